@@ -93,7 +93,7 @@ endfunction()
 
 #   weft_tests(NAME SOURCES ... LIBRARIES ...)
 #
-# makes a doctest binary, whose test cases are CTest tests, or which is one with a sanitizer.
+# makes a doctest binary. Each test case is a CTest test; with a sanitizer the whole binary is one.
 function(weft_tests name)
   if(NOT WEFT_BUILD_TESTS)
     return()

@@ -5,10 +5,10 @@ endif()
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12
    OR CMAKE_CXX_COMPILER_ID MATCHES Clang AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 16)
-  message(FATAL_ERROR "${CMAKE_CXX_COMPILER} is ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}, but GCC 12 or clang 16 is needed: set CXX=g++ and remove ${CMAKE_BINARY_DIR}")
+  message(FATAL_ERROR "${CMAKE_CXX_COMPILER} is ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}, but GCC 12 or clang 16 is required: set CXX=g++ and remove ${CMAKE_BINARY_DIR}")
 endif()
 
-# -O3 is for kernels, which ask for it (isa.cmake).
+# Only kernels (isa.cmake) and models/text are compiled with -O3.
 string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
 
 # Batches compile in a third of the time: the compiler parses headers and instantiates templates once
@@ -42,12 +42,14 @@ find_program(WEFT_CCACHE ccache)
 find_program(WEFT_ENV env)
 if(WEFT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # It fails where it cannot write, for example in a home folder that is read-only.
-  file(WRITE ${CMAKE_BINARY_DIR}/CMakeFiles/ccache.cpp "int main() {}\n")
+  string(TIMESTAMP now "%s%f")  # what was not compiled before must be written
+  file(WRITE ${CMAKE_BINARY_DIR}/CMakeFiles/ccache.cpp "int main() { return sizeof(\"${now}\") > 0; }\n")
   execute_process(COMMAND ${WEFT_CCACHE} ${CMAKE_CXX_COMPILER} -c ccache.cpp -o ccache.o
-    WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/CMakeFiles RESULT_VARIABLE unusable OUTPUT_QUIET ERROR_QUIET)
+    WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/CMakeFiles RESULT_VARIABLE unusable ERROR_VARIABLE why OUTPUT_QUIET)
   if(unusable)
-    message(STATUS "ccache cannot write to its folder (CCACHE_DIR): building without it")
-    set(WEFT_CCACHE)
+    string(STRIP "${why}" why)
+    message(STATUS "Building without ccache: ${why}")
+    set(WEFT_CCACHE FALSE)
   endif()
 endif()
 if(WEFT_CCACHE AND WEFT_ENV AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
@@ -68,7 +70,7 @@ target_compile_options(weft_compile_options INTERFACE
 set(noise -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
 target_compile_options(weft_compile_options INTERFACE
   "$<$<BOOL:$<TARGET_PROPERTY:WEFT_PRECOMPILED>>:${noise}>")
-# In a batch, GCC takes a class whose members are from an anonymous namespace for one in a header.
+# In a batch, GCC treats a class with members from an anonymous namespace as one in a header.
 target_compile_options(weft_compile_options INTERFACE
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wno-subobject-linkage>)
 # char has a sign, as on x86, also where compilers default to none.
@@ -91,10 +93,6 @@ if(WEFT_SANITIZE)
   # oneTBB's flow graph casts to the type of a task before the task is constructed.
   target_compile_options(weft_compile_options INTERFACE -fno-sanitize=vptr)
   target_link_options(weft_compile_options INTERFACE -fsanitize=${WEFT_SANITIZE})
-  # -Og inlines accessors, which definitions of ops call often: it compiles as fast as -O0, and tests
-  # take a fraction of the time. Kernels have flags of their own (isa.cmake).
-  target_compile_options(weft_compile_options INTERFACE
-    $<$<AND:$<CONFIG:Debug>,$<NOT:$<BOOL:$<TARGET_PROPERTY:WEFT_KERNELS>>>>:-Og>)
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   # clang does not know some GCC switches. It obeys the last switch, so these come after -Wextra.

@@ -3,7 +3,7 @@
 `ctest -R`, which matches nothing if no test is near the change.
 
 The tests of a change are those next to it: the test programs of the folder of each changed source,
-those that include a changed header, and tests that are changed scripts themselves. Whatever else
+those that included a changed header when they were built last, and tests that are changed scripts themselves. Whatever else
 links a changed library is left to `tools/test.sh --quick`.
 
 Examples:
@@ -75,7 +75,7 @@ def room_of(name):
 def near(changed, sources, headers):
     """The test programs that are next to a changed file."""
     code = {name for name in changed if name.endswith((".cpp", ".h"))}
-    rooms = {room_of(name) for name in code if "/include/" not in name}
+    rooms = {room_of(name) for name in code}
     rooms |= {room_of(name) for name in changed if name.endswith("CMakeLists.txt")}
     return {target for target, names in sources.items()
             if rooms & {room_of(name) for name in names if name.endswith("_test.cpp")}

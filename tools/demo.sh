@@ -39,26 +39,30 @@ build() {
     fi
   done || {
     grep -vE '^\[[0-9]+/[0-9]+\] ' "$log" | tail -n 60 >&2
-    fail "The build failed. If build/release comes from another version or compiler, remove it and try again."
+    fail "The build failed. If build/release comes from another folder, version or compiler, remove it and try again."
   }
   if [[ -t 1 ]]; then printf '\r\033[K'; fi
 }
 
-tools/packages/install.sh build
+optional=()
+if ((EUID == 0)) || command -v sudo > /dev/null; then optional=(cache); fi
+tools/packages/install.sh build "${optional[@]}"
 
 mkdir -p build
 free=$(df -Pk build | awk 'NR == 2 { print int($4 / 1024) }')
-((free >= 1000)) || fail "build needs 1000 MB of disk, $free MB are free."
+if [[ ! -x build/release/bin/generate ]] && ((free < 1000)); then
+  fail "The build needs 1000 MB of disk, $free MB are free."
+fi
 
 # A build folder that is there keeps its settings, such as kernels for all processors.
 if [[ ! -f build/release/build.ninja ]]; then
   cmake --preset release -DWEFT_ISAS=native > "$log" 2>&1 || {
     grep -vE '^(--|$)' "$log" | tail -n 30 >&2
-    fail "CMake failed. If build/release comes from another version or compiler, remove it and try again."
+    fail "CMake failed. If build/release comes from another folder, version or compiler, remove it and try again."
   }
 fi
 
-echo "Building generate, which writes texts, for the processor of this machine."
+echo "Building generate (text generation) for the processor of this machine."
 build generate
 
 if (($# == 0)); then
@@ -67,6 +71,6 @@ fi
 printf '\n$ build/release/bin/generate%s\n\n' "$(printf ' %q' "$@")"
 build/release/bin/generate "$@"
 
-printf '\nBuilding chat, which answers messages, and weft, which shows, checks, measures and serves models.\n'
+printf '\nBuilding chat (conversations) and weft (inspects, checks, measures and serves models).\n'
 build chat weft
 printf 'Next: build/release/bin/chat, build/release/bin/weft --help, README.md\n'

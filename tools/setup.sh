@@ -16,13 +16,13 @@ case "${1-}" in
 esac
 
 tools/packages/install.sh build test
-if [[ ${1-} != --no-hooks ]]; then
-  hooks=$(git config core.hooksPath || true)
-  if [[ -n $hooks && $hooks != tools/hooks ]]; then
+if [[ ${1-} != --no-hooks ]] && git rev-parse --git-dir > /dev/null 2>&1; then
+  hooks=$(git config core.hooksPath || git rev-parse --git-path hooks)
+  if [[ $hooks != tools/hooks ]] && [[ -n $(find "$hooks" -type f ! -name '*.sample' 2> /dev/null) ]]; then
     echo "Kept your hooks in $hooks; to use Weft's: git config core.hooksPath tools/hooks"
   else
     git config core.hooksPath tools/hooks
-    echo "git checks the subjects of commits now (tools/hooks/commit-msg)."
+    echo "Installed the hook that checks the subjects of commits (tools/hooks/commit-msg)."
   fi
 fi
 echo "Next: cmake --preset quick && cmake --build --preset quick, then tools/test.sh --changed"

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-if [[ ${1-} != --help && ${1-} != -h && ${1-} != --list ]]; then
+if [[ " $* " != *" --help "* && " $* " != *" -h "* && " $* " != *" --list "* ]]; then
   tools/packages/install.sh build test
 fi
 command -v python3 > /dev/null || { echo "python3 is missing: run tools/packages/install.sh test" >&2; exit 1; }

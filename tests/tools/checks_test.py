@@ -67,9 +67,25 @@ class Checks(unittest.TestCase):
 
     def test_a_fast_machine_shortens_later_shares(self):
         clock = Clock(self.file)
-        clock.record(self.check("release", 1000, pace="build", sets_pace=True), 100)
-        self.assertAlmostEqual(clock.estimate(self.check("dev", 500, pace="build")), 50)
+        release = self.check("release", 1000, pace="build", sets_pace=True)
+        clock.record(release, 400, passed=True)
+        self.assertAlmostEqual(clock.estimate(self.check("dev", 500, pace="build")), 200)
         self.assertEqual(clock.estimate(self.check("tests", 500)), 500)
+        clock.record(release, 1, passed=True)
+        self.assertAlmostEqual(clock.estimate(self.check("dev", 500, pace="build")), 150)
+
+    def test_a_failed_check_says_nothing_about_time(self):
+        clock = Clock(self.file)
+        clock.record(self.check("release", 1000, pace="build", sets_pace=True), 3, passed=False)
+        self.assertEqual(clock.estimate(self.check("dev", 500, pace="build")), 500)
+        self.assertEqual(clock.estimate(self.check("release", 1000)), 1000)
+
+    def test_an_exception_is_a_failure(self):
+        def broken():
+            raise OSError("disk full")
+        text = self.run_all([Check("broken", broken, 1), self.check("other")])
+        self.assertIn("disk full", text)
+        self.assertTrue(text.endswith("1 passed, 1 failed, 0 skipped\n"), text)
 
     def test_keeps_the_times_of_other_checks(self):
         self.run_all([self.check("a")])

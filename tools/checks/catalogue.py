@@ -1,4 +1,4 @@
-"""The list of checks, in the order of their worth, and which of them a run consists of."""
+"""The list of checks, most important first, and which of them a run consists of."""
 import os
 import pathlib
 import shutil
@@ -16,26 +16,35 @@ SOURCES = [
     Check("format", shell("git ls-files -z '*.cpp' '*.h' "
                           "| xargs -0 -n 50 -P 2 clang-format-14 --dry-run -Werror"),
           30, part=QUICK),
-    Check("shell scripts", shell("git ls-files -z '*.sh' .ci/run | xargs -0 shellcheck"),
+    Check("shell scripts", shell("git ls-files -z '*.sh' .ci/run tools/hooks | xargs -0 shellcheck"),
           5, cores=1, part=QUICK),
     Check("sizes", command("tools/check_sizes.py"), 10, cores=1, part=QUICK),
     Check("docs", command("tools/check_docs.py"), 5, cores=1, part=QUICK),
 ]
 
 
-
 def since():
-    """The commit that changes are compared with: WEFT_SINCE, or main, or on main itself the commit
-    before."""
+    """The commit that changes are compared with: WEFT_SINCE, or the first of main, origin/main and
+    the commit before that this one is ahead of; None if there is none."""
     if os.environ.get("WEFT_SINCE"):
         return os.environ["WEFT_SINCE"]
-    heads = [run("git", "rev-parse", name) for name in ("HEAD", "main")]
-    return "HEAD~1" if heads[0] == heads[1] else "main"
+    head = run("git", "rev-parse", "HEAD")
+    for name in ("main", "origin/main", "HEAD~1"):
+        status, base = run("git", "merge-base", name, "HEAD")
+        if status == 0 and (status, base) != head:
+            return name
+    return None
 
 
-# clang-tidy compiles each source alone, so it also finds missing includes.
-TIDY = [Check("clang-tidy of changed sources",
-              command("tools/checks/lone_sources.py", "--tidy", "--since", since()), 60)]
+def tidy_changes():
+    """clang-tidy compiles each source alone, so it also finds missing includes."""
+    base = since()
+    if base is None:
+        return Outcome(skipped="no commit to compare with; set WEFT_SINCE")
+    return command("tools/checks/lone_sources.py", "--tidy", "--since", base)()
+
+
+TIDY = [Check("clang-tidy of changed sources", tidy_changes, 60)]
 
 RELEASE = [
     Check("build release", build("release"), 720, pace="build", sets_pace=True, part=QUICK),
@@ -56,7 +65,7 @@ def has_node():
     return shutil.which("npm") is not None and run("node", "-e", test)[0] == 0
 
 
-def if_there(script, action):
+def if_script_exists(script, action):
     """The action, if there is such an acceptance script."""
     def check():
         if not (accept_folder() / f"{script}.py").is_file():
@@ -69,7 +78,7 @@ def if_there(script, action):
 
 def accept(script, cases):
     return Check(f"acceptance {script}",
-                 if_there(script, acceptance(script, cases, accept_folder())),
+                 if_script_exists(script, acceptance(script, cases, accept_folder())),
                  {"server": 200, "clients": 60}.get(script, 30), needs=("build release",), cores=1,
                  part=QUICK)
 
@@ -124,11 +133,11 @@ def arm64_build():
     """Builds the programs and tests that run under emulation."""
     status, log = run("tools/packages/install.sh", "build", "arm64")
     if status != 0:
-        return Outcome(skipped="its packages cannot be installed", log=log)
+        return Outcome(skipped="cannot install the packages for arm64", log=log)
     return build("arm64", "weft", "generate", "cpu_kernels_test", "backends_test")()
 
 
-# The tests of everything that reads files, texts and requests of strangers.
+# The tests of everything that reads untrusted input.
 INPUT_TESTS = [f"{name}_test" for name in (
     "base", "tokenize", "template", "grammar", "reply", "files", "adapters", "quantize", "measure",
     "http", "api", "server")]
@@ -180,12 +189,15 @@ def left_out_server_cases():
     """The cases of the server that tests/acceptance.txt leaves out, but for those that it names as
     wrong."""
     rows = acceptance_rows()
-    _, listed = run("/usr/bin/python3", str(accept_folder() / "server.py"), "--list")
+    status, listed = run("/usr/bin/python3", str(accept_folder() / "server.py"), "--list")
+    if status != 0:
+        return Outcome(failed=1, log=listed)
     names = [line.split()[1] for line in listed.splitlines() if line.strip()]
     usual = tuple(rows["server"])
     rest = [name for name in names if name not in rows["server-wrong"] and name not in usual
             and not name.startswith(tuple(f"{group}." for group in usual))]
-    return acceptance("server", rest, accept_folder())()
+    # Without names, the script runs all cases.
+    return acceptance("server", rest, accept_folder())() if rest else Outcome(skipped="none is left")
 
 
 def emulated_models():
@@ -209,20 +221,21 @@ def all_sets_with_asan():
                           "weft-conform", "--", "--quiet")
     if status == 0:
         status, log = run("ctest", "--test-dir", folder, "-j2", "--output-on-failure",
-                          "--no-tests=error", "-R", "^(cpu kernels|conform: cpu) ")
+                          "--no-tests=error", "-R", "^(cpu kernels|conform: cpu) ",
+                          env={"LSAN_OPTIONS": f"suppressions={ROOT}/tests/lsan.supp"})
     return Outcome(passed=status == 0, failed=status != 0, log=log)
 
 
 LONG_CHECKS = [
-    Check("acceptance server, left out", if_there("server", left_out_server_cases), 600, needs=("build release",),
+    Check("acceptance server, left out", if_script_exists("server", left_out_server_cases), 600, needs=("build release",),
           part=LONG),
     Check("new models", command("tools/checks/new_models.py"), 900, needs=("build release",),
           part=LONG),
     Check("acceptance archs sse2",
-          if_there("archs", acceptance("archs", acceptance_rows()["archs"], accept_folder(),
+          if_script_exists("archs", acceptance("archs", acceptance_rows()["archs"], accept_folder(),
                                        env={"WEFT_CPU_ISA": "sse2"})),
           60, needs=("build release",), part=LONG),
-    Check("acceptance archs arm64", if_there("archs", emulated_models), 900, needs=("build arm64",), part=LONG),
+    Check("acceptance archs arm64", if_script_exists("archs", emulated_models), 900, needs=("build arm64",), part=LONG),
     Check("build arm64 tests", build("arm64", "ops_test", "run_test", "serve_test"), 400,
           needs=("build arm64",), part=LONG),
     Check("tests arm64 ops and sessions", ctest("arm64", "-R", "^(ops|run|serve)_test:"), 1800,

@@ -18,8 +18,8 @@ class Clock:
             self._last = {}  # nothing has run here, or an older version wrote the file
 
     def estimate(self, check):
-        """Seconds that the check may take: as many as last time, or its share, adapted to how fast
-        the check that sets the pace was on this machine."""
+        """Seconds that the check may take: as many as last time, or those of the catalogue, adapted
+        to how fast the check that sets the pace was on this machine."""
         if check.name in self._last:
             return self._last[check.name]
         return check.seconds * self._paces.get(check.pace, 1)
@@ -29,13 +29,17 @@ class Clock:
             return True
         return time.monotonic() - self._start + self.estimate(check) <= self._budget
 
-    def record(self, check, seconds):
+    def record(self, check, seconds, passed):
+        """Only checks that passed tell how long later ones take."""
         self.seconds[check.name] = seconds
-        if check.sets_pace:
-            self._paces[check.pace] = seconds / check.seconds
+        if passed:
+            self._last[check.name] = seconds
+            if check.sets_pace:
+                # A warm compiler cache may be cold for the next build.
+                self._paces[check.pace] = max(0.3, seconds / check.seconds)
 
     def is_slow(self, check):
-        """Whether the check took much more than its share."""
+        """Whether the check took much longer than the catalogue says."""
         return self.seconds[check.name] > 1.5 * check.seconds + 5
 
     def total(self):
@@ -43,5 +47,5 @@ class Clock:
 
     def save(self):
         self._file.parent.mkdir(exist_ok=True)
-        text = json.dumps({**self._last, **self.seconds}, indent=1, sort_keys=True)
+        text = json.dumps(self._last, indent=1, sort_keys=True)
         self._file.write_text(text + "\n")

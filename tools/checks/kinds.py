@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import tempfile
+import traceback
 import typing
 import xml.etree.ElementTree
 
@@ -26,7 +27,7 @@ class Outcome:
 
 @dataclasses.dataclass(frozen=True)
 class Check:
-    """`seconds` is its share of the time: what it takes on two cores with a cold compiler cache.
+    """`seconds` is what it takes on two cores with a cold compiler cache.
     Checks that keep one core busy run two at a time. `pace`: what the time depends on; the check
     that `sets_pace` shows how fast this machine is at it. `part`: which runs it belongs to
     (catalogue.py)."""
@@ -72,6 +73,14 @@ def build(preset, *targets, settings=()):
             status, log = run("cmake", "--build", "--preset", preset, *words, "--", "--quiet")
         return Outcome(passed=status == 0, failed=status != 0, log=log)
     return check
+
+
+def guarded(check):
+    """The outcome of a check; an exception is a failure, so that the others still run."""
+    try:
+        return check.run()
+    except Exception:  # pylint: disable=broad-except
+        return Outcome(failed=1, log=traceback.format_exc())
 
 
 def ctest(preset, *arguments, env=None):

@@ -14,11 +14,15 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+from changed_tests import changed_files  # noqa: E402
+
 BUILD = ROOT / "build/lone"
 
 
@@ -37,15 +41,18 @@ def commands():
     sources, one for each instruction set."""
     entries = json.loads((BUILD / "compile_commands.json").read_text())
     return {entry["file"]: shlex.split(entry["command"]) for entry in entries
-            if "/kernels/" not in entry["file"] and pathlib.Path(entry["file"]).exists()}
+            if not entry["file"].startswith(f"{BUILD}/backends/kernels/")
+            and pathlib.Path(entry["file"]).exists()}
 
 
-def changed_files(since):
-    base = subprocess.run(["git", "merge-base", since, "HEAD"], cwd=ROOT, check=True,
-                          capture_output=True, text=True).stdout.strip()
-    names = subprocess.run(["git", "diff", "--name-only", "--diff-filter=d", base], cwd=ROOT,
-                           check=True, capture_output=True, text=True).stdout.splitlines()
-    return {str(ROOT / name) for name in names}
+def changed_sources(since, known):
+    """The sources that changed, and those that compile a changed public header alone."""
+    names = changed_files(since)
+    headers = [name.split("/include/")[1] for name in names
+               if "/include/" in name and name.endswith(".h")]
+    alone = tuple(f"/headers/{re.sub('[^0-9A-Za-z]', '_', header)}.cpp" for header in headers)
+    return {source for source in known
+            if os.path.relpath(source, ROOT) in names or source.endswith(alone or ("\0",))}
 
 
 def syntax(command):
@@ -76,10 +83,13 @@ def main():
     options = parser.parse_args()
     configure()
     known = commands()
-    wanted = {str(pathlib.Path(source).resolve()) for source in options.sources}
+    chosen = {str(pathlib.Path(source).resolve()) for source in options.sources} & set(known)
     if options.since:
-        wanted |= changed_files(options.since)
-    chosen = known if not (options.sources or options.since) else wanted & set(known)
+        chosen |= changed_sources(options.since, known)
+    if not (options.sources or options.since):
+        chosen = set(known)
+    if options.sources and not chosen:
+        sys.exit("none of these is a source of the build")
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         lines = [tidy(source) if options.tidy else syntax(known[source])

@@ -14,8 +14,8 @@ Examples:
   tools/test.sh --list                 # the names of the checks, and what each takes
 
 Environment:
-  WEFT_SINCE         the commit that changes are compared with (default: main, and on main itself
-                     the commit before)
+  WEFT_SINCE         the commit that changes are compared with (default: the first of main,
+                     origin/main and the commit before that HEAD is ahead of)
   WEFT_ACCEPT        folder of acceptance scripts (default: ../shared/accept); skipped if missing
   WEFT_FUZZ_SECONDS  how long each fuzz target runs (default: 10)
 """
@@ -31,7 +31,10 @@ import time
 
 from catalogue import CHECKS, DEFAULT, QUICK, SLICES, since, slice_of_commit
 from clock import Clock
-from kinds import ROOT, Check, Outcome, build, ctest, run
+from kinds import ROOT, Check, Outcome, build, ctest, guarded
+
+sys.path.insert(0, str(ROOT / "tools"))
+from changed_tests import changed_files  # noqa: E402
 
 
 class Report:
@@ -54,7 +57,8 @@ class Report:
             else:
                 seconds = self._clock.seconds[check.name]
                 mark = "FAIL" if outcome.failed else "ok  "
-                print(f"{mark}  {check.name:32} {seconds:6.0f} s  {outcome.remark}", flush=True)
+                slow = f"slow: expected {check.seconds} s  " if self._clock.is_slow(check) else ""
+                print(f"{mark}  {check.name:32} {seconds:6.0f} s  {slow}{outcome.remark}", flush=True)
             if outcome.skipped or outcome.failed:
                 self.bad.add(check.name)
             if outcome.failed:
@@ -67,7 +71,7 @@ class Report:
         with self._lock:
             self.left_out.append(check)
             self.bad.add(check.name)
-            print(f"left  {check.name:32} {estimate:6.0f} s  no time; run: {only(check)}", flush=True)
+            print(f"left  {check.name:32} {estimate:6.0f} s  not enough time; run: {only(check)}", flush=True)
 
     def close(self):
         print("\nWhere the time went, minutes and seconds:")
@@ -99,20 +103,22 @@ def run_check(check, clock, report):
         report.leave_out(check, clock.estimate(check))
         return
     start = time.monotonic()
-    outcome = check.run()
+    outcome = guarded(check)
     if not outcome.skipped:
-        clock.record(check, time.monotonic() - start)
+        clock.record(check, time.monotonic() - start, passed=not outcome.failed)
     report.add(check, outcome)
-    if not outcome.skipped and clock.is_slow(check):
-        print(f"      slow: its share is {check.seconds} s", flush=True)
 
 
 def run_checks(checks, clock, report):
     """Runs checks that use one core two at a time, others alone."""
     for cores, group in itertools.groupby(checks, key=lambda check: check.cores):
         with concurrent.futures.ThreadPoolExecutor(max_workers=2 // cores) as pool:
-            for done in [pool.submit(run_check, check, clock, report) for check in group]:
-                done.result()
+            try:
+                for done in [pool.submit(run_check, check, clock, report) for check in group]:
+                    done.result()
+            except KeyboardInterrupt:
+                pool.shutdown(cancel_futures=True)
+                raise
 
 
 def with_needs(names):
@@ -127,7 +133,9 @@ def with_needs(names):
 def changed_tests():
     """Builds the tests that are next to the changes, with the preset quick, and runs them."""
     base = since()
-    server = run("git", "diff", "--quiet", base, "--", "tools/server")[0] != 0
+    if base is None:
+        return Outcome(skipped="no commit to compare with; set WEFT_SINCE")
+    server = any(name.startswith("tools/server/") for name in changed_files(base))
     settings = [f"-DWEFT_BUILD_SERVER={'ON' if server else 'OFF'}"]
     configured = build("quick", "weft_base", settings=settings)()
     if configured.failed:
@@ -147,7 +155,7 @@ def chosen(options):
     if options.only:
         unknown = set(options.only) - {check.name for check in CHECKS}
         if unknown:
-            sys.exit(f"no check is named {sorted(unknown)}; tools/test.sh --list names them all")
+            sys.exit(f"no check is named '{min(unknown)}'; tools/test.sh --all --list names all")
         return with_needs(options.only)
     if options.changed:
         return [*(check for check in CHECKS if check.name in ("format", "sizes")),
@@ -168,15 +176,17 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--all", action="store_true", help="everything")
-    size.add_argument("--quick", action="store_true", help="leave out sanitizers and processors")
+    size.add_argument("--quick", action="store_true", help="skip sanitizers and other processors")
     size.add_argument("--changed", action="store_true", help="tests next to the changes")
     size.add_argument("--only", action="append", metavar="CHECK", help="this check alone")
     parser.add_argument("--slice", choices=SLICES, help="add this slice (default: by the commit)")
     parser.add_argument("--minutes", type=float, metavar="N",
-                        help="start no check that would end after N minutes (default: no limit)")
+                        help="skip checks that are not expected to end within N minutes")
     parser.add_argument("--list", action="store_true", help="name the checks that would run")
     parser.add_argument("--spent", type=float, default=0, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.slice and (options.all or options.quick or options.changed or options.only):
+        parser.error("--slice goes with the default run alone")
     clock = Clock(ROOT / "build/check_seconds.json", options.minutes, options.spent)
     checks = chosen(options)
     if options.list:
@@ -184,12 +194,18 @@ def main():
             print(f"{clock.estimate(check) / 60:6.1f} min  {check.name}")
         return 0
     report = Report(clock)
+    status = 0
     try:
         run_checks(checks, clock, report)
-    finally:
-        clock.save()
+    except KeyboardInterrupt:
+        print("\ninterrupted")
+        status = 130
     report.close()
-    return report.failed > 0
+    try:
+        clock.save()
+    except OSError as error:
+        print(f"cannot keep the seconds of the checks: {error}", file=sys.stderr)
+    return status or report.failed > 0
 
 
 if __name__ == "__main__":

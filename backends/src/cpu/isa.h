@@ -35,7 +35,7 @@ struct InstructionSet {
 std::span<const InstructionSet> instruction_sets();
 // The others: some kernels may have rows for them (the CMake option WEFT_ISAS).
 std::span<const InstructionSet> instruction_sets_left_out();
-// Of all. Throws ValueError listing the names of instruction_sets().
+// Searches both. Throws ValueError listing instruction_sets() if the name is unknown.
 const InstructionSet& find_instruction_set(std::string_view name);
 // The first one whose features `has` contains; null if there is none.
 const InstructionSet* best_instruction_set(FeatureSet has);
