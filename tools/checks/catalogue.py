@@ -61,7 +61,7 @@ def accept_folder():
 
 def has_node():
     """Whether the clients' packages can run: they need Node 20."""
-    test = "process.exit(parseInt(process.versions.node) < 20)"
+    test = "process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)"
     return shutil.which("npm") is not None and run("node", "-e", test)[0] == 0
 
 
