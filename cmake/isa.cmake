@@ -116,7 +116,7 @@ function(weft_isa_library target isa out)
     return()
   endif()
   add_library(${library} OBJECT)
-  set_target_properties(${library} PROPERTIES WEFT_KERNELS ON UNITY_BUILD OFF)
+  set_target_properties(${library} PROPERTIES UNITY_BUILD OFF)
   target_include_directories(${library} PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
   # Unoptimized, these objects would contain copies of inline functions whose names do not say the
   # instruction set, and the linker may use such a copy everywhere. Therefore always -O2, and no
