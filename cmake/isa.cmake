@@ -251,13 +251,21 @@ int main() {
     if (weft::cpu::machine_features().contains(set.needs)) return std::puts(set.name.data()) < 0;
 }\n")
   set(cpu ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../backends/src)
-  try_run(WEFT_NATIVE_RUN WEFT_NATIVE_COMPILED
-    SOURCES ${folder}/native.cpp ${cpu}/cpu/machine_features.cpp
-    CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${folder};${cpu}"
-    CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON
-    COMPILE_OUTPUT_VARIABLE why RUN_OUTPUT_VARIABLE name)
-  if(NOT WEFT_NATIVE_COMPILED OR NOT WEFT_NATIVE_RUN EQUAL 0)
-    message(FATAL_ERROR "WEFT_ISAS=native: cannot detect the instruction sets of this machine:\n${why}${name}")
+  set(program ${folder}/native)
+  if(NOT EXISTS ${program} OR ${folder}/cpu/isa_table.h IS_NEWER_THAN ${program}
+     OR ${cpu}/cpu/machine_features.cpp IS_NEWER_THAN ${program})
+    try_compile(compiled
+      SOURCES ${folder}/native.cpp ${cpu}/cpu/machine_features.cpp
+      CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${folder};${cpu}"
+      CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON
+      COPY_FILE ${program} OUTPUT_VARIABLE why NO_CACHE)
+    if(NOT compiled)
+      message(FATAL_ERROR "WEFT_ISAS=native: cannot compile a program that detects instruction sets:\n${why}")
+    endif()
+  endif()
+  execute_process(COMMAND ${program} OUTPUT_VARIABLE name RESULT_VARIABLE status)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "WEFT_ISAS=native: cannot detect the instruction sets of this machine (${status}): ${program}")
   endif()
   string(STRIP "${name}" name)
   set(${out} ${name} PARENT_SCOPE)
@@ -269,18 +277,11 @@ function(weft_choose_sets)
   if(chosen STREQUAL "all")
     set(chosen ${WEFT_SETS})
   elseif(chosen STREQUAL "native")
-    # Another machine may continue in this folder.
-    cmake_host_system_information(RESULT host QUERY PROCESSOR_DESCRIPTION)
-    if(NOT WEFT_SETS)
-      set(WEFT_NATIVE_SET "" CACHE INTERNAL "")
-    elseif(NOT DEFINED CACHE{WEFT_NATIVE_SET} OR NOT "${WEFT_NATIVE_HOST}" STREQUAL "${host}")
-      unset(WEFT_NATIVE_RUN CACHE)
-      unset(WEFT_NATIVE_COMPILED CACHE)
-      weft_native_set(native)
-      set(WEFT_NATIVE_HOST "${host}" CACHE INTERNAL "The processor that WEFT_NATIVE_SET is for")
-      set(WEFT_NATIVE_SET "${native}" CACHE INTERNAL "The best instruction set of this machine")
+    # Not cached: another machine may continue in this folder.
+    set(chosen)
+    if(WEFT_SETS)
+      weft_native_set(chosen)
     endif()
-    set(chosen ${WEFT_NATIVE_SET})
   endif()
   list(JOIN WEFT_SETS ", " known)
   foreach(isa IN LISTS chosen)

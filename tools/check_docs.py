@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks all .md files of the repository: links and their anchors resolve, the source files that they
-name exist, lines have at most 100 columns, except in tables and with URLs, and every architecture
-has its row in docs/architectures.md.
+name exist, lines have at most 100 columns, except in tables and with URLs, every architecture has its
+row in docs/architectures.md, and the counts of architectures are right.
 
 Examples:
   tools/check_docs.py
@@ -65,6 +65,14 @@ def missing_rows(page):
             yield f"has no row for {name}: run tools/architectures_table.py"
 
 
+def wrong_counts(text):
+    """Counts of architectures that are not those of the sources."""
+    n_known = len(architectures_table.pages())
+    for count in re.findall(r"\b(\d+)\s+\[?architectures\b|There are (\d+) of them", text):
+        if int("".join(count)) != n_known:
+            yield f"counts {''.join(count)} architectures, there are {n_known}"
+
+
 def main():
     git = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(git, cwd=ROOT, check=True, capture_output=True, text=True).stdout
@@ -76,6 +84,8 @@ def main():
         found = [*bad_links(ROOT / name, plain), *missing_sources(plain, files), *long_lines(text)]
         if ROOT / name == architectures_table.PAGE:
             found += missing_rows(text)
+        if name in ("README.md", "docs/architectures.md"):
+            found += wrong_counts(text)
         for problem in found:
             print(f"{name}: {problem}")
         n_bad += len(found)

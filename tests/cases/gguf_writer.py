@@ -10,7 +10,8 @@ ALIGNMENT = 32
 
 
 def text(value):
-    raw = value.encode()
+    """A string of the format. Bytes need not be UTF-8."""
+    raw = value if isinstance(value, bytes) else value.encode()
     return struct.pack("<Q", len(raw)) + raw
 
 

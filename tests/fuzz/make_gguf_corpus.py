@@ -3,32 +3,19 @@
 invalid."""
 import pathlib
 import struct
+import sys
 
-U8, I8, U16, I16, U32, I32, F32, BOOL, STRING, ARRAY, U64, I64, F64 = range(13)
-PACK = {U8: "B", I8: "b", U16: "H", I16: "h", U32: "I", I32: "i", F32: "f", BOOL: "B", U64: "Q",
-        I64: "q", F64: "d"}
-
-
-def string(text):
-    raw = text if isinstance(text, bytes) else text.encode()
-    return struct.pack("<Q", len(raw)) + raw
-
-
-def value(kind, v):
-    if kind == STRING:
-        return string(v)
-    if kind == ARRAY:
-        element, items = v
-        return struct.pack("<IQ", element, len(items)) + b"".join(value(element, i) for i in items)
-    return struct.pack("<" + PACK[kind], v)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cases"))
+from gguf_writer import (  # noqa: E402
+    ARRAY, CODES, F32, F64, I32, I64, STRING, U16, U32, U64, U8, packed, text)
 
 
 def entry(key, kind, v):
-    return string(key) + struct.pack("<I", kind) + value(kind, v)
+    return text(key) + struct.pack("<I", kind) + packed(kind, v)
 
 
 def tensor(name, dims, kind, offset):
-    return string(name) + struct.pack(f"<I{len(dims)}QIQ", len(dims), *dims, kind, offset)
+    return text(name) + struct.pack(f"<I{len(dims)}QIQ", len(dims), *dims, kind, offset)
 
 
 def file(entries=(), tensors=(), data=0, version=3, counts=None, alignment=32, magic=b"GGUF"):
@@ -49,8 +36,8 @@ FILES = {
     "big-endian": file(version=3 << 24),
     "old-ggml": file(magic=b"tjgg"),
     "arch": file([ARCH]),
-    **{f"kind-{kind}": file([entry("k", kind, 1)]) for kind in PACK},
-    **{f"array-{kind}": file([entry("k", ARRAY, (kind, [0, 1, 1]))]) for kind in PACK},
+    **{f"kind-{kind}": file([entry("k", kind, 1)]) for kind in CODES},
+    **{f"array-{kind}": file([entry("k", ARRAY, (kind, [0, 1, 1]))]) for kind in CODES},
     "strings": file([entry("k", ARRAY, (STRING, ["a", "", b"\xff\x00\n"]))]),
     "array-empty": file([entry("k", ARRAY, (STRING, []))]),
     "nested": file([entry("k", ARRAY, (ARRAY, [(STRING, ["x"]), (U16, [1, 2])]))]),
@@ -63,9 +50,9 @@ FILES = {
     "key-twice": file([entry("k", U8, 1), entry("k", U8, 2)]),
     "key-empty": file([entry("", U8, 1)]),
     "key-odd": file([entry(b"\xff\x1b[0m", U8, 1)]),
-    "kind-unknown": file([string("k") + struct.pack("<IQ", 13, 0)]),
+    "kind-unknown": file([text("k") + struct.pack("<IQ", 13, 0)]),
     "count-max": file(counts=(2**64 - 1, 2**64 - 1)),
-    "array-count-max": file([string("k") + struct.pack("<IIQ", ARRAY, U32, 2**64 - 1)]),
+    "array-count-max": file([text("k") + struct.pack("<IIQ", ARRAY, U32, 2**64 - 1)]),
     "tensor": file([ARCH], [tensor("t", [4], 0, 0)], 16),
     "tensor-rank-0": file([], [tensor("t", [], 0, 0)], 4),
     "tensor-rank-4": file([], [tensor("t", [2, 3, 1, 2], 1, 0)], 24),
