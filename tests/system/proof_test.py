@@ -35,7 +35,7 @@ class Verify(Proof):
     def test_every_row_fused_and_unfused(self):
         reports = self.reports("--all-isas", "--unfused-too", *self.IDS)
         backends = {r["backend"] for r in reports}
-        self.assertIn("cpu, SSE2", backends)
+        self.assertTrue(any(b.startswith("cpu, SSE2") for b in backends), backends)
         self.assertEqual(len(reports), 4 * len(backends))
         for r in reports:
             self.assertTrue(r["report"]["passed"])

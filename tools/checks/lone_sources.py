@@ -57,7 +57,8 @@ def changed_sources(since, known):
 
 def syntax(command):
     """The same command, without its outputs and without the launcher of the compiler."""
-    words = command[next(i for i, word in enumerate(command) if "clang++" in word):]
+    launchers = [i for i, word in enumerate(command) if os.path.basename(word) == "ccache"]
+    words = command[launchers[0] + 1 if launchers else 0:]
     kept = [word for i, word in enumerate(words)
             if word not in ("-o", "-MF", "-MT", "-MD") and words[i - 1] not in ("-o", "-MF", "-MT")]
     return [*kept, "-fsyntax-only"]
