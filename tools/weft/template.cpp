@@ -6,6 +6,7 @@
 #include "weft/base/error.h"
 #include "weft/files/checkpoint.h"
 #include "weft/files/vocabulary_file.h"
+#include "weft/reply/reply_parser.h"
 #include "weft/template/chat_template.h"
 #include "weft/tokenize/vocabulary.h"
 
@@ -32,9 +33,32 @@ nlohmann::ordered_json render(const ChatTemplate& chat_template, const std::stri
   }
 }
 
+// What the template shows, one fact per line.
+void print_facts(const ChatTemplate& chat_template) {
+  const TemplateAbilities& can = chat_template.abilities();
+  const TemplateSyntax found = template_syntax(chat_template);
+  const auto shown = [](bool yes) { return yes ? "shown" : "not shown"; };
+  const auto print = [](std::string_view what, std::string_view fact) {
+    std::cout << fmt::format("{:18}{}\n", what, fact);
+  };
+  print("system message", !can.system        ? "not shown"
+                          : can.later_system ? "shown anywhere"
+                                             : "shown at the beginning");
+  print("tools", can.tools ? fmt::format("shown, from {}", can.tools_variable) : "not shown");
+  print("calls", shown(can.calls));
+  print("results", shown(can.results));
+  if (can.calls) print("ids of calls", can.short_ids ? "nine letters or digits" : "any");
+  print("reasoning",
+        found.syntax.reasoning.empty()
+            ? "none"
+            : fmt::format("{}, from {}", found.syntax.reasoning, can.reasoning_member));
+  print("notation", fmt::format("{}{}", found.syntax.calls.empty() ? "none" : found.syntax.calls,
+                                found.round_trip ? ", read back equal" : ""));
+}
+
 struct Flags {
   std::string model, file;
-  bool jsonl = false;
+  bool jsonl = false, facts = false;
 };
 
 void add_flags(cli::App& app, Flags& flags) {
@@ -47,9 +71,12 @@ void add_flags(cli::App& app, Flags& flags) {
       "--jsonl", flags.jsonl,
       "render the arguments on stdin: messages, tools, documents, add_generation_prompt, "
       "bos_token, eos_token, strftime_now (the clock) and any others that the template reads");
+  app.add_flag("--facts", flags.facts,
+               "print what the template shows of a conversation, and how it writes calls");
   app.footer(
       "Examples:\n"
       "  weft template -m model.gguf\n"
+      "  weft template -m model.gguf --facts\n"
       "  echo '{\"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}]}' | weft template -m "
       "model.gguf --jsonl");
 }
@@ -86,6 +113,10 @@ int render_template(int argc, char** argv) {
   ChatRenderOptions defaults;
   const auto chat_template = make_chat_template(read_source(flags, defaults));
   std::ios::sync_with_stdio(false);
+  if (flags.facts) {
+    print_facts(*chat_template);
+    return 0;
+  }
   if (!flags.jsonl) {
     std::cout << chat_template->source() << '\n';
     return 0;

@@ -73,6 +73,7 @@ Conversation::Conversation(Session& session, std::int32_t sequence,
                    .feed_last = true,
                    .cancel = options.cancel}) {
   if (!options_.chat_template) options_.chat_template = template_of(tokenizer_.vocabulary());
+  syntax_ = template_syntax(*options_.chat_template).syntax;
   reset();
 }
 
@@ -183,8 +184,7 @@ bool Conversation::shows_control(TokenId token) const {
 }
 
 StopReason Conversation::reply(const Show& show, ChatMessage& message) {
-  ReplyParser parser(reply_syntax(options_.chat_template->source()),
-                     {.prompt = cached_text_, .tools = options_.tools});
+  ReplyParser parser(syntax_, {.prompt = cached_text_, .tools = options_.tools});
   markers_ = parser.markers();
   std::string text = std::exchange(cached_text_, "");
   std::vector<ToolCall> calls;

@@ -1,9 +1,7 @@
 #include "api/chat_prompt.h"
 
 #include <algorithm>
-#include <span>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -44,56 +42,14 @@ std::string tools_json(const ChatInput& input) {
   return all + "]";
 }
 
-// Tool messages get the name of the latest call that they answer: some templates need it.
-std::vector<ChatMessage> named_messages(std::vector<ChatMessage> messages) {
-  std::unordered_map<std::string, std::string> names;  // by ids of calls
-  for (ChatMessage& m : messages) {
-    for (const ToolCall& call : m.tool_calls) names[call.id] = call.name;
-    if (m.role != "tool" || !m.name.empty() || m.tool_call_id.empty()) continue;
-    if (const auto named = names.find(m.tool_call_id); named != names.end()) m.name = named->second;
-  }
-  return messages;
-}
-
-RenderedChat render(const ServedModel& model, const ChatInput& input,
-                    std::span<const ChatMessage> messages, bool add_generation_prompt) {
-  return naming(input.messages_param, [&] {
-    return render_chat(model.model->vocabulary(), *model.chat_template, messages,
-                       {.add_generation_prompt = add_generation_prompt,
-                        .tools = tools_json(input),
-                        .kwargs = merge_objects(model.template_kwargs, input.template_kwargs)});
-  });
-}
-
-// Everything up to the end of the last message's content. False if the template changed it. The
-// text of the template is not searched: it may have the same words.
-bool cut_after(const std::string& content, RenderedChat& chat) {
-  if (content.empty()) return false;
-  for (std::size_t i = chat.foreign.size(); i-- > 0;) {
-    const TextRange range = chat.foreign[i];
-    const std::size_t at =
-        std::string_view(chat.text).substr(range.begin, range.end - range.begin).rfind(content);
-    if (at == std::string_view::npos) continue;
-    chat.foreign.resize(i + 1);
-    chat.foreign[i].end = range.begin + at + content.size();
-    chat.text.resize(chat.foreign[i].end);
-    return true;
-  }
-  return false;
-}
-
 RenderedChat render(const ServedModel& model, const ChatInput& input) {
-  const std::vector<ChatMessage> messages = named_messages(input.messages);
-  if (!continues(input)) return render(model, input, messages, input.add_generation_prompt);
-  const ChatMessage& last = messages.back();
-  if (!last.reasoning.empty()) {  // only the template knows how it is written
-    RenderedChat chat = render(model, input, messages, false);
-    if (cut_after(last.content, chat)) return chat;
-  }
-  RenderedChat chat = render(model, input, std::span(messages).first(messages.size() - 1), true);
-  chat.foreign.push_back({chat.text.size(), chat.text.size() + last.content.size()});
-  chat.text += last.content;
-  return chat;
+  return naming(input.messages_param, [&] {
+    return render_chat(model.model->vocabulary(), *model.chat_template, input.messages,
+                       {.add_generation_prompt = input.add_generation_prompt,
+                        .tools = tools_json(input),
+                        .kwargs = merge_objects(model.template_kwargs, input.template_kwargs),
+                        .continue_final_message = continues(input)});
+  });
 }
 
 // Control tokens within the markers of the notation.
@@ -188,7 +144,8 @@ ChatPrompt prepare_chat(const ServedModel& model, const ChatInput& input) {
       naming(input.messages_param, [&] { return encode_chat(model.model->tokenizer(), rendered); });
   if (chat.tokens.empty()) throw bad_request(input.messages_param, "the prompt is empty");
   chat.text = std::move(rendered.text);
-  chat.reading.syntax = reply_syntax(model.chat_template->source());
+  chat.reading.syntax = model.syntax;
+  chat.reading.short_ids = model.chat_template->abilities().short_ids;
   if (model.reasoning == ReasoningFormat::none) chat.reading.syntax.reasoning.clear();
   chat.reading.options = {
       .prompt = chat.text.substr(chat.text.size() - std::min(chat.text.size(), kPromptEnd)),

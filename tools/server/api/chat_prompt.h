@@ -55,6 +55,7 @@ struct ReplyReading {
   // The grammar enforces calls, so that they can be shown while they are generated. Otherwise a
   // call is shown when it is complete.
   bool certain_calls = false;
+  bool short_ids = false;  // calls get ids of nine letters or digits, which the template demands
 };
 
 struct ChatPrompt {

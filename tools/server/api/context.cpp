@@ -51,14 +51,15 @@ std::unique_ptr<Models> one_model(std::shared_ptr<const ServedModel> model) {
   return std::make_unique<OneModel>(std::move(model));
 }
 
-std::string new_id(std::string_view prefix) {
+std::string new_id(std::string_view prefix, int n_random) {
   static constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
   // Of the operating system: stored responses are protected by their ids.
   thread_local std::random_device random;
   std::string id(prefix);
-  for (int i = 0; i < 6; ++i) {
-    std::uint32_t bits = random();
-    for (int k = 0; k < 4; ++k, bits /= kDigits.size()) id += kDigits[bits % kDigits.size()];
+  std::uint32_t bits = 0;
+  for (int i = 0; i < n_random; ++i, bits /= kDigits.size()) {
+    if (i % 4 == 0) bits = random();
+    id += kDigits[bits % kDigits.size()];
   }
   return id;
 }

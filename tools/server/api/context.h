@@ -45,6 +45,7 @@ struct ServedModel {
   std::shared_ptr<TextSource> texts;      // of the engine
   std::shared_ptr<const TokenTree> tree;  // of the model's vocabulary; null if it has no tokenizer
   std::shared_ptr<const ChatTemplate> chat_template;  // null: no chats
+  ReplySyntax syntax;                                 // of the template
   std::string template_kwargs;                        // JSON object; empty: none
   ReasoningFormat reasoning = ReasoningFormat::automatic;
   // Defaults of requests, from flags.
@@ -104,8 +105,8 @@ struct Services {
   ApiOptions options = {};
 };
 
-// "chatcmpl-4f1a..": a prefix and 24 random characters, which cannot be guessed.
-std::string new_id(std::string_view prefix);
+// "chatcmpl-4f1a..": a prefix and random characters, which cannot be guessed.
+std::string new_id(std::string_view prefix, int n_random = 24);
 std::int64_t unix_seconds();
 
 }  // namespace weft::api

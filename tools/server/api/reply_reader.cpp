@@ -2,12 +2,16 @@
 
 #include <utility>
 
+#include "api/context.h"
+
 namespace weft::api {
 
 using Kind = ReplyEvent::Kind;
 
 ReplyReader::ReplyReader(const ReplyReading& reading)
-    : parser_(reading.syntax, reading.options), certain_(reading.certain_calls) {}
+    : parser_(reading.syntax, reading.options),
+      certain_(reading.certain_calls),
+      short_ids_(reading.short_ids) {}
 
 std::vector<ReplyEvent> ReplyReader::push(std::string_view text) {
   std::vector<ReplyEvent> out;
@@ -51,6 +55,10 @@ void ReplyReader::call(ReplyEvent event, std::vector<ReplyEvent>& out) {
   const bool complete = event.kind == Kind::call_end;
   open_call_ = certain_ && !complete;
   event.call = n_calls_;  // dropped calls do not count
+  if (short_ids_ && event.kind != Kind::call_arguments) {
+    if (event.kind == Kind::call_begin) id_ = event.id.empty() ? new_id("", 9) : event.id;
+    event.id = id_;
+  }
   if (complete) ++n_calls_;
   if (!certain_ && !complete) {
     waiting_.push_back(std::move(event));

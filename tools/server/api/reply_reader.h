@@ -31,7 +31,8 @@ class ReplyReader {
   void call(ReplyEvent event, std::vector<ReplyEvent>& out);
 
   ReplyParser parser_;
-  const bool certain_;
+  const bool certain_, short_ids_;
+  std::string id_;                   // of the call that is open
   std::vector<ReplyEvent> waiting_;  // of a call that is not complete
   bool open_call_ = false;           // one was passed on and is not complete
   bool answered_ = false, reasoned_ = false;

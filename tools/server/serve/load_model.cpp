@@ -231,6 +231,7 @@ std::shared_ptr<api::ServedModel> start_model(std::shared_ptr<const Model> model
   served->created = describe_file(source.path).modified;
   served->model = model;
   served->chat_template = template_of(flags, *model, warn);
+  if (served->chat_template) served->syntax = template_syntax(*served->chat_template).syntax;
   if (model->has_tokenizer()) served->tree = std::make_shared<const TokenTree>(model->tokenizer());
   set_request_defaults(*served, flags);
   served->engine = make_engine(model, flags, engine_options(flags, *model, used, progress), warn);

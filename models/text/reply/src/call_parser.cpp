@@ -4,6 +4,8 @@
 
 #include "weft/base/text.h"
 
+#include "python_literal.h"
+
 namespace weft::reply {
 namespace {
 
@@ -16,10 +18,15 @@ bool is_name_char(char c) {
 
 }  // namespace
 
-CallParser::CallParser(const CallRow& row, Events& events, const Tools& tools, bool bare,
+CallParser::CallParser(const CallRow& row, Events& events, const Tools& tools, CallStart start,
                        std::string_view opening)
-    : row_(row), events_(events), tools_(tools), bare_(bare), raw_(opening) {
-  enter(row.section_open.empty() || bare ? Phase::name : Phase::section);
+    : row_(row),
+      events_(events),
+      tools_(tools),
+      bare_(start == CallStart::bare),
+      unwrapped_(start == CallStart::unwrapped),
+      raw_(opening) {
+  enter(row.section_open.empty() || start != CallStart::marked ? Phase::name : Phase::section);
 }
 
 // Enters the next phase after skipping white space.
@@ -29,13 +36,18 @@ Step CallParser::enter(Phase phase) {
   phase_ = phase;
   const bool whole = row_.style == CallStyle::object || row_.style == CallStyle::bare;
   if (phase_ == Phase::name) {
-    call_.emplace(events_, tools_, false);
+    // A text that begins a call elsewhere may be anything here, unless it goes on with a name.
+    call_.emplace(events_, tools_, unwrapped_ && calls_ == 0);
     parameters_ = 0;
+    if (row_.style == CallStyle::python) phase_ = Phase::python;
     if (whole) phase_ = row_.after_name.empty() ? Phase::json : Phase::after_name;
   }
   if (phase_ == Phase::after_name && row_.after_name.empty())
-    return enter(row_.style == CallStyle::tagged ? Phase::parameters : Phase::arguments);
-  if (phase_ == Phase::json) object_.emplace(events_, tools_, bare_);
+    return enter(row_.style == CallStyle::tagged   ? Phase::parameters
+                 : row_.style == CallStyle::braced ? Phase::braced
+                                                   : Phase::arguments);
+  if (phase_ == Phase::json) object_.emplace(events_, tools_, bare_, row_.keyed);
+  if (phase_ == Phase::braced) braced_.emplace(row_.quote, tools_, call_->called());
   if (phase_ == Phase::arguments) scan_ = JsonScan();
   if (phase_ == Phase::parameters && parameters_ == 0) call_->begin();
   if (phase_ == Phase::value_open && row_.value_open.empty()) return enter(Phase::value);
@@ -60,11 +72,15 @@ Step CallParser::feed(char c) {
   return step;
 }
 
+// Whether white space is part of what is read.
+bool CallParser::keeps_space() const {
+  constexpr Phase kPhases[] = {Phase::value,     Phase::key,    Phase::attribute, Phase::json,
+                               Phase::arguments, Phase::braced, Phase::python};
+  return std::ranges::find(kPhases, phase_) != std::end(kPhases) || matched_ > 0 || !text_.empty();
+}
+
 Step CallParser::advance(char c) {
-  const bool keeps_space = phase_ == Phase::value || phase_ == Phase::key ||
-                           phase_ == Phase::attribute || phase_ == Phase::json ||
-                           phase_ == Phase::arguments || matched_ > 0 || !text_.empty();
-  if (is_space(c) && !keeps_space) return Step::more;
+  if (is_space(c) && !keeps_space()) return Step::more;
   switch (phase_) {
     case Phase::section:
       return calls_ == 0 ? literal(row_.open, c, Phase::name)
@@ -79,6 +95,10 @@ Step CallParser::advance(char c) {
       return arguments(c);
     case Phase::json:
       return json(c);
+    case Phase::braced:
+      return braced(c);
+    case Phase::python:
+      return python(c);
     case Phase::parameters:
       return parameters(c);
     case Phase::key:
@@ -91,7 +111,8 @@ Step CallParser::advance(char c) {
     case Phase::value:
       return value(c);
     case Phase::close:
-      return literal(row_.close, c, Phase::close);
+      // Some models close their objects once more.
+      return c == '}' && matched_ == 0 ? Step::more : literal(row_.close, c, Phase::close);
     case Phase::open:  // the end of a section, after choice()
       break;
   }
@@ -193,6 +214,40 @@ Step CallParser::arguments(char c) {
   return scan_.done() ? enter(Phase::close) : Step::more;
 }
 
+Step CallParser::braced(char c) {
+  const Step step = braced_->feed(c);
+  call_->begin();
+  call_->arguments(braced_->take());
+  return step == Step::done ? enter(Phase::close) : step;
+}
+
+Step CallParser::python(char c) {
+  text_ += c;
+  if (!text_.ends_with(row_.close)) return Step::more;
+  return end_python(std::string_view(text_).substr(0, text_.size() - row_.close.size()));
+}
+
+// Some models write the calls as JSON instead.
+Step CallParser::end_python(std::string_view text) {
+  if (const auto calls = python_calls(text)) {
+    for (const PythonCall& one : *calls) {
+      call_.emplace(events_, tools_, false);
+      if (!call_->name(one.name)) return Step::bad;
+      call_->begin();
+      call_->arguments(one.arguments);
+      call_->end();
+    }
+    return Step::done;
+  }
+  object_.emplace(events_, tools_, false, row_.keyed);
+  Step step = Step::bad;
+  for (const char c : trim(text)) {
+    step = object_->feed(c);
+    if (step == Step::bad) break;
+  }
+  return step;
+}
+
 Step CallParser::json(char c) {
   const int before = object_->calls();
   const Step step = object_->feed(c);
@@ -214,17 +269,18 @@ Step CallParser::value(char c) {
 }
 
 void CallParser::add_parameter(std::string_view text) {
-  const bool string =
-      attribute_ == "true" || (attribute_.empty() ? call_->is_string(key_, text) : !is_json(text));
+  const JsonTypes types = attribute_ == "true" ? kText : tools_.types_of(call_->called(), key_);
   call_->arguments(parameters_ == 0 ? "{" : ", ");
   call_->arguments(encode_json_string(key_));
   call_->arguments(": ");
-  call_->arguments(string ? encode_json_string(text) : std::string(text));
+  call_->arguments(attribute_ == "false" && is_json(text) ? std::string(text)
+                                                          : typed_value(text, types));
 }
 
 Step CallParser::finish() {
   const bool may_end = row_.close_optional && phase_ == Phase::close && matched_ == 0;
   if (may_end && complete() == Step::done) return Step::done;
+  if (phase_ == Phase::python && row_.close_optional) return end_python(text_);
   if (phase_ == Phase::section && calls_ > 0 && matched_ == 0) return Step::done;
   return Step::bad;
 }

@@ -1,7 +1,7 @@
 #pragma once
 // Parses a section of a reply that may be one or several tool calls, byte by byte.
 
-#include <map>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,7 +9,9 @@
 
 #include "weft/reply/reply_parser.h"
 
+#include "braced_reader.h"
 #include "json_scan.h"
+#include "offered_tools.h"
 #include "syntax.h"
 
 namespace weft::reply {
@@ -25,14 +27,6 @@ class Events {
   std::vector<ReplyEvent> events_;
 };
 
-// The offered tools: which parameters of each are strings.
-struct Tools {
-  std::map<std::string, std::map<std::string, bool>, std::less<>> string_parameters;
-  bool known(std::string_view name) const { return string_parameters.contains(name); }
-  bool any() const { return !string_parameters.empty(); }
-};
-Tools read_tools(std::string_view json);
-
 // The call that is being generated.
 class Call {
  public:
@@ -46,7 +40,6 @@ class Call {
   void drop();
   bool begun() const { return index_ >= 0; }
   const std::string& called() const { return name_; }
-  bool is_string(std::string_view parameter, std::string_view text) const;
 
  private:
   Events* events_;
@@ -57,13 +50,12 @@ class Call {
   int index_ = -1;
 };
 
-enum class Step { more, done, bad };
-
-// {"name": .., "arguments": ..}, an array of such, or one within another object.
+// {"name": .., "arguments": ..}, an array of such, or one within another object. `keyed`: {NAME:
+// {..}}.
 class ObjectParser {
  public:
-  ObjectParser(Events& events, const Tools& tools, bool bare)
-      : events_(events), tools_(tools), bare_(bare), call_(events, tools, bare) {}
+  ObjectParser(Events& events, const Tools& tools, bool bare, bool keyed)
+      : events_(events), tools_(tools), bare_(bare), keyed_(keyed), call_(events, tools, bare) {}
   Step feed(char c);
   void drop() { call_.drop(); }
   int calls() const { return calls_; }  // complete ones
@@ -76,7 +68,7 @@ class ObjectParser {
 
   Events& events_;
   const Tools& tools_;
-  bool bare_;
+  bool bare_, keyed_;
   JsonScan scan_;
   Call call_;
   std::vector<Role> roles_;
@@ -85,11 +77,18 @@ class ObjectParser {
   int calls_ = 0;
 };
 
+// How calls begin.
+enum class CallStart : std::uint8_t {
+  marked,    // with the text around all calls, or that of one call
+  bare,      // with their first brace
+  unwrapped  // with the text of one call, though there is one around all
+};
+
 // From the opening text of a row to the end of its calls.
 class CallParser {
  public:
   // `opening` was already consumed.
-  CallParser(const CallRow& row, Events& events, const Tools& tools, bool bare,
+  CallParser(const CallRow& row, Events& events, const Tools& tools, CallStart start,
              std::string_view opening);
   // done: `c` belonged to the calls; bad: it did not, and raw() is the text since the last call.
   Step feed(char c);
@@ -107,6 +106,8 @@ class CallParser {
     after_name,
     id,
     arguments,
+    braced,
+    python,
     json,
     parameters,
     key,
@@ -116,6 +117,7 @@ class CallParser {
     close
   };
   Step advance(char c);
+  bool keeps_space() const;
   Step literal(std::string_view text, char c, Phase next);
   Step choice(std::string_view a, Phase then_a, std::string_view b, Phase then_b, char c);
   Step enter(Phase phase);
@@ -126,6 +128,9 @@ class CallParser {
   Step text_up_to(std::string_view end, char c, std::string& out, Phase next);
   Step json(char c);
   Step arguments(char c);
+  Step braced(char c);
+  Step python(char c);
+  Step end_python(std::string_view text);
   Step value(char c);
   Step complete();
   void add_parameter(std::string_view text);
@@ -133,10 +138,11 @@ class CallParser {
   const CallRow& row_;
   Events& events_;
   const Tools& tools_;
-  bool bare_;
+  bool bare_, unwrapped_;
   Phase phase_;
   std::optional<Call> call_;
   std::optional<ObjectParser> object_;
+  std::optional<BracedReader> braced_;
   JsonScan scan_;
   std::string raw_;
   std::string text_, key_, attribute_;

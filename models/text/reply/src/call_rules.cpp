@@ -12,6 +12,9 @@ namespace {
 constexpr std::string_view kLine = R"("\n"?)";  // models are free to break the line
 
 std::string object_call(RuleWriter& rules, const CallRow& row, const CallableTool& tool) {
+  if (row.keyed)
+    return fmt::format(R"({} {} "}}")", gbnf_literal(fmt::format(R"({{"{}": )", tool.name)),
+                       rules.arguments(tool));
   return fmt::format(R"({} {} "}}")",
                      gbnf_literal(fmt::format(R"({{"{}": "{}", "{}": )", row.name_key, tool.name,
                                               row.arguments_key)),
@@ -33,25 +36,48 @@ std::string tagged_call(RuleWriter& rules, const CallRow& row, const CallableToo
                      kLine, tagged_parameters(rules, row, tool), rules.marker(row.close));
 }
 
+// Arguments whose texts are between quotes of the notation, and whose other values are JSON.
+std::string braced_call(RuleWriter& rules, const CallRow& row, const CallableTool& tool) {
+  return fmt::format(R"({} {} {})", rules.marker(std::string(row.open) + tool.name),
+                     braced_arguments(rules, row, tool), rules.marker(row.close));
+}
+
 std::string any_of(RuleWriter& rules, const CallRow& row, std::span<const CallableTool> tools) {
   std::string call;
   for (const CallableTool& tool : tools) {
     if (!call.empty()) call += " | ";
     call += row.style == CallStyle::named    ? named_call(rules, row, tool)
             : row.style == CallStyle::tagged ? tagged_call(rules, row, tool)
+            : row.style == CallStyle::braced ? braced_call(rules, row, tool)
                                              : object_call(rules, row, tool);
   }
   return call;
 }
 
+// Every call is a message to its tool.
+std::string messages_to_tools(RuleWriter& rules, const CallRow& row,
+                              std::span<const CallableTool> tools, bool several) {
+  std::string one;
+  for (const CallableTool& tool : tools)
+    one +=
+        fmt::format("{}{} {} {} {} {}", one.empty() ? "" : " | ",
+                    rules.marker(fmt::format(" to={}<|message|>{}", tool.name, row.section_open)),
+                    kLine, tagged_call(rules, row, tool), kLine, rules.marker(row.section_close));
+  const std::string message = rules.rule(one);
+  if (!several) return message;
+  return fmt::format("{} ({} {})*", message, rules.marker("<|eom|><|start|>assistant"), message);
+}
+
 bool is_object(const CallRow& row) {
-  return row.style == CallStyle::object || row.style == CallStyle::bare;
+  return row.style == CallStyle::object || row.style == CallStyle::bare ||
+         row.style == CallStyle::python;
 }
 
 }  // namespace
 
 void add_calls_rule(RuleWriter& rules, const CallRow& row, std::span<const CallableTool> tools,
                     bool several) {
+  if (row.recipient) return rules.add("calls", messages_to_tools(rules, row, tools, several));
   rules.add("call", any_of(rules, row, tools));
   std::string body = "call";
   if (is_object(row) && row.is_list)
@@ -139,6 +165,12 @@ std::string RuleWriter::arguments(const CallableTool& tool) {
   return grammar("arguments", naming_tool(tool, [&] {
                    return Grammar::from_json_schema(schema, {.closed_objects = true});
                  }));
+}
+
+std::string RuleWriter::rule(std::string_view body) {
+  const std::string name = fmt::format("part-{}", n_rules_++);
+  add(name, body);
+  return name;
 }
 
 void RuleWriter::add(std::string_view name, std::string_view body) {

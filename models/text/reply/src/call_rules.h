@@ -28,6 +28,8 @@ class RuleWriter {
   std::string arguments(const CallableTool& tool);  // as JSON
 
   bool is_token(std::string_view text) const;  // of the vocabulary
+  std::string rule(std::string_view body);     // its name
+
   void add(std::string_view name, std::string_view body);
   std::shared_ptr<const Grammar> compile() const;
 
@@ -36,6 +38,7 @@ class RuleWriter {
 
   const Tokenizer& tokenizer_;
   std::string text_;
+  int n_rules_ = 0;
   std::map<std::string, std::shared_ptr<const Grammar>, std::less<>> grammars_;
 };
 
@@ -45,6 +48,9 @@ void add_calls_rule(RuleWriter& rules, const CallRow& row, std::span<const Calla
 
 // The parameters of a call in a tagged notation, from after the name to before its end.
 std::string tagged_parameters(RuleWriter& rules, const CallRow& row, const CallableTool& tool);
+
+// The arguments of a call in a braced notation, with their braces.
+std::string braced_arguments(RuleWriter& rules, const CallRow& row, const CallableTool& tool);
 
 // A text as a literal of GBNF.
 std::string gbnf_literal(std::string_view text);

@@ -9,14 +9,12 @@ namespace {
 
 using Kind = ReplyEvent::Kind;
 
-// Frames around answers, which are ignored.
-constexpr std::string_view kFrames[] = {"<|START_RESPONSE|>", "<|END_RESPONSE|>"};
-
 class MarkedMachine final : public ReplyMachine {
  public:
   MarkedMachine(const ReasoningRow* reasoning, const CallRow* calls, Tools offered,
                 std::string_view prompt)
       : ReplyMachine(std::move(offered)), reasoning_(reasoning), calls_(calls) {
+    add_frames();
     if (calls_ && !tools.any()) calls_ = nullptr;
     if (reasoning_ && trim_right(prompt).ends_with(trim_right(reasoning_->begin)))
       thinks_ = skips_space_ = true;
@@ -24,10 +22,11 @@ class MarkedMachine final : public ReplyMachine {
 
   void feed(char c) override {
     if (call_) return feed_call(c);
+    if (after_bare_) return feed_after_bare(c);
     const bool starts_object = calls_ && calls_->style == CallStyle::bare && !thinks_ && !said_ &&
                                c == '{' && finder_.empty();
     if (starts_object) {
-      begin_call(true);
+      begin_call(CallStart::bare, "");
       return feed_call(c);
     }
     const int found = finder_.feed(markers(), c, [this](char t) { text(t); });
@@ -37,9 +36,7 @@ class MarkedMachine final : public ReplyMachine {
   void finish() override {
     if (call_) {
       if (call_->finish() == Step::done) {
-        call_.reset();
-        skips_space_ = true;
-        space_.clear();
+        end_call();
       } else {
         give_up();
       }
@@ -50,7 +47,7 @@ class MarkedMachine final : public ReplyMachine {
   }
 
  private:
-  enum Marker { kThinkBegin, kThinkEnd, kCall, kFrame };
+  enum Marker { kThinkBegin, kThinkEnd, kCall, kOneCall, kFrame };
 
   const std::vector<std::string_view>& markers() {
     list_.clear();
@@ -68,10 +65,22 @@ class MarkedMachine final : public ReplyMachine {
       marker(reasoning_->begin, kThinkBegin);
       marker(reasoning_->end, kThinkEnd);
     }
-    if (calls_) marker(calls_->section_open.empty() ? calls_->open : calls_->section_open, kCall);
-    if (reasoning_ && reasoning_->name == "command-r7b")
-      for (const std::string_view frame : kFrames) marker(frame, kFrame);
+    if (calls_) {
+      marker(calls_->section_open, kCall);
+      marker(calls_->open, calls_->section_open.empty() ? kCall : kOneCall);
+    }
+    for (const std::string& frame : frames_) marker(frame, kFrame);
     return list_;
+  }
+
+  // Texts around answers, which are ignored.
+  void add_frames() {
+    if (reasoning_ && reasoning_->name == "command-r7b")
+      frames_ = {"<|START_RESPONSE|>", "<|END_RESPONSE|>"};
+    if (!calls_ || !calls_->recipient) return;
+    frames_ = {"<|start|>assistant", " to=user<|message|>", "<|eom|>", "<|eot|>"};
+    for (const auto& [tool, parameters] : tools.parameters)
+      frames_.push_back(" to=" + tool + "<|message|>");
   }
 
   void mark(int found) {
@@ -89,29 +98,48 @@ class MarkedMachine final : public ReplyMachine {
         skips_space_ = !said_;
         break;
       case kCall:
-        begin_call(false);
+        begin_call(calls_->style == CallStyle::bare ? CallStart::bare : CallStart::marked,
+                   list_[static_cast<std::size_t>(found)]);
+        break;
+      case kOneCall:
+        begin_call(CallStart::unwrapped, list_[static_cast<std::size_t>(found)]);
         break;
     }
   }
 
-  void begin_call(bool bare) {
-    const std::string_view opening = bare                           ? std::string_view()
-                                     : calls_->section_open.empty() ? calls_->open
-                                                                    : calls_->section_open;
-    call_.emplace(*calls_, events, tools, bare || calls_->style == CallStyle::bare, opening);
+  void begin_call(CallStart start, std::string_view opening) {
+    call_.emplace(*calls_, events, tools, start, opening);
   }
 
   void feed_call(char c) {
     const Step step = call_->feed(c);
     if (step == Step::more) return;
     if (step == Step::done) {
-      call_.reset();
-      space_.clear();
-      skips_space_ = true;
-      said_ = false;
-      return;
+      after_bare_ = calls_->style == CallStyle::bare;
+      return end_call();
     }
     give_up();
+    feed(c);
+  }
+
+  void end_call() {
+    call_.reset();
+    space_.clear();
+    skips_space_ = true;
+    said_ = false;
+  }
+
+  // Bare calls may come one after the other, and with a brace too many.
+  void feed_after_bare(char c) {
+    if (c == '}' && after_text_.empty()) return;
+    if (is_space(c) || c == ';' || c == ',') {
+      after_text_ += c;
+      return;
+    }
+    after_bare_ = false;
+    const std::string between = std::exchange(after_text_, {});
+    if (c != '{')
+      for (const char t : between) text(t);
     feed(c);
   }
 
@@ -144,7 +172,10 @@ class MarkedMachine final : public ReplyMachine {
   bool thinks_ = false;
   bool said_ = false;         // there is content since the beginning or the last call
   bool skips_space_ = false;  // white space here belongs to the marker before
+  bool after_bare_ = false;
+  std::string after_text_;  // held back until it is known what follows
   std::string space_;
+  std::vector<std::string> frames_;
   MarkerFinder finder_;
   std::vector<std::string_view> list_;
   std::vector<Marker> kinds_;

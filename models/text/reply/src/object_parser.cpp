@@ -1,9 +1,5 @@
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
-#include "weft/base/error.h"
-
 #include "call_parser.h"
 
 namespace weft::reply {
@@ -34,28 +30,6 @@ void Events::add(ReplyEvent::Kind kind, std::string_view text, int call, std::st
     events_.back().text += text;
   else
     events_.push_back({kind, std::string(text), call, std::move(id)});
-}
-
-Tools read_tools(std::string_view json) {
-  Tools tools;
-  if (json.empty()) return tools;
-  if (json.size() > (std::size_t{16} << 20) || !is_json(json))
-    fail<FormatError>("the tools are not JSON");
-  const auto list = nlohmann::json::parse(json, nullptr, false);
-  if (!list.is_array()) fail<FormatError>("the tools must be a JSON array");
-  for (const auto& tool : list) {
-    const auto function = tool.is_object() && tool.contains("function") ? tool["function"] : tool;
-    if (!function.is_object() || !function.contains("name") || !function["name"].is_string())
-      fail<FormatError>("each tool must be an object with a function that has a name");
-    auto& parameters = tools.string_parameters[function["name"].get<std::string>()];
-    const auto properties = nlohmann::json::json_pointer("/parameters/properties");
-    if (!function.contains(properties) || !function[properties].is_object()) continue;
-    for (const auto& [name, schema] : function[properties].items()) {
-      if (schema.is_object() && schema.contains("type"))
-        parameters[name] = schema["type"] == "string";
-    }
-  }
-  return tools;
 }
 
 bool Call::name(std::string_view name) {
@@ -91,16 +65,6 @@ bool Call::end() {
 void Call::drop() {
   if (begun()) events_->add(ReplyEvent::Kind::call_dropped, "", index_);
   index_ = -1;
-}
-
-// According to the schema; without one, a text is a string if it is not another JSON value.
-bool Call::is_string(std::string_view parameter, std::string_view text) const {
-  if (const auto tool = tools_->string_parameters.find(name_);
-      tool != tools_->string_parameters.end()) {
-    const auto known = tool->second.find(std::string(parameter));
-    if (known != tool->second.end() && known->second) return true;
-  }
-  return !is_json(text);
 }
 
 Step ObjectParser::feed(char c) {
@@ -146,7 +110,8 @@ bool ObjectParser::open(bool object) {
     role = object ? Role::call : Role::list;
     if (object) call_ = Call(events_, tools_, bare_);
   } else if (around != Role::other) {
-    if (is_arguments_key(key_)) {
+    if (keyed_ && !call_.name(key_)) return false;
+    if (keyed_ || is_arguments_key(key_)) {
       if (!object) return false;
       arguments_depth_ = scan_.depth() - 1;
       call_.begin();

@@ -40,7 +40,8 @@ ReplySyntax reply_syntax(std::string_view template_text) {
   };
   ReplySyntax syntax;
   for (const reply::CallRow& row : call_rows()) {
-    if (!has(row.marks[0]) || (!row.marks[1].empty() && !has(row.marks[1]))) continue;
+    const bool both = has(row.marks[0]) && (row.marks[1].empty() || has(row.marks[1]));
+    if (!both && !has(row.other_mark)) continue;
     syntax.calls = row.name;
     break;
   }
@@ -77,8 +78,11 @@ ReplyParser::ReplyParser(const ReplySyntax& syntax, const ReplyParserOptions& op
   if (calls) {
     for (const std::string_view text :
          {calls->section_open, calls->section_close, calls->open, calls->after_name, calls->close,
-          calls->parameter, calls->after_key, calls->value_open, calls->value_close})
+          calls->parameter, calls->after_key, calls->value_open, calls->value_close, calls->quote})
       add_marker(markers, text);
+    if (calls->recipient)
+      for (const std::string_view text : {"<|start|>", "<|message|>", "<|eom|>"})
+        add_marker(markers, text);
     if (calls->name == "mistral-args") add_marker(markers, "[CALL_ID]");
   }
   if (calls && calls->style == CallStyle::channels) {

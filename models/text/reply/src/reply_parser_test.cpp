@@ -225,6 +225,77 @@ TEST_CASE("what is not a call is content, and none of it is lost") {
   CHECK(events({"", "functionary-v3.2"}, "no such\n{}", ">>>") == "content(no such\n{})");
 }
 
+TEST_CASE("names without quotes and texts between markers") {
+  const ReplySyntax gemma{"gemma4", "gemma4"};
+  const std::string begin = "<|tool_call>call:get_weather", end = "<tool_call|>";
+  CHECK(events(gemma, begin + R"({city:<|"|>Oslo, {a}<|"|>,days:3})" + end) ==
+        R"(0:get_weather({"city": "Oslo, {a}", "days": 3}))");
+  CHECK(events(gemma, begin + R"({x:{a:[<|"|>b<|"|>,true,None],"c":"d\"e"},y:word, z : null})") ==
+        R"(0:get_weather({"x": {"a": ["b", true, null], "c": "d\"e"}, "y": "word", "z": null}))");
+  // The schema says what a value without quotes is.
+  CHECK(events(gemma, begin + "{city:12,days:3}" + end) ==
+        R"(0:get_weather({"city": "12", "days": 3}))");
+  CHECK(events(gemma, "Hm. " + begin + "{}" + end + "<|tool_call>call:f{a:1}" + end) ==
+        R"(content(Hm.) 0:get_weather({}) 1:f({"a": 1}))");
+  CHECK(events(gemma, "<|channel>thought\nHm.<channel|>" + begin + "{}" + end) ==
+        "reasoning(Hm.) 0:get_weather({})");
+  CHECK(events(gemma, begin + "{city:]}") ==
+        "0:get_weather({\"city\": ..dropped content(" + begin + "{city:]})");
+}
+
+TEST_CASE("calls in Python's notation, or as JSON") {
+  const std::string begin = "<|tool_call_start|>", end = "<|tool_call_end|>";
+  CHECK(events({"", "lfm2"}, begin + "[get_weather(city='Oslo', days=3), f()]" + end) ==
+        R"(0:get_weather({"city": "Oslo", "days": 3}) 1:f({}))");
+  CHECK(events({"", "lfm2"}, begin + R"([{"name": "f", "arguments": {"a": [1]}}])") ==
+        R"(0:f({"a": [1]}))");
+  CHECK(events({"", "lfm2"}, begin + "[f(1)]" + end) == "content(" + begin + "[f(1)]" + end + ")");
+}
+
+TEST_CASE("lists between markers") {
+  const std::string call = R"({"name": "f", "arguments": {"a": 1}})";
+  CHECK(events({"", "apriel"}, "<tool_calls>[" + call + ", " + call + "]</tool_calls>") ==
+        R"(0:f({"a": 1}) 1:f({"a": 1}))");
+  CHECK(events({"", "nemotron"}, "<TOOLCALL>[" + call + "]</TOOLCALL>") == R"(0:f({"a": 1}))");
+  CHECK(events({"", "apertus"}, R"(<|tools_prefix|>[{"f": {"a": 1}}, {"get_weather": {}}])"
+                                "<|tools_suffix|>") == R"(0:f({"a": 1}) 1:get_weather({}))");
+  CHECK(events({"", "gigachat3.1"}, "Hm.<|function_call|>" + call) ==
+        R"(content(Hm.) 0:f({"a": 1}))");
+  CHECK(events({"", "gigachat3"}, "Hm.<|message_sep|>\n\nfunction call<|role_sep|>\n" + call) ==
+        R"(content(Hm.) 0:f({"a": 1}))");
+  CHECK(events({"", "gigachat3"}, "function call<|role_sep|>\n" + call) == R"(0:f({"a": 1}))");
+}
+
+TEST_CASE("messages to a tool, to the user and to itself") {
+  const std::string call =
+      "<atem:function_calls>\n<atem:invoke name=\"get_weather\">\n<atem:parameter name=\"city\">"
+      "Oslo</atem:parameter>\n</atem:invoke>\n</atem:function_calls>";
+  CHECK(events({"atem", "atem"},
+               " to=self<|message|>Hm.<|eom|><|start|>assistant to=get_weather"
+               "<|message|>" +
+                   call) == R"(reasoning(Hm.) 0:get_weather({"city": "Oslo"}))");
+  CHECK(events({"atem", "atem"}, " to=user<|message|>Hello. to=") == "content(Hello. to=)");
+}
+
+TEST_CASE("calls with a part missing or too much") {
+  const std::string call = "<function=f>\n<parameter=a>\n1\n</parameter>\n</function>";
+  for (const char* end : {"", "\n</tool_call>"}) {
+    CHECK(events({"", "qwen3-coder"}, "I look.\n" + call + end) ==
+          R"(content(I look.) 0:f({"a": 1}))");
+  }
+  // Only a tool's name makes it a call.
+  CHECK(events({"", "qwen3-coder"}, "<function=map>\n<parameter=a>\n") ==
+        "content(<function=map>\n<parameter=a>\n)");
+  const std::string bare = R"({"name": "f", "parameters": {"a": 1}})";
+  for (const char* between : {"; ", "\n", ";\n", ", "}) {
+    CHECK(events({"", "llama3"}, bare + between + bare) == R"(0:f({"a": 1}) 1:f({"a": 1}))");
+  }
+  CHECK(events({"", "llama3"}, bare + "}") == R"(0:f({"a": 1}))");
+  CHECK(events({"", "llama3"}, bare + "; that is all") ==
+        R"(0:f({"a": 1}) content(; that is all))");
+  CHECK(events({"", "hermes"}, "<tool_call>\n" + bare + "}\n</tool_call>") == R"(0:f({"a": 1}))");
+}
+
 TEST_CASE("long and hostile replies take linear time") {
   const auto many = [](std::string_view text, int n) {
     std::string all;

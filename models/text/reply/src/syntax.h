@@ -16,6 +16,8 @@ enum class CallStyle {
   named,   // open, NAME, after_name, the arguments as JSON, close
   tagged,  // open, NAME, after_name, (parameter, KEY, after_key, value_open, VALUE, value_close)*,
            // close
+  braced,  // open, NAME, arguments with names without quotes and texts between `quote`, close
+  python,  // open, [NAME(KEY=VALUE, ..), ..] or an array of objects, close
   channels,  // the harmony format: messages with a channel and a recipient
   sections,  // NAME newline arguments, apart by open; "all" for content
 };
@@ -23,7 +25,8 @@ enum class CallStyle {
 struct CallRow {
   std::string_view name;
   CallStyle style = CallStyle::object;
-  std::string_view marks[2] = {};  // a template that contains both uses this notation
+  std::string_view marks[2] = {};    // a template that contains both uses this notation
+  std::string_view other_mark = {};  // so does one that contains this
   std::string_view section_open = {}, section_close = {};  // around all calls
   std::string_view open = {}, after_name = {}, close = {};
   std::string_view parameter = {}, after_key = {}, value_open = {}, value_close = {};
@@ -31,6 +34,9 @@ struct CallRow {
   std::string_view name_prefix = {};  // is not part of the name
   bool is_list = false;               // calls that are objects come as an array
   std::string_view name_key = "name", arguments_key = "arguments";  // of objects
+  bool keyed = false;                                               // objects are {NAME: ARGUMENTS}
+  std::string_view quote = {};                                      // around texts, if braced
+  bool recipient = false;  // " to=NAME<|message|>" comes before each call
 };
 
 std::span<const ReasoningRow> reasoning_rows();

@@ -1,11 +1,17 @@
 #include "weft/template/chat_template.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <exception>
+#include <mutex>
 #include <optional>
 
 #include "weft/base/error.h"
-#include "weft/base/utf8.h"
+#include "weft/base/text.h"
 
+#include "abilities.h"
+#include "adapted_chat.h"
+#include "chat_values.h"
 #include "jinja/renderer.h"
 
 namespace weft {
@@ -14,7 +20,6 @@ namespace {
 using jinja::Dict;
 using jinja::Foreign;
 using jinja::Heap;
-using jinja::List;
 using jinja::Value;
 
 // Bytes; the longest in use have 50 kB. A tree takes some 100 times as much.
@@ -43,21 +48,6 @@ Value own(Heap& heap, std::string_view text) {
   return heap.text(text);
 }
 
-Value foreign(Heap& heap, std::string_view text) {
-  jinja::TextBuilder out;
-  out.add_foreign(text);
-  return Value::from(heap.str(std::move(out)));
-}
-
-void check_utf8(std::string_view text, std::string_view what) {
-  for (std::size_t at = 0; at < text.size();) {
-    const Utf8Char c = decode_utf8(text, at);
-    if (!c.valid)
-      fail<FormatError>("{} is not UTF-8: byte {:#04x} at {}", what, text[at] & 0xff, at);
-    at += c.length;
-  }
-}
-
 std::tm parse_clock(std::string_view text) {
   std::tm t{};
   const std::string copy(text);
@@ -73,45 +63,6 @@ std::tm parse_clock(std::string_view text) {
   return t;
 }
 
-Value tool_calls(Heap& heap, const ChatMessage& message, bool as_text) {
-  List* calls = heap.list();
-  for (const ToolCall& call : message.tool_calls) {
-    Dict* function = heap.dict();
-    function->set(heap, own(heap, "name"), foreign(heap, call.name));
-    const Value arguments =
-        as_text || call.arguments.empty()
-            ? foreign(heap, call.arguments)
-            : from_json(heap, fmt::format("a call's argument text ({})", call.name), call.arguments,
-                        Foreign::all);
-    function->set(heap, own(heap, "arguments"), arguments);
-    Dict* one = heap.dict();
-    if (!call.id.empty()) one->set(heap, own(heap, "id"), foreign(heap, call.id));
-    one->set(heap, own(heap, "type"), own(heap, "function"));
-    one->set(heap, own(heap, "function"), Value::from(function));
-    calls->items.push_back(Value::from(one));
-  }
-  return Value::from(calls);
-}
-
-Value message_value(Heap& heap, const ChatMessage& message, bool arguments_as_text) {
-  if (message.role.empty()) fail<ValueError>("a message has no role");
-  Dict* m = heap.dict();
-  const auto set = [&](std::string_view key, const Value& v) { m->set(heap, own(heap, key), v); };
-  for (const std::string* text :
-       {&message.role, &message.content, &message.reasoning, &message.name, &message.tool_call_id})
-    check_utf8(*text, "a message");
-  for (const ToolCall& call : message.tool_calls)
-    for (const std::string* text : {&call.id, &call.name, &call.arguments})
-      check_utf8(*text, "a tool call");
-  set("role", foreign(heap, message.role));
-  set("content", foreign(heap, message.content));
-  if (!message.reasoning.empty()) set("reasoning_content", foreign(heap, message.reasoning));
-  if (!message.tool_calls.empty()) set("tool_calls", tool_calls(heap, message, arguments_as_text));
-  if (!message.tool_call_id.empty()) set("tool_call_id", foreign(heap, message.tool_call_id));
-  if (!message.name.empty()) set("name", foreign(heap, message.name));
-  return Value::from(m);
-}
-
 class JinjaTemplate final : public ChatTemplate {
  public:
   JinjaTemplate(std::string_view source, std::string_view name)
@@ -124,21 +75,8 @@ class JinjaTemplate final : public ChatTemplate {
   const std::string& source() const override { return source_; }
 
   RenderedChat render(std::span<const ChatMessage> messages,
-                      const ChatRenderOptions& options) const override {
-    bool calls = false;
-    for (const ChatMessage& message : messages) calls = calls || !message.tool_calls.empty();
-    try {
-      return render(messages, options, false);
-    } catch (const ChatTemplateError&) {
-      if (!calls) throw;
-      // Some templates put the arguments of calls together as text.
-      try {
-        return render(messages, options, true);
-      } catch (const ChatTemplateError&) {
-      }
-      throw;
-    }
-  }
+                      const ChatRenderOptions& options) const override;
+  const TemplateAbilities& abilities() const override;
 
   RenderedChat render_arguments(std::string_view arguments,
                                 const ChatRenderOptions& defaults) const override {
@@ -166,36 +104,11 @@ class JinjaTemplate final : public ChatTemplate {
   }
 
  private:
-  RenderedChat render(std::span<const ChatMessage> messages, const ChatRenderOptions& options,
-                      bool arguments_as_text) const {
-    jinja::Renderer renderer(*root_, source_, options.limits);
-    Heap& heap = renderer.heap;
-    Dict* variables = heap.dict();
-    const auto set = [&](std::string_view name, const Value& v) {
-      variables->set(heap, own(heap, name), v);
-    };
-    List* all = heap.list();
-    for (const ChatMessage& message : messages)
-      all->items.push_back(message_value(heap, message, arguments_as_text));
-    set("messages", Value::from(all));
-    set("tools", options.tools.empty()
-                     ? Value::none()
-                     : from_json(heap, "the list of tools", options.tools, Foreign::all));
-    set("documents", Value::none());
-    set("add_generation_prompt", Value::from(options.add_generation_prompt));
-    set("bos_token", own(heap, options.bos));
-    set("eos_token", own(heap, options.eos));
-    if (!options.kwargs.empty()) {
-      const Value more =
-          from_json(heap, "the text of the template's variables", options.kwargs, Foreign::none);
-      if (!more.is(jinja::Kind::dict)) {
-        fail<FormatError>("the template's variables must be a JSON object, got {}",
-                          jinja::type_name(more));
-      }
-      for (const auto& [key, value] : more.dict->items) variables->set(heap, key, value);
-    }
-    return finish(renderer, *variables);
-  }
+  // With the tools of a JSON array in the variable `tools_variable`.
+  RenderedChat plain(std::span<const ChatMessage> messages, const ChatRenderOptions& options,
+                     const std::string& tools, const std::string& tools_variable,
+                     const ValueStyle& style) const;
+  RenderedChat first_that_works(const AdaptedChat& chat, const ChatRenderOptions& options) const;
 
   static RenderedChat finish(jinja::Renderer& renderer, const Dict& variables) {
     jinja::TextBuilder out = renderer.run(variables);
@@ -206,7 +119,122 @@ class JinjaTemplate final : public ChatTemplate {
   std::string_view name_;
   Heap constants_;
   jinja::NodePtr root_;
+  mutable std::once_flag probed_;
+  mutable TemplateAbilities abilities_;
 };
+
+RenderedChat JinjaTemplate::plain(std::span<const ChatMessage> messages,
+                                  const ChatRenderOptions& options, const std::string& tools,
+                                  const std::string& tools_variable,
+                                  const ValueStyle& style) const {
+  jinja::Renderer renderer(*root_, source_, options.limits);
+  Heap& heap = renderer.heap;
+  Dict* variables = heap.dict();
+  const auto set = [&](std::string_view name, const Value& v) {
+    variables->set(heap, own(heap, name), v);
+  };
+  set("messages", messages_value(heap, messages, style));
+  set("tools", Value::none());
+  if (!tools.empty())
+    set(tools_variable, from_json(heap, "the list of tools", tools, Foreign::all));
+  set("documents", Value::none());
+  set("add_generation_prompt", Value::from(options.add_generation_prompt));
+  set("bos_token", own(heap, options.bos));
+  set("eos_token", own(heap, options.eos));
+  if (!options.kwargs.empty()) {
+    const Value more =
+        from_json(heap, "the text of the template's variables", options.kwargs, Foreign::none);
+    if (!more.is(jinja::Kind::dict)) {
+      fail<FormatError>("the template's variables must be a JSON object, got {}",
+                        jinja::type_name(more));
+    }
+    for (const auto& [key, value] : more.dict->items) variables->set(heap, key, value);
+  }
+  return finish(renderer, *variables);
+}
+
+const TemplateAbilities& JinjaTemplate::abilities() const {
+  std::call_once(probed_, [this] {
+    // Enough for the longest templates in use; a hostile one may not take minutes.
+    ChatRenderOptions options{.add_generation_prompt = false, .bos = "<s>", .eos = "</s>"};
+    options.limits.steps = 1'000'000;
+    abilities_ = abilities_of([&](std::span<const ChatMessage> messages, const std::string& tools,
+                                  const std::string& variable, const ValueStyle& style) {
+      return plain(messages, options, tools, variable, style).text;
+    });
+  });
+  return abilities_;
+}
+
+// Tries forms of the definitions, of the arguments of calls, and of thoughts beside calls. If none
+// works, the error is that of the first.
+RenderedChat JinjaTemplate::first_that_works(const AdaptedChat& chat,
+                                             const ChatRenderOptions& options) const {
+  const TemplateAbilities& can = abilities();
+  std::exception_ptr first;
+  const auto tried = [&](const std::vector<ChatMessage>& messages,
+                         const std::string& tools) -> std::optional<RenderedChat> {
+    for (const CallArguments arguments :
+         {CallArguments::objects, CallArguments::texts, CallArguments::mended}) {
+      if (arguments != CallArguments::objects && !has_calls(messages)) continue;
+      try {
+        return plain(messages, options, tools, can.tools_variable,
+                     {arguments, can.reasoning_member});
+      } catch (const ChatTemplateError&) {
+        if (!first) first = std::current_exception();
+      }
+    }
+    return std::nullopt;
+  };
+  const bool has_nulls = chat.tools.find("null") != std::string::npos;
+  if (auto done = tried(chat.messages, has_nulls ? without_nulls(chat.tools) : chat.tools))
+    return *done;
+  // Some go through the list of tools without asking whether there is one.
+  const std::string tools = chat.tools.empty() ? "[]" : completed_tools(chat.tools);
+  if (auto done = tried(chat.messages, tools)) return *done;
+  if (has_calls(chat.messages)) {
+    const std::vector<ChatMessage> joined = with_joined_thoughts(chat.messages);
+    for (const std::string& form : {chat.tools, tools})
+      if (auto done = tried(joined, form)) return *done;
+  }
+  std::rethrow_exception(first);
+}
+
+// The tag has a space at its end, which tells whether the template trims the content.
+RenderedChat continued(RenderedChat chat, std::string_view tag) {
+  const std::size_t at = chat.text.rfind(trim_right(tag));
+  if (at == std::string::npos) return {};
+  const bool trims = !std::string_view(chat.text).substr(at).starts_with(tag);
+  chat.text.resize(at);
+  if (trims) chat.text.resize(trim_right(chat.text).size());
+  std::erase_if(chat.foreign,
+                [&](const TextRange& range) { return range.begin >= chat.text.size(); });
+  if (!chat.foreign.empty())
+    chat.foreign.back().end = std::min(chat.foreign.back().end, chat.text.size());
+  return chat;
+}
+
+RenderedChat JinjaTemplate::render(std::span<const ChatMessage> messages,
+                                   const ChatRenderOptions& options) const {
+  AdaptedChat chat = adapted(abilities(), messages, options.tools);
+  const bool continues = options.continue_final_message && !messages.empty() &&
+                         messages.back().role == "assistant" && messages.back().tool_calls.empty();
+  if (!continues) return first_that_works(chat, options);
+  constexpr std::string_view kTag = "wq7ContinuesHere ";
+  ChatRenderOptions without_prompt = options;
+  without_prompt.add_generation_prompt = false;
+  chat.messages.back().content += kTag;
+  RenderedChat cut = continued(first_that_works(chat, without_prompt), kTag);
+  if (!cut.text.empty()) return cut;
+  // The template does not show the message.
+  chat.messages.pop_back();
+  without_prompt.add_generation_prompt = true;
+  RenderedChat prompt = first_that_works(chat, without_prompt);
+  const std::string& content = messages.back().content;
+  prompt.foreign.push_back({prompt.text.size(), prompt.text.size() + content.size()});
+  prompt.text += content;
+  return prompt;
+}
 
 }  // namespace
 

@@ -177,8 +177,8 @@ TEST_CASE("errors say where") {
   CHECK(failure("{{ 'a' + 1 }}") == "1:8 cannot append a value of type int to one of type str");
   CHECK(failure("{{ x | nope }}") == "1:8 unknown filter 'nope'");
   CHECK(failure("{{ raise_exception('no') }}") == "1:19 no");
-  CHECK(failure("{{ [1].append(2) }}") ==
-        "1:14 attribute 'append' of a value of type list is not accessible to templates");
+  CHECK(failure("{{ [1].extend([2]) }}") ==
+        "1:14 attribute 'extend' of a value of type list is not accessible to templates");
   CHECK(failure("{{ 1 // 0 }}") == "1:6 division by 0");
   CHECK(failure("{{ 9223372036854775807 + 1 }}") == "1:24 the number does not fit 64 bits");
 }

@@ -86,14 +86,13 @@ std::string metadata_json(const Checkpoint& file, bool verbose) {
   return json + '}';
 }
 
-std::string capabilities(const Checkpoint& file) {
-  const std::string chat(file.find_string("tokenizer.chat_template").value_or(""));
+std::string capabilities(const Checkpoint& file, const std::string& chat) {
   const ReplySyntax syntax = reply_syntax(chat);
   JsonArray json;
   json.add("completion").add("embedding");
   if (file.find("tokenizer.ggml.fim_pre_token_id") || file.find("tokenizer.ggml.prefix_token_id"))
     json.add("insert");
-  if (!syntax.calls.empty()) json.add("tools");
+  if (!chat.empty()) json.add("tools");  // the prompt has them, whatever the template shows
   if (!syntax.reasoning.empty()) json.add("thinking");
   return json.str();
 }
@@ -189,7 +188,7 @@ std::string show_json(const ListedModel& model, bool verbose) {
       .add("template", chat)
       .add_json("details", details_json(file))
       .add_json("model_info", metadata_json(file, verbose))
-      .add_json("capabilities", capabilities(file))
+      .add_json("capabilities", capabilities(file, chat))
       .add("modified_at", timestamp(model.created * 1'000'000))
       .str();
 }

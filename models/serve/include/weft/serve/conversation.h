@@ -102,6 +102,7 @@ class Conversation {
   bool shows_control(TokenId token) const;
 
   ConversationOptions options_;
+  ReplySyntax syntax_;
   const std::string own_tools_, own_kwargs_;  // those that did not come from a file
   const Tokenizer& tokenizer_;
   Generation generation_;

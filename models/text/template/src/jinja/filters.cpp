@@ -229,6 +229,16 @@ Value f_tojson(Renderer& r, const Value& v, Args& a) {
   return Value::from(r.heap.str(std::move(out)));
 }
 
+Value f_from_json(Renderer& r, const Value& v, Args&) {
+  const Str& text = r.string(v);
+  try {
+    return from_json(r.heap, "the text of from_json", text.text,
+                     text.foreign.empty() ? Foreign::none : Foreign::all);
+  } catch (const FormatError& e) {
+    r.heap.fail("{}", e.what());
+  }
+}
+
 Value f_attr(Renderer& r, const Value& v, Args& a) {
   const Value* name = a.get(0, "name");
   if (!name) r.heap.fail("attr() needs a name");
@@ -240,27 +250,17 @@ Value f_attr(Renderer& r, const Value& v, Args& a) {
 }
 
 constexpr NativeRow kFilters[] = {
-    {"attr", f_attr},
-    {"capitalize", f_case<Case::capitalize>},
-    {"center", f_center},
-    {"d", f_default},
-    {"default", f_default},
-    {"e", f_escape},
-    {"escape", f_escape},
-    {"forceescape", f_forceescape},
-    {"format", f_format},
-    {"indent", f_indent},
-    {"lower", f_case<Case::lower>},
-    {"replace", f_replace},
-    {"safe", f_safe},
-    {"string", f_string},
-    {"title", f_title},
-    {"tojson", f_tojson},
-    {"trim", f_trim},
-    {"truncate", f_truncate},
-    {"upper", f_case<Case::upper>},
-    {"urlencode", f_urlencode},
-    {"wordcount", f_wordcount},
+    {"attr", f_attr},           {"capitalize", f_case<Case::capitalize>},
+    {"center", f_center},       {"d", f_default},
+    {"default", f_default},     {"e", f_escape},
+    {"escape", f_escape},       {"forceescape", f_forceescape},
+    {"format", f_format},       {"from_json", f_from_json},
+    {"indent", f_indent},       {"lower", f_case<Case::lower>},
+    {"replace", f_replace},     {"safe", f_safe},
+    {"string", f_string},       {"title", f_title},
+    {"tojson", f_tojson},       {"trim", f_trim},
+    {"truncate", f_truncate},   {"upper", f_case<Case::upper>},
+    {"urlencode", f_urlencode}, {"wordcount", f_wordcount},
 };
 
 }  // namespace

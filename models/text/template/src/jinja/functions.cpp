@@ -191,6 +191,26 @@ Value list_index(Renderer& r, const Value& self, Args& a) {
 Value list_copy(Renderer& r, const Value& self, Args&) {
   return Value::from(r.heap.list(self.list->items));
 }
+// Published templates change lists, though the sandbox of transformers refuses it.
+Value list_append(Renderer& r, const Value& self, Args& a) {
+  const Value* one = a.get(0, "");
+  if (!one) r.heap.fail("append() needs a value");
+  r.heap.charge(sizeof(Value));
+  self.list->items.push_back(*one);
+  return Value::none();
+}
+Value list_pop(Renderer& r, const Value& self, Args& a) {
+  std::vector<Value>& items = self.list->items;
+  const Value* given = a.get(0, "");
+  const auto size = static_cast<std::int64_t>(items.size());
+  std::int64_t at = given ? r.integer(*given) : -1;
+  if (at < 0) at += size;
+  if (at < 0 || at >= size) r.heap.fail("pop from a list of {} items: there is no such item", size);
+  const Value taken = items[static_cast<std::size_t>(at)];
+  r.heap.work(items.size());
+  items.erase(items.begin() + at);
+  return taken;
+}
 Value is_whole(Renderer&, const Value& self, Args&) {
   return Value::from(std::isfinite(self.real) && self.real == std::trunc(self.real));
 }
@@ -202,8 +222,8 @@ constexpr NativeRow kDictMethods[] = {
     {"popitem", nullptr}, {"setdefault", nullptr},
 };
 constexpr NativeRow kListMethods[] = {
-    {"count", list_count}, {"index", list_index}, {"copy", list_copy},  {"append", nullptr},
-    {"extend", nullptr},   {"insert", nullptr},   {"remove", nullptr},  {"pop", nullptr},
+    {"count", list_count}, {"index", list_index}, {"copy", list_copy},  {"append", list_append},
+    {"extend", nullptr},   {"insert", nullptr},   {"remove", nullptr},  {"pop", list_pop},
     {"clear", nullptr},    {"sort", nullptr},     {"reverse", nullptr},
 };
 constexpr NativeRow kRealMethods[] = {{"is_integer", is_whole}};
@@ -237,7 +257,8 @@ Value is_sequence(Renderer&, const Value& v, Args&) {
                      (v.is(Kind::list) && v.list->type <= List::Type::range));
 }
 Value is_callable(Renderer&, const Value& v, Args&) {
-  return Value::from(v.is(Kind::callable) || v.is(Kind::loop));
+  // An undefined value has __call__, which fails.
+  return Value::from(v.is(Kind::callable) || v.is(Kind::loop) || v.is(Kind::undefined));
 }
 // v % 2 is Rest.
 template <int Rest>

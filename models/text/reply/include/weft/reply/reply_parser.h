@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/template/chat_template.h"
+
 namespace weft {
 
 struct ReplyEvent {
@@ -35,6 +37,14 @@ struct ReplySyntax {
 // The notations that a template uses. One that it does not show is left empty, except that calls
 // are "json" if the template accepts tools in an unknown notation.
 ReplySyntax reply_syntax(std::string_view template_text);
+struct TemplateSyntax {
+  ReplySyntax syntax;
+  bool round_trip = false;  // a call that the template writes was read back, equal
+};
+// The notations of a template, with that of calls found by reading back a call that it writes. If
+// it shows neither tools nor calls, that is "json", which the adapted prompt asks for
+// (docs/templates.md#what-templates-lack). Takes some renders.
+TemplateSyntax template_syntax(const ChatTemplate& chat_template);
 std::vector<std::string_view> reasoning_syntax_names();
 std::vector<std::string_view> call_syntax_names();
 

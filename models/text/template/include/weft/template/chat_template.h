@@ -45,12 +45,29 @@ struct ChatRenderOptions {
   std::string eos = {};
   std::string tools = {};   // a JSON array of tool definitions; empty for none
   std::string kwargs = {};  // a JSON object of additional variables; empty for none
+  // If the last message is an assistant's without calls, end after its content as the template
+  // writes it (which may trim it, or close a section of reasoning before it), so that the model
+  // continues it. Replaces add_generation_prompt.
+  bool continue_final_message = false;
   ChatRenderLimits limits = {};
 };
 
 struct RenderedChat {
   std::string text;
   std::vector<TextRange> foreign;  // text of the messages and roles: see EncodeOptions::foreign
+};
+
+// What a template makes of the parts of a conversation, found by rendering small ones.
+struct TemplateAbilities {
+  bool system = true;                    // shows a system message at the beginning
+  bool later_system = true;              // and one after the assistant's first answer
+  bool own_system = false;               // writes one of its own if there is none
+  bool tools = true;                     // shows the definitions of tools
+  bool calls = true;                     // shows calls in the history
+  bool results = true;                   // shows messages of tools
+  bool short_ids = false;                // refuses ids of calls but for nine letters or digits
+  std::string tools_variable = "tools";  // where it looks for the definitions
+  std::string reasoning_member = "reasoning_content";  // of messages, where it looks for reasoning
 };
 
 // A template is malformed, or its rendering failed. what() has the place and the message.
@@ -75,16 +92,19 @@ class ChatTemplate {
   virtual ~ChatTemplate() = default;
   // Encode the text with parse_special and without add_special: it contains the special tokens as
   // text, including BOS if the template has one. Pass `foreign` on to the tokenizer, or a message
-  // that spells out a control token could end its turn and begin another. Throws ChatTemplateError
-  // if the template fails, ValueError for a message without a role, FormatError for options that
-  // are not valid JSON.
+  // that spells out a control token could end its turn and begin another. What the template cannot
+  // show is written in another way (docs/templates.md#what-templates-lack). Throws
+  // ChatTemplateError if the template fails, ValueError for a message without a role, FormatError
+  // for options that are not valid JSON.
   virtual RenderedChat render(std::span<const ChatMessage> messages,
                               const ChatRenderOptions& options) const = 0;
-  // One render with arbitrary arguments: a JSON object with messages, tools, documents, bos_token
-  // and whatever else the template reads. strftime_now, if given ("2024-07-26T12:34:56"), sets the
-  // clock. `defaults` supplies the limits, and special tokens that the arguments lack.
+  // One render with exactly these arguments: a JSON object with messages, tools, documents,
+  // bos_token and whatever else the template reads. strftime_now, if given ("2024-07-26T12:34:56"),
+  // sets the clock. `defaults` supplies the limits, and special tokens that the arguments lack.
   virtual RenderedChat render_arguments(std::string_view arguments,
                                         const ChatRenderOptions& defaults = {}) const = 0;
+  // Found at the first call.
+  virtual const TemplateAbilities& abilities() const = 0;
   // "chatml" for a template of that name, "" for one from a text.
   virtual std::string_view name() const = 0;
   virtual const std::string& source() const = 0;

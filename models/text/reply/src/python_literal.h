@@ -1,0 +1,23 @@
+#pragma once
+// Values and calls in Python's notation, which some models write.
+// Source: https://docs.python.org/3/reference/lexical_analysis.html
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft::reply {
+
+// A literal (None, booleans, numbers, strings, lists, tuples, dicts) as JSON; nullopt if the text
+// is not one, or has what JSON cannot express.
+std::optional<std::string> python_literal(std::string_view text);
+
+struct PythonCall {
+  std::string name;
+  std::string arguments;  // a JSON object
+};
+// [f(a=1), g(b='x')]: calls with named arguments; nullopt if the text is anything else.
+std::optional<std::vector<PythonCall>> python_calls(std::string_view text);
+
+}  // namespace weft::reply

@@ -1,0 +1,118 @@
+#include "abilities.h"
+
+#include <vector>
+
+#include "weft/base/error.h"
+
+namespace weft {
+namespace {
+
+using Messages = std::vector<ChatMessage>;
+
+// Words that no template has.
+constexpr std::string_view kSystem = "wqsystem", kTool = "wqtool", kValue = "wqvalue",
+                           kResult = "wqresult", kThought = "wqthought";
+constexpr std::string_view kShortId = "wq3456789", kLongId = "call_wq3456789012345678901234";
+
+const std::string& definitions() {
+  static const std::string text =
+      R"([{"type": "function", "function": {"name": "wqtool", "description": "Finds a place.", )"
+      R"("parameters": {"type": "object", "properties": {"place": {"type": "string", )"
+      R"("description": "A place."}}, "required": ["place"]}}}])";
+  return text;
+}
+
+ChatMessage call_of(std::string_view id) {
+  return {.role = "assistant",
+          .content = "",
+          .tool_calls = {{std::string(id), std::string(kTool), R"({"place": "wqvalue"})"}}};
+}
+
+ChatMessage result_of(std::string_view id) {
+  return {.role = "tool",
+          .content = std::string(kResult),
+          .tool_call_id = std::string(id),
+          .name = std::string(kTool)};
+}
+
+const ChatMessage kUser{.role = "user", .content = "Hi"};
+const ChatMessage kAnswer{.role = "assistant", .content = "Hello"};
+
+class Prober {
+ public:
+  explicit Prober(const PlainRender& render) : render_(render) {}
+
+  // Whether a rendered conversation has the word.
+  bool shows(std::string_view word, const Messages& messages) const {
+    return render(messages).find(word) != std::string::npos;
+  }
+  std::size_t size(const Messages& messages) const { return render(messages).size(); }
+
+  std::string tools, variable = "tools";
+  std::string member = "reasoning_content";
+
+ private:
+  std::string render(const Messages& messages) const {
+    for (const CallArguments arguments : {CallArguments::objects, CallArguments::texts}) {
+      try {
+        return render_(messages, tools, variable, {arguments, member});
+      } catch (const Error&) {
+      }
+    }
+    return "";
+  }
+  const PlainRender& render_;
+};
+
+std::string member_of_reasoning(Prober prober) {
+  ChatMessage calls = call_of(kShortId);
+  ChatMessage answers = kAnswer;
+  calls.reasoning = answers.reasoning = kThought;
+  for (const Messages& messages :
+       {Messages{kUser, calls, result_of(kShortId)}, Messages{kUser, answers}}) {
+    for (const char* member : {"reasoning_content", "thinking", "reasoning"}) {
+      prober.member = member;
+      if (prober.shows(kThought, messages)) return member;
+    }
+  }
+  return TemplateAbilities().reasoning_member;
+}
+
+// Where the template looks for definitions of tools; empty if it shows none.
+std::string variable_of_tools(Prober prober) {
+  const ChatMessage system{.role = "system", .content = "Be brief."};
+  prober.tools = definitions();
+  for (const char* variable : {"tools", "xml_tools"}) {
+    prober.variable = variable;
+    if (prober.shows(kTool, {kUser}) || prober.shows(kTool, {system, kUser})) return variable;
+  }
+  return "";
+}
+
+}  // namespace
+
+TemplateAbilities abilities_of(const PlainRender& render) {
+  TemplateAbilities found;
+  Prober prober(render);
+  if (prober.size({kUser}) == 0) return found;  // it needs something that is not known here
+  const ChatMessage system{.role = "system", .content = std::string(kSystem)};
+  found.system = prober.shows(kSystem, {system, kUser});
+  found.later_system = found.system && prober.shows(kSystem, {kUser, kAnswer, system, kUser});
+  found.own_system =
+      found.system && prober.size({kUser}) + kSystem.size() > prober.size({system, kUser});
+  const std::string variable = variable_of_tools(prober);
+  found.tools = !variable.empty();
+  if (found.tools) {
+    found.tools_variable = prober.variable = variable;
+    prober.tools = definitions();
+  }
+  const Messages history{kUser, call_of(kShortId), result_of(kShortId)};
+  found.calls = prober.shows(kValue, history);
+  found.results = prober.shows(kResult, history);
+  found.short_ids =
+      found.calls && !prober.shows(kValue, {kUser, call_of(kLongId), result_of(kLongId)});
+  found.reasoning_member = member_of_reasoning(prober);
+  return found;
+}
+
+}  // namespace weft

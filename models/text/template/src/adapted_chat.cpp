@@ -1,0 +1,210 @@
+#include "adapted_chat.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "weft/base/error.h"
+#include "weft/base/hash.h"
+#include "weft/base/text.h"
+
+#include "given_json.h"
+
+namespace weft {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Messages = std::vector<ChatMessage>;
+
+bool is_short(std::string_view id) {
+  return id.size() == 9 && std::ranges::all_of(id, [](char c) {
+           return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+         });
+}
+
+std::string short_id(std::uint64_t number) {
+  constexpr std::string_view kDigits =
+      "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  std::string id(9, '0');
+  for (char& c : id) {
+    c = kDigits[number % kDigits.size()];
+    number /= kDigits.size();
+  }
+  return id;
+}
+
+// Nine letters or digits for each id: the same in every turn of a conversation.
+class ShortIds {
+ public:
+  void shorten(std::string& id) {
+    if (id.empty()) return;
+    const auto [at, is_new] = short_.try_emplace(id);
+    if (is_new) {
+      Fnv1a64 hash;
+      hash.add(id);
+      at->second = is_short(id) ? id : short_id(hash.value());
+      for (std::uint64_t i = 1; !used_.insert(at->second).second; ++i)
+        at->second = short_id(hash.value() + i);
+    }
+    id = at->second;
+  }
+
+ private:
+  std::unordered_map<std::string, std::string> short_;
+  std::unordered_set<std::string> used_;
+};
+
+// Calls and results without ids get them in their order, and results the names of their calls.
+void match_results(Messages& messages) {
+  std::vector<ToolCall> open;  // calls without a result
+  std::unordered_map<std::string, std::string> names;
+  int n_calls = 0;
+  for (ChatMessage& m : messages) {
+    for (ToolCall& call : m.tool_calls) {
+      if (call.id.empty()) call.id = fmt::format("call_{}", n_calls);
+      ++n_calls;
+      names[call.id] = call.name;
+      open.push_back(call);
+    }
+    if (m.role != "tool") continue;
+    if (m.tool_call_id.empty()) {
+      const auto same = [&](const ToolCall& call) { return m.name.empty() || call.name == m.name; };
+      if (const auto call = std::ranges::find_if(open, same); call != open.end())
+        m.tool_call_id = call->id;
+    }
+    if (const auto named = names.find(m.tool_call_id); m.name.empty() && named != names.end())
+      m.name = named->second;
+    std::erase_if(open, [&](const ToolCall& call) { return call.id == m.tool_call_id; });
+  }
+}
+
+void shorten_ids(Messages& messages) {
+  ShortIds ids;
+  for (ChatMessage& m : messages) {
+    for (ToolCall& call : m.tool_calls) ids.shorten(call.id);
+    ids.shorten(m.tool_call_id);
+  }
+}
+
+void append(std::string& text, std::string_view more, std::string_view between = "\n\n") {
+  if (!text.empty() && !more.empty()) text += between;
+  text += more;
+}
+
+// Puts all system messages into one at the beginning.
+void join_system(Messages& messages) {
+  std::string all;
+  for (const ChatMessage& m : messages)
+    if (m.role == "system") append(all, m.content);
+  std::erase_if(messages, [](const ChatMessage& m) { return m.role == "system"; });
+  messages.insert(messages.begin(), {.role = "system", .content = all});
+}
+
+// The system message becomes the beginning of the first user's.
+void system_to_user(Messages& messages) {
+  const auto user = std::ranges::find(messages, "user", &ChatMessage::role);
+  std::string text = messages.front().content;
+  if (user == messages.end()) {
+    messages.front().role = "user";
+    return;
+  }
+  append(text, user->content);
+  user->content = text;
+  messages.erase(messages.begin());
+}
+
+bool has_later_system(const Messages& messages) {
+  for (std::size_t i = 1; i < messages.size(); ++i)
+    if (messages[i].role == "system") return true;
+  return false;
+}
+
+// As short as possible: it is in every prompt.
+std::string tools_text(const std::string& tools, bool shows_calls) {
+  std::string text = "You can call these functions:\n";
+  for (const Json& tool : parse_given("the list of tools", tools))
+    text += (tool.is_object() ? tool.value("function", tool) : tool).dump() + "\n";
+  if (!shows_calls)
+    text += "To call one, answer only with JSON: {\"name\": .., \"arguments\": {..}}";
+  return text;
+}
+
+void add_tools_text(Messages& messages, const std::string& text) {
+  if (messages.empty() || messages.front().role != "system")
+    messages.insert(messages.begin(), {.role = "system", .content = ""});
+  append(messages.front().content, text);
+}
+
+// `marked`: between the tags that most templates use.
+void calls_to_text(Messages& messages, bool marked) {
+  for (ChatMessage& m : messages) {
+    for (const ToolCall& call : std::exchange(m.tool_calls, {})) {
+      const std::string arguments = call.arguments.empty() ? "{}" : call.arguments;
+      parse_given(fmt::format("a call's argument text ({})", call.name), arguments);
+      std::string text =
+          fmt::format(R"({{"name": {}, "arguments": {}}})", Json(call.name).dump(), arguments);
+      if (marked) text = "<tool_call>\n" + text + "\n</tool_call>";
+      append(m.content, text, "\n");
+    }
+  }
+}
+
+// Results become messages of the user: one for those that follow each other.
+void results_to_user(Messages& messages) {
+  Messages all;
+  bool joins = false;
+  for (ChatMessage& m : messages) {
+    const bool result = m.role == "tool";
+    if (result) {
+      std::string text = fmt::format("Result of {}:\n{}", m.name, m.content);
+      m = {.role = "user", .content = std::move(text)};
+    }
+    if (result && joins)
+      append(all.back().content, m.content, "\n");
+    else if (m.role == "user" && joins)
+      append(all.back().content, m.content);
+    else
+      all.push_back(std::move(m));
+    joins = result || (joins && all.back().role == "user");
+  }
+  messages = std::move(all);
+}
+
+bool has_results(const Messages& messages) {
+  return std::ranges::any_of(messages, [](const ChatMessage& m) { return m.role == "tool"; });
+}
+
+}  // namespace
+
+bool has_calls(std::span<const ChatMessage> messages) {
+  return std::ranges::any_of(messages, [](const ChatMessage& m) { return !m.tool_calls.empty(); });
+}
+
+std::vector<ChatMessage> with_joined_thoughts(std::vector<ChatMessage> messages) {
+  for (ChatMessage& m : messages)
+    if (!m.tool_calls.empty() && !m.reasoning.empty())
+      append(m.reasoning, std::exchange(m.content, {}));
+  return messages;
+}
+
+AdaptedChat adapted(const TemplateAbilities& abilities, std::span<const ChatMessage> messages,
+                    const std::string& tools) {
+  AdaptedChat chat{{messages.begin(), messages.end()}, tools};
+  Messages& all = chat.messages;
+  match_results(all);
+  if (!abilities.tools && !tools.empty()) {
+    const bool has_system = !all.empty() && all.front().role == "system";
+    add_tools_text(all, tools_text(tools, abilities.calls));
+    if (!has_system && abilities.own_system) system_to_user(all);
+    chat.tools.clear();
+  }
+  if (!abilities.calls && has_calls(all)) calls_to_text(all, abilities.tools);
+  if (!abilities.results && has_results(all)) results_to_user(all);
+  if (abilities.short_ids) shorten_ids(all);
+  if (!abilities.later_system && has_later_system(all)) join_system(all);
+  if (!abilities.system && !all.empty() && all.front().role == "system") system_to_user(all);
+  return chat;
+}
+
+}  // namespace weft

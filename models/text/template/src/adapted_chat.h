@@ -1,0 +1,31 @@
+#pragma once
+// Conversations in a form that a template can show (docs/templates.md#what-templates-lack).
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/template/chat_template.h"
+
+namespace weft {
+
+struct AdaptedChat {
+  std::vector<ChatMessage> messages;
+  std::string tools;  // for the template: a JSON array; empty if there are none
+};
+
+// Throws FormatError for tools that are not JSON.
+AdaptedChat adapted(const TemplateAbilities& abilities, std::span<const ChatMessage> messages,
+                    const std::string& tools);
+
+bool has_calls(std::span<const ChatMessage> messages);
+// Messages in which words beside a call belong to the thoughts: some templates refuse both.
+std::vector<ChatMessage> with_joined_thoughts(std::vector<ChatMessage> messages);
+
+// Definitions in which members that are null are left out.
+std::string without_nulls(const std::string& tools);
+// The same, with what the specifications mean by absence: an empty description, parameters without
+// properties, types of parameters.
+std::string completed_tools(const std::string& tools);
+
+}  // namespace weft

@@ -1,0 +1,16 @@
+#pragma once
+// Arguments of calls, as a model wrote them.
+
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+// Whether a text is one JSON object.
+bool is_json_object(std::string_view json);
+// The JSON object that a text is the beginning of, with what is open closed and an incomplete last
+// member left out, but for its text: {"a": 1, "b": "xy gives {"a": 1, "b": "xy"}. An empty object
+// if the text does not begin one. Also takes the text as a JSON string.
+std::string mended_arguments(std::string_view text);
+
+}  // namespace weft
