@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "weft/base/checksum.h"
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/files/gguf_types.h"
@@ -29,6 +30,24 @@ struct Checkpoint::Impl {
   files::OpenedFiles files;
   std::vector<std::uint32_t> by_name;
   std::vector<std::shared_ptr<const Impl>> sources;  // they own what `files` views
+
+  // Adds the stamps of all files. False if one has none that can be relied on.
+  bool add_stamps(Checksum& sum) const {
+    if (files.maps.empty() && sources.empty()) return false;
+    for (const MappedFile& map : files.maps) {
+      if (!map.stamp()) {
+        sum.add(map.bytes());
+        continue;
+      }
+      if (!map.stamp()->settled) return false;
+      const FileStamp& s = *map.stamp();
+      const std::uint64_t numbers[] = {s.device, s.inode, s.n_bytes,
+                                       static_cast<std::uint64_t>(s.modified_ns),
+                                       static_cast<std::uint64_t>(s.changed_ns)};
+      sum.add(std::as_bytes(std::span(numbers)));
+    }
+    return std::ranges::all_of(sources, [&](const auto& s) { return s->add_stamps(sum); });
+  }
 };
 
 Checkpoint::Checkpoint(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
@@ -149,6 +168,11 @@ std::uint64_t Checkpoint::alignment() const {
 }
 std::int64_t Checkpoint::file_bytes() const {
   return impl_->files.file_bytes;
+}
+std::optional<std::uint64_t> Checkpoint::stamp() const {
+  Checksum sum;
+  if (!impl_->add_stamps(sum)) return std::nullopt;
+  return sum.value();
 }
 std::span<const std::string> Checkpoint::part_paths() const {
   return impl_->files.paths;

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "weft/base/error.h"
@@ -20,6 +21,25 @@ namespace {
 [[noreturn]] void refuse(const std::string& path, const char* what) {
   const int code = errno;
   fail<IoError>("{}: {}: {}", printable_path(path), what, std::generic_category().message(code));
+}
+
+std::int64_t nanoseconds(const timespec& t) {
+  return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+FileStamp stamp_of(const struct stat& info) {
+  // FAT counts in steps of 2 s, most other file systems in less than 10 ms.
+  constexpr std::int64_t kCoarsest = 2'500'000'000;
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  FileStamp stamp{.device = info.st_dev,
+                  .inode = info.st_ino,
+                  .n_bytes = static_cast<std::uint64_t>(info.st_size),
+                  .modified_ns = nanoseconds(info.st_mtim),
+                  .changed_ns = nanoseconds(info.st_ctim)};
+  // Only the time of change counts: programs may set that of modification.
+  stamp.settled = nanoseconds(now) - stamp.changed_ns > kCoarsest;
+  return stamp;
 }
 
 struct Descriptor {
@@ -40,6 +60,7 @@ MappedFile::MappedFile(const std::string& path) {
     fail<IoError>("{}: is a directory, expected a file", printable_path(path));
   if (!S_ISREG(info.st_mode)) fail<IoError>("{}: is not a regular file", printable_path(path));
   map(fd, static_cast<std::uintmax_t>(info.st_size), path);
+  stamp_ = stamp_of(info);
 }
 
 MappedFile MappedFile::anonymous(std::span<const std::byte> bytes) {
@@ -68,11 +89,14 @@ void MappedFile::map(int fd, std::uintmax_t size, const std::string& path) {
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      stamp_(std::exchange(other.stamp_, std::nullopt)) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
+  std::swap(stamp_, other.stamp_);
   return *this;
 }
 

@@ -1,11 +1,15 @@
 #include "panel_cache.h"
 
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "weft/base/checksum.h"
 #include "weft/base/error.h"
@@ -14,13 +18,19 @@
 namespace weft::run {
 namespace {
 
-constexpr std::string_view kCacheMagic = "weftpnl1";
+constexpr std::string_view kCacheMagic = "weftpnl2";
 constexpr std::size_t kRegionAt = 4096;
 
 struct Header {
   char magic[kCacheMagic.size()];
-  std::uint64_t hash, n_bytes;
+  std::uint64_t hash, n_bytes, region_checksum, weights_checksum, stamp;
 };
+
+Header header_of(const MappedFile& file) {
+  Header header{};
+  if (file.bytes().size() >= kRegionAt) std::memcpy(&header, file.bytes().data(), sizeof(header));
+  return header;
+}
 
 std::uint64_t hash_of(const WeightLayout& layout) {
   Checksum sum;
@@ -36,6 +46,12 @@ std::uint64_t hash_of(const WeightLayout& layout) {
     add_text(w.dtype.name());
     add_number(w.tensor->spec.shape.elems());
     add_number(w.offset);
+    for (const RowRun& run : w.tensor->runs) {
+      for (const std::int64_t n :
+           {run.first, run.n_rows, run.row_stride, run.elem_stride, run.inner, run.outer_stride,
+            std::int64_t{run.part}, static_cast<std::int64_t>(run.file_offset)})
+        add_number(n);
+    }
   }
   add_number(layout.region_bytes);
   return sum.value();
@@ -45,7 +61,10 @@ std::uint64_t hash_of(const WeightLayout& layout) {
 
 PanelCache::PanelCache(const std::string& folder, const Checkpoint& file,
                        const WeightLayout& layout)
-    : hash_(hash_of(layout)), n_bytes_(static_cast<std::uint64_t>(layout.region_bytes)) {
+    : hash_(hash_of(layout)),
+      n_bytes_(static_cast<std::uint64_t>(layout.region_bytes)),
+      stamp_(file.stamp().value_or(0)),
+      model_(file.path()) {
   const std::string model = std::filesystem::path(file.path()).stem().string();
   path_ = (std::filesystem::path(folder) / fmt::format("{}-{:016x}.panels", model, hash_)).string();
 }
@@ -55,8 +74,7 @@ std::optional<MappedFile> PanelCache::open() const {
   if (!std::filesystem::exists(path_, error)) return std::nullopt;
   MappedFile file(path_);
   const std::span<const std::byte> bytes = file.bytes();
-  Header header{};
-  if (bytes.size() >= kRegionAt) std::memcpy(&header, bytes.data(), sizeof(header));
+  const Header header = header_of(file);
   if (std::string_view(header.magic, kCacheMagic.size()) != kCacheMagic)
     fail<FormatError>("{}: is not a panel cache", path_);
   if (header.hash != hash_ || header.n_bytes != n_bytes_)
@@ -70,12 +88,38 @@ std::span<const std::byte> PanelCache::region(const MappedFile& file) const {
   return file.bytes().subspan(kRegionAt);
 }
 
-void PanelCache::store(std::span<const std::byte> region) const {
+void PanelCache::check_region(const MappedFile& file, std::uint64_t checksum) const {
+  if (header_of(file).region_checksum != checksum)
+    fail<FormatError>("{}: is damaged: its contents do not have their checksum", path_);
+}
+
+bool PanelCache::has_stamp(const MappedFile& file) const {
+  return stamp_ != 0 && header_of(file).stamp == stamp_;
+}
+
+void PanelCache::check_weights(const MappedFile& file, std::uint64_t checksum) const {
+  if (header_of(file).weights_checksum != checksum)
+    fail<FormatError>("{}: was made of other weights than those of {}", path_, model_);
+  if (stamp_ == 0) return;
+  // Another process may have replaced the file by one of other weights.
+  const int fd = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  struct stat info {};
+  if (::fstat(fd, &info) == 0 && file.stamp() && info.st_dev == file.stamp()->device &&
+      info.st_ino == file.stamp()->inode) {
+    // If it fails, the next start reads the weights again.
+    [[maybe_unused]] const ssize_t n =
+        ::pwrite(fd, &stamp_, sizeof stamp_, offsetof(Header, stamp));
+  }
+  ::close(fd);
+}
+
+void PanelCache::store(std::span<const std::byte> region, std::uint64_t weights_checksum) const {
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), error);
   OutputFile out(path_);
   out.reserve(kRegionAt + region.size());
-  Header header{{}, hash_, n_bytes_};
+  Header header{{}, hash_, n_bytes_, checksum(region), weights_checksum, stamp_};
   std::memcpy(header.magic, kCacheMagic.data(), kCacheMagic.size());
   std::array<std::byte, kRegionAt> begin{};
   std::memcpy(begin.data(), &header, sizeof(header));

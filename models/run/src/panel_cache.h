@@ -1,8 +1,13 @@
 #pragma once
 // Resident weights in a file, from which a later start maps them instead of packing them again.
 //
-// The file, little-endian: "weftpnl1"; u64 hash of the layout; u64 n; zeros up to byte 4096; the n
-// bytes of the region (weight_layout.h). Its name has the model's and the hash.
+// The file, little-endian: "weftpnl2"; u64 hash of the layout; u64 n; u64 checksum of the region;
+// u64 checksum of the model's weights (content_checksum); u64 stamp of the model's files, 0 if they
+// had none; zeros up to byte 4096; the n bytes of the region (weight_layout.h). Its name has the
+// model's and the hash.
+//
+// A file is used if its region has its checksum, and if the model's files have their stamp or, for
+// copied, touched and just written files, the weights their checksum.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,17 +28,26 @@ class PanelCache {
 
   const std::string& path() const { return path_; }
   // None if there is no such file. Throws IoError if it cannot be mapped, FormatError if it is
-  // damaged or of something else. Does not check the region's contents.
+  // damaged or of something else. Checks neither the region nor which weights it was made of.
   std::optional<MappedFile> open() const;
   // Of an open file.
   std::span<const std::byte> region(const MappedFile& file) const;
+  // Throws FormatError if that is not the checksum of the region.
+  void check_region(const MappedFile& file, std::uint64_t checksum) const;
+  // Whether the file was made of the model's files with the stamp that they have.
+  bool has_stamp(const MappedFile& file) const;
+  // Throws FormatError if the file was not made of weights with this checksum. Otherwise keeps the
+  // stamp of the model's files, if it can, so that the next start need not read the weights.
+  void check_weights(const MappedFile& file, std::uint64_t checksum) const;
   // Replaces the file, and makes the folder if it is missing. Throws IoError.
-  void store(std::span<const std::byte> region) const;
+  void store(std::span<const std::byte> region, std::uint64_t weights_checksum) const;
 
  private:
   std::string path_;
   std::uint64_t hash_;
   std::uint64_t n_bytes_;
+  std::uint64_t stamp_;  // 0: none
+  std::string model_;    // path, for messages
 };
 
 }  // namespace weft::run

@@ -1,8 +1,10 @@
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -93,8 +95,113 @@ TEST_CASE("a panel cache that does not fit is reported, and replaced") {
   };
   overwrite(8);
   check("of another model, version or processor");
-  overwrite(4096);  // of the first weight's first rows
-  check("has other values of");
+  overwrite(4096);  // of the first weight
+  check("do not have their checksum");
+}
+
+void flip(const std::filesystem::path& path, std::int64_t at) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(at);
+  const int old = file.get();
+  file.seekp(at);
+  file.put(static_cast<char>(old ^ 0x10));
+}
+
+// A model in a file that stays, with its panels beside it.
+struct KeptModel {
+  test::TempFolder temp;
+  std::string path = (temp / "model.gguf").string(), panels = (temp / "panels").string();
+
+  CachedRun run() const { return run_cached(Model::load(path), panels); }
+  std::vector<float> uncached() const {
+    Session session(Model::load(path), kResident);
+    return logits_of(session);
+  }
+};
+
+// Bytes of the file, the last ones of the file and of each tensor among them.
+std::vector<std::int64_t> places_in(const std::string& path) {
+  std::vector<std::int64_t> places;
+  const Checkpoint file = Checkpoint::open(path);
+  for (const CheckpointTensor& t : file.tensors()) {
+    const auto first = static_cast<std::int64_t>(t.file_offset);
+    for (const std::int64_t at : {std::int64_t{2}, t.n_bytes * 2 / 3, t.n_bytes - 2})
+      places.push_back(first + at);
+  }
+  return places;
+}
+
+TEST_CASE("logits with a panel cache are those of the model, whichever byte of it changes") {
+  const KeptModel kept;
+  test::write_tiny_model({.matrices = q8_0, .layers = 1}, kept.path);
+  kept.run();
+  const auto time = std::filesystem::last_write_time(kept.path);
+  for (const std::int64_t at : places_in(kept.path)) {
+    CAPTURE(at);
+    flip(kept.path, at);
+    std::filesystem::last_write_time(kept.path, time);  // as if in the same tick of the clock
+    const CachedRun run = kept.run();
+    CHECK(same_bits(run.logits, kept.uncached()));
+    // Vectors stay in the model file if steps read them there.
+    for (const std::string& warning : run.warnings)
+      CHECK_MESSAGE(warning.find("was made of other weights than") != std::string::npos, warning);
+    CHECK(kept.run().warnings.empty());
+  }
+}
+
+TEST_CASE("logits with a panel cache are those of the model, whichever byte of the cache changes") {
+  const KeptModel kept;
+  test::write_tiny_model({.matrices = q8_0, .layers = 1}, kept.path);
+  const std::vector<float> expected = kept.run().logits;
+  const auto path = only_file_in(kept.panels);
+  const auto size = static_cast<std::int64_t>(std::filesystem::file_size(path));
+  std::vector<std::int64_t> places(48);  // the header
+  std::iota(places.begin(), places.end(), 0);
+  for (std::int64_t at = 4096; at < size; at += size / 61) places.push_back(at);
+  places.push_back(size - 1);
+  for (const std::int64_t at : places) {
+    CAPTURE(at);
+    flip(path, at);
+    const CachedRun run = kept.run();
+    CHECK(same_bits(run.logits, expected));
+    CHECK(run.warnings.size() == (at >= 40 && at < 4096 ? 0 : 1));  // the stamp only saves time
+    CHECK(kept.run().warnings.empty());
+  }
+}
+
+TEST_CASE("a copied or touched model uses its panel cache") {
+  const KeptModel kept;
+  test::write_tiny_model({.matrices = q8_0}, kept.path);
+  const std::vector<float> expected = kept.run().logits;
+  const auto path = only_file_in(kept.panels);
+  const auto written = std::filesystem::file_size(path);
+  std::filesystem::copy(kept.path, kept.path + ".new");
+  std::filesystem::rename(kept.path + ".new", kept.path);
+  const CachedRun run = kept.run();
+  CHECK(run.warnings.empty());
+  CHECK(same_bits(run.logits, expected));
+  CHECK(std::filesystem::file_size(path) == written);
+}
+
+TEST_CASE("the stamp of a file that was not written a moment ago says whether it changed") {
+  const KeptModel kept;
+  test::write_tiny_model({.matrices = q8_0, .layers = 1}, kept.path);
+  CHECK(!Checkpoint::open(kept.path).stamp());
+  std::this_thread::sleep_for(std::chrono::milliseconds(2600));
+  const auto stamp = Checkpoint::open(kept.path).stamp();
+  REQUIRE(stamp);
+  CHECK(Checkpoint::open(kept.path).stamp() == stamp);
+  kept.run();
+  const auto path = only_file_in(kept.panels);
+  // Nothing reads the checksum of the weights if the file has its stamp.
+  flip(path, 32);
+  CHECK(kept.run().warnings.empty());
+  const auto time = std::filesystem::last_write_time(kept.path);
+  flip(kept.path, places_in(kept.path).back());
+  std::filesystem::last_write_time(kept.path, time);
+  const CachedRun run = kept.run();
+  CHECK(run.warnings.size() == 1);
+  CHECK(same_bits(run.logits, kept.uncached()));
 }
 
 TEST_CASE("a panel cache that cannot be written costs nothing but a warning") {

@@ -1,16 +1,13 @@
 #include "weight_loader.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
-#include <exception>
 #include <mutex>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "weft/base/checksum.h"
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/files/pages.h"
@@ -19,136 +16,10 @@
 #include "weft/quantize/row_converter.h"
 
 #include "panel_cache.h"
+#include "weight_chunks.h"
 
 namespace weft::run {
 namespace {
-
-constexpr std::int64_t kChunkBytes = std::int64_t{2} << 20;
-constexpr std::size_t kChunksAhead = 8;  // how many chunks to read ahead from disk
-// More would not copy faster, and each holds some chunks in memory twice.
-constexpr std::size_t kMaxThreads = 16;
-
-std::size_t n_threads(const LoadOptions& options) {
-  return std::min(static_cast<std::size_t>(options.threads), kMaxThreads);
-}
-
-// Some rows of a weight: the unit of work of a thread.
-struct Chunk {
-  const PlacedWeight* weight = nullptr;
-  std::int64_t first = 0, last = 0, n_rows = 0, row_bytes = 0;
-
-  std::size_t n_bytes() const { return static_cast<std::size_t>((last - first) * row_bytes); }
-  std::vector<RowSource> sources() const { return row_sources(*weight->tensor, first, last); }
-};
-
-void add_chunks(const PlacedWeight& weight, std::vector<Chunk>& chunks) {
-  const std::int64_t row_bytes = weight.tensor->row_bytes();
-  const std::int64_t n_rows = weight.tensor->n_rows();
-  const RowLayout* layout = weight.dtype.layout();
-  const std::int64_t granule = layout ? layout->granule : 1;
-  const std::int64_t step = std::max<std::int64_t>(1, kChunkBytes / row_bytes / granule) * granule;
-  for (std::int64_t r = 0; r < n_rows; r += step)
-    chunks.push_back({&weight, r, std::min(r + step, n_rows), n_rows, row_bytes});
-}
-
-void prefault(const Checkpoint& file, const Chunk& c) {
-  prefault_rows(file, *c.weight->tensor, c.first, c.last);
-}
-
-void read_ahead(const Chunk& c) {
-  for (const RowSource& from : c.sources()) weft::read_ahead(from.bytes);
-}
-
-// Keeps the error of the first chunk that failed, in the order of chunks.
-class FirstError {
- public:
-  void keep(std::size_t chunk, std::exception_ptr error) {
-    const std::lock_guard lock(mutex_);
-    if (chunk >= chunk_) return;
-    chunk_ = chunk;
-    error_ = std::move(error);
-  }
-  void rethrow() const {
-    if (error_) std::rethrow_exception(error_);
-  }
-
- private:
-  std::mutex mutex_;
-  std::size_t chunk_ = SIZE_MAX;
-  std::exception_ptr error_;
-};
-
-// Gives chunks to several threads, in about their order. After something was thrown no chunk is
-// begun any more.
-template <class Work>
-class ChunkQueue {
- public:
-  // REQUIRES: chunks and work outlive the queue.
-  ChunkQueue(std::span<const Chunk> chunks, const Work& work) : chunks_(chunks), work_(work) {}
-
-  // Works on the next chunk. False if there is none.
-  bool take() {
-    const std::size_t i = next_.fetch_add(1, std::memory_order_relaxed);
-    if (i >= chunks_.size()) return false;
-    if (i == 0) {
-      for (const Chunk& c : chunks_.first(std::min(kChunksAhead, chunks_.size()))) read_ahead(c);
-    }
-    if (i + kChunksAhead < chunks_.size()) read_ahead(chunks_[i + kChunksAhead]);
-    try {
-      work_(chunks_[i]);
-    } catch (...) {
-      error_.keep(i, std::current_exception());
-      stop();
-    }
-    done_.fetch_add(1, std::memory_order_relaxed);
-    return true;
-  }
-  void stop() { next_ = chunks_.size(); }
-  double share_done() const {
-    return static_cast<double>(done_) / static_cast<double>(chunks_.size());
-  }
-  void rethrow() const { error_.rethrow(); }
-
- private:
-  const std::span<const Chunk> chunks_;
-  const Work& work_;
-  std::atomic<std::size_t> next_{0}, done_{0};
-  FirstError error_;
-};
-
-// Calls `work` for all chunks on several threads, the caller's among them.
-template <class Work>
-void for_all(std::span<const Chunk> chunks, const LoadOptions& options, const Work& work) {
-  if (chunks.empty()) return;
-  ChunkQueue<Work> queue(chunks, work);
-  const auto report = [&] {
-    if (options.progress && !options.progress(queue.share_done()))
-      fail<CancelledError>("loading was cancelled");
-  };
-  report();
-  // After an exception nothing is left to take when the threads are joined.
-  struct Stop {
-    ChunkQueue<Work>& queue;
-    ~Stop() { queue.stop(); }
-  };
-  std::vector<std::jthread> threads;
-  const Stop stop{queue};
-  const std::size_t n = std::min(n_threads(options), chunks.size());
-  try {
-    for (std::size_t i = 1; i < n; ++i) {
-      threads.emplace_back([&queue] {
-        while (queue.take()) {
-        }
-      });
-    }
-  } catch (const std::system_error&) {
-    // The threads that were started do all the work.
-  }
-  while (queue.take()) report();
-  threads.clear();
-  queue.rethrow();
-  report();
-}
 
 // Copies rows of a tensor whose rows are in another order or in several places.
 void copy_reordered(const Chunk& c, std::byte* to) {
@@ -271,18 +142,48 @@ std::vector<std::byte> first_rows(std::string_view file, const PlacedWeight& pla
   return rows;
 }
 
-// Reads all pages of a mapped region, in pieces.
-void prefault_region(std::span<const std::byte> region, const std::string& path,
-                     const LoadOptions& options) {
+// Of the rows of a chunk in the file.
+std::uint64_t file_checksum(const Chunk& c) {
+  const CheckpointTensor& tensor = *c.weight->tensor;
+  if (tensor.runs.empty()) return checksum({tensor.data + c.first * c.row_bytes, c.n_bytes()});
+  std::vector<std::byte> rows(c.n_bytes());
+  weft::copy_rows(tensor, c.first, c.last, rows.data());
+  return checksum(rows);
+}
+
+std::uint64_t checksum_of(std::span<const std::uint64_t> chunks) {
+  return checksum(std::as_bytes(chunks));
+}
+
+// The checksum of the file's weights that a region is made of, of one of each chunk.
+std::uint64_t weights_checksum(const Checkpoint& file, const WeightLayout& layout,
+                               const LoadOptions& options) {
+  const std::vector<Chunk> chunks = region_chunks(layout);
+  std::vector<std::uint64_t> sums(chunks.size());
+  for_all(chunks, options, [&](const Chunk& c) {
+    prefault(file, c);
+    sums[static_cast<std::size_t>(&c - chunks.data())] = file_checksum(c);
+    for (const RowSource& from : c.sources())
+      if (from.last) release_pages(from.bytes);
+  });
+  return checksum_of(sums);
+}
+
+// Reads all pages of a mapped region, in pieces, and returns its checksum.
+std::uint64_t prefault_region(std::span<const std::byte> region, const std::string& path,
+                              const LoadOptions& options) {
   constexpr std::size_t kPiece = std::size_t{64} << 20;
+  Checksum sum;
   for (std::size_t at = 0; at < region.size(); at += kPiece) {
     const auto share = static_cast<double>(at) / static_cast<double>(region.size());
     if (options.progress && !options.progress(share)) fail<CancelledError>("loading was cancelled");
     const auto piece = region.subspan(at, std::min(kPiece, region.size() - at));
     weft::read_ahead(region.subspan(at).first(std::min(2 * kPiece, region.size() - at)));
     if (!weft::prefault(piece)) fail<IoError>("{}: cannot be read", path);
+    sum.add(piece);
   }
   if (options.progress) options.progress(1);
+  return sum.value();
 }
 
 }  // namespace
@@ -298,9 +199,9 @@ ResidentWeights::ResidentWeights(const Checkpoint& file, WeightLayout layout,
   }
   const PanelCache cache(options.panel_cache, file, layout_);
   if (map_cached(file, cache, options)) return;
-  fill(file, options);
+  const std::uint64_t sum = fill(file, options);
   try {
-    cache.store(region_.bytes());
+    cache.store(region_.bytes(), sum);
   } catch (const Error& e) {
     if (options.warn) options.warn(fmt::format("{}; the panels were not kept", e.what()));
   }
@@ -313,7 +214,9 @@ bool ResidentWeights::map_cached(const Checkpoint& file, const PanelCache& cache
     std::optional<MappedFile> mapped = cache.open();
     if (!mapped) return false;
     const std::span<const std::byte> region = cache.region(*mapped);
-    prefault_region(region, cache.path(), options);
+    cache.check_region(*mapped, prefault_region(region, cache.path(), options));
+    if (!cache.has_stamp(*mapped))
+      cache.check_weights(*mapped, weights_checksum(file, layout_, options));
     for (const PlacedWeight& w : layout_.weights) {
       if (w.offset == kInFile) continue;
       const std::vector<std::byte> rows = first_rows(file.path(), w);
@@ -332,19 +235,21 @@ bool ResidentWeights::map_cached(const Checkpoint& file, const PanelCache& cache
   }
 }
 
-void ResidentWeights::fill(const Checkpoint& file, const LoadOptions& options) {
+// Returns the checksum of the file's weights if there is a panel cache to keep it.
+std::uint64_t ResidentWeights::fill(const Checkpoint& file, const LoadOptions& options) {
   region_ = Buffer(layout_.region_bytes);
   data_ = region_.data();
-  std::vector<Chunk> chunks;
-  for (const PlacedWeight& w : layout_.weights)
-    if (w.offset != kInFile) add_chunks(w, chunks);
+  const std::vector<Chunk> chunks = region_chunks(layout_);
+  std::vector<std::uint64_t> sums(options.panel_cache.empty() ? 0 : chunks.size());
   PageReleaser releaser(file, chunks, options);
   for_all(chunks, options, [&](const Chunk& c) {
     prefault(file, c);
+    if (!sums.empty()) sums[static_cast<std::size_t>(&c - chunks.data())] = file_checksum(c);
     copy_chunk(file.path(), c, region_.data());
     releaser.copied(c);
   });
   releaser.end();
+  return checksum_of(sums);
 }
 
 const std::byte* ResidentWeights::find(std::string_view name, DType dtype) const {

@@ -41,7 +41,7 @@ class ResidentWeights {
   const std::byte* find(std::string_view name, DType dtype) const;
 
  private:
-  void fill(const Checkpoint& file, const LoadOptions& options);
+  std::uint64_t fill(const Checkpoint& file, const LoadOptions& options);
   bool map_cached(const Checkpoint& file, const PanelCache& cache, const LoadOptions& options);
 
   WeightLayout layout_;

@@ -112,7 +112,11 @@ class Checkpoint {
   bool is_directory() const;  // of safetensors: its metadata was derived, not read
   std::uint32_t version() const;
   std::uint64_t alignment() const;
-  std::int64_t file_bytes() const;                    // all parts
+  std::int64_t file_bytes() const;  // all parts
+  // A hash of what the system knows of the mapped files (FileStamp): if it is the same as at an
+  // earlier time, so are their bytes. None if that cannot be told, because a file was written a
+  // moment before it was mapped, or the bytes are the caller's. Copies of a file have other stamps.
+  std::optional<std::uint64_t> stamp() const;
   std::span<const std::string> part_paths() const;    // one for a whole file; a directory and its
                                                       // shards
   std::span<const MetaEntry> metadata() const;        // of the first part

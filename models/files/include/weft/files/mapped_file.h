@@ -4,10 +4,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
 namespace weft {
+
+// What the system changes when a file is written or replaced, as it was when the file was mapped.
+struct FileStamp {
+  std::uint64_t device = 0, inode = 0, n_bytes = 0;
+  std::int64_t modified_ns = 0, changed_ns = 0;  // of its contents; also of its name and rights
+  // The changes were so long before the mapping that a later one must have another time, however
+  // coarse the clock of the file system is.
+  bool settled = false;
+};
 
 class MappedFile {
  public:
@@ -22,12 +32,15 @@ class MappedFile {
   ~MappedFile();
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
+  // None for unnamed files.
+  const std::optional<FileStamp>& stamp() const { return stamp_; }
 
  private:
   void map(int fd, std::uintmax_t size, const std::string& path);
 
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;
+  std::optional<FileStamp> stamp_;
 };
 
 // Bytes of a page of memory; mappings start at multiples of it.
