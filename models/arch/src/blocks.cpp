@@ -235,4 +235,12 @@ Tensor short_convolution(const Layer& l, std::string_view state, Tensor x, Tenso
   return act::silu(kept.causal_conv(x, w, bias));
 }
 
+std::optional<TemperatureAttrs> read_temperature(const Keys& keys, const Hparams& c) {
+  const float scale = keys.number_or("attention.temperature_scale", -1e3, 1e3, 0);
+  const std::int64_t length =
+      keys.count_or("attention.temperature_length", INT32_MAX, c.rope.original_context);
+  if (scale == 0) return std::nullopt;
+  return TemperatureAttrs{.scale = scale, .length = static_cast<std::int32_t>(length)};
+}
+
 }  // namespace weft

@@ -3,6 +3,8 @@
 #include "weft/arch/decoder.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -63,6 +65,72 @@ Tensor twice(const Layer& l, Tensor x) {
 
 Tensor once(const Layer& l, Tensor x) {
   return project(l.w, "once", l.c.D, l.c.D, x);
+}
+
+// A made model stretched 4 times by YaRN.
+Graph stretched(const std::string& arch, std::map<std::string, MadeSource::Value> keys) {
+  MadeSource source(arch);
+  keys["rope.scaling.type"] = std::string("yarn");
+  keys["rope.scaling.factor"] = 4.0;
+  keys["rope.scaling.original_context_length"] = std::int64_t{64};
+  for (const auto& [key, value] : keys) source.keys[arch + "." + key] = value;
+  source.learn();
+  const Architecture& architecture = find_architecture(source);
+  return build_graph(source, architecture, *configure(source, architecture), {});
+}
+
+// What rope multiplies by: rope_angles multiplies attn_factor by m(1).
+double rope_magnitude(const Graph& graph) {
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    if (graph[id].op != &kRopeAngles) continue;
+    const auto attrs = graph[id].attrs.as<RopeAttrs>();
+    return attrs.attn_factor * (attrs.ext_factor != 0 ? 1 - 0.1 * std::log(attrs.freq_scale) : 1);
+  }
+  FAIL("no rope");
+  return 0;
+}
+
+TEST_CASE("magnitudes of YaRN are those of the publishers' code") {
+  const double m = 1 + 0.1 * std::log(4.0);  // 1.1386
+  CHECK(rope_magnitude(stretched("qwen2", {})) == doctest::Approx(m));
+  CHECK(rope_magnitude(stretched("mistral3", {})) == doctest::Approx(m));
+  const auto cancelled = [](const char* arch, double log_multiplier) {
+    return stretched(arch, {{"rope.scaling.yarn_log_multiplier", log_multiplier}});
+  };
+  CHECK(rope_magnitude(cancelled("mistral3", 1)) == doctest::Approx(1));
+  CHECK(rope_magnitude(cancelled("llama", 1)) == doctest::Approx(1));  // older files of Ministral 3
+  for (const double mscale : {1.0, 0.707}) {
+    const double scores = 1 + 0.1 * mscale * std::log(4.0);
+    for (const char* arch : {"deepseek2", "mistral4", "deepseek32"}) {
+      CAPTURE(arch);
+      const Graph graph = cancelled(arch, 0.1 * mscale);
+      const bool mscale_is_one = std::string_view(arch) == "deepseek32";
+      CHECK(rope_magnitude(graph) == doctest::Approx(mscale_is_one ? m / scores : 1));
+      if (mscale_is_one) continue;  // attends to chosen positions
+      const bool grows = std::string_view(arch) == "deepseek2";
+      CHECK(node(graph, "blk.0.attn").attrs.as<AttentionAttrs>().scale ==
+            doctest::Approx((grows ? scores * scores : 1) / std::sqrt(16.0)));
+    }
+  }
+  CHECK(node(stretched("deepseek2", {}), "blk.0.attn").attrs.as<AttentionAttrs>().scale ==
+        doctest::Approx(1 / std::sqrt(16.0)));
+}
+
+TEST_CASE("the temperature of attention has the length of its key") {
+  const auto length = [](const char* arch, std::map<std::string, MadeSource::Value> keys) {
+    keys["attention.temperature_scale"] = 0.1;
+    const Graph graph = stretched(arch, std::move(keys));
+    for (NodeId id = 0; id < graph.size(); ++id) {
+      if (graph[id].op == &kAttentionTemperature)
+        return graph[id].attrs.as<TemperatureAttrs>().length;
+    }
+    return 0;
+  };
+  for (const char* arch : {"mistral3", "mistral4", "deepseek2"}) {
+    CAPTURE(arch);
+    CHECK(length(arch, {}) == 64);
+    CHECK(length(arch, {{"attention.temperature_length", std::int64_t{8192}}}) == 8192);
+  }
 }
 
 }  // namespace

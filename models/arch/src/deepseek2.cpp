@@ -15,23 +15,26 @@ namespace {
 
 struct DeepSeek2 : Hparams {
   LatentHparams latent = {};
-  float score_scale = 1, temperature = 0;
+  float score_scale = 1;
+  std::optional<TemperatureAttrs> temperature = {};
 };
 
 Decoder deepseek2(const DeepSeek2& c) {
   LatentAttention attention{.n = c.latent, .scale = c.score_scale};
-  if (c.temperature != 0)
-    attention.temperature = {.scale = c.temperature, .length = c.rope.original_context};
+  attention.temperature = c.temperature;
   return {.rope = {.attrs = c.rope, .factors = true}, .layer = pre_norm_layer(attention, Moe{})};
 }
 
-template <bool cancel_rope>
+// Mistral 4 has YaRN, but scores as without it.
+// Source: transformers, src/transformers/models/mistral4/modeling_mistral4.py.
+template <bool yarn_scores>
 DeepSeek2 read(const Keys& keys) {
   DeepSeek2 c{read_hparams(keys)};
   c.latent = read_latent(keys, c);
   read_experts(keys, c, {.normalize = false, .width = ExpertWidth::own_or_ffn});
-  c.score_scale = read_score_scale(keys, c, c.latent, cancel_rope);
-  c.temperature = keys.number_or("attention.temperature_scale", -1e3, 1e3, 0);
+  c.score_scale = yarn_scores ? read_score_scale(keys, c, c.latent)
+                              : 1 / std::sqrt(static_cast<float>(c.latent.E));
+  c.temperature = read_temperature(keys, c);
   return c;
 }
 

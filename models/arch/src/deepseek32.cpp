@@ -2,6 +2,9 @@
 // indexer chooses. From GLM-5.2 on, most layers take the choice of an earlier one.
 // Sources: DeepSeek-AI 2025, arXiv:2512.02556, section 2.1; GLM-5 Team 2026, arXiv:2602.15763.
 
+#include <algorithm>
+#include <cmath>
+
 #include "weft/arch/decoder.h"
 #include "weft/arch/latent_attention.h"
 #include "weft/base/error.h"
@@ -56,7 +59,14 @@ Sparse read_sparse(const Keys& keys, const ExpertRules& rules) {
   c.latent = read_latent(keys, c);
   c.latent.q_rank = keys.count("attention.q_lora_rank", 1 << 20);  // the indexer needs it
   read_experts(keys, c, rules);
-  c.score_scale = read_score_scale(keys, c, c.latent, false);
+  // Magnitudes are those of mscale 1, which differs from mscale_all_dim in no published model.
+  const float log_multiplier = keys.number_or("rope.scaling.yarn_log_multiplier", 0, 1e3, 0);
+  const float stretch = std::max(1.0f, 1 / c.rope.freq_scale);
+  float ratio = 1;
+  if (c.rope.ext_factor != 0 && log_multiplier != 0)
+    ratio = (1 + 0.1f * std::log(stretch)) / (1 + log_multiplier * std::log(stretch));
+  c.rope.attn_factor *= ratio;
+  c.score_scale = read_score_scale(keys, c, c.latent) * ratio * ratio;
   c.indexer = read_indexer(keys, c);
   c.chooses.assign(static_cast<std::size_t>(c.L), 1);
   return c;

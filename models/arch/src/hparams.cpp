@@ -88,7 +88,9 @@ std::int32_t read_n_rot(const Keys& keys, std::string_view key, std::int64_t E,
 }
 
 // Source of YaRN's magnitude: Peng et al. 2023, arXiv:2309.00071, section 3.4; rope_angles applies
-// it.
+// it. In models with mscale_all_dim (yarn_log_multiplier), m(mscale) / m(mscale_all_dim) takes its
+// place, as in transformers' modeling_rope_utils.py. All published ones have the same mscale, which
+// files do not hold: it is 1.
 void read_rope(const Keys& keys, Hparams& c) {
   constexpr double kLargest = 1e6;
   const std::int64_t E = c.layer(0).E;
@@ -111,6 +113,9 @@ void read_rope(const Keys& keys, Hparams& c) {
     if (c.rope.ext_factor < 0) c.rope.ext_factor = 1;  // "choose yourself"
     c.rope.beta_fast = keys.number_or("rope.scaling.yarn_beta_fast", 0, kLargest, 32);
     c.rope.beta_slow = keys.number_or("rope.scaling.yarn_beta_slow", 0, kLargest, 1);
+    const bool cancels = keys.number_or("rope.scaling.yarn_log_multiplier", 0, 1e3, 0) != 0;
+    if (cancels && c.rope.ext_factor != 0 && stretch > 1)
+      c.rope.attn_factor /= 1 + 0.1f * std::log(stretch);
   }
   if (c.rope.ext_factor == 0) {
     c.rope.attn_factor *= keys.number_or("rope.scaling.yarn_attn_factor", -kLargest, kLargest, 1);

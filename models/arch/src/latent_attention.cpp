@@ -44,14 +44,11 @@ Parts parts_of(const Layer& l, const LatentAttention& a, Tensor x) {
 
 }  // namespace
 
-float read_score_scale(const Keys& keys, Hparams& c, const LatentHparams& n, bool cancel_rope) {
+float read_score_scale(const Keys& keys, const Hparams& c, const LatentHparams& n) {
   const float log_multiplier = keys.number_or("rope.scaling.yarn_log_multiplier", 0, 1e3, 0) / 0.1f;
   const float factor = keys.number_or("rope.scaling.attn_factor", -1e6, 1e6, 1);
   const float stretch = std::max(1.0f, 1 / c.rope.freq_scale);
-  const auto m = [&](float x) { return 1 + 0.1f * x * std::log(stretch); };
-  if (c.rope.ext_factor != 0 && log_multiplier != 0)
-    c.rope.attn_factor = factor * (cancel_rope ? 1 : m(1) / m(log_multiplier)) / m(1);
-  const float scores = c.rope.attn_factor * m(1) * m(log_multiplier);
+  const float scores = factor * (1 + 0.1f * log_multiplier * std::log(stretch));
   return scores * scores / std::sqrt(static_cast<float>(n.E));
 }
 

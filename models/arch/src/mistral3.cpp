@@ -8,20 +8,19 @@ namespace weft {
 namespace {
 
 struct Mistral3 : Hparams {
-  float temperature = 0;
+  std::optional<TemperatureAttrs> temperature = {};
 };
 
 Decoder mistral3(const Mistral3& c) {
   Attention attention{{rope_adjacent}};
-  if (c.temperature != 0)
-    attention.temperature = {.scale = c.temperature, .length = c.rope.original_context};
+  attention.temperature = c.temperature;
   return {.rope = {.attrs = c.rope, .factors = true}, .layer = pre_norm_layer(attention, Moe{})};
 }
 
 Mistral3 read(const Keys& keys) {
   Mistral3 c{read_hparams(keys)};
   read_experts(keys, c, {.width = ExpertWidth::own_or_ffn});
-  c.temperature = keys.number_or("attention.temperature_scale", -1e3, 1e3, 0);
+  c.temperature = read_temperature(keys, c);
   return c;
 }
 

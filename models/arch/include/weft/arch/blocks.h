@@ -196,4 +196,9 @@ struct Moe {
   Tensor operator()(const Layer& l, Tensor x) const;
 };
 
+// How queries grow with their position, by attention.temperature_scale and temperature_length, or
+// else the context of the first training. None if the scale is 0. Throws as Keys does.
+// Source: transformers, get_llama_4_attn_scale() of modeling_ministral3.py.
+std::optional<TemperatureAttrs> read_temperature(const Keys& keys, const Hparams& c);
+
 }  // namespace weft

@@ -16,10 +16,10 @@ struct LatentHparams {
   std::int64_t Ev = 0;       // elements of a value head
 };
 
-// The scale of q.k, by rope.scaling.{attn_factor, yarn_log_multiplier}. With YaRN, these keys also
-// set c.rope.attn_factor: rope multiplies what it rotates by m(1) / m(log multiplier), with
-// m(x) = 1 + 0.1 x ln(stretch), or by 1 if `cancel_rope`. Throws as Keys does.
-float read_score_scale(const Keys& keys, Hparams& c, const LatentHparams& n, bool cancel_rope);
+// The scale of q.k: (attn_factor * m(mscale_all_dim))^2 / sqrt(E), with m(x) = 1 + 0.1 x
+// ln(stretch) and mscale_all_dim = 10 rope.scaling.yarn_log_multiplier. Throws as Keys does.
+// Source: DeepSeek-V3, https://huggingface.co/deepseek-ai/DeepSeek-V3, modeling_deepseek.py.
+float read_score_scale(const Keys& keys, const Hparams& c, const LatentHparams& n);
 
 // Reads attention.{q_lora_rank, kv_lora_rank, key_length_mla, value_length_mla}; without the latter
 // two, heads are as c.layer(0) says. Throws as Keys does, and FormatError if heads are too narrow
