@@ -226,6 +226,15 @@ def all_sets_with_asan():
     return Outcome(passed=status == 0, failed=status != 0, log=log)
 
 
+def tenth_of_models():
+    """Another tenth of the architectures for each commit; a release checks all."""
+    status, revision = run("git", "rev-parse", "HEAD")
+    tenth = int(revision[8:16], 16) % 10 if status == 0 else 0
+    return command("tools/checks/new_models.py", "--tenth", str(tenth))()
+
+
+MODELS = [Check("new models, a tenth", tenth_of_models, 60, needs=("build release",))]
+
 LONG_CHECKS = [
     Check("acceptance server, left out", if_script_exists("server", left_out_server_cases), 600, needs=("build release",),
           part=LONG),
@@ -244,7 +253,7 @@ LONG_CHECKS = [
 ]
 
 CHECKS = [*SOURCES, *RELEASE, *acceptance_checks(), *TIDY, *INPUT, *TSAN, *ARM64, *SETS, *ASAN, *LONE,
-          *LONG_CHECKS]
+          *MODELS, *LONG_CHECKS]
 
 
 def slice_of_commit():

@@ -31,6 +31,7 @@ std::vector<float> constants(const Keys& keys, const Hparams& c, const std::stri
   constexpr float kMax = 1e6f;
   const ModelSource& source = keys.source();
   std::vector<float> values = source.find_floats(key);
+  if (values.empty() && source.make_up(key)) values = source.find_floats(key);
   if (values.empty()) fail<FormatError>("{}: key '{}' is missing", source.file(), key);
   if (values.size() == 1) values.resize(static_cast<std::size_t>(c.L), values[0]);
   if (std::ssize(values) != c.L) {

@@ -50,7 +50,8 @@ Tensor build(const Weights& w, const Chameleon& c, const Inputs& in) {
 
 Chameleon read(const Keys& keys) {
   Chameleon c{read_usual<>(keys)};
-  if (c.V < kImagesEnd) keys.refuse("vocab_size", c.V, fmt::format("at least {}", kImagesEnd));
+  if (c.V < kImagesEnd && !keys.source().make_up(keys.name("vocab_size")))
+    keys.refuse("vocab_size", c.V, fmt::format("at least {}", kImagesEnd));
   c.post_norm = keys.flag_or("swin_norm", false);
   return c;
 }

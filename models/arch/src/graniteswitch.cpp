@@ -101,6 +101,8 @@ Tensor build(const Weights& w, const Switch& c, const Inputs& in) {
 std::vector<std::int64_t> token_ids(const Keys& keys, const Hparams& c, std::string_view key,
                                     std::int64_t n) {
   std::vector<std::int64_t> ids = keys.source().find_ints(keys.name(key));
+  if (ids.empty() && keys.source().make_up(keys.name(key)))
+    ids = keys.source().find_ints(keys.name(key));
   if (std::ssize(ids) != n)
     keys.refuse(key, fmt::format("{} numbers", ids.size()), fmt::format("{} numbers", n));
   for (const std::int64_t id : ids) {

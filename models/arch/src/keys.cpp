@@ -66,9 +66,9 @@ std::optional<float> Keys::find_number(std::string_view key, double min, double 
 }
 
 float Keys::number(std::string_view key, double min, double max) const {
-  const auto value = find_number(key, min, max);
-  if (!value) missing(key);
-  return *value;
+  if (const auto value = find_number(key, min, max)) return *value;
+  if (!source_->make_up(name(key))) missing(key);
+  return find_number(key, min, max).value();
 }
 
 float Keys::number_or(std::string_view key, double min, double max, float fallback) const {

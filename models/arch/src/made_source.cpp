@@ -8,27 +8,48 @@ namespace weft {
 
 namespace {
 
-// Small values of whole numbers that architectures require beyond the usual ones, by the ends of
+// Small values that architectures require beyond the usual ones, by the ends of
 // their keys. Widths are multiples of D, so that matrices are whole blocks of most formats;
 // the latent vector and what rope turns are a whole block of the caches.
 struct MadeUp {
   std::string_view key;
-  std::int64_t value = 0, per_width = 0;
+  MadeSource::Value value = std::int64_t{0};
+  std::int64_t per_width = 0;  // the value is that many times D
   std::string_view with = {};  // a key that must fit, unless the source has it
   std::int64_t with_value = 0;
+  bool replaces = false;  // a value that was given and is refused
 };
-constexpr MadeUp kMadeUp[] = {
-    {.key = "expert_count", .value = 4},
-    {.key = "expert_used_count", .value = 2},
+using Ids = std::vector<std::int64_t>;
+const MadeUp kMadeUp[] = {
+    {.key = "expert_count", .value = std::int64_t{4}},
+    {.key = "expert_used_count", .value = std::int64_t{2}},
     {.key = "expert_feed_forward_length", .per_width = 1},
-    {.key = "attention.kv_lora_rank", .value = 24, .with = "rope.dimension_count", .with_value = 8},
-    {.key = "attention.compress_ratios", .value = 4},
-    {.key = "attention.output_group_count", .value = 2},
-    {.key = "hyper_connection.count", .value = 3},
-    {.key = "ssm.conv_kernel", .value = 4},
+    {.key = "attention.kv_lora_rank",
+     .value = std::int64_t{24},
+     .with = "rope.dimension_count",
+     .with_value = 8},
+    {.key = "attention.compress_ratios", .value = std::int64_t{4}},
+    {.key = "attention.output_group_count", .value = std::int64_t{2}},
+    {.key = "hyper_connection.count", .value = std::int64_t{3}},
+    {.key = "ssm.conv_kernel", .value = std::int64_t{4}},
     {.key = "ssm.inner_size", .per_width = 2},
-    {.key = "ssm.group_count", .value = 2},
-    {.key = "shortconv.l_cache", .value = 3},
+    {.key = "ssm.group_count", .value = std::int64_t{2}},
+    {.key = "shortconv.l_cache", .value = std::int64_t{3}},
+    {.key = "attention.indexer.head_count", .value = std::int64_t{2}},  // a head per kv head
+    {.key = "experts_per_group", .value = std::int64_t{2}},
+    {.key = "expert_group_scale", .value = 0.5},
+    {.key = "residual_scale", .value = 1.0},
+    {.key = "kda.gate_lower_bound", .value = -5.0},
+    {.key = "alpha_p", .value = 0.5},  // xielu
+    {.key = "alpha_n", .value = 0.5},
+    {.key = "beta", .value = 0.5},
+    {.key = "eps", .value = 0.0},
+    {.key = "adapters.count", .value = std::int64_t{2}},
+    {.key = "adapters.token_ids_activate", .value = Ids{3, 4}},
+    {.key = "adapters.token_ids_substitute", .value = Ids{5, 6}},
+    {.key = "vocab_size",
+     .value = std::int64_t{8200},
+     .replaces = true},  // with the tokens of images
 };
 constexpr std::int64_t kOtherwise = 32;
 
@@ -101,12 +122,12 @@ void MadeSource::choose_types(const Graph& graph, std::size_t first) {
 // A key that was made up may need others, which were read before it.
 Config MadeSource::learn_keys(const Architecture& architecture) {
   while (true) {
-    const std::size_t n_keys = keys.size();
+    const auto before = keys;
     try {
       Config config = configure(*this, architecture);
-      if (keys.size() == n_keys) return config;
+      if (keys == before) return config;
     } catch (const FormatError&) {
-      if (keys.size() == n_keys) throw;
+      if (keys == before) throw;
     }
   }
 }
@@ -119,7 +140,10 @@ bool MadeSource::make_up(std::string_view key) const {
     keys.emplace(key, kOtherwise);
     return true;
   }
-  keys.emplace(key, known->value + known->per_width * width_);
+  const Value value = known->per_width > 0 ? Value(known->per_width * width_) : known->value;
+  if (known->replaces && keys.contains(key) && keys.find(key)->second == value) return false;
+  if (known->replaces) keys.insert_or_assign(std::string(key), value);
+  keys.emplace(key, value);
   if (!known->with.empty()) {
     const std::string_view prefix = key.substr(0, key.size() - known->key.size());
     keys.emplace(fmt::format("{}{}", prefix, known->with), known->with_value);

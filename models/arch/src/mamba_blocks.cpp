@@ -27,8 +27,11 @@ Tensor normed(const Layer& l, std::string_view name, bool always, Tensor x) {
 
 StateSpace read_state_space(const Keys& keys, bool heads) {
   StateSpace s;
-  s.K = keys.size_or("ssm.conv_kernel", 2, kMaxTaps, 0);
-  if (s.K == 0) keys.missing("ssm.conv_kernel");
+  constexpr std::string_view kTaps = "ssm.conv_kernel";
+  const auto taps = [&] { return keys.size_or(kTaps, 2, kMaxTaps, 0); };
+  s.K = taps();
+  if (s.K == 0 && !keys.source().make_up(keys.name(kTaps))) keys.missing(kTaps);
+  if (s.K == 0) s.K = taps();
   s.I = keys.count("ssm.inner_size", kMaxChannels);
   s.N = keys.count("ssm.state_size", kMaxStates);
   s.dt_rank = keys.count("ssm.time_step_rank", kMaxChannels);
