@@ -219,6 +219,17 @@ TEST_CASE("made models have the whole numbers that their architecture requires")
   CHECK_THROWS_AS(wrong.learn(), FormatError);
 }
 
+TEST_CASE("the made model of every architecture has all that it requires") {
+  for (const Architecture* architecture : architectures()) {
+    CAPTURE(architecture->name);
+    for (const bool optional : {false, true}) {
+      MadeSource source{std::string(architecture->name)};
+      source.optional_tensors = optional;
+      CHECK_NOTHROW(source.learn());
+    }
+  }
+}
+
 TEST_CASE("weights of made models have the wanted type if the ops that use them take it") {
   MadeSource source("rwkv6");
   source.type_of = matrices_of(q8_0);
