@@ -31,7 +31,7 @@ ONLY = {
     "arch": {"base", "graph", "ops"},
     "files": {"base", "graph", "ops", "tokenize", "arch"},
     **{room: {"base", "tokenize"} for room in ("tokenize", "sample", "template", "grammar")},
-    "reply": {"base", "tokenize", "grammar"},
+    "reply": {"base", "tokenize", "template", "grammar"},
 }
 
 

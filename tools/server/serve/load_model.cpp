@@ -220,7 +220,7 @@ std::shared_ptr<const Model> open_model(const Flags& flags, const std::string& p
   return model;
 }
 
-std::shared_ptr<api::ServedModel> start_model(std::shared_ptr<const Model> model,
+std::shared_ptr<api::ServedModel> start_model(const std::shared_ptr<const Model>& model,
                                               const ModelSource& source, const Flags& flags,
                                               std::int64_t used, ServerMetrics& metrics,
                                               const std::function<bool(double)>& progress,

@@ -25,7 +25,7 @@ std::shared_ptr<const Model> open_model(const Flags& flags, const std::string& p
 // budget is met with steps that are not very narrow. Slots may share fewer cells than all their
 // contexts have, if that leaves room for resident weights. `progress` returns false to stop
 // (CancelledError). Throws BudgetError and like Engine.
-std::shared_ptr<api::ServedModel> start_model(std::shared_ptr<const Model> model,
+std::shared_ptr<api::ServedModel> start_model(const std::shared_ptr<const Model>& model,
                                               const ModelSource& source, const Flags& flags,
                                               std::int64_t used, ServerMetrics& metrics,
                                               const std::function<bool(double)>& progress,

@@ -111,7 +111,7 @@ std::string BracedReader::bare_value(std::string_view text) const {
   return typed_value(text, types == 0 && !is_json(text) ? kBoolean | kNull : types);
 }
 
-void BracedReader::end_text(std::string json) {
+void BracedReader::end_text(std::string_view json) {
   json_ += json;
   text_.clear();
   state_ = State::after;

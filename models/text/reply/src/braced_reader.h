@@ -32,7 +32,7 @@ class BracedReader {
   Step bare(char c);
   Step after(char c);
   Step close(char c);
-  void end_text(std::string json);
+  void end_text(std::string_view json);
   std::string bare_value(std::string_view text) const;
 
   std::string_view quote_;

@@ -4,7 +4,7 @@
 
 #include "weft/base/error.h"
 
-namespace weft {
+namespace weft::chat {
 namespace {
 
 using Messages = std::vector<ChatMessage>;
@@ -115,4 +115,4 @@ TemplateAbilities abilities_of(const PlainRender& render) {
   return found;
 }
 
-}  // namespace weft
+}  // namespace weft::chat

@@ -9,7 +9,7 @@
 
 #include "chat_values.h"
 
-namespace weft {
+namespace weft::chat {
 
 // Renders messages as they are. `definitions`: of tools, a JSON array, or empty; `variable`: the
 // one that gets them. Throws ChatTemplateError.
@@ -19,4 +19,4 @@ using PlainRender =
 
 TemplateAbilities abilities_of(const PlainRender& render);
 
-}  // namespace weft
+}  // namespace weft::chat

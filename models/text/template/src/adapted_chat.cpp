@@ -11,7 +11,7 @@
 
 #include "given_json.h"
 
-namespace weft {
+namespace weft::chat {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -207,4 +207,4 @@ AdaptedChat adapted(const TemplateAbilities& abilities, std::span<const ChatMess
   return chat;
 }
 
-}  // namespace weft
+}  // namespace weft::chat

@@ -7,7 +7,7 @@
 
 #include "weft/template/chat_template.h"
 
-namespace weft {
+namespace weft::chat {
 
 struct AdaptedChat {
   std::vector<ChatMessage> messages;
@@ -28,4 +28,4 @@ std::string without_nulls(const std::string& tools);
 // properties, types of parameters.
 std::string completed_tools(const std::string& tools);
 
-}  // namespace weft
+}  // namespace weft::chat

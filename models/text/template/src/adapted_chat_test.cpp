@@ -143,17 +143,18 @@ TEST_CASE("ids of calls") {
 TEST_CASE("arguments that were cut") {
   CHECK(render(kCalls, {kAsk, call("1", R"("{\"city\": \"Os")"), result("1", "?")}) ==
         "<user>Hi</><assistant>1=look|city:Os</><tool>?#1</><assistant>");
-  CHECK(mended_arguments(R"({"a": 1, "b": [1, {"c": "x)") == R"({"a": 1, "b": [1, {"c": "x"}]})");
-  CHECK(mended_arguments(R"({"a": 1, "b)") == R"({"a": 1})");
-  CHECK(mended_arguments(R"({"a": 1, "b":)") == R"({"a": 1})");
-  CHECK(mended_arguments(R"({"a": [1, 2, )") == R"({"a": [1, 2]})");
-  CHECK(mended_arguments(R"({"a": tr)") == "{}");
-  CHECK(mended_arguments(R"({"a": "x\u00)") == R"({"a": "x"})");
-  CHECK(mended_arguments(R"({"a": "x\\\)") == R"({"a": "x\\"})");
-  CHECK(mended_arguments(R"({"a": "é\)") == R"({"a": "é"})");
+  CHECK(chat::mended_arguments(R"({"a": 1, "b": [1, {"c": "x)") ==
+        R"({"a": 1, "b": [1, {"c": "x"}]})");
+  CHECK(chat::mended_arguments(R"({"a": 1, "b)") == R"({"a": 1})");
+  CHECK(chat::mended_arguments(R"({"a": 1, "b":)") == R"({"a": 1})");
+  CHECK(chat::mended_arguments(R"({"a": [1, 2, )") == R"({"a": [1, 2]})");
+  CHECK(chat::mended_arguments(R"({"a": tr)") == "{}");
+  CHECK(chat::mended_arguments(R"({"a": "x\u00)") == R"({"a": "x"})");
+  CHECK(chat::mended_arguments(R"({"a": "x\\\)") == R"({"a": "x\\"})");
+  CHECK(chat::mended_arguments(R"({"a": "é\)") == R"({"a": "é"})");
   for (const char* text : {"", "hello", "[1]", "}", "\"", "{\"a\": \"\xc3"})
-    CHECK(mended_arguments(text) == "{}");
-  CHECK(mended_arguments(R"({"a": 1})") == R"({"a": 1})");
+    CHECK(chat::mended_arguments(text) == "{}");
+  CHECK(chat::mended_arguments(R"({"a": 1})") == R"({"a": 1})");
 }
 
 TEST_CASE("system messages in other places") {

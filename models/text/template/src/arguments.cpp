@@ -4,7 +4,7 @@
 
 #include "weft/base/text.h"
 
-namespace weft {
+namespace weft::chat {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -81,4 +81,4 @@ std::string mended_arguments(std::string_view text) {
   return "{}";
 }
 
-}  // namespace weft
+}  // namespace weft::chat

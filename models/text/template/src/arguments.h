@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace weft {
+namespace weft::chat {
 
 // Whether a text is one JSON object.
 bool is_json_object(std::string_view json);
@@ -13,4 +13,4 @@ bool is_json_object(std::string_view json);
 // if the text does not begin one. Also takes the text as a JSON string.
 std::string mended_arguments(std::string_view text);
 
-}  // namespace weft
+}  // namespace weft::chat

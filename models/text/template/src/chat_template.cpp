@@ -17,6 +17,9 @@
 namespace weft {
 namespace {
 
+using chat::AdaptedChat;
+using chat::CallArguments;
+using chat::ValueStyle;
 using jinja::Dict;
 using jinja::Foreign;
 using jinja::Heap;
@@ -133,7 +136,7 @@ RenderedChat JinjaTemplate::plain(std::span<const ChatMessage> messages,
   const auto set = [&](std::string_view name, const Value& v) {
     variables->set(heap, own(heap, name), v);
   };
-  set("messages", messages_value(heap, messages, style));
+  set("messages", chat::messages_value(heap, messages, style));
   set("tools", Value::none());
   if (!tools.empty())
     set(tools_variable, from_json(heap, "the list of tools", tools, Foreign::all));
@@ -158,17 +161,18 @@ const TemplateAbilities& JinjaTemplate::abilities() const {
     // Enough for the longest templates in use; a hostile one may not take minutes.
     ChatRenderOptions options{.add_generation_prompt = false, .bos = "<s>", .eos = "</s>"};
     options.limits.steps = 1'000'000;
-    abilities_ = abilities_of([&](std::span<const ChatMessage> messages, const std::string& tools,
-                                  const std::string& variable, const ValueStyle& style) {
-      return plain(messages, options, tools, variable, style).text;
-    });
+    abilities_ =
+        chat::abilities_of([&](std::span<const ChatMessage> messages, const std::string& tools,
+                               const std::string& variable, const ValueStyle& style) {
+          return plain(messages, options, tools, variable, style).text;
+        });
   });
   return abilities_;
 }
 
 // Tries forms of the definitions, of the arguments of calls, and of thoughts beside calls. If none
 // works, the error is that of the first.
-RenderedChat JinjaTemplate::first_that_works(const AdaptedChat& chat,
+RenderedChat JinjaTemplate::first_that_works(const AdaptedChat& adapted,
                                              const ChatRenderOptions& options) const {
   const TemplateAbilities& can = abilities();
   std::exception_ptr first;
@@ -176,7 +180,7 @@ RenderedChat JinjaTemplate::first_that_works(const AdaptedChat& chat,
                          const std::string& tools) -> std::optional<RenderedChat> {
     for (const CallArguments arguments :
          {CallArguments::objects, CallArguments::texts, CallArguments::mended}) {
-      if (arguments != CallArguments::objects && !has_calls(messages)) continue;
+      if (arguments != CallArguments::objects && !chat::has_calls(messages)) continue;
       try {
         return plain(messages, options, tools, can.tools_variable,
                      {arguments, can.reasoning_member});
@@ -186,15 +190,16 @@ RenderedChat JinjaTemplate::first_that_works(const AdaptedChat& chat,
     }
     return std::nullopt;
   };
-  const bool has_nulls = chat.tools.find("null") != std::string::npos;
-  if (auto done = tried(chat.messages, has_nulls ? without_nulls(chat.tools) : chat.tools))
+  const bool has_nulls = adapted.tools.find("null") != std::string::npos;
+  if (auto done =
+          tried(adapted.messages, has_nulls ? chat::without_nulls(adapted.tools) : adapted.tools))
     return *done;
   // Some go through the list of tools without asking whether there is one.
-  const std::string tools = chat.tools.empty() ? "[]" : completed_tools(chat.tools);
-  if (auto done = tried(chat.messages, tools)) return *done;
-  if (has_calls(chat.messages)) {
-    const std::vector<ChatMessage> joined = with_joined_thoughts(chat.messages);
-    for (const std::string& form : {chat.tools, tools})
+  const std::string tools = adapted.tools.empty() ? "[]" : chat::completed_tools(adapted.tools);
+  if (auto done = tried(adapted.messages, tools)) return *done;
+  if (chat::has_calls(adapted.messages)) {
+    const std::vector<ChatMessage> joined = chat::with_joined_thoughts(adapted.messages);
+    for (const std::string& form : {adapted.tools, tools})
       if (auto done = tried(joined, form)) return *done;
   }
   std::rethrow_exception(first);
@@ -216,20 +221,20 @@ RenderedChat continued(RenderedChat chat, std::string_view tag) {
 
 RenderedChat JinjaTemplate::render(std::span<const ChatMessage> messages,
                                    const ChatRenderOptions& options) const {
-  AdaptedChat chat = adapted(abilities(), messages, options.tools);
+  AdaptedChat adapted = chat::adapted(abilities(), messages, options.tools);
   const bool continues = options.continue_final_message && !messages.empty() &&
                          messages.back().role == "assistant" && messages.back().tool_calls.empty();
-  if (!continues) return first_that_works(chat, options);
+  if (!continues) return first_that_works(adapted, options);
   constexpr std::string_view kTag = "wq7ContinuesHere ";
   ChatRenderOptions without_prompt = options;
   without_prompt.add_generation_prompt = false;
-  chat.messages.back().content += kTag;
-  RenderedChat cut = continued(first_that_works(chat, without_prompt), kTag);
+  adapted.messages.back().content += kTag;
+  RenderedChat cut = continued(first_that_works(adapted, without_prompt), kTag);
   if (!cut.text.empty()) return cut;
   // The template does not show the message.
-  chat.messages.pop_back();
+  adapted.messages.pop_back();
   without_prompt.add_generation_prompt = true;
-  RenderedChat prompt = first_that_works(chat, without_prompt);
+  RenderedChat prompt = first_that_works(adapted, without_prompt);
   const std::string& content = messages.back().content;
   prompt.foreign.push_back({prompt.text.size(), prompt.text.size() + content.size()});
   prompt.text += content;
@@ -252,7 +257,7 @@ std::unique_ptr<const ChatTemplate> make_chat_template(std::string_view template
     fail<ValueError>("the chat template has {} bytes, at most {} are supported",
                      template_text.size(), kMaxSource);
   }
-  check_utf8(template_text, "the chat template");
+  chat::check_utf8(template_text, "the chat template");
   return std::make_unique<JinjaTemplate>(template_text, "");
 }
 

@@ -150,7 +150,8 @@ TEST_CASE("JSON with the options of Hugging Face") {
 
 TEST_CASE("errors say which JSON it is") {
   const auto t = make_named_chat_template("chatml");
-  const auto refused = [&](const std::vector<ChatMessage>& messages, ChatRenderOptions options) {
+  const auto refused = [&](const std::vector<ChatMessage>& messages,
+                           const ChatRenderOptions& options) {
     try {
       t->render(messages, options);
     } catch (const FormatError& e) {

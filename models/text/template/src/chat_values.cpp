@@ -5,7 +5,7 @@
 
 #include "arguments.h"
 
-namespace weft {
+namespace weft::chat {
 namespace {
 
 using jinja::Dict;
@@ -84,4 +84,4 @@ void check_utf8(std::string_view text, std::string_view what) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::chat

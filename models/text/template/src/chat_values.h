@@ -7,7 +7,7 @@
 
 #include "jinja/value.h"
 
-namespace weft {
+namespace weft::chat {
 
 // How the arguments of calls are passed on.
 enum class CallArguments : std::uint8_t {
@@ -29,4 +29,4 @@ jinja::Value messages_value(jinja::Heap& heap, std::span<const ChatMessage> mess
 // Throws FormatError that names `what` it is.
 void check_utf8(std::string_view text, std::string_view what);
 
-}  // namespace weft
+}  // namespace weft::chat

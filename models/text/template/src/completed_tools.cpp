@@ -3,7 +3,7 @@
 #include "adapted_chat.h"
 #include "given_json.h"
 
-namespace weft {
+namespace weft::chat {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -91,4 +91,4 @@ std::string completed_tools(const std::string& tools) {
   return all.dump();
 }
 
-}  // namespace weft
+}  // namespace weft::chat

@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-namespace weft {
+namespace weft::chat {
 
 // Throws FormatError "WHAT is not JSON: ..".
 nlohmann::ordered_json parse_given(std::string_view what, std::string_view json);
 
-}  // namespace weft
+}  // namespace weft::chat

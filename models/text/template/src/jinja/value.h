@@ -204,7 +204,7 @@ class Heap {
   List* list(List::Type type = List::Type::list) { return keep(lists_, List{{}, type, 0}, 64); }
   List* list(std::vector<Value> items, List::Type type = List::Type::list);
   Dict* dict() { return keep(dicts_, Dict{}, 128); }
-  Callable* callable(Callable c) { return keep(callables_, std::move(c), 64); }
+  Callable* callable(Callable c) { return keep(callables_, Callable(c), 64); }
   Loop* loop(Loop l) { return keep(loops_, std::move(l), 128); }
   Scope* scope(Scope* parent);
   void release_scope(Scope* scope);  // its names end here, unless a macro kept it
