@@ -23,6 +23,8 @@ namespace weft {
   X(kBailingMoe3)             \
   X(kBert)                    \
   X(kBitnet)                  \
+  X(kBitnet158)               \
+  X(kBitnet25)                \
   X(kBloom)                   \
   X(kChameleon)               \
   X(kChatGlm)                 \
@@ -30,6 +32,7 @@ namespace weft {
   X(kCogVlm)                  \
   X(kCohere2)                 \
   X(kCohere2Moe)              \
+  X(kCohere2MoeOther)         \
   X(kCommandR)                \
   X(kDbrx)                    \
   X(kDeci)                    \

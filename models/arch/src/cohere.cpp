@@ -63,8 +63,9 @@ Cohere read_moe(const Keys& keys) {
 
 }  // namespace
 
-extern const Architecture kCommandR, kCohere2, kCohere2Moe;
+extern const Architecture kCommandR, kCohere2, kCohere2Moe, kCohere2MoeOther;
 constinit const Architecture kCohere2Moe = decoder<cohere2moe, read_moe>("cohere2moe");
+constinit const Architecture kCohere2MoeOther = decoder<cohere2moe, read_moe>("cohere2_moe");
 constinit const Architecture kCommandR = decoder<cohere, read>("command-r");
 constinit const Architecture kCohere2 = decoder<cohere, read2>("cohere2");
 
