@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cctype>
+
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -119,6 +122,28 @@ TEST_CASE("calls, whole and streamed") {
     CHECK(message["finish"] == "tool_calls");
   }
   CHECK_FALSE(server.texts->requests.back().generation.rules.grammar);
+}
+
+TEST_CASE("calls have ids of nine letters or digits where the template demands it") {
+  const std::string strict =
+      "{% for m in messages %}{% for c in m.tool_calls or [] %}{% if c.id | length != 9 %}"
+      "{{ raise_exception('nine') }}{% endif %}<tool_call>\n{{ c.function | tojson }}\n"
+      "</tool_call>{% endfor %}{{ m.content }}{% endfor %}{{ tools }}";
+  FakeServer server(strict);
+  server.texts->texts = {
+      "<tool_call>\n{\"name\": \"set_lamp\", \"arguments\": {\"on\": true}}\n</tool_call>"};
+  const Json whole = chat(server, kTools);
+  REQUIRE(whole["message"]["tool_calls"].size() == 1);
+  const auto is_short = [](const std::string& id) {
+    return id.size() == 9 &&
+           std::ranges::all_of(id, [](unsigned char c) { return std::isalnum(c); });
+  };
+  CHECK(is_short(whole["message"]["tool_calls"][0]["id"].get<std::string>()));
+  const std::vector<Json> events = stream(server, kTools);
+  const auto with_id = std::ranges::find_if(
+      events, [](const Json& e) { return e["choices"][0]["delta"].contains("tool_calls"); });
+  REQUIRE(with_id != events.end());
+  CHECK(is_short((*with_id)["choices"][0]["delta"]["tool_calls"][0]["id"].get<std::string>()));
 }
 
 TEST_CASE("a call that is not complete is content, unless the grammar enforced it") {

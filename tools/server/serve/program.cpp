@@ -6,7 +6,10 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -81,6 +84,8 @@ class Program {
   Signals signals_;                                             // before all threads
   Log log_;
   const ProgramParts parts_;
+  std::mutex notices_mutex_;
+  std::set<std::string> notices_;  // that were logged
   std::atomic<bool> draining_{false}, stopping_{false};
   std::exception_ptr load_error_;  // set before signals_ is woken
   ServerMetrics metrics_;
@@ -161,6 +166,10 @@ api::ApiOptions Program::api_options() {
     requests_->add_texts(request.id, model.name, {totals.n_prompt, totals.n_reused, totals.n_new});
     if (tracer_) tracer_->add_texts(request.id, model.model->file().path(), totals.seed);
     if (profiles_) profiles_->finish(request.id);
+  };
+  options.on_notice = [this](std::string_view notice) {
+    const std::lock_guard lock(notices_mutex_);
+    if (notices_.insert(std::string(notice)).second) log_.message("info", notice);
   };
   if (profiles_)
     options.watcher_of = [this](const http::Request& r) { return profiles_->start(r); };

@@ -54,6 +54,19 @@ TEST_CASE("anthropic: tools, choices, schemas and thinking") {
         R"({"enable_thinking":true,"thinking":true,"reasoning_effort":"low"})");
 }
 
+TEST_CASE("anthropic: a line that differs in each request is left out") {
+  const auto read = [](const std::string& system) {
+    return api::anthropic::chat_fields().read(api::parse_body(
+        R"({"messages": [{"role": "user", "content": "x"}], "system": )" + system + "}"));
+  };
+  const auto request = read(R"([{"type": "text", "text": "x-anthropic-billing-header: cch=1f;"},
+                                {"type": "text", "text": "Be brief."}])");
+  CHECK(request.system == "Be brief.");
+  CHECK(request.has_billing_line);
+  CHECK_FALSE(read(R"([{"type": "text", "text": "Be brief."}])").has_billing_line);
+  CHECK(read(R"("x-anthropic-billing-header: mine")").system == "x-anthropic-billing-header: mine");
+}
+
 TEST_CASE("anthropic: errors name the field") {
   const std::string ok = R"("messages": [{"role": "user", "content": "x"}])";
   const auto of = [](const std::string& members) {

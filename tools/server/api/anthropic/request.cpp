@@ -1,5 +1,7 @@
 #include "api/anthropic/request.h"
 
+#include <nlohmann/json.hpp>
+
 #include "api/anthropic/messages.h"
 #include "api/chat_fields.h"
 #include "api/errors.h"
@@ -114,6 +116,32 @@ const Fields<OutputFields>& output_fields() {
   return table;
 }
 
+// Claude Code's first block of every request. It differs each time, so everything after it would be
+// computed anew.
+constexpr std::string_view kBillingLine = "x-anthropic-billing-header:";
+
+struct SystemFields {
+  std::string text;
+  bool has_billing_line = false;
+};
+
+Form<SystemFields> system_form() {
+  const Form<std::string> content = content_form();
+  return {content.expected, content.schema, content.types,
+          [read = content.read](const Json& json, const Path& path) {
+            if (!json.is_array()) return SystemFields{read(json, path)};
+            Json kept = json;
+            const auto is_billing = [](const Json& block) {
+              const auto text = block.is_object() ? block.find("text") : block.end();
+              return block.is_object() && text != block.end() && text->is_string() &&
+                     text->get_ref<const std::string&>().starts_with(kBillingLine);
+            };
+            if (json.empty() || !is_billing(json.front())) return SystemFields{read(json, path)};
+            kept.erase(kept.begin());
+            return SystemFields{read(kept, path), true};
+          }};
+}
+
 using Messages = std::vector<std::vector<ChatMessage>>;
 
 std::vector<ChatMessage> joined(Messages given) {
@@ -145,7 +173,13 @@ Fields<ChatRequest> make_chat_fields() {
   return Fields<ChatRequest>()
       .required("messages", &ChatRequest::messages,
                 convert<std::vector<ChatMessage>>(list(message(), 1), joined), "the conversation")
-      .add("system", &ChatRequest::system, content_form(), "instructions, before it")
+      .apply(
+          "system", system_form(),
+          [](ChatRequest& request, const SystemFields& system) {
+            request.system = system.text;
+            request.has_billing_line = system.has_billing_line;
+          },
+          "instructions, before it")
       .add("tools", &ChatRequest::tools,
            checked<std::vector<Tool>>(list(object(tool_fields())), function_tools),
            "that the model may call")

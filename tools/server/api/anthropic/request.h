@@ -14,6 +14,7 @@ namespace weft::api::anthropic {
 // What both endpoints read.
 struct ChatRequest {
   std::string system;
+  bool has_billing_line = false;  // and was left out of it
   std::vector<ChatMessage> messages;
   std::vector<Tool> tools;
   ToolChoice tool_choice;

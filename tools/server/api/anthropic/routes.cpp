@@ -12,6 +12,10 @@ void answer_messages(const std::shared_ptr<Call>& call) {
   auto initial = initial_request<anthropic::Request>(*call->model);
   initial.max_tokens.reset();
   const anthropic::Request request = anthropic::fields().read(*call->body, std::move(initial));
+  if (request.has_billing_line && call->services.options.on_notice)
+    call->services.options.on_notice(
+        "system blocks that begin with x-anthropic-billing-header differ in each request: they are "
+        "left out of prompts, so that these can be reused");
   TextJob job = chat_job(*call->model, anthropic::chat_input(request), request);
   run_texts(call, std::move(job), std::make_shared<anthropic::Writer>(call, request.stream));
 }
