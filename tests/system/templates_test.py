@@ -86,6 +86,18 @@ class Template(WithFiles):
         for e, want, have in zip(expressions, expected, got, strict=True):
             self.assertEqual(have, want, e)
 
+    def test_facts(self):
+        source = ("{% for m in messages %}{% if m.role == 'system' and not loop.first %}"
+                  "{{ raise_exception('first') }}{% endif %}<{{ m.role }}>{{ m.content }}"
+                  "{% for c in m.tool_calls or [] %}<tool_call>{{ c.function | tojson }}</tool_call>"
+                  "{% endfor %}{% endfor %}{{ tools }}")
+        r = self.runs("weft", "template", "--facts", "--chat-template-file", self.write("t", source))
+        facts = dict((line[:18].strip(), line[18:]) for line in r.out.decode().splitlines())
+        self.assertEqual(facts, {
+            "system message": "shown at the beginning", "tools": "shown, from tools",
+            "calls": "shown", "results": "shown", "ids of calls": "any", "reasoning": "none",
+            "notation": "hermes, read back equal"})
+
     def test_of_a_model(self):
         source = self.runs("weft", "template", "-m", MODEL).out.decode()
         self.assertIn("message", source)
