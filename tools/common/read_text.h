@@ -3,8 +3,7 @@
 
 namespace weft::cli {
 
-// All bytes of a file, "-" for stdin, without one newline at the end. Throws IoError, ValueError
-// for more than 256 MiB.
+// The text of a file as from read_text_file(), without one line end (LF or CR LF) at its end.
 std::string read_text(const std::string& path);
 
 }  // namespace weft::cli

@@ -14,6 +14,7 @@
 #include "api/openai.h"
 #include "api/routes.h"
 #include "api/stream_options.h"
+#include "api/tool_choice.h"
 
 namespace weft::api {
 namespace {
@@ -21,12 +22,11 @@ namespace {
 struct ChatRequest : GenerationFields, ConstraintFields {
   std::vector<ChatMessage> messages;
   std::string model;
-  std::optional<std::int64_t> max_completion_tokens;
   bool logprobs = false;
   std::optional<std::int64_t> top_logprobs, n_probs;
   Constraint response_format;
   std::vector<Tool> tools, functions;
-  std::optional<ToolChoice> tool_choice, function_call;
+  std::optional<ToolSelection> tool_choice, function_call;
   bool parallel_tool_calls = true;
   StreamOptions stream_options;
   std::string chat_template_kwargs, reasoning_effort, reasoning_format;
@@ -34,8 +34,8 @@ struct ChatRequest : GenerationFields, ConstraintFields {
 };
 
 // "none", "auto" or {"name": ..}.
-Form<ToolChoice> function_call_form() {
-  auto form = tool_choice_form();
+Form<ToolSelection> function_call_form() {
+  auto form = tool_choice_form(ChoiceStyle::flat);
   form.expected = R"("none", "auto" or {"name":".."})";
   return form;
 }
@@ -45,13 +45,14 @@ Fields<ChatRequest> sampling_fields() {
   return Fields<R>()
       .required("messages", &R::messages, messages_form(), "the conversation so far")
       .add("model", &R::model, text(), "name of the model; the only one if it is absent")
-      .add("max_tokens", &R::max_tokens, whole(0), "tokens to generate; absent: no limit")
-      .add("max_completion_tokens", &R::max_completion_tokens, whole(0),
+      .add("max_tokens", &R::max_tokens, token_limit(0), "tokens to generate; absent: no limit")
+      // Fields are read in this order, so that it replaces max_tokens.
+      .add("max_completion_tokens", &R::max_tokens, token_limit(0),
            "tokens to generate; counts if max_tokens is given, too")
       .include(generation_fields())
       .add("logprobs", &R::logprobs, boolean(), "probabilities of the tokens")
       .add("top_logprobs", &R::top_logprobs, whole(0, 20),
-           "how many of the likeliest tokens; needs logprobs")
+           "how many of the likeliest tokens; above 0 it needs logprobs")
       .add("n_probs", &R::n_probs, whole(0, 20), "logprobs and top_logprobs in one")
       .add("stream_options", &R::stream_options, stream_options_form(),
            "what a stream has besides the answer");
@@ -103,7 +104,10 @@ ChatInput chat_input(ChatRequest& request, bool& old_functions) {
     input.parallel_calls = false;
   }
   const auto& choice = old_functions ? request.function_call : request.tool_choice;
-  if (choice) input.tool_choice = *choice;
+  if (choice) {
+    input.tools = selected_tools(std::move(input.tools), *choice);
+    input.tool_choice = *choice;
+  }
   check_tools(input.tools, input.tool_choice, old_functions ? "function_call" : "tool_choice");
   request.constraints.push_back(request.response_format);
   input.constraint = only_constraint(request.constraints);
@@ -112,7 +116,7 @@ ChatInput chat_input(ChatRequest& request, bool& old_functions) {
 
 int n_logprobs(const ChatRequest& request) {
   if (request.n_probs && *request.n_probs > 0) return static_cast<int>(*request.n_probs);
-  if (request.top_logprobs && !request.logprobs)
+  if (request.top_logprobs.value_or(0) > 0 && !request.logprobs)
     refuse(Path().member("top_logprobs"), "needs logprobs: true");
   return request.logprobs ? static_cast<int>(request.top_logprobs.value_or(0)) : -1;
 }
@@ -120,7 +124,6 @@ int n_logprobs(const ChatRequest& request) {
 void chat_completions(const std::shared_ptr<Call>& call) {
   const ServedModel& model = *call->model;
   ChatRequest request = chat_fields().read(*call->body, initial_request<ChatRequest>(model));
-  if (request.max_completion_tokens) request.max_tokens = request.max_completion_tokens;
   const int logprobs = n_logprobs(request);
   ChatAnswerOptions answer{.n_choices = static_cast<std::size_t>(request.n),
                            .logprobs = logprobs >= 0,

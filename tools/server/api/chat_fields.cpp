@@ -27,19 +27,19 @@ std::string_view problem_of_part(std::string_view type) {
   return "unknown type of part";
 }
 
-std::string part_text(const Json& part, const Path& path,
-                      const std::vector<std::string>& text_types) {
+std::string part_text(const Json& part, const Path& path, const std::vector<TextPart>& types) {
   if (part.is_string()) return part.get<std::string>();
   if (!part.is_object()) refuse(path, "an object with a type", part);
   const auto type = part.find("type");
   if (type == part.end() || type->is_null()) refuse(path.member("type"), "is required");
   if (!type->is_string()) refuse(path.member("type"), "a text", *type);
   const auto& name = type->get_ref<const std::string&>();
-  if (std::ranges::find(text_types, name) == text_types.end())
+  const auto known = std::ranges::find(types, name, &TextPart::type);
+  if (known == types.end())
     refuse(path, fmt::format("{} ({})", problem_of_part(name), literal(name.substr(0, 60))));
-  const auto text = part.find("text");
-  if (text == part.end() || text->is_null()) refuse(path.member("text"), "is required");
-  if (!text->is_string()) refuse(path.member("text"), "a text", *text);
+  const auto text = part.find(known->member);
+  if (text == part.end() || text->is_null()) refuse(path.member(known->member), "is required");
+  if (!text->is_string()) refuse(path.member(known->member), "a text", *text);
   return text->get<std::string>();
 }
 
@@ -90,7 +90,7 @@ const Fields<MessageFields>& message_fields() {
           .required("role", &M::role,
                     word({"system", "developer", "user", "assistant", "tool", "function"}),
                     "whose message it is")
-          .add("content", &M::content, content_form({"text", "refusal"}), "a text or parts")
+          .add("content", &M::content, content_form(), "a text or parts")
           .add("reasoning_content", &M::reasoning_content, text(), "an assistant's reasoning")
           .add("reasoning", &M::reasoning, text(), "another name of reasoning_content")
           .add("refusal", &M::refusal, text(), "an assistant's refusal")
@@ -104,6 +104,8 @@ const Fields<MessageFields>& message_fields() {
 
 ChatMessage to_message(MessageFields m, const Path& path) {
   if (!m.content && m.role != "assistant") refuse(path.member("content"), "is required");
+  if (m.role == "tool" && m.tool_call_id.empty())
+    refuse(path.member("tool_call_id"), "is required");
   ChatMessage message{.role = m.role, .content = m.content.value_or(m.refusal.value_or(""))};
   if (m.role == "developer") message.role = "system";
   if (m.role == "function") message.role = "tool";
@@ -164,16 +166,17 @@ void check_type(const Json& tool, const Path& path) {
 
 }  // namespace
 
-Form<std::string> content_form(std::vector<std::string> text_types) {
+Form<std::string> content_form(std::vector<TextPart> more) {
+  for (const char* type : {"text", "input_text", "output_text"}) more.push_back({type});
+  more.push_back({"refusal", "refusal"});
   return {"a text or a list of parts",
           R"({"anyOf":[{"type":"string"},{"type":"array","items":{"type":"object"}}]})",
-          kString | kArray,
-          [text_types = std::move(text_types)](const Json& json, const Path& path) {
+          kString | kArray, [types = std::move(more)](const Json& json, const Path& path) {
             if (json.is_string()) return json.get<std::string>();
             std::string all;
             for (std::size_t i = 0; i < json.size(); ++i) {
               if (i > 0) all += '\n';
-              all += part_text(json[i], path.item(i), text_types);
+              all += part_text(json[i], path.item(i), types);
             }
             return all;
           }};
@@ -219,27 +222,6 @@ Form<Tool> tool_form() {
             Tool tool = read_function(*function, at);
             tool.definition = to_text(json);
             return tool;
-          }};
-}
-
-Form<ToolChoice> tool_choice_form() {
-  using Kind = ToolChoice::Kind;
-  const std::string expected =
-      R"("none", "auto", "required" or {"type":"function","function":{"name":".."}})";
-  return {expected, R"({"anyOf":[{"enum":["none","auto","required"]},{"type":"object"}]})",
-          kString | kObject, [expected](const Json& json, const Path& path) -> ToolChoice {
-            if (json == "none") return {Kind::none};
-            if (json == "auto") return {Kind::automatic};
-            if (json == "required" || json == "any") return {Kind::required};
-            if (!json.is_object()) refuse(path, expected, json);
-            const auto type = json.find("type");
-            if (type != json.end() && !type->is_null() && *type != "function")
-              refuse(path, expected, json);
-            const Json::json_pointer nested("/function/name"), flat("/name");
-            for (const auto& at : {nested, flat})
-              if (json.contains(at) && json[at].is_string())
-                return {Kind::named, json[at].get<std::string>()};
-            refuse(path, expected, json);
           }};
 }
 

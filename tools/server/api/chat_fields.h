@@ -11,9 +11,15 @@
 
 namespace weft::api {
 
+// A type of parts that hold text, and their member with it.
+struct TextPart {
+  std::string type, member = "text";
+};
+
 // A text, or a list of parts {"type": "text", "text": ".."}, joined by line breaks. Images, sound
-// and files are refused by name. `text_types`: types of parts that hold text.
-Form<std::string> content_form(std::vector<std::string> text_types = {"text"});
+// and files are refused by name. Parts of type input_text and output_text are texts in all
+// interfaces. `more`: further types.
+Form<std::string> content_form(std::vector<TextPart> more = {});
 Form<ChatMessage> message_form();
 Form<std::vector<ChatMessage>> messages_form();
 
@@ -25,7 +31,6 @@ std::string call_arguments(std::string_view text);
 Form<Tool> tool_form();
 // {"name", "description", "parameters", "strict"}: the function itself.
 Form<Tool> function_form();
-Form<ToolChoice> tool_choice_form();
 
 // Throws ApiError 400: duplicate names, a choice without tools or of a missing one.
 void check_tools(const std::vector<Tool>& tools, const ToolChoice& choice,

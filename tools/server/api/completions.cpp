@@ -38,7 +38,8 @@ const Fields<CompletionRequest>& completion_fields() {
       Fields<R>()
           .required("prompt", &R::prompts, prompts_form(), "texts or token ids to continue")
           .add("model", &R::model, text(), "name of the model; the only one if it is absent")
-          .add("max_tokens", &R::max_tokens, whole(0), "tokens to generate; 16 if it is absent")
+          .add("max_tokens", &R::max_tokens, token_limit(0),
+               "tokens to generate; 16 if it is absent")
           .include(generation_fields())
           .add("echo", &R::echo, boolean(), "begin the answer with the prompt")
           .add("logprobs", &R::logprobs, whole(0, 20),

@@ -1,10 +1,8 @@
 #include "api/generation_fields.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <random>
-#include <unordered_set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -13,14 +11,13 @@
 #include "weft/tokenize/vocabulary.h"
 
 #include "api/errors.h"
+#include "api/logit_bias.h"
 #include "api/prompt_fields.h"
 
 namespace weft::api {
 namespace {
 
-constexpr float kNever = -std::numeric_limits<float>::infinity();
 constexpr std::size_t kMaxStops = 256;
-constexpr std::size_t kMaxBiases = 4096;
 
 // Other servers' names of samplers.
 std::string sampler_name(const std::string& name) {
@@ -50,35 +47,6 @@ Form<std::vector<std::string>> samplers_form() {
           }};
 }
 
-float bias_value(const Json& value, double limit, const Path& path, const Json& whole_field) {
-  if (value.is_boolean() && !value.get<bool>()) return kNever;
-  if (!value.is_number() || !(std::abs(value.get<double>()) <= limit))
-    refuse(path, fmt::format("expected biases from {} to {}, or false", -limit, limit),
-           whole_field);
-  return value.get<float>();
-}
-
-TokenId token_of(const ServedModel& model, const std::string& id, std::string_view param) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(id.data(), id.data() + id.size(), value);
-  if (error != std::errc() || end != id.data() + id.size())
-    throw bad_request(std::string(param),
-                      fmt::format("expected ids of tokens, got {}", literal(id.substr(0, 60))));
-  return checked_token(*model.model, value, param);
-}
-
-std::vector<std::pair<TokenId, float>> biases_of(const ServedModel& model, const Bias& given) {
-  std::vector<std::pair<TokenId, float>> biases;
-  std::unordered_set<TokenId> ids;
-  for (const auto& [text, bias] : given) {
-    const TokenId id = token_of(model, text, "logit_bias");
-    if (!ids.insert(id).second)
-      throw bad_request("logit_bias", fmt::format("duplicate token {}", id));
-    biases.emplace_back(id, bias);
-  }
-  return biases;
-}
-
 std::uint64_t seed_of(const ServedModel& model, const GenerationFields& fields) {
   if (fields.seed && *fields.seed != -1) return static_cast<std::uint64_t>(*fields.seed);
   if (!fields.seed && !model.random_seed) return model.sampler.seed;
@@ -105,37 +73,37 @@ const Fields<SamplerOptions>& penalty_fields() {
 
 }  // namespace
 
-Form<Bias> bias_form(double limit) {
-  const std::string expected = "an object of token ids with their biases";
-  return {expected,
-          R"({"anyOf":[{"type":"object","additionalProperties":{"type":["number","boolean"]}},)"
-          R"({"type":"array","items":{"type":"array","minItems":2,"maxItems":2}}]})",
-          kObject | kArray, [expected, limit](const Json& json, const Path& path) {
-            forms::check_size(json.size(), 0, kMaxBiases, path);
-            Bias biases;
-            if (json.is_object()) {
-              for (const auto& [id, value] : json.get_ref<const Json::object_t&>())
-                biases.emplace_back(id, bias_value(value, limit, path, json));
-              return biases;
-            }
-            for (const Json& pair : json) {
-              if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number_integer())
-                refuse(path, expected, json);
-              biases.emplace_back(to_text(pair[0]), bias_value(pair[1], limit, path, json));
-            }
-            return biases;
+Form<std::optional<std::int64_t>> token_limit(std::int64_t min) {
+  const Form<std::int64_t> form = whole(min);
+  const std::string expected = form.expected + ", or -1 for no limit";
+  return {expected, forms::either_schema(form.schema, R"({"const":-1})"), kNumber,
+          [min, expected, read = whole().read](const Json& json,
+                                               const Path& path) -> std::optional<std::int64_t> {
+            const std::int64_t n = read(json, path);
+            if (n == -1) return std::nullopt;
+            if (n < min) refuse(path, expected, json);
+            return n;
           }};
 }
 
+Form<std::vector<std::string>> stops_form() {
+  auto form = convert<std::vector<std::string>>(list(text(), 0, kMaxStops),
+                                                [](std::vector<std::string> stops) {
+                                                  std::erase(stops, "");
+                                                  return stops;
+                                                });
+  form.expected = "a list of texts";
+  return form;
+}
+
 Form<std::vector<std::string>> stop_form() {
-  return convert<std::vector<std::string>>(
-      either(convert<std::vector<std::string>>(
-                 text(), [](std::string one) { return std::vector<std::string>{std::move(one)}; }),
-             list(text(), 0, kMaxStops)),
-      [](std::vector<std::string> stops) {
-        std::erase(stops, "");
-        return stops;
-      });
+  return either(convert<std::vector<std::string>>(text(),
+                                                  [](std::string one) {
+                                                    return one.empty() ? std::vector<std::string>{}
+                                                                       : std::vector<std::string>{
+                                                                             std::move(one)};
+                                                  }),
+                stops_form());
 }
 
 const Fields<SamplerOptions>& sampler_fields() {
@@ -169,6 +137,10 @@ const Fields<SamplerOptions>& sampler_fields() {
           .add("mirostat", &S::mirostat, whole(0, 2), "1, 2: version of mirostat; 0: off")
           .add("mirostat_tau", &S::mirostat_tau, number(0), "target entropy")
           .add("mirostat_eta", &S::mirostat_eta, number(0), "learning rate")
+          .add("adaptive_target", &S::adaptive_target, number(-1, 1),
+               "prefer tokens of this probability; below 0: off")
+          .add("adaptive_decay", &S::adaptive_decay, number(0, 0.99),
+               "how slowly adaptive sampling forgets the tokens that it chose")
           .add("samplers", &S::order, samplers_form(), "the order of the samplers");
   return table;
 }
@@ -241,7 +213,7 @@ TextRequest text_request(const ServedModel& model, const GenerationFields& field
   GenerationOptions& g = request.generation;
   g.sampler = fields.sampler;
   g.sampler.seed = seed_of(model, fields);
-  g.sampler.logit_bias = biases_of(model, fields.logit_bias);
+  g.sampler.logit_bias = token_biases(*model.model, fields.logit_bias, "logit_bias");
   if (fields.dry_sequence_breakers && g.sampler.dry_multiplier > 0)
     g.sampler.dry_breakers = tokens_with(model.model->tokenizer(), *fields.dry_sequence_breakers);
   g.rules.tree = model.tree;

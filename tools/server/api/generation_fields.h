@@ -6,16 +6,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "api/context.h"
 #include "api/fields.h"
 #include "api/forms.h"
+#include "api/token_bias.h"
 
 namespace weft::api {
-
-using Bias = std::vector<std::pair<std::string, float>>;  // id as text, logit; -inf: never
 
 struct GenerationFields {
   SamplerOptions sampler;  // initially the model's; biases, breakers and seed are set later
@@ -54,9 +52,10 @@ Request initial_request(const ServedModel& model) {
 const Fields<SamplerOptions>& sampler_fields();
 // Everything that chat completions and completions have in common, except max_tokens.
 const Fields<GenerationFields>& generation_fields();
-// {"15": -100} or [[15, -100]]; false: never. Wrong values are errors of the whole field.
-Form<Bias> bias_form(double limit = 100);
-// A text or a list of texts.
+// A number of tokens from `min`; -1: no limit.
+Form<std::optional<std::int64_t>> token_limit(std::int64_t min);
+// A list of texts, of which empty ones are dropped; stop_form(): or one text.
+Form<std::vector<std::string>> stops_form();
 Form<std::vector<std::string>> stop_form();
 
 // Throws ApiError 400 with `prompt_param` if one request has too many choices: `n` of each prompt.

@@ -42,9 +42,17 @@ bool is_web(std::string_view scheme) {
   return equals_ignoring_case(scheme, "http") || equals_ignoring_case(scheme, "https");
 }
 
+// The scheme of "app://*" with its separator; empty for other origins.
+std::string_view scheme_of_pattern(std::string_view origin) {
+  constexpr std::string_view kEnd = "://*";
+  if (!origin.ends_with(kEnd) || origin.size() == kEnd.size()) return {};
+  return origin.substr(0, origin.size() - 1);
+}
+
 void check_origin_option(const std::string& origin) {
   if (origin != "*" && origin != "localhost" && !parse_origin(origin))
-    fail<ValueError>("an origin is 'https://name', 'localhost' or '*', got '{}'", origin);
+    fail<ValueError>("an origin is 'https://name', 'scheme://*', 'localhost' or '*', got '{}'",
+                     origin);
 }
 
 // The key of a request; empty if it has none. The first header that has one counts.
@@ -57,6 +65,10 @@ std::string_view key_of(const RequestHead& head) {
 }
 
 }  // namespace
+
+std::vector<std::string> default_origins() {
+  return {"localhost", "app://*", "file://*", "tauri://*", "vscode-webview://*", "vscode-file://*"};
+}
 
 struct Access::Impl {
   AccessOptions options;
@@ -86,6 +98,8 @@ bool Access::Impl::origin_allowed(const RequestHead& head, std::string_view text
     return true;
   return std::any_of(options.origins.begin(), options.origins.end(), [&](const std::string& o) {
     if (o == "*") return true;
+    const std::string_view scheme = scheme_of_pattern(o);
+    if (!scheme.empty()) return equals_ignoring_case(text.substr(0, scheme.size()), scheme);
     if (o != "localhost") return equals_ignoring_case(o, text);
     return origin && is_web(origin->scheme) && is_loopback(without_port(origin->host));
   });

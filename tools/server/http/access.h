@@ -17,10 +17,15 @@
 
 namespace weft::http {
 
+// "localhost", and the schemes of desktop programs and editors: no page of the web has such an
+// origin.
+std::vector<std::string> default_origins();
+
 struct AccessOptions {
   std::vector<std::string> keys = {};  // none: open
-  // "https://app.example.org", "localhost" for every port of this machine, "*" for all.
-  std::vector<std::string> origins = {"localhost"};
+  // "https://app.example.org", "localhost" for every port of this machine, "app://*" for all pages
+  // of a scheme, "*" for all.
+  std::vector<std::string> origins = default_origins();
   std::vector<std::string> hosts = {};  // names in Host, without ports; none: all
   // Paths that need no key.
   std::vector<std::string> open_paths = {"/", "/health", "/v1/health", "/openapi.json"};

@@ -78,6 +78,8 @@ TEST_CASE("lists and files of keys") {
   const std::string path = folder / "keys";
   std::ofstream(path) << "# first\n\n one\r\n#two\nthree";
   CHECK(read_key_file(path) == List{"one", "three"});
+  std::ofstream(path) << "\xEF\xBB\xBFone\r\n";
+  CHECK(read_key_file(path) == List{"one"});
   CHECK_THROWS_AS(read_key_file(path + "x"), weft::IoError);
   CHECK_THROWS_AS(read_key_file(folder.path().string()), weft::IoError);
 }
@@ -92,6 +94,8 @@ TEST_CASE("host names") {
        {"evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", "[::2]", "::1"})
     CHECK(of(bad) == 403);
   CHECK(status(Access({}, refuse), head({{"Host", "any"}})) == 0);
+  const Access machine({.hosts = names_of_this_machine()}, refuse);
+  CHECK(status(machine, head({{"Host", "host.docker.internal:8080"}})) == 0);
 }
 
 TEST_CASE("origins") {
@@ -99,19 +103,25 @@ TEST_CASE("origins") {
   const auto of = [](const Access& access, const char* origin) {
     return status(access, head({{"Host", "me.example:80"}, {"Origin", origin}}));
   };
-  for (const char* good : {"http://localhost:3000", "https://localhost", "http://127.0.0.1:5173",
-                           "http://[::1]:1", "http://me.example:80"})
+  for (const char* good :
+       {"http://localhost:3000", "https://localhost", "http://127.0.0.1:5173", "http://[::1]:1",
+        "http://me.example:80", "app://obsidian.md", "file://", "Tauri://localhost",
+        "vscode-webview://1a2b", "vscode-file://vscode-app"})
     CHECK(of(local, good) == 0);
-  for (const char* bad : {"https://evil.example", "null", "http://localhost.evil.example",
-                          "http://127.0.0.1.evil.example", "file://localhost", "localhost",
-                          "http://me.example", "http://localhost/x", "http://u@localhost"})
+  for (const char* bad :
+       {"https://evil.example", "null", "http://localhost.evil.example",
+        "http://127.0.0.1.evil.example", "localhost", "app:", "apps://evil.example",
+        "http://app.evil.example", "https://evil.example?app://x", "http://me.example",
+        "http://localhost/x", "http://u@localhost"})
     CHECK(of(local, bad) == 403);
   const Access listed({.origins = {"https://a.example"}}, refuse);
   CHECK(of(listed, "https://a.example") == 0);
   CHECK(of(listed, "https://a.example.evil.example") == 403);
   CHECK(of(listed, "http://a.example") == 403);
   CHECK(of(listed, "http://localhost") == 403);
+  CHECK(of(listed, "app://obsidian.md") == 403);
   CHECK(of(Access({.origins = {"*"}}, refuse), "null") == 0);
+  CHECK_THROWS_AS(Access({.origins = {"://*"}}, refuse), weft::ValueError);
   CHECK_THROWS_AS(Access({.origins = {"a.example"}}, refuse), weft::ValueError);
 }
 

@@ -10,7 +10,13 @@
 namespace weft::http {
 
 std::vector<std::string> names_of_this_machine() {
-  std::vector<std::string> names{"localhost", "127.0.0.1", "[::1]", "localhost.localdomain"};
+  // The last two are what containers on this machine call it.
+  std::vector<std::string> names{"localhost",
+                                 "127.0.0.1",
+                                 "[::1]",
+                                 "localhost.localdomain",
+                                 "host.docker.internal",
+                                 "host.containers.internal"};
   std::array<char, 256> name = {};
   if (::gethostname(name.data(), name.size() - 1) == 0 && name[0] != '\0')
     names.emplace_back(name.data());

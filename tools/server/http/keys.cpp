@@ -1,10 +1,8 @@
 #include "keys.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <new>
+#include <sstream>
 #include <utility>
 
 #include <openssl/crypto.h>
@@ -12,6 +10,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/text.h"
+#include "weft/base/text_file.h"
 
 #include "access.h"
 
@@ -68,14 +67,12 @@ std::vector<std::string> split_list(std::string_view text) {
 }
 
 std::vector<std::string> read_key_file(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) fail<IoError>("{}: cannot read the keys: {}", path, std::strerror(errno));
   std::vector<std::string> keys;
-  for (std::string line; std::getline(file, line);) {
+  std::istringstream lines(read_text_file(path));
+  for (std::string line; std::getline(lines, line);) {
     const std::string_view key = trim(line);
     if (!key.empty() && key.front() != '#') keys.emplace_back(key);
   }
-  if (file.bad()) fail<IoError>("{}: cannot read the keys", path);
   return keys;
 }
 

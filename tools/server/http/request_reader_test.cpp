@@ -187,6 +187,10 @@ TEST_CASE("targets") {
   CHECK(parse_target("http://a?b").query == "b");
   CHECK(parse_target("/a/../b").path == "/a/../b");
   CHECK(parse_target("/a#b").path == "/a");
+  CHECK(parse_target("/a/b/?c").path == "/a/b");
+  CHECK(parse_target("/a//").path == "/a//");
+  CHECK(parse_target("//").path == "//");
+  CHECK(parse_target("/a%2F").path == "/a/");
   for (const char* bad :
        {"a", "http://", "http:///a", "ftp://a/", "http://u@h/", "/%", "/%2", "/%zz", "/%00", "/%0a",
         "/%ff", "/%c3", "/%7f", "/\xff", "/%c2%85", "a:80"}) {

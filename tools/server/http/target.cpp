@@ -70,7 +70,9 @@ Target parse_target(std::string_view target) {
   target = target.substr(0, target.find('#'));
   const std::size_t mark = target.find('?');
   if (mark != std::string_view::npos) result.query = std::string(target.substr(mark + 1));
-  result.path = decode_path(target.substr(0, mark));
+  std::string_view path = target.substr(0, mark);
+  if (path.ends_with('/') && !path.ends_with("//")) path.remove_suffix(1);
+  result.path = decode_path(path);
   if (result.path.empty()) result.path = "/";
   return result;
 }

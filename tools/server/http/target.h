@@ -7,7 +7,8 @@
 namespace weft::http {
 
 struct Target {
-  std::string path;       // decoded; "*" for the target of OPTIONS *
+  // Decoded, without a slash at its end unless it is "/"; "*" for the target of OPTIONS *.
+  std::string path;
   std::string query;      // after '?', as received
   std::string authority;  // of the absolute form: "localhost:8080"; empty otherwise
 };

@@ -97,8 +97,8 @@ void add_port_flags(cli::App& app, Flags& flags) {
                  "keys, one per line; lines with # first are comments. SIGHUP reads it again")
       .type_name("FILE");
   add_list(app, "--cors-origins", flags.origins,
-           "origins of pages that may use the server: a list; localhost (default): any port of "
-           "this machine; *: all",
+           "origins of pages that may use the server: a list of origins, localhost (any port), "
+           "app://* (a scheme), * (default: localhost, desktop programs and editors)",
            "LIST");
   add_list(app, "--allowed-hosts", flags.allowed_hosts,
            "values of Host that are answered (default: names of this machine while the address is "
@@ -289,6 +289,17 @@ void hide_keys(int argc, char** argv) {
   }
 }
 
+// An empty key, as an unset shell variable gives, must not open the server to everybody.
+void read_key_flags(bool given, Flags& flags) {
+  const char* key = std::getenv("WEFT_API_KEY");
+  if (!given && key) flags.api_keys = http::split_list(key);
+  if (!flags.api_keys.empty() || !flags.api_key_file.empty()) return;
+  const char* const empty = given ? "--api-key" : key ? "WEFT_API_KEY" : nullptr;
+  if (empty)
+    fail<cli::UsageError>(
+        "{} has no key (an unset shell variable?); leave it out for a server without keys", empty);
+}
+
 }  // namespace
 
 std::optional<int> parse(int argc, char** argv, Flags& flags) {
@@ -317,8 +328,7 @@ std::optional<int> parse(int argc, char** argv, Flags& flags) {
   flags.model_given = app.get_option("--model").given();
   flags.slots_given = app.get_option("--parallel").given();
   flags.seed_given = flags.sampler.seed != random_seed;
-  const char* key = std::getenv("WEFT_API_KEY");
-  if (key && !app.get_option("--api-key").given()) flags.api_keys = http::split_list(key);
+  read_key_flags(app.get_option("--api-key").given(), flags);
   check(flags);
   return std::nullopt;
 }
@@ -332,6 +342,7 @@ std::vector<std::string> read_keys(const Flags& flags) {
   for (std::string& key :
        reword_errors<IoError>(name_flag, [&] { return http::read_key_file(flags.api_key_file); }))
     keys.push_back(std::move(key));
+  if (keys.empty()) fail<ValueError>("--api-key-file: no keys in {}", flags.api_key_file);
   return keys;
 }
 

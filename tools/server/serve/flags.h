@@ -8,6 +8,7 @@
 
 #include "common/flags.h"
 #include "common/template_flags.h"
+#include "http/access.h"
 
 namespace weft::server {
 
@@ -24,7 +25,7 @@ struct Flags {
   std::string host = "127.0.0.1";  // or the path of a Unix socket
   int port = 8080;
   std::string api_prefix;
-  std::vector<std::string> origins{"localhost"}, allowed_hosts;
+  std::vector<std::string> origins = http::default_origins(), allowed_hosts;
   std::vector<std::string> api_keys;
   std::string api_key_file;
   std::string certificate_file, key_file;
@@ -65,7 +66,8 @@ struct Flags {
 // UsageError, IoError and ValueError for files, folders and combinations that cannot work.
 std::optional<int> parse(int argc, char** argv, Flags& flags);
 
-// The keys of --api-key or WEFT_API_KEY, and of --api-key-file. Throws IoError.
+// The keys of --api-key or WEFT_API_KEY, and of --api-key-file. Throws IoError, and ValueError if
+// there is a file but no key.
 std::vector<std::string> read_keys(const Flags& flags);
 
 }  // namespace weft::server

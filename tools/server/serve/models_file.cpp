@@ -1,11 +1,7 @@
 #include "serve/models_file.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -15,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/base/error.h"
+#include "weft/base/text_file.h"
 
 #include "api/errors.h"
 #include "api/forms.h"
@@ -84,10 +81,11 @@ ModelList read_list(const std::string& path, const std::string& text) {
 }  // namespace
 
 std::vector<ModelSource> models_in_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail<IoError>("--models-file: cannot read {}: {}", path, std::strerror(errno));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  ModelList list = read_list(path, text);
+  const auto name_flag = [](std::string_view message) {
+    return fmt::format("--models-file: cannot read {}", message);
+  };
+  ModelList list =
+      read_list(path, reword_errors<IoError>(name_flag, [&] { return read_text_file(path); }));
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   for (ModelSource& model : list.models) {
     model.path = (folder / model.path).string();

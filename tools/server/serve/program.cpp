@@ -338,8 +338,6 @@ void Program::warn_if_open() {
 void Program::reload_keys() {
   try {
     const std::vector<std::string> keys = read_keys(flags_);
-    if (keys.empty() && access_->needs_key())
-      fail<ValueError>("no keys in {}", flags_.api_key_file);
     access_->set_keys(keys);
     log_.message("info", fmt::format("{} keys", keys.size()));
   } catch (const Error& error) {

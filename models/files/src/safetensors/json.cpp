@@ -7,6 +7,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
+#include "weft/base/text_file.h"
 #include "weft/files/checkpoint.h"
 #include "weft/files/mapped_file.h"
 
@@ -79,7 +80,8 @@ std::optional<std::string> read_text(const std::string& path, std::size_t max_by
     fail<FormatError>("{}: has {} bytes, at most {} are supported", printable_path(path),
                       bytes.size(), max_bytes);
   }
-  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return std::string(
+      without_byte_order_mark({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
 }
 
 Json parse_json(std::string_view text, const std::string& file, bool distinct_keys) {

@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include <nlohmann/json.hpp>
+
 #include "api/chat_fields.h"
 #include "api/errors.h"
 #include "api/interface_forms.h"
@@ -9,7 +11,7 @@
 namespace weft::api::anthropic {
 namespace {
 
-enum class BlockKind { text, thinking, redacted_thinking, tool_use, tool_result };
+enum class BlockKind { text, thinking, redacted_thinking, tool_use, tool_result, hosted };
 
 // The members of all kinds of blocks.
 struct Block {
@@ -36,7 +38,8 @@ const Fields<Block>& block_fields() {
           .add("name", &Block::name, nonempty_text(), "of the tool that is called")
           .add("input", &Block::input, object_text(), "arguments of the call")
           .add("tool_use_id", &Block::tool_use_id, text(), "the call that has this result")
-          .add("content", &Block::result, content_form(), "of a result")
+          .add("content", &Block::result, content_form({{"tool_reference", "tool_name"}}),
+               "of a result")
           .add("is_error", &Block::is_error, boolean(), "whether the call failed");
   return table;
 }
@@ -57,9 +60,30 @@ Block check_block(Block block, const Path& path) {
       require(block.tool_use_id, "tool_use_id", path);
       break;
     case BlockKind::redacted_thinking:
+    case BlockKind::hosted:
       break;
   }
   return block;
+}
+
+// Calls of tools that the service itself runs, and their results.
+bool is_hosted(std::string_view type) {
+  return type == "server_tool_use" || type == "mcp_tool_use" || type.ends_with("_tool_result");
+}
+
+Form<Block> block_form() {
+  Form<Block> form = checked<Block>(object(block_fields()), check_block);
+  return {form.expected, form.schema, form.types,
+          [read = form.read](const Json& json, const Path& path) {
+            const auto type = json.find("type");
+            const bool named = type != json.end() && type->is_string();
+            if (named && is_hosted(type->get_ref<const std::string&>())) {
+              Block block;  // of a form of its own, and the model has not been told of the tool
+              block.kind = BlockKind::hosted;
+              return block;
+            }
+            return read(json, path);
+          }};
 }
 
 struct Message {
@@ -78,8 +102,7 @@ const Fields<Message>& message_fields() {
       Fields<Message>()
           .required("role", &Message::role, word({"user", "assistant", "system"}), "who speaks")
           .required("content", &Message::content,
-                    either(convert<std::vector<Block>>(text(), text_block),
-                           list(checked<Block>(object(block_fields()), check_block))),
+                    either(convert<std::vector<Block>>(text(), text_block), list(block_form())),
                     "a text, or blocks");
   return table;
 }
@@ -120,7 +143,7 @@ std::vector<ChatMessage> others(const Message& message) {
 }
 
 bool fits(BlockKind kind, const std::string& role) {
-  if (kind == BlockKind::text) return true;
+  if (kind == BlockKind::text || kind == BlockKind::hosted) return true;
   if (kind == BlockKind::tool_result) return role == "user";
   return role == "assistant";
 }

@@ -8,6 +8,7 @@
 #include "api/interface_forms.h"
 #include "api/json.h"
 #include "api/json_text.h"
+#include "api/logit_bias.h"
 
 namespace weft::api::anthropic {
 namespace {
@@ -214,7 +215,7 @@ const Fields<Request>& fields() {
           .required("max_tokens", &Request::max_tokens, whole(1), "tokens to generate")
           .include(sampler_fields(),
                    static_cast<SamplerOptions Request::*>(&GenerationFields::sampler))
-          .add("stop_sequences", &Request::stop, stop_form(), "where the text ends")
+          .add("stop_sequences", &Request::stop, stops_form(), "where the text ends")
           .add("seed", &Request::seed, whole(), "the same seed gives the same text; -1: random")
           .add("logit_bias", &Request::logit_bias, bias_form(), "added to the logits of tokens")
           .add("stream", &Request::stream, boolean(), "answer in events");

@@ -8,8 +8,9 @@
 
 namespace weft::api::responses {
 
-// A text, or items: messages, calls of functions and their results, reasoning. Consecutive items of
-// the assistant are one message.
+// A text, or items: messages, calls of tools that the client runs and their results, reasoning.
+// Consecutive items of the assistant are one message. Items of tools that the service itself runs
+// are skipped. References to items must have been replaced (item_references.h).
 Form<std::vector<ChatMessage>> input();
 
 // `instructions` and all messages of the system and of developers as one message at the beginning:

@@ -7,6 +7,7 @@
 #include "api/interface_forms.h"
 #include "api/json.h"
 #include "api/json_text.h"
+#include "api/logit_bias.h"
 #include "api/responses/input.h"
 
 namespace weft::api::responses {
@@ -58,12 +59,12 @@ Form<ToolsField> tools_form() {
 }
 
 struct ChoiceField {
-  ToolChoice choice;
+  ToolSelection choice;
   std::string json;
 };
 
 Form<ChoiceField> choice_form() {
-  Form<ToolChoice> form = tool_choice_form();
+  Form<ToolSelection> form = tool_choice_form(ChoiceStyle::flat);
   return {form.expected, form.schema, form.types,
           [read = form.read](const Json& json, const Path& path) {
             return ChoiceField{read(json, path), to_text(json)};
@@ -199,7 +200,7 @@ const Fields<Request>& fields() {
   static const auto table =
       Fields<Request>()
           .include(chat_fields())
-          .add("max_output_tokens", &Request::max_tokens, whole(1), "tokens to generate")
+          .add("max_output_tokens", &Request::max_tokens, token_limit(1), "tokens to generate")
           .include(sampler_fields(),
                    static_cast<SamplerOptions Request::*>(&GenerationFields::sampler))
           .add("seed", &Request::seed, whole(), "the same seed gives the same text; -1: random")
@@ -225,7 +226,7 @@ ChatInput chat_input(const ChatRequest& request, const std::vector<ChatMessage>&
   chat.messages = earlier;
   chat.messages.insert(chat.messages.end(), request.input.begin(), request.input.end());
   chat.messages = with_instructions(request.instructions, std::move(chat.messages));
-  chat.tools = request.tools;
+  chat.tools = selected_tools(request.tools, request.tool_choice);
   chat.tool_choice = request.tool_choice;
   chat.parallel_calls = request.parallel_tool_calls;
   chat.constraint = request.constraint;

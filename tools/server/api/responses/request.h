@@ -7,6 +7,7 @@
 
 #include "api/chat_prompt.h"
 #include "api/generation_fields.h"
+#include "api/tool_choice.h"
 
 namespace weft::api::responses {
 
@@ -16,7 +17,7 @@ struct ChatRequest {
   std::string instructions;
   std::string previous_response_id;
   std::vector<Tool> tools;
-  ToolChoice tool_choice;
+  ToolSelection tool_choice;
   bool parallel_tool_calls = true;
   Constraint constraint;
   std::string effort;

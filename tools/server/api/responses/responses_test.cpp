@@ -1,5 +1,6 @@
 #include "api/interface_test_support.h"
 #include "api/responses/input.h"
+#include "api/responses/item_references.h"
 #include "api/responses/request.h"
 #include "api/responses/response.h"
 #include "api/responses/store.h"
@@ -38,6 +39,54 @@ TEST_CASE("responses: items become messages of a chat") {
   CHECK(chat.messages[3].tool_call_id == "c1");
   CHECK(chat.messages[4].content == "x");
   CHECK(chat.messages[5].content == "It is on.");
+}
+
+TEST_CASE("responses: calls of tools that the client runs are read, hosted ones are skipped") {
+  const auto request = read_request(R"({"input": [{"role": "user", "content": "Hi"},
+    {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"query": "q"}},
+    {"type": "custom_tool_call", "call_id": "c1", "name": "apply_patch", "input": "*** Begin"},
+    {"type": "local_shell_call", "call_id": "c2", "action": {"command": ["ls"]}},
+    {"type": "custom_tool_call_output", "call_id": "c1", "output": "ok"},
+    {"type": "shell_call_output", "call_id": "c2", "output": [{"stdout": "a", "stderr": ""}]}]})");
+  const api::ChatInput chat = chat_input(request, {});
+  REQUIRE(chat.messages.size() == 4);
+  REQUIRE(chat.messages[1].tool_calls.size() == 2);
+  CHECK(chat.messages[1].tool_calls[0].arguments == R"({"input":"*** Begin"})");
+  CHECK(chat.messages[1].tool_calls[1].name == "local_shell");
+  CHECK(chat.messages[1].tool_calls[1].arguments == R"({"command":["ls"]})");
+  CHECK(chat.messages[2].content == "ok");
+  CHECK(chat.messages[3].content == R"([{"stdout":"a","stderr":""}])");
+}
+
+TEST_CASE("responses: references stand for items of responses that are kept") {
+  Store store;
+  store.begin("resp_1", "{}");
+  store.finish("resp_1", R"({"output": [{"type": "message", "id": "msg_1", "role": "assistant",
+    "content": [{"type": "output_text", "text": "Ho"}]}]})",
+               {});
+  const auto resolved = [&](const char* reference) {
+    const std::string body =
+        std::string(R"({"input": [{"role": "user", "content": "Hi"}, )") + reference + "]}";
+    const auto json =
+        api::responses::with_items(std::make_shared<const api::Json>(api::parse_body(body)), store);
+    return api::responses::fields().read(*json);
+  };
+  for (const char* reference :
+       {R"({"type": "item_reference", "id": "msg_1"})", R"({"id": "msg_1"})"})
+    CHECK(resolved(reference).input.at(1).content == "Ho");
+  const auto refused = [&](const char* reference) {
+    try {
+      resolved(reference);
+    } catch (const api::ApiError& error) {
+      return error.param;
+    }
+    return std::string("accepted");
+  };
+  CHECK(refused(R"({"type": "item_reference", "id": "msg_2"})") == "input[1].id");
+  CHECK(refused(R"({"type": "item_reference"})") == "input[1].id");
+  CHECK(refused(R"({"type": "no_such_item"})") == "input[1].type");
+  CHECK(store.remove("resp_1"));
+  CHECK(!store.item("msg_1"));
 }
 
 TEST_CASE("responses: an earlier conversation comes first, and its instructions do not") {

@@ -6,6 +6,7 @@
 #include "api/interface_chat.h"
 #include "api/json_text.h"
 #include "api/query.h"
+#include "api/responses/item_references.h"
 #include "api/responses/request.h"
 #include "api/responses/response.h"
 #include "api/responses/store.h"
@@ -31,6 +32,7 @@ std::vector<ChatMessage> earlier_messages(const Store& store, const ChatRequest&
 }
 
 void create(const std::shared_ptr<Store>& store, const std::shared_ptr<Call>& call) {
+  call->body = responses::with_items(call->body, *store);
   auto response = std::make_shared<Response>(Response{
       .id = new_id("resp_"), .created = unix_seconds(), .model = call->model->name, .request = {}});
   response->request = std::make_shared<const Request>(
@@ -62,7 +64,8 @@ void create(const std::shared_ptr<Store>& store, const std::shared_ptr<Call>& ca
 }
 
 void count(const Store& store, const Call& call) {
-  const ChatRequest request = responses::chat_fields().read(*call.body);
+  const auto body = responses::with_items(call.body, store);
+  const ChatRequest request = responses::chat_fields().read(*body);
   const ChatPrompt prompt =
       checked_chat(*call.model, responses::chat_input(request, earlier_messages(store, request)));
   call.reply(JsonObject()

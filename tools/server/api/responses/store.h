@@ -31,6 +31,8 @@ class Store {
   std::optional<std::string> json(const std::string& id) const;
   // With the answer. Nullopt for unknown ids, and for responses that are running.
   std::optional<std::vector<ChatMessage>> conversation(const std::string& id) const;
+  // An item of the output of a response that has ended, as JSON. Nullopt for unknown ids.
+  std::optional<std::string> item(const std::string& id) const;
   // Cancels the response if it is running. Returns whether the id is known.
   bool remove(const std::string& id);
 
@@ -40,13 +42,15 @@ class Store {
     std::vector<ChatMessage> conversation = {};
     std::function<void()> cancel = {};
     bool running = true;
-    std::size_t n_bytes = 0;  // once it has ended
+    std::vector<std::string> items = {};  // ids
+    std::size_t n_bytes = 0;              // once it has ended
   };
   void erase(const std::string& id);
 
   const std::size_t max_responses_, max_bytes_;
   mutable std::mutex mutex_;
   std::unordered_map<std::string, Entry> entries_;
+  std::unordered_map<std::string, std::string> items_;
   std::deque<std::string> ended_;  // ids in order; some may have been removed
   std::size_t n_bytes_ = 0;
 };
