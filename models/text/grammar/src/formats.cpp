@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "regex.h"
 
 namespace weft::grammar {
@@ -16,6 +18,9 @@ string any_of(std::initializer_list<string> alternatives) {
   return text + ")";
 }
 
+// What Unicode adds to ASCII in RFC 3987.
+const char* const kMore = "\\u00A0-\\uD7FF\\uF900-\\uFDCF\\uFDF0-\\uFFEF\\u{10000}-\\u{1FFFD}";
+
 // RFC 3339
 string date() {
   const string leap =
@@ -24,8 +29,22 @@ string date() {
                  "\\d{4}-(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)", "\\d{4}-02-(?:0[1-9]|1\\d|2[0-8])",
                  leap});
 }
+// Leap seconds are inserted at 23:59:60 of UTC; the offsets of clocks are quarters of an hour.
+string leap_second() {
+  constexpr int kDay = 24 * 60, kQuarter = 15;
+  const string seconds = ":60(?:\\.\\d+)?";
+  string text = string("(?:23:59") + seconds + "[Zz]";
+  for (int offset = 0; offset < kDay; offset += kQuarter)
+    for (const int sign : {1, -1})
+      text += fmt::format("|{:02}:{:02}{}{}{:02}:{:02}", (2 * kDay - 1 + sign * offset) % kDay / 60,
+                          (2 * kDay - 1 + sign * offset) % 60, seconds, sign > 0 ? "\\+" : "-",
+                          offset / 60, offset % 60);
+  return text + ")";
+}
 string time() {
-  return "(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d+)?(?:[Zz]|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)";
+  return any_of(
+      {"(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d+)?(?:[Zz]|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)",
+       leap_second()});
 }
 string date_time() {
   return date() + "[Tt]" + time();
@@ -49,6 +68,16 @@ string host() {
 string email() {
   const string atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
   return atom + "(?:\\." + atom + ")*@" + host();
+}
+
+// RFC 6531. Names of hosts are of scripts' letters; their ASCII form, which limits lengths and
+// characters further, is not derived.
+string idn_email() {
+  const string atom = string("[A-Za-z0-9!#$%&'*+/=?^_`{|}~") + kMore + "-]+";
+  const string letters =
+      "A-Za-z0-9\\u00AA-\\u167F\\u1681-\\u1FFF\\u2C00-\\u2DFF\\u3005-\\uD7FF\\uF900-\\uFDCF";
+  const string label = "[" + letters + "](?:[" + letters + "-]*[" + letters + "])?";
+  return atom + "(?:\\." + atom + ")*@" + label + "(?:\\." + label + ")*";
 }
 
 string ipv4() {
@@ -75,7 +104,6 @@ string ipv6() {
 }
 
 // RFC 3986, and with `more` of Unicode RFC 3987
-const char* const kMore = "\\u00A0-\\uD7FF\\uF900-\\uFDCF\\uFDF0-\\uFFEF\\u{10000}-\\u{1FFFD}";
 string characters(const string& marks, bool more) {
   return string("(?:[A-Za-z0-9._~!$&'()*+,;=") + marks + (more ? kMore : "") +
          "-]|%[0-9A-Fa-f]{2})";
@@ -136,14 +164,13 @@ struct Format {
   std::uint64_t max_length = Dfa::kUnbounded;
 };
 
-// The international forms take the texts in ASCII, which are valid in both.
 constexpr Format kFormats[] = {
     {"date", date},
     {"time", time},
     {"date-time", date_time},
     {"duration", duration},
     {"email", email, 254},
-    {"idn-email", email, 254},
+    {"idn-email", idn_email, 254},
     {"hostname", host, 253},
     {"ipv4", ipv4},
     {"ipv6", ipv6},

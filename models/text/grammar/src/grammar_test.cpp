@@ -221,6 +221,20 @@ TEST_CASE("schemas") {
   CHECK(accepts(R"({"type": "string", "pattern": "^a.c$", "minLength": 3})", "\"a\\u00e9c\""));
   CHECK(accepts(R"({"format": "date", "type": "string"})", "\"2024-02-29\""));
   CHECK_FALSE(accepts(R"({"format": "date", "type": "string"})", "\"2023-02-29\""));
+  const auto has_format = [&](const char* format, const char* text) {
+    return accepts(fmt::format(R"({{"type": "string", "format": "{}"}})", format),
+                   fmt::format("\"{}\"", text));
+  };
+  for (const char* leap : {"23:59:60Z", "15:59:60-08:00", "01:29:60+01:30", "23:29:60+23:30",
+                           "23:59:60.5+00:00", "23:59:60-00:00"})
+    CHECK(has_format("time", leap));
+  for (const char* none : {"22:59:60Z", "23:58:60Z", "23:59:60+01:00", "23:59:61Z", "23:59:60"})
+    CHECK_FALSE(has_format("time", none));
+  CHECK(has_format("date-time", "1998-12-31T23:59:60Z"));
+  CHECK(has_format("idn-email", "\u00E9va@\u4F8B\u3048.jp"));
+  CHECK(has_format("idn-email", "joe.bloggs@example.com"));
+  CHECK_FALSE(has_format("idn-email", "\u00E9va@\u4F8B \u3048.jp"));
+  CHECK_FALSE(has_format("email", "\u00E9va@example.com"));
   const char* conditional = R"({"if": {"properties": {"a": {"const": 1}}, "required": ["a"]},
       "then": {"required": ["b"]}, "type": "object"})";
   CHECK(accepts(conditional, R"({"a": 2})"));
@@ -260,6 +274,14 @@ TEST_CASE("unsupported parts of a schema are rejected with their place") {
   CHECK(has(schema_error(R"({"type": "string", "enum": [1]})"), "allows no value"));
   CHECK(has(schema_error("false"), "allows no value"));
   CHECK(has(schema_error(R"({"enum": []})"), "allows no value that ends (#/enum is empty)"));
+  CHECK(has(schema_error(R"({"$ref": "#"})"), "schema #/$ref: refers to itself without end"));
+  CHECK(has(schema_error(R"({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"},
+                                                           "b": {"$ref": "#/$defs/a"}}})"),
+            "schema #/$defs/a/$ref: refers to itself without end"));
+  CHECK(has(schema_error(R"({"type": "object", "properties": {"a": false}, "required": ["a"]})"),
+            "(#/properties/a is false, and required)"));
+  CHECK(has(schema_error(R"({"type": "object", "additionalProperties": false, "required": ["a"]})"),
+            "(#/required requires 'a', which #/additionalProperties forbids)"));
   CHECK(has(schema_error(R"({"items": {}, "type": "array", "minItems": 3, "maxItems": 1})"),
             "(#/minItems is above maxItems)"));
   CHECK(has(schema_error(R"({"type": "object", "properties": {"a": {"$ref": "#"}},

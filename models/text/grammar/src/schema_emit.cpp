@@ -15,6 +15,32 @@ namespace {
 
 constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 31;
 
+bool is_false(const JsonTree& json, JsonId id) {
+  return json[id].kind == JsonNode::Kind::boolean && !json[id].truth;
+}
+
+// A required member that may not be there, as the end of a message; "" if there is none.
+std::string forbidden_member(const JsonTree& json, JsonId id) {
+  const JsonId required = json.find(id, "required"), properties = json.find(id, "properties");
+  if (required == JsonTree::kNone || json[required].kind != JsonNode::Kind::array) return "";
+  const bool has_properties =
+      properties != JsonTree::kNone && json[properties].kind == JsonNode::Kind::object;
+  const JsonId others = json.find(id, "additionalProperties");
+  const bool closed = others != JsonTree::kNone && is_false(json, others) &&
+                      json.find(id, "patternProperties") == JsonTree::kNone;
+  for (const JsonId name : json[required].items) {
+    if (json[name].kind != JsonNode::Kind::string) continue;
+    const JsonId schema =
+        !has_properties ? JsonTree::kNone : json.find(properties, json[name].text);
+    if (schema != JsonTree::kNone && is_false(json, schema))
+      return fmt::format(" ({} is false, and required)", json.pointer(schema));
+    if (schema == JsonTree::kNone && closed)
+      return fmt::format(" ({} requires '{}', which {} forbids)", json.pointer(required),
+                         json[name].text, json.pointer(others));
+  }
+  return "";
+}
+
 // A place that explains why a schema allows nothing, as the end of a message; "" if none is found.
 std::string contradiction(const JsonTree& json) {
   static constexpr std::pair<std::string_view, std::string_view> kBounds[] = {
@@ -26,6 +52,8 @@ std::string contradiction(const JsonTree& json) {
   };
   for (JsonId id = 0; id < json.size(); ++id) {
     if (json[id].kind != JsonNode::Kind::object) continue;
+    const std::string absent = forbidden_member(json, id);
+    if (!absent.empty()) return absent;
     const JsonId values = json.find(id, "enum");
     if (values != JsonTree::kNone && json[values].kind == JsonNode::Kind::array &&
         json[values].items.empty())

@@ -86,12 +86,24 @@ class Expansion {
     return json_[json_[keyword].parent].names[json_[keyword].index];
   }
 
+  // Refuses a schema whose reference leads to a reference, and so on, back to it.
+  void check_end(JsonId schema, JsonId ref) const {
+    constexpr int kMaxChain = 64;
+    JsonId next = ref;
+    for (int i = 0; i < kMaxChain && !absent(next); ++i) {
+      const JsonId target = e_.references_.resolve(next);
+      if (target == schema) e_.wrong(ref, "refers to itself without end");
+      next = find(target, "$ref");
+    }
+  }
+
   // --- all keywords of a schema hold ---
 
   bool demand(JsonId schema, State& state) {
     const JsonNode& node = json_[schema];
     const JsonId ref = find(schema, "$ref");
     if (!absent(ref)) {
+      check_end(schema, ref);
       state.todo.push_back({e_.references_.resolve(ref)});
       if (e_.references_.old_draft()) return true;
     }
