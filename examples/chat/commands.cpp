@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 
 #include <fmt/format.h>
@@ -60,17 +61,32 @@ CommandResult with_file(std::string_view command, std::string& path, const auto&
   try {
     body();
   } catch (const Error& error) {
-    std::cerr << error.what() << '\n';
+    const std::string message = error.what();
+    const bool named = message.find(path) != std::string::npos;
+    std::cerr << (named ? "" : path + ": ") << message << '\n';
   }
   return CommandResult::done;
 }
 
-CommandResult save(Conversation& chat, std::string& path) {
-  return with_file("save", path, [&] {
+CommandResult save_as(Conversation& chat, std::string& path, std::string_view command) {
+  return with_file(command, path, [&] {
+    if (command == "save" && std::filesystem::exists(path)) {
+      std::cerr << fmt::format("{} exists and was not replaced; /save! {} replaces it\n", path,
+                               path);
+      return;
+    }
     const bool with_cache = chat.save(path);
     std::cerr << fmt::format("{} messages in {}{}\n", chat.messages().size(), path,
                              with_cache ? ", with what was computed of them" : "");
   });
+}
+
+CommandResult save(Conversation& chat, std::string& path) {
+  return save_as(chat, path, "save");
+}
+
+CommandResult replace(Conversation& chat, std::string& path) {
+  return save_as(chat, path, "save!");
 }
 
 CommandResult load(Conversation& chat, std::string& path) {
@@ -112,7 +128,8 @@ constexpr Command kCommands[] = {
     {"again", "", "another reply to the last message", again},
     {"result", " TEXT",
      "the result of the first open tool call; after the last one the model continues", result},
-    {"save", " FILE", "save the conversation to a file, to continue it later", save},
+    {"save", " FILE", "save the conversation to a new file, to continue it later", save},
+    {"save!", " FILE", "the same; replaces an older conversation", replace},
     {"load", " FILE", "continue a saved conversation", load},
     {"export", " FILE", "write the conversation as readable text; replaces FILE", write_out},
     {"stats", "", "speeds, context, memory", stats},

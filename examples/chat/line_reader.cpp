@@ -130,7 +130,11 @@ bool LineReader::interactive() const {
 
 std::optional<std::string> LineReader::line(const char* prompt) {
   std::string text;
-  if (!impl_) return std::getline(std::cin, text) ? std::optional(text) : std::nullopt;
+  if (!impl_) {
+    if (!std::getline(std::cin, text)) return std::nullopt;
+    if (text.ends_with('\r')) text.pop_back();
+    return text;
+  }
   impl_->prompt = prompt;
   int count = 0;
   const char* got = el_gets(impl_->editor, &count);

@@ -21,9 +21,24 @@ constexpr const char* kExamples =
     "  generate -m llada.gguf -p 'A short poem:' -n 64 --diffusion-steps 32 "
     "--diffusion-block-length 32";
 
+std::string unescaped(std::string_view text) {
+  static constexpr std::string_view kFrom = "nrt\"'\\", kTo = "\n\r\t\"'\\";
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::size_t known =
+        text[i] == '\\' && i + 1 < text.size() ? kFrom.find(text[i + 1]) : kFrom.npos;
+    result += known == kFrom.npos ? text[i] : kTo[known];
+    if (known != kFrom.npos) ++i;
+  }
+  return result;
+}
+
 void add_text_flags(cli::App& app, Options& options) {
-  const cli::Option prompt =
-      app.add_option("-p,--prompt", options.prompt, "the text to continue; '' for none");
+  const cli::Option prompt = app.add_option("-p,--prompt", options.prompt,
+                                            "the text to continue; '' for none, - is stdin");
+  app.add_flag("-e,--escape", options.escapes,
+               "replace \\n, \\r, \\t, \\\", \\' and \\\\ in the prompt of -p")
+      .needs(prompt);
   app.add_option("-f,--file", options.prompt_file, "read the prompt from a file; - is stdin")
       .excludes(prompt);
   app.add_option(
@@ -148,6 +163,8 @@ std::optional<int> read_flags(int argc, char** argv, Options& options) {
       .needs(logprobs);
   cli::add_sampler_flags(app, options.sampler);
   if (const auto code = cli::parse_flags(app, argc, argv)) return code;
+  if (app.get_option("--prompt").given() && options.prompt == "-") options.prompt_file = "-";
+  if (options.escapes) options.prompt = unescaped(options.prompt);
 
   // Beam search does not sample, so sampler flags are refused, except for the seed.
   auto flags = app.get_options();

@@ -20,6 +20,7 @@ struct Options {
   cli::ConstraintFlags constraint;
   std::string prompt = "Once upon a time";
   std::string prompt_file;
+  bool escapes = false;  // the prompt of -p has backslash escapes
   std::int64_t predict = -1;
   bool ignore_eos = false;
   bool hide_prompt = false;

@@ -142,7 +142,8 @@ class Saved(Chat):
         for name, text in (("other", "precious"), ("other.json", "precious"),
                            ("package.json", '{"name": "precious"}')):
             path = self.write(name, text)
-            self.assertIn("not replaced", self.chat(f"/save {path}").err)
+            for command in ("/save", "/save!"):
+                self.assertIn("not replaced", self.chat(f"{command} {path}").err)
             self.assertEqual(path.read_text(), text)
         good = self.talk.read_bytes()
         cache = self.folder / "cache"
@@ -151,7 +152,7 @@ class Saved(Chat):
                           (self.write("damaged", good[:300] + bytes([good[300] ^ 1]) + good[301:]),
                            "damaged: ")):
             before = path.read_bytes()
-            r = self.chat(f"/save {path}", FIRST, args=("--system", "Be brief."))
+            r = self.chat(f"/save! {path}", FIRST, args=("--system", "Be brief."))
             self.assertIn(f"{path}: {why}", r.err)
             self.assertIn("not replaced", r.err)
             self.assertEqual(path.read_bytes(), before)
@@ -160,7 +161,9 @@ class Saved(Chat):
                      "--prompt-cache", self.talk)
         self.assertEqual(self.talk.read_bytes(), good)
         self.runs("generate", "-n", "1", "--prompt-cache", self.talk, "--prompt-cache-ro")
-        self.chat(f"/save {self.talk}")  # a conversation is replaced
+        self.assertIn("/save! ", self.chat(f"/save {self.talk}").err)
+        self.assertEqual(self.talk.read_bytes(), good)
+        self.chat(f"/save! {self.talk}")  # a conversation is replaced
         self.assertIn("0 messages from", self.chat(f"/load {self.talk}").err)
 
     def test_home_folder(self):
@@ -178,10 +181,10 @@ class Saved(Chat):
         args = ("--chat-template-file", template)
         self.chat(f"/load {first}", f"/save {saved}", args=args)
         self.assertEqual(json.loads(saved.read_text())["template_kwargs"], {"mood": "merry"})
-        self.chat(f"/load {first}", f"/load {second}", f"/save {saved}", args=args)
+        self.chat(f"/load {first}", f"/load {second}", f"/save! {saved}", args=args)
         self.assertNotIn("template_kwargs", json.loads(saved.read_text()))
-        self.chat(f"/load {first}", f"/save {saved}", args=(*args, "--template-kwargs",
-                                                            '{"mood": "sad"}'))
+        self.chat(f"/load {first}", f"/save! {saved}", args=(*args, "--template-kwargs",
+                                                             '{"mood": "sad"}'))
         self.assertEqual(json.loads(saved.read_text())["template_kwargs"], {"mood": "sad"})
         self.refuses(1, "--template-kwargs: not JSON", "chat", "--template-kwargs", "{bad",
                      stdin=b"/save x\n")
@@ -246,7 +249,7 @@ class Constraints(Chat):
                 '"\\"}}\\n</tool_call>"')
         path = self.folder / "call.json"
         args = ("--chat-template-file", template, "--tools", tools, "-n", "60")
-        r = self.chat("How is the weather?", f"/save {path}", args=(*args, "--grammar", call))
+        r = self.chat("How is the weather?", f"/save! {path}", args=(*args, "--grammar", call))
         self.assertRegex(r.text, r'\[call weather\] \{"city": "[A-Z][a-z]{2,8}"\}\n')
         self.assertIn("/result TEXT gives the result of weather", r.err)
         saved = json.loads(path.read_text())
@@ -256,7 +259,7 @@ class Constraints(Chat):
         self.assertEqual(list(json.loads(function["arguments"])), ["city"])
         # After the conversation is loaded, the call still waits for its result, and the tools are
         # there.
-        again = self.chat("/result sunny", "/result more", f"/save {path}",
+        again = self.chat("/result sunny", "/result more", f"/save! {path}",
                           args=("--chat-template-file", template, "--resume", path))
         self.assertIn("/result TEXT gives the result of weather", again.err)
         self.assertIn("No open tool call", again.err)

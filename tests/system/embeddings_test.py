@@ -30,6 +30,10 @@ class Embed(SystemTest):
         self.assertEqual(self.runs("weft", "embed", "-f", "-", stdin=file.read_bytes()).out,
                          together)
         self.assertEqual(self.runs("weft", "embed", "-p", TEXTS[0], *TEXTS[1:]).out, together)
+        marked = self.runs("weft", "embed", "-f", "-",
+                           stdin=b"\xef\xbb\xbf" + "\n\n".join(TEXTS).encode())
+        self.assertEqual(marked.out, together)
+        self.assertIn("line 2 is empty: skipped", marked.err)
 
     def test_json(self):
         answer = json.loads(self.runs("weft", "embed", "--json", *TEXTS).out)
@@ -60,7 +64,7 @@ class Embed(SystemTest):
         self.refuses(1, "no texts to embed", "weft", "embed")
         self.refuses(1, "no texts to embed", "weft", "embed", "-f", "-")
         self.refuses(1, "text 2 of 3 is empty", "weft", "embed", "a", "", "b")
-        self.refuses(1, "text 2 of 3 is empty", "weft", "embed", "-f", "-", stdin=b"a\n\nb\n")
+        self.refuses(1, "all are empty", "weft", "embed", "-f", "-", stdin=b"\n\n")
         self.refuses(1, "the model has no classifier", "weft", "embed", "--pooling", "rank", "a")
         self.refuses(1, "no-such-file", "weft", "embed", "-f", "no-such-file")
         for flags in (("--normalize", "-2"), ("--tokens", "1", "-p", "a"), ("--tokens", "1", "a"),

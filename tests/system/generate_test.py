@@ -25,6 +25,23 @@ class TokenHealing(SystemTest):
             self.assertTrue(self.runs(*args, "--token-healing").out.startswith(prompt.encode()))
 
 
+class Prompts(SystemTest):
+    def generate(self, *args, **kwargs):
+        return self.runs("generate", "-n", "4", "--temp", "0", *args, **kwargs).out
+
+    def test_stdin_files_and_escapes(self):
+        plain = self.generate("-p", 'One\ntwo "x" \\d')
+        self.assertEqual(self.generate("-e", "-p", r'One\ntwo \"x" \\d'), plain)
+        text = b'One\ntwo "x" \\d'
+        self.assertEqual(self.generate("-p", "-", stdin=text), plain)
+        file = self.folder / "prompt.txt"
+        file.write_bytes(b"\xef\xbb\xbf" + text.replace(b"\n", b"\r\n") + b"\r\n")
+        self.assertEqual(self.generate("-f", file), plain)
+
+    def test_negative_temperatures(self):
+        self.refuses(2, "--temp", "generate", "-n", "1", "--temp", "-0.5")
+
+
 class Constraints(SystemTest):
     def generate(self, *args):
         r = self.runs("generate", "-p", "Once upon a time", "--no-display-prompt", "-s", "3", *args)

@@ -302,9 +302,9 @@ void add_sampler_flags(App& app, SamplerFlags& options) {
       .range(-1, std::numeric_limits<std::int64_t>::max())
       .type_name("N");
   const auto add = [&app](const char* names, auto& value, const char* what) {
-    app.add_option(names, value, what).capture_default_str().type_name("X");
+    return app.add_option(names, value, what).capture_default_str().type_name("X");
   };
-  add("--temp", options.temperature, "temperature; 0: always the most likely token");
+  add("--temp", options.temperature, "temperature; 0: always the most likely token").not_negative();
   add("--top-k", options.top_k, "only the k most likely tokens; 0: all");
   add("--top-p", options.top_p, "the most likely tokens with total probability p; 1: all");
   add("--min-p", options.min_p, "tokens with p times the highest probability; 0: all");

@@ -43,11 +43,18 @@ std::vector<std::vector<TokenId>> read_texts(const Flags& flags, const Model& mo
   std::vector<std::string> texts = flags.texts.all();
   if (flags.has_prompt) texts.insert(texts.begin(), flags.prompt);
   if (texts.empty()) fail<ValueError>("no texts to embed: pass TEXT, -f FILE or --tokens");
+  const std::size_t n_arguments = flags.texts.arguments.size() + (flags.has_prompt ? 1 : 0);
   std::vector<std::vector<TokenId>> tokens;
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    if (texts[i].empty()) fail<ValueError>("text {} of {} is empty", i + 1, texts.size());
+    if (texts[i].empty()) {
+      if (i < n_arguments) fail<ValueError>("text {} of {} is empty", i + 1, texts.size());
+      std::cerr << fmt::format("{}: line {} is empty: skipped\n", flags.texts.file,
+                               i + 1 - n_arguments);
+      continue;
+    }
     tokens.push_back(model.tokenizer().encode(texts[i]));
   }
+  if (tokens.empty()) fail<ValueError>("no texts to embed: all are empty");
   return tokens;
 }
 
