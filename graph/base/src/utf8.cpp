@@ -55,6 +55,11 @@ Utf8Char decode_utf8(std::string_view text, std::size_t at) {
   return {code, form.length, true};
 }
 
+std::size_t invalid_utf8(std::string_view text, std::size_t at) {
+  const Lead form = lead(static_cast<std::uint8_t>(text[at]));
+  return form.length == 0 ? 1 : agreeing_bytes(text, at, form);
+}
+
 void append_utf8(char32_t code, std::string& out) {
   if (code < 0x80) {
     out += static_cast<char>(code);

@@ -33,6 +33,16 @@ TEST_CASE("invalid UTF-8 is read byte by byte") {
   }
 }
 
+TEST_CASE("one replacement stands for the longest beginning of a character") {
+  CHECK(invalid_utf8("\xF0\x9F\x98", 0) == 3);
+  CHECK(invalid_utf8("\xF0\x9F\x98x", 0) == 3);
+  CHECK(invalid_utf8("\xE2\x82\xE2\x82\xAC", 0) == 2);
+  CHECK(invalid_utf8("\x80\x80", 0) == 1);
+  CHECK(invalid_utf8("\xED\xA0\x80", 0) == 1);      // a surrogate
+  CHECK(invalid_utf8("\xF4\x90\x80\x80", 0) == 1);  // past U+10FFFF
+  CHECK(invalid_utf8("\xC3", 0) == 1);
+}
+
 TEST_CASE("only a valid prefix of a character counts as unfinished") {
   CHECK(unfinished_utf8("") == 0);
   CHECK(unfinished_utf8("abc") == 0);

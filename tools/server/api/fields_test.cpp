@@ -46,6 +46,11 @@ std::string problem(std::string_view json) {
   return "";
 }
 
+TEST_CASE("a character that was cut is one replacement character") {
+  CHECK(literal("a\xF0\x9F\x98") == "\"a\uFFFD\"");
+  CHECK(literal("\xE2\x82z\xFF") == "\"\uFFFDz\uFFFD\"");
+}
+
 TEST_CASE("a table reads a request") {
   const Outer r = table().read(parse_body(
       R"({"unknown": {"x": [1]}, "n": 3.0, "on": null, "stop": "x", "kind": "b",
@@ -140,7 +145,7 @@ TEST_CASE("bodies are read strictly") {
 
 TEST_CASE("literals of texts are JSON, whatever the bytes") {
   CHECK(literal("a\"\\\n\x01\x7F") == R"("a\"\\\n\u0001\u007f")");
-  CHECK(literal("\xE4\xB8") == "\"\xEF\xBF\xBD\xEF\xBF\xBD\"");
+  CHECK(literal("\xE4\xB8") == "\"\uFFFD\"");
   CHECK(literal("\xF0\x9F\xA6\x8A") == "\"\xF0\x9F\xA6\x8A\"");
 }
 

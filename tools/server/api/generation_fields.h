@@ -11,9 +11,16 @@
 #include "api/context.h"
 #include "api/fields.h"
 #include "api/forms.h"
-#include "api/token_bias.h"
 
 namespace weft::api {
+
+// The bias of one token, or of each token of a text.
+struct TokenBias {
+  std::int64_t id = -1;
+  std::string text = {};  // instead of an id; empty: `id` counts
+  float bias = 0;         // -inf: never
+};
+using Bias = std::vector<TokenBias>;
 
 struct GenerationFields {
   SamplerOptions sampler;  // initially the model's; biases, breakers and seed are set later
@@ -52,6 +59,9 @@ Request initial_request(const ServedModel& model) {
 const Fields<SamplerOptions>& sampler_fields();
 // Everything that chat completions and completions have in common, except max_tokens.
 const Fields<GenerationFields>& generation_fields();
+// {"15": -100, "Hello": -1} or [[15, -100], ["Hello", -1]]; false: never. Wrong values are errors
+// of the whole field.
+Form<Bias> bias_form(double limit = 100);
 // A number of tokens from `min`; -1: no limit.
 Form<std::optional<std::int64_t>> token_limit(std::int64_t min);
 // A list of texts, of which empty ones are dropped; stop_form(): or one text.

@@ -174,7 +174,7 @@ void append_literal(std::string& out, std::string_view text) {
         out += text.substr(at, character.length);
       else
         out += "\xEF\xBF\xBD";
-      at += character.length;
+      at += character.valid ? character.length : invalid_utf8(text, at);
       continue;
     }
     ++at;

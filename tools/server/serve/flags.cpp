@@ -81,6 +81,23 @@ void add_model_choice(cli::App& app, Flags& flags) {
              "max loaded models; the one idle longest is unloaded. 0: as many as the budget holds");
 }
 
+void add_access_flags(cli::App& app, Flags& flags) {
+  add_list(app, "--api-key", flags.api_keys,
+           "keys that clients must send; also WEFT_API_KEY, if the flag is absent", "KEY,...");
+  app.add_option("--api-key-file", flags.api_key_file,
+                 "keys, one per line; lines with # first are comments. SIGHUP reads it again")
+      .type_name("FILE");
+  add_list(
+      app, "--cors-origins", flags.origins,
+      "origins of pages that may use the server: a list; localhost: any port of this machine; "
+      "app://*: all of a scheme; *: all (default: localhost, and desktop programs and editors)",
+      "LIST");
+  add_list(app, "--allowed-hosts", flags.allowed_hosts,
+           "values of Host that are answered (default: names of this machine while the address is "
+           "a loopback one)",
+           "LIST");
+}
+
 void add_port_flags(cli::App& app, Flags& flags) {
   app.add_option("--host", flags.host,
                  "address to listen on; a path that ends in .sock is a Unix socket")
@@ -91,19 +108,7 @@ void add_port_flags(cli::App& app, Flags& flags) {
       .capture_default_str()
       .type_name("N");
   app.add_option("--api-prefix", flags.api_prefix, "all paths are below this one").type_name("P");
-  add_list(app, "--api-key", flags.api_keys,
-           "keys that clients must send; also WEFT_API_KEY, if the flag is absent", "KEY,...");
-  app.add_option("--api-key-file", flags.api_key_file,
-                 "keys, one per line; lines with # first are comments. SIGHUP reads it again")
-      .type_name("FILE");
-  add_list(app, "--cors-origins", flags.origins,
-           "origins of pages that may use the server: a list of origins, localhost (any port), "
-           "app://* (a scheme), * (default: localhost, desktop programs and editors)",
-           "LIST");
-  add_list(app, "--allowed-hosts", flags.allowed_hosts,
-           "values of Host that are answered (default: names of this machine while the address is "
-           "a loopback one)",
-           "LIST");
+  add_access_flags(app, flags);
   add_number(app, "--rate-limit", flags.rate_limit, 0,
              "max POST requests per minute of a key, or of an address without keys; more are "
              "answered with 429. 0: any number");

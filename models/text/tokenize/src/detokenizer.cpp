@@ -43,7 +43,7 @@ void Detokenizer::emit(std::size_t n_bytes) {
     for (std::size_t at = 0; at < n_bytes;) {
       const Utf8Char c = decode_utf8(held_, at);
       append_utf8(c.code, out_);
-      at += c.length;
+      at += c.valid ? c.length : invalid_utf8(held_, at);
     }
   }
   held_.erase(0, n_bytes);

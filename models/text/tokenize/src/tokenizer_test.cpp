@@ -163,6 +163,10 @@ TEST_CASE("an incomplete character is returned at the end, raw or replaced") {
         "a");
   CHECK(replaced.push(0xE2) == "");
   CHECK(replaced.finish() == "\uFFFD");
+  for (const TokenId byte : {0xF0, 0x9F, 0x98}) CHECK(replaced.push(byte) == "");
+  CHECK(replaced.push('a') ==
+        "\uFFFD"
+        "a");
 }
 
 TEST_CASE("ids outside the vocabulary are rejected") {

@@ -34,6 +34,24 @@ TEST_CASE("anthropic: system, blocks and results of tools become messages of a c
   CHECK(chat.messages[4].content == "Again.");
 }
 
+TEST_CASE("anthropic: hosted blocks are skipped, tool references are names, stops are a list") {
+  const api::ChatInput chat = read_chat(R"({"max_tokens": 5, "messages": [
+    {"role": "user", "content": "x"},
+    {"role": "assistant", "content": [{"type": "server_tool_use", "id": "s", "name": "web_search"},
+      {"type": "web_search_tool_result", "tool_use_id": "s", "content": [{"url": "u"}]},
+      {"type": "text", "text": "Found."}, {"type": "tool_use", "id": "t", "name": "find"}]},
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t",
+      "content": [{"type": "tool_reference", "tool_name": "set_lamp"}]}]}]})");
+  REQUIRE(chat.messages.size() == 3);
+  CHECK(chat.messages[1].content == "Found.");
+  CHECK(chat.messages[2].content == "set_lamp");
+  const std::string request =
+      R"({"max_tokens": 5, "messages": [{"role": "user", "content": "x"}],)";
+  CHECK(refusal(api::anthropic::fields(), request + R"("stop_sequences": "a"})") ==
+        "stop_sequences");
+  CHECK(refusal(api::anthropic::fields(), request + R"("stop_sequences": ["a"]})") == "accepted");
+}
+
 TEST_CASE("anthropic: tools, choices, schemas and thinking") {
   const api::ChatInput chat = read_chat(R"({"max_tokens": 5,
     "messages": [{"role": "user", "content": "x"}],

@@ -18,6 +18,10 @@ inline constexpr char32_t kReplacementCharacter = 0xFFFD;
 // The character that starts at byte `at`. REQUIRES: at < text.size().
 Utf8Char decode_utf8(std::string_view text, std::size_t at);
 
+// How many bytes at `at`, which begin no character, one U+FFFD replaces: the longest beginning of a
+// character, or one byte (Unicode 3.9, "maximal subparts"; WHATWG Encoding). REQUIRES: as above.
+std::size_t invalid_utf8(std::string_view text, std::size_t at);
+
 // REQUIRES: `code` is a Unicode scalar value.
 void append_utf8(char32_t code, std::string& out);
 

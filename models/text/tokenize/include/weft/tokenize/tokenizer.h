@@ -102,7 +102,8 @@ std::shared_ptr<const Tokenizer> make_tokenizer(std::shared_ptr<const Vocabulary
 // one thread at a time.
 class Detokenizer {
  public:
-  enum class Invalid { keep, replace };  // bytes that are not UTF-8: unchanged, or U+FFFD for each
+  // Bytes that are not UTF-8: unchanged, or one U+FFFD for each incomplete character.
+  enum class Invalid { keep, replace };
 
   struct Options {
     DecodeOptions decode;
