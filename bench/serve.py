@@ -54,10 +54,18 @@ class Stream:
         self.usage = next((e["usage"] for e in events if e.get("usage")), {})
 
 
+def round_tag(r):
+    return f"round {r}"
+
+
+def prompt_of(tag, i):
+    return f"{tag} {i} {STORY}"
+
+
 async def streams_at_once(server, n_streams, n_tokens, tag):
     """All begin at the same time; the tag makes their prompts new."""
     answers = await asyncio.gather(*[
-        ask(server, post("/v1/completions", completion(f"{tag} {i} {STORY}", n_tokens)))
+        ask(server, post("/v1/completions", completion(prompt_of(tag, i), n_tokens)))
         for i in range(n_streams)])
     return [Stream(a) for a in answers]
 
@@ -76,7 +84,7 @@ def measure_streams(server, n_streams, args):
     """Medians of several rounds."""
     rounds, texts = [], {}
     for r in range(args.rounds):
-        tag = f"round {r}"
+        tag = round_tag(r)
         cpu, start = server.cpu(), time.perf_counter()
         streams = asyncio.run(streams_at_once(server, n_streams, args.tokens, tag))
         seconds = time.perf_counter() - start
@@ -154,6 +162,21 @@ def measure_idle(server, n_connections):
     return result
 
 
+def texts_alone(server, n_streams, n_tokens):
+    """The texts of the streams of the first round, one after the other."""
+    ask_one = lambda i: ask(
+        server, post("/v1/completions", completion(prompt_of(round_tag(0), i), n_tokens)))
+    return [Stream(asyncio.run(ask_one(i))).text for i in range(n_streams)]
+
+
+def same_texts(by_streams, alone):
+    """Whether each stream has one text, whatever runs beside it. `by_streams`: a dictionary of the
+    texts of each round for each number of streams; `alone`: texts of the first round."""
+    known = {(round_tag(0), i): text for i, text in enumerate(alone)}
+    return all(known.setdefault((tag, i), text) == text for texts in by_streams
+               for tag, of_round in texts.items() for i, text in enumerate(of_round))
+
+
 def measure(program, args):
     results = {"tokens": args.tokens, "streams": {}}
     with program.start(args.model, max(args.streams), args.context) as server:
@@ -161,14 +184,13 @@ def measure(program, args):
         for n in args.streams:
             print(f"{program.name}: {n} streams", file=sys.stderr)
             results["streams"][str(n)] = measure_streams(server, n, args)
+        alone = texts_alone(server, max(args.streams), args.tokens)
         results["idle"] = measure_idle(server, args.connections)
     with program.start(args.model, 1, args.prefix + 64) as server:
         asyncio.run(streams_at_once(server, 1, 4, "warm"))
         results["prefix"] = measure_prefix(server, args)
-    # Each text is the same beside others: the first of each round is also computed alone.
     by_streams = [s.pop("texts") for s in results["streams"].values()]
-    results["same_texts"] = all(texts[tag][0] == by_streams[0][tag][0] for texts in by_streams
-                                for tag in texts)
+    results["same_texts"] = same_texts(by_streams, alone)
     if program.name == OURS:
         results["generate_tokens_per_second"] = measure_generate(args)
     return results
