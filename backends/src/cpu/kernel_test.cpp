@@ -363,12 +363,13 @@ cpu::FeatureSet features_under_test() {
   return dynamic_cast<const cpu::CpuBackend&>(cpu_backend()).features();
 }
 bool tests(std::string_view isa) {
-  return features_under_test().contains(cpu::find_instruction_set(isa).needs);
+  return !isa.empty() && features_under_test().contains(cpu::find_instruction_set(isa).needs);
 }
 std::string_view least_fused() {
   const auto sets = cpu::instruction_sets();
   const auto fused = [](const cpu::InstructionSet& set) { return set.name != "sse2"; };
-  return std::find_if(sets.rbegin(), sets.rend(), fused)->name;
+  const auto last = std::find_if(sets.rbegin(), sets.rend(), fused);
+  return last == sets.rend() ? std::string_view() : last->name;
 }
 std::string best_of(std::initializer_list<std::string_view> isas) {
   const auto fits = [](std::string_view name) {

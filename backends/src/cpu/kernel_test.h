@@ -51,7 +51,8 @@ std::vector<std::byte> random_weights(DType dtype, std::int64_t n_rows, std::int
 cpu::FeatureSet features_under_test();
 // Whether that includes this instruction set.
 bool tests(std::string_view isa);
-// The least instruction set with fused multiply-add: all that have it give the same bits.
+// The least instruction set with fused multiply-add: all that have it give the same bits. Empty if
+// none was built.
 std::string_view least_fused();
 // The first of these instruction sets that it includes; those of other processors do not count.
 std::string best_of(std::initializer_list<std::string_view> isas);
