@@ -29,6 +29,16 @@ class Prompts(SystemTest):
     def generate(self, *args, **kwargs):
         return self.runs("generate", "-n", "4", "--temp", "0", *args, **kwargs).out
 
+    def test_unknown_options_are_named(self):
+        self.refuses(2, "unknown option --sed; did you mean --seed?", "generate", "--sed", "3")
+        self.refuses(2, "unknown option --frobnicate\n", "generate", "-p", "x", "--frobnicate=3")
+        self.refuses(2, "unexpected argument 'x'", "generate", "x")
+
+    def test_a_context_beyond_that_of_the_training(self):
+        r = self.runs("generate", "-n", "1", "-p", "Once", "-c", "100000")
+        self.assertIn(b"warning: a context of 100000 tokens, but the model was trained for", r.err)
+        self.assertNotIn(b"warning", self.runs("generate", "-n", "1", "-p", "Once").err)
+
     def test_stdin_files_and_escapes(self):
         plain = self.generate("-p", 'One\ntwo "x" \\d')
         self.assertEqual(self.generate("-e", "-p", r'One\ntwo \"x" \\d'), plain)
@@ -253,7 +263,8 @@ class Stopping(SystemTest):
         os.read(process.stdout.fileno(), 40)
         process.stdout.close()
         self.assertEqual(process.wait(TIMEOUT), 0)
-        self.assertEqual(process.stderr.read(), b"")
+        said = process.stderr.read().splitlines()
+        self.assertEqual([line for line in said if not line.startswith(b"warning: a context")], [])
 
 
 if __name__ == "__main__":

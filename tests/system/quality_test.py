@@ -136,7 +136,7 @@ class Perplexity(SystemTest):
             self.refuses(2, text, "weft", "perplexity", *args)
         short = self.folder / "short.txt"
         short.write_text("Once upon a time")
-        self.refuses(1, "windows of 512, expected at least 1", "weft", "perplexity", "-f", short)
+        self.refuses(1, "windows of 512, expected at least 1: give a longer text, or smaller windows with -c", "weft", "perplexity", "-f", short)
         self.refuses(1, "No such file", "weft", "perplexity", "-f", self.folder / "none")
         self.refuses(1, "cannot create", "weft", "perplexity", "-c", WINDOW, "-f", TEXT,
                      "--save-logits", self.folder / "no" / "x")

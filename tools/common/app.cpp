@@ -1,6 +1,11 @@
 #include "common/app.h"
 
+#include <algorithm>
+#include <iostream>
+
 #include <CLI/CLI.hpp>
+
+#include "weft/base/text.h"
 
 #include "common/program.h"
 
@@ -225,10 +230,46 @@ void App::parse_complete_callback(const std::function<void()>& function) {
   app_->parse_complete_callback(function);
 }
 
+namespace {
+
+// The names of all flags, those of groups among them.
+std::vector<std::string> flag_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  for (const CLI::App* group : app.get_subcommands([](const CLI::App*) { return true; }))
+    if (group->get_name().empty())
+      for (std::string& name : flag_names(*group)) names.push_back(std::move(name));
+  return names;
+}
+
+// What nobody asked for: the first flag among it, and the known one that it may be meant to be.
+std::string unknown_text(const CLI::App& app) {
+  std::vector<std::string> words = app.remaining(true);
+  std::ranges::reverse(words);
+  const auto flag = std::ranges::find_if(
+      words, [](const std::string& word) { return word.size() > 1 && word.starts_with('-'); });
+  if (flag == words.end())
+    return words.empty() ? "too many arguments" : "unexpected argument '" + words.front() + "'";
+  const std::string name = flag->substr(0, flag->find('='));
+  std::string nearest;
+  std::size_t least = std::max<std::size_t>(1, name.size() / 4) + 1;
+  for (const std::string& known : flag_names(app)) {
+    const std::size_t distance = edit_distance(name, known);
+    if (distance < least) least = distance, nearest = known;
+  }
+  return "unknown option " + name + (nearest.empty() ? "" : "; did you mean " + nearest + "?");
+}
+
+}  // namespace
+
 std::optional<int> parse_flags(App& app, int argc, char** argv) {
   try {
     app.app_->parse(argc, argv);
     return std::nullopt;
+  } catch (const CLI::ExtrasError&) {
+    std::cerr << unknown_text(*app.app_) << "\nRun with --help for more information.\n";
+    return kWrongUsage;
   } catch (const CLI::ParseError& error) {
     return app.app_->exit(error) == 0 ? 0 : kWrongUsage;
   }

@@ -220,6 +220,10 @@ std::shared_ptr<const Model> load_model(const ModelFlags& flags,
 void print_concessions(const Session& session) {
   for (const std::string& given_up : session.concessions())
     std::cerr << "to meet the budget: " << given_up << '\n';
+  const std::int64_t context = session.options().context, trained = session.model().facts().context;
+  if (context > trained)
+    std::cerr << fmt::format("warning: a context of {} tokens, but the model was trained for {}\n",
+                             context, trained);
 }
 
 namespace {

@@ -23,9 +23,12 @@ Windows read_windows(const Model& model, const std::string& path, std::int64_t s
   w.tokens.insert(w.tokens.end(), ids.begin(), ids.end());
   const std::int64_t all = w.count();
   if (all < std::max<std::int64_t>(first, 1)) {
-    fail<ValueError>("{}: {} tokens are {} windows of {}, expected at least {}",
-                     printable_path(path), w.tokens.size(), all, size,
-                     std::max<std::int64_t>(first, 1));
+    const std::int64_t wanted = std::max<std::int64_t>(first, 1);
+    fail<ValueError>(
+        "{}: {} tokens are {} windows of {}, expected at least {}: give a longer text, "
+        "or smaller windows with -c {}",
+        printable_path(path), w.tokens.size(), all, size, wanted,
+        std::max<std::int64_t>(2, std::ssize(w.tokens) / wanted));
   }
   const std::int64_t last = max > 0 ? first + std::min(max, all - first) : all;
   w.tokens.resize(static_cast<std::size_t>(last * size));
