@@ -70,7 +70,8 @@ CommandResult with_file(std::string_view command, std::string& path, const auto&
 
 CommandResult save_as(Conversation& chat, std::string& path, std::string_view command) {
   return with_file(command, path, [&] {
-    if (command == "save" && std::filesystem::exists(path)) {
+    std::error_code ignored;
+    if (command == "save" && std::filesystem::exists(path, ignored)) {
       std::cerr << fmt::format("{} exists and was not replaced; /save! {} replaces it\n", path,
                                path);
       return;

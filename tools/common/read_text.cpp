@@ -6,7 +6,8 @@ namespace weft::cli {
 
 std::string read_text(const std::string& path) {
   std::string text = read_text_file(path);
-  if (text.ends_with('\n')) text.pop_back();
+  if (!text.ends_with('\n')) return text;
+  text.pop_back();
   if (text.ends_with('\r')) text.pop_back();
   return text;
 }

@@ -94,7 +94,8 @@ struct ApiOptions {
   // Returns what watches the steps of a request's texts, or null if they are not watched. Called on
   // a preparing thread. Empty: no request is watched.
   std::function<std::shared_ptr<StepWatcher>(const http::Request& request)> watcher_of = {};
-  // Called with what the log should say, but once; on a preparing thread. Empty: nobody is told.
+  // Called on a preparing thread, possibly often with the same notice: the receiver logs it once.
+  // Empty: nobody is told.
   std::function<void(std::string_view notice)> on_notice = {};
   double sse_ping_seconds = 15;  // silence after which a stream gets a comment; below 0: never
   std::string version = "0";     // of the server

@@ -245,7 +245,7 @@ Step CallParser::end_python(std::string_view text) {
     step = object_->feed(c);
     if (step == Step::bad) break;
   }
-  return step;
+  return step == Step::done ? step : Step::bad;
 }
 
 Step CallParser::json(char c) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <optional>
 
 #include <nlohmann/json.hpp>
@@ -18,7 +19,8 @@ namespace {
 using Schema = nlohmann::json;
 
 constexpr JsonTypes kEveryType = kText | kNumber | kBoolean | kNull | kArray | kObject;
-constexpr int kMaxReferences = 32;
+// Schemas that are looked at for one parameter: references can multiply them.
+constexpr int kMaxSchemas = 1000;
 
 JsonTypes type_named(const Schema& name) {
   if (name == "string") return kText;
@@ -38,27 +40,28 @@ JsonTypes type_of_value(const Schema& value) {
 }
 
 // Of a schema within `root`.
-JsonTypes types_in(const Schema& schema, const Schema& root, int depth);
+// `left`: schemas that may still be looked at.
+JsonTypes types_in(const Schema& schema, const Schema& root, int& left);
 
-JsonTypes united(const Schema& schemas, const Schema& root, int depth) {
+JsonTypes united(const Schema& schemas, const Schema& root, int& left) {
   JsonTypes all = 0;
-  for (const Schema& one : schemas) all |= types_in(one, root, depth);
+  for (const Schema& one : schemas) all |= types_in(one, root, left);
   return all == 0 ? kEveryType : all;
 }
 
-JsonTypes referred(const Schema& reference, const Schema& root, int depth) {
+JsonTypes referred(const Schema& reference, const Schema& root, int& left) {
   const std::string text = reference.is_string() ? reference.get<std::string>() : "";
   if (!text.starts_with('#')) return kEveryType;
   try {
     const Schema::json_pointer at(text.substr(1));
-    return root.contains(at) ? types_in(root[at], root, depth) : kEveryType;
+    return root.contains(at) ? types_in(root[at], root, left) : kEveryType;
   } catch (const Schema::exception&) {
     return kEveryType;
   }
 }
 
-JsonTypes types_in(const Schema& schema, const Schema& root, int depth) {
-  if (!schema.is_object() || depth > kMaxReferences) return kEveryType;
+JsonTypes types_in(const Schema& schema, const Schema& root, int& left) {
+  if (!schema.is_object() || left-- <= 0) return kEveryType;
   const auto get = [&](const char* keyword) -> const Schema* {
     const auto at = schema.find(keyword);
     return at == schema.end() ? nullptr : &*at;
@@ -78,12 +81,12 @@ JsonTypes types_in(const Schema& schema, const Schema& root, int depth) {
     for (const Schema& value : *values) listed |= type_of_value(value);
     types &= listed;
   }
-  if (const Schema* reference = get("$ref")) types &= referred(*reference, root, depth + 1);
+  if (const Schema* reference = get("$ref")) types &= referred(*reference, root, left);
   for (const char* keyword : {"anyOf", "oneOf"})
     if (const Schema* schemas = get(keyword); schemas && schemas->is_array())
-      types &= united(*schemas, root, depth + 1);
+      types &= united(*schemas, root, left);
   if (const Schema* schemas = get("allOf"); schemas && schemas->is_array())
-    for (const Schema& one : *schemas) types &= types_in(one, root, depth + 1);
+    for (const Schema& one : *schemas) types &= types_in(one, root, left);
   return types;
 }
 
@@ -136,7 +139,8 @@ Tools read_tools(std::string_view json) {
     if (!schema.is_object() || !schema.contains("properties")) continue;
     if (!schema["properties"].is_object()) continue;
     for (const auto& [name, value] : schema["properties"].items()) {
-      const JsonTypes types = types_in(value, schema, 0);
+      int left = kMaxSchemas;
+      const JsonTypes types = types_in(value, schema, left);
       parameters[name] = types == kEveryType ? 0 : types;
     }
   }

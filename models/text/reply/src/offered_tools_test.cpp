@@ -29,6 +29,13 @@ TEST_CASE("types that a schema allows") {
     CHECK(types(schema) == 0);
 }
 
+TEST_CASE("references that multiply end soon") {
+  std::string many;
+  for (int i = 0; i < 8; ++i) many += R"({"$ref": "#/properties/x"},)";
+  many.pop_back();
+  CHECK(types(R"({"anyOf": [)" + many + "]}") == 0);
+}
+
 TEST_CASE("a text as a value of a type") {
   // What may be a text stays one.
   for (const char* text : {"12", "true", "{\"a\": 1}", " x\n"}) {

@@ -25,7 +25,8 @@ std::string rendered(const ChatTemplate& t, std::span<const ChatMessage> message
       .render(messages, {.add_generation_prompt = prompt,
                          .bos = "<s>",
                          .eos = "</s>",
-                         .tools = std::string(kTools)})
+                         .tools = std::string(kTools),
+                         .limits = {.steps = 1'000'000}})  // a hostile one may not take minutes
       .text;
 }
 

@@ -55,27 +55,66 @@ class ShortIds {
   std::unordered_set<std::string> used_;
 };
 
+// The calls of a conversation, and which of them have a result. Linear in all of them.
+class CallLog {
+ public:
+  void add(ToolCall& call) {
+    for (std::size_t i = calls_.size(); call.id.empty(); ++i) {
+      const std::string made = fmt::format("call_{}", i);
+      if (!by_id_.contains(made)) call.id = made;
+    }
+    by_id_[call.id] = calls_.size();
+    by_name_[call.name].calls.push_back(calls_.size());
+    calls_.push_back({call.id, call.name});
+  }
+
+  // Gives a result without an id that of the first call without one, of its name if it has one; and
+  // the name of its call.
+  void answer(ChatMessage& result) {
+    if (result.tool_call_id.empty()) {
+      const std::size_t i = result.name.empty() ? first_open() : first_open(result.name);
+      if (i < calls_.size()) result.tool_call_id = calls_[i].id;
+    }
+    const auto call = by_id_.find(result.tool_call_id);
+    if (call == by_id_.end()) return;
+    if (result.name.empty()) result.name = calls_[call->second].name;
+    calls_[call->second].done = true;
+  }
+
+ private:
+  struct Call {
+    std::string id, name;
+    bool done = false;
+  };
+  struct Named {
+    std::vector<std::size_t> calls;
+    std::size_t first = 0;  // those before have results
+  };
+
+  std::size_t first_open() {
+    while (first_ < calls_.size() && calls_[first_].done) ++first_;
+    return first_;
+  }
+  std::size_t first_open(const std::string& name) {
+    const auto at = by_name_.find(name);
+    if (at == by_name_.end()) return calls_.size();
+    Named& named = at->second;
+    while (named.first < named.calls.size() && calls_[named.calls[named.first]].done) ++named.first;
+    return named.first < named.calls.size() ? named.calls[named.first] : calls_.size();
+  }
+
+  std::vector<Call> calls_;
+  std::unordered_map<std::string, std::size_t> by_id_;
+  std::unordered_map<std::string, Named> by_name_;
+  std::size_t first_ = 0;
+};
+
 // Calls and results without ids get them in their order, and results the names of their calls.
 void match_results(Messages& messages) {
-  std::vector<ToolCall> open;  // calls without a result
-  std::unordered_map<std::string, std::string> names;
-  int n_calls = 0;
+  CallLog calls;
   for (ChatMessage& m : messages) {
-    for (ToolCall& call : m.tool_calls) {
-      if (call.id.empty()) call.id = fmt::format("call_{}", n_calls);
-      ++n_calls;
-      names[call.id] = call.name;
-      open.push_back(call);
-    }
-    if (m.role != "tool") continue;
-    if (m.tool_call_id.empty()) {
-      const auto same = [&](const ToolCall& call) { return m.name.empty() || call.name == m.name; };
-      if (const auto call = std::ranges::find_if(open, same); call != open.end())
-        m.tool_call_id = call->id;
-    }
-    if (const auto named = names.find(m.tool_call_id); m.name.empty() && named != names.end())
-      m.name = named->second;
-    std::erase_if(open, [&](const ToolCall& call) { return call.id == m.tool_call_id; });
+    for (ToolCall& call : m.tool_calls) calls.add(call);
+    if (m.role == "tool") calls.answer(m);
   }
 }
 

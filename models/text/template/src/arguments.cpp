@@ -23,9 +23,7 @@ class CutJson {
     return out + ends(open_);
   }
   // Without the last, incomplete member.
-  std::string shortened() const {
-    return std::string(text_.substr(0, complete_)) + ends(open_there_);
-  }
+  std::string shortened() const { return std::string(text_.substr(0, complete_)) + ends(open_); }
 
  private:
   static constexpr std::size_t npos = std::string_view::npos;
@@ -55,11 +53,10 @@ class CutJson {
     if ((c == '}' || c == ']') && !open_.empty()) open_.pop_back();
     if (c != ',' && std::string_view("{[}]").find(c) == npos) return;
     complete_ = c == ',' ? i : i + 1;
-    open_there_ = open_;
   }
 
   std::string_view text_;
-  std::string open_, open_there_;
+  std::string open_;  // changes only where a member is complete
   std::size_t complete_ = 0;
   std::size_t escape_ = npos;  // where an incomplete escape begins
   bool in_string_ = false;

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "weft/base/error.h"
 
 #include "adapted_chat.h"
@@ -51,8 +53,9 @@ void complete_schema(Json& schema) {
     const std::string type = type_of_values(schema);
     schema["type"] = type.empty() ? "string" : type;
   } else if (schema["type"].is_array()) {  // ["string", "null"]
-    for (const Json& type : Json(schema["type"]))
-      if (type != "null") schema["type"] = type;
+    const Json types = schema["type"];
+    const auto first = std::ranges::find_if(types, [](const Json& type) { return type != "null"; });
+    schema["type"] = first == types.end() ? Json("string") : *first;
   }
   if (!schema.contains("description")) schema["description"] = "";
 }
