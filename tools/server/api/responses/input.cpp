@@ -95,10 +95,11 @@ const ItemType& type_of_item(const Json& json, const Path& path) {
   const auto type = json.find("type");
   if (type == json.end() || type->is_null()) return kItemTypes[0];
   if (!type->is_string()) refuse(path.member("type"), "a text", *type);
-  const auto* const found = std::ranges::find(kItemTypes, *type, &ItemType::type);
+  const std::string_view name = type->get_ref<const std::string&>();
+  const auto* const found = std::ranges::find(kItemTypes, name, &ItemType::type);
   if (found == std::end(kItemTypes))
     refuse(path.member("type"),
-           fmt::format("unknown type of item {}", literal(type->get<std::string>().substr(0, 60))));
+           fmt::format("unknown type of item {}", literal(name.substr(0, 60))));
   return *found;
 }
 
