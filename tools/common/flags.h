@@ -29,8 +29,8 @@ struct ModelFlags {
 // Loads the model that the flags name. Prints its warnings to stderr.
 std::shared_ptr<const Model> load_model(const ModelFlags& flags,
                                         const std::function<bool(double)>& progress = {});
-// Prints to stderr what the session gave up to meet the budget, and a warning about a context beyond
-// the one that the model was trained for.
+// Prints to stderr what the session gave up to meet the budget, and a warning about a context
+// beyond the one that the model was trained for.
 void print_concessions(const Session& session);
 // Call it before other flags are added: it makes the last one count if a flag is repeated.
 void add_model_flags(App& app, ModelFlags& flags);
