@@ -71,7 +71,7 @@ class Program {
   std::optional<http::Reply> gate(const http::RequestHead& head);
   std::vector<api::Route> routes();
   void answer(std::shared_ptr<http::Exchange> exchange);
-  void loaded(const ModelSource& source, std::exception_ptr error);
+  void loaded(const ModelSource& source, const std::exception_ptr& error);
   std::unique_ptr<Tracer> make_tracer();
   api::ApiOptions api_options();
   void warn_if_open();
@@ -196,16 +196,18 @@ PoolOptions Program::pool_options() {
   PoolOptions options;
   options.models = sources_of(flags_);
   options.max_loaded = flags_.models_max;
-  options.max_waiting = static_cast<std::size_t>(std::max(1, flags_.slots) + flags_.max_queue);
+  options.max_waiting = static_cast<std::size_t>(std::max(1, flags_.slots)) +
+                        static_cast<std::size_t>(flags_.max_queue);
   options.refuse_until_loaded = flags_.one_model();
   options.load = [this, warn](const ModelSource& source, std::int64_t used) {
-    auto model = first_ ? first_ : open_model(with_settings(flags_, source), source.path, warn);
+    const auto model =
+        first_ ? first_ : open_model(with_settings(flags_, source), source.path, warn);
     return start_model(
-        std::move(model), source, with_settings(flags_, source), used, metrics_,
+        model, source, with_settings(flags_, source), used, metrics_,
         [this](double) { return !stopping_.load(); }, warn);
   };
-  options.loaded = [this](const ModelSource& source, std::exception_ptr error) {
-    loaded(source, std::move(error));
+  options.loaded = [this](const ModelSource& source, const std::exception_ptr& error) {
+    loaded(source, error);
   };
   return options;
 }
@@ -308,7 +310,7 @@ void Program::answer(std::shared_ptr<http::Exchange> exchange) {
   router_->handle(std::move(exchange));
 }
 
-void Program::loaded(const ModelSource& source, std::exception_ptr error) {
+void Program::loaded(const ModelSource& source, const std::exception_ptr& error) {
   if (!error) {
     log_.message("info", fmt::format("{} is loaded", source.names.front()));
     notify_systemd("READY=1");
