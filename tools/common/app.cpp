@@ -243,7 +243,7 @@ std::vector<std::string> flag_names(const CLI::App& app) {
   return names;
 }
 
-// What nobody asked for: the first flag among it, and the known one that it may be meant to be.
+// The message for unknown arguments: the first flag among them, and the nearest known one.
 std::string unknown_text(const CLI::App& app) {
   std::vector<std::string> words = app.remaining(true);
   std::ranges::reverse(words);

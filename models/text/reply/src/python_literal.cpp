@@ -28,8 +28,8 @@ class PythonReader {
     if (depth > kMaxNested || at_ == text_.size()) return false;
     const char c = text_[at_];
     if (c == '\'' || c == '"') return string(out);
-    if (c == '[') return items('[', ']', out, depth);
-    if (c == '(') return items('(', ')', out, depth);
+    if (c == '[') return list('[', ']', out, depth);
+    if (c == '(') return list('(', ')', out, depth);
     if (c == '{') return dict(out, depth);
     if (is_digit(c) || c == '-' || c == '+' || c == '.') return number(out);
     const std::string_view name = word();
@@ -71,15 +71,22 @@ class PythonReader {
     return text_.substr(begin, at_ - begin);
   }
 
-  bool items(char open, char close, std::string& out, int depth) {
-    if (!take(open)) return false;
-    out += '[';
+  // What `item` reads, apart by commas, one of which may follow the last, up to `close`.
+  template <class Item>
+  bool items(char close, std::string& out, const Item& item) {
     for (bool first = true; !take(close); first = false) {
       if (!first && !take(',')) return false;
-      if (!first && take(close)) break;  // a comma after the last
+      if (!first && take(close)) return true;
       if (!first) out += ", ";
-      if (!value(out, depth + 1)) return false;
+      if (!item()) return false;
     }
+    return true;
+  }
+
+  bool list(char open, char close, std::string& out, int depth) {
+    if (!take(open)) return false;
+    out += '[';
+    if (!items(close, out, [&] { return value(out, depth + 1); })) return false;
     out += ']';
     return true;
   }
@@ -87,37 +94,29 @@ class PythonReader {
   bool dict(std::string& out, int depth) {
     if (!take('{')) return false;
     out += '{';
-    for (bool first = true; !take('}'); first = false) {
-      if (!first && !take(',')) return false;
-      if (!first && take('}')) break;
-      if (!first) out += ", ";
-      std::string key;
-      if (!value(key, depth + 1)) return false;
-      if (key.starts_with('[') || key.starts_with('{')) return false;
-      out += key.starts_with('"') ? key : encode_json_string(key);
-      if (!take(':')) return false;
-      out += ": ";
-      if (!value(out, depth + 1)) return false;
-    }
+    if (!items('}', out, [&] { return member(out, depth + 1); })) return false;
     out += '}';
     return true;
+  }
+  bool member(std::string& out, int depth) {
+    std::string key;
+    if (!value(key, depth) || key.starts_with('[') || key.starts_with('{')) return false;
+    out += (key.starts_with('"') ? key : encode_json_string(key)) + ": ";
+    return take(':') && value(out, depth);
   }
 
   bool arguments(std::string& out) {
     if (!take('(')) return false;
     out += '{';
-    for (bool first = true; !take(')'); first = false) {
-      if (!first && !take(',')) return false;
-      if (!first && take(')')) break;
-      if (!first) out += ", ";
-      skip();
-      const std::string_view name = word();
-      if (name.empty() || !take('=')) return false;
-      out += encode_json_string(name) + ": ";
-      if (!value(out)) return false;
-    }
+    if (!items(')', out, [&] { return argument(out); })) return false;
     out += '}';
     return true;
+  }
+  bool argument(std::string& out) {
+    skip();
+    const std::string_view name = word();
+    out += encode_json_string(name) + ": ";
+    return !name.empty() && take('=') && value(out);
   }
 
   bool number(std::string& out) {
@@ -160,7 +159,7 @@ class PythonReader {
     constexpr std::string_view kFrom = "nrtabfv0\\'\"\n";
     constexpr std::string_view kTo("\n\r\t\a\b\f\v\0\\'\"", 11);
     if (const std::size_t i = kFrom.find(escape); i != kFrom.npos) {
-      if (i < kTo.size()) bytes += kTo[i];  // a line break after a backslash is no character
+      if (i < kTo.size()) bytes += kTo[i];  // a backslash joins two lines
       return true;
     }
     const std::size_t n = escape == 'x' ? 2 : escape == 'u' ? 4 : escape == 'U' ? 8 : 0;

@@ -56,7 +56,7 @@ class CutJson {
   }
 
   std::string_view text_;
-  std::string open_;  // changes only where a member is complete
+  std::string open_;  // brackets; changes only at a bracket, where complete_ is set as well
   std::size_t complete_ = 0;
   std::size_t escape_ = npos;  // where an incomplete escape begins
   bool in_string_ = false;

@@ -62,15 +62,6 @@ void complete_schema(Json& schema) {
 
 }  // namespace
 
-nlohmann::ordered_json parse_given(std::string_view what, std::string_view json) {
-  try {
-    return Json::parse(json);
-  } catch (const Json::parse_error& e) {
-    const std::string_view why = e.what();  // "[json.exception.parse_error.101] parse error .."
-    fail<FormatError>("{} is not JSON: {}", what, why.substr(why.find("] ") + 2));
-  }
-}
-
 std::string without_nulls(const std::string& tools) {
   Json all = parsed(tools);
   for (Json& tool : all)

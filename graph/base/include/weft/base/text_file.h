@@ -7,7 +7,7 @@
 
 namespace weft {
 
-// `text` without a byte order mark (UTF-8) at its beginning, which editors write and nobody means.
+// `text` without the byte order mark (UTF-8) that some editors write at its beginning.
 std::string_view without_byte_order_mark(std::string_view text);
 
 // All bytes of a file, "-" for stdin, without a byte order mark. Throws IoError that names the

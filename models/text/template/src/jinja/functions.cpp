@@ -205,7 +205,7 @@ Value list_pop(Renderer& r, const Value& self, Args& a) {
   const auto size = static_cast<std::int64_t>(items.size());
   std::int64_t at = given ? r.integer(*given) : -1;
   if (at < 0) at += size;
-  if (at < 0 || at >= size) r.heap.fail("pop from a list of {} items: there is no such item", size);
+  if (at < 0 || at >= size) r.heap.fail("pop index out of range: the list has {} items", size);
   const Value taken = items[static_cast<std::size_t>(at)];
   r.heap.work(items.size());
   items.erase(items.begin() + at);
