@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "weft/base/error.h"
+#include "weft/base/printable.h"
+#include "weft/files/mapping_guard.h"
 
 namespace weft::cli {
 namespace {
@@ -74,10 +76,15 @@ int run_program(std::string_view name, const std::function<int()>& body) {
   // the process.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  install_mapping_guard();
   request_short_timeslice();
   try {
     const int code = body();
     flush_output();
+    if (code == 0 && n_failed_mappings() > 0) {
+      fail<IoError>("{}: was truncated, or could not be read, while it was in use",
+                    printable_path(first_failed_mapping()));
+    }
     return code;
   } catch (const OutputClosed&) {
     return 0;

@@ -48,6 +48,13 @@ struct Checkpoint::Impl {
     }
     return std::ranges::all_of(sources, [&](const auto& s) { return s->add_stamps(sum); });
   }
+
+  // Calls `check` with each mapped file and its path.
+  template <class Check>
+  void check_files(const Check& check) const {
+    for (std::size_t i = 0; i < files.maps.size(); ++i) check(files.maps[i], files.paths[i]);
+    for (const auto& source : sources) source->check_files(check);
+  }
 };
 
 Checkpoint::Checkpoint(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
@@ -59,8 +66,30 @@ Checkpoint Checkpoint::open(const std::string& path) {
   }
   std::error_code error;
   const bool directory = std::filesystem::is_directory(path, error);
-  return Checkpoint(std::make_shared<const Impl>(directory ? safetensors::open_directory(path)
+  Checkpoint opened(std::make_shared<const Impl>(directory ? safetensors::open_directory(path)
                                                            : gguf::open_files(path)));
+  opened.check_mapped();
+  return opened;
+}
+
+void Checkpoint::check_mapped() const {
+  if (n_failed_mappings() == 0) return;
+  impl_->check_files([](const MappedFile& map, const std::string& path) {
+    if (!map.failed()) return;
+    fail<IoError>("{}: was truncated, or could not be read, while it was in use; load it again",
+                  printable_path(path));
+  });
+}
+
+void Checkpoint::check_unchanged() const {
+  check_mapped();
+  impl_->check_files([](const MappedFile& map, const std::string& path) {
+    if (!map.was_written(path)) return;
+    fail<IoError>(
+        "{}: was written while it was in use; load it again, and replace model files by "
+        "renaming, not by overwriting them",
+        printable_path(path));
+  });
 }
 
 Checkpoint Checkpoint::parse(std::span<const std::byte> bytes, const std::string& name) {

@@ -86,22 +86,34 @@ void MappedFile::map(int fd, std::uintmax_t size, const std::string& path) {
   if (data == MAP_FAILED) refuse(path, "cannot map");
   data_ = static_cast<const std::byte*>(data);
   size_ = static_cast<std::size_t>(size);
+  guard_ = GuardedMapping(data_, size_, path);
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)),
-      stamp_(std::exchange(other.stamp_, std::nullopt)) {}
+      stamp_(std::exchange(other.stamp_, std::nullopt)),
+      guard_(std::move(other.guard_)) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   std::swap(stamp_, other.stamp_);
+  std::swap(guard_, other.guard_);
   return *this;
 }
 
 MappedFile::~MappedFile() {
+  guard_ = GuardedMapping();
   if (data_) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+bool MappedFile::was_written(const std::string& path) const {
+  struct stat info {};
+  if (!stamp_ || ::stat(path.c_str(), &info) != 0) return false;
+  const FileStamp now = stamp_of(info);
+  if (now.device != stamp_->device || now.inode != stamp_->inode) return false;
+  return now.n_bytes != stamp_->n_bytes || now.modified_ns != stamp_->modified_ns;
 }
 
 std::size_t page_bytes() {

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "weft/base/error.h"
+#include "weft/files/output_file.h"
 #include "weft/files/pages.h"
 
 #include "support/temp_folder.h"
@@ -56,6 +57,46 @@ TEST_CASE("pages that were cut off the file cannot be prefaulted") {
   std::filesystem::resize_file(path, page_bytes());
   CHECK(prefault(file.bytes().first(page_bytes())));
   CHECK_FALSE(prefault(file.bytes()));
+}
+
+TEST_CASE("with the guard, pages that were cut off read as zeros and the mapping has failed") {
+  install_mapping_guard();
+  const test::TempFolder folder;
+  const std::string path = (folder / "file").string(), other_path = (folder / "other").string();
+  for (const std::string& p : {path, other_path})
+    std::ofstream(p, std::ios::binary) << std::string(4 * page_bytes() + 9, 'x');
+  MappedFile file(path);
+  const MappedFile other(other_path);
+  const std::uint32_t n_before = n_failed_mappings();
+  OutputFile out((folder / "output").string());
+  std::filesystem::resize_file(path, page_bytes());
+  CHECK(file.was_written(path));
+  CHECK_FALSE(file.was_written(other_path));
+  CHECK_FALSE(file.failed());
+  const MappedFile moved = std::move(file);
+  CHECK(moved.bytes()[0] == std::byte{'x'});
+  CHECK(moved.bytes()[2 * page_bytes()] == std::byte{});
+  CHECK(moved.bytes().back() == std::byte{});
+  CHECK(moved.failed());
+  CHECK(n_failed_mappings() == n_before + 1);
+  CHECK(first_failed_mapping() == path);
+  CHECK_THROWS_WITH_AS(out.commit(), doctest::Contains("output: was not written: "), IoError);
+  CHECK_FALSE(other.failed());
+  CHECK(other.bytes().back() == std::byte{'x'});
+}
+
+TEST_CASE("a file that was replaced by renaming was not written, one that was overwritten was") {
+  const test::TempFolder folder;
+  const std::string path = (folder / "file").string(), next = (folder / "next").string();
+  std::ofstream(path) << "old";
+  const MappedFile file(path);
+  CHECK_FALSE(file.was_written(path));
+  std::ofstream(next) << "newer";
+  std::filesystem::rename(next, path);
+  CHECK_FALSE(file.was_written(path));
+  const MappedFile second(path);
+  std::ofstream(path, std::ios::app) << "est";
+  CHECK(second.was_written(path));
 }
 
 TEST_CASE("bytes in memory as a mapped file, and what cannot be mapped") {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "weft/base/error.h"
+#include "weft/base/printable.h"
 
 namespace weft {
 namespace {
@@ -134,6 +135,11 @@ void OutputFile::link_into_place() {
 }
 
 void OutputFile::commit() {
+  if (n_failed_mappings() != failed_mappings_) {
+    fail<IoError>(
+        "{}: was not written: {} was truncated, or could not be read, while it was in use",
+        printable_path(path_), printable_path(first_failed_mapping()));
+  }
   flush();
   if (nameless_ || !temporary_.empty()) check(::fsync(fd_) == 0, "cannot write");
   if (nameless_) link_into_place();

@@ -96,13 +96,31 @@ void Session::Impl::check_logits(std::span<const StepToken> tokens, const View& 
   }
 }
 
+void Session::Impl::check_mapped() const {
+  model->weights().check_mapped();
+  if (weights) weights->check_mapped();
+}
+
+// Whoever overwrites a file truncates it first, and the step that reads it then fails. What is
+// overwritten between two steps is found here.
+void Session::Impl::run(Runner& r, const std::atomic<bool>* cancel, NodeObserver* observer) {
+  constexpr double kAskEvery = 1;  // seconds
+  check_mapped();
+  if (seconds_since(files_checked) > kAskEvery) {
+    model->weights().check_unchanged();
+    files_checked = Clock::now();
+  }
+  r.executor.run(r.extents, cancel, observer);
+  check_mapped();
+}
+
 // REQUIRES: the memory has begun the step.
 std::span<const float> Session::Impl::compute(std::span<const StepToken> tokens,
                                               const std::atomic<bool>* cancel,
                                               NodeObserver* observer) {
   Runner& r = runner(plan_for(tokens.size()));
   const std::size_t n_rows = write_inputs(r, tokens);
-  r.executor.run(r.extents, cancel, observer);
+  run(r, cancel, observer);
   const View rows = r.executor.output(planned.options.embeddings ? "embeddings" : "logits");
   check_logits(tokens, rows);
   if (n_rows == 0) return {};

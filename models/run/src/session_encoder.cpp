@@ -52,7 +52,7 @@ void Session::Impl::encode(std::int32_t sequence, std::span<const std::int32_t> 
   encoded.write_inputs(r.encoded);
   r.extents[r.t] = std::ssize(tokens);
   r.extents[r.o] = 1;
-  r.executor.run(r.extents, cancel, observer);
+  run(r, cancel, observer);
 }
 
 void Session::encode(std::int32_t sequence, std::span<const std::int32_t> tokens,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "weft/backends/memory.h"
+#include "weft/base/clock.h"
 #include "weft/run/session.h"
 #include "weft/scheduler/workers.h"
 
@@ -65,6 +66,9 @@ struct Session::Impl {
   void write_ends(run::Runner& r, std::span<const StepToken> tokens);
   std::size_t write_inputs(run::Runner& r, std::span<const StepToken> tokens);
   void check_logits(std::span<const StepToken> tokens, const View& rows) const;
+  // Throws IoError if a file that weights are mapped from has lost bytes.
+  void check_mapped() const;
+  void run(run::Runner& r, const std::atomic<bool>* cancel, NodeObserver* observer);
   std::span<const float> step(std::span<const StepToken> tokens, const std::atomic<bool>* cancel,
                               NodeObserver* observer);
   std::span<const float> compute(std::span<const StepToken> tokens, const std::atomic<bool>* cancel,
@@ -91,6 +95,7 @@ struct Session::Impl {
   std::vector<std::int64_t> ends;                     // of write_ends(), likewise
   std::vector<LoraScales> lora_scales;                // by sequence
   std::span<const float> last;                        // in the arena
+  Clock::time_point files_checked = Clock::now();     // when the system was asked about the files
 };
 
 }  // namespace weft

@@ -200,6 +200,7 @@ ResidentWeights::ResidentWeights(const Checkpoint& file, WeightLayout layout,
   const PanelCache cache(options.panel_cache, file, layout_);
   if (map_cached(file, cache, options)) return;
   const std::uint64_t sum = fill(file, options);
+  file.check_mapped();
   try {
     cache.store(region_.bytes(), sum);
   } catch (const Error& e) {
@@ -225,6 +226,7 @@ bool ResidentWeights::map_cached(const Checkpoint& file, const PanelCache& cache
                           printable(w.tensor->name), file.path());
     }
     mapped_ = std::move(*mapped);
+    mapped_path_ = cache.path();
     data_ = region.data();
     return true;
   } catch (const CancelledError&) {
@@ -250,6 +252,12 @@ std::uint64_t ResidentWeights::fill(const Checkpoint& file, const LoadOptions& o
   });
   releaser.end();
   return checksum_of(sums);
+}
+
+void ResidentWeights::check_mapped() const {
+  if (!mapped_.failed()) return;
+  fail<IoError>("{}: was truncated, or could not be read, while it was in use",
+                printable_path(mapped_path_));
 }
 
 const std::byte* ResidentWeights::find(std::string_view name, DType dtype) const {

@@ -39,6 +39,8 @@ class ResidentWeights {
   std::int64_t bytes() const { return layout_.region_bytes; }
   // Null: it stays in the file, or has another type in the region.
   const std::byte* find(std::string_view name, DType dtype) const;
+  // Throws IoError if the panel cache lost bytes while it was mapped.
+  void check_mapped() const;
 
  private:
   std::uint64_t fill(const Checkpoint& file, const LoadOptions& options);
@@ -47,6 +49,7 @@ class ResidentWeights {
   WeightLayout layout_;
   Buffer region_;      // empty if the region is mapped
   MappedFile mapped_;  // a panel cache, or nothing
+  std::string mapped_path_;
   const std::byte* data_ = nullptr;
   std::unordered_map<std::string_view, const PlacedWeight*> placed_;
 };

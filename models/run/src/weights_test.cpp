@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -50,6 +53,31 @@ bool has_panels(const Model& model) {
 }
 
 }  // namespace
+
+TEST_CASE("steps of a session whose file is truncated or overwritten fail by its name") {
+  install_mapping_guard();
+  const test::TempFolder folder;
+  const std::string path = (folder / "model.gguf").string();
+  for (const bool truncates : {true, false}) {
+    CAPTURE(truncates);
+    test::write_tiny_model({}, path);
+    const auto model = Model::load(path);
+    Session session(model, {.workers = 2, .weights = WeightMode::mapped});
+    const std::vector<std::int32_t> ids{1, 2, 3};
+    session.feed(0, ids);
+    if (truncates) {
+      std::filesystem::resize_file(path, std::filesystem::file_size(path) / 4);
+      CHECK_THROWS_WITH_AS(session.feed(0, ids), doctest::Contains("model.gguf: was truncated"),
+                           IoError);
+      CHECK_THROWS_WITH_AS(Session(model, kResident), doctest::Contains("model.gguf: "), IoError);
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // asked about once a second
+      std::ofstream(path, std::ios::in | std::ios::out | std::ios::binary) << "other";
+      CHECK_THROWS_WITH_AS(session.feed(0, ids), doctest::Contains("was written while"), IoError);
+    }
+    CHECK(session.length(0) == 3);
+  }
+}
 
 TEST_CASE("the region holds every weight that steps read whole, in the graph's type") {
   const auto model = tiny_model({.matrices = q8_0});

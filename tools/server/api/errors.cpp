@@ -125,6 +125,18 @@ ApiError as_api_error(std::exception_ptr error, std::string param) {
   }
 }
 
+std::exception_ptr load_error(const std::exception_ptr& error) {
+  try {
+    if (error) std::rethrow_exception(error);
+  } catch (const FormatError& e) {
+    return std::make_exception_ptr(ApiError(500, "server_error", e.what()));
+  } catch (const UnsupportedError& e) {
+    return std::make_exception_ptr(ApiError(500, "server_error", e.what()));
+  } catch (...) {
+  }
+  return error;
+}
+
 ApiError without_folder(const ApiError& error, std::string_view folder) {
   std::string message = error.what();
   const std::string prefix = folder.empty() ? "" : (std::filesystem::path(folder) / "").string();

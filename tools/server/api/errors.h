@@ -44,6 +44,10 @@ ApiError unavailable(const std::string& message, std::string code = {});  // 503
 // `param`; all others: 500.
 ApiError as_api_error(std::exception_ptr error, std::string param = {});
 
+// The error of loading a model, as requests for it get it: 500 if the model's file is at fault, not
+// the request. Null stays null.
+std::exception_ptr load_error(const std::exception_ptr& error);
+
 // The error with file names in place of the paths in `folder`, which clients need not know.
 ApiError without_folder(const ApiError& error, std::string_view folder);
 

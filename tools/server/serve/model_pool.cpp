@@ -52,6 +52,16 @@ struct Entry {
   bool has_engine() const { return served && served->engine; }  // tests have none
 };
 
+bool files_changed(const Entry& entry) {
+  if (!entry.has_engine()) return false;
+  try {
+    entry.served->engine->model().weights().check_unchanged();
+    return false;
+  } catch (const IoError&) {
+    return true;
+  }
+}
+
 void add(EngineCounters& sum, const EngineCounters& more) {
   sum.requests += more.requests;
   sum.cancelled += more.cancelled;
@@ -241,7 +251,7 @@ void ModelPool::Impl::load(std::unique_lock<std::mutex>& lock, Entry& entry) {
   entry.served = std::move(served);
   entry.status = entry.served ? Status::loaded : Status::failed;
   if (entry.served) ++loads;
-  answer(lock, entry, error);
+  answer(lock, entry, api::load_error(error));
   if (!options.loaded) return;
   lock.unlock();
   options.loaded(entry.source, error);
@@ -272,6 +282,11 @@ void ModelPool::Impl::run() {
     if (!next) {
       shared->changed.wait(lock);
       continue;
+    }
+    if (next->is_loaded()) {  // closing, because its files changed
+      shared->changed.wait(lock, [&] { return stopping || next->holders == 0; });
+      if (stopping) break;
+      unload(lock, *next);
     }
     if (make_room(lock, false)) load(lock, *next);
   }
@@ -305,6 +320,8 @@ void ModelPool::find(std::string_view name, Ready ready) {
   if (entry && entry->status == Status::loading && impl_->options.refuse_until_loaded)
     error = std::make_exception_ptr(api::unavailable("the model is loading", "loading"));
   if (!error && impl_->stopping) error = shutting_down();
+  if (!error && entry->status == Status::loaded && files_changed(*entry))
+    entry->status = Status::closing;
   if (!error && entry->status != Status::loaded) {
     entry->waiting.push_back({++impl_->tickets, std::move(ready)});
     impl_->shared->changed.notify_all();

@@ -1,6 +1,7 @@
 #pragma once
 // The models that a server has, loaded when they are requested. A thread of the pool loads and
-// unloads them, one at a time, while others run.
+// unloads them, one at a time, while others run. A model whose files were overwritten or truncated
+// is loaded again for the next request; those that run fail.
 
 #include <cstdint>
 #include <functional>

@@ -89,7 +89,9 @@ class Program {
   std::atomic<bool> draining_{false}, stopping_{false};
   std::exception_ptr load_error_;  // set before signals_ is woken
   ServerMetrics metrics_;
-  std::shared_ptr<const Model> first_;  // the only model, opened before the port
+  // The only model, opened before the port, until the pool's thread takes it.
+  std::shared_ptr<const Model> first_;
+  bool has_loaded_ = false;  // on the pool's thread
   std::unique_ptr<api::Router> router_;
   std::unique_ptr<Tracer> tracer_;
   std::unique_ptr<RequestProfiles> profiles_;
@@ -200,8 +202,8 @@ PoolOptions Program::pool_options() {
                         static_cast<std::size_t>(flags_.max_queue);
   options.refuse_until_loaded = flags_.one_model();
   options.load = [this, warn](const ModelSource& source, std::int64_t used) {
-    const auto model =
-        first_ ? first_ : open_model(with_settings(flags_, source), source.path, warn);
+    auto model = std::exchange(first_, nullptr);
+    if (!model) model = open_model(with_settings(flags_, source), source.path, warn);
     return start_model(
         model, source, with_settings(flags_, source), used, metrics_,
         [this](double) { return !stopping_.load(); }, warn);
@@ -312,11 +314,12 @@ void Program::answer(std::shared_ptr<http::Exchange> exchange) {
 
 void Program::loaded(const ModelSource& source, const std::exception_ptr& error) {
   if (!error) {
+    has_loaded_ = true;
     log_.message("info", fmt::format("{} is loaded", source.names.front()));
     notify_systemd("READY=1");
     return;
   }
-  if (first_) {
+  if (flags_.one_model() && !has_loaded_) {
     load_error_ = error;
     signals_.wake();
     return;
@@ -365,7 +368,7 @@ int Program::run() {
   http::raise_descriptor_limit();
   std::cerr << "listening on " << http_->url() << '\n' << std::flush;
   warn_if_open();
-  if (!first_) notify_systemd("READY=1");
+  if (!flags_.one_model()) notify_systemd("READY=1");
   io_ = std::thread([this] { http_->run(); });
   for (Event event = signals_.wait(); event != Event::terminate; event = signals_.wait()) {
     if (event == Event::reload) reload_keys();

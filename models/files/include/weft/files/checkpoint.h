@@ -6,7 +6,8 @@
 // length, offset, size and product is checked before use. An inconsistent file is refused with
 // FormatError (UnsupportedError for versions and types that cannot be read); the message names the
 // file, the place and the numbers. Immutable after open: any number of threads may read. Files must
-// not shrink while they are mapped: replace model files by renaming, not by overwriting them.
+// not be written while they are mapped: replace model files by renaming, not by overwriting them.
+// check_mapped() finds a file that was truncated, with install_mapping_guard() (mapping_guard.h).
 //
 // The GGUF format (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md):
 //
@@ -117,6 +118,11 @@ class Checkpoint {
   // earlier time, so are their bytes. None if that cannot be told, because a file was written a
   // moment before it was mapped, or the bytes are the caller's. Copies of a file have other stamps.
   std::optional<std::uint64_t> stamp() const;
+  // Throw IoError "FILE: ..., while it was in use": after some of its bytes could not be read
+  // (MappedFile::failed(); takes a few nanoseconds unless a mapping has failed); if it was written
+  // since it was mapped, by the times and sizes that the system knows.
+  void check_mapped() const;
+  void check_unchanged() const;
   std::span<const std::string> part_paths() const;    // one for a whole file; a directory and its
                                                       // shards
   std::span<const MetaEntry> metadata() const;        // of the first part

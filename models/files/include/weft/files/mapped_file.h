@@ -8,6 +8,8 @@
 #include <span>
 #include <string>
 
+#include "weft/files/mapping_guard.h"
+
 namespace weft {
 
 // What the system changes when a file is written or replaced, as it was when the file was mapped.
@@ -34,6 +36,12 @@ class MappedFile {
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   // None for unnamed files.
   const std::optional<FileStamp>& stamp() const { return stamp_; }
+  // With install_mapping_guard(): some bytes could not be read, because the file was truncated or
+  // its disk failed, and zeros were read instead. From any thread.
+  bool failed() const { return guard_.failed(); }
+  // Whether the file of that name is the one that was mapped, but has been written since then.
+  // True only if it is sure.
+  bool was_written(const std::string& path) const;
 
  private:
   void map(int fd, std::uintmax_t size, const std::string& path);
@@ -41,6 +49,7 @@ class MappedFile {
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   std::optional<FileStamp> stamp_;
+  GuardedMapping guard_;
 };
 
 // Bytes of a page of memory; mappings start at multiples of it.

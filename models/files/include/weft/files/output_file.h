@@ -4,7 +4,9 @@
 // exception, an early return, the end of the process) nothing is left behind and an older file of
 // that name stays as it was. On file systems without unnamed files it is written next to the
 // target as TARGET.PID-N.tmp, which stays behind if the process is killed. A target that is not
-// a regular file (a pipe, /dev/stdout) is written to directly. One thread at a time.
+// a regular file (a pipe, /dev/stdout) is written to directly. If a mapped file loses bytes
+// meanwhile (mapping_guard.h), commit() refuses, since the output may be made of them. One thread
+// at a time.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +14,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "weft/files/mapping_guard.h"
 
 namespace weft {
 
@@ -44,6 +48,7 @@ class OutputFile {
   std::string temporary_;  // empty if there is none
   bool nameless_ = false;
   int fd_ = -1;
+  std::uint32_t failed_mappings_ = n_failed_mappings();  // before anything was written
   std::vector<std::byte> buffer_;
   std::uint64_t written_ = 0;
 };

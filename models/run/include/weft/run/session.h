@@ -93,8 +93,9 @@ class Session {
   // Appends tokens to a sequence, in chunks of at most prefill_width, and keeps the logits of the
   // last one. Throws before computing anything: ValueError for ids outside the vocabulary, for an
   // unknown sequence, or if the context would overflow; BudgetError if there are not enough shared
-  // cells. Throws CancelledError if `cancel` became true: the sequence then ends after the last
-  // complete chunk.
+  // cells. Throws CancelledError if `cancel` became true, and IoError if a file that weights are
+  // mapped from was overwritten, or truncated (found if install_mapping_guard() was called): the
+  // sequence then ends after the last complete chunk.
   void feed(std::int32_t sequence, std::span<const std::int32_t> tokens,
             const std::atomic<bool>* cancel = nullptr,
             const std::function<void(std::int64_t done, std::int64_t total)>& progress = {});
