@@ -18,7 +18,7 @@ namespace {
 
 // The words of the template itself as they are; other errors with their place.
 std::string message_of(const ChatTemplateError& error) {
-  if (error.raised()) return error.message();
+  if (error.cause() == ChatTemplateError::Cause::raised) return error.message();
   return fmt::format("line {}, column {}: {}", error.line(), error.column(), error.message());
 }
 

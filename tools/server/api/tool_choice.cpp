@@ -1,6 +1,7 @@
 #include "api/tool_choice.h"
 
-#include <algorithm>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -104,14 +105,15 @@ Form<ToolSelection> tool_choice_form(ChoiceStyle style) {
 
 std::vector<Tool> selected_tools(std::vector<Tool> tools, const ToolSelection& selection) {
   if (!selection.allowed) return tools;
-  for (const ToolSelection::Allowed& allowed : *selection.allowed)
-    if (std::ranges::find(tools, allowed.name, &Tool::name) == tools.end())
+  std::unordered_set<std::string_view> names, allowed_names;
+  for (const Tool& tool : tools) names.insert(tool.name);
+  for (const ToolSelection::Allowed& allowed : *selection.allowed) {
+    allowed_names.insert(allowed.name);
+    if (!names.contains(allowed.name))
       throw bad_request(allowed.param,
                         fmt::format("no tool is named {}", literal(allowed.name.substr(0, 200))));
-  std::erase_if(tools, [&](const Tool& tool) {
-    return std::ranges::find(*selection.allowed, tool.name, &ToolSelection::Allowed::name) ==
-           selection.allowed->end();
-  });
+  }
+  std::erase_if(tools, [&](const Tool& tool) { return !allowed_names.contains(tool.name); });
   return tools;
 }
 

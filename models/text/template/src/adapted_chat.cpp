@@ -180,7 +180,7 @@ void calls_to_text(Messages& messages, bool marked) {
   for (ChatMessage& m : messages) {
     for (const ToolCall& call : std::exchange(m.tool_calls, {})) {
       const std::string arguments = call.arguments.empty() ? "{}" : call.arguments;
-      parse_given(fmt::format("a call's argument text ({})", call.name), arguments);
+      check_given(fmt::format("a call's argument text ({})", call.name), arguments);
       std::string text =
           fmt::format(R"({{"name": {}, "arguments": {}}})", Json(call.name).dump(), arguments);
       if (marked) text = "<tool_call>\n" + text + "\n</tool_call>";

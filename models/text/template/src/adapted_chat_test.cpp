@@ -1,9 +1,12 @@
+#include "adapted_chat.h"
+
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
 #include "weft/template/chat_template.h"
 
 #include "arguments.h"
+#include "given_json.h"
 
 namespace weft {
 namespace {
@@ -140,21 +143,56 @@ TEST_CASE("ids of calls") {
         "<tool>A#call_0</><assistant>");
 }
 
-TEST_CASE("arguments that were cut") {
+TEST_CASE("given JSON with many members, and with members of one name") {
+  const std::string what = "the list";
+  CHECK(chat::parse_given(what, R"({"b": 1, "a": {"c": [2, null]}, "b": [3]})").dump() ==
+        R"({"b":[3],"a":{"c":[2,null]}})");
+  std::string many = "{";
+  for (int i = 0; i < 100'000; ++i)
+    many += fmt::format(R"({}"{}": null)", i == 0 ? "" : ", ", i % 99'999);
+  many += "}";
+  const auto parsed = chat::parse_given(what, many);
+  CHECK(parsed.size() == 99'999);
+  CHECK(parsed.begin().key() == "0");
+  CHECK_THROWS_WITH_AS(chat::parse_given(what, "[1,"), doctest::Contains("the list is not JSON: "),
+                       FormatError);
+  CHECK_THROWS_AS(chat::check_given(what, "{\"a\"}"), FormatError);
+  chat::check_given(what, many);
+  const std::string tool =
+      R"([{"function": {"name": "f", "parameters": null, "x": )" + many + "}}]";
+  CHECK(chat::without_nulls(R"([{"function": )" + many + "}]") == R"([{"function":{}}])");
+  CHECK(!chat::without_nulls(tool).empty());
+}
+
+TEST_CASE("a limit ends the rendering, whatever forms are left to try") {
+  const auto chat_template = make_chat_template(
+      "{% for m in messages %}{% for i in range(9999) %}{% for j in range(9999) %}{% endfor %}"
+      "{% endfor %}{% endfor %}");
+  ChatRenderOptions options;
+  options.limits.steps = 2'000'000;
+  try {
+    chat_template->render(std::vector{kAsk, call("1", R"({"city": "Oslo"})")}, options);
+    FAIL("rendered");
+  } catch (const ChatTemplateError& e) {
+    CHECK(e.cause() == ChatTemplateError::Cause::limit);
+  }
+}
+
+TEST_CASE("truncated arguments") {
   CHECK(render(kCalls, {kAsk, call("1", R"("{\"city\": \"Os")"), result("1", "?")}) ==
         "<user>Hi</><assistant>1=look|city:Os</><tool>?#1</><assistant>");
-  CHECK(chat::mended_arguments(R"({"a": 1, "b": [1, {"c": "x)") ==
+  CHECK(chat::repaired_arguments(R"({"a": 1, "b": [1, {"c": "x)") ==
         R"({"a": 1, "b": [1, {"c": "x"}]})");
-  CHECK(chat::mended_arguments(R"({"a": 1, "b)") == R"({"a": 1})");
-  CHECK(chat::mended_arguments(R"({"a": 1, "b":)") == R"({"a": 1})");
-  CHECK(chat::mended_arguments(R"({"a": [1, 2, )") == R"({"a": [1, 2]})");
-  CHECK(chat::mended_arguments(R"({"a": tr)") == "{}");
-  CHECK(chat::mended_arguments(R"({"a": "x\u00)") == R"({"a": "x"})");
-  CHECK(chat::mended_arguments(R"({"a": "x\\\)") == R"({"a": "x\\"})");
-  CHECK(chat::mended_arguments(R"({"a": "é\)") == R"({"a": "é"})");
+  CHECK(chat::repaired_arguments(R"({"a": 1, "b)") == R"({"a": 1})");
+  CHECK(chat::repaired_arguments(R"({"a": 1, "b":)") == R"({"a": 1})");
+  CHECK(chat::repaired_arguments(R"({"a": [1, 2, )") == R"({"a": [1, 2]})");
+  CHECK(chat::repaired_arguments(R"({"a": tr)") == "{}");
+  CHECK(chat::repaired_arguments(R"({"a": "x\u00)") == R"({"a": "x"})");
+  CHECK(chat::repaired_arguments(R"({"a": "x\\\)") == R"({"a": "x\\"})");
+  CHECK(chat::repaired_arguments(R"({"a": "é\)") == R"({"a": "é"})");
   for (const char* text : {"", "hello", "[1]", "}", "\"", "{\"a\": \"\xc3"})
-    CHECK(chat::mended_arguments(text) == "{}");
-  CHECK(chat::mended_arguments(R"({"a": 1})") == R"({"a": 1})");
+    CHECK(chat::repaired_arguments(text) == "{}");
+  CHECK(chat::repaired_arguments(R"({"a": 1})") == R"({"a": 1})");
 }
 
 TEST_CASE("system messages in other places") {

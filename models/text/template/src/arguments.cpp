@@ -10,9 +10,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Reads JSON that may end anywhere, and knows how to close it.
-class CutJson {
+class TruncatedJson {
  public:
-  explicit CutJson(std::string_view text) : text_(text) {
+  explicit TruncatedJson(std::string_view text) : text_(text) {
     for (std::size_t i = 0; i < text.size(); ++i) in_string_ ? string(i) : other(i);
   }
 
@@ -68,12 +68,15 @@ bool is_json_object(std::string_view json) {
   return trim(json).starts_with('{') && Json::accept(json);
 }
 
-std::string mended_arguments(std::string_view text) {
-  const Json whole = Json::parse(text, nullptr, false);
-  const std::string inner = whole.is_string() ? whole.get<std::string>() : std::string(text);
+std::string repaired_arguments(std::string_view text) {
+  std::string inner(text);
+  if (trim(text).starts_with('"')) {
+    const Json whole = Json::parse(text, nullptr, false);
+    if (whole.is_string()) inner = whole.get<std::string>();
+  }
   if (is_json_object(inner)) return inner;
-  const CutJson cut(inner);
-  for (const std::string& json : {cut.closed(), cut.shortened()})
+  const TruncatedJson truncated(inner);
+  for (const std::string& json : {truncated.closed(), truncated.shortened()})
     if (is_json_object(json)) return json;
   return "{}";
 }

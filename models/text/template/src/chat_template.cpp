@@ -179,12 +179,13 @@ RenderedChat JinjaTemplate::first_that_works(const AdaptedChat& adapted,
   const auto tried = [&](const std::vector<ChatMessage>& messages,
                          const std::string& tools) -> std::optional<RenderedChat> {
     for (const CallArguments arguments :
-         {CallArguments::objects, CallArguments::texts, CallArguments::mended}) {
+         {CallArguments::objects, CallArguments::texts, CallArguments::repaired}) {
       if (arguments != CallArguments::objects && !chat::has_calls(messages)) continue;
       try {
         return plain(messages, options, tools, can.tools_variable,
                      {arguments, can.reasoning_member});
-      } catch (const ChatTemplateError&) {
+      } catch (const ChatTemplateError& e) {
+        if (e.cause() == ChatTemplateError::Cause::limit) throw;  // another form would cost as much
         if (!first) first = std::current_exception();
       }
     }
@@ -244,12 +245,12 @@ RenderedChat JinjaTemplate::render(std::span<const ChatMessage> messages,
 }  // namespace
 
 ChatTemplateError::ChatTemplateError(std::size_t line, std::size_t column, std::string message,
-                                     bool raised)
+                                     Cause cause)
     : ValueError(fmt::format("chat template, line {}, column {}: {}", line, column, message)),
       line_(line),
       column_(column),
       message_(std::move(message)),
-      raised_(raised) {}
+      cause_(cause) {}
 
 std::unique_ptr<const ChatTemplate> make_chat_template(std::string_view template_text) {
   if (template_text.empty()) fail<ValueError>("the chat template is empty");

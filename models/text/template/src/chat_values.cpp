@@ -23,8 +23,8 @@ Value foreign(Heap& heap, std::string_view text) {
 Value arguments_value(Heap& heap, const ToolCall& call, CallArguments style) {
   if (style == CallArguments::texts || call.arguments.empty()) return foreign(heap, call.arguments);
   const std::string what = fmt::format("a call's argument text ({})", call.name);
-  if (style == CallArguments::mended && !is_json_object(call.arguments))
-    return from_json(heap, what, mended_arguments(call.arguments), Foreign::all);
+  if (style == CallArguments::repaired && !is_json_object(call.arguments))
+    return from_json(heap, what, repaired_arguments(call.arguments), Foreign::all);
   return from_json(heap, what, call.arguments, Foreign::all);
 }
 

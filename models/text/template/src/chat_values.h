@@ -11,9 +11,9 @@ namespace weft::chat {
 
 // How the arguments of calls are passed on.
 enum class CallArguments : std::uint8_t {
-  objects,  // JSON objects; texts that are not JSON as texts
-  texts,    // some templates put them together as text
-  mended,   // texts that were cut as the objects that they began
+  objects,   // JSON objects; texts that are not JSON as texts
+  texts,     // some templates put them together as text
+  repaired,  // truncated texts as the objects that they began
 };
 
 struct ValueStyle {

@@ -1,5 +1,6 @@
 #pragma once
-// JSON that callers give as text.
+// JSON that callers give as text. In time linear in the text: the object of nlohmann::ordered_json
+// compares each new name with all names before.
 
 #include <string_view>
 
@@ -7,7 +8,10 @@
 
 namespace weft::chat {
 
-// Throws FormatError "WHAT is not JSON: ..".
+// Of several members with one name, the last value counts, in the place of the first. Throws
+// FormatError "WHAT is not JSON: ..".
 nlohmann::ordered_json parse_given(std::string_view what, std::string_view json);
+// Only the error.
+void check_given(std::string_view what, std::string_view json);
 
 }  // namespace weft::chat

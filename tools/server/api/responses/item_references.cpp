@@ -1,6 +1,8 @@
 #include "api/responses/item_references.h"
 
 #include <algorithm>
+#include <string>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,18 +21,46 @@ bool is_reference(const Json& item) {
   return item.contains("id") && !item.contains("role") && !item.contains("content");
 }
 
-Json referenced(const Json& item, const Store& store, const Path& path) {
-  const Path member = path.member("id");
-  const auto id = item.find("id");
-  if (id == item.end() || id->is_null()) refuse(member, "is required");
-  if (!id->is_string()) refuse(member, "a text", *id);
-  const auto& name = id->get_ref<const std::string&>();
-  const std::optional<std::string> json = store.item(name);
-  if (!json)
-    refuse(member, fmt::format("{} is an unknown item, or its response is no longer kept",
-                               literal(name.substr(0, 100))));
-  return parse_json(*json);
-}
+// What references become together. A short reference may stand for a long item, any number of
+// times.
+constexpr std::size_t kMaxItemBytes = std::size_t{32} << 20;
+
+class Items {
+ public:
+  explicit Items(const Store& store) : store_(store) {}
+
+  Json referenced(const Json& item, const Path& path) {
+    const Path member = path.member("id");
+    const auto id = item.find("id");
+    if (id == item.end() || id->is_null()) refuse(member, "is required");
+    if (!id->is_string()) refuse(member, "a text", *id);
+    const Item& found = find(id->get_ref<const std::string&>(), member);
+    n_bytes_ += found.n_bytes;
+    if (n_bytes_ > kMaxItemBytes)
+      refuse(member,
+             fmt::format("the items of all references have more than {} bytes", kMaxItemBytes));
+    return found.json;
+  }
+
+ private:
+  struct Item {
+    Json json;
+    std::size_t n_bytes;
+  };
+
+  const Item& find(const std::string& id, const Path& path) {
+    if (const auto known = items_.find(id); known != items_.end()) return known->second;
+    const std::optional<std::string> json = store_.item(id);
+    if (!json)
+      refuse(path, fmt::format("{} is an unknown item, or its response is no longer kept",
+                               literal(id.substr(0, 100))));
+    return items_.emplace(id, Item{parse_json(*json), json->size()}).first->second;
+  }
+
+  const Store& store_;
+  std::unordered_map<std::string, Item> items_;
+  std::size_t n_bytes_ = 0;
+};
 
 }  // namespace
 
@@ -42,8 +72,9 @@ std::shared_ptr<const Json> with_items(std::shared_ptr<const Json> body, const S
   Json& items = (*changed)["input"];
   const Path root;
   const Path path = root.member("input");
+  Items kept(store);
   for (std::size_t i = 0; i < items.size(); ++i)
-    if (is_reference(items[i])) items[i] = referenced(items[i], store, path.item(i));
+    if (is_reference(items[i])) items[i] = kept.referenced(items[i], path.item(i));
   return changed;
 }
 

@@ -89,6 +89,26 @@ TEST_CASE("responses: references stand for items of responses that are kept") {
   CHECK(!store.item("msg_1"));
 }
 
+TEST_CASE("responses: many references to a long item are refused") {
+  Store store;
+  store.begin("resp_1", "{}");
+  store.finish(
+      "resp_1",
+      R"({"output": [{"type": "message", "id": "msg_1", "role": "assistant", "content": ")" +
+          std::string(1 << 20, 'x') + R"("}]})",
+      {});
+  std::string body = R"({"input": [{"id": "msg_1"})";
+  for (int i = 1; i < 40; ++i) body += R"(, {"id": "msg_1"})";
+  try {
+    api::responses::with_items(std::make_shared<const api::Json>(api::parse_body(body + "]}")),
+                               store);
+    FAIL("accepted");
+  } catch (const api::ApiError& error) {
+    CHECK(error.param == "input[31].id");
+    CHECK(std::string(error.what()).ends_with("have more than 33554432 bytes"));
+  }
+}
+
 TEST_CASE("responses: an earlier conversation comes first, and its instructions do not") {
   const auto request = read_request(R"({"input": "And then?", "instructions": "Now."})");
   const api::ChatInput chat = chat_input(

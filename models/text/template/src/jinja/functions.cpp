@@ -54,7 +54,8 @@ Value name_space(Renderer& r, const Value&, Args& a) {
 
 Value raise_exception(Renderer& r, const Value&, Args& a) {
   const Value* message = a.get(0, "message");
-  r.heap.fail_text(message ? to_str(r.heap, *message)->text : "the template gave up", true);
+  r.heap.fail_text(message ? to_str(r.heap, *message)->text : "the template gave up",
+                   ChatTemplateError::Cause::raised);
 }
 
 Value strftime_now(Renderer& r, const Value&, Args& a) {

@@ -28,7 +28,7 @@ class Lexer {
  private:
   [[noreturn]] void fail(std::size_t at, std::string message) const {
     const Position p = position(source_, at);
-    throw ChatTemplateError(p.line, p.column, std::move(message), false);
+    throw ChatTemplateError(p.line, p.column, std::move(message), ChatTemplateError::Cause::fault);
   }
   void push(Type type, std::size_t at, std::string text = {}) {
     tokens_.push_back({type, at, std::move(text)});

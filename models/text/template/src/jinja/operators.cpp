@@ -83,7 +83,7 @@ Value repeat(Renderer& r, const Value& v, std::int64_t n) {
   const std::size_t size = v.is(Kind::string) ? v.text->text.size() : v.list->items.size();
   const std::size_t each = v.is(Kind::string) ? 1 : sizeof(Value);
   if (size > 0 && times > r.heap.limits().memory / each / size)
-    r.heap.fail("rendering takes more than {} bytes of memory", r.heap.limits().memory);
+    r.heap.exceed("rendering takes more than {} bytes of memory", r.heap.limits().memory);
   r.heap.charge(size * times * each);
   if (v.is(Kind::string)) {
     TextBuilder out;

@@ -17,7 +17,7 @@ Parser::Nested::Nested(Parser& p) : parser(p) {
 
 void Parser::fail(std::size_t at, std::string message) const {
   const Position p = position(source_, at);
-  throw ChatTemplateError(p.line, p.column, std::move(message), false);
+  throw ChatTemplateError(p.line, p.column, std::move(message), ChatTemplateError::Cause::fault);
 }
 
 void Parser::unexpected(std::string_view expected) const {

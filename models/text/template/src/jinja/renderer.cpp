@@ -7,7 +7,7 @@ namespace weft::jinja {
 Renderer::Deeper::Deeper(Renderer& r) : renderer(r) {
   r.heap.step();
   if (++r.depth_ > r.heap.limits().depth)
-    r.heap.fail("rendering goes more than {} deep", r.heap.limits().depth);
+    r.heap.exceed("rendering goes more than {} deep", r.heap.limits().depth);
 }
 
 TextBuilder Renderer::run(const Dict& variables) {
@@ -273,7 +273,7 @@ void Renderer::emit(const Value& v) {
 // unfinished texts may be nested as deeply as calls.
 void Renderer::grow(std::size_t bytes) {
   if (out_->text.size() + bytes > heap.limits().output)
-    heap.fail("the output is longer than {} bytes", heap.limits().output);
+    heap.exceed("the output is longer than {} bytes", heap.limits().output);
   heap.work(bytes);
   heap.charge(bytes);
 }

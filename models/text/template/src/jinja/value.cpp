@@ -104,22 +104,22 @@ void Heap::release_scope(Scope* scope) {
 void Heap::charge(std::size_t bytes) {
   step(bytes / 256 + 1);
   if (bytes > limits_.memory - bytes_)
-    fail("rendering takes more than {} bytes of memory", limits_.memory);
+    exceed("rendering takes more than {} bytes of memory", limits_.memory);
   bytes_ += bytes;
 }
 
 void Heap::step(std::size_t n) {
-  if (n > limits_.steps - steps_) fail("rendering takes more than {} steps", limits_.steps);
+  if (n > limits_.steps - steps_) exceed("rendering takes more than {} steps", limits_.steps);
   steps_ += n;
 }
 
 void Heap::check_length(std::size_t bytes) const {
-  if (bytes > limits_.output) fail("a text is longer than {} bytes", limits_.output);
+  if (bytes > limits_.output) exceed("a text is longer than {} bytes", limits_.output);
 }
 
-void Heap::fail_text(std::string message, bool raised) const {
+void Heap::fail_text(std::string message, Cause cause) const {
   const Position p = position(source_, at);
-  throw ChatTemplateError(p.line, p.column, std::move(message), raised);
+  throw ChatTemplateError(p.line, p.column, std::move(message), cause);
 }
 
 std::string_view type_name(const Value& v) {

@@ -219,10 +219,16 @@ class Heap {
   const ChatRenderLimits& limits() const { return limits_; }
 
   std::size_t at = 0;  // offset in the source of what is being done
-  [[noreturn]] void fail_text(std::string message, bool raised = false) const;
+  using Cause = ChatTemplateError::Cause;
+  [[noreturn]] void fail_text(std::string message, Cause cause = Cause::fault) const;
   template <class... A>
   [[noreturn]] void fail(fmt::format_string<A...> text, A&&... args) const {
     fail_text(fmt::format(text, std::forward<A>(args)...));
+  }
+  // For limits.
+  template <class... A>
+  [[noreturn]] void exceed(fmt::format_string<A...> text, A&&... args) const {
+    fail_text(fmt::format(text, std::forward<A>(args)...), Cause::limit);
   }
 
  private:

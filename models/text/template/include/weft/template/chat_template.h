@@ -73,17 +73,21 @@ struct TemplateAbilities {
 // A template is malformed, or its rendering failed. what() has the place and the message.
 class ChatTemplateError : public ValueError {
  public:
-  ChatTemplateError(std::size_t line, std::size_t column, std::string message, bool raised);
+  enum class Cause : std::uint8_t {
+    fault,   // of the template, or of what it was given
+    raised,  // the template itself called raise_exception: the message is its own
+    limit,   // one of ChatRenderLimits
+  };
+  ChatTemplateError(std::size_t line, std::size_t column, std::string message, Cause cause);
   std::size_t line() const { return line_; }      // from 1
   std::size_t column() const { return column_; }  // from 1, in characters
   const std::string& message() const { return message_; }
-  // The template itself called raise_exception: the message is its own.
-  bool raised() const { return raised_; }
+  Cause cause() const { return cause_; }
 
  private:
   std::size_t line_, column_;
   std::string message_;
-  bool raised_;
+  Cause cause_;
 };
 
 // Immutable: any number of threads may render.
