@@ -1,0 +1,55 @@
+"""Logits of small models against the same formulas in float64, written from the publishers'
+descriptions."""
+
+import pathlib
+import sys
+import unittest
+
+import numpy as np
+
+import dense
+from made import Made
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "system"))
+from support import SystemTest
+
+FORMS = {**dense.FORMS}
+# Repeated ids, so that attention meets equal tokens at different distances.
+IDS = [7, 3, 11, 3, 42, 9, 1, 55, 3, 11, 29, 17, 42, 5, 8, 50, 33, 7, 2, 21]
+# Sums in another order, and functions that are right to a few units in the last place, may lose
+# one decimal digit more than numpy's float32.
+MORE = 10
+
+
+def nmse(got, want):
+    return float(((got - want)**2).sum() / (want**2).sum())
+
+
+class Forms(SystemTest):
+    def weft(self, made, ids):
+        model, out = self.folder / "m.gguf", self.folder / "o.npy"
+        model.write_bytes(made.file())
+        self.runs("weft", *made.command, "-m", model, "--tokens", ",".join(map(str, ids)), "-o",
+                  out)
+        return np.load(out).astype(np.float64)
+
+    def compare(self, name):
+        exact, rough = Made(name), Made(name, np.float32)
+        want = FORMS[name](exact, IDS)
+        rounded = FORMS[name](rough, IDS).astype(np.float64)
+        got = self.weft(exact, IDS)
+        self.assertEqual(got.shape, want.shape)
+        seen = np.isfinite(want)
+        error, limit = nmse(got[seen], want[seen]), MORE**2 * nmse(rounded[seen], want[seen])
+        print(f"{name}: error {error:.1e}, limit {limit:.1e}", file=sys.stderr)
+        self.assertLess(limit, 1e-9)
+        self.assertLess(error, limit)
+
+    def test_forms(self):
+        for name in FORMS:
+            with self.subTest(name):
+                self.compare(name)
+
+
+if __name__ == "__main__":
+    unittest.main()
