@@ -1,0 +1,131 @@
+"""Forms of decoders with mixtures of experts on ordinary attention."""
+
+import numpy as np
+
+from blocks import (attention, decoder, embedded, gated_ffn, head, linear, mask, norm_heads,
+                    norm_width, rms_norm, rope, sigmoid, silu, softplus)
+from mixture import (experts, mixture, router, sigmoid_weights, softmax_weights, use_experts)
+
+SIGMOID = 2
+
+
+def biased(scale):
+    """DeepSeek-V3's router with normalized weights times `scale`."""
+    return lambda l, logits: sigmoid_weights(l, logits, scale)
+
+
+def bailingmoe2(m, ids):
+    """The published modeling_bailing_moe_v2.py: queries, keys and values in one matrix, half of a
+    head is turned, experts in groups."""
+    use_experts(m, expert_gating_func=SIGMOID, expert_weights_norm=True, expert_weights_scale=2.5,
+                expert_group_count=4, expert_group_used_count=2)
+    m.n_rot = m.E // 2
+
+    def weights(l, logits):
+        return sigmoid_weights(l, logits, 2.5, groups=4, used_groups=2)
+
+    return decoder(m, ids,
+                   lambda l, x: attention(l, x, [norm_heads(l), rope(m)], fused=True),
+                   lambda l, x: mixture(l, x, weights))
+
+
+def dots1(m, ids):
+    """transformers, Dots1ForCausalLM."""
+    use_experts(m, shared=2, expert_gating_func=SIGMOID, expert_weights_norm=True,
+                expert_weights_scale=2.5)
+    return decoder(m, ids, lambda l, x: attention(l, x, [norm_heads(l), rope(m)]),
+                   lambda l, x: mixture(l, x, biased(2.5)))
+
+
+def exaone_moe(m, ids):
+    """transformers, ExaoneMoeForCausalLM: three of four layers see a window, and only they have
+    rotary embedding."""
+    m.L = 5
+    use_experts(m, expert_gating_func=SIGMOID, expert_weights_norm=True, expert_weights_scale=2.5)
+    m.keys(attention__sliding_window=5)
+
+    def mix(l, x):
+        local = (l.index + 1) % 4 != 0
+        return attention(l, x, [norm_heads(l)] + [rope(m)] * local,
+                         seen=mask(m, 5 if local else None))
+
+    return decoder(m, ids, mix, lambda l, x: mixture(l, x, biased(2.5)))
+
+
+def glm4moe(m, ids):
+    """transformers, Glm4MoeForCausalLM: biases, norms of queries and keys, half of a head is
+    turned."""
+    use_experts(m, expert_gating_func=SIGMOID, expert_weights_norm=True, expert_weights_scale=1.5)
+    m.n_rot = m.E // 2
+    return decoder(m, ids,
+                   lambda l, x: attention(l, x, [norm_heads(l), rope(m)], bias=True),
+                   lambda l, x: mixture(l, x, biased(1.5)),
+                   names=("attn_norm", "post_attention_norm"))
+
+
+def granitemoe(m, ids):
+    """transformers, GraniteMoeForCausalLM: four scales, softmax over the chosen experts."""
+    use_experts(m, dense=0, shared=0)
+    scale, residual, score, divisor = 3.0, 0.4, 0.17, 5.0
+    m.keys(embedding_scale=scale, residual_scale=residual, attention__scale=score,
+           logit_scale=divisor)
+    x = embedded(m, ids) * m.dtype(scale)
+    for l in map(m.layer, range(m.L)):
+        y = attention(l, rms_norm(l, "attn_norm", x), [rope(m, adjacent=True)], scale=score)
+        x = x + m.dtype(residual) * y
+        y = mixture(l, rms_norm(l, "ffn_norm", x), lambda l, z: softmax_weights(l, z, True))
+        x = x + m.dtype(residual) * y
+    return head(m, x) / m.dtype(divisor)
+
+
+def laguna(m, ids):
+    """transformers, LagunaForCausalLM: a softplus gate per head, more heads and another rotary
+    embedding in layers with a window."""
+    m.L, m.n_rot = 5, 8
+    heads = [4 if i % 4 == 0 else 6 for i in range(m.L)]
+    use_experts(m, expert_gating_func=SIGMOID, expert_weights_norm=True, expert_weights_scale=1.7)
+    m.keys(attention__head_count=heads, attention__sliding_window=6,
+           attention__sliding_window_pattern=4, rope__dimension_count_swa=16,
+           rope__freq_base_swa=90.0)
+
+    def mix(l, x):
+        local = l.index % 4 != 0
+        turn = rope(m, base=90.0, n_rot=16) if local else rope(m)
+        gate = softplus(linear(l, "attn_gate", x, heads[l.index]))
+        return attention(l, x, [norm_heads(l), turn], seen=mask(m, 6 if local else None),
+                         gate=lambda l, x, y: y * gate[:, :, None], H=heads[l.index])
+
+    return decoder(m, ids, mix, lambda l, x: mixture(l, x, biased(1.7)))
+
+
+def minimax_m2(m, ids):
+    """transformers, MiniMaxM2ForCausalLM: norms over all heads, half of a head is turned."""
+    use_experts(m, dense=0, shared=0, expert_gating_func=SIGMOID)
+    m.n_rot = m.E // 2
+    return decoder(m, ids, lambda l, x: attention(l, x, [norm_width(l), rope(m)]),
+                   lambda l, x: mixture(l, x, biased(1)))
+
+
+def olmoe(m, ids):
+    """Muennighoff et al. 2024, arXiv:2409.02060: weights are not normalized."""
+    use_experts(m, dense=0, shared=0)
+    return decoder(m, ids, lambda l, x: attention(l, x, [norm_width(l), rope(m)]),
+                   lambda l, x: mixture(l, x, lambda l, z: softmax_weights(l, z, False)))
+
+
+def qwen2moe(m, ids):
+    """transformers, Qwen2MoeForCausalLM: a shared expert behind a gate of its own."""
+    use_experts(m, dense=0, shared=0)
+    m.keys(expert_shared_feed_forward_length=56)
+
+    def ffn(l, x):
+        gate = sigmoid(x @ l.weight("ffn_gate_inp_shexp.weight", l.D))[:, None]
+        return (experts(l, x, softmax_weights(l, router(l, x), False))
+                + gate * gated_ffn(l, x, silu, 56, "_shexp"))
+
+    return decoder(m, ids, lambda l, x: attention(l, x, [rope(m)], bias=True), ffn)
+
+
+FORMS = {"bailingmoe2": bailingmoe2, "dots1": dots1, "exaone-moe": exaone_moe, "glm4moe": glm4moe,
+         "granitemoe": granitemoe, "laguna": laguna, "minimax-m2": minimax_m2, "olmoe": olmoe,
+         "qwen2moe": qwen2moe}
