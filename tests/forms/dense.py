@@ -175,6 +175,36 @@ def seed_oss(m, ids):
                    names=("attn_norm", "post_attention_norm"))
 
 
+def nanbeige(m, ids):
+    """The published modeling_nanbeige.py: Llama that runs through its layers twice, with the last
+    norm after each time."""
+    m.keys(num_loops=2)
+    x = embedded(m, ids)
+    for loop in range(2):
+        if loop > 0:
+            x = rms_norm(m, "output_norm", x)
+        for l in map(m.layer, range(m.L)):
+            x = x + attention(l, rms_norm(l, "attn_norm", x), [rope(m, adjacent=True)])
+            x = x + gated_ffn(l, rms_norm(l, "ffn_norm", x))
+    return head(m, x)
+
+
+def plamo3(m, ids):
+    """Preferred Networks' Plamo3DecoderLayer, as published for vLLM: norms on both sides of a
+    block; seven of eight layers see a window and have a rotary embedding of their own."""
+    m.L = 9
+    m.keys(attention__sliding_window=5, rope__freq_base_swa=70.0)
+    x = embedded(m, ids)
+    for l in map(m.layer, range(m.L)):
+        local = (l.index + 1) % 8 != 0
+        y = attention(l, rms_norm(l, "attn_norm", x),
+                      [norm_heads(l), rope(m, base=70.0 if local else m.base)], fused=True,
+                      seen=mask(m, 5 if local else None))
+        x = x + rms_norm(l, "post_attention_norm", y)
+        x = x + rms_norm(l, "post_ffw_norm", fused_ffn(l, rms_norm(l, "ffn_norm", x)))
+    return head(m, x)
+
+
 def bitnet_2b(m, ids):
     """transformers, BitNetForCausalLM without the rounding of activations: squared ReLU as the
     gate, norms before the last matrix of both blocks."""
@@ -193,6 +223,7 @@ FORMS = {"apertus": apertus, "chameleon": chameleon, "codeshell": codeshell, "er
          "exaone4": exaone4, "exaone4 windows": exaone4_windows, "glm4": glm4,
          "chameleon swin": lambda m, ids: chameleon(m, ids, True),
          "hunyuan-dense": hunyuan_dense, "internlm2": internlm2, "jais2": jais2, "llada": llada,
+         "nanbeige": nanbeige, "plamo3": plamo3,
          "orion": orion, "pangu-embedded": pangu_embedded, "qwen2vl": qwen2vl, "qwen3vl": qwen3vl,
          "seed_oss": seed_oss, "xverse": internlm2, "bitnet-b1.58": bitnet_2b,
          "bitnet-25": bitnet_2b}

@@ -3,7 +3,8 @@
 import math
 
 from blocks import (attention, embedded, fused_ffn, gated_ffn, gelu, layer_norm, mask, norm_heads,
-                    rms_norm, rope)
+                    plain_ffn, rms_norm, rope)
+from mixture import experts, router, softmax_weights, use_experts
 
 COMMAND = ["embed", "--pooling", "none"]
 
@@ -43,4 +44,25 @@ def modern_bert(m, ids):
     return norm(m, "output_norm", x)
 
 
-FORMS = {"gemma-embedding": gemma_embedding, "modern-bert": modern_bert}
+def nomic_bert_moe(m, ids):
+    """nomic-ai's modeling_hf_nomic_bert.py: norms behind the sums, experts without gates in every
+    second layer, weights not normalized. GELU by the hyperbolic tangent, in files of GGUF."""
+    m.L, m.G, m.D, m.command = 4, m.H, m.H * m.E, COMMAND
+    use_experts(m, dense=0, shared=0, moe_every_n_layers=2)
+    m.FX = m.F
+    x = embedded(m, ids) + m.weight("token_types.weight", 1, m.D)[0]
+    x = layer_norm(m, "token_embd_norm", x)
+    for l in map(m.layer, range(m.L)):
+        y = attention(l, x, [rope(m)], seen=mask(m, causal=False), bias=True, out_bias=True,
+                      fused=True)
+        x = layer_norm(l, "attn_output_norm", x + y)
+        if l.index % 2 == 1:
+            y = experts(l, x, softmax_weights(l, router(l, x), False), gelu, gated=False)
+        else:
+            y = plain_ffn(l, x, gelu, bias=True)
+        x = layer_norm(l, "layer_output_norm", x + y)
+    return x
+
+
+FORMS = {"gemma-embedding": gemma_embedding, "modern-bert": modern_bert,
+         "nomic-bert-moe": nomic_bert_moe}

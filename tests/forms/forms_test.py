@@ -9,13 +9,16 @@ import numpy as np
 
 import dense
 import encoders
+import latent
 import mixtures
+import recurrent
 from made import Made
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "system"))
 from support import SystemTest
 
-FORMS = {**dense.FORMS, **encoders.FORMS, **mixtures.FORMS}
+FORMS = {**dense.FORMS, **encoders.FORMS, **latent.FORMS, **mixtures.FORMS,
+         **recurrent.FORMS}
 # Repeated ids, so that attention meets equal tokens at different distances.
 IDS = [7, 3, 11, 3, 42, 9, 1, 55, 3, 11, 29, 17, 42, 5, 8, 50, 33, 7, 2, 21]
 # Sums in another order, and functions that are right to a few units in the last place, may lose two

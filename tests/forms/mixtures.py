@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from blocks import (attention, decoder, embedded, gated_ffn, head, linear, mask, norm_heads,
-                    norm_width, rms_norm, rope, sigmoid, silu, softplus)
-from mixture import (experts, mixture, router, sigmoid_weights, softmax_weights, use_experts)
+from blocks import (attention, decoder, embedded, gated_ffn, head, layer_norm, linear, mask, norm_heads,
+                    norm_width, relu, rms_norm, rope, sigmoid, silu, softplus)
+from mixture import (best, experts, mixture, router, sigmoid_weights, softmax_weights, use_experts)
 
 SIGMOID = 2
 
@@ -12,6 +12,13 @@ SIGMOID = 2
 def biased(scale):
     """DeepSeek-V3's router with normalized weights times `scale`."""
     return lambda l, logits: sigmoid_weights(l, logits, scale)
+
+
+def chosen_sigmoid(l, logits):
+    """The best logits by their sigmoids, normalized."""
+    p = sigmoid(logits)
+    w = np.where(best(logits, l.K), p, 0)
+    return w / w.sum(axis=-1, keepdims=True)
 
 
 def bailingmoe2(m, ids):
@@ -27,6 +34,27 @@ def bailingmoe2(m, ids):
     return decoder(m, ids,
                    lambda l, x: attention(l, x, [norm_heads(l), rope(m)], fused=True),
                    lambda l, x: mixture(l, x, weights))
+
+
+def cohere2_moe(m, ids):
+    """transformers, Cohere2MoeForCausalLM: attention and ffn side by side behind one layer norm;
+    layers with a window, and those without experts, have rotary embedding; the routed and the
+    shared experts are averaged."""
+    m.L = 5
+    use_experts(m, expert_gating_func=SIGMOID, expert_weights_norm=True)
+    local = [False, True, True, True, False]
+    m.keys(attention__sliding_window=5, attention__sliding_window_pattern=[int(b) for b in local],
+           attention__layer_norm_rms_epsilon=None, logit_scale=0.3)
+    x = embedded(m, ids)
+    for l in map(m.layer, range(m.L)):
+        n = layer_norm(l, "attn_norm", x, bias=False)
+        turn = local[l.index] or l.index < m.dense
+        y = attention(l, n, [rope(m, adjacent=True)] * turn,
+                      seen=mask(m, 5 if local[l.index] else None))
+        z = mixture(l, n, chosen_sigmoid)
+        x = x + y + (z if l.index < m.dense else z / 2)
+    return head(m, x, lambda m, name, x: layer_norm(m, name, x, bias=False),
+                tied=True) * m.dtype(0.3)
 
 
 def dots1(m, ids):
@@ -126,6 +154,21 @@ def qwen2moe(m, ids):
     return decoder(m, ids, lambda l, x: attention(l, x, [rope(m)], bias=True), ffn)
 
 
+def smallthinker(m, ids):
+    """PowerInfer's modeling_smallthinker.py: the router sees what enters the layer; gates are
+    ReLUs; three of four layers see a window of 4096, and only they have rotary embedding."""
+    m.L = 5
+    use_experts(m, dense=0, shared=0, expert_gating_func=SIGMOID)
+    m.keys(attention__sliding_window=4096)
+    x = embedded(m, ids)
+    for l in map(m.layer, range(m.L)):
+        local = l.index % 4 != 0
+        w = chosen_sigmoid(l, router(l, x))
+        x = x + attention(l, rms_norm(l, "attn_norm", x), [rope(m)] * local)
+        x = x + experts(l, rms_norm(l, "ffn_norm", x), w, relu)
+    return head(m, x)
+
+
 FORMS = {"bailingmoe2": bailingmoe2, "dots1": dots1, "exaone-moe": exaone_moe, "glm4moe": glm4moe,
          "granitemoe": granitemoe, "laguna": laguna, "minimax-m2": minimax_m2, "olmoe": olmoe,
-         "qwen2moe": qwen2moe}
+         "qwen2moe": qwen2moe, "cohere2_moe": cohere2_moe, "smallthinker": smallthinker}
