@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Writes the table of docs/architectures.md: one row per architecture.
 
-    tools/architectures_table.py [--bin build/release/bin] [--golden FOLDER] [--results FILE]
+    tools/architectures_table.py [--bin build/release/bin] [--golden FOLDER] [--forms FILE]
+                                 [--results FILE]
 
 Names, pages and their lines come from the builder code. With --golden, the models in that folder
 that tests/acceptance.txt names are measured: their largest normalized squared error, and the bytes
 of state per token that `weft plan -c 4096` shows. They are pairs NAME.json (the file name under
 "gguf", the ids of three prompts under "tokens") and NAME.KEY.npy (their logits or embeddings).
-With --results, the shares of the machine's limits come from a file that bench/compare.py wrote; of
+With --forms, architectures without golden models get the errors of a file that
+tests/forms/forms_test.py wrote, with an f. With --results, the shares of the machine's limits come from a file that bench/compare.py wrote; of
 several models of an architecture, the smallest share counts. Other columns, and those whose option
 is not given, are kept as they are in the page.
 """
@@ -27,6 +29,7 @@ COLUMNS = ("architecture", "models", "family", "page", "lines", "error", "state"
            "decode", "not supported")
 CONTEXT = 4096
 UNKNOWN = "–"
+OF_FORM = " f"
 
 
 def pages():
@@ -107,6 +110,17 @@ def shares(path):
     return found
 
 
+def error_cell(cell, name, golden, forms):
+    """The error of golden models, if there are any, or that of the published formulas. `golden` is
+    None if they were not measured."""
+    if golden and name in golden:
+        return f"{golden[name]:.0e}"
+    of_form = cell and cell.endswith(OF_FORM)
+    if golden is None and cell and cell != UNKNOWN and not of_form:
+        return cell
+    return f"{forms[name]:.0e}{OF_FORM}" if name in forms else cell if of_form else None
+
+
 def kept_rows(text):
     """The cells of the page's table, by architecture and column."""
     rows = {}
@@ -123,14 +137,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "release" / "bin")
     parser.add_argument("--golden", type=pathlib.Path)
+    parser.add_argument("--forms", type=pathlib.Path)
     parser.add_argument("--results", type=pathlib.Path)
     args = parser.parse_args()
     text = PAGE.read_text()
     kept = kept_rows(text)
     measured = {}
+    errors, of_forms = None, json.loads(args.forms.read_text()) if args.forms else {}
     if args.golden:
         errors, states = measure(args.bin / "weft", args.golden)
-        measured["error"] = {name: f"{error:.0e}" for name, error in errors.items()}
         measured["state"] = {name: f"{state:.0f} B" for name, state in states.items()}
     if args.results:
         for phase, of in shares(args.results).items():
@@ -141,6 +156,7 @@ def main():
         page, n_lines = known[name]
         row = kept.get(name, {})
         row.update({"architecture": f"`{name}`", "page": f"`{page}`", "lines": str(n_lines)})
+        row["error"] = error_cell(row.get("error"), name, errors, of_forms)
         for column in ("error", "state", "prefill", "decode"):
             if column in measured:
                 row[column] = measured[column].get(name)

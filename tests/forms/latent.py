@@ -20,7 +20,7 @@ def use_latents(m):
            attention__key_length_mla=NOPE + ROT, attention__value_length_mla=VALUE)
 
 
-def latent_attention(l, x, seen, temperature=1):
+def latent_attention(l, x, seen, temperature=1, gate=1):
     """transformers, DeepseekV3Attention: a part of a head that is turned, and one that is not.
     The file holds the matrices of keys and values by head, those of keys transposed."""
     T, angle = len(x), angles(l, ROT, l.base)
@@ -35,7 +35,7 @@ def latent_attention(l, x, seen, temperature=1):
     keys = np.concatenate([k, np.repeat(k_rot, l.H, axis=1)], axis=2)
     queries = np.concatenate([heads[..., :NOPE], q_rot], axis=2) * temperature
     y = attend(queries, keys, v, 1 / math.sqrt(NOPE + ROT), seen(q) if callable(seen) else seen)
-    return linear(l, "attn_output", y.reshape(T, -1), l.D)
+    return linear(l, "attn_output", (y * gate).reshape(T, -1), l.D)
 
 
 def mistral4(m, ids):

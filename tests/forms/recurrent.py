@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from blocks import (attention, embedded, gated_ffn, head, linear, norm_heads, relu2,
-                    rms, rms_norm, rope, sigmoid, silu, softmax, softplus)
+from blocks import (attention, decoder, embedded, gated_ffn, head, linear, mask, norm_heads,
+                    relu2, rms, rms_norm, rope, sigmoid, silu, softmax, softplus)
+from latent import latent_attention, use_latents
 from mixture import (experts, mixture, router, sigmoid_weights, softmax_weights, use_experts)
 
 SIGMOID = 2
@@ -148,4 +149,51 @@ def qwen35moe(m, ids):
     return head(m, x)
 
 
-FORMS = {"lfm2moe": lfm2moe, "nemotron_h_moe": nemotron_h_moe, "qwen35moe": qwen35moe}
+def channel_delta_net(l, x, width=8, taps=4, bound=-5.0):
+    """Kimi Team 2025, arXiv:2510.26692 (KDA), with Ling 3's bounded decay: the published
+    modeling_bailing_moe_v3.py with kda_safe_gate, and the gate of flash-linear-attention's KDA."""
+    T, inner = len(x), l.H * width
+
+    def convolved(c):
+        w = l.weight(f"ssm_conv1d_{c}.weight", inner, 1, taps)[:, 0]
+        return silu(causal_conv(linear(l, f"attn_{c}", x, inner), w)).reshape(T, l.H, width)
+
+    q, k, v = map(convolved, "qkv")
+    q, k = (a / np.sqrt((a * a).sum(axis=-1, keepdims=True) + a.dtype.type(1e-6)) for a in (q, k))
+    q = q / x.dtype.type(np.sqrt(width))
+    z = linear(l, "ssm_f_a", x, inner) + l.weight("ssm_dt.bias", inner)
+    rate = l.put("ssm_a", np.linspace(0.3, 2, l.H)[:, None])
+    decay = np.exp(x.dtype.type(bound) * sigmoid(rate * z.reshape(T, l.H, width)))
+    beta = sigmoid(linear(l, "ssm_beta", x, l.H))
+    state, y = np.zeros((l.H, width, width), x.dtype), []
+    for t in range(T):
+        state = state * decay[t][:, :, None]
+        change = beta[t][:, None] * (v[t] - np.einsum("hkv,hk->hv", state, k[t]))
+        state = state + k[t][:, :, None] * change[:, None]
+        y.append(np.einsum("hkv,hk->hv", state, q[t]))
+    y = rms(np.array(y), l.eps) * l.weight("ssm_norm.weight", width)
+    y = y.reshape(T, inner) * sigmoid(linear(l, "ssm_g_a", x, inner))
+    return linear(l, "attn_output", y, l.D)
+
+
+def bailingmoe3(m, ids):
+    """The published modeling_bailing_moe_v3.py: three of four layers are delta nets with a decay
+    per channel, the others latent attention with a gate per head; experts in groups."""
+    m.L = 4
+    use_latents(m)
+    use_experts(m, expert_gating_func=SIGMOID, expert_weights_norm=True, expert_weights_scale=2.5,
+                expert_group_count=4, expert_group_used_count=2)
+    m.keys(attention__head_count_kv=[0, 0, 0, 1], kda__head_dim=8, ssm__conv_kernel=4,
+           kda__gate_lower_bound=-5.0, kda__safe_gate=True)
+
+    def mix(l, x):
+        if (l.index + 1) % 4 != 0:
+            return channel_delta_net(l, x)
+        gate = sigmoid(linear(l, "attn_gate", x, l.H))
+        return latent_attention(l, x, mask(l), gate=gate[:, :, None])
+
+    return decoder(m, ids, mix, lambda l, x: mixture(
+        l, x, lambda l, z: sigmoid_weights(l, z, 2.5, groups=4, used_groups=2)))
+
+
+FORMS = {"bailingmoe3": bailingmoe3, "lfm2moe": lfm2moe, "nemotron_h_moe": nemotron_h_moe, "qwen35moe": qwen35moe}
