@@ -3,15 +3,20 @@
 // indexer chooses some, or one per 128. The experts of the first layers follow from the token
 // alone. Source: DeepSeek-AI 2026, https://huggingface.co/deepseek-ai.
 
+#include <cfloat>
 #include <cmath>
 #include <map>
 #include <utility>
 
 #include "weft/arch/decoder.h"
+#include "weft/ops/add.h"
+#include "weft/ops/clamp.h"
 #include "weft/ops/get_ids.h"
 #include "weft/ops/get_rows.h"
 #include "weft/ops/head_linear.h"
+#include "weft/ops/mul.h"
 #include "weft/ops/rms_norm.h"
+#include "weft/ops/silu.h"
 #include "weft/ops/views.h"
 
 #include "hyper_connections.h"
@@ -73,13 +78,32 @@ Tensor attention(const Layer& l, const SpanAngles& angles, Tensor x) {
   return project(l.w, "attn_output_b", c.D, G * c.out_rank, merge_heads(y));
 }
 
+// The limit of a gate comes before silu, as in the published Expert; unit::limited_swiglu has it
+// behind.
+Tensor limited(const Layer& l, const std::vector<float>& limits, Tensor gate, Tensor up) {
+  const auto i = static_cast<std::size_t>(l.index);
+  const float limit = i < limits.size() ? limits[i] : 0;
+  if (limit == 0) return mul(silu(gate), up);
+  return mul(silu(clamp(gate, -FLT_MAX, limit)), clamp(up, -limit, limit));
+}
+Tensor limited_routed(const Layer& l, Tensor gate, Tensor up) {
+  return limited(l, l.c.experts.limits, gate, up);
+}
+Tensor limited_shared(const Layer& l, Tensor gate, Tensor up) {
+  return limited(l, l.c.experts.shared_limits, gate, up);
+}
+
+ExpertChoice choose_by_token(const Layer& l, Tensor x) {
+  const ExpertHparams& e = l.c.experts;
+  const Tensor table = l.w("ffn_gate_tid2eid.weight", {l.c.V, e.K});
+  const Tensor ids = get_ids(table, l.in.tokens, static_cast<std::int32_t>(e.X - 1));
+  return weigh_experts(l, project(l.w, "ffn_gate_inp", e.X, l.c.D, x), ids);
+}
+
 Tensor ffn(const Layer& l, Tensor x) {
-  const auto& c = static_cast<const DeepSeek4&>(l.c);
-  if (l.index >= c.n_hashed) return limited_experts(l, x);
-  const Tensor table = l.w("ffn_gate_tid2eid.weight", {c.V, c.experts.K});
-  const Tensor ids = get_ids(table, l.in.tokens, static_cast<std::int32_t>(c.experts.X - 1));
-  const Tensor logits = project(l.w, "ffn_gate_inp", c.experts.X, c.D, x);
-  return limited_experts(l, x, weigh_experts(l, logits, ids));
+  const bool hashed = l.index < static_cast<const DeepSeek4&>(l.c).n_hashed;
+  const Tensor y = experts(l, x, hashed ? choose_by_token(l, x) : route(l, x), limited_routed);
+  return l.c.experts.shared_F > 0 ? add(y, shared_expert(l, x, limited_shared)) : y;
 }
 
 Tensor build(const Weights& w, const DeepSeek4& c, const Inputs& in) {

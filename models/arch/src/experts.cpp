@@ -107,11 +107,7 @@ Tensor shared_expert(const Layer& l, Tensor x, const Unit& unit) {
 }
 
 Tensor limited_experts(const Layer& l, Tensor x) {
-  return limited_experts(l, x, route(l, x));
-}
-
-Tensor limited_experts(const Layer& l, Tensor x, const ExpertChoice& choice) {
-  Tensor y = experts(l, x, choice, unit::limited_swiglu);
+  Tensor y = experts(l, x, route(l, x), unit::limited_swiglu);
   return l.c.experts.shared_F > 0 ? add(y, shared_expert(l, x, unit::limited_shared_swiglu)) : y;
 }
 

@@ -183,9 +183,8 @@ Tensor experts(const Layer& l, Tensor x, const ExpertChoice& choice, const Unit&
 // The output of the shared expert, multiplied by its own gate if the file has one.
 Tensor shared_expert(const Layer& l, Tensor x, const Unit& unit);
 // Experts plus the shared expert if there is one, each with its limit in c.experts: [T, D] ->
-// [T, D]. The router chooses, unless there is a choice.
+// [T, D].
 Tensor limited_experts(const Layer& l, Tensor x);
-Tensor limited_experts(const Layer& l, Tensor x, const ExpertChoice& choice);
 
 // A mixture of experts (c.experts), plus the shared expert if there is one, in layers with experts;
 // `dense` in the others: [T, D] -> [T, D].
