@@ -47,13 +47,20 @@ def floats(values):
     return array.array("f", values).tobytes()
 
 
+def typed(values):
+    """The number of a tensor's type and its data: I32 for arrays of integers, otherwise F32."""
+    whole = isinstance(values, array.array) and values.typecode == "i"
+    return (26, values.tobytes()) if whole else (0, floats(values))
+
+
 def gguf(metadata, tensors=()):
-    """The bytes of a file. `tensors`: name, dimensions with the fastest first, values (F32)."""
+    """The bytes of a file. `tensors`: name, dimensions with the fastest first, values."""
     entries = b"".join(entry(k, v) for k, v in metadata.items())
     infos, data = b"", b""
     for name, dims, values in tensors:
-        infos += text(name) + struct.pack(f"<I{len(dims)}QIQ", len(dims), *dims, 0, len(data))
-        data += floats(values)
+        kind, raw = typed(values)
+        infos += text(name) + struct.pack(f"<I{len(dims)}QIQ", len(dims), *dims, kind, len(data))
+        data += raw
         data += bytes(aligned(len(data)) - len(data))
     head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(metadata)) + entries + infos
     return head + bytes(aligned(len(head)) - len(head)) + data

@@ -1,5 +1,6 @@
 """A small model that comes into being while a form asks for its weights, and its file."""
 
+import array
 import pathlib
 import sys
 import zlib
@@ -47,6 +48,11 @@ class Made:
         self.stored[name] = np.asarray(values, dtype=np.float32)
         return self.stored[name].astype(self.dtype)
 
+    def put_ids(self, name, values):
+        """A tensor of whole numbers."""
+        self.stored[name] = np.asarray(values, dtype=np.int32)
+        return self.stored[name]
+
     def layer(self, index):
         return Layer(self, index)
 
@@ -69,8 +75,9 @@ class Made:
 
     def file(self):
         """The bytes of the file."""
-        return gguf(self.metadata(), [(name, w.shape[::-1], w.ravel().tolist())
-                                      for name, w in self.stored.items()])
+        return gguf(self.metadata(), [
+            (name, w.shape[::-1], array.array("i" if w.dtype == np.int32 else "f", w.ravel()))
+            for name, w in self.stored.items()])
 
 
 class Layer:
@@ -87,3 +94,6 @@ class Layer:
 
     def put(self, name, values):
         return self.model.put(f"blk.{self.index}.{name}", values)
+
+    def put_ids(self, name, values):
+        return self.model.put_ids(f"blk.{self.index}.{name}", values)

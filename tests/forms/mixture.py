@@ -40,10 +40,13 @@ def sigmoid_weights(l, logits, scale=1, normalize=True, groups=1, used_groups=1)
     return w * p.dtype.type(scale)
 
 
-def experts(l, x, w, act=silu, gated=True):
-    """The weighted sum of the experts, whose weights are zero for those that are not chosen."""
+def experts(l, x, w, act=silu, gated=True, limit=None):
+    """The weighted sum of the experts, whose weights are zero for those that are not chosen.
+    `limit` bounds what a gate is multiplied by."""
     shape = (l.X, l.FX, l.D)
     up = np.einsum("td,xfd->txf", x, l.weight("ffn_up_exps.weight", *shape))
+    if limit:
+        up = np.clip(up, -limit, limit)
     if gated:
         gate = np.einsum("td,xfd->txf", x, l.weight("ffn_gate_exps.weight", *shape))
         hidden = act(gate) * up
@@ -64,7 +67,7 @@ def use_experts(m, dense=1, shared=1, **keys):
 
 
 def mixture(l, x, weights, act=silu):
-    """Routed experts and a shared one; a plain gated ffn in the first layers."""
+    """Routed experts and shared ones; a plain gated ffn in the first layers."""
     if l.index < l.dense:
         return gated_ffn(l, x, act)
     y = experts(l, x, weights(l, router(l, x)), act)

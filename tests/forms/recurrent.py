@@ -178,13 +178,15 @@ def channel_delta_net(l, x, width=8, taps=4, bound=-5.0):
 
 def bailingmoe3(m, ids):
     """The published modeling_bailing_moe_v3.py: three of four layers are delta nets with a decay
-    per channel, the others latent attention with a gate per head; experts in groups."""
-    m.L = 4
+    per channel, the others latent attention with a gate per head; experts in groups. Limits of
+    experts: SwigluStepAndMul of the publisher's model for vLLM."""
+    m.L, limit, shared_limit = 4, 0.4, 0.3
     use_latents(m)
     use_experts(m, expert_gating_func=SIGMOID, expert_weights_norm=True, expert_weights_scale=2.5,
                 expert_group_count=4, expert_group_used_count=2)
     m.keys(attention__head_count_kv=[0, 0, 0, 1], kda__head_dim=8, ssm__conv_kernel=4,
-           kda__gate_lower_bound=-5.0, kda__safe_gate=True)
+           kda__gate_lower_bound=-5.0, kda__safe_gate=True,
+           swiglu_clamp_exp=[0.0] + [limit] * 3, swiglu_clamp_shexp=[0.0] + [shared_limit] * 3)
 
     def mix(l, x):
         if (l.index + 1) % 4 != 0:
@@ -192,8 +194,17 @@ def bailingmoe3(m, ids):
         gate = sigmoid(linear(l, "attn_gate", x, l.H))
         return latent_attention(l, x, mask(l), gate=gate[:, :, None])
 
-    return decoder(m, ids, mix, lambda l, x: mixture(
-        l, x, lambda l, z: sigmoid_weights(l, z, 2.5, groups=4, used_groups=2)))
+    def ffn(l, x):
+        if l.index == 0:
+            return gated_ffn(l, x)
+        w = sigmoid_weights(l, router(l, x), 2.5, groups=4, used_groups=2)
+        y = experts(l, x, w, lambda z: np.minimum(silu(z), m.dtype(limit)), limit=m.dtype(limit))
+        gate = np.minimum(silu(linear(l, "ffn_gate_shexp", x, l.FX)), m.dtype(shared_limit))
+        up = np.clip(linear(l, "ffn_up_shexp", x, l.FX), -m.dtype(shared_limit),
+                     m.dtype(shared_limit))
+        return y + linear(l, "ffn_down_shexp", gate * up, l.D)
+
+    return decoder(m, ids, mix, ffn)
 
 
 FORMS = {"bailingmoe3": bailingmoe3, "lfm2moe": lfm2moe, "nemotron_h_moe": nemotron_h_moe, "qwen35moe": qwen35moe}
