@@ -2,8 +2,10 @@
 
 import math
 
-from blocks import (attention, embedded, fused_ffn, gated_ffn, gelu, layer_norm, mask, norm_heads,
-                    plain_ffn, rms_norm, rope)
+import numpy as np
+
+from blocks import (attention, embedded, fused_ffn, gated_ffn, gelu, layer_norm, linear, mask,
+                    norm_heads, plain_ffn, rms_norm, rope)
 from mixture import experts, router, softmax_weights, use_experts
 
 COMMAND = ["embed", "--pooling", "none"]
@@ -24,6 +26,17 @@ def gemma_embedding(m, ids):
         y = gated_ffn(l, rms_norm(l, "ffn_norm", x), gelu)
         x = x + rms_norm(l, "post_ffw_norm", y)
     return rms_norm(m, "output_norm", x)
+
+
+def gemma_embedding_pooled(m, ids):
+    """The modules of google/embeddinggemma-300m for sentence-transformers: mean, two matrices
+    without an activation, normalized."""
+    y = gemma_embedding(m, ids).mean(axis=0, keepdims=True)
+    m.command = ["embed", "--normalize", "2"]
+    m.keys(pooling_type=1, dense_2_feat_in=m.D, dense_2_feat_out=90, dense_3_feat_in=90,
+           dense_3_feat_out=m.D)
+    y = linear(m, "dense_3", linear(m, "dense_2", y, 90), m.D)
+    return y / np.sqrt((y * y).sum())
 
 
 def modern_bert(m, ids):
@@ -64,5 +77,6 @@ def nomic_bert_moe(m, ids):
     return x
 
 
-FORMS = {"gemma-embedding": gemma_embedding, "modern-bert": modern_bert,
+FORMS = {"gemma-embedding": gemma_embedding, "gemma-embedding pooled": gemma_embedding_pooled,
+         "modern-bert": modern_bert,
          "nomic-bert-moe": nomic_bert_moe}

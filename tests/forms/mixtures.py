@@ -91,9 +91,10 @@ def glm4moe(m, ids):
                    names=("attn_norm", "post_attention_norm"))
 
 
-def granitemoe(m, ids):
-    """transformers, GraniteMoeForCausalLM: four scales, softmax over the chosen experts."""
-    use_experts(m, dense=0, shared=0)
+def granitemoe(m, ids, shared=0):
+    """transformers, GraniteMoeForCausalLM: four scales, softmax over the chosen experts; with a
+    shared expert GraniteMoeSharedForCausalLM."""
+    use_experts(m, dense=0, shared=shared)
     scale, residual, score, divisor = 3.0, 0.4, 0.17, 5.0
     m.keys(embedding_scale=scale, residual_scale=residual, attention__scale=score,
            logit_scale=divisor)
@@ -170,5 +171,6 @@ def smallthinker(m, ids):
 
 
 FORMS = {"bailingmoe2": bailingmoe2, "dots1": dots1, "exaone-moe": exaone_moe, "glm4moe": glm4moe,
-         "granitemoe": granitemoe, "laguna": laguna, "minimax-m2": minimax_m2, "olmoe": olmoe,
+         "granitemoe": granitemoe, "granitemoe shared": lambda m, ids: granitemoe(m, ids, 1),
+         "laguna": laguna, "minimax-m2": minimax_m2, "olmoe": olmoe,
          "qwen2moe": qwen2moe, "cohere2_moe": cohere2_moe, "smallthinker": smallthinker}
