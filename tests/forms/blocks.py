@@ -68,6 +68,19 @@ def angles(m, n_rot, base, divisors=None):
     return np.outer(np.arange(m.T), frequency)
 
 
+def yarn_angles(m, n_rot, base, factor, original, fast, slow):
+    """YaRN, Peng et al. 2023, arXiv:2309.00071: pairs that turn less than `slow` times within the
+    original context are slowed down by the factor, those that turn more than `fast` times are not.
+    Whole pairs are the ends of the ramp, as in transformers. Also the magnitude of what is turned."""
+    low, high = (n_rot * math.log(original / (turns * 2 * math.pi)) / (2 * math.log(base))
+                 for turns in (fast, slow))
+    low, high = max(math.floor(low), 0), min(math.ceil(high), n_rot - 1)
+    ramp = np.clip((np.arange(n_rot // 2) - low) / max(high - low, 0.001), 0, 1)
+    frequency = base**(-np.arange(0, n_rot, 2) / n_rot)
+    frequency = frequency / factor * ramp + frequency * (1 - ramp)
+    return np.outer(np.arange(m.T), frequency), 0.1 * math.log(factor) + 1
+
+
 def turn(x, angle, adjacent):
     """Rotates the first pairs of every head: neighbours, or one element of each half."""
     n = 2 * angle.shape[1]

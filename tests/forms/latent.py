@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from blocks import (angles, attend, decoder, layer_norm, linear, mask, relu, rms_norm, turn)
+from blocks import (angles, attend, decoder, layer_norm, linear, mask, relu, rms_norm, turn,
+                    yarn_angles)
 from mixture import best, mixture, sigmoid_weights, softmax_weights, use_experts
 
 NOPE, ROT, VALUE, KV_RANK, Q_RANK = 12, 8, 10, 24, 20
@@ -20,16 +21,17 @@ def use_latents(m):
            attention__key_length_mla=NOPE + ROT, attention__value_length_mla=VALUE)
 
 
-def latent_attention(l, x, seen, temperature=1, gate=1):
+def latent_attention(l, x, seen, temperature=1, gate=1, yarn=None):
     """transformers, DeepseekV3Attention: a part of a head that is turned, and one that is not.
     The file holds the matrices of keys and values by head, those of keys transposed."""
-    T, angle = len(x), angles(l, ROT, l.base)
+    T = len(x)
+    angle, magnitude = yarn or (angles(l, ROT, l.base), 1)
     q = rms_norm(l, "attn_q_a_norm", linear(l, "attn_q_a", x, Q_RANK))
     heads = linear(l, "attn_q_b", q, l.H * (NOPE + ROT)).reshape(T, l.H, -1)
-    q_rot = turn(heads[..., NOPE:], angle, adjacent=True)
+    q_rot = turn(heads[..., NOPE:], angle, adjacent=True) * x.dtype.type(magnitude)
     both = linear(l, "attn_kv_a_mqa", x, KV_RANK + ROT)
     latent = rms_norm(l, "attn_kv_a_norm", both[:, :KV_RANK])
-    k_rot = turn(both[:, None, KV_RANK:], angle, adjacent=True)
+    k_rot = turn(both[:, None, KV_RANK:], angle, adjacent=True) * x.dtype.type(magnitude)
     k = np.einsum("tc,hcn->thn", latent, l.weight("attn_k_b.weight", l.H, KV_RANK, NOPE))
     v = np.einsum("tc,hvc->thv", latent, l.weight("attn_v_b.weight", l.H, VALUE, KV_RANK))
     keys = np.concatenate([k, np.repeat(k_rot, l.H, axis=1)], axis=2)
@@ -38,10 +40,10 @@ def latent_attention(l, x, seen, temperature=1, gate=1):
     return linear(l, "attn_output", (y * gate).reshape(T, -1), l.D)
 
 
-def mistral4(m, ids):
-    """transformers, Mistral4ForCausalLM without YaRN: queries grow with the logarithm of the
-    position beyond the original context."""
-    beta, original = 0.3, 4
+def mistral4(m, ids, yarn=False):
+    """transformers, Mistral4ForCausalLM: queries grow with the logarithm of the position beyond the
+    original context; with YaRN, what is turned has the magnitude of the paper."""
+    beta, original, factor, fast, slow = 0.3, 8 if yarn else 4, 6.0, 2.0, 0.1
     use_latents(m)
     use_experts(m, expert_gating_func=1, expert_weights_norm=True, expert_weights_scale=1.6)
     m.keys(attention__temperature_scale=beta, rope__scaling__original_context_length=original)
@@ -50,10 +52,15 @@ def mistral4(m, ids):
     def weights(l, logits):
         return softmax_weights(l, logits, True) * m.dtype(1.6)
 
-    return decoder(m, ids,
-                   lambda l, x: latent_attention(l, x, mask(m),
-                                                 growth.astype(m.dtype)[:, None, None]),
-                   lambda l, x: mixture(l, x, weights))
+    if yarn:
+        m.keys(rope__scaling__type="yarn", rope__scaling__factor=factor,
+               rope__scaling__yarn_beta_fast=fast, rope__scaling__yarn_beta_slow=slow)
+
+    def mix(l, x):
+        turned = yarn_angles(m, ROT, m.base, factor, original, fast, slow) if yarn else None
+        return latent_attention(l, x, mask(m), growth.astype(m.dtype)[:, None, None], yarn=turned)
+
+    return decoder(m, ids, mix, lambda l, x: mixture(l, x, weights))
 
 
 def chosen_keys(l, x, q, heads=8, width=16, count=6):
@@ -95,4 +102,4 @@ def glm_dsa(m, ids, shared=()):
 
 
 FORMS = {"glm-dsa": glm_dsa, "glm-dsa shared": lambda m, ids: glm_dsa(m, ids, shared=(1,)),
-         "mistral4": mistral4}
+         "mistral4": mistral4, "mistral4 yarn": lambda m, ids: mistral4(m, ids, yarn=True)}
