@@ -71,7 +71,8 @@ def angles(m, n_rot, base, divisors=None):
 def yarn_angles(m, n_rot, base, factor, original, fast, slow):
     """YaRN, Peng et al. 2023, arXiv:2309.00071: pairs that turn less than `slow` times within the
     original context are slowed down by the factor, those that turn more than `fast` times are not.
-    Whole pairs are the ends of the ramp, as in transformers. Also the magnitude of what is turned."""
+    Whole pairs are the ends of the ramp, as in transformers. The second result is the magnitude of
+    what is turned."""
     low, high = (n_rot * math.log(original / (turns * 2 * math.pi)) / (2 * math.log(base))
                  for turns in (fast, slow))
     low, high = max(math.floor(low), 0), min(math.ceil(high), n_rot - 1)
@@ -119,7 +120,7 @@ def mask(m, window=None, causal=True):
     return np.abs(distance) <= (window // 2 if window else m.T)
 
 
-def attend(q, k, v, scale, seen, sinks=None):
+def attend(q, k, v, scale, seen):
     """Vaswani et al. 2017, with groups of queries per key (Ainslie et al. 2023)."""
     group = q.shape[1] // k.shape[1]
     k, v = np.repeat(k, group, axis=1), np.repeat(v, group, axis=1)

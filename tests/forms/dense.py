@@ -1,7 +1,5 @@
 """Forms of decoders without experts."""
 
-import math
-
 import numpy as np
 
 from blocks import (attention, decoder, embedded, fused_ffn, gated_ffn, gelu, head, layer_norm,

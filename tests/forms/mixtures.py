@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from blocks import (attention, decoder, embedded, gated_ffn, head, layer_norm, linear, mask, norm_heads,
-                    norm_width, relu, rms_norm, rope, sigmoid, silu, softplus)
+from blocks import (attention, decoder, embedded, gated_ffn, head, layer_norm, linear, mask,
+                    norm_heads, norm_width, relu, rms_norm, rope, sigmoid, silu, softplus)
 from mixture import (best, experts, mixture, router, sigmoid_weights, softmax_weights, use_experts)
 
 SIGMOID = 2

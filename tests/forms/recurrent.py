@@ -207,4 +207,5 @@ def bailingmoe3(m, ids):
     return decoder(m, ids, mix, ffn)
 
 
-FORMS = {"bailingmoe3": bailingmoe3, "lfm2moe": lfm2moe, "nemotron_h_moe": nemotron_h_moe, "qwen35moe": qwen35moe}
+FORMS = {"bailingmoe3": bailingmoe3, "lfm2moe": lfm2moe, "nemotron_h_moe": nemotron_h_moe,
+         "qwen35moe": qwen35moe}
