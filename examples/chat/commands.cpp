@@ -39,13 +39,13 @@ CommandResult again(Conversation& chat, std::string& text) {
   text = chat.take_back();
   if (!text.empty()) return CommandResult::say;
   std::cerr << "No messages yet.\n";
-  return CommandResult::done;
+  return CommandResult::refused;
 }
 
 CommandResult result(Conversation& chat, std::string&) {
   if (!chat.open_calls().empty()) return CommandResult::answer_call;
   std::cerr << "No open tool call.\n";
-  return CommandResult::done;
+  return CommandResult::refused;
 }
 
 // Runs a command for a file, whose name may begin with "~/". Errors are reported, and the
@@ -56,16 +56,16 @@ CommandResult with_file(std::string_view command, std::string& path, const auto&
   if (path.starts_with("~/") && home) path.replace(0, 1, home);
   if (path.empty()) {
     std::cerr << fmt::format("/{} needs the name of a file.\n", command);
-    return CommandResult::done;
+    return CommandResult::refused;
   }
   try {
-    body();
+    return body();
   } catch (const Error& error) {
     const std::string message = error.what();
     const bool named = message.find(path) != std::string::npos;
     std::cerr << (named ? "" : path + ": ") << message << '\n';
+    return CommandResult::refused;
   }
-  return CommandResult::done;
 }
 
 CommandResult save_as(Conversation& chat, std::string& path, std::string_view command) {
@@ -74,11 +74,12 @@ CommandResult save_as(Conversation& chat, std::string& path, std::string_view co
     if (command == "save" && std::filesystem::exists(path, ignored)) {
       std::cerr << fmt::format("{} exists and was not replaced; /save! {} replaces it\n", path,
                                path);
-      return;
+      return CommandResult::refused;
     }
     const bool with_cache = chat.save(path);
     std::cerr << fmt::format("{} messages in {}{}\n", chat.messages().size(), path,
                              with_cache ? ", with what was computed of them" : "");
+    return CommandResult::done;
   });
 }
 
@@ -91,8 +92,10 @@ CommandResult replace(Conversation& chat, std::string& path) {
 }
 
 CommandResult load(Conversation& chat, std::string& path) {
-  return with_file("load", path,
-                   [&] { std::cerr << describe(chat.load(path), path) << recall(chat); });
+  return with_file("load", path, [&] {
+    std::cerr << describe(chat.load(path), path) << recall(chat);
+    return CommandResult::done;
+  });
 }
 
 CommandResult write_out(Conversation& chat, std::string& path) {
@@ -101,6 +104,7 @@ CommandResult write_out(Conversation& chat, std::string& path) {
     file.write(chat.text());
     file.commit();
     std::cerr << fmt::format("{} messages in {}\n", chat.messages().size(), path);
+    return CommandResult::done;
   });
 }
 
@@ -192,7 +196,7 @@ CommandResult run_command(Conversation& chat, std::string& text) {
     if (name == command.name) return command.run(chat, text);
   }
   std::cerr << fmt::format("Unknown command /{}. /help lists the commands.\n", name);
-  return CommandResult::done;
+  return CommandResult::refused;
 }
 
 }  // namespace weft::chat

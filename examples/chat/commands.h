@@ -10,6 +10,7 @@ namespace weft::chat {
 
 enum class CommandResult {
   done,
+  refused,  // stderr says why
   quit,
   say,          // `text` holds a message for the model
   answer_call,  // `text` holds the result of a tool call

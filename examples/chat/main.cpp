@@ -104,26 +104,41 @@ void take_turn(Conversation& chat, std::string message, bool is_result) {
 
 constexpr const char* kNotTaken = "\n[the message was not accepted; /reset starts over]\n";
 
-// Handles one message or command. Returns false to exit.
-bool handle(Conversation& chat, std::string text) {
-  if (text.find_first_not_of(" \t\n") == std::string::npos) return true;
+// Handles one message or command.
+CommandResult handle(Conversation& chat, std::string text) {
+  if (text.find_first_not_of(" \t\n") == std::string::npos) return CommandResult::done;
   bool is_result = false;
   try {
     if (is_command(text)) {
       const CommandResult result = run_command(chat, text);
-      if (result == CommandResult::done || result == CommandResult::quit)
-        return result == CommandResult::done;
       is_result = result == CommandResult::answer_call;
+      if (!is_result && result != CommandResult::say) return result;
     } else if (text.starts_with("//")) {
       text.erase(0, 1);
     }
     take_turn(chat, std::move(text), is_result);
+    return CommandResult::done;
   } catch (const ValueError& error) {
     std::cerr << error.what() << kNotTaken;
   } catch (const FormatError& error) {  // the template cannot read what a reply or a file contains
     std::cerr << error.what() << kNotTaken;
   }
-  return true;
+  return CommandResult::refused;
+}
+
+// Handles all messages. Returns the exit code: a script must be able to see that a line was
+// refused, while a user at a terminal has read it.
+int converse(Conversation& chat, LineReader& reader) {
+  int code = 0;
+  while (auto text = reader.message()) {
+    const CommandResult result = handle(chat, std::move(*text));
+    if (result == CommandResult::quit) break;
+    if (reader.interactive()) continue;
+    if (cli::interrupted()) return cli::kInterrupted;
+    if (result == CommandResult::refused) code = cli::kError;
+  }
+  if (reader.interactive()) std::cerr << '\n';
+  return code;
 }
 
 int run(Options options) {
@@ -154,12 +169,7 @@ int run(Options options) {
         facts.name.empty() ? options.model.path : facts.name, session.options().context);
   }
   cli::catch_interrupts(cli::Interrupts::every);
-  while (auto text = reader.message()) {
-    if (!handle(chat, std::move(*text))) break;
-    if (!reader.interactive() && cli::interrupted()) return cli::kInterrupted;
-  }
-  if (reader.interactive()) std::cerr << '\n';
-  return 0;
+  return converse(chat, reader);
 }
 
 int run_chat(int argc, char** argv) {
@@ -188,8 +198,8 @@ int run_chat(int argc, char** argv) {
       "  chat -m model.gguf --tools tools.json --template-kwargs '{\"enable_thinking\": false}'\n"
       "  chat -m model.gguf --json-schema-file answer.schema.json --temp 0\n"
       "  chat -m model.gguf --resume talk.chat   # what /save talk.chat wrote\n"
-      "Without a terminal every line of stdin is a message. Lines typed on a terminal are kept in\n"
-      "~/.local/state/weft/chat_history.");
+      "Without a terminal every line of stdin is a message, and the exit code is 1 if one was\n"
+      "refused. Lines typed on a terminal are kept in ~/.local/state/weft/chat_history.");
   if (const auto code = cli::parse_flags(app, argc, argv)) return *code;
   return run(options);
 }

@@ -12,8 +12,10 @@ from support import BIN, CLEAN, MODEL, SystemTest, TIMEOUT, run
 
 
 class FromPipe(SystemTest):
-    def chat(self, text, *args):
-        return self.runs("chat", "--temp", "0", "-n", "24", *args, stdin=text.encode())
+    def chat(self, text, *args, code=0):
+        r = run("chat", "--temp", "0", "-n", "24", *args, stdin=text.encode())
+        self.assertEqual(r.code, code, r.err)
+        return r
 
     def test_a_reply_per_line_and_no_prompts(self):
         r = self.chat("Tell me a story about a fox named Pip.\n\nWho was it about?\n")
@@ -36,15 +38,24 @@ class FromPipe(SystemTest):
         self.assertEqual(twice, once * 2)
 
     def test_commands(self):
-        r = self.chat("/help\n/stats\n/frobnicate\n/again\n/quit\nnever reached\n")
+        r = self.chat("/help\n/stats\n/frobnicate\n/again\n/quit\nnever reached\n", code=1)
         self.assertEqual(r.out, b"")
         for text in ("/reset", "context", "Unknown command /frobnicate", "No messages yet"):
             self.assertIn(text, r.err)
 
+    def test_the_exit_code_tells_that_a_line_was_refused(self):
+        taken = self.folder / "taken.chat"
+        taken.write_text("not a conversation")
+        for line in ("/frobnicate", "/again", "/result 5", "/save", f"/save {taken}", f"/load {taken}",
+                     "/load none.chat", f"/export {self.folder}/none/talk.md"):
+            r = self.chat(line + "\nTell me a story.\n", code=1)
+            self.assertGreater(len(r.out.strip()), 0, "the lines that follow are answered")
+        self.chat(f"/help\n\n/stats\n/reset\n/save! {self.folder}/new.chat\n/quit\n")
+
     def test_export(self):
         path = self.folder / "talk.md"
         r = self.chat(f"Tell me a story.\n/export {path}\n/export {self.folder}/none/talk.md\n",
-                      "--system", "Be brave.")
+                      "--system", "Be brave.", code=1)
         saved = path.read_text()
         self.assertIn("## system\n\nBe brave.", saved)
         self.assertIn("## user\n\nTell me a story.", saved)
@@ -57,11 +68,11 @@ class FromPipe(SystemTest):
         self.assertEqual(self.chat("Tell me\\\na story.\n").out, one)
 
     def test_context_full(self):
-        r = self.chat("Tell me a story about a fox named Pip.\n" * 3, "-c", "40", "-n", "-1")
+        r = self.chat("Tell me a story about a fox named Pip.\n" * 3, "-c", "40", "-n", "-1", code=1)
         self.assertIn("/reset starts over", r.err)
 
     def test_long_message_is_refused_and_forgotten(self):
-        r = self.chat("Tell me a story. " * 50 + "\nTell me a story.\n", "-c", "64")
+        r = self.chat("Tell me a story. " * 50 + "\nTell me a story.\n", "-c", "64", code=1)
         self.assertIn("was not accepted", r.err)
         self.assertGreater(len(r.out.strip()), 0)
 

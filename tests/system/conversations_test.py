@@ -73,7 +73,7 @@ class Saved(Chat):
 
     def test_what_was_computed_otherwise_is_computed_anew(self):
         for args in (("--cache-type-k", "f32"), ("--backend", "reference"), ("-c", "48")):
-            r = self.chat("/save " + str(self.folder / "other.json"),
+            r = self.chat("/save! " + str(self.folder / "other.json"),
                           args=("--resume", self.talk, *args))
             self.assertIn("computed again", r.err)
             self.assertEqual(len(json.loads((self.folder / "other.json").read_text())["messages"]),
@@ -96,7 +96,7 @@ class Saved(Chat):
                            ("short", good[:8])):
             bad = self.write(name, data)
             self.refuses(1, name, "chat", "--resume", bad)
-            r = self.chat(FIRST, f"/load {bad}", SECOND, args=("--system", "Be brief."))
+            r = self.chat(FIRST, f"/load {bad}", SECOND, args=("--system", "Be brief."), code=1)
             self.assertEqual(r.text, self.whole)
 
     def test_files_that_are_no_conversations(self):
@@ -134,7 +134,7 @@ class Saved(Chat):
 
     def test_what_cannot_be_written_leaves_the_old_file(self):
         r = self.chat(f"/save {self.folder}/no/where", "/save", "/load", "/export", FIRST,
-                      args=("--system", "Be brief."))
+                      args=("--system", "Be brief."), code=1)
         self.assertIn("no/where", r.err)
         self.assertIn("/save needs the name of a file", r.err)
         self.assertEqual(r.text, self.first)
@@ -143,7 +143,7 @@ class Saved(Chat):
                            ("package.json", '{"name": "precious"}')):
             path = self.write(name, text)
             for command in ("/save", "/save!"):
-                self.assertIn("not replaced", self.chat(f"{command} {path}").err)
+                self.assertIn("not replaced", self.chat(f"{command} {path}", code=1).err)
             self.assertEqual(path.read_text(), text)
         good = self.talk.read_bytes()
         cache = self.folder / "cache"
@@ -152,7 +152,7 @@ class Saved(Chat):
                           (self.write("damaged", good[:300] + bytes([good[300] ^ 1]) + good[301:]),
                            "damaged: ")):
             before = path.read_bytes()
-            r = self.chat(f"/save! {path}", FIRST, args=("--system", "Be brief."))
+            r = self.chat(f"/save! {path}", FIRST, args=("--system", "Be brief."), code=1)
             self.assertIn(f"{path}: {why}", r.err)
             self.assertIn("not replaced", r.err)
             self.assertEqual(path.read_bytes(), before)
@@ -161,7 +161,7 @@ class Saved(Chat):
                      "--prompt-cache", self.talk)
         self.assertEqual(self.talk.read_bytes(), good)
         self.runs("generate", "-n", "1", "--prompt-cache", self.talk, "--prompt-cache-ro")
-        self.assertIn("/save! ", self.chat(f"/save {self.talk}").err)
+        self.assertIn("/save! ", self.chat(f"/save {self.talk}", code=1).err)
         self.assertEqual(self.talk.read_bytes(), good)
         self.chat(f"/save! {self.talk}")  # a conversation is replaced
         self.assertIn("0 messages from", self.chat(f"/load {self.talk}").err)
@@ -260,7 +260,7 @@ class Constraints(Chat):
         # After the conversation is loaded, the call still waits for its result, and the tools are
         # there.
         again = self.chat("/result sunny", "/result more", f"/save! {path}",
-                          args=("--chat-template-file", template, "--resume", path))
+                          args=("--chat-template-file", template, "--resume", path), code=1)
         self.assertIn("/result TEXT gives the result of weather", again.err)
         self.assertIn("No open tool call", again.err)
         messages = json.loads(path.read_text())["messages"]

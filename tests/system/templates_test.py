@@ -147,8 +147,9 @@ class Programs(WithFiles):
         self.assertGreater(len(r.err.split("[cut")[0].strip()), 3)
         tools = self.write("tools.json", json.dumps([{"type": "function",
                                                       "function": {"name": "f"}}]))
-        r = self.runs("chat", "--temp", "0", "-n", "8", "--tools", tools,
-                      stdin=b"/result 3\nTell me a story.\n")
+        r = run("chat", "--temp", "0", "-n", "8", "--tools", tools,
+                stdin=b"/result 3\nTell me a story.\n")
+        self.assertEqual(r.code, 1)
         self.assertIn("No open tool call", r.err)
         self.assertGreater(len(r.out), 3)
 
