@@ -12,6 +12,9 @@
 #include "weft/files/output_file.h"
 #include "weft/scheduler/budget.h"
 
+#include "chat/word_wrap.h"
+#include "common/terminal.h"
+
 namespace weft::chat {
 namespace {
 
@@ -170,8 +173,12 @@ std::string recall(const Conversation& chat) {
     const auto said = std::find_if(messages.rbegin(), messages.rend(),
                                    [](const ChatMessage& m) { return m.role == "user"; });
     if (said != messages.rend()) text += fmt::format("\n> {}\n", said->content);
-    if (!messages.empty() && messages.back().role == "assistant")
-      text += messages.back().content + '\n';
+    if (!messages.empty() && messages.back().role == "assistant") {
+      const std::size_t columns = cli::terminal_columns(STDERR_FILENO);
+      WordWrap wrap;
+      text += wrap.next(messages.back().content, columns);
+      text += wrap.end(columns) + '\n';
+    }
   }
   return text + hints(chat);
 }

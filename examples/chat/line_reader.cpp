@@ -1,12 +1,12 @@
 #include "chat/line_reader.h"
 
 #include <cerrno>
-#include <clocale>
 #include <cstdlib>
 #include <cwchar>
 #include <filesystem>
 #include <iostream>
 #include <string_view>
+#include <utility>
 
 #include <histedit.h>
 #include <poll.h>
@@ -52,9 +52,6 @@ struct LineReader::Impl {
   bool dropped = false;  // Ctrl-C
 
   Impl() {
-    // The locale determines the widths of characters; C.UTF-8 is the fallback.
-    const char* locale = std::setlocale(LC_CTYPE, "");
-    if (!locale || MB_CUR_MAX == 1) std::setlocale(LC_CTYPE, "C.UTF-8");
     editor = el_init("weft-chat", stdin, stdout, stderr);
     if (!editor) return;
     el_set(editor, EL_CLIENTDATA, this);
@@ -170,7 +167,12 @@ std::optional<std::string> LineReader::message() {
     }
     if (!dropped()) return text;
     std::cout << '\n' << std::flush;
+    std::cerr << leave_hint();
   }
+}
+
+std::string LineReader::leave_hint() {
+  return interactive() && !std::exchange(hinted_, true) ? "[Ctrl-D or /quit exits]\n" : "";
 }
 
 // The rest of a block that `first` began, up to the line that ends with the fence.

@@ -8,6 +8,7 @@
 
 namespace weft::chat {
 
+// REQUIRES: cli::set_terminal_locale() was called.
 class LineReader {
  public:
   LineReader();
@@ -22,12 +23,16 @@ class LineReader {
   // again. REQUIRES: cli::catch_interrupts(every) was called.
   std::optional<std::string> message();
 
+  // After a Ctrl-C, how to leave: a line the first time on a terminal, otherwise empty.
+  std::string leave_hint();
+
  private:
   std::optional<std::string> line(const char* prompt);
   std::optional<std::string> block(std::string first);
 
   struct Impl;
   std::unique_ptr<Impl> impl_;
+  bool hinted_ = false;
 };
 
 }  // namespace weft::chat

@@ -9,11 +9,13 @@
 
 #include "chat/commands.h"
 #include "chat/line_reader.h"
+#include "chat/word_wrap.h"
 #include "common/constraint_flags.h"
 #include "common/flags.h"
 #include "common/program.h"
 #include "common/read_text.h"
 #include "common/template_flags.h"
+#include "common/terminal.h"
 #include "common/tune_once.h"
 
 namespace {
@@ -45,21 +47,25 @@ const char* remark(StopReason end) {
 }
 
 // The answer and calls, each on its own line, go to stdout; reasoning goes to stderr, dim on a
-// terminal.
+// terminal. Terminals get line breaks between words; a pipe or a file gets the text as it is.
 class Display {
  public:
   void show(const ReplyEvent& event) {
     using Kind = ReplyEvent::Kind;
     const bool thought = event.kind == Kind::reasoning;
     if (thinking_ && !thought) end_thoughts();
+    if (event.kind != Kind::content) end_words();
     switch (event.kind) {
       case Kind::reasoning:
         if (!thinking_ && colored_) std::cerr << "\x1b[2m";
         thinking_ = true;
-        std::cerr << event.text << std::flush;
+        std::cerr << (colored_ ? thoughts_.next(event.text, cli::terminal_columns(STDERR_FILENO))
+                               : event.text)
+                  << std::flush;
         break;
       case Kind::content:
-        cli::print_now(event.text);
+        cli::print_now(wraps_ ? answer_.next(event.text, cli::terminal_columns(STDOUT_FILENO))
+                              : event.text);
         line_open_ = !event.text.ends_with('\n');
         break;
       case Kind::call_begin:
@@ -80,32 +86,38 @@ class Display {
   }
   void end() {
     if (thinking_) end_thoughts();
+    end_words();
     if (line_open_) cli::print_now("\n");
   }
 
  private:
+  void end_words() { cli::print_now(answer_.end(cli::terminal_columns(STDOUT_FILENO))); }
   void end_thoughts() {
-    std::cerr << (colored_ ? "\x1b[0m\n" : "\n") << std::flush;
+    std::cerr << thoughts_.end(cli::terminal_columns(STDERR_FILENO))
+              << (colored_ ? "\x1b[0m\n" : "\n") << std::flush;
     thinking_ = false;
   }
+  WordWrap answer_, thoughts_;
   bool colored_ = isatty(STDERR_FILENO) != 0;
+  bool wraps_ = isatty(STDOUT_FILENO) != 0;
   bool thinking_ = false;
   bool line_open_ = true;  // an empty reply is an empty line
 };
 
-void take_turn(Conversation& chat, std::string message, bool is_result) {
+void take_turn(Conversation& chat, LineReader& reader, std::string message, bool is_result) {
   Display display;
   const auto show = [&](const ReplyEvent& event) { display.show(event); };
   const StopReason end =
       is_result ? chat.answer_call(std::move(message), show) : chat.say(std::move(message), show);
   display.end();
-  std::cerr << remark(end) << hints(chat);
+  std::cerr << remark(end) << (end == StopReason::cancelled ? reader.leave_hint() : "")
+            << hints(chat);
 }
 
 constexpr const char* kNotTaken = "\n[the message was not accepted; /reset starts over]\n";
 
 // Handles one message or command.
-CommandResult handle(Conversation& chat, std::string text) {
+CommandResult handle(Conversation& chat, LineReader& reader, std::string text) {
   if (text.find_first_not_of(" \t\n") == std::string::npos) return CommandResult::done;
   bool is_result = false;
   try {
@@ -116,7 +128,7 @@ CommandResult handle(Conversation& chat, std::string text) {
     } else if (text.starts_with("//")) {
       text.erase(0, 1);
     }
-    take_turn(chat, std::move(text), is_result);
+    take_turn(chat, reader, std::move(text), is_result);
     return CommandResult::done;
   } catch (const ValueError& error) {
     std::cerr << error.what() << kNotTaken;
@@ -131,7 +143,7 @@ CommandResult handle(Conversation& chat, std::string text) {
 int converse(Conversation& chat, LineReader& reader) {
   int code = 0;
   while (auto text = reader.message()) {
-    const CommandResult result = handle(chat, std::move(*text));
+    const CommandResult result = handle(chat, reader, std::move(*text));
     if (result == CommandResult::quit) break;
     if (reader.interactive()) continue;
     if (cli::interrupted()) return cli::kInterrupted;
@@ -159,6 +171,7 @@ int run(Options options) {
   options.chat.rules = cli::text_rules(*model, options.constraint);
   options.chat.cancel = &cli::interrupt_flag();
   Conversation chat(session, 0, options.chat);
+  cli::set_terminal_locale();
   if (!options.resume.empty())
     std::cerr << describe(chat.load(options.resume), options.resume) << recall(chat);
   LineReader reader;

@@ -4,13 +4,13 @@
 #include <iostream>
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "weft/base/printable.h"
 #include "weft/serve/diffusion.h"
 
 #include "common/program.h"
+#include "common/terminal.h"
 #include "generate/report.h"
 
 namespace weft::generate {
@@ -43,11 +43,6 @@ void check_flags(const Model& model, const Options& o) {
   }
 }
 
-std::size_t columns() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
-
 // The first characters of a line of UTF-8.
 std::string clipped(std::string line, std::size_t n) {
   std::size_t at = 0;
@@ -68,7 +63,8 @@ class Canvas {
     if (!terminal_ && !lines_) return;
     const std::string line =
         fmt::format("step {}/{}: {}", text.steps_done(), text.n_steps(), printable(text.text("_")));
-    std::cerr << (terminal_ ? "\r\x1b[K" + clipped(line, columns() - 1) : line + "\n")
+    std::cerr << (terminal_ ? "\r\x1b[K" + clipped(line, cli::terminal_columns(STDERR_FILENO) - 1)
+                            : line + "\n")
               << std::flush;
   }
   void clear() const {

@@ -1,9 +1,11 @@
 """`chat` on the bundled model: from a pipe, and on a terminal."""
 
+import fcntl
 import os
 import pty
 import select
 import signal
+import struct
 import termios
 import time
 import unittest
@@ -93,10 +95,12 @@ class Terminal(SystemTest):
         super().setUp()
         self.ended = set()
 
-    def start(self, *args):
+    def start(self, *args, columns=0):
         env = {**CLEAN, "TERM": "vt100", "XDG_STATE_HOME": str(self.folder)}
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
+            if columns:
+                fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
             os.execve(BIN / "chat", ["chat", *args], env)
         self.addCleanup(self.stop, self.pid, self.fd)
         self.seen = ""
@@ -185,6 +189,27 @@ class Terminal(SystemTest):
         self.prompt()
         self.type("\x04")
         self.assertEqual(self.exit_code(), 0)
+
+    def test_the_first_interrupt_says_how_to_leave(self):
+        self.start()
+        self.type("half a line")
+        self.until("half a line")
+        self.type("\x03")
+        self.assertNotIn("Ctrl-D", self.until("[Ctrl-D or /quit exits]"))
+        self.prompt()
+        self.type("\x03")
+        self.assertNotIn("Ctrl-D", self.until("> "))
+
+    def test_breaks_lines_between_words(self):
+        message = "Tell me a story about a fox named Pip."
+        story = self.runs("chat", "--temp", "0", stdin=(message + "\n").encode()).out.decode()
+        self.assertGreater(max(map(len, story.split("\n"))), 30, "a pipe gets the text as it is")
+        self.start("--temp", "0", columns=30)
+        self.type(message + "\r")
+        self.until("Pip.\r\n")
+        lines = self.until("\r\n> ").split("\r\n")
+        self.assertLessEqual(max(map(len, lines)), 30)
+        self.assertEqual(" ".join(lines).split(), story.split())
 
     def test_history_of_an_earlier_run(self):
         self.start("-n", "4")
