@@ -59,9 +59,8 @@ Draft find_kernels(const Graph& graph, const Assignment& assignment, int lanes) 
     if (!lanes::does_work(node)) continue;
     const auto kernel = assignment.find(graph, node);
     if (!kernel) {
-      fail<UnsupportedError>("{} '{}': backend {} has no kernel for {} ({})", node.op->name,
-                             node.path, assignment.routes().wanted(node).name(),
-                             describe(graph, node), to_string(node.where));
+      fail<UnsupportedError>("{} '{}': backend {} has no kernel for {}", node.op->name, node.path,
+                             assignment.routes().wanted(node).name(), describe(graph, node));
     }
     Work& work = draft[id];
     work.works = true;

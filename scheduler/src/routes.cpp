@@ -43,12 +43,15 @@ std::pair<std::size_t, std::size_t> distance(std::string_view a, std::string_vie
   return {std::ranges::min(distances), distances.back()};
 }
 
-// The up to three nearest of them.
+// The up to three nearest of them, as the end of a message; empty if none is near.
 std::string nearest(std::string_view name, std::vector<std::string> known) {
   while (name.ends_with('*')) name.remove_suffix(1);
+  std::erase_if(
+      known, [&](const auto& other) { return distance(name, other).first > near_distance(name); });
+  if (known.empty()) return "";
   std::ranges::stable_sort(known, {}, [&](const auto& other) { return distance(name, other); });
   known.resize(std::min<std::size_t>(3, known.size()));
-  return fmt::format("{}", fmt::join(known, ", "));
+  return fmt::format(" (similar paths: {})", fmt::join(known, ", "));
 }
 
 std::vector<RouteRule> read_rules(std::string_view text) {
@@ -138,8 +141,8 @@ void Routes::check_patterns(const Graph& graph) const {
       paths.push_back(graph[id].path);
     }
     if (!found) {
-      fail<ValueError>("no node matches the pattern '{}' of the route (similar paths: {})",
-                       rule.pattern, nearest(rule.pattern, std::move(paths)));
+      fail<ValueError>("no node matches the pattern '{}' of the route{}", rule.pattern,
+                       nearest(rule.pattern, std::move(paths)));
     }
   }
 }

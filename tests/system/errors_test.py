@@ -82,6 +82,18 @@ class Files(SystemTest):
                 with self.subTest(command=command, file=name):
                     self.refuses(1, name, *command, "-m", path)
 
+    def test_a_model_without_a_tensor_has_no_line_of_source_code(self):
+        path = self.folder / "without.gguf"
+        path.write_bytes(MODEL.read_bytes().replace(b"blk.0.ffn_norm", b"blk.0.ffn_nope"))
+        r = self.refuses(1, "tensor 'blk.0.ffn_norm.weight' is missing", "generate", "-m", path)
+        self.assertNotIn(".cpp", r.err)
+
+    def test_json_that_is_none_is_refused_in_our_words(self):
+        path = self.folder / "bad.json"
+        path.write_text("{bad")
+        r = self.refuses(1, "bad.json: not JSON: parse error at line 1", "chat", "--resume", path)
+        self.assertNotIn("exception", r.err)
+
     def test_model_is_a_folder(self):
         self.refuses(1, str(self.folder), "generate", "-m", self.folder)
 

@@ -253,7 +253,7 @@ std::string unknown_text(const CLI::App& app) {
     return words.empty() ? "too many arguments" : "unexpected argument '" + words.front() + "'";
   const std::string name = flag->substr(0, flag->find('='));
   std::string nearest;
-  std::size_t least = std::max<std::size_t>(1, name.size() / 4) + 1;
+  std::size_t least = near_distance(name) + 1;
   for (const std::string& known : flag_names(app)) {
     const std::size_t distance = edit_distance(name, known);
     if (distance < least) least = distance, nearest = known;

@@ -9,6 +9,7 @@
 #include "weft/base/error.h"
 #include "weft/base/hash.h"
 #include "weft/base/printable.h"
+#include "weft/base/text.h"
 #include "weft/graph/picture.h"
 #include "weft/scheduler/workers.h"
 
@@ -23,7 +24,7 @@ Json parsed(const std::string& path) {
   try {
     return Json::parse(cli::read_text(path));
   } catch (const Json::exception& e) {
-    fail<FormatError>("{}: not JSON: {}", path, e.what());
+    fail<FormatError>("{}: not JSON: {}", path, without_json_id(e.what()));
   }
 }
 

@@ -17,6 +17,20 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
+std::string_view without_line_end(std::string_view text) {
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  if (text.ends_with('\r')) text.remove_suffix(1);
+  return text;
+}
+
+std::string with_line_feeds(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i)
+    if (text[i] != '\r' || i + 1 == text.size() || text[i + 1] != '\n') result += text[i];
+  return result;
+}
+
 std::string to_lower(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) c = to_lower(c);
@@ -50,6 +64,22 @@ std::vector<std::size_t> prefix_distances(std::string_view a, std::string_view b
     }
   }
   return row;
+}
+
+std::string_view without_source_line(std::string_view message) {
+  const std::size_t begin = message.rfind(" (");
+  if (begin == message.npos || !message.ends_with(')')) return message;
+  const std::string_view place = message.substr(begin + 2, message.size() - begin - 3);
+  const std::size_t colon = place.rfind(':');
+  if (colon == place.npos || colon + 1 == place.size()) return message;
+  const std::string_view file = place.substr(0, colon), line = place.substr(colon + 1);
+  const bool source = file.ends_with(".cpp") || file.ends_with(".h");
+  return source && std::ranges::all_of(line, is_digit) ? message.substr(0, begin) : message;
+}
+
+std::string_view without_json_id(std::string_view message) {
+  const std::size_t end = message.find("] ");
+  return message.starts_with("[json.") && end != message.npos ? message.substr(end + 2) : message;
 }
 
 }  // namespace weft

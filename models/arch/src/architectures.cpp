@@ -195,9 +195,9 @@ void register_architecture(const Architecture& architecture) {
 
 namespace {
 
-// The known names with the smallest edit distance to `name`.
+// The known names that are nearest to `name`, as the end of a message; empty if none is near.
 std::string nearest(std::string_view name) {
-  std::size_t best = SIZE_MAX;
+  std::size_t best = near_distance(name);
   std::string names;
   for (const Architecture* a : architectures()) {
     const std::size_t distance = edit_distance(a->name, name);
@@ -206,7 +206,7 @@ std::string nearest(std::string_view name) {
     best = distance;
     names += (names.empty() ? "" : ", ") + std::string(a->name);
   }
-  return names;
+  return names.empty() ? "" : "; nearest known: " + names;
 }
 
 }  // namespace
@@ -222,8 +222,8 @@ const Architecture& find_architecture(const ModelSource& source) {
     if (a->name == *name) return *a;
   }
   const std::string shown = arch::short_name(*name);
-  fail<UnsupportedError>("{}: unsupported architecture '{}'; nearest known: {}", source.file(),
-                         shown, nearest(shown));
+  fail<UnsupportedError>("{}: unsupported architecture '{}'{}", source.file(), shown,
+                         nearest(shown));
 }
 
 Config configure(const ModelSource& source, const Architecture& architecture) {

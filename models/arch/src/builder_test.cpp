@@ -246,9 +246,12 @@ TEST_CASE("unknown architectures are reported with the nearest known name") {
   source.keys["general.architecture"] = std::string("qwen9");
   CHECK(text_of([&] { find_architecture(source); }) ==
         "tiny.gguf: unsupported architecture 'qwen9'; nearest known: qwen, qwen2, qwen3");
-  source.keys["general.architecture"] = std::string("\x1b[2Jlama");
+  source.keys["general.architecture"] = std::string("\x1blama");
   CHECK(text_of([&] { find_architecture(source); }) ==
-        "tiny.gguf: unsupported architecture '?[2Jlama'; nearest known: llama");
+        "tiny.gguf: unsupported architecture '?lama'; nearest known: llama");
+  source.keys["general.architecture"] = std::string("hyperion");
+  CHECK(text_of([&] { find_architecture(source); }) ==
+        "tiny.gguf: unsupported architecture 'hyperion'");
   source.keys["general.architecture"] = std::string(100000, 'x');
   CHECK_THROWS_AS(find_architecture(source), UnsupportedError);
 }

@@ -6,6 +6,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
+#include "weft/base/text.h"
 #include "weft/files/tensor_values.h"
 #include "weft/files/vocabulary_file.h"
 #include "weft/quantize/quantize.h"
@@ -129,6 +130,19 @@ void open_adapters(const AdapterFiles& files, const Graph& graph, const Graph* e
   model.warnings.insert(model.warnings.end(), warnings.begin(), warnings.end());
 }
 
+// The graph of steps or of the encoder. Errors concern the file, not the builder's code.
+Graph graph_of(const Model::Impl& model, bool encoder) {
+  const auto reword = [](std::string_view message) {
+    return std::string(without_source_line(message));
+  };
+  return reword_errors<FormatError, ShapeError, DTypeError, ValueError>(reword, [&] {
+    Graph graph =
+        build_graph(model.source, *model.architecture, *model.hparams, {.encoder = encoder});
+    check(graph);
+    return graph;
+  });
+}
+
 }  // namespace
 
 std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOptions& options) {
@@ -148,15 +162,12 @@ std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOpt
   warn_of_new_keys(file, options.overrides, *impl);
   report(options, 0.8);
 
-  const Hparams& c = *impl->hparams;
-  const Graph graph = build_graph(source, *impl->architecture, c, {});
-  check(graph);
+  const Graph graph = graph_of(*impl, /*encoder=*/false);
   impl->facts = facts_of(*impl);
   check_weights(source.checkpoint(), graph, nullptr, impl->facts);
   std::optional<Graph> encoder;
   if (impl->facts.encodes) {
-    encoder = build_graph(source, *impl->architecture, c, {.encoder = true});
-    check(*encoder);
+    encoder = graph_of(*impl, /*encoder=*/true);
     check_weights(source.checkpoint(), *encoder, &graph, impl->facts);
     impl->facts.start = start_token(source, *impl);
   }

@@ -120,6 +120,8 @@ TEST_CASE("routes: the first matching rule decides, the logits do not depend on 
   CHECK(text_of([&] { Session(model, {.route = "blk.0.atn_norm=reference"}); }) ==
         "no node matches the pattern 'blk.0.atn_norm' of the route (similar paths: "
         "blk.0.attn_norm, blk.0.ffn_norm, blk.1.attn_norm)");
+  CHECK(text_of([&] { Session(model, {.route = "blk.99.everything=reference"}); }) ==
+        "no node matches the pattern 'blk.99.everything' of the route");
 }
 
 TEST_CASE("a step that failed half-way has no effect on the session") {

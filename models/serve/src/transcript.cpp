@@ -7,6 +7,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
+#include "weft/base/text.h"
 
 namespace weft {
 namespace {
@@ -46,7 +47,8 @@ Json parse(std::string_view text, const std::string& name, const std::string& wh
   try {
     return Json::parse(text, deep);
   } catch (const Json::exception& e) {
-    fail<FormatError>("{}: {}not JSON: {}", printable_path(name), where, printable(e.what(), 300));
+    fail<FormatError>("{}: {}not JSON: {}", printable_path(name), where,
+                      printable(without_json_id(e.what()), 300));
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
+#include "weft/base/text.h"
 #include "weft/base/text_file.h"
 #include "weft/files/checkpoint.h"
 #include "weft/files/mapped_file.h"
@@ -91,7 +92,8 @@ Json parse_json(std::string_view text, const std::string& file, bool distinct_ke
     if (!distinct_keys) return Json::parse(text);
     return Json::parse(text, DistinctKeys(file));
   } catch (const Json::exception& e) {
-    fail<FormatError>("{}: not JSON: {}", printable_path(file), printable(e.what(), 300));
+    fail<FormatError>("{}: not JSON: {}", printable_path(file),
+                      printable(without_json_id(e.what()), 300));
   }
 }
 

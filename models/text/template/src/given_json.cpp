@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "weft/base/error.h"
+#include "weft/base/text.h"
 
 namespace weft::chat {
 namespace {
@@ -38,8 +39,7 @@ class Builder : public nlohmann::json_sax<Json> {
     return true;
   }
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& e) override {
-    const std::string_view why = e.what();  // "[json.exception.parse_error.101] parse error .."
-    fail<FormatError>("{} is not JSON: {}", what_, why.substr(why.find("] ") + 2));
+    fail<FormatError>("{} is not JSON: {}", what_, without_json_id(e.what()));
   }
 
   Json take() { return std::move(root_); }

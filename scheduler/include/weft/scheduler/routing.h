@@ -52,7 +52,7 @@ class Routes {
   // The backends with memory of their own. device_memory(i) is the memory of devices()[i].
   const std::vector<const Backend*>& devices() const { return devices_; }
 
-  // Throws ValueError naming the first rule that matches no op, and similar paths.
+  // Throws ValueError naming the first rule that matches no op, and similar paths if there are any.
   void check_patterns(const Graph& graph) const;
 
  private:

@@ -18,6 +18,10 @@ constexpr bool is_space(char c) {
 }
 std::string_view trim_right(std::string_view text);
 std::string_view trim(std::string_view text);
+// Without the LF or CR LF at its end, or the CR of a line whose LF was already taken off.
+std::string_view without_line_end(std::string_view text);
+// With LF for every CR LF.
+std::string with_line_feeds(std::string_view text);
 
 constexpr char to_lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -33,5 +37,16 @@ bool equals_ignoring_case(std::string_view a, std::string_view b);
 std::size_t edit_distance(std::string_view a, std::string_view b);
 // The distance from `a` to every prefix of `b`: b.size() + 1 numbers, the last one to all of `b`.
 std::vector<std::size_t> prefix_distances(std::string_view a, std::string_view b);
+// The largest distance at which a known name may be suggested for an unknown one: a quarter of its
+// bytes, but one at least.
+constexpr std::size_t near_distance(std::string_view unknown) {
+  return unknown.size() < 8 ? 1 : unknown.size() / 4;
+}
+
+// The message of an Error without what it ends with if it names a line of source code:
+// " (models/arch/src/llama.cpp:41)".
+std::string_view without_source_line(std::string_view message);
+// What nlohmann::json says, without the "[json.exception.parse_error.101] " that it begins with.
+std::string_view without_json_id(std::string_view message);
 
 }  // namespace weft

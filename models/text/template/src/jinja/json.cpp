@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "weft/base/text.h"
 #include "weft/base/utf8.h"
 
 #include "jinja/value.h"
@@ -151,8 +152,7 @@ class Reader final : public nlohmann::json_sax<nlohmann::json> {
   bool end_array() override { return open_.pop_back(), true; }
   bool parse_error(std::size_t, const std::string&,
                    const nlohmann::json::exception& error) override {
-    const std::string_view why = error.what();  // "[json.exception.parse_error.101] parse error .."
-    fail<FormatError>("{} is not JSON: {}", what_, why.substr(why.find("] ") + 2));
+    fail<FormatError>("{} is not JSON: {}", what_, without_json_id(error.what()));
   }
 
  private:
