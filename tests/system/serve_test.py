@@ -64,11 +64,11 @@ class Answers(ServeTest):
             time.sleep(0.01)
         model.write_bytes(whole[:len(whole) // 4])
         thread.join()
-        self.assertRegex(running[0], "served.gguf: was (truncated|written)")
+        self.assertRegex(running[0], "served: was (truncated|written)")
         reply = ask()
         self.assertEqual(reply.status, 500)
         self.assertEqual(server.get("/health").json["state"], "failed")
-        self.assertIn("served.gguf", reply.json["error"]["message"])
+        self.assertIn("served: ", reply.json["error"]["message"])
         self.assertEqual(server.get("/version").status, 200)
         model.write_bytes(whole)
         self.assertEqual(ask().json["choices"], expected)
@@ -131,6 +131,8 @@ class Models(ServeTest):
         server = self.serve("--models-dir", folder, model=None)
         reply = server.post("/v1/chat/completions", {**CHAT, "model": "broken"})
         self.assertEqual(reply.status, 500)
+        self.assertIn("broken: ", reply.json["error"]["message"])
+        self.assertNotIn(str(self.folder), reply.body.decode())
         self.assertEqual(server.post("/v1/chat/completions", {**CHAT, "model": "good"}).status, 200)
 
 
@@ -147,7 +149,7 @@ class Models(ServeTest):
         slots = {m["name"]: (len(m["slots"]), m["context"])
                  for m in server.get("/ui/state").json["models"]}
         self.assertEqual(slots, {"small": (1, 512), "weft-stories": (2, 512)})
-        for text, message in (("{}", "models"), ('{"models": [{"path": 5}]}', "models[0].path"),
+        for text, message in (("{}", "models"), ("{bad", "the file is not JSON"), ('{"models": [{"path": 5}]}', "models[0].path"),
                               ('{"models": [{"path": "none.gguf"}]}', "none.gguf")):
             config.write_text(text)
             self.refuses(1, message, "weft", "serve", "--models-file", config, "--port", "0")

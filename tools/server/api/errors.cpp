@@ -137,14 +137,20 @@ std::exception_ptr load_error(const std::exception_ptr& error) {
   return error;
 }
 
-ApiError without_folder(const ApiError& error, std::string_view folder) {
+ApiError with_replaced(const ApiError& error, std::string_view from, std::string_view to) {
   std::string message = error.what();
-  const std::string prefix = folder.empty() ? "" : (std::filesystem::path(folder) / "").string();
-  for (std::size_t at = 0; !prefix.empty() && (at = message.find(prefix, at)) != message.npos;)
-    message.erase(at, prefix.size());
+  for (std::size_t at = 0; !from.empty() && (at = message.find(from, at)) != message.npos;) {
+    message.replace(at, from.size(), to);
+    at += to.size();
+  }
   ApiError shown(error.status, error.type, message, error.param, error.code);
   shown.retry_after = error.retry_after;
   return shown;
+}
+
+ApiError without_folder(const ApiError& error, std::string_view folder) {
+  return with_replaced(error, folder.empty() ? "" : (std::filesystem::path(folder) / "").string(),
+                       "");
 }
 
 ErrorForm error_form(std::string_view path) {

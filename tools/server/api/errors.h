@@ -48,6 +48,9 @@ ApiError as_api_error(std::exception_ptr error, std::string param = {});
 // the request. Null stays null.
 std::exception_ptr load_error(const std::exception_ptr& error);
 
+// The error with `to` in place of `from` in its message.
+ApiError with_replaced(const ApiError& error, std::string_view from, std::string_view to);
+
 // The error with file names in place of the paths in `folder`, which clients need not know.
 ApiError without_folder(const ApiError& error, std::string_view folder);
 

@@ -185,8 +185,11 @@ TEST_CASE("llama-server's: tokens, templates, completions, what the model cannot
   CHECK(answer[0]["generation_settings"]["n_predict"] == -1);
   server.ask("/completion", R"({"prompt": "a", "id_slot": 99})", 400);
   server.ask("/infill", R"({"input_prefix": "a", "input_suffix": "b"})", 501);
-  server.ask("/rerank", R"({"query": "a", "documents": ["b"]})", 501);
+  const Json rank = server.ask("/rerank", R"({"query": "a", "documents": ["b"]})", 501);
+  CHECK(rank["error"]["message"].get<std::string>().starts_with("stories: the model has no "));
   CHECK(server.get("GET", "/props")["total_slots"] == 2);
+  CHECK(server.get("GET", "/props")["model_path"] == "stories");
+  CHECK(server.get("GET", "/props")["default_generation_settings"]["params"]["seed"] == -1);
   CHECK(server.get("GET", "/lora-adapters") == Json::array());
   server.ask("/lora-adapters", R"([{"id": 7, "scale": 1}])", 400);
   server.ask("/props", "{}", 501);

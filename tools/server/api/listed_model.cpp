@@ -1,8 +1,7 @@
 #include "api/listed_model.h"
 
 #include <algorithm>
-
-#include "api/errors.h"
+#include <filesystem>
 
 namespace weft::api {
 namespace {
@@ -21,6 +20,21 @@ ListedModel listed_model(const Models& models, std::string_view name) {
   for (ListedModel& model : models.list())
     if (has_name(model, name) || has_name(model, bare)) return std::move(model);
   throw model_not_found(name);
+}
+
+ApiError without_paths(const ApiError& error, const Models& models) {
+  namespace fs = std::filesystem;
+  if (std::string_view(error.what()).find(fs::path::preferred_separator) == std::string_view::npos)
+    return error;
+  ApiError shown = error;
+  for (const ListedModel& model : models.list()) {
+    const fs::path path = model.path;
+    if (!path.has_parent_path()) continue;
+    shown = with_replaced(shown, model.path, model.name);
+    if (path.parent_path().is_absolute() && path.parent_path() != path.root_path())
+      shown = without_folder(shown, path.parent_path().string());
+  }
+  return shown;
 }
 
 }  // namespace weft::api

@@ -71,6 +71,10 @@ void Call::reply(std::string json, int status) const {
   exchange->reply({.status = status, .body = std::move(json)});
 }
 
+void Call::fail(const ApiError& error) const {
+  exchange->reply(error_reply(without_paths(error, services.models), form));
+}
+
 Route plain_route(std::string method, std::string path, std::string operation, std::string summary,
                   Handle handle) {
   Route route;

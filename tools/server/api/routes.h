@@ -30,7 +30,8 @@ struct Call {
 
   const http::Request& request() const { return exchange->request(); }
   void reply(std::string json, int status = 200) const;
-  void fail(const ApiError& error) const { exchange->reply(error_reply(error, form)); }
+  // Answers the error, without the paths of model files.
+  void fail(const ApiError& error) const;
 };
 
 enum class ModelUse {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "api/listed_model.h"
 #include "api/reply_reader.h"
 #include "api/workers.h"
 
@@ -316,7 +317,8 @@ void Run::fail(std::exception_ptr error) {
   const auto writer = std::exchange(writer_, nullptr);
   if (!writer) return;
   report_totals();
-  writer->on_error(as_api_error(std::move(error), job_.prompt_param));
+  writer->on_error(
+      without_paths(as_api_error(std::move(error), job_.prompt_param), call_->services.models));
 }
 
 }  // namespace

@@ -70,7 +70,8 @@ ModelList read_list(const std::string& path, const std::string& text) {
   const bool is_toml = std::filesystem::path(path).extension() == ".toml";
   try {
     return list_of(is_toml ? read_toml(text) : api::parse_body(text));
-  } catch (const api::ApiError& error) {
+  } catch (const api::ApiError& body_error) {
+    const api::ApiError error = api::with_replaced(body_error, "the body", "the file");
     if (!is_toml) fail<ValueError>("{}: {}", path, error.what());
     fail<ValueError>("{}: line {}: {}", path, line_in_toml(text, error.param), error.what());
   } catch (const Error& error) {

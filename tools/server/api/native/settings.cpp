@@ -50,8 +50,9 @@ std::string settings_json(const TextRequest& request) {
   return json.str();
 }
 
-std::string with_seed(std::string_view settings, std::uint64_t seed) {
-  return fmt::format("{{\"seed\":{},{}", seed, settings.substr(1));
+std::string with_seed(std::string_view settings, std::optional<std::uint64_t> seed) {
+  if (!seed) return fmt::format("{{\"seed\":-1,{}", settings.substr(1));
+  return fmt::format("{{\"seed\":{},{}", *seed, settings.substr(1));
 }
 
 }  // namespace weft::api::native

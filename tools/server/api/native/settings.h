@@ -2,6 +2,7 @@
 // The settings with which a text is generated, as llama-server names them.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,7 @@ namespace weft::api::native {
 
 // generation_settings of /completion, a JSON object, without the seed.
 std::string settings_json(const TextRequest& request);
-std::string with_seed(std::string_view settings, std::uint64_t seed);
+// Without a seed: -1, by which each request gets another one.
+std::string with_seed(std::string_view settings, std::optional<std::uint64_t> seed);
 
 }  // namespace weft::api::native

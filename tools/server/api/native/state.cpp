@@ -1,7 +1,9 @@
 // /props, /lora-adapters.
 
+#include <filesystem>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
@@ -25,12 +27,14 @@ std::string token_text(const Vocabulary& vocabulary, TokenId id) {
 
 std::string default_settings(const ServedModel& model) {
   const TextRequest request = text_request(model, initial_generation(model), {0}, -1, "prompt");
+  std::optional<std::uint64_t> seed;
+  if (!model.random_seed) seed = model.sampler.seed;
   return JsonObject()
       .add("id", 0)
       .add("id_task", -1)
       .add("n_ctx", model.texts->context())
       .add("is_processing", false)
-      .add_json("params", with_seed(settings_json(request), request.generation.sampler.seed))
+      .add_json("params", with_seed(settings_json(request), seed))
       .str();
 }
 
@@ -41,7 +45,7 @@ void get_props(const std::shared_ptr<Call>& call) {
                   .add_json("default_generation_settings", default_settings(served))
                   .add("total_slots", served.texts->n_slots())
                   .add("model_alias", served.name)
-                  .add("model_path", served.model->file().path())
+                  .add("model_path", served.name)
                   .add_json("modalities", R"({"vision":false,"audio":false})")
                   .add("chat_template", served.chat_template ? served.chat_template->source() : "")
                   .add("bos_token", token_text(vocabulary, vocabulary.special().bos))
@@ -87,7 +91,8 @@ void get_loras(LoraScales& scales, const Call& call) {
   JsonArray list;
   std::size_t i = 0;
   for (const LoraFile& file : call.model->model->adapters().loras()) {
-    list.add_json(JsonObject().add("id", i).add("path", file.path).add("scale", now[i]).str());
+    const std::string name = std::filesystem::path(file.path).filename().string();
+    list.add_json(JsonObject().add("id", i).add("path", name).add("scale", now[i]).str());
     ++i;
   }
   call.reply(list.str());
