@@ -3,11 +3,12 @@ it."""
 
 import os
 import pathlib
+import shutil
 import unittest
 
 from browser import Browser, found
 from serve_support import ServeTest
-from support import SANITIZED
+from support import MODEL, SANITIZED
 
 RIGHT, TAB, ENTER, ESCAPE = "\ue014", "\ue004", "\ue007", "\ue00c"
 ANSWERS = "document.querySelectorAll('#messages li.assistant')"
@@ -112,6 +113,76 @@ class PageTest(ServeTest):
         self.fill(browser, "#schema", "{")
         browser.type("#prompt", "Again?" + ENTER)
         browser.wait("document.querySelector('#schema-error').textContent")
+
+    def test_an_empty_conversation_says_what_to_do(self):
+        browser = self.page()
+        shown = "return getComputedStyle(document.querySelector('#empty')).display !== 'none'"
+        self.assertTrue(browser.run(shown))
+        self.shot(browser, "chat_empty")
+        self.fill(browser, "[name=max_tokens]", 4)
+        self.ask(browser, "Hello.")
+        self.assertFalse(browser.run(shown))
+        browser.click("#clear")
+        self.assertTrue(browser.run(shown))
+
+    def test_empty_fields_show_the_defaults(self):
+        browser = self.page("--temp", "0.3", "--top-k", "7")
+        grey = lambda name: f"document.querySelector('[name={name}]').placeholder"
+        browser.wait(grey("temperature"))
+        values = [browser.run("return " + grey(name)) for name in
+                  ("temperature", "top_k", "max_tokens", "seed")]
+        self.assertEqual(values, ["0.3", "7", "no limit", "random"])
+        self.assertEqual(browser.errors(), [])
+
+    def test_the_defaults_of_a_model_appear_with_its_first_answer(self):
+        folder = self.folder / "models"
+        folder.mkdir()
+        shutil.copy(MODEL, folder / "one.gguf")
+        browser = self.page("--models-dir", folder, model=None)
+        browser.wait("document.querySelector('#model').options.length")
+        grey = "document.querySelector('[name=top_k]').placeholder"
+        self.assertEqual(browser.run(f"return {grey}"), "")
+        self.assertEqual(self.server.get("/v1/models").json["data"][0]["status"]["value"], "unloaded")
+        self.fill(browser, "[name=max_tokens]", 4)
+        self.ask(browser, "Hello.")
+        browser.wait(grey)
+
+    def test_attachments(self):
+        browser = self.page()
+        names = "return [...document.querySelectorAll('#attachments li')].map(e => e.firstChild.textContent)"
+        note, data, large = (self.folder / name for name in ("note.txt", "data.bin", "large.txt"))
+        note.write_text("The fox is called Pip.")
+        data.write_bytes(b"a\0b")
+        large.write_bytes(b"a" * ((1 << 20) + 1))
+        for file, message in ((data, "not a text file"), (large, "larger than 1 MiB")):
+            browser.type("#files", str(file))
+            browser.wait(f"document.querySelector('#notice').textContent.includes('{message}')")
+        self.assertEqual(browser.run(names), [])
+        browser.type("#files", str(note))
+        browser.wait("document.querySelectorAll('#attachments li').length")
+        browser.click("#attachments button")  # Remove
+        self.assertEqual(browser.run(names), [])
+        browser.type("#files", str(note))
+        browser.wait("document.querySelectorAll('#attachments li').length")
+        self.assertEqual(browser.run(names), ["note.txt"])
+        browser.run("window.sent = []; const real = fetch;"
+                    "window.fetch = (path, o) => { if (o?.body) sent.push(JSON.parse(o.body)); return real(path, o); };")
+        self.fill(browser, "[name=max_tokens]", 4)
+        self.ask(browser, "Who is it?")
+        self.assertEqual(browser.run("return sent[0].messages"), [{
+            "role": "user",
+            "content": "File note.txt:\n```\nThe fox is called Pip.\n```\n\nWho is it?"}])
+        self.assertEqual(browser.run(names), [])
+
+    def test_pictures_fit_the_width(self):
+        browser = self.page()
+        browser.wait("document.querySelector('#model').options.length")
+        for tab, picture in (("graph", "svg"), ("plan", "img")):
+            browser.click(f"#tab-{tab}")
+            browser.wait(f"document.querySelector('#{tab}-picture {picture}')?.getBoundingClientRect().width > 100")
+            self.assertEqual(browser.run(
+                f"const p = document.querySelector('#{tab}-picture');"
+                "p.style.width = '300px'; return p.scrollWidth - p.clientWidth;"), 0)
 
     def test_views(self):
         for dark in (False, True):

@@ -1,6 +1,6 @@
 // The conversation: what was said, and how the next answer is requested.
 
-import {byId, element, events, post} from "./dom.js";
+import {byId, element, events, get, post} from "./dom.js";
 import {MessageView} from "./message_view.js";
 
 const kMaxFile = 1 << 20;
@@ -21,6 +21,21 @@ function sampling() {
   for (const input of byId("sampling").querySelectorAll("input"))
     if (input.value !== "") values[input.name] = Number(input.value);
   return values;
+}
+
+// Shows the server's values in empty fields. A model that is not loaded is not asked: that would
+// load it.
+export async function showDefaults() {
+  const model = byId("model").value;
+  const models = (await (await get("v1/models")).json()).data;
+  const loaded = models.find(m => m.id === model)?.status?.value === "loaded";
+  const props = loaded ? await (await get(`props?model=${encodeURIComponent(model)}`)).json() : {};
+  const values = props.default_generation_settings?.params || {};
+  if (byId("model").value !== model) return;
+  for (const input of byId("sampling").querySelectorAll("input")) {
+    const value = values[input.name];
+    input.placeholder = value < 0 ? {max_tokens: "no limit", seed: "random"}[input.name] : value ?? "";
+  }
 }
 
 // The schema as an object, null if there is none. Throws, and shows why, if it is not JSON.
@@ -103,6 +118,7 @@ async function answer() {
   }
   abort = null;
   busy(false);
+  if (!byId("sampling").querySelector("input").placeholder) showDefaults().catch(() => {});
   showSpeed(start, first, usage);
 }
 

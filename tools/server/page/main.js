@@ -1,7 +1,7 @@
 // Tabs, the choice of the model and of colours, and the state of the server.
 
 import {apiKey, byId, element, get} from "./dom.js";
-import {startChat} from "./chat.js";
+import {showDefaults, startChat} from "./chat.js";
 import {startServerView} from "./server_view.js";
 import {showGraph, showPlan} from "./pictures.js";
 
@@ -50,6 +50,7 @@ async function loadModels() {
   const chosen = byId("model").value;
   byId("model").replaceChildren(
     ...models.map(m => element("option", {value: m.id, selected: m.id === chosen}, m.id)));
+  await showDefaults();
 }
 
 // Tells how the server is, and lists its models once it answers.
@@ -73,8 +74,10 @@ byId("key").addEventListener("change", () => {
   apiKey.set(byId("key").value.trim());
   loadModels().catch(() => {});
 });
-byId("model").addEventListener("change", () =>
-  select(tabs.find(tab => tab.getAttribute("aria-selected") === "true")));
+byId("model").addEventListener("change", () => {
+  select(tabs.find(tab => tab.getAttribute("aria-selected") === "true"));
+  showDefaults().catch(() => {});
+});
 startTheme();
 startTabs();
 startChat();

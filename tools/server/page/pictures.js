@@ -99,7 +99,7 @@ function drawCluster(cluster, boxes) {
 function drawGraph(graph) {
   const {width, height} = layOut(graph);
   const byName = new Map(graph.boxes.map(b => [b.name, b]));
-  const picture = svg("svg", {width: width + 140, height, role: "img",
+  const picture = svg("svg", {width: width + 140, height, viewBox: `0 0 ${width + 140} ${height}`, role: "img",
     "aria-label": `${graph.title}: ${graph.boxes.length} boxes, ${graph.edges.length} edges`});
   picture.append(svg("defs", {}, svg("marker", {id: "arrow", viewBox: "0 0 6 6", refX: 6, refY: 3,
     markerWidth: 7, markerHeight: 7, orient: "auto"}, svg("path", {class: "edge", d: "M0 0L6 3L0 6"}))));
