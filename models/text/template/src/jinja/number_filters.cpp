@@ -15,9 +15,27 @@ std::string_view stripped(std::string_view text) {
   return text.substr(skip_spaces(text, 0));
 }
 
+// The decimal digits of all scripts as those of ASCII. Unicode has them in runs of ten, from 0
+// to 9.
+std::string with_ascii_digits(std::string_view text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const Utf8Char c = decode_utf8(text, at);
+    char32_t first = c.code;
+    if (c.code >= 0x80 && is_decimal(c.code)) {
+      while (is_decimal(first - 1)) --first;
+      result += static_cast<char>('0' + (c.code - first) % 10);
+    } else {
+      result += text.substr(at, c.length);
+    }
+    at += c.length;
+  }
+  return result;
+}
+
 // Parses a number like Python: with surrounding spaces, a sign, '_' between digits.
 std::string number_text(const Value& v) {
-  std::string text(stripped(v.text->text));
+  std::string text = with_ascii_digits(stripped(v.text->text));
   std::erase(text, '_');
   if (text.starts_with('+') && !text.starts_with("+-")) text.erase(0, 1);
   return text;

@@ -188,6 +188,10 @@ bool is_space(char32_t c) {
          c == 0x3000;
 }
 
+bool is_decimal(char32_t c) {
+  return utf8proc_category(static_cast<utf8proc_int32_t>(c)) == UTF8PROC_CATEGORY_ND;
+}
+
 std::size_t skip_spaces(std::string_view text, std::size_t at) {
   while (at < text.size()) {
     const Utf8Char c = decode_utf8(text, at);

@@ -287,8 +287,9 @@ Value from_json(Heap& heap, std::string_view what, std::string_view text, Foreig
 // The maximum nesting of values that are traversed.
 inline constexpr int kMaxValueDepth = 200;
 
-// White space, as str.isspace() has it.
+// White space and decimal digits, as str.isspace() and str.isdecimal() have them.
 bool is_space(char32_t c);
+bool is_decimal(char32_t c);
 std::size_t skip_spaces(std::string_view text, std::size_t at);
 std::string_view trim_right(std::string_view text);
 
