@@ -13,6 +13,8 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "weft/base/text.h"
+
 #include "common/program.h"
 
 namespace weft::chat {
@@ -129,8 +131,7 @@ std::optional<std::string> LineReader::line(const char* prompt) {
   std::string text;
   if (!impl_) {
     if (!std::getline(std::cin, text)) return std::nullopt;
-    if (text.ends_with('\r')) text.pop_back();
-    return text;
+    return std::string(without_line_end(text));
   }
   impl_->prompt = prompt;
   int count = 0;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "weft/base/text.h"
 #include "weft/serve/beam_texts.h"
 #include "weft/serve/prompt.h"
 #include "weft/serve/prompt_cache.h"
@@ -112,19 +113,10 @@ void write_all(Session& session, std::span<const TokenId> tokens, const Options&
   std::cerr << '\n' << why << generate::summary(prompt, generated, n_kept);
 }
 
-// The line ends of an editor that writes CR LF are no part of the text.
-std::string read_prompt(const std::string& path) {
-  std::string text = cli::read_text(path);
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < text.size(); ++i)
-    if (text[i] != '\r' || i + 1 == text.size() || text[i + 1] != '\n') text[kept++] = text[i];
-  text.resize(kept);
-  return text;
-}
-
 int run(Options options) {
   generate::settle(options);
-  if (!options.prompt_file.empty()) options.prompt = read_prompt(options.prompt_file);
+  if (!options.prompt_file.empty())
+    options.prompt = with_line_feeds(cli::read_text(options.prompt_file));
   cli::tune_once(options.model);
   const auto model = cli::load_model(options.model, cli::continue_unless_interrupted);
   const std::vector<TokenId> tokens = encode(*model, options);

@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include "weft/base/text.h"
+
 #include "common/read_text.h"
 
 namespace weft::tools {
@@ -18,8 +20,7 @@ std::vector<std::string> TextList::all() const {
   if (lines.empty()) return texts;
   for (std::size_t at = 0; at <= lines.size();) {
     const std::size_t end = std::min(lines.find('\n', at), lines.size());
-    texts.push_back(lines.substr(at, end - at));
-    if (texts.back().ends_with('\r')) texts.back().pop_back();
+    texts.emplace_back(without_line_end(std::string_view(lines).substr(at, end - at)));
     at = end + 1;
   }
   return texts;
