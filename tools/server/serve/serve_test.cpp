@@ -266,9 +266,9 @@ TEST_CASE("errors of the pool") {
   TestPool test(1, {"a", "broken"});
   CHECK_THROWS_AS(test.find("x").get(), api::ApiError);
   CHECK_THROWS_AS(test.find("").get(), api::ApiError);
-  CHECK_THROWS_AS(test.find("broken").get(), FormatError);
+  CHECK_THROWS_WITH_AS(test.find("broken").get(), "broken", api::ApiError);
   CHECK(test.find("a").get()->name == "a");
-  CHECK_THROWS_AS(test.find("broken").get(), FormatError);
+  CHECK_THROWS_WITH_AS(test.find("broken").get(), "broken", api::ApiError);
   CHECK_THROWS_AS(TestPool(1, {"a", "a"}), ValueError);
 }
 
