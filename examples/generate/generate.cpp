@@ -9,6 +9,7 @@
 #include "weft/serve/beam_texts.h"
 #include "weft/serve/prompt.h"
 #include "weft/serve/prompt_cache.h"
+#include "weft/serve/shown_logprobs.h"
 
 #include "common/program.h"
 #include "common/read_text.h"
@@ -37,14 +38,13 @@ std::vector<TokenId> encode(const Model& model, const Options& options) {
 std::string write(Generation& generation, const Options& options, Stage& stage) {
   const auto start = cli::Clock::now();
   StopReason stop = StopReason::none;
+  ShownLogprobs logprobs;
   while (stop == StopReason::none) {
     const GenerationEvent event = generation.next();
     stop = event.stop;
-    if (options.logprobs < 0)
-      cli::print_now(event.text);
-    else if (event.logprobs)
-      cli::print_now(options.json ? to_json(*event.logprobs) + "\n"
-                                  : generate::line_of(*event.logprobs));
+    if (options.logprobs < 0) cli::print_now(event.text);
+    for (const TokenLogprobs& row : logprobs.push(event.logprobs, event.n_unshown, stop))
+      cli::print_now(options.json ? to_json(row) + "\n" : generate::line_of(row));
   }
   stage.seconds += cli::seconds_since(start);
   stage.tokens += generation.n_new();

@@ -146,6 +146,18 @@ class Logprobs(Generate):
             self.assertLessEqual(line["logprob"], top[0]["logprob"])
             self.assertLessEqual(sum(math.exp(t["logprob"]) for t in top), 1.0001)
 
+    def test_lines_end_where_the_text_ends(self):
+        """At a stop string that begins and ends within tokens."""
+        args = ("-n", "40", "-s", "4")
+        lines = self.lines(*args, "--logprobs", "0")
+        tokens = [bytes(line["bytes"]).decode() for line in lines]
+        stop = tokens[10][-1:] + tokens[11] + tokens[12][:1]
+        plain = self.generate(*args, "--stop", stop)[0]
+        text = "".join(bytes(line["bytes"]).decode()
+                       for line in self.lines(*args, "--logprobs", "0", "--stop", stop))
+        self.assertEqual(text[:len(plain)], plain)
+        self.assertLess(len(text), len(plain) + len(tokens[10]))
+
     def test_they_are_the_models_own(self):
         """They do not depend on sampler, grammar or number of workers."""
         args = ("-n", "5", "--logprobs", "2")

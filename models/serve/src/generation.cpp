@@ -249,6 +249,7 @@ GenerationEvent Generation::Impl::deliver(TokenId token, std::span<const float> 
     flush_text();
   }
   event.text = out;
+  if (rules) event.n_unshown = rules->n_unshown();
   return event;
 }
 
@@ -306,7 +307,7 @@ void Generation::Impl::flush_text() {
     out += half;
     return;
   }
-  rules->show(half, out);
+  if (!half.empty()) rules->show(half, out);
   rules->flush(out);
 }
 

@@ -69,6 +69,7 @@ void TextRules::reset() {
   }
   accepted_.clear();
   held_back_.clear();
+  begins_.clear();
   tail_.clear();
   stopped_ = false;
   stop_string_.clear();
@@ -158,6 +159,7 @@ void TextRules::show(std::string_view text, std::string& out) {
     out += text;
     return;
   }
+  begins_.push_back(held_back_.size());
   held_back_ += text;
   std::size_t end = held_back_.size();
   std::size_t hold = 0;
@@ -173,10 +175,15 @@ void TextRules::show(std::string_view text, std::string& out) {
   const std::size_t shown = stopped_ ? end : held_back_.size() - hold;
   out.append(held_back_, 0, shown);
   held_back_.erase(0, shown);
+  std::erase_if(begins_, [&](std::size_t begin) { return begin < shown || held_back_.empty(); });
+  for (std::size_t& begin : begins_) begin -= shown;
 }
 
 void TextRules::flush(std::string& out) {
-  if (!stopped_) out += held_back_;
+  if (!stopped_) {
+    out += held_back_;
+    begins_.clear();
+  }
   held_back_.clear();
 }
 

@@ -1,10 +1,12 @@
 #include "weft/serve/text_rules.h"
 
 #include <cmath>
+#include <vector>
 
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
+#include "weft/serve/shown_logprobs.h"
 
 #include "support/vocabulary.h"
 
@@ -42,6 +44,49 @@ TEST_CASE("a possible start of a stop string is held back") {
   rest.clear();
   rules.flush(rest);
   CHECK(rest.empty());
+}
+
+TEST_CASE("texts of which nothing is shown are counted") {
+  TextRules rules(*tokenizer(), {.stops = {"END"}});
+  std::vector<std::int64_t> counts;
+  std::string out;
+  const auto show = [&](std::initializer_list<std::string_view> pieces) {
+    counts.clear();
+    for (const std::string_view piece : pieces) {
+      rules.show(piece, out);
+      counts.push_back(rules.n_unshown());
+    }
+    return counts;
+  };
+  using Counts = std::vector<std::int64_t>;
+  CHECK(show({"a", "", "E", "N", "", "d", "xE", "", "E", "x"}) ==
+        Counts{0, 0, 1, 2, 3, 0, 0, 1, 2, 0});
+  CHECK(show({"E", "E", "N", "D!"}) == Counts{1, 1, 2, 3});
+  CHECK(rules.stopped());
+  rules.flush(out);
+  CHECK(rules.n_unshown() == 3);
+  rules.reset();
+  CHECK(show({"xE", "N"}) == Counts{0, 1});
+  rules.flush(out);
+  CHECK(rules.n_unshown() == 0);
+}
+
+TEST_CASE("log-probabilities end where the text ends") {
+  ShownLogprobs shown;
+  const auto ids = [&](TokenId id, std::int64_t n_unshown, StopReason stop) {
+    const TokenLogprobs row{.chosen = {.token = id}, .top = {}};
+    std::vector<TokenId> found;
+    for (const TokenLogprobs& r : shown.push(id == kNoToken ? nullptr : &row, n_unshown, stop))
+      found.push_back(r.chosen.token);
+    return found;
+  };
+  using Ids = std::vector<TokenId>;
+  CHECK(ids(1, 0, StopReason::none) == Ids{1});
+  CHECK(ids(2, 1, StopReason::none).empty());
+  CHECK(ids(3, 2, StopReason::none).empty());
+  CHECK(ids(4, 1, StopReason::none) == Ids{2, 3});
+  CHECK(ids(5, 2, StopReason::stop_string).empty());
+  CHECK(ids(kNoToken, 0, StopReason::end_of_text) == Ids{4, 5});
 }
 
 TEST_CASE("accepted tokens report stop strings that were not shown") {

@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "weft/serve/shown_logprobs.h"
+
 #include "api/listed_model.h"
 #include "api/reply_reader.h"
 #include "api/workers.h"
@@ -23,6 +25,7 @@ struct Event {
   TokenId token = kNoToken;
   std::string piece = {};
   std::optional<TokenLogprobs> logprobs = {};
+  std::int64_t n_unshown = 0;
   std::unique_ptr<PromptDone> prompt_done = {};
   std::unique_ptr<TextEnd> end = {};
   std::exception_ptr error = {};
@@ -80,6 +83,7 @@ class Run : public std::enable_shared_from_this<Run> {
   struct ChoiceState {
     explicit ChoiceState(const ReplyReading& reading) : reader(reading) {}
     ReplyReader reader;
+    ShownLogprobs logprobs = {};
     std::int64_t n_reasoning = 0;  // tokens before the answer
   };
 
@@ -153,6 +157,7 @@ class Run::Listener : public TextListener {
     Event event{.kind = kind, .prompt = prompt_, .text = text};
     event.token = from.token;
     event.piece = from.text;
+    event.n_unshown = from.n_unshown;
     if (from.logprobs) event.logprobs = *from.logprobs;
     return event;
   }
@@ -262,16 +267,17 @@ void Run::on_prompt(const Event& event) {
   writer_->on_prompt(event.prompt, done);
 }
 
-TextDelta delta_of(const Event& event) {
+TextDelta delta_of(const Event& event, ShownLogprobs& logprobs) {
   TextDelta delta{.events = {}, .text = event.piece, .tokens = {}, .logprobs = {}};
   if (event.token != kNoToken) delta.tokens.push_back(event.token);
-  if (event.logprobs) delta.logprobs.push_back(*event.logprobs);
+  delta.logprobs = logprobs.push(event.logprobs ? &*event.logprobs : nullptr, event.n_unshown,
+                                 event.end ? event.end->reason : StopReason::none);
   return delta;
 }
 
 void Run::on_token(const Event& event) {
   ChoiceState& choice = state_of(event);
-  TextDelta delta = delta_of(event);
+  TextDelta delta = delta_of(event, choice.logprobs);
   delta.events = choice.reader.push(event.piece);
   if (choice.reader.may_reason()) choice.n_reasoning += std::ssize(delta.tokens);
   writer_->on_delta(choice_of(event), delta);
@@ -279,11 +285,12 @@ void Run::on_token(const Event& event) {
 
 void Run::on_end(const Event& event) {
   ChoiceState& choice = state_of(event);
-  TextDelta delta = delta_of(event);
+  TextDelta delta = delta_of(event, choice.logprobs);
   delta.events = choice.reader.push(event.piece);
   for (ReplyEvent& last : choice.reader.finish()) delta.events.push_back(std::move(last));
   const int index = choice_of(event);
-  if (!delta.events.empty() || !delta.tokens.empty() || !delta.text.empty())
+  if (!delta.events.empty() || !delta.tokens.empty() || !delta.text.empty() ||
+      !delta.logprobs.empty())
     writer_->on_delta(index, delta);
 
   ChoiceEnd end{.reason = reason_of(event.end->reason, choice.reader.n_calls() > 0),

@@ -22,7 +22,7 @@ struct TextDelta {
   std::vector<ReplyEvent> events;
   std::string text;                     // the text as it was generated, before it was parsed
   std::vector<TokenId> tokens;          // one, or none: text that had been held back
-  std::vector<TokenLogprobs> logprobs;  // of these, if requested
+  std::vector<TokenLogprobs> logprobs;  // of tokens whose text is shown now, if requested
 };
 
 struct ChoiceEnd {

@@ -81,6 +81,9 @@ struct GenerationEvent {
   std::string_view text = {};
   StopReason stop = StopReason::none;
   const TokenLogprobs* logprobs = nullptr;  // of the token, if requested. Valid like `text`
+  // How many of the last tokens have no text that was shown: it may become a stop string, and is
+  // held back, or it belongs to the one that ended the text.
+  std::int64_t n_unshown = 0;
 };
 
 // The state of the sampler when a text begins.

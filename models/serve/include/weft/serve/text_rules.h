@@ -52,6 +52,9 @@ class TextRules {
   void flush(std::string& out);  // appends what was held back, at the end of the text
   bool stopped() const { return stopped_; }
   const std::string& stop_string() const { return stop_string_; }  // that set stopped()
+  // How many of the last texts given to show() have not been shown, not even a part: those that are
+  // held back, or belong to the stop string.
+  std::int64_t n_unshown() const { return std::ssize(begins_); }
   // Whether the accepted tokens contain a stop string, even if their text was not passed to show().
   bool at_stop() const;
 
@@ -63,11 +66,12 @@ class TextRules {
 
   std::shared_ptr<const Fixed> fixed_;
   std::shared_ptr<SharedConstraint> shared_;  // null without a grammar
-  std::uint64_t stamp_ = 0;        // the shared constraint is at this text if it has this stamp;
-  TokenConstraint::Place place_;   // otherwise its position for this text,
-  std::vector<TokenId> accepted_;  // after these tokens
-  std::string held_back_;          // not shown yet: may become a stop string
-  std::string tail_;               // the last accepted bytes
+  std::uint64_t stamp_ = 0;          // the shared constraint is at this text if it has this stamp;
+  TokenConstraint::Place place_;     // otherwise its position for this text,
+  std::vector<TokenId> accepted_;    // after these tokens
+  std::string held_back_;            // not shown yet: may become a stop string
+  std::vector<std::size_t> begins_;  // in held_back_, of the texts that begin in it
+  std::string tail_;                 // the last accepted bytes
   bool stopped_ = false;
   std::string stop_string_;
 };
