@@ -61,10 +61,10 @@ Sparse read_sparse(const Keys& keys, const ExpertRules& rules) {
   read_experts(keys, c, rules);
   // Magnitudes are those of mscale 1, which differs from mscale_all_dim in no published model.
   const float log_multiplier = keys.number_or("rope.scaling.yarn_log_multiplier", 0, 1e3, 0);
-  const float stretch = std::max(1.0f, 1 / c.rope.freq_scale);
+  const float stretch = 1 / c.rope.freq_scale;
   float ratio = 1;
   if (c.rope.ext_factor != 0 && log_multiplier != 0)
-    ratio = (1 + 0.1f * std::log(stretch)) / (1 + log_multiplier * std::log(stretch));
+    ratio = yarn_magnitude(stretch) / yarn_magnitude(stretch, log_multiplier);
   c.rope.attn_factor *= ratio;
   c.score_scale = read_score_scale(keys, c, c.latent) * ratio * ratio;
   c.indexer = read_indexer(keys, c);

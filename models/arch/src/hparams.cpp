@@ -114,8 +114,7 @@ void read_rope(const Keys& keys, Hparams& c) {
     c.rope.beta_fast = keys.number_or("rope.scaling.yarn_beta_fast", 0, kLargest, 32);
     c.rope.beta_slow = keys.number_or("rope.scaling.yarn_beta_slow", 0, kLargest, 1);
     const bool cancels = keys.number_or("rope.scaling.yarn_log_multiplier", 0, 1e3, 0) != 0;
-    if (cancels && c.rope.ext_factor != 0 && stretch > 1)
-      c.rope.attn_factor /= 1 + 0.1f * std::log(stretch);
+    if (cancels && c.rope.ext_factor != 0) c.rope.attn_factor /= yarn_magnitude(stretch);
   }
   if (c.rope.ext_factor == 0) {
     c.rope.attn_factor *= keys.number_or("rope.scaling.yarn_attn_factor", -kLargest, kLargest, 1);
@@ -123,6 +122,10 @@ void read_rope(const Keys& keys, Hparams& c) {
 }
 
 }  // namespace
+
+float yarn_magnitude(float stretch, float weight) {
+  return 1 + weight * std::log(std::max(1.0f, stretch));
+}
 
 Hparams read_hparams(const Keys& keys, const HparamsRules& rules) {
   Hparams c;

@@ -47,8 +47,7 @@ Parts parts_of(const Layer& l, const LatentAttention& a, Tensor x) {
 float read_score_scale(const Keys& keys, const Hparams& c, const LatentHparams& n) {
   const float log_multiplier = keys.number_or("rope.scaling.yarn_log_multiplier", 0, 1e3, 0) / 0.1f;
   const float factor = keys.number_or("rope.scaling.attn_factor", -1e6, 1e6, 1);
-  const float stretch = std::max(1.0f, 1 / c.rope.freq_scale);
-  const float scores = factor * (1 + 0.1f * log_multiplier * std::log(stretch));
+  const float scores = factor * yarn_magnitude(1 / c.rope.freq_scale, 0.1f * log_multiplier);
   return scores * scores / std::sqrt(static_cast<float>(n.E));
 }
 

@@ -88,11 +88,11 @@ class ChunkQueue {
   bool take() {
     const std::size_t i = next_.fetch_add(1, std::memory_order_relaxed);
     if (i >= chunks_.size()) return false;
-    if (i == 0) {
-      for (const Chunk& c : chunks_.first(std::min(kChunksAhead, chunks_.size()))) read_ahead(c);
-    }
-    if (i + kChunksAhead < chunks_.size()) read_ahead(chunks_[i + kChunksAhead]);
     try {
+      if (i == 0) {
+        for (const Chunk& c : chunks_.first(std::min(kChunksAhead, chunks_.size()))) read_ahead(c);
+      }
+      if (i + kChunksAhead < chunks_.size()) read_ahead(chunks_[i + kChunksAhead]);
       work_(chunks_[i]);
     } catch (...) {
       error_.keep(i, std::current_exception());

@@ -234,8 +234,7 @@ GenerationEvent Generation::Impl::deliver(TokenId token, std::span<const float> 
   const bool complete = rules && rules->accept(token);
   GenerationEvent event{.token = token};
   if (options.logprobs >= 0 && tokenizer) {
-    logprobs =
-        token_logprobs(*tokenizer, logits, token, static_cast<std::size_t>(options.logprobs));
+    logprobs = token_logprobs(*tokenizer, logits, token, n_top());
     event.logprobs = &logprobs;
   }
   pass_prompt_to_sampler();
@@ -249,15 +248,14 @@ GenerationEvent Generation::Impl::deliver(TokenId token, std::span<const float> 
     flush_text();
   }
   event.text = out;
-  if (rules) event.n_unshown = rules->n_unshown();
+  event.n_unshown = rules ? rules->n_unshown() : 0;
   return event;
 }
 
 // The logits after the last prompt token that has a row.
 void Generation::Impl::add_prompt_row(std::span<const float> logits) {
   const TokenId next = tokens[prompt_rows.size() + 1];
-  const auto n_top = static_cast<std::size_t>(std::max(options.logprobs, 0));
-  prompt_rows.push_back(token_logprobs(*tokenizer, logits, next, n_top));
+  prompt_rows.push_back(token_logprobs(*tokenizer, logits, next, n_top()));
 }
 
 bool Generation::Impl::is_out_of_time() {

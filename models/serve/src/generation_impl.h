@@ -4,6 +4,7 @@
 // (or are the prompt). Between the two are tokens that were chosen but not fed yet, and tokens that
 // the grammar forces, which are fed together with the previous one.
 
+#include <algorithm>
 #include <optional>
 
 #include "weft/serve/generation.h"
@@ -42,6 +43,7 @@ struct Generation::Impl {
   void add_text(TokenId token);
   void flush_text();
   StopReason stop_after(bool complete);
+  std::size_t n_top() const { return static_cast<std::size_t>(std::max(options.logprobs, 0)); }
   bool is_out_of_time();  // REQUIRES: called once for every token, with its text in `out`
   void pass_prompt_to_sampler();
   std::span<const TokenId> pending() const { return std::span(tokens).subspan(n_fed); }

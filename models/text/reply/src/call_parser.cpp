@@ -242,7 +242,9 @@ Step CallParser::end_python(std::string_view text) {
   object_.emplace(events_, tools_, false, row_.keyed);
   Step step = Step::bad;
   for (const char c : trim(text)) {
+    const int before = object_->calls();
     step = object_->feed(c);
+    if (object_->calls() > before) raw_.clear();
     if (step == Step::bad) break;
   }
   return step == Step::done ? step : Step::bad;

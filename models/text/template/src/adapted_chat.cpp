@@ -163,7 +163,7 @@ bool has_later_system(const Messages& messages) {
 std::string tools_text(const std::string& tools, bool shows_calls) {
   std::string text = "You can call these functions:\n";
   for (const Json& tool : parse_given("the list of tools", tools))
-    text += (tool.is_object() ? tool.value("function", tool) : tool).dump() + "\n";
+    text += function_of(tool).dump() + "\n";
   if (!shows_calls)
     text += "To call one, answer only with JSON: {\"name\": .., \"arguments\": {..}}";
   return text;
@@ -196,7 +196,8 @@ void results_to_user(Messages& messages) {
   for (ChatMessage& m : messages) {
     const bool result = m.role == "tool";
     if (result) {
-      std::string text = fmt::format("Result of {}:\n{}", m.name, m.content);
+      std::string text =
+          fmt::format("Result{}{}:\n{}", m.name.empty() ? "" : " of ", m.name, m.content);
       m = {.role = "user", .content = std::move(text)};
     }
     if (result && joins)

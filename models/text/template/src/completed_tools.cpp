@@ -16,10 +16,6 @@ Json parsed(const std::string& tools) {
   return all;
 }
 
-Json& function_of(Json& tool) {
-  return tool.is_object() && tool.contains("function") ? tool["function"] : tool;
-}
-
 // In time linear in the members, unlike erase() of each.
 void erase_nulls(Json& object) {
   Json::object_t kept;

@@ -14,4 +14,10 @@ nlohmann::ordered_json parse_given(std::string_view what, std::string_view json)
 // Only the error.
 void check_given(std::string_view what, std::string_view json);
 
+// The function of a tool {"type": "function", "function": {..}}, or the tool that is one itself.
+template <class Json>
+Json& function_of(Json& tool) {
+  return tool.is_object() && tool.contains("function") ? tool["function"] : tool;
+}
+
 }  // namespace weft::chat

@@ -82,6 +82,13 @@ TEST_CASE("anthropic: a line that differs in each request is left out") {
   CHECK(request.system == "Be brief.");
   CHECK(request.has_billing_line);
   CHECK_FALSE(read(R"([{"type": "text", "text": "Be brief."}])").has_billing_line);
+  CHECK(read(R"([{"type": "text", "text": "x-anthropic-billing-header: a\nb"}])").system.empty());
+  try {
+    read(R"([{"type": "text", "text": "x-anthropic-billing-header: a"}, {"type": "text"}])");
+    FAIL("accepted");
+  } catch (const api::ApiError& error) {
+    CHECK(error.param == "system[1].text");
+  }
   CHECK(read(R"("x-anthropic-billing-header: mine")").system == "x-anthropic-billing-header: mine");
 }
 

@@ -130,16 +130,13 @@ Form<SystemFields> system_form() {
   const Form<std::string> content = content_form();
   return {content.expected, content.schema, content.types,
           [read = content.read](const Json& json, const Path& path) {
-            if (!json.is_array()) return SystemFields{read(json, path)};
-            Json kept = json;
-            const auto is_billing = [](const Json& block) {
-              const auto text = block.is_object() ? block.find("text") : block.end();
-              return block.is_object() && text != block.end() && text->is_string() &&
-                     text->get_ref<const std::string&>().starts_with(kBillingLine);
-            };
-            if (json.empty() || !is_billing(json.front())) return SystemFields{read(json, path)};
-            kept.erase(kept.begin());
-            return SystemFields{read(kept, path), true};
+            SystemFields system{read(json, path)};
+            system.has_billing_line = json.is_array() && system.text.starts_with(kBillingLine);
+            if (!system.has_billing_line) return system;
+            // The texts of blocks stand in lines, one below the other.
+            const std::size_t length = json.front()["text"].get_ref<const std::string&>().size();
+            system.text.erase(0, length + 1);
+            return system;
           }};
 }
 

@@ -81,6 +81,11 @@ struct HparamsRules {
 // UnsupportedError for ways to scale rope that are not known.
 Hparams read_hparams(const Keys& keys, const HparamsRules& rules = {});
 
+// The factor by which YaRN scales what it stretches: 1 + weight ln(stretch), or 1 if it does not
+// stretch. Peng et al. 2023, arXiv:2309.00071, section 3.4; weights are 0.1 times the publishers'
+// mscale or mscale_all_dim.
+float yarn_magnitude(float stretch, float weight = 0.1f);
+
 // Throws UnsupportedError "FILE: mixture of 8 experts (llama.expert_count) is not supported".
 void require_dense(const Keys& keys, const Hparams& c);
 
