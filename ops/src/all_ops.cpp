@@ -9,6 +9,7 @@
 #include "weft/ops/bucket_distances.h"
 #include "weft/ops/cache_write.h"
 #include "weft/ops/causal_conv.h"
+#include "weft/ops/centred_conv.h"
 #include "weft/ops/choose_positions.h"
 #include "weft/ops/chosen_attention.h"
 #include "weft/ops/clamp.h"
@@ -81,6 +82,7 @@ constexpr const OpDef* kOps[] = {
     &kBucketDistances,       //
     &kCacheWrite,            //
     &kCausalConv,            //
+    &kCentredConv,           //
     &kChoosePositions,       //
     &kChosenAttention,       //
     &kClamp,                 //

@@ -17,23 +17,44 @@ def causal_conv(x, w):
     return sum(padded[k:k + T] * w[:, k] for k in range(taps))
 
 
-def lfm2moe(m, ids):
-    """transformers, Lfm2MoeForCausalLM: gates before and behind a short convolution."""
+def centred_conv(x, w):
+    """The same with the tap in the middle for the token itself."""
+    T, reach = len(x), w.shape[1] // 2
+    ends = np.zeros((reach, x.shape[1]), x.dtype)
+    padded = np.concatenate([ends, x, ends])
+    return sum(padded[k:k + T] * w[:, k] for k in range(w.shape[1]))
+
+
+def lfm2_layers(m, ids, ffn, causal=True):
+    """transformers, Lfm2ForCausalLM and Lfm2MoeForCausalLM: gates before and behind a short
+    convolution. Lfm2BidirectionalModel: attention to all tokens, and convolutions that see as many
+    tokens behind as before."""
     m.L, kv = 4, [0, 2, 0, 2]
-    use_experts(m, shared=0, expert_gating_func=SIGMOID)
     m.keys(attention__head_count_kv=kv, shortconv__l_cache=3)
+    mix = causal_conv if causal else centred_conv
 
     def convolution(l, x):
         before, behind, y = np.split(linear(l, "shortconv.in_proj", x, 3 * m.D), 3, axis=1)
-        y = behind * causal_conv(before * y, l.weight("shortconv.conv.weight", m.D, 3))
+        y = behind * mix(before * y, l.weight("shortconv.conv.weight", m.D, 3))
         return linear(l, "shortconv.out_proj", y, m.D)
 
     x = embedded(m, ids)
     for l in map(m.layer, range(m.L)):
         n = rms_norm(l, "attn_norm", x)
-        x = x + (attention(l, n, [norm_heads(l), rope(m)]) if kv[l.index] else convolution(l, n))
-        x = x + mixture(l, rms_norm(l, "ffn_norm", x), sigmoid_weights)
-    return rms_norm(m, "token_embd_norm", x) @ m.weight("token_embd.weight", m.V, m.D).T
+        x = x + (attention(l, n, [norm_heads(l), rope(m)], seen=mask(m, causal=causal))
+                 if kv[l.index] else convolution(l, n))
+        x = x + ffn(l, rms_norm(l, "ffn_norm", x))
+    x = rms_norm(m, "token_embd_norm", x)
+    if causal:
+        return x @ m.weight("token_embd.weight", m.V, m.D).T
+    m.command = ["embed", "--pooling", "none"]
+    m.keys(attention__causal=False)
+    return x
+
+
+def lfm2moe(m, ids, causal=True):
+    use_experts(m, shared=0, expert_gating_func=SIGMOID)
+    return lfm2_layers(m, ids, lambda l, x: mixture(l, x, sigmoid_weights), causal)
 
 
 def mamba2(l, x, heads=6, width=8, groups=2, states=8, taps=4):
@@ -207,5 +228,7 @@ def bailingmoe3(m, ids):
     return decoder(m, ids, mix, ffn)
 
 
-FORMS = {"bailingmoe3": bailingmoe3, "lfm2moe": lfm2moe, "nemotron_h_moe": nemotron_h_moe,
-         "qwen35moe": qwen35moe}
+FORMS = {"bailingmoe3": bailingmoe3,
+         "lfm2 encoder": lambda m, ids: lfm2_layers(m, ids, gated_ffn, causal=False),
+         "lfm2moe": lfm2moe, "lfm2moe encoder": lambda m, ids: lfm2moe(m, ids, causal=False),
+         "nemotron_h_moe": nemotron_h_moe, "qwen35moe": qwen35moe}

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "weft/ops/causal_conv.h"
+#include "weft/ops/centred_conv.h"
 #include "weft/ops/delta_rule.h"
 #include "weft/ops/gated_linear_attention.h"
 #include "weft/ops/head_decay.h"
@@ -63,6 +64,16 @@ void add_channels(std::vector<Case>& cases, std::int64_t t, std::int64_t width) 
                    }});
 }
 
+void add_centred(std::vector<Case>& cases, std::int64_t t, std::int64_t width) {
+  cases.push_back({"centred_conv", "F32", fmt::format("{} x {}, 3 taps", t, width), [=](Graph& g) {
+                     const Dim n = g.variable("T", t);
+                     const Tensor y = centred_conv(g.input("x", {f32, {n, width}}),
+                                                   g.weight("w", {f32, {width, 3}}),
+                                                   g.input("before", {i32, {n}}));
+                     g.output("y", y.named("node"));
+                   }});
+}
+
 struct Heads {
   std::int64_t t, h, n, p;
 };
@@ -99,7 +110,10 @@ void add_heads(std::vector<Case>& cases, const Heads& s, bool by_row) {
 
 void add_state_cases(std::vector<Case>& cases) {
   for (const std::int64_t t : kFewTokens) {
-    for (const std::int64_t width : {1, 31, 256}) add_channels(cases, t, width);
+    for (const std::int64_t width : {1, 31, 256}) {
+      add_channels(cases, t, width);
+      add_centred(cases, t, width);
+    }
     for (const bool by_row : {false, true}) {
       add_heads(cases, {t, 2, 8, 31}, by_row);
       add_heads(cases, {t, 4, 64, 64}, by_row);

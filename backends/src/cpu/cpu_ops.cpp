@@ -7,17 +7,17 @@
 namespace weft::cpu {
 
 extern const CpuOp kCpuAdd, kCpuAttention, kCpuAttentionTemperature, kCpuBiasedAttention,
-    kCpuBucketDistances, kCpuCacheWrite, kCpuCausalConv, kCpuChoosePositions, kCpuChosenAttention,
-    kCpuClamp, kCpuConcat, kCpuConcatHeads, kCpuDeltaRule, kCpuDivideIds, kCpuDotHeads, kCpuExp,
-    kCpuExpertLinear, kCpuGatedLinear, kCpuGatedLinearAttention, kCpuGather, kCpuGaussianTopK,
-    kCpuGelu, kCpuGetIds, kCpuGetRows, kCpuHeadDecay, kCpuHeadLinear, kCpuIdsToFloats,
-    kCpuJoinedAttention, kCpuKeepRows, kCpuLayerNorm, kCpuLerp, kCpuLinear, kCpuLinearConcat,
-    kCpuMul, kCpuNegateIds, kCpuNormalizeSum, kCpuPoolTokens, kCpuQuantize, kCpuRecurrence,
-    kCpuRelu, kCpuRemainderIds, kCpuRepeatHeads, kCpuReplaceId, kCpuRmsNorm, kCpuRmsNormMul,
-    kCpuRope, kCpuRopeAngles, kCpuRoundToIds, kCpuScale, kCpuScaleHeads, kCpuSelectiveScan,
-    kCpuShiftPositions, kCpuSigmoid, kCpuSilu, kCpuSiluMul, kCpuSliceHeads, kCpuSoftmax,
-    kCpuSoftplus, kCpuSqrt, kCpuStreamWeights, kCpuTanh, kCpuTokenShift, kCpuTopK, kCpuWeightedSum,
-    kCpuXielu;
+    kCpuBucketDistances, kCpuCacheWrite, kCpuCausalConv, kCpuCentredConv, kCpuChoosePositions,
+    kCpuChosenAttention, kCpuClamp, kCpuConcat, kCpuConcatHeads, kCpuDeltaRule, kCpuDivideIds,
+    kCpuDotHeads, kCpuExp, kCpuExpertLinear, kCpuGatedLinear, kCpuGatedLinearAttention, kCpuGather,
+    kCpuGaussianTopK, kCpuGelu, kCpuGetIds, kCpuGetRows, kCpuHeadDecay, kCpuHeadLinear,
+    kCpuIdsToFloats, kCpuJoinedAttention, kCpuKeepRows, kCpuLayerNorm, kCpuLerp, kCpuLinear,
+    kCpuLinearConcat, kCpuMul, kCpuNegateIds, kCpuNormalizeSum, kCpuPoolTokens, kCpuQuantize,
+    kCpuRecurrence, kCpuRelu, kCpuRemainderIds, kCpuRepeatHeads, kCpuReplaceId, kCpuRmsNorm,
+    kCpuRmsNormMul, kCpuRope, kCpuRopeAngles, kCpuRoundToIds, kCpuScale, kCpuScaleHeads,
+    kCpuSelectiveScan, kCpuShiftPositions, kCpuSigmoid, kCpuSilu, kCpuSiluMul, kCpuSliceHeads,
+    kCpuSoftmax, kCpuSoftplus, kCpuSqrt, kCpuStreamWeights, kCpuTanh, kCpuTokenShift, kCpuTopK,
+    kCpuWeightedSum, kCpuXielu;
 
 namespace {
 
@@ -29,6 +29,7 @@ constexpr const CpuOp* kOps[] = {
     &kCpuBucketDistances,       //
     &kCpuCacheWrite,            //
     &kCpuCausalConv,            //
+    &kCpuCentredConv,           //
     &kCpuChoosePositions,       //
     &kCpuChosenAttention,       //
     &kCpuClamp,                 //

@@ -6,6 +6,7 @@
 #include "weft/ops/cache_cells.h"
 #include "weft/ops/cache_write.h"
 #include "weft/ops/causal_conv.h"
+#include "weft/ops/centred_conv.h"
 #include "weft/ops/chosen_attention.h"
 #include "weft/ops/gated_linear_attention.h"
 #include "weft/ops/keep_rows.h"
@@ -286,12 +287,22 @@ Tensor Memory::attend_encoded(std::int64_t layer, Tensor q, const KvShape& kv,
   return attention(q, k, v, runs, attrs, {}, where).named("cross_attn");
 }
 
+MemoryPart& Memory::rows() const {
+  // While a step runs, the states before and after it both exist.
+  return part({.kind = "rows", .n_rows = requests_->own_sizes().sequences * (kCheckpoints + 2)});
+}
+
+Tensor Memory::centred_conv(Tensor x, Tensor w, std::source_location where) const {
+  if (!both_ways_) fail<ValueError>("a centred convolution needs memory that sees both ways");
+  rows();
+  return weft::centred_conv(x, w, input("before", {requests_->pos.shape()[0]}, where), where);
+}
+
 Recurrent Memory::recurrent(std::string_view name, const Shape& shape,
                             std::source_location where) const {
   const Shape per_token{requests_->pos.shape()[0]};
-  // While a step runs, the states before and after it both exist.
-  const std::int64_t n_rows = requests_->own_sizes().sequences * (kCheckpoints + 2);
-  MemoryPart& rows = part({.kind = "rows", .n_rows = n_rows});
+  MemoryPart& rows = this->rows();
+  const std::int64_t n_rows = rows.n_rows;
   std::vector<Dim> dims{Dim(n_rows)};
   dims.insert(dims.end(), shape.begin(), shape.end());
   Recurrent r;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "weft/ops/causal_conv.h"
+#include "weft/ops/centred_conv.h"
 #include "weft/ops/delta_rule.h"
 #include "weft/ops/formats/f16.h"
 #include "weft/ops/gated_linear_attention.h"
@@ -319,6 +320,23 @@ TEST_CASE("token_shift: copies, split anywhere, the same in any steps") {
     check_case({{width}, [=](Graph& g, std::int64_t n, const StateRows& rows) {
                   return token_shift(g.input("x", {f32, {n, width}}), rows);
                 }});
+  }
+}
+
+TEST_CASE("centred_conv: within the bounds, split anywhere, two sequences by turns") {
+  for (const std::int64_t taps : {1, 3, 7}) {
+    constexpr std::int32_t kTokens = 9;
+    const Dim channels = 33;
+    Graph g;
+    g.output("y", centred_conv(g.input("x", {f32, {kTokens, channels}}),
+                               g.weight("w", {f32, {channels, taps}}),
+                               g.input("before", {i32, {kTokens}})));
+    Evaluator eval(g, kOddRows);
+    std::vector<std::int32_t> before;
+    for (std::int32_t t = 0; t < kTokens; ++t) before.push_back(t < 2 ? -1 : t - 2);
+    eval.floats("x", noise(kTokens * 33, 1)).floats("w", noise(33 * taps, 2));
+    eval.ints("before", before).run();
+    check_kernel(g, eval, "y", 1);
   }
 }
 

@@ -111,13 +111,15 @@ const Growth* RowMemory::reserve(std::span<const Growth> step) {
 void RowMemory::write_inputs(std::span<const TokenPlace> tokens, std::span<const Growth> step,
                              std::span<const InputValues> inputs) {
   const InputValues from = inputs[0], before = inputs[1], to = inputs[2];
-  if (from.empty()) return;
+  if (before.empty()) return;
   for (const Growth& g : step) of(g.sequence).seen = -1;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     Sequence& s = of(tokens[i].sequence);
     const std::int64_t length = tokens[i].position + 1;
-    from[i] = s.seen < 0 && !s.kept.empty() ? s.kept.back().row : -1;
+    const std::int32_t first = s.seen < 0 && !s.kept.empty() ? s.kept.back().row : -1;
     before[i] = std::exchange(s.seen, static_cast<std::int32_t>(i));
+    if (from.empty()) continue;  // the graph has no states
+    from[i] = first;
     const Row* const row = last_until(s.coming, length);
     to[i] = row && row->length == length ? row->row : -1;
   }

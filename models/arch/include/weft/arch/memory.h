@@ -10,6 +10,7 @@
 //   in.memory.chosen(in.memory.choose(layer, ..)).attend(..)  of the tokens that an indexer chooses
 //   in.memory.every(4).keep_latent(layer, c)             one vector per 4 tokens, for attend_latent
 //   in.memory.recurrent("conv.3", {D})                   a state of fixed size
+//   in.memory.both_ways().centred_conv(x, w)             nothing, but needs the whole sequence
 //   in.memory.attend_encoded(layer, q, kv, attrs)        keys, values of the encoder's text
 
 #include <cstdint>
@@ -154,6 +155,10 @@ class Memory {
                 std::source_location where = std::source_location::current()) const;
   // Memory in which a token sees only what was chosen. Its attend() takes no softcap and no biases.
   Memory chosen(const Chosen& chosen) const;
+  // A convolution along the tokens, per channel, that also sees later ones (ops/centred_conv.h):
+  // x [T, C], w [C, K] -> [T, C]. Throws ValueError in memory that does not see both ways.
+  Tensor centred_conv(Tensor x, Tensor w,
+                      std::source_location where = std::source_location::current()) const;
   // A state of this shape, zero before the first token. Names are unique in a graph.
   Recurrent recurrent(std::string_view name, const Shape& shape,
                       std::source_location where = std::source_location::current()) const;
@@ -178,6 +183,7 @@ class Memory {
   struct Cells;
 
   MemoryPart& part(const MemoryPart& wanted) const;
+  MemoryPart& rows() const;  // of recurrent states
   Cells cells(std::source_location where) const;
   AttentionRuns runs(const std::string& suffix, Tensor table, std::source_location where) const;
   Tensor keep(const Cells& cells, const std::string& state, DType dtype, Tensor x,
