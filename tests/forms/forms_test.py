@@ -18,6 +18,7 @@ import dense
 import encoders
 import latent
 import mixtures
+import openpangu
 import recurrent
 import rwkv
 from made import Made
@@ -26,7 +27,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "system"
 from support import SystemTest
 
 FORMS = {**deepseek4.FORMS, **dense.FORMS, **encoders.FORMS, **latent.FORMS, **mixtures.FORMS,
-         **recurrent.FORMS, **rwkv.FORMS}
+         **openpangu.FORMS, **recurrent.FORMS, **rwkv.FORMS}
 # Repeated ids, so that attention meets equal tokens at different distances.
 IDS = [7, 3, 11, 3, 42, 9, 1, 55, 3, 11, 29, 17, 42, 5, 8, 50, 33, 7, 2, 21]
 LONG = {"deepseek4": 140}  # it has a layer that pools 128 tokens

@@ -115,6 +115,7 @@ namespace weft {
   X(kOlmo2)                   \
   X(kOlmoe)                   \
   X(kOpenElm)                 \
+  X(kOpenPangu)               \
   X(kOrion)                   \
   X(kPaddleOcr)               \
   X(kPanguEmbedded)           \

@@ -123,7 +123,7 @@ Tensor build(const Weights& w, const DeepSeek4& c, const Inputs& in) {
     h = arch::connect(layer, "hc_attn", c.streams, attend, h);
     h = arch::connect(layer, "hc_ffn", c.streams, normed("ffn_norm", ffn), h);
   }
-  return head(w, c, arch::read_streams(w, c, c.streams, h), embd, in);
+  return head(w, c, arch::read_streams(w, c, "output_hc", c.streams, h), embd, in);
 }
 
 void read_ratios(const Keys& keys, DeepSeek4& c) {

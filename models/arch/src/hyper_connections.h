@@ -9,12 +9,19 @@
 
 namespace weft::arch {
 
+// How the tensors of a connection are named, behind its own name.
+struct StreamNames {
+  std::string_view fn = "_fn", scale = "_scale.weight", base = "_base.weight";
+  std::string_view norm = {};  // the weight of the norm of the streams [n D]; empty: none
+};
+
 // h with n copies of x [T, D].
 Tensor copy_to_streams(Tensor x, std::int64_t n);
 // The streams after `block`, which has its own norm, by the tensors NAME_{fn, scale, base}.
 Tensor connect(const Layer& l, std::string_view name, const StreamWeightsAttrs& attrs,
-               const Block& block, Tensor h);
-// The sum of the streams by the weights of output_hc_{fn, scale, base}: [T, D].
-Tensor read_streams(const Weights& w, const Hparams& c, const StreamWeightsAttrs& attrs, Tensor h);
+               const Block& block, Tensor h, const StreamNames& names = {});
+// The sum of the streams by the tensors NAME_{fn, scale, base}: [T, D].
+Tensor read_streams(const Weights& w, const Hparams& c, std::string_view name,
+                    const StreamWeightsAttrs& attrs, Tensor h, const StreamNames& names = {});
 
 }  // namespace weft::arch

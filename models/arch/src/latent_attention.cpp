@@ -24,14 +24,19 @@ Parts parts_of(const Layer& l, const LatentAttention& a, Tensor x) {
   const LatentHparams& n = a.n;
   const std::int64_t R = l.c.rope.n_rot;
   const std::int64_t H = l.hparams().H, width = H * n.E;
+  const auto changed = [&](std::string_view name, Tensor latent) {
+    return a.latents ? a.latents(l, name, latent) : latent;
+  };
   Parts p;
-  if (n.q_rank > 0 && !l.w.has("attn_q.weight"))
-    p.q_latent = norm(l.w, "attn_q_a_norm", l.c, project(l.w, "attn_q_a", n.q_rank, l.c.D, x));
+  if (n.q_rank > 0 && !l.w.has("attn_q.weight")) {
+    const Tensor latent = changed("attn_q_a", project(l.w, "attn_q_a", n.q_rank, l.c.D, x));
+    p.q_latent = norm(l.w, "attn_q_a_norm", l.c, latent);
+  }
   const Tensor q = split_heads(p.q_latent ? project(l.w, "attn_q_b", width, n.q_rank, p.q_latent)
                                           : project(l.w, "attn_q", width, l.c.D, x),
                                H);
   const Tensor kv = project(l.w, "attn_kv_a_mqa", n.kv_rank + R, l.c.D, x);
-  p.c = norm(l.w, "attn_kv_a_norm", l.c, slice(kv, 0, n.kv_rank));
+  p.c = norm(l.w, "attn_kv_a_norm", l.c, changed("attn_kv_a", slice(kv, 0, n.kv_rank)));
   p.q = slice_heads(q, 0, n.E - R);
   p.q_rope = slice_heads(q, n.E - R, n.E);
   p.k_rope = split_heads(slice(kv, n.kv_rank, n.kv_rank + R), 1);
@@ -71,18 +76,19 @@ Tensor LatentAttention::operator()(const Layer& l, Tensor x) const {
   const Parts p = parts_of(l, *this, x);
   const Memory seen = memory ? memory(l, x, p.q_latent) : l.in.memory;
   Tensor y;  // [T, H, Ev]
-  if (l.w.has("attn_kv_b.weight")) {
+  if (l.w.has("attn_kv_b.weight") && !beside) {
     const std::int64_t fixed = n.E - R, width = fixed + n.Ev;
     Tensor kv = split_heads(project(l.w, "attn_kv_b", H * width, n.kv_rank, p.c), H);
     Tensor k = concat_heads(slice_heads(kv, 0, fixed), p.k_rope);
     Tensor v = slice_heads(kv, fixed, width);
     y = seen.attend(l.index, tempered(concat_heads(p.q, p.q_rope)), k, v, attrs);
   } else {
-    const Tensor k_b = l.w("attn_k_b.weight", {H, n.kv_rank, n.E - R});
-    const Tensor v_b = l.w("attn_v_b.weight", {H, n.Ev, n.kv_rank});
+    const Tensor k_b = l.w.stacked("attn_k_b.weight", {H, n.kv_rank, n.E - R});
+    const Tensor v_b = l.w.stacked("attn_v_b.weight", {H, n.Ev, n.kv_rank});
     Tensor q = tempered(concat_heads(head_linear(p.q, k_b), p.q_rope));  // [T, H, kv_rank + R]
     Tensor cell = concat_heads(split_heads(p.c, 1), p.k_rope);           // [T, 1, kv_rank + R]
-    y = seen.attend_latent(l.index, q, cell, attrs);
+    y = beside ? seen.attend_beside(l.index, q, cell, attrs, beside(l))
+               : seen.attend_latent(l.index, q, cell, attrs);
     y = head_linear(slice_heads(y, 0, n.kv_rank), v_b);
   }
   for (const OutputStep step : output) y = step ? step(l, x, y) : y;

@@ -31,6 +31,8 @@ const MadeUp kMadeUp[] = {
     {.key = "attention.compress_ratios", .value = std::int64_t{4}},
     {.key = "attention.output_group_count", .value = std::int64_t{2}},
     {.key = "hyper_connection.count", .value = std::int64_t{3}},
+    {.key = "mhc_num_stream", .value = std::int64_t{3}},
+    {.key = "param_sink_number", .value = std::int64_t{70}},
     {.key = "ssm.conv_kernel", .value = std::int64_t{4}},
     {.key = "ssm.inner_size", .per_width = 2},
     {.key = "ssm.group_count", .value = std::int64_t{2}},

@@ -245,6 +245,44 @@ LatentRun Memory::keep_latent(std::int64_t layer, Tensor c, std::source_location
   return {kept, at.runs, chosen_.spans};
 }
 
+Tensor Memory::fixed_places(std::int64_t n, std::source_location where) const {
+  if (n < 1) fail<ValueError>("fixed cells must be at least 1, got {}", n);
+  return input(fmt::format("cells.fixed{}", n), {n}, where);
+}
+
+FixedCells Memory::keep_fixed(std::int64_t layer, Tensor c, std::source_location where) const {
+  const std::int64_t n = c.shape()[0].bound, blocks = blocks_for(n);
+  const std::string suffix = fmt::format(".fixed{}", n);
+  const Tensor places = fixed_places(n, where);
+  const Shape per_token{requests_->pos.shape()[0]};
+  const AttentionRuns runs{
+      .table = input("table" + suffix, {requests_->own_sizes().sequences, blocks}, where),
+      .slot = input("slot", per_token, where),
+      .first = input("first" + suffix, per_token, where),
+      .last = input("last" + suffix, per_token, where)};
+  const Cells at{part({.kind = "fixed", .suffix = suffix, .n_rows = blocks}), places, runs};
+  const std::string state = fmt::format("cache.fixed.{}", layer);
+  const Tensor kept = keep(at, state, requests_->sizes.cache_k, c, where).named("cache_fixed");
+  return {{kept, runs, {}}, static_cast<std::int32_t>(n)};
+}
+
+// The run whose length has a small limit comes first: kernels reserve memory for it alone, and for
+// the chosen ones of the other.
+Tensor Memory::attend_beside(std::int64_t layer, Tensor q, Tensor c, const AttentionAttrs& attrs,
+                             const FixedCells& fixed, std::source_location where) const {
+  expect_every_position(stride_);
+  if (chosen_.spans && (window_ > 0 || chosen_.span != 1))
+    fail<ValueError>("what is chosen beside fixed cells has neither windows nor spans");
+  const Cells at = cells(where);
+  const std::string state = fmt::format("cache.latent.{}", layer);
+  const Tensor kept = keep(at, state, requests_->sizes.cache_k, c, where).named("cache_latent");
+  const LatentRun own{kept, at.runs, chosen_.spans};
+  const auto window = static_cast<std::int32_t>(window_);
+  return (window > 0 ? joined_attention(q, own, fixed.run, {attrs.scale, window}, {}, where)
+                     : joined_attention(q, fixed.run, own, {attrs.scale, fixed.n}, {}, where))
+      .named("attn");
+}
+
 // [texts * blocks, G, 64, E]
 Tensor Memory::encoded_state(const std::string& name, DType dtype, std::int64_t G, std::int64_t E,
                              std::source_location where) const {

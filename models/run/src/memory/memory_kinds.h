@@ -12,12 +12,14 @@ using MakeMemory = std::unique_ptr<SequenceMemory>(const MemoryPart&, const Memo
                                                    StateStore);
 MakeMemory make_cell_memory;
 MakeMemory make_row_memory;
+MakeMemory make_fixed_memory;
 
 struct MemoryKind {
   std::string_view name;
   MakeMemory* make;
 };
 inline constexpr MemoryKind kMemoryKinds[] = {{"cells", make_cell_memory},  //
-                                              {"rows", make_row_memory}};
+                                              {"rows", make_row_memory},
+                                              {"fixed", make_fixed_memory}};
 
 }  // namespace weft::run

@@ -54,6 +54,7 @@ class Lives {
     asked.window(kWindow).attend_latent(1, x, x, {});
     asked.recurrent("r", {1}).scan(row, row);
     asked.every(kStride).keep_latent(2, x);
+    asked.keep_fixed(3, x);
     std::vector<std::unique_ptr<SequenceMemory>> parts;
     for (const MemoryPart& part : asked.parts()) {
       const TensorSpec spec = graph[graph.find(part.states.front())].spec;

@@ -246,8 +246,9 @@ constexpr std::string_view kLlama3Names[] = {"llama3",   "llama-v3",  "llama-bpe
                                              "midm-2.0", "lfm2",      "jina-v5-nano"};
 constexpr std::string_view kLlama3MergingNames[] = {"dbrx", "smaug-bpe", "glm4", "chatglm-bpe"};
 constexpr std::string_view kQwen2Names[] = {
-    "qwen2",   "stablelm2",  "deepseek-r1-qwen", "kormo",      "f2llmv2",     "megrez",
-    "hunyuan", "solar-open", "grok-2",           "bailingmoe", "bailingmoe2", "llada-moe"};
+    "qwen2",       "stablelm2", "deepseek-r1-qwen", "kormo",  "f2llmv2",
+    "megrez",      "hunyuan",   "solar-open",       "grok-2", "bailingmoe",
+    "bailingmoe2", "llada-moe", "openpangu"};
 constexpr std::string_view kQwen35Names[] = {"qwen35"};
 constexpr std::string_view kGpt4oNames[] = {"gpt-4o", "llama4", "kanana2", "talkie", "minimax-m2"};
 constexpr std::string_view kTekkenNames[] = {"tekken"};

@@ -32,8 +32,12 @@ struct LatentAttention {
   std::optional<float> scale = {};                   // of q.k; default: 1 / sqrt(E)
   std::optional<TemperatureAttrs> temperature = {};  // of q
   std::array<OutputStep, 2> output = {};
+  HeadStep latents =
+      nullptr;  // applied to attn_q_a x and attn_kv_a x [T, rank], before their norms
   // What tokens attend to; queries are projections of q [T, q_rank]. Null: l.in.memory.
   std::function<Memory(const Layer& l, Tensor x, Tensor q)> memory = {};
+  // Cells [N, 1, kv_rank + n_rot] that all tokens see, too. The file has attn_k_b and attn_v_b.
+  std::function<FixedCells(const Layer& l)> beside = {};
 
   Tensor operator()(const Layer& l, Tensor x) const;  // [T, D] -> [T, D]
 };

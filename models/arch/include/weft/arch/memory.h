@@ -9,6 +9,7 @@
 //   in.memory.attend_latent(layer, q, c, attrs)          one vector per token, key and value
 //   in.memory.chosen(in.memory.choose(layer, ..)).attend(..)  of the tokens that an indexer chooses
 //   in.memory.every(4).keep_latent(layer, c)             one vector per 4 tokens, for attend_latent
+//   in.memory.attend_beside(layer, q, c, attrs, in.memory.keep_fixed(layer, rows))  learned cells
 //   in.memory.recurrent("conv.3", {D})                   a state of fixed size
 //   in.memory.both_ways().centred_conv(x, w)             nothing, but needs the whole sequence
 //   in.memory.attend_encoded(layer, q, kv, attrs)        keys, values of the encoder's text
@@ -45,7 +46,7 @@ enum class MemoryOf : std::uint8_t {
 // States of a graph that share one layout: a pool of rows. A row is a block of cells, or the state
 // of a recurrent layer for one sequence.
 struct MemoryPart {
-  std::string_view kind;  // "cells" or "rows", a name in the session's list of kinds
+  std::string_view kind;  // "cells", "rows" or "fixed", a name in the session's list of kinds
   std::string suffix;     // of the names of its inputs: "", ".w512"
   MemoryOf of = MemoryOf::sequence;
   std::int64_t window = 0;          // cells: the last positions that a token attends to; 0: all
@@ -111,6 +112,12 @@ struct Chosen {
   std::int32_t span = 1;
 };
 
+// Cells that every token sees, whatever its sequence: the first `n` of a run.
+struct FixedCells {
+  LatentRun run;
+  std::int32_t n = 0;
+};
+
 class Memory {
  public:
   // REQUIRES: `pos` [T] is an input of the graph: each token's position within its sequence.
@@ -131,6 +138,17 @@ class Memory {
   // (ops/joined_attention.h), as keep_latent() gives them.
   Tensor attend_latent(std::int64_t layer, Tensor q, Tensor c, const AttentionAttrs& attrs,
                        Tensor sinks = {}, const LatentRun& more = {},
+                       std::source_location where = std::source_location::current()) const;
+  // 0 .. n - 1 [n] i32: the rows of a weight that keep_fixed() stores. Throws ValueError if n < 1.
+  Tensor fixed_places(std::int64_t n,
+                      std::source_location where = std::source_location::current()) const;
+  // Stores c [N, 1, E], which does not depend on the tokens, for attend_beside().
+  FixedCells keep_fixed(std::int64_t layer, Tensor c,
+                        std::source_location where = std::source_location::current()) const;
+  // As attend_latent(), with the fixed cells in the same softmax. Of tokens that were chosen, spans
+  // are 1; memory with a window sees all of it.
+  Tensor attend_beside(std::int64_t layer, Tensor q, Tensor c, const AttentionAttrs& attrs,
+                       const FixedCells& fixed,
                        std::source_location where = std::source_location::current()) const;
   // Stores c [T, 1, E] for attend_latent() of another memory. A token sees all vectors of its
   // sequence that are stored, or those that were chosen.
