@@ -1,11 +1,14 @@
 #pragma once
 // For tests: an architecture of four layers that remember in different ways: a window of keys and
-// values, recurrent states, one latent vector per token, and all keys and values.
+// values, recurrent states, one latent vector per token, and all keys and values, in the last layer
+// also learned vectors.
 
 #include <cmath>
 #include <memory>
 
 #include "weft/arch/decoder.h"
+#include "weft/ops/add.h"
+#include "weft/ops/get_rows.h"
 #include "weft/ops/rms_norm.h"
 #include "weft/ops/scale.h"
 #include "weft/ops/sigmoid.h"
@@ -42,6 +45,17 @@ inline Tensor recur(const Layer& l, Tensor q, Tensor k, Tensor v) {
                       slice(x, 0, N), slice(y, 0, N));
 }
 
+// Latent vectors, the first head of k, beside learned ones.
+inline Tensor attend_learned(const Layer& l, Tensor q, Tensor k, const AttentionAttrs& attrs) {
+  constexpr std::int64_t kLearned = 70;
+  const std::int64_t E = l.hparams().E;
+  const Memory& memory = l.in.memory;
+  const Tensor learned =
+      get_rows(l.w("learned.weight", {kLearned, E}), memory.fixed_places(kLearned));
+  return memory.attend_beside(l.index, q, split_heads(slice(merge_heads(k), 0, E), 1), attrs,
+                              memory.keep_fixed(l.index, split_heads(learned, 1)));
+}
+
 inline Tensor attend_mixed(const Layer& l, Tensor q, Tensor k, Tensor v) {
   const AttentionAttrs attrs{.scale = 0.25F};
   switch (l.index) {
@@ -52,7 +66,8 @@ inline Tensor attend_mixed(const Layer& l, Tensor q, Tensor k, Tensor v) {
     case 2:
       return merge_heads(l.in.memory.attend_latent(l.index, q, k, attrs));
     default:
-      return merge_heads(l.in.memory.attend(l.index, q, k, v, attrs));
+      return merge_heads(
+          add(l.in.memory.attend(l.index, q, k, v, attrs), attend_learned(l, q, k, attrs)));
   }
 }
 

@@ -280,7 +280,7 @@ Tensor Memory::attend_beside(std::int64_t layer, Tensor q, Tensor c, const Atten
   const auto window = static_cast<std::int32_t>(window_);
   return (window > 0 ? joined_attention(q, own, fixed.run, {attrs.scale, window}, {}, where)
                      : joined_attention(q, fixed.run, own, {attrs.scale, fixed.n}, {}, where))
-      .named("attn");
+      .named("attn_beside");
 }
 
 // [texts * blocks, G, 64, E]

@@ -56,7 +56,7 @@ TEST_CASE("openpangu: learned cells beside a window, or beside what an indexer c
   made.learn();
   const Graph graph = build(made);
   const auto input = [&](std::int64_t layer, std::size_t index) {
-    const Node& attn = node(graph, "blk." + std::to_string(layer) + ".attn");
+    const Node& attn = node(graph, "blk." + std::to_string(layer) + ".attn_beside");
     CHECK(attn.op == &kJoinedAttention);
     return graph[attn.inputs[index]].path;
   };
@@ -69,8 +69,8 @@ TEST_CASE("openpangu: learned cells beside a window, or beside what an indexer c
   const auto window = [&](const char* path) {
     return node(graph, path).attrs.as<JoinedAttentionAttrs>().window;
   };
-  CHECK(window("blk.0.attn") == 70);
-  CHECK(window("blk.1.attn") == 16);
+  CHECK(window("blk.0.attn_beside") == 70);
+  CHECK(window("blk.1.attn_beside") == 16);
   CHECK(node(graph, "cache.fixed.1").spec.shape[0] == Dim(2));  // 70 cells in blocks of 64
   CHECK(node(graph, "table.fixed70").spec.shape == Shape{2, 2});
 }
