@@ -10,7 +10,7 @@ from mixture import best, mixture, sigmoid_weights, use_experts
 from recurrent import causal_conv
 
 NOPE, ROT, VALUE, KV_RANK, Q_RANK, SINKS, TAPS = 12, 8, 10, 24, 20, 70, 3
-STREAMS, ROUNDS, TINY = 3, 4, 1e-6
+STREAMS, ROUNDS, TINY = 3, 2, 1e-6
 INDEX_HEADS, INDEX_WIDTH, BEST = 8, 16, 6
 WINDOWS = {0: 5, 2: 7}  # by layer; of the layers with none, an indexer chooses
 NORMED = 1              # the layer that ends with a norm of all streams
