@@ -47,6 +47,8 @@ void print_facts(const ChatTemplate& chat_template) {
   print("tools", can.tools ? fmt::format("shown, from {}", can.tools_variable) : "not shown");
   print("calls", shown(can.calls));
   print("results", shown(can.results));
+  if (can.calls && !can.words_with_calls) print("words with calls", "in a message of their own");
+  if (can.calls && !can.many_calls) print("several calls", "in messages of their own");
   if (can.calls) print("ids of calls", can.short_ids ? "nine letters or digits" : "any");
   print("reasoning",
         found.syntax.reasoning.empty()

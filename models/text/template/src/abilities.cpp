@@ -4,6 +4,8 @@
 
 #include "weft/base/error.h"
 
+#include "adapted_chat.h"
+
 namespace weft::chat {
 namespace {
 
@@ -11,8 +13,10 @@ using Messages = std::vector<ChatMessage>;
 
 // Words that no template has.
 constexpr std::string_view kSystem = "wqsystem", kTool = "wqtool", kValue = "wqvalue",
-                           kResult = "wqresult", kThought = "wqthought";
-constexpr std::string_view kShortId = "wq3456789", kLongId = "call_wq3456789012345678901234";
+                           kResult = "wqresult", kThought = "wqthought", kWords = "wqwords",
+                           kOtherValue = "wqother";
+constexpr std::string_view kShortId = "wq3456789", kLongId = "call_wq3456789012345678901234",
+                           kOtherShortId = "wq9876543";
 
 const std::string& definitions() {
   static const std::string text =
@@ -78,6 +82,29 @@ std::string member_of_reasoning(Prober prober) {
   return TemplateAbilities().reasoning_member;
 }
 
+// Whether the template shows words beside a call, unless it cannot be helped.
+bool shows_words_with_calls(const Prober& prober) {
+  ChatMessage both = call_of(kShortId);
+  both.content = kWords;
+  const auto shown = [&](const Messages& messages) {
+    return prober.shows(kWords, messages) && prober.shows(kValue, messages);
+  };
+  const Messages history{kUser, both, result_of(kShortId)};
+  return shown(history) || !shown(with_words_apart(history));
+}
+
+// Likewise of two calls in one message.
+bool shows_many_calls(const Prober& prober) {
+  ChatMessage both = call_of(kShortId);
+  both.tool_calls.push_back(
+      {std::string(kOtherShortId), std::string(kTool), R"({"place": "wqother"})"});
+  const auto shown = [&](const Messages& messages) {
+    return prober.shows(kOtherValue, messages) && prober.shows(kValue, messages);
+  };
+  const Messages history{kUser, both, result_of(kShortId), result_of(kOtherShortId)};
+  return shown(history) || !shown(with_calls_apart(history));
+}
+
 // Where the template looks for definitions of tools; empty if it shows none.
 std::string variable_of_tools(Prober prober) {
   const ChatMessage system{.role = "system", .content = "Be brief."};
@@ -94,6 +121,8 @@ std::string variable_of_tools(Prober prober) {
 TemplateAbilities abilities_of(const PlainRender& render) {
   TemplateAbilities found;
   Prober prober(render);
+  // Some go through the list of tools without asking whether there is one.
+  if (prober.size({kUser}) == 0) prober.tools = "[]";
   if (prober.size({kUser}) == 0) return found;  // it needs something that is not known here
   const ChatMessage system{.role = "system", .content = std::string(kSystem)};
   found.system = prober.shows(kSystem, {system, kUser});
@@ -111,6 +140,10 @@ TemplateAbilities abilities_of(const PlainRender& render) {
   found.results = prober.shows(kResult, history);
   found.short_ids =
       found.calls && !prober.shows(kValue, {kUser, call_of(kLongId), result_of(kLongId)});
+  if (found.calls) {
+    found.words_with_calls = shows_words_with_calls(prober);
+    found.many_calls = shows_many_calls(prober);
+  }
   found.reasoning_member = member_of_reasoning(prober);
   return found;
 }

@@ -1,6 +1,7 @@
 #include "adapted_chat.h"
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -228,6 +229,66 @@ std::vector<ChatMessage> with_joined_thoughts(std::vector<ChatMessage> messages)
   return messages;
 }
 
+std::vector<ChatMessage> with_words_apart(std::vector<ChatMessage> messages) {
+  Messages all;
+  for (ChatMessage& m : messages) {
+    if (!m.tool_calls.empty() && !trim(m.content).empty()) {
+      all.push_back({.role = m.role,
+                     .content = std::exchange(m.content, {}),
+                     .reasoning = std::exchange(m.reasoning, {})});
+    }
+    all.push_back(std::move(m));
+  }
+  return all;
+}
+
+std::vector<ChatMessage> without_words_with_calls(std::vector<ChatMessage> messages) {
+  for (ChatMessage& m : messages)
+    if (!m.tool_calls.empty()) m.content.clear();
+  return messages;
+}
+
+std::vector<ChatMessage> with_calls_apart(std::vector<ChatMessage> messages) {
+  Messages all;
+  for (std::size_t i = 0; i < messages.size();) {
+    ChatMessage& m = messages[i++];
+    if (m.tool_calls.size() < 2) {
+      all.push_back(std::move(m));
+      continue;
+    }
+    std::unordered_map<std::string, Messages> results;  // by call
+    for (const ToolCall& call : m.tool_calls) results[call.id];
+    Messages unknown;
+    for (; i < messages.size() && messages[i].role == "tool"; ++i) {
+      const auto of = results.find(messages[i].tool_call_id);
+      (of == results.end() ? unknown : of->second).push_back(std::move(messages[i]));
+    }
+    for (const ToolCall& call : std::exchange(m.tool_calls, {})) {
+      all.push_back(std::exchange(m, {.role = "assistant", .content = ""}));
+      all.back().tool_calls.push_back(call);
+      std::ranges::move(std::exchange(results[call.id], {}), std::back_inserter(all));
+    }
+    std::ranges::move(unknown, std::back_inserter(all));
+  }
+  return all;
+}
+
+std::vector<ChatMessage> with_joined_neighbours(std::vector<ChatMessage> messages) {
+  Messages all;
+  for (ChatMessage& m : messages) {
+    const bool joins = !all.empty() && all.back().role == m.role && m.role != "tool" &&
+                       all.back().tool_calls.empty();
+    if (!joins) {
+      all.push_back(std::move(m));
+      continue;
+    }
+    append(all.back().reasoning, m.reasoning);
+    append(all.back().content, m.content);
+    all.back().tool_calls = std::move(m.tool_calls);
+  }
+  return all;
+}
+
 AdaptedChat adapted(const TemplateAbilities& abilities, std::span<const ChatMessage> messages,
                     const std::string& tools) {
   AdaptedChat chat{{messages.begin(), messages.end()}, tools};
@@ -241,6 +302,8 @@ AdaptedChat adapted(const TemplateAbilities& abilities, std::span<const ChatMess
   }
   if (!abilities.calls && has_calls(all)) calls_to_text(all, abilities.tools);
   if (!abilities.results && has_results(all)) results_to_user(all);
+  if (!abilities.words_with_calls) all = with_words_apart(std::move(all));
+  if (!abilities.many_calls) all = with_calls_apart(std::move(all));
   if (abilities.short_ids) shorten_ids(all);
   if (!abilities.later_system && has_later_system(all)) join_system(all);
   if (!abilities.system && !all.empty() && all.front().role == "system") system_to_user(all);

@@ -21,6 +21,14 @@ AdaptedChat adapted(const TemplateAbilities& abilities, std::span<const ChatMess
 bool has_calls(std::span<const ChatMessage> messages);
 // Messages in which words beside a call belong to the thoughts: some templates refuse both.
 std::vector<ChatMessage> with_joined_thoughts(std::vector<ChatMessage> messages);
+// Messages in which words beside a call are a message of their own, before it.
+std::vector<ChatMessage> with_words_apart(std::vector<ChatMessage> messages);
+// Messages in which there are none.
+std::vector<ChatMessage> without_words_with_calls(std::vector<ChatMessage> messages);
+// Messages of one call each, with its results after it.
+std::vector<ChatMessage> with_calls_apart(std::vector<ChatMessage> messages);
+// Messages in which those of one role that follow each other are one; not those of tools.
+std::vector<ChatMessage> with_joined_neighbours(std::vector<ChatMessage> messages);
 
 // Definitions in which members that are null are left out.
 std::string without_nulls(const std::string& tools);

@@ -52,6 +52,7 @@ TEST_CASE("what a template shows") {
   CHECK(can(kPlain).results);
   CHECK(can(kTools + kCalls).tools);
   CHECK(can(kTools + kCalls).calls);
+  CHECK(!can("{% for t in tools %}{{ t.function.name }}{% endfor %}" + kPlain).calls);
   CHECK(!can(kTools + kCalls).short_ids);
   const std::string strict = framed(
                                  "{% for c in m.tool_calls or [] %}{% if c.id | length != 9 %}"
@@ -68,6 +69,38 @@ TEST_CASE("what a template shows") {
             .own_system);
   // Nothing is known of a template that never works.
   CHECK(can("{{ raise_exception('no') }}").tools);
+}
+
+TEST_CASE("words beside a call, and several calls of a message, that a template refuses") {
+  const std::string no_words = framed(
+                                   "{% if m.tool_calls and m.content %}"
+                                   "{{ raise_exception('both') }}{% endif %}") +
+                               kCalls;
+  ChatMessage both = call("1", R"({"a": 1})");
+  both.content = "Well.";
+  CHECK(!make_chat_template(no_words)->abilities().words_with_calls);
+  CHECK(make_chat_template(kCalls)->abilities().words_with_calls);
+  CHECK(render(no_words, {kAsk, both, result("1", "4")})
+            .ends_with("<assistant>Well.</><assistant>1=look|a:1</><tool>4#1</><assistant>"));
+  const std::string first_call = framed(
+      "{{ m.content }}{% for c in (m.tool_calls or [])[:1] %}{{ c.id }}="
+      "{% for k, v in c.function.arguments.items() %}{{ v }}{% endfor %}{% endfor %}"
+      "{% if m.tool_call_id %}#{{ m.tool_call_id }}{% endif %}");
+  CHECK(!make_chat_template(first_call)->abilities().many_calls);
+  CHECK(make_chat_template(kCalls)->abilities().many_calls);
+  both.tool_calls.push_back({"2", "look", R"({"a": 2})"});
+  CHECK(render(first_call, {kAsk, both, result("2", "B"), result("x", "?"), result("1", "A")}) ==
+        "<user>Hi</><assistant>Well.1=1</><tool>A#1</><assistant>2=2</><tool>B#2</><tool>?#x</>"
+        "<assistant>");
+}
+
+TEST_CASE("neighbours of one role that a template refuses") {
+  const std::string strict = framed(
+      "{% if loop.index0 > 0 and messages[loop.index0 - 1].role == m.role %}"
+      "{{ raise_exception('alternate') }}{% endif %}{{ m.content }}");
+  CHECK(render(strict, {kAsk, {"user", "You?"}, {"assistant", "A"}, {"assistant", "B"}, kAsk}) ==
+        "<user>Hi\n\nYou?</><assistant>A\n\nB</><user>Hi</><assistant>");
+  CHECK(render(kPlain, {kAsk, kAsk}) == "<user>Hi</><user>Hi</><assistant>");
 }
 
 TEST_CASE("tools, calls and results that a template does not show") {

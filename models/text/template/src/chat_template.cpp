@@ -203,6 +203,12 @@ RenderedChat JinjaTemplate::first_that_works(const AdaptedChat& adapted,
     for (const std::string& form : {adapted.tools, tools})
       if (auto done = tried(joined, form)) return *done;
   }
+  // Some refuse two messages of one role.
+  const std::vector<ChatMessage> joined = chat::with_joined_neighbours(adapted.messages);
+  if (joined.size() < adapted.messages.size())
+    if (auto done = tried(joined, tools)) return *done;
+  if (chat::has_calls(joined))
+    if (auto done = tried(chat::without_words_with_calls(joined), tools)) return *done;
   std::rethrow_exception(first);
 }
 

@@ -65,6 +65,8 @@ struct TemplateAbilities {
   bool tools = true;                     // shows the definitions of tools
   bool calls = true;                     // shows calls in the history
   bool results = true;                   // shows messages of tools
+  bool words_with_calls = true;          // shows the content of a message that has calls
+  bool many_calls = true;                // shows all calls of a message
   bool short_ids = false;                // refuses ids of calls but for nine letters or digits
   std::string tools_variable = "tools";  // where it looks for the definitions
   std::string reasoning_member = "reasoning_content";  // of messages, where it looks for reasoning
