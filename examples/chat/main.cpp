@@ -107,8 +107,17 @@ class Display {
 void take_turn(Conversation& chat, LineReader& reader, std::string message, bool is_result) {
   Display display;
   const auto show = [&](const ReplyEvent& event) { display.show(event); };
-  const StopReason end =
-      is_result ? chat.answer_call(std::move(message), show) : chat.say(std::move(message), show);
+  const auto reply = [&] {
+    return is_result ? chat.answer_call(std::move(message), show)
+                     : chat.say(std::move(message), show);
+  };
+  StopReason end = StopReason::none;
+  try {
+    end = reply();
+  } catch (...) {
+    display.end();
+    throw;
+  }
   display.end();
   std::cerr << remark(end) << (end == StopReason::cancelled ? reader.leave_hint() : "")
             << hints(chat);

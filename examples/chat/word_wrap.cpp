@@ -8,7 +8,7 @@
 namespace weft::chat {
 namespace {
 
-constexpr std::size_t kFenceLength = 3, kTab = 8;
+constexpr std::size_t kTab = 8;
 
 std::size_t width_of(char32_t code) {
   const int width = wcwidth(static_cast<wchar_t>(code));
@@ -20,6 +20,11 @@ std::size_t width_of(char32_t code) {
 bool closes(char32_t code) {
   return std::u32string_view(U"、。，．！？：；）］｝」』】〉》〕").find(code) !=
          std::u32string_view::npos;
+}
+
+// The marks that a fence consists of. Its code ends at a line that begins with as many.
+std::string_view fence_of(std::string_view word) {
+  return word.substr(0, word.find_first_not_of(word.front()));
 }
 
 bool is_fence(std::string_view text) {
@@ -48,15 +53,16 @@ std::string WordWrap::end(std::size_t columns) {
 void WordWrap::put(std::string_view character, char32_t code, std::size_t columns) {
   if (code == '\n') {
     const bool fence = first_word_ && word_begins_code();
-    if (fence) fence_ = word_.substr(0, kFenceLength);
+    if (fence) fence_ = fence_of(word_);
     finish_word(columns);
     out_ += gap_ + "\n";
     begin_line(fence);
     return;
   }
   if (code == ' ' || code == '\t') {
+    word_is_long_ = false;
     if (first_word_ && word_begins_code()) {
-      fence_ = word_.substr(0, kFenceLength);
+      fence_ = fence_of(word_);
       finish_word(columns);
       out_ += character;
       line_is_raw_ = true;
@@ -69,10 +75,18 @@ void WordWrap::put(std::string_view character, char32_t code, std::size_t column
   }
   const std::size_t width = width_of(code);
   const bool joins = width == 0 || (closes(code) && !word_.empty());
-  if (!joins && (width == 2 || word_is_wide_)) finish_word(columns);
+  if (!joins && (width == 2 || word_is_wide_)) finish_word(columns), word_is_long_ = false;
   if (!joins) word_is_wide_ = width == 2;
+  if (word_is_long_) {
+    out_ += character;
+    column_ = (column_ + width) % columns;
+    return;
+  }
   word_ += character;
   word_width_ += width;
+  if (columns == 0 || word_width_ <= columns || (first_word_ && is_fence(word_))) return;
+  finish_word(columns);
+  word_is_long_ = true;
 }
 
 // Code is printed at once. Its last line is the one that begins with the fence of the first.
@@ -80,7 +94,7 @@ void WordWrap::put_code(std::string_view character) {
   out_ += character;
   if (character == "\n")
     begin_line(!code_ || lead_ != fence_);
-  else if (lead_.size() < kFenceLength && (character != " " || !lead_.empty()))
+  else if (lead_.size() < fence_.size() && (character != " " || !lead_.empty()))
     lead_ += character;
 }
 
@@ -109,7 +123,7 @@ bool WordWrap::word_begins_code() const {
 void WordWrap::begin_line(bool code) {
   gap_.clear(), word_.clear(), lead_.clear();
   gap_width_ = word_width_ = column_ = 0;
-  word_is_wide_ = false;
+  word_is_wide_ = word_is_long_ = false;
   first_word_ = true;
   code_ = line_is_raw_ = code;
 }

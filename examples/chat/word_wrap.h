@@ -8,12 +8,13 @@
 
 namespace weft::chat {
 
-// A word is printed once it is known where it ends. Lines between ``` or ~~~ fences are code and
-// stay as they are, as does a word that is longer than a line. Wide characters (Chinese, Japanese,
-// Korean) are words of their own. REQUIRES: LC_CTYPE is a locale of UTF-8.
+// A word is printed once it is known where it ends, or that it is longer than a line. Lines between
+// ``` or ~~~ fences are code and stay as they are, as does a word that is longer than a line. Wide
+// characters (Chinese, Japanese, Korean) are words of their own. REQUIRES: LC_CTYPE is a locale of
+// UTF-8.
 class WordWrap {
  public:
-  // What to print for the next piece of a text, on a terminal of so many columns.
+  // What to print for the next piece of a text, on a terminal of that width; 0: without breaks.
   std::string next(std::string_view piece, std::size_t columns);
   // The rest of the text. The next one begins in the first column.
   std::string end(std::size_t columns);
@@ -29,6 +30,7 @@ class WordWrap {
   std::string gap_, word_;  // spaces and the word after them, not yet printed
   std::size_t gap_width_ = 0, word_width_ = 0, column_ = 0;
   bool word_is_wide_ = false;
+  bool word_is_long_ = false;  // than a line: printed up to here
   bool first_word_ = true;
   bool code_ = false;         // within fences
   bool line_is_raw_ = false;  // a line of code or one with a fence

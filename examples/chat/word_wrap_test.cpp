@@ -67,8 +67,17 @@ TEST_CASE("code between fences is not broken") {
         "~~~ a b c d\n```\n x y z u\n~~~\nab\ncd");
   CHECK(wrapped("- x\n  ```\n  a b c d\n  ```\na b c", 4) ==
         "- x\n  ```\n  a b c d\n  ```\na b\nc");
+  CHECK(wrapped("````\n```\na b c d\n````\na b c", 4) == "````\n```\na b c d\n````\na b\nc");
   CHECK(wrapped("```x``` is code", 8) == "```x```\nis code");
   CHECK(wrapped("```\nunfinished code", 6) == "```\nunfinished code");
+}
+
+TEST_CASE("a word longer than a line is printed as it comes") {
+  WordWrap wrap;
+  CHECK(wrap.next("ab cde", 6) == "ab");
+  CHECK(wrap.next("fghi", 6) == "\ncdefghi");
+  CHECK(wrap.next("j", 6) == "j");
+  CHECK(wrap.next("k l mnopq ", 6) == "k l\nmnopq");
 }
 
 TEST_CASE("the next text begins in the first column") {

@@ -47,32 +47,6 @@ class Answers(ServeTest):
         self.assertEqual((reply.status, reply.json["error"]["param"]), (400, "max_tokens"))
         self.assertEqual(server.post("/v1/chat/completions", b"{").status, 400)
 
-    def test_truncated_model(self):
-        """Requests fail by name, the process lives, and a whole file is loaded again."""
-        model = self.folder / "served.gguf"
-        shutil.copy(MODEL, model)
-        whole = model.read_bytes()
-        server = self.serve("--weights", "mapped", model=model)
-        ask = lambda: server.post("/v1/chat/completions", CHAT)
-        expected = ask().json["choices"]
-        endless = {**CHAT, "max_tokens": 900, "ignore_eos": True, "stream": True}
-        running = []
-        thread = threading.Thread(target=lambda: running.append(
-            server.post("/v1/chat/completions", endless).body.decode()))
-        thread.start()
-        while server.metric("requests_processing") != 1:
-            time.sleep(0.01)
-        model.write_bytes(whole[:len(whole) // 4])
-        thread.join()
-        self.assertRegex(running[0], "served: was (truncated|written)")
-        reply = ask()
-        self.assertEqual(reply.status, 500)
-        self.assertEqual(server.get("/health").json["state"], "failed")
-        self.assertIn("served: ", reply.json["error"]["message"])
-        self.assertEqual(server.get("/version").status, 200)
-        model.write_bytes(whole)
-        self.assertEqual(ask().json["choices"], expected)
-
     def test_texts_do_not_depend_on_company(self):
         server = self.serve()
         ask = lambda i: server.post("/v1/completions", {

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "weft/base/error.h"
-#include "weft/base/printable.h"
 #include "weft/files/mapping_guard.h"
 
 namespace weft::cli {
@@ -25,6 +24,7 @@ std::atomic<bool> interrupt_seen{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler writes it");
 
 int interrupt_event = -1;
+bool reports_missing_pages = false;
 
 // The progress of loading is shown if it takes longer than kLong.
 constexpr std::chrono::milliseconds kLong{500}, kShownEvery{100};
@@ -81,9 +81,9 @@ int run_program(std::string_view name, const std::function<int()>& body) {
   try {
     const int code = body();
     flush_output();
-    if (code == 0 && n_failed_mappings() > 0) {
+    if (code == 0 && n_missing_pages() > 0 && !reports_missing_pages) {
       fail<IoError>("{}: was truncated, or could not be read, while it was in use",
-                    printable_path(first_failed_mapping()));
+                    first_failed_mapping());
     }
     return code;
   } catch (const OutputClosed&) {
@@ -95,6 +95,10 @@ int run_program(std::string_view name, const std::function<int()>& body) {
     std::cerr << name << ": " << error.what() << '\n';
     return dynamic_cast<const UsageError*>(&error) ? kWrongUsage : kError;
   }
+}
+
+void report_missing_pages_itself() {
+  reports_missing_pages = true;
 }
 
 void print_now(std::string_view text) {

@@ -24,6 +24,10 @@ class UsageError : public Error {
 // exit code is 0.
 int run_program(std::string_view name, const std::function<int()>& body);
 
+// For a program that tells its users when a mapped file was truncated (weft/files/mapping_guard.h),
+// and goes on. The exit code of others is then 1.
+void report_missing_pages_itself();
+
 // Writes to stdout and flushes. Throws IoError; OutputClosed if the reader has closed the pipe.
 void print_now(std::string_view text);
 struct OutputClosed {};

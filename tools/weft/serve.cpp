@@ -30,6 +30,7 @@ std::string draw_plan(const Model& model, SessionOptions options) {
 int serve(int argc, char** argv) {
   server::Flags flags;
   if (const auto code = server::parse(argc, argv, flags)) return *code;
+  cli::report_missing_pages_itself();
   return server::serve(std::move(flags), {draw_plan, make_request_profile, WEFT_VERSION});
 }
 

@@ -73,11 +73,9 @@ Checkpoint Checkpoint::open(const std::string& path) {
 }
 
 void Checkpoint::check_mapped() const {
-  if (n_failed_mappings() == 0) return;
+  if (n_missing_pages() == 0) return;
   impl_->check_files([](const MappedFile& map, const std::string& path) {
-    if (!map.failed()) return;
-    fail<IoError>("{}: was truncated, or could not be read, while it was in use; load it again",
-                  printable_path(path));
+    if (map.failed()) refuse_missing_pages(path);
   });
 }
 

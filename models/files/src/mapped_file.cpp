@@ -116,6 +116,11 @@ bool MappedFile::was_written(const std::string& path) const {
   return now.n_bytes != stamp_->n_bytes || now.modified_ns != stamp_->modified_ns;
 }
 
+void refuse_missing_pages(const std::string& path) {
+  fail<IoError>("{}: was truncated, or could not be read, while it was in use",
+                printable_path(path));
+}
+
 std::size_t page_bytes() {
   static const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   return bytes;

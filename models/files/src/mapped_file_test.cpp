@@ -67,7 +67,7 @@ TEST_CASE("with the guard, pages that were cut off read as zeros and the mapping
     std::ofstream(p, std::ios::binary) << std::string(4 * page_bytes() + 9, 'x');
   MappedFile file(path);
   const MappedFile other(other_path);
-  const std::uint32_t n_before = n_failed_mappings();
+  const std::uint32_t n_before = n_missing_pages();
   OutputFile out((folder / "output").string());
   std::filesystem::resize_file(path, page_bytes());
   CHECK(file.was_written(path));
@@ -78,7 +78,7 @@ TEST_CASE("with the guard, pages that were cut off read as zeros and the mapping
   CHECK(moved.bytes()[2 * page_bytes()] == std::byte{});
   CHECK(moved.bytes().back() == std::byte{});
   CHECK(moved.failed());
-  CHECK(n_failed_mappings() == n_before + 1);
+  CHECK(n_missing_pages() == n_before + 1);
   CHECK(first_failed_mapping() == path);
   CHECK_THROWS_WITH_AS(out.commit(), doctest::Contains("output: was not written: "), IoError);
   CHECK_FALSE(other.failed());

@@ -5,11 +5,15 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <mutex>
+#include <system_error>
 
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
 #include "weft/files/mapped_file.h"
 
 namespace weft {
@@ -28,15 +32,17 @@ static_assert(std::atomic<Address>::is_always_lock_free && std::atomic<bool>::is
 
 // Fixed, because a signal handler can neither lock nor allocate.
 std::array<Slot, 4096> slots;
-std::atomic<std::uint32_t> n_failed{0};
+std::atomic<std::uint32_t> n_missing{0};
 std::array<char, 4096> first_path{};
 std::atomic<bool> has_first_path{false};
 
 struct sigaction previous = {};
 
+// Counted before the zeros are there: no thread can have read them and see no failure.
 void note_failure(Slot& slot) {
-  if (slot.failed.exchange(true)) return;
-  if (n_failed.fetch_add(1) > 0) return;
+  const bool first = n_missing.fetch_add(1) == 0;
+  slot.failed = true;
+  if (!first) return;
   const char* path = slot.path.load();
   std::memcpy(first_path.data(), path, std::min(std::strlen(path), first_path.size() - 1));
   has_first_path = true;
@@ -74,19 +80,23 @@ void on_missing_page(int signal, siginfo_t* info, void*) {
 }  // namespace
 
 void install_mapping_guard() {
-  page_bytes();  // asks the system the first time
-  struct sigaction action = {};
-  action.sa_sigaction = on_missing_page;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
-  sigaction(SIGBUS, &action, &previous);
+  static std::once_flag installed;
+  std::call_once(installed, [] {
+    page_bytes();  // asks the system the first time
+    struct sigaction action = {};
+    action.sa_sigaction = on_missing_page;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+    if (sigaction(SIGBUS, &action, &previous) != 0)
+      fail<IoError>("cannot handle SIGBUS: {}", std::generic_category().message(errno));
+  });
 }
 
-std::uint32_t n_failed_mappings() {
-  return n_failed;
+std::uint32_t n_missing_pages() {
+  return n_missing;
 }
 
 std::string first_failed_mapping() {
-  return has_first_path ? std::string(first_path.data()) : std::string();
+  return has_first_path ? printable_path(first_path.data()) : "a mapped file";
 }
 
 GuardedMapping::GuardedMapping(const std::byte* data, std::size_t size, const std::string& path)

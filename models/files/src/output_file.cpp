@@ -135,10 +135,10 @@ void OutputFile::link_into_place() {
 }
 
 void OutputFile::commit() {
-  if (n_failed_mappings() != failed_mappings_) {
+  if (n_missing_pages() != missing_pages_) {
     fail<IoError>(
         "{}: was not written: {} was truncated, or could not be read, while it was in use",
-        printable_path(path_), printable_path(first_failed_mapping()));
+        printable_path(path_), missing_pages_ == 0 ? first_failed_mapping() : "a mapped file");
   }
   flush();
   if (nameless_ || !temporary_.empty()) check(::fsync(fd_) == 0, "cannot write");

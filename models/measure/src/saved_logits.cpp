@@ -74,6 +74,7 @@ SavedLogits SavedLogits::parse(std::span<const std::byte> bytes, const std::stri
 SavedLogits SavedLogits::open(const std::string& path) {
   auto file = std::make_shared<const MappedFile>(path);
   SavedLogits s = parse(file->bytes(), path);
+  if (file->failed()) refuse_missing_pages(path);
   s.file_ = std::move(file);
   return s;
 }

@@ -186,7 +186,9 @@ Imatrix Imatrix::parse(std::span<const std::byte> bytes, const std::string& name
 
 Imatrix Imatrix::read(const std::string& path) {
   const MappedFile file(path);
-  return parse(file.bytes(), path);
+  Imatrix imatrix = parse(file.bytes(), path);
+  if (file.failed()) refuse_missing_pages(path);
+  return imatrix;
 }
 
 void Imatrix::write(const std::string& path) const {

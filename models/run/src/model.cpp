@@ -182,6 +182,7 @@ std::shared_ptr<const ResidentWeights> Model::Impl::find_region(const WeightLayo
   std::shared_ptr<const ResidentWeights> larger;  // of a session that has more weights
   for (const auto& known : regions_) {
     auto region = known.lock();
+    if (region && region->failed()) continue;
     if (region && region->layout() == layout) return region;
     if (region && layout.region_bytes > 0 && covers(region->layout(), layout)) larger = region;
   }
@@ -209,6 +210,22 @@ std::int64_t Model::Impl::resident_bytes() const {
     if (const auto region = known.lock()) sum += region->bytes();
   }
   return sum;
+}
+
+void Model::Impl::check_regions() const {
+  const std::lock_guard lock(regions_mutex_);
+  for (const auto& known : regions_)
+    if (const auto region = known.lock()) region->check_mapped();
+}
+
+void Model::check_mapped() const {
+  impl_->weights.check_mapped();
+  impl_->check_regions();
+}
+
+void Model::check_files() const {
+  check_mapped();
+  impl_->weights.check_unchanged();
 }
 
 Model::Model(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

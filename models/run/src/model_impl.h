@@ -36,6 +36,8 @@ struct Model::Impl {
   std::int64_t region_bytes(const run::WeightLayout& layout) const;
   // Bytes of all regions that sessions hold now.
   std::int64_t resident_bytes() const;
+  // Throws IoError if one of them is mapped from a file that has lost bytes.
+  void check_regions() const;
 
  private:
   std::shared_ptr<const run::ResidentWeights> find_region(const run::WeightLayout& layout) const;

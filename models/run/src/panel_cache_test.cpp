@@ -162,6 +162,8 @@ TEST_CASE("logits with a panel cache are those of the model, whichever byte of t
   for (const std::int64_t at : places) {
     CAPTURE(at);
     flip(path, at);
+    // A file that was touched a moment ago has no stamp, and its weights are read.
+    std::filesystem::last_write_time(kept.path, std::filesystem::file_time_type::clock::now());
     const CachedRun run = kept.run();
     CHECK(same_bits(run.logits, expected));
     CHECK(run.warnings.size() == (at >= 40 && at < 4096 ? 0 : 1));  // the stamp only saves time

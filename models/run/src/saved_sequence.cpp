@@ -124,6 +124,7 @@ bool SavedSequence::is_saved_sequence(const std::string& path) {
 SavedSequence SavedSequence::open(const std::string& path) {
   auto file = std::make_shared<const MappedFile>(path);
   SavedSequence s = parse(file->bytes(), path);
+  if (file->failed()) refuse_missing_pages(path);
   s.file_ = std::move(file);
   return s;
 }
@@ -144,6 +145,10 @@ void SavedSequence::restore(Session& session, std::int32_t sequence, std::int64_
                      tokens_.size(), n_tokens);
   try {
     session.restore(sequence, n_tokens, std::ssize(tokens_), states_);
+    if (file_ && file_->failed()) {
+      session.truncate(sequence, 0);
+      refuse_missing_pages(name_);
+    }
   } catch (const FormatError& e) {
     fail<FormatError>("{}: {}", printable_path(name_), e.what());
   }

@@ -255,9 +255,7 @@ std::uint64_t ResidentWeights::fill(const Checkpoint& file, const LoadOptions& o
 }
 
 void ResidentWeights::check_mapped() const {
-  if (!mapped_.failed()) return;
-  fail<IoError>("{}: was truncated, or could not be read, while it was in use",
-                printable_path(mapped_path_));
+  if (mapped_.failed()) refuse_missing_pages(mapped_path_);
 }
 
 const std::byte* ResidentWeights::find(std::string_view name, DType dtype) const {

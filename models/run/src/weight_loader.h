@@ -39,6 +39,7 @@ class ResidentWeights {
   std::int64_t bytes() const { return layout_.region_bytes; }
   // Null: it stays in the file, or has another type in the region.
   const std::byte* find(std::string_view name, DType dtype) const;
+  bool failed() const { return mapped_.failed(); }  // the panel cache lost bytes
   // Throws IoError if the panel cache lost bytes while it was mapped.
   void check_mapped() const;
 

@@ -17,6 +17,7 @@ std::string read_file(const std::string& path) {
   const MappedFile file(path);
   const auto bytes = file.bytes();
   std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (file.failed()) refuse_missing_pages(path);
   if (text.ends_with('\n')) text.pop_back();
   return text;
 }

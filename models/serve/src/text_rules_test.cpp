@@ -86,7 +86,9 @@ TEST_CASE("log-probabilities end where the text ends") {
   CHECK(ids(3, 2, StopReason::none).empty());
   CHECK(ids(4, 1, StopReason::none) == Ids{2, 3});
   CHECK(ids(5, 2, StopReason::stop_string).empty());
-  CHECK(ids(kNoToken, 0, StopReason::end_of_text) == Ids{4, 5});
+  CHECK(ids(kNoToken, 0, StopReason::end_of_text).empty());
+  CHECK(ids(6, 1, StopReason::none).empty());
+  CHECK(ids(kNoToken, 0, StopReason::end_of_text) == Ids{6});
 }
 
 TEST_CASE("accepted tokens report stop strings that were not shown") {

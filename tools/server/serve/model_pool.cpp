@@ -1,6 +1,7 @@
 #include "serve/model_pool.h"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -47,15 +48,22 @@ struct Entry {
   int holders = 0;              // of what find() gave away
   std::uint64_t last_used = 0;  // a ticket
   std::deque<Waiting> waiting;  // for the model to be loaded
+  Clock::time_point files_checked = {};
 
   bool is_loaded() const { return served != nullptr; }
   bool has_engine() const { return served && served->engine; }  // tests have none
 };
 
-bool files_changed(const Entry& entry) {
+// Asks the system at most once a second.
+bool files_changed(Entry& entry) {
   if (!entry.has_engine()) return false;
+  const Model& model = entry.served->engine->model();
+  const auto now = Clock::now();
   try {
-    entry.served->engine->model().weights().check_unchanged();
+    model.check_mapped();
+    if (now - entry.files_checked < std::chrono::seconds(1)) return false;
+    entry.files_checked = now;
+    model.check_files();
     return false;
   } catch (const IoError&) {
     return true;
@@ -183,7 +191,8 @@ Entry* ModelPool::Impl::next_to_load() {
   Entry* next = nullptr;
   for (Entry& entry : entries) {
     if (options.refuse_until_loaded && entry.status == Status::loading) return &entry;
-    if (entry.waiting.empty()) continue;
+    // If its files changed, and it is still held, others need not wait for that.
+    if (entry.waiting.empty() || (entry.is_loaded() && entry.holders > 0)) continue;
     if (!next || entry.waiting.front().ticket < next->waiting.front().ticket) next = &entry;
   }
   return next;
@@ -249,6 +258,7 @@ void ModelPool::Impl::load(std::unique_lock<std::mutex>& lock, Entry& entry) {
     }
   }
   entry.served = std::move(served);
+  entry.file = describe_file(entry.source.path);
   entry.status = entry.served ? Status::loaded : Status::failed;
   if (entry.served) ++loads;
   answer(lock, entry, api::load_error(error));
@@ -283,11 +293,7 @@ void ModelPool::Impl::run() {
       shared->changed.wait(lock);
       continue;
     }
-    if (next->is_loaded()) {  // closing, because its files changed
-      shared->changed.wait(lock, [&] { return stopping || next->holders == 0; });
-      if (stopping) break;
-      unload(lock, *next);
-    }
+    if (next->is_loaded()) unload(lock, *next);  // its files changed
     if (make_room(lock, false)) load(lock, *next);
   }
 }

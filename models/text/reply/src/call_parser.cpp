@@ -240,12 +240,16 @@ Step CallParser::end_python(std::string_view text) {
     return Step::done;
   }
   object_.emplace(events_, tools_, false, row_.keyed);
-  Step step = Step::bad;
-  for (const char c : trim(text)) {
+  const std::string_view json = trim(text);
+  Step step = json.empty() ? Step::bad : Step::more;
+  const std::size_t at = std::min(raw_.rfind(json), raw_.size());
+  const std::size_t after = raw_.size() - std::min(at + json.size(), raw_.size());
+  for (std::size_t i = 0; i < json.size() && step != Step::bad; ++i) {
     const int before = object_->calls();
-    step = object_->feed(c);
-    if (object_->calls() > before) raw_.clear();
-    if (step == Step::bad) break;
+    step = object_->feed(json[i]);
+    if (object_->calls() == before) continue;
+    const std::size_t left = json.size() - i - 1 + after;  // to be given back if it is no call
+    raw_.erase(0, raw_.size() - std::min(left, raw_.size()));
   }
   return step == Step::done ? step : Step::bad;
 }

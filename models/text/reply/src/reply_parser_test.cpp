@@ -249,6 +249,11 @@ TEST_CASE("calls in Python's notation, or as JSON") {
         R"(0:get_weather({"city": "Oslo", "days": 3}) 1:f({}))");
   CHECK(events({"", "lfm2"}, begin + R"([{"name": "f", "arguments": {"a": [1]}}])") ==
         R"(0:f({"a": [1]}))");
+  CHECK(events({"", "lfm2"}, begin + R"([{"name": "f", "arguments": {}}, oops])" + end) ==
+        "0:f({}) content(, oops]" + end + ")");
+  CHECK(events({"", "lfm2"}, begin + R"([{"name": "f", "arguments": {}})" + end) ==
+        "0:f({}) content(" + end + ")");
+  CHECK(events({"", "lfm2"}, begin + R"([{"name": "f", "arguments": {}})") == "0:f({})");
   CHECK(events({"", "lfm2"}, begin + "[f(1)]" + end) == "content(" + begin + "[f(1)]" + end + ")");
 }
 

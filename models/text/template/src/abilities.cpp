@@ -82,7 +82,7 @@ std::string member_of_reasoning(Prober prober) {
   return TemplateAbilities().reasoning_member;
 }
 
-// Whether the template shows words beside a call, unless it cannot be helped.
+// False if the template shows words beside a call only in a message of their own.
 bool shows_words_with_calls(const Prober& prober) {
   ChatMessage both = call_of(kShortId);
   both.content = kWords;
@@ -93,7 +93,7 @@ bool shows_words_with_calls(const Prober& prober) {
   return shown(history) || !shown(with_words_apart(history));
 }
 
-// Likewise of two calls in one message.
+// False if it shows two calls only in two messages.
 bool shows_many_calls(const Prober& prober) {
   ChatMessage both = call_of(kShortId);
   both.tool_calls.push_back(

@@ -23,7 +23,7 @@ bool has_calls(std::span<const ChatMessage> messages);
 std::vector<ChatMessage> with_joined_thoughts(std::vector<ChatMessage> messages);
 // Messages in which words beside a call are a message of their own, before it.
 std::vector<ChatMessage> with_words_apart(std::vector<ChatMessage> messages);
-// Messages in which there are none.
+// Messages without words beside calls.
 std::vector<ChatMessage> without_words_with_calls(std::vector<ChatMessage> messages);
 // Messages of one call each, with its results after it.
 std::vector<ChatMessage> with_calls_apart(std::vector<ChatMessage> messages);

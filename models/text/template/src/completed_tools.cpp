@@ -28,10 +28,10 @@ void erase_nulls(Json& object) {
 std::string type_of_values(const Json& schema) {
   for (const char* keyword : {"const", "enum"}) {
     if (!schema.contains(keyword)) continue;
-    const bool lists = keyword == std::string_view("enum") && schema[keyword].is_array() &&
-                       !schema[keyword].empty();
+    const bool lists = keyword == std::string_view("enum");
+    if (lists && (!schema[keyword].is_array() || schema[keyword].empty())) continue;
     const Json& value = lists ? schema[keyword].front() : schema[keyword];
-    if (value.is_array() && !lists) return "array";
+    if (value.is_array()) return "array";
     if (value.is_object()) return "object";
     if (value.is_string()) return "string";
     if (value.is_boolean()) return "boolean";

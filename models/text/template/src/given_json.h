@@ -1,6 +1,6 @@
 #pragma once
-// JSON that callers give as text. In time linear in the text: the object of nlohmann::ordered_json
-// compares each new name with all names before.
+// JSON that callers give as text. In time linear in the text, unless hashes of names collide: the
+// object of nlohmann::ordered_json compares each new name with all names before.
 
 #include <string_view>
 

@@ -81,7 +81,10 @@ TEST_CASE("anthropic: a line that differs in each request is left out") {
                                 {"type": "text", "text": "Be brief."}])");
   CHECK(request.system == "Be brief.");
   CHECK(request.has_billing_line);
-  CHECK_FALSE(read(R"([{"type": "text", "text": "Be brief."}])").has_billing_line);
+  for (const char* other : {R"([{"type": "text", "text": "Be brief."}])", "[]",
+                            R"([{"type": "refusal", "refusal": "x-anthropic-billing-header: a"}])",
+                            R"(["x-anthropic-billing-header: a"])"})
+    CHECK_FALSE(read(other).has_billing_line);
   CHECK(read(R"([{"type": "text", "text": "x-anthropic-billing-header: a\nb"}])").system.empty());
   try {
     read(R"([{"type": "text", "text": "x-anthropic-billing-header: a"}, {"type": "text"}])");

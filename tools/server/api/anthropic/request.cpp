@@ -131,11 +131,12 @@ Form<SystemFields> system_form() {
   return {content.expected, content.schema, content.types,
           [read = content.read](const Json& json, const Path& path) {
             SystemFields system{read(json, path)};
-            system.has_billing_line = json.is_array() && system.text.starts_with(kBillingLine);
-            if (!system.has_billing_line) return system;
+            const Json* first = json.is_array() && !json.empty() ? &json.front() : nullptr;
+            if (!first || !first->is_object() || !first->contains("text")) return system;
+            const auto& text = first->at("text").get_ref<const std::string&>();
+            system.has_billing_line = text.starts_with(kBillingLine);
             // The texts of blocks stand in lines, one below the other.
-            const std::size_t length = json.front()["text"].get_ref<const std::string&>().size();
-            system.text.erase(0, length + 1);
+            if (system.has_billing_line) system.text.erase(0, text.size() + 1);
             return system;
           }};
 }

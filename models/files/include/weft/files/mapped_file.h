@@ -39,8 +39,8 @@ class MappedFile {
   // With install_mapping_guard(): some bytes could not be read, because the file was truncated or
   // its disk failed, and zeros were read instead. From any thread.
   bool failed() const { return guard_.failed(); }
-  // Whether the file of that name is the one that was mapped, but has been written since then.
-  // True only if it is sure.
+  // Whether the file of that name is the one that was mapped, but has another size or time of
+  // modification now: it was written since then, or touched.
   bool was_written(const std::string& path) const;
 
  private:
@@ -51,6 +51,9 @@ class MappedFile {
   std::optional<FileStamp> stamp_;
   GuardedMapping guard_;
 };
+
+// Throws the IoError for a mapping that has failed.
+[[noreturn]] void refuse_missing_pages(const std::string& path);
 
 // Bytes of a page of memory; mappings start at multiples of it.
 std::size_t page_bytes();

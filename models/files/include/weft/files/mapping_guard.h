@@ -15,13 +15,14 @@
 
 namespace weft {
 
-// Handles SIGBUS for all mapped files, also those that are mapped already. Other causes of the
-// signal go to the handler that was there before. For a program's main(): a library does not touch
-// the signals of its host. Call it once.
+// Handles SIGBUS for all mapped files, also those that are mapped already. At another cause of the
+// signal the handler that was there before takes over, for good. For a program's main(): a library
+// does not touch the signals of its host. Throws IoError if the system refuses.
 void install_mapping_guard();
 
-// How many mappings have failed in this process, and the path of the first; "" if none has.
-std::uint32_t n_failed_mappings();
+// How often a page was missing in this process; it never falls.
+std::uint32_t n_missing_pages();
+// The path of the first mapping that failed, printable; "a mapped file" if it is not known yet.
 std::string first_failed_mapping();
 
 // Registers a mapping for as long as it lives. Movable. At most 4096 mappings at a time are

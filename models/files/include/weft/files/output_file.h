@@ -48,7 +48,7 @@ class OutputFile {
   std::string temporary_;  // empty if there is none
   bool nameless_ = false;
   int fd_ = -1;
-  std::uint32_t failed_mappings_ = n_failed_mappings();  // before anything was written
+  std::uint32_t missing_pages_ = n_missing_pages();  // before anything was written
   std::vector<std::byte> buffer_;
   std::uint64_t written_ = 0;
 };

@@ -1,0 +1,55 @@
+"""`weft serve` when the files that it has mapped are truncated."""
+
+import shutil
+import threading
+import time
+
+from serve_support import CHAT, ServeTest
+from support import MODEL, run
+
+
+class TruncatedFiles(ServeTest):
+    def test_truncated_model(self):
+        """Requests fail by name, the process lives, and a whole file is loaded again."""
+        model = self.folder / "served.gguf"
+        shutil.copy(MODEL, model)
+        whole = model.read_bytes()
+        server = self.serve("--weights", "mapped", model=model)
+        ask = lambda: server.post("/v1/chat/completions", CHAT)
+        expected = ask().json["choices"]
+        endless = {**CHAT, "max_tokens": 900, "ignore_eos": True, "stream": True}
+        running = []
+        thread = threading.Thread(target=lambda: running.append(
+            server.post("/v1/chat/completions", endless).body.decode()))
+        thread.start()
+        while server.metric("requests_processing") != 1:
+            time.sleep(0.01)
+        model.write_bytes(whole[:len(whole) // 4])
+        thread.join()
+        self.assertRegex(running[0], "served: was (truncated|written)")
+        reply = ask()
+        self.assertEqual(reply.status, 500)
+        self.assertEqual(server.get("/health").json["state"], "failed")
+        self.assertIn("served: ", reply.json["error"]["message"])
+        self.assertEqual(server.get("/version").status, 200)
+        model.write_bytes(whole)
+        self.assertEqual(ask().json["choices"], expected)
+        self.assertEqual(server.end(), 0)
+
+    def test_truncated_panel_cache(self):
+        """Likewise for packed weights that are mapped."""
+        panels = self.folder / "panels"
+        flags = ("--weights", "resident", "--panel-cache", panels)
+        self.serve(*flags).end()
+        server = self.serve(*flags)
+        ask = lambda: server.post("/v1/chat/completions", CHAT)
+        expected = ask().json["choices"]
+        (file,) = panels.iterdir()
+        file.write_bytes(file.read_bytes()[:4096])
+        replies = [ask() for _ in range(2)]
+        self.assertLessEqual([r.status for r in replies], [500, 200])
+        self.assertEqual(replies[1].json["choices"], expected)
+
+
+if __name__ == "__main__":
+    run()
