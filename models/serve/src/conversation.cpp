@@ -7,6 +7,7 @@
 
 #include "weft/base/clock.h"
 #include "weft/base/error.h"
+#include "weft/reply/call_writer.h"
 #include "weft/serve/prompt.h"
 
 namespace weft {
@@ -99,8 +100,9 @@ std::string Conversation::take_back() {
 }
 
 Conversation::Prompt Conversation::prompt() const {
-  RenderedChat chat = render_chat(tokenizer_.vocabulary(), *options_.chat_template, messages_,
-                                  {.tools = options_.tools, .kwargs = options_.kwargs});
+  RenderedChat chat = render_chat(
+      tokenizer_.vocabulary(), *options_.chat_template, messages_,
+      {.tools = options_.tools, .kwargs = options_.kwargs, .write_calls = call_writer(syntax_)});
   std::vector<TokenId> tokens;
   std::size_t done = 0;
   if (!cached_text_.empty() && chat.text.size() > cached_text_.size() &&

@@ -210,6 +210,26 @@ TEST_CASE("calls wait for their results one by one, and the model continues afte
   CHECK(talk.chat.open_calls().empty());
 }
 
+TEST_CASE("a call that the template does not show is in the prompt as the model wrote it") {
+  ConversationOptions options = greedy(-1);
+  options.chat_template = make_chat_template(
+      "{% if tools %}List of tools: {{ tools | tojson }}\n{% endif %}"
+      "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+      "{{ '<|im_start|>assistant\n' }}");
+  options.tools = R"([{"type": "function", "function": {"name": "look"}}])";
+  options.rules.grammar = Grammar::from_regex(
+      R"(<\|tool_call_start\|>\[look\(at="sun", near=True\)\]<\|tool_call_end\|>)");
+  Talk talk(options, {.context = 1024});
+  talk.say("Look!");
+  const std::int64_t length = talk.session.length(0);
+  REQUIRE(talk.chat.open_calls().size() == 1);
+  CHECK(talk.chat.open_calls()[0].arguments == R"({"at": "sun", "near": true})");
+  talk.chat.answer_call("bright", [](const ReplyEvent&) {});
+  // The text goes on from the reply, so that none of its tokens are computed again.
+  CHECK(talk.chat.last_prompt().tokens ==
+        talk.session.length(0) - length - talk.chat.last_reply().tokens);
+}
+
 TEST_CASE("a model without a template or a tokenizer has no conversations") {
   Session session(test::tiny_model(), {.context = 64});
   CHECK_THROWS_AS(Conversation(session, 0, {}), UnsupportedError);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "weft/reply/call_writer.h"
 #include "weft/reply/reply_grammar.h"
 #include "weft/run/model.h"
 #include "weft/serve/prompt.h"
@@ -48,7 +49,8 @@ RenderedChat render(const ServedModel& model, const ChatInput& input) {
                        {.add_generation_prompt = input.add_generation_prompt,
                         .tools = tools_json(input),
                         .kwargs = merge_objects(model.template_kwargs, input.template_kwargs),
-                        .continue_final_message = continues(input)});
+                        .continue_final_message = continues(input),
+                        .write_calls = call_writer(model.syntax)});
   });
 }
 

@@ -146,6 +146,16 @@ TEST_CASE("calls have ids of nine letters or digits where the template demands i
   CHECK(is_short((*with_id)["choices"][0]["delta"]["tool_calls"][0]["id"].get<std::string>()));
 }
 
+TEST_CASE("calls of a history that the template does not show are written as replies are read") {
+  FakeServer server("{{ tools }}<|tool_call|>{% for m in messages %}/{{ m.content }}{% endfor %}");
+  server.texts->texts = {"Done."};
+  const http::Reply reply = server.post("/v1/chat/completions", R"({"messages": [
+      {"role": "user", "content": "Hi"}, {"role": "assistant", "tool_calls": [{"id": "1", "type":
+      "function", "function": {"name": "f", "arguments": "{\"a\": 1}"}}]}]})");
+  CHECK(reply.status == 200);
+  CHECK(server.prompt().ends_with(R"(/<|tool_call|>[{"name": "f", "arguments": {"a":1}}])"));
+}
+
 TEST_CASE("a call that is not complete is content, unless the grammar enforced it") {
   FakeServer server(kTemplate);
   server.texts->texts = {"<tool_call>\n{\"name\": \"set_lamp\", \"arguments\": {\"on\": tr"};

@@ -1,5 +1,6 @@
 #include "python_literal.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 
@@ -15,6 +16,9 @@ constexpr int kMaxNested = 64;
 
 bool is_word(char c) {
   return is_digit(c) || c == '_' || (to_lower(c) >= 'a' && to_lower(c) <= 'z');
+}
+bool is_of_function(char c) {
+  return is_word(c) || c == '.' || c == '-';
 }
 
 class PythonReader {
@@ -46,8 +50,7 @@ class PythonReader {
       PythonCall call;
       skip();
       const std::size_t begin = at_;
-      while (at_ < text_.size() && (is_word(text_[at_]) || text_[at_] == '.' || text_[at_] == '-'))
-        ++at_;
+      while (at_ < text_.size() && is_of_function(text_[at_])) ++at_;
       call.name = text_.substr(begin, at_ - begin);
       if (call.name.empty() || !arguments(call.arguments)) return false;
       found.push_back(std::move(call));
@@ -179,6 +182,60 @@ class PythonReader {
   std::size_t at_ = 0;
 };
 
+// Writes a JSON object as the arguments of a call.
+class PythonWriter {
+ public:
+  // Takes a byte of the object. False if it cannot be written.
+  bool feed(char c) {
+    const bool was_string = scan_.in_string();
+    const JsonScan::Event event = scan_.feed(c);
+    if (event == JsonScan::Event::bad || scan_.depth() > kMaxNested) return false;
+    if (scan_.in_string() || was_string) {
+      literal_ += c;
+      return scan_.in_string() || string(event == JsonScan::Event::key && scan_.depth() == 1);
+    }
+    if (event == JsonScan::Event::scalar) return scalar(c), true;
+    if (!is_space(c)) other(c);
+    return true;
+  }
+  bool done() const { return scan_.done(); }
+  std::string text;
+
+ private:
+  // Python reads all that encode_json_string() writes, but not all of JSON.
+  bool string(bool names_argument) {
+    const std::string bytes = decode_json_string(literal_);
+    literal_.clear();
+    text += names_argument ? bytes : encode_json_string(bytes);
+    return !names_argument || (!bytes.empty() && std::ranges::all_of(bytes, is_word));
+  }
+
+  void scalar(char c) {
+    in_word_ = c == 't' || c == 'f' || c == 'n';
+    if (!in_word_)
+      text += c;
+    else
+      text += c == 't' ? "True" : c == 'f' ? "False" : "None";
+  }
+
+  void other(char c) {
+    if (c == ',')
+      text += ", ";
+    else if (c == ':')
+      text += scan_.depth() == 1 ? "=" : ": ";
+    else if (c == '{' && scan_.depth() == 1)
+      text += '(';
+    else if (c == '}' && scan_.depth() == 0)
+      text += ')';
+    else if (!in_word_ || !is_word(c))
+      text += c;
+  }
+
+  JsonScan scan_;
+  std::string literal_;
+  bool in_word_ = false;  // the last scalar is one
+};
+
 }  // namespace
 
 std::optional<std::string> python_literal(std::string_view text) {
@@ -193,6 +250,16 @@ std::optional<std::vector<PythonCall>> python_calls(std::string_view text) {
   std::vector<PythonCall> found;
   if (!reader.calls(found) || !reader.at_end()) return std::nullopt;
   return found;
+}
+
+std::optional<std::string> python_call_text(std::string_view name, std::string_view arguments) {
+  if (name.empty() || !std::ranges::all_of(name, is_of_function)) return std::nullopt;
+  PythonWriter writer;
+  writer.text = name;
+  if (!trim(arguments).starts_with('{')) return std::nullopt;
+  for (const char c : arguments)
+    if (!writer.feed(c)) return std::nullopt;
+  return writer.done() ? std::optional(std::move(writer.text)) : std::nullopt;
 }
 
 }  // namespace weft::reply

@@ -1,5 +1,5 @@
 #pragma once
-// Values and calls in Python's notation, which some models write.
+// Reads and writes values and calls in Python's notation, which some models write.
 // Source: https://docs.python.org/3/reference/lexical_analysis.html
 
 #include <optional>
@@ -19,5 +19,8 @@ struct PythonCall {
 };
 // [f(a=1), g(b='x')]: calls with named arguments; nullopt if the text is anything else.
 std::optional<std::vector<PythonCall>> python_calls(std::string_view text);
+// f(a=1): what python_calls() reads back as the same; nullopt if a name is not one of Python, or
+// the arguments are no JSON object or nested too deep.
+std::optional<std::string> python_call_text(std::string_view name, std::string_view arguments);
 
 }  // namespace weft::reply

@@ -10,6 +10,7 @@ namespace weft {
 
 using reply::call_rows;
 using reply::CallStyle;
+using reply::find_row;
 using reply::reasoning_rows;
 using reply::ReplyMachine;
 
@@ -19,14 +20,6 @@ struct ReplyParser::Impl {
 };
 
 namespace {
-
-template <class Row>
-const Row* find_row(std::span<const Row> rows, std::string_view name, std::string_view what) {
-  if (name.empty()) return nullptr;
-  const auto it = std::ranges::find(rows, name, &Row::name);
-  if (it == rows.end()) fail<ValueError>("unknown syntax for {}: '{}'", what, name);
-  return &*it;
-}
 
 void add_marker(std::vector<std::string>& markers, std::string_view text) {
   if (!text.empty()) markers.emplace_back(text);

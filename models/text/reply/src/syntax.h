@@ -1,8 +1,11 @@
 #pragma once
 // The notations of models as data: one row for each way of writing reasoning or calls.
 
+#include <algorithm>
 #include <span>
 #include <string_view>
+
+#include "weft/base/error.h"
 
 namespace weft::reply {
 
@@ -41,5 +44,14 @@ struct CallRow {
 
 std::span<const ReasoningRow> reasoning_rows();
 std::span<const CallRow> call_rows();
+
+// Null for an empty name. `what` it is of stands in the ValueError for an unknown one.
+template <class Row>
+const Row* find_row(std::span<const Row> rows, std::string_view name, std::string_view what) {
+  if (name.empty()) return nullptr;
+  const auto it = std::ranges::find(rows, name, &Row::name);
+  if (it == rows.end()) fail<ValueError>("unknown syntax for {}: '{}'", what, name);
+  return &*it;
+}
 
 }  // namespace weft::reply

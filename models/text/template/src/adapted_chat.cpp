@@ -290,7 +290,8 @@ std::vector<ChatMessage> with_joined_neighbours(std::vector<ChatMessage> message
 }
 
 AdaptedChat adapted(const TemplateAbilities& abilities, std::span<const ChatMessage> messages,
-                    const std::string& tools) {
+                    const ChatRenderOptions& options) {
+  const std::string& tools = options.tools;
   AdaptedChat chat{{messages.begin(), messages.end()}, tools};
   Messages& all = chat.messages;
   match_results(all);
@@ -300,7 +301,12 @@ AdaptedChat adapted(const TemplateAbilities& abilities, std::span<const ChatMess
     if (!has_system && abilities.own_system) system_to_user(all);
     chat.tools.clear();
   }
-  if (!abilities.calls && has_calls(all)) calls_to_text(all, abilities.tools);
+  if (!abilities.calls && has_calls(all)) {
+    if (abilities.tools && options.write_calls)
+      chat.write_calls = &options.write_calls;
+    else
+      calls_to_text(all, abilities.tools);
+  }
   if (!abilities.results && has_results(all)) results_to_user(all);
   if (!abilities.words_with_calls) all = with_words_apart(std::move(all));
   if (!abilities.many_calls) all = with_calls_apart(std::move(all));

@@ -12,11 +12,13 @@ namespace weft::chat {
 struct AdaptedChat {
   std::vector<ChatMessage> messages;
   std::string tools;  // for the template: a JSON array; empty if there are none
+  // Of the options, if calls are written with it; they stay in the messages until then.
+  const CallWriter* write_calls = nullptr;
 };
 
-// Throws FormatError for tools that are not JSON.
+// Refers to the options. Throws FormatError for tools that are not JSON.
 AdaptedChat adapted(const TemplateAbilities& abilities, std::span<const ChatMessage> messages,
-                    const std::string& tools);
+                    const ChatRenderOptions& options);
 
 bool has_calls(std::span<const ChatMessage> messages);
 // Messages in which words beside a call belong to the thoughts: some templates refuse both.

@@ -128,6 +128,33 @@ TEST_CASE("tools, calls and results that a template does not show") {
         "<user>Result of look:\n4\nResult of wait:\n5\n\nAnd?</><assistant>");
 }
 
+TEST_CASE("calls that a template does not show are written by the caller's function") {
+  const ChatRenderOptions options{.write_calls = [](std::span<const ToolCall> calls) {
+    std::vector<CallText> texts;
+    for (const ToolCall& c : calls) texts.push_back({"<<", c.name + c.arguments, ">>"});
+    return texts;
+  }};
+  ChatMessage both = call("1", R"({"a": 1})");
+  both.content = "Well.";
+  both.tool_calls.push_back({"2", "wait", "{}"});
+  const std::vector<ChatMessage> history{kAsk, both, result("1", "4")};
+  const RenderedChat chat = make_chat_template(kTools + kPlain)->render(history, options);
+  CHECK(chat.text ==
+        "<user>Hi</><assistant>Well.\n<<look{\"a\": 1}>>\n<<wait{}>></><tool>4</><assistant>");
+  std::vector<std::string> foreign;
+  for (const TextRange& range : chat.foreign)
+    foreign.push_back(chat.text.substr(range.begin, range.end - range.begin));
+  CHECK(foreign == std::vector<std::string>{"user", "Hi", "assistant", "Well.", "look{\"a\": 1}",
+                                            "wait{}", "tool", "4"});
+  CHECK_THROWS_WITH_AS(render(kTools + kPlain, {kAsk, call("1", "{")}, options),
+                       doctest::Contains("a call's argument text (look) is not JSON"), FormatError);
+  // What the template shows, or the prompt asks for, stays.
+  CHECK(render(kTools + kCalls, history, options).find("<<") == std::string::npos);
+  CHECK(render(kPlain, history, options).find("<<") == std::string::npos);
+  CHECK(render(kTools + kPlain, history).find("<tool_call>\n{\"name\": \"wait\"") !=
+        std::string::npos);
+}
+
 TEST_CASE("definitions of tools are completed where a template needs it") {
   const std::string source = kTools + kPlain;
   const auto with = [&](const std::string& function) {

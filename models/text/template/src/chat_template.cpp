@@ -175,15 +175,16 @@ const TemplateAbilities& JinjaTemplate::abilities() const {
 RenderedChat JinjaTemplate::first_that_works(const AdaptedChat& adapted,
                                              const ChatRenderOptions& options) const {
   const TemplateAbilities& can = abilities();
+  const bool passes_calls = !adapted.write_calls && chat::has_calls(adapted.messages);
   std::exception_ptr first;
   const auto tried = [&](const std::vector<ChatMessage>& messages,
                          const std::string& tools) -> std::optional<RenderedChat> {
     for (const CallArguments arguments :
          {CallArguments::objects, CallArguments::texts, CallArguments::repaired}) {
-      if (arguments != CallArguments::objects && !chat::has_calls(messages)) continue;
+      if (arguments != CallArguments::objects && !passes_calls) continue;
       try {
         return plain(messages, options, tools, can.tools_variable,
-                     {arguments, can.reasoning_member});
+                     {arguments, can.reasoning_member, adapted.write_calls});
       } catch (const ChatTemplateError& e) {
         if (e.cause() == ChatTemplateError::Cause::limit) throw;  // another form would cost as much
         if (!first) first = std::current_exception();
@@ -198,7 +199,7 @@ RenderedChat JinjaTemplate::first_that_works(const AdaptedChat& adapted,
   // Some go through the list of tools without asking whether there is one.
   const std::string tools = adapted.tools.empty() ? "[]" : chat::completed_tools(adapted.tools);
   if (auto done = tried(adapted.messages, tools)) return *done;
-  if (chat::has_calls(adapted.messages)) {
+  if (passes_calls) {
     const std::vector<ChatMessage> joined = chat::with_joined_thoughts(adapted.messages);
     for (const std::string& form : {adapted.tools, tools})
       if (auto done = tried(joined, form)) return *done;
@@ -207,7 +208,7 @@ RenderedChat JinjaTemplate::first_that_works(const AdaptedChat& adapted,
   const std::vector<ChatMessage> joined = chat::with_joined_neighbours(adapted.messages);
   if (joined.size() < adapted.messages.size())
     if (auto done = tried(joined, tools)) return *done;
-  if (chat::has_calls(joined))
+  if (passes_calls)
     if (auto done = tried(chat::without_words_with_calls(joined), tools)) return *done;
   std::rethrow_exception(first);
 }
@@ -228,7 +229,7 @@ RenderedChat continued(RenderedChat chat, std::string_view tag) {
 
 RenderedChat JinjaTemplate::render(std::span<const ChatMessage> messages,
                                    const ChatRenderOptions& options) const {
-  AdaptedChat adapted = chat::adapted(abilities(), messages, options.tools);
+  AdaptedChat adapted = chat::adapted(abilities(), messages, options);
   const bool continues = options.continue_final_message && !messages.empty() &&
                          messages.back().role == "assistant" && messages.back().tool_calls.empty();
   if (!continues) return first_that_works(adapted, options);

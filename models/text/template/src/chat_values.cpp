@@ -4,6 +4,7 @@
 #include "weft/base/utf8.h"
 
 #include "arguments.h"
+#include "given_json.h"
 
 namespace weft::chat {
 namespace {
@@ -20,9 +21,13 @@ Value foreign(Heap& heap, std::string_view text) {
   return Value::from(heap.str(std::move(out)));
 }
 
+std::string arguments_of(const ToolCall& call) {
+  return fmt::format("a call's argument text ({})", call.name);
+}
+
 Value arguments_value(Heap& heap, const ToolCall& call, CallArguments style) {
   if (style == CallArguments::texts || call.arguments.empty()) return foreign(heap, call.arguments);
-  const std::string what = fmt::format("a call's argument text ({})", call.name);
+  const std::string what = arguments_of(call);
   if (style == CallArguments::repaired && !is_json_object(call.arguments))
     return from_json(heap, what, repaired_arguments(call.arguments), Foreign::all);
   return from_json(heap, what, call.arguments, Foreign::all);
@@ -43,6 +48,20 @@ Value calls_value(Heap& heap, const ChatMessage& message, CallArguments style) {
   return Value::from(calls);
 }
 
+Value content_with_calls(Heap& heap, const ChatMessage& message, const CallWriter& write) {
+  for (const ToolCall& call : message.tool_calls)
+    if (!call.arguments.empty()) check_given(arguments_of(call), call.arguments);
+  jinja::TextBuilder out;
+  out.add_foreign(message.content);
+  for (const CallText& calls : write(message.tool_calls)) {
+    if (!out.text.empty()) out.add("\n");
+    out.add(calls.open);
+    out.add_foreign(calls.body);
+    out.add(calls.close);
+  }
+  return Value::from(heap.str(std::move(out)));
+}
+
 void check_texts(const ChatMessage& message) {
   for (const std::string* text :
        {&message.role, &message.content, &message.reasoning, &message.name, &message.tool_call_id})
@@ -58,9 +77,12 @@ Value message_value(Heap& heap, const ChatMessage& message, const ValueStyle& st
   Dict* m = heap.dict();
   const auto set = [&](std::string_view key, const Value& v) { m->set(heap, heap.text(key), v); };
   set("role", foreign(heap, message.role));
-  set("content", foreign(heap, message.content));
+  const bool writes_calls = style.write_calls && !message.tool_calls.empty();
+  set("content", writes_calls ? content_with_calls(heap, message, *style.write_calls)
+                              : foreign(heap, message.content));
   if (!message.reasoning.empty()) set(style.reasoning_member, foreign(heap, message.reasoning));
-  if (!message.tool_calls.empty()) set("tool_calls", calls_value(heap, message, style.arguments));
+  if (!message.tool_calls.empty() && !writes_calls)
+    set("tool_calls", calls_value(heap, message, style.arguments));
   if (!message.tool_call_id.empty()) set("tool_call_id", foreign(heap, message.tool_call_id));
   if (!message.name.empty()) set("name", foreign(heap, message.name));
   return Value::from(m);

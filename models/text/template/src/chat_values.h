@@ -19,10 +19,11 @@ enum class CallArguments : std::uint8_t {
 struct ValueStyle {
   CallArguments arguments = CallArguments::objects;
   std::string_view reasoning_member = "reasoning_content";
+  const CallWriter* write_calls = nullptr;  // calls are part of the content
 };
 
 // A list of messages. Throws ValueError for one without a role, FormatError for text that is not
-// UTF-8.
+// UTF-8, and for arguments that are not JSON if they become part of the content.
 jinja::Value messages_value(jinja::Heap& heap, std::span<const ChatMessage> messages,
                             const ValueStyle& style);
 

@@ -4,6 +4,7 @@
 // comes with the model file and may be hostile: the cost of a render is bounded.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,6 +32,13 @@ struct ChatMessage {
   std::string name = {};          // and the tool's name
 };
 
+// One call or several as text. The marks around it may become control tokens; the body may not.
+struct CallText {
+  std::string open, body, close;
+};
+// Writes the calls of a message, whose arguments are JSON or empty, as the model would.
+using CallWriter = std::function<std::vector<CallText>(std::span<const ToolCall>)>;
+
 // The cost limits of one render. Exceeding one is an error that names it.
 struct ChatRenderLimits {
   std::size_t steps = 50'000'000;              // expressions and statements, long texts by length
@@ -49,6 +57,9 @@ struct ChatRenderOptions {
   // writes it (which may trim it, or close a section of reasoning before it), so that the model
   // continues it. Replaces add_generation_prompt.
   bool continue_final_message = false;
+  // How calls of the history are shown by a template that shows tools but no calls: as text of the
+  // assistant after the content. Empty: as JSON between <tool_call> tags.
+  CallWriter write_calls = {};
   ChatRenderLimits limits = {};
 };
 

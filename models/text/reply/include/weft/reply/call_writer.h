@@ -1,0 +1,14 @@
+#pragma once
+// Writes calls in the notation of a model: the inverse of ReplyParser.
+
+#include "weft/reply/reply_parser.h"
+#include "weft/template/chat_template.h"
+
+namespace weft {
+
+// For ChatRenderOptions::write_calls. Empty for notations other than JSON or Python calls between
+// marks. Throws ValueError for an unknown one; what it returns throws FormatError for arguments
+// that are not JSON.
+CallWriter call_writer(const ReplySyntax& syntax);
+
+}  // namespace weft
