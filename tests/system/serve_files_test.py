@@ -3,9 +3,10 @@
 import shutil
 import threading
 import time
+import unittest
 
 from serve_support import CHAT, ServeTest
-from support import MODEL, run
+from support import MODEL
 
 
 class TruncatedFiles(ServeTest):
@@ -52,4 +53,4 @@ class TruncatedFiles(ServeTest):
 
 
 if __name__ == "__main__":
-    run()
+    unittest.main()
