@@ -9,9 +9,9 @@ that tests/acceptance.txt names are measured: their largest normalized squared e
 of state per token that `weft plan -c 4096` shows. They are pairs NAME.json (the file name under
 "gguf", the ids of three prompts under "tokens") and NAME.KEY.npy (their logits or embeddings).
 With --forms, architectures without golden models get the errors of a file that
-tests/forms/forms_test.py wrote, with an f. With --results, the shares of the machine's limits come from a file that bench/compare.py wrote; of
-several models of an architecture, the smallest share counts. Other columns, and those whose option
-is not given, are kept as they are in the page.
+tests/forms/forms_test.py wrote, with an f. With --results, the shares of the machine's limits come
+from a file that bench/compare.py wrote; of several models of an architecture, the smallest share
+counts. Other columns, and those whose option is not given, are kept as they are in the page.
 """
 import argparse
 import json

@@ -32,7 +32,7 @@ const OpenPangu& of(const Layer& l) {
 }
 
 // x and a convolution of it.
-Tensor remember(const Layer& l, std::string_view name, Tensor x) {
+Tensor with_conv(const Layer& l, std::string_view name, Tensor x) {
   const std::int64_t C = x.shape()[1].bound;
   const Tensor w = l.w.squeezed(fmt::format("{}.weight", name), {C, kTaps});
   const Recurrent state =
@@ -40,12 +40,12 @@ Tensor remember(const Layer& l, std::string_view name, Tensor x) {
   return add(x, state.causal_conv(x, w));
 }
 
-Tensor remember_latent(const Layer& l, std::string_view name, Tensor x) {
-  return remember(l, name == "attn_q_a" ? "attn_qa_conv" : "attn_compresskv_conv", x);
+Tensor latent_with_conv(const Layer& l, std::string_view name, Tensor x) {
+  return with_conv(l, name == "attn_q_a" ? "attn_qa_conv" : "attn_compresskv_conv", x);
 }
 
-Tensor remember_heads(const Layer& l, Tensor, Tensor y) {
-  return split_heads(remember(l, "attn_o_conv", merge_heads(y)), l.hparams().H);
+Tensor heads_with_conv(const Layer& l, Tensor, Tensor y) {
+  return split_heads(with_conv(l, "attn_o_conv", merge_heads(y)), l.hparams().H);
 }
 
 // Learned latent vectors and keys, which rope does not turn.
@@ -70,7 +70,7 @@ Chosen choose(const Layer& l, Tensor x, Tensor q_latent) {
                             project(l.w, "attn_indexer_weights_proj", H, c.D, x));
 }
 
-Memory seen(const Layer& l, Tensor x, Tensor q_latent) {
+Memory memory_of_layer(const Layer& l, Tensor x, Tensor q_latent) {
   const std::int64_t window = l.hparams().window;
   return window > 0 ? l.in.memory.window(window) : l.in.memory.chosen(choose(l, x, q_latent));
 }
@@ -80,9 +80,9 @@ Tensor attention(const Layer& l, Tensor x) {
   l.w.ignore("attn_kv_b.weight");
   const LatentAttention attention{.n = of(l).latent,
                                   .rope = rope_halves,
-                                  .output = {remember_heads},
-                                  .latents = remember_latent,
-                                  .memory = seen,
+                                  .output = {heads_with_conv},
+                                  .latents = latent_with_conv,
+                                  .memory = memory_of_layer,
                                   .beside = sinks};
   const Tensor y = attention(l, norm(l.w, "attn_norm", l.c, x));
   return norm(l.w, "post_attention_norm", l.c, y);
