@@ -184,10 +184,11 @@ TEST_CASE("every pass of nanbeige has keys and values of its own") {
 }
 
 TEST_CASE("pages refuse keys that they cannot build with") {
-  const auto refusal = [](const std::string& arch, std::map<std::string, MadeSource::Value> keys) {
+  const auto refusal = [](const std::string& arch,
+                          const std::map<std::string, MadeSource::Value>& keys) {
     MadeSource source(arch);
     source.path = "tiny.gguf";
-    for (auto& [key, value] : keys) source.keys[key] = value;
+    for (const auto& [key, value] : keys) source.keys[key] = value;
     return text_of([&] { build(source); });
   };
   CHECK(refusal("apertus", {}) == "tiny.gguf: key 'xielu.alpha_p' is missing");

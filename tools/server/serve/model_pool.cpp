@@ -118,7 +118,7 @@ struct ModelPool::Impl {
   bool make_room(std::unique_lock<std::mutex>& lock, bool one_more);
   void unload(std::unique_lock<std::mutex>& lock, Entry& entry);
   void load(std::unique_lock<std::mutex>& lock, Entry& entry);
-  void answer(std::unique_lock<std::mutex>& lock, Entry& entry, std::exception_ptr error);
+  void answer(std::unique_lock<std::mutex>& lock, Entry& entry, const std::exception_ptr& error);
   std::int64_t used_bytes() const;
 
   PoolOptions options;
@@ -270,7 +270,7 @@ void ModelPool::Impl::load(std::unique_lock<std::mutex>& lock, Entry& entry) {
 
 // Answers all that wait for the model.
 void ModelPool::Impl::answer(std::unique_lock<std::mutex>& lock, Entry& entry,
-                             std::exception_ptr error) {
+                             const std::exception_ptr& error) {
   std::vector<std::pair<api::Models::Ready, std::shared_ptr<const api::ServedModel>>> answers;
   for (Waiting& waiting : std::exchange(entry.waiting, {})) {
     auto model = error ? nullptr : held(entry);

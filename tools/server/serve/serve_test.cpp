@@ -217,7 +217,7 @@ struct TestPool {
   using Found = std::shared_ptr<const api::ServedModel>;
   std::future<Found> find(const std::string& name) {
     auto promise = std::make_shared<std::promise<Found>>();
-    pool->find(name, [promise](Found model, std::exception_ptr error) {
+    pool->find(name, [promise](Found model, const std::exception_ptr& error) {
       error ? promise->set_exception(error) : promise->set_value(std::move(model));
     });
     return promise->get_future();

@@ -158,7 +158,7 @@ Floats rows_of(const Floats& all, std::size_t n_rows, std::size_t first, std::si
 // A sequence gets the same bits in steps with others as in steps of its own.
 void check_company(const Case& c, std::int32_t n_each) {
   const Result together = by_turns(c, 0, kTurns, n_each);
-  const auto n_tokens = static_cast<std::size_t>(kTurns * n_each);
+  const auto n_tokens = static_cast<std::size_t>(kTurns) * static_cast<std::size_t>(n_each);
   for (std::int32_t s = 0; s < kTurns; ++s) {
     CAPTURE(s);
     const Result alone = by_turns(c, s, 1, n_each);
