@@ -8,7 +8,7 @@
 
 namespace weft::chat {
 
-// A word is printed once it is known where it ends, or that it is longer than a line. Lines between
+// A word is printed once its end has come, or once it is longer than a line. Lines between
 // ``` or ~~~ fences are code and stay as they are, as does a word that is longer than a line. Wide
 // characters (Chinese, Japanese, Korean) are words of their own. REQUIRES: LC_CTYPE is a locale of
 // UTF-8.

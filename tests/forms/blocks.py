@@ -190,3 +190,18 @@ def decoder(m, ids, mixer, ffn, norm=rms_norm, names=("attn_norm", "ffn_norm"), 
         x = x + mixer(l, norm(l, names[0], x))
         x = x + ffn(l, norm(l, names[1], x))
     return head(m, x, norm, tied)
+
+
+def between_streams(mixes, block, streams, tiny, rounds):
+    """Hyper-connections: Xie et al. 2026. Streams [T, n, D] are mixed by a matrix whose rows and
+    columns have a sum of 1, by Sinkhorn's algorithm. `mixes` [T, n (n + 2)]: what decides how much
+    of each the block reads, gets back, and keeps."""
+    n, tiny = streams.shape[1], streams.dtype.type(tiny)
+    before, after = sigmoid(mixes[:, :n]) + tiny, 2 * sigmoid(mixes[:, n:2 * n])
+    mix = softmax(mixes[:, 2 * n:].reshape(-1, n, n)) + tiny
+    for i in range(rounds):
+        if i > 0:
+            mix = mix / (mix.sum(axis=2, keepdims=True) + tiny)
+        mix = mix / (mix.sum(axis=1, keepdims=True) + tiny)
+    y = block(np.einsum("tn,tnd->td", before, streams))
+    return after[:, :, None] * y[:, None] + np.einsum("tnm,tnd->tmd", mix, streams)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from blocks import (angles, embedded, head, linear, mask, relu, rms, rms_norm, sigmoid,
+from blocks import (angles, between_streams, embedded, head, linear, mask, relu, rms, rms_norm, sigmoid,
                     silu, softmax, softplus, turn)
 from mixture import best, experts, router, use_experts
 
@@ -114,20 +114,12 @@ def weighted(m, name, streams, width):
 
 
 def connected(l, name, block, streams):
-    """DeepseekV4HyperConnection; Xie et al. 2026: streams are mixed by a matrix whose rows and
-    columns have a sum of 1, by Sinkhorn's algorithm."""
-    n, tiny = STREAMS, streams.dtype.type(TINY)
+    """DeepseekV4HyperConnection."""
+    n = STREAMS
     mixes, base = weighted(l, name, streams, n * (n + 2))
     scale = np.repeat(l.weight(f"{name}_scale.weight", 3), [n, n, n * n])
     mixes = mixes * scale + base
-    before, after = sigmoid(mixes[:, :n]) + tiny, 2 * sigmoid(mixes[:, n:2 * n])
-    mix = softmax(mixes[:, 2 * n:].reshape(-1, n, n)) + tiny
-    for i in range(ROUNDS):
-        if i > 0:
-            mix = mix / (mix.sum(axis=2, keepdims=True) + tiny)
-        mix = mix / (mix.sum(axis=1, keepdims=True) + tiny)
-    y = block(np.einsum("tn,tnd->td", before, streams))
-    return after[:, :, None] * y[:, None] + np.einsum("tnm,tnd->tmd", mix, streams)
+    return between_streams(mixes, block, streams, TINY, ROUNDS)
 
 
 def deepseek4(m, ids):

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from blocks import angles, embedded, head, linear, mask, relu, rms, rms_norm, sigmoid, softmax, turn
+from blocks import angles, between_streams, embedded, head, linear, mask, relu, rms, rms_norm, sigmoid, softmax, turn
 from mixture import best, mixture, sigmoid_weights, use_experts
 from recurrent import causal_conv
 
@@ -72,18 +72,11 @@ def projected(m, name, streams, width):
 
 
 def connected(l, name, block, streams):
-    """NPUmHCRL: streams are mixed by a matrix whose rows and columns have a sum of 1."""
-    n, tiny = STREAMS, streams.dtype.type(TINY)
+    """NPUmHCRL."""
+    n = STREAMS
     mixes, base = projected(l, name, streams, n * (n + 2))
     mixes = mixes * np.repeat(l.weight(f"{name}_alpha", 3), [n, n, n * n]) + base
-    before, after = sigmoid(mixes[:, :n]) + tiny, 2 * sigmoid(mixes[:, n:2 * n])
-    mix = softmax(mixes[:, 2 * n:].reshape(-1, n, n)) + tiny
-    for i in range(ROUNDS):
-        if i > 0:
-            mix = mix / (mix.sum(axis=2, keepdims=True) + tiny)
-        mix = mix / (mix.sum(axis=1, keepdims=True) + tiny)
-    y = block(np.einsum("tn,tnd->td", before, streams))
-    return after[:, :, None] * y[:, None] + np.einsum("tnm,tnd->tmd", mix, streams)
+    return between_streams(mixes, block, streams, TINY, ROUNDS)
 
 
 def openpangu(m, ids):

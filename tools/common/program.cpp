@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "weft/base/error.h"
+#include "weft/files/mapped_file.h"
 #include "weft/files/mapping_guard.h"
 
 namespace weft::cli {
@@ -81,10 +82,8 @@ int run_program(std::string_view name, const std::function<int()>& body) {
   try {
     const int code = body();
     flush_output();
-    if (code == 0 && n_missing_pages() > 0 && !reports_missing_pages) {
-      fail<IoError>("{}: was truncated, or could not be read, while it was in use",
-                    first_failed_mapping());
-    }
+    if (code == 0 && n_missing_pages() > 0 && !reports_missing_pages)
+      refuse_missing_pages(first_failed_mapping());
     return code;
   } catch (const OutputClosed&) {
     return 0;

@@ -7,6 +7,7 @@
 #include "weft/base/error.h"
 #include "weft/ops/attention.h"
 
+#include "support/built_graph.h"
 #include "support/error_text.h"
 #include "support/made_source.h"
 
@@ -16,16 +17,8 @@ using weft::test::tiny_source;
 
 namespace {
 
-Graph build(const MadeSource& source, const GraphOptions& options = {}) {
-  const Architecture& architecture = find_architecture(source);
-  return build_graph(source, architecture, *configure(source, architecture), options);
-}
-
-const Node& node(const Graph& graph, std::string_view path) {
-  const NodeId id = graph.find(path);
-  REQUIRE_MESSAGE(id != kNoNode, std::string(path));
-  return graph[id];
-}
+using test::build;
+using test::node;
 
 }  // namespace
 

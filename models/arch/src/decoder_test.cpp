@@ -17,9 +17,13 @@
 #include "weft/ops/scale.h"
 #include "weft/ops/views.h"
 
+#include "support/built_graph.h"
+
 using namespace weft;
 
 namespace {
+
+using test::node;
 
 struct Numbers : Hparams {
   float doubled = 0;
@@ -44,11 +48,6 @@ Graph graph_of(Describe, const std::map<std::string, MadeSource::Value>& keys = 
   return graph;
 }
 
-const Node& node(const Graph& graph, std::string_view path) {
-  const NodeId id = graph.find(path);
-  REQUIRE_MESSAGE(id != kNoNode, std::string(path));
-  return graph[id];
-}
 std::string input(const Graph& graph, std::string_view path, std::size_t i) {
   return graph[node(graph, path).inputs[i]].path;
 }
@@ -75,8 +74,7 @@ Graph stretched(const std::string& arch, std::map<std::string, MadeSource::Value
   keys["rope.scaling.original_context_length"] = std::int64_t{64};
   for (const auto& [key, value] : keys) source.keys[arch + "." + key] = value;
   source.learn();
-  const Architecture& architecture = find_architecture(source);
-  return build_graph(source, architecture, *configure(source, architecture), {});
+  return test::build(source);
 }
 
 // What rope multiplies by: rope_angles multiplies attn_factor by m(1).

@@ -13,9 +13,13 @@
 #include "weft/ops/joined_attention.h"
 #include "weft/ops/pool_tokens.h"
 
+#include "support/built_graph.h"
+
 using namespace weft;
 
 namespace {
+
+using test::node;
 
 using Value = MadeSource::Value;
 using List = std::vector<std::int64_t>;
@@ -40,17 +44,7 @@ MadeSource source() {
 }
 
 Graph build(const MadeSource& made) {
-  const Architecture& architecture = find_architecture(made);
-  Graph graph = build_graph(made, architecture, *configure(made, architecture),
-                            {.tokens = 4, .sequences = 2, .context = 1000});
-  check(graph);
-  return graph;
-}
-
-const Node& node(const Graph& graph, const std::string& path) {
-  const NodeId id = graph.find(path);
-  REQUIRE_MESSAGE(id != kNoNode, path);
-  return graph[id];
+  return test::build(made, {.tokens = 4, .sequences = 2, .context = 1000});
 }
 
 std::string refused(const std::string& key, const Value& value) {

@@ -9,9 +9,13 @@
 #include "weft/ops/causal_conv.h"
 #include "weft/ops/delta_rule.h"
 
+#include "support/built_graph.h"
+
 using namespace weft;
 
 namespace {
+
+using test::node;
 
 using List = std::vector<std::int64_t>;
 using Keyed = std::map<std::string, MadeSource::Value>;
@@ -27,10 +31,7 @@ MadeSource qwen35(const Keyed& keys = {}) {
 }
 
 Graph build(const MadeSource& source) {
-  const Architecture& architecture = find_architecture(source);
-  Graph graph = build_graph(source, architecture, *configure(source, architecture), {.tokens = 4});
-  check(graph);
-  return graph;
+  return test::build(source, {.tokens = 4});
 }
 
 std::string refusal(const Keyed& keys) {
@@ -40,12 +41,6 @@ std::string refusal(const Keyed& keys) {
     return e.what();
   }
   return "accepted";
-}
-
-const Node& node(const Graph& graph, std::string_view path) {
-  const NodeId id = graph.find(path);
-  REQUIRE_MESSAGE(id != kNoNode, std::string(path));
-  return graph[id];
 }
 
 Shape without_rows(const Shape& shape) {

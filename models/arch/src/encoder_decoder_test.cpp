@@ -7,12 +7,15 @@
 #include "weft/base/error.h"
 #include "weft/ops/attention.h"
 
+#include "support/built_graph.h"
 #include "support/made_source.h"
 
 using namespace weft;
 using weft::test::tiny_source;
 
 namespace {
+
+using test::node;
 
 ModelGraph build(const MadeSource& source, bool encoder) {
   const Architecture& architecture = find_architecture(source);
@@ -33,12 +36,6 @@ std::string refusal(const MadeSource& source, bool encoder) {
     return e.what();
   }
   return "accepted";
-}
-
-const Node& node(const Graph& graph, std::string_view path) {
-  const NodeId id = graph.find(path);
-  REQUIRE_MESSAGE(id != kNoNode, std::string(path));
-  return graph[id];
 }
 
 }  // namespace

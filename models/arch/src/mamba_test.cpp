@@ -4,6 +4,7 @@
 
 #include "weft/base/error.h"
 
+#include "support/built_graph.h"
 #include "support/made_source.h"
 
 using namespace weft;
@@ -26,15 +27,12 @@ MadeSource source_of(const std::string& arch, const std::string& heads_kv = "") 
 }
 
 Graph build(const MadeSource& source) {
-  const Architecture& architecture = find_architecture(source);
-  return build_graph(source, architecture, *configure(source, architecture), {.tokens = 8});
+  return test::build(source, {.tokens = 8});
 }
 
 Graph learned(MadeSource source) {
   source.learn();
-  Graph graph = build(source);
-  check(graph);
-  return graph;
+  return build(source);
 }
 
 std::string refusal(const MadeSource& source) {

@@ -10,9 +10,13 @@
 #include "weft/base/error.h"
 #include "weft/ops/joined_attention.h"
 
+#include "support/built_graph.h"
+
 using namespace weft;
 
 namespace {
+
+using test::node;
 
 using List = std::vector<std::int64_t>;
 
@@ -26,17 +30,7 @@ MadeSource source(const List& layers = {1}, const List& windows = {16}) {
 }
 
 Graph build(const MadeSource& made) {
-  const Architecture& architecture = find_architecture(made);
-  Graph graph = build_graph(made, architecture, *configure(made, architecture),
-                            {.tokens = 4, .sequences = 2, .context = 1000});
-  check(graph);
-  return graph;
-}
-
-const Node& node(const Graph& graph, const std::string& path) {
-  const NodeId id = graph.find(path);
-  REQUIRE_MESSAGE(id != kNoNode, path);
-  return graph[id];
+  return test::build(made, {.tokens = 4, .sequences = 2, .context = 1000});
 }
 
 std::string refused(const List& layers, const List& windows) {

@@ -6,6 +6,7 @@
 #include "weft/base/error.h"
 #include "weft/ops/scale.h"
 
+#include "support/built_graph.h"
 #include "support/made_source.h"
 
 using namespace weft;
@@ -13,10 +14,8 @@ using weft::test::tiny_source;
 
 namespace {
 
-Graph build(const MadeSource& source, const GraphOptions& options = {}) {
-  const Architecture& architecture = find_architecture(source);
-  return build_graph(source, architecture, *configure(source, architecture), options);
-}
+using test::build;
+using test::node;
 
 // The message for a file of 2 heads of 32 elements with these keys.
 std::string message(const std::string& arch, const std::map<std::string, std::int64_t>& keys) {
@@ -28,12 +27,6 @@ std::string message(const std::string& arch, const std::map<std::string, std::in
     return e.what();
   }
   return "no error";
-}
-
-const Node& node(const Graph& graph, std::string_view path) {
-  const NodeId id = graph.find(path);
-  REQUIRE_MESSAGE(id != kNoNode, std::string(path));
-  return graph[id];
 }
 
 }  // namespace

@@ -11,9 +11,13 @@
 #include "weft/ops/choose_positions.h"
 #include "weft/ops/chosen_attention.h"
 
+#include "support/built_graph.h"
+
 using namespace weft;
 
 namespace {
+
+using test::node;
 
 using ModelKeys = std::map<std::string, MadeSource::Value>;
 
@@ -53,11 +57,7 @@ MadeSource source(const std::string& name, const ModelKeys& keys, const ModelKey
 Graph graph_of(const std::string& name, const ModelKeys& keys, const ModelKeys& more = {}) {
   MadeSource made = source(name, keys, more);
   made.learn();
-  const Architecture& architecture = find_architecture(made);
-  Graph graph = build_graph(made, architecture, *configure(made, architecture),
-                            {.tokens = 4, .context = 256});
-  check(graph);
-  return graph;
+  return test::build(made, {.tokens = 4, .context = 256});
 }
 
 std::string refused(const std::string& name, const ModelKeys& keys, const ModelKeys& more) {
@@ -70,11 +70,6 @@ std::string refused(const std::string& name, const ModelKeys& keys, const ModelK
   return "accepted";
 }
 
-const Node& node(const Graph& graph, const std::string& path) {
-  const NodeId id = graph.find(path);
-  REQUIRE_MESSAGE(id != kNoNode, path);
-  return graph[id];
-}
 // The path of what the attention of layer i is told to attend to.
 std::string chosen(const Graph& graph, int i) {
   const Node& attn = node(graph, fmt::format("blk.{}.attn", i));

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "weft/base/error.h"
-#include "weft/base/printable.h"
 #include "weft/files/mapped_file.h"
 
 namespace weft {
@@ -96,7 +95,7 @@ std::uint32_t n_missing_pages() {
 }
 
 std::string first_failed_mapping() {
-  return has_first_path ? printable_path(first_path.data()) : "a mapped file";
+  return has_first_path ? first_path.data() : "a mapped file";
 }
 
 GuardedMapping::GuardedMapping(const std::byte* data, std::size_t size, const std::string& path)

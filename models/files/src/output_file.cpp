@@ -138,7 +138,8 @@ void OutputFile::commit() {
   if (n_missing_pages() != missing_pages_) {
     fail<IoError>(
         "{}: was not written: {} was truncated, or could not be read, while it was in use",
-        printable_path(path_), missing_pages_ == 0 ? first_failed_mapping() : "a mapped file");
+        printable_path(path_),
+        printable_path(missing_pages_ == 0 ? first_failed_mapping() : "a mapped file"));
   }
   flush();
   if (nameless_ || !temporary_.empty()) check(::fsync(fd_) == 0, "cannot write");

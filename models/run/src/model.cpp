@@ -224,8 +224,8 @@ void Model::check_mapped() const {
 }
 
 void Model::check_files() const {
-  check_mapped();
   impl_->weights.check_unchanged();
+  impl_->check_regions();
 }
 
 Model::Model(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

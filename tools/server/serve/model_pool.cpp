@@ -59,11 +59,10 @@ bool files_changed(Entry& entry) {
   if (!entry.has_engine()) return false;
   const Model& model = entry.served->engine->model();
   const auto now = Clock::now();
+  const bool asks = now - entry.files_checked >= std::chrono::seconds(1);
   try {
-    model.check_mapped();
-    if (now - entry.files_checked < std::chrono::seconds(1)) return false;
-    entry.files_checked = now;
-    model.check_files();
+    asks ? model.check_files() : model.check_mapped();
+    if (asks) entry.files_checked = now;
     return false;
   } catch (const IoError&) {
     return true;

@@ -227,7 +227,8 @@ Step CallParser::python(char c) {
   return end_python(std::string_view(text_).substr(0, text_.size() - row_.close.size()));
 }
 
-// Some models write the calls as JSON instead.
+// Some models write the calls as JSON instead. What follows the last complete call stays in raw_.
+// REQUIRES: the text is in raw_.
 Step CallParser::end_python(std::string_view text) {
   if (const auto calls = python_calls(text)) {
     for (const PythonCall& one : *calls) {
@@ -242,14 +243,12 @@ Step CallParser::end_python(std::string_view text) {
   object_.emplace(events_, tools_, false, row_.keyed);
   const std::string_view json = trim(text);
   Step step = json.empty() ? Step::bad : Step::more;
-  const std::size_t at = std::min(raw_.rfind(json), raw_.size());
-  const std::size_t after = raw_.size() - std::min(at + json.size(), raw_.size());
+  const std::size_t after = raw_.size() - (raw_.rfind(json) + json.size());
   for (std::size_t i = 0; i < json.size() && step != Step::bad; ++i) {
     const int before = object_->calls();
     step = object_->feed(json[i]);
     if (object_->calls() == before) continue;
-    const std::size_t left = json.size() - i - 1 + after;  // to be given back if it is no call
-    raw_.erase(0, raw_.size() - std::min(left, raw_.size()));
+    raw_.erase(0, raw_.size() - (json.size() - i - 1 + after));
   }
   return step == Step::done ? step : Step::bad;
 }

@@ -1,7 +1,5 @@
 #include "weft/reply/reply_grammar.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "weft/base/error.h"
@@ -17,14 +15,6 @@ using reply::CallRow;
 using reply::CallStyle;
 using reply::ReasoningRow;
 using reply::RuleWriter;
-
-template <class Row>
-const Row* row_of(std::span<const Row> rows, std::string_view name) {
-  if (name.empty()) return nullptr;
-  const auto it = std::ranges::find(rows, name, &Row::name);
-  if (it == rows.end()) fail<ValueError>("unknown notation of replies: '{}'", name);
-  return &*it;
-}
 
 bool is_open(const ReasoningRow& reasoning, std::string_view prompt) {
   return trim_right(prompt).ends_with(trim_right(reasoning.begin));
@@ -97,8 +87,9 @@ std::string marked_rule(RuleWriter& rules, const CallRow& row, const ReplyGramma
 
 std::shared_ptr<const Grammar> reply_grammar(const ReplySyntax& syntax, const Tokenizer& tokenizer,
                                              const ReplyGrammarOptions& options) {
-  const CallRow* row = row_of(reply::call_rows(), syntax.calls);
-  const ReasoningRow* reasoning = row_of(reply::reasoning_rows(), syntax.reasoning);
+  const CallRow* row = reply::find_row(reply::call_rows(), syntax.calls, "tool calls");
+  const ReasoningRow* reasoning =
+      reply::find_row(reply::reasoning_rows(), syntax.reasoning, "thoughts");
   if (!row && !options.tools.empty()) fail<ValueError>("there is no notation of calls");
   static constexpr CallRow kNoCalls{};
   RuleWriter rules(tokenizer);

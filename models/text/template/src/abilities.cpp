@@ -50,6 +50,11 @@ class Prober {
   bool shows(std::string_view word, const Messages& messages) const {
     return render(messages).find(word) != std::string::npos;
   }
+  // Whether it has the word and the call of call_of().
+  bool shows_beside_call(std::string_view word, const Messages& messages) const {
+    const std::string text = render(messages);
+    return text.find(word) != std::string::npos && text.find(kValue) != std::string::npos;
+  }
   std::size_t size(const Messages& messages) const { return render(messages).size(); }
 
   std::string tools, variable = "tools";
@@ -86,11 +91,9 @@ std::string member_of_reasoning(Prober prober) {
 bool shows_words_with_calls(const Prober& prober) {
   ChatMessage both = call_of(kShortId);
   both.content = kWords;
-  const auto shown = [&](const Messages& messages) {
-    return prober.shows(kWords, messages) && prober.shows(kValue, messages);
-  };
   const Messages history{kUser, both, result_of(kShortId)};
-  return shown(history) || !shown(with_words_apart(history));
+  return prober.shows_beside_call(kWords, history) ||
+         !prober.shows_beside_call(kWords, with_words_apart(history));
 }
 
 // False if it shows two calls only in two messages.
@@ -98,11 +101,9 @@ bool shows_many_calls(const Prober& prober) {
   ChatMessage both = call_of(kShortId);
   both.tool_calls.push_back(
       {std::string(kOtherShortId), std::string(kTool), R"({"place": "wqother"})"});
-  const auto shown = [&](const Messages& messages) {
-    return prober.shows(kOtherValue, messages) && prober.shows(kValue, messages);
-  };
   const Messages history{kUser, both, result_of(kShortId), result_of(kOtherShortId)};
-  return shown(history) || !shown(with_calls_apart(history));
+  return prober.shows_beside_call(kOtherValue, history) ||
+         !prober.shows_beside_call(kOtherValue, with_calls_apart(history));
 }
 
 // Where the template looks for definitions of tools; empty if it shows none.

@@ -22,7 +22,7 @@ void install_mapping_guard();
 
 // How often a page was missing in this process; it never falls.
 std::uint32_t n_missing_pages();
-// The path of the first mapping that failed, printable; "a mapped file" if it is not known yet.
+// The path of the first mapping that failed; "a mapped file" if it is not known yet.
 std::string first_failed_mapping();
 
 // Registers a mapping for as long as it lives. Movable. At most 4096 mappings at a time are
