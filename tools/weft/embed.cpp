@@ -38,13 +38,13 @@ std::optional<Pooling> pooling_of(const std::string& name) {
   return std::nullopt;  // as the file says
 }
 
-std::vector<std::vector<TokenId>> read_texts(const Flags& flags, const Model& model) {
-  if (flags.has_tokens) return {parse_list("--tokens", flags.tokens)};
+std::vector<TypedTokens> read_texts(const Flags& flags, const Model& model) {
+  if (flags.has_tokens) return {TypedTokens(parse_list("--tokens", flags.tokens))};
   std::vector<std::string> texts = flags.texts.all();
   if (flags.has_prompt) texts.insert(texts.begin(), flags.prompt);
   if (texts.empty()) fail<ValueError>("no texts to embed: pass TEXT, -f FILE or --tokens");
   const std::size_t n_arguments = flags.texts.arguments.size() + (flags.has_prompt ? 1 : 0);
-  std::vector<std::vector<TokenId>> tokens;
+  std::vector<TypedTokens> tokens;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     if (texts[i].empty()) {
       if (i < n_arguments) fail<ValueError>("text {} of {} is empty", i + 1, texts.size());
@@ -52,14 +52,14 @@ std::vector<std::vector<TokenId>> read_texts(const Flags& flags, const Model& mo
                                i + 1 - n_arguments);
       continue;
     }
-    tokens.push_back(model.tokenizer().encode(texts[i]));
+    tokens.push_back(model.tokenizer().encode_typed(texts[i]));
   }
   if (tokens.empty()) fail<ValueError>("no texts to embed: all are empty");
   return tokens;
 }
 
 // Steps no wider than all texts together need.
-EmbedderOptions options_of(const Flags& flags, std::span<const std::vector<TokenId>> texts) {
+EmbedderOptions options_of(const Flags& flags, std::span<const TypedTokens> texts) {
   EmbedderOptions o{.pooling = pooling_of(flags.pooling),
                     .norm = flags.norm.value_or(flags.has_tokens ? kNotNormalized : kEuclidean),
                     .truncate = flags.truncate,
@@ -67,8 +67,8 @@ EmbedderOptions options_of(const Flags& flags, std::span<const std::vector<Token
                     .session = flags.model.session};
   std::int64_t all = 0;
   for (const auto& text : texts) {
-    o.max_tokens = std::max(o.max_tokens, std::ssize(text));
-    all += std::ssize(text);
+    o.max_tokens = std::max(o.max_tokens, std::ssize(text.ids));
+    all += std::ssize(text.ids);
   }
   o.session.prefill_width = std::clamp<std::int64_t>(all, 1, o.session.prefill_width);
   o.texts_per_step = std::min(o.texts_per_step, static_cast<std::int32_t>(std::ssize(texts)));
@@ -159,7 +159,7 @@ void add_output_flags(cli::App& app, Flags& flags) {
 
 int run(const Flags& flags) {
   const auto model = cli::load_model(flags.model);
-  const std::vector<std::vector<TokenId>> texts = read_texts(flags, *model);
+  const std::vector<TypedTokens> texts = read_texts(flags, *model);
   Embedder embedder(model, options_of(flags, texts));
   cli::print_concessions(embedder.session());
   const auto hint = [](std::string_view message) {

@@ -28,7 +28,7 @@ struct Flags {
 };
 
 struct Pairs {
-  std::vector<std::vector<TokenId>> tokens;
+  std::vector<TypedTokens> tokens;
   std::int64_t longest = 0, all = 0;
 };
 
@@ -39,8 +39,8 @@ Pairs encode_pairs(const Flags& flags, const Model& model, std::span<const std::
     if (documents[i].empty())
       fail<ValueError>("document {} of {} is empty", i + 1, documents.size());
     pairs.tokens.push_back(encode_pair(model, flags.query, documents[i]));
-    pairs.longest = std::max(pairs.longest, std::ssize(pairs.tokens.back()));
-    pairs.all += std::ssize(pairs.tokens.back());
+    pairs.longest = std::max(pairs.longest, std::ssize(pairs.tokens.back().ids));
+    pairs.all += std::ssize(pairs.tokens.back().ids);
   }
   return pairs;
 }
@@ -109,7 +109,7 @@ int rerank(int argc, char** argv) {
   Embedder embedder = make_embedder(flags, model, pairs);
   cli::print_concessions(embedder.session());
   for (std::size_t i = 0; i < documents.size(); ++i) {
-    if (flags.truncate && std::ssize(pairs.tokens[i]) > embedder.max_tokens())
+    if (flags.truncate && std::ssize(pairs.tokens[i].ids) > embedder.max_tokens())
       pairs.tokens[i] = encode_pair(*model, flags.query, documents[i], embedder.max_tokens());
   }
   const auto hint = [](std::string_view message) {
@@ -119,7 +119,7 @@ int rerank(int argc, char** argv) {
       hint, [&] { return rank(embedder, pairs.tokens, flags.top_n, &cli::interrupted()); });
   if (flags.json) {
     std::int64_t n_tokens = 0;
-    for (const auto& pair : pairs.tokens) n_tokens += std::ssize(pair);
+    for (const auto& pair : pairs.tokens) n_tokens += std::ssize(pair.ids);
     print_json(*model, ranked, n_tokens);
     return 0;
   }

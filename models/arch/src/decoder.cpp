@@ -48,12 +48,13 @@ Block normed(std::string_view name, Block block) {
 namespace {
 
 // A table of one row may be stored as a vector. [D] or [T, D].
-Tensor first_type(const Weights& w, const Hparams& c, const Inputs& in, std::string_view table) {
+Tensor type_rows(const Weights& w, const Hparams& c, const Inputs& in, std::string_view table) {
   const std::string name = std::string(table) + ".weight";
   const Shape* shape = w.shape_of(name);
   if (shape && shape->rank() == 1) return w(name, {c.D});
   const std::int64_t n = shape && shape->rank() == 2 ? (*shape)[0].bound : 2;
-  return get_rows(w(name, {n, c.D}), zero_ids(in).named("token_type_ids"));
+  const Tensor types = in.tokens.graph().input("types", in.tokens.spec());
+  return get_rows(w(name, {n, c.D}), types);
 }
 
 Tensor embed(const Weights& w, const Hparams& c, const Inputs& in, const Decoder& decoder,
@@ -63,7 +64,7 @@ Tensor embed(const Weights& w, const Hparams& c, const Inputs& in, const Decoder
     Tensor table = w(std::string(decoder.positions) + ".weight", {c.context, c.D});
     h = add(h, get_rows(table, in.pos));
   }
-  if (!decoder.token_types.empty()) h = add(h, first_type(w, c, in, decoder.token_types));
+  if (!decoder.token_types.empty()) h = add(h, type_rows(w, c, in, decoder.token_types));
   if (!decoder.embedding_norm.empty()) h = norm(w, decoder.embedding_norm, c, h);
   return decoder.embedding_scale ? scale(h, *decoder.embedding_scale) : h;
 }

@@ -9,7 +9,7 @@
 #include "weft/tokenize/tokenizer_kinds.h"
 #include "weft/tokenize/vocabulary.h"
 
-#include "stripping_keys.h"
+#include "tokenizer_keys.h"
 
 namespace weft {
 namespace {
@@ -135,8 +135,8 @@ const Stripping* find_stripping(const Checkpoint& file) {
 }
 
 // The ids under such a key, if the file has it.
-bool read_stripping(const Checkpoint& file, std::string_view key, std::size_t n_tokens,
-                    std::vector<TokenId>& ids) {
+bool read_token_list(const Checkpoint& file, std::string_view key, std::size_t n_tokens,
+                     std::vector<TokenId>& ids) {
   const auto found = file.find_ints(key);
   if (!found) return false;
   for (const std::int64_t id : *found) {
@@ -149,8 +149,8 @@ bool read_stripping(const Checkpoint& file, std::string_view key, std::size_t n_
 
 void find_stripping_tokens(const Checkpoint& file, VocabularyParts& parts) {
   const std::size_t n = parts.tokens.size();
-  const bool left = read_stripping(file, files::kStripLeftKey, n, parts.strip_left);
-  const bool right = read_stripping(file, files::kStripRightKey, n, parts.strip_right);
+  const bool left = read_token_list(file, files::kStripLeftKey, n, parts.strip_left);
+  const bool right = read_token_list(file, files::kStripRightKey, n, parts.strip_right);
   if (left || right) return;
   const Stripping* row = find_stripping(file);
   if (row == nullptr) return;
@@ -166,6 +166,36 @@ void find_stripping_tokens(const Checkpoint& file, VocabularyParts& parts) {
     if (special && text != "<unk>" && text != "<s>" && text != "<|endoftext|>")
       parts.strip_right.push_back(id);
   }
+}
+
+// The form under these keys; empty if the file has none.
+TextForm read_form(const Checkpoint& file, std::string_view key, std::string_view types_key) {
+  TextForm form;
+  const auto parts = file.find_ints(key), types = file.find_ints(types_key);
+  if (!parts) return form;
+  if (types && types->size() != parts->size()) {
+    fail<FormatError>("{}: {} has {} types for {} parts", file.path(), types_key, types->size(),
+                      parts->size());
+  }
+  const auto number = [&](std::int64_t value) {
+    if (value > INT32_MAX || value < files::kSecondText)
+      fail<FormatError>("{}: {} holds {}, which is no part of a form", file.path(), key, value);
+    return static_cast<std::int32_t>(value);
+  };
+  for (std::size_t i = 0; i < parts->size(); ++i) {
+    FormPart part{.id = number((*parts)[i]), .type = types ? number((*types)[i]) : 0};
+    if (part.id == files::kFirstText) part.what = FormPart::What::first;
+    if (part.id == files::kSecondText) part.what = FormPart::What::second;
+    form.push_back(part);
+  }
+  return form;
+}
+
+void read_own_keys(const Checkpoint& file, VocabularyParts& parts) {
+  read_token_list(file, files::kWholeWordsKey, parts.tokens.size(), parts.whole_words);
+  read_token_list(file, files::kMoreEndsKey, parts.tokens.size(), parts.more_ends);
+  parts.forms = {read_form(file, files::kTextFormKey, files::kTextTypesKey),
+                 read_form(file, files::kPairFormKey, files::kPairTypesKey)};
 }
 
 // Adds BOS if the kind needs it although the file does not ask for it.
@@ -196,6 +226,7 @@ std::shared_ptr<const Vocabulary> read_vocabulary(const Checkpoint& file) {
   parts.kind = file.find_string(key("model")).value_or("none");
   parts.pre = file.find_string(key("pre")).value_or("");
   parts.chat_template = file.find_string("tokenizer.chat_template").value_or("");
+  parts.tool_template = file.find_string(files::kToolTemplateKey).value_or("");
   if (without_tokenizer(parts.kind)) {
     parts.n_tokens = read_bare_size(file);
     read_special_ids(file, parts.n_tokens, parts);
@@ -221,6 +252,7 @@ std::shared_ptr<const Vocabulary> read_vocabulary(const Checkpoint& file) {
     parts.flags.strip_accents = parts.flags.lowercase;
   parts.charsmap = read_charsmap(file);
   find_stripping_tokens(file, parts);
+  read_own_keys(file, parts);
   force_bos(parts);
   try {
     return std::make_shared<const Vocabulary>(std::move(parts));

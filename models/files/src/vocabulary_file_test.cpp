@@ -66,6 +66,34 @@ TEST_CASE("defaults depend on the kind, keys override them") {
   CHECK(llama3->special().bos == 1);
 }
 
+TEST_CASE("forms of texts that name other tokens, or no text, are rejected") {
+  using Parts = std::vector<std::int32_t>;
+  const auto error_of = [](const char* key, const Parts& parts, const Parts& types = {}) {
+    try {
+      const auto v = read([&](GgufWriter& w) {
+        add_tokens(w, "gpt2", {"a", "b"});
+        w.add_i32s(std::string("weft.tokenizer.") + key, parts);
+        if (!types.empty()) w.add_i32s("weft.tokenizer.text_types", types);
+      });
+      return std::to_string(v->forms().single.size());
+    } catch (const FormatError& e) {
+      return std::string(e.what());
+    }
+  };
+  CHECK(error_of("text_form", {1, 0, -1, 1}) == "4");
+  CHECK(error_of("text_form", {2, -1}) == "test.gguf: the form of a text has token 2 of 2");
+  CHECK(error_of("text_form", {0}) ==
+        "test.gguf: the form of a text must have its text once, it has 0 and 0");
+  CHECK(error_of("pair_form", {-1, -1}) ==
+        "test.gguf: the form of a pair must have each of its two texts once, it has 2 and 0");
+  CHECK(error_of("text_form", {-3, -1}) ==
+        "test.gguf: weft.tokenizer.text_form holds -3, which is no part of a form");
+  CHECK(error_of("text_form", {-1}, {0, 1}) ==
+        "test.gguf: weft.tokenizer.text_types has 2 types for 1 parts");
+  CHECK(error_of("text_form", {-1}, {-1}) == "test.gguf: the form of a text has a part of type -1");
+  CHECK(error_of("more_ends", {2}) == "test.gguf: weft.tokenizer.more_ends names token 2 of 2");
+}
+
 TEST_CASE("tokens that absorb white space follow from the pre-tokenizer or the model") {
   const auto with = [](const char* key, const char* value) {
     return read([&](GgufWriter& w) {

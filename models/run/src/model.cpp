@@ -59,6 +59,12 @@ void retype(const std::string& mix, CheckpointSource& source) {
   }
 }
 
+// The rows of the table of types, which encoders have.
+std::int64_t token_types_of(const CheckpointSource& source) {
+  const TensorSpec* table = source.find_tensor("token_types.weight");
+  return table && table->shape.rank() == 2 ? table->shape[0].bound : 1;
+}
+
 ModelFacts facts_of(const Model::Impl& model) {
   const Hparams& c = *model.hparams;
   return {.architecture = c.arch,
@@ -69,7 +75,8 @@ ModelFacts facts_of(const Model::Impl& model) {
           .context = c.context,
           .causal = c.causal,
           .encodes = model.architecture->encode != nullptr,
-          .diffuses = model.architecture->diffuses && !c.causal};
+          .diffuses = model.architecture->diffuses && !c.causal,
+          .token_types = token_types_of(model.source)};
 }
 
 // The token that texts of a decoder begin with: that of the file, or BOS, or padding, or 0.

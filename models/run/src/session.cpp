@@ -44,6 +44,10 @@ void Session::Impl::check_step(std::span<const StepToken> tokens) const {
   std::int64_t n_rows = 0;
   for (const StepToken& t : tokens) {
     check_tokens({&t.token, 1});
+    if (t.type < 0 || t.type >= model->facts().token_types) {
+      fail<ValueError>("a token has type {}, the model has {} types", t.type,
+                       model->facts().token_types);
+    }
     n_rows += t.logits;
     if (!model->facts().causal) check_starts(t.sequence);
     if (model->facts().encodes) check_has_text(t.sequence);
@@ -72,6 +76,7 @@ std::size_t Session::Impl::write_inputs(Runner& r, std::span<const StepToken> to
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     Runner::put(r.tokens, i, tokens[i].token);
     Runner::put(r.pos, i, memory.step()[i].position);
+    Runner::put(r.types, i, tokens[i].type);
     write_scales(r, i, tokens[i].sequence);
     if (tokens[i].logits) Runner::put(r.out_rows, n_rows++, static_cast<std::int64_t>(i));
   }

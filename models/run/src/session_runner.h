@@ -23,6 +23,7 @@ struct Runner {
       : executor(graph, plan, assignment, bindings, workers),
         tokens(input(graph, "tokens")),
         pos(input(graph, "pos")),
+        types(input(graph, "types")),
         out_rows(input(graph, "out_rows")),
         ends(input(graph, "ends")),
         last_encoded(input(graph, "last.encoded")),
@@ -56,7 +57,7 @@ struct Runner {
   }
 
   Executor executor;
-  std::span<std::int32_t> tokens, pos, out_rows, ends, last_encoded;
+  std::span<std::int32_t> tokens, pos, types, out_rows, ends, last_encoded;
   std::vector<std::span<std::int32_t>> memory, encoded;
   std::vector<std::span<float>> lora_scales;  // by LoRA, one number per token
   std::size_t t, o;                           // indices of the variables

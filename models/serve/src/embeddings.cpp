@@ -109,20 +109,35 @@ void normalize(std::span<float> vector, int norm) {
   for (float& v : vector) v = static_cast<float>(v / divisor);
 }
 
+// The special tokens that follow a text.
+std::vector<TokenId> closing_of(const Model& model) {
+  std::vector<TokenId> ids;
+  for (const FormPart& part : model.vocabulary().forms().single) {
+    if (part.what == FormPart::What::token) ids.push_back(part.id);
+    if (part.what == FormPart::What::first) ids.clear();
+  }
+  return ids;
+}
+
 struct Embedder::Impl {
   // What a step has of a text.
   struct Part {
     std::size_t text = 0, n_tokens = 0, n_rows = 0;
     bool ends = false;
   };
-  using Texts = std::span<const std::span<const TokenId>>;
+  // Views of tokens and, unless all are 0, of their types.
+  struct Text {
+    std::span<const TokenId> ids;
+    std::span<const std::int32_t> types;
+  };
+  using Texts = std::span<const Text>;
 
   Impl(std::shared_ptr<const Model> shared, const EmbedderOptions& o)
       : options(o),
         pooling(o.pooling ? *o.pooling : file_pooling(check_embedder(*shared))),
         layers(*shared),
         max_tokens(max_tokens_of(*shared, o)),
-        closing(shared->has_tokenizer() ? shared->tokenizer().closing() : kNoToken) {
+        closing(closing_of(*shared)) {
     check_norm(o.norm);
     if (pooling == Pooling::rank) classifier.emplace(check_embedder(*shared));
     rows = classifier ? classifier->reads() : pooling;
@@ -141,6 +156,8 @@ struct Embedder::Impl {
   std::int32_t sequence_of(std::size_t text) const {
     return static_cast<std::int32_t>(text % static_cast<std::size_t>(session->options().sequences));
   }
+  // The beginning of a text that is too long, with the special tokens that it ends with.
+  TypedTokens shortened(const TypedTokens& text) const;
   void check(Texts texts) const;
   void run(Texts texts, const std::atomic<bool>* cancel, const std::function<void()>& between);
   void fill_step(Texts texts);
@@ -154,7 +171,7 @@ struct Embedder::Impl {
   const Pooling pooling;
   const DenseLayers layers;
   std::int64_t max_tokens;
-  const TokenId closing;
+  const std::vector<TokenId> closing;  // the special tokens after a text
   std::optional<Classifier> classifier;
   Pooling rows = Pooling::mean;  // what is pooled from the rows of a text
   std::optional<Session> session;
@@ -168,12 +185,29 @@ struct Embedder::Impl {
   std::vector<Part> parts;
 };
 
+TypedTokens Embedder::Impl::shortened(const TypedTokens& text) const {
+  TypedTokens cut = text;
+  const auto n_kept = std::min(closing.size(), static_cast<std::size_t>(max_tokens));
+  const bool closed = text.ids.size() >= closing.size() &&
+                      std::equal(closing.rbegin(), closing.rend(), text.ids.rbegin());
+  const auto shorten = [&](auto& values) {
+    if (values.empty()) return;
+    const auto end = values.end() - (closed ? std::ptrdiff_t(n_kept) : 0);
+    values.erase(values.begin() + max_tokens - (closed ? std::ptrdiff_t(n_kept) : 0), end);
+    values.resize(static_cast<std::size_t>(max_tokens));
+  };
+  shorten(cut.ids);
+  shorten(cut.types);
+  return cut;
+}
+
 void Embedder::Impl::check(Texts texts) const {
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    if (texts[i].empty()) fail<ValueError>("text {} of {} is empty", i + 1, texts.size());
-    if (std::ssize(texts[i]) > max_tokens) {
+    const std::span<const TokenId> ids = texts[i].ids;
+    if (ids.empty()) fail<ValueError>("text {} of {} is empty", i + 1, texts.size());
+    if (std::ssize(ids) > max_tokens) {
       fail<ValueError>("text {} of {} has {} tokens, at most {} fit", i + 1, texts.size(),
-                       texts[i].size(), max_tokens);
+                       ids.size(), max_tokens);
     }
   }
 }
@@ -186,14 +220,18 @@ void Embedder::Impl::fill_step(Texts texts) {
   const SessionOptions& o = session->options();
   std::size_t begin = n_read;
   for (std::size_t i = next; i < texts.size() && std::ssize(parts) < o.sequences; ++i) {
-    const std::size_t size = texts[i].size(), left = size - begin;
+    const Text& text = texts[i];
+    const std::size_t size = text.ids.size(), left = size - begin;
     const std::size_t room = static_cast<std::size_t>(o.prefill_width) - step.size();
     if (room == 0 || (left > room && !session->model().facts().causal)) break;
     Part part{.text = i, .n_tokens = std::min(left, room), .ends = left <= room};
     for (std::size_t t = begin; t < begin + part.n_tokens; ++t) {
       const bool row = wants_row(t, size);
       part.n_rows += row;
-      step.push_back({.token = texts[i][t], .sequence = sequence_of(i), .logits = row});
+      step.push_back({.token = text.ids[t],
+                      .sequence = sequence_of(i),
+                      .logits = row,
+                      .type = text.types.empty() ? 0 : text.types[t]});
     }
     parts.push_back(part);
     begin = 0;
@@ -264,19 +302,18 @@ Embedder::Embedder(std::shared_ptr<const Model> model, const EmbedderOptions& op
 Embedder::~Embedder() = default;
 Embedder::Embedder(Embedder&&) noexcept = default;
 
-std::vector<Embedding> Embedder::embed(std::span<const std::vector<TokenId>> texts,
+std::vector<Embedding> Embedder::embed(std::span<const TypedTokens> texts,
                                        const std::atomic<bool>* cancel,
                                        const std::function<void()>& between) {
   Impl& e = *impl_;
-  const auto max = static_cast<std::size_t>(e.max_tokens);
-  std::vector<std::vector<TokenId>> cut;  // texts that were truncated
+  std::vector<TypedTokens> cut;  // texts that were truncated
   cut.reserve(texts.size());
-  std::vector<std::span<const TokenId>> all(texts.begin(), texts.end());
-  for (std::span<const TokenId>& text : all) {
-    if (!e.options.truncate || text.size() <= max) continue;
-    cut.emplace_back(text.begin(), text.begin() + std::ptrdiff_t(max));
-    if (text.back() == e.closing) cut.back().back() = e.closing;
-    text = cut.back();
+  std::vector<Impl::Text> all;
+  for (const TypedTokens& text : texts) {
+    const bool fits = !e.options.truncate || std::ssize(text.ids) <= e.max_tokens;
+    const TypedTokens& used = fits ? text : cut.emplace_back(e.shortened(text));
+    all.push_back({used.ids, {}});
+    if (e.session->model().facts().token_types > 1) all.back().types = used.types;
   }
   e.check(all);
   try {
@@ -290,10 +327,10 @@ std::vector<Embedding> Embedder::embed(std::span<const std::vector<TokenId>> tex
 
 std::vector<Embedding> Embedder::embed(std::span<const std::string> texts,
                                        const std::atomic<bool>* cancel) {
-  std::vector<std::vector<TokenId>> tokens;
+  std::vector<TypedTokens> tokens;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     if (texts[i].empty()) fail<ValueError>("text {} of {} is empty", i + 1, texts.size());
-    tokens.push_back(impl_->session->model().tokenizer().encode(texts[i]));
+    tokens.push_back(impl_->session->model().tokenizer().encode_typed(texts[i]));
   }
   return embed(tokens, cancel);
 }

@@ -11,7 +11,7 @@
 namespace weft::test {
 
 using Ids = std::vector<TokenId>;
-using Texts = std::vector<Ids>;
+using Texts = std::vector<TypedTokens>;
 
 inline Ids text(int i, int n) {
   Ids ids;

@@ -36,7 +36,7 @@ TEST_CASE("texts embedded together have the bits of each text alone, for every p
     CAPTURE(arch);
     const auto model = tiny_model({.arch = arch});
     std::vector<std::vector<float>> alone;
-    for (const Ids& ids : texts) alone.push_back(rows_of(model, ids));
+    for (const TypedTokens& text : texts) alone.push_back(rows_of(model, text.ids));
     for (const Pooling pooling : {Pooling::none, Pooling::mean, Pooling::cls, Pooling::last}) {
       CAPTURE(to_string(pooling));
       for (const int per_step : {1, 3, 32}) {
@@ -48,7 +48,7 @@ TEST_CASE("texts embedded together have the bits of each text alone, for every p
         const auto all = embedder.embed(texts);
         REQUIRE(all.size() == texts.size());
         for (std::size_t i = 0; i < texts.size(); ++i) {
-          CHECK(all[i].n_tokens == std::ssize(texts[i]));
+          CHECK(all[i].n_tokens == std::ssize(texts[i].ids));
           CHECK(all[i].values == pooled(alone[i], pooling));
         }
       }
@@ -124,17 +124,17 @@ TEST_CASE("texts that cannot be embedded are named, and the embedder stays usabl
   options.session.prefill_width = 16;
   Embedder embedder(model, options);
   CHECK(embedder.embed(Texts{}).empty());
-  CHECK(text_of([&] { embedder.embed(Texts{{1}, {}}); }) == "text 2 of 2 is empty");
+  CHECK(text_of([&] { embedder.embed(Texts{Ids{1}, Ids{}}); }) == "text 2 of 2 is empty");
   CHECK(text_of([&] {
           embedder.embed(texts_of({3, 4, 17}));
         }) == "text 3 of 3 has 17 tokens, at most 16 fit");
   CHECK(text_of([&] {
-          embedder.embed(Texts{{1}, {50}});
+          embedder.embed(Texts{Ids{1}, Ids{50}});
         }) == "token 50 is outside the vocabulary of 50");
   std::atomic<bool> cancelled = true;
   CHECK_THROWS_AS(embedder.embed(texts_of({3}), &cancelled), CancelledError);
   const Texts texts = texts_of({3, 16});
-  CHECK(embedder.embed(texts)[1].values == pooled(rows_of(model, texts[1]), Pooling::mean));
+  CHECK(embedder.embed(texts)[1].values == pooled(rows_of(model, texts[1].ids), Pooling::mean));
 
   options.session.context = 12;  // shorter than a step
   Embedder narrow(model, options);
@@ -143,8 +143,8 @@ TEST_CASE("texts that cannot be embedded are named, and the embedder stays usabl
   Embedder cuts(model, options);
   const Embedding cut = cuts.embed(texts)[1];
   CHECK(cut.n_tokens == 12);
-  CHECK(cut.values ==
-        pooled(rows_of(model, Ids(texts[1].begin(), texts[1].begin() + 12)), Pooling::mean));
+  CHECK(cut.values == pooled(rows_of(model, Ids(texts[1].ids.begin(), texts[1].ids.begin() + 12)),
+                             Pooling::mean));
 }
 
 TEST_CASE("a small memory budget lowers the tokens of a text, and with them what is refused") {

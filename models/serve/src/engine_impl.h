@@ -122,8 +122,8 @@ struct Engine::Impl {
   SlotFile save_slot(std::int32_t index, const std::string& path);
   SlotFile restore_slot(std::int32_t index, const SavedSequence& saved);
   std::int64_t erase_slot(std::int32_t index);
-  std::vector<Embedding> embed(const std::vector<std::vector<TokenId>>& texts,
-                               const EmbedderOptions& wanted, std::atomic<bool>& cancel);
+  std::vector<Embedding> embed(const std::vector<TypedTokens>& texts, const EmbedderOptions& wanted,
+                               std::atomic<bool>& cancel);
   Embedder& embedder_for(const EmbedderOptions& wanted);
   EmbedderOptions embedder_options(EmbedderOptions wanted) const;
 

@@ -125,7 +125,7 @@ Embedder& Engine::Impl::embedder_for(const EmbedderOptions& wanted) {
   }
 }
 
-std::vector<Embedding> Engine::Impl::embed(const std::vector<std::vector<TokenId>>& texts,
+std::vector<Embedding> Engine::Impl::embed(const std::vector<TypedTokens>& texts,
                                            const EmbedderOptions& wanted,
                                            std::atomic<bool>& cancel) {
   struct Work {
@@ -148,7 +148,7 @@ std::vector<Embedding> Engine::Impl::embed(const std::vector<std::vector<TokenId
   return embedder.embed(texts, &cancel, let_texts_run);
 }
 
-std::future<std::vector<Embedding>> Engine::embed(std::vector<std::vector<TokenId>> texts,
+std::future<std::vector<Embedding>> Engine::embed(std::vector<TypedTokens> texts,
                                                   const EmbedderOptions& options,
                                                   std::shared_ptr<std::atomic<bool>> cancel) {
   if (!cancel) cancel = std::make_shared<std::atomic<bool>>(false);

@@ -111,7 +111,7 @@ TEST_CASE("slots in files") {
 TEST_CASE("embeddings while texts run") {
   const auto model = tiny_model();
   Engine engine(model, {.slots = 2, .session = {.context = 400, .prefill_width = 32}});
-  std::vector<std::vector<TokenId>> texts;
+  std::vector<TypedTokens> texts;
   for (int i = 0; i < 9; ++i) texts.push_back(made_prompt(i, 5 + 20 * i));
   const auto beside = collectors(3);
   for (int i = 0; i < 3; ++i)
@@ -123,8 +123,8 @@ TEST_CASE("embeddings while texts run") {
     REQUIRE(got.size() == expected.size());
     for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i].values == expected[i].values);
   }
-  CHECK_THROWS_AS(engine.embed({{}}, {}).get(), ValueError);
-  CHECK_THROWS_AS(engine.embed({{1}}, {.norm = -5}).get(), ValueError);
+  CHECK_THROWS_AS(engine.embed({TypedTokens()}, {}).get(), ValueError);
+  CHECK_THROWS_AS(engine.embed({std::vector<TokenId>{1}}, {.norm = -5}).get(), ValueError);
   for (std::size_t i = 0; i < 3; ++i) {
     beside[i]->wait();
     CHECK(beside[i]->text(0).tokens ==
@@ -135,7 +135,7 @@ TEST_CASE("embeddings while texts run") {
 TEST_CASE("an embedding is cancelled by its flag and by the destructor") {
   const auto model = tiny_model();
   std::future<std::vector<Embedding>> left;
-  const std::vector<std::vector<TokenId>> texts(4000, made_prompt(1, 200));
+  const std::vector<TypedTokens> texts(4000, made_prompt(1, 200));
   {
     Engine engine(model, {.slots = 1, .session = {.context = 400}});
     const auto cancel = std::make_shared<std::atomic<bool>>(false);
@@ -152,20 +152,20 @@ TEST_CASE("an embedding is cancelled by its flag and by the destructor") {
 TEST_CASE("embeddings that wait are bounded") {
   Engine engine(tiny_model(), {.slots = 1, .max_waiting = 1, .session = {.context = 400}});
   const auto cancel = std::make_shared<std::atomic<bool>>(false);
-  const std::vector<std::vector<TokenId>> texts(4000, made_prompt(1, 200));
+  const std::vector<TypedTokens> texts(4000, made_prompt(1, 200));
   auto running = engine.embed(texts, {}, cancel);
   auto waiting = engine.embed(texts, {}, cancel);
   CHECK_THROWS_AS(engine.embed(texts, {}, cancel), QueueFullError);
   *cancel = true;
   CHECK_THROWS_AS(running.get(), CancelledError);
   CHECK_THROWS_AS(waiting.get(), CancelledError);
-  CHECK(engine.embed({{1, 2}}, {}).get().size() == 1);
+  CHECK(engine.embed({std::vector<TokenId>{1, 2}}, {}).get().size() == 1);
 }
 
 TEST_CASE("norms and cut texts of embeddings, by call") {
   const auto model = tiny_model();
   Engine engine(model, {.slots = 1, .session = {.context = 400}});
-  const std::vector<std::vector<TokenId>> texts{made_prompt(1, 50), made_prompt(2, 300)};
+  const std::vector<TypedTokens> texts{made_prompt(1, 50), made_prompt(2, 300)};
   for (const int norm : {kEuclidean, kNotNormalized, kMaxInt16}) {
     const EmbedderOptions options{.norm = norm, .truncate = true, .max_tokens = 100};
     const auto got = engine.embed(texts, options).get();
@@ -211,7 +211,8 @@ TEST_CASE("an engine of a model that only gives embeddings") {
   Engine engine(model, {.slots = 2});
   CHECK_THROWS_AS(engine.submit(made_request(1, 5, 5), std::make_shared<test::Collector>()),
                   UnsupportedError);
-  const std::vector<std::vector<TokenId>> texts{{2, 7, 3}, {2, 9, 11, 3}};
+  const std::vector<TypedTokens> texts{std::vector<TokenId>{2, 7, 3},
+                                       std::vector<TokenId>{2, 9, 11, 3}};
   const auto got = engine.embed(texts, {}).get();
   const auto expected = Embedder(model, {}).embed(texts);
   for (std::size_t i = 0; i < 2; ++i) CHECK(got[i].values == expected[i].values);

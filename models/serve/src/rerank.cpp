@@ -38,31 +38,10 @@ std::vector<TokenId> fill(const Model& model, std::string_view form, std::string
       text, {.add_special = false, .parse_special = true, .foreign = foreign});
 }
 
-std::vector<TokenId> join(const Model& model, std::string_view query, std::string_view document) {
-  const Tokenizer& tokenizer = model.tokenizer();
-  const TokenizerFlags& flags = model.vocabulary().flags();
-  const SpecialTokens& special = model.vocabulary().special();
-  std::vector<TokenId> tokens;
-  const auto add_token = [&](bool wanted, TokenId id) {
-    if (wanted && id != kNoToken) tokens.push_back(id);
-  };
-  const auto add = [&](std::string_view text) {
-    const std::vector<TokenId> ids = tokenizer.encode(text, {.add_special = false});
-    tokens.insert(tokens.end(), ids.begin(), ids.end());
-  };
-  add_token(true, tokenizer.opening());
-  add(query);
-  add_token(flags.add_eos, special.eos);
-  add_token(flags.add_sep, special.sep);
-  add(document);
-  add_token(true, tokenizer.closing());
-  return tokens;
-}
-
-std::vector<TokenId> encode_whole(const Model& model, std::string_view query,
-                                  std::string_view document) {
-  const auto form = model.file().find_string(kTemplateKey);
-  return form ? fill(model, *form, query, document) : join(model, query, document);
+TypedTokens encode_whole(const Model& model, std::string_view query, std::string_view document) {
+  if (const auto form = model.file().find_string(kTemplateKey))
+    return fill(model, *form, query, document);
+  return model.tokenizer().encode_pair(query, document);
 }
 
 // The first `n` bytes, without an incomplete character at the end.
@@ -83,20 +62,22 @@ std::string of_document(std::string_view message) {
 
 }  // namespace
 
-std::vector<TokenId> encode_pair(const Model& model, std::string_view query,
-                                 std::string_view document, std::int64_t max_tokens) {
-  std::vector<TokenId> tokens = encode_whole(model, query, document);
-  if (max_tokens == 0 || std::ssize(tokens) <= max_tokens) return tokens;
+TypedTokens encode_pair(const Model& model, std::string_view query, std::string_view document,
+                        std::int64_t max_tokens) {
+  TypedTokens tokens = encode_whole(model, query, document);
+  if (max_tokens == 0 || std::ssize(tokens.ids) <= max_tokens) return tokens;
   // Searches between a beginning of the document that fits and one that is too long. More text
   // may become fewer tokens, so even longer ones may fit.
   tokens = encode_whole(model, query, "");
-  if (std::ssize(tokens) > max_tokens)
-    fail<ValueError>("the query alone has {} tokens, at most {} fit", tokens.size(), max_tokens);
+  if (std::ssize(tokens.ids) > max_tokens) {
+    fail<ValueError>("the query alone has {} tokens, at most {} fit", tokens.ids.size(),
+                     max_tokens);
+  }
   std::size_t fits = 0, too_long = document.size();
   while (too_long - fits > 1) {
     const std::size_t middle = fits + (too_long - fits) / 2;
-    std::vector<TokenId> cut = encode_whole(model, query, first_bytes(document, middle));
-    if (std::ssize(cut) > max_tokens) {
+    TypedTokens cut = encode_whole(model, query, first_bytes(document, middle));
+    if (std::ssize(cut.ids) > max_tokens) {
       too_long = middle;
     } else {
       fits = middle;
@@ -106,7 +87,7 @@ std::vector<TokenId> encode_pair(const Model& model, std::string_view query,
   return tokens;
 }
 
-std::vector<RankedDocument> rank(Embedder& embedder, std::span<const std::vector<TokenId>> pairs,
+std::vector<RankedDocument> rank(Embedder& embedder, std::span<const TypedTokens> pairs,
                                  std::size_t top_n, const std::atomic<bool>* cancel) {
   if (embedder.pooling() != Pooling::rank)
     fail<ValueError>("ranking needs an embedder with pooling 'rank', not '{}'",
@@ -125,7 +106,7 @@ std::vector<RankedDocument> rank(Embedder& embedder, std::string_view query,
                                  std::span<const std::string> documents, std::size_t top_n,
                                  const std::atomic<bool>* cancel) {
   if (query.empty()) fail<ValueError>("the query is empty");
-  std::vector<std::vector<TokenId>> pairs;
+  std::vector<TypedTokens> pairs;
   for (std::size_t i = 0; i < documents.size(); ++i) {
     if (documents[i].empty())
       fail<ValueError>("document {} of {} is empty", i + 1, documents.size());

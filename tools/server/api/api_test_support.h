@@ -110,14 +110,13 @@ class FakeTexts : public TextSource {
     const std::lock_guard lock(mutex_);
     dropped.swap(waiting_);
   }
-  std::future<std::vector<Embedding>> embed(std::vector<std::vector<TokenId>> of,
-                                            const EmbedderOptions&,
+  std::future<std::vector<Embedding>> embed(std::vector<TypedTokens> of, const EmbedderOptions&,
                                             std::shared_ptr<std::atomic<bool>> cancel) override {
     embed_cancel = std::move(cancel);
     std::promise<std::vector<Embedding>> promise;
     std::vector<Embedding> all;
     for (const auto& text : of)
-      all.push_back({{0.6F, 0.8F, 0.0F}, static_cast<std::int64_t>(text.size())});
+      all.push_back({{0.6F, 0.8F, 0.0F}, static_cast<std::int64_t>(text.ids.size())});
     promise.set_value(std::move(all));
     return promise.get_future();
   }

@@ -16,7 +16,7 @@ class EngineTexts : public TextSource {
     return engine_->submit(std::move(request), std::move(listener));
   }
   void cancel(RequestId id) override { engine_->cancel(id); }
-  std::future<std::vector<Embedding>> embed(std::vector<std::vector<TokenId>> texts,
+  std::future<std::vector<Embedding>> embed(std::vector<TypedTokens> texts,
                                             const EmbedderOptions& options,
                                             std::shared_ptr<std::atomic<bool>> cancel) override {
     return engine_->embed(std::move(texts), options, std::move(cancel));

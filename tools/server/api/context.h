@@ -26,7 +26,7 @@ class TextSource {
   virtual ~TextSource() = default;
   virtual RequestId submit(TextRequest request, std::shared_ptr<TextListener> listener) = 0;
   virtual void cancel(RequestId id) = 0;
-  virtual std::future<std::vector<Embedding>> embed(std::vector<std::vector<TokenId>> texts,
+  virtual std::future<std::vector<Embedding>> embed(std::vector<TypedTokens> texts,
                                                     const EmbedderOptions& options,
                                                     std::shared_ptr<std::atomic<bool>> cancel) = 0;
   virtual std::int64_t context() const = 0;  // tokens that one text may have

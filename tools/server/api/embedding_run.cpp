@@ -28,16 +28,16 @@ void require_text_vectors(const ServedModel& model) {
                                       pooling == Pooling::none ? "; /embedding gives all" : ""));
 }
 
-std::vector<TokenId> text_tokens(const ServedModel& model, const PromptText& text,
-                                 const std::string& param) {
+TypedTokens text_tokens(const ServedModel& model, const PromptText& text,
+                        const std::string& param) {
   if (text.is_ids) return prompt_tokens(model, text, param);
-  std::vector<TokenId> tokens =
-      naming(param, [&] { return model.model->tokenizer().encode(text.text); });
-  if (tokens.empty()) throw bad_request(param, "a text has no tokens");
+  TypedTokens tokens =
+      naming(param, [&] { return model.model->tokenizer().encode_typed(text.text); });
+  if (tokens.ids.empty()) throw bad_request(param, "a text has no tokens");
   return tokens;
 }
 
-void run_embeddings(std::shared_ptr<Call> call, std::vector<std::vector<TokenId>> texts,
+void run_embeddings(std::shared_ptr<Call> call, std::vector<TypedTokens> texts,
                     const EmbedderOptions& options, std::string param,
                     std::function<void(std::vector<Embedding>)> use) {
   const auto cancel = std::make_shared<std::atomic<bool>>(false);

@@ -18,13 +18,12 @@ Pooling pooling_of(const ServedModel& model);
 void require_text_vectors(const ServedModel& model);
 
 // With the tokens that the vocabulary adds to texts. Throws ApiError 400 with `param`.
-std::vector<TokenId> text_tokens(const ServedModel& model, const PromptText& text,
-                                 const std::string& param);
+TypedTokens text_tokens(const ServedModel& model, const PromptText& text, const std::string& param);
 
 // Computes vectors and passes them to `use` on a preparing thread; errors are answered, also those
 // that `use` throws. `options`: usually those of the model. `param` names the field with the texts.
 // Returns at once.
-void run_embeddings(std::shared_ptr<Call> call, std::vector<std::vector<TokenId>> texts,
+void run_embeddings(std::shared_ptr<Call> call, std::vector<TypedTokens> texts,
                     const EmbedderOptions& options, std::string param,
                     std::function<void(std::vector<Embedding>)> use);
 

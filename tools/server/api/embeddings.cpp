@@ -62,7 +62,7 @@ void embeddings(const std::shared_ptr<Call>& call) {
   const ServedModel& model = *call->model;
   EmbeddingRequest request = embedding_fields().read(*call->body);
   require_text_vectors(model);
-  std::vector<std::vector<TokenId>> texts;
+  std::vector<TypedTokens> texts;
   for (const PromptText& text : request.input) texts.push_back(text_tokens(model, text, "input"));
   run_embeddings(call, std::move(texts), model.embedder, "input",
                  [call, request = std::move(request)](std::vector<Embedding> vectors) {

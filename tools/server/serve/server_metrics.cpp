@@ -60,7 +60,7 @@ class MeasuredTexts : public api::TextSource {
     return source_->submit(std::move(request), std::move(measured));
   }
   void cancel(RequestId id) override { source_->cancel(id); }
-  std::future<std::vector<Embedding>> embed(std::vector<std::vector<TokenId>> texts,
+  std::future<std::vector<Embedding>> embed(std::vector<TypedTokens> texts,
                                             const EmbedderOptions& options,
                                             std::shared_ptr<std::atomic<bool>> cancel) override {
     return source_->embed(std::move(texts), options, std::move(cancel));

@@ -7,8 +7,10 @@
 #include "weft/base/printable.h"
 
 #include "checkpoint_builder.h"
+#include "safetensors/chat_templates.h"
 #include "safetensors/config.h"
 #include "safetensors/json.h"
+#include "safetensors/optional_file.h"
 #include "safetensors/pooling.h"
 #include "safetensors/shards.h"
 #include "safetensors/special_tokens.h"
@@ -95,8 +97,11 @@ class Reader {
       return;
     }
     const Json json = parse_json(*text, file);
-    const auto facts = read_tokenizer(JsonObject(json, file), config_.n_vocab, builder_);
-    read_special_tokens(path_, config, facts, builder_);
+    const OptionalFile settings(path_, "tokenizer_config.json");
+    const JsonObject named = settings.object();
+    const auto facts = read_tokenizer(JsonObject(json, file), named, config_.n_vocab, builder_);
+    read_special_tokens(path_, config, named, facts, builder_);
+    read_chat_templates(path_, named, builder_);
   }
 
   files::OpenedFiles finish() {

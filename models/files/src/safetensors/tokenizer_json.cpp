@@ -10,6 +10,7 @@
 #include "weft/files/checkpoint.h"
 #include "weft/tokenize/vocabulary.h"
 
+#include "safetensors/post_processor.h"
 #include "safetensors/split_patterns.h"
 #include "safetensors/tokens.h"
 
@@ -60,7 +61,8 @@ void read_added_tokens(const JsonObject& json, Tokens& tokens) {
     const std::uint64_t id = token.uint("id");
     tokens.add(*text, id, special ? TokenType::control : TokenType::user_defined);
     for (const auto& [flag, ids] :
-         {std::pair("lstrip", &tokens.strip_left), std::pair("rstrip", &tokens.strip_right)})
+         {std::pair("lstrip", &tokens.strip_left), std::pair("rstrip", &tokens.strip_right),
+          std::pair("single_word", &tokens.whole_words)})
       if (token.find_bool(flag).value_or(false)) ids->push_back(static_cast<std::int32_t>(id));
   }
 }
@@ -131,7 +133,8 @@ void write_scores(const JsonObject& model, const Tokens& tokens, MetadataSink& w
   writer.add_f32s("tokenizer.ggml.scores", scores);
 }
 
-void read_byte_level(const JsonObject& json, const JsonObject& model, MetadataSink& writer) {
+void read_byte_level(const JsonObject& json, const JsonObject& model, Tokens& tokens,
+                     MetadataSink& writer) {
   for (const JsonObject& stage : stages_of(json, "normalizer", "normalizers")) {
     const std::string type = stage.find_string("type").value_or("");
     // Texts that are not in composed form get other ids; engines ignore that.
@@ -139,7 +142,7 @@ void read_byte_level(const JsonObject& json, const JsonObject& model, MetadataSi
   }
   const auto pre_tokenizer = json.find_object("pre_tokenizer");
   if (!pre_tokenizer) unsupported(json, "pre_tokenizer", nullptr);
-  writer.add_string("tokenizer.ggml.model", "gpt2");
+  tokens.set_kind("gpt2", writer);
   writer.add_string(
       "tokenizer.ggml.pre",
       find_pre_tokenizer_name(*pre_tokenizer, model.find_bool("ignore_merges").value_or(false)));
@@ -176,7 +179,7 @@ bool read_space_prefix(const JsonObject& json) {
 
 void read_byte_fallback(const JsonObject& json, const JsonObject& model, Tokens& tokens,
                         MetadataSink& writer) {
-  writer.add_string("tokenizer.ggml.model", "llama");
+  tokens.set_kind("llama", writer);
   writer.add_string("tokenizer.ggml.pre", "default");
   writer.add_bool("tokenizer.ggml.add_space_prefix", read_space_prefix(json));
   write_scores(model, tokens, writer);
@@ -194,30 +197,13 @@ void read_bpe(const JsonObject& json, const JsonObject& model, Tokens& tokens,
   read_added_tokens(json, tokens);
   if (has_type(stages_of(json, "pre_tokenizer", "pretokenizers"), "ByteLevel") ||
       has_type(stages_of(json, "decoder", "decoders"), "ByteLevel")) {
-    read_byte_level(json, model, writer);
+    read_byte_level(json, model, tokens, writer);
   } else if (model.find_bool("byte_fallback").value_or(false)) {
     read_byte_fallback(json, model, tokens, writer);
   } else {
     fail<UnsupportedError>(
         "{}: BPE that is neither byte-level nor falls back to bytes is not supported",
         printable_path(json.file()));
-  }
-}
-
-// On which side of a text the template of the post-processor puts special tokens.
-void read_post_processor(const JsonObject& json, TokenizerFacts& facts) {
-  for (const JsonObject& stage : stages_of(json, "post_processor", "processors")) {
-    const std::string type = stage.find_string("type").value_or("");
-    if (type == "BertProcessing" || type == "RobertaProcessing") facts.begins = facts.ends = true;
-    if (type != "TemplateProcessing") continue;
-    const Json* single = stage.find("single");
-    if (!single || !single->is_array()) stage.mismatch("single", "an array");
-    bool text_seen = false;
-    for (const Json& part : *single) {
-      const JsonObject piece(part, json.file(), stage.name("single"));
-      if (piece.find("Sequence")) text_seen = true;
-      if (piece.find("SpecialToken")) (text_seen ? facts.ends : facts.begins) = true;
-    }
   }
 }
 
@@ -228,7 +214,8 @@ std::optional<std::uint32_t> TokenizerFacts::find(std::string_view text) const {
   return found == ids.end() ? std::nullopt : std::optional(found->second);
 }
 
-TokenizerFacts read_tokenizer(const JsonObject& json, std::uint64_t n_vocab, MetadataSink& writer) {
+TokenizerFacts read_tokenizer(const JsonObject& json, const JsonObject& config,
+                              std::uint64_t n_vocab, MetadataSink& writer) {
   const auto model = json.find_object("model");
   if (!model) json.mismatch("model", "an object");
   // Old files do not name the type; only BPE has merges.
@@ -244,8 +231,7 @@ TokenizerFacts read_tokenizer(const JsonObject& json, std::uint64_t n_vocab, Met
     // Before the texts are rewritten: the unknown token is not a word, even if it is not an added
     // token.
     tokens.set_type(model->find_string("unk_token").value_or("[UNK]"), TokenType::unknown);
-    read_wordpiece(json, *model, tokens, writer);
-    tokens.facts.separates = true;
+    read_wordpiece(json, *model, config, tokens, writer);
   } else {
     fail<UnsupportedError>(
         "{}: a tokenizer of type '{}' is not supported (supported: BPE, Unigram, WordPiece)",
@@ -258,7 +244,8 @@ TokenizerFacts read_tokenizer(const JsonObject& json, std::uint64_t n_vocab, Met
     }
   }
   tokens.write(writer);
-  read_post_processor(json, tokens.facts);
+  tokens.facts.n_vocab = n_vocab;
+  tokens.facts.forms = read_post_processor(json, tokens.facts);
   return std::move(tokens.facts);
 }
 

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "weft/files/metadata.h"
+#include "weft/tokenize/text_form.h"
 
 #include "safetensors/json.h"
 
@@ -15,8 +16,9 @@ namespace weft::safetensors {
 
 struct TokenizerFacts {
   std::unordered_map<std::string, std::uint32_t> ids;  // of every token by its text
-  bool begins = false, ends = false;  // the post-processor puts special tokens around a text
-  bool separates = false;             // the one after a text is SEP, not EOS
+  std::string kind;                                    // tokenizer.ggml.model
+  std::uint64_t n_vocab = 0;
+  TextForms forms;  // of the post-processor; empty ones: it says nothing
 
   std::optional<std::uint32_t> find(std::string_view text) const;
 };
@@ -25,7 +27,9 @@ struct TokenizerFacts {
 // Byte-level BPE becomes kind "gpt2"; BPE with byte fallback, the form of SentencePiece models in
 // this file, becomes kind "llama". Ids up to `n_vocab` without a token become unused tokens. Throws
 // UnsupportedError for other kinds of tokenizers and other ways to normalize or split a text,
-// FormatError for ids outside the vocabulary and for duplicate tokens.
-TokenizerFacts read_tokenizer(const JsonObject& json, std::uint64_t n_vocab, MetadataSink& writer);
+// FormatError for ids outside the vocabulary and for duplicate tokens. `config`:
+// tokenizer_config.json, some of whose settings take precedence.
+TokenizerFacts read_tokenizer(const JsonObject& json, const JsonObject& config,
+                              std::uint64_t n_vocab, MetadataSink& writer);
 
 }  // namespace weft::safetensors

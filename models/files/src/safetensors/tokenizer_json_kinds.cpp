@@ -91,7 +91,7 @@ void read_unigram(const JsonObject& json, const JsonObject& model, Tokens& token
     writer.add_u32("tokenizer.ggml.unknown_token_id", static_cast<std::uint32_t>(*id));
     tokens.set_type(tokens.text(*id), TokenType::unknown);
   }
-  writer.add_string("tokenizer.ggml.model", "t5");
+  tokens.set_kind("t5", writer);
   writer.add_string("tokenizer.ggml.pre", "default");
   writer.add_bool("tokenizer.ggml.add_space_prefix", spaces.prefix);
   writer.add_bool("tokenizer.ggml.remove_extra_whitespaces", spaces.collapse);
@@ -101,8 +101,8 @@ void read_unigram(const JsonObject& json, const JsonObject& model, Tokens& token
   if (!bytes.empty()) writer.add_i32s("tokenizer.ggml.precompiled_charsmap", bytes);
 }
 
-void read_wordpiece(const JsonObject& json, const JsonObject& model, Tokens& tokens,
-                    MetadataSink& writer) {
+void read_wordpiece(const JsonObject& json, const JsonObject& model, const JsonObject& config,
+                    Tokens& tokens, MetadataSink& writer) {
   const std::string prefix = model.find_string("continuing_subword_prefix").value_or("##");
   if (prefix != "##")
     unsupported(model, "continuing_subword_prefix", model.find("continuing_subword_prefix"));
@@ -115,16 +115,22 @@ void read_wordpiece(const JsonObject& json, const JsonObject& model, Tokens& tok
     if (!normalizer->find_bool(key).value_or(true))
       unsupported(*normalizer, key, normalizer->find(key));
   }
+  if (!config.find_bool("tokenize_chinese_chars").value_or(true))
+    unsupported(config, "tokenize_chinese_chars", config.find("tokenize_chinese_chars"));
   const auto pre_tokenizer = json.find_object("pre_tokenizer");
   if (!pre_tokenizer || pre_tokenizer->find_string("type") != "BertPreTokenizer")
     unsupported(json, "pre_tokenizer", json.find("pre_tokenizer"));
 
-  const bool lowercase = normalizer->find_bool("lowercase").value_or(true);
-  writer.add_string("tokenizer.ggml.model", "bert");
+  // Tokenizers of this kind take them from there if they are given.
+  const auto setting = [&](std::string_view key) { return config.find_bool(key); };
+  const bool lowercase =
+      setting("do_lower_case").value_or(normalizer->find_bool("lowercase").value_or(true));
+  tokens.set_kind("bert", writer);
   writer.add_string("tokenizer.ggml.pre", "default");
   writer.add_bool("tokenizer.ggml.normalizer.lowercase", lowercase);
   writer.add_bool("tokenizer.ggml.normalizer.strip_accents",
-                  normalizer->find_bool("strip_accents").value_or(lowercase));
+                  setting("strip_accents")
+                      .value_or(normalizer->find_bool("strip_accents").value_or(lowercase)));
   for (std::size_t id = 0; id < tokens.size(); ++id) {
     if (tokens.type(id) != TokenType::normal) continue;
     const std::string& text = tokens.text(id);

@@ -12,7 +12,7 @@
 #include "weft/tokenize/vocabulary.h"
 
 #include "safetensors/tokenizer_json.h"
-#include "stripping_keys.h"
+#include "tokenizer_keys.h"
 
 namespace weft::safetensors {
 
@@ -61,6 +61,11 @@ class Tokens {
     writer.add_i32s("tokenizer.ggml.token_type", types);
     if (!strip_left.empty()) writer.add_i32s(files::kStripLeftKey, strip_left);
     if (!strip_right.empty()) writer.add_i32s(files::kStripRightKey, strip_right);
+    if (!whole_words.empty()) writer.add_i32s(files::kWholeWordsKey, whole_words);
+  }
+  void set_kind(std::string_view kind, MetadataSink& writer) {
+    writer.add_string("tokenizer.ggml.model", kind);
+    facts.kind = kind;
   }
   std::size_t size() const { return texts_.size(); }
   const std::string& text(std::size_t id) const { return texts_[id]; }
@@ -70,6 +75,7 @@ class Tokens {
 
   TokenizerFacts facts;
   std::vector<std::int32_t> strip_left, strip_right;  // absorb the white space before or after them
+  std::vector<std::int32_t> whole_words;              // are not found inside words
 
  private:
   const std::string& file_;
@@ -80,8 +86,8 @@ class Tokens {
 // Models of type Unigram become kind "t5", those of type WordPiece kind "bert".
 void read_unigram(const JsonObject& json, const JsonObject& model, Tokens& tokens,
                   MetadataSink& writer);
-void read_wordpiece(const JsonObject& json, const JsonObject& model, Tokens& tokens,
-                    MetadataSink& writer);
+void read_wordpiece(const JsonObject& json, const JsonObject& model, const JsonObject& config,
+                    Tokens& tokens, MetadataSink& writer);
 void read_added_tokens(const JsonObject& json, Tokens& tokens);
 
 }  // namespace weft::safetensors

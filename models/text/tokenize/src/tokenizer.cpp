@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "weft/base/error.h"
+#include "weft/base/utf8.h"
 #include "weft/tokenize/space_symbol.h"
 
 #include "special_splitter.h"
+#include "unicode_class.h"
 
 namespace weft {
 
@@ -19,6 +21,22 @@ bool is_special(TokenType type) {
 
 bool is_ascii_space(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+// Characters that \w matches, but for the two joiners.
+bool is_word(char32_t code) {
+  using namespace char_class;
+  return (classify(code) & (kLetter | kLetterNumber | kMark | kDecimal | kConnector)) != 0;
+}
+
+bool touches_word(std::string_view text, const SpecialMatch& found) {
+  std::size_t before = found.begin;  // where the character before it begins
+  while (before > 0 && found.begin - before < 4) {
+    --before;
+    if ((static_cast<unsigned char>(text[before]) & 0xC0) != 0x80) break;
+  }
+  return (found.begin > 0 && is_word(decode_utf8(text, before).code)) ||
+         (found.end < text.size() && is_word(decode_utf8(text, found.end).code));
 }
 
 }  // namespace
@@ -46,22 +64,17 @@ Tokenizer::Tokenizer(std::shared_ptr<const Vocabulary> vocabulary,
 
 Tokenizer::~Tokenizer() = default;
 
-TokenId Tokenizer::opening() const {
-  return vocabulary_->flags().add_bos ? vocabulary_->special().bos : kNoToken;
-}
-
-TokenId Tokenizer::closing() const {
-  return vocabulary_->flags().add_eos ? vocabulary_->special().eos : kNoToken;
-}
-
 // Special tokens in the order of the text; of foreign stretches the user-defined ones alone.
 std::vector<SpecialMatch> Tokenizer::find_special(std::string_view text,
                                                   const EncodeOptions& options) const {
   std::vector<SpecialMatch> all;
   std::size_t done = 0;
   const auto add = [&](const SpecialSplitter& splitter, std::size_t end) {
-    for (const SpecialMatch& m : splitter.find(text.substr(done, end - done)))
-      all.push_back({m.begin + done, m.end + done, m.id});
+    for (const SpecialMatch& m : splitter.find(text.substr(done, end - done))) {
+      const SpecialMatch found{m.begin + done, m.end + done, m.id};
+      if (vocabulary_->is_whole_word(m.id) && touches_word(text, found)) continue;
+      all.push_back(found);
+    }
     done = end;
   };
   const SpecialSplitter& own = options.parse_special ? *all_special_ : *user_defined_;
@@ -77,15 +90,11 @@ std::vector<SpecialMatch> Tokenizer::find_special(std::string_view text,
   return all;
 }
 
-std::vector<TokenId> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
+void Tokenizer::encode_text(std::string_view text, const EncodeOptions& options,
+                            std::vector<TokenId>& ids) const {
   if (text.size() > kMaxText) {
     fail<ValueError>("a text of {} bytes is too long to encode at once", text.size());
   }
-  std::vector<TokenId> ids;
-  const auto around = [&](TokenId id) {
-    if (options.add_special && id != kNoToken) ids.push_back(id);
-  };
-  around(opening());
   std::size_t done = 0;
   for (const SpecialMatch& found : find_special(text, options)) {
     std::size_t end = std::max(found.begin, done);
@@ -100,8 +109,42 @@ std::vector<TokenId> Tokenizer::encode(std::string_view text, const EncodeOption
     }
   }
   if (done < text.size()) encode_stretch(text.substr(done), ids);
-  around(closing());
+}
+
+std::vector<TokenId> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
+  std::vector<TokenId> ids;
+  for (const FormPart& part : vocabulary_->forms().single) {
+    if (part.what == FormPart::What::first) {
+      encode_text(text, options, ids);
+    } else if (options.add_special) {
+      ids.push_back(part.id);
+    }
+  }
   return ids;
+}
+
+TypedTokens Tokenizer::fill(const TextForm& form, std::string_view first,
+                            std::string_view second) const {
+  TypedTokens tokens;
+  for (const FormPart& part : form) {
+    if (part.what == FormPart::What::token) {
+      tokens.ids.push_back(part.id);
+    } else {
+      encode_text(part.what == FormPart::What::first ? first : second, {}, tokens.ids);
+    }
+    tokens.types.resize(tokens.ids.size(), part.type);
+  }
+  if (std::ranges::all_of(tokens.types, [](std::int32_t type) { return type == 0; }))
+    tokens.types.clear();
+  return tokens;
+}
+
+TypedTokens Tokenizer::encode_typed(std::string_view text) const {
+  return fill(vocabulary_->forms().single, text, {});
+}
+
+TypedTokens Tokenizer::encode_pair(std::string_view first, std::string_view second) const {
+  return fill(vocabulary_->forms().pair, first, second);
 }
 
 std::string Tokenizer::decode(std::span<const TokenId> ids, const DecodeOptions& options) const {

@@ -29,7 +29,7 @@ constexpr TokenizerKind kKinds[] = {
     {"gemma4", bpe_defaults, make_bpe, /*rule=*/"gemma4", /*needs_bos=*/true},
     {"whitespace", bpe_defaults, make_bpe, /*rule=*/"whitespace"},
     {"hybriddna", bpe_defaults, make_hybrid_dna},
-    {"bert", wordpiece_defaults, make_wordpiece},
+    {.name = "bert", .defaults = wordpiece_defaults, .make = make_wordpiece, .for_encoders = true},
     {"t5", unigram_defaults, make_unigram},
     {"rwkv", rwkv_defaults, make_rwkv},
     {"plamo2", plamo2_defaults, make_plamo2},

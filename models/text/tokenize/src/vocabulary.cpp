@@ -57,6 +57,21 @@ constexpr std::string_view kEndOfReply[] = {
     "<|END_OF_TURN_TOKEN|>",
 };
 
+// An empty form is none.
+void check_form(std::string_view name, const TextForm& form, bool pair, std::int64_t n_tokens) {
+  std::int64_t n_first = 0, n_second = 0;
+  for (const FormPart& part : form) {
+    n_first += part.what == FormPart::What::first;
+    n_second += part.what == FormPart::What::second;
+    if (part.what == FormPart::What::token && (part.id < 0 || part.id >= n_tokens))
+      fail<FormatError>("the form of a {} has token {} of {}", name, part.id, n_tokens);
+    if (part.type < 0) fail<FormatError>("the form of a {} has a part of type {}", name, part.type);
+  }
+  if (form.empty() || (n_first == 1 && n_second == (pair ? 1 : 0))) return;
+  fail<FormatError>("the form of a {} must have {} once, it has {} and {}", name,
+                    pair ? "each of its two texts" : "its text", n_first, n_second);
+}
+
 void check_lengths(const VocabularyParts& parts) {
   const std::size_t n = parts.tokens.size();
   if (n > kMaxTokens)
@@ -72,6 +87,8 @@ void check_lengths(const VocabularyParts& parts) {
     if (std::isnan(parts.scores[id]))
       fail<FormatError>("the score of token {} is not a number", id);
   }
+  check_form("text", parts.forms.single, /*pair=*/false, static_cast<std::int64_t>(n));
+  check_form("pair", parts.forms.pair, /*pair=*/true, static_cast<std::int64_t>(n));
   if (parts.n_tokens < 0 || parts.n_tokens > std::numeric_limits<TokenId>::max()) {
     fail<FormatError>("a vocabulary cannot have {} tokens", parts.n_tokens);
   }
@@ -82,7 +99,7 @@ void check_lengths(const VocabularyParts& parts) {
 struct Vocabulary::Impl {
   std::string kind;
   std::string pre;
-  std::string chat_template;
+  std::string chat_template, tool_template;
   StringTable tokens;
   StringIndex index;
   StringTable merges;
@@ -91,20 +108,23 @@ struct Vocabulary::Impl {
   std::vector<TokenType> types;
   SpecialTokens special;
   TokenizerFlags flags;
-  std::vector<TokenId> strip_left, strip_right;  // sorted
-  std::vector<TokenId> ends;                     // sorted
+  std::vector<TokenId> strip_left, strip_right, whole_words;  // sorted
+  std::vector<TokenId> ends;                                  // sorted
+  TextForms forms;
   std::int64_t size = 0;
   std::vector<std::string> warnings;
 
   explicit Impl(VocabularyParts parts);
   void drop_special_ids_outside();
   void collect_ends();
+  void complete_forms();
 };
 
 Vocabulary::Impl::Impl(VocabularyParts parts)
     : kind(std::move(parts.kind)),
       pre(std::move(parts.pre)),
       chat_template(std::move(parts.chat_template)),
+      tool_template(std::move(parts.tool_template)),
       charsmap(std::move(parts.charsmap)),
       scores(std::move(parts.scores)),
       types(std::move(parts.types)),
@@ -112,6 +132,9 @@ Vocabulary::Impl::Impl(VocabularyParts parts)
       flags(parts.flags),
       strip_left(std::move(parts.strip_left)),
       strip_right(std::move(parts.strip_right)),
+      whole_words(std::move(parts.whole_words)),
+      ends(std::move(parts.more_ends)),
+      forms(std::move(parts.forms)),
       warnings(std::move(parts.warnings)) {
   const auto bytes_of = [](const std::vector<std::string_view>& strings) {
     std::size_t n = 0;
@@ -129,8 +152,9 @@ Vocabulary::Impl::Impl(VocabularyParts parts)
   }
   drop_special_ids_outside();
   collect_ends();
-  std::sort(strip_left.begin(), strip_left.end());
-  std::sort(strip_right.begin(), strip_right.end());
+  for (std::vector<TokenId>* ids : {&strip_left, &strip_right, &whole_words})
+    std::sort(ids->begin(), ids->end());
+  complete_forms();
 }
 
 void Vocabulary::Impl::drop_special_ids_outside() {
@@ -168,6 +192,12 @@ void Vocabulary::Impl::collect_ends() {
   ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
 }
 
+void Vocabulary::Impl::complete_forms() {
+  TextForms usual = default_forms(kind, flags, special);
+  if (forms.single.empty()) forms.single = std::move(usual.single);
+  if (forms.pair.empty()) forms.pair = std::move(usual.pair);
+}
+
 Vocabulary::Vocabulary(VocabularyParts parts) {
   check_lengths(parts);
   impl_ = std::make_unique<const Impl>(std::move(parts));
@@ -183,6 +213,9 @@ const std::string& Vocabulary::pre() const {
 }
 const std::string& Vocabulary::chat_template() const {
   return impl_->chat_template;
+}
+const std::string& Vocabulary::tool_template() const {
+  return impl_->tool_template;
 }
 std::int64_t Vocabulary::size() const {
   return impl_->size;
@@ -228,6 +261,12 @@ bool Vocabulary::strips_left(TokenId id) const {
 }
 bool Vocabulary::strips_right(TokenId id) const {
   return std::binary_search(impl_->strip_right.begin(), impl_->strip_right.end(), id);
+}
+bool Vocabulary::is_whole_word(TokenId id) const {
+  return std::binary_search(impl_->whole_words.begin(), impl_->whole_words.end(), id);
+}
+const TextForms& Vocabulary::forms() const {
+  return impl_->forms;
 }
 bool Vocabulary::ends_generation(TokenId id) const {
   return std::binary_search(impl_->ends.begin(), impl_->ends.end(), id);

@@ -44,8 +44,6 @@ class WordPieceTokenizer final : public Tokenizer {
   class Words;
 
   void encode_stretch(std::string_view text, std::vector<TokenId>& out) const override;
-  TokenId opening() const override;
-  TokenId closing() const override;
   void encode_word(std::string_view word, std::vector<TokenId>& out) const;
   void unknown(std::vector<TokenId>& out) const {
     if (vocabulary().special().unk != kNoToken) out.push_back(vocabulary().special().unk);
@@ -135,19 +133,6 @@ WordPieceTokenizer::WordPieceTokenizer(std::shared_ptr<const Vocabulary> shared)
   first_ = ByteTrie(std::move(first));
   later_ = ByteTrie(std::move(later));
   warn_of_long_tokens(first_.n_too_long() + later_.n_too_long(), ByteTrie::kMaxLength);
-}
-
-TokenId WordPieceTokenizer::opening() const {
-  const SpecialTokens& special = vocabulary().special();
-  if (!vocabulary().flags().add_bos) return kNoToken;
-  return special.cls != kNoToken ? special.cls : special.bos;
-}
-
-TokenId WordPieceTokenizer::closing() const {
-  const SpecialTokens& special = vocabulary().special();
-  const TokenizerFlags& flags = vocabulary().flags();
-  if (flags.add_sep && special.sep != kNoToken) return special.sep;
-  return flags.add_eos ? special.eos : kNoToken;
 }
 
 // One unknown token for the whole word if a part of it has no token.

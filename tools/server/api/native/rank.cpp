@@ -119,7 +119,7 @@ void rerank(const std::shared_ptr<Call>& call) {
   EmbedderOptions options = served.embedder;
   options.pooling = Pooling::rank;
   options.truncate = request->truncate;
-  std::vector<std::vector<TokenId>> pairs;
+  std::vector<TypedTokens> pairs;
   for (const std::string& document : request->documents ? *request->documents : *request->texts) {
     const std::int64_t limit = request->truncate ? served.texts->context() : 0;
     pairs.push_back(naming(request->documents ? "documents" : "texts", [&] {
@@ -174,7 +174,7 @@ void embed(const std::shared_ptr<Call>& call) {
   if (!given) refuse(Path().member("content"), "is required");
   if (request.content && request.input)
     refuse(Path().member("input"), "cannot be combined with content");
-  std::vector<std::vector<TokenId>> texts;
+  std::vector<TypedTokens> texts;
   for (const Prompt& prompt : *given) texts.push_back(encode(*served.model, prompt, param));
   EmbedderOptions options = served.embedder;
   options.norm = static_cast<int>(request.norm);

@@ -49,7 +49,7 @@ void start(const std::shared_ptr<Call>& call, const EmbedRequest& request, const
   require_text_vectors(served);
   EmbedderOptions options = served.embedder;
   options.truncate = request.truncate;
-  std::vector<std::vector<TokenId>> texts;
+  std::vector<TypedTokens> texts;
   for (const std::string& text : request.input)
     texts.push_back(text_tokens(served, {.text = text, .ids = {}}, param));
   run_embeddings(call, std::move(texts), options, param, std::move(use));

@@ -152,9 +152,9 @@ struct GraphOptions {
   bool encoder = false;  // the graph of the encoder. REQUIRES: the architecture has one
 };
 
-// The graph of one width class. Inputs: "tokens", "pos" [T] i32, "out_rows" [O] i32 and those of
-// its memory parts. Output: "logits" [O, V], or "embeddings" [O, D] of an encoder or if they are
-// requested. States are named by Memory.
+// The graph of one width class. Inputs: "tokens", "pos" [T] i32, "out_rows" [O] i32, those of its
+// memory parts, and "types" [T] i32 if the model has a table of token types. Output: "logits" [O,
+// V], or "embeddings" [O, D] of an encoder or if they are requested. States are named by Memory.
 // Throws what Weights throws, and FormatError naming the tensors of the file that the architecture
 // does not know.
 struct ModelGraph {

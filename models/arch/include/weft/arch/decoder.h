@@ -54,7 +54,7 @@ struct Decoder {
   // Layers use the one that c.layer(i).rope names. With n_rot 0 there is none.
   Rope rope = {}, second_rope = {};
   std::string_view positions = {};       // table of learned positions [P, D], added to embeddings
-  std::string_view token_types = {};     // table of types, of which the first is added
+  std::string_view token_types = {};     // table with a row for each type of token
   std::string_view embedding_norm = {};  // "token_embd_norm"
   std::optional<float> embedding_scale = {};
   std::vector<Residual> layer = {};                                    // of every layer, or:

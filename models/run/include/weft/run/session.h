@@ -80,7 +80,8 @@ struct SessionOptions {
 struct StepToken {
   std::int32_t token = 0;
   std::int32_t sequence = 0;
-  bool logits = false;  // request a row of logits
+  bool logits = false;    // request a row of logits
+  std::int32_t type = 0;  // below ModelFacts::token_types
 };
 
 class Session {

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "weft/run/session.h"
-#include "weft/tokenize/vocabulary.h"
+#include "weft/tokenize/tokenizer.h"
 
 namespace weft {
 
@@ -83,8 +83,8 @@ class Embedder {
   // has no tokens or too many (unless options.truncate), CancelledError if `cancel` becomes true,
   // NanError if numbers are not finite, and like Session::step(). The embedder can be used again
   // after an exception. `between` is called between the steps, if there are several; it may throw,
-  // too.
-  std::vector<Embedding> embed(std::span<const std::vector<TokenId>> texts,
+  // too. Types of tokens have no effect on a model without a table of them.
+  std::vector<Embedding> embed(std::span<const TypedTokens> texts,
                                const std::atomic<bool>* cancel = nullptr,
                                const std::function<void()>& between = {});
   // Likewise of texts as they are written, with the tokens that the vocabulary adds. An empty text

@@ -162,7 +162,7 @@ class Engine {
   // `options.session` is ignored. If `cancel` becomes true, the computation is aborted within a
   // node of the plan, and the future throws CancelledError; otherwise it throws like Embedder.
   // Throws QueueFullError if EngineOptions::max_waiting calls wait.
-  std::future<std::vector<Embedding>> embed(std::vector<std::vector<TokenId>> texts,
+  std::future<std::vector<Embedding>> embed(std::vector<TypedTokens> texts,
                                             const EmbedderOptions& options,
                                             std::shared_ptr<std::atomic<bool>> cancel = {});
 

@@ -18,19 +18,15 @@ namespace weft {
 
 // The tokens of a query and a document as the model was trained to read them. If the file has a
 // template for that (tokenizer.chat_template.rerank, with the words {query} and {document}): its
-// text, in which special tokens count, but not those of query and document. Else
-//
-//   opening query [eos] [sep] document closing
-//
-// with the opening and closing tokens of any text, EOS if the vocabulary adds it to texts, and the
-// separator if it adds that. So BERT reads [CLS] q [SEP] d [SEP], and XLM-RoBERTa, whose
-// vocabulary adds both, <s> q </s> </s> d </s>.
+// text, in which special tokens count, but not those of query and document. Else the pair of the
+// vocabulary (TextForms::pair) with its types: BERT reads [CLS] q [SEP] d [SEP], where the document
+// has type 1, and XLM-RoBERTa <s> q </s> </s> d </s>.
 //
 // If `max_tokens` is not 0, the document is cut to a beginning with which the pair meets it. Throws
 // ValueError if the query alone is longer, FormatError for a template without {query} or
 // {document}, UnsupportedError if the model has no tokenizer.
-std::vector<TokenId> encode_pair(const Model& model, std::string_view query,
-                                 std::string_view document, std::int64_t max_tokens = 0);
+TypedTokens encode_pair(const Model& model, std::string_view query, std::string_view document,
+                        std::int64_t max_tokens = 0);
 
 struct RankedDocument {
   std::size_t index = 0;  // of the document
@@ -46,7 +42,7 @@ std::vector<RankedDocument> rank(Embedder& embedder, std::string_view query,
                                  std::span<const std::string> documents, std::size_t top_n = 0,
                                  const std::atomic<bool>* cancel = nullptr);
 // The same for pairs that encode_pair() made.
-std::vector<RankedDocument> rank(Embedder& embedder, std::span<const std::vector<TokenId>> pairs,
+std::vector<RankedDocument> rank(Embedder& embedder, std::span<const TypedTokens> pairs,
                                  std::size_t top_n = 0, const std::atomic<bool>* cancel = nullptr);
 
 }  // namespace weft

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "weft/tokenize/vocabulary.h"
@@ -26,12 +27,22 @@ struct TextRange {
 };
 
 struct EncodeOptions {
-  bool add_special = true;  // BOS, EOS and the like, as the vocabulary requires
+  bool add_special = true;  // BOS, EOS and the like: Vocabulary::forms()
   // Control tokens spelled out in the text ("<|im_end|>") become that token.
   bool parse_special = false;
   // Ranges in which they stay ordinary text nevertheless, because the text is untrusted: ascending,
   // disjoint, within the text. No special token crosses the border of a range.
   std::span<const TextRange> foreign = {};
+};
+
+// Tokens with their types (FormPart::type).
+struct TypedTokens {
+  std::vector<TokenId> ids;
+  std::vector<std::int32_t> types;  // as many; or none: all are of type 0
+
+  TypedTokens() = default;
+  TypedTokens(std::vector<TokenId> tokens)  // NOLINT(google-explicit-constructor)
+      : ids(std::move(tokens)) {}
 };
 
 struct DecodeOptions {
@@ -51,6 +62,11 @@ class Tokenizer {
   // text; FormatError if a text leads to a broken entry of the vocabulary's character map.
   std::vector<TokenId> encode(std::string_view text, const EncodeOptions& options = {}) const;
 
+  // A text, or two, with the special tokens around them (Vocabulary::forms()). Control tokens
+  // spelled out in the texts stay ordinary text. Throw like encode().
+  TypedTokens encode_typed(std::string_view text) const;
+  TypedTokens encode_pair(std::string_view first, std::string_view second) const;
+
   // The bytes of the tokens, concatenated. decode(encode(x)) = x for every x if the vocabulary has
   // a token for every byte and the kind does not normalize (kinds "llama", "gemma4": except for
   // U+2581, which comes back as a space). Throws ValueError for an id outside the
@@ -64,11 +80,6 @@ class Tokenizer {
   void check_id(TokenId id) const;
   // Whether plain output omits the token.
   bool hidden(TokenId id) const;
-
-  // The tokens that encode() puts before and after a text; kNoToken: none. By default BOS and EOS
-  // if the vocabulary requires them.
-  virtual TokenId opening() const;
-  virtual TokenId closing() const;
 
   const Vocabulary& vocabulary() const { return *vocabulary_; }
   // Defects of the vocabulary that were worked around, including those that Vocabulary found.
@@ -87,6 +98,9 @@ class Tokenizer {
   virtual void encode_stretch(std::string_view text, std::vector<TokenId>& out) const = 0;
   std::vector<tokenize::SpecialMatch> find_special(std::string_view text,
                                                    const EncodeOptions& options) const;
+  void encode_text(std::string_view text, const EncodeOptions& options,
+                   std::vector<TokenId>& out) const;
+  TypedTokens fill(const TextForm& form, std::string_view first, std::string_view second) const;
 
   std::shared_ptr<const Vocabulary> vocabulary_;
   std::vector<std::string> warnings_;

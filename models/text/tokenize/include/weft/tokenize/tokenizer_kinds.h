@@ -23,6 +23,8 @@ struct TokenizerKind {
   // The pre-tokenizer rule that the kind implies; empty: the one that the file names.
   std::string_view rule = {};
   bool needs_bos = false;  // whatever the file says
+  // Texts and pairs are surrounded as BERT reads them: see default_forms() in text_form.h.
+  bool for_encoders = false;
 };
 
 std::span<const TokenizerKind> tokenizer_kinds();

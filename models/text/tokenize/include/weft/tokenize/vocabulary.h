@@ -9,9 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/tokenize/text_form.h"
+
 namespace weft {
 
-using TokenId = std::int32_t;
 inline constexpr TokenId kNoToken = -1;
 
 // The numbers are those of tokenizer.ggml.token_type.
@@ -61,6 +62,7 @@ struct VocabularyParts {
   std::string pre;  // tokenizer.ggml.pre: the rule that splits a text before byte-pair merging; may
                     // be empty
   std::string chat_template;             // tokenizer.chat_template, may be empty
+  std::string tool_template;             // tokenizer.chat_template.tool_use, likewise
   std::vector<std::string_view> tokens;  // copied by Vocabulary
   std::vector<float> scores;
   std::vector<TokenType> types;
@@ -70,6 +72,9 @@ struct VocabularyParts {
   TokenizerFlags flags;
   std::vector<TokenId> strip_left;   // special tokens that absorb the white space before them
   std::vector<TokenId> strip_right;  // ... and after them
+  std::vector<TokenId> whole_words;  // special tokens that are not found inside words
+  std::vector<TokenId> more_ends;    // tokens that end a reply, besides those of `special`
+  TextForms forms;                   // an empty one: default_forms()
   std::int64_t n_tokens = 0;         // size of a vocabulary without texts; otherwise ignored
   std::vector<std::string> warnings;
 };
@@ -84,8 +89,9 @@ class Vocabulary {
   const std::string& kind() const;
   const std::string& pre() const;
   const std::string& chat_template() const;
-  std::int64_t size() const;  // ids are 0 .. size() - 1
-  bool has_texts() const;     // false: ids only, cannot encode or decode
+  const std::string& tool_template() const;  // for conversations with tools, if they have their own
+  std::int64_t size() const;                 // ids are 0 .. size() - 1
+  bool has_texts() const;                    // false: ids only, cannot encode or decode
 
   // The token in the notation of the file (arbitrary bytes, possibly empty). REQUIRES: has_texts(),
   // 0 <= id < size().
@@ -106,6 +112,10 @@ class Vocabulary {
   // Special tokens that absorb the white space before or after them.
   bool strips_left(TokenId id) const;
   bool strips_right(TokenId id) const;
+  // Special tokens that are found in a text only if no word character is next to them.
+  bool is_whole_word(TokenId id) const;
+  // How special tokens surround texts. Each form has its texts once.
+  const TextForms& forms() const;
   // True for eos, eot, eom and tokens whose text is known to end a reply (<|im_end|>, <|eot_id|>,
   // ...). The latter are control tokens whatever type the file gives them; a different type causes
   // a warning.
