@@ -35,7 +35,8 @@ std::unique_ptr<const ChatTemplate> load_template(const TemplateFlags& flags,
                                                   const Vocabulary& vocabulary) {
   if (!flags.name.empty()) return make_named_chat_template(flags.name);
   if (!flags.file.empty()) return make_chat_template(read_template(flags.file));
-  if (!vocabulary.chat_template().empty()) return make_chat_template(vocabulary.chat_template());
+  if (!vocabulary.chat_template().empty())
+    return make_chat_template(vocabulary.chat_template(), vocabulary.tool_template());
   fail<UnsupportedError>(
       "the model has no chat template (it may not be made for chats); --chat-template names one: "
       "{}; --chat-template-file reads one",

@@ -35,7 +35,7 @@ nlohmann::ordered_json render(const ChatTemplate& chat_template, const std::stri
 
 // What the template shows, one fact per line.
 void print_facts(const ChatTemplate& chat_template) {
-  const TemplateAbilities& can = chat_template.abilities();
+  const TemplateAbilities& can = chat_template.for_tools().abilities();
   const TemplateSyntax found = template_syntax(chat_template);
   const auto shown = [](bool yes) { return yes ? "shown" : "not shown"; };
   const auto print = [](std::string_view what, std::string_view fact) {

@@ -74,6 +74,7 @@ ModelFacts facts_of(const Model::Impl& model) {
           .n_vocab = c.V,
           .context = c.context,
           .causal = c.causal,
+          .has_output = !model.source.checkpoint().find_bool(kWithoutOutputKey).value_or(false),
           .encodes = model.architecture->encode != nullptr,
           .diffuses = model.architecture->diffuses && !c.causal,
           .token_types = token_types_of(model.source)};

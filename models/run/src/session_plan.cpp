@@ -45,6 +45,10 @@ void check_cache_type(std::string_view which, DType dtype) {
 
 // Replaces zeros and checks everything.
 SessionOptions resolve(const Model& model, SessionOptions o) {
+  if (!o.embeddings && !model.facts().has_output) {
+    fail<UnsupportedError>("{}: the model has no output matrix, so it gives embeddings, not text",
+                           model.file().path());
+  }
   if (o.context == 0) o.context = std::min(model.facts().context, kDefaultContext);
   check_range("context", o.context, 1, kMaxCells);
   check_range("sequences", o.sequences, 1, 1 << 16);

@@ -16,7 +16,7 @@ namespace {
 std::shared_ptr<const ChatTemplate> template_of(const Vocabulary& vocabulary) {
   if (vocabulary.chat_template().empty())
     fail<UnsupportedError>("the model has no chat template (it may not be made for chats)");
-  return make_chat_template(vocabulary.chat_template());
+  return make_chat_template(vocabulary.chat_template(), vocabulary.tool_template());
 }
 
 // Adds an event to the message of the reply.

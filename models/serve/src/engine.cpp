@@ -58,8 +58,8 @@ Engine::Impl::Impl(std::shared_ptr<const Model> m, const EngineOptions& o)
   memory_use = session.memory();
   session_options = session.options();
   context = session.options().context;
-  if (o.warm_up && model->facts().causal && !model->facts().encodes) warm_up(session);
-  if (!model->facts().causal) {
+  if (o.warm_up && model->facts().gives_text() && !model->facts().encodes) warm_up(session);
+  if (!model->facts().gives_text()) {
     const Embedder& embedder = embedder_for({});
     memory_use = embedder.session().memory();
     session_options = embedder.session().options();
@@ -77,7 +77,7 @@ void Engine::Impl::check(const TextRequest& wanted) const {
   const GenerationOptions& g = wanted.generation;
   const SessionOptions& o = session.options();
   const std::int64_t n_vocab = model->facts().n_vocab;
-  if (!model->facts().causal)
+  if (!model->facts().gives_text())
     fail<UnsupportedError>("{}: the model gives embeddings, not text", model->file().path());
   if (wanted.prompt_logprobs) static_cast<void>(model->tokenizer());  // throws if there is none
   if (wanted.prompt.empty()) fail<ValueError>("a prompt needs at least one token");

@@ -61,7 +61,7 @@ EnginePlan plan_engine(const Model& model, const EngineOptions& o) {
   EnginePlan plan{o.session};
   SessionOptions& s = plan.session;
   s.sequences = o.slots;
-  if (!model.facts().causal) {  // it only gives embeddings, from another session
+  if (!model.facts().gives_text()) {  // it only gives embeddings, from another session
     s.embeddings = true;
     s.context = s.prefill_width = s.logits_rows = 1;
     s.cells = 0;

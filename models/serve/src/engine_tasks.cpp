@@ -87,7 +87,7 @@ EmbedderOptions Engine::Impl::embedder_options(EmbedderOptions wanted) const {
   wanted.session.cells = 0;
   wanted.session.cache_k = wanted.session.cache_v = {};
   wanted.session.weights = o.weights;
-  if (model->facts().causal) {
+  if (model->facts().gives_text()) {
     wanted.session.context = o.context;
     wanted.session.prefill_width = std::min(o.prefill_width, kEmbeddingStep);
   }

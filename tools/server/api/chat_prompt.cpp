@@ -147,7 +147,7 @@ ChatPrompt prepare_chat(const ServedModel& model, const ChatInput& input) {
   if (chat.tokens.empty()) throw bad_request(input.messages_param, "the prompt is empty");
   chat.text = std::move(rendered.text);
   chat.reading.syntax = model.syntax;
-  chat.reading.short_ids = model.chat_template->abilities().short_ids;
+  chat.reading.short_ids = model.chat_template->for_tools().abilities().short_ids;
   if (model.reasoning == ReasoningFormat::none) chat.reading.syntax.reasoning.clear();
   chat.reading.options = {
       .prompt = chat.text.substr(chat.text.size() - std::min(chat.text.size(), kPromptEnd)),

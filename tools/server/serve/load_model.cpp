@@ -139,7 +139,7 @@ EngineOptions share_cells(const Model& model, const EngineOptions& wanted) {
 // An engine with these options, or with fewer cells; then `options` becomes its own.
 std::shared_ptr<Engine> start_engine(const std::shared_ptr<const Model>& model,
                                      EngineOptions& options) {
-  const EngineOptions shared = model->facts().causal ? share_cells(*model, options) : options;
+  const EngineOptions shared = model->facts().gives_text() ? share_cells(*model, options) : options;
   if (shared.session.cells != options.session.cells) {
     try {
       auto engine = std::make_shared<Engine>(model, shared);
@@ -153,7 +153,7 @@ std::shared_ptr<Engine> start_engine(const std::shared_ptr<const Model>& model,
 
 std::shared_ptr<Engine> make_engine(const std::shared_ptr<const Model>& model, const Flags& flags,
                                     const EngineOptions& wanted, const Warn& warn) {
-  const bool may_differ = model->facts().causal && can_reduce(flags, wanted);
+  const bool may_differ = model->facts().gives_text() && can_reduce(flags, wanted);
   EngineOptions options = may_differ ? meet_budget(*model, flags, wanted) : wanted;
   std::shared_ptr<Engine> engine;
   while (!engine) {

@@ -10,6 +10,7 @@
 #include "weft/files/gguf_types.h"
 
 #include "gguf/metadata.h"
+#include "lfs_pointer.h"
 
 namespace weft::gguf {
 namespace {
@@ -147,6 +148,7 @@ void check_overlaps(const std::vector<CheckpointTensor>& tensors, const std::str
 
 files::FilePart parse_part(std::span<const std::byte> bytes, const std::string& file) {
   constexpr std::uint64_t kMinTensor = 8 + 4 + 4 + 8;
+  files::refuse_lfs_pointer(bytes, file);
   Cursor cursor(bytes, file);
   cursor.set_subject("header");
   check_magic(cursor);

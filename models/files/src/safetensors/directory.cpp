@@ -1,5 +1,6 @@
 #include "safetensors/directory.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -26,11 +27,17 @@ constexpr std::size_t kMaxConfig = std::size_t{16} << 20;
 constexpr std::size_t kMaxTokenizer = std::size_t{64} << 20;
 constexpr std::uint64_t kMaxVocabulary = std::uint64_t{1} << 22;
 
-// The last component of the directory's absolute path.
+// The last component of the directory's absolute path. For a snapshot in the cache of Hugging Face,
+// models--ORGANIZATION--NAME/snapshots/HASH, the name of the model.
 std::string model_name(const std::string& path) {
   std::error_code error;
   const fs::path full = fs::canonical(path, error);
-  return error ? std::string() : printable(full.filename().string());
+  if (error) return {};
+  const fs::path snapshots = full.parent_path();
+  const std::string cached = snapshots.parent_path().filename().string();
+  if (snapshots.filename() == "snapshots" && cached.starts_with("models--"))
+    return printable(cached.substr(cached.rfind("--") + 2));
+  return printable(full.filename().string());
 }
 
 // Builds the parts of the model from the files.
@@ -58,22 +65,26 @@ class Reader {
  private:
   std::string join(const char* name) const { return (fs::path(path_) / name).string(); }
 
-  // A model without its output matrix would give wrong logits.
-  void check_output() const {
-    if (config_.tied || tensors_.has("output.weight") || !has_whole_model()) return;
-    fail<FormatError>(
-        "{}: tensor 'lm_head.weight' is missing, and 'tie_word_embeddings' in config.json is not "
-        "true",
-        printable_path(path_));
-  }
-  // Checkpoints without the head, made for embeddings, have names without this prefix.
-  bool has_whole_model() const {
-    for (const Shard& shard : shards_) {
-      for (const StoredTensor& t : shard.tensors) {
-        if (t.name.starts_with("model.")) return true;
-      }
+  // A model without its output matrix would give wrong logits. Checkpoints for embeddings, whose
+  // names have no prefix, and those with a classifier do without.
+  void check_output() {
+    if (config_.tied || tensors_.has("output.weight")) return;
+    if (has_prefixes() && !tensors_.has("cls.output.weight")) {
+      fail<FormatError>(
+          "{}: tensor 'lm_head.weight' is missing, and 'tie_word_embeddings' in config.json is not "
+          "true",
+          printable_path(path_));
     }
-    return false;
+    builder_.add_bool(kWithoutOutputKey, true);
+  }
+  bool has_prefixes() const {
+    const auto has_prefix = [this](const StoredTensor& t) {
+      return std::ranges::any_of(
+          config_.architecture->hugging_face.prefixes,
+          [&](std::string_view prefix) { return !prefix.empty() && t.name.starts_with(prefix); });
+    };
+    return std::ranges::any_of(
+        shards_, [&](const Shard& s) { return std::ranges::any_of(s.tensors, has_prefix); });
   }
 
   // Checked before anything is allocated per token.

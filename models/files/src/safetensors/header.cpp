@@ -8,6 +8,7 @@
 #include "weft/base/printable.h"
 #include "weft/files/checkpoint.h"
 
+#include "lfs_pointer.h"
 #include "safetensors/json.h"
 
 namespace weft::safetensors {
@@ -140,10 +141,6 @@ void place(std::vector<StoredTensor>& tensors, std::uint64_t data_begin, std::ui
       entry.refuse("starts at offset {}, but the previous tensor ends at {}", t.offset, end);
     end = t.offset + t.n_bytes;
     t.offset += data_begin;
-    if (t.type.valid() && t.offset % static_cast<std::uint64_t>(t.type.block_bytes()) != 0) {
-      entry.refuse("starts at byte {}, which is not a multiple of the {} bytes of {}", t.offset,
-                   t.type.block_bytes(), t.type_name);
-    }
   }
   if (end != data_bytes) {
     fail<FormatError>("{}: tensors end after {} bytes of data, but there are {}",
@@ -154,6 +151,7 @@ void place(std::vector<StoredTensor>& tensors, std::uint64_t data_begin, std::ui
 }  // namespace
 
 std::vector<StoredTensor> parse_header(std::span<const std::byte> bytes, const std::string& file) {
+  files::refuse_lfs_pointer(bytes, file);
   std::uint64_t length = 0;
   if (bytes.size() < sizeof length) {
     fail<FormatError>("{}: has {} bytes, a safetensors file has at least {}", printable_path(file),

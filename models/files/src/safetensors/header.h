@@ -28,8 +28,8 @@ struct StoredTensor {
 };
 
 // The tensors in the order of their data. Throws FormatError "FILE: tensor 'x': ..." for overlaps,
-// gaps, wrong sizes, duplicate names, and data that is not aligned to its elements;
-// UnsupportedError for unknown types.
+// gaps, wrong sizes, duplicate names, and Git LFS pointers; UnsupportedError for unknown types.
+// Data may be unaligned.
 std::vector<StoredTensor> parse_header(std::span<const std::byte> bytes, const std::string& file);
 
 }  // namespace weft::safetensors

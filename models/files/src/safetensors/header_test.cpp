@@ -123,7 +123,7 @@ TEST_CASE("malformed entries are rejected by name") {
         "f: tensor 'x': F16 of these dimensions take 6 bytes, data_offsets say 4");
 }
 
-TEST_CASE("data must be there, once, without gaps and aligned") {
+TEST_CASE("data must be there, once, without gaps") {
   CHECK(error_of(entry("F16", "[2]", "[4,0]")) ==
         "f: tensor 'x': data_offsets end at 0, before their start at 4");
   CHECK(error_of(entry("F16", "[2]", "[2,6]"))
@@ -142,8 +142,4 @@ TEST_CASE("data must be there, once, without gaps and aligned") {
         "f: tensor 'b': begins at offset 4, within the tensor before it");
   CHECK(two(entry("U8", "[8]", "[0,8]"), entry("U8", "[8]", "[0,8]"))
             .find("within the tensor before it") != std::string::npos);
-  const std::string header = R"({"a":)" + entry("F32", "[2]", "[0,8]") + "}";
-  const std::string shifted = header + std::string(8 - header.size() % 8 + 1, ' ');
-  CHECK(error(stored_file(shifted, "12345678"))
-            .find("which is not a multiple of the 4 bytes of F32") != std::string::npos);
 }

@@ -12,6 +12,8 @@
 #include "weft/files/checkpoint.h"
 #include "weft/files/mapped_file.h"
 
+#include "lfs_pointer.h"
+
 namespace weft::safetensors {
 namespace {
 
@@ -38,6 +40,29 @@ void check_depth(std::string_view text, const std::string& file) {
       --depth;
     }
   }
+}
+
+// The text with NaN, Infinity and -Infinity, which Python writes and JSON lacks, as strings:
+// refused where they are read as numbers, harmless elsewhere.
+std::string with_quoted_constants(std::string_view text) {
+  std::string out;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    std::size_t n = in_string && c == '\\' ? 2 : 1;
+    bool constant = false;
+    if (c == '"') in_string = !in_string;
+    for (const std::string_view name : {"NaN", "Infinity", "-Infinity"}) {
+      if (in_string || !text.substr(i).starts_with(name)) continue;
+      constant = true;
+      n = name.size();
+    }
+    if (constant) out += '"';
+    out += text.substr(i, n);
+    if (constant) out += '"';
+    i += n;
+  }
+  return out;
 }
 
 void check_marks(std::string_view text, const std::string& file) {
@@ -77,6 +102,7 @@ std::optional<std::string> read_text(const std::string& path, std::size_t max_by
   if (!std::filesystem::exists(path, error) && !error) return std::nullopt;
   const MappedFile map(path);
   const auto bytes = map.bytes();
+  files::refuse_lfs_pointer(bytes, path);
   if (bytes.size() > max_bytes) {
     fail<FormatError>("{}: has {} bytes, at most {} are supported", printable_path(path),
                       bytes.size(), max_bytes);
@@ -89,7 +115,9 @@ Json parse_json(std::string_view text, const std::string& file, bool distinct_ke
   check_marks(text, file);
   check_depth(text, file);
   try {
-    if (!distinct_keys) return Json::parse(text);
+    if (!distinct_keys && text.find("NaN") == text.npos && text.find("Infinity") == text.npos)
+      return Json::parse(text);
+    if (!distinct_keys) return Json::parse(with_quoted_constants(text));
     return Json::parse(text, DistinctKeys(file));
   } catch (const Json::exception& e) {
     fail<FormatError>("{}: not JSON: {}", printable_path(file),

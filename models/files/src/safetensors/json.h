@@ -17,7 +17,7 @@ std::optional<std::string> read_text(const std::string& path, std::size_t max_by
 
 // Throws FormatError "FILE: not JSON: ...", also for texts that would need far more memory than
 // their length. `distinct_keys`: refuse objects with duplicate keys (otherwise the last one
-// counts).
+// counts). NaN, Infinity and -Infinity become strings, unless keys must be distinct.
 Json parse_json(std::string_view text, const std::string& file, bool distinct_keys = false);
 
 // One object of a file. Reads of absent keys and null return nullopt; other types throw FormatError

@@ -57,7 +57,9 @@ void Tensors::add(const Piece& piece, const TensorRole& role) {
                                     [&](const std::string& text) { refuse(piece, "{}", text); });
   if (arranged.less_one && arranged.shape.rank() != 1)
     refuse(piece, "must be a vector, got {}", to_string(arranged.shape));
-  const bool as_stored = arranged.runs.empty() && !arranged.less_one;
+  const bool aligned =
+      tensor.file_offset % static_cast<std::uint64_t>(tensor.spec.dtype.block_bytes()) == 0;
+  const bool as_stored = aligned && arranged.runs.empty() && !arranged.less_one;
   if (arranged.shape.rank() == 1 && !(tensor.spec.dtype == f32 && as_stored)) {
     builder_.add_floats(role.name, floats_of(piece, tensor, arranged));
     return;
@@ -65,7 +67,8 @@ void Tensors::add(const Piece& piece, const TensorRole& role) {
   CheckpointTensor placed = tensor;
   placed.spec.shape = arranged.shape;
   placed.n_bytes = placed.spec.dtype.bytes(arranged.shape.elems());
-  place(role, placed, arranged.runs);
+  if (aligned || !arranged.runs.empty()) return place(role, placed, arranged.runs);
+  place(role, placed, {files::whole_run(placed, 0)});  // copied, which need not be aligned
 }
 
 // The matrices of all experts as one tensor.

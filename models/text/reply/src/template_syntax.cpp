@@ -97,7 +97,8 @@ TemplateSyntax read_back(const ReplySyntax& guess, const std::vector<WrittenCall
 
 }  // namespace
 
-TemplateSyntax template_syntax(const ChatTemplate& t) {
+TemplateSyntax template_syntax(const ChatTemplate& chat_template) {
+  const ChatTemplate& t = chat_template.for_tools();
   TemplateSyntax found{.syntax = reply_syntax(t.source())};
   const TemplateAbilities& can = t.abilities();
   if (!can.calls) {

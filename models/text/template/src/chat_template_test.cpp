@@ -339,5 +339,19 @@ TEST_CASE("hostile templates end quickly, with one error") {
   CHECK_THROWS_AS(make_chat_template(""), ValueError);
 }
 
+TEST_CASE("a template of its own for conversations with tools") {
+  const auto t = make_chat_template("plain {{ messages[0].content }}",
+                                    "{{ tools[0].function.name }} {{ messages[0].content }}");
+  const std::vector<ChatMessage> messages{{.role = "user", .content = "hi"}};
+  CHECK(t->render(messages, {}).text == "plain hi");
+  CHECK(
+      t->render(messages, {.tools = R"([{"type": "function", "function": {"name": "f"}}])"}).text ==
+      "f hi");
+  CHECK(t->source() == "plain {{ messages[0].content }}");
+  CHECK(&t->for_tools() != t.get());
+  const auto one = make_chat_template("x", "");
+  CHECK(&one->for_tools() == one.get());
+}
+
 }  // namespace
 }  // namespace weft

@@ -41,6 +41,7 @@ struct ModelFacts {
   std::int64_t n_vocab = 0;   // V
   std::int64_t context = 0;   // positions it was trained for, at least 1
   bool causal = true;         // tokens see only those before them
+  bool has_output = true;     // an output matrix, or one that is tied to the embeddings
   // The model has an encoder, which reads the prompt, and a decoder, whose texts begin with the
   // token `start`.
   bool encodes = false;
@@ -49,6 +50,9 @@ struct ModelFacts {
   std::int64_t token_types = 1;   // that tokens of a step may have (StepToken::type)
   std::int64_t n_params = 0;      // elements of all weights
   std::int64_t weight_bytes = 0;  // in the types in which they are used
+
+  // Whether it can continue a text; otherwise it only gives embeddings and scores.
+  bool gives_text() const { return causal && has_output; }
 };
 
 class Model {

@@ -67,7 +67,8 @@ struct SessionOptions {
                                 // refused with the numbers (BudgetError)
   std::int64_t reserved = 0;    // bytes of the caller that the budget also covers, from 0 on
   bool reuse_arena = true;      // false: every activation has its own memory (verify)
-  bool embeddings = false;      // rows are the model's last hidden states [D] instead of logits [V]
+  bool embeddings = false;  // rows are the model's last hidden states [D] instead of logits [V];
+                            // needed if it has no output matrix (UnsupportedError)
   // Called with 0..1 while weights are loaded, on the thread that constructs the session; may be
   // empty. Return false to stop (CancelledError). Must not open a session of the same model.
   std::function<bool(double)> progress;

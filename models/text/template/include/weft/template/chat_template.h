@@ -122,6 +122,8 @@ class ChatTemplate {
                                         const ChatRenderOptions& defaults = {}) const = 0;
   // Found at the first call.
   virtual const TemplateAbilities& abilities() const = 0;
+  // The template that renders conversations with tools: this one, unless the model has two.
+  virtual const ChatTemplate& for_tools() const { return *this; }
   // "chatml" for a template of that name, "" for one from a text.
   virtual std::string_view name() const = 0;
   virtual const std::string& source() const = 0;
@@ -130,6 +132,11 @@ class ChatTemplate {
 // Parses a template (tokenizer.chat_template). Throws ChatTemplateError with line and column if it
 // is malformed, ValueError if it is empty.
 std::unique_ptr<const ChatTemplate> make_chat_template(std::string_view template_text);
+
+// The same for a model that may have another one for conversations with tools
+// (Vocabulary::tool_template()). If `tool_template` is empty, there is none.
+std::unique_ptr<const ChatTemplate> make_chat_template(std::string_view template_text,
+                                                       std::string_view tool_template);
 
 // A built-in template by its name (what --chat-template takes). Throws ValueError for unknown
 // names.
