@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "weft/base/error.h"
+#include "weft/base/text.h"
 
 #include "text.h"
 
@@ -16,6 +17,17 @@ constexpr std::string_view kOtherParts[] = {"v.", "a.", "mm."};
 
 bool is_of_other_part(std::string_view tensor) {
   return std::ranges::any_of(kOtherParts, [&](auto part) { return tensor.starts_with(part); });
+}
+
+// dense_2.weight, dense_2.bias, ...: layers that follow pooling, outside of the graph.
+bool follows_pooling(std::string_view tensor) {
+  constexpr std::string_view kPrefix = "dense_";
+  if (!tensor.starts_with(kPrefix)) return false;
+  tensor.remove_prefix(kPrefix.size());
+  const std::size_t n_digits = std::min(tensor.find('.'), tensor.size());
+  const std::string_view kind = tensor.substr(n_digits);
+  return n_digits > 0 && std::ranges::all_of(tensor.substr(0, n_digits), is_digit) &&
+         (kind == ".weight" || kind == ".bias");
 }
 
 }  // namespace
@@ -163,6 +175,7 @@ class GraphBuilder {
     std::string_view file;  // of the first one
     for (const std::string_view name : source_.tensor_names()) {
       if (used.names.contains(std::string(name)) || is_of_other_part(name)) continue;
+      if (follows_pooling(name)) continue;
       if (n_unknown == 0) file = source_.file_of(name);
       if (++n_unknown > kShown) continue;
       names += fmt::format("{}'{}'", names.empty() ? "" : ", ", arch::short_name(name));

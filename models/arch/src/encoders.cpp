@@ -58,8 +58,7 @@ Decoder gemma_embedding(const Windowed& c) {
   return {.rope = {.attrs = c.rope},
           .second_rope = {.attrs = c.local_rope},
           .embedding_scale = arch::root(c.D),
-          .layer = sandwich_norm_layer(Attention{{norm_heads, rope_halves}}, Ffn{act::gelu}),
-          .unused = {"dense_2.weight", "dense_3.weight"}};  // they follow pooling
+          .layer = sandwich_norm_layer(Attention{{norm_heads, rope_halves}}, Ffn{act::gelu})};
 }
 
 constexpr auto read = read_usual<HparamsRules{.causal = false}>;

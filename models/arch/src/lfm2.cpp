@@ -42,8 +42,7 @@ Decoder lfm2(const Lfm2& c) {
                 const Block mixer = c.layer(i).G == 0 ? Block(convolution) : Block(attention);
                 return pre_norm_layer(mixer, Moe{});
               },
-          .final_norm = "token_embd_norm",
-          .unused = {"dense_2.weight", "dense_2.bias"}};  // ColBERT's, for the rows of all tokens
+          .final_norm = "token_embd_norm"};
 }
 
 // With an even number of taps, a token would see more on one side than on the other. Sessions learn

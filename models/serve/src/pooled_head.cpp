@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "weft/base/error.h"
+#include "weft/base/printable.h"
+#include "weft/files/embedding_keys.h"
 #include "weft/files/tensor_values.h"
 #include "weft/ops/formats/format.h"
 #include "weft/ops/gelu.h"
@@ -54,6 +56,16 @@ void softmax(std::span<float> x) {
   for (float& v : x) v = static_cast<float>(sum.share_of(v));
 }
 
+double (*find_activation(const Model& model, std::string_view name))(double) {
+  std::string known;
+  for (const DenseActivation& activation : dense_activations()) {
+    if (activation.name == name) return activation.apply;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", activation.name);
+  }
+  fail<UnsupportedError>("{}: key '{}': unknown activation '{}' (known: {})", model.file().path(),
+                         kDenseActivationsKey, printable(name), known);
+}
+
 }  // namespace
 
 std::vector<float> Dense::operator()(std::span<const float> x) const {
@@ -62,7 +74,7 @@ std::vector<float> Dense::operator()(std::span<const float> x) const {
   for (std::size_t i = 0; i < y.size(); ++i, w += n_in) {
     double sum = bias[i];
     for (std::size_t j = 0; j < x.size(); ++j) sum += static_cast<double>(w[j]) * x[j];
-    y[i] = static_cast<float>(sum);
+    y[i] = static_cast<float>(activation ? activation(sum) : sum);
   }
   return y;
 }
@@ -83,12 +95,21 @@ std::optional<Dense> read_dense(const Model& model, std::string_view name, std::
 }
 
 DenseLayers::DenseLayers(const Model& model) : n_in_(model.facts().n_embd), n_out_(n_in_) {
-  for (const char* name : {"dense_2", "dense_3"}) {
-    std::optional<Dense> layer = read_dense(model, name, n_out_);
+  for (int i = 0; i < kMaxDense; ++i) {
+    std::optional<Dense> layer =
+        read_dense(model, fmt::format("dense_{}", kFirstDense + i), n_out_);
     if (!layer) continue;
     n_out_ = layer->n_out;
     layers_.push_back(std::move(*layer));
   }
+  const auto names = model.file().find_strings(kDenseActivationsKey);
+  if (!names) return;
+  if (names->size() != layers_.size()) {
+    fail<FormatError>("{}: key '{}' names {} activations, but the file has {} dense layers",
+                      model.file().path(), kDenseActivationsKey, names->size(), layers_.size());
+  }
+  for (std::size_t i = 0; i < layers_.size(); ++i)
+    layers_[i].activation = find_activation(model, (*names)[i]);
 }
 
 std::int64_t DenseLayers::bytes() const {

@@ -13,11 +13,12 @@
 
 namespace weft::serve {
 
-// y = W x + b
+// y = activation(W x + b)
 struct Dense {
   std::int64_t n_in = 0, n_out = 0;
   std::vector<float> weight;  // [n_out, n_in]
   std::vector<float> bias;    // [n_out]
+  double (*activation)(double x) = nullptr;
 
   std::int64_t bytes() const { return (std::ssize(weight) + std::ssize(bias)) * 4; }
   std::vector<float> operator()(std::span<const float> x) const;
@@ -28,9 +29,10 @@ struct Dense {
 // finite.
 std::optional<Dense> read_dense(const Model& model, std::string_view name, std::int64_t n_in);
 
-// The layers of sentence-transformers that follow pooling: dense_2, dense_3. W = n_out().
+// The layers of sentence-transformers that follow pooling: dense_2, dense_3, ... W = n_out().
 class DenseLayers {
  public:
+  // Throws like read_dense(), and FormatError for activations that do not fit the layers.
   explicit DenseLayers(const Model& model);
   std::int64_t n_out() const { return n_out_; }
   std::int64_t bytes() const;  // of memory

@@ -10,7 +10,9 @@
 #include "checkpoint_builder.h"
 #include "safetensors/chat_templates.h"
 #include "safetensors/config.h"
+#include "safetensors/dense_module.h"
 #include "safetensors/json.h"
+#include "safetensors/modules.h"
 #include "safetensors/optional_file.h"
 #include "safetensors/pooling.h"
 #include "safetensors/shards.h"
@@ -44,7 +46,11 @@ std::string model_name(const std::string& path) {
 class Reader {
  public:
   explicit Reader(const std::string& path)
-      : path_(path), shards_(open_shards(path)), config_path_(join("config.json")) {
+      : root_(path),
+        modules_(read_modules(path)),
+        path_(modules_.transformer),
+        shards_(open_shards(path_)),
+        config_path_(join("config.json")) {
     const auto text = read_text(config_path_, kMaxConfig);
     if (!text) fail<IoError>("{}: 'config.json' is missing", printable_path(path_));
     config_json_ = parse_json(*text, config_path_);
@@ -52,12 +58,13 @@ class Reader {
 
   files::OpenedFiles read() {
     const JsonObject json(config_json_, config_path_);
-    config_ = read_config(json, model_name(path_), builder_);
+    config_ = read_config(json, model_name(root_), builder_);
     tensors_.add_all();
     check_output();
     check_vocabulary(json);
     for (const auto& [name, values] : config_.rope_factors) builder_.add_floats(name, values);
-    read_pooling(path_, config_.architecture->name, builder_);
+    read_pooling(modules_.pooling, config_.architecture->name, builder_);
+    add_activations(modules_, builder_);
     read_text_files(json);
     return finish();
   }
@@ -116,19 +123,31 @@ class Reader {
   }
 
   files::OpenedFiles finish() {
-    files::OpenedFiles files = builder_.finish(path_);
-    files.is_directory = true;
-    for (Shard& shard : shards_) {
-      files.paths.push_back(shard.path);
-      files.file_bytes += std::ssize(shard.map.bytes());
-      files.maps.push_back(std::move(shard.map));
+    std::vector<CheckpointTensor> dense;  // follow pooling
+    for (const DenseModule& module : modules_.dense) {
+      CheckpointTensor weight = add_dense(module, builder_);
+      weight.part = static_cast<std::int32_t>(shards_.size() + dense.size() + 1);
+      dense.push_back(weight);
     }
-    for (const CheckpointTensor& tensor : tensors_.matrices()) files.head.tensors.push_back(tensor);
+    files::OpenedFiles files = builder_.finish(root_);
+    files.is_directory = true;
+    for (Shard& shard : shards_) add_part(std::move(shard), files);
+    for (DenseModule& module : modules_.dense) add_part(std::move(module.file), files);
+    for (const auto& tensors : {tensors_.matrices(), dense})
+      files.head.tensors.insert(files.head.tensors.end(), tensors.begin(), tensors.end());
     files.runs = tensors_.runs();
     return files;
   }
 
-  const std::string& path_;
+  static void add_part(Shard shard, files::OpenedFiles& files) {
+    files.paths.push_back(shard.path);
+    files.file_bytes += std::ssize(shard.map.bytes());
+    files.maps.push_back(std::move(shard.map));
+  }
+
+  const std::string& root_;
+  Modules modules_;
+  const std::string& path_;  // of the model's own files
   std::vector<Shard> shards_;
   std::string config_path_;
   Json config_json_;

@@ -1,6 +1,7 @@
 #pragma once
-// How a model for embeddings makes one of the rows of a text: 1_Pooling/config.json, as
-// sentence-transformers write it.
+// How a model for embeddings makes one of the rows of a text: config.json of the module Pooling, as
+// sentence-transformers write it, in its old form (pooling_mode_cls_token: true) and its new one
+// (pooling_mode: "cls").
 
 #include <string>
 #include <string_view>
@@ -9,8 +10,8 @@
 
 namespace weft::safetensors {
 
-// Adds ARCH.pooling_type if the directory has the file. Throws UnsupportedError for other ways than
-// the mean, the first and the last token.
-void read_pooling(const std::string& directory, std::string_view arch, MetadataSink& sink);
+// Adds ARCH.pooling_type if the file exists. Throws UnsupportedError for other ways than the mean,
+// the first and the last token. Returns whether it exists.
+bool read_pooling(const std::string& file, std::string_view arch, MetadataSink& sink);
 
 }  // namespace weft::safetensors

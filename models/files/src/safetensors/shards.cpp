@@ -20,12 +20,6 @@ constexpr const char* kIndex = "model.safetensors.index.json";
 constexpr std::size_t kMaxIndex = std::size_t{64} << 20;
 constexpr std::size_t kMaxShards = 4096;
 
-Shard open_shard(const fs::path& path) {
-  Shard shard{.path = path.string(), .map = MappedFile(path.string()), .tensors = {}};
-  shard.tensors = parse_header(shard.map.bytes(), shard.path);
-  return shard;
-}
-
 // Maps tensors to shards, as in the index. Shards must be files in the directory itself.
 std::map<std::string, std::string> read_index(const std::string& path, const std::string& text) {
   const Json json = parse_json(text, path, /*distinct_keys=*/true);
@@ -62,7 +56,7 @@ std::vector<Shard> open_indexed(const fs::path& directory,
       fail<IoError>("{}: shard '{}' is missing, but '{}' places tensor '{}' in it",
                     printable_path(directory.string()), printable(name), kIndex, printable(tensor));
     }
-    shards.push_back(open_shard(path));
+    shards.push_back(open_shard(path.string()));
   }
   return shards;
 }
@@ -89,12 +83,18 @@ void check_names(const std::vector<Shard>& shards, const std::map<std::string, s
 
 }  // namespace
 
+Shard open_shard(const std::string& path) {
+  Shard shard{.path = path, .map = MappedFile(path), .tensors = {}};
+  shard.tensors = parse_header(shard.map.bytes(), shard.path);
+  return shard;
+}
+
 std::vector<Shard> open_shards(const std::string& directory) {
   const fs::path folder = directory;
   std::error_code error;
   std::vector<Shard> shards;
   if (fs::exists(folder / kSingle, error)) {
-    shards.push_back(open_shard(folder / kSingle));
+    shards.push_back(open_shard((folder / kSingle).string()));
     return shards;
   }
   const std::string index_path = (folder / kIndex).string();

@@ -17,6 +17,9 @@ struct Shard {
   std::vector<StoredTensor> tensors;
 };
 
+// One file. Throws IoError and what parse_header() throws.
+Shard open_shard(const std::string& path);
+
 // Throws IoError and FormatError with the directory and what it lacks, and what parse_header()
 // throws. Names of tensors are unique.
 std::vector<Shard> open_shards(const std::string& directory);

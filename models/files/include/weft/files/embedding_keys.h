@@ -1,0 +1,27 @@
+#pragma once
+// Keys that only Weft uses in GGUF files: what sentence-transformers' modules do with the vectors
+// of tokens and GGUF has no key for. `weft convert` writes them, weft/serve/embeddings.h reads
+// them.
+
+#include <span>
+#include <string_view>
+
+namespace weft {
+
+// Strings: the activations of dense_2, dense_3, ... in this order. Absent: none has one.
+inline constexpr const char* kDenseActivationsKey = "weft.embedding.dense_activations";
+
+// At most as many layers follow pooling: dense_2 to dense_9.
+inline constexpr int kFirstDense = 2, kMaxDense = 8;
+
+// The function that follows W x + b in a dense layer.
+struct DenseActivation {
+  std::string_view name;        // in kDenseActivationsKey: "tanh"
+  std::string_view torch_name;  // in config.json of a Dense module
+  double (*apply)(double x);
+};
+
+// All that Weft computes: identity, tanh, relu, gelu (by the error function), sigmoid and silu.
+std::span<const DenseActivation> dense_activations();
+
+}  // namespace weft

@@ -1,0 +1,43 @@
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "weft/files/embedding_keys.h"
+
+namespace weft {
+namespace {
+
+double identity(double x) {
+  return x;
+}
+double tanh_of(double x) {
+  return std::tanh(x);
+}
+double relu_of(double x) {
+  return std::max(x, 0.0);
+}
+double gelu_by_erf(double x) {
+  return x / 2 * (1 + std::erf(x / std::numbers::sqrt2));
+}
+double sigmoid_of(double x) {
+  return 1 / (1 + std::exp(-x));
+}
+double silu_of(double x) {
+  return x * sigmoid_of(x);
+}
+
+constexpr DenseActivation kDenseActivations[] = {
+    {"identity", "torch.nn.modules.linear.Identity", identity},
+    {"tanh", "torch.nn.modules.activation.Tanh", tanh_of},
+    {"relu", "torch.nn.modules.activation.ReLU", relu_of},
+    {"gelu", "torch.nn.modules.activation.GELU", gelu_by_erf},
+    {"sigmoid", "torch.nn.modules.activation.Sigmoid", sigmoid_of},
+    {"silu", "torch.nn.modules.activation.SiLU", silu_of}};
+
+}  // namespace
+
+std::span<const DenseActivation> dense_activations() {
+  return kDenseActivations;
+}
+
+}  // namespace weft

@@ -1,0 +1,149 @@
+#include "safetensors/modules.h"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "weft/files/embedding_keys.h"
+
+#include "safetensors/tiny_directory.h"
+
+namespace weft {
+namespace {
+
+using test::holds;
+using test::Json;
+using test::stored_file;
+using test::TinyDirectory;
+
+// A directory with modules.json; classes without a dot are those of sentence_transformers.models.
+struct ModulesDirectory : TinyDirectory {
+  ModulesDirectory() { add("", "Transformer"); }
+
+  void add(const std::string& path, const std::string& type, const Json& about = {}) {
+    const std::string name =
+        type.find('.') == std::string::npos ? "sentence_transformers.models." + type : type;
+    modules.push_back({{"idx", modules.size()}, {"path", path}, {"type", name}});
+    if (!path.empty()) std::filesystem::create_directory(this->path() + "/" + path);
+    if (!about.is_null()) write(path + "/config.json", about.dump());
+  }
+  // W [2, 32] or as given.
+  void add_dense(const std::string& path, Json about = {}, std::int64_t n_out = 2,
+                 std::int64_t n_in = 32) {
+    about.update(Json{{"in_features", n_in}, {"out_features", n_out}});
+    add(path, "Dense", about);
+    const auto n = static_cast<std::size_t>(n_out);
+    std::vector<test::Stored> stored = {
+        {"linear.weight", "F32", {n_out, n_in}, n * static_cast<std::size_t>(n_in) * 4}};
+    if (about.value("bias", true)) stored.push_back({"linear.bias", "F32", {n_out}, n * 4});
+    write(path + "/model.safetensors", stored_file(stored));
+  }
+  std::string error() const {
+    write("modules.json", modules.dump());
+    return TinyDirectory::error();
+  }
+  Checkpoint open() const {
+    write("modules.json", modules.dump());
+    return TinyDirectory::open();
+  }
+  Json modules = Json::array();
+};
+
+const Json kMean = {{"word_embedding_dimension", 32}, {"pooling_mode_mean_tokens", true}};
+constexpr const char* kIdentity = "torch.nn.modules.linear.Identity";
+
+TEST_CASE("modules.json says where pooling is, and which dense layers follow") {
+  ModulesDirectory dir;
+  dir.add("Pool", "sentence_transformers.sentence_transformer.modules.pooling.Pooling",
+          {{"embedding_dimension", 32}, {"pooling_mode", "lasttoken"}});
+  dir.add_dense("2_Dense");
+  dir.add_dense("3_Dense", {{"bias", false}, {"activation_function", kIdentity}}, 5, 2);
+  dir.add("4_Normalize", "Normalize");
+  const Checkpoint file = dir.open();
+  CHECK(file.find_uint("llama.pooling_type") == 3);
+  CHECK(*file.find_strings(kDenseActivationsKey) ==
+        std::vector<std::string_view>{"tanh", "identity"});
+  CHECK(file.find_tensor("dense_2.weight")->spec == TensorSpec{f32, {2, 32}});
+  CHECK(file.find_tensor("dense_2.bias")->spec == TensorSpec{f32, {2}});
+  CHECK(file.find_tensor("dense_3.weight")->spec == TensorSpec{f32, {5, 2}});
+  CHECK(!file.find_tensor("dense_3.bias"));
+  const auto part = static_cast<std::size_t>(file.find_tensor("dense_3.weight")->part);
+  CHECK(holds(file.part_paths()[part], "3_Dense"));
+}
+
+TEST_CASE("layers without an activation need no key") {
+  ModulesDirectory dir;
+  dir.add("1_Pooling", "Pooling", kMean);
+  dir.add_dense("2_Dense", {{"activation_function", kIdentity}});
+  CHECK(!dir.open().find_strings(kDenseActivationsKey));
+}
+
+TEST_CASE("modules that cannot be computed are refused by name") {
+  const auto refused = [](const std::string& type, const Json& config, const std::string& text) {
+    ModulesDirectory dir;
+    dir.add("1_Pooling", "Pooling", kMean);
+    dir.add("2_X", type, config);
+    const std::string error = dir.error();
+    INFO(error);
+    CHECK(holds(error, text));
+  };
+  refused("LSTM", {},
+          "DIR/modules.json: module 2 'LSTM': type 'sentence_transformers.models.LSTM'");
+  refused("other.models.Dense", {}, "module 2 'Dense': type 'other.models.Dense' is not supported");
+  refused("Pooling", kMean, "module 2 'Pooling': there is another Pooling before it");
+  refused("Transformer", {}, "module 2 'Transformer': must be the first module");
+  refused("Normalize", {{"module_input_name", "token_embeddings"}},
+          "DIR/2_X/config.json: 'module_input_name' must be 'sentence_embedding' after Pooling");
+  const Json dense = {{"in_features", 32}, {"out_features", 2}};
+  const auto with = [&](const char* key, const Json& value) {
+    Json config = dense;
+    config[key] = value;
+    return config;
+  };
+  refused("Dense", dense, "DIR/2_X: 'model.safetensors' is missing");
+  refused("Dense", with("use_residual", true), "DIR/2_X/config.json: 'use_residual'");
+  refused("Dense", with("in_features", 0), "'in_features' must be 1 to 1048576, got 0");
+  refused("Dense", with("activation_function", "torch.nn.modules.activation.PReLU"),
+          "'activation_function' 'torch.nn.modules.activation.PReLU' is not supported");
+}
+
+TEST_CASE("weights of a dense layer must fit its config.json") {
+  const auto refused = [](const std::vector<test::Stored>& tensors, const std::string& text) {
+    ModulesDirectory dir;
+    dir.add("1_Pooling", "Pooling", kMean);
+    dir.add_dense("2_Dense");
+    dir.write("2_Dense/model.safetensors", stored_file(tensors));
+    const std::string error = dir.error();
+    INFO(error);
+    CHECK(holds(error, "DIR/2_Dense/model.safetensors: tensor " + text));
+  };
+  const test::Stored weight = {"linear.weight", "F32", {2, 32}, 256},
+                     bias = {"linear.bias", "F32", {2}, 8};
+  refused({{"linear.weight", "F32", {32, 2}, 256}, bias},
+          "'linear.weight' must be [2, 32], got [32, 2]");
+  refused({weight}, "'linear.bias' is missing");
+  refused({weight, bias, {"residual.weight", "F32", {2, 32}, 256}},
+          "'residual.weight' is not supported");
+  refused({{"linear.weight", "I32", {2, 32}, 256}, bias},
+          "'linear.weight': dtype I32 is not supported");
+}
+
+TEST_CASE("modules.json itself may be wrong") {
+  const auto refused = [](const std::string& json, const std::string& text) {
+    TinyDirectory dir;
+    dir.write("modules.json", json);
+    CHECK(dir.error() == "DIR/modules.json: " + text);
+  };
+  refused("{}", "must be a list");
+  refused("[]", "the list is empty");
+  refused(R"([{"path": ""}])", "'[0].type' must be the name of a class, got nothing");
+  refused(R"([{"type": "sentence_transformers.models.Normalize"}])",
+          "module 0 'Normalize': the first module must be a Transformer");
+  refused(R"([{"type": "sentence_transformers.models.Transformer", "path": "../x"}])",
+          "module 0 'Transformer': path '../x' must be below the directory");
+}
+
+}  // namespace
+}  // namespace weft
