@@ -30,14 +30,6 @@ struct Flags {
   std::int32_t per_step = 32;
 };
 
-std::optional<Pooling> pooling_of(const std::string& name) {
-  for (const Pooling p :
-       {Pooling::none, Pooling::mean, Pooling::cls, Pooling::last, Pooling::rank}) {
-    if (name == to_string(p)) return p;
-  }
-  return std::nullopt;  // as the file says
-}
-
 std::vector<TypedTokens> read_texts(const Flags& flags, const Model& model) {
   if (flags.has_tokens) return {TypedTokens(parse_list("--tokens", flags.tokens))};
   std::vector<std::string> texts = flags.texts.all();
@@ -60,7 +52,7 @@ std::vector<TypedTokens> read_texts(const Flags& flags, const Model& model) {
 
 // Steps no wider than all texts together need.
 EmbedderOptions options_of(const Flags& flags, std::span<const TypedTokens> texts) {
-  EmbedderOptions o{.pooling = pooling_of(flags.pooling),
+  EmbedderOptions o{.pooling = find_poolings(flags.pooling),  // none for "file"
                     .norm = flags.norm.value_or(flags.has_tokens ? kNotNormalized : kEuclidean),
                     .truncate = flags.truncate,
                     .texts_per_step = flags.per_step,
@@ -139,11 +131,15 @@ void add_text_flags(cli::App& app, Flags& flags) {
 }
 
 void add_output_flags(cli::App& app, Flags& flags) {
+  std::vector<std::string> names(pooling_names().begin(), pooling_names().end());
+  names.insert(names.begin(), "file");
   app.add_option("--pooling", flags.pooling,
                  "file: as the model file says, or the mean; none: a vector per token; mean: of "
                  "all tokens; cls: the first token; last: the last one; rank: the outputs of the "
-                 "model's classifier")
-      .one_of({"file", "none", "mean", "cls", "last", "rank"})
+                 "model's classifier; max: the maximum of each dimension; mean_sqrt_len: the sum "
+                 "divided by the root of the number of tokens; weighted_mean: with weights 1, 2, "
+                 "...")
+      .one_of(names)
       .capture_default_str();
   app.add_option("--normalize", flags.norm,
                  "norm that becomes 1: 2: Euclidean (the default); any p from 1 on: p-norm; 0: the "

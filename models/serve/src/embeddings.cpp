@@ -4,18 +4,20 @@
 #include <cmath>
 
 #include "weft/base/error.h"
+#include "weft/base/printable.h"
+#include "weft/files/embedding_keys.h"
 #include "weft/ops/cache_cells.h"
 #include "weft/run/nan_error.h"
 #include "weft/tokenize/tokenizer.h"
 
 #include "pooled_head.h"
+#include "pooled_rows.h"
 
 namespace weft {
 namespace {
 
 using namespace serve;
 
-constexpr std::string_view kPoolingNames[] = {"none", "mean", "cls", "last", "rank"};
 // Of a text of a causal model, unless the caller names a limit or a context.
 constexpr std::int64_t kDefaultTokens = 4096;
 // Of a session, unless the caller names a context.
@@ -49,8 +51,9 @@ std::int64_t max_tokens_of(const Model& model, const EmbedderOptions& o) {
   return std::min({context, width, kMaxPrefillWidth});
 }
 
-// `all_rows`: pooling needs the row of every token.
-SessionOptions session_options(const Model& model, const EmbedderOptions& o, bool all_rows) {
+// `rows_per_text`: that pooling needs; 0: those of all tokens.
+SessionOptions session_options(const Model& model, const EmbedderOptions& o,
+                               std::size_t rows_per_text) {
   SessionOptions s = o.session;
   const std::int64_t max_tokens = max_tokens_of(model, o);
   s.context = context_of(model, s);
@@ -60,7 +63,9 @@ SessionOptions session_options(const Model& model, const EmbedderOptions& o, boo
   const std::int64_t width = std::clamp<std::int64_t>(s.prefill_width, 1, kMaxPrefillWidth);
   const std::int64_t n = std::clamp<std::int64_t>(o.texts_per_step, 1, width);
   s.sequences = static_cast<std::int32_t>(n);
-  s.logits_rows = all_rows ? s.prefill_width : n;
+  s.logits_rows = rows_per_text == 0
+                      ? s.prefill_width
+                      : std::min(width, n * static_cast<std::int64_t>(rows_per_text));
   s.embeddings = true;
   // Of the texts of a step, each of which may begin a block, and of one that began earlier.
   const std::int64_t earlier = model.facts().causal ? blocks_for(max_tokens) : 0;
@@ -69,6 +74,10 @@ SessionOptions session_options(const Model& model, const EmbedderOptions& o, boo
   if (!s.cache_k.valid()) s.cache_k = f32;
   if (!s.cache_v.valid()) s.cache_v = f32;
   return s;
+}
+
+std::size_t embedding_width(const Model& model) {
+  return static_cast<std::size_t>(model.facts().n_embd);
 }
 
 const Model& check_embedder(const Model& model) {
@@ -81,14 +90,16 @@ const Model& check_embedder(const Model& model) {
 
 }  // namespace
 
-std::string_view to_string(Pooling pooling) {
-  return kPoolingNames[static_cast<std::size_t>(pooling)];
-}
-
-Pooling file_pooling(const Model& model) {
+Poolings file_pooling(const Model& model) {
+  if (const auto text = model.file().find_string(kPoolingKey)) {
+    if (const auto poolings = find_poolings(*text)) return *poolings;
+    fail<UnsupportedError>("{}: key '{}': unknown pooling '{}' (known: {}, or several with +)",
+                           model.file().path(), kPoolingKey, printable(*text),
+                           fmt::join(pooling_names(), ", "));
+  }
   const std::string key = model.facts().architecture + ".pooling_type";
   const std::uint64_t type = model.file().find_uint(key).value_or(1);
-  if (type >= std::size(kPoolingNames)) {
+  if (type > static_cast<std::uint64_t>(Pooling::rank)) {
     fail<UnsupportedError>(
         "{}: key '{}' is {} (known: 0 (none), 1 (mean), 2 (cls), 3 (last), 4 (rank))",
         model.file().path(), key, type);
@@ -123,6 +134,7 @@ struct Embedder::Impl {
   // What a step has of a text.
   struct Part {
     std::size_t text = 0, n_tokens = 0, n_rows = 0;
+    std::size_t size = 0;  // tokens of the whole text
     bool ends = false;
   };
   // Views of tokens and, unless all are 0, of their types.
@@ -135,13 +147,16 @@ struct Embedder::Impl {
   Impl(std::shared_ptr<const Model> shared, const EmbedderOptions& o)
       : options(o),
         pooling(o.pooling ? *o.pooling : file_pooling(check_embedder(*shared))),
-        layers(*shared),
+        rows(pooling == Pooling::rank ? Poolings(Pooling::mean) : pooling,
+             embedding_width(*shared)),
+        layers(*shared, static_cast<std::int64_t>(rows.width())),
         max_tokens(max_tokens_of(*shared, o)),
         closing(closing_of(*shared)) {
     check_norm(o.norm);
     if (pooling == Pooling::rank) classifier.emplace(check_embedder(*shared));
-    rows = classifier ? classifier->reads() : pooling;
-    SessionOptions session_with_heads = session_options(check_embedder(*shared), o, all_rows());
+    if (classifier) rows = PooledRows(classifier->reads(), embedding_width(*shared));
+    SessionOptions session_with_heads =
+        session_options(check_embedder(*shared), o, rows.rows_per_text());
     session_with_heads.reserved += layers.bytes() + (classifier ? classifier->bytes() : 0);
     session.emplace(shared, session_with_heads);
     const SessionOptions& planned = session->options();  // a budget may have made steps narrower
@@ -149,10 +164,6 @@ struct Embedder::Impl {
     if (!shared->facts().causal) max_tokens = std::min(max_tokens, planned.prefill_width);
   }
 
-  bool all_rows() const { return rows == Pooling::none || rows == Pooling::mean; }
-  bool wants_row(std::size_t i, std::size_t n) const {
-    return all_rows() || (rows == Pooling::cls ? i == 0 : i + 1 == n);
-  }
   std::int32_t sequence_of(std::size_t text) const {
     return static_cast<std::int32_t>(text % static_cast<std::size_t>(session->options().sequences));
   }
@@ -168,18 +179,17 @@ struct Embedder::Impl {
   }
 
   EmbedderOptions options;
-  const Pooling pooling;
+  const Poolings pooling;
+  PooledRows rows;  // of the text that is being read
   const DenseLayers layers;
   std::int64_t max_tokens;
   const std::vector<TokenId> closing;  // the special tokens after a text
   std::optional<Classifier> classifier;
-  Pooling rows = Pooling::mean;  // what is pooled from the rows of a text
   std::optional<Session> session;
   std::int64_t n_steps = 0;
 
   // Of a call of embed().
   std::vector<Embedding> results;
-  std::vector<double> sums;  // of the rows of the text that is being read, if all are pooled
   std::size_t next = 0, n_read = 0;  // the text that is being read, and its tokens read so far
   std::vector<StepToken> step;
   std::vector<Part> parts;
@@ -224,9 +234,9 @@ void Embedder::Impl::fill_step(Texts texts) {
     const std::size_t size = text.ids.size(), left = size - begin;
     const std::size_t room = static_cast<std::size_t>(o.prefill_width) - step.size();
     if (room == 0 || (left > room && !session->model().facts().causal)) break;
-    Part part{.text = i, .n_tokens = std::min(left, room), .ends = left <= room};
+    Part part{.text = i, .n_tokens = std::min(left, room), .size = size, .ends = left <= room};
     for (std::size_t t = begin; t < begin + part.n_tokens; ++t) {
-      const bool row = wants_row(t, size);
+      const bool row = rows.needs(t, size);
       part.n_rows += row;
       step.push_back({.token = text.ids[t],
                       .sequence = sequence_of(i),
@@ -239,23 +249,18 @@ void Embedder::Impl::fill_step(Texts texts) {
 }
 
 void Embedder::Impl::collect(const Part& part, std::span<const float> part_rows) {
-  std::vector<float>& values = results[part.text].values;
-  if (rows != Pooling::mean) {
-    values.insert(values.end(), part_rows.begin(), part_rows.end());
-    return;
+  const std::size_t width = embedding_width(session->model());
+  for (std::size_t t = n_read; t < n_read + part.n_tokens; ++t) {
+    if (!rows.needs(t, part.size)) continue;
+    rows.add(part_rows.first(width), t, part.size);
+    part_rows = part_rows.subspan(width);
   }
-  const auto width = static_cast<std::size_t>(session->model().facts().n_embd);
-  if (n_read == 0) sums.assign(width, 0);
-  for (std::size_t i = 0; i < part_rows.size(); ++i) sums[i % width] += part_rows[i];
 }
 
 void Embedder::Impl::finish(Embedding& embedding, std::size_t text,
                             const std::atomic<bool>* cancel) {
   std::vector<float>& values = embedding.values;
-  if (rows == Pooling::mean) {
-    const auto n = static_cast<double>(embedding.n_tokens);
-    for (const double sum : sums) values.push_back(static_cast<float>(sum / n));
-  }
+  values = rows.take();
   if (classifier)
     values = classifier->scores(values);
   else
@@ -280,7 +285,7 @@ void Embedder::Impl::run(Texts texts, const std::atomic<bool>* cancel,
     fill_step(texts);
     std::span<const float> rest = session->step(step, cancel);
     ++n_steps;
-    const auto width = static_cast<std::size_t>(session->model().facts().n_embd);
+    const std::size_t width = embedding_width(session->model());
     for (const Part& part : parts) {
       const std::size_t n = part.n_rows * width;
       collect(part, rest.first(n));
@@ -341,7 +346,7 @@ void Embedder::set_output(int norm, bool truncate) {
   impl_->options.truncate = truncate;
 }
 
-Pooling Embedder::pooling() const {
+const Poolings& Embedder::pooling() const {
   return impl_->pooling;
 }
 bool Embedder::truncates() const {

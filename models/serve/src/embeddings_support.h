@@ -1,8 +1,11 @@
 #pragma once
 // Texts, and what embeddings of them are by definition, for tests.
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -38,22 +41,36 @@ inline std::vector<float> rows_of(const std::shared_ptr<const Model>& model, con
   return {rows.begin(), rows.end()};
 }
 
-inline std::vector<float> pooled(const std::vector<float>& rows, Pooling pooling) {
+// By definition, in double precision; poolings are concatenated.
+inline std::vector<float> pooled(const std::vector<float>& rows, const Poolings& poolings) {
   constexpr std::size_t kWidth = 64;
-  const auto width = std::ptrdiff_t(kWidth);
-  if (pooling == Pooling::none) return rows;
-  if (pooling == Pooling::cls) return {rows.begin(), rows.begin() + width};
-  if (pooling == Pooling::last) return {rows.end() - width, rows.end()};
-  std::vector<float> mean;
-  for (std::size_t j = 0; j < kWidth; ++j) {
-    double sum = 0;
-    for (std::size_t i = j; i < rows.size(); i += kWidth) sum += rows[i];
-    mean.push_back(static_cast<float>(sum / (static_cast<double>(rows.size()) / kWidth)));
+  if (poolings == Pooling::none) return rows;
+  const std::size_t n = rows.size() / kWidth;
+  std::vector<float> all;
+  for (const Pooling pooling : poolings.modes()) {
+    for (std::size_t j = 0; j < kWidth; ++j) {
+      double sum = 0, weighted = 0, max = rows[j];
+      for (std::size_t t = 0; t < n; ++t) {
+        const double v = rows[t * kWidth + j];
+        sum += v;
+        weighted += v * static_cast<double>(t + 1);
+        max = std::max(max, v);
+      }
+      const auto count = static_cast<double>(n);
+      const std::map<Pooling, double> results = {
+          {Pooling::cls, rows[j]},
+          {Pooling::last, rows[(n - 1) * kWidth + j]},
+          {Pooling::mean, sum / count},
+          {Pooling::max, max},
+          {Pooling::mean_sqrt_len, sum / std::sqrt(count)},
+          {Pooling::weighted_mean, weighted / (count * (count + 1) / 2)}};
+      all.push_back(static_cast<float>(results.at(pooling)));
+    }
   }
-  return mean;
+  return all;
 }
 
-inline EmbedderOptions plain(Pooling pooling) {
+inline EmbedderOptions plain(const Poolings& pooling) {
   return {.pooling = pooling, .norm = kNotNormalized, .session = {.context = 256}};
 }
 

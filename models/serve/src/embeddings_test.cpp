@@ -37,8 +37,10 @@ TEST_CASE("texts embedded together have the bits of each text alone, for every p
     const auto model = tiny_model({.arch = arch});
     std::vector<std::vector<float>> alone;
     for (const TypedTokens& text : texts) alone.push_back(rows_of(model, text.ids));
-    for (const Pooling pooling : {Pooling::none, Pooling::mean, Pooling::cls, Pooling::last}) {
-      CAPTURE(to_string(pooling));
+    for (const char* name : {"none", "mean", "cls", "last", "max", "mean_sqrt_len", "weighted_mean",
+                             "cls+last", "last+max+cls+mean"}) {
+      CAPTURE(name);
+      const Poolings pooling = *find_poolings(name);
       for (const int per_step : {1, 3, 32}) {
         EmbedderOptions options = plain(pooling);
         options.texts_per_step = per_step;
@@ -85,6 +87,18 @@ TEST_CASE("the pooling is that of the file, or the mean") {
   CHECK(file_pooling(*with("bert", 0)) == Pooling::none);
   CHECK(file_pooling(*with("bert", 2)) == Pooling::cls);
   CHECK(file_pooling(*with("qwen3", 3)) == Pooling::last);
+  const auto own = [](const char* text) {
+    return made_text_model({.arch = "bert", .keys = [text](GgufWriter& w) {
+                              w.add_string("weft.embedding.pooling", text);
+                            }});
+  };
+  CHECK(to_string(file_pooling(*own("cls+weighted_mean"))) == "cls+weighted_mean");
+  for (const char* text : {"cls+none", "cls+rank", "cls+", "", "median"}) {
+    const auto model = own(text);
+    CHECK(text_of([&] {
+            file_pooling(*model);
+          }).find("key 'weft.embedding.pooling': unknown pooling '") != std::string::npos);
+  }
   const auto odd = with("bert", 5);
   CHECK(text_of([&] {
           file_pooling(*odd);

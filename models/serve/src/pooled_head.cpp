@@ -94,7 +94,7 @@ std::optional<Dense> read_dense(const Model& model, std::string_view name, std::
   return dense;
 }
 
-DenseLayers::DenseLayers(const Model& model) : n_in_(model.facts().n_embd), n_out_(n_in_) {
+DenseLayers::DenseLayers(const Model& model, std::int64_t n_in) : n_in_(n_in), n_out_(n_in) {
   for (int i = 0; i < kMaxDense; ++i) {
     std::optional<Dense> layer =
         read_dense(model, fmt::format("dense_{}", kFirstDense + i), n_out_);

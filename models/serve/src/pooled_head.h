@@ -33,10 +33,11 @@ std::optional<Dense> read_dense(const Model& model, std::string_view name, std::
 class DenseLayers {
  public:
   // Throws like read_dense(), and FormatError for activations that do not fit the layers.
-  explicit DenseLayers(const Model& model);
+  DenseLayers(const Model& model, std::int64_t n_in);
   std::int64_t n_out() const { return n_out_; }
   std::int64_t bytes() const;  // of memory
-  // x [rows, D] -> [rows, W]. Throws CancelledError, and leaves the rows, if `cancel` becomes true.
+  // x [rows, n_in] -> [rows, W]. Throws CancelledError, and leaves the rows, if `cancel` becomes
+  // true.
   void apply(std::vector<float>& rows, const std::atomic<bool>* cancel = nullptr) const;
 
  private:

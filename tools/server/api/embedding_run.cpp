@@ -15,12 +15,12 @@
 
 namespace weft::api {
 
-Pooling pooling_of(const ServedModel& model) {
+Poolings pooling_of(const ServedModel& model) {
   return model.embedder.pooling.value_or(file_pooling(*model.model));
 }
 
 void require_text_vectors(const ServedModel& model) {
-  const Pooling pooling = pooling_of(model);
+  const Poolings pooling = pooling_of(model);
   if (pooling == Pooling::none || pooling == Pooling::rank)
     throw bad_request("", fmt::format("the model's pooling is \"{}\", which does not give one "
                                       "vector per text{}",

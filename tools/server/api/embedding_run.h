@@ -13,7 +13,7 @@
 
 namespace weft::api {
 
-Pooling pooling_of(const ServedModel& model);
+Poolings pooling_of(const ServedModel& model);
 // Throws ApiError 400 unless the model gives one vector for each text.
 void require_text_vectors(const ServedModel& model);
 

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "weft/base/error.h"
+#include "weft/files/pooling.h"
 #include "weft/scheduler/budget.h"
 
 #include "common/app.h"
@@ -179,7 +180,7 @@ void add_request_defaults(cli::App& app, Flags& flags) {
   cli::add_template_flags(app, flags.chat_template);
   app.add_option("--pooling", flags.pooling,
                  "how embeddings are pooled (default: as the file says, else mean)")
-      .one_of({"none", "mean", "cls", "last", "rank"})
+      .one_of({pooling_names().begin(), pooling_names().end()})
       .type_name("NAME");
   app.add_option("--reasoning-format", flags.reasoning_format,
                  "thoughts of the model: deepseek: in reasoning_content; none: in the content; "

@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include "weft/base/error.h"
+#include "weft/files/pooling.h"
 #include "weft/grammar/token_constraint.h"
 #include "weft/scheduler/budget.h"
-#include "weft/serve/embeddings.h"
 
 #include "serve/model_files.h"
 
@@ -19,14 +19,6 @@ constexpr std::int64_t kMinContext = 2048;  // when the context is shortened to 
 constexpr std::int64_t kProgram = std::int64_t{24} << 20;
 // Narrower steps take several times as long for a prompt: fewer slots are better.
 constexpr std::int64_t kWideStep = 128;
-
-std::optional<Pooling> pooling_of(const std::string& name) {
-  for (const Pooling p :
-       {Pooling::none, Pooling::mean, Pooling::cls, Pooling::last, Pooling::rank}) {
-    if (name == to_string(p)) return p;
-  }
-  return std::nullopt;
-}
 
 // Bytes of the budget for what plans do not count: code, vocabulary, connections, requests.
 std::int64_t program_bytes(const Flags& flags) {
@@ -201,7 +193,7 @@ void set_request_defaults(api::ServedModel& served, const Flags& flags) {
   served.random_seed = !flags.seed_given;
   served.max_tokens = flags.max_tokens;
   served.reuse = flags.cache_prompt;
-  served.embedder.pooling = pooling_of(flags.pooling);
+  served.embedder.pooling = find_poolings(flags.pooling);
 }
 
 }  // namespace

@@ -63,7 +63,9 @@ class Reader {
     check_output();
     check_vocabulary(json);
     for (const auto& [name, values] : config_.rope_factors) builder_.add_floats(name, values);
-    read_pooling(modules_.pooling, config_.architecture->name, builder_);
+    const bool pooled = read_pooling(modules_.pooling, config_.architecture->name, builder_);
+    if (!pooled && !modules_.dense.empty())
+      add_pooling(Pooling::none, config_.architecture->name, builder_);
     add_activations(modules_, builder_);
     read_text_files(json);
     return finish();

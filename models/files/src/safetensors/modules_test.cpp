@@ -1,6 +1,7 @@
 #include "safetensors/modules.h"
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,52 @@ TEST_CASE("modules.json says where pooling is, and which dense layers follow") {
   CHECK(!file.find_tensor("dense_3.bias"));
   const auto part = static_cast<std::size_t>(file.find_tensor("dense_3.weight")->part);
   CHECK(holds(file.part_paths()[part], "3_Dense"));
+}
+
+TEST_CASE("pooling has an old form and a new one, and several modes are concatenated") {
+  const auto pooling = [](const Json& about, const char* own, std::optional<std::uint64_t> type) {
+    CAPTURE(about.dump());
+    TinyDirectory dir;
+    std::filesystem::create_directory(dir.path() + "/1_Pooling");
+    dir.write("1_Pooling/config.json", about.dump());
+    const Checkpoint file = dir.open();
+    CHECK(file.find_uint("llama.pooling_type") == type);
+    CHECK(file.find_string(kPoolingKey).value_or("") == own);
+  };
+  pooling({{"pooling_mode_cls_token", true}}, "", 2);
+  pooling({{"pooling_mode", "mean"}, {"include_prompt", false}}, "", 1);
+  pooling({{"pooling_mode", {"lasttoken"}}}, "", 3);
+  pooling({{"pooling_mode", "cls"}, {"pooling_mode_mean_tokens", true}}, "", 2);
+  pooling({{"pooling_mode_mean_tokens", false}}, "", 1);  // the mean, as sentence-transformers do
+  pooling({{"pooling_mode", "max"}}, "max", {});
+  pooling({{"pooling_mode", {"mean_sqrt_len_tokens", "cls"}}}, "mean_sqrt_len+cls", {});
+  Json all;
+  for (const char* mode : {"mean_tokens", "lasttoken", "weightedmean_tokens", "cls_token",
+                           "mean_sqrt_len_tokens", "max_tokens"})
+    all[std::string("pooling_mode_") + mode] = true;
+  pooling(all, "cls+max+mean+mean_sqrt_len+weighted_mean+last", {});
+
+  const auto refused = [](const Json& mode, const std::string& text) {
+    TinyDirectory dir;
+    std::filesystem::create_directory(dir.path() + "/1_Pooling");
+    dir.write("1_Pooling/config.json", Json{{"pooling_mode", mode}}.dump());
+    CHECK(holds(dir.error(), "DIR/1_Pooling/config.json: " + text));
+  };
+  refused("median", "unknown 'pooling_mode' 'median' (known: cls, max, mean");
+  refused(Json::array(), "'pooling_mode' must be a name or a list of at most 6 names");
+  refused({1}, "'pooling_mode' must be a name or a list of names");
+  refused(true, "'pooling_mode' must be a name or a list of names");
+}
+
+TEST_CASE("a dense layer without pooling follows every token") {
+  ModulesDirectory dir;
+  dir.add_dense("1_Dense", {{"module_input_name", "token_embeddings"}});
+  dir.add("2_Normalize", "Normalize", {{"module_input_name", "token_embeddings"}});
+  CHECK(dir.open().find_uint("llama.pooling_type") == 0);
+  ModulesDirectory other;
+  other.add_dense("1_Dense");
+  CHECK(holds(other.error(), "'module_input_name' must be 'token_embeddings' without Pooling"));
+  CHECK(!ModulesDirectory().open().find_uint("llama.pooling_type"));
 }
 
 TEST_CASE("layers without an activation need no key") {

@@ -7,11 +7,14 @@
 #include <string_view>
 
 #include "weft/files/metadata.h"
+#include "weft/files/pooling.h"
 
 namespace weft::safetensors {
 
-// Adds ARCH.pooling_type if the file exists. Throws UnsupportedError for other ways than the mean,
-// the first and the last token. Returns whether it exists.
+// Adds ARCH.pooling_type, or kPoolingKey for what has no number there.
+void add_pooling(const Poolings& poolings, std::string_view arch, MetadataSink& sink);
+
+// Adds what the file says, and returns whether it exists. Throws UnsupportedError for unknown ways.
 bool read_pooling(const std::string& file, std::string_view arch, MetadataSink& sink);
 
 }  // namespace weft::safetensors

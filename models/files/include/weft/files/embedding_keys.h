@@ -8,6 +8,9 @@
 
 namespace weft {
 
+// String: a pooling without a number in ARCH.pooling_type, or several: "cls+max" (see pooling.h).
+inline constexpr const char* kPoolingKey = "weft.embedding.pooling";
+
 // Strings: the activations of dense_2, dense_3, ... in this order. Absent: none has one.
 inline constexpr const char* kDenseActivationsKey = "weft.embedding.dense_activations";
 

@@ -20,24 +20,15 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/files/pooling.h"
 #include "weft/run/session.h"
 #include "weft/tokenize/tokenizer.h"
 
 namespace weft {
 
-// The numbers are those of the key ARCH.pooling_type.
-enum class Pooling : std::uint8_t {
-  none = 0,  // a vector per token
-  mean = 1,  // of all tokens
-  cls = 2,   // the first token
-  last = 3,  // the last token
-  rank = 4,  // the outputs of the model's classifier: scores, not a vector
-};
-std::string_view to_string(Pooling pooling);  // "none", "mean", "cls", "last", "rank"
-
-// The pooling that the file asks for; the mean if it does not say. Throws UnsupportedError for
-// other numbers.
-Pooling file_pooling(const Model& model);
+// The pooling that the file asks for (kPoolingKey, else ARCH.pooling_type); the mean if it does not
+// say. Throws UnsupportedError for other names and numbers.
+Poolings file_pooling(const Model& model);
 
 // Throws UnsupportedError unless the model has a classifier, which Pooling::rank needs.
 void check_ranks(const Model& model);
@@ -49,9 +40,9 @@ inline constexpr int kNotNormalized = -1, kMaxInt16 = 0, kEuclidean = 2;
 void normalize(std::span<float> vector, int norm);
 
 struct EmbedderOptions {
-  std::optional<Pooling> pooling = {};  // default: file_pooling()
-  int norm = kEuclidean;                // of each vector; see normalize(). Never of scores
-  bool truncate = false;                // cut texts that are too long instead of refusing them
+  std::optional<Poolings> pooling = {};  // default: file_pooling()
+  int norm = kEuclidean;                 // of each vector; see normalize(). Never of scores
+  bool truncate = false;                 // cut texts that are too long instead of refusing them
   // The longest text that must fit, in tokens; longer ones may be refused. 0: as many as
   // session.context; if that is 0 too, the model's context, but at most 4096. If the model is not
   // causal, a text is also limited by a step: session.prefill_width for 0, and kMaxPrefillWidth for
@@ -95,7 +86,7 @@ class Embedder {
   // Changes these options for further texts. Throws ValueError for a norm that normalize() refuses.
   void set_output(int norm, bool truncate);
 
-  Pooling pooling() const;
+  const Poolings& pooling() const;
   bool truncates() const;           // EmbedderOptions::truncate
   std::int64_t max_tokens() const;  // of a text; longer ones are refused or cut
   std::int64_t width() const;       // W
