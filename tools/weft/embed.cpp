@@ -51,12 +51,14 @@ std::vector<TypedTokens> read_texts(const Flags& flags, const Model& model) {
 }
 
 // Steps no wider than all texts together need.
-EmbedderOptions options_of(const Flags& flags, std::span<const TypedTokens> texts) {
-  EmbedderOptions o{.pooling = find_poolings(flags.pooling),  // none for "file"
-                    .norm = flags.norm.value_or(flags.has_tokens ? kNotNormalized : kEuclidean),
-                    .truncate = flags.truncate,
-                    .texts_per_step = flags.per_step,
-                    .session = flags.model.session};
+EmbedderOptions options_of(const Flags& flags, const Model& model,
+                           std::span<const TypedTokens> texts) {
+  EmbedderOptions o{
+      .pooling = find_poolings(flags.pooling),  // none for "file"
+      .norm = flags.norm.value_or(flags.has_tokens ? kNotNormalized : file_norm(model)),
+      .truncate = flags.truncate,
+      .texts_per_step = flags.per_step,
+      .session = flags.model.session};
   std::int64_t all = 0;
   for (const auto& text : texts) {
     o.max_tokens = std::max(o.max_tokens, std::ssize(text.ids));
@@ -142,7 +144,8 @@ void add_output_flags(cli::App& app, Flags& flags) {
       .one_of(names)
       .capture_default_str();
   app.add_option("--normalize", flags.norm,
-                 "norm that becomes 1: 2: Euclidean (the default); any p from 1 on: p-norm; 0: the "
+                 "norm that becomes 1: 2: Euclidean (the default, unless the file says otherwise); "
+                 "any p from 1 on: p-norm; 0: the "
                  "largest magnitude becomes 32760; -1: no change (the default with --tokens)")
       .range(-1, 1 << 20)
       .type_name("P");
@@ -156,7 +159,7 @@ void add_output_flags(cli::App& app, Flags& flags) {
 int run(const Flags& flags) {
   const auto model = cli::load_model(flags.model);
   const std::vector<TypedTokens> texts = read_texts(flags, *model);
-  Embedder embedder(model, options_of(flags, texts));
+  Embedder embedder(model, options_of(flags, *model, texts));
   cli::print_concessions(embedder.session());
   const auto hint = [](std::string_view message) {
     return fmt::format("{}{}", message,

@@ -42,7 +42,11 @@ std::int64_t context_of(const Model& model, const SessionOptions& session) {
 
 // Of a text, before the session's budget may lower it.
 std::int64_t max_tokens_of(const Model& model, const EmbedderOptions& o) {
-  const std::int64_t context = context_of(model, o.session);
+  std::int64_t context = context_of(model, o.session);
+  if (const auto limit = model.file().find_uint(kMaxTokensKey)) {
+    if (*limit == 0) fail<FormatError>("{}: key '{}' is 0", model.file().path(), kMaxTokensKey);
+    context = static_cast<std::int64_t>(std::min<std::uint64_t>(*limit, std::uint64_t(context)));
+  }
   if (model.facts().causal) {
     if (o.max_tokens > 0) return std::min(context, o.max_tokens);
     return o.session.context > 0 ? context : std::min(context, kDefaultTokens);
@@ -105,6 +109,10 @@ Poolings file_pooling(const Model& model) {
         model.file().path(), key, type);
   }
   return static_cast<Pooling>(type);
+}
+
+int file_norm(const Model& model) {
+  return model.file().find_bool(kNormalizeKey).value_or(true) ? kEuclidean : kNotNormalized;
 }
 
 void check_ranks(const Model& model) {

@@ -105,6 +105,22 @@ TEST_CASE("the pooling is that of the file, or the mean") {
         }).find("key 'bert.pooling_type' is 5 (known: 0 (none)") != std::string::npos);
 }
 
+TEST_CASE("a file may say that vectors are not normalized, and how long texts are") {
+  CHECK(file_norm(*tiny_model({.arch = "bert"})) == kEuclidean);
+  for (const char* arch : {"bert", "qwen3"}) {
+    const auto model = made_text_model({.arch = arch, .keys = [](GgufWriter& w) {
+                                          w.add_bool("weft.embedding.normalize", false);
+                                          w.add_u32("weft.embedding.max_tokens", 7);
+                                        }});
+    CHECK(file_norm(*model) == kNotNormalized);
+    Embedder embedder(model, {.max_tokens = 30});
+    CHECK(embedder.max_tokens() == 7);
+    CHECK(text_of([&] {
+            embedder.embed(texts_of({7, 8}));
+          }) == "text 2 of 2 has 8 tokens, at most 7 fit");
+  }
+}
+
 TEST_CASE("norms") {
   const auto normalized = [](std::vector<float> v, int norm) {
     normalize(v, norm);

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -39,15 +40,16 @@ std::vector<float> product(const std::vector<float>& w, const std::vector<float>
 
 // A model with these tensors beyond the usual ones, and the values of all of its tensors.
 struct WithTensors {
-  WithTensors(const char* arch, std::vector<std::pair<std::string, Shape>> tensors)
-      : model(made_text_model({.arch = arch,
-                               .change =
-                                   [&](MadeSource& source) {
-                                     for (const auto& [name, shape] : tensors)
-                                       source.add(name, {f32, shape});
-                                   },
-                               .weights = [&](const std::string& name,
-                                              std::vector<float>& v) { values[name] = v; }})) {}
+  WithTensors(const char* arch, std::vector<std::pair<std::string, Shape>> tensors,
+              std::function<void(GgufWriter&)> keys = {})
+      : model(made_text_model(
+            {.arch = arch,
+             .change =
+                 [&](MadeSource& source) {
+                   for (const auto& [name, shape] : tensors) source.add(name, {f32, shape});
+                 },
+             .weights = [&](const std::string& name, std::vector<float>& v) { values[name] = v; },
+             .keys = std::move(keys)})) {}
   std::map<std::string, std::vector<float>> values;
   std::shared_ptr<const Model> model;
 };
@@ -157,6 +159,46 @@ TEST_CASE("without pooling, the dense layer of ColBERT follows every token") {
   Embedder embedder(with.model, plain(Pooling::none));
   CHECK(embedder.width() == 16);
   CHECK(embedder.embed(Texts{ids}).front().values == want);
+}
+
+TEST_CASE("dense layers have biases and activations, and read all pooled vectors") {
+  const auto names = [](std::vector<std::string> activations) {
+    return [activations](GgufWriter& w) {
+      w.add_string("weft.embedding.pooling", "cls+max");
+      w.add_strings("weft.embedding.dense_activations", activations);
+    };
+  };
+  const std::vector<std::pair<std::string, Shape>> tensors = {
+      {"dense_2.weight", {8, 128}}, {"dense_2.bias", {8}}, {"dense_3.weight", {4, 8}}};
+  WithTensors with("bert", tensors, names({"tanh", "gelu"}));
+  const Ids ids = text(2, 11);
+  const Poolings poolings = *find_poolings("cls+max");
+  const std::vector<float> x = pooled(rows_of(with.model, ids), poolings);
+  std::vector<float> hidden;
+  const auto product_of = [&](const char* name, const std::vector<float>& in, std::size_t i) {
+    double sum = 0;
+    const std::vector<float>& w = with.values[name];
+    for (std::size_t j = 0; j < in.size(); ++j) sum += double{w[i * in.size() + j]} * in[j];
+    return sum;
+  };
+  for (std::size_t i = 0; i < 8; ++i) {
+    const double y = product_of("dense_2.weight", x, i) + with.values["dense_2.bias"][i];
+    hidden.push_back(static_cast<float>(std::tanh(y)));
+  }
+  const auto got = Embedder(with.model, {.norm = kNotNormalized}).embed(Texts{ids}).front().values;
+  REQUIRE(got.size() == 4);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const double y = product_of("dense_3.weight", hidden, i);
+    CHECK(got[i] == doctest::Approx(y / 2 * (1 + std::erf(y / std::sqrt(2.0)))));
+  }
+  const auto refused = [&](std::vector<std::string> activations) {
+    const WithTensors wrong("bert", tensors, names(std::move(activations)));
+    return text_of([&] { Embedder(wrong.model, {}); });
+  };
+  CHECK(refused({"tanh"}).find("names 1 activations, but the file has 2 dense layers") !=
+        std::string::npos);
+  CHECK(refused({"tanh", "swish"}).find("unknown activation 'swish' (known: identity, tanh") !=
+        std::string::npos);
 }
 
 TEST_CASE("dense layers follow pooling") {

@@ -6,6 +6,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
+#include "weft/files/embedding_keys.h"
 
 #include "checkpoint_builder.h"
 #include "safetensors/chat_templates.h"
@@ -63,10 +64,7 @@ class Reader {
     check_output();
     check_vocabulary(json);
     for (const auto& [name, values] : config_.rope_factors) builder_.add_floats(name, values);
-    const bool pooled = read_pooling(modules_.pooling, config_.architecture->name, builder_);
-    if (!pooled && !modules_.dense.empty())
-      add_pooling(Pooling::none, config_.architecture->name, builder_);
-    add_activations(modules_, builder_);
+    add_modules();
     read_text_files(json);
     return finish();
   }
@@ -96,6 +94,16 @@ class Reader {
         shards_, [&](const Shard& s) { return std::ranges::any_of(s.tensors, has_prefix); });
   }
 
+  void add_modules() {
+    const std::string_view arch = config_.architecture->name;
+    const bool pooled = read_pooling(modules_.pooling, arch, builder_);
+    if (!pooled && !modules_.dense.empty()) add_pooling(Pooling::none, arch, builder_);
+    add_activations(modules_, builder_);
+    const bool embeds = pooled || !modules_.dense.empty();
+    if (modules_.listed && embeds && !modules_.normalizes) builder_.add_bool(kNormalizeKey, false);
+    if (modules_.text.max_tokens) builder_.add_u32(kMaxTokensKey, *modules_.text.max_tokens);
+  }
+
   // Checked before anything is allocated per token.
   void check_vocabulary(const JsonObject& json) const {
     for (const CheckpointTensor& tensor : tensors_.matrices()) {
@@ -116,7 +124,8 @@ class Reader {
       builder_.add_string("tokenizer.ggml.model", "none");
       return;
     }
-    const Json json = parse_json(*text, file);
+    Json json = parse_json(*text, file);
+    apply_lowercase(modules_.text, json);
     const OptionalFile settings(path_, "tokenizer_config.json");
     const JsonObject named = settings.object();
     const auto facts = read_tokenizer(JsonObject(json, file), named, config_.n_vocab, builder_);

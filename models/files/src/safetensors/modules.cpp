@@ -81,6 +81,7 @@ class ModuleReader {
   void add_transformer(const fs::path& folder) {
     if (number_ > 0) refuse("must be the first module");
     modules_.transformer = folder.string();
+    modules_.text = read_transformer_module(modules_.transformer);
   }
 
   void add_pooling(const fs::path& folder) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "safetensors/shards.h"
+#include "safetensors/transformer_module.h"
 
 namespace weft::safetensors {
 
@@ -22,6 +23,7 @@ struct DenseModule {
 struct Modules {
   bool listed = false;      // the directory has modules.json
   std::string transformer;  // folder of the model's own files
+  TransformerModule text;   // how the model reads texts; the default if `listed` is false
   std::string pooling;      // config.json of the module; empty if there is none
   std::vector<DenseModule> dense;
   bool normalizes = false;

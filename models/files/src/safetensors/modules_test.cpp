@@ -109,6 +109,50 @@ TEST_CASE("pooling has an old form and a new one, and several modes are concaten
   refused(true, "'pooling_mode' must be a name or a list of names");
 }
 
+TEST_CASE("vectors are as long as the module Normalize makes them") {
+  ModulesDirectory dir;
+  dir.add("1_Pooling", "Pooling", kMean);
+  CHECK(dir.open().find_bool(kNormalizeKey) == false);
+  dir.add("2_Normalize", "sentence_transformers.base.modules.normalize.Normalize");
+  CHECK(!dir.open().find_bool(kNormalizeKey));
+  CHECK(!ModulesDirectory().open().find_bool(kNormalizeKey));  // it is not for embeddings
+}
+
+TEST_CASE("sentence_bert_config.json says how long texts are, and whether they are lowercased") {
+  const auto with = [](const Json& about, TinyDirectory& dir) {
+    dir.write("modules.json", R"([{"type": "sentence_transformers.models.Transformer"}])");
+    dir.write("sentence_roberta_config.json", about.dump());
+  };
+  {
+    TinyDirectory dir;
+    with({{"max_seq_length", 48}, {"do_lower_case", false}}, dir);
+    CHECK(dir.open().find_uint(kMaxTokensKey) == 48);
+  }
+  for (const Json& accents : {Json(), Json(true)}) {
+    TinyDirectory dir;
+    with({{"max_seq_length", nullptr}, {"do_lower_case", true}}, dir);
+    dir.tokenizer = {
+        {"model", {{"type", "WordPiece"}, {"vocab", {{"a", 0}, {"b", 1}}}, {"unk_token", "a"}}},
+        {"normalizer",
+         {{"type", "BertNormalizer"}, {"lowercase", false}, {"strip_accents", accents}}},
+        {"pre_tokenizer", {{"type", "BertPreTokenizer"}}}};
+    const Checkpoint file = dir.open();
+    CHECK(!file.find_uint(kMaxTokensKey));
+    CHECK(file.find_bool("tokenizer.ggml.normalizer.lowercase") == true);
+    CHECK(file.find_bool("tokenizer.ggml.normalizer.strip_accents") == !accents.is_null());
+  }
+  const auto refused = [&](const Json& about, const std::string& text) {
+    TinyDirectory dir;
+    with(about, dir);
+    CHECK(dir.error() == "DIR/sentence_roberta_config.json: " + text);
+  };
+  refused({{"do_lower_case", true}}, "'do_lower_case' needs a tokenizer with a BertNormalizer");
+  refused({{"max_seq_length", 0}}, "'max_seq_length' must be a number of tokens, got 0");
+  refused({{"modality_config", {{"text", {{"method_output_name", "pooler_output"}}}}}},
+          "'modality_config.text.method_output_name' 'pooler_output' is not supported (supported: "
+          "'last_hidden_state')");
+}
+
 TEST_CASE("a dense layer without pooling follows every token") {
   ModulesDirectory dir;
   dir.add_dense("1_Dense", {{"module_input_name", "token_embeddings"}});

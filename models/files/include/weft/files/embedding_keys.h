@@ -14,6 +14,12 @@ inline constexpr const char* kPoolingKey = "weft.embedding.pooling";
 // Strings: the activations of dense_2, dense_3, ... in this order. Absent: none has one.
 inline constexpr const char* kDenseActivationsKey = "weft.embedding.dense_activations";
 
+// Bool: whether vectors of texts have length 1. Absent: they have.
+inline constexpr const char* kNormalizeKey = "weft.embedding.normalize";
+
+// u32: of the longest text for which the model is meant, special tokens included.
+inline constexpr const char* kMaxTokensKey = "weft.embedding.max_tokens";
+
 // At most as many layers follow pooling: dense_2 to dense_9.
 inline constexpr int kFirstDense = 2, kMaxDense = 8;
 

@@ -30,6 +30,10 @@ namespace weft {
 // say. Throws UnsupportedError for other names and numbers.
 Poolings file_pooling(const Model& model);
 
+// The norm that the file asks for: kNotNormalized if kNormalizeKey is false, as convert writes it
+// for sentence-transformers without a module Normalize; otherwise kEuclidean.
+int file_norm(const Model& model);
+
 // Throws UnsupportedError unless the model has a classifier, which Pooling::rank needs.
 void check_ranks(const Model& model);
 
@@ -44,7 +48,8 @@ struct EmbedderOptions {
   int norm = kEuclidean;                 // of each vector; see normalize(). Never of scores
   bool truncate = false;                 // cut texts that are too long instead of refusing them
   // The longest text that must fit, in tokens; longer ones may be refused. 0: as many as
-  // session.context; if that is 0 too, the model's context, but at most 4096. If the model is not
+  // session.context; if that is 0 too, the model's context, but at most 4096. Never more than
+  // kMaxTokensKey of the file. If the model is not
   // causal, a text is also limited by a step: session.prefill_width for 0, and kMaxPrefillWidth for
   // all. Memory grows with it. If session.mem_budget makes steps narrower, fewer fit: see
   // Embedder::max_tokens().
