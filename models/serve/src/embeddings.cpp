@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/files/embedding_keys.h"

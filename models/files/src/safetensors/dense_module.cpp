@@ -4,6 +4,9 @@
 #include <filesystem>
 #include <utility>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/files/embedding_keys.h"

@@ -55,7 +55,8 @@ class ModuleReader {
                                       {"Pooling", &ModuleReader::add_pooling},
                                       {"Dense", &ModuleReader::add_dense},
                                       {"Normalize", &ModuleReader::add_normalize},
-                                      {"Dropout", &ModuleReader::add_nothing}};
+                                      {"Dropout", &ModuleReader::add_nothing},
+                                      {"LogitScore", &ModuleReader::add_nothing}};
     const auto type = json.find_string("type");
     if (!type) json.mismatch("type", "the name of a class");
     name_ = type->substr(type->rfind('.') + 1);
@@ -107,6 +108,7 @@ class ModuleReader {
     modules_.normalizes = true;
   }
 
+  // Dropout acts in training only. LogitScore is how a cross-encoder scores, not how it embeds.
   void add_nothing(const fs::path& folder) { static_cast<void>(folder); }
 
   const std::string& directory_;

@@ -164,6 +164,27 @@ TEST_CASE("a dense layer without pooling follows every token") {
   CHECK(!ModulesDirectory().open().find_uint("llama.pooling_type"));
 }
 
+TEST_CASE("the model may be in a folder of its own, and modules may do nothing") {
+  TinyDirectory files;
+  files.open();
+  ModulesDirectory dir;
+  const std::string folder = dir.path() + "/0_Transformer";
+  std::filesystem::copy(files.path(), folder);
+  dir.modules[0]["path"] = "0_Transformer";
+  dir.add("1_Pooling", "Pooling", kMean);
+  dir.add("2_Dropout", "Dropout", {{"dropout", 0.1}});
+  dir.write("modules.json", dir.modules.dump());
+  const Checkpoint file = Checkpoint::open(dir.path());
+  CHECK(file.find_uint("llama.pooling_type") == 1);
+  CHECK(file.part_paths()[1] == folder + "/model.safetensors");
+  CHECK(holds(dir.path(), std::string(*file.find_string("general.name"))));
+
+  ModulesDirectory reranker;
+  reranker.add("1_LogitScore",
+               "sentence_transformers.cross_encoder.modules.logit_score.LogitScore");
+  CHECK(!reranker.open().find_uint("llama.pooling_type"));
+}
+
 TEST_CASE("layers without an activation need no key") {
   ModulesDirectory dir;
   dir.add("1_Pooling", "Pooling", kMean);
