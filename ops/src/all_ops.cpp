@@ -26,6 +26,7 @@
 #include "weft/ops/gather.h"
 #include "weft/ops/gaussian_top_k.h"
 #include "weft/ops/gelu.h"
+#include "weft/ops/gelu_erf.h"
 #include "weft/ops/get_ids.h"
 #include "weft/ops/get_rows.h"
 #include "weft/ops/head_decay.h"
@@ -99,6 +100,7 @@ constexpr const OpDef* kOps[] = {
     &kGather,                //
     &kGaussianTopK,          //
     &kGelu,                  //
+    &kGeluErf,               //
     &kGetIds,                //
     &kGetRows,               //
     &kHeadDecay,             //

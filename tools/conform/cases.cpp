@@ -13,6 +13,7 @@
 #include "weft/ops/formats/q8a.h"
 #include "weft/ops/gated_linear.h"
 #include "weft/ops/gelu.h"
+#include "weft/ops/gelu_erf.h"
 #include "weft/ops/get_rows.h"
 #include "weft/ops/layer_norm.h"
 #include "weft/ops/linear.h"
@@ -69,7 +70,7 @@ void add_plain_rows(Cases& cases, std::int64_t t, std::int64_t d) {
   plain(kMul, 2, {});
   plain(kSilu, 1, {});
   plain(kSiluMul, 2, {});
-  for (const OpDef* op : {&kGelu, &kRelu, &kSigmoid, &kSoftmax, &kSoftplus, &kTanh})
+  for (const OpDef* op : {&kGelu, &kGeluErf, &kRelu, &kSigmoid, &kSoftmax, &kSoftplus, &kTanh})
     plain(*op, 1, {});
   plain(kClamp, 1, ClampAttrs{-0.5f, 0.25f});
   plain(kLayerNorm, 1, LayerNormAttrs{1e-5f});

@@ -10,7 +10,7 @@ extern const CpuOp kCpuAdd, kCpuAttention, kCpuAttentionTemperature, kCpuBiasedA
     kCpuBucketDistances, kCpuCacheWrite, kCpuCausalConv, kCpuCentredConv, kCpuChoosePositions,
     kCpuChosenAttention, kCpuClamp, kCpuConcat, kCpuConcatHeads, kCpuDeltaRule, kCpuDivideIds,
     kCpuDotHeads, kCpuExp, kCpuExpertLinear, kCpuGatedLinear, kCpuGatedLinearAttention, kCpuGather,
-    kCpuGaussianTopK, kCpuGelu, kCpuGetIds, kCpuGetRows, kCpuHeadDecay, kCpuHeadLinear,
+    kCpuGaussianTopK, kCpuGelu, kCpuGeluErf, kCpuGetIds, kCpuGetRows, kCpuHeadDecay, kCpuHeadLinear,
     kCpuIdsToFloats, kCpuJoinedAttention, kCpuKeepRows, kCpuLayerNorm, kCpuLerp, kCpuLinear,
     kCpuLinearConcat, kCpuMul, kCpuNegateIds, kCpuNormalizeSum, kCpuPoolTokens, kCpuQuantize,
     kCpuRecurrence, kCpuRelu, kCpuRemainderIds, kCpuRepeatHeads, kCpuReplaceId, kCpuRmsNorm,
@@ -45,6 +45,7 @@ constexpr const CpuOp* kOps[] = {
     &kCpuGather,                //
     &kCpuGaussianTopK,          //
     &kCpuGelu,                  //
+    &kCpuGeluErf,               //
     &kCpuGetIds,                //
     &kCpuGetRows,               //
     &kCpuHeadDecay,             //

@@ -5,6 +5,7 @@
 #include "weft/ops/add.h"
 #include "weft/ops/clamp.h"
 #include "weft/ops/gelu.h"
+#include "weft/ops/gelu_erf.h"
 #include "weft/ops/mul.h"
 #include "weft/ops/relu.h"
 #include "weft/ops/scale.h"
@@ -19,6 +20,9 @@ Tensor silu(Tensor x) {
 }
 Tensor gelu(Tensor x) {
   return weft::gelu(x);
+}
+Tensor gelu_erf(Tensor x) {
+  return weft::gelu_erf(x);
 }
 Tensor relu(Tensor x) {
   return weft::relu(x);

@@ -14,8 +14,8 @@ struct Xielu {
 // Over n floats; y may be x. Special values as in the scalar definitions (ops/src).
 struct ActivationKernels {
   using Fn = void (*)(const float* x, float* y, std::int64_t n) noexcept;
-  Fn exp = nullptr, gelu = nullptr, relu = nullptr, sigmoid = nullptr, softplus = nullptr,
-     sqrt = nullptr, tanh = nullptr;
+  Fn exp = nullptr, gelu = nullptr, gelu_erf = nullptr, relu = nullptr, sigmoid = nullptr,
+     softplus = nullptr, sqrt = nullptr, tanh = nullptr;
   void (*xielu)(const float* x, const Xielu& attrs, float* y, std::int64_t n) noexcept = nullptr;
   void (*clamp)(const float* x, float low, float high, float* y, std::int64_t n) noexcept = nullptr;
 };

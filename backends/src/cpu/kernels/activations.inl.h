@@ -47,6 +47,14 @@ struct ActivationFunctions {
           return v * H::sigmoid(cubic * V(1.5957691216f));  // 2 sqrt(2 / pi)
         });
   }
+  // x times the share of the normal distribution below x.
+  static void gelu_erf(const float* x, float* y, std::int64_t n) noexcept {
+    P::map(
+        n, x, y, [](V v) __attribute__((always_inline)) {
+          const V half = half_erfc(xsimd::abs(v) * V(0.70710678f));
+          return v * xsimd::select(v > V(0.0f), V(1.0f) - half, half);
+        });
+  }
   // One of the two sides is selected: for x > 0 the exponential is that of 0.
   static void xielu(const float* x, const Xielu& a, float* y, std::int64_t n) noexcept {
     const V positive(a.positive), negative(a.negative), beta(a.beta), limit(a.limit), zero(0.0f);
@@ -67,6 +75,18 @@ struct ActivationFunctions {
   }
 
  private:
+  // (1 - erf(z)) / 2 for z >= 0, with an error below 8e-8: formula 7.1.26 of Abramowitz and Stegun
+  // 1964, Handbook of Mathematical Functions, with halved coefficients.
+  static WEFT_INLINE V half_erfc(V z) {
+    const V t = V(1.0f) / Simd<Arch>::fma(V(0.3275911f), z, V(1.0f));
+    V p(0.5307027145f);
+    p = Simd<Arch>::fma(p, t, V(-0.7265760135f));
+    p = Simd<Arch>::fma(p, t, V(0.7107068705f));
+    p = Simd<Arch>::fma(p, t, V(-0.142248368f));
+    p = Simd<Arch>::fma(p, t, V(0.127414796f));
+    return p * t * Exp<Arch>::of_negative(-(z * z));
+  }
+
   // log(1 + z) for 0 <= z <= 1: 2 artanh(s) with s = z / (2 + z) <= 1 / 3.
   static WEFT_INLINE V log_of_1_plus(V z) {
     const V s = z / (z + V(2.0f)), square = s * s;
@@ -87,6 +107,7 @@ ActivationKernels Activations<Arch>::run() noexcept {
   using F = ActivationFunctions<Arch>;
   return {.exp = &F::exp,
           .gelu = &F::gelu,
+          .gelu_erf = &F::gelu_erf,
           .relu = &F::relu,
           .sigmoid = &F::sigmoid,
           .softplus = &F::softplus,

@@ -1,10 +1,12 @@
-// Activations of one input: exp, gelu, relu, sigmoid, softplus, sqrt, tanh, xielu; and clamp.
+// Activations of one input: exp, gelu, gelu_erf, relu, sigmoid, softplus, sqrt, tanh, xielu; and
+// clamp.
 
 #include "cpu/kernels/activations.h"
 
 #include "weft/ops/clamp.h"
 #include "weft/ops/exp.h"
 #include "weft/ops/gelu.h"
+#include "weft/ops/gelu_erf.h"
 #include "weft/ops/relu.h"
 #include "weft/ops/sigmoid.h"
 #include "weft/ops/softplus.h"
@@ -78,6 +80,7 @@ std::optional<Kernel> find_xielu(FeatureSet has, const Graph&, const Node&) {
 extern const CpuOp kCpuClamp{&kClamp, find_clamp};
 extern const CpuOp kCpuExp{&kExp, Activation<&ActivationKernels::exp>::find};
 extern const CpuOp kCpuGelu{&kGelu, Activation<&ActivationKernels::gelu>::find};
+extern const CpuOp kCpuGeluErf{&kGeluErf, Activation<&ActivationKernels::gelu_erf>::find};
 extern const CpuOp kCpuRelu{&kRelu, Activation<&ActivationKernels::relu>::find};
 extern const CpuOp kCpuSigmoid{&kSigmoid, Activation<&ActivationKernels::sigmoid>::find};
 extern const CpuOp kCpuSoftplus{&kSoftplus, Activation<&ActivationKernels::softplus>::find};

@@ -13,6 +13,7 @@
 #include "weft/ops/gather.h"
 #include "weft/ops/gaussian_top_k.h"
 #include "weft/ops/gelu.h"
+#include "weft/ops/gelu_erf.h"
 #include "weft/ops/layer_norm.h"
 #include "weft/ops/lerp.h"
 #include "weft/ops/normalize_sum.h"
@@ -37,8 +38,8 @@ namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr const char* kActivations[] = {"exp",  "gelu", "relu",  "sigmoid", "softplus",
-                                        "sqrt", "tanh", "xielu", "clamp"};
+constexpr const char* kActivations[] = {"exp",      "gelu", "gelu_erf", "relu",  "sigmoid",
+                                        "softplus", "sqrt", "tanh",     "xielu", "clamp"};
 
 // 1 .. 35 and the edges of larger multiples.
 std::vector<std::int64_t> widths() {
@@ -57,6 +58,7 @@ Floats scaled_noise(std::int64_t n, std::uint32_t seed, float scale) {
 void add_activations(Graph& g, Tensor x) {
   g.output("exp", exp(x));
   g.output("gelu", gelu(x));
+  g.output("gelu_erf", gelu_erf(x));
   g.output("relu", relu(x));
   g.output("sigmoid", sigmoid(x));
   g.output("softplus", softplus(x));

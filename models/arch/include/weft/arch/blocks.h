@@ -69,7 +69,8 @@ Tensor unit_heads(Tensor x, float eps, float factor = 1);
 using Act = Tensor (*)(Tensor x);
 namespace act {
 Tensor silu(Tensor x);
-Tensor gelu(Tensor x);
+Tensor gelu(Tensor x);      // by tanh
+Tensor gelu_erf(Tensor x);  // exact
 Tensor relu(Tensor x);
 Tensor relu_squared(Tensor x);
 Tensor sigmoid(Tensor x);
