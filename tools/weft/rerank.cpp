@@ -104,7 +104,7 @@ int rerank(int argc, char** argv) {
   const std::vector<std::string> documents = flags.documents.all();
   if (documents.empty()) fail<ValueError>("no documents to rank: pass DOC or -f FILE");
   const auto model = cli::load_model(flags.model);
-  check_ranks(*model);
+  ranking_output(*model);  // throws if there is none
   Pairs pairs = encode_pairs(flags, *model, documents);
   Embedder embedder = make_embedder(flags, model, pairs);
   cli::print_concessions(embedder.session());

@@ -7,6 +7,8 @@
 #include "weft/arch/decoder.h"
 #include "weft/ops/add.h"
 
+#include "gelu_key.h"
+
 namespace weft {
 namespace {
 
@@ -19,13 +21,15 @@ Decoder encoder(std::vector<Residual> layer) {
   return {.token_types = "token_types",
           .embedding_norm = "token_embd_norm",
           .layer = std::move(layer),
-          .final_norm = "",
-          .unused = {"cls.weight", "cls.bias", "cls.output.weight", "cls.output.bias",
-                     "cls.norm.weight"}};
+          .final_norm = ""};
 }
 
-Decoder bert(const Hparams&) {
-  Decoder d = encoder(post_norm_layer(Attention{}, Ffn{act::gelu, false}));
+struct Bert : Hparams {
+  Act gelu = act::gelu;
+};
+
+Decoder bert(const Bert& c) {
+  Decoder d = encoder(post_norm_layer(Attention{}, Ffn{c.gelu, false}));
   d.positions = "position_embd";
   return d;
 }
@@ -64,6 +68,10 @@ Decoder nomic_moe(const Hparams& c) {
 
 constexpr auto read = read_usual<HparamsRules{.norm = NormKind::layer, .causal = false}>;
 
+Bert read_bert(const Keys& keys) {
+  return {read(keys), arch::read_gelu(keys)};
+}
+
 // Experts in every n-th layer, beginning with the second.
 Hparams read_moe(const Keys& keys) {
   Hparams c = read_hparams(keys, {.norm = NormKind::layer, .causal = false});
@@ -79,15 +87,21 @@ using IfAbsent = HfKey::IfAbsent;
 constexpr HfTensor kBertModel[] = {
     {"embeddings.word_embeddings", "token_embd"},
     {"embeddings.token_type_embeddings", "token_types"},
-    {"embeddings.position_embeddings", "position_embd"},
+    {"embeddings.position_embeddings", "position_embd", HfTensor::Stored::positions},
     {"embeddings.LayerNorm", "token_embd_norm"},
     {"embeddings.position_ids", ""},
-    {"pooler.dense", ""},
+    {"pooler.dense", "cls"},
+    {"classifier", "cls.output"},
+    {"classifier.dense", "cls"},  // of RoBERTa
+    {"classifier.out_proj", "cls.output"},
     {"cls.predictions", ""},  // heads of the training
     {"cls.predictions.decoder", ""},
     {"cls.predictions.transform.dense", ""},
     {"cls.predictions.transform.LayerNorm", ""},
     {"cls.seq_relationship", ""},
+    {"lm_head.dense", ""},
+    {"lm_head.decoder", ""},
+    {"lm_head.layer_norm", ""},
 };
 constexpr HfTensor kBertLayer[] = {
     {"attention.self.query", "attn_q"},
@@ -104,6 +118,7 @@ constexpr HfKey kBertKeys[] = {
      1e-12},
     {"", "attention.layer_norm_rms_epsilon", Kind::none, IfAbsent::use_default},
     {"", "attention.causal", Kind::flag, IfAbsent::use_default},
+    arch::gelu_row("hidden_act"),
 };
 constexpr HfSetting kBertSettings[] = {{"position_embedding_type", {"\"absolute\""}},
                                        {"is_decoder", {"false"}}};
@@ -140,16 +155,17 @@ constexpr HfSetting kNomicSettings[] = {{"activation_function", {"\"swiglu\""}},
 
 extern const Architecture kBert, kNomicBert, kNomicBertMoe, kJinaBert2, kJinaBert3;
 constinit const Architecture kBert =
-    decoder<bert, read>("bert", {.types = {"bert"},
-                                 .tensors = kBertLayer,
-                                 .keys = kBertKeys,
-                                 .activations = {"gelu", "gelu_new", "gelu_pytorch_tanh"},
-                                 .model_tensors = kBertModel,
-                                 .prefixes = {"bert."},
-                                 .layers = "encoder.layer.",
-                                 .settings = kBertSettings,
-                                 .tied = true,
-                                 .rope = false});
+    decoder<bert, read_bert>("bert", {.types = {"bert", "xlm-roberta", "roberta", "camembert"},
+                                      .tensors = kBertLayer,
+                                      .keys = kBertKeys,
+                                      .activations = {"gelu", "gelu_new", "gelu_pytorch_tanh"},
+                                      .model_tensors = kBertModel,
+                                      .prefixes = {"bert.", "roberta."},
+                                      .layers = "encoder.layer.",
+                                      .settings = kBertSettings,
+                                      .tied = true,
+                                      .rope = false,
+                                      .offset_types = {"xlm-roberta", "roberta", "camembert"}});
 constinit const Architecture kNomicBert =
     decoder<nomic, read>("nomic-bert", {.types = {"nomic_bert"},
                                         .tensors = kNomicLayer,

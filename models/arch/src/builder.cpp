@@ -19,8 +19,12 @@ bool is_of_other_part(std::string_view tensor) {
   return std::ranges::any_of(kOtherParts, [&](auto part) { return tensor.starts_with(part); });
 }
 
-// dense_2.weight, dense_2.bias, ...: layers that follow pooling, outside of the graph.
+// The layers that follow pooling, outside of the graph: a classifier, and dense_2.weight,
+// dense_2.bias, ...
 bool follows_pooling(std::string_view tensor) {
+  constexpr std::string_view kClassifier[] = {"cls.weight", "cls.bias", "cls.norm.weight",
+                                              "cls.output.weight", "cls.output.bias"};
+  if (std::ranges::find(kClassifier, tensor) != std::end(kClassifier)) return true;
   constexpr std::string_view kPrefix = "dense_";
   if (!tensor.starts_with(kPrefix)) return false;
   tensor.remove_prefix(kPrefix.size());

@@ -8,6 +8,7 @@
 
 #include "weft/arch/decoder.h"
 
+#include "gelu_key.h"
 #include "root.h"
 
 namespace weft {
@@ -30,17 +31,16 @@ Decoder norm_then_halves(const Hparams& c) {
 Decoder neo_bert(const Hparams& c) {
   Decoder d = adjacent(c);
   d.final_norm = "enc.output_norm";
-  d.unused = {"cls.weight", "cls.bias", "cls.output.weight", "cls.output.bias"};
   return d;
 }
 
 struct Windowed : Hparams {
   RopeAttrs local_rope = {};
-  bool silu = false;
+  Act act = act::gelu;
 };
 
 Decoder modern_bert(const Windowed& c) {
-  const Ffn ffn{c.silu ? act::silu : act::gelu};
+  const Ffn ffn{c.act};
   const auto layer = [ffn](std::int64_t i) {
     std::vector<Residual> steps = pre_norm_layer(Attention{{rope_halves}}, ffn);
     if (i == 0) steps[0].pre_norm = {};  // the embeddings are normed already
@@ -49,9 +49,7 @@ Decoder modern_bert(const Windowed& c) {
   return {.rope = {.attrs = c.rope},
           .second_rope = {.attrs = c.local_rope},
           .embedding_norm = "token_embd_norm",
-          .layer_of = layer,
-          .unused = {"cls.weight", "cls.bias", "cls.output.weight", "cls.output.bias",
-                     "cls.norm.weight"}};
+          .layer_of = layer};
 }
 
 Decoder gemma_embedding(const Windowed& c) {
@@ -68,7 +66,8 @@ Windowed read_modern_bert(const Keys& keys) {
   read_windows(keys, c, 3, {.full_first = true});
   c.local_rope = read_local_rope(keys, c, 10000);
   const auto act = keys.source().find_string(keys.name("hidden_activation"));
-  c.silu = act && (*act == "silu" || *act == "swiglu");
+  const bool silu = act && (*act == "silu" || *act == "swiglu");
+  c.act = silu ? act::silu : arch::read_gelu(keys);
   return c;
 }
 
@@ -78,6 +77,43 @@ Windowed read_gemma_embedding(const Keys& keys) {
   c.local_rope = read_local_rope(keys, c, 10000);
   return c;
 }
+
+using Kind = HfKey::Kind;
+using IfAbsent = HfKey::IfAbsent;
+constexpr HfTensor kModernModel[] = {
+    {"embeddings.tok_embeddings", "token_embd"},
+    {"embeddings.norm", "token_embd_norm"},
+    {"final_norm", "output_norm"},
+    {"head.dense", "cls"},  // of a classifier, or of the training
+    {"head.norm", "cls.norm"},
+    {"classifier", "cls.output"},
+    {"decoder", ""},
+};
+constexpr HfTensor kModernLayer[] = {
+    {"attn_norm", "attn_norm"}, {"attn.Wqkv", "attn_qkv"}, {"attn.Wo", "attn_output"},
+    {"mlp_norm", "ffn_norm"},   {"mlp.Wi", "ffn_up"},      {"mlp.Wo", "ffn_down"},
+};
+constexpr HfKey kModernKeys[] = {
+    {"norm_eps", "attention.layer_norm_epsilon", Kind::number, IfAbsent::use_default, "", 1e-5},
+    {"", "attention.layer_norm_rms_epsilon", Kind::none, IfAbsent::use_default},
+    {"", "attention.causal", Kind::flag, IfAbsent::use_default},
+    {"local_attention", "attention.sliding_window", Kind::count, IfAbsent::use_default, "", 128},
+    {"global_attn_every_n_layers", "attention.sliding_window_pattern", Kind::count,
+     IfAbsent::use_default, "", 3},
+    {"global_rope_theta", "rope.freq_base", Kind::number, IfAbsent::use_default, "", 160000},
+    {"local_rope_theta", "rope.freq_base_swa", Kind::number, IfAbsent::use_default, "", 10000},
+    arch::gelu_row("hidden_activation"),
+    {.hf_name = "classifier_pooling",
+     .gguf_name = "classifier.reads",
+     .kind = Kind::text,
+     .if_absent = IfAbsent::use_default,
+     .words = {"cls"}},
+};
+constexpr HfSetting kModernSettings[] = {
+    {"classifier_pooling", {"\"cls\"", "\"mean\""}},
+    {"classifier_activation", {"\"gelu\""}},
+    {"hidden_activation", {"\"gelu\"", "\"gelu_pytorch_tanh\"", "\"silu\""}},
+    {"rope_parameters"}};
 
 }  // namespace
 
@@ -93,7 +129,17 @@ constinit const Architecture kLladaMoe = diffusing(
             read_with_experts<ExpertRules{.normalize = false}, HparamsRules{.causal = false}>>(
         "llada-moe"));
 constinit const Architecture kLlamaEmbed = decoder<adjacent>("llama-embed");
-constinit const Architecture kModernBert = decoder<modern_bert, read_modern_bert>("modern-bert");
+constinit const Architecture kModernBert =
+    decoder<modern_bert, read_modern_bert>("modern-bert", {.types = {"modernbert"},
+                                                           .tensors = kModernLayer,
+                                                           .keys = kModernKeys,
+                                                           .activations = {"gelu"},
+                                                           .model_tensors = kModernModel,
+                                                           .prefixes = {"model."},
+                                                           .settings = kModernSettings,
+                                                           .windows = HfWindows::by_layer,
+                                                           .tied = true,
+                                                           .rope = false});
 constinit const Architecture kNeoBert = decoder<neo_bert, read>("neo-bert");
 constinit const Architecture kRnd1 = diffusing(
     decoder<norm_then_halves,

@@ -9,8 +9,7 @@ namespace {
 
 Decoder qwen3(const Hparams& c) {
   return {.rope = {.attrs = c.rope},
-          .layer = pre_norm_layer(Attention{{norm_heads, rope_halves}}, Moe{}),
-          .unused = {"cls.output.weight"}};  // the classifier of rerankers
+          .layer = pre_norm_layer(Attention{{norm_heads, rope_halves}}, Moe{})};
 }
 
 Hparams read_vision(const Keys& keys) {

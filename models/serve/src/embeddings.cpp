@@ -118,8 +118,8 @@ int file_norm(const Model& model) {
   return model.file().find_bool(kNormalizeKey).value_or(true) ? kEuclidean : kNotNormalized;
 }
 
-void check_ranks(const Model& model) {
-  Classifier{check_embedder(model)};
+std::size_t ranking_output(const Model& model) {
+  return Classifier(check_embedder(model)).relevance();
 }
 
 void normalize(std::span<float> vector, int norm) {

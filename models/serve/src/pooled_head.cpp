@@ -4,10 +4,12 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
+#include "weft/base/text.h"
 #include "weft/files/embedding_keys.h"
 #include "weft/files/tensor_values.h"
 #include "weft/ops/formats/format.h"
 #include "weft/ops/gelu.h"
+#include "weft/ops/gelu_erf.h"
 #include "weft/ops/layer_norm.h"
 #include "weft/ops/softmax.h"
 
@@ -134,6 +136,8 @@ void DenseLayers::apply(std::vector<float>& rows, const std::atomic<bool>* cance
 Classifier::Classifier(const Model& model)
     : hidden_(read_dense(model, "cls", model.facts().n_embd)) {
   const std::int64_t width = hidden_ ? hidden_->n_out : model.facts().n_embd;
+  const Checkpoint& file = model.file();
+  const std::string& arch = model.facts().architecture;
   output_ = read_dense(model, "cls.output", width);
   if (!hidden_ && !output_) {
     fail<UnsupportedError>(
@@ -146,11 +150,46 @@ Classifier::Classifier(const Model& model)
     fail<FormatError>("{}: tensor 'cls.norm.weight' needs tensor 'cls.weight', which is missing",
                       model.file().path());
   }
-  eps_ = model.file()
-             .find_float(model.facts().architecture + ".attention.layer_norm_epsilon")
-             .value_or(1e-5F);
-  softmax_ = model.facts().causal && n_out() > 1;
-  reads_ = !norm_.empty() ? Pooling::mean : model.facts().causal ? Pooling::last : Pooling::cls;
+  eps_ = file.find_float(arch + ".attention.layer_norm_epsilon").value_or(1e-5F);
+  exact_gelu_ = file.find_string(arch + ".hidden_activation") == "gelu";
+  read_labels(model);
+  read_pooling(model);
+}
+
+// Two outputs are those of "no" and "yes" in some order, more are of any kind.
+void Classifier::read_labels(const Model& model) {
+  constexpr std::string_view kYes[] = {"yes",      "true",       "relevant",
+                                       "positive", "entailment", "label_1"};
+  const auto names =
+      model.file().find_strings(model.facts().architecture + ".classifier.output_labels");
+  const bool labelled = names && std::ssize(*names) == n_out();
+  softmax_ = n_out() > 1 && (model.facts().causal || labelled);
+  if (!labelled || n_out() == 1) return;
+  for (std::size_t i = 0; i < names->size(); ++i) {
+    if (std::ranges::find(kYes, to_lower((*names)[i])) == std::end(kYes)) continue;
+    relevance_ = i;
+    return;
+  }
+  if (n_out() == 2) return;
+  fail<UnsupportedError>(
+      "{}: none of the classifier's {} outputs is a relevance, so it cannot rank",
+      model.file().path(), n_out());
+}
+
+void Classifier::read_pooling(const Model& model) {
+  const std::string key = model.facts().architecture + ".classifier.reads";
+  const auto name = model.file().find_string(key);
+  if (!name) {
+    reads_ = !norm_.empty() ? Pooling::mean : model.facts().causal ? Pooling::last : Pooling::cls;
+    return;
+  }
+  for (const Pooling pooling : {Pooling::mean, Pooling::cls, Pooling::last}) {
+    if (*name != to_string(pooling)) continue;
+    reads_ = pooling;
+    return;
+  }
+  fail<UnsupportedError>("{}: key '{}' is '{}' (known: mean, cls, last)", model.file().path(), key,
+                         printable(*name));
 }
 
 std::int64_t Classifier::n_out() const {
@@ -162,11 +201,16 @@ std::int64_t Classifier::bytes() const {
   return of(hidden_) + of(output_) + std::ssize(norm_) * 4;
 }
 
+float Classifier::activated(float x) const {
+  if (norm_.empty()) return std::tanh(x);
+  return static_cast<float>(exact_gelu_ ? gelu_erf_of(x) : gelu_of(x));
+}
+
 std::vector<float> Classifier::scores(std::span<const float> pooled) const {
   std::vector<float> x(pooled.begin(), pooled.end());
   if (hidden_) {
     x = (*hidden_)(x);
-    for (float& v : x) v = static_cast<float>(norm_.empty() ? std::tanh(v) : gelu_of(v));
+    for (float& v : x) v = activated(v);
     if (!norm_.empty()) layer_norm(x, norm_, eps_);
   }
   if (output_) x = (*output_)(x);

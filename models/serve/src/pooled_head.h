@@ -47,24 +47,33 @@ class DenseLayers {
 
 // The classifier of rerankers:
 //   tanh(cls x), or norm(gelu(cls x)) if the file has cls.norm; then cls.output, if the file has it
-// The scores of a causal model are probabilities (softmax) if there are several.
+// Several scores are probabilities (softmax) if the model is causal, or if the file names them
+// (ARCH.classifier.output_labels). GELU is exact if ARCH.hidden_activation says "gelu".
 class Classifier {
  public:
-  // Throws UnsupportedError if the file has no classifier, FormatError if it has a norm without
-  // the layer that the norm follows, and like read_dense().
+  // Throws UnsupportedError if the file has no classifier, or one of several outputs none of which
+  // is a relevance by its name; FormatError if it has a norm without the layer that the norm
+  // follows, and like read_dense().
   explicit Classifier(const Model& model);
   std::int64_t n_out() const;
   std::int64_t bytes() const;  // of memory
-  // What it reads: the mean if it has a norm (ModernBERT), else the last token of a causal model
-  // and the first one of others.
+  // What it reads: as ARCH.classifier.reads says; otherwise the mean if it has a norm (ModernBERT),
+  // else the last token of a causal model and the first one of others.
   Pooling reads() const { return reads_; }
+  // The number of the score that ranks documents: that named "yes", "relevant" or the like.
+  std::size_t relevance() const { return relevance_; }
   std::vector<float> scores(std::span<const float> pooled) const;
 
  private:
+  void read_labels(const Model& model);
+  void read_pooling(const Model& model);
+  float activated(float x) const;
+
   std::optional<Dense> hidden_, output_;
   std::vector<float> norm_;  // [n_out of hidden_], or empty
   float eps_ = 0;
-  bool softmax_ = false;
+  bool softmax_ = false, exact_gelu_ = false;
+  std::size_t relevance_ = 0;
   Pooling reads_ = Pooling::cls;
 };
 

@@ -76,6 +76,26 @@ TEST_CASE("the layers after pooling count in the memory budget") {
   CHECK_THROWS_AS(Embedder(ranks.model, options), BudgetError);
 }
 
+TEST_CASE("the output that ranks is known by its name") {
+  const auto output_of = [](int n, const std::vector<std::string>& labels, const char* reads = "") {
+    const WithTensors with("bert", {{"cls.output.weight", {n, 64}}}, [&](GgufWriter& w) {
+      if (!labels.empty()) w.add_strings("bert.classifier.output_labels", labels);
+      if (*reads) w.add_string("bert.classifier.reads", reads);
+    });
+    return text_of([&] { fail<Error>("{}", ranking_output(*with.model)); });
+  };
+  CHECK(output_of(1, {}) == "0");
+  CHECK(output_of(1, {"LABEL_0"}) == "0");
+  CHECK(output_of(2, {}) == "0");
+  CHECK(output_of(2, {"LABEL_0", "LABEL_1"}) == "1");
+  CHECK(output_of(2, {"Yes", "no"}) == "0");
+  CHECK(output_of(3, {"contradiction", "ENTAILMENT", "neutral"}) == "1");
+  CHECK(output_of(3, {"a", "b", "c"}).find("none of the classifier's 3 outputs is a relevance") !=
+        std::string::npos);
+  CHECK(output_of(1, {}, "max").find("'bert.classifier.reads' is 'max' (known: mean, cls, last)") !=
+        std::string::npos);
+}
+
 TEST_CASE("rank pooling gives the outputs of the classifier") {
   const Ids ids = text(3, 9);
   const auto scores = [&](const WithTensors& with) {

@@ -94,9 +94,10 @@ std::vector<RankedDocument> rank(Embedder& embedder, std::span<const TypedTokens
                      to_string(embedder.pooling()));
   const auto scored = reword_errors<ValueError, NanError>(
       of_document, [&] { return embedder.embed(pairs, cancel); });
+  const std::size_t output = ranking_output(embedder.session().model());
   std::vector<RankedDocument> ranked;
   for (std::size_t i = 0; i < scored.size(); ++i)
-    ranked.push_back({i, scored[i].values.front(), scored[i].n_tokens});
+    ranked.push_back({i, scored[i].values[output], scored[i].n_tokens});
   std::ranges::stable_sort(ranked, std::ranges::greater(), &RankedDocument::score);
   if (top_n > 0 && top_n < ranked.size()) ranked.resize(top_n);
   return ranked;

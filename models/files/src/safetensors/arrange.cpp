@@ -52,6 +52,14 @@ class Arrangement {
     return {shape(), std::move(runs_)};
   }
 
+  Arranged positions(std::int64_t offset) {
+    require_matrix();
+    if (n_rows_ <= offset)
+      refuse_(fmt::format("has {} rows, of which the first {} are padding", n_rows_, offset));
+    add(offset, n_rows_ - offset);
+    return {{n_rows_ - offset, n_cols_}, std::move(runs_)};
+  }
+
   Arranged as_vector() {
     if (n_rows_ != 1 && n_cols_ != 1)
       refuse_(fmt::format("must be a vector or a matrix of one row, got {}", to_string(shape())));
@@ -147,6 +155,9 @@ Arranged arrange(const CheckpointTensor& tensor, Stored stored, const Config& co
       return a.half(false);
     case Stored::up_half:
       return a.half(true);
+    case Stored::positions:
+      if (config.position_offset == 0) break;
+      return a.positions(static_cast<std::int64_t>(config.position_offset));
     case Stored::less_one:
       return {tensor.spec.shape, {}, true};
     case Stored::as_is:

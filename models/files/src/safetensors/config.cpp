@@ -103,6 +103,38 @@ void read_shapes(const ConfigKeys& keys, Config& config) {
     keys.json().mismatch("num_attention_heads", "at least 1, as many for keys and values");
 }
 
+// RoBERTa's positions begin behind that of its padding token.
+void read_positions(ConfigKeys& keys, Config& config) {
+  const auto& types = config.architecture->hugging_face.offset_types;
+  if (std::ranges::find(types, config.type) == types.end()) return;
+  const JsonObject& json = keys.json();
+  if (json.find_uint("pad_token_id").value_or(1) != 1)
+    unsupported(json, "pad_token_id", *json.find("pad_token_id"));
+  config.position_offset = 2;
+  const std::uint64_t all = json.uint("max_position_embeddings");
+  if (all <= config.position_offset) json.mismatch("max_position_embeddings", "at least 3");
+  keys.add_count("context_length", all - config.position_offset, "max_position_embeddings");
+}
+
+// Models with a classifier of texts, and the names of its outputs.
+void read_classifier(const JsonObject& json, std::string_view arch, MetadataSink& sink,
+                     Config& config) {
+  constexpr std::size_t kMaxLabels = 10000;
+  const Json* names = json.find("architectures");
+  if (!names || !names->is_array() || names->empty() || !(*names)[0].is_string()) return;
+  config.classifies =
+      (*names)[0].get_ref<const std::string&>().ends_with("ForSequenceClassification");
+  const auto labels = json.find_object("id2label");
+  if (!config.classifies || !labels || labels->json().size() > kMaxLabels) return;
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < labels->json().size(); ++i) {
+    const auto label = labels->find_string(std::to_string(i));
+    if (!label) return;
+    all.push_back(*label);
+  }
+  if (!all.empty()) sink.add_strings(fmt::format("{}.classifier.output_labels", arch), all);
+}
+
 void read_part(const JsonObject& json, const std::string& name, MetadataSink& sink,
                Config& config) {
   const HuggingFace& tables = config.architecture->hugging_face;
@@ -115,6 +147,7 @@ void read_part(const JsonObject& json, const std::string& name, MetadataSink& si
   sink.add_string("general.architecture", arch);
   if (!name.empty()) sink.add_string("general.name", name);
   if (tables.windows == HfWindows::by_layer) add_layer_types(keys);
+  read_positions(keys, config);
   keys.add(tables.keys);
   keys.add(usual_hf_keys());
   read_shapes(keys, config);
@@ -140,6 +173,7 @@ Config read_config(const JsonObject& json, const std::string& name, MetadataSink
       json.find_bool("tie_word_embeddings").value_or(config.architecture->hugging_face.tied);
   if (text) check_quantization(json);
   read_part(text ? *text : json, name, sink, config);
+  read_classifier(json, config.architecture->name, sink, config);
   return config;
 }
 

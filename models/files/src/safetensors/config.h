@@ -20,6 +20,8 @@ struct Config {
   bool tied = false;                          // the output matrix is the table of embeddings
   bool other_parts = false;                   // the model also reads images or sound
   bool next_tokens = false;                   // layers behind n_layers predict further tokens
+  bool classifies = false;                    // it was trained to classify texts
+  std::uint64_t position_offset = 0;          // learned positions that no token has
   std::vector<NamedFloats> rope_factors;      // divisors of the angles of rope
 };
 

@@ -76,6 +76,8 @@ void ConfigKeys::add(const HfKey& row) {
       break;
     case Kind::word:
       return add_count(row.gguf_name, word(row), row.hf_name);
+    case Kind::text:
+      return add_text(row.gguf_name, text(row));
     case Kind::none:
       break;
   }
@@ -112,6 +114,12 @@ double ConfigKeys::number(const HfKey& row) const {
 bool ConfigKeys::flag(const HfKey& row) const {
   if (const auto value = json_.find_bool(row.hf_name)) return *value;
   if (row.if_absent == IfAbsent::use_default) return row.value != 0;
+  missing(json_, row.hf_name);
+}
+
+std::string ConfigKeys::text(const HfKey& row) const {
+  if (auto value = json_.find_string(row.hf_name)) return *value;
+  if (row.if_absent == IfAbsent::use_default) return std::string(row.words[0]);
   missing(json_, row.hf_name);
 }
 

@@ -42,6 +42,7 @@ class ConfigKeys {
   double number(const HfKey& row) const;
   bool flag(const HfKey& row) const;
   std::uint64_t word(const HfKey& row) const;
+  std::string text(const HfKey& row) const;
   std::string name(std::string_view key) const;
 
   const JsonObject& json_;

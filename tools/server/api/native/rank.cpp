@@ -56,13 +56,13 @@ struct Ranked {
   std::int64_t n_tokens = 0;
 };
 
-Ranked ranked(const std::vector<Embedding>& outputs, std::size_t top_n) {
+Ranked ranked(const std::vector<Embedding>& texts, std::size_t output, std::size_t top_n) {
   Ranked r;
-  for (const Embedding& output : outputs) {
-    r.scores.push_back(output.values.front());
-    r.n_tokens += output.n_tokens;
+  for (const Embedding& text : texts) {
+    r.scores.push_back(text.values[output]);
+    r.n_tokens += text.n_tokens;
   }
-  r.order.resize(outputs.size());
+  r.order.resize(texts.size());
   std::iota(r.order.begin(), r.order.end(), std::size_t{0});
   std::ranges::stable_sort(r.order, std::ranges::greater(),
                            [&](std::size_t i) { return r.scores[i]; });
@@ -89,8 +89,8 @@ std::string results(const RankRequest& request, const Ranked& ranked) {
 }
 
 std::string rank_answer(const ServedModel& model, const RankRequest& request,
-                        const std::vector<Embedding>& outputs) {
-  const Ranked r = ranked(outputs, static_cast<std::size_t>(request.top_n));
+                        const std::vector<Embedding>& outputs, std::size_t output) {
+  const Ranked r = ranked(outputs, output, static_cast<std::size_t>(request.top_n));
   if (!request.documents) return results(request, r);
   return JsonObject()
       .add("model", model.name)
@@ -101,9 +101,9 @@ std::string rank_answer(const ServedModel& model, const RankRequest& request,
       .str();
 }
 
-void require_classifier(const Model& model) {
+std::size_t require_classifier(const Model& model) {
   try {
-    check_ranks(model);
+    return ranking_output(model);
   } catch (const UnsupportedError& error) {
     throw not_supported(error.what());
   }
@@ -115,7 +115,7 @@ void rerank(const std::shared_ptr<Call>& call) {
   if (!request->documents && !request->texts) refuse(Path().member("documents"), "is required");
   if (request->documents && request->texts)
     refuse(Path().member("texts"), "cannot be combined with documents");
-  require_classifier(*served.model);
+  const std::size_t output = require_classifier(*served.model);
   EmbedderOptions options = served.embedder;
   options.pooling = Pooling::rank;
   options.truncate = request->truncate;
@@ -127,8 +127,8 @@ void rerank(const std::shared_ptr<Call>& call) {
     }));
   }
   run_embeddings(call, std::move(pairs), options, request->documents ? "documents" : "texts",
-                 [call, request](const std::vector<Embedding>& outputs) {
-                   call->reply(rank_answer(*call->model, *request, outputs));
+                 [call, request, output](const std::vector<Embedding>& outputs) {
+                   call->reply(rank_answer(*call->model, *request, outputs, output));
                  });
 }
 

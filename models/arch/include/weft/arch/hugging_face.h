@@ -28,6 +28,7 @@ struct HfTensor {
     latent_values,  // the rows of values of the same matrix
     gate_half,      // the first half of the rows, of each expert
     up_half,        // the second half
+    positions,      // a row per position, the first of which are padding (offset_types)
   };
 
   std::string_view hf_name, gguf_name;  // "self_attn.q_proj", "attn_q"
@@ -43,6 +44,7 @@ struct HfKey {
     flag,
     inverse_root,  // a number x, which becomes 1 / sqrt(x)
     word,          // one of `words`, which becomes its position, from 1 on
+    text,          // a text; the default is words[0]
     none,          // nothing, in place of a usual row
   };
   enum class IfAbsent : std::uint8_t { refuse, omit, same_as, use_default, multiple_of };
@@ -90,6 +92,9 @@ struct HuggingFace {
   // key, it must be all of the head.
   std::string_view rope_share = {};
   double usual_rope_share = 1;
+  // Values of model_type for which the learned positions of a text begin with number 2, behind that
+  // of padding; GGUF files do not have the rows before it.
+  std::array<std::string_view, 3> offset_types = {};
   bool latent_yarn = false;  // YaRN's mscale_all_dim scales the scores of latent attention
 
   bool has_type(std::string_view type) const;

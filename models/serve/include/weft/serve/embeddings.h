@@ -34,8 +34,9 @@ Poolings file_pooling(const Model& model);
 // for sentence-transformers without a module Normalize; otherwise kEuclidean.
 int file_norm(const Model& model);
 
-// Throws UnsupportedError unless the model has a classifier, which Pooling::rank needs.
-void check_ranks(const Model& model);
+// The number of the classifier's output that ranks documents. Throws UnsupportedError unless the
+// model has a classifier, which Pooling::rank needs, with such an output.
+std::size_t ranking_output(const Model& model);
 
 // Scales a vector so that its norm is 1: kEuclidean, or the p-norm for any p >= 1. kNotNormalized
 // leaves it as it is, kMaxInt16 makes the largest magnitude 32760. A vector of zeros stays as it
