@@ -121,7 +121,8 @@ constexpr HfKey kBertKeys[] = {
     arch::gelu_row("hidden_act"),
 };
 constexpr HfSetting kBertSettings[] = {{"position_embedding_type", {"\"absolute\""}},
-                                       {"is_decoder", {"false"}}};
+                                       {"is_decoder", {"false"}},
+                                       {"is_causal", {"false"}}};
 
 constexpr HfTensor kNomicModel[] = {
     {"embeddings.word_embeddings", "token_embd"},
@@ -149,7 +150,8 @@ constexpr HfSetting kNomicSettings[] = {{"activation_function", {"\"swiglu\""}},
                                         {"rotary_emb_interleaved", {"false"}},
                                         {"rotary_emb_scale_base", {"null"}},
                                         {"prenorm", {"false"}},
-                                        {"causal", {"false"}}};
+                                        {"causal", {"false"}},
+                                        {"is_causal", {"false"}}};
 
 }  // namespace
 

@@ -112,7 +112,8 @@ constexpr HfKey kKeys[] = {
      .words = {"softmax", "sigmoid"}},
 };
 constexpr HfSetting kSettings[] = {{"topk_method", {"\"greedy\"", "\"noaux_tc\""}},
-                                   {"moe_layer_freq", {"1"}}};
+                                   {"moe_layer_freq", {"1"}},
+                                   {"is_causal", {"true"}}};
 
 }  // namespace
 

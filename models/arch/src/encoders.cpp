@@ -1,15 +1,13 @@
 // Encoders and diffusion language models that are decoders but for their masks: every token sees
 // all others. Llama as embedder; EuroBERT; NeoBERT; ModernBERT, which sees a window in two of three
-// layers; EmbeddingGemma, in five of six. Dream and LLaDA are Qwen 2 and Llama, RND1 and LLaDA-MoE
-// mixtures of experts, all of which fill in masked tokens.
-// Sources: Boizard et al. 2025, arXiv:2503.05500; Le Breton et al. 2025, arXiv:2502.19587; Warner
-// et al. 2024, arXiv:2412.13663; Vera et al. 2025, arXiv:2509.20354; Ye et al. 2025,
-// arXiv:2508.15487; Nie et al. 2025, arXiv:2502.09992.
+// layers. Dream and LLaDA are Qwen 2 and Llama, RND1 and LLaDA-MoE mixtures of experts, all of
+// which fill in masked tokens. Sources: Boizard et al. 2025, arXiv:2503.05500; Le Breton et al.
+// 2025, arXiv:2502.19587; Warner et al. 2024, arXiv:2412.13663; Ye et al. 2025, arXiv:2508.15487;
+// Nie et al. 2025, arXiv:2502.09992.
 
 #include "weft/arch/decoder.h"
 
 #include "gelu_key.h"
-#include "root.h"
 
 namespace weft {
 namespace {
@@ -52,13 +50,6 @@ Decoder modern_bert(const Windowed& c) {
           .layer_of = layer};
 }
 
-Decoder gemma_embedding(const Windowed& c) {
-  return {.rope = {.attrs = c.rope},
-          .second_rope = {.attrs = c.local_rope},
-          .embedding_scale = arch::root(c.D),
-          .layer = sandwich_norm_layer(Attention{{norm_heads, rope_halves}}, Ffn{act::gelu})};
-}
-
 constexpr auto read = read_usual<HparamsRules{.causal = false}>;
 
 Windowed read_modern_bert(const Keys& keys) {
@@ -68,13 +59,6 @@ Windowed read_modern_bert(const Keys& keys) {
   const auto act = keys.source().find_string(keys.name("hidden_activation"));
   const bool silu = act && (*act == "silu" || *act == "swiglu");
   c.act = silu ? act::silu : arch::read_gelu(keys);
-  return c;
-}
-
-Windowed read_gemma_embedding(const Keys& keys) {
-  Windowed c{read(keys)};
-  read_windows(keys, c, 6);
-  c.local_rope = read_local_rope(keys, c, 10000);
   return c;
 }
 
@@ -117,12 +101,10 @@ constexpr HfSetting kModernSettings[] = {
 
 }  // namespace
 
-extern const Architecture kDream, kEuroBert, kGemmaEmbedding, kLlada, kLladaMoe, kLlamaEmbed,
-    kModernBert, kNeoBert, kRnd1;
+extern const Architecture kDream, kEuroBert, kLlada, kLladaMoe, kLlamaEmbed, kModernBert, kNeoBert,
+    kRnd1;
 constinit const Architecture kDream = diffusing(decoder<halves, read>("dream"));
 constinit const Architecture kEuroBert = decoder<halves, read>("eurobert");
-constinit const Architecture kGemmaEmbedding =
-    decoder<gemma_embedding, read_gemma_embedding>("gemma-embedding");
 constinit const Architecture kLlada = diffusing(decoder<adjacent, read>("llada"));
 constinit const Architecture kLladaMoe = diffusing(
     decoder<norm_then_halves,

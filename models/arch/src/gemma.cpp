@@ -2,8 +2,11 @@
 // the output matrix shared with the embeddings. 2 adds norms after attention and ffn, a window in
 // every other layer, and caps on scores and logits. 3 has norms over every query and key head in
 // place of the caps, a window in five of six layers, and there a rope of its own.
+// EmbeddingGemma is Gemma 3 in which a token sees all others, in a window those at most half of it
+// away, to either side.
 // The "+ 1" of their norms is in the weights of the files.
-// Sources: Gemma Team 2024, arXiv:2403.08295; 2024, arXiv:2408.00118; 2025, arXiv:2503.19786.
+// Sources: Gemma Team 2024, arXiv:2403.08295; 2024, arXiv:2408.00118; 2025, arXiv:2503.19786; Vera
+// et al. 2025, arXiv:2509.20354.
 
 #include "weft/arch/decoder.h"
 
@@ -72,6 +75,14 @@ Gemma read3(const Keys& keys) {
   return c;
 }
 
+Gemma read_embedding(const Keys& keys) {
+  Gemma c{read_usual<HparamsRules{.causal = false}>(keys)};
+  read_windows(keys, c, 6);
+  c.score_scale = keys.number_or("attention.scale", 1e-6, 1e6, 1 / root(c.layer(0).E));
+  c.local_rope = read_local_rope(keys, c, 10000);
+  return c;
+}
+
 constexpr auto kLessOne = HfTensor::Stored::less_one;
 constexpr HfTensor kGemmaModel[] = {{"embed_tokens", "token_embd"},
                                     {"norm", "output_norm", kLessOne}};
@@ -84,6 +95,8 @@ constexpr HfTensor kGemma23[] = {{"input_layernorm", "attn_norm", kLessOne},
                                  {"self_attn.q_norm", "attn_q_norm", kLessOne},
                                  {"self_attn.k_norm", "attn_k_norm", kLessOne}};
 constexpr HfSetting kGelu[] = {{"hidden_activation", {"\"gelu_pytorch_tanh\""}}};
+constexpr HfSetting kGemma2Settings[] = {{"hidden_activation", {"\"gelu_pytorch_tanh\""}},
+                                         {"is_causal", {"true"}}};
 
 using Kind = HfKey::Kind;
 constexpr auto kDefault = HfKey::IfAbsent::use_default;
@@ -105,12 +118,19 @@ constexpr HfKey kGemma3Keys[] = {
     {"sliding_window_pattern", "attention.sliding_window_pattern", Kind::count, kOmit},
     {"query_pre_attn_scalar", "attention.scale", Kind::inverse_root, kDefault, "", 256},
     {"final_logit_softcapping", "final_logit_softcapping", Kind::number, kDefault},
-    {"rope_theta", "rope.freq_base", Kind::number, kOmit},
     {"rope_local_base_freq", "rope.freq_base_swa", Kind::number, kOmit}};
+constexpr HfSetting kGemma3Settings[] = {{"hidden_activation", {"\"gelu_pytorch_tanh\""}},
+                                         {"attn_logit_softcapping"},
+                                         {"use_bidirectional_attention", {"false"}},
+                                         {"is_causal", {"true"}}};
+constexpr HfSetting kEmbeddingSettings[] = {{"hidden_activation", {"\"gelu_pytorch_tanh\""}},
+                                            {"attn_logit_softcapping"},
+                                            {"final_logit_softcapping"},
+                                            {"use_bidirectional_attention", {"true"}}};
 
 }  // namespace
 
-extern const Architecture kGemma, kGemma2, kGemma3;
+extern const Architecture kGemma, kGemma2, kGemma3, kGemmaEmbedding;
 constinit const Architecture kGemma =
     decoder<gemma, read>("gemma", {.types = {"gemma"},
                                    .tensors = kGemma1,
@@ -124,7 +144,7 @@ constinit const Architecture kGemma2 =
                                       .keys = kGemma2Keys,
                                       .activations = {"gelu_pytorch_tanh"},
                                       .model_tensors = kGemmaModel,
-                                      .settings = kGelu,
+                                      .settings = kGemma2Settings,
                                       .windows = HfWindows::by_layer,
                                       .tied = true});
 constinit const Architecture kGemma3 =
@@ -133,8 +153,20 @@ constinit const Architecture kGemma3 =
                                       .keys = kGemma3Keys,
                                       .activations = {"gelu_pytorch_tanh"},
                                       .model_tensors = kGemmaModel,
-                                      .settings = kGelu,
+                                      .settings = kGemma3Settings,
                                       .windows = HfWindows::by_layer,
-                                      .tied = true});
+                                      .tied = true,
+                                      .usual_rope_base = 1e6});
+constinit const Architecture kGemmaEmbedding =
+    decoder<gemma3, read_embedding>("gemma-embedding", {.types = {"gemma3_text", "gemma3"},
+                                                        .flag = "use_bidirectional_attention",
+                                                        .tensors = kGemma23,
+                                                        .keys = kGemma3Keys,
+                                                        .activations = {"gelu_pytorch_tanh"},
+                                                        .model_tensors = kGemmaModel,
+                                                        .settings = kEmbeddingSettings,
+                                                        .windows = HfWindows::by_layer,
+                                                        .tied = true,
+                                                        .usual_rope_base = 1e6});
 
 }  // namespace weft

@@ -49,7 +49,10 @@ constexpr HfKey kKeys[] = {
     {"head_dim", "attention.value_length", Kind::count, IfAbsent::omit},
     {"rms_norm_eps", "attention.layer_norm_rms_epsilon", Kind::number, IfAbsent::use_default, "",
      1e-6},
+    {"is_causal", "attention.causal", Kind::flag, IfAbsent::omit},
 };
+
+constexpr HfSetting kSettings[] = {{"use_bidirectional_attention", {"false"}}};
 
 }  // namespace
 
@@ -65,6 +68,9 @@ std::span<const HfTensor> usual_hf_model_tensors() {
 }
 std::span<const HfKey> usual_hf_keys() {
   return kKeys;
+}
+std::span<const HfSetting> usual_hf_settings() {
+  return kSettings;
 }
 
 }  // namespace weft

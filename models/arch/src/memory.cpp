@@ -80,7 +80,8 @@ Memory Memory::window(std::int64_t n) const {
 }
 
 Memory Memory::both_ways(std::int64_t n) const {
-  if (n < 0) fail<ValueError>("a window must not be negative, got {}", n);
+  if (n < 0 || n == 1)
+    fail<ValueError>("a window to both sides must be 0 or at least 2, got {}", n);
   Memory all = *this;
   all.both_ways_ = true;
   all.reach_ = n / 2;

@@ -50,6 +50,7 @@ constexpr HfTensor kTensors[] = {{"self_attn.q_norm", "attn_q_norm"},
                                  {"post_feedforward_layernorm", "post_ffw_norm"}};
 constexpr HfKey kKeys[] = {
     {"sliding_window", "attention.sliding_window", HfKey::Kind::count, HfKey::IfAbsent::omit}};
+constexpr HfSetting kSettings[] = {{"is_causal", {"true"}}};
 
 }  // namespace
 
@@ -59,6 +60,7 @@ constinit const Architecture kOlmo2 =
     decoder<olmo2, read_olmo2>("olmo2", {.types = {"olmo2", "olmo3"},
                                          .tensors = kTensors,
                                          .keys = kKeys,
+                                         .settings = kSettings,
                                          .windows = HfWindows::by_layer});
 constinit const Architecture kOpenElm = decoder<openelm>("openelm");
 

@@ -195,7 +195,8 @@ constexpr HfKey kKeys[] = {
     {"decoder_start_token_id", "decoder_start_token_id", Kind::count, IfAbsent::omit},
 };
 constexpr HfSetting kSettings[] = {{"relative_attention_max_distance", {"128"}},
-                                   {"feed_forward_proj", {"\"relu\"", "\"gated-gelu\""}}};
+                                   {"feed_forward_proj", {"\"relu\"", "\"gated-gelu\""}},
+                                   {"is_causal", {"true"}}};
 
 constexpr Architecture encoder_decoder() {
   Architecture t5 = architecture<decode, read>("t5", {.types = {"t5", "mt5", "umt5"},

@@ -17,16 +17,23 @@ namespace {
                          json.name(key), printable(value.dump()));
 }
 
+void check_setting(const JsonObject& json, const HfSetting& setting) {
+  const Json* value = json.find(setting.hf_name);
+  if (!value) return;
+  const std::string text = value->dump();
+  const auto is = [&](std::string_view accepted) { return accepted == text; };
+  if (std::ranges::none_of(setting.values, is)) unsupported(json, setting.hf_name, *value);
+}
+
 void check_settings(const JsonObject& json, const HuggingFace& tables) {
   const auto name = json.find_string("hidden_act");
   if (name && std::ranges::find(tables.activations, *name) == tables.activations.end())
     unsupported(json, "hidden_act", *name);
-  for (const HfSetting& setting : tables.settings) {
-    const Json* value = json.find(setting.hf_name);
-    if (!value) continue;
-    const std::string text = value->dump();
-    const auto is = [&](std::string_view accepted) { return accepted == text; };
-    if (std::ranges::none_of(setting.values, is)) unsupported(json, setting.hf_name, *value);
+  for (const HfSetting& setting : tables.settings) check_setting(json, setting);
+  for (const HfSetting& setting : usual_hf_settings()) {
+    if (std::ranges::find(tables.settings, setting.hf_name, &HfSetting::hf_name) ==
+        tables.settings.end())
+      check_setting(json, setting);
   }
 }
 
@@ -167,7 +174,7 @@ Config read_config(const JsonObject& json, const std::string& name, MetadataSink
   const std::string type = model_type(own_type ? *text : json);
   Config config;
   config.type = type;
-  config.architecture = &find_hf_model(type, json.file());
+  config.architecture = &find_hf_model(type, text ? *text : json);
   config.other_parts = text || json.find("vision_config") || json.find("audio_config");
   config.tied =
       json.find_bool("tie_word_embeddings").value_or(config.architecture->hugging_face.tied);

@@ -291,6 +291,41 @@ TEST_CASE("settings that the architecture cannot compute are rejected by name") 
   CHECK(later.error() == "");
 }
 
+TEST_CASE("decoders in which a token sees all others are read as such, or rejected by name") {
+  TinyDirectory dir;
+  CHECK_FALSE(dir.open().find("llama.attention.causal"));
+  TinyDirectory all;
+  all.config["is_causal"] = false;
+  CHECK(all.open().find_bool("llama.attention.causal") == false);
+  CHECK(error_with("use_bidirectional_attention", true) ==
+        "DIR/config.json: 'use_bidirectional_attention' is true, which is not supported");
+
+  TinyDirectory embedding;
+  embedding.config.update({{"model_type", "gemma3_text"},
+                           {"sliding_window", 8},
+                           {"use_bidirectional_attention", true}});
+  const Checkpoint file = embedding.open();
+  CHECK(file.find_string("general.architecture") == "gemma-embedding");
+  CHECK(file.find_uint("gemma-embedding.attention.sliding_window") == 8);
+  CHECK(file.find_float("gemma-embedding.rope.freq_base") == 1e6);
+  TinyDirectory part;
+  part.config = {{"model_type", "gemma3"}, {"text_config", embedding.config}};
+  CHECK(part.open().find_string("general.architecture") == "gemma-embedding");
+
+  const auto error_of_gemma = [&](const std::string& key, const Json& value) {
+    TinyDirectory gemma;
+    gemma.config = embedding.config;
+    gemma.config["use_bidirectional_attention"] = false;
+    gemma.config[key] = value;
+    return gemma.error();
+  };
+  CHECK(error_of_gemma("use_bidirectional_attention", nullptr) == "");
+  CHECK(error_of_gemma("use_bidirectional_attention", "all") ==
+        "DIR/config.json: 'use_bidirectional_attention' is \"all\", which is not supported");
+  CHECK(error_of_gemma("is_causal", false) ==
+        "DIR/config.json: 'is_causal' is false, which is not supported");
+}
+
 TEST_CASE("tensors that do not fit are rejected by name") {
   const auto error_with_tensor = [](const test::Stored& tensor) {
     TinyDirectory dir;

@@ -172,6 +172,9 @@ TEST_CASE("the norms of Gemma are stored less 1") {
   keys["rope.freq_base"] = 1e6;
   gemma3["rope_theta"] = 1e6;
   check_family({"gemma3", gemma3, keys});
+  keys.erase("final_logit_softcapping");
+  gemma3.update({{"use_bidirectional_attention", true}, {"final_logit_softcapping", nullptr}});
+  check_family({"gemma-embedding", gemma3, keys});
 }
 
 TEST_CASE("matrices that are transposed, or have q, k and v head by head") {

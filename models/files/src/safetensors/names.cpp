@@ -123,21 +123,32 @@ TensorRole role_of(const Match& match, const HuggingFace& tables, std::string_vi
   return role;
 }
 
+bool has_flag(const JsonObject& config, std::string_view flag) {
+  const Json* value = flag.empty() ? nullptr : config.find(flag);
+  return value && value->is_boolean() && value->get<bool>();
+}
+
 }  // namespace
 
-const Architecture& find_hf_model(std::string_view type, const std::string& file) {
-  std::string known;
+const Architecture& find_hf_model(std::string_view type, const JsonObject& config) {
   const std::vector<const Architecture*> all = architectures();
+  const Architecture* found = nullptr;
   for (const Architecture* architecture : all | std::views::reverse) {
-    if (architecture->hugging_face.has_type(type)) return *architecture;
+    const HuggingFace& tables = architecture->hugging_face;
+    if (!tables.has_type(type)) continue;
+    if (has_flag(config, tables.flag)) return *architecture;
+    if (!found && tables.flag.empty()) found = architecture;
   }
+  if (found) return *found;
+  std::string known;
   for (const Architecture* architecture : all) {
+    if (!architecture->hugging_face.flag.empty()) continue;
     for (const std::string_view other : architecture->hugging_face.types) {
       if (!other.empty()) known += (known.empty() ? "" : ", ") + std::string(other);
     }
   }
   fail<UnsupportedError>("{}: model_type '{}' is not supported (supported: {})",
-                         printable_path(file), printable(type), known);
+                         printable_path(config.file()), printable(type), known);
 }
 
 std::vector<TensorRole> find_roles(const HuggingFace& tables, std::string_view hf_name) {

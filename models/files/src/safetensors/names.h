@@ -8,11 +8,14 @@
 
 #include "weft/arch/builder.h"
 
+#include "safetensors/json.h"
+
 namespace weft::safetensors {
 
-// The architecture for this model_type, built in or registered; registered ones come first. Throws
-// UnsupportedError listing the known types.
-const Architecture& find_hf_model(std::string_view type, const std::string& file);
+// The architecture for this model_type, built in or registered; registered ones come first, and
+// those for a flag that the configuration has before others. Throws UnsupportedError listing the
+// known types.
+const Architecture& find_hf_model(std::string_view type, const JsonObject& config);
 
 // Weft's view of a tensor.
 struct TensorRole {

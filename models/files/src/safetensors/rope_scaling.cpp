@@ -11,7 +11,6 @@
 namespace weft::safetensors {
 namespace {
 
-constexpr double kDefaultBase = 10000;
 constexpr std::uint64_t kMaxHeadWidth = 1 << 16;
 
 double positive(const JsonObject& json, std::string_view key) {
@@ -103,7 +102,7 @@ class Rope {
         !keys_.has("rope.freq_base_swa"))
       keys_.add_number("rope.freq_base_swa", positive(*settings.in_windows, "rope_theta"));
     if (const auto given = keys_.find("rope.freq_base")) return *given;
-    if (!has_base.find("rope_theta")) return kDefaultBase;
+    if (!has_base.find("rope_theta")) return add_usual_base();
     const double base = positive(has_base, "rope_theta");
     keys_.add_number("rope.freq_base", base);
     return base;
@@ -147,6 +146,13 @@ class Rope {
   }
 
  private:
+  double add_usual_base() {
+    constexpr double kOfReaders = 10000;  // if a GGUF file does not say
+    if (tables_.usual_rope_base != kOfReaders)
+      keys_.add_number("rope.freq_base", tables_.usual_rope_base);
+    return tables_.usual_rope_base;
+  }
+
   std::uint32_t add_original_context(const JsonObject& scaling) {
     const char* original = "original_max_position_embeddings";
     const bool own = scaling.find(original);

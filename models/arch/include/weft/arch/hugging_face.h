@@ -59,8 +59,8 @@ struct HfKey {
   std::array<std::string_view, 3> words = {};
 };
 
-// A setting of config.json that has one of these values, as JSON, or is absent; models with others
-// are refused.
+// A setting of config.json that has one of these values, as JSON, or is absent or null; models with
+// others are refused. An architecture's rows replace the usual ones.
 struct HfSetting {
   std::string_view hf_name;
   std::array<std::string_view, 4> values = {};  // "false", "\"gelu\""
@@ -75,8 +75,10 @@ enum class HfWindows : std::uint8_t {
 
 struct HuggingFace {
   std::array<std::string_view, 4> types = {};  // accepted values of model_type in config.json
-  std::span<const HfTensor> tensors = {};      // of a layer; searched before usual_hf_tensors()
-  std::span<const HfKey> keys = {};            // before usual_hf_keys()
+  // The tables are for models of these types for which this flag in config.json is true.
+  std::string_view flag = {};
+  std::span<const HfTensor> tensors = {};  // of a layer; searched before usual_hf_tensors()
+  std::span<const HfKey> keys = {};        // before usual_hf_keys()
   std::array<std::string_view, 4> activations = {"silu", "swish"};  // accepted values of hidden_act
   // GGUF files of this architecture store the rows of q and k as rope pairs them, (0, E/2), (1, E/2
   // + 1), .., but Hugging Face checkpoints store the halves of a head one after the other.
@@ -92,6 +94,7 @@ struct HuggingFace {
   // key, it must be all of the head.
   std::string_view rope_share = {};
   double usual_rope_share = 1;
+  double usual_rope_base = 10000;  // if rope_theta is absent
   // Values of model_type for which the learned positions of a text begin with number 2, behind that
   // of padding; GGUF files do not have the rows before it.
   std::array<std::string_view, 3> offset_types = {};
@@ -106,5 +109,6 @@ std::span<const HfTensor> usual_hf_tensors();        // of a layer
 std::span<const HfTensor> usual_hf_model_tensors();  // outside of layers; the first one is used
                                                      // before the layers, the others after them
 std::span<const HfKey> usual_hf_keys();
+std::span<const HfSetting> usual_hf_settings();
 
 }  // namespace weft

@@ -161,7 +161,7 @@ class Memory {
   // Throws ValueError if n < 1.
   Memory window(std::int64_t n) const;
   // Memory in which a token sees every token of its sequence; or, with n > 0, those at most n / 2
-  // positions away. The whole sequence must come in one step. Throws ValueError if n < 0.
+  // positions away. The whole sequence must come in one step. Throws ValueError if n < 0 or n is 1.
   Memory both_ways(std::int64_t n = 0) const;
   // Memory in which a token sees the tokens of its own chunk of n positions, up to itself. Throws
   // ValueError if n < 1.
