@@ -46,6 +46,12 @@ def gelu(x):
     return x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
 
+def gelu_erf(x):
+    """GELU as it is defined: Hendrycks and Gimpel 2016."""
+    erf = np.vectorize(math.erf, otypes=[x.dtype])
+    return x / 2 * (1 + erf(x / x.dtype.type(math.sqrt(2))))
+
+
 def relu(x):
     return np.maximum(x, 0)
 

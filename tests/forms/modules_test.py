@@ -13,7 +13,7 @@ import unittest
 
 import numpy as np
 
-from blocks import gelu, relu, softmax
+from blocks import gelu_erf, relu, softmax
 from made import Made
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "system"))
@@ -65,7 +65,8 @@ def bert(m, ids):
         y = np.einsum("hij,jhe->ihe", p, v).reshape(len(ids), m.D)
         x = m.norm(l + "attention.output.LayerNorm",
                    x + m.linear(l + "attention.output.dense", y, m.D))
-        y = m.linear(l + "output.dense", gelu(m.linear(l + "intermediate.dense", x, m.F)), m.D)
+        y = m.linear(l + "output.dense", gelu_erf(m.linear(l + "intermediate.dense", x, m.F)),
+                     m.D)
         x = m.norm(l + "output.LayerNorm", x + y)
     return x
 
