@@ -191,6 +191,7 @@ void add_model_flags(App& app, ModelFlags& flags) {
   add_memory_flags(app, flags);
   add_adapter_flags(app, flags.adapters);
   add_override_flag(app, flags.overrides);
+  add_unknown_settings_flag(app, flags.allow_unknown_settings);
   app.add_option("--no-pass", s.passes_off,
                  "skip a graph pass (weft dot --passes lists them), or 'all'")
       .take_all()
@@ -212,6 +213,7 @@ std::shared_ptr<const Model> load_model(const ModelFlags& flags,
   auto model = Model::load(flags.path, {.progress = progress,
                                         .quantize = flags.quantize,
                                         .overrides = flags.overrides,
+                                        .allow_unknown_settings = flags.allow_unknown_settings,
                                         .adapters = flags.adapters});
   for (const std::string& warning : model->warnings()) std::cerr << "warning: " << warning << '\n';
   return model;

@@ -25,6 +25,7 @@ struct ModelFlags {
   std::string quantize;  // ModelOptions::quantize
   AdapterFiles adapters;
   std::vector<KeyOverride> overrides;
+  bool allow_unknown_settings = false;
 };
 // Loads the model that the flags name. Prints its warnings to stderr.
 std::shared_ptr<const Model> load_model(const ModelFlags& flags,

@@ -28,4 +28,9 @@ void add_override_flag(App& app, std::vector<KeyOverride>& overrides) {
       .type_name("KEY=TYPE:VALUE");
 }
 
+void add_unknown_settings_flag(App& app, bool& allow) {
+  app.add_flag("--allow-unknown-settings", allow,
+               "ignore settings in the config.json of a directory that Weft does not know");
+}
+
 }  // namespace weft::cli

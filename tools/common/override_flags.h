@@ -1,5 +1,5 @@
 #pragma once
-// The flag that overrides keys of model files, named as in llama.cpp.
+// Flags that change how the keys of models are read. --override-kv is named as in llama.cpp.
 
 #include <vector>
 
@@ -11,5 +11,7 @@ class App;
 
 // --override-kv, which may be repeated.
 void add_override_flag(App& app, std::vector<KeyOverride>& overrides);
+// --allow-unknown-settings: see OpenOptions.
+void add_unknown_settings_flag(App& app, bool& allow);
 
 }  // namespace weft::cli

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <iostream>
+#include <memory>
 #include <string>
 
 #include <fmt/format.h>
@@ -15,6 +16,7 @@
 #include "weft/scheduler/budget.h"
 
 #include "common/adapter_flags.h"
+#include "common/override_flags.h"
 #include "subcommand.h"
 
 namespace weft::tools {
@@ -22,9 +24,14 @@ namespace {
 
 struct Flags {
   std::string model, out, type = "auto";
-  bool allow_nonfinite = false;
+  bool allow_nonfinite = false, allow_unknown_settings = false;
   AdapterFiles adapters;
 };
+
+std::shared_ptr<const Model> load(const Flags& flags) {
+  return Model::load(flags.model, {.progress = cli::continue_unless_interrupted,
+                                   .allow_unknown_settings = flags.allow_unknown_settings});
+}
 
 // Shows the progress and the remaining time on a terminal.
 class Progress {
@@ -106,6 +113,7 @@ int convert(int argc, char** argv) {
       .capture_default_str();
   app.add_flag("--allow-nonfinite", flags.allow_nonfinite,
                "allow weights that are infinite or NaN");
+  cli::add_unknown_settings_flag(app, flags.allow_unknown_settings);
   cli::add_lora_flags(app, flags.adapters);
   app.footer(
       "Merged weights keep their types.\n"
@@ -119,7 +127,7 @@ int convert(int argc, char** argv) {
 
   cli::catch_interrupts(cli::Interrupts::once);
   // Loading checks that all weights exist, and no unknown ones.
-  const auto model = Model::load(flags.model, {.progress = cli::continue_unless_interrupted});
+  const auto model = load(flags);
   if (!model->file().is_directory() && flags.adapters.loras.empty()) {
     fail<cli::UsageError>("{}: already a GGUF file, expected a directory",
                           printable_path(flags.model));

@@ -262,7 +262,8 @@ int inspect(int argc, char** argv) {
       "  weft inspect model.gguf --json | jq '.metadata[\"general.architecture\"].value'");
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
-  const Checkpoint file = Checkpoint::open(model).with_keys(overrides);
+  const Checkpoint file =
+      Checkpoint::open(model, {.allow_unknown_settings = true}).with_keys(overrides);
   std::ios::sync_with_stdio(false);
   if (json) {
     print_json(std::cout, file);

@@ -15,6 +15,7 @@
 #include "weft/base/printable.h"
 #include "weft/scheduler/workers.h"
 
+#include "common/override_flags.h"
 #include "subcommand.h"
 
 namespace weft::tools {
@@ -26,7 +27,7 @@ struct Flags {
   QuantizeOptions options;
   std::string imatrix;
   int workers = 0;
-  bool dry_run = false;
+  bool dry_run = false, allow_unknown_settings = false;
 };
 
 void resolve(Flags& flags) {
@@ -119,7 +120,7 @@ int run(Flags& flags) {
   std::optional<Imatrix> imatrix;
   if (!flags.imatrix.empty())
     flags.options.imatrix = &imatrix.emplace(Imatrix::read(flags.imatrix));
-  const Checkpoint file = Checkpoint::open(flags.input);
+  const Checkpoint file = Checkpoint::open(flags.input, {flags.allow_unknown_settings});
   const QuantizePlan plan = plan_quantize(file, flags.options);
   if (flags.dry_run) return print_plan(plan);
   cli::catch_interrupts(cli::Interrupts::once);
@@ -177,6 +178,7 @@ void add_flags(cli::App& app, Flags& flags) {
                "also convert tensors that are already quantized, which loses more precision");
   app.add_flag("--nonfinite-to-zero", flags.options.nonfinite_to_zero,
                "write 0 for weights that are NaN or infinite, instead of refusing them");
+  cli::add_unknown_settings_flag(app, flags.allow_unknown_settings);
   app.add_flag("--dry-run", flags.dry_run, "print the table of tensors without writing a file");
   app.add_option("-t,--threads", flags.workers, "number of workers; 0: two, if there are two CPUs")
       .range(0, kMaxWorkers)

@@ -87,7 +87,7 @@ void add_flags(cli::App& app, Flags& flags) {
 std::string read_source(const Flags& flags, ChatRenderOptions& defaults) {
   std::string source;
   if (!flags.model.empty()) {
-    const Checkpoint gguf = Checkpoint::open(flags.model);
+    const Checkpoint gguf = Checkpoint::open(flags.model, {.allow_unknown_settings = true});
     const auto vocabulary = read_vocabulary(gguf);
     const auto text = [&](TokenId id) {
       return id == kNoToken ? std::string() : std::string(vocabulary->text(id));

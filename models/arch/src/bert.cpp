@@ -124,6 +124,10 @@ constexpr HfSetting kBertSettings[] = {{"position_embedding_type", {"\"absolute\
                                        {"is_decoder", {"false"}},
                                        {"is_causal", {"false"}}};
 
+constexpr std::string_view kBertIgnored[] = {
+    "add_pooling_layer",    "directionality",       "pooler_fc_size", "pooler_num_attention_heads",
+    "pooler_num_fc_layers", "pooler_size_per_head", "pooler_type"};
+
 constexpr HfTensor kNomicModel[] = {
     {"embeddings.word_embeddings", "token_embd"},
     {"embeddings.token_type_embeddings", "token_types"},
@@ -148,10 +152,19 @@ constexpr HfKey kNomicKeys[] = {
 };
 constexpr HfSetting kNomicSettings[] = {{"activation_function", {"\"swiglu\""}},
                                         {"rotary_emb_interleaved", {"false"}},
-                                        {"rotary_emb_scale_base", {"null"}},
+                                        {"rotary_emb_scale_base"},
+                                        {"rotary_scaling_factor"},
                                         {"prenorm", {"false"}},
                                         {"causal", {"false"}},
+                                        {"parallel_block", {"false"}},
+                                        {"use_rms_norm", {"false"}},
+                                        {"scale_attn_by_inverse_layer_idx", {"false"}},
                                         {"is_causal", {"false"}}};
+constexpr std::string_view kNomicIgnored[] = {
+    "add_pooling_layer",    "dense_seq_output",        "fused_bias_fc",
+    "fused_dropout_add_ln", "max_trained_positions",   "mlp_fc1_bias",
+    "mlp_fc2_bias",         "pad_vocab_size_multiple", "parallel_block_tied_norm",
+    "qkv_proj_bias",        "reorder_and_upcast_attn", "use_xentropy"};
 
 }  // namespace
 
@@ -165,6 +178,7 @@ constinit const Architecture kBert =
                                       .prefixes = {"bert.", "roberta."},
                                       .layers = "encoder.layer.",
                                       .settings = kBertSettings,
+                                      .ignored = kBertIgnored,
                                       .tied = true,
                                       .rope = false,
                                       .offset_types = {"xlm-roberta", "roberta", "camembert"}});
@@ -176,6 +190,7 @@ constinit const Architecture kNomicBert =
                                         .prefixes = {"bert."},
                                         .layers = "encoder.layers.",
                                         .settings = kNomicSettings,
+                                        .ignored = kNomicIgnored,
                                         .tied = true,
                                         .rope_share = "rotary_emb_fraction"});
 constinit const Architecture kNomicBertMoe = decoder<nomic_moe, read_moe>("nomic-bert-moe");

@@ -113,7 +113,10 @@ constexpr HfKey kKeys[] = {
 };
 constexpr HfSetting kSettings[] = {{"topk_method", {"\"greedy\"", "\"noaux_tc\""}},
                                    {"moe_layer_freq", {"1"}},
-                                   {"is_causal", {"true"}}};
+                                   {"is_causal", {"true"}},
+                                   {"rope_interleave", {"true"}}};
+constexpr std::string_view kIgnored[] = {"aux_loss_alpha",      "ep_size",     "head_dim",
+                                         "num_key_value_heads", "qk_head_dim", "seq_aux"};
 
 }  // namespace
 
@@ -123,6 +126,7 @@ constinit const Architecture kDeepSeek2 =
                                                  .tensors = kTensors,
                                                  .keys = kKeys,
                                                  .settings = kSettings,
+                                                 .ignored = kIgnored,
                                                  .latent_yarn = true});
 constinit const Architecture kDeepSeek2Ocr =
     decoder<ocr, read_with_experts<ExpertRules{.normalize = false}>>("deepseek2-ocr");

@@ -98,6 +98,20 @@ constexpr HfSetting kModernSettings[] = {
     {"classifier_activation", {"\"gelu\""}},
     {"hidden_activation", {"\"gelu\"", "\"gelu_pytorch_tanh\"", "\"silu\""}},
     {"rope_parameters"}};
+constexpr std::string_view kModernIgnored[] = {
+    "classifier_bias",
+    "decoder_bias",
+    "deterministic_flash_attn",
+    "initializer_cutoff_factor",
+    "layer_norm_eps",
+    "mlp_dropout",
+    "norm_bias",
+    "position_embedding_type",
+    "reference_compile",
+    "repad_logits_with_grad",
+    "sparse_pred_ignore_index",
+    "sparse_prediction",
+};
 
 }  // namespace
 
@@ -119,6 +133,7 @@ constinit const Architecture kModernBert =
                                                            .model_tensors = kModernModel,
                                                            .prefixes = {"model."},
                                                            .settings = kModernSettings,
+                                                           .ignored = kModernIgnored,
                                                            .windows = HfWindows::by_layer,
                                                            .tied = true,
                                                            .rope = false});

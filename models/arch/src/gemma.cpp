@@ -127,6 +127,8 @@ constexpr HfSetting kEmbeddingSettings[] = {{"hidden_activation", {"\"gelu_pytor
                                             {"attn_logit_softcapping"},
                                             {"final_logit_softcapping"},
                                             {"use_bidirectional_attention", {"true"}}};
+constexpr std::string_view kGemma2Ignored[] = {"sliding_window_size"};
+constexpr std::string_view kGemma3Ignored[] = {"_sliding_window_pattern"};
 
 }  // namespace
 
@@ -145,6 +147,7 @@ constinit const Architecture kGemma2 =
                                       .activations = {"gelu_pytorch_tanh"},
                                       .model_tensors = kGemmaModel,
                                       .settings = kGemma2Settings,
+                                      .ignored = kGemma2Ignored,
                                       .windows = HfWindows::by_layer,
                                       .tied = true});
 constinit const Architecture kGemma3 =
@@ -154,6 +157,7 @@ constinit const Architecture kGemma3 =
                                       .activations = {"gelu_pytorch_tanh"},
                                       .model_tensors = kGemmaModel,
                                       .settings = kGemma3Settings,
+                                      .ignored = kGemma3Ignored,
                                       .windows = HfWindows::by_layer,
                                       .tied = true,
                                       .usual_rope_base = 1e6});
@@ -165,6 +169,7 @@ constinit const Architecture kGemmaEmbedding =
                                                         .activations = {"gelu_pytorch_tanh"},
                                                         .model_tensors = kGemmaModel,
                                                         .settings = kEmbeddingSettings,
+                                                        .ignored = kGemma3Ignored,
                                                         .windows = HfWindows::by_layer,
                                                         .tied = true,
                                                         .usual_rope_base = 1e6});

@@ -51,16 +51,23 @@ constexpr HfKey kGpt2Keys[] = {
 };
 constexpr HfSetting kGpt2Settings[] = {
     {"activation_function", {"\"gelu_new\"", "\"gelu_pytorch_tanh\"", "\"gelu_fast\"", "\"gelu\""}},
-    {"scale_attn_weights", {"true"}},
     {"scale_attn_by_inverse_layer_idx", {"false"}},
-    {"add_cross_attention", {"false"}},
 };
+
+constexpr std::string_view kGpt2Ignored[] = {"n_ctx", "n_special", "predict_special_tokens",
+                                             "reorder_and_upcast_attn"};
 
 constexpr HfTensor kStarCoder2Layer[] = {{"mlp.c_fc", "ffn_up"}, {"mlp.c_proj", "ffn_down"}};
 constexpr HfKey kStarCoder2Keys[] = {
     {"norm_epsilon", "attention.layer_norm_epsilon", Kind::number, IfAbsent::use_default, "", 1e-5},
     {"", "attention.layer_norm_rms_epsilon", Kind::none, IfAbsent::use_default},
 };
+constexpr HfSetting kStarCoder2Settings[] = {{"norm_type", {"\"layer_norm\""}},
+                                             {"mlp_type", {"\"default\""}}};
+// transformers reads other keys in their place.
+constexpr std::string_view kStarCoder2Ignored[] = {
+    "activation_function", "attention_softmax_in_fp32", "layer_norm_epsilon",
+    "scale_attention_softmax_in_fp32"};
 
 }  // namespace
 
@@ -72,6 +79,7 @@ constinit const Architecture kGpt2 = decoder<gpt2, read>("gpt2", {.types = {"gpt
                                                                   .prefixes = {"transformer."},
                                                                   .layers = "h.",
                                                                   .settings = kGpt2Settings,
+                                                                  .ignored = kGpt2Ignored,
                                                                   .tied = true,
                                                                   .rope = false});
 constinit const Architecture kStarCoder = decoder<gpt2, read>("starcoder");
@@ -80,6 +88,8 @@ constinit const Architecture kStarCoder2 =
                                              .tensors = kStarCoder2Layer,
                                              .keys = kStarCoder2Keys,
                                              .activations = {"gelu_pytorch_tanh"},
+                                             .settings = kStarCoder2Settings,
+                                             .ignored = kStarCoder2Ignored,
                                              .windows = HfWindows::ignored,
                                              .tied = true});
 constinit const Architecture kCodeShell = decoder<starcoder2, read>("codeshell");

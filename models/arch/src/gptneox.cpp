@@ -98,10 +98,11 @@ constexpr HfKey kFalconKeys[] = {
      1e-5},
     {"", "attention.layer_norm_rms_epsilon", Kind::none, IfAbsent::use_default},
 };
-constexpr HfSetting kFalconSettings[] = {{"alibi", {"false"}},
-                                         {"bias", {"false"}},
-                                         {"parallel_attn", {"true"}},
-                                         {"activation", {"\"gelu\""}}};
+constexpr HfSetting kFalconSettings[] = {
+    {"alibi", {"false"}},        {"bias", {"false"}},
+    {"parallel_attn", {"true"}}, {"activation", {"\"gelu\""}},
+    {"rotary", {"true"}},        {"apply_residual_connection_post_layernorm", {"false"}}};
+constexpr std::string_view kFalconIgnored[] = {"num_ln_in_parallel_attn"};  // the tensors show it
 
 }  // namespace
 
@@ -124,6 +125,7 @@ constinit const Architecture kFalcon =
                    .prefixes = {"transformer."},
                    .layers = "h.",
                    .settings = kFalconSettings,
+                   .ignored = kFalconIgnored,
                    .tied = true});
 
 }  // namespace weft

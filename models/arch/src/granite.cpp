@@ -90,6 +90,7 @@ constexpr HfKey kKeys[] = {
     {"num_local_experts", "expert_count", Kind::count, HfKey::IfAbsent::omit},
     {"num_experts_per_tok", "expert_used_count", Kind::count, HfKey::IfAbsent::omit},
 };
+constexpr HfSetting kSettings[] = {{"position_embedding_type", {"\"rope\""}}};
 
 }  // namespace
 
@@ -99,11 +100,14 @@ Granite arch::read_granite(const Keys& keys) {
 
 extern const Architecture kGraniteDense, kGraniteHybrid, kGraniteMoe, kMiniCpm;
 constinit const Architecture kGraniteHybrid = decoder<granite_hybrid, read_hybrid>("granitehybrid");
-constinit const Architecture kGraniteMoe = decoder<granite, arch::read_granite>(
-    "granitemoe",
-    {.types = {"granitemoe"}, .tensors = kTensors, .keys = kKeys, .paired_rows = true});
+constinit const Architecture kGraniteMoe =
+    decoder<granite, arch::read_granite>("granitemoe", {.types = {"granitemoe"},
+                                                        .tensors = kTensors,
+                                                        .keys = kKeys,
+                                                        .paired_rows = true,
+                                                        .settings = kSettings});
 constinit const Architecture kMiniCpm = decoder<granite, read_minicpm>("minicpm");
 constinit const Architecture kGraniteDense = decoder<granite, arch::read_granite>(
-    "granite", {.types = {"granite"}, .keys = kKeys, .paired_rows = true});
+    "granite", {.types = {"granite"}, .keys = kKeys, .paired_rows = true, .settings = kSettings});
 
 }  // namespace weft

@@ -52,8 +52,6 @@ constexpr HfKey kKeys[] = {
     {"is_causal", "attention.causal", Kind::flag, IfAbsent::omit},
 };
 
-constexpr HfSetting kSettings[] = {{"use_bidirectional_attention", {"false"}}};
-
 }  // namespace
 
 bool HuggingFace::has_type(std::string_view type) const {
@@ -68,9 +66,6 @@ std::span<const HfTensor> usual_hf_model_tensors() {
 }
 std::span<const HfKey> usual_hf_keys() {
   return kKeys;
-}
-std::span<const HfSetting> usual_hf_settings() {
-  return kSettings;
 }
 
 }  // namespace weft

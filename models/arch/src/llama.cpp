@@ -31,6 +31,7 @@ constexpr HfTensor kMixtral[] = {{"block_sparse_moe.gate", "ffn_gate_inp"},
 constexpr HfKey kKeys[] = {
     {"num_local_experts", "expert_count", HfKey::Kind::count, HfKey::IfAbsent::omit},
     {"num_experts_per_tok", "expert_used_count", HfKey::Kind::count, HfKey::IfAbsent::omit}};
+constexpr std::string_view kIgnored[] = {"is_llama_config", "max_sequence_length"};
 
 }  // namespace
 
@@ -39,6 +40,7 @@ constinit const Architecture kLlama =
     decoder<llama, read>("llama", {.types = {"llama", "mistral", "mixtral"},
                                    .tensors = kMixtral,
                                    .keys = kKeys,
-                                   .paired_rows = true});
+                                   .paired_rows = true,
+                                   .ignored = kIgnored});
 
 }  // namespace weft

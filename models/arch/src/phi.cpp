@@ -29,6 +29,8 @@ Hparams read_moe(const Keys& keys) {
 
 constexpr HfTensor kTensors[] = {{"self_attn.qkv_proj", "attn_qkv"},
                                  {"mlp.gate_up_proj", "ffn_up"}};
+// Of Phi-4-mini.
+constexpr HfSetting kSettings[] = {{"full_attn_mod", {"1"}}, {"interpolate_factor", {"1"}}};
 
 }  // namespace
 
@@ -37,6 +39,7 @@ constinit const Architecture kPhi2 =
     decoder<phi2, read_usual<HparamsRules{.norm = NormKind::layer}>>("phi2");
 constinit const Architecture kPhi3 = decoder<phi3>("phi3", {.types = {"phi3"},
                                                             .tensors = kTensors,
+                                                            .settings = kSettings,
                                                             .windows = HfWindows::ignored,
                                                             .rope_share = "partial_rotary_factor"});
 constinit const Architecture kPhiMoe = decoder<phi3, read_moe>("phimoe");

@@ -31,13 +31,17 @@ constexpr HfKey kMoeKeys[] = {
     {"num_experts_per_tok", "expert_used_count"},
     {"moe_intermediate_size", "expert_feed_forward_length"},
     {"norm_topk_prob", "expert_weights_norm", HfKey::Kind::flag, HfKey::IfAbsent::use_default}};
-constexpr HfSetting kMoeSettings[] = {{"decoder_sparse_step", {"1"}}, {"mlp_only_layers", {"[]"}}};
+constexpr HfSetting kSettings[] = {{"use_qk_norm", {"true"}}};
+constexpr HfSetting kMoeSettings[] = {{"decoder_sparse_step", {"1"}},
+                                      {"mlp_only_layers", {"[]"}},
+                                      {"shared_expert_intermediate_size", {"0"}},
+                                      {"use_qk_norm", {"true"}}};
 
 }  // namespace
 
 extern const Architecture kQwen3, kQwen3Vl, kQwen3Moe, kQwen3VlMoe;
 constinit const Architecture kQwen3 =
-    decoder<qwen3>("qwen3", {.types = {"qwen3"}, .tensors = kTensors});
+    decoder<qwen3>("qwen3", {.types = {"qwen3"}, .tensors = kTensors, .settings = kSettings});
 constinit const Architecture kQwen3Vl = decoder<qwen3, read_vision>("qwen3vl");
 constinit const Architecture kQwen3Moe = decoder<qwen3, read_with_experts<>>(
     "qwen3moe",

@@ -196,13 +196,17 @@ constexpr HfKey kKeys[] = {
 };
 constexpr HfSetting kSettings[] = {{"relative_attention_max_distance", {"128"}},
                                    {"feed_forward_proj", {"\"relu\"", "\"gated-gelu\""}},
-                                   {"is_causal", {"true"}}};
+                                   {"is_causal", {"true"}},
+                                   {"is_encoder_decoder", {"true"}},
+                                   {"dense_act_fn", {"\"relu\"", "\"gelu_new\""}}};
+constexpr std::string_view kIgnored[] = {"is_gated_act", "scalable_attention"};
 
 constexpr Architecture encoder_decoder() {
   Architecture t5 = architecture<decode, read>("t5", {.types = {"t5", "mt5", "umt5"},
                                                       .keys = kKeys,
                                                       .model_tensors = kTensors,
                                                       .settings = kSettings,
+                                                      .ignored = kIgnored,
                                                       .tied = true,
                                                       .rope = false});
   t5.encode = [](const Weights& w, const Hparams& c, const Inputs& in) {

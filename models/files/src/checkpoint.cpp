@@ -59,15 +59,15 @@ struct Checkpoint::Impl {
 
 Checkpoint::Checkpoint(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 
-Checkpoint Checkpoint::open(const std::string& path) {
+Checkpoint Checkpoint::open(const std::string& path, const OpenOptions& options) {
   if (path.ends_with(".safetensors")) {
     fail<FormatError>("{}: holds only weights; give the directory that also contains config.json",
                       printable_path(path));
   }
   std::error_code error;
   const bool directory = std::filesystem::is_directory(path, error);
-  Checkpoint opened(std::make_shared<const Impl>(directory ? safetensors::open_directory(path)
-                                                           : gguf::open_files(path)));
+  Checkpoint opened(std::make_shared<const Impl>(
+      directory ? safetensors::open_directory(path, options) : gguf::open_files(path)));
   opened.check_mapped();
   return opened;
 }

@@ -202,6 +202,7 @@ std::shared_ptr<const Model> open_model(const Flags& flags, const std::string& p
                                         const Warn& warn) {
   auto model = Model::load(path, {.quantize = flags.model.quantize,
                                   .overrides = flags.model.overrides,
+                                  .allow_unknown_settings = flags.model.allow_unknown_settings,
                                   .adapters = flags.model.adapters});
   for (const std::string& warning : model->warnings()) warn(warning);
   const std::int64_t context = context_of(flags, *model);

@@ -4,9 +4,9 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
-#include "weft/files/checkpoint.h"
 
 #include "safetensors/config_keys.h"
+#include "safetensors/known_keys.h"
 #include "safetensors/rope_scaling.h"
 
 namespace weft::safetensors {
@@ -143,10 +143,11 @@ void read_classifier(const JsonObject& json, std::string_view arch, MetadataSink
 }
 
 void read_part(const JsonObject& json, const std::string& name, MetadataSink& sink,
-               Config& config) {
+               const OpenOptions& options, Config& config) {
   const HuggingFace& tables = config.architecture->hugging_face;
   check_quantization(json);
   check_settings(json, tables);
+  if (!options.allow_unknown_settings) check_known_keys(json, tables);
   if (tables.windows == HfWindows::refused) refuse_windows(json);
 
   const std::string_view arch = config.architecture->name;
@@ -160,7 +161,8 @@ void read_part(const JsonObject& json, const std::string& name, MetadataSink& si
   read_shapes(keys, config);
   if (tables.rope) {
     const std::uint64_t width = added(keys, "embedding_length", 0) / config.n_heads;
-    config.rope_factors = read_rope(tables, added(keys, "attention.key_length", width), keys);
+    config.rope_factors =
+        read_rope(tables, added(keys, "attention.key_length", width), options, keys);
   }
   config.tied = json.find_bool("tie_word_embeddings").value_or(config.tied);
   config.next_tokens = json.find_uint("num_nextn_predict_layers").value_or(0) > 0;
@@ -168,7 +170,8 @@ void read_part(const JsonObject& json, const std::string& name, MetadataSink& si
 
 }  // namespace
 
-Config read_config(const JsonObject& json, const std::string& name, MetadataSink& sink) {
+Config read_config(const JsonObject& json, const std::string& name, MetadataSink& sink,
+                   const OpenOptions& options) {
   const auto text = json.find_object("text_config");
   const bool own_type = text && text->find("model_type");
   const std::string type = model_type(own_type ? *text : json);
@@ -179,7 +182,7 @@ Config read_config(const JsonObject& json, const std::string& name, MetadataSink
   config.tied =
       json.find_bool("tie_word_embeddings").value_or(config.architecture->hugging_face.tied);
   if (text) check_quantization(json);
-  read_part(text ? *text : json, name, sink, config);
+  read_part(text ? *text : json, name, sink, options, config);
   read_classifier(json, config.architecture->name, sink, config);
   return config;
 }

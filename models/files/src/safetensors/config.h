@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/files/checkpoint.h"
 #include "weft/files/metadata.h"
 
 #include "safetensors/json.h"
@@ -27,7 +28,8 @@ struct Config {
 
 // Adds the keys to the sink. For models of several parts, those of the part that reads text. Throws
 // FormatError for missing keys and wrong types, and UnsupportedError for what the architecture
-// cannot compute.
-Config read_config(const JsonObject& json, const std::string& name, MetadataSink& sink);
+// cannot compute, and for unknown keys unless they are allowed.
+Config read_config(const JsonObject& json, const std::string& name, MetadataSink& sink,
+                   const OpenOptions& options = {});
 
 }  // namespace weft::safetensors

@@ -46,8 +46,9 @@ std::string model_name(const std::string& path) {
 // Builds the parts of the model from the files.
 class Reader {
  public:
-  explicit Reader(const std::string& path)
+  Reader(const std::string& path, const OpenOptions& options)
       : root_(path),
+        options_(options),
         modules_(read_modules(path)),
         path_(modules_.transformer),
         shards_(open_shards(path_)),
@@ -59,7 +60,7 @@ class Reader {
 
   files::OpenedFiles read() {
     const JsonObject json(config_json_, config_path_);
-    config_ = read_config(json, model_name(root_), builder_);
+    config_ = read_config(json, model_name(root_), builder_, options_);
     tensors_.add_all();
     check_output();
     check_vocabulary(json);
@@ -157,6 +158,7 @@ class Reader {
   }
 
   const std::string& root_;
+  OpenOptions options_;
   Modules modules_;
   const std::string& path_;  // of the model's own files
   std::vector<Shard> shards_;
@@ -169,8 +171,8 @@ class Reader {
 
 }  // namespace
 
-files::OpenedFiles open_directory(const std::string& path) {
-  return Reader(path).read();
+files::OpenedFiles open_directory(const std::string& path, const OpenOptions& options) {
+  return Reader(path, options).read();
 }
 
 }  // namespace weft::safetensors

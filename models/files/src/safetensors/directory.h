@@ -5,12 +5,14 @@
 
 #include <string>
 
+#include "weft/files/checkpoint.h"
+
 #include "file_part.h"
 
 namespace weft::safetensors {
 
 // Part 0 is the directory itself; the shards follow. Throws IoError if something is missing,
 // FormatError and UnsupportedError.
-files::OpenedFiles open_directory(const std::string& path);
+files::OpenedFiles open_directory(const std::string& path, const OpenOptions& options);
 
 }  // namespace weft::safetensors

@@ -122,6 +122,7 @@ TEST_CASE("families whose layers are Llama's") {
        {{"attention.key_length", std::int64_t{32}}, {"attention.value_length", std::int64_t{32}}}});
   qwen3_moe.update(experts_config);
   qwen3_moe["model_type"] = "qwen3_moe";
+  qwen3_moe.erase("shared_expert_intermediate_size");
   check_family({"qwen3moe", qwen3_moe, experts});
   check_family({"olmo2", config({{"model_type", "olmo2"}})});
   check_family({"phi3", config({{"model_type", "phi3"}}), {}, {"attn_qkv.weight"}});
@@ -156,7 +157,9 @@ TEST_CASE("the norms of Gemma are stored less 1") {
   };
   const std::map<std::string, MadeSource::Value> heads = {
       {"attention.key_length", std::int64_t{32}}, {"attention.value_length", std::int64_t{32}}};
-  check_family({"gemma", config({{"model_type", "gemma"}}), heads});
+  Json gemma = config({{"model_type", "gemma"}});
+  gemma.erase("query_pre_attn_scalar");
+  check_family({"gemma", gemma, heads});
   auto keys = heads;
   keys["attention.sliding_window"] = std::int64_t{16};
   keys["attention.scale"] = 0.125;
@@ -200,18 +203,19 @@ TEST_CASE("matrices that are transposed, or have q, k and v head by head") {
                 all_heads});
   const std::vector<std::string> falcon = {"_norm.bias", "attn_norm_2.weight", "attn_norm_2.bias",
                                            "attn_qkv.weight"};
+  const auto falcon_config = [](const Json& more) {
+    Json config = usual_config({{"model_type", "falcon"}, {"ffn_hidden_size", 96}});
+    config.erase("intermediate_size");
+    config.erase("num_key_value_heads");
+    config.update(more);
+    return config;
+  };
   check_family({"falcon",
-                usual_config({{"model_type", "falcon"},
-                              {"ffn_hidden_size", 96},
-                              {"num_kv_heads", 2},
-                              {"new_decoder_architecture", true}}),
+                falcon_config({{"num_kv_heads", 2}, {"new_decoder_architecture", true}}),
                 {},
                 falcon});
   check_family({"falcon",
-                usual_config({{"model_type", "falcon"},
-                              {"ffn_hidden_size", 96},
-                              {"num_kv_heads", 71},
-                              {"multi_query", true}}),
+                falcon_config({{"num_kv_heads", 71}, {"multi_query", true}}),
                 {},
                 falcon,
                 {.G = 1}});

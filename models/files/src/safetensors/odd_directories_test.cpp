@@ -86,7 +86,9 @@ TEST_CASE("an output matrix may be missing where nobody needs it") {
 TEST_CASE("NaN and Infinity in a configuration, as Python writes them") {
   TinyDirectory dir;
   std::string text = dir.config.dump();
-  text.insert(1, R"("initializer_range": NaN, "x": [-Infinity, Infinity, "NaN \" Infinity"], )");
+  text.insert(
+      1,
+      R"("initializer_range": NaN, "initializer_factor": [-Infinity, Infinity, "NaN \" Infinity"], )");
   dir.write("config.json", text);
   CHECK(dir.error() == "");
   TinyDirectory read;

@@ -6,7 +6,8 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
-#include "weft/files/checkpoint.h"
+
+#include "safetensors/known_keys.h"
 
 namespace weft::safetensors {
 namespace {
@@ -70,6 +71,19 @@ Settings find_settings(const JsonObject& json) {
   const auto all = json.find_object("rope_parameters");
   if (!all || !all->find("full_attention")) return {all, {}};
   return {all->find_object("full_attention"), all->find_object("sliding_attention")};
+}
+
+// Layers with windows have plain rope.
+void check_parts(const Settings& settings, const OpenOptions& options) {
+  for (const auto& part : {settings.full, settings.in_windows}) {
+    if (part && !options.allow_unknown_settings) check_known_rope_keys(*part);
+  }
+  if (!settings.in_windows) return;
+  const auto type = settings.in_windows->find_string("rope_type");
+  if (!type || *type == "default") return;
+  fail<UnsupportedError>("{}: '{}' is '{}', which is not supported",
+                         printable_path(settings.in_windows->file()),
+                         settings.in_windows->name("rope_type"), printable(*type));
 }
 
 class Rope {
@@ -194,10 +208,11 @@ class Rope {
 }  // namespace
 
 std::vector<NamedFloats> read_rope(const HuggingFace& tables, std::uint64_t head_width,
-                                   ConfigKeys& keys) {
+                                   const OpenOptions& options, ConfigKeys& keys) {
   const JsonObject& json = keys.json();
   if (head_width > kMaxHeadWidth) json.mismatch("head_dim", "at most 65536");
   const Settings settings = find_settings(json);
+  check_parts(settings, options);
   Rope rope(tables, keys);
   const std::uint64_t width = rope.add_width(head_width, settings.full);
   const double base = rope.add_base(settings);

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "weft/files/checkpoint.h"
+
 #include "safetensors/config_keys.h"
 #include "safetensors/names.h"
 
@@ -11,8 +13,9 @@ namespace weft::safetensors {
 
 // Adds the keys "ARCH.rope.*". Returns the divisors of the angles, one per pair of a head, if the
 // kind of scaling needs them ("llama3", "longrope"). Throws UnsupportedError for kinds other than
-// these, linear and yarn, FormatError for missing or impossible numbers.
+// these, linear and yarn, and for unknown settings unless they are allowed, FormatError for missing
+// or impossible numbers.
 std::vector<NamedFloats> read_rope(const HuggingFace& tables, std::uint64_t head_width,
-                                   ConfigKeys& keys);
+                                   const OpenOptions& options, ConfigKeys& keys);
 
 }  // namespace weft::safetensors

@@ -18,7 +18,8 @@ namespace {
 
 // An opened file, or the one of the loaded model.
 Checkpoint file_of(const ListedModel& model) {
-  return model.loaded ? model.loaded->model->file() : Checkpoint::open(model.path);
+  return model.loaded ? model.loaded->model->file()
+                      : Checkpoint::open(model.path, {.allow_unknown_settings = true});
 }
 
 std::int64_t n_params(const Checkpoint& file) {
@@ -106,7 +107,8 @@ std::string read_details(const ListedModel& model) {
     const std::lock_guard lock(mutex);
     if (const auto at = known.find(key); at != known.end()) return at->second;
   }
-  std::string details = details_json(Checkpoint::open(model.path));
+  std::string details =
+      details_json(Checkpoint::open(model.path, {.allow_unknown_settings = true}));
   const std::lock_guard lock(mutex);
   return known[key] = std::move(details);
 }

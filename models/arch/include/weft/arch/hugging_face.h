@@ -85,8 +85,9 @@ struct HuggingFace {
   bool paired_rows = false;
   std::span<const HfTensor> model_tensors = {};  // before usual_hf_model_tensors()
   std::array<std::string_view, 3> prefixes = {"model.", "language_model."};  // that names may have
-  std::string_view layers = "layers.";  // before the number of a layer
-  std::span<const HfSetting> settings = {};
+  std::string_view layers = "layers.";             // before the number of a layer
+  std::span<const HfSetting> settings = {};        // replace usual_hf_settings()
+  std::span<const std::string_view> ignored = {};  // see usual_hf_ignored()
   HfWindows windows = HfWindows::refused;
   bool tied = false;  // if config.json does not have tie_word_embeddings
   bool rope = true;
@@ -110,5 +111,8 @@ std::span<const HfTensor> usual_hf_model_tensors();  // outside of layers; the f
                                                      // before the layers, the others after them
 std::span<const HfKey> usual_hf_keys();
 std::span<const HfSetting> usual_hf_settings();
+// Keys of config.json that do not change what a model computes. Other keys that no table has are
+// unknown, and refused.
+std::span<const std::string_view> usual_hf_ignored();
 
 }  // namespace weft

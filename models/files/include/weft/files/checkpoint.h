@@ -95,10 +95,16 @@ struct AddedTensor {
   const CheckpointTensor* tensor = nullptr;  // of `from`
 };
 
+struct OpenOptions {
+  // Settings in config.json that Weft does not know have no effect. Otherwise they are refused with
+  // UnsupportedError, because they may change what the model computes.
+  bool allow_unknown_settings = false;
+};
+
 class Checkpoint {
  public:
   // A GGUF file or a directory of safetensors. Throws IoError, FormatError, UnsupportedError.
-  static Checkpoint open(const std::string& path);
+  static Checkpoint open(const std::string& path, const OpenOptions& options = {});
   // The same checks over the bytes of a GGUF file in memory, which outlive the object (tests,
   // fuzzing). `name` stands for the path in messages. Split models cannot be parsed this way.
   static Checkpoint parse(std::span<const std::byte> bytes, const std::string& name);

@@ -27,6 +27,7 @@ struct ModelOptions {
   std::string quantize;
   // Values of keys instead of the file's.
   std::vector<KeyOverride> overrides;
+  bool allow_unknown_settings = false;  // see OpenOptions
   // LoRAs and control vectors that the graphs of the model apply. Sessions choose the scale of each
   // LoRA for each sequence (Session::set_lora_scales); control vectors apply to all of them.
   AdapterFiles adapters;
