@@ -122,6 +122,8 @@ int run(Flags& flags) {
     flags.options.imatrix = &imatrix.emplace(Imatrix::read(flags.imatrix));
   const Checkpoint file = Checkpoint::open(flags.input, {flags.allow_unknown_settings});
   const QuantizePlan plan = plan_quantize(file, flags.options);
+  for (const std::string& warning : plan.warnings)
+    std::cerr << "weft quantize: warning: " << warning << '\n';
   if (flags.dry_run) return print_plan(plan);
   cli::catch_interrupts(cli::Interrupts::once);
   Progress progress;

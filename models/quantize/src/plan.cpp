@@ -9,6 +9,7 @@
 #include "weft/ops/formats/format.h"
 #include "weft/quantize/quantize.h"
 
+#include "missing_importances.h"
 #include "mixes.h"
 #include "tensors.h"
 #include "types.h"
@@ -84,6 +85,7 @@ class Planner {
       any_weighted |= t.weighted;
       plan.tensors.push_back(t);
     }
+    if (options_.imatrix) plan.warnings = missing_importances(plan, *options_.imatrix);
     if (options_.imatrix && wants_weights && !any_weighted) {
       fail<ValueError>(
           "the importance matrix has no entry for any tensor of {} to be "

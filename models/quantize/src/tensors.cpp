@@ -10,8 +10,10 @@
 #include <fmt/format.h>
 
 #include "weft/graph/layer_path.h"
+#include "weft/quantize/quantize.h"
 
-namespace weft::quantize {
+namespace weft {
+namespace quantize {
 namespace {
 
 // Parts of names of tensors that are never quantized. Source: what llama-quantize of
@@ -28,6 +30,9 @@ constexpr std::string_view kKept[] = {
     // Images and sound.
     ".position_embd", "sam.pos_embd", "sam.neck.", "sam.net_", ".rel_pos", ".patch_embd",
     ".patch_merger", "a.rvq.codebook", "mm.a.code_embd"};
+// Endings of names of tensors that no product reads although they may be quantized: convolutions,
+// and positions that are added.
+constexpr std::string_view kNotMultiplied[] = {"_conv.weight", "_compressor_ape.weight"};
 constexpr std::string_view kKeptNames[] = {"position_embd.weight", "token_types.weight"};
 
 struct ClassName {
@@ -92,6 +97,10 @@ bool may_quantize(const CheckpointTensor& tensor) {
   return std::ranges::none_of(kKept, [&](std::string_view part) { return contains(name, part); });
 }
 
+bool expects_importances(std::string_view name) {
+  return is_multiplied(name) && class_of(name) != TensorClass::output;
+}
+
 TensorClass class_of(std::string_view name) {
   if (name == "output.weight") return TensorClass::output;
   if (name == "token_embd.weight" || name == "per_layer_token_embd.weight")
@@ -136,4 +145,13 @@ std::vector<TensorCase> tensor_cases(const Checkpoint& file) {
   return cases;
 }
 
-}  // namespace weft::quantize
+}  // namespace quantize
+
+bool is_multiplied(std::string_view name) {
+  using namespace quantize;
+  return class_of(name) != TensorClass::token_embd &&
+         std::ranges::none_of(kNotMultiplied,
+                              [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+}  // namespace weft

@@ -23,6 +23,10 @@ Rows rows_of(const TensorSpec& spec);
 // the state-space and recurrent parts, projectors of images and sound.
 bool may_quantize(const CheckpointTensor& tensor);
 
+// Whether an importance matrix may be expected to have an entry for it: is_multiplied(), except for
+// the output matrix, which `weft imatrix` only includes on request.
+bool expects_importances(std::string_view name);
+
 TensorClass class_of(std::string_view name);
 
 // From metadata, or from the tensors if keys are missing.

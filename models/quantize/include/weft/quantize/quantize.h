@@ -49,6 +49,9 @@ struct QuantizePlan {
   std::vector<QuantizedTensor> tensors;    // in file order
   std::optional<std::uint32_t> file_type;  // general.file_type; none: as in the input
   std::int64_t n_weights = 0, bytes_before = 0, bytes_after = 0;  // of all tensors
+  // What the importance matrix lacks: entries of tensors whose new types weight errors, and rows of
+  // experts. Lines for people, usually none.
+  std::vector<std::string> warnings;
 };
 
 // "Q4_0", "Q4_K_M", ..., and aliases ("Q4_K").
@@ -56,6 +59,11 @@ std::vector<std::string_view> quantize_mixes();
 
 // The value of general.file_type for a mix, or for the mix whose main type this is; in any case.
 std::optional<std::uint32_t> file_type_of(std::string_view mix_or_type);
+
+// Whether a product reads the rows of this tensor, so that an importance matrix has an entry for
+// it. Not those that are only looked up (token_embd.weight, which may also be the output matrix),
+// are added, or belong to convolutions.
+bool is_multiplied(std::string_view name);
 
 // Throws ValueError for unknown types and malformed patterns.
 void check(const QuantizeOptions& options);

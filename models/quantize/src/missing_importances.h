@@ -1,0 +1,15 @@
+#pragma once
+// What an importance matrix lacks for a plan.
+
+#include <string>
+#include <vector>
+
+#include "weft/quantize/quantize.h"
+
+namespace weft::quantize {
+
+// A line about tensors without an entry, and one about experts without rows; only for types that
+// weight errors and for tensors that expects_importances().
+std::vector<std::string> missing_importances(const QuantizePlan& plan, const Imatrix& imatrix);
+
+}  // namespace weft::quantize
