@@ -20,14 +20,25 @@ struct TinyModel {
   std::int64_t heads = 4;  // of 64 / heads elements
   std::int64_t layers = 2;
   bool optional_tensors = false;  // biases and whatever else files may lack
+  std::int64_t experts = 0;       // of layers that can have them; each token chooses two
   // Called with the values of every tensor before they are encoded; may be empty.
   std::function<void(const std::string& name, std::vector<float>& values)> change;
 };
+
+inline void set_experts(MadeSource& source, std::string_view arch, std::int64_t n) {
+  const auto set = [&](std::string_view key, std::int64_t value) {
+    source.keys[fmt::format("{}.{}", arch, key)] = value;
+  };
+  set("expert_count", n);
+  set("expert_used_count", 2);
+  set("expert_feed_forward_length", 32);
+}
 
 inline void write_tiny_model(const TinyModel& about, const std::string& path) {
   MadeSource source(about.arch, {.L = about.layers, .H = about.heads});
   source.type_of = matrices_of(about.matrices);
   source.optional_tensors = about.optional_tensors;
+  if (about.experts > 0) set_experts(source, about.arch, about.experts);
   source.learn();
   write_made_model(source, path, {.change = about.change});
 }

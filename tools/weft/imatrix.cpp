@@ -70,6 +70,7 @@ void resume(Flags& flags) {
 SessionOptions session_for(const Flags& flags, const Model& model) {
   SessionOptions options = flags.model.session;
   options.prefill_width = std::min(options.prefill_width, options.context);
+  options.reserved += ImatrixCollector::bytes_of_stacked(model);
   options.logits_rows = flags.output ? rows_that_fit(model, options.prefill_width) : 1;
   return options;
 }

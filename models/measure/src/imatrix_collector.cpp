@@ -2,76 +2,40 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <deque>
+#include <set>
 #include <unordered_map>
 
 #include "weft/base/error.h"
+#include "weft/ops/copy.h"
+#include "weft/ops/head_linear.h"
+#include "weft/ops/projections.h"
 #include "weft/ops/quantize.h"
+
+#include "kept_rows.h"
+#include "square_sums.h"
 
 namespace weft {
 namespace {
 
-// Sums of doubles depend on their order, which differs with the workers. Sums of multiples of one
-// number do not, as long as they are exact. A square is divided into multiples of 1, of 2^-40 and
-// of 2^-80 (what is smaller is rounded), and each kind is summed separately. The sums are exact
-// while that of the whole parts is below 2^53 and there are at most kMaxTokens = 2^13 squares.
-constexpr double kWhole = 0x1.8p52, kMiddle = 0x1.8p12, kSmall = 0x1.8p-28;
+using namespace measure;
 
-// The parts of every column's sum; each kind is separate so that loops over columns vectorize.
-struct Parts {
-  explicit Parts(std::size_t n) : whole(n), middle(n), small(n) {}
-  std::vector<double> whole, middle, small;
-
-  void add_squares(const float* x, std::size_t begin, std::size_t end) {
-    double *w = whole.data(), *m = middle.data(), *s = small.data();
-    for (std::size_t c = begin; c < end; ++c) {
-      const auto value = static_cast<double>(x[c]);
-      const double square = value * value;
-      const double top = (square + kWhole) - kWhole;
-      const double rest = square - top;
-      const double mid = (rest + kMiddle) - kMiddle;
-      w[c] += top;
-      m[c] += mid;
-      s[c] += ((rest - mid) + kSmall) - kSmall;
-    }
-  }
-  void clear() {
-    for (std::vector<double>* part : {&whole, &middle, &small}) part->assign(part->size(), 0);
-  }
+// The sums of one activation, which is the input of one or several projections. There are several
+// for an activation that is multiplied by matrices chosen in several ways.
+struct Collected {
+  struct Weight {
+    std::string name;
+    bool is_flat;  // the file has the matrices as one
+  };
+  Collected(std::int64_t n_matrices, std::int64_t n_cols) : sums(n_matrices, n_cols) {}
+  SquareSums sums;
+  std::vector<Weight> weights;
 };
 
-// The sums of one activation, which is the input of one or several projections.
-struct Activation {
-  std::int64_t n_cols = 0;
-  std::vector<Parts> lanes;  // of steps that are not kept yet
-  std::vector<std::int64_t> lane_rows;
-  std::vector<double> sums;  // of kept steps
-  std::int64_t rows = 0;
-  std::vector<std::string> weights;
-
-  double pending(std::size_t c) const;
-  void clear();
-};
-
-double Activation::pending(std::size_t c) const {
-  double whole = 0, middle = 0, small = 0;
-  for (const Parts& lane : lanes) {
-    whole += lane.whole[c];
-    middle += lane.middle[c];
-    small += lane.small[c];
-  }
-  return whole + (middle + small);
-}
-
-void Activation::clear() {
-  for (Parts& lane : lanes) lane.clear();
-  lane_rows.assign(lane_rows.size(), 0);
-}
-
-// Where an activation is observed: at the input of one node.
+// What is done before a step: rows of its input 0 are added to sums, or kept for another step.
 struct Watch {
-  Activation* activation = nullptr;
+  SquareSums* sums = nullptr;  // null: they are kept
+  KeptRows* kept = nullptr;    // the rows are there instead of in input 0
   // If every lane computes its own copy of the node, only one copy is used: the first one observed.
   std::atomic<const std::byte*> copy{nullptr};
 
@@ -79,153 +43,225 @@ struct Watch {
     const std::byte* none = nullptr;
     return copy.compare_exchange_strong(none, out) || none == out;
   }
+  void observe(const PlanStep& step, int lane, const KernelArgs& args,
+               const Region& region) noexcept;
+  void add(int lane, const KernelArgs& args, const Region& region) noexcept;
 };
 
-// Weights of LoRAs ("blk.0.attn_q.weight.lora.0.u") are not in the file.
-bool is_collected(const std::string& name, const CollectorOptions& options) {
-  if (name.find(".lora.") != std::string::npos) return false;
-  return name.starts_with("blk.") || (options.output && name == "output.weight");
+void Watch::observe(const PlanStep& step, int lane, const KernelArgs& args,
+                    const Region& region) noexcept {
+  if (!sums) return kept->keep(args.in[0], args.out.data, region);
+  if (step.split == Split::copies && !is_watched(args.out.data)) return;
+  add(lane, args, region);
 }
 
-// The matrices that a node multiplies its first input by: inputs that are weight matrices with as
-// many columns as the activation.
-std::vector<std::string> matrices_of(const Graph& graph, const Node& node,
-                                     const CollectorOptions& options) {
-  std::vector<std::string> names;
-  for (std::size_t i = 1; i < node.inputs.size(); ++i) {
-    if (node.inputs[i] == kNoNode || node.inputs[0] == kNoNode) continue;
-    const Node& weight = graph[node.inputs[i]];
-    if (weight.kind == NodeKind::weight && weight.spec.shape.rank() == 2 &&
-        weight.spec.shape.cols() == graph[node.inputs[0]].spec.shape.cols() &&
-        is_collected(weight.path, options)) {
-      names.push_back(weight.path);
+// The regions of a node cover its output once. The part of a matrix's results in a region is mapped
+// to a part of the input's columns of the same relative size, so that the lanes share this work,
+// too.
+void Watch::add(int lane, const KernelArgs& args, const Region& region) noexcept {
+  const View& x = args.in[0];
+  const bool by_expert = args.op == &kExpertLinear;
+  const bool stacked = by_expert || args.op == &kHeadLinear;  // results [T, choices or heads, N]
+  const std::int64_t n_cols = sums->n_cols();
+  const std::int64_t n_out = stacked ? args.out.dim(2) : args.out.cols();
+  const std::int64_t x_step = stacked && x.rank == 3 ? n_cols : 0;
+  for (std::int64_t r = region.row0; r < region.row1; ++r) {
+    const float* row = kept ? kept->row(x.data, r) : x.row<const float>(r);
+    if (!row) continue;
+    for (std::int64_t i = region.col0 / n_out; i * n_out < region.col1; ++i) {
+      const std::int64_t matrix =
+          by_expert ? args.in[2].row<const std::int32_t>(r)[i] : (stacked ? i : 0);
+      if (matrix < 0 || matrix >= sums->n_matrices()) continue;
+      const std::int64_t begin = std::max<std::int64_t>(region.col0 - i * n_out, 0);
+      const std::int64_t end = std::min(region.col1 - i * n_out, n_out);
+      const ColRange cols{begin * n_cols / n_out, end * n_cols / n_out};
+      sums->add(lane, matrix, row + i * x_step, cols, begin == 0);
     }
   }
-  return names;
+}
+
+// The node that computed what `id` is a copy of, on another device.
+NodeId copied_from(const Graph& graph, NodeId id) {
+  while (graph[id].op == &kCopy) id = graph[id].inputs[0];
+  return id;
+}
+
+std::span<const NodeId> matrices_of(const Node& node) {
+  if (node.op == &kHeadLinear) return std::span(node.inputs).subspan(1, 1);
+  return projection_weights(node);
+}
+
+bool is_stacked(const Node& node) {
+  return node.op == &kHeadLinear || node.op == &kExpertLinear;
+}
+
+// The rows of the head are those that request logits.
+bool is_of_head(const Graph& graph, const Node& x, std::string_view weight) {
+  const Dim rows = x.spec.shape.rows();
+  return weight == "output.weight" ||
+         (rows.varies() && graph.variables()[static_cast<std::size_t>(rows.variable)].name == "O");
 }
 
 }  // namespace
 
 struct ImatrixCollector::Impl {
-  std::deque<Activation> activations;
-  std::unordered_map<std::string, Activation*> by_path;
-  std::deque<Watch> watches;
-  std::unordered_map<const PlanStep*, Watch*> by_step;
+  Impl(const Session& session, const CollectorOptions& wanted)
+      : file(session.model().file()), options(wanted) {
+    for (std::size_t i = 0; i < session.n_plans(); ++i) watch(session.graph(i), session.plan(i));
+    memory.allocate();
+  }
 
-  void watch(const Graph& graph, const Plan& plan, const CollectorOptions& options);
-  Activation& activation(const Node& x, const std::vector<std::string>& names, int lanes);
+  void watch(const Graph& graph, const Plan& plan);
+  std::vector<Collected::Weight> weights_of(const Graph& graph, const Node& node,
+                                            const Node& x) const;
+  Collected& add(const std::string& key, std::int64_t n_matrices, std::int64_t n_cols,
+                 const std::vector<Collected::Weight>& weights);
+  Watch& add_watch(const PlanStep* step) {
+    return *by_step[step].emplace_back(&watches.emplace_back());
+  }
+
+  const Checkpoint& file;
+  const CollectorOptions options;
+  std::deque<Collected> all;
+  std::unordered_map<std::string, Collected*> by_key;
+  std::deque<KeptRows> kept;
+  KeptRowsMemory memory;
+  std::deque<Watch> watches;
+  std::unordered_map<const PlanStep*, std::vector<Watch*>> by_step;
 };
 
-Activation& ImatrixCollector::Impl::activation(const Node& x, const std::vector<std::string>& names,
-                                               int lanes) {
-  Activation*& a = by_path[x.path];
-  if (!a) {
-    a = &activations.emplace_back();
-    a->n_cols = x.spec.shape.cols();
-    a->sums.resize(static_cast<std::size_t>(a->n_cols));
-  }
-  const auto n_lanes = std::max(a->lanes.size(), static_cast<std::size_t>(lanes));
-  a->lanes.resize(n_lanes, Parts(a->sums.size()));
-  a->lane_rows.resize(n_lanes);
-  for (const std::string& name : names) {
+// The weights that a node multiplies x by and whose sums are wanted. Those of adapters are not in
+// the file.
+std::vector<Collected::Weight> ImatrixCollector::Impl::weights_of(const Graph& graph,
+                                                                  const Node& node,
+                                                                  const Node& x) const {
+  std::vector<Collected::Weight> weights;
+  for (const NodeId id : matrices_of(node)) {
+    const std::string& name = graph[id].path;
+    const CheckpointTensor* tensor =
+        graph[id].kind == NodeKind::weight ? file.find_tensor(name) : nullptr;
+    if (!tensor || (!options.output && is_of_head(graph, x, name))) continue;
     if (name.size() > Imatrix::kMaxName) {
       fail<ValueError>(
           "weight '{}': names in an importance matrix must be at most {} bytes, got {}", name,
           Imatrix::kMaxName, name.size());
     }
-    if (std::ranges::find(a->weights, name) == a->weights.end()) a->weights.push_back(name);
+    weights.push_back({name, is_stacked(node) && tensor->spec.shape.rank() == 2});
   }
-  return *a;
+  return weights;
+}
+
+Collected& ImatrixCollector::Impl::add(const std::string& key, std::int64_t n_matrices,
+                                       std::int64_t n_cols,
+                                       const std::vector<Collected::Weight>& weights) {
+  Collected*& c = by_key[key];
+  if (!c) c = &all.emplace_back(n_matrices, n_cols);
+  for (const Collected::Weight& weight : weights) {
+    if (!std::ranges::count(c->weights, weight.name, &Collected::Weight::name))
+      c->weights.push_back(weight);
+  }
+  return *c;
 }
 
 // Finds the first step that uses each activation: a projection, or the quantization before one.
-void ImatrixCollector::Impl::watch(const Graph& graph, const Plan& plan,
-                                   const CollectorOptions& options) {
+void ImatrixCollector::Impl::watch(const Graph& graph, const Plan& plan) {
   const auto steps = plan.steps_by_node();
-  PerNode<bool> seen(graph);  // activations
+  std::set<std::string> seen;                       // keys
+  std::unordered_map<NodeId, KeptRows*> kept_here;  // by the node that quantizes
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];
-    const PlanStep* at = steps[id];
-    if (node.kind != NodeKind::op || !at) continue;
-    const std::vector<std::string> names = matrices_of(graph, node, options);
-    if (names.empty()) continue;
-    NodeId x = node.inputs[0];
-    if (graph[x].op == &kQuantize) {
-      at = steps[x];
-      x = graph[x].inputs[0];
+    if (node.kind != NodeKind::op || !steps[id] || matrices_of(node).empty()) continue;
+    const NodeId from = copied_from(graph, node.inputs[0]);
+    const bool quantized = graph[from].op == &kQuantize;
+    const Node& x = graph[quantized ? copied_from(graph, graph[from].inputs[0]) : from];
+    const auto weights = weights_of(graph, node, x);
+    if (weights.empty()) continue;
+    if (x.spec.dtype != f32)
+      fail<DTypeError>("'{}' must be F32 before it is quantized, got {}", x.path,
+                       x.spec.dtype.name());
+    const bool stacked = is_stacked(node);
+    const std::string choice = node.op == &kExpertLinear ? graph[node.inputs[2]].path : "";
+    const std::string key = stacked ? x.path + '\n' + choice : x.path;
+    const TensorSpec& w = graph[matrices_of(node)[0]].spec;
+    Collected& c = add(key, stacked ? w.shape[0].bound : 1, w.shape.last(), weights);
+    c.sums.add_lanes(plan.lanes);
+    if (!seen.insert(key).second) continue;
+    Watch& watch = add_watch(quantized && !stacked ? steps[from] : steps[id]);
+    watch.sums = &c.sums;
+    if (!quantized || !stacked) continue;
+    KeptRows*& rows = kept_here[from];
+    if (!rows) {
+      const bool copies = steps[from]->split == Split::copies;
+      rows = &kept.emplace_back(x.spec.shape.rows().bound, x.spec.shape.cols(),
+                                copies ? plan.lanes : 1);
+      rows->first_stage = steps[from]->stage;
+      add_watch(steps[from]).kept = rows;
     }
-    Activation& a = activation(graph[x], names, plan.lanes);
-    if (seen[x]) continue;
-    seen[x] = true;
-    watches.emplace_back().activation = &a;
-    by_step.emplace(at, &watches.back());
+    rows->last_stage = std::max(rows->last_stage, steps[id]->stage);
+    watch.kept = rows;
   }
+  std::vector<KeptRows*> of_plan;
+  for (const auto& [node, rows] : kept_here) of_plan.push_back(rows);
+  memory.add(of_plan);
 }
 
 ImatrixCollector::ImatrixCollector(const Session& session, const CollectorOptions& options)
-    : impl_(std::make_unique<Impl>()) {
-  for (std::size_t i = 0; i < session.n_plans(); ++i)
-    impl_->watch(session.graph(i), session.plan(i), options);
-}
+    : impl_(std::make_unique<Impl>(session, options)) {}
 
 ImatrixCollector::~ImatrixCollector() = default;
+
+std::int64_t ImatrixCollector::bytes_of_stacked(const Model& model) {
+  constexpr std::int64_t kBytes = 4 * sizeof(double);
+  std::int64_t bytes = 0;
+  for (const CheckpointTensor& tensor : model.file().tensors()) {
+    const Shape& shape = tensor.spec.shape;
+    if (shape.rank() == 3) bytes += kBytes * shape[0].bound * shape.last();
+  }
+  return bytes;
+}
 
 void ImatrixCollector::before(const PlanStep& step, int lane, const KernelArgs& args,
                               const Region& region) noexcept {
   const auto found = impl_->by_step.find(&step);
   if (found == impl_->by_step.end()) return;
-  Watch& watch = *found->second;
-  if (step.split == Split::copies && !watch.is_watched(args.out.data)) return;
-  // The regions of a node cover its output once. The region of a projection is mapped to a part of
-  // its input's columns of the same relative size, so that the lanes share this work, too.
-  Activation& a = *watch.activation;
-  const std::int64_t n_out = args.out.cols();
-  const auto begin = static_cast<std::size_t>(region.col0 * a.n_cols / n_out);
-  const auto end = static_cast<std::size_t>(region.col1 * a.n_cols / n_out);
-  const auto at = static_cast<std::size_t>(lane);
-  for (std::int64_t r = region.row0; r < region.row1; ++r)
-    a.lanes[at].add_squares(args.in[0].row<const float>(r), begin, end);
-  if (region.col0 == 0) a.lane_rows[at] += region.row1 - region.row0;
+  for (Watch* watch : found->second) watch->observe(step, lane, args, region);
 }
 
 void ImatrixCollector::keep() {
-  for (const Activation& a : impl_->activations) {
-    for (std::size_t c = 0; c < a.sums.size(); ++c) {
-      if (std::isfinite(a.pending(c))) continue;
-      drop();
-      fail<Error>("the input of '{}' is not finite in column {}", a.weights.front(), c);
-    }
+  for (const Collected& c : impl_->all) {
+    const auto col = c.sums.find_nonfinite();
+    if (!col) continue;
+    drop();
+    fail<Error>("the input of '{}' is not finite in column {}", c.weights.front().name, *col);
   }
-  for (Activation& a : impl_->activations) {
-    for (std::size_t c = 0; c < a.sums.size(); ++c) a.sums[c] += a.pending(c);
-    for (const std::int64_t rows : a.lane_rows) a.rows += rows;
-  }
-  drop();
+  for (Collected& c : impl_->all) c.sums.keep();
 }
 
 void ImatrixCollector::drop() {
-  for (Activation& a : impl_->activations) a.clear();
+  for (Collected& c : impl_->all) c.sums.drop();
 }
 
 Imatrix ImatrixCollector::collected() const {
   Imatrix m;
   std::unordered_map<std::string, std::vector<double>> sums;
-  for (const Activation& a : impl_->activations) {
-    if (a.rows == 0) continue;
-    for (const std::string& name : a.weights) {
+  for (const Collected& c : impl_->all) {
+    if (std::ranges::all_of(c.sums.rows(), [](std::int64_t n) { return n == 0; })) continue;
+    for (const auto& [name, is_flat] : c.weights) {
+      const auto n_matrices = is_flat ? 1 : static_cast<std::size_t>(c.sums.n_matrices());
+      const auto n_cols = static_cast<std::size_t>(c.sums.n_cols());
       // A weight that multiplies several activations gets the sums of all.
-      std::vector<double>& all = sums[name];
-      all.resize(a.sums.size());
-      for (std::size_t c = 0; c < all.size(); ++c) all[c] += a.sums[c];
+      std::vector<double>& total = sums[name];
+      total.resize(n_matrices * n_cols);
+      for (std::size_t i = 0; i < c.sums.sums().size(); ++i)
+        total[i % total.size()] += c.sums.sums()[i];
       Imatrix::Entry& entry = m.entries[name];
-      entry.counts.resize(1);
-      entry.counts[0] += a.rows;
+      entry.counts.resize(n_matrices);
+      for (std::size_t i = 0; i < c.sums.rows().size(); ++i)
+        entry.counts[i % n_matrices] += c.sums.rows()[i];
     }
   }
   for (auto& [name, entry] : m.entries) {
-    const std::vector<double>& all = sums[name];
-    entry.sums.reserve(all.size());
-    for (const double sum : all) entry.sums.push_back(static_cast<float>(sum));
+    for (const double sum : sums[name]) entry.sums.push_back(static_cast<float>(sum));
   }
   return m;
 }

@@ -1,13 +1,17 @@
 #include "weft/measure/imatrix_collector.h"
 
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <numeric>
 
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
+#include "weft/ops/expert_linear.h"
+#include "weft/ops/formats/format.h"
 #include "weft/ops/formats/q8_0.h"
+#include "weft/ops/head_linear.h"
 #include "weft/ops/linear.h"
 
 #include "support/tiny_model.h"
@@ -97,25 +101,145 @@ TEST_CASE("the collector sums what the plain graph sees") {
   }
 }
 
-TEST_CASE("collected sums have the same bits for any number of workers") {
+// The same sums for stacked matrices, from the rows that the products read. Passes every call on.
+class StackedSums final : public NodeObserver {
+ public:
+  struct Sums {
+    std::vector<double> squares;  // [matrices, cols]
+    std::vector<std::int64_t> counts;
+  };
+  StackedSums(const Graph& graph, NodeObserver& next) : graph_(graph), next_(next) {}
+  void before(const PlanStep& step, int lane, const KernelArgs& args,
+              const Region& region) noexcept override {
+    next_.before(step, lane, args, region);
+    const bool by_expert = args.op == &kExpertLinear;
+    if (!by_expert && args.op != &kHeadLinear) return;
+    const View &x = args.in[0], &w = args.in[1];
+    const auto n_cols = static_cast<std::size_t>(w.dim(2));
+    Sums& sums = of[graph_[graph_[step.node].inputs[1]].path];
+    sums.squares.resize(static_cast<std::size_t>(w.rows()) * n_cols);
+    sums.counts.resize(static_cast<std::size_t>(w.rows()));
+    std::vector<float> row(static_cast<std::size_t>(x.cols()));
+    for (std::int64_t r = region.row0; r < region.row1; ++r) {
+      find_format(x.dtype)->decode(x.row<std::byte>(r), row.data(), x.cols());
+      for (std::int64_t i = 0; i < args.out.dim(1); ++i) {
+        if (region.col0 > i * args.out.dim(2) || region.col1 <= i * args.out.dim(2)) continue;
+        const auto m = static_cast<std::size_t>(by_expert ? args.in[2].row<const std::int32_t>(r)[i]
+                                                          : static_cast<std::int32_t>(i));
+        const float* part = row.data() + (x.rank == 3 ? static_cast<std::size_t>(i) * n_cols : 0);
+        for (std::size_t c = 0; c < n_cols; ++c)
+          sums.squares[m * n_cols + c] += static_cast<double>(part[c]) * part[c];
+        ++sums.counts[m];
+      }
+    }
+  }
+  void after(const PlanStep&, int, const KernelArgs&, const Region&) noexcept override {}
+
+  std::map<std::string, Sums> of;
+
+ private:
+  const Graph& graph_;
+  NodeObserver& next_;
+};
+
+TEST_CASE("stacked matrices have sums and counts of the rows that they multiplied") {
+  for (const char* arch : {"qwen3moe", "deepseek2"}) {
+    for (const DType dtype : {f32, q8_0}) {
+      CAPTURE(arch);
+      CAPTURE(std::string(dtype.name()));
+      Session session(tiny_model({.arch = arch, .matrices = dtype, .experts = 5}),
+                      {.prefill_width = kTokens, .workers = 1});
+      ImatrixCollector collector(session);
+      StackedSums plain(session.graph(session.n_plans() - 1), collector);
+      std::vector<StepToken> step;
+      for (std::int64_t i = 0; i < kTokens; ++i)
+        step.push_back({.token = static_cast<std::int32_t>(i * 7 % 50)});
+      session.step(step, nullptr, &plain);
+      collector.keep();
+      const Imatrix m = collector.collected();
+      CHECK(plain.of.contains("blk.1.ffn_down_exps.weight"));
+      CHECK(plain.of.contains("blk.1.attn_k_b.weight") == (arch == std::string("deepseek2")));
+      for (const auto& [name, want] : plain.of) {
+        CAPTURE(name);
+        REQUIRE(m.entries.contains(name));
+        const Imatrix::Entry& got = m.entries.at(name);
+        CHECK(got.counts == want.counts);
+        REQUIRE(got.sums.size() == want.squares.size());
+        // Rows that the products read as integers were rounded to 1/254 of their block's largest.
+        const bool rounded = dtype == q8_0 && name.find("exps") != std::string::npos;
+        const double tolerance = rounded ? 0.02 : 1e-6;
+        const double mean = std::accumulate(want.squares.begin(), want.squares.end(), 0.0) /
+                            static_cast<double>(want.squares.size());
+        for (std::size_t i = 0; i < got.sums.size(); ++i)
+          CHECK(std::abs(got.sums[i] - want.squares[i]) <= tolerance * (want.squares[i] + mean));
+      }
+    }
+  }
+}
+
+TEST_CASE("sums of experts are of the f32 activation that the router reads") {
   for (const DType dtype : {f32, q8_0}) {
-    const auto model = tiny_model({.matrices = dtype});
-    for (const std::int64_t width : {96, 40, 2, 1}) {
-      const Imatrix one = collect(model, {.workers = 1}, width);
-      for (const int workers : {2, 3}) {
-        for (int run = 0; run < 5; ++run) {
-          const Imatrix more = collect(model, {.workers = workers}, width);
-          REQUIRE(more.entries.size() == one.entries.size());
-          for (const auto& [name, entry] : one.entries) {
-            CHECK(more.entries.at(name).sums == entry.sums);
-            CHECK(more.entries.at(name).counts == entry.counts);
-          }
+    const Imatrix m =
+        collect(tiny_model({.arch = "qwen3moe", .matrices = dtype, .experts = 5}), {.workers = 2});
+    const Imatrix::Entry& router = m.entries.at("blk.0.ffn_gate_inp.weight");
+    const Imatrix::Entry& experts = m.entries.at("blk.0.ffn_up_exps.weight");
+    const std::size_t n_cols = router.sums.size();
+    REQUIRE(experts.counts.size() > 1);
+    const double per_token = static_cast<double>(std::accumulate(
+                                 experts.counts.begin(), experts.counts.end(), std::int64_t{0})) /
+                             static_cast<double>(router.counts[0]);
+    for (std::size_t c = 0; c < n_cols; ++c) {
+      double sum = 0;
+      for (std::size_t e = 0; e < experts.counts.size(); ++e) sum += experts.sums[e * n_cols + c];
+      CHECK(sum == doctest::Approx(per_token * router.sums[c]).epsilon(1e-5));
+    }
+  }
+}
+
+TEST_CASE("matrices that the file has as one have one sum") {
+  MadeSource source("deepseek2");
+  source.learn();
+  const TensorSpec spec = *source.find_tensor("blk.0.attn_k_b.weight");
+  const std::int64_t n_heads = spec.shape[0].bound, n_rows = spec.shape[1].bound;
+  source.add("blk.0.attn_k_b.weight", {spec.dtype, {n_heads * n_rows, spec.shape[2]}});
+  const auto path =
+      std::filesystem::temp_directory_path() / fmt::format("weft-flat-heads-{}.gguf", getpid());
+  write_made_model(source, path.string());
+  const auto model = Model::load(path.string());
+  std::filesystem::remove(path);
+  const Imatrix m = collect(model, {});
+  const Imatrix::Entry& flat = m.entries.at("blk.0.attn_k_b.weight");
+  CHECK(flat.counts == std::vector<std::int64_t>{n_heads * kTokens});
+  CHECK(std::ssize(flat.sums) == spec.shape.last());
+  CHECK(m.entries.at("blk.1.attn_k_b.weight").counts ==
+        std::vector<std::int64_t>(static_cast<std::size_t>(n_heads), kTokens));
+}
+
+void check_same_bits(const std::shared_ptr<const Model>& model) {
+  for (const std::int64_t width : {96, 40, 2, 1}) {
+    const Imatrix one = collect(model, {.workers = 1}, width);
+    for (const int workers : {2, 3}) {
+      for (int run = 0; run < 5; ++run) {
+        const Imatrix more = collect(model, {.workers = workers}, width);
+        REQUIRE(more.entries.size() == one.entries.size());
+        for (const auto& [name, entry] : one.entries) {
+          CHECK(more.entries.at(name).sums == entry.sums);
+          CHECK(more.entries.at(name).counts == entry.counts);
         }
       }
     }
   }
 }
 
+TEST_CASE("collected sums have the same bits for any number of workers") {
+  for (const char* arch : {"llama", "qwen3moe", "deepseek2"}) {
+    for (const DType dtype : {f32, q8_0}) {
+      CAPTURE(arch);
+      CAPTURE(std::string(dtype.name()));
+      check_same_bits(tiny_model({.arch = arch, .matrices = dtype, .experts = 5}));
+    }
+  }
+}
 TEST_CASE("the output projection is collected on request") {
   const auto model = tiny_model({});
   const Imatrix m = collect(model, {}, kTokens, true);
@@ -124,7 +248,9 @@ TEST_CASE("the output projection is collected on request") {
   if (m.entries.contains("output.weight"))
     CHECK(m.entries.at("output.weight").counts == std::vector<std::int64_t>{kTokens});
   CHECK_FALSE(collect(model, {}).entries.contains("output.weight"));
-  CHECK_FALSE(m.entries.contains("token_embd.weight"));
+  // Without an output matrix of its own, the model multiplies by the embedding.
+  CHECK(m.entries.contains("token_embd.weight") != m.entries.contains("output.weight"));
+  CHECK_FALSE(collect(model, {}).entries.contains("token_embd.weight"));
 }
 
 TEST_CASE("dropped steps do not count, kept ones add up") {

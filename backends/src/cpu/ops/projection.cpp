@@ -7,9 +7,9 @@
 
 #include "weft/base/text.h"
 #include "weft/ops/formats/q8a.h"
+#include "weft/ops/projections.h"
 
 #include "cpu/panels.h"
-#include "cpu/passes/projections.h"
 
 namespace weft::cpu {
 

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "weft/ops/get_rows.h"
+#include "weft/ops/projections.h"
 
 #include "cpu/isa_table.h"
 #include "cpu/panels.h"
-#include "cpu/passes/projections.h"
 #include "cpu/weight_formats.h"
 
 namespace weft::cpu {

@@ -6,9 +6,9 @@
 
 #include "weft/ops/attention.h"
 #include "weft/ops/formats/q8a.h"
+#include "weft/ops/projections.h"
 #include "weft/ops/quantize.h"
 
-#include "cpu/passes/projections.h"
 #include "cpu/weight_formats.h"
 
 namespace weft::cpu {

@@ -1,5 +1,5 @@
 #pragma once
-// Which nodes multiply by weights.
+// Which nodes multiply rows of activations by weight matrices.
 
 #include <span>
 
@@ -9,9 +9,10 @@
 #include "weft/ops/linear.h"
 #include "weft/ops/linear_concat.h"
 
-namespace weft::cpu {
+namespace weft {
 
-// Weights of a projection; empty for other ops. Its activations are input 0.
+// Weights of a projection; empty for other ops. Its activations are input 0. The matrices of
+// head_linear, one per head, do not count: its activations are always f32.
 inline std::span<const NodeId> projection_weights(const Node& node) {
   const std::span<const NodeId> inputs = node.inputs;
   if (node.op == &kLinear || node.op == &kExpertLinear) return inputs.subspan(1, 1);
@@ -21,4 +22,4 @@ inline std::span<const NodeId> projection_weights(const Node& node) {
   return {};
 }
 
-}  // namespace weft::cpu
+}  // namespace weft
