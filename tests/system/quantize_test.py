@@ -120,6 +120,10 @@ class Quantize(SystemTest):
         self.refusal(2, "not a usable regular expression", self.model, out, "Q8_0", "--tensor-type",
                      "(=Q8_0")
         self.refusal(2, "known: ", self.model, out, "Q8_0", "--tensor-type", "ffn=Q9_0")
+        self.refusal(1, "the pattern 'ffn_dwon' matches no tensor", self.model, out, "Q8_0",
+                     "--tensor-type", "ffn_dwon=Q8_0")
+        self.refusal(1, "the pattern 'ffn_dwon' matches no tensor", self.model, "Q8_0", "--dry-run",
+                     "--tensor-type", "ffn_dwon=Q8_0")
         self.refusal(1, "must not be a file of the input", self.model, self.model, "Q8_0")
         self.refusal(1, "no-such-folder", self.model, self.folder / "no-such-folder/out.gguf",
                      "Q8_0")

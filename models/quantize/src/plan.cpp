@@ -37,6 +37,7 @@ DType optional_type(std::string_view name) {
 }
 
 struct Override {
+  std::string text;
   Regex pattern;
   DType type;
 };
@@ -52,9 +53,27 @@ Regex regex_of(std::string_view pattern) {
 std::vector<Override> overrides_of(const QuantizeOptions& options) {
   std::vector<Override> overrides;
   for (const auto& [pattern, type] : options.tensor_types) {
-    overrides.push_back({regex_of(pattern), type_of(type)});
+    overrides.push_back({pattern, regex_of(pattern), type_of(type)});
   }
   return overrides;
+}
+
+// Throws ValueError for a pattern that matches none of the tensors that may be quantized.
+void check_matches(const std::vector<Override>& overrides, const Checkpoint& file) {
+  std::vector<std::string_view> names;
+  for (const CheckpointTensor& tensor : file.tensors()) {
+    if (may_quantize(tensor)) names.push_back(tensor.name);
+  }
+  for (const Override& o : overrides) {
+    if (std::ranges::any_of(names, [&](auto name) { return o.pattern.found_in(name); })) continue;
+    std::string examples;
+    for (std::size_t i = 0; i < std::min<std::size_t>(names.size(), 2); ++i) {
+      const std::string_view name = names[i * (names.size() - 1)];
+      examples += fmt::format("{}'{}'", i == 0 ? ", such as " : " and ", printable(name));
+    }
+    fail<ValueError>("{}: the pattern '{}' matches no tensor that may be quantized{}",
+                     printable_path(file.path()), printable(o.text), examples);
+  }
 }
 
 class Planner {
@@ -68,6 +87,7 @@ class Planner {
         embedding_(optional_type(options.embedding_type)),
         model_(model_case(file)),
         cases_(tensor_cases(file)) {
+    check_matches(overrides_, file);
     model_.has_imatrix = options.imatrix != nullptr;
   }
 

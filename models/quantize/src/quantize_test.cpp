@@ -108,12 +108,14 @@ TEST_CASE("the user's choice overrides the mix") {
   Sample sample;
   const Checkpoint file = sample.file();
   QuantizeOptions options{.type = "Q4_K_M"};
-  options.tensor_types = {{"^blk\\.[01]\\.ffn_down", "q8_0"}, {"ffn", "Q6_K"}, {"norm", "Q8_0"}};
+  options.tensor_types = {
+      {"^blk\\.[01]\\.ffn_down", "q8_0"}, {"ffn", "Q6_K"}, {"norm|attn_v", "Q8_0"}};
   options.output_type = "Q8_0";
   options.embedding_type = "F16";
   QuantizePlan plan = plan_quantize(file, options);
   CHECK(of(plan, "blk.1.ffn_down.weight").to.name() == "Q8_0");
   CHECK(of(plan, "blk.2.ffn_down.weight").to.name() == "Q6_K");
+  CHECK(of(plan, "blk.2.attn_v.weight").to.name() == "Q8_0");
   CHECK(of(plan, "blk.2.attn_norm.weight").to == f32);
   CHECK(of(plan, "blk.2.ffn_gate_inp.weight").to == f32);
   CHECK(of(plan, "output.weight").to.name() == "Q8_0");

@@ -23,7 +23,7 @@ namespace weft {
 struct QuantizeOptions {
   std::string type;  // one of quantize_mixes(), in any case
   // Regular expression (weft/grammar/regex.h, found anywhere in a tensor's name) and type. The
-  // first one that matches decides, for tensors that may be quantized at all.
+  // first one that matches decides, for tensors that may be quantized at all. Each must match one.
   std::vector<std::pair<std::string, std::string>> tensor_types;
   std::string output_type, embedding_type;  // of output.weight, token_embd.weight; empty: the mix's
   bool pure = false;                        // the mix's main type for all
@@ -70,8 +70,8 @@ void check(const QuantizeOptions& options);
 
 // Plans the conversion of a file, which outlives the plan. What prevents a single tensor's
 // conversion (requantizing, a missing encoder, missing importances) becomes its obstacle. Throws
-// ValueError for unknown types, malformed patterns and an importance matrix of another model;
-// ShapeError for rows that are not whole blocks of a type without a substitute.
+// ValueError for unknown types, patterns that are malformed or match nothing, and an importance
+// matrix of another model; ShapeError for rows that are not whole blocks of a type without a substitute.
 QuantizePlan plan_quantize(const Checkpoint& file, const QuantizeOptions& options);
 
 struct QuantizeRun {

@@ -1,4 +1,4 @@
-// What an importance matrix lacks is said, and what it has for an expert weights that expert.
+// What is said about an importance matrix and about patterns that do not fit the file.
 
 #include <cmath>
 #include <string>
@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "weft/base/error.h"
 #include "weft/files/gguf_writer.h"
 #include "weft/quantize/quantize.h"
 
@@ -92,6 +93,24 @@ TEST_CASE("what an importance matrix lacks is said at every bit width") {
   }
   // F16 rounds each weight for itself.
   CHECK(warnings_of(file, "F16", m).empty());
+}
+
+TEST_CASE("a pattern that matches no tensor is refused by name") {
+  Mixture made;
+  const Checkpoint file = made.file();
+  const auto plan = [&](const char* pattern) {
+    plan_quantize(file,
+                  {.type = "Q4_0", .tensor_types = {{"ffn_down", "Q8_0"}, {pattern, "Q8_0"}}});
+  };
+  CHECK_NOTHROW(plan("ffn_(up|gate)_exps"));
+  for (const char* pattern : {"attn_v", "ffn_gate_inp"}) {
+    CHECK_THROWS_WITH_AS(plan(pattern),
+                         fmt::format("{}: the pattern '{}' matches no tensor that may be "
+                                     "quantized, such as 'token_embd.weight' and 'output.weight'",
+                                     std::string(made.folder / "in.gguf"), pattern)
+                             .c_str(),
+                         ValueError);
+  }
 }
 
 TEST_CASE("importances of an expert change the bytes of that expert only") {
