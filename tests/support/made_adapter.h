@@ -64,6 +64,7 @@ inline void write_lora(const MadeLora& about, const std::string& path) {
 }
 
 struct MadeControlVector {
+  std::string model_hint = "llama";  // empty: the file does not say
   std::vector<std::int64_t> layers = {1};
   std::int64_t width = 64;
   float size = 0.5F;
@@ -73,7 +74,7 @@ struct MadeControlVector {
 inline void write_control_vector(const MadeControlVector& about, const std::string& path) {
   GgufWriter writer;
   writer.add_string("general.architecture", "controlvector");
-  writer.add_string("controlvector.model_hint", "llama");
+  if (!about.model_hint.empty()) writer.add_string("controlvector.model_hint", about.model_hint);
   std::uint32_t seed = 100 * about.seed;
   for (const std::int64_t layer : about.layers)
     add_random(writer, fmt::format("direction.{}", layer), {about.width}, ++seed, about.size);

@@ -27,8 +27,8 @@ Adapters Adapters::open(const AdapterFiles& files, const AdaptedModel& model) {
   }
   for (const ControlVectorFile& about : files.control_vectors) check_scale(about.path, about.scale);
   if (!files.control_vectors.empty()) {
-    all.control_vector_.emplace(files.control_vectors, files.control_layers, model.n_layers,
-                                model.n_embd);
+    all.control_vector_.emplace(files.control_vectors, files.control_layers, model.file,
+                                model.n_layers, model.n_embd);
     for (const std::string& path : all.control_vector_->unused())
       all.warnings_.push_back(fmt::format("{}: has no direction of layers {} to {}: no effect",
                                           printable_path(path), files.control_layers->first,

@@ -204,6 +204,13 @@ TEST_CASE("weights that only merging can adapt") {
 
 TEST_CASE("control vectors that are refused") {
   Fixture f;
+  CHECK(f.refusal({.model_hint = "qwen2"}) ==
+        "vector.gguf: not a control vector of this model: key 'controlvector.model_hint' must be "
+        "'llama', got 'qwen2'");
+  const std::string without_hint = f.refusal(MadeControlVector{.model_hint = ""});
+  CHECK(without_hint == f.refusal(MadeControlVector{}));
+  CHECK(f.refusal({.layers = {1}, .width = 128}) ==
+        "vector.gguf: tensor 'direction.1' must be [64], as wide as the model, got [128]");
   CHECK(f.refusal({.layers = {1}, .width = 32}) ==
         "vector.gguf: tensor 'direction.1' must be [64], as wide as the model, got [32]");
   CHECK(f.refusal({.layers = {2}}) ==

@@ -50,19 +50,32 @@ void check_range(const std::optional<ControlLayers>& layers, std::int64_t n_laye
 
 using Directions = std::map<std::int64_t, std::vector<float>>;
 
+// What the directions must fit.
+struct Sizes {
+  std::string_view architecture;
+  std::int64_t n_layers = 0, n_embd = 0;
+};
+
+// Directions of another architecture may have the same width, but mean nothing here.
+void expect_architecture(const Checkpoint& file, std::string_view architecture) {
+  constexpr std::string_view kHint = "controlvector.model_hint";
+  if (file.find(kHint)) expect_text(file, kHint, architecture, "a control vector of this model");
+}
+
 // Returns whether the file has a direction of one of the layers.
 bool add_file(const ControlVectorFile& about, const std::optional<ControlLayers>& layers,
-              std::int64_t n_layers, std::int64_t n_embd, Directions& sums) {
+              const Sizes& model, Directions& sums) {
   const Checkpoint file = open_adapter(about.path);
   expect_text(file, "general.architecture", "controlvector", "a control vector");
+  expect_architecture(file, model.architecture);
   if (file.tensors().empty())
     fail<FormatError>("{}: the control vector has no tensors", printable_path(file.path()));
   bool used = false;
   for (const CheckpointTensor& tensor : file.tensors()) {
-    const std::int64_t layer = layer_of(file, tensor.name, n_layers);
-    if (tensor.spec.shape != Shape{n_embd})
+    const std::int64_t layer = layer_of(file, tensor.name, model.n_layers);
+    if (tensor.spec.shape != Shape{model.n_embd})
       fail<ShapeError>("{}: tensor '{}' must be [{}], as wide as the model, got {}",
-                       printable_path(file.path()), printable(tensor.name), n_embd,
+                       printable_path(file.path()), printable(tensor.name), model.n_embd,
                        to_string(tensor.spec.shape));
     check_values(file, tensor);
     if (layers && (layer < layers->first || layer > layers->last)) continue;
@@ -83,13 +96,14 @@ bool add_file(const ControlVectorFile& about, const std::optional<ControlLayers>
 }  // namespace
 
 ControlVector::ControlVector(std::span<const ControlVectorFile> files,
-                             const std::optional<ControlLayers>& layers, std::int64_t n_layers,
-                             std::int64_t n_embd)
+                             const std::optional<ControlLayers>& layers, const Checkpoint& model,
+                             std::int64_t n_layers, std::int64_t n_embd)
     : path_(files.front().path), width_(n_embd) {
   check_range(layers, n_layers);
+  const Sizes sizes{model.find_string("general.architecture").value_or(""), n_layers, n_embd};
   Directions sums;
   for (const ControlVectorFile& file : files)
-    if (!add_file(file, layers, n_layers, n_embd, sums)) unused_.push_back(file.path);
+    if (!add_file(file, layers, sizes, sums)) unused_.push_back(file.path);
   GgufWriter writer;
   for (const auto& [layer, values] : sums) {
     layers_.insert(layer);

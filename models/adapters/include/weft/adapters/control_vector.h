@@ -4,7 +4,8 @@
 //
 //   h' = h + sum_f scale_f * direction_f.N        h [T, D] after layer N     direction.N [D]
 //
-// Source: Zou et al. 2023, arXiv:2310.01405. A file has general.architecture "controlvector" and
+// Source: Zou et al. 2023, arXiv:2310.01405. A file has general.architecture "controlvector",
+// controlvector.model_hint, the architecture of the model that it was made for (optional), and
 // tensors direction.N of layers 1 <= N < L; layer 0 has none, as in
 // https://github.com/ggml-org/llama.cpp/blob/master/src/llama-adapter.cpp.
 
@@ -25,12 +26,12 @@ class ControlVector {
  public:
   // Reads and sums files for a model of `n_layers` layers of width `n_embd`. Throws IoError,
   // FormatError, ShapeError and UnsupportedError with the file, and the key or the tensor: another
-  // kind of file, a direction of another width, of layer 0 or of a layer that the model does not
-  // have, numbers that are not finite; ValueError for layers that are not 0 <= first <= last <=
-  // n_layers. REQUIRES: at least one file.
+  // kind of file, a vector of another architecture than that of `model`, a direction of another
+  // width, of layer 0 or of a layer that the model does not have, numbers that are not finite;
+  // ValueError for layers that are not 0 <= first <= last <= n_layers. REQUIRES: at least one file.
   ControlVector(std::span<const ControlVectorFile> files,
-                const std::optional<ControlLayers>& layers, std::int64_t n_layers,
-                std::int64_t n_embd);
+                const std::optional<ControlLayers>& layers, const Checkpoint& model,
+                std::int64_t n_layers, std::int64_t n_embd);
 
   const std::set<std::int64_t>& layers() const { return layers_; }  // that have a direction
   std::int64_t width() const { return width_; }                     // D
