@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <random>
 #include <set>
 #include <sstream>
@@ -14,6 +13,7 @@
 
 #include "weft/base/error.h"
 
+#include "support/extra_keys.h"
 #include "support/made_source.h"
 
 namespace weft::test {
@@ -24,36 +24,6 @@ using Value = MadeSource::Value;
 constexpr std::int64_t kMaxResidentMib =
     128;                    // that one architecture may add; ASan keeps freed memory
 constexpr int kRuns = 300;  // for each architecture
-
-// Keys that MadeSource does not make up, with {} for the architecture.
-using Extra = std::vector<std::pair<std::string_view, Value>>;
-using List = std::vector<std::int64_t>;
-const Extra kStateSpace{{"{}.ssm.conv_kernel", 4},
-                        {"{}.ssm.inner_size", 128},
-                        {"{}.ssm.state_size", 16},
-                        {"{}.ssm.time_step_rank", 8},
-                        {"{}.ssm.group_count", 2}};
-const std::map<std::string_view, Extra> kExtra{
-    {"apertus",
-     {{"xielu.alpha_p", 0.5}, {"xielu.alpha_n", 0.5}, {"xielu.beta", 0.5}, {"xielu.eps", 0.0}}},
-    {"bailingmoe3", {{"{}.kda.gate_lower_bound", -5.0}}},
-    {"chameleon", {{"{}.vocab_size", 8200}}},
-    {"falcon-h1", kStateSpace},
-    {"granitehybrid", kStateSpace},
-    {"graniteswitch",
-     {{"{}.adapters.count", 2},
-      {"{}.adapters.token_ids_activate", List{3, 4}},
-      {"{}.adapters.token_ids_substitute", List{5, 6}}}},
-    {"grovemoe", {{"{}.experts_per_group", 2}, {"{}.expert_group_scale", 0.5}}},
-    {"jamba", kStateSpace},
-    {"mamba", kStateSpace},
-    {"mamba2", kStateSpace},
-    {"minimax-01", {{"{}.residual_scale", 1.0}}},
-    {"minimax-m3", {{"{}.attention.indexer.head_count", 2}}},
-    {"nemotron_h", kStateSpace},
-    {"nemotron_h_moe", kStateSpace},
-    {"plamo2", kStateSpace},
-};
 
 // A source that remembers which keys are read.
 class Listening final : public ModelSource {
@@ -241,14 +211,11 @@ TEST_CASE("wrong keys and tensors are refused with a message for every architect
     CAPTURE(architecture->name);
     MadeSource good{std::string(architecture->name)};
     good.path = "bad.gguf";
-    if (const auto extra = kExtra.find(architecture->name); extra != kExtra.end()) {
-      for (const auto& [key, value] : extra->second)
-        good.keys[fmt::format(fmt::runtime(key), architecture->name)] = value;
-    }
+    set_extra_keys(good, architecture->name);
     try {
       good.learn(*architecture);
     } catch (const FormatError& e) {
-      FAIL_CHECK("add what it needs to kExtra: " << e.what());
+      FAIL_CHECK("add what it needs to extra_keys.h: " << e.what());
       continue;
     }
     const Listening listening(good);
