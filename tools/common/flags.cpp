@@ -219,6 +219,13 @@ std::shared_ptr<const Model> load_model(const ModelFlags& flags,
   return model;
 }
 
+std::shared_ptr<const Model> load_inspected_model(ModelFlags& flags,
+                                                  const std::function<bool(double)>& progress) {
+  auto model = load_model(flags, progress);
+  if (!model->facts().has_output) flags.session.embeddings = true;
+  return model;
+}
+
 void print_concessions(const Session& session) {
   for (const std::string& given_up : session.concessions())
     std::cerr << "to meet the budget: " << given_up << '\n';

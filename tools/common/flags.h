@@ -30,6 +30,10 @@ struct ModelFlags {
 // Loads the model that the flags name. Prints its warnings to stderr.
 std::shared_ptr<const Model> load_model(const ModelFlags& flags,
                                         const std::function<bool(double)>& progress = {});
+// The same for programs that need no logits: sessions of a model without an output matrix give its
+// hidden states.
+std::shared_ptr<const Model> load_inspected_model(ModelFlags& flags,
+                                                  const std::function<bool(double)>& progress = {});
 // Prints to stderr what the session gave up to meet the budget, and a warning about a context
 // beyond the one that the model was trained for.
 void print_concessions(const Session& session);

@@ -119,7 +119,7 @@ int measure_all(Flags& flags) {
   fit(tests, flags.model.session);
   cli::catch_interrupts(cli::Interrupts::once);
   cli::tune_once(flags.model);
-  const auto model = cli::load_model(flags.model, cli::load_progress);
+  const auto model = cli::load_inspected_model(flags.model, cli::load_progress);
   Report report{.model = flags.model.path, .architecture = model->facts().architecture};
   Fnv1a64 hash;  // of the logits
   std::int64_t spare = 0;

@@ -243,7 +243,7 @@ int dot(int argc, char** argv) {
   if (!flags.diff.empty() && flags.diff.size() != 2)
     fail<cli::UsageError>("--diff takes two variants, got {}", flags.diff.size());
 
-  const auto model = cli::load_model(flags.model);
+  const auto model = cli::load_inspected_model(flags.model);
   if (flags.passes) {
     print_passes(*model, flags);
     return 0;

@@ -168,7 +168,8 @@ int collect(Flags& flags) {
   const std::int64_t first = flags.first;
   resume(flags);
   if (flags.windows == kNothing) return 0;
-  const auto model = cli::load_model(flags.model);
+  const auto model =
+      flags.output ? cli::load_model(flags.model) : cli::load_inspected_model(flags.model);
   check_output(model->file(), flags.out);
   Windows windows =
       read_windows(*model, flags.text, flags.model.session.context, flags.first, flags.windows);

@@ -300,7 +300,7 @@ int plan(int argc, char** argv) {
   add_flags(app, flags);
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
-  const auto model = cli::load_model(flags.model);
+  const auto model = cli::load_inspected_model(flags.model);
   const Picture& picture = flags.picture;
   std::optional<ProfileFile> profile;
   if (!picture.profile.empty()) profile = read_profile(picture.profile, flags.model.session);

@@ -227,7 +227,7 @@ std::size_t max_recorded_calls(const Session& session, const Flags& flags) {
 }
 
 int profile_all(Flags& flags) {
-  const auto model = cli::load_model(flags.model);
+  const auto model = cli::load_inspected_model(flags.model);
   SessionOptions& options = flags.model.session;
   const std::int64_t needed = flags.depth + std::max(flags.prompt, flags.predict);
   if (options.context == 0) options.context = needed;

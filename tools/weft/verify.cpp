@@ -49,8 +49,8 @@ std::vector<SessionOptions> variants(const Flags& flags) {
   return list;
 }
 
-bool run(const Flags& flags) {
-  const auto model = cli::load_model(flags.model);
+bool run(Flags& flags) {
+  const auto model = cli::load_inspected_model(flags.model);
   std::optional<Dump> dump;
   if (!flags.dump.empty()) dump = read_npz(flags.dump);
   VerifyOptions options{.tokens = flags.tokens.of(*model),
