@@ -1,22 +1,17 @@
 """Directories of sentence-transformers: `weft embed` against the formulas of the modules in float64,
 and the bits of the directory against those of the file that it is converted to.
 
-The model is a small BERT (Devlin et al. 2018, arXiv:1810.04805); its GELU is the approximation by
-the hyperbolic tangent, as for all BERT models. The modules are those that sentence-transformers'
+The model is a small BERT (encoder_classes.py). The modules are those that sentence-transformers'
 modules/pooling.py, dense.py and normalize.py define, in the files that their publishers have."""
 
-import json
 import math
-import pathlib
-import sys
 import unittest
 
 import numpy as np
 
-from blocks import gelu_erf, relu, softmax
-from made import Made
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "system"))
+from blocks import linear, relu
+from encoder_classes import bert
+from published import Weights, save, stored
 from hf_directory import write_safetensors
 from support import SystemTest
 
@@ -26,6 +21,7 @@ TEXT = "the old red fox saw the moon near a blue fox"
 IDS = [TOKENS.index(word) for word in ["[CLS]", *TEXT.split(), "[SEP]"]]
 # As in forms_test.py: sums in another order lose at most two bits more than numpy in float32.
 MORE = 4
+WIDTH = 64
 
 TYPE = "sentence_transformers.models."
 TANH, IDENTITY, RELU = ("torch.nn.modules.activation.Tanh", "torch.nn.modules.linear.Identity",
@@ -33,42 +29,11 @@ TANH, IDENTITY, RELU = ("torch.nn.modules.activation.Tanh", "torch.nn.modules.li
 FUNCTIONS = {TANH: np.tanh, IDENTITY: lambda x: x, RELU: relu}
 
 
-class Weights(Made):
-    """Weights under the names of the published files."""
-
-    def __init__(self, dtype=np.float64):
-        super().__init__("bert", dtype)
-        self.V, self.D, self.eps, self.L = len(TOKENS), self.H * self.E, 1e-3, 2
-
-    def linear(self, name, x, width, bias=True):
-        y = x @ self.weight(f"{name}.weight", width, x.shape[-1]).T
-        return y + self.weight(f"{name}.bias", width) if bias else y
-
-    def norm(self, name, x):
-        y = x - x.mean(axis=-1, keepdims=True)
-        y = y / np.sqrt((y * y).mean(axis=-1, keepdims=True) + self.dtype(self.eps))
-        return y * self.weight(f"{name}.weight", self.D) + self.weight(f"{name}.bias", self.D)
-
-
-def bert(m, ids):
-    """The last hidden states."""
-    e = "embeddings."
-    x = (m.weight(e + "word_embeddings.weight", m.V, m.D)[ids]
-         + m.weight(e + "position_embeddings.weight", 64, m.D)[:len(ids)]
-         + m.weight(e + "token_type_embeddings.weight", 2, m.D)[0])
-    x = m.norm(e + "LayerNorm", x)
-    for i in range(m.L):
-        l = f"encoder.layer.{i}."
-        q, k, v = (m.linear(f"{l}attention.self.{part}", x, m.D).reshape(len(ids), m.H, m.E)
-                   for part in ("query", "key", "value"))
-        p = softmax(np.einsum("ihe,jhe->hij", q, k) * m.dtype(1 / math.sqrt(m.E)))
-        y = np.einsum("hij,jhe->ihe", p, v).reshape(len(ids), m.D)
-        x = m.norm(l + "attention.output.LayerNorm",
-                   x + m.linear(l + "attention.output.dense", y, m.D))
-        y = m.linear(l + "output.dense", gelu_erf(m.linear(l + "intermediate.dense", x, m.F)),
-                     m.D)
-        x = m.norm(l + "output.LayerNorm", x + y)
-    return x
+def settings():
+    return {"model_type": "bert", "vocab_size": len(TOKENS), "hidden_size": WIDTH,
+            "intermediate_size": 80, "num_hidden_layers": 2, "num_attention_heads": 4,
+            "max_position_embeddings": 64, "type_vocab_size": 2, "hidden_act": "gelu",
+            "layer_norm_eps": 1e-3, "pad_token_id": 0, "position_embedding_type": "absolute"}
 
 
 POOLINGS = {
@@ -94,7 +59,7 @@ class Modules:
         x = np.concatenate([POOLINGS[mode](rows) for mode in self.modes])
         for i, d in enumerate(self.dense):
             d["in_features"] = len(x)
-            y = m.linear(f"{i + 2}_Dense.linear", x, d["out_features"], d["bias"])
+            y = linear(m, f"{i + 2}_Dense.linear", x, d["out_features"], d["bias"])
             x = FUNCTIONS[d["activation_function"]](y)
         return x / np.sqrt((x * x).sum()) if self.normalize else x
 
@@ -106,7 +71,7 @@ class Modules:
             modules.append((f"{len(modules)}_Normalize", "Normalize", None))
         save(folder / "modules.json", [{"idx": i, "name": str(i), "path": path, "type": TYPE + kind}
                                        for i, (path, kind, _) in enumerate(modules)])
-        tensors = {name: ("F32", list(w.shape), w.tobytes()) for name, w in m.stored.items()}
+        tensors = {name: stored(w, "F32") for name, w in m.stored.items()}
         for path, kind, config in modules[1:]:
             (folder / path).mkdir()
             if config is not None:
@@ -118,17 +83,8 @@ class Modules:
         write_safetensors(folder / "model.safetensors", tensors)
 
 
-def save(path, value):
-    path.write_text(json.dumps(value))
-
-
-def write_model(folder, m):
-    save(folder / "config.json",
-         {"architectures": ["BertModel"], "model_type": "bert", "vocab_size": m.V,
-          "hidden_size": m.D, "intermediate_size": m.F, "num_hidden_layers": m.L,
-          "num_attention_heads": m.H, "max_position_embeddings": 64, "type_vocab_size": 2,
-          "hidden_act": "gelu", "layer_norm_eps": m.eps, "pad_token_id": 0,
-          "position_embedding_type": "absolute"})
+def write_model(folder):
+    save(folder / "config.json", settings())
     save(folder / "sentence_bert_config.json", {"max_seq_length": 32, "do_lower_case": False})
     save(folder / "tokenizer_config.json", {"cls_token": "[CLS]", "sep_token": "[SEP]",
                                             "unk_token": "[UNK]", "pad_token": "[PAD]"})
@@ -146,7 +102,6 @@ def old_pooling(width, *modes):
     return {"word_embedding_dimension": width, **{f"pooling_mode_{n}": n in modes for n in names}}
 
 
-WIDTH = 64
 FORMS = {
     "LaBSE": Modules(old_pooling(WIDTH, "cls_token"), ["cls"], [(WIDTH, True, TANH)]),
     "EmbeddingGemma": Modules({**old_pooling(WIDTH, "mean_tokens"), "include_prompt": True},
@@ -173,9 +128,9 @@ class ModulesTest(SystemTest):
         """The directory, and the vector of TEXT in float64 and float32."""
         folder = self.folder / name.replace(" ", "-")
         folder.mkdir()
-        exact, rough = Weights(), Weights(np.float32)
+        exact, rough = (Weights(settings(), dtype) for dtype in (np.float64, np.float32))
         want, rounded = (FORMS[name].compute(m, IDS) for m in (exact, rough))
-        write_model(folder, exact)
+        write_model(folder)
         FORMS[name].write(folder, exact)
         return folder, want, rounded.astype(np.float64)
 
