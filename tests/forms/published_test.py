@@ -7,7 +7,10 @@ import unittest
 
 import numpy as np
 
-from encoder_classes import bert, bert_score, normalized, pooled_first
+from blocks import linear
+from decoder_classes import gemma3, qwen3
+from encoder_classes import (bert, bert_score, modern_bert_score, normalized, pooled_first,
+                             xlm_roberta_score)
 from published import Published
 from support import SystemTest
 
@@ -15,7 +18,11 @@ from support import SystemTest
 MORE = 4
 SMALL = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
          "intermediate_size": 96}
-POSITION_IDS = ("I64", [1, 512], np.arange(512).tobytes())
+
+
+def position_ids(name, n):
+    """A tensor that older checkpoints have."""
+    return name + "embeddings.position_ids", "I64", [1, n], np.arange(n).tobytes()
 
 
 def nmse(got, want):
@@ -61,6 +68,16 @@ def minilm(m, ids):
     return normalized(x.mean(axis=0))
 
 
+def embedding_gemma(m, ids):
+    """embeddinggemma-300m: the mean of all tokens, two matrices, normalized."""
+    x = linear(m, "2_Dense.linear", gemma3(m, ids).mean(axis=0), 160)
+    return normalized(linear(m, "3_Dense.linear", x, m.D))
+
+
+GEMMA = {"hidden_size": 48, "num_hidden_layers": 6, "num_attention_heads": 3, "head_dim": 16,
+         "intermediate_size": 80, "layer_types": 5 * ["sliding_attention"] + ["full_attention"]}
+QWEN = {**SMALL, "num_key_value_heads": 2, "head_dim": 32}
+LONG = 350  # times two tokens: longer than a window of 512
 BERT_TEXTS = {"The old red fox saw THE MOONS.": "[CLS] the old red fox saw the moon ##s . [SEP]",
               "a blue boat?": "[CLS] a blue boat ? [SEP]",
               "Zebra": "[CLS] [UNK] [SEP]"}
@@ -68,7 +85,21 @@ EMBEDDERS = {
     "all-MiniLM-L6-v2": Embedder(
         Published("all-MiniLM-L6-v2", **SMALL,
                   modules={"1_Pooling": {"word_embedding_dimension": 64}}),
-        minilm, BERT_TEXTS, [("embeddings.position_ids", *POSITION_IDS)]),
+        minilm, BERT_TEXTS, [position_ids("", 512)]),
+    "embeddinggemma-300m": Embedder(
+        Published("embeddinggemma-300m", **GEMMA,
+                  modules={"1_Pooling": {"word_embedding_dimension": 48},
+                           "2_Dense": {"in_features": 48, "out_features": 160},
+                           "3_Dense": {"in_features": 160, "out_features": 48}}),
+        embedding_gemma,
+        {"the old\nmoon.": "<bos> t h e ▁old <0x0A> m o o n . <eos>",
+         "a" + LONG * " red fox": "<bos> a" + LONG * " ▁red ▁fox" + " <eos>"}),
+    "Qwen3-Embedding-0.6B": Embedder(
+        Published("Qwen3-Embedding-0.6B", "BF16", **QWEN,
+                  modules={"1_Pooling": {"word_embedding_dimension": 64}}),
+        lambda m, ids: normalized(qwen3(m, ids)[-1]),
+        {"the old moon.\n": "the Ġold Ġmoon . Ċ <|endoftext|>",
+         "Query: near a boat": "Q u e r y : Ġnear Ġa Ġboat <|endoftext|>"}),
 }
 QUERY = {"Who saw the moon?": "who saw the moon ?"}
 BERT_DOCUMENTS = {"The fox saw that.": "the fox saw that .",
@@ -76,11 +107,27 @@ BERT_DOCUMENTS = {"The fox saw that.": "the fox saw that .",
                   "the old red fox saw the moons near the blue boat":
                       "the old red fox saw the moon ##s near the blue boat",
                   "moon moon moon": "moon moon moon"}
+UNIGRAM_DOCUMENTS = {"the fox  saw that.": "▁the ▁fox ▁saw ▁that .",
+                     "a\u00a0boat ": "▁a ▁boat",
+                     "the old red fox saw the moons": "▁the ▁old ▁red ▁fox ▁saw ▁the ▁moon s",
+                     "moon moon moon": "▁moon ▁moon ▁moon"}
+BPE_DOCUMENTS = {" the fox saw that.": "Ġthe Ġfox Ġsaw Ġthat .",
+                 "boat": "b o a t",
+                 "s" + 60 * " the old moon": "s" + 60 * " Ġthe Ġold Ġmoon",
+                 " moon moon moon": "Ġmoon Ġmoon Ġmoon"}
 CROSS_ENCODERS = {
     "ms-marco-MiniLM-L6-v2": CrossEncoder(
         Published("ms-marco-MiniLM-L6-v2", **SMALL), bert_score, QUERY, BERT_DOCUMENTS,
         lambda q, d: [(0, f"[CLS] {q} [SEP]"), (1, f"{d} [SEP]")],
-        [("bert.embeddings.position_ids", *POSITION_IDS)]),
+        [position_ids("bert.", 512)]),
+    "bge-reranker-base": CrossEncoder(
+        Published("bge-reranker-base", **SMALL), xlm_roberta_score,
+        {"Who saw the moon\uff1f": "▁ <unk> ▁saw ▁the ▁moon ?"}, UNIGRAM_DOCUMENTS,
+        lambda q, d: [(0, f"<s> {q} </s> </s> {d} </s>")], [position_ids("roberta.", 514)]),
+    "gte-reranker-modernbert-base": CrossEncoder(
+        Published("gte-reranker-modernbert-base", "F16", **{**SMALL, "num_hidden_layers": 5}),
+        modern_bert_score, {" who saw the moon?": "Ġwho Ġsaw Ġthe Ġmoon ?"}, BPE_DOCUMENTS,
+        lambda q, d: [(0, f"[CLS] {q} [SEP] {d} [SEP]")]),
 }
 
 
