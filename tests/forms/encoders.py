@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from blocks import (attention, embedded, fused_ffn, gated_ffn, gelu, layer_norm, linear, mask,
-                    norm_heads, plain_ffn, rms_norm, rope)
+from blocks import (attention, embedded, fused_ffn, gated_ffn, gelu, gelu_erf, layer_norm, linear,
+                    mask, norm_heads, plain_ffn, rms_norm, rope)
 from mixture import experts, router, softmax_weights, use_experts
 
 COMMAND = ["embed", "--pooling", "none"]
@@ -39,8 +39,10 @@ def gemma_embedding_pooled(m, ids):
     return y / np.sqrt((y * y).sum())
 
 
-def modern_bert(m, ids):
-    """Warner et al. 2024, arXiv:2412.13663: every third layer sees everything, from the first."""
+def modern_bert(m, ids, act=gelu):
+    """Warner et al. 2024, arXiv:2412.13663: every third layer sees everything, from the first. Other
+    readers of GGUF files compute GELU by the hyperbolic tangent, so a file must ask for the exact
+    one."""
     m.L, m.G, m.D, m.command = 5, m.H, m.H * m.E, COMMAND
     m.keys(attention__sliding_window=8, rope__freq_base_swa=70.0)
 
@@ -53,8 +55,14 @@ def modern_bert(m, ids):
         y = x if l.index == 0 else norm(l, "attn_norm", x)
         x = x + attention(l, y, [rope(m, base=70.0 if local else m.base)], fused=True,
                           seen=mask(m, 8 if local else None, causal=False))
-        x = x + fused_ffn(l, norm(l, "ffn_norm", x), gelu)
+        x = x + fused_ffn(l, norm(l, "ffn_norm", x), act)
     return norm(m, "output_norm", x)
+
+
+def modern_bert_exact(m, ids):
+    """As transformers computes it."""
+    m.keys(hidden_activation="gelu")
+    return modern_bert(m, ids, gelu_erf)
 
 
 def nomic_bert_moe(m, ids):
@@ -78,5 +86,5 @@ def nomic_bert_moe(m, ids):
 
 
 FORMS = {"gemma-embedding": gemma_embedding, "gemma-embedding pooled": gemma_embedding_pooled,
-         "modern-bert": modern_bert,
+         "modern-bert": modern_bert, "modern-bert exact": modern_bert_exact,
          "nomic-bert-moe": nomic_bert_moe}
