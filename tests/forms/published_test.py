@@ -98,7 +98,7 @@ EMBEDDERS = {
         Published("Qwen3-Embedding-0.6B", "BF16", **QWEN,
                   modules={"1_Pooling": {"word_embedding_dimension": 64}}),
         lambda m, ids: normalized(qwen3(m, ids)[-1]),
-        {"the old moon.\n": "the Ġold Ġmoon . Ċ <|endoftext|>",
+        {"the old moon.\nthe boat": "the Ġold Ġmoon . Ċ the Ġboat <|endoftext|>",
          "Query: near a boat": "Q u e r y : Ġnear Ġa Ġboat <|endoftext|>"}),
 }
 QUERY = {"Who saw the moon?": "who saw the moon ?"}
@@ -111,22 +111,22 @@ UNIGRAM_DOCUMENTS = {"the fox  saw that.": "▁the ▁fox ▁saw ▁that .",
                      "a\u00a0boat ": "▁a ▁boat",
                      "the old red fox saw the moons": "▁the ▁old ▁red ▁fox ▁saw ▁the ▁moon s",
                      "moon moon moon": "▁moon ▁moon ▁moon"}
-BPE_DOCUMENTS = {" the fox saw that.": "Ġthe Ġfox Ġsaw Ġthat .",
+BPE_DOCUMENTS = {"the fox saw that.": "t h e Ġfox Ġsaw Ġthat .",
                  "boat": "b o a t",
                  "s" + 60 * " the old moon": "s" + 60 * " Ġthe Ġold Ġmoon",
-                 " moon moon moon": "Ġmoon Ġmoon Ġmoon"}
+                 "moon moon moon": "m o o n Ġmoon Ġmoon"}
 CROSS_ENCODERS = {
     "ms-marco-MiniLM-L6-v2": CrossEncoder(
         Published("ms-marco-MiniLM-L6-v2", **SMALL), bert_score, QUERY, BERT_DOCUMENTS,
         lambda q, d: [(0, f"[CLS] {q} [SEP]"), (1, f"{d} [SEP]")],
         [position_ids("bert.", 512)]),
     "bge-reranker-base": CrossEncoder(
-        Published("bge-reranker-base", **SMALL), xlm_roberta_score,
+        Published("bge-reranker-base", **{**SMALL, "hidden_size": 96}), xlm_roberta_score,
         {"Who saw the moon\uff1f": "▁ <unk> ▁saw ▁the ▁moon ?"}, UNIGRAM_DOCUMENTS,
         lambda q, d: [(0, f"<s> {q} </s> </s> {d} </s>")], [position_ids("roberta.", 514)]),
     "gte-reranker-modernbert-base": CrossEncoder(
         Published("gte-reranker-modernbert-base", "F16", **{**SMALL, "num_hidden_layers": 5}),
-        modern_bert_score, {" who saw the moon?": "Ġwho Ġsaw Ġthe Ġmoon ?"}, BPE_DOCUMENTS,
+        modern_bert_score, {"who saw the moon?": "w h o Ġsaw Ġthe Ġmoon ?"}, BPE_DOCUMENTS,
         lambda q, d: [(0, f"[CLS] {q} [SEP] {d} [SEP]")]),
 }
 
