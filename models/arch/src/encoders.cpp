@@ -92,10 +92,15 @@ constexpr HfKey kModernKeys[] = {
      .kind = Kind::text,
      .if_absent = IfAbsent::use_default,
      .words = {"cls"}},
+    {.hf_name = "classifier_activation",
+     .gguf_name = "classifier.activation",
+     .kind = Kind::text,
+     .if_absent = IfAbsent::use_default,
+     .words = {"gelu"}},
 };
 constexpr HfSetting kModernSettings[] = {
     {"classifier_pooling", {"\"cls\"", "\"mean\""}},
-    {"classifier_activation", {"\"gelu\""}},
+    {"classifier_activation", {"\"gelu\"", "\"gelu_pytorch_tanh\""}},
     {"hidden_activation", {"\"gelu\"", "\"gelu_pytorch_tanh\"", "\"silu\""}},
     {"rope_parameters"}};
 constexpr std::string_view kModernIgnored[] = {

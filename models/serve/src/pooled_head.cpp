@@ -151,9 +151,23 @@ Classifier::Classifier(const Model& model)
                       model.file().path());
   }
   eps_ = file.find_float(arch + ".attention.layer_norm_epsilon").value_or(1e-5F);
-  exact_gelu_ = file.find_string(arch + ".hidden_activation") == "gelu";
+  read_activation(model);
   read_labels(model);
   read_pooling(model);
+}
+
+void Classifier::read_activation(const Model& model) {
+  const std::string& arch = model.facts().architecture;
+  const std::string key = arch + ".classifier.activation";
+  const auto name = model.file().find_string(key);
+  if (!name) {
+    exact_gelu_ = model.file().find_string(arch + ".hidden_activation") == "gelu";
+    return;
+  }
+  exact_gelu_ = *name == "gelu";
+  if (norm_.empty() || exact_gelu_ || *name == "gelu_pytorch_tanh") return;
+  fail<UnsupportedError>("{}: key '{}' is '{}' (known: gelu, gelu_pytorch_tanh)",
+                         model.file().path(), key, printable(*name));
 }
 
 // Two outputs are those of "no" and "yes" in some order, more are of any kind.

@@ -48,12 +48,13 @@ class DenseLayers {
 // The classifier of rerankers:
 //   tanh(cls x), or norm(gelu(cls x)) if the file has cls.norm; then cls.output, if the file has it
 // Several scores are probabilities (softmax) if the model is causal, or if the file names them
-// (ARCH.classifier.output_labels). GELU is exact if ARCH.hidden_activation says "gelu".
+// (ARCH.classifier.output_labels). GELU is exact if ARCH.classifier.activation, or, without that
+// key, ARCH.hidden_activation, says "gelu".
 class Classifier {
  public:
-  // Throws UnsupportedError if the file has no classifier, or one of several outputs none of which
-  // is a relevance by its name; FormatError if it has a norm without the layer that the norm
-  // follows, and like read_dense().
+  // Throws UnsupportedError if the file has no classifier, one of several outputs none of which is
+  // a relevance by its name, or one that has a norm and another activation than GELU; FormatError
+  // if it has a norm without the layer that the norm follows, and like read_dense().
   explicit Classifier(const Model& model);
   std::int64_t n_out() const;
   std::int64_t bytes() const;  // of memory
@@ -65,6 +66,7 @@ class Classifier {
   std::vector<float> scores(std::span<const float> pooled) const;
 
  private:
+  void read_activation(const Model& model);
   void read_labels(const Model& model);
   void read_pooling(const Model& model);
   float activated(float x) const;

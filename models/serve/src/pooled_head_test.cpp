@@ -124,23 +124,45 @@ TEST_CASE("rank pooling gives the outputs of the classifier") {
     CHECK(p[0] == doctest::Approx(1 / (1 + std::exp(y[1] - y[0]))));
     CHECK(p[0] + p[1] == doctest::Approx(1));
   }
-  {
+}
+
+TEST_CASE("the classifier of ModernBERT has a norm, and a GELU of its own") {
+  const Ids ids = text(3, 9);
+  // `layers`, `classifier`: activations in the file. `exact`: whether that of the classifier is.
+  const auto check = [&](const std::string& layers, const std::string& classifier, bool exact) {
+    CAPTURE(layers);
+    CAPTURE(classifier);
     WithTensors modern(
         "modern-bert",
-        {{"cls.weight", {64, 64}}, {"cls.norm.weight", {64}}, {"cls.output.weight", {1, 64}}});
+        {{"cls.weight", {64, 64}}, {"cls.norm.weight", {64}}, {"cls.output.weight", {1, 64}}},
+        [&](GgufWriter& w) {
+          if (!layers.empty()) w.add_string("modern-bert.hidden_activation", layers);
+          if (!classifier.empty()) w.add_string("modern-bert.classifier.activation", classifier);
+        });
     const std::vector<float> x =
         product(modern.values["cls.weight"], pooled(rows_of(modern.model, ids), Pooling::mean));
     std::vector<double> h;
     double mean = 0, squares = 0, y = 0;
-    for (const float v : x)
-      h.push_back(v / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v))));
+    for (const double v : x)
+      h.push_back(v / 2 *
+                  (1 + (exact ? std::erf(v / std::sqrt(2.0))
+                              : std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v)))));
     for (const double v : h) mean += v / 64;
     for (const double v : h) squares += (v - mean) * (v - mean) / 64;
     for (std::size_t i = 0; i < 64; ++i)
       y += (h[i] - mean) / std::sqrt(squares + 1e-5) * modern.values["cls.norm.weight"][i] *
            modern.values["cls.output.weight"][i];
-    CHECK(scores(modern)[0] == doctest::Approx(y).epsilon(1e-4));
-  }
+    const float score = Embedder(modern.model, plain(Pooling::rank)).embed(Texts{ids})[0].values[0];
+    CHECK(score == doctest::Approx(y).epsilon(1e-6));
+  };
+  check("", "", false);
+  check("gelu", "", true);
+  check("silu", "gelu", true);
+  check("gelu", "gelu_pytorch_tanh", false);
+  CHECK(text_of([&] {
+          check("", "relu", false);
+        }).find("'modern-bert.classifier.activation' is 'relu' (known: gelu, gelu_pytorch_tanh)") !=
+        std::string::npos);
 }
 
 TEST_CASE("a model that cannot rank, or whose classifier does not fit, is refused") {
