@@ -55,7 +55,8 @@ class Weights(Made):
         self.G = config.get("num_key_value_heads", self.H)
         self.E = config.get("head_dim", self.D // self.H)
         self.F = config["intermediate_size"]
-        self.eps = next(config[k] for k in ("norm_eps", "layer_norm_eps", "rms_norm_eps") if k in config)
+        self.eps = next(config[k] for k in ("norm_eps", "layer_norm_eps", "rms_norm_eps")
+                        if k in config)
 
     def weight(self, name, *shape):
         if name not in self.stored:
