@@ -160,7 +160,11 @@ constexpr HfSetting kNomicSettings[] = {{"activation_function", {"\"swiglu\""}},
                                         {"use_rms_norm", {"false"}},
                                         {"scale_attn_by_inverse_layer_idx", {"false"}},
                                         {"is_causal", {"false"}}};
+// Newer files have each number under two names: that of the published code, which is read, and that
+// of transformers' own class.
 constexpr std::string_view kNomicIgnored[] = {
+    "hidden_size",          "intermediate_size",       "layer_norm_eps",
+    "num_hidden_layers",    "num_attention_heads",     "max_position_embeddings",
     "add_pooling_layer",    "dense_seq_output",        "fused_bias_fc",
     "fused_dropout_add_ln", "max_trained_positions",   "mlp_fc1_bias",
     "mlp_fc2_bias",         "pad_vocab_size_multiple", "parallel_block_tied_norm",

@@ -1,0 +1,60 @@
+// Reads config.json of published models, one or more of each model_type. The data are facts, as
+// https://huggingface.co has them under these names; DeepSeek-V3 is without quantization_config.
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include <doctest/doctest.h>
+
+#include "weft/arch/builder.h"
+#include "weft/base/error.h"
+
+#include "safetensors/config.h"
+#include "support/source_tree.h"
+
+namespace weft {
+namespace {
+
+using safetensors::Json;
+using safetensors::JsonObject;
+
+Json published_configs() {
+  std::ifstream file(test::source_tree() / "models/files/src/safetensors/published_configs.json");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return safetensors::parse_json(text.str(), "published_configs.json");
+}
+
+struct NoSink : MetadataSink {
+  void add(std::string_view, const MetaValue&) override {}
+};
+
+}  // namespace
+
+TEST_CASE("configurations of published models are read without unknown keys") {
+  std::set<std::string> types;
+  const Json configs = published_configs();
+  for (const auto& [name, config] : configs.items()) {
+    INFO(name);
+    NoSink sink;
+    std::string error;
+    try {
+      types.insert(safetensors::read_config(JsonObject(config, name), "", sink).type);
+    } catch (const Error& e) {
+      error = e.what();
+    }
+    CHECK(error == "");
+  }
+  for (const Architecture* architecture : architectures()) {
+    for (const std::string_view type : architecture->hugging_face.types) {
+      // The type of models of several parts is that of the part that reads text; "published" is an
+      // architecture of another test.
+      if (type.empty() || type == "gemma3" || type == "published") continue;
+      INFO(std::string(type));
+      CHECK(types.contains(std::string(type)));
+    }
+  }
+}
+
+}  // namespace weft
