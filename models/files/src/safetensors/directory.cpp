@@ -13,6 +13,7 @@
 #include "safetensors/config.h"
 #include "safetensors/dense_module.h"
 #include "safetensors/json.h"
+#include "safetensors/logit_score.h"
 #include "safetensors/modules.h"
 #include "safetensors/optional_file.h"
 #include "safetensors/pooling.h"
@@ -66,6 +67,7 @@ class Reader {
     check_vocabulary(json);
     for (const auto& [name, values] : config_.rope_factors) builder_.add_floats(name, values);
     add_modules();
+    if (!modules_.scoring.empty()) add_scoring();
     read_text_files(json);
     return finish();
   }
@@ -103,6 +105,11 @@ class Reader {
     const bool embeds = pooled || !modules_.dense.empty();
     if (modules_.listed && embeds && !modules_.normalizes) builder_.add_bool(kNormalizeKey, false);
     if (modules_.text.max_tokens) builder_.add_u32(kMaxTokensKey, *modules_.text.max_tokens);
+  }
+
+  void add_scoring() {
+    add_classifier(read_logit_score(modules_.scoring), modules_.scoring, config_, tensors_,
+                   builder_);
   }
 
   // Checked before anything is allocated per token.

@@ -56,7 +56,7 @@ class ModuleReader {
                                       {"Dense", &ModuleReader::add_dense},
                                       {"Normalize", &ModuleReader::add_normalize},
                                       {"Dropout", &ModuleReader::add_nothing},
-                                      {"LogitScore", &ModuleReader::add_nothing}};
+                                      {"LogitScore", &ModuleReader::add_logit_score}};
     const auto type = json.find_string("type");
     if (!type) json.mismatch("type", "the name of a class");
     name_ = type->substr(type->rfind('.') + 1);
@@ -108,7 +108,10 @@ class ModuleReader {
     modules_.normalizes = true;
   }
 
-  // Dropout acts in training only. LogitScore is how a cross-encoder scores, not how it embeds.
+  // How a cross-encoder scores; it changes neither texts nor embeddings.
+  void add_logit_score(const fs::path& folder) { modules_.scoring = folder.string(); }
+
+  // Dropout acts in training only.
   void add_nothing(const fs::path& folder) { static_cast<void>(folder); }
 
   const std::string& directory_;

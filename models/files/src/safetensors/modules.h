@@ -27,6 +27,7 @@ struct Modules {
   std::string pooling;      // config.json of the module; empty if there is none
   std::vector<DenseModule> dense;
   bool normalizes = false;
+  std::string scoring;  // folder of the LogitScore of a cross-encoder; empty if there is none
 };
 
 // Without modules.json, the model is in the directory itself, and pooling is that of 1_Pooling.

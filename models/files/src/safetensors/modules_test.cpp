@@ -180,9 +180,41 @@ TEST_CASE("the model may be in a folder of its own, and modules may do nothing")
   CHECK(holds(dir.path(), std::string(*file.find_string("general.name"))));
 
   ModulesDirectory reranker;
-  reranker.add("1_LogitScore",
-               "sentence_transformers.cross_encoder.modules.logit_score.LogitScore");
+  reranker.add("1_LogitScore", "sentence_transformers.cross_encoder.modules.logit_score.LogitScore",
+               {{"true_token_id", 3}, {"false_token_id", 1}});
   CHECK(!reranker.open().find_uint("llama.pooling_type"));
+  CHECK(!reranker.open().find_tensor("cls.output.weight"));  // the prompt is not known
+}
+
+TEST_CASE("a Qwen 3 that ranks by its logits has a classifier of two rows") {
+  const auto opened = [](const Json& config, std::string& error) {
+    ModulesDirectory dir;
+    dir.config["model_type"] = "qwen3";
+    dir.add("1_LogitScore", "LogitScore", config);
+    error = dir.error();
+    return error.empty() ? std::optional(dir.open()) : std::nullopt;
+  };
+  std::string error;
+  const auto both = opened({{"true_token_id", 3}, {"false_token_id", 1}}, error);
+  REQUIRE(both);
+  const CheckpointTensor* rows = both->find_tensor("cls.output.weight");
+  const CheckpointTensor* table = both->find_tensor("token_embd.weight");
+  REQUIRE(rows);
+  REQUIRE(rows->spec.shape == Shape{2, table->spec.shape.last()});
+  std::vector<std::byte> got(static_cast<std::size_t>(rows->n_bytes)), want(got.size());
+  copy_rows(*rows, 0, 2, got.data());
+  copy_rows(*table, 3, 4, want.data());
+  copy_rows(*table, 1, 2, want.data() + rows->row_bytes());
+  CHECK(got == want);
+  CHECK(both->find_strings("qwen3.classifier.output_labels")->size() == 2);
+  CHECK(holds(std::string(*both->find_string("tokenizer.chat_template.rerank")), "{document}"));
+  REQUIRE(opened({{"true_token_id", 3}}, error));
+  opened({{"true_token_id", 4}}, error);
+  CHECK(holds(error, "names token 4, the model has 4 tokens"));
+  opened({{"false_token_id", 1}}, error);
+  CHECK(holds(error, "'true_token_id' is missing"));
+  opened({{"true_token_id", 3}, {"module_input_name", "x"}}, error);
+  CHECK(holds(error, "'module_input_name' is 'x'"));
 }
 
 TEST_CASE("layers without an activation need no key") {

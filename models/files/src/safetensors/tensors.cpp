@@ -99,6 +99,26 @@ void Tensors::add_experts(const std::string& name, const std::map<std::int64_t, 
   place({.name = name}, all, std::move(runs));
 }
 
+void Tensors::add_rows(const std::string& name, std::string_view from,
+                       std::span<const std::int64_t> rows) {
+  const auto source = std::ranges::find(matrices_, from, &CheckpointTensor::name);
+  if (source == matrices_.end() || !names_.insert(name).second) return;
+  CheckpointTensor chosen = *source;
+  const RowRun all = chosen.runs.empty() ? files::whole_run(chosen, 0) : chosen.runs[0];
+  std::vector<RowRun> runs;
+  for (const std::int64_t row : rows) {
+    RowRun run = all;
+    run.first = std::ssize(runs);
+    run.n_rows = run.inner = 1;
+    run.data += row * all.row_stride;
+    run.file_offset += static_cast<std::uint64_t>(row * all.row_stride);
+    runs.push_back(run);
+  }
+  chosen.spec.shape = {std::ssize(rows), chosen.spec.shape.last()};
+  chosen.n_bytes = chosen.spec.dtype.bytes(chosen.spec.shape.elems());
+  place({.name = name}, chosen, std::move(runs));
+}
+
 void Tensors::place(const TensorRole& role, CheckpointTensor tensor, std::vector<RowRun> runs) {
   tensor.name = builder_.keep(role.name);
   if (!runs.empty()) {

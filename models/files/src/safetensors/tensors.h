@@ -30,6 +30,9 @@ class Tensors {
   // the architecture does not have or that do not fit.
   void add_all();
 
+  // Adds a matrix of some rows of another one, if there is that one. To be called after add_all().
+  void add_rows(const std::string& name, std::string_view from, std::span<const std::int64_t> rows);
+
   bool has(const std::string& name) const { return names_.contains(name); }
   // In the order in which steps use them. Their names and runs are kept by the builder and by
   // runs().
