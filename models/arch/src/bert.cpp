@@ -150,7 +150,7 @@ constexpr HfKey kNomicKeys[] = {
     {"", "attention.causal", Kind::flag, IfAbsent::use_default},
     {"rotary_emb_base", "rope.freq_base", Kind::number},
 };
-constexpr HfSetting kNomicSettings[] = {{"activation_function", {"\"swiglu\""}},
+constexpr HfSetting kNomicSettings[] = {{"activation_function", {"\"swiglu\""}, "", true},
                                         {"rotary_emb_interleaved", {"false"}},
                                         {"rotary_emb_scale_base"},
                                         {"rotary_scaling_factor"},
@@ -196,7 +196,8 @@ constinit const Architecture kNomicBert =
                                         .settings = kNomicSettings,
                                         .ignored = kNomicIgnored,
                                         .tied = true,
-                                        .rope_share = "rotary_emb_fraction"});
+                                        .rope_share = "rotary_emb_fraction",
+                                        .usual_rope_share = 0});
 constinit const Architecture kNomicBertMoe = decoder<nomic_moe, read_moe>("nomic-bert-moe");
 constinit const Architecture kJinaBert2 = decoder<jina2, read>("jina-bert-v2");
 constinit const Architecture kJinaBert3 = decoder<jina3, read>("jina-bert-v3");

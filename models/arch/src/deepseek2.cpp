@@ -83,6 +83,13 @@ constexpr HfTensor kTensors[] = {
     {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
     {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
 };
+constexpr auto kDefault = IfAbsent::use_default;
+constexpr HfKey v2(HfKey row, double usual) {
+  row.if_absent = kDefault;
+  row.value = usual;
+  row.type = "deepseek_v2";
+  return row;
+}
 // Keys and values are of the latent attention: one head of both.
 constexpr HfKey kKeys[] = {
     {"", "attention.head_count_kv", Kind::count, IfAbsent::use_default, "", 1},
@@ -96,22 +103,33 @@ constexpr HfKey kKeys[] = {
     {"q_lora_rank", "attention.q_lora_rank", Kind::count, IfAbsent::omit},
     {"qk_rope_head_dim", "rope.dimension_count"},
     {"n_routed_experts", "expert_count", Kind::count, IfAbsent::omit},
-    {"num_experts_per_tok", "expert_used_count", Kind::count, IfAbsent::omit},
+    {.hf_name = "num_experts_per_tok", .gguf_name = "expert_used_count", .type = "deepseek_v2"},
+    {"num_experts_per_tok", "expert_used_count", Kind::count, kDefault, "", 8},
     {"moe_intermediate_size", "expert_feed_forward_length", Kind::count, IfAbsent::omit},
     {"n_shared_experts", "expert_shared_count", Kind::count, IfAbsent::omit},
-    {"first_k_dense_replace", "leading_dense_block_count", Kind::count, IfAbsent::omit},
-    {"n_group", "expert_group_count", Kind::count, IfAbsent::omit},
-    {"topk_group", "expert_group_used_count", Kind::count, IfAbsent::omit},
-    {"routed_scaling_factor", "expert_weights_scale", Kind::number, IfAbsent::omit},
-    {"norm_topk_prob", "expert_weights_norm", Kind::flag, IfAbsent::omit},
-    {.hf_name = "scoring_func",
-     .gguf_name = "expert_gating_func",
-     .kind = Kind::word,
-     .if_absent = IfAbsent::use_default,
-     .value = 1,
-     .words = {"softmax", "sigmoid"}},
+    v2({"first_k_dense_replace", "leading_dense_block_count"}, 0),
+    {"first_k_dense_replace", "leading_dense_block_count", Kind::count, kDefault, "", 3},
+    // Of V2, only the method that is not supported has groups.
+    v2({"", "expert_group_count", Kind::none}, 0),
+    v2({"", "expert_group_used_count", Kind::none}, 0),
+    {"n_group", "expert_group_count", Kind::count, kDefault, "", 8},
+    {"topk_group", "expert_group_used_count", Kind::count, kDefault, "", 4},
+    v2({"routed_scaling_factor", "expert_weights_scale", Kind::number}, 1),
+    {"routed_scaling_factor", "expert_weights_scale", Kind::number, kDefault, "", 2.5},
+    v2({"norm_topk_prob", "expert_weights_norm", Kind::flag}, 0),
+    {"norm_topk_prob", "expert_weights_norm", Kind::flag, kDefault, "", 1},
+    v2({"", "expert_gating_func"}, 1),  // softmax
+    {"", "expert_gating_func", Kind::count, kDefault, "", 2},
 };
-constexpr HfSetting kSettings[] = {{"topk_method", {"\"greedy\"", "\"noaux_tc\""}},
+// transformers' classes of V2 and V3 have one method each. If V2's sum of weights is normed, the
+// published code does not scale it, and transformers' does not norm it.
+constexpr HfSetting kSettings[] = {{"topk_method", {"\"greedy\""}, "deepseek_v2"},
+                                   {"topk_method", {"\"noaux_tc\""}, "deepseek_v3"},
+                                   {"topk_method", {"\"noaux_tc\""}, "kimi_k2"},
+                                   {"scoring_func", {"\"softmax\""}, "deepseek_v2"},
+                                   {"scoring_func", {"\"sigmoid\""}, "deepseek_v3"},
+                                   {"scoring_func", {"\"sigmoid\""}, "kimi_k2"},
+                                   {"norm_topk_prob", {"false"}, "deepseek_v2"},
                                    {"moe_layer_freq", {"1"}},
                                    {"is_causal", {"true"}},
                                    {"rope_interleave", {"true"}}};
@@ -122,7 +140,7 @@ constexpr std::string_view kIgnored[] = {"aux_loss_alpha",      "ep_size",     "
 
 extern const Architecture kDeepSeek2, kDeepSeek2Ocr, kMiniCpm3, kMistral4, kPlm;
 constinit const Architecture kDeepSeek2 =
-    decoder<deepseek2, read<true>>("deepseek2", {.types = {"deepseek_v2", "deepseek_v3"},
+    decoder<deepseek2, read<true>>("deepseek2", {.types = {"deepseek_v3", "deepseek_v2", "kimi_k2"},
                                                  .tensors = kTensors,
                                                  .keys = kKeys,
                                                  .settings = kSettings,

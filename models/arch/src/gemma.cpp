@@ -101,12 +101,26 @@ constexpr HfSetting kGemma2Settings[] = {{"hidden_activation", {"\"gelu_pytorch_
 using Kind = HfKey::Kind;
 constexpr auto kDefault = HfKey::IfAbsent::use_default;
 constexpr auto kOmit = HfKey::IfAbsent::omit;
+constexpr HfKey kGemma1Keys[] = {
+    {"num_key_value_heads", "attention.head_count_kv", Kind::count, kDefault, "", 16},
+    {"head_dim", "attention.key_length", Kind::count, kDefault, "", 256},
+    {"head_dim", "attention.value_length", Kind::count, kDefault, "", 256}};
+constexpr HfKey cap(std::string_view name, double usual) {
+  return {.hf_name = name,
+          .gguf_name = name,
+          .kind = Kind::number,
+          .if_absent = kDefault,
+          .value = usual,
+          .null_is_zero = true};
+}
 constexpr HfKey kGemma2Keys[] = {
+    {"num_key_value_heads", "attention.head_count_kv", Kind::count, kDefault, "", 4},
+    {"head_dim", "attention.key_length", Kind::count, kDefault, "", 256},
+    {"head_dim", "attention.value_length", Kind::count, kDefault, "", 256},
     {"sliding_window", "attention.sliding_window", Kind::count, kDefault, "", 4096},
-    {"query_pre_attn_scalar", "attention.scale", Kind::inverse_root},
-    {"attn_logit_softcapping", "attn_logit_softcapping", Kind::number, kDefault},
-    {"final_logit_softcapping", "final_logit_softcapping", Kind::number, kDefault}};
-// With the numbers that transformers has for those that the file does not have.
+    {"query_pre_attn_scalar", "attention.scale", Kind::inverse_root, kDefault, "", 256},
+    cap("attn_logit_softcapping", 50),
+    cap("final_logit_softcapping", 30)};
 constexpr HfKey kGemma3Keys[] = {
     {"vocab_size", "vocab_size", Kind::count, kDefault, "", 262208},
     {"max_position_embeddings", "context_length", Kind::count, kDefault, "", 131072},
@@ -136,6 +150,7 @@ extern const Architecture kGemma, kGemma2, kGemma3, kGemmaEmbedding;
 constinit const Architecture kGemma =
     decoder<gemma, read>("gemma", {.types = {"gemma"},
                                    .tensors = kGemma1,
+                                   .keys = kGemma1Keys,
                                    .activations = {"gelu", "gelu_pytorch_tanh"},
                                    .model_tensors = kGemmaModel,
                                    .settings = kGelu,

@@ -59,6 +59,8 @@ constexpr std::string_view kGpt2Ignored[] = {"n_ctx", "n_special", "predict_spec
 
 constexpr HfTensor kStarCoder2Layer[] = {{"mlp.c_fc", "ffn_up"}, {"mlp.c_proj", "ffn_down"}};
 constexpr HfKey kStarCoder2Keys[] = {
+    {"num_key_value_heads", "attention.head_count_kv", Kind::count, IfAbsent::use_default,
+     "num_attention_heads", 2},
     {"norm_epsilon", "attention.layer_norm_epsilon", Kind::number, IfAbsent::use_default, "", 1e-5},
     {"", "attention.layer_norm_rms_epsilon", Kind::none, IfAbsent::use_default},
 };

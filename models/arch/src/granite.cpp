@@ -82,13 +82,22 @@ constexpr HfTensor kTensors[] = {
     {"block_sparse_moe.input_linear", "ffn_up_exps", Stored::up_half},
     {"block_sparse_moe.output_linear", "ffn_down_exps"},
 };
+constexpr auto kDefault = HfKey::IfAbsent::use_default;
 constexpr HfKey kKeys[] = {
-    {"embedding_multiplier", "embedding_scale", Kind::number},
-    {"residual_multiplier", "residual_scale", Kind::number},
-    {"attention_multiplier", "attention.scale", Kind::number},
-    {"logits_scaling", "logit_scale", Kind::number},
-    {"num_local_experts", "expert_count", Kind::count, HfKey::IfAbsent::omit},
-    {"num_experts_per_tok", "expert_used_count", Kind::count, HfKey::IfAbsent::omit},
+    {"embedding_multiplier", "embedding_scale", Kind::number, kDefault, "", 1},
+    {"residual_multiplier", "residual_scale", Kind::number, kDefault, "", 1},
+    {"attention_multiplier", "attention.scale", Kind::number, kDefault, "", 1},
+    {"logits_scaling", "logit_scale", Kind::number, kDefault, "", 1},
+    {.hf_name = "num_local_experts",
+     .gguf_name = "expert_count",
+     .if_absent = kDefault,
+     .value = 8,
+     .type = "granitemoe"},
+    {.hf_name = "num_experts_per_tok",
+     .gguf_name = "expert_used_count",
+     .if_absent = kDefault,
+     .value = 2,
+     .type = "granitemoe"},
 };
 constexpr HfSetting kSettings[] = {{"position_embedding_type", {"\"rope\""}}};
 

@@ -58,6 +58,12 @@ bool HuggingFace::has_type(std::string_view type) const {
   return !type.empty() && std::ranges::find(types, type) != types.end();
 }
 
+HfAbsent HuggingFace::absent_keys(std::string_view type) const {
+  const auto found = std::ranges::find(absent, type, &HfAbsent::type);
+  if (found != absent.end()) return *found;
+  return {.type = type, .tied = tied, .rope_base = usual_rope_base};
+}
+
 std::span<const HfTensor> usual_hf_tensors() {
   return kInLayer;
 }

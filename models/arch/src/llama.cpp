@@ -28,9 +28,27 @@ constexpr HfTensor kMixtral[] = {{"block_sparse_moe.gate", "ffn_gate_inp"},
                                  {"block_sparse_moe.experts.*.w1", "ffn_gate_exps"},
                                  {"block_sparse_moe.experts.*.w3", "ffn_up_exps"},
                                  {"block_sparse_moe.experts.*.w2", "ffn_down_exps"}};
+using Kind = HfKey::Kind;
+using IfAbsent = HfKey::IfAbsent;
+constexpr HfKey own(std::string_view type, HfKey row) {
+  row.type = type;
+  return row;
+}
+constexpr HfKey kKvHeads = {"num_key_value_heads", "attention.head_count_kv", Kind::count,
+                            IfAbsent::use_default, "num_attention_heads",     8};
 constexpr HfKey kKeys[] = {
-    {"num_local_experts", "expert_count", HfKey::Kind::count, HfKey::IfAbsent::omit},
-    {"num_experts_per_tok", "expert_used_count", HfKey::Kind::count, HfKey::IfAbsent::omit}};
+    own("mistral", kKvHeads),
+    own("mixtral", kKvHeads),
+    own("mixtral", {"rms_norm_eps", "attention.layer_norm_rms_epsilon", Kind::number,
+                    IfAbsent::use_default, "", 1e-5}),
+    own("mixtral",
+        {"num_local_experts", "expert_count", Kind::count, IfAbsent::use_default, "", 8}),
+    own("mixtral",
+        {"num_experts_per_tok", "expert_used_count", Kind::count, IfAbsent::use_default, "", 2}),
+    {"num_local_experts", "expert_count", Kind::count, IfAbsent::omit},
+    {"num_experts_per_tok", "expert_used_count", Kind::count, IfAbsent::omit}};
+constexpr HfAbsent kAbsent[] = {{.type = "mistral", .window = 4096, .window_has_flag = false},
+                                {.type = "mixtral", .rope_base = 1e6, .window_has_flag = false}};
 constexpr std::string_view kIgnored[] = {"is_llama_config", "max_sequence_length"};
 
 }  // namespace
@@ -41,6 +59,7 @@ constinit const Architecture kLlama =
                                    .tensors = kMixtral,
                                    .keys = kKeys,
                                    .paired_rows = true,
-                                   .ignored = kIgnored});
+                                   .ignored = kIgnored,
+                                   .absent = kAbsent});
 
 }  // namespace weft

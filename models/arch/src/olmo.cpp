@@ -48,8 +48,14 @@ constexpr HfTensor kTensors[] = {{"self_attn.q_norm", "attn_q_norm"},
                                  {"self_attn.k_norm", "attn_k_norm"},
                                  {"post_attention_layernorm", "post_attention_norm"},
                                  {"post_feedforward_layernorm", "post_ffw_norm"}};
-constexpr HfKey kKeys[] = {
-    {"sliding_window", "attention.sliding_window", HfKey::Kind::count, HfKey::IfAbsent::omit}};
+// OLMo 2 has no windows, whatever config.json says.
+constexpr HfKey kKeys[] = {{.hf_name = "sliding_window",
+                            .gguf_name = "attention.sliding_window",
+                            .if_absent = HfKey::IfAbsent::use_default,
+                            .value = 4096,
+                            .type = "olmo3"},
+                           {"rms_norm_eps", "attention.layer_norm_rms_epsilon", HfKey::Kind::number,
+                            HfKey::IfAbsent::use_default, "", 1e-5}};
 constexpr HfSetting kSettings[] = {{"is_causal", {"true"}}};
 
 }  // namespace

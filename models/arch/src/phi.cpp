@@ -29,6 +29,8 @@ Hparams read_moe(const Keys& keys) {
 
 constexpr HfTensor kTensors[] = {{"self_attn.qkv_proj", "attn_qkv"},
                                  {"mlp.gate_up_proj", "ffn_up"}};
+constexpr HfKey kKeys[] = {{"rms_norm_eps", "attention.layer_norm_rms_epsilon", HfKey::Kind::number,
+                            HfKey::IfAbsent::use_default, "", 1e-5}};
 // Of Phi-4-mini.
 constexpr HfSetting kSettings[] = {{"full_attn_mod", {"1"}}, {"interpolate_factor", {"1"}}};
 
@@ -39,6 +41,7 @@ constinit const Architecture kPhi2 =
     decoder<phi2, read_usual<HparamsRules{.norm = NormKind::layer}>>("phi2");
 constinit const Architecture kPhi3 = decoder<phi3>("phi3", {.types = {"phi3"},
                                                             .tensors = kTensors,
+                                                            .keys = kKeys,
                                                             .settings = kSettings,
                                                             .windows = HfWindows::ignored,
                                                             .rope_share = "partial_rotary_factor"});

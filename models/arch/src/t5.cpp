@@ -200,6 +200,7 @@ constexpr HfSetting kSettings[] = {{"relative_attention_max_distance", {"128"}},
                                    {"is_encoder_decoder", {"true"}},
                                    {"dense_act_fn", {"\"relu\"", "\"gelu_new\""}}};
 constexpr std::string_view kIgnored[] = {"is_gated_act", "scalable_attention"};
+constexpr HfAbsent kAbsent[] = {{.type = "mt5", .tied = false}, {.type = "umt5", .tied = false}};
 
 constexpr Architecture encoder_decoder() {
   Architecture t5 = architecture<decode, read>("t5", {.types = {"t5", "mt5", "umt5"},
@@ -208,7 +209,8 @@ constexpr Architecture encoder_decoder() {
                                                       .settings = kSettings,
                                                       .ignored = kIgnored,
                                                       .tied = true,
-                                                      .rope = false});
+                                                      .rope = false,
+                                                      .absent = kAbsent});
   t5.encode = [](const Weights& w, const Hparams& c, const Inputs& in) {
     return encode(w, static_cast<const T5&>(c), in);
   };

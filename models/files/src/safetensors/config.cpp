@@ -17,23 +17,29 @@ namespace {
                          json.name(key), printable(value.dump()));
 }
 
-void check_setting(const JsonObject& json, const HfSetting& setting) {
+void check_setting(const JsonObject& json, std::string_view type, const HfSetting& setting) {
+  if (!setting.type.empty() && setting.type != type) return;
   const Json* value = json.find(setting.hf_name);
+  if (!value && setting.required) {
+    fail<UnsupportedError>("{}: '{}' is missing, which is supported only if it is {}",
+                           printable_path(json.file()), json.name(setting.hf_name),
+                           setting.values[0]);
+  }
   if (!value) return;
   const std::string text = value->dump();
   const auto is = [&](std::string_view accepted) { return accepted == text; };
   if (std::ranges::none_of(setting.values, is)) unsupported(json, setting.hf_name, *value);
 }
 
-void check_settings(const JsonObject& json, const HuggingFace& tables) {
+void check_settings(const JsonObject& json, std::string_view type, const HuggingFace& tables) {
   const auto name = json.find_string("hidden_act");
   if (name && std::ranges::find(tables.activations, *name) == tables.activations.end())
     unsupported(json, "hidden_act", *name);
-  for (const HfSetting& setting : tables.settings) check_setting(json, setting);
+  for (const HfSetting& setting : tables.settings) check_setting(json, type, setting);
   for (const HfSetting& setting : usual_hf_settings()) {
     if (std::ranges::find(tables.settings, setting.hf_name, &HfSetting::hf_name) ==
         tables.settings.end())
-      check_setting(json, setting);
+      check_setting(json, type, setting);
   }
 }
 
@@ -51,9 +57,21 @@ bool is_kind(const Json& entry, std::string_view kind) {
   return entry.is_string() && entry.get_ref<const std::string&>() == kind;
 }
 
+// The length of sliding windows; nullopt if config.json says that there are none.
+std::optional<std::uint64_t> find_window(const JsonObject& json, std::string_view type,
+                                         const HuggingFace& tables) {
+  const HfAbsent absent = tables.absent_keys(type);
+  const bool usually = tables.windows != HfWindows::refused_if_used;
+  const bool used = json.find_bool("use_sliding_window").value_or(usually);
+  if (!used && absent.window_has_flag) return std::nullopt;
+  if (json.json().contains("sliding_window") || absent.window == 0)
+    return json.find_uint("sliding_window");
+  return absent.window;
+}
+
 // Refuses layers with sliding windows. Newer files list the kinds of all layers; then only the list
 // counts.
-void refuse_windows(const JsonObject& json) {
+void refuse_windows(const JsonObject& json, std::string_view type, const HuggingFace& tables) {
   if (const Json* kinds = json.find("layer_types")) {
     if (!kinds->is_array()) json.mismatch("layer_types", "an array");
     for (const Json& kind : *kinds) {
@@ -61,11 +79,11 @@ void refuse_windows(const JsonObject& json) {
     }
     return;
   }
-  const auto window = json.find_uint("sliding_window");
-  if (!window || !json.find_bool("use_sliding_window").value_or(true)) return;
-  if (*window >= json.uint("max_position_embeddings")) return;
+  const auto window = find_window(json, type, tables);
+  if (!window || *window >= json.uint("max_position_embeddings")) return;
   const auto first = json.find_uint("max_window_layers");  // earlier layers have no window
-  if (first && *first >= json.uint("num_hidden_layers")) return;
+  if (first && *first >= json.uint("num_hidden_layers") && tables.absent_keys(type).window_has_flag)
+    return;
   unsupported(json, "sliding_window", *window);
 }
 
@@ -146,12 +164,13 @@ void read_part(const JsonObject& json, const std::string& name, MetadataSink& si
                const OpenOptions& options, Config& config) {
   const HuggingFace& tables = config.architecture->hugging_face;
   check_quantization(json);
-  check_settings(json, tables);
+  check_settings(json, config.type, tables);
   if (!options.allow_unknown_settings) check_known_keys(json, tables);
-  if (tables.windows == HfWindows::refused) refuse_windows(json);
+  if (tables.windows == HfWindows::refused || tables.windows == HfWindows::refused_if_used)
+    refuse_windows(json, config.type, tables);
 
   const std::string_view arch = config.architecture->name;
-  ConfigKeys keys(json, arch, sink);
+  ConfigKeys keys(json, config.type, arch, sink);
   sink.add_string("general.architecture", arch);
   if (!name.empty()) sink.add_string("general.name", name);
   if (tables.windows == HfWindows::by_layer) add_layer_types(keys);
@@ -179,8 +198,8 @@ Config read_config(const JsonObject& json, const std::string& name, MetadataSink
   config.type = type;
   config.architecture = &find_hf_model(type, text ? *text : json);
   config.other_parts = text || json.find("vision_config") || json.find("audio_config");
-  config.tied =
-      json.find_bool("tie_word_embeddings").value_or(config.architecture->hugging_face.tied);
+  config.tied = json.find_bool("tie_word_embeddings")
+                    .value_or(config.architecture->hugging_face.absent_keys(type).tied);
   if (text) check_quantization(json);
   read_part(text ? *text : json, name, sink, options, config);
   read_classifier(json, config.architecture->name, sink, config);

@@ -17,6 +17,10 @@ using IfAbsent = HfKey::IfAbsent;
   fail<FormatError>("{}: '{}' is missing", printable_path(json.file()), json.name(key));
 }
 
+bool is_null(const JsonObject& json, std::string_view key) {
+  return json.json().contains(key) && !json.find(key);
+}
+
 }  // namespace
 
 std::string ConfigKeys::name(std::string_view key) const {
@@ -40,6 +44,11 @@ void ConfigKeys::add_text(std::string_view key, std::string_view value) {
   done_.emplace(key, 0);
 }
 
+void ConfigKeys::add_flag(std::string_view key, bool value) {
+  sink_.add_bool(name(key), value);
+  done_.emplace(key, value ? 1 : 0);
+}
+
 void ConfigKeys::add_flags(std::string_view key, const std::vector<bool>& flags) {
   const auto array = std::make_shared<const MetaArray>(MetaArray{MetaType::boolean, flags});
   sink_.add(name(key), {MetaType::array, array});
@@ -58,7 +67,8 @@ void ConfigKeys::add(std::span<const HfKey> table) {
 }
 
 bool ConfigKeys::applies(const HfKey& row) const {
-  if (!row.when.empty() && !json_.find_bool(row.when).value_or(false)) return false;
+  if (!row.type.empty() && row.type != type_) return false;
+  if (!row.when.empty() && !json_.find_bool(row.when).value_or(row.when_absent)) return false;
   return row.if_absent != IfAbsent::omit || json_.find(row.hf_name);
 }
 
@@ -72,8 +82,7 @@ void ConfigKeys::add(const HfKey& row) {
       // As builders compute it.
       return add_number(row.gguf_name, 1 / std::sqrt(static_cast<float>(number(row))));
     case Kind::flag:
-      sink_.add_bool(name(row.gguf_name), flag(row));
-      break;
+      return add_flag(row.gguf_name, flag(row));
     case Kind::word:
       return add_count(row.gguf_name, word(row), row.hf_name);
     case Kind::text:
@@ -95,7 +104,8 @@ std::uint64_t ConfigKeys::count(const HfKey& row) const {
     if (other > INT32_MAX) json_.mismatch(row.other, "below 2^31");
     value = other * static_cast<std::uint64_t>(row.value);
   } else if (row.if_absent == IfAbsent::use_default) {
-    value = static_cast<std::uint64_t>(row.value);
+    const bool of_other = !row.other.empty() && is_null(json_, row.hf_name);
+    value = of_other ? json_.uint(row.other) : static_cast<std::uint64_t>(row.value);
   } else {
     missing(json_, row.hf_name);
   }
@@ -107,6 +117,7 @@ std::uint64_t ConfigKeys::count(const HfKey& row) const {
 
 double ConfigKeys::number(const HfKey& row) const {
   if (const auto value = json_.find_number(row.hf_name)) return *value;
+  if (row.null_is_zero && is_null(json_, row.hf_name)) return 0;
   if (row.if_absent == IfAbsent::use_default) return row.value;
   missing(json_, row.hf_name);
 }

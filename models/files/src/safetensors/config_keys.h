@@ -17,9 +17,10 @@ namespace weft::safetensors {
 
 class ConfigKeys {
  public:
-  // REQUIRES: all outlive the object.
-  ConfigKeys(const JsonObject& json, std::string_view arch, MetadataSink& sink)
-      : json_(json), arch_(arch), sink_(sink) {}
+  // For a model of this type. REQUIRES: all outlive the object.
+  ConfigKeys(const JsonObject& json, std::string_view type, std::string_view arch,
+             MetadataSink& sink)
+      : json_(json), type_(type), arch_(arch), sink_(sink) {}
 
   // Rows for keys that were added before have no effect. Throws FormatError for missing keys and
   // wrong types.
@@ -28,12 +29,14 @@ class ConfigKeys {
   void add_count(std::string_view key, std::uint64_t value, std::string_view hf_name);
   void add_number(std::string_view key, double value);
   void add_text(std::string_view key, std::string_view value);
+  void add_flag(std::string_view key, bool value);
   void add_flags(std::string_view key, const std::vector<bool>& flags);
 
   // What was added; nullopt for other keys.
   std::optional<double> find(std::string_view key) const;
   bool has(std::string_view key) const { return done_.contains(key); }
   const JsonObject& json() const { return json_; }
+  std::string_view type() const { return type_; }
 
  private:
   void add(const HfKey& row);
@@ -46,7 +49,7 @@ class ConfigKeys {
   std::string name(std::string_view key) const;
 
   const JsonObject& json_;
-  std::string_view arch_;
+  std::string_view type_, arch_;
   MetadataSink& sink_;
   std::map<std::string, double, std::less<>> done_;
 };

@@ -43,7 +43,7 @@ bool names(const HfKey& row, std::string_view key) {
 bool is_replaced(const HfKey& usual, std::span<const HfKey> own) {
   return std::ranges::any_of(own, [&](const HfKey& row) {
     return row.gguf_name == usual.gguf_name && row.if_absent != HfKey::IfAbsent::omit &&
-           row.when.empty();
+           row.when.empty() && row.type.empty();
   });
 }
 

@@ -4,56 +4,27 @@
 #include "safetensors/known_keys.h"
 
 #include <algorithm>
-#include <map>
 #include <string>
 
 #include <doctest/doctest.h>
 
 #include "weft/arch/builder.h"
-#include "weft/base/error.h"
 
-#include "safetensors/config.h"
+#include "safetensors/config_texts.h"
 
 namespace weft {
 namespace {
 
 using safetensors::Json;
-using safetensors::JsonObject;
+using test::refusal_of;
+using test::texts_of;
+using test::with;
 using Kind = HfKey::Kind;
 using IfAbsent = HfKey::IfAbsent;
 
-// Keeps single values as text.
-struct TextSink : MetadataSink {
-  void add(std::string_view key, const MetaValue& value) override {
-    std::string& text = texts[std::string(key)];
-    if (const auto* n = std::get_if<std::uint64_t>(&value.value)) text = fmt::format("{}", *n);
-    if (const auto* x = std::get_if<double>(&value.value)) text = fmt::format("{}", *x);
-    if (const auto* b = std::get_if<bool>(&value.value)) text = fmt::format("{}", *b);
-    if (const auto* s = std::get_if<std::string_view>(&value.value)) text = *s;
-  }
-  std::map<std::string, std::string> texts;
-};
-
-std::map<std::string, std::string> texts_of(const Json& config, bool allow = false) {
-  TextSink sink;
-  const std::string file = "config.json";
-  safetensors::read_config(JsonObject(config, file), "", sink, {allow});
-  return sink.texts;
-}
-
-std::string refusal_of(const Json& config, bool allow = false) {
-  try {
-    texts_of(config, allow);
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
-
-Json with(const Json& config, std::string_view key, const Json& value) {
-  Json changed = config;
-  changed[std::string(key)] = value;
-  return changed;
+// As a model of this type, if it is not empty.
+Json of_type(const Json& config, std::string_view type) {
+  return type.empty() ? config : with(config, "model_type", type);
 }
 
 Json sample(const HfKey& row, bool other = false) {
@@ -90,6 +61,11 @@ Json smallest(const HuggingFace& tables) {
       if (!row.plus.empty()) config.emplace(row.plus, 4U);
     }
   }
+  for (const HfSetting& setting : tables.settings) {
+    if (setting.required) config.emplace(setting.hf_name, Json::parse(setting.values[0]));
+  }
+  // Its default is no share, which is refused.
+  if (tables.usual_rope_share == 0) config.emplace(tables.rope_share, 1.0);
   return config;
 }
 
@@ -110,6 +86,7 @@ bool is_checked(const HuggingFace& tables, std::string_view key) {
 // Another value changes what is read.
 void check_row(const HfKey& row, Json config) {
   INFO(std::string(row.hf_name));
+  config = of_type(config, row.type);
   if (!row.when.empty()) config[std::string(row.when)] = true;
   const auto a = texts_of(with(config, row.hf_name, sample(row)));
   const auto b = texts_of(with(config, row.hf_name, sample(row, true)));
@@ -139,14 +116,15 @@ TEST_CASE("every setting has the values that an architecture computes, or is ref
       for (const HfSetting& setting : settings) {
         INFO(std::string(setting.hf_name));
         const std::string refused = fmt::format("'{}' is \"other\"", setting.hf_name);
-        const Json other = with(config, setting.hf_name, "other");
+        const Json typed = of_type(config, setting.type);
+        const Json other = with(typed, setting.hf_name, "other");
         CHECK(refusal_of(other).find(refused) != std::string::npos);
         CHECK(refusal_of(other, true).find(refused) != std::string::npos);
         if (settings.data() != tables.settings.data()) continue;
-        CHECK(refusal_of(with(config, setting.hf_name, nullptr)) == "");
+        CHECK((refusal_of(with(typed, setting.hf_name, nullptr)) == "") == !setting.required);
         for (const std::string_view value : setting.values) {
           if (value.empty()) continue;
-          CHECK(refusal_of(with(config, setting.hf_name, Json::parse(value))) == "");
+          CHECK(refusal_of(with(typed, setting.hf_name, Json::parse(value))) == "");
         }
       }
     }

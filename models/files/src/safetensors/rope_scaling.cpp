@@ -162,9 +162,9 @@ class Rope {
  private:
   double add_usual_base() {
     constexpr double kOfReaders = 10000;  // if a GGUF file does not say
-    if (tables_.usual_rope_base != kOfReaders)
-      keys_.add_number("rope.freq_base", tables_.usual_rope_base);
-    return tables_.usual_rope_base;
+    const double base = tables_.absent_keys(keys_.type()).rope_base;
+    if (base != kOfReaders) keys_.add_number("rope.freq_base", base);
+    return base;
   }
 
   std::uint32_t add_original_context(const JsonObject& scaling) {

@@ -52,25 +52,43 @@ struct HfKey {
   std::string_view hf_name, gguf_name;  // "hidden_size", "embedding_length"
   Kind kind = Kind::count;
   IfAbsent if_absent = IfAbsent::refuse;
-  std::string_view other = {};  // same_as, multiple_of: the config.json key whose value is used
-  double value = 0;             // use_default: the value; multiple_of: the factor
-  std::string_view plus = {};   // a count that is added
-  std::string_view when = {};   // the row applies only if this flag in config.json is true
+  // same_as, multiple_of: the config.json key whose value is used; use_default: that for null,
+  // which is otherwise as if the key were absent
+  std::string_view other = {};
+  double value = 0;            // use_default: the value; multiple_of: the factor
+  std::string_view plus = {};  // a count that is added
+  std::string_view when = {};  // the row applies only if this flag in config.json is true
   std::array<std::string_view, 3> words = {};
+  bool when_absent = false;    // or, if this is set, absent
+  std::string_view type = {};  // the row applies only to models of this type
+  bool null_is_zero = false;   // a number: null is 0, even if there is a default
 };
 
 // A setting of config.json that has one of these values, as JSON, or is absent or null; models with
-// others are refused. An architecture's rows replace the usual ones.
+// others are refused. An architecture's rows replace the usual ones, of whatever type they are.
 struct HfSetting {
   std::string_view hf_name;
   std::array<std::string_view, 4> values = {};  // "false", "\"gelu\""
+  std::string_view type = {};                   // the row applies only to models of this type
+  bool required = false;  // absent is refused, too: it stands for another value
+};
+
+// What absent keys mean for models of one type, if it is not what the tables say.
+struct HfAbsent {
+  std::string_view type;
+  bool tied = false;         // see HuggingFace::tied
+  double rope_base = 10000;  // see HuggingFace::usual_rope_base
+  std::uint64_t window = 0;  // sliding_window; 0: no windows
+  // Whether use_sliding_window and max_window_layers can say that there are no windows.
+  bool window_has_flag = true;
 };
 
 // What becomes of sliding windows in config.json.
 enum class HfWindows : std::uint8_t {
-  refused,   // unless no position is out of the window
-  ignored,   // as by all readers of these GGUF files
-  by_layer,  // layer_types, or a period, say which layers have them
+  refused,          // unless no position is out of the window, or use_sliding_window is false
+  refused_if_used,  // the same, and use_sliding_window is false if it is absent
+  ignored,          // as by all readers of these GGUF files
+  by_layer,         // layer_types, or a period, say which layers have them
 };
 
 struct HuggingFace {
@@ -100,8 +118,10 @@ struct HuggingFace {
   // of padding; GGUF files do not have the rows before it.
   std::array<std::string_view, 3> offset_types = {};
   bool latent_yarn = false;  // YaRN's mscale_all_dim scales the scores of latent attention
+  std::span<const HfAbsent> absent = {};  // for types that differ from `tied`, `usual_rope_base`
 
   bool has_type(std::string_view type) const;
+  HfAbsent absent_keys(std::string_view type) const;
 };
 
 // The tables for most decoders, in the order of use. Sources: the configuration and modeling files
