@@ -202,6 +202,21 @@ TEST_CASE("absent keys whose defaults Weft does not support are refused by name"
         "config.json: 'rotary_emb_fraction' must be above 0, at most 1, got nothing");
 }
 
+TEST_CASE("classes that are bidirectional by name are not causal") {
+  const auto named = [](const char* type, const char* name) {
+    return with(smallest(type), "architectures", {name});
+  };
+  const Json llama = named("llama", "LlamaBidirectionalModel");
+  CHECK(texts_of(llama).at("llama.attention.causal") == "false");
+  CHECK(texts_of(with(llama, "is_causal", false)).at("llama.attention.causal") == "false");
+  CHECK_FALSE(texts_of(named("llama", "LlamaForCausalLM")).contains("llama.attention.causal"));
+  const std::string refused =
+      "config.json: 'architectures' is \"LlamaBidirectionalModel\", which is not supported";
+  CHECK(refusal_of(with(llama, "is_causal", true)) == refused);
+  CHECK(refusal_of(named("gemma2", "LlamaBidirectionalModel")) == refused);
+  CHECK(texts_of(named("bert", "BertBidirecModel")).at("bert.attention.causal") == "false");
+}
+
 TEST_CASE("heads of keys of Falcon, in its old and new forms") {
   const Json falcon = smallest("falcon");
   const auto heads = [](const Json& config) {

@@ -141,6 +141,29 @@ void read_positions(ConfigKeys& keys, Config& config) {
   keys.add_count("context_length", all - config.position_offset, "max_position_embeddings");
 }
 
+// The class among `architectures` that says that a token sees all others; null if there is none.
+const Json* bidirectional_class(const JsonObject& json) {
+  const Json* names = json.find("architectures");
+  if (!names || !names->is_array()) return nullptr;
+  for (const Json& name : *names) {
+    if (name.is_string() && name.get_ref<const std::string&>().find("Bidirec") != std::string::npos)
+      return &name;
+  }
+  return nullptr;
+}
+
+// The class has the last word, as is_causal is not in files of such models.
+void read_direction(const Json* bidirectional, ConfigKeys& keys, const HuggingFace& tables) {
+  if (!bidirectional || keys.json().find_bool("is_causal") == false) return;
+  const auto setting = std::ranges::find(tables.settings, "is_causal", &HfSetting::hf_name);
+  const bool may_be_causal = setting == tables.settings.end() ||
+                             std::ranges::find(setting->values, "true") != setting->values.end();
+  if (!may_be_causal) return;
+  if (setting != tables.settings.end() || keys.json().find_bool("is_causal"))
+    unsupported(keys.json(), "architectures", *bidirectional);
+  keys.add_flag("attention.causal", false);
+}
+
 // Models with a classifier of texts, and the names of its outputs.
 void read_classifier(const JsonObject& json, std::string_view arch, MetadataSink& sink,
                      Config& config) {
@@ -160,8 +183,9 @@ void read_classifier(const JsonObject& json, std::string_view arch, MetadataSink
   if (!all.empty()) sink.add_strings(fmt::format("{}.classifier.output_labels", arch), all);
 }
 
-void read_part(const JsonObject& json, const std::string& name, MetadataSink& sink,
-               const OpenOptions& options, Config& config) {
+// `bidirectional`: see bidirectional_class().
+void read_part(const JsonObject& json, const Json* bidirectional, const std::string& name,
+               MetadataSink& sink, const OpenOptions& options, Config& config) {
   const HuggingFace& tables = config.architecture->hugging_face;
   check_quantization(json);
   check_settings(json, config.type, tables);
@@ -175,6 +199,7 @@ void read_part(const JsonObject& json, const std::string& name, MetadataSink& si
   if (!name.empty()) sink.add_string("general.name", name);
   if (tables.windows == HfWindows::by_layer) add_layer_types(keys);
   read_positions(keys, config);
+  read_direction(bidirectional, keys, tables);
   keys.add(tables.keys);
   keys.add(usual_hf_keys());
   read_shapes(keys, config);
@@ -201,7 +226,9 @@ Config read_config(const JsonObject& json, const std::string& name, MetadataSink
   config.tied = json.find_bool("tie_word_embeddings")
                     .value_or(config.architecture->hugging_face.absent_keys(type).tied);
   if (text) check_quantization(json);
-  read_part(text ? *text : json, name, sink, options, config);
+  const Json* bidirectional = bidirectional_class(json);
+  if (!bidirectional && text) bidirectional = bidirectional_class(*text);
+  read_part(text ? *text : json, bidirectional, name, sink, options, config);
   read_classifier(json, config.architecture->name, sink, config);
   return config;
 }
