@@ -71,7 +71,8 @@ void check(const QuantizeOptions& options);
 // Plans the conversion of a file, which outlives the plan. What prevents a single tensor's
 // conversion (requantizing, a missing encoder, missing importances) becomes its obstacle. Throws
 // ValueError for unknown types, patterns that are malformed or match nothing, and an importance
-// matrix of another model; ShapeError for rows that are not whole blocks of a type without a substitute.
+// matrix of another model; ShapeError for rows that are not whole blocks of a type without a
+// substitute.
 QuantizePlan plan_quantize(const Checkpoint& file, const QuantizeOptions& options);
 
 struct QuantizeRun {
