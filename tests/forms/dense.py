@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from blocks import (attention, decoder, embedded, fused_ffn, gated_ffn, gelu, head, layer_norm,
-                    linear, mask, norm_heads, plain_ffn, relu2, rms, rms_norm, rope, softplus)
+from blocks import (attention, decoder, embedded, fused_ffn, gated_ffn, gelu, gelu_erf, head,
+                    layer_norm, linear, mask, norm_heads, plain_ffn, relu2, rms, rms_norm, rope, softplus)
 
 
 def divisors(m):
@@ -98,6 +98,29 @@ def exaone4_windows(m, ids):
         x = x + rms_norm(l, "post_attention_norm", y)
         x = x + rms_norm(l, "post_ffw_norm", gated_ffn(l, x))
     return head(m, x)
+
+
+def falcon(m, ids):
+    """transformers, FalconForCausalLM with one norm: both blocks read it; "gelu" is exact."""
+    m.keys(hidden_activation="gelu")
+    x = embedded(m, ids)
+    for l in map(m.layer, range(m.L)):
+        y = layer_norm(l, "attn_norm", x)
+        x = x + attention(l, y, [rope(m)], fused=True) + plain_ffn(l, y, gelu_erf)
+    return head(m, x, layer_norm)
+
+
+def gptneox(m, ids):
+    """transformers, GPTNeoXForCausalLM: both blocks read the layer's input, each behind a norm of
+    its own; "gelu" is exact, part of a head is turned."""
+    m.G, m.n_rot = m.H, m.E // 2
+    m.keys(hidden_activation="gelu")
+    x = embedded(m, ids)
+    for l in map(m.layer, range(m.L)):
+        y = attention(l, layer_norm(l, "attn_norm", x), [rope(m)], fused=True, bias=True,
+                      out_bias=True)
+        x = x + y + plain_ffn(l, layer_norm(l, "ffn_norm", x), gelu_erf, bias=True)
+    return head(m, x, layer_norm)
 
 
 def glm4(m, ids):
@@ -218,7 +241,8 @@ def bitnet_2b(m, ids):
 
 
 FORMS = {"apertus": apertus, "chameleon": chameleon, "codeshell": codeshell, "ernie4_5": ernie4_5,
-         "exaone4": exaone4, "exaone4 windows": exaone4_windows, "glm4": glm4,
+         "exaone4": exaone4, "exaone4 windows": exaone4_windows, "falcon": falcon,
+         "glm4": glm4, "gptneox": gptneox,
          "chameleon swin": lambda m, ids: chameleon(m, ids, True),
          "hunyuan-dense": hunyuan_dense, "internlm2": internlm2, "jais2": jais2, "llada": llada,
          "nanbeige": nanbeige, "plamo3": plamo3,

@@ -13,13 +13,13 @@ inline Act read_gelu(const Keys& keys) {
   return name && *name == "gelu" ? act::gelu_erf : act::gelu;
 }
 
-// The row for the key; transformers' default is "gelu".
-constexpr HfKey gelu_row(std::string_view hf_name) {
+// The row for the key, with the default of transformers' class.
+constexpr HfKey gelu_row(std::string_view hf_name, std::string_view usual = "gelu") {
   return {.hf_name = hf_name,
           .gguf_name = "hidden_activation",
           .kind = HfKey::Kind::text,
           .if_absent = HfKey::IfAbsent::use_default,
-          .words = {"gelu"}};
+          .words = {usual}};
 }
 
 }  // namespace weft::arch

@@ -6,12 +6,17 @@
 
 #include "weft/arch/decoder.h"
 
+#include "gelu_key.h"
+
 namespace weft {
 namespace {
 
-Decoder gpt2(const Hparams&) {
-  return {.positions = "position_embd",
-          .layer = pre_norm_layer(Attention{}, Ffn{act::gelu, false})};
+struct Gpt2 : Hparams {
+  Act gelu = act::gelu;
+};
+
+Decoder gpt2(const Gpt2& c) {
+  return {.positions = "position_embd", .layer = pre_norm_layer(Attention{}, Ffn{c.gelu, false})};
 }
 
 Decoder starcoder2(const Hparams& c) {
@@ -20,6 +25,10 @@ Decoder starcoder2(const Hparams& c) {
 }
 
 constexpr auto read = read_usual<HparamsRules{.norm = NormKind::layer}>;
+
+Gpt2 read_gpt2(const Keys& keys) {
+  return {read(keys), arch::read_gelu(keys)};
+}
 
 using Kind = HfKey::Kind;
 using IfAbsent = HfKey::IfAbsent;
@@ -48,6 +57,7 @@ constexpr HfKey kGpt2Keys[] = {
     {"layer_norm_epsilon", "attention.layer_norm_epsilon", Kind::number, IfAbsent::use_default, "",
      1e-5},
     {"", "attention.layer_norm_rms_epsilon", Kind::none, IfAbsent::use_default},
+    arch::gelu_row("activation_function", "gelu_new"),
 };
 constexpr HfSetting kGpt2Settings[] = {
     {"activation_function", {"\"gelu_new\"", "\"gelu_pytorch_tanh\"", "\"gelu_fast\"", "\"gelu\""}},
@@ -74,17 +84,17 @@ constexpr std::string_view kStarCoder2Ignored[] = {
 }  // namespace
 
 extern const Architecture kGpt2, kStarCoder, kStarCoder2, kCodeShell;
-constinit const Architecture kGpt2 = decoder<gpt2, read>("gpt2", {.types = {"gpt2"},
-                                                                  .tensors = kGpt2Layer,
-                                                                  .keys = kGpt2Keys,
-                                                                  .model_tensors = kGpt2Model,
-                                                                  .prefixes = {"transformer."},
-                                                                  .layers = "h.",
-                                                                  .settings = kGpt2Settings,
-                                                                  .ignored = kGpt2Ignored,
-                                                                  .tied = true,
-                                                                  .rope = false});
-constinit const Architecture kStarCoder = decoder<gpt2, read>("starcoder");
+constinit const Architecture kGpt2 = decoder<gpt2, read_gpt2>("gpt2", {.types = {"gpt2"},
+                                                                       .tensors = kGpt2Layer,
+                                                                       .keys = kGpt2Keys,
+                                                                       .model_tensors = kGpt2Model,
+                                                                       .prefixes = {"transformer."},
+                                                                       .layers = "h.",
+                                                                       .settings = kGpt2Settings,
+                                                                       .ignored = kGpt2Ignored,
+                                                                       .tied = true,
+                                                                       .rope = false});
+constinit const Architecture kStarCoder = decoder<gpt2, read_gpt2>("starcoder");
 constinit const Architecture kStarCoder2 =
     decoder<starcoder2, read>("starcoder2", {.types = {"starcoder2"},
                                              .tensors = kStarCoder2Layer,

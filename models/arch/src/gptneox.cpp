@@ -1,21 +1,25 @@
 // GPT-NeoX, Pythia, Dolly: layer norms with biases, rope over halves of a part of each head, GELU;
 // attention and ffn side by side, each behind its own norm, if the file says so. Falcon: the same
 // without biases of matrices; its 7B model has one norm for both.
+// GELU is exact if the file says so: transformers' "gelu" is.
 // Sources: Black et al. 2022, arXiv:2204.06745; Almazrouei et al. 2023, arXiv:2311.16867.
 
 #include "weft/arch/decoder.h"
 #include "weft/ops/add.h"
 
+#include "gelu_key.h"
+
 namespace weft {
 namespace {
 
 struct NeoX : Hparams {
+  Act gelu = act::gelu;
   bool parallel = true;
 };
 
 Decoder gptneox(const NeoX& c) {
   const Attention attention{{rope_halves}};
-  const Ffn ffn{act::gelu, false};
+  const Ffn ffn{c.gelu, false};
   const std::vector<Residual> parallel{
       {.name = "layer",
        .block = side_by_side(normed("attn_norm", attention), normed("ffn_norm", ffn))}};
@@ -24,20 +28,29 @@ Decoder gptneox(const NeoX& c) {
 }
 
 NeoX read_neox(const Keys& keys) {
-  return {read_usual<HparamsRules{.norm = NormKind::layer}>(keys),
+  return {read_usual<HparamsRules{.norm = NormKind::layer}>(keys), arch::read_gelu(keys),
           keys.flag_or("use_parallel_residual", true)};
 }
 
+struct Falcon : Hparams {
+  Act gelu = act::gelu;
+};
+
+Falcon read_falcon(const Keys& keys) {
+  return {read_usual<HparamsRules{.norm = NormKind::layer}>(keys), arch::read_gelu(keys)};
+}
+
 // With two norms, attention takes the second.
-Tensor falcon_layer(const Layer& l, Tensor x) {
+Tensor falcon_layer(const Layer& l, Act gelu, Tensor x) {
   const Attention attention{{rope_halves}};
   const Tensor first = norm(l.w, "attn_norm", l.c, x);
   const Tensor second = l.w.has("attn_norm_2.weight") ? norm(l.w, "attn_norm_2", l.c, x) : first;
-  return add(attention(l, second), Ffn{act::gelu, false}(l, first));
+  return add(attention(l, second), Ffn{gelu, false}(l, first));
 }
 
-Decoder falcon(const Hparams& c) {
-  return {.rope = {.attrs = c.rope}, .layer = {{.name = "layer", .block = falcon_layer}}};
+Decoder falcon(const Falcon& c) {
+  const auto block = [gelu = c.gelu](const Layer& l, Tensor x) { return falcon_layer(l, gelu, x); };
+  return {.rope = {.attrs = c.rope}, .layer = {{.name = "layer", .block = block}}};
 }
 
 using Kind = HfKey::Kind;
@@ -59,6 +72,7 @@ constexpr HfKey kNeoXKeys[] = {
     {"", "attention.layer_norm_rms_epsilon", Kind::none, IfAbsent::use_default},
     {"use_parallel_residual", "use_parallel_residual", Kind::flag, IfAbsent::use_default, "", 1},
     {"rotary_emb_base", "rope.freq_base", Kind::number, IfAbsent::omit},
+    arch::gelu_row("hidden_act"),
 };
 
 constexpr HfTensor kFalconModel[] = {
@@ -103,11 +117,15 @@ constexpr HfKey kFalconKeys[] = {
     {"layer_norm_epsilon", "attention.layer_norm_epsilon", Kind::number, IfAbsent::use_default, "",
      1e-5},
     {"", "attention.layer_norm_rms_epsilon", Kind::none, IfAbsent::use_default},
+    arch::gelu_row("activation"),
 };
 constexpr HfSetting kFalconSettings[] = {
-    {"alibi", {"false"}},        {"bias", {"false"}},
-    {"parallel_attn", {"true"}}, {"activation", {"\"gelu\""}},
-    {"rotary", {"true"}},        {"apply_residual_connection_post_layernorm", {"false"}}};
+    {"alibi", {"false"}},
+    {"bias", {"false"}},
+    {"parallel_attn", {"true"}},
+    {"activation", {"\"gelu\"", "\"gelu_new\"", "\"gelu_fast\"", "\"gelu_pytorch_tanh\""}},
+    {"rotary", {"true"}},
+    {"apply_residual_connection_post_layernorm", {"false"}}};
 constexpr std::string_view kFalconIgnored[] = {"num_ln_in_parallel_attn"};  // the tensors show it
 
 }  // namespace
@@ -123,15 +141,14 @@ constinit const Architecture kGptNeoX = decoder<gptneox, read_neox>(
                 .rope_share = "rotary_pct",
                 .usual_rope_share = 0.25});
 constinit const Architecture kFalcon =
-    decoder<falcon, read_usual<HparamsRules{.norm = NormKind::layer}>>(
-        "falcon", {.types = {"falcon", "RefinedWeb", "RefinedWebModel"},
-                   .tensors = kFalconLayer,
-                   .keys = kFalconKeys,
-                   .model_tensors = kFalconModel,
-                   .prefixes = {"transformer."},
-                   .layers = "h.",
-                   .settings = kFalconSettings,
-                   .ignored = kFalconIgnored,
-                   .tied = true});
+    decoder<falcon, read_falcon>("falcon", {.types = {"falcon", "RefinedWeb", "RefinedWebModel"},
+                                            .tensors = kFalconLayer,
+                                            .keys = kFalconKeys,
+                                            .model_tensors = kFalconModel,
+                                            .prefixes = {"transformer."},
+                                            .layers = "h.",
+                                            .settings = kFalconSettings,
+                                            .ignored = kFalconIgnored,
+                                            .tied = true});
 
 }  // namespace weft
