@@ -3,7 +3,8 @@
 // every other layer, and caps on scores and logits. 3 has norms over every query and key head in
 // place of the caps, a window in five of six layers, and there a rope of its own.
 // EmbeddingGemma is Gemma 3 in which a token sees all others, in a window those at most half of it
-// away, to either side.
+// away, to either side: in transformers, configuration_gemma3.py makes sliding_window half of
+// itself plus 1, and modeling_gemma3.py lets a token see distances below that.
 // The "+ 1" of their norms is in the weights of the files.
 // Sources: Gemma Team 2024, arXiv:2403.08295; 2024, arXiv:2408.00118; 2025, arXiv:2503.19786; Vera
 // et al. 2025, arXiv:2509.20354.
