@@ -85,7 +85,8 @@ constexpr HfKey kModernKeys[] = {
     {"global_attn_every_n_layers", "attention.sliding_window_pattern", Kind::count,
      IfAbsent::use_default, "", 3},
     {"global_rope_theta", "rope.freq_base", Kind::number, IfAbsent::use_default, "", 160000},
-    {"local_rope_theta", "rope.freq_base_swa", Kind::number, IfAbsent::use_default, "", 10000},
+    {"local_rope_theta", "rope.freq_base_swa", Kind::number, IfAbsent::use_default,
+     "global_rope_theta", 10000},
     arch::gelu_row("hidden_activation"),
     {.hf_name = "classifier_pooling",
      .gguf_name = "classifier.reads",
@@ -102,7 +103,8 @@ constexpr HfSetting kModernSettings[] = {
     {"classifier_pooling", {"\"cls\"", "\"mean\""}},
     {"classifier_activation", {"\"gelu\"", "\"gelu_pytorch_tanh\""}},
     {"hidden_activation", {"\"gelu\"", "\"gelu_pytorch_tanh\"", "\"silu\""}},
-    {"rope_parameters"}};
+    {"rope_scaling"},
+    {"rope_theta"}};
 constexpr std::string_view kModernIgnored[] = {
     "classifier_bias",
     "decoder_bias",
@@ -140,8 +142,7 @@ constinit const Architecture kModernBert =
                                                            .settings = kModernSettings,
                                                            .ignored = kModernIgnored,
                                                            .windows = HfWindows::by_layer,
-                                                           .tied = true,
-                                                           .rope = false});
+                                                           .tied = true});
 constinit const Architecture kNeoBert = decoder<neo_bert, read>("neo-bert");
 constinit const Architecture kRnd1 = diffusing(
     decoder<norm_then_halves,

@@ -222,6 +222,23 @@ TEST_CASE("classes that are bidirectional by name are not causal") {
   CHECK(texts_of(named("bert", "BertBidirecModel")).at("bert.attention.causal") == "false");
 }
 
+TEST_CASE("settings of rope of ModernBERT, in their old and new forms") {
+  const Json modern = smallest("modernbert");
+  const auto bases = [](const Json& config) {
+    const Texts texts = texts_of(config);
+    return texts.at("modern-bert.rope.freq_base") + " " +
+           texts.at("modern-bert.rope.freq_base_swa");
+  };
+  const Json old = with(modern, "global_rope_theta", 80000);
+  CHECK(bases(old) == "80000 10000");
+  CHECK(bases(with(old, "local_rope_theta", nullptr)) == "80000 80000");
+  const Json parameters = {{"full_attention", {{"rope_type", "default"}, {"rope_theta", 70000.0}}},
+                           {"sliding_attention", {{"rope_type", "default"}, {"rope_theta", 20.0}}}};
+  CHECK(bases(with(old, "rope_parameters", parameters)) == "70000 20");
+  CHECK(refusal_of(with(old, "rope_theta", 20)) ==
+        "config.json: 'rope_theta' is 20, which is not supported");
+}
+
 TEST_CASE("heads of keys of Falcon, in its old and new forms") {
   const Json falcon = smallest("falcon");
   const auto heads = [](const Json& config) {

@@ -200,6 +200,7 @@ void read_part(const JsonObject& json, const Json* bidirectional, const std::str
   if (tables.windows == HfWindows::by_layer) add_layer_types(keys);
   read_positions(keys, config);
   read_direction(bidirectional, keys, tables);
+  if (tables.rope) add_stated_bases(keys);
   keys.add(tables.keys);
   keys.add(usual_hf_keys());
   read_shapes(keys, config);

@@ -118,6 +118,10 @@ std::uint64_t ConfigKeys::count(const HfKey& row) const {
 double ConfigKeys::number(const HfKey& row) const {
   if (const auto value = json_.find_number(row.hf_name)) return *value;
   if (row.null_is_zero && is_null(json_, row.hf_name)) return 0;
+  if (row.if_absent == IfAbsent::use_default && !row.other.empty() && is_null(json_, row.hf_name)) {
+    if (const auto value = json_.find_number(row.other)) return *value;
+    missing(json_, row.other);
+  }
   if (row.if_absent == IfAbsent::use_default) return row.value;
   missing(json_, row.hf_name);
 }

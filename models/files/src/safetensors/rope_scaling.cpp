@@ -109,15 +109,10 @@ class Rope {
     return width;
   }
 
-  double add_base(const Settings& settings) {
-    const JsonObject& has_base =
-        settings.full && settings.full->find("rope_theta") ? *settings.full : json_;
-    if (settings.in_windows && settings.in_windows->find("rope_theta") &&
-        !keys_.has("rope.freq_base_swa"))
-      keys_.add_number("rope.freq_base_swa", positive(*settings.in_windows, "rope_theta"));
+  double add_base() {
     if (const auto given = keys_.find("rope.freq_base")) return *given;
-    if (!has_base.find("rope_theta")) return add_usual_base();
-    const double base = positive(has_base, "rope_theta");
+    if (!json_.find("rope_theta")) return add_usual_base();
+    const double base = positive(json_, "rope_theta");
     keys_.add_number("rope.freq_base", base);
     return base;
   }
@@ -207,6 +202,14 @@ class Rope {
 
 }  // namespace
 
+void add_stated_bases(ConfigKeys& keys) {
+  const Settings settings = find_settings(keys.json());
+  if (settings.full && settings.full->find("rope_theta"))
+    keys.add_number("rope.freq_base", positive(*settings.full, "rope_theta"));
+  if (settings.in_windows && settings.in_windows->find("rope_theta"))
+    keys.add_number("rope.freq_base_swa", positive(*settings.in_windows, "rope_theta"));
+}
+
 std::vector<NamedFloats> read_rope(const HuggingFace& tables, std::uint64_t head_width,
                                    const OpenOptions& options, ConfigKeys& keys) {
   const JsonObject& json = keys.json();
@@ -215,7 +218,7 @@ std::vector<NamedFloats> read_rope(const HuggingFace& tables, std::uint64_t head
   check_parts(settings, options);
   Rope rope(tables, keys);
   const std::uint64_t width = rope.add_width(head_width, settings.full);
-  const double base = rope.add_base(settings);
+  const double base = rope.add_base();
   if (!settings.full) return {};
   const JsonObject& scaling = *settings.full;
   auto type = scaling.find_string("rope_type");
