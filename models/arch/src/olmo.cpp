@@ -57,6 +57,7 @@ constexpr HfKey kKeys[] = {{.hf_name = "sliding_window",
                            {"rms_norm_eps", "attention.layer_norm_rms_epsilon", HfKey::Kind::number,
                             HfKey::IfAbsent::use_default, "", 1e-5}};
 constexpr HfSetting kSettings[] = {{"is_causal", {"true"}}};
+constexpr HfAbsent kAbsent[] = {{.type = "olmo3", .rope_base = 500000}};
 
 }  // namespace
 
@@ -67,7 +68,8 @@ constinit const Architecture kOlmo2 =
                                          .tensors = kTensors,
                                          .keys = kKeys,
                                          .settings = kSettings,
-                                         .windows = HfWindows::by_layer});
+                                         .windows = HfWindows::by_layer,
+                                         .absent = kAbsent});
 constinit const Architecture kOpenElm = decoder<openelm>("openelm");
 
 }  // namespace weft

@@ -31,6 +31,8 @@ constexpr HfKey kv_heads(double usual) {
 constexpr HfKey kKeys[] = {kv_heads(32)};
 constexpr HfKey kMoeKeys[] = {
     kv_heads(16),
+    {"num_local_experts", "expert_count", HfKey::Kind::count,
+     HfKey::IfAbsent::omit},  // of newer files
     {"num_experts", "expert_count"},
     {"num_experts_per_tok", "expert_used_count"},
     {"moe_intermediate_size", "expert_feed_forward_length"},

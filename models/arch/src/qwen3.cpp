@@ -38,6 +38,7 @@ constexpr HfKey kKeys[] = {
     {"head_dim", "attention.value_length", Kind::count, IfAbsent::use_default, "", 128}};
 constexpr HfKey kMoeKeys[] = {
     kv_heads(4),
+    {"num_local_experts", "expert_count", Kind::count, IfAbsent::omit},  // of newer files
     {"num_experts", "expert_count"},
     {"num_experts_per_tok", "expert_used_count"},
     {"moe_intermediate_size", "expert_feed_forward_length"},

@@ -194,7 +194,12 @@ constexpr HfKey kKeys[] = {
      IfAbsent::use_default, "", 32},
     {"decoder_start_token_id", "decoder_start_token_id", Kind::count, IfAbsent::omit},
 };
-constexpr HfSetting kSettings[] = {{"relative_attention_max_distance", {"128"}},
+// transformers 5 sets tie_word_embeddings in files of all these models, whatever they do with it,
+// and says in those of T5 by scale_decoder_outputs whether the output matrix is the table of
+// embeddings.
+constexpr HfSetting kSettings[] = {{"tie_word_embeddings", {"false"}, "mt5"},
+                                   {"tie_word_embeddings", {"false"}, "umt5"},
+                                   {"relative_attention_max_distance", {"128"}},
                                    {"feed_forward_proj", {"\"relu\"", "\"gated-gelu\""}},
                                    {"is_causal", {"true"}},
                                    {"is_encoder_decoder", {"true"}},
@@ -209,6 +214,7 @@ constexpr Architecture encoder_decoder() {
                                                       .settings = kSettings,
                                                       .ignored = kIgnored,
                                                       .tied = true,
+                                                      .tied_key = "scale_decoder_outputs",
                                                       .rope = false,
                                                       .absent = kAbsent});
   t5.encode = [](const Weights& w, const Hparams& c, const Inputs& in) {

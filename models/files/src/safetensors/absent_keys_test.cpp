@@ -88,7 +88,9 @@ const Class kClasses[] = {
       {"attention.layer_norm_epsilon", "1e-05"}}},
     {"olmo2", {{"attention.layer_norm_rms_epsilon", "1e-05"}}},
     {"olmo3",
-     {{"attention.layer_norm_rms_epsilon", "1e-05"}, {"attention.sliding_window", "4096"}}},
+     {{"attention.layer_norm_rms_epsilon", "1e-05"},
+      {"attention.sliding_window", "4096"},
+      {"rope.freq_base", "500000"}}},
     {"starcoder2", {{"attention.head_count_kv", "2"}, {"attention.layer_norm_epsilon", "1e-05"}}},
     {"granite",
      {{"embedding_scale", "1"},
@@ -146,6 +148,16 @@ TEST_CASE("tie_word_embeddings is what the class says if it is absent") {
     INFO(type);
     CHECK(is_tied(smallest(type)));
   }
+}
+
+TEST_CASE("what T5 does with its table of embeddings, in files of transformers 4 and 5") {
+  CHECK_FALSE(is_tied(with(smallest("t5"), "tie_word_embeddings", false)));
+  const Json newer = with(smallest("t5"), "tie_word_embeddings", true);
+  CHECK(is_tied(newer));
+  CHECK(is_tied(with(newer, "scale_decoder_outputs", true)));
+  CHECK_FALSE(is_tied(with(newer, "scale_decoder_outputs", false)));
+  CHECK(refusal_of(with(smallest("umt5"), "tie_word_embeddings", true)) ==
+        "config.json: 'tie_word_embeddings' is true, which is not supported");
 }
 
 TEST_CASE("null is not the same as absent") {

@@ -183,6 +183,12 @@ void read_classifier(const JsonObject& json, std::string_view arch, MetadataSink
   if (!all.empty()) sink.add_strings(fmt::format("{}.classifier.output_labels", arch), all);
 }
 
+std::optional<bool> find_tied(const JsonObject& json, const HuggingFace& tables) {
+  if (!tables.tied_key.empty() && json.find(tables.tied_key))
+    return json.find_bool(tables.tied_key);
+  return json.find_bool("tie_word_embeddings");
+}
+
 // `bidirectional`: see bidirectional_class().
 void read_part(const JsonObject& json, const Json* bidirectional, const std::string& name,
                MetadataSink& sink, const OpenOptions& options, Config& config) {
@@ -209,7 +215,7 @@ void read_part(const JsonObject& json, const Json* bidirectional, const std::str
     config.rope_factors =
         read_rope(tables, added(keys, "attention.key_length", width), options, keys);
   }
-  config.tied = json.find_bool("tie_word_embeddings").value_or(config.tied);
+  config.tied = find_tied(json, tables).value_or(config.tied);
   config.next_tokens = json.find_uint("num_nextn_predict_layers").value_or(0) > 0;
 }
 
@@ -224,8 +230,9 @@ Config read_config(const JsonObject& json, const std::string& name, MetadataSink
   config.type = type;
   config.architecture = &find_hf_model(type, text ? *text : json);
   config.other_parts = text || json.find("vision_config") || json.find("audio_config");
-  config.tied = json.find_bool("tie_word_embeddings")
-                    .value_or(config.architecture->hugging_face.absent_keys(type).tied);
+  const HuggingFace& tables = config.architecture->hugging_face;
+  config.tied = tables.absent_keys(type).tied;
+  if (text) config.tied = find_tied(json, tables).value_or(config.tied);
   if (text) check_quantization(json);
   const Json* bidirectional = bidirectional_class(json);
   if (!bidirectional && text) bidirectional = bidirectional_class(*text);

@@ -89,9 +89,9 @@ void check_keys(const JsonObject& json, const IsKnown& is_known) {
 
 bool is_known_key(const HuggingFace& tables, std::string_view key) {
   return is_in(kReadKeys, key) || is_in_rows(tables, key) || is_rope_key(tables, key) ||
-         is_window_key(tables, key) || key == tables.flag || has_setting(tables.settings, key) ||
-         has_setting(usual_hf_settings(), key) || is_in(tables.ignored, key) ||
-         is_in(usual_hf_ignored(), key);
+         is_window_key(tables, key) || key == tables.flag || key == tables.tied_key ||
+         has_setting(tables.settings, key) || has_setting(usual_hf_settings(), key) ||
+         is_in(tables.ignored, key) || is_in(usual_hf_ignored(), key);
 }
 
 void check_known_keys(const JsonObject& json, const HuggingFace& tables) {

@@ -108,6 +108,8 @@ struct HuggingFace {
   std::span<const std::string_view> ignored = {};  // see usual_hf_ignored()
   HfWindows windows = HfWindows::refused;
   bool tied = false;  // if config.json does not have tie_word_embeddings
+  // The key that counts in place of tie_word_embeddings, if config.json has it.
+  std::string_view tied_key = {};
   bool rope = true;
   // The key for the share of a head that rope rotates, and the share if it is absent. Without a
   // key, it must be all of the head.
