@@ -1,5 +1,7 @@
-// Reads config.json of published models, one or more of each model_type. The data are facts, as
-// https://huggingface.co has them under these names; DeepSeek-V3 is without quantization_config.
+// Reads config.json of published models, one or more of each model_type. The names are those of
+// https://huggingface.co. Most are copied from public repositories; those of Kimi, ModernBERT,
+// Nomic, umT5, granite-3.0-1b and Falcon's RefinedWeb are written from their descriptions and may
+// lack keys. DeepSeek-V3 is without quantization_config, CamemBERT and t5-small are shortened.
 
 #include <fstream>
 #include <set>
