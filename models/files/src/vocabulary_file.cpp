@@ -179,7 +179,7 @@ TextForm read_form(const Checkpoint& file, std::string_view key, std::string_vie
   }
   const auto number = [&](std::int64_t value) {
     if (value > INT32_MAX || value < files::kSecondText)
-      fail<FormatError>("{}: {} holds {}, which is no part of a form", file.path(), key, value);
+      fail<FormatError>("{}: {} holds {}, which is not a part of a form", file.path(), key, value);
     return static_cast<std::int32_t>(value);
   };
   for (std::size_t i = 0; i < parts->size(); ++i) {

@@ -87,7 +87,7 @@ TEST_CASE("forms of texts that name other tokens, or no text, are rejected") {
   CHECK(error_of("pair_form", {-1, -1}) ==
         "test.gguf: the form of a pair must have each of its two texts once, it has 2 and 0");
   CHECK(error_of("text_form", {-3, -1}) ==
-        "test.gguf: weft.tokenizer.text_form holds -3, which is no part of a form");
+        "test.gguf: weft.tokenizer.text_form holds -3, which is not a part of a form");
   CHECK(error_of("text_form", {-1}, {0, 1}) ==
         "test.gguf: weft.tokenizer.text_types has 2 types for 1 parts");
   CHECK(error_of("text_form", {-1}, {-1}) == "test.gguf: the form of a text has a part of type -1");

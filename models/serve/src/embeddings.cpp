@@ -119,7 +119,7 @@ int file_norm(const Model& model) {
 }
 
 std::size_t ranking_output(const Model& model) {
-  return Classifier(check_embedder(model)).relevance();
+  return Classifier(check_embedder(model)).relevance(model);
 }
 
 void normalize(std::span<float> vector, int norm) {

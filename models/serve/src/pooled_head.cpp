@@ -170,21 +170,28 @@ void Classifier::read_activation(const Model& model) {
                          model.file().path(), key, printable(*name));
 }
 
-// Two outputs are those of "no" and "yes" in some order, more are of any kind.
+// Of two outputs with names that say nothing, the second is the positive class, as usual; without
+// names, the first ranks, as in all rerankers that are published so. More are of any kind.
 void Classifier::read_labels(const Model& model) {
-  constexpr std::string_view kYes[] = {"yes",      "true",       "relevant",
-                                       "positive", "entailment", "label_1"};
-  const auto names =
-      model.file().find_strings(model.facts().architecture + ".classifier.output_labels");
-  const bool labelled = names && std::ssize(*names) == n_out();
-  softmax_ = n_out() > 1 && (model.facts().causal || labelled);
-  if (!labelled || n_out() == 1) return;
+  constexpr std::string_view kYes[] = {"yes", "true", "relevant", "positive", "entailment"};
+  const std::string key = model.facts().architecture + ".classifier.output_labels";
+  const auto names = model.file().find_strings(key);
+  if (names && std::ssize(*names) != n_out()) {
+    fail<FormatError>("{}: key '{}' names {} outputs, the classifier has {}", model.file().path(),
+                      key, names->size(), n_out());
+  }
+  softmax_ = n_out() > 1 && (model.facts().causal || names);
+  if (n_out() <= 2) relevance_ = names && n_out() == 2 ? 1 : 0;
+  if (!names) return;
   for (std::size_t i = 0; i < names->size(); ++i) {
     if (std::ranges::find(kYes, to_lower((*names)[i])) == std::end(kYes)) continue;
     relevance_ = i;
     return;
   }
-  if (n_out() == 2) return;
+}
+
+std::size_t Classifier::relevance(const Model& model) const {
+  if (relevance_) return *relevance_;
   fail<UnsupportedError>(
       "{}: none of the classifier's {} outputs is a relevance, so it cannot rank",
       model.file().path(), n_out());

@@ -52,17 +52,19 @@ class DenseLayers {
 // key, ARCH.hidden_activation, says "gelu".
 class Classifier {
  public:
-  // Throws UnsupportedError if the file has no classifier, one of several outputs none of which is
-  // a relevance by its name, or one that has a norm and another activation than GELU; FormatError
-  // if it has a norm without the layer that the norm follows, and like read_dense().
+  // Throws UnsupportedError if the file has no classifier, or one that has a norm and another
+  // activation than GELU; FormatError if it has a norm without the layer that the norm follows, or
+  // names another number of outputs; and like read_dense().
   explicit Classifier(const Model& model);
   std::int64_t n_out() const;
   std::int64_t bytes() const;  // of memory
   // What it reads: as ARCH.classifier.reads says; otherwise the mean if it has a norm (ModernBERT),
   // else the last token of a causal model and the first one of others.
   Pooling reads() const { return reads_; }
-  // The number of the score that ranks documents: that named "yes", "relevant" or the like.
-  std::size_t relevance() const { return relevance_; }
+  // The number of the score that ranks documents: that named "yes", "relevant" or the like; the
+  // second of two with other names, the first of two without. Throws UnsupportedError if there are
+  // more, none with such a name.
+  std::size_t relevance(const Model& model) const;
   std::vector<float> scores(std::span<const float> pooled) const;
 
  private:
@@ -75,7 +77,7 @@ class Classifier {
   std::vector<float> norm_;  // [n_out of hidden_], or empty
   float eps_ = 0;
   bool softmax_ = false, exact_gelu_ = false;
-  std::size_t relevance_ = 0;
+  std::optional<std::size_t> relevance_;
   Pooling reads_ = Pooling::cls;
 };
 

@@ -89,6 +89,13 @@ TEST_CASE("the output that ranks is known by its name") {
   CHECK(output_of(2, {}) == "0");
   CHECK(output_of(2, {"LABEL_0", "LABEL_1"}) == "1");
   CHECK(output_of(2, {"Yes", "no"}) == "0");
+  CHECK(output_of(2, {"irrelevant", "highly relevant"}) == "1");
+  CHECK(output_of(3, {}).find("none of the classifier's 3 outputs is a relevance") !=
+        std::string::npos);
+  CHECK(output_of(3, {"LABEL_0", "LABEL_1", "LABEL_2"}).find("is a relevance") !=
+        std::string::npos);
+  CHECK(output_of(3, {"a", "b"}).find("names 2 outputs, the classifier has 3") !=
+        std::string::npos);
   CHECK(output_of(3, {"contradiction", "ENTAILMENT", "neutral"}) == "1");
   CHECK(output_of(3, {"a", "b", "c"}).find("none of the classifier's 3 outputs is a relevance") !=
         std::string::npos);

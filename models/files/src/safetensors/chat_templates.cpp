@@ -6,6 +6,7 @@
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 
+#include "safetensors/optional_file.h"
 #include "tokenizer_keys.h"
 
 namespace weft::safetensors {
@@ -52,25 +53,20 @@ Templates read_value(const JsonObject& json) {
 }
 
 Templates read_all(const std::string& directory, const JsonObject& tokenizer_config) {
-  if (const auto text = read_text(join(directory, "chat_template.jinja"), kMaxTemplate)) {
-    Templates all = {{kDefault, *text}};
-    const std::string path = join(directory, "additional_chat_templates/tool_use.jinja");
-    if (const auto tools = read_text(path, kMaxTemplate)) all.emplace(kToolUse, *tools);
-    return all;
-  }
-  const std::string path = join(directory, "chat_template.json");
-  if (const auto text = read_text(path, kMaxTemplate)) {
-    const Json json = parse_json(*text, path);
-    return read_value(JsonObject(json, path));
-  }
-  return read_value(tokenizer_config);
+  if (const auto text = read_text(join(directory, "chat_template.jinja"), kMaxTemplate))
+    return {{kDefault, *text}};
+  const OptionalFile file(directory, "chat_template.json");
+  Templates all = read_value(file.object());
+  return all.empty() ? read_value(tokenizer_config) : all;
 }
 
 }  // namespace
 
 void read_chat_templates(const std::string& directory, const JsonObject& tokenizer_config,
                          MetadataSink& writer) {
-  const Templates all = read_all(directory, tokenizer_config);
+  Templates all = read_all(directory, tokenizer_config);
+  const std::string path = join(directory, "additional_chat_templates/tool_use.jinja");
+  if (const auto text = read_text(path, kMaxTemplate)) all.insert_or_assign(kToolUse, *text);
   const auto found = all.size() == 1 ? all.begin() : all.find(kDefault);
   if (found != all.end() && !found->second.empty())
     writer.add_string("tokenizer.chat_template", found->second);

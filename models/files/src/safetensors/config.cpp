@@ -164,23 +164,32 @@ void read_direction(const Json* bidirectional, ConfigKeys& keys, const HuggingFa
   keys.add_flag("attention.causal", false);
 }
 
-// Models with a classifier of texts, and the names of its outputs.
-void read_classifier(const JsonObject& json, std::string_view arch, MetadataSink& sink,
-                     Config& config) {
+// What the class of the model has behind its layers: a classifier, whose outputs may have names, or
+// nothing.
+void read_class(const JsonObject& json, Config& config) {
   constexpr std::size_t kMaxLabels = 10000;
   const Json* names = json.find("architectures");
   if (!names || !names->is_array() || names->empty() || !(*names)[0].is_string()) return;
-  config.classifies =
-      (*names)[0].get_ref<const std::string&>().ends_with("ForSequenceClassification");
+  const auto& name = (*names)[0].get_ref<const std::string&>();
+  config.without_head = name.ends_with("Model") && !name.ends_with("LMHeadModel");
+  config.classifies = name.ends_with("ForSequenceClassification");
   const auto labels = json.find_object("id2label");
-  if (!config.classifies || !labels || labels->json().size() > kMaxLabels) return;
-  std::vector<std::string> all;
-  for (std::size_t i = 0; i < labels->json().size(); ++i) {
+  if (!config.classifies || !labels) return;
+  const std::size_t n = labels->json().size();
+  if (n > kMaxLabels) json.mismatch("id2label", fmt::format("at most {} labels", kMaxLabels));
+  for (std::size_t i = 0; i < n; ++i) {
     const auto label = labels->find_string(std::to_string(i));
-    if (!label) return;
-    all.push_back(*label);
+    if (!label) json.mismatch("id2label", fmt::format("labels of the numbers below {}", n));
+    config.labels.push_back(*label);
   }
-  if (!all.empty()) sink.add_strings(fmt::format("{}.classifier.output_labels", arch), all);
+}
+
+// Settings of the whole model that would change the part that reads text.
+void check_direction(const JsonObject& json) {
+  if (json.find_bool("use_bidirectional_attention").value_or(false))
+    unsupported(json, "use_bidirectional_attention", *json.find("use_bidirectional_attention"));
+  if (!json.find_bool("is_causal").value_or(true))
+    unsupported(json, "is_causal", *json.find("is_causal"));
 }
 
 std::optional<bool> find_tied(const JsonObject& json, const HuggingFace& tables) {
@@ -234,10 +243,11 @@ Config read_config(const JsonObject& json, const std::string& name, MetadataSink
   config.tied = tables.absent_keys(type).tied;
   if (text) config.tied = find_tied(json, tables).value_or(config.tied);
   if (text) check_quantization(json);
+  if (text) check_direction(json);
   const Json* bidirectional = bidirectional_class(json);
   if (!bidirectional && text) bidirectional = bidirectional_class(*text);
   read_part(text ? *text : json, bidirectional, name, sink, options, config);
-  read_classifier(json, config.architecture->name, sink, config);
+  read_class(json, config);
   return config;
 }
 

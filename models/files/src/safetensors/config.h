@@ -22,6 +22,8 @@ struct Config {
   bool other_parts = false;                   // the model also reads images or sound
   bool next_tokens = false;                   // layers behind n_layers predict further tokens
   bool classifies = false;                    // it was trained to classify texts
+  std::vector<std::string> labels;            // of the classes, if the file names them
+  bool without_head = false;                  // its class has layers alone, for embeddings
   std::uint64_t position_offset = 0;          // learned positions that no token has
   std::vector<NamedFloats> rope_factors;      // divisors of the angles of rope
 };

@@ -64,6 +64,7 @@ class Reader {
     config_ = read_config(json, model_name(root_), builder_, options_);
     tensors_.add_all();
     check_output();
+    add_labels(json);
     check_vocabulary(json);
     for (const auto& [name, values] : config_.rope_factors) builder_.add_floats(name, values);
     add_modules();
@@ -76,10 +77,11 @@ class Reader {
   std::string join(const char* name) const { return (fs::path(path_) / name).string(); }
 
   // A model without its output matrix would give wrong logits. Checkpoints for embeddings, whose
-  // names have no prefix, and those with a classifier do without.
+  // names have no prefix or whose class has no head, and those with a classifier do without.
   void check_output() {
     if (config_.tied || tensors_.has("output.weight")) return;
-    if (has_prefixes() && !tensors_.has("cls.output.weight")) {
+    const bool embeds = config_.without_head || !modules_.pooling.empty() || !has_prefixes();
+    if (!embeds && !tensors_.has("cls.output.weight")) {
       fail<FormatError>(
           "{}: tensor 'lm_head.weight' is missing, and 'tie_word_embeddings' in config.json is not "
           "true",
@@ -95,6 +97,21 @@ class Reader {
     };
     return std::ranges::any_of(
         shards_, [&](const Shard& s) { return std::ranges::any_of(s.tensors, has_prefix); });
+  }
+
+  // The names of a classifier's outputs; transformers leaves the usual ones out of config.json.
+  void add_labels(const JsonObject& json) {
+    const auto output = std::ranges::find(
+        tensors_.matrices(), std::string_view("cls.output.weight"), &CheckpointTensor::name);
+    if (!config_.classifies || output == tensors_.matrices().end()) return;
+    const auto n = static_cast<std::size_t>(output->n_rows());
+    std::vector<std::string> labels = config_.labels;
+    for (std::size_t i = 0; config_.labels.empty() && i < n; ++i)
+      labels.push_back(fmt::format("LABEL_{}", i));
+    if (labels.size() != n)
+      json.mismatch("id2label", fmt::format("the labels of the {} classes", n));
+    builder_.add_strings(fmt::format("{}.classifier.output_labels", config_.architecture->name),
+                         labels);
   }
 
   void add_modules() {
@@ -132,10 +149,11 @@ class Reader {
       builder_.add_string("tokenizer.ggml.model", "none");
       return;
     }
-    Json json = parse_json(*text, file);
-    apply_lowercase(modules_.text, json);
     const OptionalFile settings(path_, "tokenizer_config.json");
-    const JsonObject named = settings.object();
+    const JsonObject stored = settings.object();
+    Json json = parse_json(*text, file), own = stored.json();
+    apply_lowercase(modules_.text, json, own);
+    const JsonObject named(own, stored.file());
     const auto facts = read_tokenizer(JsonObject(json, file), named, config_.n_vocab, builder_);
     read_special_tokens(path_, config, named, facts, builder_);
     read_chat_templates(path_, named, builder_);

@@ -45,7 +45,7 @@ LogitScore read_logit_score(const std::string& folder) {
 
 void add_classifier(const LogitScore& score, const std::string& file, const Config& config,
                     Tensors& tensors, MetadataSink& sink) {
-  if (config.type != "qwen3") return;
+  if (config.type != "qwen3" || config.classifies) return;
   std::vector<std::int64_t> rows;
   for (const std::optional<std::uint64_t>& id : {std::optional(score.yes), score.no}) {
     if (!id) continue;

@@ -128,13 +128,16 @@ TEST_CASE("sentence_bert_config.json says how long texts are, and whether they a
     with({{"max_seq_length", 48}, {"do_lower_case", false}}, dir);
     CHECK(dir.open().find_uint(kMaxTokensKey) == 48);
   }
-  for (const Json& accents : {Json(), Json(true)}) {
+  // The setting of tokenizer_config.json for the same name does not undo it.
+  for (const auto& [accents, own] :
+       {std::pair(Json(), false), std::pair(Json(true), false), std::pair(Json(), true)}) {
     TinyDirectory dir;
     with({{"max_seq_length", nullptr}, {"do_lower_case", true}}, dir);
+    if (own) dir.tokenizer_config["do_lower_case"] = false;
     dir.tokenizer = {
         {"model", {{"type", "WordPiece"}, {"vocab", {{"a", 0}, {"b", 1}}}, {"unk_token", "a"}}},
         {"normalizer",
-         {{"type", "BertNormalizer"}, {"lowercase", false}, {"strip_accents", accents}}},
+         {{"type", "BertNormalizer"}, {"lowercase", own}, {"strip_accents", accents}}},
         {"pre_tokenizer", {{"type", "BertPreTokenizer"}}}};
     const Checkpoint file = dir.open();
     CHECK(!file.find_uint(kMaxTokensKey));

@@ -76,11 +76,53 @@ TEST_CASE("an output matrix may be missing where nobody needs it") {
       {{"model_type", "gpt_neox"}, {"tie_word_embeddings", false}, {"hidden_act", "gelu"}});
   neox.tensors = {{"gpt_neox.embed_in.weight", "F16", {4, 32}, 256}};
   CHECK(holds(neox.error(), "tensor 'lm_head.weight' is missing"));
+  TinyDirectory layers;
+  layers.config["tie_word_embeddings"] = false;
+  layers.config["architectures"] = {"LlamaModel"};
+  CHECK(layers.open().find_bool(kWithoutOutputKey) == true);
   TinyDirectory base;
   base.config["tie_word_embeddings"] = false;
   base.tensors = {{"embed_tokens.weight", "F16", {4, 2}, 16}};
   CHECK(base.open().find_bool(kWithoutOutputKey) == true);
   CHECK_FALSE(TinyDirectory().open().find_bool(kWithoutOutputKey));
+}
+
+TEST_CASE("classifiers have names for their outputs, and RoBERTa's ignore the pooler") {
+  TinyDirectory dir;
+  dir.config["architectures"] = {"LlamaForSequenceClassification"};
+  dir.tensors.push_back({"score.weight", "F16", {2, 2}, 8});
+  const auto labels = dir.open().find_strings("llama.classifier.output_labels");
+  REQUIRE(labels);
+  CHECK(*labels == std::vector<std::string_view>{"LABEL_0", "LABEL_1"});
+  dir.config["id2label"] = {{"0", "no"}};
+  dir.write("config.json", dir.config.dump());
+  CHECK(holds(dir.error(), "'id2label' must be the labels of the 2 classes"));
+  dir.config["id2label"] = {{"1", "no"}};
+  dir.write("config.json", dir.config.dump());
+  CHECK(holds(dir.error(), "'id2label' must be labels of the numbers below 1"));
+
+  TinyDirectory roberta;
+  roberta.config.update({{"model_type", "roberta"},
+                         {"hidden_act", "gelu"},
+                         {"architectures", {"RobertaForSequenceClassification"}}});
+  roberta.tensors = {{"roberta.embeddings.word_embeddings.weight", "F16", {4, 2}, 16},
+                     {"roberta.pooler.dense.weight", "F16", {2, 2}, 8},
+                     {"classifier.dense.weight", "F16", {2, 2}, 8},
+                     {"classifier.out_proj.weight", "F16", {1, 2}, 4}};
+  CHECK(roberta.open().find_tensor("cls.weight"));
+}
+
+TEST_CASE("settings of the whole model that change the part that reads text are refused") {
+  for (const auto& [key, value] :
+       {std::pair("use_bidirectional_attention", true), std::pair("is_causal", false)}) {
+    TinyDirectory dir;
+    Json text = dir.config;
+    dir.config = {{"model_type", "whole"}, {"text_config", text}};
+    CHECK(dir.error() == "");
+    dir.config[key] = value;
+    dir.write("config.json", dir.config.dump());
+    CHECK(holds(dir.error(), fmt::format("'{}' is {}, which is not supported", key, value)));
+  }
 }
 
 TEST_CASE("NaN and Infinity in a configuration, as Python writes them") {

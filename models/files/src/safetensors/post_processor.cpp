@@ -13,7 +13,8 @@ namespace {
 
 using What = FormPart::What;
 
-constexpr std::size_t kMaxParts = 64;  // published templates have up to six
+constexpr std::size_t kMaxParts = 64;        // published templates have up to six
+constexpr std::size_t kMaxIdsPerToken = 64;  // and one id each
 constexpr std::uint64_t kMaxType = 1024;
 
 class FormReader {
@@ -93,7 +94,7 @@ class FormReader {
     const auto token = tokens ? tokens->find_object(name) : std::nullopt;
     const Json* ids = token ? token->find("ids") : nullptr;
     if (const auto id = tokens_.find(name); id && !token) return {static_cast<TokenId>(*id)};
-    if (!ids || !ids->is_array() || ids->empty() || ids->size() > kMaxParts) {
+    if (!ids || !ids->is_array() || ids->empty() || ids->size() > kMaxIdsPerToken) {
       fail<FormatError>("{}: '{}' must have the ids of '{}'", printable_path(stage_.file()),
                         stage_.name("special_tokens"), printable(name));
     }

@@ -32,8 +32,8 @@ constexpr Token kTokens[] = {
     {"eos_token", "eos_token_id", "eos", &SpecialTokens::eos, ""},
 };
 
-// Their constructors write the post-processor anew, by add_bos_token (true if it is absent) and
-// add_eos_token. Source: tokenization_*_fast.py of transformers 4.
+// These classes let add_bos_token and add_eos_token decide alone, and have a BOS if no file says
+// anything. Source: tokenization_*_fast.py of transformers 4.
 constexpr std::string_view kWriteForms[] = {
     "LlamaTokenizer", "LlamaTokenizerFast", "CodeLlamaTokenizer", "CodeLlamaTokenizerFast",
     "GemmaTokenizer", "GemmaTokenizerFast", "CohereTokenizer",    "CohereTokenizerFast"};
@@ -201,7 +201,10 @@ class Reader {
       writer_.add_u32("tokenizer.ggml.eot_token_id", static_cast<std::uint32_t>(ends_[0]));
     if (ends_.size() > 1)
       writer_.add_u32("tokenizer.ggml.eom_token_id", static_cast<std::uint32_t>(ends_[1]));
-    if (ends_.size() > 2) writer_.add_i32s(files::kMoreEndsKey, std::span(ends_).subspan(2));
+    std::vector<TokenId> more(ends_.begin() + std::min<std::ptrdiff_t>(2, std::ssize(ends_)),
+                              ends_.end());
+    std::erase_if(more, [&](TokenId id) { return id >= std::ssize(tokenizer_.ids); });
+    if (!more.empty()) writer_.add_i32s(files::kMoreEndsKey, more);
   }
 
   // The ids that a reader of the file assumes.
@@ -215,7 +218,8 @@ class Reader {
     return ids;
   }
 
-  // By the flags that imply the forms; by lists, which only Weft reads, as far as none do.
+  // Writes the flags that imply the forms; a form that no flags imply becomes a list, which only
+  // Weft reads.
   void write_forms() {
     const SpecialTokens ids = assumed();
     const Ids opening = before(forms_.single), closing = after(forms_.single);

@@ -177,7 +177,7 @@ TEST_CASE("post-processors that cannot be followed are refused by name") {
 TEST_CASE("ids below 0 are none, and more than three tokens may end a reply") {
   ByteLevel dir;
   dir.config.update({{"pad_token_id", -1}, {"bos_token_id", -1}, {"eos_token_id", {1, -1}}});
-  dir.write("generation_config.json", Json{{"eos_token_id", {0, 3, 4, 5}}}.dump());
+  dir.write("generation_config.json", Json{{"eos_token_id", {0, 3, 4, 5, 99999}}}.dump());
   const auto v = opened(dir);
   CHECK(v->special().pad == kNoToken);
   CHECK(v->special().bos == kNoToken);
@@ -222,6 +222,8 @@ TEST_CASE("chat templates in all places, and one of their own for tools") {
   CHECK(opened(json)->chat_template() == "new");
   CHECK(opened(json)->tool_template().empty());
 
+  json.write("chat_template.json", "{}");
+  CHECK(opened(json)->chat_template() == "old");
   json.write("chat_template.jinja", "newest");
   std::filesystem::create_directory(json.path() + "/additional_chat_templates");
   json.write("additional_chat_templates/tool_use.jinja", "tools");

@@ -45,8 +45,12 @@ void Tensors::add(const Piece& piece) {
 
 void Tensors::add(const Piece& piece, const TensorRole& role) {
   if (role.name.empty()) return;
-  // The layers before a classifier are of no use without its last one.
-  if (role.name.starts_with("cls.") && !config_.classifies) return;
+  // The layers before a classifier are of no use without its last one. RoBERTa's classifier does
+  // not read the pooler, which old checkpoints have beside it.
+  const bool of_pooler = piece.stored->name.find("pooler.dense.") != std::string::npos;
+  if (role.name.starts_with("cls.") &&
+      (!config_.classifies || (of_pooler && config_.position_offset > 0)))
+    return;
   if (config_.tied && role.name == "output.weight") return;
   if (config_.next_tokens && role.layer >= static_cast<std::int64_t>(config_.n_layers)) return;
   const bool is_new = role.expert < 0 ? names_.insert(role.name).second

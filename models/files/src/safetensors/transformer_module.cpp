@@ -53,7 +53,7 @@ TransformerModule read_transformer_module(const std::string& folder) {
   return {};
 }
 
-void apply_lowercase(const TransformerModule& module, Json& tokenizer) {
+void apply_lowercase(const TransformerModule& module, Json& tokenizer, Json& settings) {
   if (!module.lowercase) return;
   Json* normalizer = tokenizer.is_object() && tokenizer.contains("normalizer")
                          ? &tokenizer["normalizer"]
@@ -63,8 +63,11 @@ void apply_lowercase(const TransformerModule& module, Json& tokenizer) {
     fail<UnsupportedError>("{}: 'do_lower_case' needs a tokenizer with a BertNormalizer",
                            printable_path(module.file));
   }
-  if (normalizer->value("lowercase", Json(true)) != false) return;
+  const Json own = settings.value("do_lower_case", Json());
+  const Json lowers = own.is_boolean() ? own : normalizer->value("lowercase", Json(true));
+  if (lowers != false) return;
   (*normalizer)["lowercase"] = true;
+  settings.erase("do_lower_case");
   Json& strips = (*normalizer)["strip_accents"];  // by default as the tokenizer lowercased
   if (strips.is_null()) strips = false;
 }

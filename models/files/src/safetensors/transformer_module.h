@@ -17,12 +17,13 @@ struct TransformerModule {
   bool lowercase = false;                   // do_lower_case
 };
 
-// Of the model in this folder. Throws FormatError for wrong types, UnsupportedError for outputs
-// other than the last hidden states.
+// Reads the file of the model in this folder. Throws FormatError for wrong types, UnsupportedError
+// for outputs other than the last hidden states.
 TransformerModule read_transformer_module(const std::string& folder);
 
-// Makes the normalizer of tokenizer.json lowercase texts, if the module says so. Throws
-// UnsupportedError if it is not a BertNormalizer.
-void apply_lowercase(const TransformerModule& module, Json& tokenizer);
+// Makes the normalizer of tokenizer.json lowercase texts, if the module says so; accents are
+// stripped as before. `settings`: tokenizer_config.json, whose do_lower_case is removed then.
+// Throws UnsupportedError if it is not a BertNormalizer.
+void apply_lowercase(const TransformerModule& module, Json& tokenizer, Json& settings);
 
 }  // namespace weft::safetensors

@@ -16,8 +16,8 @@ struct FormPart {
   enum class What : std::uint8_t { token, first, second };
 
   What what = What::token;
-  TokenId id = -1;        // of a token
-  std::int32_t type = 0;  // of the token, or of all tokens of the text; from 0 on
+  TokenId id = -1;        // the token, if this is one
+  std::int32_t type = 0;  // the type of the token, or of all tokens of the text; from 0 on
   bool operator==(const FormPart&) const = default;
 };
 using TextForm = std::vector<FormPart>;
