@@ -91,7 +91,8 @@ TEST_CASE("classifiers have names for their outputs, and RoBERTa's ignore the po
   TinyDirectory dir;
   dir.config["architectures"] = {"LlamaForSequenceClassification"};
   dir.tensors.push_back({"score.weight", "F16", {2, 2}, 8});
-  const auto labels = dir.open().find_strings("llama.classifier.output_labels");
+  const Checkpoint file = dir.open();
+  const auto labels = file.find_strings("llama.classifier.output_labels");
   REQUIRE(labels);
   CHECK(*labels == std::vector<std::string_view>{"LABEL_0", "LABEL_1"});
   dir.config["id2label"] = {{"0", "no"}};
