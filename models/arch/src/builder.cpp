@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "weft/arch/dense_names.h"
 #include "weft/base/error.h"
-#include "weft/base/text.h"
 
 #include "text.h"
 
@@ -19,19 +19,16 @@ bool is_of_other_part(std::string_view tensor) {
   return std::ranges::any_of(kOtherParts, [&](auto part) { return tensor.starts_with(part); });
 }
 
-// The layers that follow pooling, outside of the graph: a classifier, and dense_2.weight,
-// dense_2.bias, ...
+// The layers that follow pooling, outside of the graph: a classifier, and those of dense_names.h.
 bool follows_pooling(std::string_view tensor) {
   constexpr std::string_view kClassifier[] = {"cls.weight", "cls.bias", "cls.norm.weight",
                                               "cls.output.weight", "cls.output.bias"};
   if (std::ranges::find(kClassifier, tensor) != std::end(kClassifier)) return true;
-  constexpr std::string_view kPrefix = "dense_";
-  if (!tensor.starts_with(kPrefix)) return false;
-  tensor.remove_prefix(kPrefix.size());
-  const std::size_t n_digits = std::min(tensor.find('.'), tensor.size());
-  const std::string_view kind = tensor.substr(n_digits);
-  return n_digits > 0 && std::ranges::all_of(tensor.substr(0, n_digits), is_digit) &&
-         (kind == ".weight" || kind == ".bias");
+  for (int i = kFirstDense; i < kFirstDense + kMaxDense; ++i) {
+    if (tensor == fmt::format("dense_{}.weight", i) || tensor == fmt::format("dense_{}.bias", i))
+      return true;
+  }
+  return false;
 }
 
 }  // namespace

@@ -231,6 +231,20 @@ TEST_CASE("tensors that the architecture does not know are named") {
         "'blk.2.x', 'blk.3.x', 'blk.4.x', 'blk.5.x' and 3 more");
 }
 
+TEST_CASE("of the layers that follow pooling, only those that are applied are accepted") {
+  MadeSource source = tiny_source("qwen2");
+  for (const char* name : {"dense_2.weight", "dense_2.bias", "dense_9.weight", "dense_9.bias"})
+    source.add(name, {f32, {64, 64}});
+  CHECK_NOTHROW(build(source));
+  for (const char* name : {"dense_1.weight", "dense_10.weight", "dense_02.bias", "dense_.weight",
+                           "dense_2.scale", "dense_2"}) {
+    MadeSource other = source;
+    other.add(name, {f32, {64, 64}});
+    CHECK(text_of([&] { build(other); }) ==
+          fmt::format("tiny.gguf: architecture 'qwen2' does not use tensor '{}'", name));
+  }
+}
+
 TEST_CASE("unknown architectures are reported with the nearest known name") {
   MadeSource source("");
   source.path = "tiny.gguf";

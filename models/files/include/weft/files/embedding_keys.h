@@ -6,22 +6,23 @@
 #include <span>
 #include <string_view>
 
+#include "weft/arch/dense_names.h"
+
 namespace weft {
 
 // String: a pooling without a number in ARCH.pooling_type, or several: "cls+max" (see pooling.h).
 inline constexpr const char* kPoolingKey = "weft.embedding.pooling";
 
-// Strings: the activations of dense_2, dense_3, ... in this order. Absent: none has one.
+// Strings: the activations of dense_2, dense_3, ... (weft/arch/dense_names.h) in this order.
+// Absent: none has one.
 inline constexpr const char* kDenseActivationsKey = "weft.embedding.dense_activations";
 
 // Bool: whether vectors of texts have length 1. Absent: they have.
 inline constexpr const char* kNormalizeKey = "weft.embedding.normalize";
 
-// u32: of the longest text for which the model is meant, special tokens included.
+// u32: the number of tokens of the longest text for which the model is meant, special tokens
+// included.
 inline constexpr const char* kMaxTokensKey = "weft.embedding.max_tokens";
-
-// At most as many layers follow pooling: dense_2 to dense_9.
-inline constexpr int kFirstDense = 2, kMaxDense = 8;
 
 // The function that follows W x + b in a dense layer.
 struct DenseActivation {
