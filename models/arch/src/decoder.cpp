@@ -72,7 +72,6 @@ Tensor embed(const Weights& w, const Hparams& c, const Inputs& in, const Decoder
 }  // namespace
 
 Tensor decode(const Weights& w, const Hparams& c, const Inputs& in, const Decoder& decoder) {
-  for (const std::string_view name : decoder.unused) w.ignore(name);
   Tensor embd = w("token_embd.weight", {c.V, c.D});
   const auto angles_of = [&](const Rope& rope) {
     if (rope.attrs.n_rot == 0) return Tensor();

@@ -63,8 +63,8 @@ struct Decoder {
   std::string_view final_norm = "output_norm";                         // empty: none
   std::optional<float> logits_scale = {};
   float logits_cap = 0;  // of a softcap; 0: none
-  // Tensors that files may hold and the graph ignores, of the model and of every layer.
-  std::vector<std::string_view> unused = {}, unused_in_layers = {};
+  // Tensors of every layer that files may hold and the graph ignores.
+  std::vector<std::string_view> unused_in_layers = {};
 };
 
 // Builds the graph: embeddings of the tokens, the residuals of every layer, head(). Nodes of layer
