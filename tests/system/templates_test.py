@@ -4,7 +4,8 @@ import json
 import random
 import unittest
 
-from support import MODEL, SystemTest, run
+from hf_directory import write_hf_directory, write_safetensors
+from support import BIN, MODEL, SystemTest, run
 
 
 class WithFiles(SystemTest):
@@ -105,6 +106,34 @@ class Template(WithFiles):
                            "add_generation_prompt": True})
         r = self.runs("weft", "template", "-m", MODEL, "--jsonl", stdin=line.encode())
         self.assertIn("Hi", json.loads(r.out)["output"])
+
+    def test_of_a_model_with_another_one_for_tools(self):
+        folder = self.folder / "model"
+        n = write_hf_directory(BIN / "weft", MODEL, folder)["vocab_size"]
+        write_safetensors(folder / "model.safetensors", {  # in the place of Q8_0 weights
+            name: ("F32", [n, 1], bytes(4 * n)) for name in ("model.embed_tokens.weight",
+                                                             "lm_head.weight")})
+        path = folder / "tokenizer_config.json"
+        about = json.loads(path.read_text())
+
+        def write(for_tools):
+            about["chat_template"] = [{"name": "default", "template": "usual"},
+                                      {"name": "tool_use", "template": for_tools}]
+            path.write_text(json.dumps(about))
+
+        write("{{ tools[0].name }}")
+        lines = '{"tools": [{"name": "f"}]}\n{"tools": []}\n{}\n'.encode()
+        r = self.runs("weft", "template", "-m", folder, "--jsonl", stdin=lines)
+        self.assertEqual([json.loads(line)["output"] for line in r.out.decode().splitlines()],
+                         ["f", "usual", "usual"])
+        r = self.runs("weft", "template", "-m", folder, "--facts")
+        self.assertIn("shown, from tools", r.out.decode())
+        r = self.runs("weft", "template", "-m", folder, "--jsonl", "--chat-template-file",
+                      self.write("t", "another"), stdin=lines)
+        self.assertEqual(r.out.decode(), '{"output":"another"}\n' * 3)
+        write("{% if x %}")
+        self.refuses(1, "the template for tools: this 'if' has no end", "weft", "template", "-m",
+                     folder)
 
     def test_bad_templates_are_one_error(self):
         self.refuses(1, "line 1, column 4: this 'if' has no end", "weft", "template", "--jsonl",

@@ -1,4 +1,5 @@
 #include <iostream>
+#include <memory>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -83,9 +84,11 @@ void add_flags(cli::App& app, Flags& flags) {
       "model.gguf --jsonl");
 }
 
-// The template, and the model's BOS and EOS.
-std::string read_source(const Flags& flags, ChatRenderOptions& defaults) {
-  std::string source;
+// The template of the file, or the model's, which may have another one for tools; and the model's
+// BOS and EOS.
+std::unique_ptr<const ChatTemplate> read_templates(const Flags& flags,
+                                                   ChatRenderOptions& defaults) {
+  std::string source, for_tools;
   if (!flags.model.empty()) {
     const Checkpoint gguf = Checkpoint::open(flags.model, {.allow_unknown_settings = true});
     const auto vocabulary = read_vocabulary(gguf);
@@ -95,10 +98,12 @@ std::string read_source(const Flags& flags, ChatRenderOptions& defaults) {
     defaults.bos = text(vocabulary->special().bos);
     defaults.eos = text(vocabulary->special().eos);
     source = vocabulary->chat_template();
+    for_tools = vocabulary->tool_template();
     if (source.empty() && flags.file.empty())
       fail<ValueError>("the model has no chat template; --chat-template-file names one");
   }
-  return flags.file.empty() ? source : cli::read_template(flags.file);
+  if (!flags.file.empty()) return make_chat_template(cli::read_template(flags.file));
+  return make_chat_template(source, for_tools);
 }
 
 int render_template(int argc, char** argv) {
@@ -113,7 +118,7 @@ int render_template(int argc, char** argv) {
     fail<cli::UsageError>("give a model with -m or a template with --chat-template-file");
 
   ChatRenderOptions defaults;
-  const auto chat_template = make_chat_template(read_source(flags, defaults));
+  const auto chat_template = read_templates(flags, defaults);
   std::ios::sync_with_stdio(false);
   if (flags.facts) {
     print_facts(*chat_template);

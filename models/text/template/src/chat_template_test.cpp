@@ -6,6 +6,7 @@
 
 #include "weft/base/error.h"
 
+#include "support/error_text.h"
 #include "support/vocabulary.h"
 
 namespace weft {
@@ -347,6 +348,20 @@ TEST_CASE("a template of its own for conversations with tools") {
   CHECK(
       t->render(messages, {.tools = R"([{"type": "function", "function": {"name": "f"}}])"}).text ==
       "f hi");
+  const auto rendered = [&](const std::string& tools) {
+    return t->render_arguments(R"({"messages": [{"content": "hi"}])" + tools + "}").text;
+  };
+  CHECK(rendered(R"(, "tools": [{"function": {"name": "f"}}])") == "f hi");
+  for (const char* none : {"", R"(, "tools": [])", R"(, "tools": null)", R"(, "tools": "f")"})
+    CHECK(rendered(none) == "plain hi");
+  CHECK(test::text_of([&] { t->render_arguments("[]"); }) ==
+        "the arguments must be a JSON object, got list");
+  CHECK(test::text_of([&] { make_chat_template("x", "{% if x %}"); }) ==
+        "chat template, line 1, column 4: the template for tools: this 'if' has no end: 'endif' is "
+        "missing");
+  CHECK(test::text_of([&] {
+          make_chat_template("x", "\xff");
+        }).starts_with("the template for tools: "));
   CHECK(t->source() == "plain {{ messages[0].content }}");
   CHECK(&t->for_tools() != t.get());
   const auto one = make_chat_template("x", "");

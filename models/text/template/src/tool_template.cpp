@@ -4,8 +4,17 @@
 
 #include "weft/template/chat_template.h"
 
+#include "given_json.h"
+
 namespace weft {
 namespace {
+
+// Whether the arguments of a render have tools.
+bool have_tools(std::string_view arguments) {
+  const auto given = chat::parse_given("the text of the arguments", arguments);
+  const auto tools = given.is_object() ? given.find("tools") : given.end();
+  return tools != given.end() && tools->is_array() && !tools->empty();
+}
 
 class TwoTemplates final : public ChatTemplate {
  public:
@@ -19,7 +28,7 @@ class TwoTemplates final : public ChatTemplate {
   }
   RenderedChat render_arguments(std::string_view arguments,
                                 const ChatRenderOptions& defaults) const override {
-    return usual_->render_arguments(arguments, defaults);
+    return (have_tools(arguments) ? *for_tools_ : *usual_).render_arguments(arguments, defaults);
   }
   const TemplateAbilities& abilities() const override { return usual_->abilities(); }
   const ChatTemplate& for_tools() const override { return *for_tools_; }
@@ -30,13 +39,25 @@ class TwoTemplates final : public ChatTemplate {
   std::unique_ptr<const ChatTemplate> usual_, for_tools_;
 };
 
+std::unique_ptr<const ChatTemplate> make_tool_template(std::string_view text) {
+  constexpr std::string_view kWhich = "the template for tools: ";
+  try {
+    return make_chat_template(text);
+  } catch (const ChatTemplateError& e) {
+    throw ChatTemplateError(e.line(), e.column(), fmt::format("{}{}", kWhich, e.message()),
+                            e.cause());
+  } catch (const FormatError& e) {
+    fail<FormatError>("{}{}", kWhich, e.what());
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<const ChatTemplate> make_chat_template(std::string_view template_text,
                                                        std::string_view tool_template) {
   std::unique_ptr<const ChatTemplate> usual = make_chat_template(template_text);
   if (tool_template.empty()) return usual;
-  return std::make_unique<TwoTemplates>(std::move(usual), make_chat_template(tool_template));
+  return std::make_unique<TwoTemplates>(std::move(usual), make_tool_template(tool_template));
 }
 
 }  // namespace weft

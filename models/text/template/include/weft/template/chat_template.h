@@ -134,7 +134,9 @@ class ChatTemplate {
 std::unique_ptr<const ChatTemplate> make_chat_template(std::string_view template_text);
 
 // The same for a model that may have another one for conversations with tools
-// (Vocabulary::tool_template()). If `tool_template` is empty, there is none.
+// (Vocabulary::tool_template()): render() uses it if the options have tools, render_arguments() if
+// the arguments have a list of tools that is not empty. If `tool_template` is empty, there is none.
+// The message of an error in it says that it is the template for tools.
 std::unique_ptr<const ChatTemplate> make_chat_template(std::string_view template_text,
                                                        std::string_view tool_template);
 
