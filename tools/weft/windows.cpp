@@ -11,8 +11,7 @@
 namespace weft::tools {
 
 std::int32_t bos_of(const Model& model) {
-  const Vocabulary& vocabulary = model.vocabulary();
-  return vocabulary.flags().add_bos ? vocabulary.special().bos : -1;
+  return model.vocabulary().opening();
 }
 
 Windows read_windows(const Model& model, const std::string& path, std::int64_t size,

@@ -24,7 +24,7 @@ struct Windows {
   }
 };
 
-// The token that the vocabulary puts before a text, or -1.
+// The first token that the vocabulary puts before a text (Vocabulary::opening()), or -1.
 std::int32_t bos_of(const Model& model);
 
 // The text of a file, without windows before `first` and at most `max` windows; 0: all. What is

@@ -56,11 +56,13 @@ std::vector<TokenId> infill_prompt(const ServedModel& served, const InfillText& 
     throw not_supported(
         "infill: the model's vocabulary has no tokens for prefix, suffix and middle");
   const SpecialTokens& special = model.vocabulary().special();
+  const TokenId opening = model.vocabulary().opening();
   std::vector<TokenId> ids;
   if (text.prefix.is_ids) ids = prompt_tokens(served, text.prefix, "prompt");
-  const bool ids_begin = !ids.empty() && ids.front() == special.bos;
+  const bool ids_begin = !ids.empty() && (ids.front() == opening || ids.front() == special.bos);
   Tokens out(model);
-  if (text.prefix.is_ids ? ids_begin : model.vocabulary().flags().add_bos) out.add(special.bos);
+  if (ids_begin) out.add(ids.front());
+  if (!text.prefix.is_ids) out.add(opening);
   add_files(out, special, text.files);
   out.add(special.fim_pre);
   out.add(text.prefix.text);

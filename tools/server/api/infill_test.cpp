@@ -62,6 +62,17 @@ TEST_CASE("infill: prefix, suffix and middle in order, after BOS if texts begin 
   }
 }
 
+TEST_CASE("infill: the token that texts begin with need not be BOS") {
+  const ServedModel served =
+      infill_model(",tokenizer.ggml.model=str:bert,tokenizer.ggml.cls_token_id=int:294");
+  REQUIRE(served.model->vocabulary().special().bos != 294);
+  CHECK(infill_prompt_of_suffix(served, {}, "") ==
+        std::vector<TokenId>{294, kPrefix, kSuffix, kMiddle});
+  const PromptText ids{.text = {}, .ids = {294, 20}, .is_ids = true};
+  CHECK(infill_prompt_of_suffix(served, ids, "") ==
+        std::vector<TokenId>{294, kPrefix, 20, kSuffix, kMiddle});
+}
+
 TEST_CASE("infill: BOS of ids stays the first token") {
   const ServedModel served = infill_model();
   const TokenId bos = served.model->vocabulary().special().bos;

@@ -56,6 +56,23 @@ TEST_CASE("SentencePiece joins by score, falls back to bytes, and puts a space i
   CHECK(t->encode("<s>", kBare) == Ids{id("\xE2\x96\x81"), 3 + '<', 3 + 's', 3 + '>'});
 }
 
+TEST_CASE("the token before a text is that of its form") {
+  const auto opening = [](const TextForm& single, bool add_bos) {
+    test::VocabularyBuilder b;
+    b.parts.kind = "gpt2";
+    b.parts.special = {.bos = 0};
+    b.parts.flags.add_bos = add_bos;
+    b.parts.forms.single = single;
+    for (const char* text : {"<s>", "<t>", "a"}) b.add(text);
+    return b.build()->opening();
+  };
+  const FormPart text{.what = FormPart::What::first};
+  CHECK(opening({}, true) == 0);
+  CHECK(opening({}, false) == kNoToken);
+  CHECK(opening({{.id = 1}, {.id = 0}, text}, true) == 1);
+  CHECK(opening({text, {.id = 1}}, true) == kNoToken);
+}
+
 TEST_CASE("special tokens: control ones on request, user-defined ones always, longer ones first") {
   const auto t = make_tokenizer(test::byte_level_vocabulary());
   const auto id = [&](const char* text) { return t->vocabulary().find(text); };

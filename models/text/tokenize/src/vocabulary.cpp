@@ -268,6 +268,10 @@ bool Vocabulary::is_whole_word(TokenId id) const {
 const TextForms& Vocabulary::forms() const {
   return impl_->forms;
 }
+TokenId Vocabulary::opening() const {
+  const FormPart& part = forms().single.front();
+  return part.what == FormPart::What::token ? part.id : kNoToken;
+}
 bool Vocabulary::ends_generation(TokenId id) const {
   return std::binary_search(impl_->ends.begin(), impl_->ends.end(), id);
 }

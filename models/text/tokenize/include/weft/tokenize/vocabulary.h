@@ -116,6 +116,8 @@ class Vocabulary {
   bool is_whole_word(TokenId id) const;
   // How special tokens surround texts. Each form has its texts once.
   const TextForms& forms() const;
+  // The first token before a text (forms().single); kNoToken if the text itself is first.
+  TokenId opening() const;
   // True for eos, eot, eom and tokens whose text is known to end a reply (<|im_end|>, <|eot_id|>,
   // ...). The latter are control tokens whatever type the file gives them; a different type causes
   // a warning.
