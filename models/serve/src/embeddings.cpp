@@ -21,9 +21,9 @@ namespace {
 
 using namespace serve;
 
-// Of a text of a causal model, unless the caller names a limit or a context.
+// The most tokens of a text of a causal model, unless the caller names a limit or a context.
 constexpr std::int64_t kDefaultTokens = 4096;
-// Of a session, unless the caller names a context.
+// The longest context of a session, unless the caller names one.
 constexpr std::int64_t kMaxContext = 131072;
 
 double norm_of(std::span<const float> vector, double max, int norm) {
@@ -43,7 +43,7 @@ std::int64_t context_of(const Model& model, const SessionOptions& session) {
   return std::min(session.context > 0 ? session.context : kMaxContext, context);
 }
 
-// Of a text, before the session's budget may lower it.
+// The most tokens of a text, before the session's budget may lower them.
 std::int64_t max_tokens_of(const Model& model, const EmbedderOptions& o) {
   std::int64_t context = context_of(model, o.session);
   if (const auto limit = model.file().find_uint(kMaxTokensKey)) {
@@ -58,7 +58,7 @@ std::int64_t max_tokens_of(const Model& model, const EmbedderOptions& o) {
   return std::min({context, width, kMaxPrefillWidth});
 }
 
-// `rows_per_text`: that pooling needs; 0: those of all tokens.
+// `rows_per_text`: the number of rows that pooling needs of a text; 0: the rows of all its tokens.
 SessionOptions session_options(const Model& model, const EmbedderOptions& o,
                                std::size_t rows_per_text) {
   SessionOptions s = o.session;
@@ -74,7 +74,8 @@ SessionOptions session_options(const Model& model, const EmbedderOptions& o,
                       ? s.prefill_width
                       : std::min(width, n * static_cast<std::int64_t>(rows_per_text));
   s.embeddings = true;
-  // Of the texts of a step, each of which may begin a block, and of one that began earlier.
+  // The blocks of the texts of a step, each of which may begin one, and of a text that began
+  // earlier.
   const std::int64_t earlier = model.facts().causal ? blocks_for(max_tokens) : 0;
   const std::int64_t blocks = earlier + blocks_for(width) + n;
   s.cells = kCellsPerBlock * std::min(blocks, n * blocks_for(s.context));
@@ -93,6 +94,25 @@ const Model& check_embedder(const Model& model) {
       "{}: embeddings of a model with an encoder and a decoder are not supported; convert the "
       "encoder alone (architecture t5encoder)",
       model.file().path());
+}
+
+// The special tokens that follow a text.
+std::vector<TokenId> closing_of(const Model& model) {
+  std::vector<TokenId> ids;
+  for (const FormPart& part : model.vocabulary().forms().single) {
+    if (part.what == FormPart::What::token) ids.push_back(part.id);
+    if (part.what == FormPart::What::first) ids.clear();
+  }
+  return ids;
+}
+
+void check_types(std::span<const TypedTokens> texts) {
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const std::size_t n_ids = texts[i].ids.size(), n_types = texts[i].types.size();
+    if (n_types == 0 || n_types == n_ids) continue;
+    fail<ValueError>("text {} of {} has {} tokens, but {} types (expected as many, or none)", i + 1,
+                     texts.size(), n_ids, n_types);
+  }
 }
 
 }  // namespace
@@ -129,16 +149,6 @@ void normalize(std::span<float> vector, int norm) {
   if (norm == kNotNormalized || max == 0) return;
   const double divisor = norm_of(vector, max, norm);
   for (float& v : vector) v = static_cast<float>(v / divisor);
-}
-
-// The special tokens that follow a text.
-std::vector<TokenId> closing_of(const Model& model) {
-  std::vector<TokenId> ids;
-  for (const FormPart& part : model.vocabulary().forms().single) {
-    if (part.what == FormPart::What::token) ids.push_back(part.id);
-    if (part.what == FormPart::What::first) ids.clear();
-  }
-  return ids;
 }
 
 struct Embedder::Impl {
@@ -322,6 +332,7 @@ std::vector<Embedding> Embedder::embed(std::span<const TypedTokens> texts,
                                        const std::atomic<bool>* cancel,
                                        const std::function<void()>& between) {
   Impl& e = *impl_;
+  check_types(texts);
   std::vector<TypedTokens> cut;  // texts that were truncated
   cut.reserve(texts.size());
   std::vector<Impl::Text> all;

@@ -161,6 +161,13 @@ TEST_CASE("texts that cannot be embedded are named, and the embedder stays usabl
   CHECK(text_of([&] {
           embedder.embed(Texts{Ids{1}, Ids{50}});
         }) == "token 50 is outside the vocabulary of 50");
+  for (const std::size_t n_types : {1, 4}) {
+    Texts typed = texts_of({3, 3});
+    typed[1].types.resize(n_types);
+    CHECK(
+        text_of([&] { embedder.embed(typed); }) ==
+        fmt::format("text 2 of 2 has 3 tokens, but {} types (expected as many, or none)", n_types));
+  }
   std::atomic<bool> cancelled = true;
   CHECK_THROWS_AS(embedder.embed(texts_of({3}), &cancelled), CancelledError);
   const Texts texts = texts_of({3, 16});

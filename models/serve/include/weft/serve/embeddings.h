@@ -77,10 +77,11 @@ class Embedder {
   Embedder(Embedder&&) noexcept;
 
   // The embeddings of texts, in their order. Throws ValueError "text 2 of 3 ..." for a text that
-  // has no tokens or too many (unless options.truncate), CancelledError if `cancel` becomes true,
-  // NanError if numbers are not finite, and like Session::step(). The embedder can be used again
-  // after an exception. `between` is called between the steps, if there are several; it may throw,
-  // too. Types of tokens have no effect on a model without a table of them.
+  // has no tokens, too many (unless options.truncate), or another number of types than of tokens,
+  // CancelledError if `cancel` becomes true, NanError if numbers are not finite, and like
+  // Session::step(). The embedder can be used again after an exception. `between` is called between
+  // the steps, if there are several; it may throw, too. Types of tokens have no effect on a model
+  // without a table of them.
   std::vector<Embedding> embed(std::span<const TypedTokens> texts,
                                const std::atomic<bool>* cancel = nullptr,
                                const std::function<void()>& between = {});

@@ -35,10 +35,11 @@ struct EncodeOptions {
   std::span<const TextRange> foreign = {};
 };
 
-// Tokens with their types (FormPart::type).
+// Tokens with their types (FormPart::type). There are as many types as ids, or none: then all are
+// of type 0. Functions that compute with them throw ValueError otherwise.
 struct TypedTokens {
   std::vector<TokenId> ids;
-  std::vector<std::int32_t> types;  // as many; or none: all are of type 0
+  std::vector<std::int32_t> types;
 
   TypedTokens() = default;
   TypedTokens(std::vector<TokenId> tokens)  // NOLINT(google-explicit-constructor)
