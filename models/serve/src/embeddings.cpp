@@ -179,10 +179,10 @@ struct Embedder::Impl {
     SessionOptions session_with_heads =
         session_options(check_embedder(*shared), o, rows.rows_per_text());
     session_with_heads.reserved += layers.bytes() + (classifier ? classifier->bytes() : 0);
-    session.emplace(shared, session_with_heads);
+    session.emplace(std::move(shared), session_with_heads);
     const SessionOptions& planned = session->options();  // a budget may have made steps narrower
     max_tokens = std::min(max_tokens, planned.context);
-    if (!shared->facts().causal) max_tokens = std::min(max_tokens, planned.prefill_width);
+    if (!session->model().facts().causal) max_tokens = std::min(max_tokens, planned.prefill_width);
   }
 
   std::int32_t sequence_of(std::size_t text) const {
@@ -379,6 +379,9 @@ std::int64_t Embedder::max_tokens() const {
 }
 std::int64_t Embedder::width() const {
   return impl_->classifier ? impl_->classifier->n_out() : impl_->layers.n_out();
+}
+std::size_t Embedder::ranking_output() const {
+  return impl_->classifier->relevance(impl_->session->model());
 }
 std::int64_t Embedder::n_steps() const {
   return impl_->n_steps;

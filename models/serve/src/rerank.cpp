@@ -94,7 +94,7 @@ std::vector<RankedDocument> rank(Embedder& embedder, std::span<const TypedTokens
                      to_string(embedder.pooling()));
   const auto scored = reword_errors<ValueError, NanError>(
       of_document, [&] { return embedder.embed(pairs, cancel); });
-  const std::size_t output = ranking_output(embedder.session().model());
+  const std::size_t output = embedder.ranking_output();
   std::vector<RankedDocument> ranked;
   for (std::size_t i = 0; i < scored.size(); ++i)
     ranked.push_back({i, scored[i].values[output], scored[i].n_tokens});

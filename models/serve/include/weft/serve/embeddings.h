@@ -46,8 +46,10 @@ void normalize(std::span<float> vector, int norm);
 
 struct EmbedderOptions {
   std::optional<Poolings> pooling = {};  // default: file_pooling()
-  int norm = kEuclidean;                 // of each vector; see normalize(). Never of scores
-  bool truncate = false;                 // cut texts that are too long instead of refusing them
+  // The norm of each vector, as normalize() takes it; scores have none. What the
+  // file asks for is not the default: it is file_norm().
+  int norm = kEuclidean;
+  bool truncate = false;  // cut texts that are too long instead of refusing them
   // The longest text that must fit, in tokens; longer ones may be refused. 0: as many as
   // session.context; if that is 0 too, the model's context, but at most 4096. Never more than
   // kMaxTokensKey of the file. If the model is not
@@ -97,7 +99,9 @@ class Embedder {
   bool truncates() const;           // EmbedderOptions::truncate
   std::int64_t max_tokens() const;  // of a text; longer ones are refused or cut
   std::int64_t width() const;       // W
-  std::int64_t n_steps() const;     // that were computed so far
+  // The number of the value that ranks documents. REQUIRES: pooling() is Pooling::rank.
+  std::size_t ranking_output() const;
+  std::int64_t n_steps() const;  // that were computed so far
   const Session& session() const;
 
  private:

@@ -30,7 +30,7 @@ TypedTokens encode_pair(const Model& model, std::string_view query, std::string_
 
 struct RankedDocument {
   std::size_t index = 0;  // of the document
-  float score = 0;        // the output of the classifier that ranks: ranking_output()
+  float score = 0;        // the output of the classifier that ranks: Embedder::ranking_output()
   std::int64_t n_tokens = 0;
 };
 
