@@ -21,7 +21,7 @@ class CheckpointBuilder : public MetadataSink {
   // Keeps a copy of the text as long as the checkpoint lives.
   std::string_view keep(std::string_view text) { return texts_->emplace_back(text); }
 
-  // A vector in F32.
+  // A vector in F32. REQUIRES: not empty.
   void add_floats(std::string name, std::span<const float> values);
 
   // Returns everything that was added, as part 0 of `path`. The vectors are in an anonymous file,

@@ -66,7 +66,8 @@ class Reader {
     check_output();
     add_labels(json);
     check_vocabulary(json);
-    for (const auto& [name, values] : config_.rope_factors) builder_.add_floats(name, values);
+    for (const auto& [name, values] : config_.rope_factors)
+      if (!values.empty()) builder_.add_floats(name, values);  // none for heads of one element
     add_modules();
     if (!modules_.scoring.empty()) add_scoring();
     read_text_files(json);

@@ -51,6 +51,19 @@ TEST_CASE("data that is not aligned is copied") {
   CHECK(std::memcmp(norm->data, data.data() + 16, 8) == 0);
 }
 
+TEST_CASE("heads of one element have no divisors of rope") {
+  TinyDirectory dir;
+  dir.config.update({{"head_dim", 1},
+                     {"rope_scaling",
+                      {{"rope_type", "llama3"},
+                       {"factor", 8.0},
+                       {"low_freq_factor", 1.0},
+                       {"high_freq_factor", 4.0},
+                       {"original_max_position_embeddings", 32}}}});
+  CHECK(dir.error() == "");
+  CHECK_FALSE(dir.open().find_tensor("rope_freqs.weight"));
+}
+
 TEST_CASE("pointers of Git LFS are named as what they are") {
   const std::string pointer =
       "version https://git-lfs.github.com/spec/v1\noid sha256:0123\nsize 123\n";
