@@ -96,16 +96,6 @@ const Model& check_embedder(const Model& model) {
       model.file().path());
 }
 
-// The special tokens that follow a text.
-std::vector<TokenId> closing_of(const Model& model) {
-  std::vector<TokenId> ids;
-  for (const FormPart& part : model.vocabulary().forms().single) {
-    if (part.what == FormPart::What::token) ids.push_back(part.id);
-    if (part.what == FormPart::What::first) ids.clear();
-  }
-  return ids;
-}
-
 void check_types(std::span<const TypedTokens> texts) {
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const std::size_t n_ids = texts[i].ids.size(), n_types = texts[i].types.size();
@@ -172,7 +162,7 @@ struct Embedder::Impl {
              embedding_width(*shared)),
         layers(*shared, static_cast<std::int64_t>(rows.width())),
         max_tokens(max_tokens_of(*shared, o)),
-        closing(closing_of(*shared)) {
+        closing(tokens_after(shared->vocabulary().forms().single)) {
     check_norm(o.norm);
     if (pooling == Pooling::rank) classifier.emplace(check_embedder(*shared));
     if (classifier) rows = PooledRows(classifier->reads(), embedding_width(*shared));

@@ -74,21 +74,7 @@ std::optional<TokenId> find_named(const JsonObject& json, std::string_view key,
   return text ? tokenizer.find(*text) : std::nullopt;
 }
 
-// The tokens before or after the text of a form.
 using Ids = std::vector<TokenId>;
-Ids before(const TextForm& form) {
-  Ids ids;
-  for (const FormPart& part : form) {
-    if (part.what != What::token) break;
-    ids.push_back(part.id);
-  }
-  return ids;
-}
-Ids after(const TextForm& form) {
-  Ids ids = before({form.rbegin(), form.rend()});
-  std::ranges::reverse(ids);
-  return ids;
-}
 
 // The form of one text, of type `type`.
 TextForm around(const Ids& opening, What text, const Ids& closing, std::int32_t type) {
@@ -153,7 +139,7 @@ class Reader {
     const TextForms forms =
         silent ? TextForms{{{.what = What::first}}, {{.what = What::first}, {.what = What::second}}}
                : tokenizer_.forms;
-    Ids opening = before(forms.single), closing = after(forms.single);
+    Ids opening = tokens_before(forms.single), closing = tokens_after(forms.single);
     const bool writes =
         std::ranges::count(kWriteForms, named_.find_string("tokenizer_class").value_or("")) > 0;
     const bool changes_opening =
@@ -182,7 +168,7 @@ class Reader {
   // Tokens that no file names are those that the post-processor adds. A text's only closing token
   // is its EOS for other programs, which cannot read forms.
   void name_by_form() {
-    const Ids opening = before(forms_.single), closing = after(forms_.single);
+    const Ids opening = tokens_before(forms_.single), closing = tokens_after(forms_.single);
     TokenId& first = for_encoders() ? special_.cls : special_.bos;
     if (first == kNoToken && !opening.empty()) first = opening.front();
     if (for_encoders()) {
@@ -222,7 +208,7 @@ class Reader {
   // Weft reads.
   void write_forms() {
     const SpecialTokens ids = assumed();
-    const Ids opening = before(forms_.single), closing = after(forms_.single);
+    const Ids opening = tokens_before(forms_.single), closing = tokens_after(forms_.single);
     TokenizerFlags flags{.add_bos = !opening.empty() && opening.front() == ids.bos,
                          .add_eos = !closing.empty() && closing.front() == ids.eos};
     TextForms implied = default_forms(tokenizer_.kind, flags, ids);

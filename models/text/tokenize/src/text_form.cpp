@@ -1,5 +1,7 @@
 #include "weft/tokenize/text_form.h"
 
+#include <algorithm>
+
 #include "weft/tokenize/tokenizer_kinds.h"
 
 namespace weft {
@@ -29,6 +31,21 @@ class FormWriter {
 };
 
 }  // namespace
+
+std::vector<TokenId> tokens_before(const TextForm& form) {
+  std::vector<TokenId> ids;
+  for (const FormPart& part : form) {
+    if (part.what != What::token) break;
+    ids.push_back(part.id);
+  }
+  return ids;
+}
+
+std::vector<TokenId> tokens_after(const TextForm& form) {
+  std::vector<TokenId> ids = tokens_before({form.rbegin(), form.rend()});
+  std::ranges::reverse(ids);
+  return ids;
+}
 
 TextForms default_forms(std::string_view kind_name, const TokenizerFlags& flags,
                         const SpecialTokens& special) {

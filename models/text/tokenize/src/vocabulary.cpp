@@ -269,8 +269,8 @@ const TextForms& Vocabulary::forms() const {
   return impl_->forms;
 }
 TokenId Vocabulary::opening() const {
-  const FormPart& part = forms().single.front();
-  return part.what == FormPart::What::token ? part.id : kNoToken;
+  const std::vector<TokenId> ids = tokens_before(forms().single);
+  return ids.empty() ? kNoToken : ids.front();
 }
 bool Vocabulary::ends_generation(TokenId id) const {
   return std::binary_search(impl_->ends.begin(), impl_->ends.end(), id);

@@ -28,6 +28,10 @@ struct TextForms {
   bool operator==(const TextForms&) const = default;
 };
 
+// The tokens before the first text of a form, and those after its last one.
+std::vector<TokenId> tokens_before(const TextForm& form);
+std::vector<TokenId> tokens_after(const TextForm& form);
+
 struct SpecialTokens;
 struct TokenizerFlags;
 
