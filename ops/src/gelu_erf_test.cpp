@@ -1,6 +1,6 @@
 #include "weft/ops/gelu_erf.h"
 
-#include "op_test.h"
+#include "gelu_symmetry.h"
 
 namespace weft {
 namespace {
@@ -17,17 +17,7 @@ TEST_CASE("gelu_erf: values") {
 }
 
 TEST_CASE("gelu_erf: y(x) - y(-x) = x, small values are halved") {
-  Graph g;
-  g.output("y", gelu_erf(g.input("x", {f32, {2, 500}})));
-  Floats x = noise(500, 1);
-  for (float& v : x) v *= 8;
-  for (std::size_t i = 0; i < 500; ++i) x.push_back(-x[i]);
-  Evaluator eval(g, kPadded);
-  eval.floats("x", x).run();
-  const Floats y = eval.floats("y");
-  for (std::size_t i = 0; i < 500; ++i)
-    CHECK(static_cast<double>(y[i]) - y[i + 500] == doctest::Approx(x[i]).epsilon(1e-6));
-  CHECK(eval.floats("x", Floats(1000, 1e-20f)).run().floats("y")[0] == 0.5e-20f);
+  check_symmetry(gelu_erf);
 }
 
 TEST_CASE("gelu_erf: plain f32 keeps within the bound, other approximations do not") {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "weft/files/embedding_keys.h"
+#include "weft/ops/gelu_erf.h"
 
 namespace weft {
 namespace {
@@ -16,9 +16,6 @@ double tanh_of(double x) {
 double relu_of(double x) {
   return std::max(x, 0.0);
 }
-double gelu_by_erf(double x) {
-  return x / 2 * (1 + std::erf(x / std::numbers::sqrt2));
-}
 double sigmoid_of(double x) {
   return 1 / (1 + std::exp(-x));
 }
@@ -30,7 +27,7 @@ constexpr DenseActivation kDenseActivations[] = {
     {"identity", "torch.nn.modules.linear.Identity", identity},
     {"tanh", "torch.nn.modules.activation.Tanh", tanh_of},
     {"relu", "torch.nn.modules.activation.ReLU", relu_of},
-    {"gelu", "torch.nn.modules.activation.GELU", gelu_by_erf},
+    {"gelu", "torch.nn.modules.activation.GELU", gelu_erf_of},
     {"sigmoid", "torch.nn.modules.activation.Sigmoid", sigmoid_of},
     {"silu", "torch.nn.modules.activation.SiLU", silu_of}};
 
