@@ -64,7 +64,7 @@ Json smallest(const HuggingFace& tables) {
   for (const HfSetting& setting : tables.settings) {
     if (setting.required) config.emplace(setting.hf_name, Json::parse(setting.values[0]));
   }
-  // Its default is no share, which is refused.
+  // transformers rotates nothing if the key is absent, and Weft refuses that.
   if (tables.usual_rope_share == 0) config.emplace(tables.rope_share, 1.0);
   return config;
 }
