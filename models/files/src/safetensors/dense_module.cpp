@@ -125,7 +125,9 @@ CheckpointTensor add_dense(const DenseModule& dense, files::CheckpointBuilder& b
   if (dense.bias) {
     const StoredTensor& bias = *dense.bias;
     std::vector<float> values(static_cast<std::size_t>(bias.shape[0]));
-    find_format(bias.type)->decode(data + bias.offset, values.data(), bias.shape[0]);
+    // Copied, because data in the file need not be aligned.
+    const std::vector<std::byte> bytes(data + bias.offset, data + bias.offset + bias.n_bytes);
+    find_format(bias.type)->decode(bytes.data(), values.data(), bias.shape[0]);
     builder.add_floats(dense.name + ".bias", values);
   }
   const StoredTensor& weight = dense.weight;

@@ -42,8 +42,8 @@ void check_depth(std::string_view text, const std::string& file) {
   }
 }
 
-// The text with NaN, Infinity and -Infinity, which Python writes and JSON lacks, as strings:
-// refused where they are read as numbers, harmless elsewhere.
+// The text with NaN, Infinity and -Infinity, which Python writes and JSON lacks, as strings. They
+// are refused if they are read as numbers, and harmless otherwise.
 std::string with_quoted_constants(std::string_view text) {
   std::string out;
   bool in_string = false;
@@ -63,6 +63,15 @@ std::string with_quoted_constants(std::string_view text) {
     i += n;
   }
   return out;
+}
+
+// Vocabularies hold these words as texts, so the copy is made only of what is not JSON.
+Json parse_python(std::string_view text) {
+  try {
+    return Json::parse(text);
+  } catch (const Json::parse_error&) {
+    return Json::parse(with_quoted_constants(text));
+  }
 }
 
 void check_marks(std::string_view text, const std::string& file) {
@@ -115,10 +124,7 @@ Json parse_json(std::string_view text, const std::string& file, bool distinct_ke
   check_marks(text, file);
   check_depth(text, file);
   try {
-    if (!distinct_keys && text.find("NaN") == text.npos && text.find("Infinity") == text.npos)
-      return Json::parse(text);
-    if (!distinct_keys) return Json::parse(with_quoted_constants(text));
-    return Json::parse(text, DistinctKeys(file));
+    return distinct_keys ? Json::parse(text, DistinctKeys(file)) : parse_python(text);
   } catch (const Json::exception& e) {
     fail<FormatError>("{}: not JSON: {}", printable_path(file),
                       printable(without_json_id(e.what()), 300));
