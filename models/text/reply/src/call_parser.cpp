@@ -173,8 +173,8 @@ Step CallParser::after_name(char c) {
   const Phase next = row_.style == CallStyle::object   ? Phase::json
                      : row_.style == CallStyle::tagged ? Phase::parameters
                                                        : Phase::arguments;
-  return row_.name == "mistral-args" ? choice(row_.after_name, next, "[CALL_ID]", Phase::id, c)
-                                     : literal(row_.after_name, c, next);
+  return row_.before_id.empty() ? literal(row_.after_name, c, next)
+                                : choice(row_.after_name, next, row_.before_id, Phase::id, c);
 }
 
 Step CallParser::id(char c) {

@@ -75,8 +75,9 @@ class MarkedMachine final : public ReplyMachine {
 
   // Texts around answers, which are ignored.
   void add_frames() {
-    if (reasoning_ && reasoning_->name == "command-r7b")
-      frames_ = {"<|START_RESPONSE|>", "<|END_RESPONSE|>"};
+    if (reasoning_)
+      for (const std::string_view frame : reasoning_->frames)
+        if (!frame.empty()) frames_.emplace_back(frame);
     if (!calls_ || !calls_->recipient) return;
     frames_ = {"<|start|>assistant", " to=user<|message|>", "<|eom|>", "<|eot|>"};
     for (const auto& [tool, parameters] : tools.parameters)

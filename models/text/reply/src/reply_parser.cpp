@@ -40,9 +40,7 @@ ReplySyntax reply_syntax(std::string_view template_text) {
   }
   if (syntax.calls.empty() && has("tools")) syntax.calls = "json";
   for (const reply::ReasoningRow& row : reasoning_rows()) {
-    const bool channels = syntax.calls == "harmony";
-    if (channels ? row.name != "harmony" : !has(row.begin) && !has(row.end)) continue;
-    if (row.name == "harmony" && !channels) continue;
+    if (row.calls.empty() ? !has(row.begin) && !has(row.end) : row.calls != syntax.calls) continue;
     syntax.reasoning = row.name;
     break;
   }
@@ -70,13 +68,13 @@ ReplyParser::ReplyParser(const ReplySyntax& syntax, const ReplyParserOptions& op
   if (reasoning) add_marker(markers, reasoning->begin), add_marker(markers, reasoning->end);
   if (calls) {
     for (const std::string_view text :
-         {calls->section_open, calls->section_close, calls->open, calls->after_name, calls->close,
-          calls->parameter, calls->after_key, calls->value_open, calls->value_close, calls->quote})
+         {calls->section_open, calls->section_close, calls->open, calls->before_id,
+          calls->after_name, calls->close, calls->parameter, calls->after_key, calls->value_open,
+          calls->value_close, calls->quote})
       add_marker(markers, text);
     if (calls->recipient)
       for (const std::string_view text : {"<|start|>", "<|message|>", "<|eom|>"})
         add_marker(markers, text);
-    if (calls->name == "mistral-args") add_marker(markers, "[CALL_ID]");
   }
   if (calls && calls->style == CallStyle::channels) {
     for (const std::string_view text : {"<|start|>", "<|channel|>", "<|message|>", "<|constrain|>"})

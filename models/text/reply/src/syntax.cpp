@@ -4,14 +4,20 @@ namespace weft::reply {
 namespace {
 
 constexpr ReasoningRow kReasoning[] = {
-    {"harmony", "<|channel|>analysis<|message|>", "<|end|>"},
-    {"command-r7b", "<|START_THINKING|>", "<|END_THINKING|>"},
-    {"mistral", "[THINK]", "[/THINK]"},
-    {"seed", "<seed:think>", "</seed:think>"},
-    {"apertus", "<|inner_prefix|>", "<|inner_suffix|>"},
-    {"gemma4", "<|channel>thought\n", "<channel|>"},
-    {"atem", " to=self<|message|>", "<|eom|>"},
-    {"think", "<think>", "</think>"},
+    {.name = "harmony",
+     .begin = "<|channel|>analysis<|message|>",
+     .end = "<|end|>",
+     .calls = "harmony"},
+    {.name = "command-r7b",
+     .begin = "<|START_THINKING|>",
+     .end = "<|END_THINKING|>",
+     .frames = {"<|START_RESPONSE|>", "<|END_RESPONSE|>"}},
+    {.name = "mistral", .begin = "[THINK]", .end = "[/THINK]"},
+    {.name = "seed", .begin = "<seed:think>", .end = "</seed:think>"},
+    {.name = "apertus", .begin = "<|inner_prefix|>", .end = "<|inner_suffix|>"},
+    {.name = "gemma4", .begin = "<|channel>thought\n", .end = "<channel|>"},
+    {.name = "atem", .begin = " to=self<|message|>", .end = "<|eom|>"},
+    {.name = "think", .begin = "<think>", .end = "</think>"},
 };
 
 // The first row whose marks a template contains is used, so more specific ones come first.
@@ -131,7 +137,8 @@ constexpr CallRow kCalls[] = {
      .style = CallStyle::named,
      .marks = {"[TOOL_CALLS]", "[ARGS]"},
      .open = "[TOOL_CALLS]",
-     .after_name = "[ARGS]"},
+     .after_name = "[ARGS]",
+     .before_id = "[CALL_ID]"},
     {.name = "mistral", .marks = {"[TOOL_CALLS]"}, .open = "[TOOL_CALLS]", .is_list = true},
     {.name = "command-r7b",
      .marks = {"<|START_ACTION|>", "<|END_ACTION|>"},

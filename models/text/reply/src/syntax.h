@@ -11,6 +11,8 @@ namespace weft::reply {
 
 struct ReasoningRow {
   std::string_view name, begin, end;
+  std::string_view calls = {};      // with this notation of calls, and no other; empty: with any
+  std::string_view frames[2] = {};  // marks around the answer, which are not part of it
 };
 
 enum class CallStyle {
@@ -32,6 +34,7 @@ struct CallRow {
   std::string_view other_mark = {};  // so does one that contains this
   std::string_view section_open = {}, section_close = {};  // around all calls
   std::string_view open = {}, after_name = {}, close = {};
+  std::string_view before_id = {};  // an id may follow the name, after this mark
   std::string_view parameter = {}, after_key = {}, value_open = {}, value_close = {};
   bool close_optional = false;        // the reply may end without it
   std::string_view name_prefix = {};  // is not part of the name
