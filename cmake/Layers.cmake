@@ -18,6 +18,7 @@ set(WEFT_LAYERS
   template=models/text/template
   grammar=models/text/grammar
   reply=models/text/reply
+  chat=models/text/chat
   arch=models/arch
   files=models/files
   quantize=models/quantize

@@ -20,33 +20,33 @@ namespace {
 
 struct Command {
   std::string_view name, argument, summary;
-  CommandResult (*run)(Conversation& chat, std::string& text);  // text: the argument
+  CommandResult (*run)(Chat& chat, std::string& text);  // text: the argument
 };
 
-CommandResult help(Conversation& chat, std::string& text);
+CommandResult help(Chat& chat, std::string& text);
 
-CommandResult reset(Conversation& chat, std::string&) {
-  chat.reset();
+CommandResult reset(Chat& chat, std::string&) {
+  chat.talk.reset();
   std::cerr << "The conversation starts over.\n";
   return CommandResult::done;
 }
 
-CommandResult system(Conversation& chat, std::string& text) {
+CommandResult system(Chat& chat, std::string& text) {
   std::cerr << (text.empty() ? "System prompt removed" : "System prompt set")
             << "; the conversation starts over.\n";
-  chat.set_system(std::move(text));
+  chat.talk.set_system(std::move(text));
   return CommandResult::done;
 }
 
-CommandResult again(Conversation& chat, std::string& text) {
-  text = chat.take_back();
+CommandResult again(Chat& chat, std::string& text) {
+  text = chat.talk.take_back();
   if (!text.empty()) return CommandResult::say;
   std::cerr << "No messages yet.\n";
   return CommandResult::refused;
 }
 
-CommandResult result(Conversation& chat, std::string&) {
-  if (!chat.open_calls().empty()) return CommandResult::answer_call;
+CommandResult result(Chat& chat, std::string&) {
+  if (!chat.talk.open_calls().empty()) return CommandResult::answer_call;
   std::cerr << "No open tool call.\n";
   return CommandResult::refused;
 }
@@ -71,7 +71,7 @@ CommandResult with_file(std::string_view command, std::string& path, const auto&
   }
 }
 
-CommandResult save_as(Conversation& chat, std::string& path, std::string_view command) {
+CommandResult save_as(Chat& chat, std::string& path, std::string_view command) {
   return with_file(command, path, [&] {
     std::error_code ignored;
     if (command == "save" && std::filesystem::exists(path, ignored)) {
@@ -79,53 +79,72 @@ CommandResult save_as(Conversation& chat, std::string& path, std::string_view co
                                path);
       return CommandResult::refused;
     }
-    const bool with_cache = chat.save(path);
-    std::cerr << fmt::format("{} messages in {}{}\n", chat.messages().size(), path,
+    const bool with_cache = chat.talk.save(path);
+    std::cerr << fmt::format("{} messages in {}{}\n", chat.talk.messages().size(), path,
                              with_cache ? ", with what was computed of them" : "");
     return CommandResult::done;
   });
 }
 
-CommandResult save(Conversation& chat, std::string& path) {
+CommandResult save(Chat& chat, std::string& path) {
   return save_as(chat, path, "save");
 }
 
-CommandResult replace(Conversation& chat, std::string& path) {
+CommandResult replace(Chat& chat, std::string& path) {
   return save_as(chat, path, "save!");
 }
 
-CommandResult load(Conversation& chat, std::string& path) {
+CommandResult load(Chat& chat, std::string& path) {
   return with_file("load", path, [&] {
-    std::cerr << describe(chat.load(path), path) << recall(chat);
+    std::cerr << describe(chat.talk.load(path), path) << recall(chat.talk);
     return CommandResult::done;
   });
 }
 
-CommandResult write_out(Conversation& chat, std::string& path) {
+CommandResult write_out(Chat& chat, std::string& path) {
   return with_file("export", path, [&] {
     OutputFile file(path);
-    file.write(chat.text());
+    file.write(chat.talk.text());
     file.commit();
-    std::cerr << fmt::format("{} messages in {}\n", chat.messages().size(), path);
+    std::cerr << fmt::format("{} messages in {}\n", chat.talk.messages().size(), path);
     return CommandResult::done;
   });
 }
 
-CommandResult stats(Conversation& chat, std::string&) {
+CommandResult stats(Chat& chat, std::string&) {
   const auto line = [](const char* what, const Speed& speed) {
     const double rate = speed.seconds > 0 ? static_cast<double>(speed.tokens) / speed.seconds : 0;
     std::cerr << fmt::format("{:<12}{:>6} tokens {:10.1f} tokens/s\n", what, speed.tokens, rate);
   };
-  line("last prompt", chat.last_prompt());
-  line("last reply", chat.last_reply());
-  const Session& session = chat.session();
-  std::cerr << fmt::format("{:<12}{:>6} of {} tokens\n", "context", session.length(chat.sequence()),
-                           session.options().context)
+  line("last prompt", chat.talk.last_prompt());
+  line("last reply", chat.talk.last_reply());
+  const Session& session = chat.talk.session();
+  std::cerr << fmt::format("{:<12}{:>6} of {} tokens\n", "context",
+                           session.length(chat.talk.sequence()), session.options().context)
             << session.memory().to_text();
   return CommandResult::done;
 }
 
-CommandResult quit(Conversation&, std::string&) {
+CommandResult prefill(Chat& chat, std::string& text) {
+  std::cerr << (text.empty() ? "The next reply begins freely.\n"
+                             : "The next reply begins with this text.\n");
+  chat.next_prefill = std::move(text);
+  return CommandResult::done;
+}
+
+CommandResult choose_tools(Chat& chat, std::string& text) {
+  text.erase(text.find_last_not_of(" \t\n") + 1);
+  try {
+    chat.talk.set_tool_choice(tool_choice(text.empty() ? "auto" : text));
+  } catch (const ValueError& error) {
+    std::cerr << error.what() << '\n';
+    return CommandResult::refused;
+  }
+  std::cerr << fmt::format("Tool choice: {}.\n", text.empty() ? "auto" : text);
+  return CommandResult::done;
+}
+
+CommandResult quit(Chat&, std::string&) {
   return CommandResult::quit;
 }
 
@@ -136,6 +155,9 @@ constexpr Command kCommands[] = {
     {"again", "", "another reply to the last message", again},
     {"result", " TEXT",
      "the result of the first open tool call; after the last one the model continues", result},
+    {"tool-choice", " CHOICE",
+     "what the next replies may call: auto, none, required, or the name of a tool", choose_tools},
+    {"prefill", " TEXT", "the next reply begins with this text", prefill},
     {"save", " FILE", "save the conversation to a new file, to continue it later", save},
     {"save!", " FILE", "the same; replaces an older conversation", replace},
     {"load", " FILE", "continue a saved conversation", load},
@@ -144,9 +166,9 @@ constexpr Command kCommands[] = {
     {"quit", "", "exit; so does Ctrl-D", quit},
 };
 
-CommandResult help(Conversation&, std::string&) {
+CommandResult help(Chat&, std::string&) {
   for (const Command& command : kCommands)
-    std::cerr << fmt::format("  {:<14}{}\n", fmt::format("/{}{}", command.name, command.argument),
+    std::cerr << fmt::format("  {:<21}{}\n", fmt::format("/{}{}", command.name, command.argument),
                              command.summary);
   std::cerr
       << "  A line that ends with \\ continues on the next; \"\"\" begins and ends a block of "
@@ -190,11 +212,19 @@ std::string hints(const Conversation& chat) {
   return text;
 }
 
+ToolChoice tool_choice(const std::string& text) {
+  using Kind = ToolChoice::Kind;
+  if (text == "auto") return {Kind::automatic};
+  if (text == "none") return {Kind::none};
+  if (text == "required") return {Kind::required};
+  return {Kind::named, text};
+}
+
 bool is_command(std::string_view line) {
   return line.starts_with('/') && !line.starts_with("//");
 }
 
-CommandResult run_command(Conversation& chat, std::string& text) {
+CommandResult run_command(Chat& chat, std::string& text) {
   const std::size_t space = text.find_first_of(" \t\n");
   const std::string name = text.substr(1, space == std::string::npos ? space : space - 1);
   const std::size_t start = text.find_first_not_of(" \t\n", space);

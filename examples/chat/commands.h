@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "weft/chat/tools.h"
 #include "weft/serve/conversation.h"
 
 namespace weft::chat {
@@ -16,11 +17,21 @@ enum class CommandResult {
   answer_call,  // `text` holds the result of a tool call
 };
 
+// A conversation, and how its next replies to the user begin.
+struct Chat {
+  Conversation& talk;
+  std::string prefill;       // of every reply
+  std::string next_prefill;  // of the next one
+};
+
+// "auto", "none", "required", or the name of a tool.
+ToolChoice tool_choice(const std::string& text);
+
 bool is_command(std::string_view line);  // "//" begins a message with a slash
 
 // Runs a command. Its output goes to stderr, because stdout is for the model's replies. `text` is
 // the line, and after CommandResult::say the message to send.
-CommandResult run_command(Conversation& chat, std::string& text);
+CommandResult run_command(Chat& chat, std::string& text);
 
 // Describes what /load has loaded.
 std::string describe(const Conversation::Loaded& loaded, const std::string& path);

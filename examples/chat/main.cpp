@@ -1,9 +1,12 @@
 #include <iostream>
+#include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "weft/base/error.h"
+#include "weft/chat/reply_sink.h"
+#include "weft/chat/tools.h"
 #include "weft/serve/conversation.h"
 #include "weft/serve/transcript.h"
 
@@ -30,6 +33,8 @@ struct Options {
   cli::TemplateFlags chat_template;
   ConversationOptions chat;
   std::string tools_file;
+  bool one_call = false;
+  std::string prefill;
   std::string resume;
 };
 
@@ -48,68 +53,60 @@ const char* remark(StopReason end) {
 
 // The answer and calls, each on its own line, go to stdout; reasoning goes to stderr, dim on a
 // terminal. Terminals get line breaks between words; a pipe or a file gets the text as it is.
-class Display {
+class Display : public ReplySink {
  public:
-  void show(const ReplyEvent& event) {
-    using Kind = ReplyEvent::Kind;
-    const bool thought = event.kind == Kind::reasoning;
-    if (thinking_ && !thought) end_thoughts();
-    if (event.kind != Kind::content) end_words();
-    switch (event.kind) {
-      case Kind::reasoning:
-        if (!thinking_ && colored_) std::cerr << "\x1b[2m";
-        thinking_ = true;
-        std::cerr << (colored_ ? thoughts_.next(event.text, cli::terminal_columns(STDERR_FILENO))
-                               : event.text)
-                  << std::flush;
-        break;
-      case Kind::content:
-        cli::print_now(wraps_ ? answer_.next(event.text, cli::terminal_columns(STDOUT_FILENO))
-                              : event.text);
-        line_open_ = !event.text.ends_with('\n');
-        break;
-      case Kind::call_begin:
-        cli::print_now(fmt::format("{}[call {}] ", line_open_ ? "\n" : "", event.text));
-        break;
-      case Kind::call_arguments:
-        cli::print_now(event.text);
-        break;
-      case Kind::call_end:
-        cli::print_now("\n");
-        line_open_ = false;
-        break;
-      case Kind::call_dropped:
-        cli::print_now(" [no call: as it was written]\n");
-        line_open_ = false;
-        break;
-    }
-  }
   void end() {
-    if (thinking_) end_thoughts();
+    end_thoughts();
     end_words();
     if (line_open_) cli::print_now("\n");
   }
 
  private:
+  void on_reasoning(const std::string& text) override {
+    end_words();
+    if (!thinking_ && colored_) std::cerr << "\x1b[2m";
+    thinking_ = true;
+    std::cerr << (colored_ ? thoughts_.next(text, cli::terminal_columns(STDERR_FILENO)) : text)
+              << std::flush;
+  }
+  void on_content(const std::string& text) override {
+    end_thoughts();
+    cli::print_now(wraps_ ? answer_.next(text, cli::terminal_columns(STDOUT_FILENO)) : text);
+    line_open_ = !text.ends_with('\n');
+    has_words_ = true;
+  }
+  void on_call(int, const std::string&, const std::string& name) override {
+    end_thoughts();
+    end_words();
+    cli::print_now(fmt::format("{}[call {}] ", line_open_ && has_words_ ? "\n" : "", name));
+    line_open_ = true;
+  }
+  void on_arguments(int, const std::string& text) override { cli::print_now(text); }
+  void on_call_end(int) override {
+    cli::print_now("\n");
+    line_open_ = false;
+  }
+
   void end_words() { cli::print_now(answer_.end(cli::terminal_columns(STDOUT_FILENO))); }
   void end_thoughts() {
+    if (!std::exchange(thinking_, false)) return;
     std::cerr << thoughts_.end(cli::terminal_columns(STDERR_FILENO))
               << (colored_ ? "\x1b[0m\n" : "\n") << std::flush;
-    thinking_ = false;
   }
   WordWrap answer_, thoughts_;
   bool colored_ = isatty(STDERR_FILENO) != 0;
   bool wraps_ = isatty(STDOUT_FILENO) != 0;
   bool thinking_ = false;
   bool line_open_ = true;  // an empty reply is an empty line
+  bool has_words_ = false;
 };
 
-void take_turn(Conversation& chat, LineReader& reader, std::string message, bool is_result) {
+void take_turn(Chat& chat, LineReader& reader, std::string message, bool is_result) {
   Display display;
-  const auto show = [&](const ReplyEvent& event) { display.show(event); };
+  const auto show = [&](const ReplyEvent& event) { display.take(event); };
   const auto reply = [&] {
-    return is_result ? chat.answer_call(std::move(message), show)
-                     : chat.say(std::move(message), show);
+    if (is_result) return chat.talk.answer_call(std::move(message), show);
+    return chat.talk.say(std::move(message), show, std::exchange(chat.next_prefill, chat.prefill));
   };
   StopReason end = StopReason::none;
   try {
@@ -120,13 +117,13 @@ void take_turn(Conversation& chat, LineReader& reader, std::string message, bool
   }
   display.end();
   std::cerr << remark(end) << (end == StopReason::cancelled ? reader.leave_hint() : "")
-            << hints(chat);
+            << hints(chat.talk);
 }
 
 constexpr const char* kNotTaken = "\n[the message was not accepted; /reset starts over]\n";
 
 // Handles one message or command.
-CommandResult handle(Conversation& chat, LineReader& reader, std::string text) {
+CommandResult handle(Chat& chat, LineReader& reader, std::string text) {
   if (text.find_first_not_of(" \t\n") == std::string::npos) return CommandResult::done;
   bool is_result = false;
   try {
@@ -149,7 +146,7 @@ CommandResult handle(Conversation& chat, LineReader& reader, std::string text) {
 
 // Handles all messages. Returns the exit code: a script must be able to see that a line was
 // refused, while a user at a terminal has read it.
-int converse(Conversation& chat, LineReader& reader) {
+int converse(Chat& chat, LineReader& reader) {
   int code = 0;
   while (auto text = reader.message()) {
     const CommandResult result = handle(chat, reader, std::move(*text));
@@ -165,8 +162,10 @@ int converse(Conversation& chat, LineReader& reader) {
 int run(Options options) {
   if (!options.tools_file.empty()) {
     options.chat.tools = cli::read_text(options.tools_file);
-    ReplyParser({}, {.tools = options.chat.tools});  // throws if the tools are malformed
   }
+  const std::string& tools = options.chat.tools;  // errors in them come before the model is loaded
+  check_tools(tools.empty() ? std::vector<ChatTool>{} : parse_tools(tools, "tools"),
+              options.chat.tool_choice, "--tool-choice");
   if (const std::string& kwargs = options.chat_template.kwargs; !kwargs.empty())
     check_kwargs(kwargs, "--template-kwargs");
   cli::catch_interrupts(cli::Interrupts::once);
@@ -177,12 +176,15 @@ int run(Options options) {
   options.chat.chat_template = cli::load_template(options.chat_template, model->vocabulary());
   options.chat.kwargs = options.chat_template.kwargs;
   options.chat.sampler = cli::sampler_options(*model, options.sampler);
-  options.chat.rules = cli::text_rules(*model, options.constraint);
+  options.chat.constraint = cli::read_constraint(options.constraint);
+  options.chat.rules = {.stops = options.constraint.stops, .banned = options.constraint.banned};
+  options.chat.parallel_calls = !options.one_call;
   options.chat.cancel = &cli::interrupt_flag();
-  Conversation chat(session, 0, options.chat);
+  Conversation talk(session, 0, options.chat);
   cli::set_terminal_locale();
   if (!options.resume.empty())
-    std::cerr << describe(chat.load(options.resume), options.resume) << recall(chat);
+    std::cerr << describe(talk.load(options.resume), options.resume) << recall(talk);
+  Chat chat{talk, options.prefill, options.prefill};
   LineReader reader;
   if (reader.interactive()) {
     const ModelFacts& facts = model->facts();
@@ -192,6 +194,18 @@ int run(Options options) {
   }
   cli::catch_interrupts(cli::Interrupts::every);
   return converse(chat, reader);
+}
+
+void add_tool_flags(cli::App& app, Options& options) {
+  app.add_option("--tools", options.tools_file,
+                 "tools that the model may call: a JSON array of definitions in a file")
+      .type_name("FILE");
+  app.add_option_function(
+         "--tool-choice",
+         [&options](const std::string& text) { options.chat.tool_choice = tool_choice(text); },
+         "what replies to you may call: auto, none, required, or the name of the tool to call")
+      .type_name("CHOICE");
+  app.add_flag("--no-parallel-tool-calls", options.one_call, "at most one call in a reply");
 }
 
 int run_chat(int argc, char** argv) {
@@ -204,9 +218,9 @@ int run_chat(int argc, char** argv) {
       .excludes(system)
       .type_name("FILE");
   cli::add_template_flags(app, options.chat_template);
-  app.add_option("--tools", options.tools_file,
-                 "tools that the model may call: a JSON array of definitions in a file")
-      .type_name("FILE");
+  add_tool_flags(app, options);
+  app.add_option("--prefill", options.prefill, "replies to you begin with this text")
+      .type_name("TEXT");
   app.add_option("-n,--predict,--n-predict", options.chat.max_reply,
                  "max tokens of a reply; -1: until it ends")
       .range(-1, std::int64_t{1} << 40);
@@ -218,6 +232,8 @@ int run_chat(int argc, char** argv) {
       "  chat -m model.gguf --system 'Answer in one sentence.' -c 4096\n"
       "  echo 'Tell me a story about a fox named Pip.' | chat -s 7\n"
       "  chat -m model.gguf --tools tools.json --template-kwargs '{\"enable_thinking\": false}'\n"
+      "  chat -m model.gguf --tools tools.json --tool-choice required\n"
+      "  chat --prefill 'Once upon a time' -n 40\n"
       "  chat -m model.gguf --json-schema-file answer.schema.json --temp 0\n"
       "  chat -m model.gguf --resume talk.chat   # what /save talk.chat wrote\n"
       "Without a terminal every line of stdin is a message, and the exit code is 1 if one was\n"

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "weft/base/text.h"
+#include "weft/chat/encode_chat.h"
 #include "weft/serve/beam_texts.h"
 #include "weft/serve/prompt.h"
 #include "weft/serve/prompt_cache.h"

@@ -15,6 +15,7 @@ LIBRARIES = {
     r"xsimd/|immintrin\.h|x86intrin\.h|[a-z]+mmintrin\.h": ["backends/src/cpu"],
     r"nlohmann/": ["scheduler/src", "models/text/sample/src",
                    "models/text/template/src", "models/text/reply/src",
+                   "models/text/chat/src",
                    "models/files/src", "models/run/src",
                    "models/serve/src", "models/check/src"],
     r"utf8proc\.h": ["models/text"],
@@ -32,6 +33,7 @@ ONLY = {
     "files": {"base", "graph", "ops", "tokenize", "arch"},
     **{room: {"base", "tokenize"} for room in ("tokenize", "sample", "template", "grammar")},
     "reply": {"base", "tokenize", "template", "grammar"},
+    "chat": {"base", "tokenize", "template", "grammar", "reply"},
 }
 
 

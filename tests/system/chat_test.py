@@ -1,6 +1,7 @@
 """`chat` on the bundled model: from a pipe, and on a terminal."""
 
 import fcntl
+import json
 import os
 import pty
 import select
@@ -77,6 +78,30 @@ class FromPipe(SystemTest):
         r = self.chat("Tell me a story. " * 50 + "\nTell me a story.\n", "-c", "64", code=1)
         self.assertIn("was not accepted", r.err)
         self.assertGreater(len(r.out.strip()), 0)
+
+    def test_forced_calls(self):
+        tools = self.folder / "tools.json"
+        tools.write_text(json.dumps([{"type": "function", "function": {"name": name, "parameters": {
+            "type": "object", "properties": {"on": {"type": "boolean"}}, "required": ["on"],
+            "additionalProperties": False}}} for name in ("lamp", "fan")]))
+        r = self.chat("Hello\n", "--tools", tools, "--tool-choice", "fan",
+                      "--no-parallel-tool-calls", "-c", "512", "-n", "100")
+        self.assertRegex(r.out.decode(), r'^\[call fan\] \{"on": ?(true|false)\}\n$')
+        self.assertIn("/result TEXT", r.err)
+        r = self.chat("/tool-choice lamp\nHello\n/tool-choice fly\n", "--tools", tools,
+                      "--no-parallel-tool-calls", "-c", "512", "-n", "100", code=1)
+        self.assertIn(b"[call lamp]", r.out)
+        self.assertIn('no tool is named "fly"', r.err)
+        self.refuses(1, "--tool-choice: no tool is named", "chat", "--tools", tools,
+                     "--tool-choice", "fly")
+        self.refuses(1, "--tool-choice: there are no tools", "chat", "--tool-choice", "required")
+
+    def test_prefill(self):
+        r = self.chat("Tell me a story.\n/prefill A frog\nAnother.\nAgain.\n", "--prefill", "The fox")
+        replies = r.out.decode()
+        self.assertTrue(replies.startswith("The fox "), replies)
+        self.assertIn("\nA frog ", replies)
+        self.assertEqual(replies.count("The fox "), 2, replies)
 
     def test_no_template(self):
         data = MODEL.read_bytes()

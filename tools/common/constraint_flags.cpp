@@ -1,29 +1,8 @@
 #include "common/constraint_flags.h"
 
-#include "weft/tokenize/vocabulary.h"
-
 #include "common/read_text.h"
 
 namespace weft::cli {
-namespace {
-
-std::shared_ptr<const Grammar> read_grammar(const Model& model, const ConstraintFlags& flags) {
-  const auto gbnf = [&](const std::string& text) {
-    return Grammar::from_gbnf(text, {.find_token = [&model](std::string_view name) {
-                                return model.vocabulary().find(name);
-                              }});
-  };
-  const JsonSchemaOptions schema{.closed_objects = !flags.open_schema};
-  if (!flags.grammar.empty()) return gbnf(flags.grammar);
-  if (!flags.grammar_file.empty()) return gbnf(read_text(flags.grammar_file));
-  if (!flags.json_schema.empty()) return Grammar::from_json_schema(flags.json_schema, schema);
-  if (!flags.json_schema_file.empty())
-    return Grammar::from_json_schema(read_text(flags.json_schema_file), schema);
-  return Grammar::from_regex(flags.regex);
-}
-
-}  // namespace
-
 void add_constraint_flags(App& app, ConstraintFlags& flags) {
   App group = app.add_option_group("constraints", "at most one of");
   group.add_option("--grammar", flags.grammar, "a grammar in GBNF").type_name("TEXT");
@@ -50,8 +29,24 @@ void add_constraint_flags(App& app, ConstraintFlags& flags) {
       .type_name("TEXT");
 }
 
+Constraint read_constraint(const ConstraintFlags& flags) {
+  using Kind = Constraint::Kind;
+  Constraint constraint;
+  constraint.schema = {.closed_objects = !flags.open_schema};
+  const auto set = [&](Kind kind, const std::string& text) {
+    constraint.kind = kind;
+    constraint.text = text;
+  };
+  if (!flags.grammar.empty()) set(Kind::gbnf, flags.grammar);
+  if (!flags.grammar_file.empty()) set(Kind::gbnf, read_text(flags.grammar_file));
+  if (!flags.json_schema.empty()) set(Kind::json_schema, flags.json_schema);
+  if (!flags.json_schema_file.empty()) set(Kind::json_schema, read_text(flags.json_schema_file));
+  if (!flags.regex.empty()) set(Kind::regex, flags.regex);
+  return constraint;
+}
+
 TextRulesOptions text_rules(const Model& model, const ConstraintFlags& flags) {
-  return {.grammar = flags.any_grammar() ? read_grammar(model, flags) : nullptr,
+  return {.grammar = compile_constraint(read_constraint(flags), model.vocabulary()),
           .stops = flags.stops,
           .banned = flags.banned};
 }

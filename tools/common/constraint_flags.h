@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/chat/constraint.h"
 #include "weft/run/model.h"
 #include "weft/serve/text_rules.h"
 
@@ -15,11 +16,11 @@ struct ConstraintFlags {
   std::string grammar, grammar_file, json_schema, json_schema_file, regex;
   bool open_schema = false;
   std::vector<std::string> stops, banned;
-  bool any_grammar() const {
-    return !(grammar + grammar_file + json_schema + json_schema_file + regex).empty();
-  }
 };
 void add_constraint_flags(App& app, ConstraintFlags& flags);
+
+// What the flags ask a text to be. Throws IoError for a file that cannot be read.
+Constraint read_constraint(const ConstraintFlags& flags);
 
 // The rules that the flags ask for. Throws like Grammar.
 TextRulesOptions text_rules(const Model& model, const ConstraintFlags& flags);

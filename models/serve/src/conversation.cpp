@@ -7,11 +7,12 @@
 
 #include "weft/base/clock.h"
 #include "weft/base/error.h"
-#include "weft/reply/call_writer.h"
-#include "weft/serve/prompt.h"
+#include "weft/chat/reply_reader.h"
 
 namespace weft {
 namespace {
+
+constexpr const char* kChoicePlace = "tool_choice";
 
 std::shared_ptr<const ChatTemplate> template_of(const Vocabulary& vocabulary) {
   if (vocabulary.chat_template().empty())
@@ -19,32 +20,11 @@ std::shared_ptr<const ChatTemplate> template_of(const Vocabulary& vocabulary) {
   return make_chat_template(vocabulary.chat_template(), vocabulary.tool_template());
 }
 
-// Adds an event to the message of the reply.
-void keep(const ReplyEvent& event, ChatMessage& message, std::vector<ToolCall>& calls) {
-  const auto n = static_cast<std::size_t>(event.call);
-  switch (event.kind) {
-    case ReplyEvent::Kind::content:
-      message.content += event.text;
-      break;
-    case ReplyEvent::Kind::reasoning:
-      message.reasoning += event.text;
-      break;
-    case ReplyEvent::Kind::call_begin:
-      calls.resize(n + 1);
-      calls[n] = {event.id, event.text, ""};
-      break;
-    case ReplyEvent::Kind::call_arguments:
-      calls[n].arguments += event.text;
-      break;
-    case ReplyEvent::Kind::call_end:
-      if (!event.id.empty()) calls[n].id = event.id;
-      // Some templates require an id of nine letters and digits.
-      if (calls[n].id.empty()) calls[n].id = fmt::format("call{:05}", message.tool_calls.size());
-      message.tool_calls.push_back(calls[n]);
-      break;
-    case ReplyEvent::Kind::call_dropped:
-      break;
-  }
+// A conversation enforces its constraint by the grammars of its turns.
+const TextRulesOptions& without_grammar(const TextRulesOptions& rules) {
+  if (rules.grammar)
+    fail<ValueError>("a conversation takes a grammar as its constraint, not among its rules");
+  return rules;
 }
 
 // Conversations grow by appending to what was computed, but an encoder reads its text as a whole.
@@ -52,6 +32,12 @@ const Model& without_encoder(const Model& model) {
   if (!model.facts().encodes) return model;
   fail<UnsupportedError>("{}: chats with a model that has an encoder are not supported",
                          model.file().path());
+}
+
+std::size_t n_calls(const std::vector<ChatMessage>& messages) {
+  std::size_t n = 0;
+  for (const ChatMessage& message : messages) n += message.tool_calls.size();
+  return n;
 }
 
 bool is_empty(const ChatMessage& m) {
@@ -65,17 +51,32 @@ Conversation::Conversation(Session& session, std::int32_t sequence,
     : options_(options),
       own_tools_(options.tools),
       own_kwargs_(options.kwargs),
-      tokenizer_(without_encoder(session.model()).tokenizer()),
+      format_{.tokenizer = &without_encoder(session.model()).tokenizer()},
       generation_(session, sequence,
                   {.sampler = options.sampler,
-                   .rules = options.rules,
+                   .rules = without_grammar(options.rules),
                    .max_tokens = options.max_reply,
-                   .shows_control = [this](TokenId id) { return shows_control(id); },
+                   .shows_control =
+                       [this](TokenId id) { return std::ranges::find(shown_, id) != shown_.end(); },
                    .feed_last = true,
                    .cancel = options.cancel}) {
-  if (!options_.chat_template) options_.chat_template = template_of(tokenizer_.vocabulary());
-  syntax_ = template_syntax(*options_.chat_template).syntax;
+  if (!options_.chat_template)
+    options_.chat_template = template_of(format_.tokenizer->vocabulary());
+  format_ = chat_format(*format_.tokenizer, options_.chat_template);
+  set_tools(options_.tools);
+  check_tools(tools_, options_.tool_choice, kChoicePlace);
+  compile_constraint(options_.constraint, format_.tokenizer->vocabulary());  // throws if malformed
   reset();
+}
+
+void Conversation::set_tools(const std::string& json) {
+  tools_ = json.empty() ? std::vector<ChatTool>{} : parse_tools(json, "tools");
+  options_.tools = json;
+}
+
+void Conversation::set_tool_choice(const ToolChoice& choice) {
+  check_tools(tools_, choice, kChoicePlace);
+  options_.tool_choice = choice;
 }
 
 void Conversation::reset() {
@@ -99,26 +100,21 @@ std::string Conversation::take_back() {
   return text;
 }
 
-Conversation::Prompt Conversation::prompt() const {
-  RenderedChat chat = render_chat(
-      tokenizer_.vocabulary(), *options_.chat_template, messages_,
-      {.tools = options_.tools, .kwargs = options_.kwargs, .write_calls = call_writer(syntax_)});
-  std::vector<TokenId> tokens;
-  std::size_t done = 0;
-  if (!cached_text_.empty() && chat.text.size() > cached_text_.size() &&
-      chat.text.starts_with(cached_text_)) {
-    // The tokens that the model chose may differ from what the tokenizer would choose for the same
-    // text, so they are kept.
-    done = cached_text_.size();
-    tokens.assign(generation_.held().begin(), generation_.held().end());
-  }
-  const std::vector<TokenId> rest = encode_chat(tokenizer_, chat, done);
-  tokens.insert(tokens.end(), rest.begin(), rest.end());
-  return {std::move(tokens), std::move(chat.text)};
+ChatTurn Conversation::turn(const std::string& prefill) const {
+  ChatTurn turn{.messages = messages_,
+                .tools = tools_,
+                .tool_choice = options_.tool_choice,
+                .parallel_calls = options_.parallel_calls,
+                .constraint = options_.constraint,
+                .kwargs = options_.kwargs};
+  const bool answers_user = messages_.back().role == "user";
+  if (!answers_user && turn.tool_choice.kind != ToolChoice::Kind::none) turn.tool_choice = {};
+  if (!prefill.empty()) turn.messages.push_back({"assistant", prefill});
+  return turn;
 }
 
-StopReason Conversation::say(std::string message, const Show& show) {
-  return take({"user", std::move(message)}, show);
+StopReason Conversation::say(std::string message, const Show& show, const std::string& prefill) {
+  return take({"user", std::move(message)}, show, prefill);
 }
 
 std::vector<ToolCall> Conversation::open_calls() const {
@@ -146,26 +142,39 @@ StopReason Conversation::answer_call(std::string result, const Show& show) {
   return StopReason::none;
 }
 
-StopReason Conversation::take(ChatMessage message, const Show& show) {
+StopReason Conversation::take(ChatMessage message, const Show& show, const std::string& prefill) {
   const std::size_t before = messages_.size();
   messages_.push_back(std::move(message));
-  ChatMessage answer{.role = "assistant", .content = ""};
+  MessageBuilder answer;
   StopReason end = StopReason::cancelled;
   try {
-    if (feed_prompt()) end = reply(show, answer);
+    ChatPlan plan = plan_turn(format_, turn(prefill), {cached_text_, generation_.held()});
+    plan.reading.new_id = [n = n_calls(messages_)]() mutable {
+      return fmt::format("call{:05}", n++);  // nine letters and digits, as some templates require
+    };
+    if (feed_prompt(plan)) {
+      if (!prefill.empty()) {
+        const ReplyEvent first{.kind = ReplyEvent::Kind::content, .text = prefill};
+        answer.take(first);
+        show(first);
+      }
+      end = reply(plan.reading, show, answer);
+    }
   } catch (...) {
     messages_.resize(before);
     throw;
   }
-  if (end == StopReason::cancelled && is_empty(answer)) messages_.resize(before);
-  if (messages_.size() > before) messages_.push_back(std::move(answer));
+  ChatMessage whole = answer.whole_message();
+  if (end == StopReason::cancelled && is_empty(whole)) messages_.resize(before);
+  if (messages_.size() > before) messages_.push_back(std::move(whole));
   return end;
 }
 
 // Returns false if cancelled.
-bool Conversation::feed_prompt() {
-  Prompt next = prompt();
-  generation_.begin(next.tokens, sampler_start_);
+bool Conversation::feed_prompt(ChatPlan& plan) {
+  generation_.set_grammar(plan.grammar);
+  generation_.begin(plan.tokens, sampler_start_);
+  shown_ = plan.shown;
   sampler_start_ = SamplerStart::keep_state;
   cached_text_.clear();  // unknown until all is fed; if that fails, the next turn compares tokens
   const std::int64_t n_reused = generation_.n_reused();
@@ -173,26 +182,17 @@ bool Conversation::feed_prompt() {
   if (!generation_.prefill()) return false;
   last_prompt_ = {generation_.n_prompt() - n_reused, seconds_since(start)};
   last_reply_ = {};
-  cached_text_ = std::move(next.text);
+  cached_text_ = std::move(plan.text);
   return true;
 }
 
-// The parser gets the control tokens that mark reasoning and calls.
-bool Conversation::shows_control(TokenId token) const {
-  const std::string_view text = tokenizer_.bytes(token);
-  return !text.empty() && std::ranges::any_of(markers_, [&](const std::string& marker) {
-    return marker.find(text) != std::string::npos;
-  });
-}
-
-StopReason Conversation::reply(const Show& show, ChatMessage& message) {
-  ReplyParser parser(syntax_, {.prompt = cached_text_, .tools = options_.tools});
-  markers_ = parser.markers();
+StopReason Conversation::reply(const ReplyReading& reading, const Show& show,
+                               MessageBuilder& message) {
+  ReplyReader reader(reading);
   std::string text = std::exchange(cached_text_, "");
-  std::vector<ToolCall> calls;
   const auto pass = [&](const std::vector<ReplyEvent>& events) {
     for (const ReplyEvent& event : events) {
-      keep(event, message, calls);
+      message.take(event);
       show(event);
     }
   };
@@ -202,14 +202,14 @@ StopReason Conversation::reply(const Show& show, ChatMessage& message) {
     const GenerationEvent event = generation_.next();
     end = event.stop;
     text += event.text;
-    pass(parser.push(event.text));
+    pass(reader.push(event.text));
     last_reply_ = {generation_.n_new(), seconds_since(start)};
   }
   if (end != StopReason::cancelled && !generation_.feed_last()) end = StopReason::cancelled;
   // A stop string is in the sequence, but not in the text.
   if (end != StopReason::cancelled && end != StopReason::stop_string)
     cached_text_ = std::move(text);
-  pass(parser.finish());
+  pass(reader.finish());
   return end;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/chat/encode_chat.h"
 #include "weft/serve/conversation.h"
 
 #include "serve_support.h"

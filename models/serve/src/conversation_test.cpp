@@ -102,7 +102,7 @@ TEST_CASE("a message that does not fit, or that the template refuses, is forgott
 TEST_CASE("a reply ends when the context is full, and stays") {
   ConversationOptions options = greedy(-1);
   options.rules.banned = {"<|im_end|>"};
-  options.rules.grammar = Grammar::from_regex("[a-z ]{500}");  // never ends by itself
+  options.constraint = {.kind = Constraint::Kind::regex, .text = "[a-z ]{500}"};  // never ends
   Talk talk(options, {.context = 64});
   const Said said = talk.say("Tell me a story.");
   CHECK(said.stop == StopReason::context_full);
@@ -141,12 +141,13 @@ TEST_CASE("a message that is cancelled before its reply is forgotten, half a rep
 
 TEST_CASE("stop strings and a grammar hold for every reply") {
   ConversationOptions options = greedy(-1);
-  options.rules.grammar = Grammar::from_regex("(yes|no), [a-z]{3} [a-z]{3}\\.");
+  options.constraint = {.kind = Constraint::Kind::regex, .text = "(yes|no), [a-z]{3} [a-z]{3}\\."};
+  const auto grammar = Grammar::from_regex(options.constraint.text);
   Talk plain(options);
   const Said whole = plain.say("Is it so?");
   CHECK(whole.stop == StopReason::complete);
-  CHECK(options.rules.grammar->accepts(whole.text));
-  CHECK(options.rules.grammar->accepts(plain.say("Really?").text));
+  CHECK(grammar->accepts(whole.text));
+  CHECK(grammar->accepts(plain.say("Really?").text));
 
   options.rules.stops = {", "};
   Talk stopping(options);
@@ -163,6 +164,16 @@ TEST_CASE("stop strings and a grammar hold for every reply") {
   CHECK(stopping.session.length(0) == fresh.session.length(0));
 }
 
+// All that is generated is this text.
+Constraint exactly(std::string_view text) {
+  std::string literal;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') literal += '\\';
+    literal += c == '\n' ? std::string("\\n") : std::string(1, c);
+  }
+  return {.kind = Constraint::Kind::gbnf, .text = "root ::= \"" + literal + '"'};
+}
+
 // Shows calls in the notation that most models use. The reply is two of them.
 ConversationOptions with_calls() {
   ConversationOptions options = greedy(-1);
@@ -174,10 +185,10 @@ ConversationOptions with_calls() {
       "{% endfor %}<|im_end|>\n{% endfor %}<|im_start|>assistant\n");
   options.tools = R"([{"type": "function", "function": {"name": "look"}}])";
   const auto call = [](const std::string& at) {
-    return "<tool_call>\\n\\{\"name\": \"look\", \"arguments\": \\{\"at\": \"" + at +
-           "\"\\}\\}\\n</tool_call>";
+    return "<tool_call>\n{\"name\": \"look\", \"arguments\": {\"at\": \"" + at +
+           "\"}}\n</tool_call>";
   };
-  options.rules.grammar = Grammar::from_regex(call("sun") + "\\n" + call("sky"));
+  options.constraint = exactly(call("sun") + "\n" + call("sky"));
   return options;
 }
 
@@ -217,8 +228,8 @@ TEST_CASE("a call that the template does not show is in the prompt as the model 
       "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
       "{{ '<|im_start|>assistant\n' }}");
   options.tools = R"([{"type": "function", "function": {"name": "look"}}])";
-  options.rules.grammar = Grammar::from_regex(
-      R"(<\|tool_call_start\|>\[look\(at="sun", near=True\)\]<\|tool_call_end\|>)");
+  options.constraint =
+      exactly(R"(<|tool_call_start|>[look(at="sun", near=True)]<|tool_call_end|>)");
   Talk talk(options, {.context = 1024});
   talk.say("Look!");
   const std::int64_t length = talk.session.length(0);
@@ -228,6 +239,63 @@ TEST_CASE("a call that the template does not show is in the prompt as the model 
   // The text goes on from the reply, so that none of its tokens are computed again.
   CHECK(talk.chat.last_prompt().tokens ==
         talk.session.length(0) - length - talk.chat.last_reply().tokens);
+}
+
+TEST_CASE("a call can be forced; what follows its result is free") {
+  ConversationOptions options = with_calls();
+  options.constraint = {};
+  options.max_reply = 200;
+  options.tools = R"([{"function": {"name": "look", "parameters": {"properties":
+      {"at": {"enum": ["sun"]}}, "required": ["at"], "additionalProperties": false}}},
+      {"function": {"name": "listen", "parameters": {"properties": {},
+       "additionalProperties": false}}}])";
+  options.tool_choice = {ToolChoice::Kind::named, "look"};
+  options.parallel_calls = false;
+  Talk talk(options, {.context = 1024});
+  CHECK(talk.say("Hello").stop == StopReason::complete);
+  REQUIRE(talk.chat.open_calls().size() == 1);
+  CHECK(talk.chat.open_calls()[0].arguments.find("sun") != std::string::npos);
+  const std::string first_id = talk.chat.open_calls()[0].id;
+  CHECK(talk.chat.answer_call("bright", [](const ReplyEvent&) {}) != StopReason::complete);
+
+  talk.chat.set_tool_choice({ToolChoice::Kind::required});
+  talk.say("Hello");
+  REQUIRE(talk.chat.open_calls().size() == 1);
+  CHECK(talk.chat.open_calls()[0].id != first_id);
+  CHECK_THROWS_AS(talk.chat.set_tool_choice({ToolChoice::Kind::named, "fly"}), ValueError);
+}
+
+TEST_CASE("a reply begins with its prefill, and the next turn continues from there") {
+  Talk talk(greedy(8));
+  std::string shown;
+  talk.chat.say(
+      "Tell me a story.", [&](const ReplyEvent& event) { shown += event.text; },
+      "Once upon a time, Pip");
+  CHECK(shown.starts_with("Once upon a time, Pip"));
+  CHECK(shown.size() > 21);
+  CHECK(talk.chat.messages().back().content == shown);
+  const std::int64_t length = talk.session.length(0);
+  Talk fresh(greedy(8));
+  fresh.take_over(talk.chat, 3);
+  CHECK(talk.say("Go on.").text == fresh.say("Go on.").text);
+  CHECK(talk.session.length(0) - talk.chat.last_prompt().tokens - talk.chat.last_reply().tokens ==
+        length);
+}
+
+TEST_CASE("a conversation refuses a malformed constraint, tools and choice at once") {
+  Session session(test::stories(), {.context = 64});
+  ConversationOptions options = greedy(4);
+  options.constraint = {.kind = Constraint::Kind::regex, .text = "("};
+  CHECK_THROWS_AS(Conversation(session, 0, options), FormatError);
+  options = greedy(4);
+  options.tools = "{}";
+  CHECK_THROWS_AS(Conversation(session, 0, options), FormatError);
+  options = greedy(4);
+  options.tool_choice = {ToolChoice::Kind::required};
+  CHECK_THROWS_AS(Conversation(session, 0, options), ValueError);
+  options = greedy(4);
+  options.rules.grammar = Grammar::from_regex("a");
+  CHECK_THROWS_AS(Conversation(session, 0, options), ValueError);
 }
 
 TEST_CASE("a model without a template or a tokenizer has no conversations") {

@@ -26,9 +26,7 @@ Generation::Impl::Impl(Session& s, std::int32_t seq, const GenerationOptions& o)
       cancel(o.cancel ? o.cancel : &own_cancel),
       sampler(o.sampler) {
   session.length(sequence);  // throws for an unknown sequence
-  const bool any_rules =
-      options.rules.grammar || !options.rules.stops.empty() || !options.rules.banned.empty();
-  if (any_rules) rules.emplace(session.model().tokenizer(), options.rules);
+  make_rules();
   if (options.ignore_eos || options.min_tokens > 0) {
     const Vocabulary& vocabulary = session.model().vocabulary();
     for (TokenId id = 0; id < session.model().facts().n_vocab; ++id)
@@ -113,19 +111,6 @@ void Generation::Impl::begin(std::vector<TokenId> prompt, SamplerStart start) {
   own_cancel = false;
   has_begun = may_look_ahead = true;
   stopped = StopReason::none;
-}
-
-void Generation::Impl::begin_rules() {
-  if (heals() && options.rules.grammar) {
-    TextRulesOptions healed = options.rules;
-    healed.grammar = Grammar::with_prefix(healing->text(), *healed.grammar);
-    rules.emplace(*tokenizer, healed);
-    rules_are_healed = true;
-  } else if (std::exchange(rules_are_healed, false)) {
-    rules.emplace(*tokenizer, options.rules);
-  } else if (rules) {
-    rules->reset();
-  }
 }
 
 // Called before the first token after the prompt.
@@ -329,6 +314,9 @@ void Generation::set_lora_scales(std::span<const float> scales) {
 }
 void Generation::set_sampler(const SamplerOptions& options) {
   impl_->set_sampler(options);
+}
+void Generation::set_grammar(std::shared_ptr<const Grammar> grammar) {
+  impl_->set_grammar(std::move(grammar));
 }
 
 bool Generation::prefill(const std::function<void(std::int64_t, std::int64_t)>& progress) {

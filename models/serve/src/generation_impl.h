@@ -35,9 +35,11 @@ struct Generation::Impl {
   GenerationEvent deliver(TokenId token, std::span<const float> logits);
   GenerationEvent end(StopReason reason, TokenId token = kNoToken);
 
+  void make_rules();
   void begin_rules();
   void append_forced();
   void set_sampler(const SamplerOptions& with);
+  void set_grammar(std::shared_ptr<const Grammar> grammar);
   void set_lora_scales(std::span<const float> scales);
   std::span<const float> allowed(std::span<const float> logits);
   void add_text(TokenId token);
@@ -71,6 +73,7 @@ struct Generation::Impl {
   Sampler sampler;
   std::optional<TextRules> rules;  // null if there are none
   bool rules_are_healed = false;   // their grammar has the prefix of one prompt
+  bool rules_are_stale = false;    // `options` has another grammar
   std::optional<TokenHealing> healing;
   std::optional<Detokenizer> detokenizer;
 

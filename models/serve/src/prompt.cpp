@@ -1,7 +1,5 @@
 #include "weft/serve/prompt.h"
 
-#include <algorithm>
-
 #include "weft/base/error.h"
 
 namespace weft {
@@ -13,24 +11,6 @@ std::vector<TokenId> encode_prompt(const Model& model, std::string_view text) {
   if (tokens.empty() && begin != kNoToken) tokens.push_back(begin);
   if (tokens.empty()) fail<ValueError>("the prompt is empty and the model has no BOS token");
   return tokens;
-}
-
-RenderedChat render_chat(const Vocabulary& vocabulary, const ChatTemplate& chat_template,
-                         std::span<const ChatMessage> messages, ChatRenderOptions options) {
-  const SpecialTokens& special = vocabulary.special();
-  if (special.bos != kNoToken) options.bos = vocabulary.text(special.bos);
-  if (special.eos != kNoToken) options.eos = vocabulary.text(special.eos);
-  return chat_template.render(messages, options);
-}
-
-std::vector<TokenId> encode_chat(const Tokenizer& tokenizer, const RenderedChat& chat,
-                                 std::size_t begin) {
-  std::vector<TextRange> foreign = chat.foreign;
-  std::erase_if(foreign, [begin](const TextRange& range) { return range.end <= begin; });
-  for (TextRange& range : foreign)
-    range = {std::max(range.begin, begin) - begin, range.end - begin};
-  return tokenizer.encode(std::string_view(chat.text).substr(begin),
-                          {.add_special = false, .parse_special = true, .foreign = foreign});
 }
 
 }  // namespace weft

@@ -78,6 +78,28 @@ bool Conversation::save(const std::string& path) const {
   return false;
 }
 
+// Continues from the cache of a file, or says in `result` why it cannot.
+void Conversation::restore(const SavedSequence& cache, const std::string& text, Loaded& result) {
+  if (!cache.matches(session(), generation_.sequence())) {
+    result.why_not =
+        "it was computed with another model, other adapters or scales, other cache types "
+        "or other kernels";
+    return;
+  }
+  const std::int64_t n_tokens = std::ssize(cache.tokens());
+  try {
+    generation_.restore(cache, n_tokens);
+    cached_text_ = text;
+    result.n_cached = n_tokens;
+  } catch (const ValueError& error) {  // a shorter context
+    result.why_not = error.what();
+  } catch (const UnsupportedError& error) {
+    result.why_not = error.what();
+  } catch (const BudgetError& error) {  // a smaller pool of cells
+    result.why_not = error.what();
+  }
+}
+
 Conversation::Loaded Conversation::load(const std::string& path) {
   std::optional<SavedSequence> cache;
   std::string text;
@@ -89,30 +111,15 @@ Conversation::Loaded Conversation::load(const std::string& path) {
     text = read_file(path);
   }
   Transcript loaded = parse_transcript(text, path);
-  if (!loaded.tools.empty()) ReplyParser({}, {.tools = loaded.tools});
+  const std::string& tools = own_tools_.empty() ? loaded.tools : own_tools_;
+  if (!tools.empty())  // before anything changes
+    check_tools(parse_tools(tools, "tools"), options_.tool_choice, "tool_choice");
   Loaded result{loaded.messages.size(), 0, ""};
-  if (cache && !cache->matches(session(), generation_.sequence())) {
-    result.why_not =
-        "it was computed with another model, other adapters or scales, other cache types "
-        "or other kernels";
-  } else if (cache) {
-    const std::int64_t n_tokens = std::ssize(cache->tokens());
-    try {
-      generation_.restore(*cache, n_tokens);
-      cached_text_ = loaded.cached_text;
-      result.n_cached = n_tokens;
-    } catch (const ValueError& error) {  // a shorter context
-      result.why_not = error.what();
-    } catch (const UnsupportedError& error) {
-      result.why_not = error.what();
-    } catch (const BudgetError& error) {  // a smaller pool of cells
-      result.why_not = error.what();
-    }
-  }
+  if (cache) restore(*cache, loaded.cached_text, result);
   messages_ = std::move(loaded.messages);
   const bool with_system = !messages_.empty() && messages_.front().role == "system";
   options_.system = with_system ? messages_.front().content : "";
-  options_.tools = own_tools_.empty() ? loaded.tools : own_tools_;
+  set_tools(std::string(tools));
   options_.kwargs = own_kwargs_.empty() ? loaded.kwargs : own_kwargs_;
   sampler_start_ = SamplerStart::restart;
   return result;

@@ -60,10 +60,6 @@ std::string_view chat_finish_reason(const ChoiceEnd& end, bool old_functions) {
   return old_functions && reason == "tool_calls" ? "function_call" : reason;
 }
 
-std::string call_id(std::string_view given, std::string_view prefix) {
-  return given.empty() ? new_id(prefix) : std::string(given);
-}
-
 std::string logprob_rows(std::span<const TokenLogprobs> rows) {
   std::string text;
   for (const TokenLogprobs& row : rows) append_rows(text, to_json(row));

@@ -21,8 +21,6 @@ std::string timings_json(const RunTotals& totals);
 std::string_view finish_reason(const ChoiceEnd& end);
 // The same, with the deprecated "function_call" if requested.
 std::string_view chat_finish_reason(const ChoiceEnd& end, bool old_functions);
-// "call_.." unless the model gave an id.
-std::string call_id(std::string_view given, std::string_view prefix = "call_");
 // Rows of chat completions: a JSON array without its brackets.
 std::string logprob_rows(std::span<const TokenLogprobs> rows);
 // Appends such rows to others.

@@ -166,9 +166,10 @@ struct FakeServer {
     model = served->model;
     served->texts = texts;
     served->tree = std::make_shared<const TokenTree>(served->model->tokenizer());
-    served->chat_template = make_chat_template(
-        chat_template.empty() ? served->model->vocabulary().chat_template() : chat_template);
-    served->syntax = template_syntax(*served->chat_template).syntax;
+    served->chat = chat_format(
+        served->model->tokenizer(),
+        make_chat_template(chat_template.empty() ? served->model->vocabulary().chat_template()
+                                                 : chat_template));
     models = one_model(served);
     services = std::make_unique<Services>(Services{*models, workers, {}});
     router = std::make_unique<Router>(openai_routes(), *services);

@@ -14,7 +14,7 @@ namespace {
 
 std::string call_json(const ToolCall& call) {
   return fmt::format(R"({{"id":{},"type":"function","function":{{"name":{},"arguments":{}}}}})",
-                     literal(call_id(call.id)), literal(call.name), literal(call.arguments));
+                     literal(call.id), literal(call.name), literal(call.arguments));
 }
 
 std::string calls_json(const std::vector<ToolCall>& calls, bool old_functions) {
@@ -28,11 +28,12 @@ std::string calls_json(const std::vector<ToolCall>& calls, bool old_functions) {
 }
 
 std::string message_json(const Choice& choice, bool old_functions) {
-  const bool no_content = choice.content.empty() && !choice.calls.empty();
+  const ChatMessage& reply = choice.reply.message();
+  const bool no_content = reply.content.empty() && !reply.tool_calls.empty();
   std::string message = fmt::format(R"({{"role":"assistant","content":{},"refusal":null)",
-                                    no_content ? "null" : literal(choice.content));
-  if (!choice.reasoning.empty()) message += ",\"reasoning_content\":" + literal(choice.reasoning);
-  return message + calls_json(choice.calls, old_functions) + "}";
+                                    no_content ? "null" : literal(reply.content));
+  if (!reply.reasoning.empty()) message += ",\"reasoning_content\":" + literal(reply.reasoning);
+  return message + calls_json(reply.tool_calls, old_functions) + "}";
 }
 
 class ChatAnswer : public WholeAnswer {

@@ -7,6 +7,7 @@
 
 #include "api/chat_answers.h"
 #include "api/chat_fields.h"
+#include "api/chat_job.h"
 #include "api/constraint_fields.h"
 #include "api/generation_fields.h"
 #include "api/interface_forms.h"
@@ -25,7 +26,7 @@ struct ChatRequest : GenerationFields, ConstraintFields {
   bool logprobs = false;
   std::optional<std::int64_t> top_logprobs, n_probs;
   Constraint response_format;
-  std::vector<Tool> tools, functions;
+  std::vector<ChatTool> tools, functions;
   std::optional<ToolSelection> tool_choice, function_call;
   bool parallel_tool_calls = true;
   StreamOptions stream_options;
@@ -90,28 +91,29 @@ const Fields<ChatRequest>& chat_fields() {
   return table;
 }
 
-ChatInput chat_input(ChatRequest& request, bool& old_functions) {
-  ChatInput input{.messages = std::move(request.messages),
-                  .tools = std::move(request.tools),
-                  .parallel_calls = request.parallel_tool_calls,
-                  .template_kwargs = merge_objects(effort_kwargs(request.reasoning_effort),
-                                                   request.chat_template_kwargs),
-                  .add_generation_prompt = request.add_generation_prompt,
-                  .continue_final_message = request.continue_final_message};
-  old_functions = input.tools.empty() && !request.functions.empty();
+ChatTurn chat_turn(ChatRequest& request, bool& old_functions) {
+  ChatTurn turn{.messages = std::move(request.messages),
+                .tools = std::move(request.tools),
+                .parallel_calls = request.parallel_tool_calls,
+                .kwargs = merge_objects(effort_kwargs(request.reasoning_effort),
+                                        request.chat_template_kwargs),
+                .add_generation_prompt = request.add_generation_prompt,
+                .continue_final_message = request.continue_final_message,
+                .reasoning_apart = request.reasoning_format != "none"};
+  old_functions = turn.tools.empty() && !request.functions.empty();
   if (old_functions) {
-    input.tools = std::move(request.functions);
-    input.parallel_calls = false;
+    turn.tools = std::move(request.functions);
+    turn.parallel_calls = false;
   }
   const auto& choice = old_functions ? request.function_call : request.tool_choice;
   if (choice) {
-    input.tools = selected_tools(std::move(input.tools), *choice);
-    input.tool_choice = *choice;
+    turn.tools = selected_tools(std::move(turn.tools), *choice);
+    turn.tool_choice = *choice;
   }
-  check_tools(input.tools, input.tool_choice, old_functions ? "function_call" : "tool_choice");
+  turn.choice_place = old_functions ? "function_call" : "tool_choice";
   request.constraints.push_back(request.response_format);
-  input.constraint = only_constraint(request.constraints);
-  return input;
+  turn.constraint = only_constraint(request.constraints);
+  return turn;
 }
 
 int n_logprobs(const ChatRequest& request) {
@@ -130,12 +132,8 @@ void chat_completions(const std::shared_ptr<Call>& call) {
                            .include_usage = request.stream_options.include_usage,
                            .return_progress = request.return_progress,
                            .timings_per_token = request.timings_per_token};
-  const ChatInput input = chat_input(request, answer.old_functions);
-  ChatPrompt chat = prepare_chat(model, input);
-  if (request.reasoning_format == "none") chat.reading.syntax.reasoning.clear();
-  TextJob job{.prompts = {}, .reading = std::move(chat.reading), .prompt_param = "messages"};
-  job.prompts.push_back(text_request(model, request, std::move(chat.tokens), logprobs, "messages"));
-  apply(chat, job.prompts.front());
+  ChatTurn turn = chat_turn(request, answer.old_functions);
+  TextJob job = chat_job(model, std::move(turn), request, logprobs);
   auto writer = request.stream ? chat_stream(call, answer) : chat_answer(call, answer);
   run_texts(call, std::move(job), std::move(writer));
 }

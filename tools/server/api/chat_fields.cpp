@@ -15,7 +15,6 @@
 namespace weft::api {
 namespace {
 
-constexpr std::size_t kMaxName = 256;
 constexpr std::size_t kMaxMessages = 65536;
 
 // Why parts of this type are refused.
@@ -138,22 +137,15 @@ const Fields<FunctionFields>& function_fields() {
   return table;
 }
 
-bool is_name(std::string_view name) {
-  return name.size() <= kMaxName && std::ranges::all_of(name, [](char c) {
-           return is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'z') ||
-                  std::string_view("_-.:/").find(c) != std::string_view::npos;
-         });
-}
-
-Tool read_function(const Json& json, const Path& path) {
+ChatTool read_function(const Json& json, const Path& path) {
   FunctionFields f = function_fields().read(json, {}, path);
-  if (!is_name(f.name))
+  if (!is_tool_name(f.name))
     refuse(path.member("name"), "a name of letters, digits and _ - . : /", Json(f.name));
   return {.name = std::move(f.name),
           .parameters = f.parameters.value_or(""),
           .strict = f.strict,
           .definition = to_text({{"type", "function"}, {"function", json}}),
-          .param = path.text()};
+          .place = path.text()};
 }
 
 // Throws unless the function of a tool's type is known.
@@ -204,11 +196,11 @@ Form<std::vector<ChatMessage>> messages_form() {
   return messages;
 }
 
-Form<Tool> function_form() {
+Form<ChatTool> function_form() {
   return {"an object with a name", function_fields().schema(), kObject, read_function};
 }
 
-Form<Tool> tool_form() {
+Form<ChatTool> tool_form() {
   return {"an object with a function",
           fmt::format(R"({{"type":"object","properties":{{"type":{{"const":"function"}},)"
                       R"("function":{}}},"required":["function"]}})",
@@ -219,24 +211,10 @@ Form<Tool> tool_form() {
             const Path at = path.member("function");
             if (function == json.end() || function->is_null()) refuse(at, "is required");
             if (!function->is_object()) refuse(at, "an object", *function);
-            Tool tool = read_function(*function, at);
+            ChatTool tool = read_function(*function, at);
             tool.definition = to_text(json);
             return tool;
           }};
-}
-
-void check_tools(const std::vector<Tool>& tools, const ToolChoice& choice,
-                 const std::string& choice_param) {
-  std::set<std::string_view> names;
-  for (const Tool& tool : tools)
-    if (!names.insert(tool.name).second)
-      throw bad_request(tool.param + ".name", fmt::format("duplicate name {}", literal(tool.name)));
-  using Kind = ToolChoice::Kind;
-  if (tools.empty() && (choice.kind == Kind::required || choice.kind == Kind::named))
-    throw bad_request(choice_param, "there are no tools");
-  if (choice.kind == Kind::named && !names.contains(choice.name))
-    throw bad_request(choice_param,
-                      fmt::format("no tool is named {}", literal(choice.name.substr(0, 200))));
 }
 
 }  // namespace weft::api

@@ -5,7 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "api/chat_prompt.h"
+#include "weft/chat/tools.h"
+
 #include "api/fields.h"
 #include "api/forms.h"
 
@@ -28,12 +29,8 @@ Form<std::vector<ChatMessage>> messages_form();
 std::string call_arguments(std::string_view text);
 
 // {"type": "function", "function": {"name", "description", "parameters", "strict"}}.
-Form<Tool> tool_form();
+Form<ChatTool> tool_form();
 // {"name", "description", "parameters", "strict"}: the function itself.
-Form<Tool> function_form();
-
-// Throws ApiError 400: duplicate names, a choice without tools or of a missing one.
-void check_tools(const std::vector<Tool>& tools, const ToolChoice& choice,
-                 const std::string& choice_param);
+Form<ChatTool> function_form();
 
 }  // namespace weft::api

@@ -12,9 +12,7 @@
 namespace weft::api {
 namespace {
 
-using Kind = ReplyEvent::Kind;
-
-class ChatStream : public AnswerWriter {
+class ChatStream : public AnswerWriter, private ReplySink {
  public:
   ChatStream(std::shared_ptr<Call> call, const ChatAnswerOptions& options)
       : options_(options),
@@ -40,7 +38,8 @@ class ChatStream : public AnswerWriter {
     auto& rows = rows_[static_cast<std::size_t>(choice)];
     rows.insert(rows.end(), delta.logprobs.begin(), delta.logprobs.end());
     totals_.n_new += std::ssize(delta.tokens);
-    for (const ReplyEvent& event : delta.events) on_event(choice, event);
+    choice_ = choice;
+    take(delta.events);
   }
 
   void on_end(int choice, const ChoiceEnd& end) override {
@@ -58,37 +57,27 @@ class ChatStream : public AnswerWriter {
   void on_error(const ApiError& error) override { stream_.fail(error); }
 
  private:
-  void on_event(int choice, const ReplyEvent& event) {
-    switch (event.kind) {
-      case Kind::content:
-        return send(choice, fmt::format(R"({{"content":{}}})", literal(event.text)));
-      case Kind::reasoning:
-        return send(choice, fmt::format(R"({{"reasoning_content":{}}})", literal(event.text)));
-      case Kind::call_begin:
-        return begin_call(choice, event);
-      case Kind::call_arguments:
-        return add_arguments(choice, event);
-      case Kind::call_end:
-      case Kind::call_dropped:
-        return;
-    }
+  void on_content(const std::string& text) override {
+    send(choice_, fmt::format(R"({{"content":{}}})", literal(text)));
+  }
+  void on_reasoning(const std::string& text) override {
+    send(choice_, fmt::format(R"({{"reasoning_content":{}}})", literal(text)));
   }
 
-  void begin_call(int choice, const ReplyEvent& event) {
+  void on_call(int index, const std::string& id, const std::string& name) override {
     if (options_.old_functions)
-      return send(choice, fmt::format(R"({{"function_call":{{"name":{},"arguments":""}}}})",
-                                      literal(event.text)));
-    send(choice, fmt::format(R"({{"tool_calls":[{{"index":{},"id":{},"type":"function",)"
-                             R"("function":{{"name":{},"arguments":""}}}}]}})",
-                             event.call, literal(call_id(event.id)), literal(event.text)));
+      return send(choice_, fmt::format(R"({{"function_call":{{"name":{},"arguments":""}}}})",
+                                       literal(name)));
+    send(choice_, fmt::format(R"({{"tool_calls":[{{"index":{},"id":{},"type":"function",)"
+                              R"("function":{{"name":{},"arguments":""}}}}]}})",
+                              index, literal(id), literal(name)));
   }
 
-  void add_arguments(int choice, const ReplyEvent& event) {
+  void on_arguments(int index, const std::string& text) override {
     if (options_.old_functions)
-      return send(choice,
-                  fmt::format(R"({{"function_call":{{"arguments":{}}}}})", literal(event.text)));
-    send(choice, fmt::format(R"({{"tool_calls":[{{"index":{},"function":{{"arguments":{}}}}}]}})",
-                             event.call, literal(event.text)));
+      return send(choice_, fmt::format(R"({{"function_call":{{"arguments":{}}}}})", literal(text)));
+    send(choice_, fmt::format(R"({{"tool_calls":[{{"index":{},"function":{{"arguments":{}}}}}]}})",
+                              index, literal(text)));
   }
 
   void send(int choice, std::string_view delta, std::string_view finish_reason = "null") {
@@ -114,6 +103,7 @@ class ChatStream : public AnswerWriter {
   }
 
   const ChatAnswerOptions options_;
+  int choice_ = 0;  // whose events are taken
   EventStream stream_;
   const std::string head_;                        // what all chunks begin with
   std::vector<std::vector<TokenLogprobs>> rows_;  // of each choice, not sent yet

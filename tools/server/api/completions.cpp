@@ -9,6 +9,7 @@
 
 #include "weft/run/model.h"
 
+#include "api/chat_job.h"
 #include "api/completion_answers.h"
 #include "api/constraint_fields.h"
 #include "api/generation_fields.h"
@@ -98,7 +99,7 @@ void completions(const std::shared_ptr<Call>& call) {
   CompletionAnswerOptions answer = answer_options(request);
   check_n_choices(request.prompts.size(), answer.best_of, "prompt");
   request.constraints.push_back(request.response_format);
-  const auto grammar = compile_constraint(model, only_constraint(request.constraints));
+  const auto grammar = constraint_grammar(model, only_constraint(request.constraints));
   TextJob job{.prompts = {}, .reading = {}, .prompt_param = "prompt"};
   if (request.echo) answer.prompts.resize(request.prompts.size());
   for (std::size_t i = 0; i < request.prompts.size(); ++i) {

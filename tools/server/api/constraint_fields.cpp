@@ -18,17 +18,17 @@ Form<Constraint> schema_form() {
             if (json.is_string())
               return {.kind = ConstraintKind::json_schema,
                       .text = json.get<std::string>(),
-                      .param = path.text()};
+                      .place = path.text()};
             if ((type_of(json) & kSchemaTypes) == 0) refuse(path, "a JSON Schema", json);
             return {
-                .kind = ConstraintKind::json_schema, .text = to_text(json), .param = path.text()};
+                .kind = ConstraintKind::json_schema, .text = to_text(json), .place = path.text()};
           }};
 }
 
 Form<Constraint> text_form(ConstraintKind kind, std::string expected) {
   return {std::move(expected), R"({"type":"string"})", kString,
           [kind](const Json& json, const Path& path) -> Constraint {
-            return {.kind = kind, .text = json.get<std::string>(), .param = path.text()};
+            return {.kind = kind, .text = json.get<std::string>(), .place = path.text()};
           }};
 }
 
@@ -37,7 +37,7 @@ Form<Constraint> choice_form() {
   return {"a list of texts", texts.schema, kArray,
           [read = texts.read](const Json& json, const Path& path) -> Constraint {
             return {
-                .kind = ConstraintKind::choice, .choices = read(json, path), .param = path.text()};
+                .kind = ConstraintKind::choice, .choices = read(json, path), .place = path.text()};
           }};
 }
 
@@ -60,7 +60,7 @@ const Fields<ConstraintFields>& structured_outputs_fields() {
               [](ConstraintFields& fields, bool on) {
                 if (on)
                   fields.constraints.push_back({.kind = ConstraintKind::json_object,
-                                                .param = "structured_outputs.json_object"});
+                                                .place = "structured_outputs.json_object"});
               },
               "any JSON object")
           .refused("structural_tag", {}, "not supported");
@@ -127,7 +127,7 @@ Form<Constraint> response_format_form() {
             if (format.schema) return std::move(*format.schema);
             if (format.type == "json_schema")
               refuse(path.member("json_schema").member("schema"), "is required");
-            return {.kind = ConstraintKind::json_object, .param = path.text()};
+            return {.kind = ConstraintKind::json_object, .place = path.text()};
           }};
 }
 
@@ -137,8 +137,8 @@ Constraint only_constraint(const std::vector<Constraint>& constraints) {
     if (constraint.kind == ConstraintKind::none) continue;
     if (found)
       throw bad_request(
-          constraint.param,
-          fmt::format("there is a constraint in {}, too; only one can hold", found->param));
+          constraint.place,
+          fmt::format("there is a constraint in {}, too; only one can hold", found->place));
     found = &constraint;
   }
   return found ? *found : Constraint{};

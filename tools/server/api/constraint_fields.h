@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "api/chat_prompt.h"
+#include "weft/chat/constraint.h"
+
 #include "api/fields.h"
 #include "api/forms.h"
 

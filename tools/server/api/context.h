@@ -10,9 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/reply/reply_parser.h"
+#include "weft/chat/chat_turn.h"
 #include "weft/serve/engine.h"
-#include "weft/template/chat_template.h"
 
 #include "http/exchange.h"
 
@@ -44,9 +43,8 @@ struct ServedModel {
   std::shared_ptr<Engine> engine;         // for slots and counters; null in tests
   std::shared_ptr<TextSource> texts;      // of the engine
   std::shared_ptr<const TokenTree> tree;  // of the model's vocabulary; null if it has no tokenizer
-  std::shared_ptr<const ChatTemplate> chat_template;  // null: no chats
-  ReplySyntax syntax;                                 // of the template
-  std::string template_kwargs;                        // JSON object; empty: none
+  ChatFormat chat;                        // without a template: no chats
+  std::string template_kwargs;            // JSON object; empty: none
   ReasoningFormat reasoning = ReasoningFormat::automatic;
   // Defaults of requests, from flags.
   SamplerOptions sampler;

@@ -4,8 +4,8 @@
 #include <new>
 #include <utility>
 
+#include "weft/chat/place_error.h"
 #include "weft/serve/engine.h"
-#include "weft/template/chat_template.h"
 
 #include "api/json.h"
 
@@ -102,6 +102,8 @@ ApiError as_api_error(std::exception_ptr error, std::string param) {
     std::rethrow_exception(std::move(error));
   } catch (const ApiError& e) {
     return e;
+  } catch (const PlaceError& e) {
+    return bad_request(e.place(), e.problem());
   } catch (const QueueFullError& e) {
     return with_retry({429, "rate_limit_error", e.what(), {}, "queue_full"}, 1);
   } catch (const BudgetError& e) {

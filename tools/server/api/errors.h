@@ -39,9 +39,9 @@ ApiError context_exceeded(std::string param, std::int64_t n_prompt, std::int64_t
 ApiError not_supported(const std::string& message);                       // 501
 ApiError unavailable(const std::string& message, std::string code = {});  // 503 with Retry-After
 
-// The current exception of Weft as an error of the request; an ApiError as it is. QueueFullError:
-// 429; BudgetError: 503; ValueError, FormatError, UnsupportedError, ChatTemplateError: 400 with
-// `param`; all others: 500.
+// The current exception of Weft as an error of the request; an ApiError as it is. PlaceError: 400
+// with its place; QueueFullError: 429; BudgetError: 503; ValueError, FormatError, UnsupportedError,
+// ChatTemplateError: 400 with `param`; all others: 500.
 ApiError as_api_error(std::exception_ptr error, std::string param = {});
 
 // The error of loading a model, as requests for it get it: 500 if the model's file is at fault, not

@@ -18,13 +18,13 @@ std::string effort_kwargs(std::string_view effort) {
   return effort == "none" ? merge_objects(level, thinking_kwargs(false)) : level;
 }
 
-Tool make_tool(const FunctionText& function, const Path& path) {
+ChatTool make_tool(const FunctionText& function, const Path& path) {
   JsonObject json;
   json.add("name", function.name);
   if (!function.description.empty()) json.add("description", function.description);
   if (!function.parameters.empty()) json.add_json("parameters", function.parameters);
-  static const Form<Tool> form = function_form();
-  Tool tool = form.read(parse_json(json.str()), path);
+  static const Form<ChatTool> form = function_form();
+  ChatTool tool = form.read(parse_json(json.str()), path);
   tool.strict = function.strict;
   return tool;
 }

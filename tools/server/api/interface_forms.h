@@ -7,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "api/chat_prompt.h"
+#include "weft/chat/tools.h"
+
 #include "api/forms.h"
 
 namespace weft::api {
@@ -39,6 +40,6 @@ struct FunctionText {
   std::string name, description, parameters;
   bool strict = false;
 };
-Tool make_tool(const FunctionText& function, const Path& path);
+ChatTool make_tool(const FunctionText& function, const Path& path);
 
 }  // namespace weft::api

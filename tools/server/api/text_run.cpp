@@ -9,7 +9,6 @@
 #include "weft/serve/shown_logprobs.h"
 
 #include "api/listed_model.h"
-#include "api/reply_reader.h"
 #include "api/workers.h"
 
 namespace weft::api {

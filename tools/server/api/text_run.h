@@ -9,7 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "api/chat_prompt.h"
+#include "weft/chat/reply_reader.h"
+#include "weft/chat/reply_sink.h"
+#include "weft/template/chat_template.h"
+
 #include "api/errors.h"
 #include "api/routes.h"
 
@@ -17,9 +20,7 @@ namespace weft::api {
 
 // What a token added to a choice.
 struct TextDelta {
-  // content, reasoning, call_begin, call_arguments, call_end; never call_dropped. Ids of calls are
-  // those that the model gave, often empty.
-  std::vector<ReplyEvent> events;
+  std::vector<ReplyEvent> events;       // of a ReplyReader
   std::string text;                     // the text as it was generated, before it was parsed
   std::vector<TokenId> tokens;          // one, or none: text that had been held back
   std::vector<TokenLogprobs> logprobs;  // of tokens whose text is shown now, if requested
@@ -73,8 +74,7 @@ std::function<void()> run_texts(std::shared_ptr<Call> call, TextJob job,
 
 // A choice as a whole.
 struct Choice {
-  std::string content, reasoning;
-  std::vector<ToolCall> calls;
+  MessageBuilder reply;
   std::string text;  // all that was generated
   std::vector<TokenId> tokens;
   std::vector<TokenLogprobs> logprobs;

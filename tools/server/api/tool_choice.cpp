@@ -103,17 +103,17 @@ Form<ToolSelection> tool_choice_form(ChoiceStyle style) {
           [style](const Json& json, const Path& path) { return read_choice(json, path, style); }};
 }
 
-std::vector<Tool> selected_tools(std::vector<Tool> tools, const ToolSelection& selection) {
+std::vector<ChatTool> selected_tools(std::vector<ChatTool> tools, const ToolSelection& selection) {
   if (!selection.allowed) return tools;
   std::unordered_set<std::string_view> names, allowed_names;
-  for (const Tool& tool : tools) names.insert(tool.name);
+  for (const ChatTool& tool : tools) names.insert(tool.name);
   for (const ToolSelection::Allowed& allowed : *selection.allowed) {
     allowed_names.insert(allowed.name);
     if (!names.contains(allowed.name))
       throw bad_request(allowed.param,
                         fmt::format("no tool is named {}", literal(allowed.name.substr(0, 200))));
   }
-  std::erase_if(tools, [&](const Tool& tool) { return !allowed_names.contains(tool.name); });
+  std::erase_if(tools, [&](const ChatTool& tool) { return !allowed_names.contains(tool.name); });
   return tools;
 }
 

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "api/chat_prompt.h"
+#include "weft/chat/tools.h"
+
 #include "api/forms.h"
 
 namespace weft::api {
@@ -32,6 +33,6 @@ Form<ToolSelection> tool_choice_form(ChoiceStyle style = ChoiceStyle::nested);
 
 // The tools that the choice leaves, so that the model is not told of others. Throws ApiError 400
 // for an allowed tool that is missing.
-std::vector<Tool> selected_tools(std::vector<Tool> tools, const ToolSelection& selection);
+std::vector<ChatTool> selected_tools(std::vector<ChatTool> tools, const ToolSelection& selection);
 
 }  // namespace weft::api

@@ -4,8 +4,6 @@
 
 namespace weft::api {
 
-using Kind = ReplyEvent::Kind;
-
 WholeAnswer::WholeAnswer(std::shared_ptr<Call> call, std::size_t n_choices)
     : call_(std::move(call)), choices_(n_choices) {}
 
@@ -20,27 +18,7 @@ void WholeAnswer::on_delta(int choice, const TextDelta& delta) {
   c.text += delta.text;
   c.tokens.insert(c.tokens.end(), delta.tokens.begin(), delta.tokens.end());
   c.logprobs.insert(c.logprobs.end(), delta.logprobs.begin(), delta.logprobs.end());
-  for (const ReplyEvent& event : delta.events) {
-    switch (event.kind) {
-      case Kind::content:
-        c.content += event.text;
-        break;
-      case Kind::reasoning:
-        c.reasoning += event.text;
-        break;
-      case Kind::call_begin:
-        c.calls.push_back({event.id, event.text, ""});
-        break;
-      case Kind::call_arguments:
-        c.calls.back().arguments += event.text;
-        break;
-      case Kind::call_end:
-        if (!event.id.empty()) c.calls.back().id = event.id;
-        break;
-      case Kind::call_dropped:
-        break;
-    }
-  }
+  c.reply.take(delta.events);
 }
 
 void WholeAnswer::on_end(int choice, const ChoiceEnd& end) {

@@ -223,8 +223,8 @@ std::shared_ptr<api::ServedModel> start_model(const std::shared_ptr<const Model>
   served->aliases = source.names;
   served->created = describe_file(source.path).modified;
   served->model = model;
-  served->chat_template = template_of(flags, *model, warn);
-  if (served->chat_template) served->syntax = template_syntax(*served->chat_template).syntax;
+  if (model->has_tokenizer())
+    served->chat = chat_format(model->tokenizer(), template_of(flags, *model, warn));
   if (model->has_tokenizer()) served->tree = std::make_shared<const TokenTree>(model->tokenizer());
   set_request_defaults(*served, flags);
   served->engine = make_engine(model, flags, engine_options(flags, *model, used, progress), warn);

@@ -5,14 +5,14 @@
 namespace weft::test {
 namespace {
 
-using api::anthropic::chat_input;
+using api::anthropic::chat_turn;
 
-api::ChatInput read_chat(std::string_view body) {
-  return chat_input(api::anthropic::fields().read(api::parse_body(body)));
+ChatTurn read_chat(std::string_view body) {
+  return chat_turn(api::anthropic::fields().read(api::parse_body(body)));
 }
 
 TEST_CASE("anthropic: system, blocks and results of tools become messages of a chat") {
-  const api::ChatInput chat = read_chat(R"({"max_tokens": 5, "system": [{"type": "text",
+  const ChatTurn chat = read_chat(R"({"max_tokens": 5, "system": [{"type": "text",
     "text": "Be kind.", "cache_control": {"type": "ephemeral"}}], "messages": [
     {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
     {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm", "signature": "x"},
@@ -35,7 +35,7 @@ TEST_CASE("anthropic: system, blocks and results of tools become messages of a c
 }
 
 TEST_CASE("anthropic: hosted blocks are skipped, tool references are names, stops are a list") {
-  const api::ChatInput chat = read_chat(R"({"max_tokens": 5, "messages": [
+  const ChatTurn chat = read_chat(R"({"max_tokens": 5, "messages": [
     {"role": "user", "content": "x"},
     {"role": "assistant", "content": [{"type": "server_tool_use", "id": "s", "name": "web_search"},
       {"type": "web_search_tool_result", "tool_use_id": "s", "content": [{"url": "u"}]},
@@ -53,7 +53,7 @@ TEST_CASE("anthropic: hosted blocks are skipped, tool references are names, stop
 }
 
 TEST_CASE("anthropic: tools, choices, schemas and thinking") {
-  const api::ChatInput chat = read_chat(R"({"max_tokens": 5,
+  const ChatTurn chat = read_chat(R"({"max_tokens": 5,
     "messages": [{"role": "user", "content": "x"}],
     "tools": [{"type": "web_search_20250305", "name": "web_search"},
               {"name": "w", "description": "d", "input_schema": {"type": "object"}}],
@@ -64,12 +64,11 @@ TEST_CASE("anthropic: tools, choices, schemas and thinking") {
   CHECK(chat.tools[0].definition ==
         R"({"type":"function","function":{"name":"w","description":"d",)"
         R"("parameters":{"type":"object"}}})");
-  CHECK(chat.tool_choice.kind == api::ToolChoice::Kind::named);
+  CHECK(chat.tool_choice.kind == ToolChoice::Kind::named);
   CHECK_FALSE(chat.parallel_calls);
-  CHECK(chat.constraint.kind == api::Constraint::Kind::json_schema);
-  CHECK(chat.constraint.param == "output_config.format");
-  CHECK(chat.template_kwargs ==
-        R"({"enable_thinking":true,"thinking":true,"reasoning_effort":"low"})");
+  CHECK(chat.constraint.kind == Constraint::Kind::json_schema);
+  CHECK(chat.constraint.place == "output_config.format");
+  CHECK(chat.kwargs == R"({"enable_thinking":true,"thinking":true,"reasoning_effort":"low"})");
 }
 
 TEST_CASE("anthropic: a line that differs in each request is left out") {

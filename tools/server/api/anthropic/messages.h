@@ -3,7 +3,8 @@
 
 #include <vector>
 
-#include "api/chat_prompt.h"
+#include "weft/chat/chat_turn.h"
+
 #include "api/forms.h"
 
 namespace weft::api::anthropic {

@@ -35,8 +35,8 @@ const Fields<ToolFields>& tool_fields() {
   return table;
 }
 
-std::vector<Tool> function_tools(const std::vector<ToolFields>& given, const Path& path) {
-  std::vector<Tool> tools;
+std::vector<ChatTool> function_tools(const std::vector<ToolFields>& given, const Path& path) {
+  std::vector<ChatTool> tools;
   for (std::size_t i = 0; i < given.size(); ++i) {
     const ToolFields& tool = given[i];
     if (!is_function(tool)) continue;
@@ -180,7 +180,7 @@ Fields<ChatRequest> make_chat_fields() {
           },
           "instructions, before it")
       .add("tools", &ChatRequest::tools,
-           checked<std::vector<Tool>>(list(object(tool_fields())), function_tools),
+           checked<std::vector<ChatTool>>(list(object(tool_fields())), function_tools),
            "that the model may call")
       .apply("tool_choice", checked<ChoiceFields>(object(choice_fields()), check_choice),
              apply_choice, "whether it must call one")
@@ -220,8 +220,8 @@ const Fields<Request>& fields() {
   return table;
 }
 
-ChatInput chat_input(const ChatRequest& request) {
-  ChatInput input;
+ChatTurn chat_turn(const ChatRequest& request) {
+  ChatTurn input;
   if (!request.system.empty()) input.messages.push_back({"system", request.system});
   for (const ChatMessage& message : request.messages) input.messages.push_back(message);
   input.tools = request.tools;
@@ -230,9 +230,9 @@ ChatInput chat_input(const ChatRequest& request) {
   if (request.schema)
     input.constraint = {.kind = Constraint::Kind::json_schema,
                         .text = *request.schema,
-                        .param = request.schema_param};
-  if (request.thinking) input.template_kwargs = thinking_kwargs(*request.thinking);
-  input.template_kwargs = merge_objects(input.template_kwargs, effort_kwargs(request.effort));
+                        .place = request.schema_param};
+  if (request.thinking) input.kwargs = thinking_kwargs(*request.thinking);
+  input.kwargs = merge_objects(input.kwargs, effort_kwargs(request.effort));
   return input;
 }
 

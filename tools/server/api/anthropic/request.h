@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "api/chat_prompt.h"
+#include "weft/chat/chat_turn.h"
+
 #include "api/generation_fields.h"
 
 namespace weft::api::anthropic {
@@ -16,7 +17,7 @@ struct ChatRequest {
   std::string system;
   bool has_billing_line = false;  // and was left out of it
   std::vector<ChatMessage> messages;
-  std::vector<Tool> tools;
+  std::vector<ChatTool> tools;
   ToolChoice tool_choice;
   bool parallel_calls = true;
   std::optional<bool> thinking;  // absent: as the template does it by itself
@@ -30,7 +31,7 @@ struct Request : ChatRequest, GenerationFields {};
 const Fields<ChatRequest>& chat_fields();  // count_tokens
 const Fields<Request>& fields();           // messages
 
-// The chat, for prepare_chat().
-ChatInput chat_input(const ChatRequest& request);
+// The chat, for plan_chat().
+ChatTurn chat_turn(const ChatRequest& request);
 
 }  // namespace weft::api::anthropic

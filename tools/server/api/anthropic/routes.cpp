@@ -2,7 +2,7 @@
 
 #include "api/anthropic/request.h"
 #include "api/anthropic/writer.h"
-#include "api/interface_chat.h"
+#include "api/chat_job.h"
 #include "api/json_text.h"
 
 namespace weft::api {
@@ -16,13 +16,13 @@ void answer_messages(const std::shared_ptr<Call>& call) {
     call->services.options.on_notice(
         "system blocks that begin with x-anthropic-billing-header differ in each request: they are "
         "left out of prompts, so that these can be reused");
-  TextJob job = chat_job(*call->model, anthropic::chat_input(request), request);
+  TextJob job = chat_job(*call->model, anthropic::chat_turn(request), request, -1, "toolu_");
   run_texts(call, std::move(job), std::make_shared<anthropic::Writer>(call, request.stream));
 }
 
 void count_tokens(const std::shared_ptr<Call>& call) {
   const anthropic::ChatRequest request = anthropic::chat_fields().read(*call->body);
-  const ChatPrompt prompt = checked_chat(*call->model, anthropic::chat_input(request));
+  const ChatPlan prompt = plan_chat(*call->model, anthropic::chat_turn(request));
   call->reply(JsonObject().add("input_tokens", prompt.tokens.size()).str());
 }
 

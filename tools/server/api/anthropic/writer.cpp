@@ -59,30 +59,30 @@ void Writer::on_prompt(int, const PromptDone& done) {
 }
 
 void Writer::on_delta(int, const TextDelta& delta) {
-  for (const ReplyEvent& event : delta.events) {
-    switch (event.kind) {
-      case ReplyEvent::Kind::content:
-        append(BlockKind::text, event.text);
-        break;
-      case ReplyEvent::Kind::reasoning:
-        append(BlockKind::thinking, event.text);
-        break;
-      case ReplyEvent::Kind::call_begin:
-        close(true);
-        call_id_ = call_id(event.id, "toolu_");
-        call_name_ = event.text;
-        open(BlockKind::tool_use);
-        break;
-      case ReplyEvent::Kind::call_arguments:
-        append(BlockKind::tool_use, event.text);
-        break;
-      case ReplyEvent::Kind::call_end:
-        close(true);
-        break;
-      case ReplyEvent::Kind::call_dropped:
-        break;
-    }
-  }
+  take(delta.events);
+}
+
+void Writer::on_content(const std::string& text) {
+  append(BlockKind::text, text);
+}
+
+void Writer::on_reasoning(const std::string& text) {
+  append(BlockKind::thinking, text);
+}
+
+void Writer::on_call(int, const std::string& id, const std::string& name) {
+  close(true);
+  call_id_ = id;
+  call_name_ = name;
+  open(BlockKind::tool_use);
+}
+
+void Writer::on_arguments(int, const std::string& text) {
+  append(BlockKind::tool_use, text);
+}
+
+void Writer::on_call_end(int) {
+  close(true);
 }
 
 void Writer::open(BlockKind kind) {

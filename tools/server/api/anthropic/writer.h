@@ -10,7 +10,7 @@
 
 namespace weft::api::anthropic {
 
-class Writer : public AnswerWriter {
+class Writer : public AnswerWriter, private ReplySink {
  public:
   Writer(std::shared_ptr<Call> call, bool stream);
   void on_prompt(int prompt, const PromptDone& done) override;
@@ -20,6 +20,12 @@ class Writer : public AnswerWriter {
   void on_error(const ApiError& error) override;
 
  private:
+  void on_content(const std::string& text) override;
+  void on_reasoning(const std::string& text) override;
+  void on_call(int index, const std::string& id, const std::string& name) override;
+  void on_arguments(int index, const std::string& text) override;
+  void on_call_end(int index) override;
+
   enum class BlockKind { none, text, thinking, tool_use };
 
   void open(BlockKind kind);

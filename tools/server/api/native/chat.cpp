@@ -23,12 +23,11 @@ const Fields<ChatFields>& chat_fields() {
   return table;
 }
 
-ChatInput chat_input(const ChatFields& fields) {
-  ChatInput input;
+ChatTurn chat_turn(const ChatFields& fields) {
+  ChatTurn input;
   input.messages = *fields.messages;
   input.tools = fields.tools;
-  input.template_kwargs =
-      merge_objects(effort_kwargs(fields.reasoning_effort), fields.template_kwargs);
+  input.kwargs = merge_objects(effort_kwargs(fields.reasoning_effort), fields.template_kwargs);
   input.add_generation_prompt = fields.add_generation_prompt;
   input.continue_final_message = fields.continue_final_message;
   return input;

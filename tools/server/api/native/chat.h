@@ -5,14 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "api/chat_prompt.h"
+#include "weft/chat/chat_turn.h"
+
 #include "api/fields.h"
 
 namespace weft::api::native {
 
 struct ChatFields {
   std::optional<std::vector<ChatMessage>> messages;
-  std::vector<Tool> tools;
+  std::vector<ChatTool> tools;
   std::string template_kwargs, reasoning_effort;
   bool add_generation_prompt = true, continue_final_message = true;
 };
@@ -20,6 +21,6 @@ struct ChatFields {
 const Fields<ChatFields>& chat_fields();
 
 // REQUIRES: fields.messages.
-ChatInput chat_input(const ChatFields& fields);
+ChatTurn chat_turn(const ChatFields& fields);
 
 }  // namespace weft::api::native

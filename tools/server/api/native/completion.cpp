@@ -4,6 +4,7 @@
 
 #include "weft/tokenize/tokenizer.h"
 
+#include "api/chat_job.h"
 #include "api/constraint_fields.h"
 #include "api/forms.h"
 #include "api/generation_fields.h"
@@ -96,7 +97,7 @@ void run(const std::shared_ptr<Call>& call, const TextFields& fields,
          std::vector<std::vector<TokenId>> prompts) {
   const ServedModel& served = *call->model;
   check_n_choices(prompts.size(), static_cast<std::size_t>(fields.n), "prompt");
-  const auto grammar = compile_constraint(served, only_constraint(fields.constraints));
+  const auto grammar = constraint_grammar(served, only_constraint(fields.constraints));
   AnswerOptions options{.stream = fields.stream,
                         .progress = fields.return_progress,
                         .timings_per_token = fields.timings_per_token,

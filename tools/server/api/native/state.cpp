@@ -47,7 +47,8 @@ void get_props(const std::shared_ptr<Call>& call) {
                   .add("model_alias", served.name)
                   .add("model_path", served.name)
                   .add_json("modalities", R"({"vision":false,"audio":false})")
-                  .add("chat_template", served.chat_template ? served.chat_template->source() : "")
+                  .add("chat_template",
+                       served.chat.chat_template ? served.chat.chat_template->source() : "")
                   .add("bos_token", token_text(vocabulary, vocabulary.special().bos))
                   .add("eos_token", token_text(vocabulary, vocabulary.special().eos))
                   .add("build_info", "weft " + call->services.options.version)

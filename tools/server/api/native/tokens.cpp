@@ -4,6 +4,7 @@
 
 #include "weft/tokenize/tokenizer.h"
 
+#include "api/chat_job.h"
 #include "api/interface_forms.h"
 #include "api/json.h"
 #include "api/json_text.h"
@@ -40,7 +41,7 @@ const Fields<TokenizeRequest>& tokenize_fields() {
 }
 
 std::vector<TokenId> tokens_of(const ServedModel& model, const TokenizeRequest& request) {
-  if (request.messages) return prepare_chat(model, chat_input(request)).tokens;
+  if (request.messages) return plan_chat(model, chat_turn(request)).tokens;
   const std::optional<std::string>& text = request.content ? request.content : request.prompt;
   if (!text) refuse(Path().member("content"), "is required");
   const bool add = request.add_special.value_or(!request.content);
@@ -102,8 +103,7 @@ void detokenize(const std::shared_ptr<Call>& call) {
 void apply_template(const std::shared_ptr<Call>& call) {
   const ChatFields request = chat_fields().read(*call->body);
   if (!request.messages) refuse(Path().member("messages"), "is required");
-  call->reply(
-      JsonObject().add("prompt", prepare_chat(*call->model, chat_input(request)).text).str());
+  call->reply(JsonObject().add("prompt", plan_chat(*call->model, chat_turn(request)).text).str());
 }
 
 }  // namespace

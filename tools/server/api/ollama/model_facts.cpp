@@ -183,7 +183,8 @@ std::string running_json(const ListedModel& model) {
 std::string show_json(const ListedModel& model, bool verbose) {
   const Checkpoint file = file_of(model);
   std::string chat(file.find_string("tokenizer.chat_template").value_or(""));
-  if (model.loaded && model.loaded->chat_template) chat = model.loaded->chat_template->source();
+  if (model.loaded && model.loaded->chat.chat_template)
+    chat = model.loaded->chat.chat_template->source();
   return JsonObject()
       .add("modelfile", "")
       .add("parameters", "")

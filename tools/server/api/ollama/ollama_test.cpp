@@ -19,13 +19,13 @@ TEST_CASE("ollama: messages, tools and options") {
                 "num_ctx": 512, "numa": false, "unknown": {"a": 1}},
     "think": "low", "format": {"type": "object"}, "stream": false, "keep_alive": "5m",
     "tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]})"));
-  const api::ChatInput chat = chat_input(request);
+  const ChatTurn chat = chat_turn(request);
   REQUIRE(chat.messages.size() == 3);
   CHECK(chat.messages[1].tool_calls[0].arguments == R"({"on":true})");
   CHECK(chat.messages[2].name == "set_lamp");
   CHECK(chat.tools.size() == 1);
-  CHECK(chat.constraint.kind == api::Constraint::Kind::json_schema);
-  CHECK(chat.constraint.param == "format");
+  CHECK(chat.constraint.kind == Constraint::Kind::json_schema);
+  CHECK(chat.constraint.place == "format");
   CHECK(request.max_tokens == 7);
   CHECK(request.sampler.temperature == 0);
   CHECK(request.sampler.top_k == 3);

@@ -57,13 +57,13 @@ const Fields<ChatMessage>& message_fields() {
 // "json" or a schema; an empty text asks for nothing.
 Form<Constraint> format_form() {
   using Kind = Constraint::Kind;
-  const auto named = [](Kind kind) { return Constraint{.kind = kind, .param = "format"}; };
+  const auto named = [](Kind kind) { return Constraint{.kind = kind, .place = "format"}; };
   return either(
       convert<Constraint>(choice<Kind>({{"json", Kind::json_object}, {"", Kind::none}}), named),
       convert<Constraint>(
           json_text(kObject, "a JSON Schema", R"({"type":"object"})"), [](std::string schema) {
             return Constraint{
-                .kind = Kind::json_schema, .text = std::move(schema), .param = "format"};
+                .kind = Kind::json_schema, .text = std::move(schema), .place = "format"};
           }));
 }
 
@@ -179,22 +179,22 @@ const Fields<GenerateRequest>& generate_fields() {
   return table;
 }
 
-ChatInput chat_input(const ChatRequest& request) {
-  ChatInput input;
+ChatTurn chat_turn(const ChatRequest& request) {
+  ChatTurn input;
   input.messages = request.messages;
   input.tools = request.tools;
   input.constraint = request.format;
-  input.template_kwargs = request.template_kwargs;
+  input.kwargs = request.template_kwargs;
   return input;
 }
 
-ChatInput chat_input(const GenerateRequest& request) {
-  ChatInput input;
+ChatTurn chat_turn(const GenerateRequest& request) {
+  ChatTurn input;
   if (!request.system.empty()) input.messages.push_back({"system", request.system});
   input.messages.push_back({"user", request.prompt});
   input.constraint = request.format;
-  input.template_kwargs = request.template_kwargs;
-  input.messages_param = "prompt";
+  input.kwargs = request.template_kwargs;
+  input.messages_place = "prompt";
   return input;
 }
 

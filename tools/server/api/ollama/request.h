@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "api/chat_prompt.h"
+#include "weft/chat/chat_turn.h"
+
 #include "api/generation_fields.h"
 
 namespace weft::api::ollama {
@@ -21,7 +22,7 @@ struct TextFields : GenerationFields {
 
 struct ChatRequest : TextFields {
   std::vector<ChatMessage> messages;
-  std::vector<Tool> tools;
+  std::vector<ChatTool> tools;
 };
 
 struct GenerateRequest : TextFields {
@@ -34,8 +35,8 @@ struct GenerateRequest : TextFields {
 const Fields<ChatRequest>& chat_fields();
 const Fields<GenerateRequest>& generate_fields();
 
-ChatInput chat_input(const ChatRequest& request);
-ChatInput chat_input(const GenerateRequest& request);  // of prompt and system
+ChatTurn chat_turn(const ChatRequest& request);
+ChatTurn chat_turn(const GenerateRequest& request);  // of prompt and system
 int n_logprobs(const TextFields& fields);
 
 }  // namespace weft::api::ollama

@@ -2,10 +2,10 @@
 
 #include <utility>
 
+#include "api/chat_job.h"
 #include "api/errors.h"
 #include "api/forms.h"
 #include "api/infill_prompt.h"
-#include "api/interface_chat.h"
 #include "api/json_text.h"
 #include "api/listed_model.h"
 #include "api/native/prompt.h"
@@ -36,7 +36,7 @@ void chat(const std::shared_ptr<Call>& call) {
     return call->reply(loaded_answer(*call->model, Endpoint::chat));
   }
   const int n_logprobs = ollama::n_logprobs(request);
-  TextJob job = chat_job(*call->model, chat_input(request), request, n_logprobs);
+  TextJob job = chat_job(*call->model, chat_turn(request), request, n_logprobs);
   AnswerOptions options{.endpoint = Endpoint::chat,
                         .stream = request.stream,
                         .logprobs = request.logprobs,
@@ -55,7 +55,7 @@ TextJob raw_job(const ServedModel& model, const GenerateRequest& request) {
   job.prompt_param = "prompt";
   job.prompts.push_back(
       text_request(model, request, std::move(prompt), n_logprobs(request), "prompt"));
-  job.prompts[0].generation.rules.grammar = compile_constraint(model, request.format);
+  job.prompts[0].generation.rules.grammar = constraint_grammar(model, request.format);
   return job;
 }
 
@@ -75,7 +75,7 @@ void generate(const std::shared_ptr<Call>& call) {
   }
   const bool raw = request.raw || !request.suffix.empty();
   TextJob job = raw ? raw_job(*call->model, request)
-                    : chat_job(*call->model, chat_input(request), request, n_logprobs(request));
+                    : chat_job(*call->model, chat_turn(request), request, n_logprobs(request));
   if (!request.context.empty()) put_before(job, *call->model, request.context);
   AnswerOptions options{.endpoint = Endpoint::generate,
                         .stream = request.stream,

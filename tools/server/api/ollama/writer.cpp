@@ -48,40 +48,27 @@ Writer::Writer(std::shared_ptr<Call> call, AnswerOptions options)
   if (options_.stream) stream_ = std::make_unique<EventStream>(call_, StreamForm::lines);
 }
 
-void Writer::add_events(const TextDelta& delta) {
-  for (const ReplyEvent& event : delta.events) {
-    switch (event.kind) {
-      case ReplyEvent::Kind::content:
-        content_ += event.text;
-        break;
-      case ReplyEvent::Kind::reasoning:
-        thinking_ += event.text;
-        break;
-      case ReplyEvent::Kind::call_begin:
-        call_id_ = call_id(event.id);
-        call_name_ = event.text;
-        arguments_.clear();
-        break;
-      case ReplyEvent::Kind::call_arguments:
-        arguments_ += event.text;
-        break;
-      case ReplyEvent::Kind::call_end:
-        // Truncated calls have no end, and are not shown: arguments must be an object.
-        calls_.add_json(
-            JsonObject()
-                .add("id", call_id_)
-                .add_json("function",
-                          JsonObject()
-                              .add("index", n_calls_++)
-                              .add("name", call_name_)
-                              .add_json("arguments", arguments_.empty() ? "{}" : arguments_)
-                              .str())
-                .str());
-        break;
-      case ReplyEvent::Kind::call_dropped:
-        break;
-    }
-  }
+void Writer::on_call(int, const std::string& id, const std::string& name) {
+  call_id_ = id;
+  call_name_ = name;
+  arguments_.clear();
+}
+
+void Writer::on_arguments(int, const std::string& text) {
+  arguments_ += text;
+}
+
+// Truncated calls have no end, and are not shown: arguments must be an object.
+void Writer::on_call_end(int index) {
+  calls_.add_json(
+      JsonObject()
+          .add("id", call_id_)
+          .add_json("function", JsonObject()
+                                    .add("index", index)
+                                    .add("name", call_name_)
+                                    .add_json("arguments", arguments_.empty() ? "{}" : arguments_)
+                                    .str())
+          .str());
 }
 
 JsonObject Writer::line() {
@@ -105,7 +92,7 @@ JsonObject Writer::line() {
 }
 
 void Writer::on_delta(int, const TextDelta& delta) {
-  add_events(delta);
+  take(delta.events);
   if (options_.logprobs) append_rows(rows_, logprob_rows(delta.logprobs));
   if (options_.has_context)
     options_.context.insert(options_.context.end(), delta.tokens.begin(), delta.tokens.end());

@@ -24,7 +24,7 @@ struct AnswerOptions {
   bool has_context = false;
 };
 
-class Writer : public AnswerWriter {
+class Writer : public AnswerWriter, private ReplySink {
  public:
   Writer(std::shared_ptr<Call> call, AnswerOptions options);
   void on_delta(int choice, const TextDelta& delta) override;
@@ -33,9 +33,14 @@ class Writer : public AnswerWriter {
   void on_error(const ApiError& error) override;
 
  private:
+  void on_content(const std::string& text) override { content_ += text; }
+  void on_reasoning(const std::string& text) override { thinking_ += text; }
+  void on_call(int index, const std::string& id, const std::string& name) override;
+  void on_arguments(int index, const std::string& text) override;
+  void on_call_end(int index) override;
+
   // What was generated since the last line, as members of an object.
   JsonObject line();
-  void add_events(const TextDelta& delta);
 
   std::shared_ptr<Call> call_;
   AnswerOptions options_;
@@ -45,7 +50,6 @@ class Writer : public AnswerWriter {
   std::string content_, thinking_, rows_;
   JsonArray calls_;
   std::string call_id_, call_name_, arguments_;
-  int n_calls_ = 0;
 };
 
 // The answer to a request that only loads the model.

@@ -34,8 +34,8 @@ const Fields<ToolFields>& function_fields() {
   return table;
 }
 
-std::vector<Tool> function_tools(const std::vector<const Json*>& given, const Path& path) {
-  std::vector<Tool> tools;
+std::vector<ChatTool> function_tools(const std::vector<const Json*>& given, const Path& path) {
+  std::vector<ChatTool> tools;
   for (std::size_t i = 0; i < given.size(); ++i) {
     const Path item = path.item(i);
     if (type_fields().read(*given[i], {}, item).type == "function")
@@ -45,12 +45,12 @@ std::vector<Tool> function_tools(const std::vector<const Json*>& given, const Pa
 }
 
 struct ToolsField {
-  std::vector<Tool> tools;
+  std::vector<ChatTool> tools;
   std::string json;
 };
 
 Form<ToolsField> tools_form() {
-  Form<std::vector<Tool>> tools = checked<std::vector<Tool>>(
+  Form<std::vector<ChatTool>> tools = checked<std::vector<ChatTool>>(
       list(raw(kObject, "an object", R"({"type":"object"})")), function_tools);
   return {tools.expected, tools.schema, tools.types,
           [read = tools.read](const Json& json, const Path& path) {
@@ -138,7 +138,7 @@ std::string text_json(const TextFields& fields) {
 
 void apply_text(ChatRequest& request, const TextFields& fields) {
   request.constraint = {
-      .kind = fields.format.kind, .text = fields.format.schema, .param = "text.format"};
+      .kind = fields.format.kind, .text = fields.format.schema, .place = "text.format"};
   request.text_json = text_json(fields);
 }
 
@@ -221,8 +221,8 @@ const Fields<Request>& fields() {
   return table;
 }
 
-ChatInput chat_input(const ChatRequest& request, const std::vector<ChatMessage>& earlier) {
-  ChatInput chat;
+ChatTurn chat_turn(const ChatRequest& request, const std::vector<ChatMessage>& earlier) {
+  ChatTurn chat;
   chat.messages = earlier;
   chat.messages.insert(chat.messages.end(), request.input.begin(), request.input.end());
   chat.messages = with_instructions(request.instructions, std::move(chat.messages));
@@ -230,8 +230,8 @@ ChatInput chat_input(const ChatRequest& request, const std::vector<ChatMessage>&
   chat.tool_choice = request.tool_choice;
   chat.parallel_calls = request.parallel_tool_calls;
   chat.constraint = request.constraint;
-  chat.template_kwargs = effort_kwargs(request.effort);
-  chat.messages_param = "input";
+  chat.kwargs = effort_kwargs(request.effort);
+  chat.messages_place = "input";
   return chat;
 }
 

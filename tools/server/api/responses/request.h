@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "api/chat_prompt.h"
+#include "weft/chat/chat_turn.h"
+
 #include "api/generation_fields.h"
 #include "api/tool_choice.h"
 
@@ -16,7 +17,7 @@ struct ChatRequest {
   std::vector<ChatMessage> input;
   std::string instructions;
   std::string previous_response_id;
-  std::vector<Tool> tools;
+  std::vector<ChatTool> tools;
   ToolSelection tool_choice;
   bool parallel_tool_calls = true;
   Constraint constraint;
@@ -40,8 +41,8 @@ struct Request : ChatRequest, GenerationFields {
 const Fields<ChatRequest>& chat_fields();
 const Fields<Request>& fields();
 
-// The chat, for prepare_chat(). `earlier`: the conversation of previous_response_id.
-ChatInput chat_input(const ChatRequest& request, const std::vector<ChatMessage>& earlier);
+// The chat, for plan_chat(). `earlier`: the conversation of previous_response_id.
+ChatTurn chat_turn(const ChatRequest& request, const std::vector<ChatMessage>& earlier);
 
 // GenerationOptions::logprobs.
 int n_logprobs(const Request& request);

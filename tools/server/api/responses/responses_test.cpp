@@ -9,7 +9,7 @@
 namespace weft::test {
 namespace {
 
-using api::responses::chat_input;
+using api::responses::chat_turn;
 using api::responses::response_json;
 using api::responses::Store;
 
@@ -28,7 +28,7 @@ TEST_CASE("responses: items become messages of a chat") {
     {"type": "function_call_output", "call_id": "c1", "output": "done"},
     {"type": "function_call_output", "call_id": "c2", "output": [{"type": "input_text", "text": "x"}]},
     {"role": "assistant", "content": [{"type": "output_text", "text": "It is on."}]}]})");
-  const api::ChatInput chat = chat_input(request, {});
+  const ChatTurn chat = chat_turn(request, {});
   REQUIRE(chat.messages.size() == 6);
   CHECK(chat.messages[0].role == "system");
   CHECK(chat.messages[0].content == "One.\n\nTwo.");
@@ -48,7 +48,7 @@ TEST_CASE("responses: calls of tools that the client runs are read, hosted ones 
     {"type": "local_shell_call", "call_id": "c2", "action": {"command": ["ls"]}},
     {"type": "custom_tool_call_output", "call_id": "c1", "output": "ok"},
     {"type": "shell_call_output", "call_id": "c2", "output": [{"stdout": "a", "stderr": ""}]}]})");
-  const api::ChatInput chat = chat_input(request, {});
+  const ChatTurn chat = chat_turn(request, {});
   REQUIRE(chat.messages.size() == 4);
   REQUIRE(chat.messages[1].tool_calls.size() == 2);
   CHECK(chat.messages[1].tool_calls[0].arguments == R"({"input":"*** Begin"})");
@@ -111,7 +111,7 @@ TEST_CASE("responses: many references to a long item are refused") {
 
 TEST_CASE("responses: an earlier conversation comes first, and its instructions do not") {
   const auto request = read_request(R"({"input": "And then?", "instructions": "Now."})");
-  const api::ChatInput chat = chat_input(
+  const ChatTurn chat = chat_turn(
       request, {{.role = "user", .content = "Hi"}, {.role = "assistant", .content = "Ho"}});
   REQUIRE(chat.messages.size() == 4);
   CHECK(chat.messages[0].content == "Now.");
@@ -126,8 +126,8 @@ TEST_CASE("responses: tools of other types are skipped, formats and echoes are k
     "text": {"format": {"type": "json_schema", "name": "n", "schema": {"type": "object"}}}})");
   REQUIRE(request.tools.size() == 1);
   CHECK(request.tools[0].name == "f");
-  CHECK(request.tool_choice.kind == api::ToolChoice::Kind::named);
-  CHECK(request.constraint.kind == api::Constraint::Kind::json_schema);
+  CHECK(request.tool_choice.kind == ToolChoice::Kind::named);
+  CHECK(request.constraint.kind == Constraint::Kind::json_schema);
   CHECK(request.tool_choice_json == R"({"type":"function","name":"f"})");
   const auto kept = std::make_shared<const api::responses::Request>(request);
   const api::Json json =

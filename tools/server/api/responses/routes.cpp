@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "api/interface_chat.h"
+#include "api/chat_job.h"
 #include "api/json_text.h"
 #include "api/query.h"
 #include "api/responses/item_references.h"
@@ -39,7 +39,7 @@ void create(const std::shared_ptr<Store>& store, const std::shared_ptr<Call>& ca
       responses::fields().read(*call->body, initial_request<Request>(*call->model)));
   const Request& request = *response->request;
   std::vector<ChatMessage> conversation = earlier_messages(*store, request);
-  TextJob job = chat_job(*call->model, responses::chat_input(request, conversation), request,
+  TextJob job = chat_job(*call->model, responses::chat_turn(request, conversation), request,
                          responses::n_logprobs(request));
   conversation.insert(conversation.end(), request.input.begin(), request.input.end());
 
@@ -66,8 +66,8 @@ void create(const std::shared_ptr<Store>& store, const std::shared_ptr<Call>& ca
 void count(const Store& store, const Call& call) {
   const auto body = responses::with_items(call.body, store);
   const ChatRequest request = responses::chat_fields().read(*body);
-  const ChatPrompt prompt =
-      checked_chat(*call.model, responses::chat_input(request, earlier_messages(store, request)));
+  const ChatPlan prompt =
+      plan_chat(*call.model, responses::chat_turn(request, earlier_messages(store, request)));
   call.reply(JsonObject()
                  .add("object", "response.input_tokens")
                  .add("input_tokens", prompt.tokens.size())

@@ -18,7 +18,6 @@ std::string_view incomplete_reason(const ChoiceEnd& end) {
 Writer::Writer(std::shared_ptr<Call> call, std::shared_ptr<const Response> response, Ended ended)
     : call_(std::move(call)), response_(std::move(response)), ended_(std::move(ended)) {
   if (response_->request->stream) stream_ = std::make_unique<EventStream>(call_);
-  answer_.role = "assistant";
 }
 
 Writer::~Writer() {
@@ -26,7 +25,7 @@ Writer::~Writer() {
 }
 
 void Writer::ended(std::string json) {
-  if (ended_) std::exchange(ended_, {})(std::move(json), std::move(answer_));
+  if (ended_) std::exchange(ended_, {})(std::move(json), answer_.whole_message());
 }
 
 void Writer::send(std::string_view type, JsonObject members) {
@@ -58,34 +57,31 @@ void Writer::on_delta(int, const TextDelta& delta) {
   for (const ReplyEvent& event : delta.events)
     all_content = all_content && event.kind == ReplyEvent::Kind::content;
   if (all_content) append_rows(new_rows_, logprob_rows(delta.logprobs));
-  for (const ReplyEvent& event : delta.events) {
-    switch (event.kind) {
-      case ReplyEvent::Kind::content:
-        append(ItemKind::message, event.text);
-        break;
-      case ReplyEvent::Kind::reasoning:
-        append(ItemKind::reasoning, event.text);
-        break;
-      case ReplyEvent::Kind::call_begin:
-        begin_call(event);
-        break;
-      case ReplyEvent::Kind::call_arguments:
-        append(ItemKind::call, event.text);
-        break;
-      case ReplyEvent::Kind::call_end:
-        close(true);
-        break;
-      case ReplyEvent::Kind::call_dropped:
-        break;
-    }
-  }
+  answer_.take(delta.events);
+  take(delta.events);
 }
 
-void Writer::begin_call(const ReplyEvent& event) {
+void Writer::on_content(const std::string& text) {
+  append(ItemKind::message, text);
+}
+
+void Writer::on_reasoning(const std::string& text) {
+  append(ItemKind::reasoning, text);
+}
+
+void Writer::on_call(int, const std::string& id, const std::string& name) {
   close(true);
-  call_id_ = call_id(event.id);
-  name_ = event.text;
+  call_id_ = id;
+  name_ = name;
   open(ItemKind::call);
+}
+
+void Writer::on_arguments(int, const std::string& text) {
+  append(ItemKind::call, text);
+}
+
+void Writer::on_call_end(int) {
+  close(true);
 }
 
 void Writer::open(ItemKind kind) {
@@ -175,18 +171,8 @@ void Writer::close(bool whole) {
   send("response.output_item.done",
        JsonObject().add("output_index", n_items_).add_json("item", json));
   output_.add_json(json);
-  keep(whole);
   ++n_items_;
   kind_ = ItemKind::none;
-}
-
-void Writer::keep(bool whole) {
-  if (kind_ == ItemKind::message)
-    answer_.content += text_;
-  else if (kind_ == ItemKind::reasoning)
-    answer_.reasoning += text_;
-  else if (whole)
-    answer_.tool_calls.push_back({call_id_, name_, text_.empty() ? "{}" : text_});
 }
 
 void Writer::on_end(int, const ChoiceEnd& end) {

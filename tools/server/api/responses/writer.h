@@ -14,7 +14,7 @@ namespace weft::api::responses {
 
 struct Response;
 
-class Writer : public AnswerWriter {
+class Writer : public AnswerWriter, private ReplySink {
  public:
   // Called once at the end: with the response and the message of the assistant, or, if it failed,
   // with an empty text.
@@ -29,13 +29,17 @@ class Writer : public AnswerWriter {
   void on_error(const ApiError& error) override;
 
  private:
+  void on_content(const std::string& text) override;
+  void on_reasoning(const std::string& text) override;
+  void on_call(int index, const std::string& id, const std::string& name) override;
+  void on_arguments(int index, const std::string& text) override;
+  void on_call_end(int index) override;
+
   enum class ItemKind { none, message, reasoning, call };
 
   void open(ItemKind kind);
   void append(ItemKind kind, const std::string& text);
-  void begin_call(const ReplyEvent& event);
   void close(bool whole);
-  void keep(bool whole);  // adds the open item to the answer
   void ended(std::string json);
 
   std::string part() const;                         // of a message or of reasoning
@@ -54,7 +58,7 @@ class Writer : public AnswerWriter {
   ChoiceEnd end_{};
   JsonArray output_;
   int n_items_ = 0;
-  ChatMessage answer_;
+  MessageBuilder answer_;
   // The item that is being written.
   ItemKind kind_ = ItemKind::none;
   std::string id_, text_, call_id_, name_;

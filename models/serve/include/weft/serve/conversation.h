@@ -15,7 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/reply/reply_parser.h"
+#include "weft/chat/chat_turn.h"
+#include "weft/chat/reply_sink.h"
 #include "weft/serve/generation.h"
 #include "weft/serve/transcript.h"
 #include "weft/template/chat_template.h"
@@ -25,10 +26,13 @@ namespace weft {
 struct ConversationOptions {
   std::shared_ptr<const ChatTemplate> chat_template;  // null: the model's
   std::string system = {};
-  std::string tools = {};   // a JSON array of definitions; empty for none
-  std::string kwargs = {};  // a JSON object of variables for the template; empty for none
+  std::string tools = {};       // a JSON array of definitions; empty for none
+  ToolChoice tool_choice = {};  // of replies to the user; what follows a tool's result is free
+  bool parallel_calls = true;   // several calls in one reply
+  std::string kwargs = {};      // a JSON object of variables for the template; empty for none
+  Constraint constraint = {};   // of every reply
   SamplerOptions sampler = {};
-  TextRulesOptions rules = {};  // for every reply
+  TextRulesOptions rules = {};  // for every reply; the constraint takes the place of its grammar
   std::int64_t max_reply = -1;  // tokens; -1: until the model ends its turn or the context is full
   std::atomic<bool>* cancel = nullptr;  // GenerationOptions::cancel
 };
@@ -40,8 +44,9 @@ struct Speed {
 
 class Conversation {
  public:
-  // Throws UnsupportedError if there is no template, ChatTemplateError for a malformed one, and
-  // like Generation.
+  // Throws UnsupportedError if there is no template, ChatTemplateError for a malformed one,
+  // FormatError for tools that are not definitions, ValueError for a choice of a tool that is
+  // missing and for a grammar in the rules, and like compile_constraint() and Generation.
   Conversation(Session& session, std::int32_t sequence, const ConversationOptions& options);
   Conversation(const Conversation&) = delete;
   Conversation& operator=(const Conversation&) = delete;
@@ -49,10 +54,11 @@ class Conversation {
   using Show = std::function<void(const ReplyEvent&)>;
 
   // Adds the user's message and passes the reply to `show` as it is generated; returns why it
-  // ended. Throws ValueError, and drops the message, if it does not fit into the context or the
-  // template rejects it. An incomplete reply stays in the conversation; a message that was
-  // cancelled before any reply does not.
-  StopReason say(std::string message, const Show& show);
+  // ended. A reply with a `prefill` begins with it; `show` gets it, too. Throws ValueError, and
+  // drops the message, if it does not fit into the context or the template rejects it, and like
+  // plan_turn(). An incomplete reply stays in the conversation; a message that was cancelled before
+  // any reply does not.
+  StopReason say(std::string message, const Show& show, const std::string& prefill = {});
   // Adds the result of the first open tool call. After the last one the model continues; until
   // then, returns StopReason::none. REQUIRES: open_calls() is not empty.
   StopReason answer_call(std::string result, const Show& show);
@@ -62,6 +68,9 @@ class Conversation {
   // there is none.
   std::string take_back();
   void cancel() { generation_.cancel(); }  // stops the current reply; from any thread
+
+  // ConversationOptions::tool_choice from now on. Throws ValueError for a tool that is missing.
+  void set_tool_choice(const ToolChoice& choice);
 
   void reset();                       // removes everything but the system prompt
   void set_system(std::string text);  // removes everything else, too
@@ -91,25 +100,22 @@ class Conversation {
 
  private:
   Transcript transcript() const;
-  struct Prompt {
-    std::vector<TokenId> tokens;
-    std::string text;  // of these tokens
-  };
-  Prompt prompt() const;
-  bool feed_prompt();
-  StopReason take(ChatMessage message, const Show& show);
-  StopReason reply(const Show& show, ChatMessage& message);
-  bool shows_control(TokenId token) const;
+  void set_tools(const std::string& json);
+  void restore(const SavedSequence& cache, const std::string& text, Loaded& result);
+  ChatTurn turn(const std::string& prefill) const;
+  StopReason take(ChatMessage message, const Show& show, const std::string& prefill = {});
+  bool feed_prompt(ChatPlan& plan);
+  StopReason reply(const ReplyReading& reading, const Show& show, MessageBuilder& message);
 
   ConversationOptions options_;
-  ReplySyntax syntax_;
   const std::string own_tools_, own_kwargs_;  // those that did not come from a file
-  const Tokenizer& tokenizer_;
+  ChatFormat format_;
+  std::vector<ChatTool> tools_;
+  std::vector<TokenId> shown_;  // ChatPlan::shown of the reply
   Generation generation_;
   SamplerStart sampler_start_ = SamplerStart::restart;  // of the next reply
   std::vector<ChatMessage> messages_;
-  std::string cached_text_;           // the text of the sequence's tokens; empty if unknown
-  std::vector<std::string> markers_;  // control tokens within these are shown to the reply's parser
+  std::string cached_text_;  // the text of the sequence's tokens; empty if unknown
   Speed last_prompt_, last_reply_;
 };
 

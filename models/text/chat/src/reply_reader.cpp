@@ -1,17 +1,15 @@
-#include "api/reply_reader.h"
+#include "weft/chat/reply_reader.h"
 
 #include <utility>
 
-#include "api/context.h"
-
-namespace weft::api {
+namespace weft {
 
 using Kind = ReplyEvent::Kind;
 
 ReplyReader::ReplyReader(const ReplyReading& reading)
     : parser_(reading.syntax, reading.options),
       certain_(reading.certain_calls),
-      short_ids_(reading.short_ids) {}
+      new_id_(reading.new_id) {}
 
 std::vector<ReplyEvent> ReplyReader::push(std::string_view text) {
   std::vector<ReplyEvent> out;
@@ -55,18 +53,24 @@ void ReplyReader::call(ReplyEvent event, std::vector<ReplyEvent>& out) {
   const bool complete = event.kind == Kind::call_end;
   open_call_ = certain_ && !complete;
   event.call = n_calls_;  // dropped calls do not count
-  if (short_ids_ && event.kind != Kind::call_arguments) {
-    if (event.kind == Kind::call_begin) id_ = event.id.empty() ? new_id("", 9) : event.id;
-    event.id = id_;
-  }
   if (complete) ++n_calls_;
-  if (!certain_ && !complete) {
-    waiting_.push_back(std::move(event));
+  if (certain_) {
+    if (event.kind == Kind::call_begin) id_ = id_or_new(event.id);
+    if (event.kind != Kind::call_arguments) event.id = id_;
+    out.push_back(std::move(event));
     return;
   }
-  for (ReplyEvent& earlier : waiting_) out.push_back(std::move(earlier));
+  waiting_.push_back(std::move(event));
+  if (!complete) return;
+  // Some notations have the id after the arguments.
+  ReplyEvent &first = waiting_.front(), &last = waiting_.back();
+  first.id = last.id = id_or_new(last.id.empty() ? first.id : last.id);
+  for (ReplyEvent& known : waiting_) out.push_back(std::move(known));
   waiting_.clear();
-  out.push_back(std::move(event));
 }
 
-}  // namespace weft::api
+std::string ReplyReader::id_or_new(const std::string& given) const {
+  return given.empty() && new_id_ ? new_id_() : given;
+}
+
+}  // namespace weft

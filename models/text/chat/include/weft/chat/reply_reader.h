@@ -1,20 +1,34 @@
 #pragma once
-// Reads a reply as it is generated: what ReplyParser finds, with calls that are certain.
+// Reads a reply as it is generated: what ReplyParser finds, with calls that are certain and have
+// ids.
 
-#include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "api/chat_prompt.h"
+#include "weft/reply/reply_parser.h"
 
-namespace weft::api {
+namespace weft {
+
+// How the reply of a model is read. The default: all of it is content.
+struct ReplyReading {
+  ReplySyntax syntax = {};
+  ReplyParserOptions options = {};
+  bool certain_calls = false;  // the grammar enforces them: what begins like a call is one
+  bool short_ids = false;      // the template refuses ids but for nine letters or digits
+  // Makes the id of a call to which the model gave none. Empty: such calls have none. Called by the
+  // thread that reads; readers of one reading share it.
+  std::function<std::string()> new_id = {};
+};
 
 // One reply. Passes on content, reasoning, and calls: from their beginning if the grammar enforces
 // them, else when they are complete, so that text which only looks like a call is content in
-// streams, too.
+// streams, too. There is no call_dropped among its events, and all events of a call but its
+// arguments have its id.
 class ReplyReader {
  public:
+  // Throws like ReplyParser.
   explicit ReplyReader(const ReplyReading& reading);
 
   std::vector<ReplyEvent> push(std::string_view text);
@@ -29,14 +43,16 @@ class ReplyReader {
  private:
   void take(std::vector<ReplyEvent> events, bool at_end, std::vector<ReplyEvent>& out);
   void call(ReplyEvent event, std::vector<ReplyEvent>& out);
+  std::string id_or_new(const std::string& given) const;
 
   ReplyParser parser_;
-  const bool certain_, short_ids_;
-  std::string id_;                   // of the call that is open
+  const bool certain_;
+  const std::function<std::string()> new_id_;
+  std::string id_;                   // of the enforced call that is open
   std::vector<ReplyEvent> waiting_;  // of a call that is not complete
   bool open_call_ = false;           // one was passed on and is not complete
   bool answered_ = false, reasoned_ = false;
   int n_calls_ = 0;
 };
 
-}  // namespace weft::api
+}  // namespace weft

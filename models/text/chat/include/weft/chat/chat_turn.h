@@ -1,0 +1,74 @@
+#pragma once
+// One turn of a chat as a plan: what the model reads, what it may generate, and how its reply is
+// read. Everything that chats with a model goes through here: weft::Conversation, the server, and
+// bindings.
+//
+//   const weft::ChatPlan plan = weft::plan_turn(format, {.messages = {{"user", "Hello"}}});
+//   weft::ReplyReader reader(plan.reading);
+//   // feed plan.tokens, generate within plan.grammar, pass the text to reader.push()
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/chat/constraint.h"
+#include "weft/chat/reply_reader.h"
+#include "weft/chat/tools.h"
+#include "weft/template/chat_template.h"
+#include "weft/tokenize/tokenizer.h"
+
+namespace weft {
+
+// How a model chats. Immutable; the tokenizer must outlive it.
+struct ChatFormat {
+  const Tokenizer* tokenizer = nullptr;
+  std::shared_ptr<const ChatTemplate> chat_template = nullptr;
+  ReplySyntax syntax = {};  // of the template
+};
+// With the syntax that the template shows, which takes some renders. `chat_template` may be null.
+ChatFormat chat_format(const Tokenizer& tokenizer,
+                       std::shared_ptr<const ChatTemplate> chat_template);
+
+struct ChatTurn {
+  std::vector<ChatMessage> messages;
+  std::vector<ChatTool> tools = {};
+  ToolChoice tool_choice = {};
+  bool parallel_calls = true;  // several calls in one reply
+  // Kind::gbnf holds for everything that is generated. The others hold for the content of the
+  // answer, after reasoning, and if no tool is called.
+  Constraint constraint = {};
+  std::string kwargs = {};  // a JSON object of variables for the template; empty for none
+  bool add_generation_prompt = true;
+  // Continue the last message, if it is the assistant's without calls and not the only one, instead
+  // of answering it.
+  bool continue_final_message = true;
+  bool reasoning_apart = true;  // false: reasoning is content, with the marks around it
+  // Name the parts of the turn in errors. Empty: errors are thrown as they are.
+  std::string messages_place = {}, choice_place = {}, tools_place = {};
+};
+
+// A prompt that was computed and answered, and the tokens of which the model has chosen some.
+struct ComputedText {
+  std::string_view text = {};
+  std::span<const TokenId> tokens = {};
+};
+
+struct ChatPlan {
+  std::vector<TokenId> tokens;
+  std::string text;                        // of these
+  std::vector<TokenId> shown;              // control tokens that the reader needs as text
+  std::shared_ptr<const Grammar> grammar;  // null: any reply
+  ReplyReading reading;
+};
+
+// If the prompt begins with `computed`, its tokens are kept: those that the model chose may differ
+// from what the tokenizer makes of the same text. Throws UnsupportedError if there is no template.
+// Other errors are PlaceErrors if the part at fault has a place: a template that fails
+// (ChatTemplateError without a place), a constraint or parameters that cannot be kept, a choice
+// that names no tool, an empty prompt.
+ChatPlan plan_turn(const ChatFormat& format, const ChatTurn& turn,
+                   const ComputedText& computed = {});
+
+}  // namespace weft

@@ -1,0 +1,45 @@
+#pragma once
+// The functions that a model may call in a chat, and whether it must.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+struct ChatTool {
+  std::string name;             // letters, digits and _ - . : /
+  std::string parameters = {};  // JSON Schema of the object of arguments; empty: none
+  bool strict = false;          // calls keep to the schema whatever the choice is
+  std::string definition = {};  // {"type": "function", "function": {..}}: what the template gets
+  std::string place = {};       // names the function in errors: "tools[0].function"
+};
+
+struct ToolChoice {
+  enum class Kind {
+    automatic,  // calls or content
+    none,       // content; the model is not told of the tools
+    required,   // at least one call
+    named,      // calls of the tool `name`, at least one
+  };
+  Kind kind = Kind::automatic;
+  std::string name = {};
+};
+
+// Letters, digits and _ - . : /, at most 256 of them: what the notations of all models can hold.
+bool is_tool_name(std::string_view name);
+
+// An array of definitions, {"type": "function", "function": {"name", "description", "parameters",
+// "strict"}} or the function alone. `place` names the array in errors. Throws FormatError for
+// anything else, and for a name twice.
+std::vector<ChatTool> parse_tools(std::string_view json, const std::string& place);
+
+// The definitions as a JSON array; empty if there are none.
+std::string definitions_of(const std::vector<ChatTool>& tools);
+
+// Throws PlaceError for two tools of one name, with ChatTool::place, and with `place` for a choice
+// that needs a tool which is missing.
+void check_tools(const std::vector<ChatTool>& tools, const ToolChoice& choice,
+                 const std::string& place);
+
+}  // namespace weft

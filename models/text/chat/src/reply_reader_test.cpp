@@ -1,0 +1,85 @@
+#include "weft/chat/reply_reader.h"
+
+#include <doctest/doctest.h>
+
+#include "weft/chat/reply_sink.h"
+
+namespace weft {
+namespace {
+
+ReplyReading reading_of(bool certain) {
+  return {.syntax = {"think", "hermes"},
+          .options = {.tools = R"([{"function": {"name": "f"}}])"},
+          .certain_calls = certain,
+          .new_id = [n = 0]() mutable { return "id" + std::to_string(n++); }};
+}
+
+struct Read {
+  MessageBuilder message;
+  std::vector<ReplyEvent> events;
+  int n_calls = 0;
+};
+
+Read read_reply(const ReplyReading& reading, std::string_view text) {
+  ReplyReader reader(reading);
+  Read read;
+  const auto keep = [&](const std::vector<ReplyEvent>& events) {
+    read.message.take(events);
+    read.events.insert(read.events.end(), events.begin(), events.end());
+  };
+  for (const char c : text) keep(reader.push({&c, 1}));
+  keep(reader.finish());
+  read.n_calls = reader.n_calls();
+  return read;
+}
+
+constexpr std::string_view kCall =
+    "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": 1}}\n</tool_call>";
+
+TEST_CASE("a reply becomes a message with calls that have ids") {
+  for (const bool certain : {false, true}) {
+    const Read read = read_reply(
+        reading_of(certain), "<think>Hm</think>Well " + std::string(kCall) + std::string(kCall));
+    const ChatMessage message = read.message.whole_message();
+    CHECK(message.reasoning == "Hm");
+    CHECK(message.content == "Well");
+    REQUIRE(message.tool_calls.size() == 2);
+    CHECK(message.tool_calls[0].id == "id0");
+    CHECK(message.tool_calls[1].id == "id1");
+    CHECK(message.tool_calls[1].arguments == "{\"a\": 1}");
+    CHECK(read.n_calls == 2);
+    for (const ReplyEvent& event : read.events)
+      if (event.kind == ReplyEvent::Kind::call_begin || event.kind == ReplyEvent::Kind::call_end)
+        CHECK(event.id == "id" + std::to_string(event.call));
+  }
+}
+
+TEST_CASE("an id that the model gives is the call's, even after the arguments") {
+  const Read read =
+      read_reply(reading_of(false),
+                 "<tool_call>{\"name\": \"f\", \"arguments\": {}, \"id\": \"own\"}</tool_call>" +
+                     std::string(kCall));
+  CHECK(read.events.front().id == "own");
+  CHECK(read.message.message().tool_calls[0].id == "own");
+  CHECK(read.message.message().tool_calls[1].id == "id0");
+}
+
+TEST_CASE("a truncated call is content, or stays as it is if the grammar enforced it") {
+  const std::string text = std::string(kCall) + "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"";
+  const Read free = read_reply(reading_of(false), text);
+  CHECK(free.message.message().tool_calls.size() == 1);
+  CHECK(free.message.message().content.find("<tool_call>") != std::string::npos);
+  const Read enforced = read_reply(reading_of(true), text);
+  CHECK(enforced.message.message().content.empty());
+  CHECK(enforced.message.message().tool_calls.size() == 2);
+  CHECK(enforced.message.whole_message().tool_calls.size() == 1);
+  CHECK(enforced.n_calls == 1);
+}
+
+TEST_CASE("without a notation everything is content") {
+  const Read read = read_reply({}, "<think>a</think>" + std::string(kCall));
+  CHECK(read.message.message().content == "<think>a</think>" + std::string(kCall));
+}
+
+}  // namespace
+}  // namespace weft
