@@ -1,0 +1,34 @@
+#include "weft/base/knob.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace weft {
+
+std::vector<std::string_view> KnobText::names() const {
+  std::vector<std::string_view> all{name};
+  for (const std::string_view alias : aliases)
+    if (!alias.empty()) all.push_back(alias);
+  return all;
+}
+
+const KnobText& find_knob(std::span<const KnobText> texts, std::string_view name) {
+  return *std::ranges::find(texts, name, &KnobText::name);
+}
+
+std::string expected_number(bool whole, KnobRange range) {
+  const char* what = whole ? "a whole number" : "a number";
+  // {:.0f}: whole numbers never have an exponent.
+  const auto text = [whole](double limit) {
+    return whole ? fmt::format("{:.0f}", limit) : fmt::format("{:g}", limit);
+  };
+  const bool has_min = std::isfinite(range.min), has_max = std::isfinite(range.max);
+  if (has_min && has_max)
+    return fmt::format("{} from {} to {}", what, text(range.min), text(range.max));
+  if (has_min) return fmt::format("{} from {}", what, text(range.min));
+  if (has_max) return fmt::format("{} up to {}", what, text(range.max));
+  return what;
+}
+
+}  // namespace weft
