@@ -94,7 +94,7 @@ TEST_CASE("a model with both, from a file: planned, drawn, verified") {
 
 TEST_CASE("a sampler stage: in the order, and in what is drawn") {
   CHECK(std::ranges::count(kSamplerOrder, "even_ids") == 1);
-  CHECK_NOTHROW(check_sampler_order(std::vector<std::string>{"even_ids"}));
+  CHECK_NOTHROW(sampler_order(std::vector<std::string>{"even_ids"}));
   const SamplerOptions all{.top_k = 0, .top_p = 1, .min_p = 0, .temperature = 5};
   Sampler sampler(all), greedy(SamplerOptions{.temperature = 0});
   const std::vector<float> logits{1, 9, 2, 8, 3, 7};

@@ -16,10 +16,12 @@
 #include "weft/base/text.h"
 #include "weft/ops/cache_cells.h"
 #include "weft/quantize/quantize.h"
+#include "weft/sample/sampler_knobs.h"
 #include "weft/scheduler/budget.h"
 #include "weft/serve/text_rules.h"
 
 #include "common/adapter_flags.h"
+#include "common/knob_flags.h"
 #include "common/override_flags.h"
 #include "common/program.h"
 
@@ -237,29 +239,6 @@ void print_concessions(const Session& session) {
 
 namespace {
 
-void add_dry_flags(App& app, SamplerFlags& options) {
-  const auto add = [&app](const char* names, auto& value, const char* what) {
-    app.add_option(names, value, what).capture_default_str().type_name("X");
-  };
-  add("--dry-multiplier", options.dry_multiplier,
-      "penalty for tokens that repeat the text; 0: off");
-  add("--dry-base", options.dry_base, "factor of the penalty per token of the repetition");
-  add("--dry-allowed-length", options.dry_allowed_length,
-      "length of repetitions without a penalty");
-  add("--dry-penalty-last-n", options.dry_last_n, "tokens to look back at; -1: all");
-  app.add_option_function(
-         "--dry-sequence-breaker",
-         [&options](const std::vector<std::string>& texts) {
-           options.dry_breaker_texts = texts;
-           std::erase(options.dry_breaker_texts, "none");
-         },
-         "repetitions do not reach across tokens with this text (default: line end, ':', '\"', "
-         "'*'; 'none')")
-      .take_all()
-      .allow_extra_args(false)
-      .type_name("TEXT");
-}
-
 // "15+0.5", "15-inf"
 std::pair<TokenId, float> parse_bias(const std::string& text) {
   const std::size_t sign = text.find_first_of("+-");
@@ -273,75 +252,67 @@ std::pair<TokenId, float> parse_bias(const std::string& text) {
   return {static_cast<TokenId>(id), bias};
 }
 
-void add_order_flags(App& app, SamplerOptions& options) {
-  app.add_option_function(
-         "-l,--logit-bias",
-         [&options](const std::vector<std::string>& texts) {
-           for (const std::string& text : texts) options.logit_bias.push_back(parse_bias(text));
-         },
-         "ID+BIAS: added to the logit of a token; ID-inf: never")
+void set_order(SamplerOptions& options, const std::string& text) {
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(';', at), text.size());
+    if (end > at) names.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  try {
+    options.order = sampler_order(names);
+  } catch (const Error& error) {
+    reject_value("--samplers", error.what());
+  }
+}
+
+// A flag that may be given several times.
+void add_list_flag(App& app, const KnobText& text, const App::Function<std::vector<std::string>>& f,
+                   std::string_view more, const char* type) {
+  app.add_option_function(std::string(text.flags), f, help_text(text).append(more))
       .take_all()
       .allow_extra_args(false)
-      .type_name("BIAS");
+      .type_name(type);
+}
+
+// What sampler_texts() describes.
+void add_special_flags(App& app, SamplerFlags& options) {
+  const std::span<const KnobText> texts = sampler_texts();
+  const KnobText &seed = find_knob(texts, "seed"), &order = find_knob(texts, "samplers");
   app.add_option_function(
-         "--samplers",
-         [&options](const std::string& text) {
-           options.order.clear();
-           for (std::size_t at = 0; at <= text.size();) {
-             const std::size_t end = std::min(text.find(';', at), text.size());
-             if (end > at) options.order.push_back(text.substr(at, end - at));
-             at = end + 1;
-           }
-           try {
-             check_sampler_order(options.order);
-           } catch (const Error& error) {
-             reject_value("--samplers", error.what());
-           }
+         std::string(seed.flags),
+         [&options](std::int64_t value) {
+           if (value >= 0) options.seed = static_cast<std::uint64_t>(value);
          },
-         fmt::format("the order of the samplers (default: {})", fmt::join(kSamplerOrder, ";")))
+         help_text(seed))
+      .range(-1, std::numeric_limits<std::int64_t>::max())
+      .type_name("N");
+  app.add_option_function(
+         std::string(order.flags),
+         [&options](const std::string& text) { set_order(options, text); },
+         fmt::format("{} (default: {})", help_text(order), fmt::join(kSamplerOrder, ";")))
       .type_name("A;B;...");
+  add_list_flag(
+      app, find_knob(texts, "logit_bias"),
+      [&options](const std::vector<std::string>& biases) {
+        for (const std::string& bias : biases) options.logit_bias.push_back(parse_bias(bias));
+      },
+      ": ID+BIAS or ID-BIAS, several times", "BIAS");
+  add_list_flag(
+      app, find_knob(texts, "dry_sequence_breakers"),
+      [&options](const std::vector<std::string>& breakers) {
+        options.dry_breaker_texts = breakers;
+        std::erase(options.dry_breaker_texts, "none");
+      },
+      " (default: line end, ':', '\"', '*'; none: an empty list)", "TEXT");
 }
 
 }  // namespace
 
 void add_sampler_flags(App& app, SamplerFlags& options) {
   options.seed = std::random_device{}();
-  app.add_option_function(
-         "-s,--seed",
-         [&options](std::int64_t seed) {
-           if (seed >= 0) options.seed = static_cast<std::uint64_t>(seed);
-         },
-         "seed of the random numbers; -1: random")
-      .range(-1, std::numeric_limits<std::int64_t>::max())
-      .type_name("N");
-  const auto add = [&app](const char* names, auto& value, const char* what) {
-    return app.add_option(names, value, what).capture_default_str().type_name("X");
-  };
-  add("--temp", options.temperature, "temperature; 0: always the most likely token").not_negative();
-  add("--top-k", options.top_k, "only the k most likely tokens; 0: all");
-  add("--top-p", options.top_p, "the most likely tokens with total probability p; 1: all");
-  add("--min-p", options.min_p, "tokens with p times the highest probability; 0: all");
-  add("--repeat-penalty", options.repeat_penalty, "divisor for recent tokens; 1: off");
-  add("--presence-penalty", options.presence_penalty, "subtracted for recent tokens; 0: off");
-  add("--frequency-penalty", options.frequency_penalty, "subtracted per occurrence; 0: off");
-  add("--repeat-last-n", options.penalty_last_n, "number of tokens that count as recent");
-  add("--dynatemp-range", options.dynamic_range, "range of the dynamic temperature; 0: off");
-  add("--dynatemp-exp", options.dynamic_exponent, "exponent of the dynamic temperature");
-  add("--typical", options.typical_p, "locally typical sampling with this probability; 1: off");
-  app.add_option("--top-nsigma,--top-n-sigma", options.top_n_sigma,
-                 "only logits within n standard deviations of the highest; 0: all")
-      .type_name("X");
-  add("--tfs", options.tail_free_z, "tail-free sampling, z; 1: off");
-  add("--xtc-probability", options.xtc_probability, "probability of applying XTC; 0: off");
-  add("--xtc-threshold", options.xtc_threshold,
-      "minimum probability of tokens that XTC may remove");
-  add("--mirostat", options.mirostat, "version 1 or 2 of mirostat; 0: off");
-  add("--mirostat-ent", options.mirostat_tau, "target entropy of mirostat, in bits");
-  add("--mirostat-lr", options.mirostat_eta, "learning rate of mirostat");
-  add("--adaptive-target", options.adaptive_target, "target of adaptive sampling; below 0: off");
-  add("--adaptive-decay", options.adaptive_decay, "decay of adaptive sampling");
-  add_dry_flags(app, options);
-  add_order_flags(app, options);
+  add_knob_flags<SamplerOptions>(app, sampler_knobs(), options);
+  add_special_flags(app, options);
 }
 
 SamplerOptions sampler_options(const Model& model, const SamplerFlags& flags) {

@@ -19,31 +19,16 @@ namespace {
 
 constexpr std::size_t kMaxStops = 256;
 
-// Other servers' names of samplers.
-std::string sampler_name(const std::string& name) {
-  static const std::pair<std::string_view, std::string_view> kOther[] = {
-      {"typical_p", "typ_p"},
-      {"typical", "typ_p"},
-      {"tfs_z", "tail_free"},
-      {"temp", "temperature"},
-      {"top_n_sigma", "top_n_sigma"}};
-  for (const auto& [other, own] : kOther)
-    if (name == other) return std::string(own);
-  return name;
-}
-
 Form<std::vector<std::string>> samplers_form() {
   auto form = list(text());
   return {"a list of names of samplers", form.schema, kArray,
           [read = form.read](const Json& json, const Path& path) {
-            std::vector<std::string> names = read(json, path);
-            for (std::string& name : names) name = sampler_name(name);
+            const std::vector<std::string> names = read(json, path);
             try {
-              check_sampler_order(names);
+              return sampler_order(names);
             } catch (const Error& e) {
               refuse(path, e.what());
             }
-            return names;
           }};
 }
 

@@ -1,6 +1,7 @@
 // Builds a chain of stages from options.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -19,6 +20,8 @@ struct StageRow {
   std::string_view name;
   bool shapes_draw;                    // skipped for greedy decoding and with mirostat
   StagePtr (*make)(const Options& o);  // null if the stage would do nothing
+  // What llama.cpp and other programs call it.
+  std::array<std::string_view, 5> other_names = {};
 };
 
 StagePtr penalties(const Options& o) {
@@ -92,19 +95,22 @@ StagePtr mirostat(const Options& o) {
 constexpr StageRow kStages[] = {
     {"penalties", false, penalties},
     {"dry", false, dry},
-    {"top_n_sigma", true, top_n_sigma},
-    {"top_k", true, top_k},
-    {"typ_p", true, typical},
-    {"tail_free", true, tail_free},
-    {"top_p", true, top_p},
-    {"min_p", true, min_p},
+    {"top_n_sigma", true, top_n_sigma, {"top-n-sigma"}},
+    {"top_k", true, top_k, {"top-k"}},
+    {"typ_p", true, typical, {"typical_p", "typical", "typical-p", "typ-p", "typ"}},
+    {"tail_free", true, tail_free, {"tfs_z", "tfs"}},
+    {"top_p", true, top_p, {"top-p", "nucleus"}},
+    {"min_p", true, min_p, {"min-p"}},
     {"xtc", true, xtc},
-    {"temperature", false, temperature},
-    {"adaptive_p", true, adaptive_p},
+    {"temperature", false, temperature, {"temp"}},
+    {"adaptive_p", true, adaptive_p, {"adaptive-p"}},
 };
 
 const StageRow& find_stage(const std::string& name) {
-  const auto* row = std::ranges::find(kStages, name, &StageRow::name);
+  const auto* row = std::ranges::find_if(kStages, [&name](const StageRow& r) {
+    return name == r.name ||
+           (!name.empty() && std::ranges::find(r.other_names, name) != r.other_names.end());
+  });
   if (row == std::end(kStages))
     fail<UnsupportedError>("unknown sampler '{}' (known: {})", name,
                            fmt::join(kSamplerOrder, ", "));
@@ -121,8 +127,10 @@ std::vector<std::string> names() {
 
 const std::vector<std::string> kSamplerOrder = names();
 
-void check_sampler_order(std::span<const std::string> order) {
-  for (const std::string& name : order) find_stage(name);
+std::vector<std::string> sampler_order(std::span<const std::string> names) {
+  std::vector<std::string> order;
+  for (const std::string& name : names) order.emplace_back(find_stage(name).name);
+  return order;
 }
 
 std::vector<StagePtr> sampler_chain(const Options& options) {

@@ -233,10 +233,15 @@ TEST_CASE("chains keep the order they are given") {
   for (const StagePtr& stage : sampler_chain(options)) names.emplace_back(stage->name());
   CHECK(names == std::vector<std::string>{"logit_bias", "temperature", "top_k"});
   options.order = {"top_q"};
-  CHECK_THROWS_WITH_AS(check_sampler_order(options.order),
+  CHECK_THROWS_WITH_AS(sampler_order(options.order),
                        doctest::Contains("unknown sampler 'top_q' (known: penalties, dry, "),
                        UnsupportedError);
   CHECK_THROWS_AS(sampler_chain(options), UnsupportedError);
+  CHECK_THROWS_AS(sampler_order(std::vector<std::string>{""}), UnsupportedError);
+  const std::vector<std::string> others{"typical_p", "typ", "tfs_z", "nucleus", "temp", "top-k"};
+  CHECK(sampler_order(others) ==
+        std::vector<std::string>{"typ_p", "typ_p", "tail_free", "top_p", "temperature", "top_k"});
+  CHECK(sampler_order(kSamplerOrder) == kSamplerOrder);
   const std::vector<float> logits = {0, std::log(3.0F)};
   CHECK(most_likely(logits, 1)[0].id == 1);
   CHECK(most_likely(logits, 5)[1].logprob == doctest::Approx(std::log(0.25)));

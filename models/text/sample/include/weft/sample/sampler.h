@@ -16,6 +16,7 @@
 
 namespace weft {
 
+// People set them by the knobs of weft/sample/sampler_knobs.h.
 struct SamplerOptions {
   std::uint64_t seed = 0;
   int penalty_last_n = 64;  // how many of the latest tokens are penalized; 0 or less: none
@@ -51,8 +52,10 @@ struct SamplerOptions {
 // default order. Logit biases come before all others, mirostat after them.
 extern const std::vector<std::string> kSamplerOrder;
 
-// Throws UnsupportedError if a name is not in kSamplerOrder; the message lists those.
-void check_sampler_order(std::span<const std::string> order);
+// The stages of these names as kSamplerOrder names them: the names that llama.cpp and others use
+// are known as well ("typical_p", "top-k", "temp"). Throws UnsupportedError for other names; the
+// message lists kSamplerOrder.
+std::vector<std::string> sampler_order(std::span<const std::string> names);
 
 // The stages in order; those that would do nothing are left out. Throws UnsupportedError for an
 // unknown name in the order, ValueError for parameters that a stage refuses.
