@@ -5,18 +5,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "weft/base/knob.h"
+
 namespace weft::api {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 using Limits = std::numeric_limits<std::int64_t>;
-
-std::string range_text(std::string_view what, const std::string& min, const std::string& max) {
-  if (min.empty() && max.empty()) return std::string(what);
-  if (max.empty()) return fmt::format("{} from {}", what, min);
-  if (min.empty()) return fmt::format("{} up to {}", what, max);
-  return fmt::format("{} from {} to {}", what, min, max);
-}
 
 std::string range_schema(std::string_view type, const std::string& min, const std::string& max) {
   return fmt::format(R"({{"type":"{}"{}{}}})", type, min.empty() ? "" : ",\"minimum\":" + min,
@@ -33,7 +28,9 @@ Form<bool> boolean() {
 Form<std::int64_t> whole(std::int64_t min, std::int64_t max) {
   const std::string lo = min == Limits::min() ? "" : std::to_string(min);
   const std::string hi = max == Limits::max() ? "" : std::to_string(max);
-  const std::string expected = range_text("a whole number", lo, hi);
+  const std::string expected =
+      expected_number(true, {.min = lo.empty() ? -kInfinity : static_cast<double>(min),
+                             .max = hi.empty() ? kInfinity : static_cast<double>(max)});
   return {expected, range_schema("integer", lo, hi), kNumber,
           [expected, min, max](const Json& json, const Path& path) {
             std::int64_t value = 0;
@@ -57,7 +54,7 @@ Form<std::int64_t> whole(std::int64_t min, std::int64_t max) {
 Form<double> number(double min, double max) {
   const std::string lo = min == -kInfinity ? "" : fmt::format("{:g}", min);
   const std::string hi = max == kInfinity ? "" : fmt::format("{:g}", max);
-  const std::string expected = range_text("a number", lo, hi);
+  const std::string expected = expected_number(false, {min, max});
   return {expected, range_schema("number", lo, hi), kNumber,
           [expected, min, max](const Json& json, const Path& path) {
             const auto value = json.get<double>();

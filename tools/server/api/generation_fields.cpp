@@ -8,9 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/run/model.h"
+#include "weft/sample/sampler_knobs.h"
+#include "weft/serve/generation_knobs.h"
 #include "weft/tokenize/vocabulary.h"
 
 #include "api/errors.h"
+#include "api/knob_fields.h"
 #include "api/logit_bias.h"
 #include "api/prompt_fields.h"
 
@@ -39,20 +42,10 @@ std::uint64_t seed_of(const ServedModel& model, const GenerationFields& fields) 
   return (std::uint64_t{device()} << 32) | device();
 }
 
-const Fields<SamplerOptions>& penalty_fields() {
-  using S = SamplerOptions;
+const Fields<SamplerOptions>& sampler_fields() {
   static const auto table =
-      Fields<S>()
-          .add("frequency_penalty", &S::frequency_penalty, number(-2, 2),
-               "subtracted for each time that the token came before")
-          .add("presence_penalty", &S::presence_penalty, number(-2, 2),
-               "subtracted if the token came before")
-          .add("repeat_penalty", &S::repeat_penalty, number(0.001, 1000),
-               "divides the logits of tokens that came before; 1: off")
-          .add("repetition_penalty", &S::repeat_penalty, number(0.001, 1000),
-               "another name of repeat_penalty")
-          .add("repeat_last_n", &S::penalty_last_n, whole(-1, std::numeric_limits<int>::max()),
-               "how many of the latest tokens are penalized; 0: none");
+      knob_fields(sampler_knobs())
+          .add("samplers", &SamplerOptions::order, samplers_form(), sampler_doc("samplers"));
   return table;
 }
 
@@ -91,69 +84,44 @@ Form<std::vector<std::string>> stop_form() {
                 stops_form());
 }
 
-const Fields<SamplerOptions>& sampler_fields() {
-  using S = SamplerOptions;
-  constexpr int kMaxInt = std::numeric_limits<int>::max();
-  static const auto table =
-      Fields<S>()
-          .add("temperature", &S::temperature, number(0), "0: always the most likely token")
-          .add("top_p", &S::top_p, number(0, 1), "keep the likeliest tokens of this probability")
-          .add("top_k", &S::top_k, whole(-1, kMaxInt), "keep this many tokens; 0 and -1: all")
-          .add("min_p", &S::min_p, number(0, 1),
-               "drop tokens less likely than this share of the likeliest one's probability")
-          .add("typical_p", &S::typical_p, number(0, 1), "locally typical sampling; 1: off")
-          .add("top_n_sigma", &S::top_n_sigma, number(), "0 and less: off")
-          .add("tfs_z", &S::tail_free_z, number(0, 1), "tail-free sampling; 1: off")
-          .include(penalty_fields())
-          .add("dynatemp_range", &S::dynamic_range, number(0),
-               "how far the temperature varies with the entropy")
-          .add("dynatemp_exponent", &S::dynamic_exponent, number(),
-               "how strongly the temperature follows the entropy")
-          .add("xtc_probability", &S::xtc_probability, number(0, 1),
-               "how often the likeliest tokens are excluded")
-          .add("xtc_threshold", &S::xtc_threshold, number(0, 1),
-               "tokens above this probability may be excluded")
-          .add("dry_multiplier", &S::dry_multiplier, number(0), "0: repetitions are not penalized")
-          .add("dry_base", &S::dry_base, number(1), "how the penalty grows with the length")
-          .add("dry_allowed_length", &S::dry_allowed_length, whole(0, kMaxInt),
-               "repetitions up to this length are not penalized")
-          .add("dry_penalty_last_n", &S::dry_last_n, whole(-1, kMaxInt),
-               "how many of the latest tokens are searched; -1: all")
-          .add("mirostat", &S::mirostat, whole(0, 2), "1, 2: version of mirostat; 0: off")
-          .add("mirostat_tau", &S::mirostat_tau, number(0), "target entropy")
-          .add("mirostat_eta", &S::mirostat_eta, number(0), "learning rate")
-          .add("adaptive_target", &S::adaptive_target, number(-1, 1),
-               "prefer tokens of this probability; below 0: off")
-          .add("adaptive_decay", &S::adaptive_decay, number(0, 0.99),
-               "how slowly adaptive sampling forgets the tokens that it chose")
-          .add("samplers", &S::order, samplers_form(), "the order of the samplers");
-  return table;
+std::string sampler_doc(std::string_view name) {
+  return std::string(find_knob(sampler_texts(), name).doc);
 }
 
-const Fields<GenerationFields>& generation_fields() {
+std::string generation_doc(std::string_view name) {
+  return std::string(find_knob(generation_texts(), name).doc);
+}
+
+const Fields<GenerationFields>& sampling_fields() {
   using G = GenerationFields;
   constexpr std::int64_t kManyTokens = std::int64_t{1} << 40, kDay = 24 * 3600 * 1000;
   static const auto table =
       Fields<G>()
           .include(sampler_fields(), &G::sampler)
-          .add("seed", &G::seed, whole(), "the same seed gives the same text; -1: random")
-          .add("n", &G::n, whole(1, 128), "choices")
-          .add("stop", &G::stop, stop_form(), "the text ends before the first of these")
-          .add("stream", &G::stream, boolean(), "send the answer in pieces, as it is generated")
-          .add("logit_bias", &G::logit_bias, bias_form(), "added to the logits of these tokens")
-          .add("ignore_eos", &G::ignore_eos, boolean(), "never choose a token that ends the text")
-          .add("min_tokens", &G::min_tokens, whole(0, kManyTokens),
-               "generate this many tokens before the text may end")
-          .add("t_max_predict_ms", &G::t_max_predict_ms, whole(-1, kDay),
-               "the text ends this long after its first token, as soon as it has a line break; "
-               "below 1: no limit")
-          .add("stop_token_ids", &G::stop_token_ids, list(whole(), 0, 1024),
-               "tokens that end the text, besides the model's own")
-          .add("bad_words", &G::bad_words, list(text(), 0, 1024), "texts that are never generated")
-          .add("skip_special_tokens", &G::skip_special_tokens, boolean(),
-               "do not show control tokens")
+          .add("seed", &G::seed, whole(), sampler_doc("seed"))
+          .add("logit_bias", &G::logit_bias, bias_form(), sampler_doc("logit_bias"))
           .add("dry_sequence_breakers", &G::dry_sequence_breakers, list(text(), 0, 1024),
-               "repetitions do not reach across these")
+               sampler_doc("dry_sequence_breakers"))
+          .add("ignore_eos", &G::ignore_eos, boolean(), generation_doc("ignore_eos"))
+          .add("min_tokens", &G::min_tokens, whole(0, kManyTokens), generation_doc("min_tokens"))
+          .add("t_max_predict_ms", &G::t_max_predict_ms, whole(-1, kDay),
+               generation_doc("t_max_predict_ms"))
+          .add("stop_token_ids", &G::stop_token_ids, list(whole(), 0, 1024),
+               generation_doc("stop_token_ids"))
+          .add("bad_words", &G::bad_words, list(text(), 0, 1024), generation_doc("bad_words"))
+          .add("skip_special_tokens", &G::skip_special_tokens, boolean(),
+               generation_doc("skip_special_tokens"));
+  return table;
+}
+
+const Fields<GenerationFields>& generation_fields() {
+  using G = GenerationFields;
+  static const auto table =
+      Fields<G>()
+          .include(sampling_fields())
+          .add("n", &G::n, whole(1, 128), "choices")
+          .add("stop", &G::stop, stop_form(), generation_doc("stop"))
+          .add("stream", &G::stream, boolean(), "send the answer in pieces, as it is generated")
           .add("cache_prompt", &G::cache_prompt, boolean(),
                "continue from what slots and kept prompts hold")
           .add("id_slot", &G::id_slot, whole(-1, 1 << 20), "wait for this slot; -1: any")
@@ -194,11 +162,12 @@ TextRequest text_request(const ServedModel& model, const GenerationFields& field
   if (fields.id_slot >= model.texts->n_slots())
     throw bad_request(
         "id_slot", fmt::format("no slot {}: there are {}", fields.id_slot, model.texts->n_slots()));
+  const std::string at(fields.place);
   TextRequest request{.prompt = std::move(prompt)};
   GenerationOptions& g = request.generation;
   g.sampler = fields.sampler;
   g.sampler.seed = seed_of(model, fields);
-  g.sampler.logit_bias = token_biases(*model.model, fields.logit_bias, "logit_bias");
+  g.sampler.logit_bias = token_biases(*model.model, fields.logit_bias, at + "logit_bias");
   if (fields.dry_sequence_breakers && g.sampler.dry_multiplier > 0)
     g.sampler.dry_breakers = tokens_with(model.model->tokenizer(), *fields.dry_sequence_breakers);
   g.rules.tree = model.tree;
@@ -211,7 +180,7 @@ TextRequest text_request(const ServedModel& model, const GenerationFields& field
   g.min_tokens = fields.min_tokens;
   for (std::size_t i = 0; i < fields.stop_token_ids.size(); ++i)
     g.stop_tokens.push_back(checked_token(*model.model, fields.stop_token_ids[i],
-                                          fmt::format("stop_token_ids[{}]", i)));
+                                          fmt::format("{}stop_token_ids[{}]", at, i)));
   g.logprobs = logprobs;
   request.texts = static_cast<std::int32_t>(fields.n);
   request.reuse = fields.cache_prompt;

@@ -42,6 +42,7 @@ struct GenerationFields {
   bool stream = false;
   bool return_progress = false;
   bool timings_per_token = false;
+  std::string_view place = {};  // before the names of fields in errors: "options."
 };
 
 // With the model's defaults.
@@ -55,10 +56,15 @@ Request initial_request(const ServedModel& model) {
   return request;
 }
 
-// temperature, top_p, .. of SamplerOptions: for tables of any interface.
-const Fields<SamplerOptions>& sampler_fields();
+// The sampler's parameters, seed, logit_bias, and the rules of the text that no interface defines
+// in a way of its own. Every interface takes them, whether its specification has them or not.
+const Fields<GenerationFields>& sampling_fields();
 // Everything that chat completions and completions have in common, except max_tokens.
 const Fields<GenerationFields>& generation_fields();
+// The sentences of sampler_texts() and generation_texts(), for fields that interfaces define
+// themselves. REQUIRES: there is a text with this name.
+std::string sampler_doc(std::string_view name);
+std::string generation_doc(std::string_view name);
 // {"15": -100, "Hello": -1} or [[15, -100], ["Hello", -1]]; false: never. Wrong values are errors
 // of the whole field.
 Form<Bias> bias_form(double limit = 100);

@@ -1,44 +1,13 @@
 // The interfaces over their routes, with fake texts.
-#include <algorithm>
-#include <iterator>
-
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "api/anthropic/routes.h"
-#include "api/api_test_support.h"
+#include "api/all_interfaces_test_support.h"
 #include "api/interface_forms.h"
 #include "api/json.h"
-#include "api/native/routes.h"
-#include "api/ollama/routes.h"
-#include "api/responses/routes.h"
 
 namespace weft::api::test {
 namespace {
-
-struct Interfaces : FakeServer {
-  Interfaces() {
-    std::vector<Route> all;
-    for (auto& routes : {responses_routes(), anthropic_routes(), ollama_routes(),
-                         native_routes({.slot_save_path = "/tmp"})})
-      std::ranges::copy(routes, std::back_inserter(all));
-    router = std::make_unique<Router>(std::move(all), *services);
-    texts->texts = {"You are welcome!"};
-  }
-  Json ask(std::string path, std::string body, int status = 200) {
-    const http::Reply reply = post(path, std::move(body));
-    CAPTURE(path);
-    CHECK_MESSAGE(reply.status == status, reply.body);
-    return parse_json(reply.body);
-  }
-  Json get(std::string method, std::string path, int status = 200) {
-    const http::Reply reply = send(std::move(method), std::move(path))->wait();
-    CHECK_MESSAGE(reply.status == status, reply.body);
-    return parse_json(reply.body);
-  }
-};
-
-const std::string kMessages = R"("messages": [{"role": "user", "content": "Thank you."}])";
 
 TEST_CASE("/v1/messages answers, and counts the tokens that it uses") {
   Interfaces server;

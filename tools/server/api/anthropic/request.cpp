@@ -8,7 +8,6 @@
 #include "api/interface_forms.h"
 #include "api/json.h"
 #include "api/json_text.h"
-#include "api/logit_bias.h"
 
 namespace weft::api::anthropic {
 namespace {
@@ -210,12 +209,10 @@ const Fields<Request>& fields() {
   static const auto table =
       Fields<Request>()
           .include(chat_fields())
-          .required("max_tokens", &Request::max_tokens, whole(1), "tokens to generate")
-          .include(sampler_fields(),
-                   static_cast<SamplerOptions Request::*>(&GenerationFields::sampler))
-          .add("stop_sequences", &Request::stop, stops_form(), "where the text ends")
-          .add("seed", &Request::seed, whole(), "the same seed gives the same text; -1: random")
-          .add("logit_bias", &Request::logit_bias, bias_form(), "added to the logits of tokens")
+          .required("max_tokens", &Request::max_tokens, whole(1),
+                    "Number of tokens to generate at most.")
+          .include(sampling_fields())
+          .add("stop_sequences", &Request::stop, stops_form(), generation_doc("stop"))
           .add("stream", &Request::stream, boolean(), "answer in events");
   return table;
 }

@@ -44,9 +44,7 @@ void set_max_tokens(TextFields& fields, std::int64_t n) {
 }
 
 Fields<TextFields> text_fields() {
-  const std::string length =
-      "tokens to generate; below 0: until the text ends or the context is "
-      "full";
+  const std::string length = generation_doc("max_tokens");
   return Fields<TextFields>()
       .accepted("model", text(), "name")
       .include(generation_fields())

@@ -112,8 +112,7 @@ struct Options : GenerationFields {
 const Fields<Options>& all_options() {
   static const auto table =
       Fields<Options>()
-          .include(sampler_fields(),
-                   static_cast<SamplerOptions Options::*>(&GenerationFields::sampler))
+          .include(sampling_fields())
           .include(accepted_options(), &Options::accepted)
           .apply(
               "num_predict", whole(-2),
@@ -123,9 +122,9 @@ const Fields<Options>& all_options() {
                 else
                   options.max_tokens = n;
               },
-              "tokens to generate; -1 and -2: until the text ends or the context is full")
-          .add("seed", &Options::seed, whole(), "of random numbers; -1: random")
-          .add("stop", &Options::stop, stop_form(), "where the text ends");
+              "Number of tokens to generate; -1 and -2 mean until the text ends or the context is "
+              "full.")
+          .add("stop", &Options::stop, stop_form(), generation_doc("stop"));
   return table;
 }
 
@@ -139,6 +138,7 @@ Fields<TextFields> text_fields() {
             static_cast<GenerationFields&>(options) = fields;
             const Path body;
             all_options().read_into(*json, body.member("options"), &options);
+            options.place = "options.";
             static_cast<GenerationFields&>(fields) = std::move(options);
           },
           "sampling and lengths")

@@ -7,7 +7,6 @@
 #include "api/interface_forms.h"
 #include "api/json.h"
 #include "api/json_text.h"
-#include "api/logit_bias.h"
 #include "api/responses/input.h"
 
 namespace weft::api::responses {
@@ -200,11 +199,9 @@ const Fields<Request>& fields() {
   static const auto table =
       Fields<Request>()
           .include(chat_fields())
-          .add("max_output_tokens", &Request::max_tokens, token_limit(1), "tokens to generate")
-          .include(sampler_fields(),
-                   static_cast<SamplerOptions Request::*>(&GenerationFields::sampler))
-          .add("seed", &Request::seed, whole(), "the same seed gives the same text; -1: random")
-          .add("logit_bias", &Request::logit_bias, bias_form(), "added to the logits of tokens")
+          .add("max_output_tokens", &Request::max_tokens, token_limit(1),
+               generation_doc("max_tokens"))
+          .include(sampling_fields())
           .add("stream", &Request::stream, boolean(), "answer in events")
           .add("store", &Request::store, boolean(), "keep the response for a while")
           .add("metadata", &Request::metadata_json, object_text(), "repeated in the response")
