@@ -133,14 +133,10 @@ void add_text_flags(cli::App& app, Flags& flags) {
 }
 
 void add_output_flags(cli::App& app, Flags& flags) {
-  std::vector<std::string> names(pooling_names().begin(), pooling_names().end());
+  std::vector<std::string> names = pooling_names();
   names.insert(names.begin(), "file");
   app.add_option("--pooling", flags.pooling,
-                 "file: as the model file says, or the mean; none: a vector per token; mean: of "
-                 "all tokens; cls: the first token; last: the last one; rank: the outputs of the "
-                 "model's classifier; max: the maximum of each dimension; mean_sqrt_len: the sum "
-                 "divided by the root of the number of tokens; weighted_mean: with weights 1, 2, "
-                 "...")
+                 "file: as the model file says, or the mean; " + pooling_help())
       .one_of(names)
       .capture_default_str();
   app.add_option("--normalize", flags.norm,

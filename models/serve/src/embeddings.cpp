@@ -117,9 +117,12 @@ Poolings file_pooling(const Model& model) {
   const std::string key = model.facts().architecture + ".pooling_type";
   const std::uint64_t type = model.file().find_uint(key).value_or(1);
   if (type > static_cast<std::uint64_t>(Pooling::rank)) {
-    fail<UnsupportedError>(
-        "{}: key '{}' is {} (known: 0 (none), 1 (mean), 2 (cls), 3 (last), 4 (rank))",
-        model.file().path(), key, type);
+    std::string known;
+    for (const PoolingKind& kind : pooling_kinds())
+      if (kind.pooling <= Pooling::rank)
+        known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", static_cast<int>(kind.pooling),
+                             kind.name);
+    fail<UnsupportedError>("{}: key '{}' is {} (known: {})", model.file().path(), key, type, known);
   }
   return static_cast<Pooling>(type);
 }

@@ -179,8 +179,9 @@ void add_request_defaults(cli::App& app, Flags& flags) {
       .type_name("N");
   cli::add_template_flags(app, flags.chat_template);
   app.add_option("--pooling", flags.pooling,
-                 "how embeddings are pooled (default: as the file says, else mean)")
-      .one_of({pooling_names().begin(), pooling_names().end()})
+                 "how embeddings are pooled (default: as the file says, else mean): " +
+                     pooling_help())
+      .one_of(pooling_names())
       .type_name("NAME");
   app.add_option("--reasoning-format", flags.reasoning_format,
                  "thoughts of the model: deepseek: in reasoning_content; none: in the content; "

@@ -1,7 +1,10 @@
 #include "safetensors/pooling.h"
 
 #include <algorithm>
+#include <string>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
@@ -33,10 +36,11 @@ Pooling find_mode(const JsonObject& json, const Json& name) {
   const auto& text = name.get_ref<const std::string&>();
   const auto* found = std::ranges::find(kPoolingModes, text, &PoolingMode::name);
   if (found != std::end(kPoolingModes)) return found->pooling;
-  fail<UnsupportedError>(
-      "{}: unknown 'pooling_mode' '{}' (known: cls, max, mean, "
-      "mean_sqrt_len_tokens, weightedmean, lasttoken)",
-      printable_path(json.file()), printable(text));
+  std::string known;
+  for (const PoolingMode& mode : kPoolingModes)
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", mode.name);
+  fail<UnsupportedError>("{}: unknown 'pooling_mode' '{}' (known: {})", printable_path(json.file()),
+                         printable(text), known);
 }
 
 // The old keys are ignored beside the new one, and mean the mean if none of them is true.

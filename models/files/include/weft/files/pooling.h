@@ -12,19 +12,30 @@
 
 namespace weft {
 
-// The numbers up to `rank` are those of the key ARCH.pooling_type. The others have none.
+// The numbers up to `rank` are those of the key ARCH.pooling_type. The others have none. What each
+// does stands in pooling_kinds().
 enum class Pooling : std::uint8_t {
-  none = 0,           // a vector per token
-  mean = 1,           // of all n tokens
-  cls = 2,            // the first token
-  last = 3,           // the last token
-  rank = 4,           // the outputs of the model's classifier: scores, not a vector
-  max = 5,            // the maximum of each dimension
-  mean_sqrt_len = 6,  // the sum of all tokens / sqrt(n)
-  weighted_mean = 7,  // the mean with weights 1, 2, ..., n
+  none = 0,
+  mean = 1,
+  cls = 2,
+  last = 3,
+  rank = 4,
+  max = 5,
+  mean_sqrt_len = 6,
+  weighted_mean = 7,
 };
-std::string_view to_string(Pooling pooling);  // "weighted_mean"
-std::span<const std::string_view> pooling_names();
+
+struct PoolingKind {
+  Pooling pooling;
+  std::string_view name;     // "weighted_mean"
+  std::string_view meaning;  // "the mean with weights 1, 2, ..., n"
+};
+std::span<const PoolingKind> pooling_kinds();  // in the order of their numbers
+
+std::string_view to_string(Pooling pooling);
+std::vector<std::string> pooling_names();
+// "none: a vector per token; mean: ..", for help texts.
+std::string pooling_help();
 
 // One pooling, or several whose vectors are concatenated in this order.
 class Poolings {
