@@ -221,9 +221,7 @@ int run_chat(int argc, char** argv) {
   add_tool_flags(app, options);
   app.add_option("--prefill", options.prefill, "replies to you begin with this text")
       .type_name("TEXT");
-  app.add_option("-n,--predict,--n-predict", options.chat.max_reply,
-                 "max tokens of a reply; -1: until it ends")
-      .range(-1, std::int64_t{1} << 40);
+  cli::add_length_flag(app, options.chat.max_reply, "; the text is one reply");
   cli::add_constraint_flags(app, options.constraint);
   cli::add_sampler_flags(app, options.sampler);
   app.footer(

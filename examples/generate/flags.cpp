@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "weft/serve/generation_knobs.h"
+
+#include "common/knob_flags.h"
 #include "common/program.h"
 
 namespace weft::generate {
@@ -41,12 +44,9 @@ void add_text_flags(cli::App& app, Options& options) {
       .needs(prompt);
   app.add_option("-f,--file", options.prompt_file, "read the prompt from a file; - is stdin")
       .excludes(prompt);
-  app.add_option(
-         "-n,--predict,--n-predict", options.predict,
-         "number of tokens to generate; -1: until the text ends or the context is full, or 128 "
-         "with a diffusion model")
-      .range(-1, std::int64_t{1} << 40);
-  app.add_flag("--ignore-eos", options.ignore_eos, "continue past the end of the text");
+  cli::add_length_flag(app, options.predict, ", or 128 tokens with a diffusion model");
+  const KnobText& ignore_eos = find_knob(generation_texts(), "ignore_eos");
+  app.add_flag(std::string(ignore_eos.flags), options.ignore_eos, cli::help_text(ignore_eos));
   app.add_flag("--no-display-prompt", options.hide_prompt, "print only the new text");
   app.add_option("--samples", options.samples,
                  "number of texts for the same prompt, each with its own seed")

@@ -1,5 +1,8 @@
 #include "common/constraint_flags.h"
 
+#include "weft/serve/generation_knobs.h"
+
+#include "common/knob_flags.h"
 #include "common/read_text.h"
 
 namespace weft::cli {
@@ -18,15 +21,15 @@ void add_constraint_flags(App& app, ConstraintFlags& flags) {
       "--json-schema-open", flags.open_schema,
       "allow unnamed members in objects of the schema; by default only if additionalProperties "
       "or patternProperties allow them");
-  app.add_option("-r,--stop,--reverse-prompt", flags.stops,
-                 "end the text before this string; may be given several times")
-      .take_all()
-      .allow_extra_args(false)
-      .type_name("TEXT");
-  app.add_option("--ban", flags.banned, "never generate this string; may be given several times")
-      .take_all()
-      .allow_extra_args(false)
-      .type_name("TEXT");
+  const auto add_texts = [&app](std::string_view name, std::vector<std::string>& texts) {
+    const KnobText& text = find_knob(generation_texts(), name);
+    app.add_option(std::string(text.flags), texts, help_text(text) + "; may be given several times")
+        .take_all()
+        .allow_extra_args(false)
+        .type_name("TEXT");
+  };
+  add_texts("stop", flags.stops);
+  add_texts("bad_words", flags.banned);
 }
 
 Constraint read_constraint(const ConstraintFlags& flags) {

@@ -18,6 +18,7 @@
 #include "weft/quantize/quantize.h"
 #include "weft/sample/sampler_knobs.h"
 #include "weft/scheduler/budget.h"
+#include "weft/serve/generation_knobs.h"
 #include "weft/serve/text_rules.h"
 
 #include "common/adapter_flags.h"
@@ -207,6 +208,13 @@ Option add_cells_flag(App& app, SessionOptions& session) {
           "cells (one per token) that all sequences share, in whole blocks of 64; 0: as many "
           "as all contexts together. Text that does not fit into them is refused")
       .range(0, (std::int64_t{1} << 31) - 1)
+      .type_name("N");
+}
+
+Option add_length_flag(App& app, std::int64_t& max_tokens, std::string_view more) {
+  const KnobText& text = find_knob(generation_texts(), "max_tokens");
+  return app.add_option(std::string(text.flags), max_tokens, help_text(text).append(more))
+      .range(-1, std::int64_t{1} << 40)
       .type_name("N");
 }
 

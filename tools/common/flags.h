@@ -1,10 +1,12 @@
 #pragma once
 // Flags that several programs share. Those that llama.cpp also has are named as there.
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/run/session.h"
@@ -46,6 +48,9 @@ std::optional<ReplayKind> executor_of(const std::string& name);
 
 // --cache-cells, for programs whose sessions have several sequences.
 Option add_cells_flag(App& app, SessionOptions& session);
+
+// -n: `more` is what the help text of this program adds.
+Option add_length_flag(App& app, std::int64_t& max_tokens, std::string_view more = "");
 
 struct SamplerFlags : SamplerOptions {
   std::vector<std::string> dry_breaker_texts{"\n", ":", "\"", "*"};

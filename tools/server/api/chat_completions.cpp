@@ -77,8 +77,8 @@ const Fields<ChatRequest>& chat_fields() {
           .add("reasoning_effort", &R::reasoning_effort,
                word({"none", "minimal", "low", "medium", "high", "xhigh", "max"}),
                "passed to the chat template")
-          .add("reasoning_format", &R::reasoning_format, word({"none", "deepseek", "auto"}),
-               "none: reasoning stays in the content")
+          .add("reasoning_format", &R::reasoning_format, word(reasoning_names()),
+               std::string(kReasoningDoc))
           .add("add_generation_prompt", &R::add_generation_prompt, boolean(),
                "end the prompt with the start of the answer")
           .add("continue_final_message", &R::continue_final_message, boolean(),

@@ -4,10 +4,19 @@
 #include <random>
 #include <utility>
 
+#include <fmt/ranges.h>
+
+#include "weft/base/error.h"
+
 #include "api/errors.h"
 
 namespace weft::api {
 namespace {
+
+constexpr std::pair<std::string_view, ReasoningFormat> kReasoningFormats[] = {
+    {"auto", ReasoningFormat::automatic},
+    {"deepseek", ReasoningFormat::apart},
+    {"none", ReasoningFormat::none}};
 
 class EngineTexts : public TextSource {
  public:
@@ -42,6 +51,19 @@ class OneModel : public Models {
 };
 
 }  // namespace
+
+std::vector<std::string> reasoning_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, format] : kReasoningFormats) names.emplace_back(name);
+  return names;
+}
+
+ReasoningFormat reasoning_format(std::string_view name) {
+  for (const auto& [known, format] : kReasoningFormats)
+    if (name == known) return format;
+  fail<UnsupportedError>("unknown format of reasoning '{}' (known: {})", name,
+                         fmt::join(reasoning_names(), ", "));
+}
 
 std::shared_ptr<TextSource> texts_of(std::shared_ptr<Engine> engine) {
   return std::make_shared<EngineTexts>(std::move(engine));

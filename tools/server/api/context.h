@@ -33,7 +33,14 @@ class TextSource {
 };
 std::shared_ptr<TextSource> texts_of(std::shared_ptr<Engine> engine);
 
-enum class ReasoningFormat { automatic, apart, none };  // none: reasoning stays in the content
+// Where the model's thoughts go in answers. Names are llama-server's.
+enum class ReasoningFormat { automatic, apart, none };
+inline constexpr std::string_view kReasoningDoc =
+    "Place of the model's thoughts: deepseek puts them into reasoning_content, none leaves them in "
+    "the content, auto does as the model's template marks them.";
+std::vector<std::string> reasoning_names();  // "auto", "deepseek", "none"
+// Throws UnsupportedError for another name.
+ReasoningFormat reasoning_format(std::string_view name);
 
 // A loaded model. Immutable once it is served, except for the engine's own state.
 struct ServedModel {

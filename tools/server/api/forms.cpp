@@ -78,15 +78,11 @@ Form<std::string> nonempty_text() {
           }};
 }
 
-Form<std::string> word(std::initializer_list<std::string_view> words) {
-  std::vector<std::pair<std::string_view, std::string>> values;
-  std::vector<std::string> list;
-  for (const std::string_view w : words) list.emplace_back(w);
-  const std::string expected = forms::words_text(list);
-  std::string schema = forms::enum_schema(list);
-  return {expected, std::move(schema), kString,
-          [list, expected](const Json& json, const Path& path) {
-            for (const std::string& w : list)
+Form<std::string> word(const std::vector<std::string>& words) {
+  const std::string expected = forms::words_text(words);
+  return {expected, forms::enum_schema(words), kString,
+          [words, expected](const Json& json, const Path& path) {
+            for (const std::string& w : words)
               if (w == forms::string(json)) return w;
             refuse(path, expected, json);
           }};

@@ -26,7 +26,7 @@ Form<double> number(double min = -std::numeric_limits<double>::infinity(),
 Form<std::string> text();
 Form<std::string> nonempty_text();
 // One of some texts.
-Form<std::string> word(std::initializer_list<std::string_view> words);
+Form<std::string> word(const std::vector<std::string>& words);
 // Any value of these types, as compact JSON text. `expected`: "an object".
 Form<std::string> json_text(JsonTypes types, std::string expected, std::string schema = "{}");
 // Any object, as compact JSON text.

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "weft/base/error.h"
 #include "weft/tokenize/tokenizer.h"
 
 #include "api/api_test_support.h"
@@ -148,6 +149,15 @@ TEST_CASE("allowed tools narrow the choice") {
        "tool_choice.allowed_tools.mode"}};
   for (const auto& [choice, param] : wrong)
     CHECK(server.refused(chat, choose(choice))["param"] == param);
+}
+
+TEST_CASE("formats of reasoning have names") {
+  for (const std::string& name : reasoning_names()) {
+    CHECK_NOTHROW(reasoning_format(name));
+    CHECK(std::string_view(kReasoningDoc).find(name) != std::string_view::npos);
+  }
+  CHECK(reasoning_format("none") == ReasoningFormat::none);
+  CHECK_THROWS_AS(reasoning_format("hidden"), UnsupportedError);
 }
 
 }  // namespace

@@ -15,7 +15,9 @@
 #include "weft/files/pooling.h"
 #include "weft/scheduler/budget.h"
 
+#include "api/context.h"
 #include "common/app.h"
+#include "common/knob_flags.h"
 #include "common/program.h"
 #include "http/access.h"
 
@@ -172,21 +174,16 @@ void add_operation_flags(cli::App& app, Flags& flags) {
 }
 
 void add_request_defaults(cli::App& app, Flags& flags) {
-  app.add_option("-n,--predict,--n-predict", flags.max_tokens,
-                 "max tokens of an answer if the request does not say; -1: to the end of the "
-                 "context")
-      .range(std::int64_t{-1}, std::int64_t{1} << 40)
-      .type_name("N");
+  cli::add_length_flag(app, flags.max_tokens, "; for requests that do not say it");
   cli::add_template_flags(app, flags.chat_template);
-  app.add_option("--pooling", flags.pooling,
-                 "how embeddings are pooled (default: as the file says, else mean): " +
-                     pooling_help())
+  app.add_option(
+         "--pooling", flags.pooling,
+         "how embeddings are pooled (default: as the file says, else mean): " + pooling_help())
       .one_of(pooling_names())
       .type_name("NAME");
   app.add_option("--reasoning-format", flags.reasoning_format,
-                 "thoughts of the model: deepseek: in reasoning_content; none: in the content; "
-                 "auto: as the model's template marks them")
-      .one_of({"auto", "deepseek", "none"})
+                 cli::help_text({.name = "reasoning_format", .doc = api::kReasoningDoc}))
+      .one_of(api::reasoning_names())
       .capture_default_str()
       .type_name("NAME");
   app.add_option("--sse-ping-interval", flags.ping_seconds,

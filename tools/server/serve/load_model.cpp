@@ -180,15 +180,9 @@ std::shared_ptr<const ChatTemplate> template_of(const Flags& flags, const Model&
   }
 }
 
-api::ReasoningFormat reasoning_of(const std::string& name) {
-  if (name == "none") return api::ReasoningFormat::none;
-  if (name == "deepseek") return api::ReasoningFormat::apart;
-  return api::ReasoningFormat::automatic;
-}
-
 void set_request_defaults(api::ServedModel& served, const Flags& flags) {
   served.template_kwargs = flags.chat_template.kwargs;
-  served.reasoning = reasoning_of(flags.reasoning_format);
+  served.reasoning = api::reasoning_format(flags.reasoning_format);
   served.sampler = cli::sampler_options(*served.model, flags.sampler);
   served.random_seed = !flags.seed_given;
   served.max_tokens = flags.max_tokens;
