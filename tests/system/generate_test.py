@@ -90,6 +90,10 @@ class Constraints(SystemTest):
                       "--dynatemp-range 0.5"):
             self.assertEqual(self.generate("-n", "8", *flags.split()),
                              self.generate("-n", "8", *flags.split()))
+        draw = ("-n", "8", "--temp", "2", "-s", "3", "--samplers")
+        self.assertEqual(self.generate(*draw, "top-k;typical_p;temp"),
+                         self.generate(*draw, "top_k;typ_p;temperature"))
+        self.refuses(2, "--top-p: must be a number from 0 to 1, got 1.5", "generate", "--top-p", "1.5")
         self.refuses(2, "unknown sampler 'top_q'", "generate", "--samplers", "top_q")
         self.refuses(2, "ID+BIAS", "generate", "--logit-bias", "x")
         self.refuses(1, "1:10: rule 'foo' is not defined", "generate", "--grammar", "root ::= foo")
