@@ -44,19 +44,22 @@ Form<ToolSelection> function_call_form() {
 Fields<ChatRequest> sampling_fields() {
   using R = ChatRequest;
   return Fields<R>()
-      .required("messages", &R::messages, messages_form(), "the conversation so far")
-      .add("model", &R::model, text(), "name of the model; the only one if it is absent")
-      .add("max_tokens", &R::max_tokens, token_limit(0), "tokens to generate; absent: no limit")
+      .required("messages", &R::messages, messages_form(), "Messages of the conversation so far.")
+      .add("model", &R::model, text(), "Name of the model; by default, the only one.")
+      .add("max_tokens", &R::max_tokens, token_limit(0),
+           "Number of tokens to generate at most; by default, there is no limit.")
       // Fields are read in this order, so that it replaces max_tokens.
       .add("max_completion_tokens", &R::max_tokens, token_limit(0),
-           "tokens to generate; counts if max_tokens is given, too")
+           "Number of tokens to generate at most; it replaces max_tokens.")
       .include(generation_fields())
-      .add("logprobs", &R::logprobs, boolean(), "probabilities of the tokens")
+      .add("logprobs", &R::logprobs, boolean(),
+           "Report the logarithms of the probabilities of the tokens.")
       .add("top_logprobs", &R::top_logprobs, whole(0, 20),
-           "how many of the likeliest tokens; above 0 it needs logprobs")
-      .add("n_probs", &R::n_probs, whole(0, 20), "logprobs and top_logprobs in one")
+           "Number of most likely tokens to report with each token; above 0 it needs logprobs.")
+      .add("n_probs", &R::n_probs, whole(0, 20),
+           "Number of most likely tokens to report, as logprobs and top_logprobs together do.")
       .add("stream_options", &R::stream_options, stream_options_form(),
-           "what a stream has besides the answer");
+           "Options of streams: what they have besides the answer.");
 }
 
 const Fields<ChatRequest>& chat_fields() {
@@ -64,30 +67,33 @@ const Fields<ChatRequest>& chat_fields() {
   static const auto table =
       sampling_fields()
           .add("response_format", &R::response_format, response_format_form(),
-               "what the content is; schemas always hold")
+               "Format of the content; schemas are always enforced.")
           .include(constraint_fields())
-          .add("tools", &R::tools, list(tool_form(), 0, 1024), "functions that may be called")
-          .add("tool_choice", &R::tool_choice, tool_choice_form(), "whether to call, and which")
+          .add("tools", &R::tools, list(tool_form(), 0, 1024), "Tools that the model may call.")
+          .add("tool_choice", &R::tool_choice, tool_choice_form(),
+               "Choice of tools: whether the model may or must call one, and which.")
           .add("parallel_tool_calls", &R::parallel_tool_calls, boolean(),
-               "allow several calls in one answer")
-          .add("functions", &R::functions, list(function_form(), 0, 1024), "deprecated: tools")
-          .add("function_call", &R::function_call, function_call_form(), "deprecated: tool_choice")
+               "Allow several calls in one answer.")
+          .add("functions", &R::functions, list(function_form(), 0, 1024),
+               "Functions that the model may call; deprecated in favour of tools.")
+          .add("function_call", &R::function_call, function_call_form(),
+               "Choice of functions; deprecated in favour of tool_choice.")
           .add("chat_template_kwargs", &R::chat_template_kwargs, json_text(kObject, "an object"),
-               "variables for the chat template")
+               "Variables for the chat template.")
           .add("reasoning_effort", &R::reasoning_effort,
                word({"none", "minimal", "low", "medium", "high", "xhigh", "max"}),
-               "passed to the chat template")
+               "Effort of reasoning, which is passed to the chat template.")
           .add("reasoning_format", &R::reasoning_format, word(reasoning_names()),
                std::string(kReasoningDoc))
           .add("add_generation_prompt", &R::add_generation_prompt, boolean(),
-               "end the prompt with the start of the answer")
+               "End the prompt with the beginning of the answer.")
           .add("continue_final_message", &R::continue_final_message, boolean(),
-               "continue an assistant's message at the end")
+               "Continue the assistant's message at the end of the conversation.")
           .refused("modalities", {R"(["text"])"}, "only text is supported")
           .refused("audio", {}, "sound is not supported")
           .refused("web_search_options", {}, "searching the web is not supported")
           .refused("chat_template", {}, "templates of requests are not accepted")
-          .refused("echo", {"false"}, "not supported for chats");
+          .refused("echo", {"false"}, "prompts of chats are not repeated");
   return table;
 }
 

@@ -59,18 +59,21 @@ const Fields<FunctionOfCall>& function_of_call_fields() {
       }};
   static const auto table =
       Fields<FunctionOfCall>()
-          .required("name", &FunctionOfCall::name, nonempty_text(), "the function that was called")
-          .add("arguments", &FunctionOfCall::arguments, arguments, "a JSON object as text");
+          .required("name", &FunctionOfCall::name, nonempty_text(),
+                    "Name of the function that was called.")
+          .add("arguments", &FunctionOfCall::arguments, arguments,
+               "Arguments of the call: a JSON object as text, or the object.");
   return table;
 }
 
 const Fields<CallOfMessage>& call_fields() {
   static const auto table =
       Fields<CallOfMessage>()
-          .add("id", &CallOfMessage::id, text(), "names the call in the tool's answer")
-          .add("type", &CallOfMessage::type, word({"function"}), "the kind of tool")
+          .add("id", &CallOfMessage::id, text(), "Id of the call, which the tool's answer names.")
+          .add("type", &CallOfMessage::type, word({"function"}),
+               "Type of the tool, always function.")
           .required("function", &CallOfMessage::function, object(function_of_call_fields()),
-                    "the call");
+                    "Function that is called, with its arguments.");
   return table;
 }
 
@@ -88,16 +91,17 @@ const Fields<MessageFields>& message_fields() {
       Fields<M>()
           .required("role", &M::role,
                     word({"system", "developer", "user", "assistant", "tool", "function"}),
-                    "whose message it is")
-          .add("content", &M::content, content_form(), "a text or parts")
-          .add("reasoning_content", &M::reasoning_content, text(), "an assistant's reasoning")
-          .add("reasoning", &M::reasoning, text(), "another name of reasoning_content")
-          .add("refusal", &M::refusal, text(), "an assistant's refusal")
-          .add("name", &M::name, text(), "name of the author")
-          .add("tool_calls", &M::tool_calls, list(object(call_fields())), "an assistant's calls")
+                    "Role of the one whose message it is.")
+          .add("content", &M::content, content_form(),
+               "Content of the message: a text, or a list of parts.")
+          .add("reasoning_content", &M::reasoning_content, text(), "Reasoning of an assistant.")
+          .add("reasoning", &M::reasoning, text(), "Another name of reasoning_content.")
+          .add("refusal", &M::refusal, text(), "Refusal of an assistant.")
+          .add("name", &M::name, text(), "Name of the author.")
+          .add("tool_calls", &M::tool_calls, list(object(call_fields())), "Calls of an assistant.")
           .add("function_call", &M::function_call, object(function_of_call_fields()),
-               "an assistant's call")
-          .add("tool_call_id", &M::tool_call_id, text(), "the call that a tool answers");
+               "Call of an assistant, in the deprecated form.")
+          .add("tool_call_id", &M::tool_call_id, text(), "Id of the call that a tool answers.");
   return table;
 }
 
@@ -129,11 +133,14 @@ const Fields<FunctionFields>& function_fields() {
   using F = FunctionFields;
   static const auto table =
       Fields<F>()
-          .required("name", &F::name, nonempty_text(), "letters, digits, _ - . : /")
-          .add("description", &F::description, text(), "what it does")
+          .required("name", &F::name, nonempty_text(),
+                    "Name of the function, of letters, digits and _ - . : /.")
+          .add("description", &F::description, text(),
+               "Description of what the function does, for the model.")
           .add("parameters", &F::parameters, json_text(kObject, "a JSON Schema of an object"),
-               "JSON Schema of the arguments")
-          .add("strict", &F::strict, boolean(), "calls keep to the schema in any case");
+               "JSON Schema of the arguments.")
+          .add("strict", &F::strict, boolean(),
+               "Accepted without effect: calls always keep to the schema.");
   return table;
 }
 

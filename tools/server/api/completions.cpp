@@ -37,22 +37,22 @@ const Fields<CompletionRequest>& completion_fields() {
   using R = CompletionRequest;
   static const auto table =
       Fields<R>()
-          .required("prompt", &R::prompts, prompts_form(), "texts or token ids to continue")
-          .add("model", &R::model, text(), "name of the model; the only one if it is absent")
+          .required("prompt", &R::prompts, prompts_form(), "Texts or token ids to continue.")
+          .add("model", &R::model, text(), "Name of the model; by default, the only one.")
           .add("max_tokens", &R::max_tokens, token_limit(0),
-               "tokens to generate; 16 if it is absent")
+               "Number of tokens to generate at most; by default, 16.")
           .include(generation_fields())
-          .add("echo", &R::echo, boolean(), "begin the answer with the prompt")
+          .add("echo", &R::echo, boolean(), "Begin the answer with the prompt.")
           .add("logprobs", &R::logprobs, whole(0, 20),
-               "probabilities of the tokens, and of this many of the likeliest; with echo of the "
-               "prompt's, too")
+               "Number of most likely tokens to report with each token, which is reported too; "
+               "with echo, also those of the prompt.")
           .add("best_of", &R::best_of, whole(1, 128),
-               "generate this many, and return the n likeliest")
-          .add("suffix", &R::suffix, text(), "what comes after the text")
+               "Number of texts to generate, of which the n most likely ones are returned.")
+          .add("suffix", &R::suffix, text(), "Text that follows the generated one.")
           .add("stream_options", &R::stream_options, stream_options_form(),
-               "what a stream has besides the answer")
+               "Options of streams: what they have besides the answer.")
           .add("response_format", &R::response_format, response_format_form(),
-               "what the text is; schemas always hold")
+               "Format of the text; schemas are always enforced.")
           .include(constraint_fields());
   return table;
 }

@@ -49,12 +49,12 @@ void add(ConstraintFields& fields, Constraint constraint) {
 const Fields<ConstraintFields>& structured_outputs_fields() {
   static const auto table =
       Fields<ConstraintFields>()
-          .apply("json", schema_form(), add, "JSON that this schema allows")
+          .apply("json", schema_form(), add, "JSON Schema that the text matches.")
           .apply("regex", text_form(ConstraintKind::regex, "a regular expression"), add,
-                 "text that this pattern matches from start to end")
-          .apply("choice", choice_form(), add, "one of these texts")
+                 "Regular expression that the text matches from start to end.")
+          .apply("choice", choice_form(), add, "Texts of which the answer is one.")
           .apply("grammar", text_form(ConstraintKind::gbnf, "a grammar in GBNF"), add,
-                 "a grammar in GBNF")
+                 "Grammar in GBNF for the text.")
           .apply(
               "json_object", boolean(),
               [](ConstraintFields& fields, bool on) {
@@ -62,8 +62,8 @@ const Fields<ConstraintFields>& structured_outputs_fields() {
                   fields.constraints.push_back({.kind = ConstraintKind::json_object,
                                                 .place = "structured_outputs.json_object"});
               },
-              "any JSON object")
-          .refused("structural_tag", {}, "not supported");
+              "Allow any JSON object, and nothing else.")
+          .refused("structural_tag", {}, "structural tags are not supported");
   return table;
 }
 
@@ -72,46 +72,54 @@ void append(ConstraintFields& fields, ConstraintFields more) {
     fields.constraints.push_back(std::move(constraint));
 }
 
+struct SchemaFields {
+  std::string name;
+  Constraint schema;
+};
+
+const Fields<SchemaFields>& schema_fields() {
+  static const auto table = Fields<SchemaFields>()
+                                .add("name", &SchemaFields::name, text(),
+                                     "Name of the schema, which the model does not see.")
+                                .add("schema", &SchemaFields::schema, schema_form(),
+                                     "JSON Schema of the answer; it is always enforced.");
+  return table;
+}
+
 }  // namespace
 
 const Fields<ConstraintFields>& constraint_fields() {
   static const auto table =
       Fields<ConstraintFields>()
           .apply("grammar", text_form(ConstraintKind::gbnf, "a grammar in GBNF"), add,
-                 "a grammar in GBNF for all that is generated")
-          .apply("json_schema", schema_form(), add, "JSON that this schema allows")
-          .apply("guided_json", schema_form(), add, "JSON that this schema allows")
+                 "Grammar in GBNF for all that is generated.")
+          .apply("json_schema", schema_form(), add, "JSON Schema that the text matches.")
+          .apply("guided_json", schema_form(), add, "JSON Schema that the text matches.")
           .apply("guided_regex", text_form(ConstraintKind::regex, "a regular expression"), add,
-                 "text that this pattern matches from start to end")
-          .apply("guided_choice", choice_form(), add, "one of these texts")
+                 "Regular expression that the text matches from start to end.")
+          .apply("guided_choice", choice_form(), add, "Texts of which the answer is one.")
           .apply("guided_grammar", text_form(ConstraintKind::gbnf, "a grammar in GBNF"), add,
-                 "a grammar in GBNF")
+                 "Grammar in GBNF for the text.")
           .apply("structured_outputs", object(structured_outputs_fields()), append,
-                 "what the answer must be")
+                 "Constraint of the answer, in one of several kinds.")
           .refused("grammar_lazy", {"false"}, "grammars hold from the first token");
   return table;
 }
 
 Form<Constraint> response_format_form() {
-  struct SchemaFields {
-    std::string name;
-    Constraint schema;
-  };
   struct FormatFields {
     std::string type;
     std::optional<SchemaFields> json_schema;
     std::optional<Constraint> schema;
   };
-  static const auto inner =
-      Fields<SchemaFields>()
-          .add("name", &SchemaFields::name, text(), "a name, which the model does not see")
-          .add("schema", &SchemaFields::schema, schema_form(), "the schema; it always holds");
   static const auto table =
       Fields<FormatFields>()
           .required("type", &FormatFields::type, word({"text", "json_object", "json_schema"}),
-                    "what the content is")
-          .add("json_schema", &FormatFields::json_schema, object(inner), "if type is json_schema")
-          .add("schema", &FormatFields::schema, schema_form(), "the schema, in another place");
+                    "Type of the content.")
+          .add("json_schema", &FormatFields::json_schema, object(schema_fields()),
+               "Schema of the content, if the type is json_schema.")
+          .add("schema", &FormatFields::schema, schema_form(),
+               "JSON Schema of the content, in another place.");
   return {"an object with a type", table.schema(), kObject,
           [](const Json& json, const Path& path) -> Constraint {
             FormatFields format = table.read(json, {}, path);

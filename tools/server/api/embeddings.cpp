@@ -31,12 +31,12 @@ const Fields<EmbeddingRequest>& embedding_fields() {
   using R = EmbeddingRequest;
   static const auto table =
       Fields<R>()
-          .required("input", &R::input, prompts_form(2048), "texts or token ids")
-          .add("model", &R::model, text(), "name of the model; the only one if it is absent")
+          .required("input", &R::input, prompts_form(2048), "Texts or token ids to embed.")
+          .add("model", &R::model, text(), "Name of the model; by default, the only one.")
           .add("encoding_format", &R::encoding_format, word({"float", "base64"}),
-               "base64: little-endian float32")
+               "Encoding of the vectors; base64 is that of little-endian float32 numbers.")
           .add("dimensions", &R::dimensions, whole(1, 1 << 20),
-               "truncate vectors to this length and renormalize them");
+               "Length to which vectors are truncated before they are normalized again.");
   return table;
 }
 

@@ -123,7 +123,12 @@ FieldList::Field refused(std::string name, std::vector<std::string> allowed, std
     schema["enum"].push_back(values.back());
   }
   schema["enum"].push_back(nullptr);
-  FieldList::Field field{std::move(name), problem, to_text(schema), {}, false, {}};
+  std::string accepted = "null";
+  for (const std::string& text : allowed) accepted += " and " + text;
+  FieldList::Field field{
+      std::move(name), fmt::format("Values other than {} are refused: {}.", accepted, problem),
+      to_text(schema), {},
+      false,           {}};
   field.read = [values = std::move(values), problem](const Json& json, const Path& path, void*) {
     if (std::ranges::find(values, json) == values.end()) refuse(path, problem);
   };

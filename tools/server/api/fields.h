@@ -1,13 +1,13 @@
 #pragma once
 // Requests as tables. A table lists the fields of a JSON object; each says its name, its form
-// (forms.h), a line of documentation, and where its value goes. One table both reads the requests
-// and makes their schema in /openapi.json.
+// (forms.h), a sentence of documentation, and where its value goes. One table both reads the
+// requests and makes their schema in /openapi.json.
 //
 //   struct Request { std::string model; std::int64_t max_tokens = 16; };
 //   const Fields<Request>& fields() {
 //     static const auto table = Fields<Request>()
-//         .required("model", &Request::model, text(), "name of the model")
-//         .add("max_tokens", &Request::max_tokens, whole(1), "tokens to generate");
+//         .required("model", &Request::model, text(), "Name of the model.")
+//         .add("max_tokens", &Request::max_tokens, whole(1), "Number of tokens.");
 //     return table;
 //   }
 //   Request request = fields().read(body);
@@ -187,7 +187,7 @@ class Fields final : public FieldList {
   }
 
   // A field that clients may send, but that asks for what Weft does not do: only `allowed` values
-  // (JSON texts) are accepted, others are refused with `problem`.
+  // (JSON texts) are accepted, others are refused with `problem`, a message and not a sentence.
   Fields&& refused(std::string name, std::vector<std::string> allowed, std::string problem) && {
     insert(refused_field(std::move(name), std::move(allowed), std::move(problem)));
     return std::move(*this);

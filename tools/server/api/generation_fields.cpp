@@ -119,22 +119,25 @@ const Fields<GenerationFields>& generation_fields() {
   static const auto table =
       Fields<G>()
           .include(sampling_fields())
-          .add("n", &G::n, whole(1, 128), "choices")
+          .add("n", &G::n, whole(1, 128), "Number of choices to generate for each prompt.")
           .add("stop", &G::stop, stop_form(), generation_doc("stop"))
-          .add("stream", &G::stream, boolean(), "send the answer in pieces, as it is generated")
+          .add("stream", &G::stream, boolean(), "Send the answer in pieces, as it is generated.")
           .add("cache_prompt", &G::cache_prompt, boolean(),
-               "continue from what slots and kept prompts hold")
-          .add("id_slot", &G::id_slot, whole(-1, 1 << 20), "wait for this slot; -1: any")
-          .add("priority", &G::priority, whole(-1000, 1000), "lower ones leave the queue first")
+               "Continue from what slots and kept prompts hold; false computes the whole prompt.")
+          .add("id_slot", &G::id_slot, whole(-1, 1 << 20),
+               "Id of the slot to wait for; -1 takes any.")
+          .add("priority", &G::priority, whole(-1000, 1000),
+               "Priority in the queue; lower numbers leave it first.")
           .add("return_progress", &G::return_progress, boolean(),
-               "chunks that say how much of the prompt is computed")
-          .add("timings_per_token", &G::timings_per_token, boolean(), "timings in every chunk")
+               "Send chunks that say how much of the prompt is computed.")
+          .add("timings_per_token", &G::timings_per_token, boolean(), "Add timings to every chunk.")
           .refused("use_beam_search", {"false"}, "beam search is not supported")
           .refused("include_stop_str_in_output", {"false"}, "stop strings are never shown")
           .refused("prompt_logprobs", {"false"},
-                   "not supported; completions have echo and logprobs")
+                   "they are not supported; completions have echo and logprobs")
           .refused("truncate_prompt_tokens", {"-1"}, "prompts are never truncated")
-          .refused("allowed_token_ids", {"[]"}, "not supported; use logit_bias or a grammar");
+          .refused("allowed_token_ids", {"[]"},
+                   "lists of tokens are not supported; use logit_bias or a grammar");
   return table;
 }
 

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "weft/base/text.h"
 #include "weft/sample/sampler_knobs.h"
 #include "weft/serve/generation_knobs.h"
 
@@ -101,11 +102,46 @@ TEST_CASE("knobs are in the schemas of all texts, with their sentences") {
       }
     for (const KnobText& text : sampler_texts())
       CHECK(schema[std::string(text.name)]["description"] == std::string(text.doc));
-    for (const KnobText& text : generation_texts())
-      if (schema.contains(std::string(text.name)) && text.name != "max_tokens")
-        CHECK(schema[std::string(text.name)]["description"] == std::string(text.doc));
+    for (const KnobText& text : generation_texts()) {
+      CHECK(text.flags.empty() != text.no_flag.empty());
+      // Interfaces name these two themselves.
+      if (text.name == "max_tokens" || text.name == "stop") continue;
+      REQUIRE_MESSAGE(schema.contains(std::string(text.name)), text.name);
+      CHECK(schema[std::string(text.name)]["description"] == std::string(text.doc));
+    }
   }
   CHECK(n_tables == interfaces().size() + 1);  // and /infill
+}
+
+// What is wrong with the form of a sentence.
+std::string sentence_problem(const std::string& text) {
+  const char first = text.empty() ? ' ' : text.front();
+  if (!(first >= 'A' && first <= 'Z') && !is_digit(first) && first != '"' && first != '`')
+    return "begins with a small letter";
+  if (text.back() != '.') return "has no full stop";
+  return text.find(' ') == text.npos ? "is one word" : "";
+}
+
+void check_sentences(const Json& schema) {
+  for (const auto& [name, value] : schema.items()) {
+    if (name == "description" && value.is_string())
+      CHECK_MESSAGE(sentence_problem(value) == "", value.dump());
+    else if (value.is_structured())
+      check_sentences(value);
+  }
+}
+
+TEST_CASE("every field of a request has a sentence that stands alone") {
+  CHECK(sentence_problem("Number of tokens.").empty());
+  for (const char* wrong : {"", "of the call", "of the call.", "Number of tokens", "Number."})
+    CHECK_MESSAGE(!sentence_problem(wrong).empty(), wrong);
+  for (const Route& route : all_routes()) {
+    if (!route.request) continue;
+    CAPTURE(route.path);
+    for (const FieldList::Field& field : route.request->fields())
+      CHECK_MESSAGE(sentence_problem(field.doc) == "", field.name);
+    check_sentences(Json::parse(route.request->schema()));
+  }
 }
 
 TEST_CASE("native answers and /props report every knob") {

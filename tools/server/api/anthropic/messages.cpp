@@ -31,16 +31,21 @@ const Fields<Block>& block_fields() {
                                        {"redacted_thinking", BlockKind::redacted_thinking},
                                        {"tool_use", BlockKind::tool_use},
                                        {"tool_result", BlockKind::tool_result}}),
-                    "what the block is")
-          .add("text", &Block::text, text(), "of a text")
-          .add("thinking", &Block::thinking, text(), "of the model's thoughts")
-          .add("id", &Block::id, text(), "of a call")
-          .add("name", &Block::name, nonempty_text(), "of the tool that is called")
-          .add("input", &Block::input, object_text(), "arguments of the call")
-          .add("tool_use_id", &Block::tool_use_id, text(), "the call that has this result")
+                    "Type of the block.")
+          .add("text", &Block::text, text(), "Text of a block of type text.")
+          .add("thinking", &Block::thinking, text(),
+               "Thoughts of the model, in a block of type thinking.")
+          .add("id", &Block::id, text(), "Id of the call, in a block of type tool_use.")
+          .add("name", &Block::name, nonempty_text(),
+               "Name of the tool that is called, in a block of type tool_use.")
+          .add("input", &Block::input, object_text(),
+               "Arguments of the call, in a block of type tool_use.")
+          .add("tool_use_id", &Block::tool_use_id, text(),
+               "Id of the call that has this result, in a block of type tool_result.")
           .add("content", &Block::result, content_form({{"tool_reference", "tool_name"}}),
-               "of a result")
-          .add("is_error", &Block::is_error, boolean(), "whether the call failed");
+               "Content of a result, in a block of type tool_result.")
+          .add("is_error", &Block::is_error, boolean(),
+               "Whether the call failed, in a block of type tool_result.");
   return table;
 }
 
@@ -100,10 +105,11 @@ std::vector<Block> text_block(std::string text) {
 const Fields<Message>& message_fields() {
   static const auto table =
       Fields<Message>()
-          .required("role", &Message::role, word({"user", "assistant", "system"}), "who speaks")
+          .required("role", &Message::role, word({"user", "assistant", "system"}),
+                    "Role of the one who speaks.")
           .required("content", &Message::content,
                     either(convert<std::vector<Block>>(text(), text_block), list(block_form())),
-                    "a text, or blocks");
+                    "Content of the message: a text, or a list of blocks.");
   return table;
 }
 

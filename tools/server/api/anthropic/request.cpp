@@ -26,11 +26,14 @@ bool is_function(const ToolFields& tool) {
 const Fields<ToolFields>& tool_fields() {
   static const auto table =
       Fields<ToolFields>()
-          .add("type", &ToolFields::type, text(), "others than custom are skipped")
-          .required("name", &ToolFields::name, nonempty_text(), "of the tool")
-          .add("description", &ToolFields::description, text(), "for the model")
-          .add("input_schema", &ToolFields::schema, object_text(), "JSON Schema of the arguments")
-          .add("strict", &ToolFields::strict, boolean(), "calls keep to the schema in any case");
+          .add("type", &ToolFields::type, text(),
+               "Type of the tool; types other than custom are skipped.")
+          .required("name", &ToolFields::name, nonempty_text(), "Name of the tool.")
+          .add("description", &ToolFields::description, text(),
+               "Description of the tool for the model.")
+          .add("input_schema", &ToolFields::schema, object_text(), "JSON Schema of the arguments.")
+          .add("strict", &ToolFields::strict, boolean(),
+               "Accepted without effect: calls always keep to the schema.");
   return table;
 }
 
@@ -54,16 +57,18 @@ struct ChoiceFields {
 
 const Fields<ChoiceFields>& choice_fields() {
   using Kind = ToolChoice::Kind;
-  static const auto table = Fields<ChoiceFields>()
-                                .required("type", &ChoiceFields::kind,
-                                          choice<Kind>({{"auto", Kind::automatic},
-                                                        {"any", Kind::required},
-                                                        {"tool", Kind::named},
-                                                        {"none", Kind::none}}),
-                                          "which tools may be called")
-                                .add("name", &ChoiceFields::name, nonempty_text(), "the tool")
-                                .add("disable_parallel_tool_use", &ChoiceFields::disable_parallel,
-                                     boolean(), "at most one call");
+  static const auto table =
+      Fields<ChoiceFields>()
+          .required("type", &ChoiceFields::kind,
+                    choice<Kind>({{"auto", Kind::automatic},
+                                  {"any", Kind::required},
+                                  {"tool", Kind::named},
+                                  {"none", Kind::none}}),
+                    "Type of the choice: which tools may be called, and whether one must be.")
+          .add("name", &ChoiceFields::name, nonempty_text(),
+               "Name of the tool to call, if the type is tool.")
+          .add("disable_parallel_tool_use", &ChoiceFields::disable_parallel, boolean(),
+               "Allow at most one call in an answer.");
   return table;
 }
 
@@ -81,11 +86,12 @@ struct ThinkingFields {
 const Fields<ThinkingFields>& thinking_fields() {
   static const auto table =
       Fields<ThinkingFields>()
-          .required("type", &ThinkingFields::enabled,
-                    choice<bool>({{"enabled", true}, {"adaptive", true}, {"disabled", false}}),
-                    "whether the model thinks first, if its template can tell it")
+          .required(
+              "type", &ThinkingFields::enabled,
+              choice<bool>({{"enabled", true}, {"adaptive", true}, {"disabled", false}}),
+              "Type of thinking: whether the model thinks first, if its template can tell it to.")
           .add("budget_tokens", &ThinkingFields::budget, whole(0),
-               "accepted; max_tokens limits thoughts and answer together");
+               "Accepted without effect: max_tokens limits thoughts and answer together.");
   return table;
 }
 
@@ -96,10 +102,11 @@ struct FormatFields {
 const Fields<FormatFields>& format_fields() {
   static const auto table =
       Fields<FormatFields>()
-          .required("type", &FormatFields::type, word({"json_schema"}), "what the answer is")
+          .required("type", &FormatFields::type, word({"json_schema"}),
+                    "Type of the format, json_schema.")
           .required("schema", &FormatFields::schema,
                     json_text(kObject | kBoolean, "a JSON Schema", R"({"type":"object"})"),
-                    "JSON Schema of the answer");
+                    "JSON Schema of the answer.");
   return table;
 }
 
@@ -111,8 +118,9 @@ struct OutputFields {
 const Fields<OutputFields>& output_fields() {
   static const auto table =
       Fields<OutputFields>()
-          .add("format", &OutputFields::format, object(format_fields()), "form of the answer")
-          .add("effort", &OutputFields::effort, text(), "reasoning_effort of the template");
+          .add("format", &OutputFields::format, object(format_fields()), "Format of the answer.")
+          .add("effort", &OutputFields::effort, text(),
+               "Effort of reasoning, which the template reads as reasoning_effort.");
   return table;
 }
 
@@ -170,30 +178,31 @@ void apply_output(ChatRequest& request, const OutputFields& fields) {
 Fields<ChatRequest> make_chat_fields() {
   return Fields<ChatRequest>()
       .required("messages", &ChatRequest::messages,
-                convert<std::vector<ChatMessage>>(list(message(), 1), joined), "the conversation")
+                convert<std::vector<ChatMessage>>(list(message(), 1), joined),
+                "Messages of the conversation.")
       .apply(
           "system", system_form(),
           [](ChatRequest& request, const SystemFields& system) {
             request.system = system.text;
             request.has_billing_line = system.has_billing_line;
           },
-          "instructions, before it")
+          "Instructions for the model, before the conversation.")
       .add("tools", &ChatRequest::tools,
            checked<std::vector<ChatTool>>(list(object(tool_fields())), function_tools),
-           "that the model may call")
+           "Tools that the model may call.")
       .apply("tool_choice", checked<ChoiceFields>(object(choice_fields()), check_choice),
-             apply_choice, "whether it must call one")
+             apply_choice, "Choice of tools: whether the model may or must call one.")
       .apply(
           "thinking", object(thinking_fields()),
           [](ChatRequest& request, const ThinkingFields& f) { request.thinking = f.enabled; },
-          "thoughts before the answer")
-      .apply("output_config", object(output_fields()), apply_output, "form of the answer")
+          "Thinking before the answer.")
+      .apply("output_config", object(output_fields()), apply_output, "Format of the answer.")
       .apply(
           "output_format", object(format_fields()),
           [](ChatRequest& request, const FormatFields& format) {
             apply_schema(request, format, "output_format");
           },
-          "form of the answer")
+          "Format of the answer.")
       .refused("mcp_servers", {"[]"}, "servers of tools cannot be used")
       .refused("container", {}, "containers cannot be used");
 }
@@ -201,7 +210,7 @@ Fields<ChatRequest> make_chat_fields() {
 }  // namespace
 
 const Fields<ChatRequest>& chat_fields() {
-  static const auto table = make_chat_fields().accepted("model", text(), "name");
+  static const auto table = make_chat_fields().accepted("model", text(), "Name of the model.");
   return table;
 }
 
@@ -213,7 +222,8 @@ const Fields<Request>& fields() {
                     "Number of tokens to generate at most.")
           .include(sampling_fields())
           .add("stop_sequences", &Request::stop, stops_form(), generation_doc("stop"))
-          .add("stream", &Request::stream, boolean(), "answer in events");
+          .add("stream", &Request::stream, boolean(),
+               "Send the answer as events while it is generated.");
   return table;
 }
 

@@ -10,16 +10,17 @@ namespace weft::api::native {
 const Fields<ChatFields>& chat_fields() {
   static const auto table =
       Fields<ChatFields>()
-          .accepted("model", text(), "name")
-          .add("messages", &ChatFields::messages, messages_form(), "the conversation")
-          .add("tools", &ChatFields::tools, list(tool_form()), "that the model may call")
+          .accepted("model", text(), "Name of the model; by default, the only one.")
+          .add("messages", &ChatFields::messages, messages_form(), "Messages of the conversation.")
+          .add("tools", &ChatFields::tools, list(tool_form()), "Tools that the model may call.")
           .add("chat_template_kwargs", &ChatFields::template_kwargs, object_text(),
-               "variables of the template")
-          .add("reasoning_effort", &ChatFields::reasoning_effort, text(), "one of these variables")
+               "Variables for the chat template.")
+          .add("reasoning_effort", &ChatFields::reasoning_effort, text(),
+               "Effort of reasoning, one of the variables of the template.")
           .add("add_generation_prompt", &ChatFields::add_generation_prompt, boolean(),
-               "with the beginning of the answer")
+               "End the prompt with the beginning of the answer.")
           .add("continue_final_message", &ChatFields::continue_final_message, boolean(),
-               "an assistant's message at the end is continued");
+               "Continue the assistant's message at the end of the conversation.");
   return table;
 }
 

@@ -46,18 +46,19 @@ void set_max_tokens(TextFields& fields, std::int64_t n) {
 Fields<TextFields> text_fields() {
   const std::string length = generation_doc("max_tokens");
   return Fields<TextFields>()
-      .accepted("model", text(), "name")
+      .accepted("model", text(), "Name of the model; by default, the only one.")
       .include(generation_fields())
       .include(constraint_fields())
       .apply("n_predict", whole(-2), set_max_tokens, length)
       .apply("max_tokens", whole(-2), set_max_tokens, length)
       .add("n_probs", &TextFields::n_probs, whole(0, 1000),
-           "how many of the likeliest tokens to report with each token")
-      .add("return_tokens", &TextFields::return_tokens, boolean(), "with the ids")
+           "Number of most likely tokens to report with each token; 0 reports none.")
+      .add("return_tokens", &TextFields::return_tokens, boolean(),
+           "Add the ids of the tokens to the answer.")
       .add("response_fields", &TextFields::response_fields, list(text(), 0, 100),
-           "only these members of the answer: timings/prompt_ms")
+           "Members of the answer to send, such as timings/prompt_ms; an empty list sends all.")
       .add("lora", &TextFields::lora, list(object(lora_scale_fields()), 0, 1024),
-           "scales of adapters; others are off")
+           "Scales of the LoRA adapters; those that are not named are switched off.")
       .refused("post_sampling_probs", {"false"},
                "probabilities are those of the model, before sampling")
       .refused("n_indent", {"0"}, "indentation is not enforced")
@@ -65,17 +66,19 @@ Fields<TextFields> text_fields() {
 }
 
 const Fields<CompletionRequest>& completion_fields() {
-  static const auto table = Fields<CompletionRequest>()
-                                .include(text_fields())
-                                .required("prompt", &CompletionRequest::prompts, prompts(),
-                                          "a text, ids, both mixed, or a list of these");
+  static const auto table =
+      Fields<CompletionRequest>()
+          .include(text_fields())
+          .required("prompt", &CompletionRequest::prompts, prompts(),
+                    "Prompt: a text, token ids, both mixed, or a list of prompts.");
   return table;
 }
 
 const Fields<InfillFile>& file_fields() {
-  static const auto table = Fields<InfillFile>()
-                                .add("filename", &InfillFile::name, text(), "its name")
-                                .required("text", &InfillFile::text, text(), "its contents");
+  static const auto table =
+      Fields<InfillFile>()
+          .add("filename", &InfillFile::name, text(), "Name of the file.")
+          .required("text", &InfillFile::text, text(), "Contents of the file.");
   return table;
 }
 
@@ -83,11 +86,13 @@ const Fields<InfillRequest>& infill_fields() {
   static const auto table =
       Fields<InfillRequest>()
           .include(text_fields())
-          .required("input_prefix", &InfillRequest::prefix, text(), "the text before")
-          .required("input_suffix", &InfillRequest::suffix, text(), "the text after")
+          .required("input_prefix", &InfillRequest::prefix, text(),
+                    "Text before the one to generate.")
+          .required("input_suffix", &InfillRequest::suffix, text(),
+                    "Text after the one to generate.")
           .add("input_extra", &InfillRequest::files, list(object(file_fields()), 0, 1024),
-               "other files, for context")
-          .add("prompt", &InfillRequest::prompt, prompts(), "the beginning of the middle");
+               "Further files, for context.")
+          .add("prompt", &InfillRequest::prompt, prompts(), "Beginning of the generated text.");
   return table;
 }
 

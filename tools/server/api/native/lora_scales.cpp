@@ -11,8 +11,9 @@ namespace weft::api::native {
 
 const Fields<LoraScale>& lora_scale_fields() {
   static const auto table = Fields<LoraScale>()
-                                .required("id", &LoraScale::id, whole(0), "of the adapter")
-                                .required("scale", &LoraScale::scale, number(), "0: off");
+                                .required("id", &LoraScale::id, whole(0), "Id of the adapter.")
+                                .required("scale", &LoraScale::scale, number(),
+                                          "Scale of the adapter; 0 switches it off.");
   return table;
 }
 

@@ -28,7 +28,8 @@ struct Document {
 };
 
 Form<std::string> document() {
-  static const auto table = Fields<Document>().required("text", &Document::text, text(), "");
+  static const auto table =
+      Fields<Document>().required("text", &Document::text, text(), "Text of the document.");
   return either(text(),
                 convert<std::string>(object(table), [](Document d) { return std::move(d.text); }));
 }
@@ -36,17 +37,22 @@ Form<std::string> document() {
 const Fields<RankRequest>& rank_fields() {
   static const auto table =
       Fields<RankRequest>()
-          .required("query", &RankRequest::query, nonempty_text(), "what documents answer")
-          .add("documents", &RankRequest::documents, list(document(), 1, 4096), "to be ranked")
+          .required("query", &RankRequest::query, nonempty_text(),
+                    "Query that the documents may answer.")
+          .add("documents", &RankRequest::documents, list(document(), 1, 4096),
+               "Documents to rank: texts, or objects with one.")
           .add("texts", &RankRequest::texts, list(nonempty_text(), 1, 4096),
-               "the same, and the answer is a list of scores between 0 and 1")
-          .add("top_n", &RankRequest::top_n, whole(0), "only the best ones; 0: all")
-          .add("return_documents", &RankRequest::return_documents, boolean(), "with their texts")
-          .add("return_text", &RankRequest::return_documents, boolean(), "the same")
+               "Documents to rank; the answer is then a list of scores between 0 and 1.")
+          .add("top_n", &RankRequest::top_n, whole(0),
+               "Number of best documents to return; 0 returns all.")
+          .add("return_documents", &RankRequest::return_documents, boolean(),
+               "Add the texts of the documents to the answer.")
+          .add("return_text", &RankRequest::return_documents, boolean(),
+               "Another name of return_documents.")
           .add("raw_scores", &RankRequest::raw_scores, boolean(),
-               "of `texts`: the outputs of the model")
+               "Return the outputs of the model instead of scores between 0 and 1, for texts.")
           .add("truncate", &RankRequest::truncate, boolean(),
-               "shorten documents that are too long instead of refusing them");
+               "Shorten documents that are too long instead of refusing them.");
   return table;
 }
 
@@ -140,10 +146,11 @@ struct EmbedRequest {
 const Fields<EmbedRequest>& embed_fields() {
   static const auto table =
       Fields<EmbedRequest>()
-          .add("content", &EmbedRequest::content, prompts(), "a text, ids, or a list of these")
-          .add("input", &EmbedRequest::input, prompts(), "the same")
+          .add("content", &EmbedRequest::content, prompts(),
+               "Content to embed: a text, token ids, or a list of these.")
+          .add("input", &EmbedRequest::input, prompts(), "Another name of content.")
           .add("embd_normalize", &EmbedRequest::norm, whole(-1, 64),
-               "norm of the vectors; -1: as they are");
+               "Norm of the vectors, such as 2 for the Euclidean one; -1 leaves them as they are.");
   return table;
 }
 

@@ -54,7 +54,7 @@ struct ActionRequest {
 const Fields<ActionRequest>& action_fields() {
   static const auto table =
       Fields<ActionRequest>().add("filename", &ActionRequest::filename, text(),
-                                  "of save and restore: a plain name, without folders");
+                                  "Name of the file to save or restore, without folders.");
   return table;
 }
 

@@ -26,17 +26,19 @@ const Fields<TokenizeRequest>& tokenize_fields() {
   static const auto table =
       Fields<TokenizeRequest>()
           .include(chat_fields())
-          .add("content", &TokenizeRequest::content, text(), "the text")
-          .add("prompt", &TokenizeRequest::prompt, text(), "the text; the answer has counts, too")
+          .add("content", &TokenizeRequest::content, text(), "Text to split into tokens.")
+          .add("prompt", &TokenizeRequest::prompt, text(),
+               "Text to split into tokens; the answer then has counts, too.")
           .add("add_special", &TokenizeRequest::add_special, boolean(),
-               "with the tokens that the vocabulary adds to texts")
+               "Add the tokens that the vocabulary puts around texts.")
           .apply(
               "add_special_tokens", boolean(),
               [](TokenizeRequest& request, bool add) { request.add_special = add; },
-              "the same; true by default for `prompt`")
+              "Another name of add_special; true by default for prompt.")
           .add("parse_special", &TokenizeRequest::parse_special, boolean(),
-               "control tokens that the text spells out become these tokens")
-          .add("with_pieces", &TokenizeRequest::with_pieces, boolean(), "with their texts");
+               "Read control tokens that the text spells out as these tokens.")
+          .add("with_pieces", &TokenizeRequest::with_pieces, boolean(),
+               "Add the texts of the tokens to the answer.");
   return table;
 }
 
@@ -87,7 +89,7 @@ struct DetokenizeRequest {
 
 const Fields<DetokenizeRequest>& detokenize_fields() {
   static const auto table = Fields<DetokenizeRequest>().required(
-      "tokens", &DetokenizeRequest::tokens, list(whole(0)), "ids");
+      "tokens", &DetokenizeRequest::tokens, list(whole(0)), "Ids of the tokens to turn into text.");
   return table;
 }
 

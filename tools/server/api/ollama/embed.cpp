@@ -23,23 +23,24 @@ struct EmbedRequest {
 const Fields<EmbedRequest>& embed_fields() {
   static const auto table =
       Fields<EmbedRequest>()
-          .add("model", &EmbedRequest::model, text(), "name, also with :latest")
-          .required("input", &EmbedRequest::input, one_or_list(text()), "a text or several")
+          .add("model", &EmbedRequest::model, text(), "Name of the model, also with :latest.")
+          .required("input", &EmbedRequest::input, one_or_list(text()),
+                    "Text to embed, or a list of texts.")
           .add("truncate", &EmbedRequest::truncate, boolean(),
-               "shorten texts that are too long instead of refusing them")
+               "Shorten texts that are too long instead of refusing them.")
           .add("dimensions", &EmbedRequest::dimensions, whole(1),
-               "length of the vectors, which are truncated and normalized again");
+               "Length to which vectors are truncated before they are normalized again.");
   return table;
 }
 
 const Fields<EmbedRequest>& old_fields() {
   static const auto table =
       Fields<EmbedRequest>()
-          .add("model", &EmbedRequest::model, text(), "name, also with :latest")
+          .add("model", &EmbedRequest::model, text(), "Name of the model, also with :latest.")
           .required("prompt", &EmbedRequest::input,
                     convert<std::vector<std::string>>(
                         text(), [](std::string text) { return std::vector{std::move(text)}; }),
-                    "the text");
+                    "Text to embed.");
   return table;
 }
 

@@ -16,21 +16,22 @@ struct CallFields {
 const Fields<CallFields>& function_fields() {
   static const auto table =
       Fields<CallFields>()
-          .required("name", &CallFields::name, nonempty_text(), "of the function")
-          .add("arguments", &CallFields::arguments, object_text(), "of the call");
+          .required("name", &CallFields::name, nonempty_text(),
+                    "Name of the function that is called.")
+          .add("arguments", &CallFields::arguments, object_text(), "Arguments of the call.");
   return table;
 }
 
 const Fields<ToolCall>& call_fields() {
   static const auto table = Fields<ToolCall>()
-                                .add("id", &ToolCall::id, text(), "of the call")
+                                .add("id", &ToolCall::id, text(), "Id of the call.")
                                 .apply(
                                     "function", object(function_fields()),
                                     [](ToolCall& call, CallFields fields) {
                                       call.name = std::move(fields.name);
                                       call.arguments = std::move(fields.arguments);
                                     },
-                                    "what is called");
+                                    "Function that is called, with its arguments.");
   return table;
 }
 
@@ -43,13 +44,15 @@ const Fields<ChatMessage>& message_fields() {
   static const auto table =
       Fields<ChatMessage>()
           .required("role", &ChatMessage::role, word({"system", "user", "assistant", "tool"}),
-                    "who speaks")
-          .add("content", &ChatMessage::content, text(), "the text")
-          .add("thinking", &ChatMessage::reasoning, text(), "thoughts before it")
+                    "Role of the one who speaks.")
+          .add("content", &ChatMessage::content, text(), "Text of the message.")
+          .add("thinking", &ChatMessage::reasoning, text(), "Thoughts before the text.")
           .add("tool_calls", &ChatMessage::tool_calls,
-               list(checked<ToolCall>(object(call_fields()), check_call)), "of the assistant")
-          .add("tool_name", &ChatMessage::name, text(), "the tool that has this result")
-          .add("tool_call_id", &ChatMessage::tool_call_id, text(), "the call that has this result")
+               list(checked<ToolCall>(object(call_fields()), check_call)),
+               "Calls of the assistant.")
+          .add("tool_name", &ChatMessage::name, text(), "Name of the tool that has this result.")
+          .add("tool_call_id", &ChatMessage::tool_call_id, text(),
+               "Id of the call that has this result.")
           .refused("images", {"[]"}, "images are not supported");
   return table;
 }
@@ -92,7 +95,7 @@ struct Accepted {
 
 const Fields<Accepted>& accepted_options() {
   static const auto table = [] {
-    const std::string doc = "accepted; set when the server is started";
+    const std::string doc = "Accepted without effect: it is set when the server is started.";
     Fields<Accepted> fields;
     for (const char* name :
          {"num_ctx", "num_batch", "num_gpu", "main_gpu", "num_thread", "num_keep", "num_gqa"})
@@ -130,7 +133,7 @@ const Fields<Options>& all_options() {
 
 Fields<TextFields> text_fields() {
   return Fields<TextFields>()
-      .accepted("model", text(), "name, also with :latest")
+      .accepted("model", text(), "Name of the model, also with :latest.")
       .apply(
           "options", raw(kObject, "an object", all_options().schema()),
           [](TextFields& fields, const Json* json) {
@@ -141,15 +144,19 @@ Fields<TextFields> text_fields() {
             options.place = "options.";
             static_cast<GenerationFields&>(fields) = std::move(options);
           },
-          "sampling and lengths")
-      .add("stream", &TextFields::stream, boolean(), "answer in lines; true by default")
-      .add("format", &TextFields::format, format_form(), "json, or a JSON Schema of the answer")
-      .add("think", &TextFields::template_kwargs, think_form(), "thoughts before the answer")
+          "Options of sampling and of lengths.")
+      .add("stream", &TextFields::stream, boolean(),
+           "Send the answer in lines, as it is generated; true by default.")
+      .add("format", &TextFields::format, format_form(),
+           "Format of the answer: json, or a JSON Schema.")
+      .add("think", &TextFields::template_kwargs, think_form(),
+           "Thinking before the answer: whether, or how much.")
       .add("keep_alive", &TextFields::unload, keep_alive_form(),
-           "accepted; the server decides how long a model stays loaded")
-      .add("logprobs", &TextFields::logprobs, boolean(), "report probabilities of tokens")
+           "Accepted without effect: the server decides how long a model stays loaded.")
+      .add("logprobs", &TextFields::logprobs, boolean(),
+           "Report the logarithms of the probabilities of the tokens.")
       .add("top_logprobs", &TextFields::top_logprobs, whole(0, 20),
-           "and of the likeliest ones beside them")
+           "Number of most likely tokens to report beside each token.")
       .refused("images", {"[]"}, "images are not supported")
       .refused("template", {"\"\""}, "the model's own template is used");
 }
@@ -161,8 +168,8 @@ const Fields<ChatRequest>& chat_fields() {
       Fields<ChatRequest>()
           .include(text_fields())
           .add("messages", &ChatRequest::messages, list(object(message_fields())),
-               "the conversation; none: only load the model")
-          .add("tools", &ChatRequest::tools, list(tool_form()), "that the model may call");
+               "Messages of the conversation; an empty list only loads the model.")
+          .add("tools", &ChatRequest::tools, list(tool_form()), "Tools that the model may call.");
   return table;
 }
 
@@ -170,12 +177,15 @@ const Fields<GenerateRequest>& generate_fields() {
   static const auto table =
       Fields<GenerateRequest>()
           .include(text_fields())
-          .add("prompt", &GenerateRequest::prompt, text(), "empty: only load the model")
-          .add("system", &GenerateRequest::system, text(), "instructions, before it")
-          .add("suffix", &GenerateRequest::suffix, text(), "text after the one that is generated")
-          .add("raw", &GenerateRequest::raw, boolean(), "without the chat template")
+          .add("prompt", &GenerateRequest::prompt, text(),
+               "Prompt of the text; an empty one only loads the model.")
+          .add("system", &GenerateRequest::system, text(),
+               "Instructions for the model, before the prompt.")
+          .add("suffix", &GenerateRequest::suffix, text(), "Text that follows the generated one.")
+          .add("raw", &GenerateRequest::raw, boolean(),
+               "Continue the prompt itself, without the chat template.")
           .add("context", &GenerateRequest::context, list(whole(0)),
-               "of an earlier answer, which this one continues");
+               "Context of an earlier answer, which this one continues.");
   return table;
 }
 

@@ -94,9 +94,9 @@ struct ShowRequest {
 const Fields<ShowRequest>& show_fields() {
   static const auto table =
       Fields<ShowRequest>()
-          .add("model", &ShowRequest::model, text(), "name, also with :latest")
-          .add("name", &ShowRequest::name, text(), "the same")
-          .add("verbose", &ShowRequest::verbose, boolean(), "with the vocabulary");
+          .add("model", &ShowRequest::model, text(), "Name of the model, also with :latest.")
+          .add("name", &ShowRequest::name, text(), "Another name of model.")
+          .add("verbose", &ShowRequest::verbose, boolean(), "Add the vocabulary to the answer.");
   return table;
 }
 

@@ -75,19 +75,20 @@ Form<std::string> output_form() {
 const Fields<Item>& item_fields() {
   static const auto table =
       Fields<Item>()
-          .accepted("type", text(), "what the item is; by default a message")
+          .accepted("type", text(), "Type of the item; by default, it is a message.")
           .add("role", &Item::role,
                choice<Role>({{"user", Role::user},
                              {"assistant", Role::assistant},
                              {"system", Role::system},
                              {"developer", Role::system}}),
-               "who speaks, of a message")
+               "Role of the one who speaks, of a message.")
           .add("content", &Item::content, content_form({{"reasoning_text"}}),
-               "of a message or of reasoning")
-          .add("call_id", &Item::call_id, nonempty_text(), "of a call and of its result")
-          .add("name", &Item::name, nonempty_text(), "the function that is called")
-          .add("arguments", &Item::arguments, text(), "of the call: a JSON text")
-          .add("output", &Item::output, output_form(), "what the function returned");
+               "Content of a message or of reasoning.")
+          .add("call_id", &Item::call_id, nonempty_text(),
+               "Id of a call, which its result names as well.")
+          .add("name", &Item::name, nonempty_text(), "Name of the function that is called.")
+          .add("arguments", &Item::arguments, text(), "Arguments of the call, as a JSON text.")
+          .add("output", &Item::output, output_form(), "Output of the function that was called.");
   return table;
 }
 

@@ -18,18 +18,22 @@ struct ToolFields : FunctionText {
 
 // Only functions are read further: tools of other types have forms of their own.
 const Fields<ToolFields>& type_fields() {
-  static const auto table = Fields<ToolFields>().required("type", &ToolFields::type, text(),
-                                                          "others than function are skipped");
+  static const auto table =
+      Fields<ToolFields>().required("type", &ToolFields::type, text(),
+                                    "Type of the tool; types other than function are skipped.");
   return table;
 }
 
 const Fields<ToolFields>& function_fields() {
   static const auto table =
       Fields<ToolFields>()
-          .required("name", &ToolFields::name, nonempty_text(), "of the function")
-          .add("description", &ToolFields::description, text(), "for the model")
-          .add("parameters", &ToolFields::parameters, object_text(), "JSON Schema of the arguments")
-          .add("strict", &ToolFields::strict, boolean(), "calls keep to the schema in any case");
+          .required("name", &ToolFields::name, nonempty_text(), "Name of the function.")
+          .add("description", &ToolFields::description, text(),
+               "Description of the function for the model.")
+          .add("parameters", &ToolFields::parameters, object_text(),
+               "JSON Schema of the arguments.")
+          .add("strict", &ToolFields::strict, boolean(),
+               "Accepted without effect: calls always keep to the schema.");
   return table;
 }
 
@@ -84,12 +88,13 @@ const Fields<FormatFields>& format_fields() {
                     choice<Kind>({{"text", Kind::none},
                                   {"json_object", Kind::json_object},
                                   {"json_schema", Kind::json_schema}}),
-                    "what the answer is")
-          .add("name", &FormatFields::name, text(), "of the schema")
+                    "Type of the answer.")
+          .add("name", &FormatFields::name, text(), "Name of the schema.")
           .add("schema", &FormatFields::schema,
                json_text(kObject | kBoolean, "a JSON Schema", R"({"type":"object"})"),
-               "which the answer has whether `strict` is set or not")
-          .add("strict", &FormatFields::strict, boolean(), "the answer always has its schema");
+               "JSON Schema of the answer; it is enforced whether strict is set or not.")
+          .add("strict", &FormatFields::strict, boolean(),
+               "Accepted without effect: the schema is always enforced.");
   return table;
 }
 
@@ -108,8 +113,10 @@ const Fields<TextFields>& text_fields() {
   static const auto table =
       Fields<TextFields>()
           .add("format", &TextFields::format,
-               checked<FormatFields>(object(format_fields()), check_format), "form of the answer")
-          .add("verbosity", &TextFields::verbosity, text(), "accepted; it has no effect");
+               checked<FormatFields>(object(format_fields()), check_format),
+               "Format of the answer.")
+          .add("verbosity", &TextFields::verbosity, text(),
+               "Accepted without effect: the model decides how much it says.");
   return table;
 }
 
@@ -148,9 +155,10 @@ struct ReasoningFields {
 const Fields<ReasoningFields>& reasoning_fields() {
   static const auto table =
       Fields<ReasoningFields>()
-          .add("effort", &ReasoningFields::effort, text(), "reasoning_effort of the template")
+          .add("effort", &ReasoningFields::effort, text(),
+               "Effort of reasoning, which the template reads as reasoning_effort.")
           .add("summary", &ReasoningFields::summary, text(),
-               "accepted; reasoning is reported as it is");
+               "Accepted without effect: reasoning is reported as it is.");
   return table;
 }
 
@@ -167,29 +175,31 @@ void apply_reasoning(ChatRequest& request, const ReasoningFields& fields) {
 const Fields<ChatRequest>& chat_fields() {
   static const auto table =
       Fields<ChatRequest>()
-          .accepted("model", text(), "name")
-          .required("input", &ChatRequest::input, input(), "a text, or items of a conversation")
-          .add("instructions", &ChatRequest::instructions, text(), "of the system")
+          .accepted("model", text(), "Name of the model.")
+          .required("input", &ChatRequest::input, input(),
+                    "Input: a text, or items of a conversation.")
+          .add("instructions", &ChatRequest::instructions, text(), "Instructions of the system.")
           .add("previous_response_id", &ChatRequest::previous_response_id, nonempty_text(),
-               "the response that this one follows")
+               "Id of the response that this one follows.")
           .apply(
               "tools", tools_form(),
               [](ChatRequest& request, ToolsField field) {
                 request.tools = std::move(field.tools);
                 request.tools_json = std::move(field.json);
               },
-              "functions that the model may call")
+              "Functions that the model may call.")
           .apply(
               "tool_choice", choice_form(),
               [](ChatRequest& request, ChoiceField field) {
                 request.tool_choice = std::move(field.choice);
                 request.tool_choice_json = std::move(field.json);
               },
-              "whether it must call one")
+              "Choice of tools: whether the model may or must call one.")
           .add("parallel_tool_calls", &ChatRequest::parallel_tool_calls, boolean(),
-               "more than one call")
-          .apply("text", object(text_fields()), apply_text, "form of the answer")
-          .apply("reasoning", object(reasoning_fields()), apply_reasoning, "how it is reasoned")
+               "Allow several calls in one answer.")
+          .apply("text", object(text_fields()), apply_text, "Text of the answer: its format.")
+          .apply("reasoning", object(reasoning_fields()), apply_reasoning,
+                 "Reasoning of the model: how much, and how it is reported.")
           .refused("conversation", {}, "conversations are not kept; use previous_response_id")
           .refused("prompt", {}, "stored prompts are not supported");
   return table;
@@ -202,18 +212,24 @@ const Fields<Request>& fields() {
           .add("max_output_tokens", &Request::max_tokens, token_limit(1),
                generation_doc("max_tokens"))
           .include(sampling_fields())
-          .add("stream", &Request::stream, boolean(), "answer in events")
-          .add("store", &Request::store, boolean(), "keep the response for a while")
-          .add("metadata", &Request::metadata_json, object_text(), "repeated in the response")
+          .add("stream", &Request::stream, boolean(),
+               "Send the answer as events while it is generated.")
+          .add("store", &Request::store, boolean(),
+               "Keep the response, so that later ones can follow it.")
+          .add("metadata", &Request::metadata_json, object_text(),
+               "Metadata of the client, repeated in the response.")
           .add("truncation", &Request::truncation, word({"disabled", "auto"}),
-               "prompts that do not fit are always refused")
-          .add("include", &Request::include, list(text()),
-               "message.output_text.logprobs adds probabilities")
+               "Accepted without effect: prompts that do not fit are always refused.")
+          .add(
+              "include", &Request::include, list(text()),
+              "Names of what the answer includes: message.output_text.logprobs adds probabilities.")
           .add("top_logprobs", &Request::top_logprobs, whole(0, 20),
-               "how many of the likeliest tokens have their probability reported")
-          .add("user", &Request::user, text(), "repeated in the response")
-          .add("prompt_cache_key", &Request::prompt_cache_key, text(), "repeated in the response")
-          .add("safety_identifier", &Request::safety_identifier, text(), "repeated in the response")
+               "Number of most likely tokens to report with each token.")
+          .add("user", &Request::user, text(), "Name of the user, repeated in the response.")
+          .add("prompt_cache_key", &Request::prompt_cache_key, text(),
+               "Key of the client, repeated in the response.")
+          .add("safety_identifier", &Request::safety_identifier, text(),
+               "Identifier of the user, repeated in the response.")
           .refused("background", {"false"}, "responses cannot run in the background");
   return table;
 }
