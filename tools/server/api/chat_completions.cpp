@@ -104,8 +104,9 @@ ChatTurn chat_turn(ChatRequest& request, bool& old_functions) {
                 .kwargs = merge_objects(effort_kwargs(request.reasoning_effort),
                                         request.chat_template_kwargs),
                 .add_generation_prompt = request.add_generation_prompt,
-                .continue_final_message = request.continue_final_message,
-                .reasoning_apart = request.reasoning_format != "none"};
+                .continue_final_message = request.continue_final_message};
+  if (!request.reasoning_format.empty())
+    turn.reasoning_apart = reasoning_format(request.reasoning_format) != ReasoningFormat::none;
   old_functions = turn.tools.empty() && !request.functions.empty();
   if (old_functions) {
     turn.tools = std::move(request.functions);

@@ -30,7 +30,7 @@ ChatPlan plan_chat(const ServedModel& model, ChatTurn turn, std::string_view id_
   if (!model.chat.chat_template)
     throw not_supported(fmt::format("the model {} has no chat template", model.name));
   turn.kwargs = merge_objects(model.template_kwargs, turn.kwargs);
-  if (model.reasoning == ReasoningFormat::none) turn.reasoning_apart = false;
+  if (!turn.reasoning_apart) turn.reasoning_apart = model.reasoning != ReasoningFormat::none;
   if (turn.messages_place.empty()) turn.messages_place = "messages";
   if (turn.choice_place.empty()) turn.choice_place = "tool_choice";
   turn.tools_place = "tools";

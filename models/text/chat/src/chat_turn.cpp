@@ -167,7 +167,7 @@ ChatPlan plan_turn(const ChatFormat& format, const ChatTurn& turn, const Compute
   reading.options = {
       .prompt = plan.text.substr(plan.text.size() - std::min(plan.text.size(), kPromptEnd)),
       .tools = shown_definitions(turn)};
-  if (!turn.reasoning_apart) reading.syntax.reasoning.clear();
+  if (!turn.reasoning_apart.value_or(true)) reading.syntax.reasoning.clear();
   set_grammar(format, turn, plan);
   // The marks of reasoning are shown even if they are content.
   plan.shown = shown_tokens(*format.tokenizer, {format.syntax.reasoning, reading.syntax.calls},

@@ -8,6 +8,7 @@
 //   // feed plan.tokens, generate within plan.grammar, pass the text to reader.push()
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,7 +45,8 @@ struct ChatTurn {
   // Continue the last message, if it is the assistant's without calls and not the only one, instead
   // of answering it.
   bool continue_final_message = true;
-  bool reasoning_apart = true;  // false: reasoning is content, with the marks around it
+  // False: reasoning is content, with the marks around it. Nullopt is true.
+  std::optional<bool> reasoning_apart = {};
   // Name the parts of the turn in errors. Empty: errors are thrown as they are.
   std::string messages_place = {}, choice_place = {}, tools_place = {};
 };
