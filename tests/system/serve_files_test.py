@@ -37,15 +37,15 @@ class TruncatedFiles(ServeTest):
         self.assertEqual(ask().json["choices"], expected)
         self.assertEqual(server.end(), 0)
 
-    def test_truncated_panel_cache(self):
+    def test_truncated_weight_cache(self):
         """Likewise for packed weights that are mapped."""
-        panels = self.folder / "panels"
-        flags = ("--weights", "resident", "--panel-cache", panels)
+        packed = self.folder / "packed"
+        flags = ("--weights", "resident", "--weight-cache", packed)
         self.serve(*flags).end()
         server = self.serve(*flags)
         ask = lambda: server.post("/v1/chat/completions", CHAT)
         expected = ask().json["choices"]
-        (file,) = panels.iterdir()
+        (file,) = packed.iterdir()
         file.write_bytes(file.read_bytes()[:4096])
         replies = [ask() for _ in range(2)]
         self.assertLessEqual([r.status for r in replies], [500, 200])

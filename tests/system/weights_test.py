@@ -45,20 +45,20 @@ class Weights(SystemTest):
                 total = self.plan("--weights", mode, *cache)["memory"]["total"]
                 self.assertLess(self.peak("--weights", mode, *cache), total + SLACK)
 
-    def test_panel_cache(self):
-        out, kept = self.folder / "out.npy", self.folder / "panels"
+    def test_weight_cache(self):
+        out, kept = self.folder / "out.npy", self.folder / "packed"
         logits = ["weft", "logits", "-m", self.model, "--weights", "resident", "--tokens", "1,2,3",
                   "-o", out]
         self.runs(*logits)
         expected = out.read_bytes()
-        for start in ("first", "second"):
-            with self.subTest(start=start):
-                r = self.runs(*logits, "--panel-cache", kept)
+        for flag in ("--weight-cache", "--panel-cache"):  # the older name of the flag
+            with self.subTest(flag=flag):
+                r = self.runs(*logits, flag, kept)
                 self.assertEqual(r.err, "")
                 self.assertEqual(out.read_bytes(), expected)
         (path,) = kept.iterdir()
         os.truncate(path, path.stat().st_size // 2)
-        r = self.runs(*logits, "--panel-cache", kept)
+        r = self.runs(*logits, "--weight-cache", kept)
         self.assertRegex(r.err, r"^warning: .*: expected \d+ bytes, got \d+; "
                                 r"packing the weights again\n$")
         self.assertEqual(out.read_bytes(), expected)

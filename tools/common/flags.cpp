@@ -93,9 +93,9 @@ void add_weights_flag(App& app, WeightMode& mode) {
       .type_name("MODE");
 }
 
-void add_panel_cache_flag(App& app, std::string& folder) {
+void add_weight_cache_flag(App& app, std::string& folder) {
   app.add_option(
-         "--panel-cache", folder,
+         "--weight-cache,--panel-cache", folder,
          "folder for weights in the fastest layout: the first start writes them, later ones "
          "map them; nothing is ever removed from it")
       .type_name("DIR");
@@ -150,7 +150,7 @@ void add_memory_flags(App& app, ModelFlags& flags) {
   add_cache_flag(app, "--cache-type-k", s.cache_k, "keys");
   add_cache_flag(app, "--cache-type-v", s.cache_v, "values");
   add_weights_flag(app, s.weights);
-  add_panel_cache_flag(app, s.panel_cache);
+  add_weight_cache_flag(app, s.weight_cache);
   app.add_option("--quantize", flags.quantize,
                  "convert F32, F16 and BF16 weights to this type when loading: Q8_0, Q4_K_M, ... "
                  "(weft quantize --help lists them)")

@@ -303,7 +303,7 @@ LoadOptions load_options(const Model& model, const PlannedModel& planned) {
   // a page for every page that is copied.
   const bool tight = o.mem_budget - planned.memory.total() < model.weights().file_bytes();
   return {.threads = o.workers,
-          .panel_cache = o.panel_cache,
+          .weight_cache = o.weight_cache,
           .warn = o.warn,
           .drop_cache = tight,
           .progress = o.progress};

@@ -15,7 +15,7 @@
 #include "weft/graph/row_layout.h"
 #include "weft/quantize/row_converter.h"
 
-#include "panel_cache.h"
+#include "weight_cache.h"
 #include "weight_chunks.h"
 
 namespace weft::run {
@@ -193,23 +193,23 @@ ResidentWeights::ResidentWeights(const Checkpoint& file, WeightLayout layout,
     : layout_(std::move(layout)) {
   for (const PlacedWeight& w : layout_.weights)
     if (w.offset != kInFile) placed_.emplace(w.tensor->name, &w);
-  if (options.panel_cache.empty()) {
+  if (options.weight_cache.empty()) {
     fill(file, options);
     return;
   }
-  const PanelCache cache(options.panel_cache, file, layout_);
+  const WeightCache cache(options.weight_cache, file, layout_);
   if (map_cached(file, cache, options)) return;
   const std::uint64_t sum = fill(file, options);
   file.check_mapped();
   try {
     cache.store(region_.bytes(), sum);
   } catch (const Error& e) {
-    if (options.warn) options.warn(fmt::format("{}; the panels were not kept", e.what()));
+    if (options.warn) options.warn(fmt::format("{}; the packed weights were not kept", e.what()));
   }
 }
 
 // False, after a warning if there was a file, if the region must be filled.
-bool ResidentWeights::map_cached(const Checkpoint& file, const PanelCache& cache,
+bool ResidentWeights::map_cached(const Checkpoint& file, const WeightCache& cache,
                                  const LoadOptions& options) {
   try {
     std::optional<MappedFile> mapped = cache.open();
@@ -237,12 +237,12 @@ bool ResidentWeights::map_cached(const Checkpoint& file, const PanelCache& cache
   }
 }
 
-// Returns the checksum of the file's weights if there is a panel cache to keep it.
+// Returns the checksum of the file's weights if there is a weight cache to keep it.
 std::uint64_t ResidentWeights::fill(const Checkpoint& file, const LoadOptions& options) {
   region_ = Buffer(layout_.region_bytes);
   data_ = region_.data();
   const std::vector<Chunk> chunks = region_chunks(layout_);
-  std::vector<std::uint64_t> sums(options.panel_cache.empty() ? 0 : chunks.size());
+  std::vector<std::uint64_t> sums(options.weight_cache.empty() ? 0 : chunks.size());
   PageReleaser releaser(file, chunks, options);
   for_all(chunks, options, [&](const Chunk& c) {
     prefault(file, c);

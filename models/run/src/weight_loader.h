@@ -15,18 +15,18 @@
 
 namespace weft::run {
 
-class PanelCache;
+class WeightCache;
 
 struct LoadOptions {
   int threads = 1;
-  std::string panel_cache;  // folder of panel caches (panel_cache.h); empty: none
-  // Something was wrong with the panel cache, which costs time only.
+  std::string weight_cache;  // folder of weight caches (weight_cache.h); empty: none
+  // Something was wrong with the weight cache, which costs time only.
   std::function<void(const std::string&)> warn;
   bool drop_cache = false;               // also evict what was copied from the page cache
   std::function<bool(double)> progress;  // 0..1, on the caller's thread; false: CancelledError
 };
 
-// The filled region of a layout, in private memory or mapped from a panel cache. While it is
+// The filled region of a layout, in private memory or mapped from a weight cache. While it is
 // filled, only a few MiB of weights are in memory twice, as pages of the file and as copies.
 // Immutable: any number of sessions may share it.
 class ResidentWeights {
@@ -39,17 +39,17 @@ class ResidentWeights {
   std::int64_t bytes() const { return layout_.region_bytes; }
   // Null: it stays in the file, or has another type in the region.
   const std::byte* find(std::string_view name, DType dtype) const;
-  bool failed() const { return mapped_.failed(); }  // the panel cache lost bytes
-  // Throws IoError if the panel cache lost bytes while it was mapped.
+  bool failed() const { return mapped_.failed(); }  // the weight cache lost bytes
+  // Throws IoError if the weight cache lost bytes while it was mapped.
   void check_mapped() const;
 
  private:
   std::uint64_t fill(const Checkpoint& file, const LoadOptions& options);
-  bool map_cached(const Checkpoint& file, const PanelCache& cache, const LoadOptions& options);
+  bool map_cached(const Checkpoint& file, const WeightCache& cache, const LoadOptions& options);
 
   WeightLayout layout_;
   Buffer region_;      // empty if the region is mapped
-  MappedFile mapped_;  // a panel cache, or nothing
+  MappedFile mapped_;  // a weight cache, or nothing
   std::string mapped_path_;
   const std::byte* data_ = nullptr;
   std::unordered_map<std::string_view, const PlacedWeight*> placed_;

@@ -79,7 +79,7 @@ class Model {
   // From loading: ids out of range, an unknown pre-tokenizer, ...
   const std::vector<std::string>& warnings() const;
 
-  // Throw IoError if a file of the weights has lost bytes while it was mapped, or a panel cache
+  // Throw IoError if a file of the weights has lost bytes while it was mapped, or a weight cache
   // that sessions use; check_files() also if the system says that a file was written. Loading the
   // model again is the way out.
   void check_mapped() const;

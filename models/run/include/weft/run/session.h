@@ -61,7 +61,7 @@ struct SessionOptions {
   WeightMode weights = WeightMode::automatic;
   // Folder of files with resident weights, which are then mapped from there instead of packed at
   // every start; made if it is missing. Empty: none.
-  std::string panel_cache;
+  std::string weight_cache;
   std::vector<std::string> passes_off;
   std::int64_t mem_budget = 0;  // bytes for everything; 0: default_budget(). Met by concessions, or
                                 // refused with the numbers (BudgetError)
@@ -72,7 +72,7 @@ struct SessionOptions {
   // Called with 0..1 while weights are loaded, on the thread that constructs the session; may be
   // empty. Return false to stop (CancelledError). Must not open a session of the same model.
   std::function<bool(double)> progress;
-  // Called with a line about something that only costs time: a panel cache that cannot be used. On
+  // Called with a line about something that only costs time: a weight cache that cannot be used. On
   // the thread that constructs the session; may be empty.
   std::function<void(const std::string&)> warn;
 };

@@ -1,4 +1,4 @@
-#include "panel_cache.h"
+#include "weight_cache.h"
 
 #include <array>
 #include <cstddef>
@@ -18,7 +18,7 @@
 namespace weft::run {
 namespace {
 
-constexpr std::string_view kCacheMagic = "weftpnl2";
+constexpr std::string_view kCacheMagic = "weftwgt1";
 constexpr std::size_t kRegionAt = 4096;
 
 struct Header {
@@ -59,45 +59,46 @@ std::uint64_t hash_of(const WeightLayout& layout) {
 
 }  // namespace
 
-PanelCache::PanelCache(const std::string& folder, const Checkpoint& file,
-                       const WeightLayout& layout)
+WeightCache::WeightCache(const std::string& folder, const Checkpoint& file,
+                         const WeightLayout& layout)
     : hash_(hash_of(layout)),
       n_bytes_(static_cast<std::uint64_t>(layout.region_bytes)),
       stamp_(file.stamp().value_or(0)),
       model_(file.path()) {
   const std::string model = std::filesystem::path(file.path()).stem().string();
-  path_ = (std::filesystem::path(folder) / fmt::format("{}-{:016x}.panels", model, hash_)).string();
+  path_ =
+      (std::filesystem::path(folder) / fmt::format("{}-{:016x}.weights", model, hash_)).string();
 }
 
-std::optional<MappedFile> PanelCache::open() const {
+std::optional<MappedFile> WeightCache::open() const {
   std::error_code error;
   if (!std::filesystem::exists(path_, error)) return std::nullopt;
   MappedFile file(path_);
   const std::span<const std::byte> bytes = file.bytes();
   const Header header = header_of(file);
   if (std::string_view(header.magic, kCacheMagic.size()) != kCacheMagic)
-    fail<FormatError>("{}: is not a panel cache", path_);
+    fail<FormatError>("{}: is not a weight cache", path_);
   if (header.hash != hash_ || header.n_bytes != n_bytes_)
-    fail<FormatError>("{}: is the panel cache of another model, version or processor", path_);
+    fail<FormatError>("{}: is the weight cache of another model, version or processor", path_);
   if (bytes.size() != kRegionAt + n_bytes_)
     fail<FormatError>("{}: expected {} bytes, got {}", path_, kRegionAt + n_bytes_, bytes.size());
   return file;
 }
 
-std::span<const std::byte> PanelCache::region(const MappedFile& file) const {
+std::span<const std::byte> WeightCache::region(const MappedFile& file) const {
   return file.bytes().subspan(kRegionAt);
 }
 
-void PanelCache::check_region(const MappedFile& file, std::uint64_t checksum) const {
+void WeightCache::check_region(const MappedFile& file, std::uint64_t checksum) const {
   if (header_of(file).region_checksum != checksum)
     fail<FormatError>("{}: is damaged: its contents do not have their checksum", path_);
 }
 
-bool PanelCache::has_stamp(const MappedFile& file) const {
+bool WeightCache::has_stamp(const MappedFile& file) const {
   return stamp_ != 0 && header_of(file).stamp == stamp_;
 }
 
-void PanelCache::check_weights(const MappedFile& file, std::uint64_t checksum) const {
+void WeightCache::check_weights(const MappedFile& file, std::uint64_t checksum) const {
   if (header_of(file).weights_checksum != checksum)
     fail<FormatError>("{}: was made of other weights than those of {}", path_, model_);
   if (stamp_ == 0) return;
@@ -114,7 +115,7 @@ void PanelCache::check_weights(const MappedFile& file, std::uint64_t checksum) c
   ::close(fd);
 }
 
-void PanelCache::store(std::span<const std::byte> region, std::uint64_t weights_checksum) const {
+void WeightCache::store(std::span<const std::byte> region, std::uint64_t weights_checksum) const {
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), error);
   OutputFile out(path_);

@@ -1,7 +1,7 @@
 #pragma once
 // Resident weights in a file, from which a later start maps them instead of packing them again.
 //
-// The file, little-endian: "weftpnl2"; u64 hash of the layout; u64 n; u64 checksum of the region;
+// The file, little-endian: "weftwgt1"; u64 hash of the layout; u64 n; u64 checksum of the region;
 // u64 checksum of the model's weights (content_checksum); u64 stamp of the model's files, 0 if they
 // had none; zeros up to byte 4096; the n bytes of the region (weight_layout.h). Its name has the
 // model's and the hash.
@@ -21,10 +21,10 @@
 
 namespace weft::run {
 
-class PanelCache {
+class WeightCache {
  public:
   // Of the model `file` with this layout.
-  PanelCache(const std::string& folder, const Checkpoint& file, const WeightLayout& layout);
+  WeightCache(const std::string& folder, const Checkpoint& file, const WeightLayout& layout);
 
   const std::string& path() const { return path_; }
   // None if there is no such file. Throws IoError if it cannot be mapped, FormatError if it is

@@ -22,27 +22,27 @@ namespace {
 using test::same_bits;
 using test::tiny_model;
 
-const SessionOptions kResident{.workers = 2, .weights = WeightMode::resident};
+const SessionOptions kPacked{.workers = 2, .weights = WeightMode::resident};
 
-std::vector<float> logits_of(Session& session) {
+std::vector<float> logits_after_40(Session& session) {
   std::vector<std::int32_t> ids(40);
   std::iota(ids.begin(), ids.end(), 3);
   session.feed(0, ids);
   return {session.logits().begin(), session.logits().end()};
 }
 
-// A session with weights from a panel cache: its logits, and what it warned about.
+// A session with weights from a weight cache: its logits, and what it warned about.
 struct CachedRun {
   std::vector<float> logits;
   std::vector<std::string> warnings;
 };
 CachedRun run_cached(const std::shared_ptr<const Model>& model, const std::string& folder) {
   CachedRun run;
-  SessionOptions options = kResident;
-  options.panel_cache = folder;
+  SessionOptions options = kPacked;
+  options.weight_cache = folder;
   options.warn = [&](const std::string& text) { run.warnings.push_back(text); };
   Session session(model, options);
-  run.logits = logits_of(session);
+  run.logits = logits_after_40(session);
   return run;
 }
 
@@ -51,13 +51,13 @@ std::filesystem::path only_file_in(const std::filesystem::path& folder) {
   return std::filesystem::directory_iterator(folder)->path();
 }
 
-TEST_CASE("a panel cache is written once, and mapped with the same bits") {
+TEST_CASE("a weight cache is written once, and mapped with the same bits") {
   const test::TempFolder temp;
-  const std::string folder = (temp.path() / "new" / "panels").string();
+  const std::string folder = (temp.path() / "new" / "packed").string();
   const auto model = tiny_model({.matrices = q8_0});
   const std::vector<float> expected = [&] {
-    Session session(model, kResident);
-    return logits_of(session);
+    Session session(model, kPacked);
+    return logits_after_40(session);
   }();
   const CachedRun first = run_cached(model, folder);
   CHECK(first.warnings.empty());
@@ -70,7 +70,7 @@ TEST_CASE("a panel cache is written once, and mapped with the same bits") {
   CHECK(std::filesystem::last_write_time(path) == written);
 }
 
-TEST_CASE("a panel cache that does not fit is reported, and replaced") {
+TEST_CASE("a weight cache that does not fit is reported, and replaced") {
   const test::TempFolder temp;
   const std::string folder = temp.path().string();
   const auto model = tiny_model({.matrices = q8_0});
@@ -87,7 +87,7 @@ TEST_CASE("a panel cache that does not fit is reported, and replaced") {
   std::filesystem::resize_file(path, static_cast<std::uintmax_t>(size - 1));
   check("bytes, got");
   std::filesystem::resize_file(path, 100);
-  check("is not a panel cache");
+  check("is not a weight cache");
   const auto overwrite = [&](std::int64_t at) {
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(at);
@@ -107,15 +107,15 @@ void flip(const std::filesystem::path& path, std::int64_t at) {
   file.put(static_cast<char>(old ^ 0x10));
 }
 
-// A model in a file that stays, with its panels beside it.
+// A model in a file that stays, with its packed weights beside it.
 struct KeptModel {
   test::TempFolder temp;
-  std::string path = (temp / "model.gguf").string(), panels = (temp / "panels").string();
+  std::string path = (temp / "model.gguf").string(), packed = (temp / "packed").string();
 
-  CachedRun run() const { return run_cached(Model::load(path), panels); }
+  CachedRun run() const { return run_cached(Model::load(path), packed); }
   std::vector<float> uncached() const {
-    Session session(Model::load(path), kResident);
-    return logits_of(session);
+    Session session(Model::load(path), kPacked);
+    return logits_after_40(session);
   }
 };
 
@@ -131,7 +131,7 @@ std::vector<std::int64_t> places_in(const std::string& path) {
   return places;
 }
 
-TEST_CASE("logits with a panel cache are those of the model, whichever byte of it changes") {
+TEST_CASE("logits with a weight cache are those of the model, whichever byte of it changes") {
   const KeptModel kept;
   test::write_tiny_model({.matrices = q8_0, .layers = 1}, kept.path);
   kept.run();
@@ -149,11 +149,12 @@ TEST_CASE("logits with a panel cache are those of the model, whichever byte of i
   }
 }
 
-TEST_CASE("logits with a panel cache are those of the model, whichever byte of the cache changes") {
+TEST_CASE(
+    "logits with a weight cache are those of the model, whichever byte of the cache changes") {
   const KeptModel kept;
   test::write_tiny_model({.matrices = q8_0, .layers = 1}, kept.path);
   const std::vector<float> expected = kept.run().logits;
-  const auto path = only_file_in(kept.panels);
+  const auto path = only_file_in(kept.packed);
   const auto size = static_cast<std::int64_t>(std::filesystem::file_size(path));
   std::vector<std::int64_t> places(48);  // the header
   std::iota(places.begin(), places.end(), 0);
@@ -171,11 +172,11 @@ TEST_CASE("logits with a panel cache are those of the model, whichever byte of t
   }
 }
 
-TEST_CASE("a copied or touched model uses its panel cache") {
+TEST_CASE("a copied or touched model uses its weight cache") {
   const KeptModel kept;
   test::write_tiny_model({.matrices = q8_0}, kept.path);
   const std::vector<float> expected = kept.run().logits;
-  const auto path = only_file_in(kept.panels);
+  const auto path = only_file_in(kept.packed);
   const auto written = std::filesystem::file_size(path);
   std::filesystem::copy(kept.path, kept.path + ".new");
   std::filesystem::rename(kept.path + ".new", kept.path);
@@ -194,7 +195,7 @@ TEST_CASE("the stamp of a file that was not written a moment ago says whether it
   REQUIRE(stamp);
   CHECK(Checkpoint::open(kept.path).stamp() == stamp);
   kept.run();
-  const auto path = only_file_in(kept.panels);
+  const auto path = only_file_in(kept.packed);
   // Nothing reads the checksum of the weights if the file has its stamp.
   flip(path, 32);
   CHECK(kept.run().warnings.empty());
@@ -206,11 +207,11 @@ TEST_CASE("the stamp of a file that was not written a moment ago says whether it
   CHECK(same_bits(run.logits, kept.uncached()));
 }
 
-TEST_CASE("a panel cache that cannot be written costs nothing but a warning") {
+TEST_CASE("a weight cache that cannot be written costs nothing but a warning") {
   const auto model = tiny_model({.matrices = q8_0});
   const CachedRun run = run_cached(model, "/proc/none");
   REQUIRE(run.warnings.size() == 1);
-  CHECK(run.warnings[0].find("the panels were not kept") != std::string::npos);
+  CHECK(run.warnings[0].find("the packed weights were not kept") != std::string::npos);
   CHECK(run.logits.size() > 0);
 }
 
