@@ -69,13 +69,12 @@ class ValueHash {
 
 std::uint64_t describe(const Checkpoint& file) {
   ValueHash hash;
-  hash.add(file.tensors().size());
   for (const MetaEntry& entry : file.metadata()) {
     if (is_layout_key(entry.key)) continue;
     hash.add(entry.key);
     hash.add(entry.value);
   }
-  for (const CheckpointTensor& tensor : file.tensors()) hash.add(tensor);
+  hash.add(tensor_table(file));
   return hash.value();
 }
 
@@ -178,7 +177,7 @@ class KnownContents {
   static std::uint64_t key(const Checkpoint& file, std::uint64_t stamp) {
     ValueHash hash;
     hash.add(stamp);
-    for (const CheckpointTensor& tensor : file.tensors()) hash.add(tensor);
+    hash.add(tensor_table(file));
     return hash.value();
   }
   std::optional<std::uint64_t> find(std::uint64_t key) {
@@ -203,6 +202,12 @@ KnownContents& known_contents_of_process() {
 }
 
 }  // namespace
+
+std::uint64_t tensor_table(const Checkpoint& file) {
+  ValueHash hash;
+  for (const CheckpointTensor& tensor : file.tensors()) hash.add(tensor);
+  return hash.value();
+}
 
 std::int64_t piece_rows(const CheckpointTensor& tensor) {
   const std::int64_t groups = kPieceTarget / tensor.row_bytes() / kRowsTogether;

@@ -180,6 +180,7 @@ std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOpt
     impl->facts.start = start_token(source, *impl);
   }
   open_adapters(options.adapters, graph, encoder ? &*encoder : nullptr, *impl);
+  impl->identity = std::make_unique<Identity>(impl->weights);
   report(options, 1);
   return std::shared_ptr<const Model>(new Model(std::move(impl)));
 }
@@ -201,7 +202,7 @@ std::shared_ptr<const ResidentWeights> Model::Impl::resident_weights(
     const WeightLayout& layout, const LoadOptions& options) const {
   const std::lock_guard loading(loading_mutex_);
   if (auto region = find_region(layout)) return region;
-  auto region = std::make_shared<const ResidentWeights>(weights, layout, options);
+  auto region = std::make_shared<const ResidentWeights>(weights, *identity, layout, options);
   const std::lock_guard lock(regions_mutex_);
   regions_.push_back(region);
   return region;
@@ -247,6 +248,9 @@ const Checkpoint& Model::weights() const {
 }
 const Adapters& Model::adapters() const {
   return impl_->adapters;
+}
+Identity& Model::identity() const {
+  return *impl_->identity;
 }
 const ModelFacts& Model::facts() const {
   return impl_->facts;

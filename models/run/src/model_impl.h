@@ -1,10 +1,12 @@
 #pragma once
 // The parts of a model that sessions need beyond its public interface.
 
+#include <memory>
 #include <mutex>
 
 #include "weft/adapters/adapters.h"
 #include "weft/arch/builder.h"
+#include "weft/files/identity.h"
 #include "weft/run/model.h"
 #include "weft/tokenize/tokenizer.h"
 
@@ -18,7 +20,8 @@ struct Model::Impl {
 
   run::CheckpointSource source;
   Adapters adapters;
-  Checkpoint weights;  // of the file and the adapters
+  Checkpoint weights;                  // of the file and the adapters
+  std::unique_ptr<Identity> identity;  // of `weights`
   const Architecture* architecture = nullptr;
   Config hparams;
   ModelFacts facts;

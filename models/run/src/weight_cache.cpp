@@ -13,6 +13,7 @@
 
 #include "weft/base/checksum.h"
 #include "weft/base/error.h"
+#include "weft/files/identity.h"
 #include "weft/files/output_file.h"
 
 namespace weft::run {
@@ -23,8 +24,14 @@ constexpr std::size_t kRegionAt = 4096;
 
 struct Header {
   char magic[kCacheMagic.size()];
-  std::uint64_t hash, n_bytes, region_checksum, weights_checksum, stamp;
+  std::uint64_t hash, n_bytes, region_checksum, contents;
+  std::uint64_t header_checksum;  // of what is before it
+  std::uint64_t stamp;
 };
+
+std::uint64_t checksum_of(const Header& header) {
+  return checksum(std::as_bytes(std::span(&header, 1)).first(offsetof(Header, header_checksum)));
+}
 
 Header header_of(const MappedFile& file) {
   Header header{};
@@ -32,26 +39,20 @@ Header header_of(const MappedFile& file) {
   return header;
 }
 
-std::uint64_t hash_of(const WeightLayout& layout) {
+// Contents are only comparable for the same tensors.
+std::uint64_t hash_of(const Checkpoint& file, const WeightLayout& layout) {
   Checksum sum;
   const auto add_number = [&](std::int64_t n) { sum.add(std::as_bytes(std::span(&n, 1))); };
   const auto add_text = [&](std::string_view text) {
     add_number(std::ssize(text));
     sum.add(std::as_bytes(std::span(text)));
   };
+  add_number(static_cast<std::int64_t>(tensor_table(file)));
   for (const PlacedWeight& w : layout.weights) {
     if (w.offset == kInFile) continue;
     add_text(w.tensor->name);
-    add_text(w.tensor->spec.dtype.name());
     add_text(w.dtype.name());
-    add_number(w.tensor->spec.shape.elems());
     add_number(w.offset);
-    for (const RowRun& run : w.tensor->runs) {
-      for (const std::int64_t n :
-           {run.first, run.n_rows, run.row_stride, run.elem_stride, run.inner, run.outer_stride,
-            std::int64_t{run.part}, static_cast<std::int64_t>(run.file_offset)})
-        add_number(n);
-    }
   }
   add_number(layout.region_bytes);
   return sum.value();
@@ -61,7 +62,7 @@ std::uint64_t hash_of(const WeightLayout& layout) {
 
 WeightCache::WeightCache(const std::string& folder, const Checkpoint& file,
                          const WeightLayout& layout)
-    : hash_(hash_of(layout)),
+    : hash_(hash_of(file, layout)),
       n_bytes_(static_cast<std::uint64_t>(layout.region_bytes)),
       stamp_(file.stamp().value_or(0)),
       model_(file.path()) {
@@ -79,7 +80,12 @@ std::optional<MappedFile> WeightCache::open() const {
   if (std::string_view(header.magic, kCacheMagic.size()) != kCacheMagic)
     fail<FormatError>("{}: is not a weight cache", path_);
   if (header.hash != hash_ || header.n_bytes != n_bytes_)
-    fail<FormatError>("{}: is the weight cache of another model, version or processor", path_);
+    fail<FormatError>(
+        "{}: is the weight cache of another model, version or processor: {} bytes with layout "
+        "{:016x}, expected {} with {:016x}",
+        path_, header.n_bytes, header.hash, n_bytes_, hash_);
+  if (header.header_checksum != checksum_of(header))
+    fail<FormatError>("{}: is damaged: its header does not have its checksum", path_);
   if (bytes.size() != kRegionAt + n_bytes_)
     fail<FormatError>("{}: expected {} bytes, got {}", path_, kRegionAt + n_bytes_, bytes.size());
   return file;
@@ -90,17 +96,26 @@ std::span<const std::byte> WeightCache::region(const MappedFile& file) const {
 }
 
 void WeightCache::check_region(const MappedFile& file, std::uint64_t checksum) const {
-  if (header_of(file).region_checksum != checksum)
-    fail<FormatError>("{}: is damaged: its contents do not have their checksum", path_);
+  const std::uint64_t expected = header_of(file).region_checksum;
+  if (expected != checksum)
+    fail<FormatError>("{}: is damaged: its weights have checksum {:016x}, expected {:016x}", path_,
+                      checksum, expected);
+}
+
+std::uint64_t WeightCache::contents(const MappedFile& file) const {
+  return header_of(file).contents;
 }
 
 bool WeightCache::has_stamp(const MappedFile& file) const {
   return stamp_ != 0 && header_of(file).stamp == stamp_;
 }
 
-void WeightCache::check_weights(const MappedFile& file, std::uint64_t checksum) const {
-  if (header_of(file).weights_checksum != checksum)
-    fail<FormatError>("{}: was made of other weights than those of {}", path_, model_);
+void WeightCache::check_contents(const MappedFile& file, std::uint64_t contents) const {
+  const std::uint64_t found = header_of(file).contents;
+  if (found != contents)
+    fail<FormatError>(
+        "{}: was made of other weights than those of {}: checksum {:016x}, expected {:016x}", path_,
+        model_, found, contents);
   if (stamp_ == 0) return;
   // Another process may have replaced the file by one of other weights.
   const int fd = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
@@ -115,13 +130,14 @@ void WeightCache::check_weights(const MappedFile& file, std::uint64_t checksum) 
   ::close(fd);
 }
 
-void WeightCache::store(std::span<const std::byte> region, std::uint64_t weights_checksum) const {
+void WeightCache::store(std::span<const std::byte> region, std::uint64_t contents) const {
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), error);
   OutputFile out(path_);
   out.reserve(kRegionAt + region.size());
-  Header header{{}, hash_, n_bytes_, checksum(region), weights_checksum, stamp_};
+  Header header{{}, hash_, n_bytes_, checksum(region), contents, 0, stamp_};
   std::memcpy(header.magic, kCacheMagic.data(), kCacheMagic.size());
+  header.header_checksum = checksum_of(header);
   std::array<std::byte, kRegionAt> begin{};
   std::memcpy(begin.data(), &header, sizeof(header));
   out.write(begin);

@@ -1,13 +1,15 @@
 #pragma once
 // Resident weights in a file, from which a later start maps them instead of packing them again.
 //
-// The file, little-endian: "weftwgt1"; u64 hash of the layout; u64 n; u64 checksum of the region;
-// u64 checksum of the model's weights (content_checksum); u64 stamp of the model's files, 0 if they
-// had none; zeros up to byte 4096; the n bytes of the region (weight_layout.h). Its name has the
-// model's and the hash.
+// The file, little-endian: "weftwgt1"; u64 hash of the model's tensor_table() and the layout; u64
+// n; u64 checksum of the region; u64 contents of the model (weft/files/identity.h); XXH3-64 of
+// everything before it; u64 stamp of the model's files, 0 if they had none; zeros up to byte 4096;
+// the n bytes of the region (weight_layout.h). Its name has the model's and the hash.
 //
-// A file is used if its region has its checksum, and if the model's files have their stamp or, for
-// copied, touched and just written files, the weights their checksum.
+// A file is used if its header and its region have their checksums, and if the model's files have
+// their stamp or, for copied, touched and just written files, the model its contents. The stamp is
+// not part of the header's checksum, because processes write it in place; a damaged one is that of
+// no file, and the contents are read.
 
 #include <cstddef>
 #include <cstdint>
@@ -32,15 +34,16 @@ class WeightCache {
   std::optional<MappedFile> open() const;
   // Of an open file.
   std::span<const std::byte> region(const MappedFile& file) const;
+  std::uint64_t contents(const MappedFile& file) const;  // of the model that it was made of
   // Throws FormatError if that is not the checksum of the region.
   void check_region(const MappedFile& file, std::uint64_t checksum) const;
   // Whether the file was made of the model's files with the stamp that they have.
   bool has_stamp(const MappedFile& file) const;
-  // Throws FormatError if the file was not made of weights with this checksum. Otherwise keeps the
+  // Throws FormatError if the file was made of a model with other contents. Otherwise keeps the
   // stamp of the model's files, if it can, so that the next start need not read the weights.
-  void check_weights(const MappedFile& file, std::uint64_t checksum) const;
+  void check_contents(const MappedFile& file, std::uint64_t contents) const;
   // Replaces the file, and makes the folder if it is missing. Throws IoError.
-  void store(std::span<const std::byte> region, std::uint64_t weights_checksum) const;
+  void store(std::span<const std::byte> region, std::uint64_t contents) const;
 
  private:
   std::string path_;

@@ -1,3 +1,4 @@
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +10,8 @@
 
 #include <doctest/doctest.h>
 
+#include "weft/base/checksum.h"
+#include "weft/files/identity.h"
 #include "weft/ops/formats/q8_0.h"
 #include "weft/run/session.h"
 
@@ -35,6 +38,7 @@ std::vector<float> logits_after_40(Session& session) {
 struct CachedRun {
   std::vector<float> logits;
   std::vector<std::string> warnings;
+  std::uint64_t contents = 0;  // of the model, as the session knows it
 };
 CachedRun run_cached(const std::shared_ptr<const Model>& model, const std::string& folder) {
   CachedRun run;
@@ -43,6 +47,7 @@ CachedRun run_cached(const std::shared_ptr<const Model>& model, const std::strin
   options.warn = [&](const std::string& text) { run.warnings.push_back(text); };
   Session session(model, options);
   run.logits = logits_after_40(session);
+  run.contents = model->identity().known_contents().value_or(0);
   return run;
 }
 
@@ -96,7 +101,9 @@ TEST_CASE("a weight cache that does not fit is reported, and replaced") {
   overwrite(8);
   check("of another model, version or processor");
   overwrite(4096);  // of the first weight
-  check("do not have their checksum");
+  check("its weights have checksum");
+  overwrite(32);  // the contents of the model
+  check("its header does not have its checksum");
 }
 
 void flip(const std::filesystem::path& path, std::int64_t at) {
@@ -105,6 +112,18 @@ void flip(const std::filesystem::path& path, std::int64_t at) {
   const int old = file.get();
   file.seekp(at);
   file.put(static_cast<char>(old ^ 0x10));
+}
+
+// Writes other contents of the model, with a valid header.
+void set_contents(const std::filesystem::path& path, std::uint64_t contents) {
+  std::array<std::uint64_t, 5> header{};
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.read(reinterpret_cast<char*>(header.data()), sizeof(header));
+  header[4] = contents;
+  const std::uint64_t sum = checksum(std::as_bytes(std::span(header)));
+  file.seekp(0);
+  file.write(reinterpret_cast<const char*>(header.data()), sizeof(header));
+  file.write(reinterpret_cast<const char*>(&sum), sizeof(sum));
 }
 
 // A model in a file that stays, with its packed weights beside it.
@@ -156,7 +175,7 @@ TEST_CASE(
   const std::vector<float> expected = kept.run().logits;
   const auto path = only_file_in(kept.packed);
   const auto size = static_cast<std::int64_t>(std::filesystem::file_size(path));
-  std::vector<std::int64_t> places(48);  // the header
+  std::vector<std::int64_t> places(56);  // the header
   std::iota(places.begin(), places.end(), 0);
   for (std::int64_t at = 4096; at < size; at += size / 61) places.push_back(at);
   places.push_back(size - 1);
@@ -167,7 +186,7 @@ TEST_CASE(
     std::filesystem::last_write_time(kept.path, std::filesystem::file_time_type::clock::now());
     const CachedRun run = kept.run();
     CHECK(same_bits(run.logits, expected));
-    CHECK(run.warnings.size() == (at >= 40 && at < 4096 ? 0 : 1));  // the stamp only saves time
+    CHECK(run.warnings.size() == (at >= 48 && at < 4096 ? 0 : 1));  // the stamp only saves time
     CHECK(kept.run().warnings.empty());
   }
 }
@@ -196,9 +215,14 @@ TEST_CASE("the stamp of a file that was not written a moment ago says whether it
   CHECK(Checkpoint::open(kept.path).stamp() == stamp);
   kept.run();
   const auto path = only_file_in(kept.packed);
-  // Nothing reads the checksum of the weights if the file has its stamp.
-  flip(path, 32);
-  CHECK(kept.run().warnings.empty());
+  // Nothing reads the weights if the files have their stamp: the contents are those of the cache.
+  const std::uint64_t contents = Identity(Checkpoint::open(kept.path)).contents();
+  CHECK(run_cached(Model::load(kept.path), kept.packed).contents == contents);
+  set_contents(path, 7);
+  const CachedRun trusting = kept.run();
+  CHECK(trusting.warnings.empty());
+  CHECK(trusting.contents == 7);
+  set_contents(path, contents);
   const auto time = std::filesystem::last_write_time(kept.path);
   flip(kept.path, places_in(kept.path).back());
   std::filesystem::last_write_time(kept.path, time);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "weft/base/error.h"
+#include "weft/files/identity.h"
 #include "weft/files/pages.h"
 #include "weft/files/tensor_pages.h"
 #include "weft/graph/row_layout.h"
@@ -21,7 +22,6 @@
 
 namespace weft::run {
 
-inline constexpr std::int64_t kChunkBytes = std::int64_t{2} << 20;
 inline constexpr std::size_t kChunksAhead = 8;  // how many chunks to read ahead from disk
 // More would not copy faster, and each holds some chunks in memory twice.
 inline constexpr std::size_t kMaxThreads = 16;
@@ -39,12 +39,18 @@ struct Chunk {
   std::vector<RowSource> sources() const { return row_sources(*weight->tensor, first, last); }
 };
 
+// The rows of a chunk: those of a piece of the model's identity, so that it can be summed up
+// together, unless the layout needs other multiples.
+inline std::int64_t chunk_rows(const PlacedWeight& weight) {
+  const RowLayout* layout = weight.dtype.layout();
+  const std::int64_t granule = layout ? layout->granule : 1;
+  return (piece_rows(*weight.tensor) + granule - 1) / granule * granule;
+}
+
 inline void add_chunks(const PlacedWeight& weight, std::vector<Chunk>& chunks) {
   const std::int64_t row_bytes = weight.tensor->row_bytes();
   const std::int64_t n_rows = weight.tensor->n_rows();
-  const RowLayout* layout = weight.dtype.layout();
-  const std::int64_t granule = layout ? layout->granule : 1;
-  const std::int64_t step = std::max<std::int64_t>(1, kChunkBytes / row_bytes / granule) * granule;
+  const std::int64_t step = chunk_rows(weight);
   for (std::int64_t r = 0; r < n_rows; r += step)
     chunks.push_back({&weight, r, std::min(r + step, n_rows), n_rows, row_bytes});
 }

@@ -142,31 +142,22 @@ std::vector<std::byte> first_rows(std::string_view file, const PlacedWeight& pla
   return rows;
 }
 
-// Of the rows of a chunk in the file.
-std::uint64_t file_checksum(const Chunk& c) {
-  const CheckpointTensor& tensor = *c.weight->tensor;
-  if (tensor.runs.empty()) return checksum({tensor.data + c.first * c.row_bytes, c.n_bytes()});
-  std::vector<std::byte> rows(c.n_bytes());
-  weft::copy_rows(tensor, c.first, c.last, rows.data());
-  return checksum(rows);
+// Gives the checksums of chunks, which are in the order of weights, to the identity if the chunks
+// are the pieces that it counts.
+void add_sums(std::span<const Chunk> chunks, std::span<const std::uint64_t> sums,
+              Identity& identity) {
+  for (std::size_t i = 0; i < chunks.size();) {
+    const PlacedWeight* weight = chunks[i].weight;
+    std::size_t end = i;
+    while (end < chunks.size() && chunks[end].weight == weight) ++end;
+    if (chunk_rows(*weight) == piece_rows(*weight->tensor))
+      identity.add(*weight->tensor, sums.subspan(i, end - i));
+    i = end;
+  }
 }
 
-std::uint64_t checksum_of(std::span<const std::uint64_t> chunks) {
-  return checksum(std::as_bytes(chunks));
-}
-
-// The checksum of the file's weights that a region is made of, of one of each chunk.
-std::uint64_t weights_checksum(const Checkpoint& file, const WeightLayout& layout,
-                               const LoadOptions& options) {
-  const std::vector<Chunk> chunks = region_chunks(layout);
-  std::vector<std::uint64_t> sums(chunks.size());
-  for_all(chunks, options, [&](const Chunk& c) {
-    prefault(file, c);
-    sums[static_cast<std::size_t>(&c - chunks.data())] = file_checksum(c);
-    for (const RowSource& from : c.sources())
-      if (from.last) release_pages(from.bytes);
-  });
-  return checksum_of(sums);
+ReadOptions read_options(const LoadOptions& options) {
+  return {.threads = options.threads, .release_pages = true, .progress = options.progress};
 }
 
 // Reads all pages of a mapped region, in pieces, and returns its checksum.
@@ -188,36 +179,36 @@ std::uint64_t prefault_region(std::span<const std::byte> region, const std::stri
 
 }  // namespace
 
-ResidentWeights::ResidentWeights(const Checkpoint& file, WeightLayout layout,
+ResidentWeights::ResidentWeights(const Checkpoint& file, Identity& identity, WeightLayout layout,
                                  const LoadOptions& options)
     : layout_(std::move(layout)) {
   for (const PlacedWeight& w : layout_.weights)
     if (w.offset != kInFile) placed_.emplace(w.tensor->name, &w);
   if (options.weight_cache.empty()) {
-    fill(file, options);
+    fill(file, identity, options);
     return;
   }
   const WeightCache cache(options.weight_cache, file, layout_);
-  if (map_cached(file, cache, options)) return;
-  const std::uint64_t sum = fill(file, options);
-  file.check_mapped();
+  if (map_cached(file, identity, cache, options)) return;
+  fill(file, identity, options);
+  const std::uint64_t contents = identity.contents(read_options(options));
   try {
-    cache.store(region_.bytes(), sum);
+    cache.store(region_.bytes(), contents);
   } catch (const Error& e) {
     if (options.warn) options.warn(fmt::format("{}; the packed weights were not kept", e.what()));
   }
 }
 
 // False, after a warning if there was a file, if the region must be filled.
-bool ResidentWeights::map_cached(const Checkpoint& file, const WeightCache& cache,
-                                 const LoadOptions& options) {
+bool ResidentWeights::map_cached(const Checkpoint& file, Identity& identity,
+                                 const WeightCache& cache, const LoadOptions& options) {
   try {
     std::optional<MappedFile> mapped = cache.open();
     if (!mapped) return false;
     const std::span<const std::byte> region = cache.region(*mapped);
     cache.check_region(*mapped, prefault_region(region, cache.path(), options));
-    if (!cache.has_stamp(*mapped))
-      cache.check_weights(*mapped, weights_checksum(file, layout_, options));
+    const bool unchanged = cache.has_stamp(*mapped) && !identity.known_contents();
+    if (!unchanged) cache.check_contents(*mapped, identity.contents(read_options(options)));
     for (const PlacedWeight& w : layout_.weights) {
       if (w.offset == kInFile) continue;
       const std::vector<std::byte> rows = first_rows(file.path(), w);
@@ -225,6 +216,7 @@ bool ResidentWeights::map_cached(const Checkpoint& file, const WeightCache& cach
         fail<FormatError>("{}: has other values of '{}' than {}", cache.path(),
                           printable(w.tensor->name), file.path());
     }
+    if (unchanged) identity.set_contents(cache.contents(*mapped));
     mapped_ = std::move(*mapped);
     mapped_path_ = cache.path();
     data_ = region.data();
@@ -237,21 +229,26 @@ bool ResidentWeights::map_cached(const Checkpoint& file, const WeightCache& cach
   }
 }
 
-// Returns the checksum of the file's weights if there is a weight cache to keep it.
-std::uint64_t ResidentWeights::fill(const Checkpoint& file, const LoadOptions& options) {
+void ResidentWeights::fill(const Checkpoint& file, Identity& identity, const LoadOptions& options) {
   region_ = Buffer(layout_.region_bytes);
   data_ = region_.data();
   const std::vector<Chunk> chunks = region_chunks(layout_);
-  std::vector<std::uint64_t> sums(options.weight_cache.empty() ? 0 : chunks.size());
+  // Checksums make loading from the page cache a tenth slower, so they are left to those who need
+  // the identity later, unless the file would have to be read from disk again for it.
+  const bool sums_up = options.drop_cache || !options.weight_cache.empty();
+  std::vector<std::uint64_t> sums(sums_up ? chunks.size() : 0);
   PageReleaser releaser(file, chunks, options);
   for_all(chunks, options, [&](const Chunk& c) {
     prefault(file, c);
-    if (!sums.empty()) sums[static_cast<std::size_t>(&c - chunks.data())] = file_checksum(c);
+    if (sums_up)
+      sums[static_cast<std::size_t>(&c - chunks.data())] =
+          piece_checksum(*c.weight->tensor, c.first, c.last);
     copy_chunk(file.path(), c, region_.data());
     releaser.copied(c);
   });
   releaser.end();
-  return checksum_of(sums);
+  file.check_mapped();
+  if (sums_up) add_sums(chunks, sums, identity);
 }
 
 void ResidentWeights::check_mapped() const {

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "weft/backends/memory.h"
+#include "weft/files/identity.h"
 #include "weft/files/mapped_file.h"
 
 #include "weight_layout.h"
@@ -31,9 +32,11 @@ struct LoadOptions {
 // Immutable: any number of sessions may share it.
 class ResidentWeights {
  public:
-  // Throws IoError if memory cannot be allocated or the file cannot be read, FormatError if weights
-  // to be converted are not finite, CancelledError, and what `progress` throws.
-  ResidentWeights(const Checkpoint& file, WeightLayout layout, const LoadOptions& options);
+  // Adds what it learns of the contents to the identity of the file. Throws IoError if memory
+  // cannot be allocated or the file cannot be read, FormatError if weights to be converted are not
+  // finite, CancelledError, and what `progress` throws.
+  ResidentWeights(const Checkpoint& file, Identity& identity, WeightLayout layout,
+                  const LoadOptions& options);
 
   const WeightLayout& layout() const { return layout_; }
   std::int64_t bytes() const { return layout_.region_bytes; }
@@ -44,8 +47,9 @@ class ResidentWeights {
   void check_mapped() const;
 
  private:
-  std::uint64_t fill(const Checkpoint& file, const LoadOptions& options);
-  bool map_cached(const Checkpoint& file, const WeightCache& cache, const LoadOptions& options);
+  void fill(const Checkpoint& file, Identity& identity, const LoadOptions& options);
+  bool map_cached(const Checkpoint& file, Identity& identity, const WeightCache& cache,
+                  const LoadOptions& options);
 
   WeightLayout layout_;
   Buffer region_;      // empty if the region is mapped

@@ -18,6 +18,7 @@
 
 #include "weft/backends/backend.h"
 #include "weft/base/error.h"
+#include "weft/files/identity.h"
 #include "weft/graph/row_layout.h"
 #include "weft/ops/formats/q4_0.h"
 #include "weft/ops/formats/q8_0.h"
@@ -87,7 +88,7 @@ TEST_CASE("the region holds every weight that steps read whole, in the graph's t
     options.backend = backend;
     options.embeddings = true;  // the table of the tied embeddings is not multiplied with
     const WeightLayout layout = layout_weights(*model, plan_model(*model, options));
-    const ResidentWeights weights(model->file(), layout, {.threads = 2});
+    const ResidentWeights weights(model->file(), model->identity(), layout, {.threads = 2});
     CHECK(weights.bytes() == layout.region_bytes);
     CHECK(std::ssize(layout.weights) == std::ssize(model->file().tensors()));
     for (const PlacedWeight& w : layout.weights) {

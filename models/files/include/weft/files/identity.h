@@ -16,9 +16,10 @@
 // accidents (1 in 2^64 is missed), not files that somebody made to collide. There are no samples of
 // the contents, because a sample cannot exclude a change between two samples.
 //
-// Reading the contents takes as long as reading the weights once, like one step of a dense model:
-// docs/performance_log.md has the figures. It is done once for each process and model, when
-// something needs it, and not at all for tensors that the loader of weights has read anyway.
+// Reading the contents takes as long as reading the weights once, about like one step of a dense
+// model, even if it does not fit in memory: docs/performance_log.md has the figures. It is done once
+// for each process and model, when something needs it, and not at all for tensors that a loader of
+// weights has summed up.
 
 #include <cstdint>
 #include <functional>
@@ -30,6 +31,10 @@
 #include "weft/files/checkpoint.h"
 
 namespace weft {
+
+// Of the names, types and shapes of all tensors: the part of the description that contents depend
+// on.
+std::uint64_t tensor_table(const Checkpoint& file);
 
 // Contents are summed by pieces of about 2 MiB: so many rows of the tensor, a multiple of 16, the
 // last piece fewer.

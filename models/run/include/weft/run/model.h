@@ -15,6 +15,7 @@
 namespace weft {
 
 class Adapters;
+class Identity;
 class Tokenizer;
 class Vocabulary;
 
@@ -69,6 +70,8 @@ class Model {
   const Checkpoint& file() const;  // without adapters
   // Its tensors, and those that its graphs have for adapters.
   const Checkpoint& weights() const;
+  // Which model it is, with its adapters (weft/files/identity.h). Thread-safe.
+  Identity& identity() const;
   const Adapters& adapters() const;
   const ModelFacts& facts() const;
   const std::string& quantized_to() const;  // ModelOptions::quantize
