@@ -9,11 +9,12 @@ def block(content):
     return struct.pack("<Q", len(content)) + content
 
 
-def file(tokens=(1, 2), note=b"note", states=(b"12345678", b""), magic=b"weftseq1", n_tokens=None,
+def file(tokens=(1, 2), note=b"note", states=(b"12345678", b""), magic=b"weftseq2", n_tokens=None,
          n_states=None):
     n_tokens = len(tokens) if n_tokens is None else n_tokens
     n_states = len(states) if n_states is None else n_states
-    head = magic + struct.pack("<QQ", 0x1234, n_tokens) + struct.pack(f"<{len(tokens)}i", *tokens)
+    origin = (0x1234,) if magic == b"weftseq1" else (2, 3, 4, 5)
+    head = magic + struct.pack(f"<{len(origin) + 1}Q", *origin, n_tokens) + struct.pack(f"<{len(tokens)}i", *tokens)
     return head + block(note) + struct.pack("<Q", n_states) + b"".join(map(block, states))
 
 
@@ -22,7 +23,8 @@ FILES = {
     "nothing": file(tokens=(), note=b"", states=()),
     "cut": file()[:-1],
     "more": file() + b"\0",
-    "magic": file(magic=b"weftseq2"),
+    "magic": file(magic=b"weftseq9"),
+    "version-1": file(magic=b"weftseq1"),
     "tokens-max": file(n_tokens=2**64 - 1),
     "tokens-wrap": file(n_tokens=2**62),
     "states-max": file(n_states=2**64 - 1),

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "weft/base/checksum.h"
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
@@ -14,7 +16,8 @@
 namespace weft {
 namespace {
 
-constexpr std::string_view kSequenceMagic = "weftseq1";
+constexpr std::string_view kSequenceMagic = "weftseq2", kFirstSequenceMagic = "weftseq1";
+constexpr std::string_view kAnySequenceMagic = "weftseq";
 
 // Writes bytes and hashes them.
 class Writer {
@@ -40,14 +43,23 @@ class Writer {
   Checksum sum_;
 };
 
+std::string_view start_of(std::span<const std::byte> bytes, std::size_t n) {
+  return {reinterpret_cast<const char*>(bytes.data()), std::min(bytes.size(), n)};
+}
+
 // Checks the hash at the end and returns the bytes before it.
 std::span<const std::byte> checked(std::span<const std::byte> bytes, const std::string& name) {
-  const auto magic = std::as_bytes(std::span(kSequenceMagic));
-  if (bytes.size() < magic.size() || std::memcmp(bytes.data(), magic.data(), magic.size()) != 0)
+  const std::string_view magic = start_of(bytes, kSequenceMagic.size());
+  if (!magic.starts_with(kAnySequenceMagic))
     fail<UnsupportedError>("{}: not a saved sequence: it does not start with '{}'",
                            printable_path(name), kSequenceMagic);
+  if (magic.size() == kSequenceMagic.size() && magic != kSequenceMagic &&
+      magic != kFirstSequenceMagic)
+    fail<UnsupportedError>(
+        "{}: was saved by another version of Weft: it starts with '{}', expected '{}'",
+        printable_path(name), printable(magic), kSequenceMagic);
   std::uint64_t sum = 0;
-  if (bytes.size() < magic.size() + sizeof sum)
+  if (bytes.size() < kSequenceMagic.size() + sizeof sum)
     fail<FormatError>("{}: truncated saved sequence of {} bytes", printable_path(name),
                       bytes.size());
   const auto content = bytes.first(bytes.size() - sizeof sum);
@@ -81,9 +93,12 @@ void save_sequence(Session& session, std::int32_t sequence, std::span<const std:
         "tokens; truncate it to 0 and feed them again",
         printable_path(session.model().file().path()), sequence);
   }
+  const SequenceOrigin origin = origin_of(session, sequence);
   Writer writer(path);
   writer.bytes(std::as_bytes(std::span(kSequenceMagic)));
-  writer.number(fingerprint(session, sequence));
+  for (const std::uint64_t n :
+       {origin.kernels, origin.description, origin.contents, origin.computation})
+    writer.number(n);
   writer.number(tokens.size());
   writer.bytes(std::as_bytes(tokens));
   writer.block(std::as_bytes(std::span(note)));
@@ -100,7 +115,14 @@ SavedSequence SavedSequence::parse(std::span<const std::byte> bytes, const std::
   SavedSequence s;
   s.name_ = name;
   cursor.take(kSequenceMagic.size(), 1, kSequenceMagic);
-  s.fingerprint_ = cursor.read<std::uint64_t>("fingerprint");
+  s.has_origin_ = start_of(bytes, kSequenceMagic.size()) == kSequenceMagic;
+  if (s.has_origin_) {
+    for (std::uint64_t* n :
+         {&s.origin_.kernels, &s.origin_.description, &s.origin_.contents, &s.origin_.computation})
+      *n = cursor.read<std::uint64_t>("origin");
+  } else {
+    cursor.read<std::uint64_t>("fingerprint");
+  }
   const auto n_tokens = cursor.read<std::uint64_t>("number of tokens");
   const auto tokens = cursor.take(n_tokens, sizeof(std::int32_t), "tokens");
   s.tokens_.resize(static_cast<std::size_t>(n_tokens));
@@ -116,9 +138,7 @@ SavedSequence SavedSequence::parse(std::span<const std::byte> bytes, const std::
 
 bool SavedSequence::is_saved_sequence(const std::string& path) {
   const MappedFile file(path);
-  const auto magic = std::as_bytes(std::span(kSequenceMagic));
-  return file.bytes().size() >= magic.size() &&
-         std::memcmp(file.bytes().data(), magic.data(), magic.size()) == 0;
+  return start_of(file.bytes(), kSequenceMagic.size()).starts_with(kAnySequenceMagic);
 }
 
 SavedSequence SavedSequence::open(const std::string& path) {
@@ -129,17 +149,15 @@ SavedSequence SavedSequence::open(const std::string& path) {
   return s;
 }
 
-bool SavedSequence::matches(const Session& session, std::int32_t sequence) const {
-  return fingerprint_ == fingerprint(session, sequence);
+std::string SavedSequence::why_not(const Session& session, std::int32_t sequence) const {
+  if (has_origin_) return difference(origin_, session, sequence);
+  return fmt::format("was saved by another version of Weft: it starts with '{}', expected '{}'",
+                     kFirstSequenceMagic, kSequenceMagic);
 }
 
 void SavedSequence::restore(Session& session, std::int32_t sequence, std::int64_t n_tokens) const {
-  if (!matches(session, sequence)) {
-    fail<ValueError>(
-        "{}: was saved with another model, other adapters or scales, other cache types or "
-        "other kernels",
-        printable_path(name_));
-  }
+  if (const std::string why = why_not(session, sequence); !why.empty())
+    fail<ValueError>("{}: {}", printable_path(name_), why);
   if (n_tokens < 0 || n_tokens > std::ssize(tokens_))
     fail<ValueError>("{}: holds {} tokens, {} were requested", printable_path(name_),
                      tokens_.size(), n_tokens);

@@ -1,10 +1,14 @@
 // Saved sequences: they go on with the same bits, and nothing damaged or foreign gets in.
 #include "weft/run/saved_sequence.h"
 
+#include <cstring>
+#include <fstream>
 #include <numeric>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
+#include "weft/base/checksum.h"
 #include "weft/base/error.h"
 #include "weft/ops/formats/q8_0.h"
 
@@ -84,14 +88,15 @@ TEST_CASE("the file of another model, cache type or context is rejected, and the
   Session other(other_model, {.context = 200}), type(model, {.context = 200, .cache_k = q8_0}),
       reference(model, {.context = 200, .backend = "reference"}), small(model, {.context = 64});
   for (Session* session : {&other, &type, &reference}) {
-    CHECK(!saved.matches(*session));
+    const std::string why = saved.why_not(*session);
+    CHECK(why.starts_with(session == &other ? "was saved with other weights than those of "
+                                            : "was saved with other adapters or scales, other "
+                                              "cache types or other kernels: their hash is "));
     session->feed(0, counted(3));
-    CHECK(refusal<ValueError>([&] { saved.restore(*session, 0, 10); })
-              .ends_with("was saved with another model, other adapters or scales, other cache "
-                         "types or other kernels"));
+    CHECK(refusal<ValueError>([&] { saved.restore(*session, 0, 10); }) == path + ": " + why);
     CHECK(session->length(0) == 3);
   }
-  CHECK(saved.matches(small));
+  CHECK(saved.why_not(small).empty());
   CHECK(refusal<ValueError>([&] { saved.restore(small, 0, 100); }) ==
         "sequence 0 would have 100 tokens, its context holds 64");
   CHECK(refusal<ValueError>([&] {
@@ -99,6 +104,98 @@ TEST_CASE("the file of another model, cache type or context is rejected, and the
         }).ends_with("holds 100 tokens, 101 were requested"));
   saved.restore(small, 0, 40);
   CHECK(small.length(0) == 40);
+}
+
+// The file with another number at a place, and a checksum that fits.
+std::vector<std::byte> with_number(std::vector<std::byte> file, std::size_t at,
+                                   std::uint64_t number) {
+  std::memcpy(&file[at], &number, sizeof number);
+  const std::size_t end = file.size() - sizeof(std::uint64_t);
+  const std::uint64_t sum = checksum(std::span(file).first(end));
+  std::memcpy(&file[end], &sum, sizeof sum);
+  return file;
+}
+
+TEST_CASE("a file of another kernels' version, model or Weft is rejected, with both values") {
+  const test::TempFolder folder;
+  const std::string path = folder / "s";
+  Session session(tiny_model({}), {.context = 64});
+  const auto ids = counted(5);
+  session.feed(0, ids);
+  save_sequence(session, 0, ids, "note", path);
+  const std::vector<std::byte> good = test::file_bytes(path);
+  const SequenceOrigin origin = origin_of(session, 0);
+  const auto why = [&](std::size_t at, std::uint64_t number) {
+    const std::vector<std::byte> bytes = with_number(good, at, number);
+    const SavedSequence saved = SavedSequence::parse(bytes, "F");
+    const std::string text = refusal<ValueError>([&] { saved.restore(session, 0, 5); });
+    CHECK(text == "F: " + saved.why_not(session));
+    return text;
+  };
+  const std::string model = session.model().file().path();
+  CHECK(why(8, 1) ==
+        fmt::format("F: was saved by another version of Weft: its kernels have version "
+                    "1, expected {}",
+                    origin.kernels));
+  CHECK(why(16, 0xab) == fmt::format("F: was saved with another model than {}: the hash of its "
+                                     "metadata is 00000000000000ab, expected {:016x}",
+                                     model, origin.description));
+  CHECK(why(24, 0xab) == fmt::format("F: was saved with other weights than those of {}: their "
+                                     "checksum is 00000000000000ab, expected {:016x}",
+                                     model, origin.contents));
+  CHECK(why(32, 0xab).ends_with(
+      fmt::format("their hash is 00000000000000ab, expected {:016x}", origin.computation)));
+  std::uint64_t magic = 0;
+  std::memcpy(&magic, "weftseq9", sizeof magic);
+  const auto newer = with_number(good, 0, magic);
+  CHECK(refusal<UnsupportedError>([&] { (void)SavedSequence::parse(newer, "F"); }) ==
+        "F: was saved by another version of Weft: it starts with 'weftseq9', expected 'weftseq2'");
+
+  // Version 1 has one number instead of four. Its tokens and note are read.
+  std::memcpy(&magic, "weftseq1", sizeof magic);
+  std::vector<std::byte> shorter = good;
+  shorter.erase(shorter.begin() + 8, shorter.begin() + 32);
+  const auto older = with_number(shorter, 0, magic);
+  const SavedSequence saved = SavedSequence::parse(older, "F");
+  CHECK(saved.note() == "note");
+  CHECK(std::ranges::equal(saved.tokens(), ids));
+  CHECK(refusal<ValueError>([&] { saved.restore(session, 0, 5); }) ==
+        "F: was saved by another version of Weft: it starts with 'weftseq1', expected 'weftseq2'");
+}
+
+TEST_CASE("a sequence does not fit a model of which one byte of any tensor or key changed") {
+  const test::TempFolder folder;
+  const std::string path = folder / "s", model = folder / "m.gguf", other = folder / "other.gguf";
+  test::write_tiny_model({.matrices = q8_0, .layers = 1}, model);
+  const auto ids = counted(5);
+  {
+    Session session(Model::load(model), {.context = 64});
+    session.feed(0, ids);
+    save_sequence(session, 0, ids, "", path);
+  }
+  const SavedSequence saved = SavedSequence::open(path);
+  const std::vector<std::byte> good = test::file_bytes(model);
+  const auto why = [&](std::size_t at) {
+    std::vector<std::byte> bytes = good;
+    if (at < bytes.size()) bytes[at] ^= std::byte{1};
+    std::ofstream(other, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), std::ssize(bytes));
+    Session session(Model::load(other), {.context = 64});
+    return saved.why_not(session);
+  };
+  CHECK(why(good.size()).empty());  // a copy under another name
+  const Checkpoint file = Checkpoint::open(model);
+  for (const CheckpointTensor& tensor : file.tensors()) {
+    CAPTURE(std::string(tensor.name));
+    CHECK(why(tensor.file_offset + static_cast<std::size_t>(tensor.n_bytes / 2))
+              .starts_with("was saved with other weights than those of " + other));
+  }
+  const std::string_view text(reinterpret_cast<const char*>(good.data()), good.size());
+  constexpr std::string_view kKey = "attention.layer_norm_rms_epsilon";
+  const std::size_t key = text.find(kKey);
+  REQUIRE(key < good.size());
+  CHECK(why(key + kKey.size() + sizeof(std::uint32_t))  // its value, behind the type
+            .starts_with("was saved with another model than " + other));
 }
 
 TEST_CASE("a change of any byte of a saved sequence is detected") {
@@ -124,7 +221,7 @@ TEST_CASE("a change of any byte of a saved sequence is detected") {
   }
   CHECK(refusal<UnsupportedError>([&] {
           (void)SavedSequence::parse(std::as_bytes(std::span("GGUF....")), "F");
-        }) == "F: not a saved sequence: it does not start with 'weftseq1'");
+        }) == "F: not a saved sequence: it does not start with 'weftseq2'");
 }
 
 }  // namespace

@@ -24,10 +24,9 @@ std::optional<SavedSequence> open_cache(const std::string& path, bool read_only,
     if (!saved.note().empty() && !read_only)
       fail<UnsupportedError>("{}: a conversation, not a prompt cache: not replaced",
                              printable_path(path));
-    if (saved.matches(generation.session(), generation.sequence())) return saved;
-    warning = printable_path(path) +
-              " was made with another model, other adapters or scales, other cache types or "
-              "other kernels: not used";
+    const std::string why = saved.why_not(generation.session(), generation.sequence());
+    if (why.empty()) return saved;
+    warning = printable_path(path) + ": " + why + ": not used";
   } catch (const FormatError& e) {
     warning = std::string(e.what()) + ": not used";
   }

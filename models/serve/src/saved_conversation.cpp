@@ -80,10 +80,9 @@ bool Conversation::save(const std::string& path) const {
 
 // Continues from the cache of a file, or says in `result` why it cannot.
 void Conversation::restore(const SavedSequence& cache, const std::string& text, Loaded& result) {
-  if (!cache.matches(session(), generation_.sequence())) {
-    result.why_not =
-        "it was computed with another model, other adapters or scales, other cache types "
-        "or other kernels";
+  const std::string why_not = cache.why_not(session(), generation_.sequence());
+  if (!why_not.empty()) {
+    result.why_not = "it " + why_not;
     return;
   }
   const std::int64_t n_tokens = std::ssize(cache.tokens());

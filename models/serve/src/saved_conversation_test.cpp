@@ -77,7 +77,7 @@ TEST_CASE("what cannot be used of a file is computed again, and the reason is re
     const char* why;
   };
   std::vector<Case> cases(3, Case{{}, ""});
-  cases[0] = {{}, "it was computed with another model"};
+  cases[0] = {{}, "it was saved with other adapters or scales, other cache types"};
   cases[0].session.cache_k = cases[0].session.cache_v = f32;
   cases[1] = {{}, "context"};
   cases[1].session.context = 32;

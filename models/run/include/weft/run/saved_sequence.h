@@ -2,9 +2,11 @@
 // One sequence of a session in a file: its tokens and its memory. A prompt or a conversation can
 // continue from it without being computed again, with the same bits.
 //
-// The file, little-endian: "weftseq1"; u64 fingerprint of the session (below); u64 n, i32[n]
-// tokens; u64 length and bytes of a note for the program that saved it; u64 number of states, then
+// The file, little-endian: "weftseq2"; 4 u64 of SequenceOrigin, in its order; u64 n, i32[n] tokens;
+// u64 length and bytes of a note for the program that saved it; u64 number of states, then
 // per state u64 length and its bytes (Session::save); XXH3-64 of everything before it.
+// Files of version 1, "weftseq1", have one u64 instead of the origin. Their tokens and notes are
+// read, but no session continues from them, because they do not tell of which weights they are.
 
 #include <cstdint>
 #include <memory>
@@ -19,11 +21,24 @@ namespace weft {
 
 class MappedFile;
 
-// A hash of everything that keys and values depend on: metadata of the model, names, types, shapes
-// and a sample of the bytes of its tensors, the scales of LoRAs in the sequence, the kernels that
-// compute it, and the types of the caches. Differs between instruction sets, because their bits
-// differ.
-std::uint64_t fingerprint(const Session& session, std::int32_t sequence);
+// Everything that keys and values depend on. A sequence is only continued by a session for which
+// all of it is the same.
+struct SequenceOrigin {
+  std::uint64_t kernels = 0;      // version of the bits that kernels give
+  std::uint64_t description = 0;  // of the model with its adapters (weft/files/identity.h)
+  std::uint64_t contents = 0;     // likewise
+  // A hash of the graph, with the types of caches and weights, of the backends and kernels of its
+  // plan, and of the scales of LoRAs. Differs between instruction sets, because their bits differ.
+  std::uint64_t computation = 0;
+};
+
+// The origin of what a sequence of the session holds. The first call for a model reads its weights
+// (Identity::contents). Throws IoError.
+SequenceOrigin origin_of(const Session& session, std::int32_t sequence);
+// What differs between an origin and that of a sequence, for messages about a file: "was saved with
+// another model than F: ..., expected ..."; empty if nothing does. Reads weights only if everything
+// else is the same. Throws IoError.
+std::string difference(const SequenceOrigin& saved, const Session& session, std::int32_t sequence);
 
 // Writes the contents of a sequence. `tokens` are those that were fed to it. The file appears when
 // it is complete (OutputFile). Throws ValueError if their number is not the sequence's length, and
@@ -35,10 +50,11 @@ void save_sequence(Session& session, std::int32_t sequence, std::span<const std:
 // A file with a saved sequence, mapped and checked. Immutable.
 class SavedSequence {
  public:
-  // Whether the file starts with the magic of one. Throws IoError if it cannot be read.
+  // Whether the file starts with the magic of one, of any version. Throws IoError if it cannot be
+  // read.
   static bool is_saved_sequence(const std::string& path);
-  // Throws IoError; UnsupportedError if the file is of another kind or version; FormatError if it
-  // is damaged.
+  // Throws IoError; UnsupportedError if the file is of another kind or of a version that is not
+  // known; FormatError if it is damaged.
   static SavedSequence open(const std::string& path);
   // The same checks over bytes that outlive the object; `name` stands for the path in messages.
   static SavedSequence parse(std::span<const std::byte> bytes, const std::string& name);
@@ -47,22 +63,23 @@ class SavedSequence {
   std::string_view note() const { return note_; }
   const std::string& name() const { return name_; }  // the path, for messages
 
-  // Whether a sequence of the session has the fingerprint of the one that was saved.
-  bool matches(const Session& session, std::int32_t sequence = 0) const;
+  // Why a sequence of the session cannot continue from this one, as difference(); empty if it can.
+  std::string why_not(const Session& session, std::int32_t sequence = 0) const;
 
   // Replaces the contents of the sequence by the first `n_tokens` of tokens(). Throws ValueError if
-  // the session does not match or its context is too short, FormatError if the states have the
+  // why_not() says something or its context is too short, FormatError if the states have the
   // wrong length, UnsupportedError if n_tokens is not a resume point, BudgetError if there is no
   // room. After an exception the sequence is unchanged.
   void restore(Session& session, std::int32_t sequence, std::int64_t n_tokens) const;
   // The largest number of tokens up to n_tokens that restore() accepts: n_tokens itself, except for
-  // models whose memory is limited (Session::resume_point). REQUIRES: matches().
+  // models whose memory is limited (Session::resume_point). REQUIRES: why_not() is empty.
   std::int64_t resume_point(const Session& session, std::int64_t n_tokens) const;
 
  private:
   std::shared_ptr<const MappedFile> file_;  // null after parse()
   std::string name_;
-  std::uint64_t fingerprint_ = 0;
+  bool has_origin_ = true;  // false for version 1
+  SequenceOrigin origin_;
   std::vector<std::int32_t> tokens_;
   std::string_view note_;
   std::vector<std::span<const std::byte>> states_;
