@@ -1,7 +1,8 @@
 """The same bits with every instruction set that has fused multiply-add: hashes of all nodes of small
 models are those of trace_hashes.json, which any machine can check.
 
-After a change of formulas: same_bits_test.py --write, in an environment as CTest makes it.
+After a change of formulas: increment kKernelsVersion, by which saved sequences of other bits are
+refused, then same_bits_test.py --write, in an environment as CTest makes it.
 """
 
 import hashlib
@@ -25,6 +26,7 @@ RUNS = {
 FORMATS = ["F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q2_K", "Q3_K", "Q4_K",
            "Q5_K", "Q6_K", "Q4_K_M", "IQ4_NL", "IQ4_XS", "IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS",
            "IQ2_S", "IQ3_XXS", "IQ3_S", "TQ1_0", "TQ2_0", "Q1_0", "Q2_0", "MXFP4", "NVFP4"]
+ORIGIN = SOURCE / "models/run/src/sequence_origin.cpp"
 SHAPE = "D=256,F=512,L=2,H=4,G=2,V=512"
 
 
@@ -33,6 +35,17 @@ def sets():
     text = (SOURCE / "cmake/instruction_sets.cmake").read_text()
     found = re.findall(r"^weft_instruction_set\((\w+)$", text, re.MULTILINE)
     return [name for name in found if name != "sse2"]
+
+
+def kernels_version():
+    return int(re.search(r"kKernelsVersion = (\d+);", ORIGIN.read_text())[1])
+
+
+def changed(old, new):
+    """Names of hashes that differ although the version of the kernels is the same."""
+    if old["kernels"] != new["kernels"]:
+        return []
+    return [name for name, bits in old["hashes"].items() if new["hashes"].get(name, bits) != bits]
 
 
 def summary(path):
@@ -73,7 +86,7 @@ class SameBitsTest(SystemTest):
             yield name, ["-m", path]
 
     def test_traces(self):
-        known = json.loads(HASHES.read_text())
+        known = json.loads(HASHES.read_text())["hashes"]
         self.assertEqual(list(known), [*RUNS, *FORMATS])
         for kind, flags in self.runs_of_all():
             with self.subTest(kind=kind):
@@ -82,7 +95,8 @@ class SameBitsTest(SystemTest):
                 for name, path in paths.items():
                     r = run("weft", "trace-diff", paths[first], path)
                     self.assertEqual(r.code, 0, f"{first} and {name}:\n{r.out.decode()}")
-                self.assertEqual(summary(paths[first]), known[kind], "bits of every set changed")
+                self.assertEqual(summary(paths[first]), known[kind], "bits of every set changed: increment "
+                                 "kKernelsVersion and write the hashes")
                 mapped = self.folder / "mapped"
                 last = list(paths)[-1]
                 self.runs("weft", *TRACE, *flags, "--weights", "mapped", "-o", mapped,
@@ -97,10 +111,24 @@ class SameBitsTest(SystemTest):
         self.assertEqual([r.err for r in results if r.code != 0 and not self.is_missing(r)], [])
         self.assertEqual(len(stories), 1)
 
+    def test_version(self):
+        """The hashes are those of the version that saved sequences are checked by."""
+        known = json.loads(HASHES.read_text())
+        self.assertEqual(known["kernels"], kernels_version(),
+                         f"{HASHES.name} is of another version than {ORIGIN.name}")
+        other = {"kernels": known["kernels"], "hashes": {**known["hashes"], "resident": "0"}}
+        self.assertEqual(changed(known, other), ["resident"])
+        self.assertEqual(changed(known, {**other, "kernels": known["kernels"] + 1}), [])
+        more = {**known, "hashes": {**known["hashes"], "a new format": "0"}}
+        self.assertEqual(changed(known, more), [])
+
     def write(self):
         hashes = {kind: summary(next(iter(self.traces(flags).values())))
                   for kind, flags in self.runs_of_all()}
-        HASHES.write_text(json.dumps(hashes, indent=1) + "\n")
+        made = {"kernels": kernels_version(), "hashes": hashes}
+        self.assertEqual(changed(json.loads(HASHES.read_text()), made), [],
+                         f"other bits: increment kKernelsVersion in {ORIGIN}")
+        HASHES.write_text(json.dumps(made, indent=1) + "\n")
 
 
 if __name__ == "__main__":
