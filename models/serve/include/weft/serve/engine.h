@@ -167,7 +167,8 @@ class Engine {
                                             std::shared_ptr<std::atomic<bool>> cancel = {});
 
   // Of an idle slot; the future throws ValueError if it is busy or unknown, and like
-  // save_sequence(). Texts pause while a file is written, and while one is copied into the slot;
+  // save_sequence(). Texts pause while a file is written, while one is copied into the slot, and
+  // before the first of these while the weights are read (Identity::contents);
   // restore_slot() maps and checks it beforehand, on the caller's thread, and throws like
   // SavedSequence::open().
   struct SlotFile {
