@@ -69,23 +69,33 @@ std::int64_t MemoryUse::total() const {
   return sum;
 }
 
+std::vector<MemoryUse::Named> MemoryUse::lines() const {
+  std::vector<Named> lines;
+  const auto add = [&](std::string name, std::int64_t bytes) {
+    if (bytes > 0) lines.push_back({std::move(name), bytes});
+  };
+  add("weights, mapped", weights_mapped);
+  add("weights, resident", weights_resident);
+  std::int64_t rest = state;
+  for (const Named& kind : states) {
+    add("state: " + kind.name, kind.bytes);
+    rest -= kind.bytes;
+  }
+  add("state", rest);
+  add("arena", arena);
+  add("scratch", scratch);
+  add("other", other);
+  return lines;
+}
+
 std::string MemoryUse::to_text() const {
   const std::int64_t all = total();
   std::string text;
-  const auto line = [&](std::string_view name, std::int64_t bytes) {
-    if (bytes == 0) return;
-    const double share =
-        all > 0 ? 100.0 * static_cast<double>(bytes) / static_cast<double>(all) : 0;
-    text += fmt::format("  {:<17} {:>11}  {:>5.1f} %\n", name, human_bytes(bytes), share);
-  };
-  line("weights, mapped", weights_mapped);
-  line("weights, resident", weights_resident);
-  line("state", state);
-  line("arena", arena);
-  line("scratch", scratch);
-  line("other", other);
-  text += fmt::format("  {:<17} {:>11}\n", "total", human_bytes(all));
-  if (device > 0) text += fmt::format("  {:<17} {:>11}\n", "on devices", human_bytes(device));
+  for (const Named& line : lines())
+    text += fmt::format("  {:<23} {:>11}  {:>5.1f} %\n", line.name, human_bytes(line.bytes),
+                        100.0 * static_cast<double>(line.bytes) / static_cast<double>(all));
+  text += fmt::format("  {:<23} {:>11}\n", "total", human_bytes(all));
+  if (device > 0) text += fmt::format("  {:<23} {:>11}\n", "on devices", human_bytes(device));
   return text;
 }
 

@@ -99,12 +99,14 @@ TEST_CASE("sizes") {
 }
 
 TEST_CASE("memory use adds up") {
-  const MemoryUse use{.weights_mapped = 3 << 20, .state = 1 << 20};
+  const MemoryUse use{
+      .weights_mapped = 3 << 20, .state = 1 << 20, .states = {{"all tokens", 3 << 18}}};
   CHECK(use.total() == 4 << 20);
   CHECK(use.to_text() ==
-        "  weights, mapped       3.0 MiB   75.0 %\n"
-        "  state                 1.0 MiB   25.0 %\n"
-        "  total                 4.0 MiB\n");
+        "  weights, mapped             3.0 MiB   75.0 %\n"
+        "  state: all tokens         768.0 KiB   18.8 %\n"
+        "  state                     256.0 KiB    6.2 %\n"
+        "  total                       4.0 MiB\n");
   CHECK(MemoryUse{.state = std::numeric_limits<std::int64_t>::max(), .arena = 1}.total() ==
         std::numeric_limits<std::int64_t>::max());
   CHECK(default_budget() > 0);

@@ -101,6 +101,23 @@ class Includes(unittest.TestCase):
                        in PROCESSOR_FILES) and not path.endswith("_test.cpp"):
                 self.assertNotRegex(text, PROCESSOR, path)
 
+    # What is given up to meet a budget is decided in models/run/src/budget alone. Others may only
+    # report a refusal, or drop what they keep.
+    def test_one_place_gives_up_memory(self):
+        handlers = {"models/run/src/budget/", "models/serve/src/saved_conversation.cpp",
+                    "models/serve/src/engine_tasks.cpp", "models/serve/src/engine_step.cpp",
+                    "tools/server/api/errors.cpp", "tools/server/serve/model_pool.cpp",
+                    "models/text/"}
+        paths = [path for folder in ("models", "scheduler", "tools", "examples")
+                 for path in (SOURCE / folder).rglob("*.cpp")]
+        for path in paths:
+            name = path.relative_to(SOURCE).as_posix()
+            if name.endswith("_test.cpp") or any(name.startswith(h) for h in handlers):
+                continue
+            text = path.read_text()
+            self.assertNotRegex(text, r"catch \(const (weft::)?BudgetError", name)
+            self.assertNotRegex(text, r"concessions\.(push_back|insert|emplace)", name)
+
     # All headers in src/, except X_impl.h, which complete public classes, have their own namespace.
     def test_internals_have_a_namespace(self):
         for _, path, text in sources():

@@ -49,6 +49,8 @@ class Plan(SystemTest):
         memory = plan["memory"]
         kinds = [k for k in memory if k not in ("total", "budget")]
         self.assertEqual(sum(memory[k] for k in kinds), memory["total"])
+        self.assertEqual(sum(line["bytes"] for line in plan["memory_lines"]), memory["total"])
+        self.assertIn("state: all tokens", [line["name"] for line in plan["memory_lines"]])
         self.assertEqual(memory["arena"], max(p["bytes"]["arena"] for p in plan["plans"]))
         self.assertGreater(self.plan("-c", "256")["memory"]["state"], memory["state"])
 

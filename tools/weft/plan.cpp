@@ -183,6 +183,13 @@ std::string text_of(const Model& model, const PlannedModel& planned, const std::
   return out;
 }
 
+Json lines_json(const MemoryUse& use) {
+  Json lines = Json::array();
+  for (const MemoryUse::Named& line : use.lines())
+    lines.push_back({{"name", line.name}, {"bytes", line.bytes}});
+  return lines;
+}
+
 void print_json(const Model& model, const PlannedModel& planned) {
   const MemoryUse& use = planned.memory;
   const SessionOptions& o = planned.options;
@@ -216,6 +223,7 @@ void print_json(const Model& model, const PlannedModel& planned) {
                     {"device", use.device},
                     {"total", use.total()},
                     {"budget", o.mem_budget}}},
+                  {"memory_lines", lines_json(use)},
                   {"tuned", tuned_json(planned)},
                   {"concessions", planned.concessions},
                   {"plans", std::move(plans)}};

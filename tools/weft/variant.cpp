@@ -6,6 +6,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
+#include "weft/run/memory_plan.h"
 
 #include "subcommand.h"
 
@@ -52,13 +53,9 @@ void change(SessionOptions& options, const std::string& text) {
 
 PlannedModel plan_of(const Model& model, SessionOptions options) {
   const bool stated = options.mem_budget > 0;
-  try {
-    return plan_model(model, options);
-  } catch (const BudgetError&) {
-    if (stated) throw;
+  if (!stated && !fits_budget(model, options))
     options.mem_budget = std::numeric_limits<std::int64_t>::max();
-    return plan_model(model, options);
-  }
+  return plan_model(model, options);
 }
 
 }  // namespace

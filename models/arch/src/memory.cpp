@@ -147,7 +147,8 @@ Memory::Cells Memory::cells(std::source_location where) const {
                     .of = sizes.encoder ? MemoryOf::text : MemoryOf::sequence,
                     .window = window_,
                     .stride = stride_,
-                    .n_rows = window_ > 0 ? window_blocks(window_, sizes) : all}),
+                    .n_rows = window_ > 0 ? window_blocks(window_, sizes) : all,
+                    .grow_with = window_ > 0 ? RowsGrowWith::sequences : RowsGrowWith::cells}),
       .cells = input("cells" + suffix, per_token, where),
       .runs = runs(suffix, input("table" + suffix, {sizes.sequences, per_sequence}, where), where)};
 }
@@ -261,7 +262,11 @@ FixedCells Memory::keep_fixed(std::int64_t layer, Tensor c, std::source_location
       .slot = input("slot", per_token, where),
       .first = input("first" + suffix, per_token, where),
       .last = input("last" + suffix, per_token, where)};
-  const Cells at{part({.kind = "fixed", .suffix = suffix, .n_rows = blocks}), places, runs};
+  const Cells at{part({.kind = "fixed",
+                       .suffix = suffix,
+                       .n_rows = blocks,
+                       .grow_with = RowsGrowWith::nothing}),
+                 places, runs};
   const std::string state = fmt::format("cache.fixed.{}", layer);
   const Tensor kept = keep(at, state, requests_->sizes.cache_k, c, where).named("cache_fixed");
   return {{kept, runs, {}}, static_cast<std::int32_t>(n)};
@@ -328,7 +333,9 @@ Tensor Memory::attend_encoded(std::int64_t layer, Tensor q, const KvShape& kv,
 
 MemoryPart& Memory::rows() const {
   // While a step runs, the states before and after it both exist.
-  return part({.kind = "rows", .n_rows = requests_->own_sizes().sequences * (kCheckpoints + 2)});
+  return part({.kind = "rows",
+               .n_rows = requests_->own_sizes().sequences * (kCheckpoints + 2),
+               .checkpoint_every = kCheckpointEvery});
 }
 
 Tensor Memory::centred_conv(Tensor x, Tensor w, std::source_location where) const {

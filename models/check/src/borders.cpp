@@ -9,6 +9,7 @@
 #include "weft/base/error.h"
 #include "weft/ops/cache_cells.h"
 #include "weft/ops/shift_positions.h"
+#include "weft/run/memory_plan.h"
 
 namespace weft::checks {
 namespace {
@@ -50,7 +51,7 @@ std::int64_t n_random(const Model& model, const SessionOptions& options) {
 
 void add_memory_lengths(const std::vector<MemoryPart>& parts, Numbers& lengths) {
   for (const MemoryPart& part : parts) {
-    if (part.kind == "rows") lengths.insert(kCheckpointEvery);
+    if (part.checkpoint_every > 0) lengths.insert(part.checkpoint_every);
     if (part.window > 0) lengths.insert(part.window);
     if (part.stride > 1) lengths.insert({part.stride, part.stride * kCellsPerBlock});
   }
@@ -73,14 +74,9 @@ void add_tiles(const Graph& graph, const Assignment& assignment, Numbers& widths
   }
 }
 
-bool fits_budget(const Model& model, SessionOptions options, std::int64_t context) {
+bool fits_context(const Model& model, SessionOptions options, std::int64_t context) {
   options.context = context;
-  try {
-    plan_model(model, options);
-    return true;
-  } catch (const BudgetError&) {
-    return false;
-  }
+  return fits_budget(model, options);
 }
 
 }  // namespace
@@ -114,7 +110,7 @@ BorderInputs border_inputs(const Model& model, const SessionOptions& options) {
   const std::int64_t widest = widths.empty() ? 1 : std::min(widths.back() + 1, limit);
   const std::int64_t near = std::max(inputs.n_tokens, widest);
   while (!lengths.empty() && lengths.back() + kMargin > near &&
-         !fits_budget(model, options, lengths.back() + kMargin))
+         !fits_context(model, options, lengths.back() + kMargin))
     lengths.pop_back();
   inputs.context = std::max(near, lengths.empty() ? 1 : lengths.back() + kMargin);
   return inputs;

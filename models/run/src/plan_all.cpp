@@ -6,6 +6,7 @@
 #include "weft/scheduler/passes.h"
 #include "weft/scheduler/planner.h"
 
+#include "budget/state_bytes.h"
 #include "model_impl.h"
 #include "session_plan.h"
 
@@ -92,6 +93,7 @@ namespace run {
 
 void count_memory(const Model& model, PlannedModel& planned) {
   planned.memory = memory_use(planned.graphs, planned.plans, layout_weights(model, planned));
+  planned.memory.states = states_by_kind(planned);
   planned.memory.other += planned.options.reserved;
 }
 

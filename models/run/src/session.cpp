@@ -150,7 +150,9 @@ std::span<const float> Session::Impl::step(std::span<const StepToken> tokens,
 }
 
 Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options)
-    : impl_(std::make_unique<Impl>(std::move(model), options)) {}
+    : Session(plan_model(*model, options), model) {}
+Session::Session(PlannedModel planned, std::shared_ptr<const Model> model)
+    : impl_(std::make_unique<Impl>(std::move(model), std::move(planned))) {}
 Session::~Session() = default;
 
 void Session::feed(std::int32_t sequence, std::span<const std::int32_t> tokens,

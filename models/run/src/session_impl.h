@@ -26,9 +26,9 @@ struct Session::Impl {
     bool mixed = false;      // Session::mixes_lora_scales()
   };
 
-  Impl(std::shared_ptr<const Model> m, const SessionOptions& options)
+  Impl(std::shared_ptr<const Model> m, PlannedModel p)
       : model(std::move(m)),
-        planned(plan_model(*model, options)),
+        planned(std::move(p)),
         weights(load_weights()),
         workers(planned.options.workers),
         states(planned.memory.state),

@@ -8,6 +8,12 @@
 
 namespace weft::run {
 
+// The context of a session that asks for none.
+std::int64_t default_context(const Model& model);
+
+// Replaces zeros and checks everything. Throws ValueError and UnsupportedError.
+SessionOptions resolve(const Model& model, SessionOptions options);
+
 // The states of all graphs in host memory, in the order in which Session lays them out, each
 // aligned.
 std::vector<const Node*> states_on_host(const std::vector<Graph>& graphs,

@@ -40,21 +40,27 @@ void warm_up(Session& session) {
   }
 }
 
+EngineOptions with_offer(EngineOptions options, const MemoryOffer& offer, std::int64_t budget) {
+  options.slots = offer.slots;
+  options.session.mem_budget = budget;
+  return options;
+}
+
 }  // namespace
 
 Engine::Impl::Impl(std::shared_ptr<const Model> m, const EngineOptions& o)
     : model(std::move(m)),
-      options(o),
-      plan(plan_engine(*model, o)),
-      session(model, plan.session),
+      offer(plan_memory(*model, serve::engine_demand(*model, o))),
+      options(with_offer(o, offer, session_budget(serve::engine_demand(*model, o)))),
+      session(std::move(offer.planned), model),
       batch(session),
-      inbox(o.slots, o.max_waiting),
-      slots(static_cast<std::size_t>(o.slots)),
-      held(static_cast<std::size_t>(plan.session.sequences)),
+      inbox(options.slots, o.max_waiting),
+      slots(static_cast<std::size_t>(options.slots)),
+      held(static_cast<std::size_t>(session.options().sequences)),
       pacing(widths(session), o.prompt_tokens_per_step) {
   const auto scales = session.lora_scales(0);
   lora_scales.assign(scales.begin(), scales.end());
-  for (std::int32_t i = 0; i < o.slots; ++i) slots[static_cast<std::size_t>(i)].index = i;
+  for (std::int32_t i = 0; i < options.slots; ++i) slots[static_cast<std::size_t>(i)].index = i;
   memory_use = session.memory();
   session_options = session.options();
   context = session.options().context;
@@ -83,8 +89,8 @@ void Engine::Impl::check(const TextRequest& wanted) const {
   if (wanted.prompt.empty()) fail<ValueError>("a prompt needs at least one token");
   const std::int64_t longest = model->facts().encodes ? o.prefill_width : o.context;
   if (std::ssize(wanted.prompt) > longest)
-    fail<ValueError>("the prompt has {} tokens, the context holds {}", wanted.prompt.size(),
-                     longest);
+    fail<ValueError>("the prompt has {} tokens, the {} {}", wanted.prompt.size(),
+                     model->facts().encodes ? "encoder reads at most" : "context holds", longest);
   for (const TokenId token : wanted.prompt) {
     if (token < 0 || token >= n_vocab)
       fail<ValueError>("token {} is outside the vocabulary of {}", token, n_vocab);
@@ -151,6 +157,9 @@ std::int32_t Engine::n_slots() const {
 }
 const MemoryUse& Engine::memory() const {
   return impl_->memory_use;
+}
+const std::vector<std::string>& Engine::concessions() const {
+  return impl_->offer.concessions;
 }
 const SessionOptions& Engine::session_options() const {
   return impl_->session_options;

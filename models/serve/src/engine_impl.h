@@ -23,13 +23,8 @@ namespace weft {
 
 namespace serve {
 
-// The session of an engine: a sequence per slot, and further ones for prompts that are kept beside
-// the slots (engine_plan.cpp).
-struct EnginePlan {
-  SessionOptions session;
-  std::int32_t n_kept = 0;
-};
-EnginePlan plan_engine(const Model& model, const EngineOptions& options);
+// A sequence per slot, and further ones for prompts that are kept beside the slots.
+MemoryDemand engine_demand(const Model& model, const EngineOptions& options);
 
 // Shorter sequences are not kept.
 inline constexpr std::int64_t kWorthKeeping = 32;
@@ -128,8 +123,8 @@ struct Engine::Impl {
   EmbedderOptions embedder_options(EmbedderOptions wanted) const;
 
   const std::shared_ptr<const Model> model;
-  const EngineOptions options;
-  const serve::EnginePlan plan;
+  MemoryOffer offer;            // its plan is the session's
+  const EngineOptions options;  // with what was given up
   Session session;
   Batch batch;
   std::once_flag tree_once;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace weft {
 
@@ -32,9 +33,19 @@ struct MemoryUse {
   // In the memory of devices (weights, caches, activations, scratch). Not part of total(), which
   // counts host memory.
   std::int64_t device = 0;
+  // What `state` consists of, the largest first: "all tokens", "last 512 tokens", "recurrent
+  // states".
+  struct Named {
+    std::string name;
+    std::int64_t bytes = 0;
+    friend bool operator==(const Named&, const Named&) = default;
+  };
+  std::vector<Named> states = {};
 
-  std::int64_t total() const;   // saturates at INT64_MAX
-  std::string to_text() const;  // a line per kind with bytes and share, then the total
+  std::int64_t total() const;  // saturates at INT64_MAX
+  // The purposes that take bytes, "state" by kind: "state: all tokens". They add up to total().
+  std::vector<Named> lines() const;
+  std::string to_text() const;  // these with their shares, then the total
   friend bool operator==(const MemoryUse&, const MemoryUse&) = default;
 };
 

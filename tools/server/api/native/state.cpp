@@ -38,6 +38,19 @@ std::string default_settings(const ServedModel& model) {
       .str();
 }
 
+// The lines that `weft plan` prints.
+std::string memory_json(const Engine& engine) {
+  JsonArray lines;
+  for (const MemoryUse::Named& line : engine.memory().lines())
+    lines.add_json(JsonObject().add("name", line.name).add("bytes", line.bytes).str());
+  return JsonObject()
+      .add("total", engine.memory().total())
+      .add("budget", engine.session_options().mem_budget)
+      .add_json("lines", lines.str())
+      .add_json("concessions", array_of(engine.concessions()))
+      .str();
+}
+
 void get_props(const std::shared_ptr<Call>& call) {
   const ServedModel& served = *call->model;
   const Vocabulary& vocabulary = served.model->vocabulary();
@@ -51,6 +64,7 @@ void get_props(const std::shared_ptr<Call>& call) {
                        served.chat.chat_template ? served.chat.chat_template->source() : "")
                   .add("bos_token", token_text(vocabulary, vocabulary.special().bos))
                   .add("eos_token", token_text(vocabulary, vocabulary.special().eos))
+                  .add_json("memory", served.engine ? memory_json(*served.engine) : "null")
                   .add("build_info", "weft " + call->services.options.version)
                   .str());
 }

@@ -43,16 +43,25 @@ enum class MemoryOf : std::uint8_t {
   encoded,   // what the encoder leaves of the text of each sequence
 };
 
+// What the number of a part's rows depends on.
+enum class RowsGrowWith : std::uint8_t {
+  sequences,  // each sequence has as many of its own
+  cells,      // blocks of a pool that all sequences share (MemorySizes::cells)
+  nothing,    // all sequences read the same ones
+};
+
 // States of a graph that share one layout: a pool of rows. A row is a block of cells, or the state
 // of a recurrent layer for one sequence.
 struct MemoryPart {
   std::string_view kind;  // "cells", "rows" or "fixed", a name in the session's list of kinds
   std::string suffix;     // of the names of its inputs: "", ".w512"
   MemoryOf of = MemoryOf::sequence;
-  std::int64_t window = 0;          // cells: the last positions that a token attends to; 0: all
-  std::int64_t stride = 1;          // cells: positions per cell, without a window if above 1
-  std::int64_t n_rows = 0;          // of all sequences together
-  std::vector<std::string> states;  // their paths
+  std::int64_t window = 0;  // cells: the last positions that a token attends to; 0: all
+  std::int64_t stride = 1;  // cells: positions per cell, without a window if above 1
+  std::int64_t n_rows = 0;  // of all sequences together
+  RowsGrowWith grow_with = RowsGrowWith::sequences;
+  std::int64_t checkpoint_every = 0;  // tokens between states to return to; 0: there are none
+  std::vector<std::string> states;    // their paths
 };
 
 // The parameters that determine the sizes of states.

@@ -85,9 +85,13 @@ struct StepToken {
   std::int32_t type = 0;  // below ModelFacts::token_types
 };
 
+struct PlannedModel;
+
 class Session {
  public:
   Session(std::shared_ptr<const Model> model, const SessionOptions& options);
+  // With the plan that plan_model() or plan_memory() made for this model.
+  Session(PlannedModel planned, std::shared_ptr<const Model> model);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;

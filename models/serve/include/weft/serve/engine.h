@@ -24,6 +24,7 @@
 
 #include "weft/base/clock.h"
 #include "weft/base/error.h"
+#include "weft/run/memory_plan.h"
 #include "weft/run/session.h"
 #include "weft/scheduler/profiler.h"
 #include "weft/serve/embeddings.h"
@@ -40,8 +41,10 @@ struct EngineOptions {
   std::int32_t slots = 4;         // texts computed at the same time
   std::int32_t max_waiting = 64;  // requests in the queue; 0: none waits
   // session.sequences and logits_rows are set by the engine. session.context is what one text may
-  // have.
+  // have; session.mem_budget is for everything (MemoryDemand).
   SessionOptions session = {};
+  MemoryConcessions may_give_up = {};              // by default no slots and no contexts
+  std::int64_t program_bytes = 0, used_bytes = 0;  // MemoryDemand::program, used
   // Tokens of prompts in one step while texts are generated; 0: chosen by the engine.
   std::int64_t prompt_tokens_per_step = 0;
   // For prompts kept beside the slots. 0: none. -1: a share of what the budget leaves.
@@ -142,7 +145,7 @@ struct EngineState {
 
 class Engine {
  public:
-  // Loads the weights. Throws like Session.
+  // Loads the weights. Throws like plan_memory() and Session.
   Engine(std::shared_ptr<const Model> model, const EngineOptions& options);
   // Cancels everything and waits for the thread: not from a listener, nor from its destructor.
   ~Engine();
@@ -186,6 +189,7 @@ class Engine {
   std::int64_t context() const;  // tokens that one text may have, with its prompt
   std::int32_t n_slots() const;
   const MemoryUse& memory() const;
+  const std::vector<std::string>& concessions() const;  // MemoryOffer::concessions
   // With the concessions to the budget and the sequences of kept prompts. If the model is not
   // causal, those of the session of embeddings.
   const SessionOptions& session_options() const;

@@ -1,0 +1,52 @@
+// The refusal of a demand, with the most that would be met.
+#include <algorithm>
+#include <optional>
+
+#include "weft/base/error.h"
+#include "weft/ops/cache_cells.h"
+
+#include "budget/session_attempt.h"
+#include "budget/state_bytes.h"
+#include "model_impl.h"
+
+namespace weft::run {
+namespace {
+
+// One sequence with this context, in the narrowest steps.
+SessionAttempt attempt_small(const Model& model, SessionOptions o, std::int64_t context) {
+  o.sequences = 1;
+  o.context = context;
+  o.cells = 0;
+  o.prefill_width = std::min<std::int64_t>(o.prefill_width, 8);
+  o.logits_rows = 1;
+  return attempt_session(model, o);
+}
+
+// The longest context of one sequence that fits, as a whole number of blocks.
+std::int64_t longest_context(const Model& model, const SessionOptions& o,
+                             const PlannedModel& smallest) {
+  const std::int64_t block = std::max<std::int64_t>(1, state_bytes(smallest).block);
+  const std::int64_t free = o.mem_budget - smallest.memory.total();
+  std::int64_t context = std::min(kCellsPerBlock * (1 + free / block), o.context);
+  while (context > kCellsPerBlock && !attempt_small(model, o, context).fits)
+    context = round_up_to_blocks(context / 2);
+  return context;
+}
+
+}  // namespace
+
+void refuse_session(const Model& model, const PlannedModel& planned) {
+  const SessionOptions& o = planned.options;
+  std::string text = fmt::format("{}: needs {} with a context of {} x {}, may use {}",
+                                 model.file().path(), human_bytes(planned.memory.total()),
+                                 o.sequences, o.context, human_bytes(o.mem_budget));
+  const SessionAttempt least = attempt_small(model, o, std::min(o.context, kCellsPerBlock));
+  if (least.fits)
+    text += fmt::format("; a context of 1 x {} fits", longest_context(model, o, least.planned));
+  else
+    text += fmt::format("; the least that it needs is {}, with a context of 1 x {}",
+                        human_bytes(least.planned.memory.total()), least.planned.options.context);
+  fail<BudgetError>("{}\n{}", text, planned.memory.to_text());
+}
+
+}  // namespace weft::run

@@ -1,0 +1,27 @@
+#pragma once
+// One session within a budget: what it gives up, in which order.
+
+#include "weft/run/session.h"
+
+namespace weft::run {
+
+struct SessionAttempt {
+  PlannedModel planned;  // if it does not fit: with everything given up that can be
+  bool fits = false;
+};
+
+// Tables are left to the system, steps become narrower, the cache becomes Q8_0; and weights are
+// resident if they then leave spare_bytes() of the budget free. Throws ValueError and
+// UnsupportedError for options that no budget helps.
+SessionAttempt attempt_session(const Model& model, const SessionOptions& options);
+
+// Throws BudgetError: what a plan that does not fit needs, and the longest context of one sequence
+// that would fit, or the least bytes that the model needs.
+[[noreturn]] void refuse_session(const Model& model, const PlannedModel& planned);
+
+// How much of the budget resident weights leave free unless they were requested: the program itself
+// needs memory, and private pages cannot be evicted. For small models a fraction of their size is
+// enough.
+std::int64_t spare_bytes(const PlannedModel& planned);
+
+}  // namespace weft::run
