@@ -14,7 +14,7 @@ namespace weft::cpu {
 
 template <class Fn>
 struct KernelRow {
-  const InstructionSet* isa = nullptr;
+  const InstructionSet* isa = nullptr;  // in kInstructionSets
   Fn run{};
 };
 

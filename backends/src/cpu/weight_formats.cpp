@@ -12,7 +12,7 @@ namespace weft::cpu {
 namespace {
 
 using Row = KernelRow<WeightKernels (*)() noexcept>;
-using Decoded = void (*)(const LinearArgs&) noexcept;
+using Decoded = LinearKernel (*)() noexcept;
 
 template <class Format, class... Arch>
 constexpr auto kRows = rows_for(Tags<Arch...>(), []<class A>() -> WeightKernels (*)() noexcept {
@@ -45,7 +45,7 @@ WeightRow decoded_row(DType dtype, FeatureSet has) {
   const Format* format = find_format(dtype);
   const auto* row = first_fit(kDecodedRows, has);
   if (!row || !format || format->is_integer || dtype == q8a) return {};
-  return {row->isa, {.from_f32 = row->run}, format};
+  return {row->isa, {.from_f32 = row->run()}, format};
 }
 
 }  // namespace
@@ -64,13 +64,13 @@ WeightRow find_weight_row(DType weights, FeatureSet has) {
 }
 
 bool has_integer_row(DType weights) {
-  return find_weight_row(weights, machine_features()).kernels.from_q8a;
+  return bool(find_weight_row(weights, machine_features()).kernels.from_q8a);
 }
 
 bool has_panel_row(DType activations, DType weights, FeatureSet has) {
   const WeightKernels kernels = find_weight_row(weights, has).kernels;
-  if (activations == q8a) return kernels.panels_from_q8a != nullptr;
-  return activations == f32 && kernels.panels_from_f32 != nullptr;
+  if (activations == q8a) return bool(kernels.panels_from_q8a);
+  return activations == f32 && kernels.panels_from_f32;
 }
 
 }  // namespace weft::cpu

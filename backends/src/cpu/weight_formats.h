@@ -13,7 +13,7 @@ namespace weft::cpu {
 
 // The kernels for weights of one type.
 struct WeightRow {
-  const InstructionSet* isa = nullptr;
+  const InstructionSet* isa = nullptr;  // in kInstructionSets
   WeightKernels kernels;
   // For types without their own kernels: decodes them, as kernels.from_f32 requires it;
   // kernels.decode is null.

@@ -12,6 +12,7 @@
 
 #include "bordered_model.h"
 #include "matrix_sample.h"
+#include "seeded.h"
 #include "support/tiny_model.h"
 
 namespace weft::test {
@@ -46,20 +47,33 @@ TEST_CASE("borders are those of windows, chunks and checkpoints") {
 }
 
 TEST_CASE("borders are those of the kernels' tiles") {
-  const SessionOptions options{.context = 100, .prefill_width = 64};
-  const auto widths_of = [&](DType matrices) {
-    return borders_of(plan_model(*tiny_model({.matrices = matrices}), options), 100).widths;
-  };
-  for (const std::int64_t tile : {4, 12, 16}) {
-    CAPTURE(tile);
-    CHECK(holds(widths_of(q4_0), tile));
+  for (const std::int64_t tile : {21, 23}) {
+    const Seeded backend("blk.0.attn", [](const KernelArgs&, const Region&) noexcept {}, "seeded",
+                         nullptr, {tile});
+    const SessionOptions options{.context = 100, .prefill_width = 100, .engine = &backend};
+    CHECK(borders_of(plan_model(*tiny_model(), options), 100).widths == Numbers{8, tile, 32, 100});
   }
-  for (const std::int64_t tile : {3, 4, 12, 32}) {
-    CAPTURE(tile);
-    CHECK(holds(widths_of(f16), tile));
+}
+
+TEST_CASE("borders have the tiles of all kernels of the plans") {
+  for (const DType matrices : {q4_0, f16}) {
+    const SessionOptions options{.context = 100, .prefill_width = 64};
+    const PlannedModel planned = plan_model(*tiny_model({.matrices = matrices}), options);
+    const Numbers widths = borders_of(planned, 100).widths;
+    std::size_t n_of_matrices = 0;
+    const Graph& graph = planned.graphs.back();
+    for (NodeId id = 0; id < graph.size(); ++id) {
+      if (graph[id].kind != NodeKind::op) continue;
+      const auto kernel = planned.assignments.back().find(graph, graph[id]);
+      for (const std::int64_t tile : kernel ? kernel->token_tiles : Numbers()) {
+        CAPTURE(tile);
+        CHECK(holds(widths, tile));
+        n_of_matrices += reads_matrix(graph, graph[id]);
+      }
+    }
+    CHECK(n_of_matrices > 0);
+    CHECK(holds(widths, 64));  // of attention: 128 rows of two heads each
   }
-  // Of attention: 128 rows of two heads each.
-  CHECK(holds(widths_of(f16), 64));
 }
 
 TEST_CASE("steps end on either side of a length and of a width") {

@@ -30,6 +30,7 @@ struct LatticeSource {
   using Piece = typename Tiles::Piece;
   static constexpr int kStep = 1;
   static constexpr std::int64_t kMaxDirect = 1;
+  static constexpr int kDirectTile = 1;
 
   // A block of each of 16 rows; if there are fewer, the last one stands for the others.
   struct Block {

@@ -7,7 +7,7 @@ namespace weft::cpu {
 // f32 activations times weights of any format, which LinearArgs::decode decodes.
 template <class Arch>
 struct LinearDecoded {
-  static void run(const LinearArgs& args) noexcept;
+  static LinearKernel run() noexcept;
 };
 
 }  // namespace weft::cpu

@@ -2,6 +2,7 @@
 
 #include "cpu/kernels/linear_decoded.h"
 #include "cpu/kernels/linear_f32.inl.h"
+#include "cpu/kernels/linear_kernel.inl.h"
 
 namespace weft::cpu {
 
@@ -13,8 +14,8 @@ struct Codec<Arch, DecodedWeights> : ScalarCodec {
 };
 
 template <class Arch>
-void LinearDecoded<Arch>::run(const LinearArgs& args) noexcept {
-  LinearF32<Arch, Codec<Arch, DecodedWeights>>::run(args);
+LinearKernel LinearDecoded<Arch>::run() noexcept {
+  return linear_kernel<LinearF32<Arch, Codec<Arch, DecodedWeights>>>();
 }
 
 }  // namespace weft::cpu

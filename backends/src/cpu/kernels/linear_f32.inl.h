@@ -17,6 +17,7 @@ struct LinearF32 {
   static constexpr int kTokenTile = 4 / W::kParts;  // whose sums nearly stay in registers
   static constexpr std::int64_t kTokens = 32;
   static constexpr std::int64_t kPiece = 512;
+  static constexpr TokenTiles kTokenTiles{.tile = kTokenTile, .block = kTokens};
   static_assert(kTile * kPiece * 4 + kTokens * kTile * kSum * 4 <= kDecodedPiece);
 
   static WEFT_INLINE void run(const LinearArgs& a) {

@@ -25,6 +25,10 @@ struct PanelsF32 {
   static constexpr int kDirectTile = kTile < 4 ? kTile : 4;   // the same, if converting on the fly
   static constexpr int kDirect = 32;  // max tokens for which weights are converted on the fly
   static constexpr std::int64_t kUnit = kRows * C::kBytes;
+  static constexpr TokenTiles kTokenTiles{.tile = kTile,
+                                          .few = kInFile ? 1 : kDirect,
+                                          .few_tile = kInFile ? 1 : kDirectTile,
+                                          .block = kPanelTokens};
   static_assert(kPair * kPiece * kRows * 4 <= kDecodedPiece);
 
   // Sums of P panels for T tokens, one vector after the other.

@@ -7,6 +7,7 @@
 // or LatticeSource. It has
 //   Shape, kStep         a PanelCodec; pieces begin at multiples of this many blocks
 //   kMaxDirect, few(args, c)        all tokens, at most so many, times columns c .. c + 15
+//   kDirectTile          tokens whose sums stay in registers meanwhile
 //   decode(args, c, b, n, piece)    n blocks from b on of those columns
 //   following(args, at, next, by_column)  what to prefetch while the piece `at` is multiplied
 
@@ -28,6 +29,7 @@ struct BlockSource {
   using Floats = typename S::Floats;
   static constexpr int kRows = 16, kBlockElems = 32 * C::kSubs, kStep = Blocks::kStep;
   static constexpr std::int64_t kMaxDirect = Blocks::kMaxDirect;
+  static constexpr int kDirectTile = S::kDirectTile;
 
   template <int T, bool kPrefetch>
   static __attribute__((noinline)) void direct(const LinearArgs& a, std::int64_t t,
@@ -56,7 +58,7 @@ struct BlockSource {
 
   // Later tiles find the panel in L2.
   static WEFT_INLINE void few(const LinearArgs& a, std::int64_t c) {
-    Tiles<Arch, S::kDirectTile>::each(
+    Tiles<Arch, kDirectTile>::each(
         a.row1 - a.row0, [&]<int T>(std::int64_t j) __attribute__((always_inline)) {
           if (Blocks::kInFile || (T == 1 && a.ahead == 0))
             return direct<T, false>(a, a.row0 + j, c);
@@ -99,6 +101,10 @@ struct PanelsQ8A {
   static constexpr int kRows = 16, kBlockElems = 32 * C::kSubs;
   static constexpr std::int64_t kPieceBlocks = P::kPieceSubs / C::kSubs;
   static_assert(kPieceBlocks % Source::kStep == 0);
+  static constexpr TokenTiles kTokenTiles{.tile = P::kTile,
+                                          .few = Source::kMaxDirect,
+                                          .few_tile = Source::kDirectTile,
+                                          .block = kPanelTokens};
 
   // Tokens [t, t + n_tokens), columns [c0, c1), both within a block; c0 begins a panel.
   static WEFT_INLINE void block(const LinearArgs& a, std::int64_t t, std::int64_t n_tokens,

@@ -15,6 +15,7 @@ struct LinearQ8A {
   using D = Dot<Arch, C>;
   static constexpr int kSubs = C::kBlockElems / 32;
   static constexpr int kTile = 4;
+  static constexpr TokenTiles kTokenTiles{.tile = kTile};
   static constexpr std::int64_t kPanel =
       32;  // weight rows that stay in cache while all tokens pass
 

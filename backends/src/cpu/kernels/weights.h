@@ -46,17 +46,34 @@ constexpr std::int64_t projection_scratch(std::int64_t tokens) {
   return kDecodedPiece + (tokens < kPanelTokens ? tokens : kPanelTokens) * kPanelCols * 4;
 }
 
+// The numbers of tokens with which a kernel fills a tile or a path: Kernel::token_tiles. 1: it has
+// no such tile or path.
+struct TokenTiles {
+  std::int64_t tile = 1;      // tokens whose sums stay in registers
+  std::int64_t few = 1;       // max tokens for which weights are decoded on the fly
+  std::int64_t few_tile = 1;  // as `tile`, while weights are decoded on the fly
+  std::int64_t block = 1;     // tokens for which a piece of weights is decoded once
+};
+
+// A kernel and its tiles. Both come from one class (kernels/linear_kernel.inl.h).
+struct LinearKernel {
+  void (*run)(const LinearArgs& args) noexcept = nullptr;
+  TokenTiles tiles;
+
+  explicit operator bool() const { return run != nullptr; }
+};
+
 // The members of Weights as function pointers: one row of a format's table. from_q8a is null if
 // there is no integer row.
 struct WeightKernels {
   void (*decode)(const std::byte* row, std::int64_t begin, std::int64_t end,
                  float* out) noexcept = nullptr;  // elements [begin, end) of a row
-  void (*from_f32)(const LinearArgs& args) noexcept = nullptr;
-  void (*from_q8a)(const LinearArgs& args) noexcept = nullptr;
+  LinearKernel from_f32;
+  LinearKernel from_q8a;
   // The same for the part of a tensor in panels (cpu/panels.h); null if there is none. REQUIRES:
   // columns below the last multiple of kPanelRows.
-  void (*panels_from_f32)(const LinearArgs& args) noexcept = nullptr;
-  void (*panels_from_q8a)(const LinearArgs& args) noexcept = nullptr;
+  LinearKernel panels_from_f32;
+  LinearKernel panels_from_q8a;
 };
 
 // The kernels of one format, given by its tag (cpu/weight_tags.h: one for every format with its own

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <type_traits>
+
 #include "cpu/kernels/lattice_source.inl.h"
 #include "cpu/kernels/linear_f32.inl.h"
+#include "cpu/kernels/linear_kernel.inl.h"
 #include "cpu/kernels/linear_panels_f32.inl.h"
 #include "cpu/kernels/linear_panels_q8a.inl.h"
 #include "cpu/kernels/linear_q8a.inl.h"
@@ -11,50 +14,37 @@ namespace weft::cpu {
 template <class Arch, class Format>
 struct WeightFunctions {
   using C = Codec<Arch, Format>;
+#ifdef WEFT_SIXTEEN
   static constexpr bool kIsScalar = !C::kHasIntegerRow && !C::kIsTable;
-  static constexpr bool kHasPanels = PanelCodec<Arch, Format>::kExists;
+  using FromF32 = std::conditional_t<kIsScalar, PanelsF32<Arch, C, true>, LinearF32<Arch, C>>;
+  using InFile = BlockSource<Arch, Format, FileBlocks<Arch, Format>>;
+  using Source =
+      std::conditional_t<PanelCodec<Arch, Format>::kExists, InFile, LatticeSource<Arch, C>>;
+  using FromQ8A = PanelsQ8A<Arch, Source>;
+  using PanelsFromQ8A = PanelsQ8A<Arch, BlockSource<Arch, Format, PanelBlocks<Arch, Format>>>;
+#else
+  using FromF32 = LinearF32<Arch, C>;
+  using FromQ8A = LinearQ8A<Arch, C>;
+#endif
+  using PanelsFromF32 = PanelsF32<Arch, C, false>;
   static void decode(const std::byte* row, std::int64_t begin, std::int64_t end,
                      float* out) noexcept {
     C::decode(row, begin, end, out);
   }
-  static void from_f32(const LinearArgs& args) noexcept {
-#ifdef WEFT_SIXTEEN
-    if constexpr (kIsScalar) return PanelsF32<Arch, C, true>::run(args);
-#endif
-    LinearF32<Arch, C>::run(args);
-  }
-  static void from_q8a(const LinearArgs& args) noexcept {
-#ifdef WEFT_SIXTEEN
-    if constexpr (kHasPanels) {
-      PanelsQ8A<Arch, BlockSource<Arch, Format, FileBlocks<Arch, Format>>>::run(args);
-    } else {
-      PanelsQ8A<Arch, LatticeSource<Arch, C>>::run(args);
-    }
-#else
-    LinearQ8A<Arch, C>::run(args);
-#endif
-  }
-  static void panels_from_f32(const LinearArgs& args) noexcept {
-    PanelsF32<Arch, C, false>::run(args);
-  }
-#ifdef WEFT_SIXTEEN
-  static void panels_from_q8a(const LinearArgs& args) noexcept {
-    PanelsQ8A<Arch, BlockSource<Arch, Format, PanelBlocks<Arch, Format>>>::run(args);
-  }
-#endif
 };
 
 template <class Arch, class Format>
 WeightKernels Weights<Arch, Format>::run() noexcept {
   using F = WeightFunctions<Arch, Format>;
-  WeightKernels kernels{.decode = &F::decode, .from_f32 = &F::from_f32};
+  WeightKernels kernels{.decode = &F::decode, .from_f32 = linear_kernel<typename F::FromF32>()};
   if constexpr (Codec<Arch, Format>::kHasIntegerRow) {
-    kernels.from_q8a = &F::from_q8a;
+    kernels.from_q8a = linear_kernel<typename F::FromQ8A>();
   } else if constexpr (!Codec<Arch, Format>::kIsTable) {
-    kernels.panels_from_f32 = &F::panels_from_f32;
+    kernels.panels_from_f32 = linear_kernel<typename F::PanelsFromF32>();
   }
 #ifdef WEFT_SIXTEEN
-  if constexpr (PanelCodec<Arch, Format>::kExists) kernels.panels_from_q8a = &F::panels_from_q8a;
+  if constexpr (PanelCodec<Arch, Format>::kExists)
+    kernels.panels_from_q8a = linear_kernel<typename F::PanelsFromQ8A>();
 #endif
   return kernels;
 }

@@ -69,6 +69,7 @@ std::optional<Kernel> find(FeatureSet has, const Graph& graph, const Node& node)
   const auto* combine = first_fit(kRows, has);
   if (!kernel || !combine) return std::nullopt;
   kernel->run = combine->run;
+  kernel->token_tiles.push_back(kPanelTokens);  // of run()
   kernel->scratch_bytes += 2 * part_bytes(std::min(in[0].shape.rows().bound, kPanelTokens));
   return kernel;
 }

@@ -1,6 +1,7 @@
 #include "cpu/ops/projection.h"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include <fmt/ranges.h>
@@ -9,17 +10,42 @@
 #include "weft/ops/formats/q8a.h"
 #include "weft/ops/projections.h"
 
+#include "cpu/isa_table.h"
 #include "cpu/panels.h"
 
 namespace weft::cpu {
 
 namespace {
 
-// Kernel::token_tiles of the kernels in kernels/linear_*.inl.h, for every instruction set: tokens
-// whose sums stay in registers, tokens for which weights are decoded on the fly, and a block.
-std::vector<std::int64_t> token_tiles(DType x) {
-  if (x == q8a) return {4, 12, 16, kPanelTokens};
-  return {3, 4, 12, 32, kPanelTokens};
+// The kernels for the columns of a matrix that are in panels, and for the others.
+const LinearKernel& for_panels(const WeightKernels& kernels, DType x) {
+  return x == f32 ? kernels.panels_from_f32 : kernels.panels_from_q8a;
+}
+const LinearKernel& for_rows(const WeightKernels& kernels, DType x) {
+  return x == f32 ? kernels.from_f32 : kernels.from_q8a;
+}
+std::int64_t cols_in_panels(DType w, std::int64_t n_cols) {
+  return in_panels(w) ? n_cols / kPanelRows * kPanelRows : 0;
+}
+
+// The index of a row's set, in the order of preference: best first.
+std::size_t index_of(const InstructionSet& set) {
+  return static_cast<std::size_t>(&set - kInstructionSets.data());
+}
+
+void add_tiles(const TokenTiles& tiles, std::set<std::int64_t>& all) {
+  for (const std::int64_t n : {tiles.tile, tiles.few, tiles.few_tile, tiles.block}) {
+    if (n > 1) all.insert(n);
+  }
+}
+
+// Of the kernels that multiply x by w.
+void add_tiles(const WeightKernels& kernels, DType x, const TensorSpec& w,
+               std::set<std::int64_t>& all) {
+  const std::int64_t n_cols = w.shape[w.shape.rank() - 2].bound;
+  const std::int64_t n_packed = cols_in_panels(w.dtype, n_cols);
+  if (n_packed > 0) add_tiles(for_panels(kernels, x).tiles, all);
+  if (n_packed < n_cols) add_tiles(for_rows(kernels, x).tiles, all);
 }
 
 }  // namespace
@@ -28,7 +54,7 @@ WeightRow projection_row(const TensorSpec& x, const TensorSpec& w, FeatureSet ha
   const DType plain = w.dtype.plain();
   const WeightRow row = find_weight_row(plain, has);
   if (!row || (in_panels(w.dtype) && !has_panel_row(x.dtype, plain, has))) return {};
-  const bool fits = x.dtype == q8a ? row.kernels.from_q8a != nullptr : x.dtype == f32;
+  const bool fits = x.dtype == q8a ? bool(row.kernels.from_q8a) : x.dtype == f32;
   return fits ? row : WeightRow{};
 }
 
@@ -41,7 +67,8 @@ WeightRow projection_row(const TensorSpec& x, const TensorSpec& w, const Machine
 std::optional<Kernel> projection_kernel(std::string_view op, const TensorSpec& x,
                                         std::span<const TensorSpec> weights, FeatureSet has) {
   std::vector<std::string> names;
-  const InstructionSet* used = nullptr;
+  std::set<std::int64_t> tiles;
+  std::size_t worst = 0;  // of the rows: the index of the least preferred set
   std::int64_t scratch = kDecodedPiece;
   for (const TensorSpec& w : weights) {
     const WeightRow row = projection_row(x, w, has);
@@ -50,14 +77,15 @@ std::optional<Kernel> projection_kernel(std::string_view op, const TensorSpec& x
       scratch = projection_scratch(x.shape.rows().bound);
     const std::string name = to_lower(w.dtype.name());
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-    used = std::max(used, row.isa);  // pointers into the one list
+    worst = std::max(worst, index_of(*row.isa));
+    add_tiles(row.kernels, x.dtype, w, tiles);
   }
   const std::string what =
       fmt::format("{} {} x {}", op, to_lower(x.dtype.name()), fmt::join(names, "+"));
-  return Kernel{.row = row_name(what, *used),
+  return Kernel{.row = row_name(what, kInstructionSets[worst]),
                 .scratch_bytes = scratch,
                 .granule = kProjectionGranule,
-                .token_tiles = token_tiles(x.dtype)};
+                .token_tiles = {tiles.begin(), tiles.end()}};
 }
 
 std::unique_ptr<PreparedKernel> prepare_projection(const Machine& machine, const Graph& graph,
@@ -89,12 +117,11 @@ void project(const WeightRow& row, const View& x, const View& w, const LinearArg
     LinearArgs panels = args;
     const bool one_token = args.row1 - args.row0 == 1;
     panels.ahead = one_token ? row.prefetch.one_token : row.prefetch.several;
-    panels.col1 = std::min(args.col1, w.rows() / kPanelRows * kPanelRows);
+    panels.col1 = std::min(args.col1, cols_in_panels(w.dtype, w.rows()));
     rest.col0 = std::max(args.col0, panels.col1);
-    if (panels.col0 < panels.col1)
-      (x.dtype == f32 ? kernels.panels_from_f32 : kernels.panels_from_q8a)(panels);
+    if (panels.col0 < panels.col1) for_panels(kernels, x.dtype).run(panels);
   }
-  if (rest.col0 < rest.col1) (x.dtype == f32 ? kernels.from_f32 : kernels.from_q8a)(rest);
+  if (rest.col0 < rest.col1) for_rows(kernels, x.dtype).run(rest);
 }
 
 }  // namespace weft::cpu

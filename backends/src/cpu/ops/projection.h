@@ -29,9 +29,11 @@ WeightRow projection_row(const TensorSpec& x, const TensorSpec& w, FeatureSet ha
 // The same with the values of the choices for it.
 WeightRow projection_row(const TensorSpec& x, const TensorSpec& w, const Machine& machine);
 
-// The name and scratch of a kernel that multiplies x by these weights; nullopt if there is no row
-// for one of them. The name is "linear q8a x q4_k avx512vnni". Several weight types are joined by
-// "+", equal ones are listed once, and the last instruction set is named. The caller sets `run`.
+// The name, scratch and tiles of a kernel that multiplies x by these weights; nullopt if there is
+// no row for one of them. The name is "linear q8a x q4_k avx512vnni". Several weight types are
+// joined by "+", equal ones are listed once, and of several instruction sets the least preferred
+// one is named (the last one in kInstructionSets). The tiles are those of all rows that a call may
+// use. The caller sets `run`.
 std::optional<Kernel> projection_kernel(std::string_view op, const TensorSpec& x,
                                         std::span<const TensorSpec> weights, FeatureSet has);
 
