@@ -197,7 +197,7 @@ function(weft_isa_headers folder)
   foreach(source IN ITEMS CPUID HWCAP)
     set(${source}_BITS)
     foreach(feature IN LISTS WEFT_${source}_FEATURES)
-      string(APPEND ${source}_BITS "    {Feature::${feature}, ${WEFT_FEATURE_${feature}}},\n")
+      string(APPEND ${source}_BITS "    {Feature::${feature}, {${WEFT_FEATURE_${feature}}}},\n")
     endforeach()
     list(LENGTH WEFT_${source}_FEATURES n_${source}_bits)
   endforeach()
@@ -228,8 +228,8 @@ function(weft_isa_headers folder)
     "${made}#include <cstdint>\n\nnamespace weft::cpu {\n\nenum class Feature : std::uint8_t {\n${features}};\n\n}  // namespace weft::cpu\n")
   file(CONFIGURE OUTPUT ${folder}/cpu/isa_table.h @ONLY CONTENT
     "${made}#include <array>\n#include <cstddef>\n\n#include \"cpu/feature_bits.h\"\n#include \"cpu/isa.h\"\n#include \"cpu/isa_tags.h\"\n\nnamespace weft::cpu {\n
-inline constexpr std::array<CpuidBit, ${n_CPUID_bits}> kCpuidBits = {{\n${CPUID_BITS}}};\n
-inline constexpr std::array<HwcapBit, ${n_HWCAP_bits}> kHwcapBits = {{\n${HWCAP_BITS}}};\n
+inline constexpr std::array<FeatureBit<CpuidBit>, ${n_CPUID_bits}> kCpuidBits = {{\n${CPUID_BITS}}};\n
+inline constexpr std::array<FeatureBit<HwcapBit>, ${n_HWCAP_bits}> kHwcapBits = {{\n${HWCAP_BITS}}};\n
 // The first kBuiltSets of them have all kernels.
 inline constexpr std::array<InstructionSet, ${n_sets}> kInstructionSets = {\n${rows}};
 inline constexpr std::size_t kBuiltSets = ${n_built};\n
@@ -251,12 +251,13 @@ int main() {
     if (weft::cpu::machine_features().contains(set.needs)) return std::puts(set.name.data()) < 0;
 }\n")
   set(cpu ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../backends/src)
+  set(base ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../graph/base)
   set(program ${folder}/native)
   if(NOT EXISTS ${program} OR ${folder}/cpu/isa_table.h IS_NEWER_THAN ${program}
-     OR ${cpu}/cpu/machine_features.cpp IS_NEWER_THAN ${program})
+     OR ${cpu}/cpu/machine_features.cpp IS_NEWER_THAN ${program} OR ${base}/src/processor.cpp IS_NEWER_THAN ${program})
     try_compile(compiled
-      SOURCES ${folder}/native.cpp ${cpu}/cpu/machine_features.cpp
-      CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${folder};${cpu}"
+      SOURCES ${folder}/native.cpp ${cpu}/cpu/machine_features.cpp ${base}/src/processor.cpp
+      CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${folder};${cpu};${base}/include"
       CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON
       COPY_FILE ${program} OUTPUT_VARIABLE why NO_CACHE)
     if(NOT compiled)

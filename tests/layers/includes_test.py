@@ -25,8 +25,11 @@ LIBRARIES = {
 }
 # Instructions and names of processors, and where they may stand.
 PROCESSOR = re.compile(r"__builtin_ia32_|\b_mm\d*_|\basm\b|\b__rdtsc|\b__get_cpuid|\b__(x86_64|i386|aarch64|arm)__")
-PROCESSOR_FILES = ["graph/base/include/weft/base/processor.h", "ops/src/formats/lanes.h",
+PROCESSOR_FILES = ["graph/base/include/weft/base/processor.h", "graph/base/src/processor.cpp",
                    "backends/src/cpu/"]
+# Queries of the processor, and the only file that may make them.
+QUERY = re.compile(r"__builtin_cpu_|__get_cpuid|\bcpuid\.h\b|\bxgetbv\b|\bgetauxval\b")
+QUERY_FILE = "graph/base/src/processor.cpp"
 # Rooms that may use less than everything below them.
 ONLY = {
     "arch": {"base", "graph", "ops"},
@@ -117,6 +120,13 @@ class Includes(unittest.TestCase):
             text = path.read_text()
             self.assertNotRegex(text, r"catch \(const (weft::)?BudgetError", name)
             self.assertNotRegex(text, r"concessions\.(push_back|insert|emplace)", name)
+
+    def test_one_file_queries_the_processor(self):
+        folders = ("graph", "ops", "backends", "scheduler", "models", "tools", "examples", "bench", "tests")
+        users = [path.relative_to(SOURCE).as_posix()
+                 for folder in folders for path in (SOURCE / folder).rglob("*")
+                 if path.suffix in (".h", ".cpp", ".c") and QUERY.search(path.read_text())]
+        self.assertEqual(users, [QUERY_FILE])
 
     # All headers in src/, except X_impl.h, which complete public classes, have their own namespace.
     def test_internals_have_a_namespace(self):

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include "weft/base/processor.h"
+
 #include "limits.h"
 #include "together.h"
 
@@ -99,24 +101,8 @@ template <int Streams, int Prefetch>
   }
 }
 
-#if defined(__x86_64__)
-[[gnu::target("avx512f")]] void read_512(const Way& way, const std::byte* data, std::int64_t n) {
-  read_in(way, data, n);
-}
-[[gnu::target("avx2")]] void read_256(const Way& way, const std::byte* data, std::int64_t n) {
-  read_in(way, data, n);
-}
-#endif
-void read_narrow(const Way& way, const std::byte* data, std::int64_t n) {
-  read_in(way, data, n);
-}
-
-auto widest_read() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f")) return read_512;
-  if (__builtin_cpu_supports("avx2")) return read_256;
-#endif
-  return read_narrow;
+void read_widest(const Way& way, const std::byte* data, std::int64_t n) {
+  run_on_widest_vectors([&]() __attribute__((always_inline)) { read_in(way, data, n); });
 }
 
 }  // namespace
@@ -142,7 +128,6 @@ ReadLimit measure_reads(int threads, std::int64_t max_bytes) {
   const std::int64_t share = wanted / threads / whole * whole;
   best.bytes = share * threads;
   const int passes = static_cast<int>(std::max<std::int64_t>(kReadBytes / best.bytes, 2));
-  const auto read = widest_read();
   for (const bool huge : {true, false}) {
     const Pages pages(best.bytes, huge);
     if (pages.data() == nullptr) continue;
@@ -153,7 +138,7 @@ ReadLimit measure_reads(int threads, std::int64_t max_bytes) {
           [&](int i) {
             if (!written) std::memset(pages.data() + i * share, 1, static_cast<std::size_t>(share));
           },
-          [&](int i) { read(way, pages.data() + i * share, share); });
+          [&](int i) { read_widest(way, pages.data() + i * share, share); });
       written = true;
       const double rate = static_cast<double>(best.bytes) / seconds;
       if (rate <= best.bytes_per_second) continue;

@@ -31,8 +31,8 @@ const InstructionSet& least() {  // every processor of the kind has it
 }
 FeatureSet all_features() {
   FeatureSet all;
-  for (const CpuidBit& bit : kCpuidBits) all.add(bit.feature);
-  for (const HwcapBit& bit : kHwcapBits) all.add(bit.feature);
+  for (const auto& bit : kCpuidBits) all.add(bit.feature);
+  for (const auto& bit : kHwcapBits) all.add(bit.feature);
   return all;
 }
 
@@ -45,6 +45,21 @@ TEST_CASE("kernels may use what the machine has, or what the forced instruction 
     CHECK(best_instruction_set(set.needs) == &set);
   }
 }
+
+#if defined(__x86_64__)
+// The bit of the list that reports a feature.
+CpuidBit bit_of(Feature feature) {
+  return std::ranges::find(kCpuidBits, feature, &FeatureBit<CpuidBit>::feature)->where;
+}
+
+TEST_CASE("code on vectors needs the same bits of the processor as the list of instruction sets") {
+  using Bits = std::vector<CpuidBit>;
+  CHECK(Bits(kAvx2Bits.begin(), kAvx2Bits.end()) == Bits{bit_of(Feature::avx2)});
+  CHECK(Bits(kAvx512Bits.begin(), kAvx512Bits.end()) ==
+        Bits{bit_of(Feature::avx512f), bit_of(Feature::avx512dq), bit_of(Feature::avx512bw),
+             bit_of(Feature::avx512vl)});
+}
+#endif
 
 TEST_CASE("unknown names and instruction sets that the machine lacks are rejected") {
   std::vector<std::string_view> known;

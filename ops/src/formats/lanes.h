@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "weft/base/processor.h"
+
 #define WEFT_LANES __attribute__((always_inline))
 
 // Vectors are never passed: all is inlined.
@@ -63,32 +65,11 @@ WEFT_LANES inline Int8s rounded_bytes(const Floats& x) {
   return __builtin_convertvector(whole - up + down, Int8s);
 }
 
-#if defined(__x86_64__)
-template <class Body>
-__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))) void run_with_avx512(Body& body) {
-  body();
-}
-template <class Body>
-__attribute__((target("avx2"))) void run_with_avx2(Body& body) {
-  body();
-}
-#endif
-template <class Body>
-void run_with_any(Body& body) {
-  body();
-}
-
 // Calls body() in a function for the widest vectors of this machine. REQUIRES: body's operator() is
 // WEFT_LANES.
 template <class Body>
 void run_on_lanes(Body&& body) {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl"))
-    return run_with_avx512(body);
-  if (__builtin_cpu_supports("avx2")) return run_with_avx2(body);
-#endif
-  run_with_any(body);
+  run_on_widest_vectors(body);
 }
 
 }  // namespace weft::formats
