@@ -6,7 +6,12 @@
 # and private sources in src/. A dependency on a layer that is not below is a configuration error. A
 # forbidden #include does not compile, because include folders come only with declared dependencies.
 
-# NAME=FOLDER, low to high. tests/layers reads this list, too.
+#   weft_add_layers()
+#
+# adds the folders of the layers in or below the current folder, in their order. A folder of layers
+# that is none itself (models, models/text) has a CMakeLists.txt that calls this again.
+
+# NAME=FOLDER, low to high. tests/layers and tools/coverage_report.py read this list, too.
 set(WEFT_LAYERS
   base=graph/base
   graph=graph
@@ -29,6 +34,34 @@ set(WEFT_LAYERS
   check=models/check)
 set(WEFT_LAYER_NAMES ${WEFT_LAYERS})
 list(TRANSFORM WEFT_LAYER_NAMES REPLACE "=.*" "")
+
+function(weft_add_layers)
+  set(folders ${WEFT_LAYERS})
+  list(TRANSFORM folders REPLACE ".*=" "")
+  set(added)
+  set(last)
+  foreach(folder IN LISTS folders)
+    cmake_path(ABSOLUTE_PATH folder BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE path)
+    cmake_path(IS_PREFIX CMAKE_CURRENT_SOURCE_DIR ${path} is_below)
+    if(NOT is_below OR path STREQUAL CMAKE_CURRENT_SOURCE_DIR)
+      continue()
+    endif()
+    # The topmost folder of layers on the way, or the layer's own.
+    cmake_path(GET folder PARENT_PATH group)
+    while(group AND NOT group IN_LIST folders AND NOT CMAKE_CURRENT_SOURCE_DIR STREQUAL "${PROJECT_SOURCE_DIR}/${group}")
+      set(folder ${group})
+      cmake_path(GET group PARENT_PATH group)
+    endwhile()
+    if(folder STREQUAL last)
+      continue()
+    elseif(folder IN_LIST added)
+      message(FATAL_ERROR "layers of ${folder} must follow each other in WEFT_LAYERS")
+    endif()
+    add_subdirectory(${PROJECT_SOURCE_DIR}/${folder} ${PROJECT_BINARY_DIR}/${folder})
+    list(APPEND added ${folder})
+    set(last ${folder})
+  endforeach()
+endfunction()
 
 function(weft_layer name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;SOURCES;PRIVATE_LIBRARIES;PUBLIC_LIBRARIES" ${ARGN})

@@ -90,6 +90,18 @@ class Includes(unittest.TestCase):
                     self.assertTrue(any(path.startswith(f) for f in folders),
                                     f"{path} includes {name}")
 
+    # The order of layers stands in cmake/Layers.cmake only.
+    def test_layers_are_added_by_the_list(self):
+        folders = set(rooms().values())
+        groups = {str(parent) for folder in folders for parent in pathlib.PurePath(folder).parents} - {"."}
+        for path in SOURCE.rglob("CMakeLists.txt"):
+            here = path.parent.relative_to(SOURCE)
+            if here.parts[:1] == ("build",):
+                continue
+            added = {(here / name).as_posix()
+                     for name in re.findall(r"add_subdirectory\(\s*([^\s)]+)", path.read_text())}
+            self.assertFalse(added & (folders | groups), path)
+
     # Its headers take seconds to compile.
     def test_one_source_includes_cli11(self):
         users = [path.relative_to(SOURCE).as_posix()
