@@ -36,10 +36,7 @@ std::optional<Kernel> Assignment::find(const Graph& graph, const Node& node) con
 }
 
 MemoryId Assignment::memory_of(const Kernel& kernel) const {
-  const auto& devices = routes_.devices();
-  const auto at = std::ranges::find(devices, kernel.device, &Backend::device);
-  if (!kernel.device || at == devices.end()) return MemoryId::host;
-  return device_memory(static_cast<std::size_t>(at - devices.begin()));
+  return lanes::memory_of(kernel, routes_.devices(), &Backend::device);
 }
 
 bool Assignment::may_lower(const Graph& graph, NodeId id) const {
@@ -50,6 +47,8 @@ bool Assignment::may_lower(const Graph& graph, NodeId id) const {
   const auto kernel = find(graph, node);
   return kernel && kernel->backend == &routes_.lowering_backend();
 }
+
+namespace {
 
 // Makes the assignments of several graphs agree.
 class Assigner {
@@ -92,7 +91,7 @@ class Assigner {
     });
     bool moved = false;
     for_each_access([&](std::size_t i, const Node& node, const std::string& state) {
-      if (memories.at(state).size() > 1) moved |= all_[i].on_host_.insert(node.path).second;
+      if (memories.at(state).size() > 1) moved |= all_[i].move_to_host(node.path);
     });
     return moved;
   }
@@ -107,12 +106,14 @@ class Assigner {
           kept.insert(graphs_[i][input].path);
       }
     });
-    for (Assignment& assignment : all_) assignment.kept_weights_ = kept;
+    for (Assignment& assignment : all_) assignment.keep_weights(kept);
   }
 
   std::span<const Graph> graphs_;
   std::vector<Assignment> all_;
 };
+
+}  // namespace
 
 std::vector<Assignment> assign(std::span<const Graph> graphs, const Routes& routes) {
   return Assigner(graphs, routes).take();

@@ -2,7 +2,6 @@
 // The planner's working data per node. Filled step by step, in this order: find_kernels,
 // choose_splits, choose_cols, choose_stages, repair_splits, choose_shares.
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -54,11 +53,7 @@ struct Draft {
   std::vector<Device*> devices;        // device_memory(i) is that of devices[i]
 
   // The memory of a kernel's output.
-  MemoryId memory_of(const Kernel& kernel) const {
-    const auto at = std::find(devices.begin(), devices.end(), kernel.device);
-    if (at == devices.end()) return MemoryId::host;
-    return device_memory(static_cast<std::size_t>(at - devices.begin()));
-  }
+  MemoryId memory_of(const Kernel& kernel) const { return lanes::memory_of(kernel, devices); }
   Work& operator[](NodeId id) { return works[id]; }
   const Work& operator[](NodeId id) const { return works[id]; }
 };

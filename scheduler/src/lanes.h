@@ -3,12 +3,15 @@
 // for a node that is split among lanes, the part of the output that a lane computes, and the part
 // of an input that it needs for it.
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
 #include "weft/backends/backend.h"
 #include "weft/graph/graph.h"
+#include "weft/graph/memory_id.h"
 #include "weft/scheduler/plan.h"
 
 namespace weft::lanes {
@@ -64,6 +67,14 @@ inline NodeId memory_of(const Graph& graph, NodeId id) {
   const NodeId source = source_of(graph, id).node;
   const NodeId state = state_of(graph, source);
   return state == kNoNode ? source : state;
+}
+
+// The memory of a kernel's output. device_memory(i) is that of device_of(all[i]).
+template <class All, class DeviceOf = std::identity>
+MemoryId memory_of(const Kernel& kernel, const All& all, DeviceOf device_of = {}) {
+  const auto at = std::ranges::find(all, kernel.device, device_of);
+  if (!kernel.device || at == all.end()) return MemoryId::host;
+  return device_memory(static_cast<std::size_t>(at - all.begin()));
 }
 
 // Whether an output of the graph uses the memory of a node.

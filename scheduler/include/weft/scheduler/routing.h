@@ -81,9 +81,13 @@ class Assignment {
   // Whether lowering may replace an op, or give a weight another type.
   bool may_lower(const Graph& graph, NodeId id) const;
 
- private:
-  friend class Assigner;
+  // Moves the op of this path to the host, whatever the rules say. Returns whether that changes
+  // anything.
+  bool move_to_host(const std::string& path) { return on_host_.insert(path).second; }
+  // From now on, lowering keeps the types of the weights of these paths only.
+  void keep_weights(std::set<std::string, std::less<>> paths) { kept_weights_ = std::move(paths); }
 
+ private:
   Routes routes_;
   std::set<std::string, std::less<>> on_host_;       // paths of ops whose state is in host memory
   std::set<std::string, std::less<>> kept_weights_;  // paths of weights that keep their types
