@@ -102,6 +102,12 @@ class Includes(unittest.TestCase):
                      for name in re.findall(r"add_subdirectory\(\s*([^\s)]+)", path.read_text())}
             self.assertFalse(added & (folders | groups), path)
 
+    # config_cast() checks that a config is the struct that a block expects.
+    def test_configs_are_cast_with_a_check(self):
+        cast = re.compile(r"(static|reinterpret)_cast<const \w+ ?[&*]>\(&?(\w+(\.|->))?c\)")
+        users = [path for room, path, text in sources() if room == "arch" and cast.search(text)]
+        self.assertEqual(users, ["models/arch/include/weft/arch/hparams.h"])
+
     # Its headers take seconds to compile.
     def test_one_source_includes_cli11(self):
         users = [path.relative_to(SOURCE).as_posix()

@@ -15,7 +15,7 @@ struct Apertus : Hparams {
 };
 
 Tensor ffn(const Layer& l, Tensor x) {
-  const auto& c = static_cast<const Apertus&>(l.c);
+  const auto& c = l.config<Apertus>();
   const std::int64_t F = l.hparams().F;
   const Tensor up = project(l.w, "ffn_up", F, c.D, x);
   return project(l.w, "ffn_down", c.D, F, xielu(up, c.xielu[static_cast<std::size_t>(l.index)]));

@@ -207,6 +207,40 @@ TEST_CASE("layers may differ in hyperparameters, angles and parts") {
   CHECK(count(graph, kRopeAngles) == 2);
 }
 
+TEST_CASE("a block of another architecture is refused") {
+  MadeSource source("made");
+  const auto is_doubled = [](const Layer& l, Tensor x) {
+    return l.config<Numbers>().doubled == 2 ? once(l, x) : twice(l, x);
+  };
+  static const Block block = is_doubled;
+  static constexpr auto describe = [](const Hparams&) -> Decoder {
+    return {.layer = {{.name = "once", .block = block}}};
+  };
+  constexpr Numbers (*read_numbers)(const Keys&) = read;
+  const Architecture own = decoder<describe, read_numbers>("made");
+  const Architecture other = decoder<describe>("made");
+  source.learn(own);
+  const auto build = [&](const Architecture& a, const Hparams& c) {
+    build_graph(source, a, c, {.tokens = 4, .context = 64});
+  };
+  build(own, *configure(source, own));
+  const auto refused = [&](const Architecture& a, const Hparams& c, std::string_view end) {
+    try {
+      build(a, c);
+      FAIL("not refused");
+    } catch (const ValueError& e) {
+      INFO(e.what());
+      CHECK(std::string_view(e.what()).ends_with(end));
+    }
+  };
+  const std::string_view of_numbers = " needs the config Numbers, got that of architecture 'made'";
+  refused(other, *configure(source, other), of_numbers);
+  refused(own, *configure(source, other), of_numbers);
+  // A copy may be of the base class, without what the block reads.
+  const Hparams sliced = *configure(source, own);
+  refused(own, sliced, of_numbers);
+}
+
 TEST_CASE("a layer may use the second angles") {
   static constexpr auto describe = [](const Hparams& c) -> Decoder {
     return {.rope = {.attrs = c.rope},

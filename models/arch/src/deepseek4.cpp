@@ -48,7 +48,7 @@ Tensor pool(const Layer& l, std::string name, std::int64_t E, std::int64_t ratio
 }
 
 Chosen choose(const Layer& l, const Memory& memory, const SpanAngles& angles, Tensor x, Tensor q) {
-  const auto& c = static_cast<const DeepSeek4&>(l.c);
+  const auto& c = l.config<DeepSeek4>();
   const std::int64_t H = c.indexer.H, E = c.indexer.E;
   q = split_heads(project(l.w, "indexer.attn_q_b", H * E, c.q_rank, q), H);
   const Tensor k = pool(l, "indexer_compressor", E, kIndexedRatio, angles, x);
@@ -57,7 +57,7 @@ Chosen choose(const Layer& l, const Memory& memory, const SpanAngles& angles, Te
 }
 
 Tensor attention(const Layer& l, const SpanAngles& angles, Tensor x) {
-  const auto& c = static_cast<const DeepSeek4&>(l.c);
+  const auto& c = l.config<DeepSeek4>();
   const std::int64_t H = l.hparams().H, E = l.hparams().E, G = c.out_groups;
   const std::int64_t ratio = c.ratios[static_cast<std::size_t>(l.index)];
   const Tensor q_latent = norm(l.w, "attn_q_a_norm", c, project(l.w, "attn_q_a", c.q_rank, c.D, x));
@@ -101,7 +101,7 @@ ExpertChoice choose_by_token(const Layer& l, Tensor x) {
 }
 
 Tensor ffn(const Layer& l, Tensor x) {
-  const bool hashed = l.index < static_cast<const DeepSeek4&>(l.c).n_hashed;
+  const bool hashed = l.index < l.config<DeepSeek4>().n_hashed;
   const Tensor y = experts(l, x, hashed ? choose_by_token(l, x) : route(l, x), limited_routed);
   return l.c.experts.shared_F > 0 ? add(y, shared_expert(l, x, limited_shared)) : y;
 }

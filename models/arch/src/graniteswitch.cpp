@@ -47,7 +47,7 @@ Tensor adapter_ids(const Switch& c, const Inputs& in) {
 
 // What the tokens' adapters add to the projection `name` of x [T, K]: [T, N].
 Tensor adapter(const Layer& l, std::string_view name, std::int64_t N, Tensor x, Tensor ids) {
-  const auto& c = static_cast<const Switch&>(l.c);
+  const auto& c = l.config<Switch>();
   const std::int64_t n = std::ssize(c.adapters) + 1, K = x.shape()[1].bound;
   const std::string base(name);
   const Tensor inner = expert_linear(x, l.w(base + ".lora_a", {n, c.rank, K}), ids);
@@ -68,7 +68,7 @@ Tensor attention(const Layer& l, Tensor x, Tensor ids) {
   const Tensor q = rope_adjacent(l, "attn_q", with("attn_q", nq, n.H, heads.q));
   const Tensor k = rope_adjacent(l, "attn_k", with("attn_k", nk, n.G, heads.k));
   const Tensor v = with("attn_v", n.G * n.Ev, n.G, heads.v);
-  const float factor = static_cast<const Switch&>(l.c).attention_scale;
+  const float factor = l.config<Switch>().attention_scale;
   const Tensor y = l.in.memory.attend(l.index, q, k, v, {.scale = factor});
   return adapted(l, "attn_output", l.c.D, merge_heads(y), ids);
 }

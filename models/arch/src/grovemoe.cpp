@@ -26,7 +26,7 @@ struct Grove : Hparams {
 // As in the files' engines, the weight of a group is that of the expert with the number of the
 // group.
 Tensor group_experts(const Layer& l, Tensor x, Tensor scores, Tensor probabilities) {
-  const auto& c = static_cast<const Grove&>(l.c);
+  const auto& c = l.config<Grove>();
   const std::int64_t n = c.experts.X / c.group_size;
   const auto k = static_cast<std::int32_t>(std::min(c.experts.K, n));
   const Tensor ids = divide_ids(top_k(scores, {.k = k}), static_cast<std::int32_t>(c.group_size));
@@ -41,7 +41,7 @@ Tensor group_experts(const Layer& l, Tensor x, Tensor scores, Tensor probabiliti
 }
 
 Tensor ffn(const Layer& l, Tensor x) {
-  const auto& c = static_cast<const Grove&>(l.c);
+  const auto& c = l.config<Grove>();
   const ExpertHparams& e = c.experts;
   const Tensor logits = project(l.w, "ffn_gate_inp", e.X, c.D, x);
   const Tensor scores = act::sigmoid(logits), probabilities = softmax(logits);

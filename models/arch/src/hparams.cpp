@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <memory>
 
+#include <cxxabi.h>
 #include <fmt/ranges.h>
 
 #include "weft/base/error.h"
@@ -357,5 +360,17 @@ void rope_in_windows_only(Hparams& c) {
     if (layer.window == 0) layer.rope = LayerRope::none;
   }
 }
+
+namespace arch {
+
+void refuse_config(const Hparams& c, const std::type_info& wanted, std::source_location where) {
+  const std::unique_ptr<char, void (*)(void*)> name(
+      abi::__cxa_demangle(wanted.name(), nullptr, nullptr, nullptr), std::free);
+  const std::string_view full = name ? name.get() : wanted.name();
+  fail<ValueError>("{} needs the config {}, got that of architecture '{}'", to_string(where),
+                   full.substr(full.rfind(':') + 1), c.arch);
+}
+
+}  // namespace arch
 
 }  // namespace weft

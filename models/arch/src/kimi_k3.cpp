@@ -32,14 +32,14 @@ struct K3 : Hparams {
 
 // sigmoid(gate) * softcap(gate) * softcap(up)
 Tensor unit(const Layer& l, Tensor gate, Tensor up) {
-  const auto& c = static_cast<const K3&>(l.c);
+  const auto& c = l.config<K3>();
   const Tensor y = mul(softcap(gate, c.gate_limit), act::sigmoid(gate));
   return mul(y, c.up_limit > 0 ? softcap(up, c.up_limit) : up);
 }
 
 Tensor ffn(const Layer& l, Tensor x) {
   if (!l.hparams().experts) return gated_ffn(l, x, unit);
-  const std::int64_t D = l.c.D, width = static_cast<const K3&>(l.c).expert_width;
+  const std::int64_t D = l.c.D, width = l.config<K3>().expert_width;
   const Tensor narrow = width > 0 ? project(l.w, "ffn_routed_down", width, D, x) : x;
   Tensor y = experts(l, narrow, route(l, x), unit);
   if (l.w.has("ffn_routed_norm.weight")) y = norm(l.w, "ffn_routed_norm", l.c, y);
@@ -52,7 +52,7 @@ Tensor gate_if_present(const Layer& l, Tensor x, Tensor y) {
 }
 
 Tensor mixer(const Layer& l, Tensor x) {
-  const auto& c = static_cast<const K3&>(l.c);
+  const auto& c = l.config<K3>();
   if (l.hparams().G == 0) return c.delta(l, x);
   return LatentAttention{.n = c.latent, .rope = nullptr, .output = {gate_if_present}}(l, x);
 }

@@ -25,7 +25,7 @@ Tensor mix_taps(const Layer& l, Tensor x, Tensor w) {
 }
 
 Tensor convolution(const Layer& l, Tensor x) {
-  const std::int64_t D = l.c.D, taps = static_cast<const Lfm2&>(l.c).taps;
+  const std::int64_t D = l.c.D, taps = l.config<Lfm2>().taps;
   const Tensor all = project(l.w, "shortconv.in_proj", 3 * D, D, x);
   const Tensor before = slice(all, 0, D), after = slice(all, D, 2 * D),
                y = slice(all, 2 * D, 3 * D);

@@ -21,7 +21,7 @@ struct Llama4 : Hparams {
 };
 
 Tensor norm_after_rope(const Layer& l, std::string_view, Tensor x) {
-  const bool norms = static_cast<const Llama4&>(l.c).norm_heads && l.angles;
+  const bool norms = l.config<Llama4>().norm_heads && l.angles;
   return norms ? rms_norm(x, l.c.eps) : x;
 }
 

@@ -14,7 +14,7 @@ struct Mimo : Hparams {
 };
 
 Tensor scale_values(const Layer& l, Tensor, Tensor y) {
-  const float factor = static_cast<const Mimo&>(l.c).value_scale;
+  const float factor = l.config<Mimo>().value_scale;
   return factor == 1 ? y : scale(y, factor);
 }
 

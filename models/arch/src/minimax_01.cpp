@@ -34,7 +34,7 @@ Tensor lightning(const Layer& l, Tensor x) {
 }
 
 Tensor layer(const Layer& l, Tensor h) {
-  const float factor = static_cast<const MiniMax&>(l.c).residual_scale;
+  const float factor = l.config<MiniMax>().residual_scale;
   const Tensor x = norm(l.w, "attn_norm", l.c, h);
   h = add(scale(x, factor), l.hparams().G == 0 ? lightning(l, x) : Attention{{rope_halves}}(l, x));
   const Tensor y = norm(l.w, "ffn_norm", l.c, h);

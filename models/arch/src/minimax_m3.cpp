@@ -16,7 +16,7 @@ struct MiniMaxM3 : Hparams {
 // Layers with experts have indexers.
 Memory chosen(const Layer& l, Tensor x) {
   if (!l.hparams().experts) return l.in.memory;
-  const auto& c = static_cast<const MiniMaxM3&>(l.c);
+  const auto& c = l.config<MiniMaxM3>();
   const auto heads = [&](std::string_view name, std::int64_t n) {
     Tensor y = split_heads(project(l.w, std::string(name) + "_proj", n * c.E, c.D, x), n);
     return rope_halves(l, name, norm_heads(l, name, y));

@@ -28,7 +28,7 @@ struct OpenPangu : Hparams {
 };
 
 const OpenPangu& of(const Layer& l) {
-  return static_cast<const OpenPangu&>(l.c);
+  return l.config<OpenPangu>();
 }
 
 // x and a convolution of it.

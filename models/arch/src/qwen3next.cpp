@@ -91,7 +91,7 @@ Tensor spread(const Hybrid& c, Tensor x) {
 }
 
 Tensor delta_net(const Layer& l, Tensor x) {
-  const auto& c = static_cast<const Hybrid&>(l.c);
+  const auto& c = l.config<Hybrid>();
   const std::int64_t keys = c.key_heads * c.N, values = c.value_heads * c.P;
   const Projections p = projections(l, c, x);
   const Tensor qkv = convolve(l, "ssm_conv1d", c.taps, p.qkv);

@@ -31,7 +31,7 @@ struct Rwkv6 : Hparams {
 
 // The weights of a token and the one before it, which depend on both: [T, kMixes, D].
 Tensor token_weights(const Layer& l, Tensor x, Tensor previous) {
-  const auto& c = static_cast<const Rwkv6&>(l.c);
+  const auto& c = l.config<Rwkv6>();
   const std::int64_t D = c.D, R = c.mix_rank;
   const Tensor mixed = lerp(x, previous, l.w("time_mix_lerp_x.weight", {D}));
   const Tensor low = tanh(project(l.w, "time_mix_w1", kMixes * R, D, mixed));
@@ -56,7 +56,7 @@ std::vector<Tensor> mixed_inputs(const Layer& l, Tensor x) {
 
 // exp(-exp(..)): the factors of the rows of the heads' matrices, [T, H, E].
 Tensor decay(const Layer& l, Tensor x) {
-  const auto& c = static_cast<const Rwkv6&>(l.c);
+  const auto& c = l.config<Rwkv6>();
   const auto act = [](Tensor y) { return tanh(y); };
   const Tensor y = add(rwkv::low_rank(l, "time_mix_decay_w", c.decay_rank, act, x),
                        l.w("time_mix_decay.weight", {c.D}));
@@ -97,7 +97,7 @@ Tensor channel_mix(const Layer& l, Tensor x) {
 Tensor layer(const Layer& l, Tensor h) {
   h = add(h, time_mix(l, norm(l.w, "attn_norm", l.c, h))).named("attn_residual");
   h = add(h, channel_mix(l, norm(l.w, "attn_norm_2", l.c, h))).named("ffn_residual");
-  const std::int64_t every = static_cast<const Rwkv6&>(l.c).halve_every;
+  const std::int64_t every = l.config<Rwkv6>().halve_every;
   return every > 0 && (l.index + 1) % every == 0 ? scale(h, 0.5f) : h;
 }
 

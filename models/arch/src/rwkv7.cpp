@@ -39,7 +39,7 @@ Tensor biased_low_rank(const Layer& l, const std::string& name, std::int64_t ran
 
 // Between the values of this layer and those of the first one, which are kept in `first`.
 Tensor mixed_values(const Layer& l, Tensor x, Tensor& first) {
-  const auto& c = static_cast<const Rwkv7&>(l.c);
+  const auto& c = l.config<Rwkv7>();
   const Tensor v = project(l.w, "time_mix_value", c.D, c.D, x);
   if (l.index > 0)
     return lerp(v, first, sigmoid(biased_low_rank(l, "time_mix_v", c.value_rank, nullptr, x)));
@@ -50,7 +50,7 @@ Tensor mixed_values(const Layer& l, Tensor x, Tensor& first) {
 
 // exp(-sigmoid(..) / sqrt(e)): at most half of what a head holds is lost per token.
 Tensor decay(const Layer& l, Tensor x) {
-  const auto& c = static_cast<const Rwkv7&>(l.c);
+  const auto& c = l.config<Rwkv7>();
   const Tensor y = sigmoid(biased_low_rank(
       l, "time_mix_w", c.decay_rank, [](Tensor t) { return tanh(t); }, x));
   return exp(scale(y, -std::exp(-0.5f)));
@@ -64,7 +64,7 @@ Tensor bonus(const Layer& l, Tensor r, Tensor k, Tensor v) {
 }
 
 Tensor time_mix(const Layer& l, Tensor x, Tensor& first_values) {
-  const auto& c = static_cast<const Rwkv7&>(l.c);
+  const auto& c = l.config<Rwkv7>();
   const LayerHparams& n = l.hparams();
   const std::int64_t D = c.D;
   const bool gated = c.complete || (c.gate_rank > 0 && l.w.has("time_mix_g1.weight"));

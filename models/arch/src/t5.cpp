@@ -218,7 +218,7 @@ constexpr Architecture encoder_decoder() {
                                                       .rope = false,
                                                       .absent = kAbsent});
   t5.encode = [](const Weights& w, const Hparams& c, const Inputs& in) {
-    return encode(w, static_cast<const T5&>(c), in);
+    return encode(w, config_cast<T5>(c), in);
   };
   return t5;
 }

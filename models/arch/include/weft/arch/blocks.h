@@ -46,6 +46,11 @@ struct Layer {
   Tensor angles;  // [T, R] of rope; none if the layer has none
 
   const LayerHparams& hparams() const { return c.layer(index); }
+  // The config of the architecture whose blocks these are: see config_cast().
+  template <class Own>
+  const Own& config(std::source_location where = std::source_location::current()) const {
+    return config_cast<Own>(c, where);
+  }
 };
 
 using Block = std::function<Tensor(const Layer& l, Tensor x)>;  // [T, D] -> [T, D]

@@ -117,9 +117,11 @@ constexpr Architecture architecture(std::string_view name, const HuggingFace& hu
   static_assert(std::is_base_of_v<Hparams, Own>);
   return {.name = name,
           .build = [](const Weights& w, const Hparams& c,
-                      const Inputs& in) { return build(w, static_cast<const Own&>(c), in); },
+                      const Inputs& in) { return build(w, config_cast<Own>(c), in); },
           .configure = [](const Keys& keys) -> Config {
-            return std::make_shared<const Own>(read(keys));
+            const auto c = std::make_shared<Own>(read(keys));
+            c->type.set(typeid(Own));
+            return c;
           },
           .hugging_face = hugging_face};
 }

@@ -5,7 +5,10 @@
 // Keys: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 
 #include <cstdint>
+#include <source_location>
 #include <string>
+#include <type_traits>
+#include <typeinfo>
 #include <vector>
 
 #include "weft/arch/keys.h"
@@ -47,6 +50,20 @@ struct ExpertHparams {
   std::vector<float> limits = {}, shared_limits = {};
 };
 
+// Which struct a config is, for config_cast(). Not copied, because copies may be of a base class.
+class ConfigType {
+ public:
+  ConfigType() = default;
+  ConfigType(const ConfigType&) {}
+  ConfigType& operator=(const ConfigType&) { return *this; }
+
+  void set(const std::type_info& type) { type_ = &type; }
+  bool is(const std::type_info& type) const { return type_ && *type_ == type; }
+
+ private:
+  const std::type_info* type_ = nullptr;
+};
+
 struct Hparams {
   std::string arch;
   std::int64_t L = 0;        // layers
@@ -63,9 +80,27 @@ struct Hparams {
   float clamp_qkv = 0;  // projections to q, k and v are clamped to -clamp_qkv .. clamp_qkv; 0: not
   ExpertHparams experts;
   std::vector<LayerHparams> layers;  // [L]
+  ConfigType type;                   // set by configure()
 
   const LayerHparams& layer(std::int64_t i) const { return layers[static_cast<std::size_t>(i)]; }
 };
+
+namespace arch {
+[[noreturn]] void refuse_config(const Hparams& c, const std::type_info& wanted,
+                                std::source_location where);
+}
+
+// The config as the struct that its architecture reads. REQUIRES: configure() made it; not a copy.
+// Throws ValueError "SOURCE:LINE needs the config K3, got that of architecture 'llama'" if it is
+// not exactly that struct.
+template <class Own>
+const Own& config_cast(const Hparams& c,
+                       std::source_location where = std::source_location::current()) {
+  if constexpr (!std::is_same_v<Own, Hparams>) {
+    if (!c.type.is(typeid(Own))) arch::refuse_config(c, typeid(Own), where);
+  }
+  return static_cast<const Own&>(c);
+}
 
 // What an architecture requires of the shared keys.
 struct HparamsRules {
