@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "weft/base/error.h"
+
 namespace weft {
 namespace {
 
@@ -29,6 +31,11 @@ std::string Attrs::to_json() const {
                         to_string(value), quote);
   });
   return json + "}";
+}
+
+void Attrs::refuse(const std::type_info& wanted) const {
+  fail<ValueError>("attributes {} are of type {}, not {}", to_json(), type_->id->name(),
+                   wanted.name());
 }
 
 }  // namespace weft

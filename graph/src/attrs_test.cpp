@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include "weft/base/error.h"
 #include "weft/graph/graph.h"
 
 namespace weft {
@@ -24,6 +25,15 @@ struct AllAttrs {
                       field("small", &A::small), field("b", &A::b),     field("kind", &A::kind)};
   }
 };
+
+#ifndef NDEBUG
+TEST_CASE("attributes are of the type that they were made from") {
+  const Attrs attrs = AllAttrs{};
+  CHECK(attrs.as<AllAttrs>().small == 7);
+  CHECK_THROWS_AS(attrs.as<NoAttrs>(), ValueError);
+  CHECK_THROWS_AS(Attrs().as<AllAttrs>(), ValueError);
+}
+#endif
 
 TEST_CASE("attributes print as JSON") {
   CHECK(Attrs(AllAttrs{}).to_json() ==

@@ -56,15 +56,22 @@ class Attrs {
   Attrs(T value)  // implicit: ops are applied as add(op, inputs, EpsAttrs{1e-5f}, where)
       : data_(std::make_shared<const T>(std::move(value))), type_(&kType<T>) {}
 
-  // REQUIRES: T is the type it was made from.
+  // REQUIRES: T is the type it was made from. Builds without NDEBUG throw ValueError if it is not.
   template <class T>
   const T& as() const {
+#ifndef NDEBUG
+    if (!holds(typeid(T))) refuse(typeid(T));
+#endif
     return *static_cast<const T*>(data_.get());
   }
-  bool holds(const std::type_info& t) const { return *type_->id == t; }
+  bool holds(const std::type_info& t) const {
+    return *type_->id == t;
+  }
 
   // The fields in the order of the list. Texts live as long as the call of `visit`.
-  void for_each(const AttrVisitor& visit) const { type_->visit(data_.get(), visit); }
+  void for_each(const AttrVisitor& visit) const {
+    type_->visit(data_.get(), visit);
+  }
 
   std::string to_json() const;  // {"eps":1e-05}
 
@@ -74,6 +81,8 @@ class Attrs {
   }
 
  private:
+  [[noreturn]] void refuse(const std::type_info& wanted) const;
+
   struct Type {
     const std::type_info* id;
     void (*visit)(const void*, const AttrVisitor&);
