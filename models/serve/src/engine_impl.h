@@ -71,7 +71,7 @@ struct Engine::Impl {
   void fail_request(std::shared_ptr<serve::EngineRequest> request, const std::exception_ptr& error);
   void fail_all(const std::exception_ptr& error);
   void end_listening(Text& text, const GenerationEvent& event, std::string_view stop_string);
-  TextPtr leave(Slot& slot);
+  TextPtr leave(Slot& slot, bool returns = false);
 
   // Queue and slots.
   void enqueue(const std::shared_ptr<serve::EngineRequest>& request);

@@ -126,16 +126,29 @@ void EngineInbox::end_step(bool completed) {
   may_abort_ = completed;
 }
 
-void EngineInbox::text_starts(EngineRequest& request) {
-  const std::lock_guard lock(mutex_);
+void EngineInbox::leave_queue_locked(EngineRequest& request) {
   --n_texts_waiting_;
   if (std::exchange(request.waits, false)) --n_requests_waiting_;
   state_.n_waiting = n_requests_waiting_;
 }
 
-void EngineInbox::text_returns() {
+void EngineInbox::text_starts(EngineRequest& request, std::int32_t slot) {
   const std::lock_guard lock(mutex_);
-  ++n_texts_waiting_;
+  leave_queue_locked(request);
+  state_.slots[static_cast<std::size_t>(slot)].busy = true;
+  ++state_.n_running;
+}
+
+void EngineInbox::text_dropped(EngineRequest& request) {
+  const std::lock_guard lock(mutex_);
+  leave_queue_locked(request);
+}
+
+void EngineInbox::text_leaves(std::int32_t slot, bool returns) {
+  const std::lock_guard lock(mutex_);
+  state_.slots[static_cast<std::size_t>(slot)].busy = false;
+  --state_.n_running;
+  n_texts_waiting_ += returns;
 }
 
 EngineInbox::LiveRequests EngineInbox::fail_all() {

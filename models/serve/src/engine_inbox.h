@@ -47,9 +47,13 @@ class EngineInbox {
   // Whether the step was completed, not aborted.
   void end_step(bool completed);
   const std::atomic<bool>& abort_step() const { return abort_step_; }
-  // A text of the request leaves the queue for a slot, or returns to it.
-  void text_starts(EngineRequest& request);
-  void text_returns();
+  // A text of the request leaves the queue for a slot. Counts of waiting texts and of idle slots
+  // change together, so that submit() never sees a slot that is promised already.
+  void text_starts(EngineRequest& request, std::int32_t slot);
+  // A text leaves the queue without a slot: it was cancelled, or has failed.
+  void text_dropped(EngineRequest& request);
+  // A text leaves its slot. `returns`: to the queue.
+  void text_leaves(std::int32_t slot, bool returns);
   void request_ended(const EngineRequest& request, bool failed);
   // All requests have failed, and no slot is busy. Returns them. Does not allocate.
   LiveRequests fail_all();
@@ -62,6 +66,7 @@ class EngineInbox {
 
  private:
   void cancel_locked(EngineRequest& request);
+  void leave_queue_locked(EngineRequest& request);
   bool is_idle() const { return waits_ && live_.empty() && tasks_.empty(); }
   std::int64_t n_idle_slots() const;
 

@@ -80,7 +80,7 @@ void Engine::Impl::end_cancelled() {
 }
 
 void Engine::Impl::end_waiting(Text& text) {
-  inbox.text_starts(*text.request);
+  inbox.text_dropped(*text.request);
   GenerationEvent event{.stop = StopReason::cancelled};
   if (text.generation) event = text.generation->next();
   end_listening(text, event, "");
@@ -103,8 +103,8 @@ void Engine::Impl::end_listening(Text& text, const GenerationEvent& event,
   notify(request, [&](TextListener& l) { l.on_end(text.index, event, end); });
 }
 
-// The text leaves its slot, which keeps its tokens.
-Engine::Impl::TextPtr Engine::Impl::leave(Slot& slot) {
+// The text leaves its slot, which keeps its tokens. `returns`: the text goes back to the queue.
+Engine::Impl::TextPtr Engine::Impl::leave(Slot& slot, bool returns) {
   TextPtr text = std::move(slot.text);
   std::vector<TokenId> tokens;
   if (text->generation && text->generation->sequence() == slot.index) {
@@ -112,10 +112,7 @@ Engine::Impl::TextPtr Engine::Impl::leave(Slot& slot) {
     tokens.assign(all.begin(), all.end());
   }
   hold(slot.index, std::move(tokens));
-  inbox.update_state([&](EngineState& s) {
-    s.slots[static_cast<std::size_t>(slot.index)].busy = false;
-    --s.n_running;
-  });
+  inbox.text_leaves(slot.index, returns);
   return text;
 }
 
@@ -127,7 +124,7 @@ void Engine::Impl::fail_request(std::shared_ptr<EngineRequest> request,
   }
   const auto n_waiting =
       std::erase_if(queue, [&](const TextPtr& text) { return text->request == request; });
-  for (std::size_t i = 0; i < n_waiting; ++i) inbox.text_starts(*request);
+  for (std::size_t i = 0; i < n_waiting; ++i) inbox.text_dropped(*request);
   request->n_ended = request->wanted.texts;
   inbox.request_ended(*request, true);
   notify(*request, [&](TextListener& l) { l.on_error(error); });

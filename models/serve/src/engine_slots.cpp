@@ -116,7 +116,7 @@ Engine::Impl::Slot& Engine::Impl::slot_for(const Text& text, const Reuse& reuse)
 void Engine::Impl::start(TextPtr text, Slot& slot, const Reuse& reuse) {
   const std::shared_ptr<EngineRequest> request = text->request;
   const bool again = text->generation.has_value();
-  inbox.text_starts(*request);
+  inbox.text_starts(*request, slot.index);
   if (!again) text->started = Clock::now();
   std::exception_ptr error;
   try {
@@ -126,10 +126,6 @@ void Engine::Impl::start(TextPtr text, Slot& slot, const Reuse& reuse) {
   }
   Held& memory = held[static_cast<std::size_t>(slot.index)];
   slot.text = std::move(text);
-  inbox.update_state([&](EngineState& s) {
-    s.slots[static_cast<std::size_t>(slot.index)].busy = true;
-    ++s.n_running;
-  });
   try {
     if (error) std::rethrow_exception(error);
     if (again)
@@ -173,10 +169,9 @@ void Engine::Impl::preempt() {
   Slot* last = nullptr;
   for (Slot& slot : slots)
     if (slot.text && (!last || is_before(*last->text, *slot.text))) last = &slot;
-  TextPtr text = leave(*last);
+  TextPtr text = leave(*last, true);
   session.truncate(last->index, 0);
   hold(last->index, {});
-  inbox.text_returns();
   insert(std::move(text));
 }
 

@@ -187,11 +187,7 @@ TEST_CASE("an inbox after everything has failed") {
   for (int round = 0; round < 3; ++round) {
     const RequestId first = inbox.submit(request());
     CHECK(inbox.receive(true, received, tasks));
-    inbox.text_starts(*received.back());
-    inbox.update_state([](EngineState& s) {
-      s.slots[0].busy = true;
-      s.n_running = 1;
-    });
+    inbox.text_starts(*received.back(), 0);
     inbox.submit(request());
     const auto failed = inbox.fail_all();
     CHECK(failed.size() == 2);
@@ -204,6 +200,48 @@ TEST_CASE("an inbox after everything has failed") {
     CHECK_FALSE(inbox.state().slots[0].busy);
     CHECK(inbox.state().counters.failed == static_cast<std::uint64_t>(2 * (round + 1)));
   }
+}
+
+TEST_CASE("an inbox never promises a slot twice") {
+  for (const std::int32_t max_waiting : {0, 1, 3}) {
+    CAPTURE(max_waiting);
+    serve::EngineInbox inbox(1, max_waiting);
+    const auto submit = [&] { inbox.submit(std::make_shared<serve::EngineRequest>()); };
+    serve::EngineInbox::Requests received;
+    std::deque<serve::EngineInbox::Task> tasks;
+    for (std::int32_t i = 0; i <= max_waiting; ++i) submit();  // one for the slot
+    CHECK_THROWS_AS(submit(), QueueFullError);
+    CHECK(inbox.receive(true, received, tasks));
+    CHECK_THROWS_AS(submit(), QueueFullError);
+    inbox.text_starts(*received.front(), 0);
+    CHECK(inbox.state().slots[0].busy);
+    CHECK(inbox.state().n_running == 1);
+    CHECK(inbox.state().n_waiting == max_waiting);
+    CHECK_THROWS_AS(submit(), QueueFullError);
+
+    inbox.text_leaves(0, true);  // preempted: the slot is for this text
+    CHECK_THROWS_AS(submit(), QueueFullError);
+    inbox.text_starts(*received.front(), 0);
+    CHECK_THROWS_AS(submit(), QueueFullError);
+    inbox.text_leaves(0, false);
+    submit();
+    CHECK_THROWS_AS(submit(), QueueFullError);
+  }
+}
+
+TEST_CASE("an inbox has room for one more when a waiting request is dropped") {
+  serve::EngineInbox inbox(1, 1);
+  const auto submit = [&] { inbox.submit(std::make_shared<serve::EngineRequest>()); };
+  serve::EngineInbox::Requests received;
+  std::deque<serve::EngineInbox::Task> tasks;
+  submit();
+  submit();
+  CHECK(inbox.receive(true, received, tasks));
+  inbox.text_starts(*received[0], 0);
+  inbox.text_dropped(*received[1]);
+  CHECK(inbox.state().n_waiting == 0);
+  submit();
+  CHECK_THROWS_AS(submit(), QueueFullError);
 }
 
 TEST_CASE("an engine of a model that only gives embeddings") {

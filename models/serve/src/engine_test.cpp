@@ -1,6 +1,8 @@
 // Many texts at the same time: the same texts as alone, cancellation, errors, the queue.
 #include "weft/serve/engine.h"
 
+#include <future>
+
 #include "weft/base/error.h"
 #include "weft/run/nan_error.h"
 
@@ -160,17 +162,35 @@ TEST_CASE("texts of a request, also more than slots") {
   }
 }
 
+// Holds the engine's thread at its first token until the gate is opened.
+class Gate : public Collector {
+ public:
+  void on_token(std::int32_t text, const GenerationEvent& event) override {
+    Collector::on_token(text, event);
+    opened_.wait();
+  }
+  void open() { open_.set_value(); }
+
+ private:
+  std::promise<void> open_;
+  std::shared_future<void> opened_ = open_.get_future();
+};
+
 TEST_CASE("the queue is bounded") {
   const auto model = tiny_model();
-  const auto listeners = collectors(6);
+  const auto listeners = collectors(5);
+  const auto running = std::make_shared<Gate>(), alone = std::make_shared<Gate>();
   Engine engine(model, {.slots = 1, .max_waiting = 1, .session = {.context = 4000}});
-  const RequestId first = engine.submit(made_request(0, 5, 3900), listeners[0]);
+  const RequestId first = engine.submit(made_request(0, 5, 3900), running);
   const RequestId second = engine.submit(made_request(1, 5, 4), listeners[1]);
+  // The engine's thread may be anywhere before the first token.
   CHECK_THROWS_AS(engine.submit(made_request(2, 5, 4), listeners[2]), QueueFullError);
-  listeners[0]->wait_for_tokens(1);
+  running->wait_for_tokens(1);
+  CHECK_THROWS_AS(engine.submit(made_request(2, 5, 4), listeners[2]), QueueFullError);
   CHECK(engine.state().n_waiting == 1);
   CHECK(engine.state().n_running == 1);
   engine.cancel(second);
+  running->open();
   listeners[1]->wait();
   engine.submit(made_request(3, 5, 4), listeners[3]);
   engine.cancel(first);
@@ -178,12 +198,15 @@ TEST_CASE("the queue is bounded") {
   CHECK(listeners[3]->text(0).tokens.size() == 4);
 
   Engine none_waits(model, {.slots = 1, .max_waiting = 0, .session = {.context = 4000}});
-  const RequestId only = none_waits.submit(made_request(0, 5, 3900), listeners[4]);
+  const RequestId only = none_waits.submit(made_request(0, 5, 3900), alone);
+  CHECK_THROWS_AS(none_waits.submit(made_request(2, 5, 4), listeners[2]), QueueFullError);
+  alone->wait_for_tokens(1);
   CHECK_THROWS_AS(none_waits.submit(made_request(2, 5, 4), listeners[2]), QueueFullError);
   none_waits.cancel(only);
-  listeners[4]->wait();  // its slot is free then
-  none_waits.submit(made_request(2, 5, 4), listeners[5]);
-  listeners[5]->wait();
+  alone->open();
+  alone->wait();  // its slot is free then
+  none_waits.submit(made_request(2, 5, 4), listeners[4]);
+  listeners[4]->wait();
 }
 
 TEST_CASE("priorities and wishes for slots") {
