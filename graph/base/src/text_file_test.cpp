@@ -25,5 +25,5 @@ TEST_CASE("text files lose a byte order mark, and nothing else") {
   CHECK_THROWS_AS(read_text_file(path + "x"), IoError);
   CHECK_THROWS_AS(read_text_file(folder.path().string()), IoError);
   std::ofstream(path) << "abc";
-  CHECK_THROWS_AS(read_text_file(path, 2), ValueError);
+  CHECK_THROWS_AS(read_text_file(path, 2), FormatError);
 }
