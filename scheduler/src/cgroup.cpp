@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <vector>
 
+#include "weft/base/read_file.h"
 #include "weft/base/text.h"
 
 namespace weft::cgroup {
@@ -79,9 +78,7 @@ std::optional<std::int64_t> number_in(const Files& files, const std::string& pat
 }  // namespace
 
 std::optional<std::string> system_files(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  return try_read_file(path);
 }
 
 std::optional<int> cpu_quota(const Files& files) {

@@ -110,11 +110,8 @@ TunedValues stored_values(std::string_view instruction_set) {
       fail<ValueError>("WEFT_TUNE: expected 'off' or nothing, got '{}'", wish);
     return {};
   }
-  std::ifstream file(tuned_path(instruction_set), std::ios::binary);
-  std::string text(kMaxText, '\0');
-  file.read(text.data(), std::ssize(text));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return TunedValues::parse(text, tuned_machine(instruction_set));
+  const auto text = try_read_file(tuned_path(instruction_set).string(), kMaxText);
+  return text ? TunedValues::parse(*text, tuned_machine(instruction_set)) : TunedValues{};
 }
 
 }  // namespace weft

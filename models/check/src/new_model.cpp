@@ -4,8 +4,6 @@
 #include <atomic>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -13,6 +11,7 @@
 #include "weft/arch/made_source.h"
 #include "weft/backends/backend.h"
 #include "weft/base/error.h"
+#include "weft/base/read_file.h"
 #include "weft/check/verify_model.h"
 #include "weft/files/checkpoint.h"
 #include "weft/files/gguf_writer.h"
@@ -50,14 +49,6 @@ struct TemporaryFile {
   }
   std::string path;
 };
-
-std::string read_text(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) fail<IoError>("{}: cannot be read", path);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
 
 class NewModelChecks {
  public:
@@ -146,7 +137,7 @@ std::string NewModelChecks::round_trip() const {
                       {tensor.data, static_cast<std::size_t>(tensor.n_bytes)});
   }
   writer.write(second.path);
-  const std::string a = read_text(first.path), b = read_text(second.path);
+  const std::string a = read_file(first.path), b = read_file(second.path);
   if (a != b) throw Failed{"a file written from what was read differs from the file read"};
   const auto loaded = Model::load(second.path);
   return fmt::format("{} keys, {} tensors, {} bytes", file.metadata().size(), file.tensors().size(),
@@ -227,7 +218,7 @@ std::string NewModelChecks::snapshot() const {
     file.commit();
     return "written to " + options_.snapshot;
   }
-  const std::string before = read_text(options_.snapshot);
+  const std::string before = read_file(options_.snapshot);
   if (before == dot) return "as in " + options_.snapshot;
   const auto at = std::ranges::mismatch(before, dot).in1 - before.begin();
   const auto line = 1 + std::count(before.begin(), before.begin() + at, '\n');

@@ -5,7 +5,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
-#include "weft/files/mapped_file.h"
+#include "weft/base/read_file.h"
 #include "weft/files/output_file.h"
 #include "weft/run/saved_sequence.h"
 #include "weft/serve/conversation.h"
@@ -13,11 +13,8 @@
 namespace weft {
 namespace {
 
-std::string read_file(const std::string& path) {
-  const MappedFile file(path);
-  const auto bytes = file.bytes();
-  std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (file.failed()) refuse_missing_pages(path);
+std::string read_conversation(const std::string& path) {
+  std::string text = read_file(path, kMaxFileBytes, SpecialFiles::refuse);
   if (text.ends_with('\n')) text.pop_back();
   return text;
 }
@@ -36,7 +33,7 @@ void check_conversation(const std::string& path) {
   const int first = file.get();
   if (first != '{' && first != '[')
     fail<FormatError>("{}: holds something other than a conversation", printable_path(path));
-  parse_transcript(read_file(path), path);
+  parse_transcript(read_conversation(path), path);
 }
 
 // Throws UnsupportedError unless the file is a conversation, empty, or not there.
@@ -107,7 +104,7 @@ Conversation::Loaded Conversation::load(const std::string& path) {
     text = cache->note();
     if (text.empty()) fail<UnsupportedError>("{}: {}", printable_path(path), kIsCache);
   } else {
-    text = read_file(path);
+    text = read_conversation(path);
   }
   Transcript loaded = parse_transcript(text, path);
   const std::string& tools = own_tools_.empty() ? loaded.tools : own_tools_;

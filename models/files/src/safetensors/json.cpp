@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
+#include "weft/base/read_file.h"
 #include "weft/base/text.h"
 #include "weft/base/text_file.h"
 #include "weft/files/checkpoint.h"
-#include "weft/files/mapped_file.h"
 
 #include "lfs_pointer.h"
 
@@ -109,15 +110,9 @@ class DistinctKeys {
 std::optional<std::string> read_text(const std::string& path, std::size_t max_bytes) {
   std::error_code error;
   if (!std::filesystem::exists(path, error) && !error) return std::nullopt;
-  const MappedFile map(path);
-  const auto bytes = map.bytes();
-  files::refuse_lfs_pointer(bytes, path);
-  if (bytes.size() > max_bytes) {
-    fail<FormatError>("{}: has {} bytes, at most {} are supported", printable_path(path),
-                      bytes.size(), max_bytes);
-  }
-  return std::string(
-      without_byte_order_mark({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+  const std::string text = read_file(path, max_bytes, SpecialFiles::refuse);
+  files::refuse_lfs_pointer(std::as_bytes(std::span(text)), path);
+  return std::string(without_byte_order_mark(text));
 }
 
 Json parse_json(std::string_view text, const std::string& file, bool distinct_keys) {
