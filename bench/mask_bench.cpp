@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -18,6 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/base/error.h"
+#include "weft/base/read_file.h"
 #include "weft/files/checkpoint.h"
 #include "weft/files/vocabulary_file.h"
 #include "weft/grammar/token_constraint.h"
@@ -72,9 +72,7 @@ bool follow(TokenConstraint& constraint, const std::vector<TokenId>& ids, Times&
 
 void bench(const std::string& path, const std::shared_ptr<const TokenTree>& tree,
            Results& results) {
-  std::ifstream file(path);
-  if (!file) fail<IoError>("{}: cannot be read", path);
-  const Json about = Json::parse(file);
+  const Json about = Json::parse(read_file(path));
   std::shared_ptr<const Grammar> grammar;
   const auto start = Clock::now();
   try {

@@ -5,15 +5,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "weft/base/error.h"
+#include "weft/base/read_file.h"
 #include "weft/files/checkpoint.h"
 #include "weft/files/vocabulary_file.h"
 #include "weft/tokenize/tokenizer.h"
@@ -36,9 +35,7 @@ double median_seconds(int runs, Work work) {
 }
 
 int bench(const std::string& vocabulary, const std::string& path, int runs) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail<IoError>("{}: cannot be read", path);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = read_file(path);
   const auto opened = std::chrono::steady_clock::now();
   const auto tokenizer = make_tokenizer(read_vocabulary(Checkpoint::open(vocabulary)));
   const std::chrono::duration<double> load = std::chrono::steady_clock::now() - opened;

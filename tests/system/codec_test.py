@@ -112,9 +112,9 @@ class Codec(SystemTest):
                 self.assertFalse(self.back.exists())
 
     def test_missing_file(self):
-        self.refuses(1, "cannot be read", "weft", "codec", "encode", "Q4_K",
+        self.refuses(1, "cannot open: No such file", "weft", "codec", "encode", "Q4_K",
                      self.folder / "none.npy", self.out)
-        self.refuses(1, "cannot be read", "weft", "codec", "encode", "Q4_K", self.folder, self.out)
+        self.refuses(1, "is a directory", "weft", "codec", "encode", "Q4_K", self.folder, self.out)
         self.refuses(2, "", "weft", "codec", "encode", "Q4_K")
         self.refuses(2, "", "weft", "codec")
 

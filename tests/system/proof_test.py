@@ -102,7 +102,7 @@ class Verify(Proof):
                                                                         [1, 2])}))
         refuse(1, "more bytes than its shape", self.npz({"logits": npy((1,), [1, 2])}))
         refuse(1, "is not a .npy array", self.renamed())
-        refuse(1, "cannot be read", self.folder / "absent.npz")
+        refuse(1, "cannot open: No such file", self.folder / "absent.npz")
 
     def renamed(self):
         path = self.folder / "r.npz"
@@ -193,7 +193,7 @@ class Trace(Proof):
         self.refuses(1, "the traces are of different runs", "weft", "trace-diff", a,
                      self.trace("n", "-n", "1"))
         self.refuses(1, "not a trace of weft trace", "weft", "trace-diff", a, MODEL)
-        self.refuses(1, "cannot be read", "weft", "trace-diff", a, self.folder / "absent")
+        self.refuses(1, "cannot open: No such file", "weft", "trace-diff", a, self.folder / "absent")
         self.refuses(2, "--hash", "weft", "trace", "-o", self.folder / "x")
         self.assertFalse((self.folder / "x").exists())
 

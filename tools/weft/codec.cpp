@@ -6,6 +6,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
+#include "weft/base/read_file.h"
 #include "weft/files/checkpoint.h"
 #include "weft/files/output_file.h"
 #include "weft/ops/formats/format.h"
@@ -101,7 +102,7 @@ int decode(const Flags& flags) {
                      printable(flags.shape));
   const std::int64_t rows = shape[0], cols = shape[1];
   check_cols(format, cols);
-  const std::string bytes = read_file(flags.in);
+  const std::string bytes = read_file(flags.in, kUnlimitedBytes);
   const auto have = static_cast<std::int64_t>(bytes.size());
   if (have % rows != 0 || have / rows != format.dtype.bytes(cols))
     fail<FormatError>("{}: must have {} rows of {} bytes for [{}, {}] of {}, has {} bytes",

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/base/error.h"
+#include "weft/base/read_file.h"
 
 #include "common/read_text.h"
 #include "subcommand.h"
@@ -52,7 +53,7 @@ int grammar(int argc, char** argv) {
                             : Grammar::from_regex(pattern);
   std::ios::sync_with_stdio(false);
   if (!jsonl) {
-    const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+    const std::string text = read_stdin();
     std::cout << (compiled->accepts(text) ? "accept\n" : "reject\n");
     return 0;
   }

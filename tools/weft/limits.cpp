@@ -2,13 +2,13 @@
 
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "weft/backends/choices.h"
+#include "weft/base/read_file.h"
 #include "weft/base/tuned_values.h"
 #include "weft/files/output_file.h"
 #include "weft/scheduler/budget.h"
@@ -81,8 +81,8 @@ std::int64_t now_s() {
 
 // Empty if there is no usable file.
 Json read_kept() {
-  std::ifstream file(cache_path());
-  Json json = Json::parse(file, nullptr, false);
+  const std::string text = try_read_file(cache_path().string()).value_or("");
+  const Json json = Json::parse(text, nullptr, false);
   const bool ours = json.is_object() && json.value("version", 0) == kVersion &&
                     json.contains("machines") && json["machines"].is_object();
   return ours ? json : Json{{"version", kVersion}, {"machines", Json::object()}};

@@ -1,17 +1,14 @@
 #include "npy.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <cstring>
-#include <memory>
 #include <string_view>
-#include <system_error>
 
 #include <fmt/format.h>
 
 #include "weft/base/error.h"
+#include "weft/base/read_file.h"
 #include "weft/ops/formats/format.h"
 
 namespace weft::tools {
@@ -105,20 +102,6 @@ std::string npy_header(std::int64_t rows, std::int64_t cols) {
   return header + text;
 }
 
-std::string read_file(const std::string& path) {
-  const auto cannot = [&]() {
-    fail<IoError>("{}: cannot be read: {}", path, std::generic_category().message(errno));
-  };
-  std::FILE* file = std::fopen(path.c_str(), "rb");
-  if (!file) cannot();
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> closer(file, std::fclose);
-  std::string bytes;
-  char part[1 << 16];
-  for (std::size_t n; (n = std::fread(part, 1, sizeof(part), file)) > 0;) bytes.append(part, n);
-  if (std::ferror(file)) cannot();
-  return bytes;
-}
-
 Array parse_npy(std::string_view bytes, const std::string& name) {
   const auto refuse = [&](std::string_view what) { refuse_array(name, what); };
   const std::string_view dictionary = take_dictionary(bytes, name);
@@ -148,7 +131,7 @@ Array parse_npy(std::string_view bytes, const std::string& name) {
 }
 
 Matrix read_npy(const std::string& path) {
-  const std::string bytes = read_file(path);
+  const std::string bytes = read_file(path, kUnlimitedBytes);
   const std::string_view text = bytes;
   if (text.size() < kPrefix || text.substr(0, 8) != std::string_view("\x93NUMPY\x01\x00", 8))
     broken(path, "it does not begin as one of version 1");

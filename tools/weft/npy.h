@@ -29,7 +29,4 @@ struct Array {
 };
 Array parse_npy(std::string_view bytes, const std::string& name);
 
-// The whole file. Throws IoError.
-std::string read_file(const std::string& path);
-
 }  // namespace weft::tools

@@ -7,6 +7,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
+#include "weft/base/read_file.h"
 #include "weft/files/checkpoint.h"
 #include "weft/scheduler/budget.h"
 
@@ -18,7 +19,8 @@ namespace {
 // Reads the parts of a ZIP archive by its directory at the end. Format: PKWARE APPNOTE 6.3.
 class Archive {
  public:
-  explicit Archive(const std::string& path) : path_(path), bytes_(read_file(path)) {}
+  explicit Archive(const std::string& path)
+      : path_(path), bytes_(read_file(path, kUnlimitedBytes)) {}
 
   Dump read() {
     constexpr std::size_t kEnd = 22;

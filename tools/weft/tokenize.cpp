@@ -1,11 +1,11 @@
 #include <iostream>
-#include <iterator>
 #include <string>
 
 #include <nlohmann/json.hpp>
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
+#include "weft/base/read_file.h"
 #include "weft/files/checkpoint.h"
 #include "weft/files/vocabulary_file.h"
 #include "weft/tokenize/tokenizer.h"
@@ -78,7 +78,7 @@ int tokenize(int argc, char** argv) {
     tokenize_lines(*tokenizer, options);
     return 0;
   }
-  const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+  const std::string text = read_stdin(kUnlimitedBytes);
   const std::vector<TokenId> ids = tokenizer->encode(text, options);
   std::cout << (json ? as_json(ids) : joined(ids, " ")) << '\n';
   return 0;

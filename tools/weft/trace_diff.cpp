@@ -1,9 +1,9 @@
 #include <iostream>
 #include <string>
 
+#include "weft/base/read_file.h"
 #include "weft/check/trace.h"
 
-#include "npy.h"
 #include "subcommand.h"
 
 namespace weft::tools {
@@ -20,7 +20,8 @@ int trace_diff(int argc, char** argv) {
   app.footer("Example:\n  weft trace-diff here.trace there.trace");
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
-  const Trace first = Trace::parse(read_file(a), a), second = Trace::parse(read_file(b), b);
+  const Trace first = Trace::parse(read_file(a, kUnlimitedBytes), a),
+              second = Trace::parse(read_file(b, kUnlimitedBytes), b);
   const TraceDifference difference = compare(first, second);
   std::cout << difference.to_text(first, second);
   return difference.differs ? 1 : 0;

@@ -1,15 +1,12 @@
 #include "serve/trace.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "weft/base/error.h"
+#include "weft/base/read_file.h"
 #include "weft/files/output_file.h"
 
 #include "api/json.h"
@@ -35,9 +32,7 @@ void write_trace(const std::string& path, const Trace& t) {
 }
 
 Trace read_trace(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail<IoError>("cannot read {}: {}", path, std::strerror(errno));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = read_file(path);
   try {
     const api::Json json = api::parse_json(text);
     Trace t;

@@ -2,12 +2,15 @@
 // Whole files in memory. Weights are mapped instead: weft/files/mapped_file.h.
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 
 namespace weft {
 
 inline constexpr std::size_t kMaxFileBytes = std::size_t{256} << 20;
+// Of data of any size, such as matrices: what does not fit into memory is std::bad_alloc.
+inline constexpr std::size_t kUnlimitedBytes = SIZE_MAX;
 
 // What is not a regular file (a pipe, a device) has no size in advance, and may never end.
 enum class SpecialFiles {
