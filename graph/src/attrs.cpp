@@ -5,12 +5,13 @@
 #include <fmt/format.h>
 
 #include "weft/base/error.h"
+#include "weft/base/json_string.h"
 
 namespace weft {
 namespace {
 
 // JSON has neither infinities nor NaN: they become strings.
-bool needs_quotes(const AttrValue& value) {
+bool is_string_in_json(const AttrValue& value) {
   if (std::holds_alternative<std::string_view>(value)) return true;
   if (const float* f = std::get_if<float>(&value)) return !std::isfinite(*f);
   if (const double* d = std::get_if<double>(&value)) return !std::isfinite(*d);
@@ -26,9 +27,9 @@ std::string to_string(const AttrValue& value) {
 std::string Attrs::to_json() const {
   std::string json = "{";
   for_each([&](std::string_view name, const AttrValue& value) {
-    const std::string_view quote = needs_quotes(value) ? "\"" : "";
-    json += fmt::format("{}\"{}\":{}{}{}", json.size() > 1 ? "," : "", name, quote,
-                        to_string(value), quote);
+    const std::string text = to_string(value);
+    json += fmt::format("{}{}:{}", json.size() > 1 ? "," : "", json_string(name),
+                        is_string_in_json(value) ? json_string(text) : text);
   });
   return json + "}";
 }

@@ -55,6 +55,15 @@ Utf8Char decode_utf8(std::string_view text, std::size_t at) {
   return {code, form.length, true};
 }
 
+bool is_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const Utf8Char c = decode_utf8(text, at);
+    if (!c.valid) return false;
+    at += c.length;
+  }
+  return true;
+}
+
 std::size_t invalid_utf8(std::string_view text, std::size_t at) {
   const Lead form = lead(static_cast<std::uint8_t>(text[at]));
   return form.length == 0 ? 1 : agreeing_bytes(text, at, form);

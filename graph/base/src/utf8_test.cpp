@@ -21,6 +21,12 @@ TEST_CASE("every Unicode scalar value survives encoding and decoding") {
   }
 }
 
+TEST_CASE("valid texts and others") {
+  for (const char* text : {"", "text", "\xC3\xA9", "a\xF0\x9F\xA6\x8Az"}) CHECK(is_utf8(text));
+  for (const char* text : {"\x80", "a\xC3", "\xF0\x9F\xA6z", "\xED\xA0\x80"})
+    CHECK_FALSE(is_utf8(text));
+}
+
 TEST_CASE("invalid UTF-8 is read byte by byte") {
   for (const char* text :
        {"\x80", "\xC0\x80", "\xC1\xBF", "\xE0\x80\x80", "\xED\xA0\x80", "\xF0\x80\x80\x80",

@@ -1,5 +1,6 @@
 #include "braced_reader.h"
 
+#include "weft/base/json_string.h"
 #include "weft/base/text.h"
 
 #include "json_scan.h"
@@ -35,7 +36,7 @@ Step BracedReader::feed(char c) {
       text_ += c;
       if (text_.ends_with(quote_)) {
         text_.resize(text_.size() - quote_.size());
-        end_text(encode_json_string(text_));
+        end_text(json_string(text_));
       }
       return Step::more;
     case State::json_string:
@@ -86,7 +87,7 @@ Step BracedReader::key(char c) {
   const std::string decoded =
       name.front() == '"' && is_json(name) ? decode_json_string(name) : std::string(name);
   if (open_.size() == 1) name_ = decoded;
-  json_ += encode_json_string(decoded) + ": ";
+  json_ += json_string(decoded) + ": ";
   text_.clear();
   state_ = State::value;
   return Step::more;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "weft/base/json_string.h"
 #include "weft/base/text.h"
 
 #include "python_literal.h"
@@ -276,7 +277,7 @@ Step CallParser::value(char c) {
 void CallParser::add_parameter(std::string_view text) {
   const JsonTypes types = attribute_ == "true" ? kText : tools_.types_of(call_->called(), key_);
   call_->arguments(parameters_ == 0 ? "{" : ", ");
-  call_->arguments(encode_json_string(key_));
+  call_->arguments(json_string(key_));
   call_->arguments(": ");
   call_->arguments(attribute_ == "false" && is_json(text) ? std::string(text)
                                                           : typed_value(text, types));

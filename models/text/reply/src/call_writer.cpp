@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "weft/base/error.h"
+#include "weft/base/json_string.h"
 
 #include "json_scan.h"
 #include "python_literal.h"
@@ -15,7 +16,6 @@ namespace {
 
 using reply::CallRow;
 using reply::CallStyle;
-using reply::encode_json_string;
 
 bool is_written(const CallRow& row) {
   const bool marked = row.style == CallStyle::object || row.style == CallStyle::python;
@@ -30,10 +30,10 @@ std::string object_text(const CallRow& row, const ToolCall& call) {
   const std::string_view arguments = arguments_of(call);
   if (!reply::is_json(arguments))
     fail<FormatError>("the arguments of a call of {} are not JSON", call.name);
-  const std::string name = encode_json_string(call.name);
+  const std::string name = json_string(call.name);
   if (row.keyed) return fmt::format("{{{}: {}}}", name, arguments);
-  return fmt::format("{{{}: {}, {}: {}}}", encode_json_string(row.name_key), name,
-                     encode_json_string(row.arguments_key), arguments);
+  return fmt::format("{{{}: {}, {}: {}}}", json_string(row.name_key), name,
+                     json_string(row.arguments_key), arguments);
 }
 
 std::string object_list(const CallRow& row, std::span<const ToolCall> calls) {

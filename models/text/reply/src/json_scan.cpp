@@ -165,20 +165,4 @@ std::string decode_json_string(std::string_view literal) {
   return out;
 }
 
-std::string encode_json_string(std::string_view text) {
-  static constexpr std::string_view kFrom = "\"\\\b\f\n\r\t", kTo = "\"\\bfnrt";
-  std::string out = "\"";
-  for (const char c : text) {
-    if (const std::size_t at = kFrom.find(c); at != std::string_view::npos) {
-      out += '\\';
-      out += kTo[at];
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out += '"';
-}
-
 }  // namespace weft::reply

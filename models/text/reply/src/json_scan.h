@@ -56,6 +56,5 @@ bool is_json(std::string_view text);
 // Decodes a string literal with its quotes; unpaired surrogates become U+FFFD. REQUIRES: JsonScan
 // accepted it.
 std::string decode_json_string(std::string_view literal);
-std::string encode_json_string(std::string_view text);
 
 }  // namespace weft::reply

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/base/error.h"
+#include "weft/base/json_string.h"
 #include "weft/base/text.h"
 
 #include "json_scan.h"
@@ -150,10 +151,10 @@ Tools read_tools(std::string_view json) {
 std::string typed_value(std::string_view text, JsonTypes types) {
   const std::string_view trimmed = trim(text);
   if ((types & kText) != 0)
-    return (types & kNull) != 0 && trimmed == "null" ? "null" : encode_json_string(text);
+    return (types & kNull) != 0 && trimmed == "null" ? "null" : json_string(text);
   if (!trimmed.empty())
     if (auto value = as_one_of(trimmed, types)) return *value;
-  return is_json(text) ? std::string(text) : encode_json_string(text);
+  return is_json(text) ? std::string(text) : json_string(text);
 }
 
 }  // namespace weft::reply

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdint>
 
+#include "weft/base/json_string.h"
 #include "weft/base/text.h"
 #include "weft/base/utf8.h"
 
@@ -104,7 +105,7 @@ class PythonReader {
   bool member(std::string& out, int depth) {
     std::string key;
     if (!value(key, depth) || key.starts_with('[') || key.starts_with('{')) return false;
-    out += (key.starts_with('"') ? key : encode_json_string(key)) + ": ";
+    out += (key.starts_with('"') ? key : json_string(key)) + ": ";
     return take(':') && value(out, depth);
   }
 
@@ -118,7 +119,7 @@ class PythonReader {
   bool argument(std::string& out) {
     skip();
     const std::string_view name = word();
-    out += encode_json_string(name) + ": ";
+    out += json_string(name) + ": ";
     return !name.empty() && take('=') && value(out);
   }
 
@@ -150,7 +151,7 @@ class PythonReader {
       ++at_;
       skip();
     }
-    out += encode_json_string(bytes);
+    out += json_string(bytes);
     return true;
   }
 
@@ -202,11 +203,11 @@ class PythonWriter {
   std::string text;
 
  private:
-  // Python reads all that encode_json_string() writes, but not all of JSON.
+  // Python reads all that json_string() writes, but not all of JSON.
   bool string(bool names_argument) {
     const std::string bytes = decode_json_string(literal_);
     literal_.clear();
-    text += names_argument ? bytes : encode_json_string(bytes);
+    text += names_argument ? bytes : json_string(bytes);
     return !names_argument || (!bytes.empty() && std::ranges::all_of(bytes, is_word));
   }
 

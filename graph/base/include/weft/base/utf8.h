@@ -18,6 +18,9 @@ inline constexpr char32_t kReplacementCharacter = 0xFFFD;
 // The character that starts at byte `at`. REQUIRES: at < text.size().
 Utf8Char decode_utf8(std::string_view text, std::size_t at);
 
+// Whether all bytes of the text are valid UTF-8.
+bool is_utf8(std::string_view text);
+
 // How many bytes at `at`, which begin no character, one U+FFFD replaces: the longest beginning of a
 // character, or one byte (Unicode 3.9, "maximal subparts"; WHATWG Encoding). REQUIRES: as above.
 std::size_t invalid_utf8(std::string_view text, std::size_t at);

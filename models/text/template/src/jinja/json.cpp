@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "weft/base/json_string.h"
 #include "weft/base/text.h"
 #include "weft/base/utf8.h"
 
@@ -11,6 +12,8 @@
 namespace weft::jinja {
 namespace {
 
+// Not append_json_string(): plain runs keep where they come from (Str), and `ensure_ascii` escapes
+// more, as Python's json.dumps() does.
 void string_to_json(const Str& s, bool ensure_ascii, TextBuilder& out) {
   out.add("\"");
   std::size_t plain = 0;
@@ -21,15 +24,9 @@ void string_to_json(const Str& s, bool ensure_ascii, TextBuilder& out) {
       continue;
     }
     out.add(s, plain, at);
-    static constexpr std::string_view kFrom = "\b\f\n\r\t\"\\", kTo = "bfnrt\"\\";
-    const std::size_t i = c.code < 0x80 ? kFrom.find(static_cast<char>(c.code)) : kFrom.npos;
-    const auto n = static_cast<std::uint32_t>(c.code);
-    if (i != kFrom.npos)
-      out.add(std::string{'\\', kTo[i]});
-    else if (n < 0x10000)
-      out.add(fmt::format("\\u{:04x}", n));
-    else
-      out.add(fmt::format("\\u{:04x}\\u{:04x}", 0xD7C0 + (n >> 10), 0xDC00 + (n & 0x3FF)));
+    std::string escape;
+    append_json_escape(escape, c.code);
+    out.add(escape);
     at += c.length;
     plain = at;
   }
