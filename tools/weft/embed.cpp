@@ -7,12 +7,12 @@
 #include <fmt/format.h>
 
 #include "weft/base/error.h"
+#include "weft/base/json_string.h"
 #include "weft/files/output_file.h"
 #include "weft/serve/embeddings.h"
 #include "weft/serve/prompt.h"
 
 #include "common/flags.h"
-#include "json_text.h"
 #include "npy.h"
 #include "subcommand.h"
 #include "text_list.h"

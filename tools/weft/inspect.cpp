@@ -8,12 +8,13 @@
 
 #include <fmt/format.h>
 
+#include "weft/base/json_string.h"
 #include "weft/base/printable.h"
+#include "weft/base/utf8.h"
 #include "weft/files/checkpoint.h"
 #include "weft/scheduler/budget.h"
 
 #include "common/override_flags.h"
-#include "json_text.h"
 #include "subcommand.h"
 
 namespace weft::tools {
@@ -152,6 +153,14 @@ void print_text(std::ostream& out, const Checkpoint& file, const Limits& limits)
   if (file.tensors().empty()) return;
   print_tensors(out, file);
   print_totals(out, Totals(file.tensors()));
+}
+
+// A text that is not UTF-8 becomes {"hex": "..."}, so that no byte is lost.
+std::string json_string_or_hex(std::string_view text) {
+  if (is_utf8(text)) return json_string(text);
+  std::string hex;
+  for (const char c : text) hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return "{\"hex\": \"" + hex + "\"}";
 }
 
 // Keys must be strings: bytes that are not UTF-8 are escaped.

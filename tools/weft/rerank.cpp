@@ -8,10 +8,10 @@
 #include <fmt/format.h>
 
 #include "weft/base/error.h"
+#include "weft/base/json_string.h"
 #include "weft/base/printable.h"
 
 #include "common/flags.h"
-#include "json_text.h"
 #include "subcommand.h"
 #include "text_list.h"
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "api/json.h"
+#include "weft/base/json_string.h"
 
 namespace weft::api {
 
@@ -13,8 +13,8 @@ std::string choices_head(const Call& call, std::string_view id_prefix, std::stri
   const std::string fingerprint = "weft-" + call.services.options.version;
   return fmt::format(R"({{"id":{},"object":"{}","created":{},"model":{},)"
                      R"("system_fingerprint":{},"choices":[)",
-                     literal(new_id(id_prefix)), object, unix_seconds(), literal(call.model->name),
-                     literal(fingerprint));
+                     json_string(new_id(id_prefix)), object, unix_seconds(),
+                     json_string(call.model->name), json_string(fingerprint));
 }
 
 std::string usage_json(const RunTotals& totals) {

@@ -6,22 +6,23 @@
 
 #include <fmt/format.h>
 
+#include "weft/base/json_string.h"
+
 #include "api/answer_parts.h"
-#include "api/json.h"
 
 namespace weft::api {
 namespace {
 
 std::string call_json(const ToolCall& call) {
   return fmt::format(R"({{"id":{},"type":"function","function":{{"name":{},"arguments":{}}}}})",
-                     literal(call.id), literal(call.name), literal(call.arguments));
+                     json_string(call.id), json_string(call.name), json_string(call.arguments));
 }
 
 std::string calls_json(const std::vector<ToolCall>& calls, bool old_functions) {
   if (calls.empty()) return "";
   if (old_functions)
-    return fmt::format(R"(,"function_call":{{"name":{},"arguments":{}}})", literal(calls[0].name),
-                       literal(calls[0].arguments));
+    return fmt::format(R"(,"function_call":{{"name":{},"arguments":{}}})",
+                       json_string(calls[0].name), json_string(calls[0].arguments));
   std::string all;
   for (const ToolCall& call : calls) all += (all.empty() ? "" : ",") + call_json(call);
   return fmt::format(R"(,"tool_calls":[{}])", all);
@@ -31,8 +32,8 @@ std::string message_json(const Choice& choice, bool old_functions) {
   const ChatMessage& reply = choice.reply.message();
   const bool no_content = reply.content.empty() && !reply.tool_calls.empty();
   std::string message = fmt::format(R"({{"role":"assistant","content":{},"refusal":null)",
-                                    no_content ? "null" : literal(reply.content));
-  if (!reply.reasoning.empty()) message += ",\"reasoning_content\":" + literal(reply.reasoning);
+                                    no_content ? "null" : json_string(reply.content));
+  if (!reply.reasoning.empty()) message += ",\"reasoning_content\":" + json_string(reply.reasoning);
   return message + calls_json(reply.tool_calls, old_functions) + "}";
 }
 

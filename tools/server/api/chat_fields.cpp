@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "weft/base/json_string.h"
 #include "weft/base/text.h"
 
 #include "api/errors.h"
@@ -35,7 +36,7 @@ std::string part_text(const Json& part, const Path& path, const std::vector<Text
   const auto& name = type->get_ref<const std::string&>();
   const auto known = std::ranges::find(types, name, &TextPart::type);
   if (known == types.end())
-    refuse(path, fmt::format("{} ({})", problem_of_part(name), literal(name.substr(0, 60))));
+    refuse(path, fmt::format("{} ({})", problem_of_part(name), json_string(name.substr(0, 60))));
   const auto text = part.find(known->member);
   if (text == part.end() || text->is_null()) refuse(path.member(known->member), "is required");
   if (!text->is_string()) refuse(path.member(known->member), "a text", *text);
@@ -186,7 +187,7 @@ std::string call_arguments(std::string_view text) {
   try {
     return to_text(parse_json(text));
   } catch (const ApiError&) {
-    return literal(text);
+    return json_string(text);
   }
 }
 

@@ -4,10 +4,11 @@
 
 #include <fmt/format.h>
 
+#include "weft/base/json_string.h"
+
 #include "api/answer_parts.h"
 #include "api/chat_answers.h"
 #include "api/event_stream.h"
-#include "api/json.h"
 
 namespace weft::api {
 namespace {
@@ -58,26 +59,27 @@ class ChatStream : public AnswerWriter, private ReplySink {
 
  private:
   void on_content(const std::string& text) override {
-    send(choice_, fmt::format(R"({{"content":{}}})", literal(text)));
+    send(choice_, fmt::format(R"({{"content":{}}})", json_string(text)));
   }
   void on_reasoning(const std::string& text) override {
-    send(choice_, fmt::format(R"({{"reasoning_content":{}}})", literal(text)));
+    send(choice_, fmt::format(R"({{"reasoning_content":{}}})", json_string(text)));
   }
 
   void on_call(int index, const std::string& id, const std::string& name) override {
     if (options_.old_functions)
       return send(choice_, fmt::format(R"({{"function_call":{{"name":{},"arguments":""}}}})",
-                                       literal(name)));
+                                       json_string(name)));
     send(choice_, fmt::format(R"({{"tool_calls":[{{"index":{},"id":{},"type":"function",)"
                               R"("function":{{"name":{},"arguments":""}}}}]}})",
-                              index, literal(id), literal(name)));
+                              index, json_string(id), json_string(name)));
   }
 
   void on_arguments(int index, const std::string& text) override {
     if (options_.old_functions)
-      return send(choice_, fmt::format(R"({{"function_call":{{"arguments":{}}}}})", literal(text)));
+      return send(choice_,
+                  fmt::format(R"({{"function_call":{{"arguments":{}}}}})", json_string(text)));
     send(choice_, fmt::format(R"({{"tool_calls":[{{"index":{},"function":{{"arguments":{}}}}}]}})",
-                              index, literal(text)));
+                              index, json_string(text)));
   }
 
   void send(int choice, std::string_view delta, std::string_view finish_reason = "null") {

@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "weft/base/json_string.h"
 #include "weft/run/model.h"
 
 #include "api/answer_parts.h"
-#include "api/json.h"
 
 namespace weft::api {
 namespace {
@@ -64,7 +64,7 @@ class CompletionAnswer : public WholeAnswer {
       logprobs = columns.take();
     }
     return fmt::format(R"({{"index":{},"text":{},"logprobs":{},"finish_reason":"{}"}})", index,
-                       literal(echoed.text + choice.text), logprobs, finish_reason(choice.end));
+                       json_string(echoed.text + choice.text), logprobs, finish_reason(choice.end));
   }
 
   const CompletionAnswerOptions options_;

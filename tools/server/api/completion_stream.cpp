@@ -4,12 +4,12 @@
 
 #include <fmt/format.h>
 
+#include "weft/base/json_string.h"
 #include "weft/run/model.h"
 
 #include "api/answer_parts.h"
 #include "api/completion_answers.h"
 #include "api/event_stream.h"
-#include "api/json.h"
 
 namespace weft::api {
 namespace {
@@ -61,7 +61,7 @@ class CompletionStream : public AnswerWriter {
   void send(int choice, std::string_view text, std::string_view finish_reason = "null") {
     LogprobColumns& columns = columns_[static_cast<std::size_t>(choice)];
     stream_.send(fmt::format(R"({}{{"index":{},"text":{},"logprobs":{},"finish_reason":{}}}]{}}})",
-                             head_, choice, literal(text),
+                             head_, choice, json_string(text),
                              columns.empty() ? "null" : columns.take(), finish_reason,
                              options_.include_usage ? R"(,"usage":null)" : ""));
   }

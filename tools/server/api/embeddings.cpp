@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
+#include "weft/base/json_string.h"
 #include "weft/run/model.h"
 
 #include "api/embedding_run.h"
 #include "api/forms.h"
-#include "api/json.h"
 #include "api/json_text.h"
 #include "api/openai.h"
 #include "api/prompt_fields.h"
@@ -55,7 +55,7 @@ void answer(const Call& call, const EmbeddingRequest& request, std::vector<Embed
   }
   call.reply(fmt::format(R"({{"object":"list","data":[{}],"model":{},)"
                          R"("usage":{{"prompt_tokens":{},"total_tokens":{}}}}})",
-                         data, literal(call.model->name), n_tokens, n_tokens));
+                         data, json_string(call.model->name), n_tokens, n_tokens));
 }
 
 void embeddings(const std::shared_ptr<Call>& call) {

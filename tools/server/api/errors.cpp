@@ -4,10 +4,9 @@
 #include <new>
 #include <utility>
 
+#include "weft/base/json_string.h"
 #include "weft/chat/place_error.h"
 #include "weft/serve/engine.h"
-
-#include "api/json.h"
 
 namespace weft::api {
 namespace {
@@ -56,7 +55,7 @@ std::string_view openai_type(int status) {
 }
 
 std::string or_null(const std::string& text) {
-  return text.empty() ? "null" : literal(text);
+  return text.empty() ? "null" : json_string(text);
 }
 
 ApiError with_retry(ApiError error, int seconds) {
@@ -77,8 +76,9 @@ ApiError not_found(const std::string& message) {
 }
 
 ApiError model_not_found(std::string_view name) {
-  return {404, kInvalid, fmt::format("model: {} is not served here", literal(name.substr(0, 200))),
-          "model", "model_not_found"};
+  return {404, kInvalid,
+          fmt::format("model: {} is not served here", json_string(name.substr(0, 200))), "model",
+          "model_not_found"};
 }
 
 ApiError context_exceeded(std::string param, std::int64_t n_prompt, std::int64_t context) {
@@ -162,18 +162,18 @@ ErrorForm error_form(std::string_view path) {
 }
 
 std::string error_body(const ApiError& error, ErrorForm form) {
-  const std::string message = literal(error.what());
+  const std::string message = json_string(error.what());
   switch (form) {
     case ErrorForm::anthropic:
       return fmt::format(R"({{"type":"error","error":{{"type":{},"message":{}}}}})",
-                         literal(anthropic_type(error.status)), message);
+                         json_string(anthropic_type(error.status)), message);
     case ErrorForm::ollama:
       return fmt::format(R"({{"error":{}}})", message);
     case ErrorForm::openai:
       break;
   }
   return fmt::format(R"({{"error":{{"message":{},"type":{},"param":{},"code":{}}}}})", message,
-                     literal(error.type), or_null(error.param), or_null(error.code));
+                     json_string(error.type), or_null(error.param), or_null(error.code));
 }
 
 http::Reply error_reply(const ApiError& error, ErrorForm form) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "weft/base/json_string.h"
 #include "weft/base/utf8.h"
 
 #include "api/errors.h"
@@ -92,9 +93,9 @@ std::string FieldList::schema() const {
     if (schema.is_boolean()) schema = Json::object();
     if (!field.doc.empty()) schema["description"] = field.doc;
     if (!field.default_value.empty()) schema["default"] = Json::parse(field.default_value);
-    properties +=
-        fmt::format("{}{}:{}", properties.empty() ? "" : ",", literal(field.name), to_text(schema));
-    if (field.required) required += (required.empty() ? "" : ",") + literal(field.name);
+    properties += fmt::format("{}{}:{}", properties.empty() ? "" : ",", json_string(field.name),
+                              to_text(schema));
+    if (field.required) required += (required.empty() ? "" : ",") + json_string(field.name);
   }
   return fmt::format(R"({{"type":"object","properties":{{{}}}{}}})", properties,
                      required.empty() ? "" : fmt::format(R"(,"required":[{}])", required));
@@ -112,7 +113,7 @@ std::string default_text(std::int64_t value) {
   return std::to_string(value);
 }
 std::string default_text(const std::string& value) {
-  return value.empty() ? "" : literal(value);
+  return value.empty() ? "" : json_string(value);
 }
 
 FieldList::Field refused(std::string name, std::vector<std::string> allowed, std::string problem) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "weft/base/json_string.h"
 #include "weft/base/knob.h"
 
 namespace weft::api {
@@ -139,7 +140,7 @@ std::string enum_schema(const std::vector<std::string>& words) {
 std::string words_text(const std::vector<std::string>& words) {
   std::string text;
   for (std::size_t i = 0; i < words.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + literal(words[i]);
+    text += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + json_string(words[i]);
   return text;
 }
 

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "weft/base/utf8.h"
+#include "weft/base/json_string.h"
 
 #include "api/errors.h"
 
@@ -61,7 +61,7 @@ class Builder : public nlohmann::json_sax<Json> {
     replace_nul(name);
     Level& level = levels_.back();
     if (!is_new(level, name))
-      refuse(fmt::format("duplicate name {} in an object", literal(name.substr(0, 80))));
+      refuse(fmt::format("duplicate name {} in an object", json_string(name.substr(0, 80))));
     level.value->get_ref<Json::object_t&>().push_back({std::move(name), nullptr});
     return true;
   }
@@ -143,15 +143,6 @@ Json parse_body(std::string_view text) {
   return json;
 }
 
-bool is_utf8(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
-    const Utf8Char c = decode_utf8(text, at);
-    if (!c.valid) return false;
-    at += c.length;
-  }
-  return true;
-}
-
 std::string to_text(const Json& json) {
   return json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
 }
@@ -161,38 +152,6 @@ std::string merge_objects(std::string_view first, std::string_view second) {
   Json all = Json::parse(first);
   all.update(Json::parse(second));
   return to_text(all);
-}
-
-void append_literal(std::string& out, std::string_view text) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  out += '"';
-  for (std::size_t at = 0; at < text.size();) {
-    const auto c = static_cast<unsigned char>(text[at]);
-    if (c >= 0x80) {
-      const Utf8Char character = decode_utf8(text, at);
-      if (character.valid)
-        out += text.substr(at, character.length);
-      else
-        out += "\xEF\xBF\xBD";
-      at += character.valid ? character.length : invalid_utf8(text, at);
-      continue;
-    }
-    ++at;
-    static constexpr std::string_view kFrom = "\b\f\n\r\t\"\\", kTo = "bfnrt\"\\";
-    if (const std::size_t i = kFrom.find(static_cast<char>(c)); i != kFrom.npos)
-      out += {'\\', kTo[i]};
-    else if (c < 0x20 || c == 0x7F)
-      out += {'\\', 'u', '0', '0', kHex[c >> 4], kHex[c & 15]};
-    else
-      out += static_cast<char>(c);
-  }
-  out += '"';
-}
-
-std::string literal(std::string_view text) {
-  std::string out;
-  append_literal(out, text);
-  return out;
 }
 
 }  // namespace weft::api

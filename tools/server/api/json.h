@@ -23,17 +23,10 @@ Json parse_json(std::string_view text);
 // The same for a request's body, which must be an object.
 Json parse_body(std::string_view text);
 
-// Whether all bytes of the text are valid UTF-8.
-bool is_utf8(std::string_view text);
-
 // The value as compact text in valid UTF-8.
 std::string to_text(const Json& json);
 // The members of two objects, which are JSON texts; empty texts have none. If both have a name, the
 // value of the second one counts.
 std::string merge_objects(std::string_view first, std::string_view second);
-// Appends a string literal with quotes. Bytes that are not UTF-8 become U+FFFD, one for each
-// incomplete character.
-void append_literal(std::string& out, std::string_view text);
-std::string literal(std::string_view text);
 
 }  // namespace weft::api

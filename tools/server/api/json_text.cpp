@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "api/json.h"
+#include "weft/base/json_string.h"
 
 namespace weft::api {
 namespace json_out {
@@ -40,7 +40,7 @@ void append(std::string& out, float value) {
   append_real(out, value);
 }
 void append(std::string& out, std::string_view value) {
-  append_literal(out, value);
+  append_json_string(out, value);
 }
 
 }  // namespace json_out

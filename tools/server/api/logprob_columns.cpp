@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include "weft/base/json_string.h"
+#include "weft/base/utf8.h"
+
 #include "api/completion_answers.h"
-#include "api/json.h"
 
 namespace weft::api {
 namespace {
@@ -29,7 +31,7 @@ void append(std::string& items, std::string_view item) {
 }  // namespace
 
 void LogprobColumns::add_token(std::string_view bytes) {
-  append(tokens_, literal(shown_token(bytes)));
+  append(tokens_, json_string(shown_token(bytes)));
   append(offsets_, std::to_string(offset_));
   // Bytes that continue a character do not count.
   offset_ += std::ranges::count_if(bytes, [](char c) { return (c & 0xC0) != 0x80; });
@@ -41,7 +43,7 @@ void LogprobColumns::add(const TokenLogprobs& row) {
   std::string top;
   bool has_chosen = false;
   const auto put = [&](const TokenLogprob& t) {
-    append(top, literal(shown_token(t.bytes)) + ":" + number(t.logprob));
+    append(top, json_string(shown_token(t.bytes)) + ":" + number(t.logprob));
     has_chosen = has_chosen || t.token == row.chosen.token;
   };
   for (const TokenLogprob& t : row.top) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "weft/base/json_string.h"
 #include "weft/base/text.h"
 
 #include "api/listed_model.h"
@@ -144,8 +145,8 @@ std::optional<http::Reply> Router::refusal(const http::RequestHead& head) const 
   const ErrorForm form = error_form(head.path);
   const Found found = find(head.method, head.path);
   if (!found.known_path)
-    return error_reply(not_found(fmt::format("unknown path {}", literal(head.path.substr(0, 200)))),
-                       form);
+    return error_reply(
+        not_found(fmt::format("unknown path {}", json_string(head.path.substr(0, 200)))), form);
   if (!found.route) {
     const std::string allow = fmt::format("{}", fmt::join(allowed_methods(head.path), ", "));
     http::Reply reply =
@@ -159,7 +160,7 @@ std::optional<http::Reply> Router::refusal(const http::RequestHead& head) const 
     const std::string_view type = http::find_header(head.headers, "content-type");
     return error_reply(ApiError(415, "invalid_request_error",
                                 fmt::format("the body must be application/json, got {}",
-                                            literal(type.substr(0, 100)))),
+                                            json_string(type.substr(0, 100)))),
                        form);
   }
   return std::nullopt;

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "weft/base/json_string.h"
+
 #include "api/errors.h"
 
 namespace weft::api {
@@ -110,8 +112,8 @@ std::vector<ChatTool> selected_tools(std::vector<ChatTool> tools, const ToolSele
   for (const ToolSelection::Allowed& allowed : *selection.allowed) {
     allowed_names.insert(allowed.name);
     if (!names.contains(allowed.name))
-      throw bad_request(allowed.param,
-                        fmt::format("no tool is named {}", literal(allowed.name.substr(0, 200))));
+      throw bad_request(allowed.param, fmt::format("no tool is named {}",
+                                                   json_string(allowed.name.substr(0, 200))));
   }
   std::erase_if(tools, [&](const ChatTool& tool) { return !allowed_names.contains(tool.name); });
   return tools;

@@ -7,8 +7,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "weft/base/json_string.h"
+
 #include "api/errors.h"
-#include "api/json.h"
 #include "serve/model_pool.h"
 #include "serve/server_metrics.h"
 
@@ -143,7 +144,7 @@ std::vector<api::Route> operation_routes(const Operations& operations, const std
       [&operations] { return health_reply(operations); })
       .aliases = {"/v1/health"};
   add("/version", "version", "The server's version",
-      [version] { return reply_with(fmt::format("{{\"version\":{}}}", api::literal(version))); });
+      [version] { return reply_with(fmt::format("{{\"version\":{}}}", json_string(version))); });
   if (!operations.show_metrics) return routes;
   constexpr const char* kType = "text/plain; version=0.0.4; charset=utf-8";
   add("/metrics", "metrics", "Counters for Prometheus", [&operations] {

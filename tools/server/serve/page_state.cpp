@@ -5,17 +5,15 @@
 
 #include <fmt/format.h>
 
+#include "weft/base/json_string.h"
 #include "weft/graph/picture.h"
 #include "weft/run/session.h"
 
-#include "api/json.h"
 #include "serve/model_pool.h"
 #include "serve/operations.h"
 
 namespace weft::server {
 namespace {
-
-using api::literal;
 
 // f(item) of each item, separated by commas, in brackets.
 template <class Items, class F>
@@ -31,7 +29,7 @@ std::string json_list(const Items& items, const F& f) {
 std::string slot_json(const SlotState& slot) {
   return fmt::format(R"({{"id":{},"busy":{},"held":{},"prompt":{},"new":{},"why_not_reused":{}}})",
                      slot.slot, slot.busy, slot.n_held, slot.n_prompt, slot.n_new,
-                     literal(slot.why_not_reused));
+                     json_string(slot.why_not_reused));
 }
 
 std::string memory_json(const MemoryUse& m) {
@@ -45,7 +43,7 @@ std::string model_json(const PooledModel& model) {
   const Engine& engine = *model.served->engine;
   return fmt::format(
       R"({{"name":{},"architecture":{},"parameters":{},"layers":{},"context":{},"memory":{},"slots":{}}})",
-      literal(model.name), literal(facts.architecture), facts.n_params, facts.n_layers,
+      json_string(model.name), json_string(facts.architecture), facts.n_params, facts.n_layers,
       engine.context(), memory_json(engine.memory()), json_list(engine.state().slots, slot_json));
 }
 
@@ -58,16 +56,16 @@ std::string counters_json(const PoolCounters& pool) {
 }
 
 std::string box_json(const PictureBox& box) {
-  const auto line = [](const PictureLine& l) { return literal(l.text); };
+  const auto line = [](const PictureLine& l) { return json_string(l.text); };
   return fmt::format(R"({{"name":{},"title":{},"cluster":{},"tooltip":{},"lines":{}}})",
-                     literal(box.name), literal(box.title), box.cluster, literal(box.tooltip),
-                     json_list(box.lines, line));
+                     json_string(box.name), json_string(box.title), box.cluster,
+                     json_string(box.tooltip), json_list(box.lines, line));
 }
 
 std::string edge_json(const PictureEdge& edge) {
   const bool back = edge.upwards || edge.kind == PictureEdge::Kind::next_layer;
-  return fmt::format(R"({{"from":{},"to":{},"label":{},"upwards":{}}})", literal(edge.from),
-                     literal(edge.to), literal(edge.label), back);
+  return fmt::format(R"({{"from":{},"to":{},"label":{},"upwards":{}}})", json_string(edge.from),
+                     json_string(edge.to), json_string(edge.label), back);
 }
 
 }  // namespace
@@ -76,7 +74,7 @@ std::string state_json(const Operations& operations) {
   const double now = std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
   return fmt::format(
       R"({{"state":{},"time":{:.3f},"resident_bytes":{},"memory_budget":{},"counters":{},"models":{}}})",
-      literal(health_of(operations)), now, resident_bytes(), operations.memory_budget,
+      json_string(health_of(operations)), now, resident_bytes(), operations.memory_budget,
       counters_json(operations.pool.counters()), json_list(operations.pool.loaded(), model_json));
 }
 
@@ -89,10 +87,10 @@ std::string graph_json(const Model& model, const SessionOptions& options) {
   drawn.title = model.facts().name;
   const Picture picture = picture_of(graph, drawn);
   const auto cluster = [](const PictureCluster& c) {
-    return fmt::format(R"({{"label":{}}})", literal(c.label));
+    return fmt::format(R"({{"label":{}}})", json_string(c.label));
   };
   return fmt::format(R"({{"title":{},"facts":{},"clusters":{},"boxes":{},"edges":{}}})",
-                     literal(picture.title), literal(picture.facts),
+                     json_string(picture.title), json_string(picture.facts),
                      json_list(picture.clusters, cluster), json_list(picture.boxes, box_json),
                      json_list(picture.edges, edge_json));
 }

@@ -1,7 +1,8 @@
 #include "api/anthropic/writer.h"
 
+#include "weft/base/json_string.h"
+
 #include "api/answer_parts.h"
-#include "api/json.h"
 #include "api/json_text.h"
 
 namespace weft::api::anthropic {
@@ -25,8 +26,8 @@ std::string_view stop_reason(const ChoiceEnd& end) {
 // The members stop_reason and stop_sequence, without braces.
 std::string stop_members(const ChoiceEnd& end) {
   const bool at_string = end.reason == ChoiceEnd::Reason::stop && !end.stop_string.empty();
-  return fmt::format(R"("stop_reason":{},"stop_sequence":{})", literal(stop_reason(end)),
-                     at_string ? literal(end.stop_string) : "null");
+  return fmt::format(R"("stop_reason":{},"stop_sequence":{})", json_string(stop_reason(end)),
+                     at_string ? json_string(end.stop_string) : "null");
 }
 
 }  // namespace
@@ -40,7 +41,7 @@ std::string Writer::message(std::string_view content, std::string_view stop,
                             std::string_view usage) const {
   return fmt::format(
       R"({{"id":{},"type":"message","role":"assistant","model":{},"content":{},{},"usage":{}}})",
-      literal(id_), literal(call_->model->name), content, stop, usage);
+      json_string(id_), json_string(call_->model->name), content, stop, usage);
 }
 
 void Writer::send(std::string_view type, const std::string& data) {
@@ -105,8 +106,8 @@ std::string Writer::block(std::string_view content) const {
     case BlockKind::text:
       return fmt::format(R"({{"type":"text","text":{}}})", content);
     default:
-      return fmt::format(R"({{"type":"tool_use","id":{},"name":{},"input":{}}})", literal(call_id_),
-                         literal(call_name_), content);
+      return fmt::format(R"({{"type":"tool_use","id":{},"name":{},"input":{}}})",
+                         json_string(call_id_), json_string(call_name_), content);
   }
 }
 
@@ -126,7 +127,7 @@ void Writer::append(BlockKind kind, const std::string& text) {
                                   : std::pair("input_json_delta", "partial_json");
   send("content_block_delta",
        fmt::format(R"({{"type":"content_block_delta","index":{},"delta":{{"type":"{}","{}":{}}}}})",
-                   index_, type, member, literal(text)));
+                   index_, type, member, json_string(text)));
 }
 
 void Writer::close(bool whole) {
@@ -135,7 +136,7 @@ void Writer::close(bool whole) {
     send("content_block_stop",
          JsonObject().add("type", "content_block_stop").add("index", index_).str());
   } else if (kind_ != BlockKind::tool_use) {
-    blocks_.push_back(block(literal(text_)));
+    blocks_.push_back(block(json_string(text_)));
   } else if (whole) {
     // Truncated arguments are not an object: no client could tell that from a call.
     blocks_.push_back(block(text_.empty() ? "{}" : text_));

@@ -1,7 +1,6 @@
 #include "api/native/completion_writer.h"
 
 #include "api/answer_parts.h"
-#include "api/json.h"
 #include "api/native/response_fields.h"
 #include "api/native/settings.h"
 

@@ -5,9 +5,10 @@
 #include <filesystem>
 #include <optional>
 
+#include "weft/base/json_string.h"
+
 #include "api/await_result.h"
 #include "api/forms.h"
-#include "api/json.h"
 #include "api/json_text.h"
 #include "api/native/file_name.h"
 #include "api/native/routes.h"
@@ -68,7 +69,7 @@ std::int32_t slot_number(const Call& call) {
   std::int32_t slot = -1;
   const auto end = std::from_chars(text.data(), text.data() + text.size(), slot).ptr;
   if (end != text.data() + text.size() || slot < 0 || slot >= engine_of(call).n_slots())
-    throw bad_request("id_slot", fmt::format("no slot {}: there are {}", literal(text),
+    throw bad_request("id_slot", fmt::format("no slot {}: there are {}", json_string(text),
                                              engine_of(call).n_slots()));
   return slot;
 }
@@ -110,7 +111,7 @@ void save(const std::shared_ptr<Call>& call, const Action& action) {
 
 void restore(const std::shared_ptr<Call>& call, const Action& action) {
   if (!std::filesystem::is_regular_file(action.path))
-    throw not_found(fmt::format("no slot was saved as {}", literal(action.filename)));
+    throw not_found(fmt::format("no slot was saved as {}", json_string(action.filename)));
   const auto start = Clock::now();
   when_ready(
       call, engine_of(*call).restore_slot(action.slot, action.path),
@@ -137,7 +138,7 @@ void act(const std::shared_ptr<Call>& call, const std::string& folder) {
   if (action == "restore") return restore(call, file_action(*call, folder));
   if (action == "erase") return erase(call);
   throw bad_request("action", fmt::format("expected \"save\", \"restore\" or \"erase\", got {}",
-                                          literal(action.substr(0, 60))));
+                                          json_string(action.substr(0, 60))));
 }
 
 }  // namespace

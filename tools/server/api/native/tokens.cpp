@@ -2,11 +2,11 @@
 
 #include <optional>
 
+#include "weft/base/utf8.h"
 #include "weft/tokenize/tokenizer.h"
 
 #include "api/chat_job.h"
 #include "api/interface_forms.h"
-#include "api/json.h"
 #include "api/json_text.h"
 #include "api/native/chat.h"
 #include "api/native/prompt.h"

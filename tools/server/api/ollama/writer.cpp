@@ -4,7 +4,6 @@
 #include <ctime>
 
 #include "api/answer_parts.h"
-#include "api/json.h"
 
 namespace weft::api::ollama {
 namespace {

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "weft/base/json_string.h"
+
 #include "api/chat_fields.h"
 #include "api/errors.h"
 #include "api/interface_forms.h"
@@ -100,7 +102,7 @@ const ItemType& type_of_item(const Json& json, const Path& path) {
   const auto* const found = std::ranges::find(kItemTypes, name, &ItemType::type);
   if (found == std::end(kItemTypes))
     refuse(path.member("type"),
-           fmt::format("unknown type of item {}", literal(name.substr(0, 60))));
+           fmt::format("unknown type of item {}", json_string(name.substr(0, 60))));
   return *found;
 }
 

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "weft/base/json_string.h"
+
 #include "api/fields.h"
 
 namespace weft::api::responses {
@@ -53,7 +55,7 @@ class Items {
     const std::optional<std::string> json = store_.item(id);
     if (!json)
       refuse(path, fmt::format("{} is an unknown item, or its response is no longer kept",
-                               literal(id.substr(0, 100))));
+                               json_string(id.substr(0, 100))));
     return items_.emplace(id, Item{parse_json(*json), json->size()}).first->second;
   }
 

@@ -1,6 +1,5 @@
 #include "api/responses/response.h"
 
-#include "api/json.h"
 #include "api/json_text.h"
 #include "api/responses/request.h"
 #include "api/text_run.h"

@@ -3,6 +3,8 @@
 #include <optional>
 #include <utility>
 
+#include "weft/base/json_string.h"
+
 #include "api/chat_job.h"
 #include "api/json_text.h"
 #include "api/query.h"
@@ -24,9 +26,10 @@ std::vector<ChatMessage> earlier_messages(const Store& store, const ChatRequest&
   if (request.previous_response_id.empty()) return {};
   if (auto conversation = store.conversation(request.previous_response_id))
     return *std::move(conversation);
-  ApiError error = bad_request("previous_response_id",
-                               fmt::format("{} is an unknown or expired response, or has not ended",
-                                           literal(request.previous_response_id.substr(0, 100))));
+  ApiError error =
+      bad_request("previous_response_id",
+                  fmt::format("{} is an unknown or expired response, or has not ended",
+                              json_string(request.previous_response_id.substr(0, 100))));
   error.code = "previous_response_not_found";
   throw error;
 }
@@ -75,7 +78,7 @@ void count(const Store& store, const Call& call) {
 }
 
 ApiError unknown_response(const std::string& id) {
-  return not_found(fmt::format("no response {} is kept here", literal(id.substr(0, 100))));
+  return not_found(fmt::format("no response {} is kept here", json_string(id.substr(0, 100))));
 }
 
 void retrieve(const Store& store, const Call& call) {

@@ -1,7 +1,6 @@
 #include "api/responses/writer.h"
 
 #include "api/answer_parts.h"
-#include "api/json.h"
 #include "api/responses/request.h"
 #include "api/responses/response.h"
 
