@@ -146,6 +146,18 @@ class Includes(unittest.TestCase):
                  if path.suffix in (".h", ".cpp", ".c") and QUERY.search(path.read_text())]
         self.assertEqual(users, [QUERY_FILE])
 
+    def test_own_keys_are_in_one_header_and_documented(self):
+        key = re.compile(r'"(weft\.[a-z_]+(?:\.[a-z_]+)?)"')
+        header = "models/files/include/weft/files/weft_keys.h"
+        keys = {}
+        for _, path, text in sources():
+            if not path.endswith("_test.cpp"):
+                keys.setdefault(path, set()).update(key.findall(text))
+        self.assertEqual({path for path, found in keys.items() if found}, {header})
+        page = (SOURCE / "docs/safetensors.md").read_text()
+        documented = re.findall(r"`(weft\.[a-z_]+(?:\.[a-z_]+)?)`", page)
+        self.assertEqual(keys[header], set(documented))
+
     # All headers in src/, except X_impl.h, which complete public classes, have their own namespace.
     def test_internals_have_a_namespace(self):
         for _, path, text in sources():

@@ -1,7 +1,8 @@
+#include "weft/files/dense_activations.h"
+
 #include <algorithm>
 #include <cmath>
 
-#include "weft/files/embedding_keys.h"
 #include "weft/ops/gelu_erf.h"
 
 namespace weft {

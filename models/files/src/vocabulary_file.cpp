@@ -6,10 +6,9 @@
 #include "weft/base/error.h"
 #include "weft/base/text.h"
 #include "weft/files/checkpoint.h"
+#include "weft/files/weft_keys.h"
 #include "weft/tokenize/tokenizer_kinds.h"
 #include "weft/tokenize/vocabulary.h"
-
-#include "tokenizer_keys.h"
 
 namespace weft {
 namespace {
@@ -149,8 +148,8 @@ bool read_token_list(const Checkpoint& file, std::string_view key, std::size_t n
 
 void find_stripping_tokens(const Checkpoint& file, VocabularyParts& parts) {
   const std::size_t n = parts.tokens.size();
-  const bool left = read_token_list(file, files::kStripLeftKey, n, parts.strip_left);
-  const bool right = read_token_list(file, files::kStripRightKey, n, parts.strip_right);
+  const bool left = read_token_list(file, kStripLeftKey, n, parts.strip_left);
+  const bool right = read_token_list(file, kStripRightKey, n, parts.strip_right);
   if (left || right) return;
   const Stripping* row = find_stripping(file);
   if (row == nullptr) return;
@@ -178,24 +177,24 @@ TextForm read_form(const Checkpoint& file, std::string_view key, std::string_vie
                       parts->size());
   }
   const auto number = [&](std::int64_t value) {
-    if (value > INT32_MAX || value < files::kSecondText)
+    if (value > INT32_MAX || value < kSecondText)
       fail<FormatError>("{}: {} holds {}, which is not a part of a form", file.path(), key, value);
     return static_cast<std::int32_t>(value);
   };
   for (std::size_t i = 0; i < parts->size(); ++i) {
     FormPart part{.id = number((*parts)[i]), .type = types ? number((*types)[i]) : 0};
-    if (part.id == files::kFirstText) part.what = FormPart::What::first;
-    if (part.id == files::kSecondText) part.what = FormPart::What::second;
+    if (part.id == kFirstText) part.what = FormPart::What::first;
+    if (part.id == kSecondText) part.what = FormPart::What::second;
     form.push_back(part);
   }
   return form;
 }
 
 void read_own_keys(const Checkpoint& file, VocabularyParts& parts) {
-  read_token_list(file, files::kWholeWordsKey, parts.tokens.size(), parts.whole_words);
-  read_token_list(file, files::kMoreEndsKey, parts.tokens.size(), parts.more_ends);
-  parts.forms = {read_form(file, files::kTextFormKey, files::kTextTypesKey),
-                 read_form(file, files::kPairFormKey, files::kPairTypesKey)};
+  read_token_list(file, kWholeWordsKey, parts.tokens.size(), parts.whole_words);
+  read_token_list(file, kMoreEndsKey, parts.tokens.size(), parts.more_ends);
+  parts.forms = {read_form(file, kTextFormKey, kTextTypesKey),
+                 read_form(file, kPairFormKey, kPairTypesKey)};
 }
 
 // Adds BOS if the kind needs it although the file does not ask for it.
@@ -226,7 +225,7 @@ std::shared_ptr<const Vocabulary> read_vocabulary(const Checkpoint& file) {
   parts.kind = file.find_string(key("model")).value_or("none");
   parts.pre = file.find_string(key("pre")).value_or("");
   parts.chat_template = file.find_string("tokenizer.chat_template").value_or("");
-  parts.tool_template = file.find_string(files::kToolTemplateKey).value_or("");
+  parts.tool_template = file.find_string(kToolTemplateKey).value_or("");
   if (without_tokenizer(parts.kind)) {
     parts.n_tokens = read_bare_size(file);
     read_special_ids(file, parts.n_tokens, parts);

@@ -9,6 +9,7 @@
 #include "weft/base/text.h"
 #include "weft/files/tensor_values.h"
 #include "weft/files/vocabulary_file.h"
+#include "weft/files/weft_keys.h"
 #include "weft/quantize/quantize.h"
 
 #include "model_impl.h"

@@ -2,11 +2,13 @@
 
 #include <cmath>
 
+#include "weft/arch/dense_names.h"
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/base/text.h"
-#include "weft/files/embedding_keys.h"
+#include "weft/files/dense_activations.h"
 #include "weft/files/tensor_values.h"
+#include "weft/files/weft_keys.h"
 #include "weft/ops/formats/format.h"
 #include "weft/ops/gelu.h"
 #include "weft/ops/gelu_erf.h"

@@ -5,9 +5,9 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
+#include "weft/files/vocabulary_file.h"
 
 #include "safetensors/optional_file.h"
-#include "tokenizer_keys.h"
 
 namespace weft::safetensors {
 namespace {
@@ -72,7 +72,7 @@ void read_chat_templates(const std::string& directory, const JsonObject& tokeniz
     writer.add_string("tokenizer.chat_template", found->second);
   const auto tools = all.find(kToolUse);
   if (tools != all.end() && tools != found && !tools->second.empty())
-    writer.add_string(files::kToolTemplateKey, tools->second);
+    writer.add_string(kToolTemplateKey, tools->second);
 }
 
 }  // namespace weft::safetensors

@@ -9,7 +9,8 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
-#include "weft/files/embedding_keys.h"
+#include "weft/files/dense_activations.h"
+#include "weft/files/weft_keys.h"
 #include "weft/ops/formats/format.h"
 
 #include "safetensors/json.h"

@@ -6,7 +6,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
-#include "weft/files/embedding_keys.h"
+#include "weft/files/weft_keys.h"
 
 #include "checkpoint_builder.h"
 #include "safetensors/chat_templates.h"

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <utility>
 
+#include "weft/arch/dense_names.h"
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
-#include "weft/files/embedding_keys.h"
 
 #include "safetensors/dense_module.h"
 #include "safetensors/json.h"

@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "weft/files/embedding_keys.h"
+#include "weft/files/weft_keys.h"
 
 #include "safetensors/tiny_directory.h"
 

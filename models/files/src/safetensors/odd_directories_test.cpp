@@ -11,6 +11,7 @@
 
 #include "weft/base/error.h"
 #include "weft/files/checkpoint.h"
+#include "weft/files/weft_keys.h"
 
 #include "safetensors/tiny_directory.h"
 

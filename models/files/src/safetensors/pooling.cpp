@@ -8,8 +8,8 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
-#include "weft/files/embedding_keys.h"
 #include "weft/files/pooling.h"
+#include "weft/files/weft_keys.h"
 
 #include "safetensors/json.h"
 

@@ -7,10 +7,10 @@
 
 #include "weft/base/error.h"
 #include "weft/files/checkpoint.h"
+#include "weft/files/weft_keys.h"
 #include "weft/tokenize/tokenizer_kinds.h"
 
 #include "safetensors/optional_file.h"
-#include "tokenizer_keys.h"
 
 namespace weft::safetensors {
 namespace {
@@ -190,7 +190,7 @@ class Reader {
     std::vector<TokenId> more(ends_.begin() + std::min<std::ptrdiff_t>(2, std::ssize(ends_)),
                               ends_.end());
     std::erase_if(more, [&](TokenId id) { return id >= std::ssize(tokenizer_.ids); });
-    if (!more.empty()) writer_.add_i32s(files::kMoreEndsKey, more);
+    if (!more.empty()) writer_.add_i32s(kMoreEndsKey, more);
   }
 
   // The ids that a reader of the file assumes.
@@ -225,18 +225,17 @@ class Reader {
     writer_.add_bool("tokenizer.ggml.add_eos_token", flags.add_eos);
     if (for_encoders() || flags.add_sep)
       writer_.add_bool("tokenizer.ggml.add_sep_token", flags.add_sep);
-    if (implied.single != forms_.single)
-      write_form(files::kTextFormKey, files::kTextTypesKey, forms_.single);
+    if (implied.single != forms_.single) write_form(kTextFormKey, kTextTypesKey, forms_.single);
     if (implied.pair != forms_.pair && !forms_.pair.empty())
-      write_form(files::kPairFormKey, files::kPairTypesKey, forms_.pair);
+      write_form(kPairFormKey, kPairTypesKey, forms_.pair);
   }
 
   void write_form(const char* key, const char* types_key, const TextForm& form) {
     std::vector<std::int32_t> parts, types;
     for (const FormPart& part : form) {
       parts.push_back(part.what == What::token   ? part.id
-                      : part.what == What::first ? files::kFirstText
-                                                 : files::kSecondText);
+                      : part.what == What::first ? kFirstText
+                                                 : kSecondText);
       types.push_back(part.type);
     }
     writer_.add_i32s(key, parts);

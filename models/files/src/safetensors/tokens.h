@@ -8,11 +8,11 @@
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/files/checkpoint.h"
+#include "weft/files/weft_keys.h"
 #include "weft/tokenize/space_symbol.h"
 #include "weft/tokenize/vocabulary.h"
 
 #include "safetensors/tokenizer_json.h"
-#include "tokenizer_keys.h"
 
 namespace weft::safetensors {
 
@@ -59,9 +59,9 @@ class Tokens {
     }
     writer.add_strings("tokenizer.ggml.tokens", texts_);
     writer.add_i32s("tokenizer.ggml.token_type", types);
-    if (!strip_left.empty()) writer.add_i32s(files::kStripLeftKey, strip_left);
-    if (!strip_right.empty()) writer.add_i32s(files::kStripRightKey, strip_right);
-    if (!whole_words.empty()) writer.add_i32s(files::kWholeWordsKey, whole_words);
+    if (!strip_left.empty()) writer.add_i32s(kStripLeftKey, strip_left);
+    if (!strip_right.empty()) writer.add_i32s(kStripRightKey, strip_right);
+    if (!whole_words.empty()) writer.add_i32s(kWholeWordsKey, whole_words);
   }
   void set_kind(std::string_view kind, MetadataSink& writer) {
     writer.add_string("tokenizer.ggml.model", kind);

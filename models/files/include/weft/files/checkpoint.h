@@ -73,10 +73,6 @@ class Checkpoint;
 void copy_rows(const CheckpointTensor& tensor, std::int64_t first, std::int64_t last,
                std::byte* out);
 
-// The flag of files that have no output matrix although the embeddings do not serve as one: they
-// give embeddings and scores, but no logits.
-inline constexpr std::string_view kWithoutOutputKey = "weft.without_output";
-
 // A piece of a file that rows are read from.
 struct RowSource {
   std::span<const std::byte> bytes;

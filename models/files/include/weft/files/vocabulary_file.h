@@ -9,6 +9,10 @@
 
 namespace weft {
 
+// String: the template for conversations with tools, if it has its own. Other programs use this
+// key, too.
+inline constexpr const char* kToolTemplateKey = "tokenizer.chat_template.tool_use";
+
 // Reads the keys tokenizer.* of `file`, and ARCH.vocab_size if the file carries no tokens. Keys
 // that are absent take the defaults of the tokenizer's kind. Throws FormatError if a key has the
 // wrong type or arrays differ in length; a special id outside the vocabulary is ignored with a

@@ -1,0 +1,53 @@
+#pragma once
+// The keys that only Weft uses in GGUF files, for what directories of safetensors say and no common
+// key can. All of them: docs/safetensors.md lists them for users, and tests/layers compares.
+//
+// The reader of directories (src/safetensors/) writes them, so that `weft convert` keeps them in
+// the file. A file without them means the default.
+
+namespace weft {
+
+// Tokenizer. Read by read_vocabulary() (weft/files/vocabulary_file.h).
+
+// i32s: the ids of special tokens that absorb the white space before or after them, and of those
+// that are not found inside words. Absent: the tokens of models that Weft knows by name.
+inline constexpr const char* kStripLeftKey = "weft.tokenizer.strip_left";
+inline constexpr const char* kStripRightKey = "weft.tokenizer.strip_right";
+inline constexpr const char* kWholeWordsKey = "weft.tokenizer.whole_words";
+
+// i32s: the ids of tokens that end a reply, besides eos, eot and eom.
+inline constexpr const char* kMoreEndsKey = "weft.tokenizer.more_ends";
+
+// i32s: the forms of a text and of a pair: per part a token's id, or one of the numbers below; and
+// the type of each part, if it is not 0 for all. Absent: the form that follows from add_bos_token,
+// add_eos_token and add_sep_token.
+inline constexpr const char* kTextFormKey = "weft.tokenizer.text_form";
+inline constexpr const char* kTextTypesKey = "weft.tokenizer.text_types";
+inline constexpr const char* kPairFormKey = "weft.tokenizer.pair_form";
+inline constexpr const char* kPairTypesKey = "weft.tokenizer.pair_types";
+inline constexpr int kFirstText = -1, kSecondText = -2;
+
+// What sentence-transformers' modules do with the vectors of tokens. Read by Embedder
+// (weft/serve/embeddings.h).
+
+// String: a pooling without a number in ARCH.pooling_type, or several: "cls+max" (see pooling.h).
+inline constexpr const char* kPoolingKey = "weft.embedding.pooling";
+
+// Strings: the activations of dense_2, dense_3, ... (weft/arch/dense_names.h) in this order, as in
+// weft/files/dense_activations.h. Absent: none has one.
+inline constexpr const char* kDenseActivationsKey = "weft.embedding.dense_activations";
+
+// Bool: whether vectors of texts have length 1. Absent: they have.
+inline constexpr const char* kNormalizeKey = "weft.embedding.normalize";
+
+// u32: the number of tokens of the longest text for which the model is meant, special tokens
+// included. Absent: the model's context.
+inline constexpr const char* kMaxTokensKey = "weft.embedding.max_tokens";
+
+// The model. Read by Model::load().
+
+// Bool: the file has no output matrix although the embeddings do not serve as one: it gives
+// embeddings and scores, but no logits. Absent: the embeddings do.
+inline constexpr const char* kWithoutOutputKey = "weft.without_output";
+
+}  // namespace weft
