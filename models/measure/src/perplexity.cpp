@@ -1,65 +1,12 @@
 #include "weft/measure/perplexity.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
+
+#include "weft/sample/log_sum_exp.h"
 
 namespace weft {
 namespace {
-
-// e^x for x <= 0, to 2 ulp; 0 below -87. Plain arithmetic without calls, so that compilers can
-// vectorize a loop over it: x = n ln 2 + r, |r| <= ln 2 / 2, e^x = 2^n e^r, and e^r by its series.
-float exp_of_negative(float x) {
-  constexpr float kMagic = 12582912.0f;  // 1.5 * 2^23: added, it rounds to a whole number
-  constexpr float kLn2High = 0x1.62e4p-1f, kLn2Low = 0x1.7f7d1cp-20f;
-  const float clamped = x < -87.0f ? -87.0f : x;
-  const float shifted = clamped * 0x1.715476p+0f + kMagic;
-  const float n = shifted - kMagic;
-  const float r = (clamped - n * kLn2High) - n * kLn2Low;
-  float e = 1.0f / 5040;
-  e = e * r + 1.0f / 720;
-  e = e * r + 1.0f / 120;
-  e = e * r + 1.0f / 24;
-  e = e * r + 1.0f / 6;
-  e = e * r + 0.5f;
-  e = e * r + 1.0f;
-  e = e * r + 1.0f;
-  const float power = std::bit_cast<float>((std::bit_cast<std::uint32_t>(shifted) << 23) +
-                                           (std::uint32_t{127} << 23));
-  return x < -87.0f ? 0.0f : e * power;
-}
-
-// Eight independent maxima: a single one would be a chain of dependent operations.
-float largest(std::span<const float> values) {
-  constexpr std::size_t kLanes = 8;
-  std::array<float, kLanes> maxima;
-  maxima.fill(values[0]);
-  std::size_t i = 0;
-  for (; i + kLanes <= values.size(); i += kLanes)
-    for (std::size_t k = 0; k < kLanes; ++k)
-      maxima[k] = values[i + k] > maxima[k] ? values[i + k] : maxima[k];
-  for (; i < values.size(); ++i) maxima[0] = std::max(maxima[0], values[i]);
-  return *std::ranges::max_element(maxima);
-}
-
-// sum_i f(i), in blocks whose terms are computed first and then added: the first loop vectorizes,
-// the second one has a fixed order.
-constexpr std::size_t kBlock = 256, kSums = 4;
-
-template <class Term>
-double sum_of(std::size_t n, Term term) {
-  std::array<float, kBlock> terms;
-  std::array<double, kSums> sums{};
-  for (std::size_t begin = 0; begin < n; begin += kBlock) {
-    const std::size_t count = std::min(kBlock, n - begin);
-    for (std::size_t i = 0; i < count; ++i) terms[i] = term(begin + i);
-    for (std::size_t i = count; i < (count + kSums - 1) / kSums * kSums; ++i) terms[i] = 0;
-    for (std::size_t i = 0; i < count; i += kSums)
-      for (std::size_t k = 0; k < kSums; ++k) sums[k] += static_cast<double>(terms[i + k]);
-  }
-  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
-}
 
 template <class Values>
 std::vector<double> sorted(const Values& values) {
@@ -69,14 +16,6 @@ std::vector<double> sorted(const Values& values) {
 }
 
 }  // namespace
-
-double log_sum_exp(std::span<const float> logits) {
-  const float max = largest(logits);
-  const float* x = logits.data();
-  return static_cast<double>(max) + std::log(sum_of(logits.size(), [=](std::size_t i) {
-           return exp_of_negative(x[i] - max);
-         }));
-}
 
 double negative_log_likelihood(std::span<const float> logits, std::int32_t token) {
   return log_sum_exp(logits) - static_cast<double>(logits[static_cast<std::size_t>(token)]);
@@ -104,7 +43,7 @@ Compared compare(std::span<const float> logits, const SavedRow& base, std::int32
   const std::uint16_t* steps = base.steps.data();
   const float scale = base.scale, minimum = base.minimum;
   Compared c;
-  c.divergence = sum_of(n, [=](std::size_t i) {
+  c.divergence = sum_of_terms(n, [=](std::size_t i) {
     const float log_base = scale * static_cast<float>(steps[i]) + minimum;
     const float bounded = log_base < 0 ? log_base : 0;
     const float term = exp_of_negative(bounded) * (log_base - (x[i] - norm));

@@ -11,6 +11,7 @@
 #include "weft/files/cursor.h"
 #include "weft/files/mapped_file.h"
 #include "weft/measure/perplexity.h"
+#include "weft/sample/log_sum_exp.h"
 
 namespace weft {
 namespace {

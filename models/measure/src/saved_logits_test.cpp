@@ -8,6 +8,7 @@
 
 #include "weft/base/error.h"
 #include "weft/measure/perplexity.h"
+#include "weft/sample/log_sum_exp.h"
 
 #include "support/file_bytes.h"
 #include "support/temp_folder.h"

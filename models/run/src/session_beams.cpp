@@ -5,6 +5,7 @@
 #include "weft/base/error.h"
 #include "weft/run/session.h"
 #include "weft/sample/beam_search.h"
+#include "weft/sample/log_sum_exp.h"
 #include "weft/sample/sampler.h"
 #include "weft/tokenize/logits.h"
 
@@ -26,7 +27,7 @@ SessionBeams::SessionBeams(Session& session, const std::atomic<bool>* cancel)
 
 std::span<const float> SessionBeams::logprobs(std::size_t beam) {
   const std::span row = rows_.subspan(beam * n_vocab_, n_vocab_);
-  const double total = log_of_total(row);
+  const double total = log_sum_exp(row);
   row_.resize(n_vocab_);
   TokenId end = kNoToken;
   for (std::size_t i = 0; i < n_vocab_; ++i) {

@@ -1,14 +1,13 @@
 // A beam search over the sequences of a session gives what a session for each hypothesis gives.
 #include "weft/run/session_beams.h"
 
-#include <cmath>
-
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
 #include "weft/ops/formats/q8_0.h"
 #include "weft/run/session.h"
 #include "weft/sample/beam_search.h"
+#include "weft/sample/log_sum_exp.h"
 
 #include "support/tiny_model.h"
 
@@ -36,11 +35,9 @@ class Alone : public BeamModel {
     all.insert(all.end(), texts_[beam].begin(), texts_[beam].end());
     session.feed(0, all);
     const auto logits = session.logits();
-    double total = 0;
-    const float max = *std::ranges::max_element(logits);
-    for (const float x : logits) total += std::exp(static_cast<double>(x) - max);
+    const double total = log_sum_exp(logits);
     row_.assign(logits.begin(), logits.end());
-    for (float& x : row_) x = static_cast<float>(x - (max + std::log(total)));
+    for (float& x : row_) x = static_cast<float>(x - total);
     return row_;
   }
   bool ends(std::size_t, TokenId token) override { return token == 7; }

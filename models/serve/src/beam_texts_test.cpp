@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "weft/base/error.h"
+#include "weft/sample/log_sum_exp.h"
 #include "weft/sample/sampler.h"
 
 #include "serve_support.h"
@@ -47,7 +48,7 @@ class AllTexts {
     session_.truncate(0, 0);
     session_.feed(0, whole);
     const std::span<const float> logits = session_.logits();
-    const double total = log_of_total(logits);
+    const double total = log_sum_exp(logits);
     std::vector<float> row;
     for (const float x : logits) row.push_back(static_cast<float>(x - total));
     forbid(text, row);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "weft/base/error.h"
+#include "weft/sample/log_sum_exp.h"
 #include "weft/tokenize/tokenizer.h"
 
 namespace weft {
@@ -78,7 +79,7 @@ double score(std::span<const float> logits, TokenId chosen, DiffusionAlgorithm a
     case DiffusionAlgorithm::entropy:
       break;
   }
-  const double total = log_of_total(logits);
+  const double total = log_sum_exp(logits);
   double sum = 0;
   for (const float logit : logits) {
     if (logit > -std::numeric_limits<float>::infinity())

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "weft/base/error.h"
+#include "weft/sample/log_sum_exp.h"
 #include "weft/sample/sampler.h"
 #include "weft/sample/stages.h"
 
@@ -150,15 +151,8 @@ std::vector<StagePtr> sampler_chain(const Options& options) {
   return chain;
 }
 
-double log_of_total(std::span<const float> logits) {
-  const float max = *std::max_element(logits.begin(), logits.end());
-  double total = 0;
-  for (const float logit : logits) total += std::exp(static_cast<double>(logit) - max);
-  return max + std::log(total);
-}
-
 float logprob(std::span<const float> logits, TokenId id) {
-  return static_cast<float>(logits[static_cast<std::size_t>(id)] - log_of_total(logits));
+  return static_cast<float>(logits[static_cast<std::size_t>(id)] - log_sum_exp(logits));
 }
 
 std::vector<Likely> most_likely(std::span<const float> logits, std::size_t n) {
@@ -173,7 +167,7 @@ std::vector<Likely> most_likely(std::span<const float> logits, std::size_t n) {
                     });
   std::vector<Likely> best;
   if (n == 0) return best;
-  const double total = log_of_total(logits);
+  const double total = log_sum_exp(logits);
   for (std::size_t i = 0; i < n; ++i) {
     const float logit = logits[static_cast<std::size_t>(ids[i])];
     best.push_back({ids[i], static_cast<float>(logit - total)});

@@ -15,9 +15,7 @@
 
 namespace weft {
 
-// ln(sum_i exp(logits[i])). REQUIRES: not empty, no NaN.
-double log_sum_exp(std::span<const float> logits);
-// -ln p(token).
+// -ln p(token). REQUIRES: like log_sum_exp() (weft/sample/log_sum_exp.h).
 double negative_log_likelihood(std::span<const float> logits, std::int32_t token);
 
 // A mean and its standard error, the deviation of the values over sqrt(n - 1); 0 for fewer than 2.

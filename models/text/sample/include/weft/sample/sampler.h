@@ -68,9 +68,6 @@ struct Likely {
 };
 std::vector<Likely> most_likely(std::span<const float> logits, std::size_t n);
 float logprob(std::span<const float> logits, TokenId id);
-// log(sum(exp(logits))): subtract it from a logit for the logarithm of its probability. REQUIRES:
-// at least one logit is above -inf.
-double log_of_total(std::span<const float> logits);
 
 class Sampler {
  public:
