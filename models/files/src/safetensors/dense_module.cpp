@@ -13,14 +13,13 @@
 #include "weft/files/weft_keys.h"
 #include "weft/ops/formats/format.h"
 
-#include "safetensors/json.h"
+#include "safetensors/optional_file.h"
 
 namespace weft::safetensors {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMaxModuleConfig = std::size_t{1} << 20;
 constexpr std::uint64_t kMaxFeatures = std::uint64_t{1} << 20;
 
 // What a module reads and writes in sentence-transformers' table of features.
@@ -101,14 +100,12 @@ void check_no_others(const Shard& file, std::size_t n_taken) {
 }  // namespace
 
 DenseModule read_dense_module(const std::string& folder, bool pooled) {
-  const std::string path = (fs::path(folder) / "config.json").string();
-  const auto text = read_text(path, kMaxModuleConfig);
-  if (!text) fail<FormatError>("{}: 'config.json' is missing", printable_path(folder));
-  const Json parsed = parse_json(*text, path);
-  const JsonObject json(parsed, path);
+  const OptionalFile config(folder, "config.json");
+  if (!config.found()) fail<FormatError>("{}: 'config.json' is missing", printable_path(folder));
+  const JsonObject json = config.object();
   check_features(json, pooled);
   if (json.find_bool("use_residual").value_or(false))
-    fail<UnsupportedError>("{}: 'use_residual' is not supported", printable_path(path));
+    fail<UnsupportedError>("{}: 'use_residual' is not supported", printable_path(config.path()));
   const std::int64_t n_in = features(json, "in_features"), n_out = features(json, "out_features");
   DenseModule dense{.name = {},
                     .activation = activation_of(json),
@@ -148,10 +145,8 @@ void add_activations(const Modules& modules, MetadataSink& sink) {
 }
 
 void check_normalize_module(const std::string& folder, bool pooled) {
-  const std::string path = (fs::path(folder) / "config.json").string();
-  const auto text = read_text(path, kMaxModuleConfig);
-  const Json parsed = text ? parse_json(*text, path) : Json::object();
-  check_features(JsonObject(parsed, path), pooled);
+  const OptionalFile config(folder, "config.json");
+  check_features(config.object(), pooled);
 }
 
 }  // namespace weft::safetensors

@@ -1,19 +1,16 @@
 #include "safetensors/logit_score.h"
 
-#include <filesystem>
 #include <vector>
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 
 #include "safetensors/config.h"
-#include "safetensors/json.h"
+#include "safetensors/optional_file.h"
 #include "safetensors/tensors.h"
 
 namespace weft::safetensors {
 namespace {
-
-constexpr std::size_t kMaxScoreConfig = std::size_t{1} << 20;
 
 // Source: the model card of https://huggingface.co/Qwen/Qwen3-Reranker-0.6B.
 constexpr std::string_view kQwen3Prompt =
@@ -30,15 +27,13 @@ constexpr std::string_view kQwen3Prompt =
 }  // namespace
 
 LogitScore read_logit_score(const std::string& folder) {
-  const std::string path = (std::filesystem::path(folder) / "config.json").string();
-  const auto text = read_text(path, kMaxScoreConfig);
-  if (!text) fail<IoError>("{}: is missing", printable_path(path));
-  const Json parsed = parse_json(*text, path);
-  const JsonObject json(parsed, path);
+  const OptionalFile config(folder, "config.json");
+  if (!config.found()) fail<IoError>("{}: is missing", printable_path(config.path()));
+  const JsonObject json = config.object();
   const std::string input = json.find_string("module_input_name").value_or("causal_logits");
   if (input != "causal_logits") {
     fail<UnsupportedError>("{}: 'module_input_name' is '{}', which is not supported",
-                           printable_path(path), printable(input));
+                           printable_path(config.path()), printable(input));
   }
   return {.yes = json.uint("true_token_id"), .no = json.find_uint("false_token_id")};
 }

@@ -9,14 +9,12 @@
 #include "weft/base/printable.h"
 
 #include "safetensors/dense_module.h"
-#include "safetensors/json.h"
+#include "safetensors/optional_file.h"
 
 namespace weft::safetensors {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::size_t kMaxModules = std::size_t{1} << 20;  // bytes
 
 // Reads the list of modules.
 class ModuleReader {
@@ -124,9 +122,8 @@ class ModuleReader {
 }  // namespace
 
 Modules read_modules(const std::string& directory) {
-  const std::string file = (fs::path(directory) / "modules.json").string();
-  if (const auto text = read_text(file, kMaxModules))
-    return ModuleReader(directory, file).read(parse_json(*text, file));
+  const OptionalFile file(directory, "modules.json");
+  if (file.found()) return ModuleReader(directory, file.path()).read(file.json());
   Modules modules{.transformer = directory};
   const fs::path pooling = fs::path(directory) / "1_Pooling" / "config.json";
   std::error_code error;

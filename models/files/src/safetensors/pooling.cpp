@@ -11,12 +11,10 @@
 #include "weft/files/pooling.h"
 #include "weft/files/weft_keys.h"
 
-#include "safetensors/json.h"
+#include "safetensors/optional_file.h"
 
 namespace weft::safetensors {
 namespace {
-
-constexpr std::size_t kMaxPoolingConfig = std::size_t{1} << 20;
 
 struct PoolingMode {
   std::string_view name, old_key;
@@ -71,10 +69,9 @@ void add_pooling(const Poolings& poolings, std::string_view arch, MetadataSink& 
 }
 
 bool read_pooling(const std::string& file, std::string_view arch, MetadataSink& sink) {
-  const auto text = read_text(file, kMaxPoolingConfig);
-  if (!text) return false;
-  const Json parsed = parse_json(*text, file);
-  add_pooling(Poolings(modes_of(JsonObject(parsed, file))), arch, sink);
+  const OptionalFile config(file);
+  if (!config.found()) return false;
+  add_pooling(Poolings(modes_of(config.object())), arch, sink);
   return true;
 }
 

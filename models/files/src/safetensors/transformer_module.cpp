@@ -1,14 +1,12 @@
 #include "safetensors/transformer_module.h"
 
-#include <filesystem>
-
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 
+#include "safetensors/optional_file.h"
+
 namespace weft::safetensors {
 namespace {
-
-constexpr std::size_t kMaxTransformerConfig = std::size_t{1} << 20;
 
 // In the order in which sentence-transformers look for them.
 constexpr const char* kConfigNames[] = {
@@ -37,11 +35,10 @@ void check_outputs(const JsonObject& json) {
 
 TransformerModule read_transformer_module(const std::string& folder) {
   for (const char* name : kConfigNames) {
-    TransformerModule module{.file = (std::filesystem::path(folder) / name).string()};
-    const auto text = read_text(module.file, kMaxTransformerConfig);
-    if (!text) continue;
-    const Json parsed = parse_json(*text, module.file);
-    const JsonObject json(parsed, module.file);
+    const OptionalFile config(folder, name);
+    if (!config.found()) continue;
+    const JsonObject json = config.object();
+    TransformerModule module{.file = config.path()};
     check_outputs(json);
     module.lowercase = json.find_bool("do_lower_case").value_or(false);
     if (const auto n = json.find_uint("max_seq_length")) {
