@@ -91,4 +91,16 @@ std::int64_t unix_seconds() {
   return duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
 }
 
+std::size_t RankingOutput::get(const Model& model) const {
+  std::call_once(once_, [&] {
+    try {
+      output_ = ranking_output(model);
+    } catch (const Error&) {
+      error_ = std::current_exception();
+    }
+  });
+  if (error_) std::rethrow_exception(error_);
+  return output_;
+}
+
 }  // namespace weft::api

@@ -6,6 +6,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,19 @@ std::vector<std::string> reasoning_names();  // "auto", "deepseek", "none"
 // Throws UnsupportedError for another name.
 ReasoningFormat reasoning_format(std::string_view name);
 
+// ranking_output() of a model, found once, because that decodes the weights of the classifier.
+// Threads: get() may be called from any thread.
+class RankingOutput {
+ public:
+  // Throws like ranking_output(). REQUIRES: the same model in all calls.
+  std::size_t get(const Model& model) const;
+
+ private:
+  mutable std::once_flag once_;
+  mutable std::size_t output_ = 0;
+  mutable std::exception_ptr error_;
+};
+
 // A loaded model. Immutable once it is served, except for the engine's own state.
 struct ServedModel {
   std::string name;                  // the first alias: answers carry it
@@ -59,6 +73,7 @@ struct ServedModel {
   std::int64_t max_tokens = -1;
   bool reuse = true;         // cache_prompt
   EmbedderOptions embedder;  // pooling and limits
+  RankingOutput ranking;     // of rerankers
   std::int64_t created = 0;  // seconds since 1970
 };
 

@@ -27,9 +27,7 @@ ServedModel infill_model(const std::string& more = "") {
       "tokenizer.ggml.fim_pre_token_id=int:290,tokenizer.ggml.fim_suf_token_id=int:291,"
       "tokenizer.ggml.fim_mid_token_id=int:292" +
       more);
-  ServedModel served;
-  served.model = Model::load(kStories, options);
-  return served;
+  return {.model = Model::load(kStories, options)};
 }
 
 std::vector<TokenId> encode(const ServedModel& served, std::string_view text) {

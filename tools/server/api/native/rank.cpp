@@ -107,9 +107,9 @@ std::string rank_answer(const ServedModel& model, const RankRequest& request,
       .str();
 }
 
-std::size_t require_classifier(const Model& model) {
+std::size_t require_classifier(const ServedModel& model) {
   try {
-    return ranking_output(model);
+    return model.ranking.get(*model.model);
   } catch (const UnsupportedError& error) {
     throw not_supported(error.what());
   }
@@ -121,7 +121,7 @@ void rerank(const std::shared_ptr<Call>& call) {
   if (!request->documents && !request->texts) refuse(Path().member("documents"), "is required");
   if (request->documents && request->texts)
     refuse(Path().member("texts"), "cannot be combined with documents");
-  const std::size_t output = require_classifier(*served.model);
+  const std::size_t output = require_classifier(served);
   EmbedderOptions options = served.embedder;
   options.pooling = Pooling::rank;
   options.truncate = request->truncate;
