@@ -11,6 +11,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/hash.h"
+#include "weft/base/read_file.h"
 #include "weft/base/text.h"
 
 namespace weft {
