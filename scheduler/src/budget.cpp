@@ -61,6 +61,23 @@ std::int64_t default_budget(std::int64_t held) {
   return std::min(limit, available ? *available + held : kUnlimited);
 }
 
+// The bindings name all members: a new one does not compile until it is added here.
+MemoryUse& MemoryUse::operator+=(const MemoryUse& more) {
+  auto& [a_mapped, a_resident, a_state, a_arena, a_scratch, a_other, a_device, a_states] = *this;
+  const auto& [b_mapped, b_resident, b_state, b_arena, b_scratch, b_other, b_device, b_states] =
+      more;
+  a_mapped += b_mapped, a_resident += b_resident, a_state += b_state, a_arena += b_arena;
+  a_scratch += b_scratch, a_other += b_other, a_device += b_device;
+  for (const Named& kind : b_states) {
+    const auto known = std::ranges::find(a_states, kind.name, &Named::name);
+    if (known == a_states.end())
+      a_states.push_back(kind);
+    else
+      known->bytes += kind.bytes;
+  }
+  return *this;
+}
+
 std::int64_t MemoryUse::total() const {
   std::int64_t sum = 0;
   for (const std::int64_t n : {weights_mapped, weights_resident, state, arena, scratch, other}) {

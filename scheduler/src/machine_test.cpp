@@ -107,6 +107,12 @@ TEST_CASE("memory use adds up") {
         "  state: all tokens         768.0 KiB   18.8 %\n"
         "  state                     256.0 KiB    6.2 %\n"
         "  total                       4.0 MiB\n");
+  MemoryUse both = use;
+  both += {.state = 5, .device = 7, .states = {{"all tokens", 2}, {"recurrent states", 3}}};
+  CHECK(both.total() == (4 << 20) + 5);
+  CHECK(both.device == 7);
+  CHECK(both.states ==
+        std::vector<MemoryUse::Named>{{"all tokens", (3 << 18) + 2}, {"recurrent states", 3}});
   CHECK(MemoryUse{.state = std::numeric_limits<std::int64_t>::max(), .arena = 1}.total() ==
         std::numeric_limits<std::int64_t>::max());
   CHECK(default_budget() > 0);

@@ -41,6 +41,19 @@ class Answers(ServeTest):
         models = server.get("/v1/models").json["data"]
         self.assertEqual([m["meta"]["n_ctx_train"] for m in models], [96])
 
+    def test_memory_adds_up(self):
+        server = self.serve("--mem-budget", "64M")
+        memory = server.get("/props").json["memory"]
+        self.assertEqual(sum(line["bytes"] for line in memory["lines"]), memory["total"])
+        self.assertIn("state: all tokens", [line["name"] for line in memory["lines"]])
+        self.assertEqual((memory["budget"], memory["concessions"]), (60 << 20, []))
+        server = self.serve("--mem-budget", "7250K")  # of which 1/16 is for the program
+        memory = server.get("/props").json["memory"]
+        self.assertLessEqual(memory["total"], memory["budget"])
+        self.assertTrue(memory["concessions"])
+        for line in memory["concessions"]:
+            self.assertIn(f"to meet the memory budget: {line}", server.log)
+
     def test_errors_name_the_field(self):
         server = self.serve()
         reply = server.post("/v1/chat/completions", {**CHAT, "max_tokens": "ten"})

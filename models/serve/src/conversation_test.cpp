@@ -241,7 +241,7 @@ TEST_CASE("a call that the template does not show is in the prompt as the model 
         talk.session.length(0) - length - talk.chat.last_reply().tokens);
 }
 
-TEST_CASE("a call can be forced; what follows its result is free") {
+TEST_CASE("a call can be forced, and what follows its result is free") {
   ConversationOptions options = with_calls();
   options.constraint = {};
   options.max_reply = 200;

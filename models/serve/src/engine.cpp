@@ -133,6 +133,18 @@ std::shared_ptr<const TokenTree> Engine::Impl::token_tree() {
   return tree;
 }
 
+// The bindings name all members: a new one does not compile until it is added here.
+EngineCounters& EngineCounters::operator+=(const EngineCounters& more) {
+  auto& [a_requests, a_cancelled, a_failed, a_prompt, a_reused, a_new, a_steps, a_prompt_s,
+         a_new_s] = *this;
+  const auto& [b_requests, b_cancelled, b_failed, b_prompt, b_reused, b_new, b_steps, b_prompt_s,
+               b_new_s] = more;
+  a_requests += b_requests, a_cancelled += b_cancelled, a_failed += b_failed;
+  a_prompt += b_prompt, a_reused += b_reused, a_new += b_new, a_steps += b_steps;
+  a_prompt_s += b_prompt_s, a_new_s += b_new_s;
+  return *this;
+}
+
 Engine::Engine(std::shared_ptr<const Model> model, const EngineOptions& options)
     : impl_(std::make_unique<Impl>(std::move(model), options)) {}
 Engine::~Engine() = default;

@@ -69,30 +69,8 @@ bool files_changed(Entry& entry) {
   }
 }
 
-void add(EngineCounters& sum, const EngineCounters& more) {
-  sum.requests += more.requests;
-  sum.cancelled += more.cancelled;
-  sum.failed += more.failed;
-  sum.prompt_tokens += more.prompt_tokens;
-  sum.prompt_tokens_reused += more.prompt_tokens_reused;
-  sum.new_tokens += more.new_tokens;
-  sum.steps += more.steps;
-  sum.prompt_seconds += more.prompt_seconds;
-  sum.new_seconds += more.new_seconds;
-}
-
 std::exception_ptr shutting_down() {
   return std::make_exception_ptr(api::unavailable("the server is shutting down", "draining"));
-}
-
-void add(MemoryUse& sum, const MemoryUse& more) {
-  sum.weights_mapped += more.weights_mapped;
-  sum.weights_resident += more.weights_resident;
-  sum.state += more.state;
-  sum.arena += more.arena;
-  sum.scratch += more.scratch;
-  sum.other += more.other;
-  sum.device += more.device;
 }
 
 }  // namespace
@@ -225,7 +203,7 @@ bool ModelPool::Impl::make_room(std::unique_lock<std::mutex>& lock, bool one_mor
 }
 
 void ModelPool::Impl::unload(std::unique_lock<std::mutex>& lock, Entry& entry) {
-  if (entry.has_engine()) add(retired, entry.served->engine->state().counters);
+  if (entry.has_engine()) retired += entry.served->engine->state().counters;
   std::shared_ptr<api::ServedModel> last = std::exchange(entry.served, nullptr);
   entry.status = Status::unloaded;
   ++unloads;
@@ -387,8 +365,8 @@ PoolCounters ModelPool::counters() const {
   for (const Entry& entry : impl_->entries) {
     if (!entry.has_engine()) continue;
     const EngineState state = entry.served->engine->state();
-    add(sum.engines, state.counters);
-    add(sum.memory, entry.served->engine->memory());
+    sum.engines += state.counters;
+    sum.memory += entry.served->engine->memory();
     sum.n_running += state.n_running;
     sum.n_waiting += state.n_waiting;
     sum.n_slots += entry.served->engine->n_slots();

@@ -47,7 +47,7 @@ constexpr const char* kLook =
     "</tool_call>";
 constexpr const char* kPing = "<tool_call>\n{\"name\": \"ping\", \"arguments\": {}}\n</tool_call>";
 
-TEST_CASE("a turn becomes a prompt; the reply is free") {
+TEST_CASE("a turn becomes a prompt, and the reply is free") {
   const Chatter chatter;
   const ChatPlan plan = chatter.plan({.messages = {{"system", "Be brief."}, {"user", "Hi"}}});
   CHECK(plan.text == "[system]Be brief.;[user]Hi;[assistant]");

@@ -42,6 +42,8 @@ struct MemoryUse {
   };
   std::vector<Named> states = {};
 
+  // Of two sessions; states of the same kind are added up.
+  MemoryUse& operator+=(const MemoryUse& more);
   std::int64_t total() const;  // saturates at INT64_MAX
   // The purposes that take bytes, "state" by kind: "state: all tokens". They add up to total().
   std::vector<Named> lines() const;

@@ -17,9 +17,9 @@
 // the contents, because a sample cannot exclude a change between two samples.
 //
 // Reading the contents takes as long as reading the weights once, about like one step of a dense
-// model, even if it does not fit in memory: docs/performance_log.md has the figures. It is done once
-// for each process and model, when something needs it, and not at all for tensors that a loader of
-// weights has summed up.
+// model, even if it does not fit in memory: docs/performance_log.md has the figures. It is done
+// once for each process and model, when something needs it, and not at all for tensors that a
+// loader of weights has summed up.
 
 #include <cstdint>
 #include <functional>

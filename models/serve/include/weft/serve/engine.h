@@ -135,6 +135,8 @@ struct EngineCounters {
   std::uint64_t prompt_tokens = 0;  // that were computed
   std::uint64_t prompt_tokens_reused = 0, new_tokens = 0, steps = 0;
   double prompt_seconds = 0, new_seconds = 0;
+
+  EngineCounters& operator+=(const EngineCounters& more);
 };
 struct EngineState {
   EngineCounters counters;
