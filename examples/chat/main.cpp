@@ -106,7 +106,9 @@ void take_turn(Chat& chat, LineReader& reader, std::string message, bool is_resu
   const auto show = [&](const ReplyEvent& event) { display.take(event); };
   const auto reply = [&] {
     if (is_result) return chat.talk.answer_call(std::move(message), show);
-    return chat.talk.say(std::move(message), show, std::exchange(chat.next_prefill, chat.prefill));
+    const StopReason end = chat.talk.say(std::move(message), show, chat.next_prefill);
+    chat.next_prefill = chat.prefill;
+    return end;
   };
   StopReason end = StopReason::none;
   try {
@@ -136,9 +138,11 @@ CommandResult handle(Chat& chat, LineReader& reader, std::string text) {
     }
     take_turn(chat, reader, std::move(text), is_result);
     return CommandResult::done;
-  } catch (const ValueError& error) {
-    std::cerr << error.what() << kNotTaken;
-  } catch (const FormatError& error) {  // the template cannot read what a reply or a file contains
+  } catch (const IoError&) {
+    throw;
+  } catch (const CancelledError&) {
+    throw;
+  } catch (const Error& error) {  // of this message, this template or its tools
     std::cerr << error.what() << kNotTaken;
   }
   return CommandResult::refused;

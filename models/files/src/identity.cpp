@@ -174,6 +174,7 @@ class Readers {
 // a server may load a model several times.
 class KnownContents {
  public:
+  static constexpr std::size_t kMostKnown = 256;
   static std::uint64_t key(const Checkpoint& file, std::uint64_t stamp) {
     ValueHash hash;
     hash.add(stamp);
@@ -188,6 +189,7 @@ class KnownContents {
   }
   void keep(std::uint64_t key, std::uint64_t contents) {
     const std::lock_guard lock(mutex_);
+    if (contents_.size() >= kMostKnown) contents_.clear();  // they are read again
     contents_[key] = contents;
   }
 

@@ -1,9 +1,7 @@
 #include "session_plan.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
-#include <utility>
 
 #include "weft/backends/backend.h"
 #include "weft/backends/memory.h"

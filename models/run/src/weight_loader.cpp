@@ -191,9 +191,10 @@ ResidentWeights::ResidentWeights(const Checkpoint& file, Identity& identity, Wei
   const WeightCache cache(options.weight_cache, file, layout_);
   if (map_cached(file, identity, cache, options)) return;
   fill(file, identity, options);
-  const std::uint64_t contents = identity.contents(read_options(options));
   try {
-    cache.store(region_.bytes(), contents);
+    cache.store(region_.bytes(), identity.contents(read_options(options)));
+  } catch (const CancelledError&) {
+    throw;
   } catch (const Error& e) {
     if (options.warn) options.warn(fmt::format("{}; the packed weights were not kept", e.what()));
   }

@@ -34,14 +34,8 @@ const Model& without_encoder(const Model& model) {
                          model.file().path());
 }
 
-std::size_t n_calls(const std::vector<ChatMessage>& messages) {
-  std::size_t n = 0;
-  for (const ChatMessage& message : messages) n += message.tool_calls.size();
-  return n;
-}
-
-bool is_empty(const ChatMessage& m) {
-  return m.content.empty() && m.reasoning.empty() && m.tool_calls.empty();
+bool is_empty(const ChatMessage& m, const std::string& prefill) {
+  return m.content == prefill && m.reasoning.empty() && m.tool_calls.empty();
 }
 
 }  // namespace
@@ -106,7 +100,9 @@ ChatTurn Conversation::turn(const std::string& prefill) const {
                 .tool_choice = options_.tool_choice,
                 .parallel_calls = options_.parallel_calls,
                 .constraint = options_.constraint,
-                .kwargs = options_.kwargs};
+                .kwargs = options_.kwargs,
+                .choice_place = kChoicePlace,
+                .tools_place = "tools"};
   const bool answers_user = messages_.back().role == "user";
   if (!answers_user && turn.tool_choice.kind != ToolChoice::Kind::none) turn.tool_choice = {};
   if (!prefill.empty()) turn.messages.push_back({"assistant", prefill});
@@ -114,6 +110,9 @@ ChatTurn Conversation::turn(const std::string& prefill) const {
 }
 
 StopReason Conversation::say(std::string message, const Show& show, const std::string& prefill) {
+  if (!prefill.empty() && options_.constraint.kind != Constraint::Kind::none)
+    fail<ValueError>(
+        "a reply cannot begin with a given text if a grammar or schema says what it must be");
   return take({"user", std::move(message)}, show, prefill);
 }
 
@@ -149,9 +148,6 @@ StopReason Conversation::take(ChatMessage message, const Show& show, const std::
   StopReason end = StopReason::cancelled;
   try {
     ChatPlan plan = plan_turn(format_, turn(prefill), {cached_text_, generation_.held()});
-    plan.reading.new_id = [n = n_calls(messages_)]() mutable {
-      return fmt::format("call{:05}", n++);  // nine letters and digits, as some templates require
-    };
     if (feed_prompt(plan)) {
       if (!prefill.empty()) {
         const ReplyEvent first{.kind = ReplyEvent::Kind::content, .text = prefill};
@@ -165,7 +161,7 @@ StopReason Conversation::take(ChatMessage message, const Show& show, const std::
     throw;
   }
   ChatMessage whole = answer.whole_message();
-  if (end == StopReason::cancelled && is_empty(whole)) messages_.resize(before);
+  if (end == StopReason::cancelled && is_empty(whole, prefill)) messages_.resize(before);
   if (messages_.size() > before) messages_.push_back(std::move(whole));
   return end;
 }

@@ -282,6 +282,23 @@ TEST_CASE("a reply begins with its prefill, and the next turn continues from the
         length);
 }
 
+TEST_CASE("a message that is cancelled before its reply goes, also if the reply has a prefill") {
+  std::atomic<bool> flag{false};
+  ConversationOptions options = greedy(20);
+  options.cancel = &flag;
+  Talk talk(options);
+  const std::size_t before = talk.chat.messages().size();
+  const auto cancel = [&](const ReplyEvent&) { flag = true; };
+  CHECK(talk.chat.say("Tell me a story.", cancel, "Once upon") == StopReason::cancelled);
+  CHECK(talk.chat.messages().size() == before);
+
+  options.constraint = {.kind = Constraint::Kind::regex, .text = "[a-z]+"};
+  Talk held(options);
+  flag = false;
+  CHECK_THROWS_AS(held.chat.say("Go on.", cancel, "Once"), ValueError);
+  CHECK(held.chat.messages().size() == before);
+}
+
 TEST_CASE("a conversation refuses a malformed constraint, tools and choice at once") {
   Session session(test::stories(), {.context = 64});
   ConversationOptions options = greedy(4);

@@ -123,7 +123,7 @@ struct Engine::Impl {
   EmbedderOptions embedder_options(EmbedderOptions wanted) const;
 
   const std::shared_ptr<const Model> model;
-  MemoryOffer offer;            // its plan is the session's
+  MemoryOffer offer;            // its plan was moved to the session
   const EngineOptions options;  // with what was given up
   Session session;
   Batch batch;

@@ -373,5 +373,27 @@ TEST_CASE("generating a token allocates nothing") {
   CHECK(test::allocations() == before);
 }
 
+TEST_CASE("a grammar that is set counts from the next text on, also of a fork") {
+  Session session(test::stories(), {.context = 64, .sequences = 3});
+  Generation first(session, 0, {.sampler = {.temperature = 0}, .max_tokens = 4});
+  const auto text_of = [](Generation& generation) {
+    std::string text;
+    generation.begin("Once");
+    for (StopReason stop = StopReason::none; stop == StopReason::none;) {
+      const GenerationEvent event = generation.next();
+      text += event.text;
+      stop = event.stop;
+    }
+    return text;
+  };
+  const std::string free = text_of(first);
+  first.set_grammar(Grammar::from_regex("zz"));
+  Generation forked = first.fork(1);
+  CHECK(text_of(forked) == "zz");
+  CHECK(text_of(first) == "zz");
+  first.set_grammar(nullptr);
+  CHECK(text_of(first) == free);
+}
+
 }  // namespace
 }  // namespace weft

@@ -108,8 +108,8 @@ Conversation::Loaded Conversation::load(const std::string& path) {
   }
   Transcript loaded = parse_transcript(text, path);
   const std::string& tools = own_tools_.empty() ? loaded.tools : own_tools_;
-  if (!tools.empty())  // before anything changes
-    check_tools(parse_tools(tools, "tools"), options_.tool_choice, "tool_choice");
+  const auto parsed = tools.empty() ? std::vector<ChatTool>{} : parse_tools(tools, "tools");
+  check_tools(parsed, options_.tool_choice, "tool_choice");  // before anything changes
   Loaded result{loaded.messages.size(), 0, ""};
   if (cache) restore(*cache, loaded.cached_text, result);
   messages_ = std::move(loaded.messages);

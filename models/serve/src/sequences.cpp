@@ -30,6 +30,7 @@ Generation Generation::fork(std::int32_t to_sequence, std::optional<std::uint64_
   Impl* const to = forked.impl_.get();
   from.session.copy(from.sequence, to_sequence, static_cast<std::int64_t>(from.n_fed));
   to->rules_are_healed = from.rules_are_healed;
+  to->rules_are_stale = from.rules_are_stale;
   if (from.healing) to->healing.emplace(*from.healing);
   if (from.detokenizer) to->detokenizer.emplace(*from.detokenizer);
   to->source = from.source;

@@ -118,6 +118,7 @@ ChatTurn chat_turn(ChatRequest& request, bool& old_functions) {
     turn.tool_choice = *choice;
   }
   turn.choice_place = old_functions ? "function_call" : "tool_choice";
+  turn.tools_place = old_functions ? "functions" : "tools";
   request.constraints.push_back(request.response_format);
   turn.constraint = only_constraint(request.constraints);
   return turn;

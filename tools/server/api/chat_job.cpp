@@ -33,7 +33,7 @@ ChatPlan plan_chat(const ServedModel& model, ChatTurn turn, std::string_view id_
   if (!turn.reasoning_apart) turn.reasoning_apart = model.reasoning != ReasoningFormat::none;
   if (turn.messages_place.empty()) turn.messages_place = "messages";
   if (turn.choice_place.empty()) turn.choice_place = "tool_choice";
-  turn.tools_place = "tools";
+  if (turn.tools_place.empty()) turn.tools_place = "tools";
   ChatPlan plan = naming("", [&] { return plan_turn(model.chat, turn); });
   const bool short_ids = plan.reading.short_ids;
   plan.reading.new_id = [short_ids, prefix = std::string(id_prefix)] {

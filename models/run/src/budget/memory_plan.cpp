@@ -56,6 +56,7 @@ class MemoryPlanner {
  public:
   MemoryPlanner(const Model& model, const MemoryDemand& demand) : model_(model), demand_(demand) {
     SessionOptions& session = demand_.session;
+    budget_ = session.mem_budget;
     session.mem_budget = session_budget(demand);
     if (session.context == 0) session.context = default_context(model);
     sizes_ = sizes_of(demand_);
@@ -70,10 +71,18 @@ class MemoryPlanner {
       if (!tried->attempt.fits) continue;
       if (auto offer = complete(sizes_[i], std::move(*tried))) return describe(std::move(*offer));
     }
-    refuse_session(model_, least_ ? *least_ : tried->attempt.planned);
+    refuse_session(model_, least_ ? *least_ : tried->attempt.planned,
+                   [this](std::int64_t bytes) { return budget_for(bytes); });
   }
 
  private:
+  // The least budget of the program with so many bytes for the session.
+  std::int64_t budget_for(std::int64_t bytes) const {
+    if (budget_ == 0) return bytes;
+    const std::int64_t others = bytes + demand_.used;
+    return others + std::min(demand_.program, others / 15 + 1);  // a sixteenth of the sum
+  }
+
   Tried try_options(SessionOptions options) const {
     SessionAttempt attempt = attempt_session(model_, options);
     return {std::move(options), std::move(attempt)};
@@ -146,8 +155,14 @@ class MemoryPlanner {
     for (const std::int64_t cells : {all * 3 / 4, all / 2}) {
       options.cells = cells;
       Tried shared = try_options(options);
-      if (shared.attempt.fits && shared.attempt.planned.options.weights == WeightMode::resident)
-        return shared;
+      if (!shared.attempt.fits) continue;
+      PlannedModel& with = shared.attempt.planned;
+      if (with.options.weights != WeightMode::resident) continue;
+      // The type of the cache was given up in the plan before, which says it first.
+      const DType asked = tried.options.cache_k;
+      if (!asked.valid() && !planned.concessions.empty() && planned.options.cache_k != f16)
+        with.concessions.insert(with.concessions.begin(), planned.concessions.front());
+      return shared;
     }
     return std::nullopt;
   }
@@ -211,7 +226,8 @@ class MemoryPlanner {
   }
 
   const Model& model_;
-  MemoryDemand demand_;
+  MemoryDemand demand_;      // its budget is the session's
+  std::int64_t budget_ = 0;  // of the program
   std::vector<Size> sizes_;
   std::optional<PlannedModel> least_;  // the last that did not fit
 };
@@ -238,7 +254,8 @@ bool fits_budget(const Model& model, const SessionOptions& options) {
 
 PlannedModel plan_model(const Model& model, const SessionOptions& options) {
   SessionAttempt attempt = attempt_session(model, options);
-  if (!attempt.fits) refuse_session(model, attempt.planned);
+  if (!attempt.fits)
+    refuse_session(model, attempt.planned, [](std::int64_t bytes) { return bytes; });
   return std::move(attempt.planned);
 }
 

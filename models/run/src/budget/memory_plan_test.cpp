@@ -6,6 +6,7 @@
 
 #include "weft/base/error.h"
 #include "weft/ops/cache_cells.h"
+#include "weft/ops/formats/q8_0.h"
 
 #include "budget/state_bytes.h"
 #include "support/error_text.h"
@@ -75,18 +76,86 @@ TEST_CASE("slots are given up first, then contexts, as far as that is allowed") 
   CHECK(hopeless.find(", with a context of 1 x 64") != std::string::npos);
 }
 
-TEST_CASE("what a refusal says fits does fit, and twice of it does not") {
+TEST_CASE("what a refusal says fits does fit") {
   const auto model = tiny_model();
-  SessionOptions options{
-      .context = 100'000, .cache_k = f16, .cache_v = f16, .weights = WeightMode::mapped};
-  options.mem_budget = 3'000'000;
-  const std::string text = text_of([&] { plan_model(*model, options); });
-  const std::size_t at = text.find("; a context of 1 x ");
-  REQUIRE(at != std::string::npos);
-  options.context = std::stoll(text.substr(at + 19));
-  CHECK_NOTHROW(plan_model(*model, options));
-  options.context *= 2;
-  CHECK_THROWS_AS(plan_model(*model, options), BudgetError);
+  for (const std::int64_t context : {64, 100, 128, 640, 100'000}) {
+    for (const std::int64_t width : {8, 100}) {
+      SessionOptions options{.context = context,
+                             .sequences = 2,
+                             .prefill_width = width,
+                             .cache_k = f16,
+                             .cache_v = f16,
+                             .weights = WeightMode::mapped};
+      SessionOptions narrow = options;
+      narrow.prefill_width = 8;
+      options.mem_budget = plan_model(*model, narrow).memory.total() - 1;
+      CAPTURE(context);
+      CAPTURE(width);
+      const std::string text = text_of([&] { plan_model(*model, options); });
+      const std::size_t at = text.find("; a context of 1 x ");
+      if (at == std::string::npos) {
+        CHECK(text.find("; the least that it needs is ") != std::string::npos);
+        continue;
+      }
+      options.sequences = 1;
+      options.context = std::stoll(text.substr(at + 19));
+      CHECK_NOTHROW(plan_model(*model, options));
+      if (context < 100'000) continue;
+      options.context *= 2;
+      CHECK_NOTHROW(plan_model(*model, options));  // one of two sequences has all of their cells
+      options.context *= 2;
+      CHECK_THROWS_AS(plan_model(*model, options), BudgetError);
+    }
+  }
+}
+
+TEST_CASE("the least that a refusal names is enough, whoever else has a share of the budget") {
+  const auto model = tiny_model();
+  MemoryDemand demand = demand_of(1, 64);
+  demand.used = 5'000'000;
+  demand.session.prefill_width = 8;
+  const std::int64_t need = plan_memory(*model, demand).planned.memory.total();
+  for (const std::int64_t program : {std::int64_t{400'000}, std::int64_t{1} << 30}) {
+    demand.program = program;
+    demand.session.mem_budget = (demand.used + need) * 16 / 15 - 10'000;
+    const std::string text = text_of([&] { plan_memory(*model, demand); });
+    const std::string words = "; the least that it needs is ";
+    const std::size_t at = text.find(words);
+    CAPTURE(text);
+    REQUIRE(at != std::string::npos);
+    const std::size_t begin = at + words.size();
+    demand.session.mem_budget = parse_size(text.substr(begin, text.find(',', begin) - begin));
+    CHECK_NOTHROW(plan_memory(*model, demand));
+  }
+}
+
+TEST_CASE("everything that was given up has a line, whatever the budget is") {
+  const auto model = tiny_model({.matrices = q8_0, .heads = 2});
+  MemoryDemand demand = demand_of(4, 1024);
+  demand.session.weights = WeightMode::automatic;
+  demand.may_give_up = {.min_slots = 1, .share_cells = true};
+  demand.kept_bytes = -1;
+  demand.session.mem_budget = std::int64_t{64} << 20;
+  std::int64_t budget = plan_memory(*model, demand).planned.memory.total() * 2;
+  for (; budget > 300'000; budget = budget * 31 / 32) {
+    demand.session.mem_budget = budget;
+    MemoryOffer offer;
+    try {
+      offer = plan_memory(*model, demand);
+    } catch (const BudgetError&) {
+      break;
+    }
+    CAPTURE(budget);
+    const SessionOptions& o = offer.planned.options;
+    std::string lines;
+    for (const std::string& line : offer.concessions) lines += line + "\n";
+    const auto says = [&](const char* words) { return lines.find(words) != std::string::npos; };
+    CHECK(says("cache F16 -> Q8_0") == (o.cache_k == q8_0));
+    CHECK(says(" slots of ") == (offer.slots < 4));
+    CHECK(says("prefill width") == (o.prefill_width < 64));
+    if (offer.n_kept == 0) CHECK(says("which all slots share") == (o.cells < offer.slots * 1024));
+    CHECK(offer.planned.memory.total() <= budget);
+  }
 }
 
 TEST_CASE("slots with a fixed total have longer contexts when they are fewer") {

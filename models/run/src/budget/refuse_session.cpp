@@ -1,6 +1,5 @@
 // The refusal of a demand, with the most that would be met.
 #include <algorithm>
-#include <optional>
 
 #include "weft/base/error.h"
 #include "weft/ops/cache_cells.h"
@@ -12,13 +11,11 @@
 namespace weft::run {
 namespace {
 
-// One sequence with this context, in the narrowest steps.
+// One sequence with this context, in steps that may become narrow.
 SessionAttempt attempt_small(const Model& model, SessionOptions o, std::int64_t context) {
   o.sequences = 1;
   o.context = context;
   o.cells = 0;
-  o.prefill_width = std::min<std::int64_t>(o.prefill_width, 8);
-  o.logits_rows = 1;
   return attempt_session(model, o);
 }
 
@@ -33,19 +30,28 @@ std::int64_t longest_context(const Model& model, const SessionOptions& o,
   return context;
 }
 
+// Rounded up, so that it is enough.
+std::string bytes_rounded_up(std::int64_t bytes) {
+  const std::string text = human_bytes(bytes);
+  const auto more = bytes + bytes / 1000 + 1;  // four digits at most are shown
+  return parse_size(text) >= bytes ? text : human_bytes(more);
+}
+
 }  // namespace
 
-void refuse_session(const Model& model, const PlannedModel& planned) {
+void refuse_session(const Model& model, const PlannedModel& planned, const BudgetOf& budget_of) {
   const SessionOptions& o = planned.options;
-  std::string text = fmt::format("{}: needs {} with a context of {} x {}, may use {}",
-                                 model.file().path(), human_bytes(planned.memory.total()),
-                                 o.sequences, o.context, human_bytes(o.mem_budget));
+  std::string text =
+      fmt::format("{}: needs {} with a context of {} x {}, may use {}", model.file().path(),
+                  human_bytes(budget_of(planned.memory.total())), o.sequences, o.context,
+                  human_bytes(budget_of(o.mem_budget)));
   const SessionAttempt least = attempt_small(model, o, std::min(o.context, kCellsPerBlock));
   if (least.fits)
     text += fmt::format("; a context of 1 x {} fits", longest_context(model, o, least.planned));
   else
     text += fmt::format("; the least that it needs is {}, with a context of 1 x {}",
-                        human_bytes(least.planned.memory.total()), least.planned.options.context);
+                        bytes_rounded_up(budget_of(least.planned.memory.total())),
+                        least.planned.options.context);
   fail<BudgetError>("{}\n{}", text, planned.memory.to_text());
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 // One session within a budget: what it gives up, in which order.
 
+#include <functional>
+
 #include "weft/run/session.h"
 
 namespace weft::run {
@@ -15,9 +17,13 @@ struct SessionAttempt {
 // UnsupportedError for options that no budget helps.
 SessionAttempt attempt_session(const Model& model, const SessionOptions& options);
 
+// The budget of a program that leaves so many bytes to its session.
+using BudgetOf = std::function<std::int64_t(std::int64_t session)>;
+
 // Throws BudgetError: what a plan that does not fit needs, and the longest context of one sequence
-// that would fit, or the least bytes that the model needs.
-[[noreturn]] void refuse_session(const Model& model, const PlannedModel& planned);
+// that would fit, or the least bytes that the model needs. All bytes are budgets of the program.
+[[noreturn]] void refuse_session(const Model& model, const PlannedModel& planned,
+                                 const BudgetOf& budget_of);
 
 // How much of the budget resident weights leave free unless they were requested: the program itself
 // needs memory, and private pages cannot be evicted. For small models a fraction of their size is

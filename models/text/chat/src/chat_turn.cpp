@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/base/printable.h"
 #include "weft/chat/encode_chat.h"
 #include "weft/chat/place_error.h"
 #include "weft/reply/call_writer.h"
@@ -32,6 +33,12 @@ bool continues(const ChatTurn& turn) {
 
 std::string shown_definitions(const ChatTurn& turn) {
   return may_call(turn) ? definitions_of(turn.tools) : "";
+}
+
+std::size_t n_calls(const std::vector<ChatMessage>& messages) {
+  std::size_t n = 0;
+  for (const ChatMessage& message : messages) n += message.tool_calls.size();
+  return n;
 }
 
 RenderedChat render(const ChatFormat& format, const ChatTurn& turn) {
@@ -78,6 +85,10 @@ void check_parameters(const ChatTool& tool) {
 std::vector<CallableTool> callable(const ChatTurn& turn) {
   std::vector<CallableTool> tools;
   for (const ChatTool& tool : turn.tools) {
+    if (!is_tool_name(tool.name))
+      fail_in(tool.place.empty() ? "" : tool.place + ".name",
+              fmt::format("must have letters, digits and _ - . : / only, got \"{}\"",
+                          printable(tool.name)));
     if (turn.tool_choice.kind != ChoiceKind::named || turn.tool_choice.name == tool.name)
       tools.push_back({tool.name, tool.parameters});
     else
@@ -110,11 +121,9 @@ bool enforces_free_calls(const ChatTurn& turn) {
 std::shared_ptr<const Grammar> whole_grammar(const ChatFormat& format, const ChatTurn& turn) {
   const bool enforces = must_call(turn) || (may_call(turn) && enforces_free_calls(turn));
   if (enforces)
-    in_place(turn.constraint.place, [] {
-      fail<ValueError>(
-          "a grammar for all that is generated cannot hold together with tools that must be "
-          "called, strict tools, or at most one call");
-    });
+    fail_in(turn.constraint.place,
+            "a grammar for all that is generated cannot hold together with tools that must be "
+            "called, strict tools, or at most one call");
   return compile_constraint(turn.constraint, format.tokenizer->vocabulary());
 }
 
@@ -167,6 +176,9 @@ ChatPlan plan_turn(const ChatFormat& format, const ChatTurn& turn, const Compute
   reading.options = {
       .prompt = plan.text.substr(plan.text.size() - std::min(plan.text.size(), kPromptEnd)),
       .tools = shown_definitions(turn)};
+  reading.new_id = [n = n_calls(turn.messages)]() mutable {
+    return fmt::format("call{:05}", n++);  // nine letters and digits, as some templates require
+  };
   if (!turn.reasoning_apart.value_or(true)) reading.syntax.reasoning.clear();
   set_grammar(format, turn, plan);
   // The marks of reasoning are shown even if they are content.

@@ -137,6 +137,15 @@ TEST_CASE("errors name the part of the turn, or are thrown as they are") {
   turn.tool_choice = {ToolChoice::Kind::named, "ping"};
   CHECK(place_of(turn) == "tools[0].function.parameters");
   turn = with_tools();
+  turn.tools[0].name = "look up";
+  CHECK(place_of(turn) == "no error");
+  turn.tool_choice = {ToolChoice::Kind::required};
+  CHECK(place_of(turn) == "tools[0].function.name");
+  turn = with_tools();
+  turn.choice_place.clear();
+  turn.tool_choice = {ToolChoice::Kind::named, "fly"};
+  CHECK_THROWS_WITH_AS(chatter.plan(turn), "no tool is named \"fly\"", ValueError);
+  turn = with_tools();
   turn.tools.push_back(turn.tools[0]);
   CHECK(place_of(turn) == "tools[0].function.name");
   turn = {.messages = {{"user", "Hi"}}};

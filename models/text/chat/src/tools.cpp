@@ -25,9 +25,6 @@ ChatTool read_tool(const Json& json, const std::string& place) {
   ChatTool tool{.name = function["name"].get<std::string>(),
                 .definition = json.dump(-1, ' ', false, Json::error_handler_t::replace),
                 .place = nested ? place + ".function" : place};
-  if (!is_tool_name(tool.name))
-    fail<FormatError>("{}.name: must have letters, digits and _ - . : / only, got \"{}\"",
-                      tool.place, printable(tool.name));
   const auto parameters = function.find("parameters");
   if (parameters != function.end() && !parameters->is_null()) tool.parameters = parameters->dump();
   const auto strict = function.find("strict");
@@ -77,12 +74,13 @@ void check_tools(const std::vector<ChatTool>& tools, const ToolChoice& choice,
   std::set<std::string_view> names;
   for (const ChatTool& tool : tools)
     if (!names.insert(tool.name).second)
-      throw PlaceError(tool.place + ".name", "duplicate name " + quoted_name(tool.name));
+      fail_in(tool.place.empty() ? "" : tool.place + ".name",
+              "duplicate name " + quoted_name(tool.name));
   if (tools.empty() &&
       (choice.kind == ToolChoice::Kind::required || choice.kind == ToolChoice::Kind::named))
-    throw PlaceError(place, "there are no tools");
+    fail_in(place, "there are no tools");
   if (choice.kind == ToolChoice::Kind::named && !names.contains(choice.name))
-    throw PlaceError(place, "no tool is named " + quoted_name(choice.name.substr(0, 200)));
+    fail_in(place, "no tool is named " + quoted_name(choice.name.substr(0, 200)));
 }
 
 }  // namespace weft

@@ -31,10 +31,14 @@ TEST_CASE("what is not a definition is refused") {
   refused("{", "not JSON");
   refused("{}", "must be a JSON array");
   refused("[1]", "function that has a name");
-  refused(R"([{"name": "a b"}])", "tools[0].name: must have letters");
-  refused(R"([{"name": ""}])", "tools[0].name");
   refused(R"([{"name": "f", "strict": 1}])", "tools[0].strict: must be true or false");
   refused(R"([{"name": "f"}, {"name": "f"}])", "tools[1].name: duplicate name \"f\"");
+}
+
+TEST_CASE("names that calls cannot be held to are known") {
+  CHECK(parse_tools(R"([{"name": "get weather"}])", "tools")[0].name == "get weather");
+  for (const char* name : {"get_weather", "a.b", "x:y/z-1"}) CHECK(is_tool_name(name));
+  for (const char* name : {"", "get weather", "a\"b"}) CHECK_FALSE(is_tool_name(name));
 }
 
 TEST_CASE("a choice needs its tools") {

@@ -1,8 +1,8 @@
 #pragma once
 // The one accountant of a model's memory. A program says what it wants and what it could do
 // without; it gets the plan of a session within the budget, and a line for each thing that it does
-// without. Nothing is loaded or allocated: `weft plan` prints what a session, an engine and the
-// server then have.
+// without. Nothing is loaded or allocated. `weft plan` prints the lines of a session, /props
+// those of an engine.
 
 #include <cstdint>
 #include <string>

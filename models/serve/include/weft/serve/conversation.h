@@ -54,7 +54,8 @@ class Conversation {
   using Show = std::function<void(const ReplyEvent&)>;
 
   // Adds the user's message and passes the reply to `show` as it is generated; returns why it
-  // ended. A reply with a `prefill` begins with it; `show` gets it, too. Throws ValueError, and
+  // ended. A reply with a `prefill` begins with it; `show` gets it, too. It cannot be held to a
+  // constraint. Throws ValueError, and
   // drops the message, if it does not fit into the context or the template rejects it, and like
   // plan_turn(). An incomplete reply stays in the conversation; a message that was cancelled before
   // any reply does not.

@@ -38,7 +38,8 @@ struct ChatTurn {
   ToolChoice tool_choice = {};
   bool parallel_calls = true;  // several calls in one reply
   // Kind::gbnf holds for everything that is generated. The others hold for the content of the
-  // answer, after reasoning, and if no tool is called.
+  // answer, after reasoning, and if no tool is called. Of a message that is continued, they hold
+  // for what follows.
   Constraint constraint = {};
   std::string kwargs = {};  // a JSON object of variables for the template; empty for none
   bool add_generation_prompt = true;
@@ -62,7 +63,7 @@ struct ChatPlan {
   std::string text;                        // of these
   std::vector<TokenId> shown;              // control tokens that the reader needs as text
   std::shared_ptr<const Grammar> grammar;  // null: any reply
-  ReplyReading reading;
+  ReplyReading reading;  // calls without an id get "call00000", .., which no earlier one has
 };
 
 // If the prompt begins with `computed`, its tokens are kept: those that the model chose may differ

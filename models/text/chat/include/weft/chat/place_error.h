@@ -20,6 +20,12 @@ class PlaceError : public ValueError {
   std::string place_;
 };
 
+// Throws PlaceError, or ValueError if there is no place.
+[[noreturn]] inline void fail_in(const std::string& place, const std::string& problem) {
+  if (place.empty()) throw ValueError(problem);
+  throw PlaceError(place, problem);
+}
+
 // Calls f. Its errors become PlaceErrors of `place`, unless they are already, or `place` is empty.
 template <class F>
 auto in_place(const std::string& place, const F& f) {

@@ -18,7 +18,7 @@ struct ReplyReading {
   bool certain_calls = false;  // the grammar enforces them: what begins like a call is one
   bool short_ids = false;      // the template refuses ids but for nine letters or digits
   // Makes the id of a call to which the model gave none. Empty: such calls have none. Called by the
-  // thread that reads; readers of one reading share it.
+  // thread that reads. Each reader has a copy, and so a state of its own.
   std::function<std::string()> new_id = {};
 };
 

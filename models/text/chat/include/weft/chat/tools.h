@@ -8,7 +8,7 @@
 namespace weft {
 
 struct ChatTool {
-  std::string name;             // letters, digits and _ - . : /
+  std::string name;             // calls can be enforced if it is_tool_name()
   std::string parameters = {};  // JSON Schema of the object of arguments; empty: none
   bool strict = false;          // calls keep to the schema whatever the choice is
   std::string definition = {};  // {"type": "function", "function": {..}}: what the template gets
@@ -31,14 +31,14 @@ bool is_tool_name(std::string_view name);
 
 // An array of definitions, {"type": "function", "function": {"name", "description", "parameters",
 // "strict"}} or the function alone. `place` names the array in errors. Throws FormatError for
-// anything else, and for a name twice.
+// anything else, and for a name twice. Names may be any text.
 std::vector<ChatTool> parse_tools(std::string_view json, const std::string& place);
 
 // The definitions as a JSON array; empty if there are none.
 std::string definitions_of(const std::vector<ChatTool>& tools);
 
 // Throws PlaceError for two tools of one name, with ChatTool::place, and with `place` for a choice
-// that needs a tool which is missing.
+// that needs a tool which is missing; ValueError if the place is empty.
 void check_tools(const std::vector<ChatTool>& tools, const ToolChoice& choice,
                  const std::string& place);
 
