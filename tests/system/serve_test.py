@@ -47,8 +47,13 @@ class Answers(ServeTest):
         self.assertEqual(sum(line["bytes"] for line in memory["lines"]), memory["total"])
         self.assertIn("state: all tokens", [line["name"] for line in memory["lines"]])
         self.assertEqual((memory["budget"], memory["concessions"]), (60 << 20, []))
-        server = self.serve("--mem-budget", "7250K")  # of which 1/16 is for the program
+        budget = ("--mem-budget", "7250K")  # of which 1/16 is for the program
+        server = self.serve(*budget)
         memory = server.get("/props").json["memory"]
+        plan = json.loads(self.runs("weft", "plan", "-m", MODEL, "-c", "1024", "--server",
+                                    "--parallel", "2", *budget, "--json").out)
+        self.assertEqual(plan["memory_lines"], memory["lines"])
+        self.assertEqual(plan["concessions"], memory["concessions"])
         self.assertLessEqual(memory["total"], memory["budget"])
         self.assertTrue(memory["concessions"])
         for line in memory["concessions"]:

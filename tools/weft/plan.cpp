@@ -10,8 +10,9 @@
 #include "weft/base/error.h"
 #include "weft/files/output_file.h"
 #include "weft/ops/cache_cells.h"
-#include "weft/run/session.h"
+#include "weft/run/memory_plan.h"
 #include "weft/scheduler/timeline.h"
+#include "weft/serve/engine.h"
 
 #include "common/flags.h"
 #include "plan_svg.h"
@@ -141,8 +142,9 @@ Json tuned_json(const PlannedModel& planned) {
   return list;
 }
 
-std::string head_of(const Model& model, const PlannedModel& planned) {
+std::string head_of(const Model& model, const MemoryOffer& offer) {
   const ModelFacts& facts = model.facts();
+  const PlannedModel& planned = offer.planned;
   const SessionOptions& o = planned.options;
   const std::int64_t most_cells = round_up_to_blocks(o.context) * o.sequences;
   std::string out = fmt::format(
@@ -154,16 +156,18 @@ std::string head_of(const Model& model, const PlannedModel& planned) {
       o.workers, o.route.empty() ? o.backend : fmt::format("{} ({})", o.backend, o.route),
       o.cache_k.name(), o.cache_v == o.cache_k ? "" : fmt::format(" {}", o.cache_v.name()),
       to_string(o.weights), planned.weights_reason, planned.memory.to_text());
+  if (offer.slots < o.sequences)
+    out += fmt::format("{} slots, {} kept prompts\n", offer.slots, offer.n_kept);
   out += fmt::format("may use {}{}\n", human_bytes(o.mem_budget),
-                     planned.concessions.empty() ? "" : ", hence these concessions:");
-  for (const std::string& concession : planned.concessions)
-    out += fmt::format("  {}\n", concession);
+                     offer.concessions.empty() ? "" : ", hence these concessions:");
+  for (const std::string& concession : offer.concessions) out += fmt::format("  {}\n", concession);
   return out + tuned_text(planned) + start_text(planned.memory);
 }
 
-std::string text_of(const Model& model, const PlannedModel& planned, const std::string& phase,
+std::string text_of(const Model& model, const MemoryOffer& offer, const std::string& phase,
                     const ProfileFile* profile, const std::string& profile_path) {
-  std::string out = head_of(model, planned);
+  const PlannedModel& planned = offer.planned;
+  std::string out = head_of(model, offer);
   for (std::size_t i = 0; i < planned.plans.size(); ++i) {
     const Plan& plan = planned.plans[i];
     if (!wanted(planned, plan, phase)) {
@@ -183,6 +187,19 @@ std::string text_of(const Model& model, const PlannedModel& planned, const std::
   return out;
 }
 
+Json memory_json(const PlannedModel& planned) {
+  const MemoryUse& use = planned.memory;
+  return {{"weights_mapped", use.weights_mapped},
+          {"weights_resident", use.weights_resident},
+          {"state", use.state},
+          {"arena", use.arena},
+          {"scratch", use.scratch},
+          {"other", use.other},
+          {"device", use.device},
+          {"total", use.total()},
+          {"budget", planned.options.mem_budget}};
+}
+
 Json lines_json(const MemoryUse& use) {
   Json lines = Json::array();
   for (const MemoryUse::Named& line : use.lines())
@@ -190,7 +207,8 @@ Json lines_json(const MemoryUse& use) {
   return lines;
 }
 
-void print_json(const Model& model, const PlannedModel& planned) {
+void print_json(const Model& model, const MemoryOffer& offer) {
+  const PlannedModel& planned = offer.planned;
   const MemoryUse& use = planned.memory;
   const SessionOptions& o = planned.options;
   Json plans = Json::array();
@@ -205,6 +223,7 @@ void print_json(const Model& model, const PlannedModel& planned) {
   const Json json{{"architecture", model.facts().architecture},
                   {"context", o.context},
                   {"sequences", o.sequences},
+                  {"slots", offer.slots},
                   {"cells", o.cells},
                   {"workers", o.workers},
                   {"backend", o.backend},
@@ -213,19 +232,10 @@ void print_json(const Model& model, const PlannedModel& planned) {
                    {{"mode", to_string(o.weights)},
                     {"reason", planned.weights_reason},
                     {"dropped", planned.evicted_bytes}}},
-                  {"memory",
-                   {{"weights_mapped", use.weights_mapped},
-                    {"weights_resident", use.weights_resident},
-                    {"state", use.state},
-                    {"arena", use.arena},
-                    {"scratch", use.scratch},
-                    {"other", use.other},
-                    {"device", use.device},
-                    {"total", use.total()},
-                    {"budget", o.mem_budget}}},
+                  {"memory", memory_json(planned)},
                   {"memory_lines", lines_json(use)},
                   {"tuned", tuned_json(planned)},
-                  {"concessions", planned.concessions},
+                  {"concessions", offer.concessions},
                   {"plans", std::move(plans)}};
   std::cout << json.dump(1) << '\n';
 }
@@ -238,6 +248,8 @@ struct Flags {
   cli::ModelFlags model;
   std::string phase = "decode";
   bool json = false;
+  bool server = false;
+  std::int32_t slots = 0;  // of a server; 0: not given
   Picture picture;
 };
 
@@ -264,12 +276,42 @@ void write_svg(const Model& model, const PlannedModel& planned, const std::strin
   file.commit();
 }
 
+// The session that the flags ask for, or that of a server.
+MemoryOffer offer_of(const Model& model, const Flags& flags) {
+  const SessionOptions& session = flags.model.session;
+  if (flags.server) {
+    constexpr std::int32_t kSlots = 4;  // of weft serve
+    return plan_memory(
+        model,
+        engine_demand(model, server_options(model, session, flags.slots > 0 ? flags.slots : kSlots,
+                                            flags.slots > 0)));
+  }
+  MemoryOffer offer{.planned = plan_model(model, session), .slots = session.sequences};
+  offer.concessions = offer.planned.concessions;
+  return offer;
+}
+
+void add_size_flags(cli::App& app, Flags& flags) {
+  const cli::Option sequences =
+      app.add_option("--sequences", flags.model.session.sequences,
+                     "number of sequences, each with a context of its own")
+          .range(1, 65536)
+          .type_name("N");
+  const cli::Option server =
+      app.add_flag("--server", flags.server,
+                   "plan the memory of weft serve with these flags: slots, which share the context "
+                   "of -c, and kept prompts")
+          .excludes(sequences);
+  app.add_option("--parallel", flags.slots,
+                 "slots of the server (default: 4, fewer if the memory budget requires it)")
+      .range(1, 1024)
+      .needs(server)
+      .type_name("N");
+}
+
 void add_flags(cli::App& app, Flags& flags) {
   cli::add_model_flags(app, flags.model);
-  app.add_option("--sequences", flags.model.session.sequences,
-                 "number of sequences, each with a context of its own")
-      .range(1, 65536)
-      .type_name("N");
+  add_size_flags(app, flags);
   cli::add_cells_flag(app, flags.model.session);
   app.add_option(
          "--phase", flags.phase,
@@ -297,6 +339,7 @@ void add_flags(cli::App& app, Flags& flags) {
       "  weft plan -m model.gguf -c 8192\n"
       "  weft plan -m model.gguf -c 8192 --sequences 32 --cache-cells 65536\n"
       "  weft plan -m model.gguf --mem-budget 2G --phase prefill\n"
+      "  weft plan -m model.gguf --mem-budget 6G --server   # what weft serve would have\n"
       "  weft plan -m model.gguf --svg plan.svg --layers 0-1\n"
       "  weft plan -m model.gguf --json | jq .memory");
 }
@@ -313,14 +356,15 @@ int plan(int argc, char** argv) {
   std::optional<ProfileFile> profile;
   if (!picture.profile.empty()) profile = read_profile(picture.profile, flags.model.session);
   const ProfileFile* measured = profile ? &*profile : nullptr;
-  const PlannedModel planned = plan_model(*model, flags.model.session);
+  const MemoryOffer offer = offer_of(*model, flags);
+  const PlannedModel& planned = offer.planned;
   check_phase(planned, flags.phase);
   if (!picture.out.empty()) {
     write_svg(*model, planned, flags.phase, picture, measured);
   } else if (flags.json) {
-    print_json(*model, planned);
+    print_json(*model, offer);
   } else {
-    std::cout << text_of(*model, planned, flags.phase, measured, picture.profile);
+    std::cout << text_of(*model, offer, flags.phase, measured, picture.profile);
   }
   return 0;
 }

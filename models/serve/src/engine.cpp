@@ -50,8 +50,8 @@ EngineOptions with_offer(EngineOptions options, const MemoryOffer& offer, std::i
 
 Engine::Impl::Impl(std::shared_ptr<const Model> m, const EngineOptions& o)
     : model(std::move(m)),
-      offer(plan_memory(*model, serve::engine_demand(*model, o))),
-      options(with_offer(o, offer, session_budget(serve::engine_demand(*model, o)))),
+      offer(plan_memory(*model, engine_demand(*model, o))),
+      options(with_offer(o, offer, session_budget(engine_demand(*model, o)))),
       session(std::move(offer.planned), model),
       batch(session),
       inbox(options.slots, o.max_waiting),

@@ -23,9 +23,6 @@ namespace weft {
 
 namespace serve {
 
-// A sequence per slot, and further ones for prompts that are kept beside the slots.
-MemoryDemand engine_demand(const Model& model, const EngineOptions& options);
-
 // Shorter sequences are not kept.
 inline constexpr std::int64_t kWorthKeeping = 32;
 

@@ -1,7 +1,5 @@
 #include "serve/load_model.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "weft/base/error.h"
@@ -13,31 +11,12 @@
 namespace weft::server {
 namespace {
 
-constexpr std::int64_t kMinContext = 2048;  // when the context is shortened to meet the budget
-// Resident bytes of the server beyond its plan (code, vocabulary, connections, requests): about as
-// many as 8 long requests at once need.
-constexpr std::int64_t kProgram = std::int64_t{24} << 20;
-
-// Of one slot, at first.
-std::int64_t context_of(const Flags& flags, const Model& model) {
-  const std::int64_t all = flags.model.session.context;
-  if (all == 0) return model.facts().context;
-  return std::max<std::int64_t>(all / flags.slots, 1);
-}
-
-// Without --parallel there may be fewer slots, without --ctx-size shorter contexts.
 EngineOptions engine_options(const Flags& flags, const Model& model, std::int64_t used,
                              const std::function<bool(double)>& progress) {
-  EngineOptions options{.slots = flags.slots, .max_waiting = flags.max_queue};
-  options.session = flags.model.session;
-  options.session.context = context_of(flags, model);
+  EngineOptions options =
+      server_options(model, flags.model.session, flags.slots, flags.slots_given);
+  options.max_waiting = flags.max_queue;
   options.session.progress = progress;
-  const bool fixed_context = flags.model.session.context > 0;
-  options.may_give_up = {.min_slots = flags.slots_given ? 0 : 1,
-                         .min_context = fixed_context ? 0 : kMinContext,
-                         .fixed_total = fixed_context,
-                         .share_cells = true};
-  options.program_bytes = kProgram;
   options.used_bytes = used;
   options.warm_up = flags.warm_up;
   if (flags.kept_prompts_mib >= 0) options.kept_prompts_bytes = flags.kept_prompts_mib << 20;
@@ -76,7 +55,8 @@ std::shared_ptr<const Model> open_model(const Flags& flags, const std::string& p
                                   .allow_unknown_settings = flags.model.allow_unknown_settings,
                                   .adapters = flags.model.adapters});
   for (const std::string& warning : model->warnings()) warn(warning);
-  const std::int64_t context = context_of(flags, *model);
+  const std::int64_t context =
+      server_options(*model, flags.model.session, flags.slots, flags.slots_given).session.context;
   if (context > model->facts().context) {
     warn(fmt::format("{}: contexts of {} tokens, but the model was trained for {}", path, context,
                      model->facts().context));

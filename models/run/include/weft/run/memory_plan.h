@@ -1,8 +1,8 @@
 #pragma once
 // The one accountant of a model's memory. A program says what it wants and what it could do
 // without; it gets the plan of a session within the budget, and a line for each thing that it does
-// without. Nothing is loaded or allocated. `weft plan` prints the lines of a session, /props
-// those of an engine.
+// without. Nothing is loaded or allocated: `weft plan` prints what a session has, or an engine
+// (--server), and /props what an engine got.
 
 #include <cstdint>
 #include <string>

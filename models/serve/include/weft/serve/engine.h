@@ -54,6 +54,16 @@ struct EngineOptions {
   bool warm_up = false;
 };
 
+// What a server asks for. `session` is that of a program: its context is of all slots together; 0:
+// each slot has the model's. Slots that were not given in number may be fewer, contexts that were
+// not given shorter, down to 2048 tokens.
+EngineOptions server_options(const Model& model, SessionOptions session, std::int32_t slots,
+                             bool slots_given);
+
+// The memory that an engine with these options asks for. Throws ValueError for options that it does
+// not accept.
+MemoryDemand engine_demand(const Model& model, const EngineOptions& options);
+
 // A step of the session in which watched requests took part, maybe beside others.
 struct WatchedStep {
   const Session& session;
