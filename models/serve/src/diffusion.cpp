@@ -79,7 +79,7 @@ double score(std::span<const float> logits, TokenId chosen, DiffusionAlgorithm a
     case DiffusionAlgorithm::entropy:
       break;
   }
-  const double total = log_sum_exp(logits);
+  const double total = precise_log_sum_exp(logits);
   double sum = 0;
   for (const float logit : logits) {
     if (logit > -std::numeric_limits<float>::infinity())

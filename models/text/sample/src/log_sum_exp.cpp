@@ -28,4 +28,11 @@ double log_sum_exp(std::span<const float> logits) {
          }));
 }
 
+double precise_log_sum_exp(std::span<const float> logits) {
+  const auto max = static_cast<double>(largest(logits));
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - max);
+  return max + std::log(sum);
+}
+
 }  // namespace weft

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -152,7 +151,7 @@ std::vector<StagePtr> sampler_chain(const Options& options) {
 }
 
 float logprob(std::span<const float> logits, TokenId id) {
-  return static_cast<float>(logits[static_cast<std::size_t>(id)] - log_sum_exp(logits));
+  return static_cast<float>(logits[static_cast<std::size_t>(id)] - precise_log_sum_exp(logits));
 }
 
 std::vector<Likely> most_likely(std::span<const float> logits, std::size_t n) {
@@ -167,7 +166,7 @@ std::vector<Likely> most_likely(std::span<const float> logits, std::size_t n) {
                     });
   std::vector<Likely> best;
   if (n == 0) return best;
-  const double total = log_sum_exp(logits);
+  const double total = precise_log_sum_exp(logits);
   for (std::size_t i = 0; i < n; ++i) {
     const float logit = logits[static_cast<std::size_t>(ids[i])];
     best.push_back({ids[i], static_cast<float>(logit - total)});

@@ -1,7 +1,7 @@
 #pragma once
-// The logarithm of the sum of exponentials, by which all that needs probabilities of logits
-// divides: samplers, beams, answers, perplexities. Plain arithmetic in a fixed order; the only
-// library function is one log() at the end.
+// The logarithm of the sum of exponentials: subtract it from a logit for the logarithm of its
+// probability. Two functions, because their users need different things: perplexities read whole
+// files, answers show single numbers. Each has its order of summation, so that its bits stay.
 
 #include <algorithm>
 #include <array>
@@ -12,9 +12,15 @@
 
 namespace weft {
 
-// ln(sum_i exp(logits[i])), within 1e-5, and at least the largest logit: subtract it from a logit
-// for the logarithm of its probability. REQUIRES: at least one logit is above -inf, none is NaN.
+// ln(sum_i exp(logits[i])), at least the largest logit. REQUIRES: at least one logit is above -inf,
+// none is NaN.
+//
+// The fast one is for perplexities and beams: within 1e-5, with terms in float. Plain
+// arithmetic, whose only library function is one log() at the end.
 double log_sum_exp(std::span<const float> logits);
+// The precise one is for the log-probabilities of answers, logprob() and most_likely(), and for the
+// order in which diffusion fills in tokens: its terms are double, by the library's exp().
+double precise_log_sum_exp(std::span<const float> logits);
 
 // e^x for x <= 0, to 2 ulp; 0 below -87. Plain arithmetic without calls, so that compilers can
 // vectorize a loop over it: x = n ln 2 + r, |r| <= ln 2 / 2, e^x = 2^n e^r, and e^r by its series.
