@@ -170,8 +170,7 @@ constexpr KnobText kSamplerTexts[] = {
      .flags = "-l,--logit-bias"},
     {.name = "dry_sequence_breakers",
      .doc = "Texts that end repetitions for DRY: none reaches across a token with such a text; an "
-            "empty "
-            "list switches this off.",
+            "empty list switches this off.",
      .flags = "--dry-sequence-breaker"},
 };
 
