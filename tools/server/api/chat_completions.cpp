@@ -41,7 +41,7 @@ Form<ToolSelection> function_call_form() {
   return form;
 }
 
-Fields<ChatRequest> sampling_fields() {
+Fields<ChatRequest> chat_sampling_fields() {
   using R = ChatRequest;
   return Fields<R>()
       .required("messages", &R::messages, messages_form(), "Messages of the conversation so far.")
@@ -65,7 +65,7 @@ Fields<ChatRequest> sampling_fields() {
 const Fields<ChatRequest>& chat_fields() {
   using R = ChatRequest;
   static const auto table =
-      sampling_fields()
+      chat_sampling_fields()
           .add("response_format", &R::response_format, response_format_form(),
                "Format of the content; schemas are always enforced.")
           .include(constraint_fields())
