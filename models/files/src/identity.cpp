@@ -8,7 +8,6 @@
 #include <system_error>
 #include <thread>
 #include <type_traits>
-#include <utility>
 #include <variant>
 
 #include "weft/base/checksum.h"

@@ -1,11 +1,11 @@
 #pragma once
 // Fields of requests and members of answers made from knobs (weft/base/knob.h).
 
+#include <cmath>
 #include <concepts>
 #include <limits>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 #include "weft/base/knob.h"

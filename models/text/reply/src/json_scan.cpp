@@ -2,8 +2,6 @@
 
 #include <cctype>
 
-#include <fmt/format.h>
-
 #include "weft/base/text.h"
 #include "weft/base/utf8.h"
 
