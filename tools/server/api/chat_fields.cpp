@@ -141,7 +141,8 @@ const Fields<FunctionFields>& function_fields() {
           .add("parameters", &F::parameters, json_text(kObject, "a JSON Schema of an object"),
                "JSON Schema of the arguments.")
           .add("strict", &F::strict, boolean(),
-               "Accepted without effect: calls always keep to the schema.");
+               "Hold calls to the schema even if the model is free to call or not; forced calls "
+               "always keep to it.");
   return table;
 }
 

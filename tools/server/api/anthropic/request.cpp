@@ -33,7 +33,8 @@ const Fields<ToolFields>& tool_fields() {
                "Description of the tool for the model.")
           .add("input_schema", &ToolFields::schema, object_text(), "JSON Schema of the arguments.")
           .add("strict", &ToolFields::strict, boolean(),
-               "Accepted without effect: calls always keep to the schema.");
+               "Hold calls to the schema even if the model is free to call or not; forced calls "
+               "always keep to it.");
   return table;
 }
 

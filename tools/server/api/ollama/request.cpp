@@ -87,7 +87,7 @@ Form<bool> keep_alive_form() {
                 }));
 }
 
-// Options of the server's start, and of methods that Weft does not need: accepted as they are.
+// Options of loading, and of methods that Weft does not need: accepted as they are.
 struct Accepted {
   std::int64_t whole = 0;
   bool flag = false;
@@ -95,14 +95,18 @@ struct Accepted {
 
 const Fields<Accepted>& accepted_options() {
   static const auto table = [] {
-    const std::string doc = "Accepted without effect: it is set when the server is started.";
+    const std::string loading =
+        "Accepted without effect: the server decides how it loads the model.";
     Fields<Accepted> fields;
     for (const char* name :
-         {"num_ctx", "num_batch", "num_gpu", "main_gpu", "num_thread", "num_keep", "num_gqa"})
-      fields.add(name, &Accepted::whole, whole(), doc);
-    for (const char* name :
-         {"numa", "use_mmap", "use_mlock", "low_vram", "f16_kv", "vocab_only", "penalize_newline"})
-      fields.add(name, &Accepted::flag, boolean(), doc);
+         {"num_ctx", "num_batch", "num_gpu", "main_gpu", "num_thread", "num_gqa"})
+      fields.add(name, &Accepted::whole, whole(), loading);
+    for (const char* name : {"numa", "use_mmap", "use_mlock", "low_vram", "f16_kv", "vocab_only"})
+      fields.add(name, &Accepted::flag, boolean(), loading);
+    fields.add("num_keep", &Accepted::whole, whole(),
+               "Accepted without effect: texts end when the context is full.");
+    fields.add("penalize_newline", &Accepted::flag, boolean(),
+               "Accepted without effect: penalties treat line ends like all other tokens.");
     return fields;
   }();
   return table;
@@ -152,7 +156,8 @@ Fields<TextFields> text_fields() {
       .add("think", &TextFields::template_kwargs, think_form(),
            "Thinking before the answer: whether, or how much.")
       .add("keep_alive", &TextFields::unload, keep_alive_form(),
-           "Accepted without effect: the server decides how long a model stays loaded.")
+           "Time for which the model stays loaded, which the server decides; 0 is refused if there "
+           "is nothing to generate.")
       .add("logprobs", &TextFields::logprobs, boolean(),
            "Report the logarithms of the probabilities of the tokens.")
       .add("top_logprobs", &TextFields::top_logprobs, whole(0, 20),

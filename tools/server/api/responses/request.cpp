@@ -33,7 +33,8 @@ const Fields<ToolFields>& function_fields() {
           .add("parameters", &ToolFields::parameters, object_text(),
                "JSON Schema of the arguments.")
           .add("strict", &ToolFields::strict, boolean(),
-               "Accepted without effect: calls always keep to the schema.");
+               "Hold calls to the schema even if the model is free to call or not; forced calls "
+               "always keep to it.");
   return table;
 }
 
