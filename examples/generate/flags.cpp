@@ -87,8 +87,11 @@ void add_beam_flags(cli::App& app, Options& options) {
 void add_diffusion_flags(cli::App& app, Options& options) {
   DiffusionOptions& o = options.diffusion;
   std::vector<cli::Option> flags;
-  const auto add = [&](const char* name, auto& value, const char* what) {
-    flags.push_back(app.add_option(name, value, what).capture_default_str().type_name("X"));
+  const auto add = [&]<class M>(const char* name, M& value, const char* what) {
+    flags.push_back(app.add_option(name, value, what)
+                        .check(cli::number_check(std::integral<M>, range_in<M>({})))
+                        .capture_default_str()
+                        .type_name("X"));
   };
   add("--diffusion-steps", o.steps, "steps in which a diffusion model fills in the -n tokens");
   std::vector<std::string> names;

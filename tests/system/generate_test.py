@@ -25,7 +25,7 @@ class TokenHealing(SystemTest):
             self.assertTrue(self.runs(*args, "--token-healing").out.startswith(prompt.encode()))
 
 
-class Prompts(SystemTest):
+class Flags(SystemTest):
     def generate(self, *args, **kwargs):
         return self.runs("generate", "-n", "4", "--temp", "0", *args, **kwargs).out
 
@@ -36,8 +36,8 @@ class Prompts(SystemTest):
 
     def test_a_context_beyond_that_of_the_training(self):
         r = self.runs("generate", "-n", "1", "-p", "Once", "-c", "100000")
-        self.assertIn(b"warning: a context of 100000 tokens, but the model was trained for", r.err)
-        self.assertNotIn(b"warning", self.runs("generate", "-n", "1", "-p", "Once").err)
+        self.assertIn("warning: a context of 100000 tokens, but the model was trained for", r.err)
+        self.assertNotIn("warning", self.runs("generate", "-n", "1", "-p", "Once").err)
 
     def test_stdin_files_and_escapes(self):
         plain = self.generate("-p", 'One\ntwo "x" \\d')
@@ -50,6 +50,14 @@ class Prompts(SystemTest):
 
     def test_negative_temperatures(self):
         self.refuses(2, "--temp", "generate", "-n", "1", "--temp", "-0.5")
+
+    def test_numbers_that_no_flag_can_hold(self):
+        for flag in ("--presence-penalty", "--dynatemp-exp", "--temp", "--length-penalty"):
+            for value in ("1e39", "nan", "inf", "-inf"):
+                self.refuses(2, f"{flag}: ", "generate", "-n", "1", f"{flag}={value}")
+        self.refuses(2, "--diffusion-cfg-scale: ", "generate", "--diffusion-cfg-scale", "nan")
+        self.refuses(2, "--presence-penalty: must be a number from -3.40282e+38 to 3.40282e+38, "
+                        "got 1e39", "generate", "-n", "1", "--presence-penalty", "1e39")
 
 
 class Constraints(SystemTest):

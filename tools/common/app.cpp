@@ -1,6 +1,7 @@
 #include "common/app.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 
 #include <CLI/CLI.hpp>
@@ -35,12 +36,22 @@ Option Option::range(std::int64_t min, std::int64_t max) const {
   return Option(option_->check(CLI::Range(min, max)));
 }
 
+namespace {
+
+// CLI11's comparisons accept NaN.
+std::string finite_problem(const std::string& text) {
+  double number = 0;
+  return parse_number(text, number) && !std::isfinite(number) ? "must be finite, got " + text : "";
+}
+
+}  // namespace
+
 Option Option::real_range(double min, double max) const {
-  return Option(option_->check(CLI::Range(min, max)));
+  return Option(option_->check(finite_problem)->check(CLI::Range(min, max)));
 }
 
 Option Option::not_negative() const {
-  return Option(option_->check(CLI::NonNegativeNumber));
+  return Option(option_->check(finite_problem)->check(CLI::NonNegativeNumber));
 }
 
 Option Option::one_of(const std::vector<std::string>& names) const {

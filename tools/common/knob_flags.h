@@ -5,7 +5,6 @@
 #include <functional>
 #include <span>
 #include <string>
-#include <type_traits>
 
 #include "weft/base/knob.h"
 
@@ -22,20 +21,16 @@ std::function<std::string(const std::string&)> number_check(bool whole, KnobRang
 // as defaults.
 template <class T>
 void add_knob_flags(App& app, std::span<const Knob<T>> knobs, T& target) {
-  for_each_knob(knobs, target, [&app](const Knob<T>& knob, auto& value) {
-    using M = std::remove_reference_t<decltype(value)>;
+  for_each_knob(knobs, target, [&app]<class M>(const Knob<T>& knob, M& value) {
     const std::string names(knob.flags);
     if (names.empty()) return;
-    if constexpr (std::same_as<M, bool>) {
+    if constexpr (std::same_as<M, bool>)
       app.add_flag(names, value, help_text(knob));
-    } else {
-      const Option option = app.add_option(names, value, help_text(knob)).capture_default_str();
-      if constexpr (std::is_arithmetic_v<M>)
-        option.check(number_check(std::integral<M>, range_in<M>(knob.range)))
-            .type_name(std::integral<M> ? "N" : "X");
-      else
-        option.type_name("TEXT");
-    }
+    else
+      app.add_option(names, value, help_text(knob))
+          .capture_default_str()
+          .check(number_check(std::integral<M>, range_in<M>(knob.range)))
+          .type_name(std::integral<M> ? "N" : "X");
   });
 }
 

@@ -57,8 +57,7 @@ std::string expected_number(bool whole, KnobRange range);
 
 template <class T>
 struct Knob : KnobText {
-  std::variant<bool T::*, int T::*, std::int64_t T::*, float T::*, double T::*, std::string T::*>
-      member;
+  std::variant<bool T::*, int T::*, std::int64_t T::*, float T::*> member;
   KnobRange range = {};  // of numbers
   // The range of requests, if the interface that defines the field has a narrower one.
   std::optional<KnobRange> request_range = {};
@@ -75,11 +74,9 @@ void for_each_knob(std::span<const Knob<T>> knobs, Object& object, Visit visit) 
 // The part of the range that numbers of type M can have.
 template <class M>
 KnobRange range_in(KnobRange range) {
-  if constexpr (std::integral<M>) {
-    using Limits = std::numeric_limits<M>;
-    range.min = std::max(range.min, static_cast<double>(Limits::min()));
-    range.max = std::min(range.max, static_cast<double>(Limits::max()));
-  }
+  using Limits = std::numeric_limits<M>;
+  range.min = std::max(range.min, static_cast<double>(Limits::lowest()));
+  range.max = std::min(range.max, static_cast<double>(Limits::max()));
   return range;
 }
 
