@@ -69,6 +69,31 @@ void FieldList::insert(Field field) {
   fields_.push_back(std::move(field));
 }
 
+void FieldList::insert_aliases(const std::vector<std::string_view>& names, std::string_view of) {
+  for (const std::string_view name : names) {
+    if (name == of) continue;
+    Field field = fields_[index_.find(of)->second];
+    field.name = name;
+    field.doc = fmt::format("Another name of {}.", of);
+    field.required = false;
+    field.alias_of = of;
+    insert(std::move(field));
+  }
+}
+
+void FieldList::check_aliases(const std::vector<const Json*>& given, const Path& path) const {
+  std::map<std::string_view, std::size_t> first;
+  for (std::size_t i = 0; i < fields_.size(); ++i) {
+    const Field& field = fields_[i];
+    if (!given[i]) continue;
+    const auto [at, is_first] =
+        first.try_emplace(field.alias_of.empty() ? field.name : field.alias_of, i);
+    if (!is_first && *given[i] != *given[at->second])
+      refuse(path.member(field.name),
+             fmt::format("there is another value in {}", fields_[at->second].name));
+  }
+}
+
 void FieldList::read_into(const Json& object, const Path& path, void* target) const {
   if (!object.is_object()) refuse(path, "an object", object);
   std::vector<const Json*> given(fields_.size(), nullptr);
@@ -76,6 +101,7 @@ void FieldList::read_into(const Json& object, const Path& path, void* target) co
     if (value.is_null()) continue;
     if (const auto at = index_.find(name); at != index_.end()) given[at->second] = &value;
   }
+  check_aliases(given, path);
   // In the order of the table, so that errors do not depend on the order of the members.
   for (std::size_t i = 0; i < fields_.size(); ++i) {
     const Field& field = fields_[i];

@@ -13,8 +13,9 @@
 //   Request request = fields().read(body);
 //
 // Rules: null is the same as absent, unknown members are ignored, the initial value of a target is
-// the documented default. Errors are ApiErrors 400 that name the path, what was expected and what
-// came: "stop[0]: expected a text, got 5". Tables are immutable after construction.
+// the documented default, and aliases of a field must not contradict it. Errors are ApiErrors 400
+// that name the path, what was expected and what came: "stop[0]: expected a text, got 5". Tables
+// are immutable after construction.
 
 #include <functional>
 #include <map>
@@ -82,6 +83,7 @@ class FieldList {
     std::string default_value;  // JSON text; empty: none
     bool required = false;
     std::function<void(const Json&, const Path&, void* target)> read;
+    std::string alias_of = {};  // the field that this is another name of; empty: none
   };
 
   // Reads an object into its target, which keeps the values of absent fields.
@@ -98,8 +100,11 @@ class FieldList {
   FieldList(const FieldList&) = default;
   FieldList(FieldList&&) = default;
   void insert(Field field);
+  void insert_aliases(const std::vector<std::string_view>& names, std::string_view of);
 
  private:
+  // Throws if a field and its aliases have different values.
+  void check_aliases(const std::vector<const Json*>& given, const Path& path) const;
   std::vector<Field> fields_;
   std::map<std::string, std::size_t, std::less<>> index_;
 };
@@ -155,6 +160,16 @@ class Fields final : public FieldList {
   template <class C, class M, class V>
   Fields&& add(std::string name, M C::*member, Form<V> form, std::string doc) && {
     return std::move(add(std::move(name), member, std::move(form), std::move(doc)));
+  }
+
+  // Other names of the field `of`, which do the same; `of` itself is skipped. A request may use
+  // several if their values are equal. REQUIRES: the table has the field.
+  Fields& aliases(const std::vector<std::string_view>& names, std::string_view of) & {
+    insert_aliases(names, of);
+    return *this;
+  }
+  Fields&& aliases(const std::vector<std::string_view>& names, std::string_view of) && {
+    return std::move(aliases(names, of));
   }
 
   // An absent member is an error: "PATH: is required: EXPECTED".

@@ -93,6 +93,31 @@ TEST_CASE("biases of texts count for their tokens") {
         "logit_bias: expected biases from -100 to 100, or false, got [[5,1000]]");
 }
 
+TEST_CASE("names of one field must not contradict each other") {
+  FormsServer server;
+  const auto problem = [&](const char* more) {
+    return server.refused(more)["message"].get<std::string>();
+  };
+  CHECK(problem(R"("temperature": 0.5, "temp": 0)") ==
+        "temp: there is another value in temperature");
+  CHECK(problem(R"("typical": 0.5, "typ_p": 0.25)") == "typical: there is another value in typ_p");
+  CHECK(server.refused(R"("temp": 1, "temperature": 0.5)")["param"] == "temp");
+  CHECK(server.sampler(R"("temp": 1, "temperature": 1.0)").temperature == 1);
+  CHECK(server.sampler(R"("temp": 0.25, "temperature": null)").temperature == 0.25F);
+  const Json error = server.refused("/v1/completions", R"({"prompt": "a", "rep_pen": 2,
+                                                           "repeat_penalty": 1.5})");
+  CHECK(error["param"] == "rep_pen");
+}
+
+TEST_CASE("numbers beyond those of the sampler are refused with the range") {
+  FormsServer server;
+  CHECK(server.refused(R"("dynatemp_exponent": 1e39)")["message"] ==
+        "dynatemp_exponent: expected a number from -3.40282e+38 to 3.40282e+38, got 1e+39");
+  CHECK(server.refused(R"("temperature": 3.5e38)")["message"] ==
+        "temperature: expected a number from 0 to 3.40282e+38, got 3.5e+38");
+  CHECK(server.sampler(R"("temperature": 3.4e38)").temperature == 3.4e38F);
+}
+
 TEST_CASE("adaptive sampling is a field of requests") {
   FormsServer server;
   const SamplerOptions options =

@@ -16,27 +16,22 @@
 
 namespace weft::api {
 
-// Another name of a field that does the same.
-std::string alias_doc(std::string_view name);
-
 namespace fields {
 // The form of a member of type M.
 template <class M>
 auto knob_form(KnobRange range) {
+  range = range_in<M>(range);
   if constexpr (std::same_as<M, bool>) {
     return boolean();
   } else if constexpr (std::floating_point<M>) {
     return number(range.min, range.max);
-  } else if constexpr (std::integral<M>) {
+  } else {
     // Limits beyond 2^53 are those of the type.
     using Limits = std::numeric_limits<std::int64_t>;
-    range = range_in<M>(range);
     const auto limit = [](double value, std::int64_t beyond) {
       return std::abs(value) > 9e15 ? beyond : static_cast<std::int64_t>(value);
     };
     return whole(limit(range.min, Limits::min()), limit(range.max, Limits::max()));
-  } else {
-    return text();
   }
 }
 }  // namespace fields
@@ -48,10 +43,11 @@ Fields<T> knob_fields(std::span<const Knob<T>> knobs) {
   for (const Knob<T>& knob : knobs)
     std::visit(
         [&]<class M>(M T::*member) {
-          const auto form = fields::knob_form<M>(knob.request_range.value_or(knob.range));
-          for (const std::string_view name : knob.names())
-            table.add(std::string(name), member, form,
-                      name == knob.name ? std::string(knob.doc) : alias_doc(knob.name));
+          table
+              .add(std::string(knob.name), member,
+                   fields::knob_form<M>(knob.request_range.value_or(knob.range)),
+                   std::string(knob.doc))
+              .aliases(knob.names(), knob.name);
         },
         knob.member);
   return table;
