@@ -45,7 +45,7 @@ void add_text_flags(cli::App& app, Options& options) {
   app.add_option("-f,--file", options.prompt_file, "read the prompt from a file; - is stdin")
       .excludes(prompt);
   cli::add_length_flag(app, options.predict, ", or 128 tokens with a diffusion model");
-  const KnobText& ignore_eos = find_knob(generation_texts(), "ignore_eos");
+  const KnobText& ignore_eos = find_knob(generation_knobs(), "ignore_eos");
   app.add_flag(std::string(ignore_eos.flags), options.ignore_eos, cli::help_text(ignore_eos));
   app.add_flag("--no-display-prompt", options.hide_prompt, "print only the new text");
   app.add_option("--samples", options.samples,

@@ -212,9 +212,9 @@ Option add_cells_flag(App& app, SessionOptions& session) {
 }
 
 Option add_length_flag(App& app, std::int64_t& max_tokens, std::string_view more) {
-  const KnobText& text = find_knob(generation_texts(), "max_tokens");
-  return app.add_option(std::string(text.flags), max_tokens, help_text(text).append(more))
-      .range(-1, std::int64_t{1} << 40)
+  const auto& knob = find_knob(generation_knobs(), "max_tokens");
+  return app.add_option(std::string(knob.flags), max_tokens, help_text(knob).append(more))
+      .check(number_check(/*whole=*/true, knob.range))
       .type_name("N");
 }
 

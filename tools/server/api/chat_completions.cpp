@@ -48,9 +48,7 @@ Fields<ChatRequest> chat_sampling_fields() {
       .add("model", &R::model, text(), "Name of the model; by default, the only one.")
       .add("max_tokens", &R::max_tokens, token_limit(0),
            "Number of tokens to generate at most; by default, there is no limit.")
-      // Fields are read in this order, so that it replaces max_tokens.
-      .add("max_completion_tokens", &R::max_tokens, token_limit(0),
-           "Number of tokens to generate at most; it replaces max_tokens.")
+      .aliases(token_limit_names(), "max_tokens")
       .include(generation_fields())
       .add("logprobs", &R::logprobs, boolean(),
            "Report the logarithms of the probabilities of the tokens.")

@@ -41,6 +41,7 @@ const Fields<CompletionRequest>& completion_fields() {
           .add("model", &R::model, text(), "Name of the model; by default, the only one.")
           .add("max_tokens", &R::max_tokens, token_limit(0),
                "Number of tokens to generate at most; by default, 16.")
+          .aliases(token_limit_names(), "max_tokens")
           .include(generation_fields())
           .add("echo", &R::echo, boolean(), "Begin the answer with the prompt.")
           .add("logprobs", &R::logprobs, whole(0, 20),

@@ -49,17 +49,42 @@ const Fields<SamplerOptions>& sampler_fields() {
   return table;
 }
 
+// Interfaces have forms of their own for max_tokens.
+const Fields<GenerationOptions>& option_fields() {
+  static const auto table = [] {
+    Fields<GenerationOptions> fields;
+    for (const Knob<GenerationOptions>& knob : generation_knobs())
+      if (knob.name != "max_tokens") add_knob_field(fields, knob);
+    return fields;
+  }();
+  return table;
+}
+
 }  // namespace
 
+std::int64_t max_token_limit() {
+  return static_cast<std::int64_t>(find_knob(generation_knobs(), "max_tokens").range.max);
+}
+
+std::vector<std::string_view> token_limit_names() {
+  return find_knob(generation_knobs(), "max_tokens").names();
+}
+
+Form<std::optional<std::int64_t>> any_token_limit() {
+  return convert<std::optional<std::int64_t>>(whole(-2, max_token_limit()), [](std::int64_t n) {
+    return n < 0 ? std::nullopt : std::optional(n);
+  });
+}
+
 Form<std::optional<std::int64_t>> token_limit(std::int64_t min) {
-  const Form<std::int64_t> form = whole(min);
+  const Form<std::int64_t> form = whole(min, max_token_limit());
   const std::string expected = form.expected + ", or -1 for no limit";
   return {expected, forms::either_schema(form.schema, R"({"const":-1})"), kNumber,
-          [min, expected, read = whole().read](const Json& json,
-                                               const Path& path) -> std::optional<std::int64_t> {
+          [min, max = max_token_limit(), expected, read = whole().read](
+              const Json& json, const Path& path) -> std::optional<std::int64_t> {
             const std::int64_t n = read(json, path);
             if (n == -1) return std::nullopt;
-            if (n < min) refuse(path, expected, json);
+            if (n < min || n > max) refuse(path, expected, json);
             return n;
           }};
 }
@@ -89,21 +114,22 @@ std::string sampler_doc(std::string_view name) {
 }
 
 std::string generation_doc(std::string_view name) {
+  for (const KnobText& knob : generation_knobs())
+    if (knob.name == name) return std::string(knob.doc);
   return std::string(find_knob(generation_texts(), name).doc);
 }
 
 const Fields<GenerationFields>& sampling_fields() {
   using G = GenerationFields;
-  constexpr std::int64_t kManyTokens = std::int64_t{1} << 40, kDay = 24 * 3600 * 1000;
+  constexpr std::int64_t kDay = 24 * 3600 * 1000;
   static const auto table =
       Fields<G>()
           .include(sampler_fields(), &G::sampler)
+          .include(option_fields(), &G::generation)
           .add("seed", &G::seed, whole(), sampler_doc("seed"))
           .add("logit_bias", &G::logit_bias, bias_form(), sampler_doc("logit_bias"))
           .add("dry_sequence_breakers", &G::dry_sequence_breakers, list(text(), 0, 1024),
                sampler_doc("dry_sequence_breakers"))
-          .add("ignore_eos", &G::ignore_eos, boolean(), generation_doc("ignore_eos"))
-          .add("min_tokens", &G::min_tokens, whole(0, kManyTokens), generation_doc("min_tokens"))
           .add("t_max_predict_ms", &G::t_max_predict_ms, whole(-1, kDay),
                generation_doc("t_max_predict_ms"))
           .add("stop_token_ids", &G::stop_token_ids, list(whole(), 0, 1024),
@@ -168,6 +194,7 @@ TextRequest text_request(const ServedModel& model, const GenerationFields& field
   const std::string at(fields.place);
   TextRequest request{.prompt = std::move(prompt)};
   GenerationOptions& g = request.generation;
+  g = fields.generation;
   g.sampler = fields.sampler;
   g.sampler.seed = seed_of(model, fields);
   g.sampler.logit_bias = token_biases(*model.model, fields.logit_bias, at + "logit_bias");
@@ -179,8 +206,6 @@ TextRequest text_request(const ServedModel& model, const GenerationFields& field
   g.decode.show_special = !fields.skip_special_tokens;
   g.max_tokens = fields.max_tokens.value_or(-1);
   if (fields.t_max_predict_ms > 0) g.max_time = std::chrono::milliseconds(fields.t_max_predict_ms);
-  g.ignore_eos = fields.ignore_eos;
-  g.min_tokens = fields.min_tokens;
   for (std::size_t i = 0; i < fields.stop_token_ids.size(); ++i)
     g.stop_tokens.push_back(checked_token(*model.model, fields.stop_token_ids[i],
                                           fmt::format("{}stop_token_ids[{}]", at, i)));

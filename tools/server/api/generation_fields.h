@@ -29,8 +29,7 @@ struct GenerationFields {
   std::int64_t t_max_predict_ms = 0;       // below 1: no limit
   std::int64_t n = 1;                      // choices
   std::vector<std::string> stop;
-  bool ignore_eos = false;
-  std::int64_t min_tokens = 0;
+  GenerationOptions generation;  // its knobs, except for max_tokens
   std::vector<std::int64_t> stop_token_ids;
   std::vector<std::string> bad_words;  // never completed
   bool skip_special_tokens = true;     // control tokens are not shown
@@ -61,15 +60,19 @@ Request initial_request(const ServedModel& model) {
 const Fields<GenerationFields>& sampling_fields();
 // Everything that chat completions and completions have in common, except max_tokens.
 const Fields<GenerationFields>& generation_fields();
-// The sentences of sampler_texts() and generation_texts(), for fields that interfaces define
-// themselves. REQUIRES: there is a text with this name.
+// The sentences of sampler_texts(), and of generation_knobs() and generation_texts(), for fields
+// that interfaces define themselves. REQUIRES: there is one with this name.
 std::string sampler_doc(std::string_view name);
 std::string generation_doc(std::string_view name);
 // {"15": -100, "Hello": -1} or [[15, -100], ["Hello", -1]]; false: never. Wrong values are errors
 // of the whole field.
 Form<Bias> bias_form(double limit = 100);
-// A number of tokens from `min`; -1: no limit.
+// A number of tokens from `min`; -1: no limit. any_token_limit(): from 0; -1 and -2: no limit.
 Form<std::optional<std::int64_t>> token_limit(std::int64_t min);
+Form<std::optional<std::int64_t>> any_token_limit();
+// The most tokens that may be requested, and all names of the field that requests them.
+std::int64_t max_token_limit();
+std::vector<std::string_view> token_limit_names();
 // A list of texts, of which empty ones are dropped; stop_form(): or one text.
 Form<std::vector<std::string>> stops_form();
 Form<std::vector<std::string>> stop_form();

@@ -36,20 +36,25 @@ auto knob_form(KnobRange range) {
 }
 }  // namespace fields
 
-// A field for each name of each knob.
+// A field for each name of the knob.
+template <class T>
+void add_knob_field(Fields<T>& table, const Knob<T>& knob) {
+  std::visit(
+      [&]<class M>(M T::*member) {
+        table
+            .add(std::string(knob.name), member,
+                 fields::knob_form<M>(knob.request_range.value_or(knob.range)),
+                 std::string(knob.doc))
+            .aliases(knob.names(), knob.name);
+      },
+      knob.member);
+}
+
+// Those of all knobs.
 template <class T>
 Fields<T> knob_fields(std::span<const Knob<T>> knobs) {
   Fields<T> table;
-  for (const Knob<T>& knob : knobs)
-    std::visit(
-        [&]<class M>(M T::*member) {
-          table
-              .add(std::string(knob.name), member,
-                   fields::knob_form<M>(knob.request_range.value_or(knob.range)),
-                   std::string(knob.doc))
-              .aliases(knob.names(), knob.name);
-        },
-        knob.member);
+  for (const Knob<T>& knob : knobs) add_knob_field(table, knob);
   return table;
 }
 

@@ -43,9 +43,7 @@ std::vector<Interface> interfaces() {
 
 template <class M>
 M other_value(const Knob<SamplerOptions>& knob) {
-  if constexpr (!std::is_arithmetic_v<M>)
-    return {};
-  else if constexpr (std::is_integral_v<M>)
+  if constexpr (std::is_integral_v<M>)
     return M{1};
   else
     return knob.range.contains(0.25) ? M{0.25} : M{1.25};
@@ -80,6 +78,26 @@ TEST_CASE("every interface takes every knob of the sampler, by all of its names"
   }
 }
 
+TEST_CASE("every interface takes the knobs of a generation, by all of their names") {
+  Interfaces server;
+  for (const Interface& to : interfaces()) {
+    for (const Knob<GenerationOptions>& knob : generation_knobs()) {
+      for (const std::string_view name : knob.names()) {
+        const Json wanted = knob.name == "ignore_eos" ? Json(true) : Json(3);
+        Json request = to.with({{std::string(name), wanted}});
+        if (!to.nested && knob.name == "max_tokens" && request.contains("max_tokens"))
+          request["max_tokens"] = wanted;
+        CAPTURE(name);
+        server.ask(to.path, to_text(request));
+        const GenerationOptions& got = server.texts->requests.back().generation;
+        for_each_knob(generation_knobs(), got, [&](const auto& other, const auto& value) {
+          if (other.name == knob.name) CHECK_MESSAGE(Json(value) == wanted, to.path);
+        });
+      }
+    }
+  }
+}
+
 Json schema_of(const FieldList& fields) {
   const Json properties = Json::parse(fields.schema())["properties"];
   return properties.contains("options") ? properties["options"]["properties"] : properties;
@@ -102,14 +120,18 @@ TEST_CASE("knobs are in the schemas of all texts, with their sentences") {
       }
     for (const KnobText& text : sampler_texts())
       CHECK(schema[std::string(text.name)]["description"] == std::string(text.doc));
+    for (const Knob<GenerationOptions>& knob : generation_knobs())
+      for (const std::string_view name : knob.names())
+        CHECK_MESSAGE(schema.contains(std::string(name)), name);
     for (const KnobText& text : generation_texts()) {
       CHECK(text.flags.empty() != text.no_flag.empty());
-      // Interfaces name these two themselves.
-      if (text.name == "max_tokens" || text.name == "stop") continue;
+      if (text.name == "stop") continue;  // interfaces name it themselves
       REQUIRE_MESSAGE(schema.contains(std::string(text.name)), text.name);
       CHECK(schema[std::string(text.name)]["description"] == std::string(text.doc));
     }
   }
+  for (const Knob<GenerationOptions>& knob : generation_knobs())
+    CHECK(knob.flags.empty() != knob.no_flag.empty());
   CHECK(n_tables == interfaces().size() + 1);  // and /infill
 }
 

@@ -219,8 +219,9 @@ const Fields<Request>& fields() {
   static const auto table =
       Fields<Request>()
           .include(chat_fields())
-          .required("max_tokens", &Request::max_tokens, whole(1),
+          .required("max_tokens", &Request::max_tokens, whole(1, max_token_limit()),
                     "Number of tokens to generate at most.")
+          .aliases(token_limit_names(), "max_tokens")
           .include(sampling_fields())
           .add("stop_sequences", &Request::stop, stops_form(), generation_doc("stop"))
           .add("stream", &Request::stream, boolean(),

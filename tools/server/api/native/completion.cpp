@@ -36,21 +36,13 @@ struct InfillRequest : TextFields {
   std::vector<Prompt> prompt;
 };
 
-void set_max_tokens(TextFields& fields, std::int64_t n) {
-  if (n < 0)
-    fields.max_tokens.reset();
-  else
-    fields.max_tokens = n;
-}
-
 Fields<TextFields> text_fields() {
-  const std::string length = generation_doc("max_tokens");
   return Fields<TextFields>()
       .accepted("model", text(), "Name of the model; by default, the only one.")
       .include(generation_fields())
       .include(constraint_fields())
-      .apply("n_predict", whole(-2), set_max_tokens, length)
-      .apply("max_tokens", whole(-2), set_max_tokens, length)
+      .add("n_predict", &TextFields::max_tokens, any_token_limit(), generation_doc("max_tokens"))
+      .aliases(token_limit_names(), "n_predict")
       .add("n_probs", &TextFields::n_probs, whole(0, 1000),
            "Number of most likely tokens to report with each token; 0 reports none.")
       .add("return_tokens", &TextFields::return_tokens, boolean(),

@@ -121,16 +121,8 @@ const Fields<Options>& all_options() {
       Fields<Options>()
           .include(sampling_fields())
           .include(accepted_options(), &Options::accepted)
-          .apply(
-              "num_predict", whole(-2),
-              [](Options& options, std::int64_t n) {
-                if (n < 0)
-                  options.max_tokens.reset();
-                else
-                  options.max_tokens = n;
-              },
-              "Number of tokens to generate; -1 and -2 mean until the text ends or the context is "
-              "full.")
+          .add("num_predict", &Options::max_tokens, any_token_limit(), generation_doc("max_tokens"))
+          .aliases(token_limit_names(), "num_predict")
           .add("stop", &Options::stop, stop_form(), generation_doc("stop"));
   return table;
 }

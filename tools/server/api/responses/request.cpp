@@ -212,6 +212,7 @@ const Fields<Request>& fields() {
           .include(chat_fields())
           .add("max_output_tokens", &Request::max_tokens, token_limit(1),
                generation_doc("max_tokens"))
+          .aliases(token_limit_names(), "max_output_tokens")
           .include(sampling_fields())
           .add("stream", &Request::stream, boolean(),
                "Send the answer as events while it is generated.")

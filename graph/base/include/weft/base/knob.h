@@ -35,7 +35,7 @@ struct KnobText {
   std::string_view flags = {};    // "-s,--seed"; empty: there is none,
   std::string_view no_flag = {};  // for this reason
   // What other servers and clients call it. Requests may use all of these names.
-  std::array<std::string_view, 3> aliases = {};
+  std::array<std::string_view, 4> aliases = {};
 
   // The name, then the aliases.
   std::vector<std::string_view> names() const;
@@ -62,6 +62,12 @@ struct Knob : KnobText {
   // The range of requests, if the interface that defines the field has a narrower one.
   std::optional<KnobRange> request_range = {};
 };
+
+// REQUIRES: one of the knobs has this name.
+template <class T>
+const Knob<T>& find_knob(std::span<const Knob<T>> knobs, std::string_view name) {
+  return *std::ranges::find(knobs, name, &Knob<T>::name);
+}
 
 // Calls visit(knob, member) for each knob with the member of `object`, which may be const.
 template <class T, class Object, class Visit>
