@@ -78,7 +78,7 @@ std::string effect(Interfaces& server, const std::string& path, const Json& requ
   if (server.texts->requests.empty()) return to_text(answer);
   TextRequest made = server.texts->requests.back();
   made.generation.sampler.seed = 0;
-  std::string text = native::settings_json(made);
+  std::string text = native::settings_json(made, {});
   for (const TokenId id : made.prompt) text += " " + std::to_string(id);
   return text;
 }

@@ -69,6 +69,7 @@ struct ServedModel {
   ReasoningFormat reasoning = ReasoningFormat::automatic;
   // Defaults of requests, from flags.
   SamplerOptions sampler;
+  std::vector<std::string> dry_breakers = {"\n", ":", "\"", "*"};  // texts, for requests with DRY
   bool random_seed = true;  // draw a seed for requests without one; else sampler.seed
   std::int64_t max_tokens = -1;
   bool reuse = true;         // cache_prompt

@@ -178,6 +178,7 @@ void check_n_choices(std::size_t n_prompts, std::size_t n, std::string_view prom
 GenerationFields initial_generation(const ServedModel& model) {
   GenerationFields fields;
   fields.sampler = model.sampler;
+  fields.dry_sequence_breakers = model.dry_breakers;
   fields.cache_prompt = model.reuse;
   if (model.max_tokens >= 0) fields.max_tokens = model.max_tokens;
   return fields;
@@ -198,8 +199,8 @@ TextRequest text_request(const ServedModel& model, const GenerationFields& field
   g.sampler = fields.sampler;
   g.sampler.seed = seed_of(model, fields);
   g.sampler.logit_bias = token_biases(*model.model, fields.logit_bias, at + "logit_bias");
-  if (fields.dry_sequence_breakers && g.sampler.dry_multiplier > 0)
-    g.sampler.dry_breakers = tokens_with(model.model->tokenizer(), *fields.dry_sequence_breakers);
+  if (g.sampler.dry_multiplier > 0 && model.model->vocabulary().has_texts())
+    g.sampler.dry_breakers = tokens_with(model.model->tokenizer(), fields.dry_sequence_breakers);
   g.rules.tree = model.tree;
   g.rules.stops = fields.stop;
   g.rules.banned = fields.bad_words;

@@ -34,7 +34,7 @@ struct GenerationFields {
   std::vector<std::string> bad_words;  // never completed
   bool skip_special_tokens = true;     // control tokens are not shown
   Bias logit_bias;
-  std::optional<std::vector<std::string>> dry_sequence_breakers;
+  std::vector<std::string> dry_sequence_breakers;  // initially the model's
   bool cache_prompt = true;
   std::int64_t id_slot = -1;
   std::int64_t priority = 0;  // as in vLLM: lower ones first

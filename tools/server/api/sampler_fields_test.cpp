@@ -171,13 +171,28 @@ TEST_CASE("native answers and /props report every knob") {
   const SamplerOptions wanted = other_sampler();
   TextRequest request;
   request.generation.sampler = wanted;
-  const Json settings = parse_json(native::settings_json(request));
+  const Json settings = parse_json(native::with_seed(native::settings_json(request, {"x"}), 5));
+  CHECK(settings["dry_sequence_breakers"] == Json{"x"});
+  for (const KnobText& text : sampler_texts())
+    CHECK_MESSAGE(settings.contains(std::string(text.name)), text.name);
+  for (const KnobText& text : generation_knobs())
+    CHECK_MESSAGE(settings.contains(std::string(text.name)), text.name);
+  for (const KnobText& text : generation_texts())
+    CHECK_MESSAGE(settings.contains(std::string(text.name)), text.name);
   const Json values = as_json(wanted, false);
   for (const auto& [name, value] : values.items())
     CHECK_MESSAGE(settings.at(name).get<double>() == doctest::Approx(value.get<double>()), name);
   const Json props = server.get("GET", "/props")["default_generation_settings"]["params"];
   for (const Knob<SamplerOptions>& knob : sampler_knobs())
     CHECK_MESSAGE(props.contains(std::string(knob.name)), knob.name);
+}
+
+TEST_CASE("requests that switch DRY on have its breakers") {
+  Interfaces server;
+  server.ask("/completion", R"({"prompt": "a", "dry_multiplier": 1})");
+  CHECK_FALSE(server.texts->requests.back().generation.sampler.dry_breakers.empty());
+  server.ask("/completion", R"({"prompt": "a", "dry_multiplier": 1, "dry_sequence_breakers": []})");
+  CHECK(server.texts->requests.back().generation.sampler.dry_breakers.empty());
 }
 
 TEST_CASE("knobs out of range and unknown tokens are refused with their path") {

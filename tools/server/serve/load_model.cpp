@@ -40,6 +40,7 @@ void set_request_defaults(api::ServedModel& served, const Flags& flags) {
   served.template_kwargs = flags.chat_template.kwargs;
   served.reasoning = api::reasoning_format(flags.reasoning_format);
   served.sampler = cli::sampler_options(*served.model, flags.sampler);
+  served.dry_breakers = flags.sampler.dry_breaker_texts;
   served.random_seed = !flags.seed_given;
   served.max_tokens = flags.max_tokens;
   served.reuse = flags.cache_prompt;

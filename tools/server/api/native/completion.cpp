@@ -115,7 +115,8 @@ void run(const std::shared_ptr<Call>& call, const TextFields& fields,
     if (fields.lora)
       request.generation.lora_scales = lora_scales(*served.model, *fields.lora, "lora");
     options.seeds.push_back(request.generation.sampler.seed);
-    if (options.settings.empty()) options.settings = settings_json(request);
+    if (options.settings.empty())
+      options.settings = settings_json(request, fields.dry_sequence_breakers);
     job.prompts.push_back(std::move(request));
   }
   run_texts(call, std::move(job), std::make_shared<CompletionWriter>(call, std::move(options)));

@@ -1,6 +1,7 @@
 #include "api/native/settings.h"
 
 #include "weft/sample/sampler_knobs.h"
+#include "weft/serve/generation_knobs.h"
 
 #include "api/json_text.h"
 #include "api/knob_fields.h"
@@ -19,14 +20,15 @@ void add_sampler(JsonObject& json, const SamplerOptions& s) {
 
 }  // namespace
 
-std::string settings_json(const TextRequest& request) {
+std::string settings_json(const TextRequest& request,
+                          const std::vector<std::string>& dry_breakers) {
   const GenerationOptions& g = request.generation;
   JsonObject json;
-  json.add("n_predict", g.max_tokens).add("max_tokens", g.max_tokens);
+  json.add("n_predict", g.max_tokens);
+  add_knobs(json, generation_knobs(), g);
   add_sampler(json, g.sampler);
   json.add_json("stop", array_of(g.rules.stops))
-      .add("ignore_eos", g.ignore_eos)
-      .add("min_tokens", g.min_tokens)
+      .add_json("dry_sequence_breakers", array_of(dry_breakers))
       .add_json("bad_words", array_of(g.rules.banned))
       .add_json("stop_token_ids", array_of(g.stop_tokens))
       .add("t_max_predict_ms", g.max_time ? g.max_time->count() : -1)

@@ -34,7 +34,7 @@ std::string default_settings(const ServedModel& model) {
       .add("id_task", -1)
       .add("n_ctx", model.texts->context())
       .add("is_processing", false)
-      .add_json("params", with_seed(settings_json(request), seed))
+      .add_json("params", with_seed(settings_json(request, model.dry_breakers), seed))
       .str();
 }
 
