@@ -43,12 +43,17 @@ Form<ToolSelection> function_call_form() {
 
 Fields<ChatRequest> chat_sampling_fields() {
   using R = ChatRequest;
+  std::vector<std::string_view> other_names = token_limit_names();
+  std::erase(other_names, "max_completion_tokens");
   return Fields<R>()
       .required("messages", &R::messages, messages_form(), "Messages of the conversation so far.")
       .add("model", &R::model, text(), "Name of the model; by default, the only one.")
       .add("max_tokens", &R::max_tokens, token_limit(0),
            "Number of tokens to generate at most; by default, there is no limit.")
-      .aliases(token_limit_names(), "max_tokens")
+      .aliases(other_names, "max_tokens")
+      // Clients may send both. Fields are read in this order, so that it replaces max_tokens.
+      .add("max_completion_tokens", &R::max_tokens, token_limit(0),
+           "Number of tokens to generate at most; it replaces max_tokens.")
       .include(generation_fields())
       .add("logprobs", &R::logprobs, boolean(),
            "Report the logarithms of the probabilities of the tokens.")

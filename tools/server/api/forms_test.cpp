@@ -45,9 +45,10 @@ TEST_CASE("a limit of -1 is none, others below 0 are refused") {
   const char* const chat = "/v1/chat/completions";
   CHECK(limit(chat, FormsServer::chat(R"("max_tokens": -1)")) == -1);
   CHECK(limit(chat, FormsServer::chat(R"("max_completion_tokens": -1)")) == -1);
-  CHECK(limit(chat, FormsServer::chat(R"("max_tokens": 7, "max_completion_tokens": 7)")) == 7);
-  CHECK(server.refused(R"("max_tokens": 5, "max_completion_tokens": 7)")["message"] ==
-        "max_completion_tokens: there is another value in max_tokens");
+  CHECK(limit(chat, FormsServer::chat(R"("max_completion_tokens": -1, "max_tokens": 5)")) == -1);
+  CHECK(limit(chat, FormsServer::chat(R"("max_tokens": 5, "max_completion_tokens": 7)")) == 7);
+  CHECK(server.refused(R"("max_tokens": 5, "n_predict": 7)")["message"] ==
+        "n_predict: there is another value in max_tokens");
   CHECK(limit("/v1/completions", R"({"prompt": "a", "max_tokens": -1})") == -1);
   CHECK(limit("/v1/completions", R"({"prompt": "a"})") == 16);
   for (const char* wrong : {"-2", "-5", "1.5", "\"ten\""}) {
