@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "weft/chat/tools.h"
+#include "weft/template/chat_template.h"
 
 #include "api/fields.h"
 #include "api/forms.h"
