@@ -8,23 +8,13 @@
 
 #include "weft/sample/log_sum_exp.h"
 
+#include "support/logits.h"
+
 namespace weft {
 namespace {
 
-std::vector<float> random_logits(std::size_t n, std::uint32_t seed, float spread = 8) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal(0, spread);
-  std::vector<float> logits(n);
-  for (float& v : logits) v = normal(random);
-  return logits;
-}
-
-double exact_log_sum(std::span<const float> logits) {
-  const double most = *std::ranges::max_element(logits);
-  long double sum = 0;
-  for (const float v : logits) sum += std::exp(static_cast<double>(v) - most);
-  return most + static_cast<double>(std::log(sum));
-}
+using test::exact_log_sum;
+using test::normal_logits;
 
 // Steps of the probabilities of `logits`, so fine that 16 bits do not show.
 struct Base {
@@ -41,7 +31,7 @@ struct Base {
 };
 
 TEST_CASE("likelihoods are those of the log-sum") {
-  const auto logits = random_logits(1000, 7);
+  const auto logits = normal_logits(1000, 7);
   CHECK(negative_log_likelihood(logits, 3) == log_sum_exp(logits) - static_cast<double>(logits[3]));
 }
 
@@ -63,7 +53,7 @@ TEST_CASE("means come with the error of the mean") {
 
 TEST_CASE("divergence agrees with its definition") {
   for (const std::size_t n : {3, 50, 256, 1001}) {
-    const auto a = random_logits(n, 1, 2), b = random_logits(n, 2, 2);
+    const auto a = normal_logits(n, 1, 2), b = normal_logits(n, 2, 2);
     const Base base(b);
     const double norm_a = exact_log_sum(a);
     double want = 0;
@@ -83,7 +73,7 @@ TEST_CASE("divergence agrees with its definition") {
 }
 
 TEST_CASE("a model does not diverge from itself") {
-  const auto logits = random_logits(5000, 3, 2);
+  const auto logits = normal_logits(5000, 3, 2);
   const Base base(logits);
   const Compared c = compare(logits, base.row, 17);
   // Steps are half a step off at most, which enters squared. Four numbers below 32 are rounded: the

@@ -76,7 +76,7 @@ class MemoryPlanner {
   }
 
  private:
-  // The least budget of the program with so many bytes for the session.
+  // The smallest budget of the program that leaves this many bytes to the session.
   std::int64_t budget_for(std::int64_t bytes) const {
     if (budget_ == 0) return bytes;
     const std::int64_t others = bytes + demand_.used;

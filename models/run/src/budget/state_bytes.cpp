@@ -33,9 +33,10 @@ void add(std::string name, std::int64_t bytes, std::vector<MemoryUse::Named>& ki
 StateBytes state_bytes(const PlannedModel& planned) {
   StateBytes bytes;
   const std::int64_t n = planned.options.sequences;
+  const std::vector<const Node*> states = states_on_host(planned.graphs, planned.plans);
   for (const MemoryPart& part : planned.memory_parts) {
     std::int64_t row = 0;
-    for (const Node* state : states_on_host(planned.graphs, planned.plans))
+    for (const Node* state : states)
       if (std::ranges::find(part.states, state->path) != part.states.end())
         row += state->spec.row_bytes();
     if (part.of == MemoryOf::text || part.grow_with == RowsGrowWith::nothing)

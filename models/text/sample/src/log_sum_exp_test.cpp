@@ -8,23 +8,13 @@
 
 #include "weft/sample/sampler.h"
 
+#include "support/logits.h"
+
 namespace weft {
 namespace {
 
-std::vector<float> normal_logits(std::size_t n, std::uint32_t seed, float spread) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal(0, spread);
-  std::vector<float> logits(n);
-  for (float& v : logits) v = normal(random);
-  return logits;
-}
-
-double exact_log_sum(std::span<const float> logits) {
-  const double most = *std::ranges::max_element(logits);
-  long double sum = 0;
-  for (const float v : logits) sum += std::exp(static_cast<double>(v) - most);
-  return most + static_cast<double>(std::log(sum));
-}
+using test::exact_log_sum;
+using test::normal_logits;
 
 TEST_CASE("log-sums are right for every length and spread") {
   for (const std::size_t n : {1, 2, 3, 4, 5, 7, 255, 256, 257, 1000, 32000}) {

@@ -36,8 +36,8 @@ namespace weft {
 // on.
 std::uint64_t tensor_table(const Checkpoint& file);
 
-// Contents are summed by pieces of about 2 MiB: so many rows of the tensor, a multiple of 16, the
-// last piece fewer.
+// Contents are summed in pieces of about 2 MiB. Returns the rows of a piece, a multiple of 16; the
+// last piece has fewer.
 std::int64_t piece_rows(const CheckpointTensor& tensor);
 // Of the rows [first, last) in order. REQUIRES: they are mapped (prefault_rows).
 std::uint64_t piece_checksum(const CheckpointTensor& tensor, std::int64_t first, std::int64_t last);
