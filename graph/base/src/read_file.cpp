@@ -2,27 +2,16 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "weft/base/error.h"
+#include "weft/base/opened_file.h"
 #include "weft/base/printable.h"
 
 namespace weft {
 namespace {
-
-struct Descriptor {
-  int fd;
-  ~Descriptor() { ::close(fd); }
-};
-
-[[noreturn]] void refuse(const std::string& name, std::string_view problem) {
-  const int reason = errno;
-  fail<IoError>("{}: {}: {}", printable_path(name), problem, std::strerror(reason));
-}
 
 // Reads to the end, in blocks. The size of a file is a hint: it may change, or be 0 in /proc.
 std::string read_all(int fd, const std::string& name, std::size_t size, std::size_t max_bytes) {
@@ -36,7 +25,7 @@ std::string read_all(int fd, const std::string& name, std::size_t size, std::siz
   for (;;) {
     const ssize_t more = ::read(fd, bytes.data() + n, bytes.size() - n);
     if (more < 0 && errno == EINTR) continue;
-    if (more < 0) refuse(name, "cannot read");
+    if (more < 0) refuse_file(name, "cannot read");
     if (more == 0) break;
     n += static_cast<std::size_t>(more);
     if (n > max_bytes)
@@ -51,19 +40,10 @@ std::string read_all(int fd, const std::string& name, std::size_t size, std::siz
 }  // namespace
 
 std::string read_file(const std::string& path, std::size_t max_bytes, SpecialFiles special) {
-  // Without O_NONBLOCK, opening a pipe would wait for a writer.
-  const int no_wait = special == SpecialFiles::refuse ? O_NONBLOCK : 0;
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | no_wait);
-  if (fd < 0) refuse(path, "cannot open");
-  const Descriptor closes_itself{fd};
-  struct stat info {};
-  if (::fstat(fd, &info) != 0) refuse(path, "cannot examine");
-  if (S_ISDIR(info.st_mode))
-    fail<IoError>("{}: is a directory, expected a file", printable_path(path));
-  const bool regular = S_ISREG(info.st_mode);
-  if (!regular && special == SpecialFiles::refuse)
-    fail<IoError>("{}: is not a regular file", printable_path(path));
-  return read_all(fd, path, regular ? static_cast<std::size_t>(info.st_size) : 0, max_bytes);
+  const OpenedFile file(path, special);
+  const bool regular = S_ISREG(file.info().st_mode);
+  return read_all(file.fd(), path, regular ? static_cast<std::size_t>(file.info().st_size) : 0,
+                  max_bytes);
 }
 
 std::optional<std::string> try_read_file(const std::string& path, std::size_t max_bytes) {

@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -12,16 +11,12 @@
 #include <unistd.h>
 
 #include "weft/base/error.h"
+#include "weft/base/opened_file.h"
 #include "weft/base/printable.h"
 #include "weft/files/checkpoint.h"
 
 namespace weft {
 namespace {
-
-[[noreturn]] void refuse(const std::string& path, const char* what) {
-  const int code = errno;
-  fail<IoError>("{}: {}: {}", printable_path(path), what, std::generic_category().message(code));
-}
 
 std::int64_t nanoseconds(const timespec& t) {
   return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
@@ -42,36 +37,23 @@ FileStamp stamp_of(const struct stat& info) {
   return stamp;
 }
 
-struct Descriptor {
-  int fd;
-  ~Descriptor() { ::close(fd); }
-};
-
 }  // namespace
 
 MappedFile::MappedFile(const std::string& path) {
-  // Without O_NONBLOCK, opening a pipe would wait for a writer.
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) refuse(path, "cannot open");
-  const Descriptor closes_itself{fd};
-  struct stat info {};
-  if (::fstat(fd, &info) != 0) refuse(path, "cannot examine");
-  if (S_ISDIR(info.st_mode))
-    fail<IoError>("{}: is a directory, expected a file", printable_path(path));
-  if (!S_ISREG(info.st_mode)) fail<IoError>("{}: is not a regular file", printable_path(path));
-  map(fd, static_cast<std::uintmax_t>(info.st_size), path);
-  stamp_ = stamp_of(info);
+  const OpenedFile file(path, SpecialFiles::refuse);
+  map(file.fd(), static_cast<std::uintmax_t>(file.info().st_size), path);
+  stamp_ = stamp_of(file.info());
 }
 
 MappedFile MappedFile::anonymous(std::span<const std::byte> bytes) {
   const std::string name = "a file in memory";
   const int fd = ::memfd_create("weft", MFD_CLOEXEC);
-  if (fd < 0) refuse(name, "cannot make");
+  if (fd < 0) refuse_file(name, "cannot make");
   const Descriptor closes_itself{fd};
   for (std::span<const std::byte> rest = bytes; !rest.empty();) {
     const ssize_t n = ::write(fd, rest.data(), rest.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) refuse(name, "cannot write");
+    if (n < 0) refuse_file(name, "cannot write");
     rest = rest.subspan(static_cast<std::size_t>(n));
   }
   MappedFile file;
@@ -83,7 +65,7 @@ void MappedFile::map(int fd, std::uintmax_t size, const std::string& path) {
   if (size == 0) return;
   if (size > SIZE_MAX / 2) fail<IoError>("{}: cannot map {} bytes", printable_path(path), size);
   void* data = ::mmap(nullptr, static_cast<std::size_t>(size), PROT_READ, MAP_PRIVATE, fd, 0);
-  if (data == MAP_FAILED) refuse(path, "cannot map");
+  if (data == MAP_FAILED) refuse_file(path, "cannot map");
   data_ = static_cast<const std::byte*>(data);
   size_ = static_cast<std::size_t>(size);
   guard_ = GuardedMapping(data_, size_, path);
