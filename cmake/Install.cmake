@@ -4,7 +4,7 @@
 # bundled models, P/include/weft the headers, P/lib the static libraries. Use them in another
 # project:
 #   find_package(weft REQUIRED)
-#   target_link_libraries(mine PRIVATE weft::models)
+#   target_link_libraries(mine PRIVATE weft::models)  # or weft::server, with weft::openai and so on
 include(CMakePackageConfigHelpers)
 
 set(WEFT_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
@@ -17,7 +17,11 @@ set_target_properties(weft_backend_abi PROPERTIES EXPORT_NAME backend_abi)
 target_include_directories(weft_backend_abi INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 install(TARGETS weft_backend_abi EXPORT weft)
 
-install(TARGETS ${WEFT_LIBRARIES} weft_models EXPORT weft ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+set(WEFT_ALL_OF weft_models)
+if(TARGET weft_server)
+  list(APPEND WEFT_ALL_OF weft_server)
+endif()
+install(TARGETS ${WEFT_LIBRARIES} ${WEFT_ALL_OF} EXPORT weft ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 get_property(WEFT_INCLUDES GLOBAL PROPERTY WEFT_BUILT_INCLUDES)
 foreach(folder IN LISTS WEFT_INCLUDES)
   install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")

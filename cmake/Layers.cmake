@@ -1,17 +1,19 @@
 # The layers and their order.
 #
-#   weft_layer(NAME SOURCES ... [DEPENDS layers...] [PRIVATE_LIBRARIES ...] [PUBLIC_LIBRARIES ...])
+#   weft_layer(NAME [NOT_INSTALLED] SOURCES ... [DEPENDS layers...]
+#     [PRIVATE_LIBRARIES ...] [PUBLIC_LIBRARIES ...])
 #
 # makes the static library weft_NAME (alias weft::NAME) with public headers in include/ (weft/NAME/)
 # and private sources in src/. A dependency on a layer that is not below is a configuration error. A
 # forbidden #include does not compile, because include folders come only with declared dependencies.
 
-#   weft_add_layers()
+#   weft_add_layers([NAME=FOLDER ...])
 #
-# adds the folders of the layers in or below the current folder, in their order. A folder of layers
-# that is none itself (models, models/text) has a CMakeLists.txt that calls this again.
+# adds those folders of the list (WEFT_LAYERS without arguments) that are in or below the current
+# folder, in their order. A folder of layers that is none itself (models, models/text) has a
+# CMakeLists.txt that calls this again.
 
-# NAME=FOLDER, low to high. tests/layers and tools/coverage_report.py read this list, too.
+# NAME=FOLDER, low to high. tests/layers and tools/coverage_report.py read these lists, too.
 set(WEFT_LAYERS
   base=graph/base
   graph=graph
@@ -32,11 +34,26 @@ set(WEFT_LAYERS
   measure=models/measure
   serve=models/serve
   check=models/check)
-set(WEFT_LAYER_NAMES ${WEFT_LAYERS})
+# The rooms of the server, above all others. They are built with the programs.
+set(WEFT_SERVER_LAYERS
+  http=tools/server/http
+  api=tools/server/api/core
+  openai=tools/server/api/openai
+  responses=tools/server/api/responses
+  anthropic=tools/server/api/anthropic
+  ollama=tools/server/api/ollama
+  native=tools/server/api/native
+  hosting=tools/server/hosting
+  page=tools/server/page
+  program=tools/server/program)
+set(WEFT_LAYER_NAMES ${WEFT_LAYERS} ${WEFT_SERVER_LAYERS})
 list(TRANSFORM WEFT_LAYER_NAMES REPLACE "=.*" "")
 
 function(weft_add_layers)
-  set(folders ${WEFT_LAYERS})
+  set(folders ${ARGN})
+  if(NOT folders)
+    set(folders ${WEFT_LAYERS})
+  endif()
   list(TRANSFORM folders REPLACE ".*=" "")
   set(added)
   set(last)
@@ -64,7 +81,7 @@ function(weft_add_layers)
 endfunction()
 
 function(weft_layer name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;SOURCES;PRIVATE_LIBRARIES;PUBLIC_LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "NOT_INSTALLED" "" "DEPENDS;SOURCES;PRIVATE_LIBRARIES;PUBLIC_LIBRARIES" ${ARGN})
   list(FIND WEFT_LAYER_NAMES ${name} own_rank)
   if(own_rank LESS 0)
     message(FATAL_ERROR "'${name}' is not a layer; the layers are ${WEFT_LAYER_NAMES}")
@@ -90,8 +107,10 @@ function(weft_layer name)
     PRIVATE $<BUILD_INTERFACE:weft_compile_options> ${ARG_PRIVATE_LIBRARIES})
   weft_precompile(weft_${name})
   weft_check_headers(${name})
-  set_property(GLOBAL APPEND PROPERTY WEFT_BUILT_LAYERS ${name})
-  set_property(GLOBAL APPEND PROPERTY WEFT_BUILT_INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/include/weft)
+  if(NOT ARG_NOT_INSTALLED)
+    set_property(GLOBAL APPEND PROPERTY WEFT_BUILT_LAYERS ${name})
+    set_property(GLOBAL APPEND PROPERTY WEFT_BUILT_INCLUDES ${CMAKE_CURRENT_SOURCE_DIR}/include/weft)
+  endif()
 endfunction()
 
 # Every public header must compile on its own. Sources that are compiled alone check this for the

@@ -22,7 +22,8 @@ def folders():
     """Folders whose lines are counted together: the layers in their order, the backends, and the
     rest."""
     text = (ROOT / "cmake/Layers.cmake").read_text()
-    rooms = re.findall(r"=([\w/]+)", re.search(r"set\(WEFT_LAYERS\s([^)]*)\)", text)[1])
+    rooms = [room for rooms in re.findall(r"set\(WEFT_(?:SERVER_)?LAYERS\s([^)]*)\)", text)
+             for room in re.findall(r"=([\w/]+)", rooms)]
     parts = ["backends/src/cpu", "backends/src/reference", "backends/src/plugin", "backends/opencl"]
     return rooms + parts + ["examples", "tools", "bench"]
 

@@ -16,6 +16,15 @@ boxes=(
   "generate|generate|continues a text|#fdf3d8"
   "chat|chat|talks with a model|#fdf3d8"
   "weft|weft|inspects and checks models|#fdf3d8"
+  "native|server/api/native|llama-server's endpoints|#fbe9e0"
+  "ollama|server/api/ollama|Ollama's endpoints|#fbe9e0"
+  "anthropic|server/api/anthropic|Anthropic's endpoints|#fbe9e0"
+  "responses|server/api/responses|OpenAI's responses|#fbe9e0"
+  "openai|server/api/openai|OpenAI's endpoints|#fbe9e0"
+  "page|server/page|the page at /|#fbe9e0"
+  "hosting|server/hosting|loaded models, metrics|#fbe9e0"
+  "api|server/api/core|fields, endpoints, errors|#fbe9e0"
+  "http|server/http|HTTP/1.1, TLS, keys|#fbe9e0"
   "check|models/check|verify, bisect, selftest, trace|#dcebf7"
   "serve|models/serve|generation, conversations|#dcebf7"
   "measure|models/measure|perplexity, importance matrices|#dcebf7"
@@ -24,6 +33,7 @@ boxes=(
   "quantize|models/quantize|converts weights|#dcebf7"
   "arch|models/arch|architectures, one page each|#dcebf7"
   "files|models/files|GGUF and safetensors|#dcebf7"
+  "chat_turn|models/text/chat|turns of a chat|#d8eeee"
   "reply|models/text/reply|reasoning, tool calls|#d8eeee"
   "grammar|models/text/grammar|grammars, JSON Schema, masks|#d8eeee"
   "template|models/text/template|chat templates|#d8eeee"
@@ -40,7 +50,7 @@ boxes=(
 # boxes are kept. A program that links weft_cli or weft_models gets edges to what those link.
 edges() {
   sed -nE 's|.*// ([A-Za-z_0-9:]+) -> ([A-Za-z_0-9:]+)$|\1 \2|p' "$scratch/targets.dot" |
-    sed -E 's/weft_([a-z]+)/\1/g' |
+    sed -E 's/weft_chat\b/chat_turn/g; s/weft_([a-z]+)/\1/g' |
     awk -v names="${boxes[*]%%|*}" '
       BEGIN { split(names, list, " "); for (i in list) shown[list[i]] = 1 }
       { uses[$1] = uses[$1] " " $2 }
@@ -48,7 +58,7 @@ edges() {
         n = split(uses[target], used, " ")
         for (i = 1; i <= n; ++i) {
           if (used[i] in shown) { if (used[i] != box) printf "\"%s\" -> \"%s\";\n", box, used[i] }
-          else if (used[i] ~ /^(cli|models)$/) print_uses(box, used[i])
+          else if (used[i] ~ /^(cli|models|program)$/) print_uses(box, used[i])
         }
       }
       END { for (box in shown) print_uses(box, box) }' | sort -u

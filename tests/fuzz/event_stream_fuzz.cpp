@@ -10,8 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/event_stream.h"
-#include "api/json_text.h"
+#include "weft/api/event_stream.h"
+#include "weft/api/json_text.h"
 
 namespace {
 

@@ -12,8 +12,8 @@
 
 #include "weft/base/text.h"
 
-#include "http/refused_error.h"
-#include "http/request_reader.h"
+#include "refused_error.h"
+#include "request_reader.h"
 
 namespace {
 

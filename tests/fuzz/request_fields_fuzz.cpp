@@ -8,14 +8,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/anthropic/routes.h"
-#include "api/errors.h"
-#include "api/json.h"
-#include "api/native/routes.h"
-#include "api/ollama/routes.h"
-#include "api/openai.h"
-#include "api/responses/routes.h"
-#include "api/routes.h"
+#include "weft/anthropic/routes.h"
+#include "weft/api/errors.h"
+#include "weft/api/json.h"
+#include "weft/api/routes.h"
+#include "weft/native/routes.h"
+#include "weft/ollama/routes.h"
+#include "weft/openai/routes.h"
+#include "weft/responses/routes.h"
 
 namespace {
 

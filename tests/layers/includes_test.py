@@ -17,10 +17,11 @@ LIBRARIES = {
                    "models/text/template/src", "models/text/reply/src",
                    "models/text/chat/src",
                    "models/files/src", "models/run/src",
-                   "models/serve/src", "models/check/src"],
+                   "models/serve/src", "models/check/src",
+                   "tools/server/api", "tools/server/hosting/src", "tools/server/program/src"],
     r"utf8proc\.h": ["models/text"],
     r"xxhash\.h": ["graph/base/src"],
-    r"zlib\.h|boost/|openssl/": [],
+    r"zlib\.h|boost/|openssl/": ["tools/server/http"],
     r"CLI/|histedit\.h": [],
 }
 # Instructions and names of processors, and where they may stand.
@@ -37,14 +38,15 @@ ONLY = {
     **{room: {"base", "tokenize"} for room in ("tokenize", "sample", "template", "grammar")},
     "reply": {"base", "tokenize", "template", "grammar"},
     "chat": {"base", "tokenize", "template", "grammar", "reply"},
+    "http": {"base"},
 }
 
 
 def rooms():
     """Layers by name, low to high, with their folders."""
     text = (SOURCE / "cmake/Layers.cmake").read_text()
-    entries = re.search(r"set\(WEFT_LAYERS\s+([^)]+)\)", text)[1].split()
-    return dict(entry.split("=") for entry in entries)
+    lists = re.findall(r"set\(WEFT_(?:SERVER_)?LAYERS\s+([^)]+)\)", text)
+    return dict(entry.split("=") for entries in lists for entry in entries.split())
 
 
 def sources():
@@ -90,10 +92,20 @@ class Includes(unittest.TestCase):
                     self.assertTrue(any(path.startswith(f) for f in folders),
                                     f"{path} includes {name}")
 
+    # An interface of the server can be left out.
+    def test_interfaces_do_not_know_each_other(self):
+        interfaces = {room for room, folder in rooms().items()
+                      if folder.startswith("tools/server/api/") and room != "api"}
+        self.assertEqual(len(interfaces), 5)
+        for room, path, name in includes():
+            if room in interfaces and name.startswith("weft/"):
+                self.assertNotIn(name.split("/")[1], interfaces - {room}, f"{path} includes {name}")
+
     # The order of layers stands in cmake/Layers.cmake only.
     def test_layers_are_added_by_the_list(self):
         folders = set(rooms().values())
-        groups = {str(parent) for folder in folders for parent in pathlib.PurePath(folder).parents} - {"."}
+        groups = {str(parent) for folder in folders for parent in pathlib.PurePath(folder).parents}
+        groups -= {".", "tools", "tools/server"}  # which options leave out
         for path in SOURCE.rglob("CMakeLists.txt"):
             here = path.parent.relative_to(SOURCE)
             if here.parts[:1] == ("build",):
@@ -127,7 +139,7 @@ class Includes(unittest.TestCase):
     def test_one_place_gives_up_memory(self):
         handlers = {"models/run/src/budget/", "models/serve/src/saved_conversation.cpp",
                     "models/serve/src/engine_tasks.cpp", "models/serve/src/engine_step.cpp",
-                    "tools/server/api/errors.cpp", "tools/server/serve/model_pool.cpp",
+                    "tools/server/api/core/src/errors.cpp", "tools/server/hosting/src/model_pool.cpp",
                     "models/text/"}
         paths = [path for folder in ("models", "scheduler", "tools", "examples")
                  for path in (SOURCE / folder).rglob("*") if path.suffix in (".cpp", ".h")]

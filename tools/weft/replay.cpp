@@ -1,4 +1,4 @@
-#include "serve/replay.h"
+#include "weft/program/replay.h"
 
 #include <string>
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <memory>
 
-#include "serve/request_profiles.h"
+#include "weft/program/request_profile.h"
 
 namespace weft::tools {
 

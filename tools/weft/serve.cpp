@@ -1,3 +1,5 @@
+#include "weft/program/serve.h"
+
 #include <limits>
 #include <string>
 #include <utility>
@@ -8,7 +10,6 @@
 
 #include "plan_svg.h"
 #include "request_profile.h"
-#include "serve/program.h"
 #include "subcommand.h"
 
 namespace weft::tools {

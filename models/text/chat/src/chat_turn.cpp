@@ -159,6 +159,12 @@ ChatFormat chat_format(const Tokenizer& tokenizer,
   return format;
 }
 
+ChatFormat chat_format(const Tokenizer& tokenizer, const Vocabulary& vocabulary) {
+  if (vocabulary.chat_template().empty()) return chat_format(tokenizer, nullptr);
+  return chat_format(tokenizer,
+                     make_chat_template(vocabulary.chat_template(), vocabulary.tool_template()));
+}
+
 ChatPlan plan_turn(const ChatFormat& format, const ChatTurn& turn, const ComputedText& computed) {
   if (!format.chat_template) fail<UnsupportedError>("the model has no chat template");
   check_tools(turn.tools, turn.tool_choice, turn.choice_place);

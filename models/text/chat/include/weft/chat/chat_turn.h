@@ -31,6 +31,8 @@ struct ChatFormat {
 // With the syntax that the template shows, which takes some renders. `chat_template` may be null.
 ChatFormat chat_format(const Tokenizer& tokenizer,
                        std::shared_ptr<const ChatTemplate> chat_template);
+// With the template of the vocabulary, which may have none. Throws like make_chat_template().
+ChatFormat chat_format(const Tokenizer& tokenizer, const Vocabulary& vocabulary);
 
 struct ChatTurn {
   std::vector<ChatMessage> messages;

@@ -1,0 +1,107 @@
+#pragma once
+// The table of endpoints, and what happens around each: find the route, read the body, find the
+// model, run the handler on a preparing thread, answer errors in the form of the interface.
+// /openapi.json is made from the same table.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/api/context.h"
+#include "weft/api/errors.h"
+#include "weft/api/fields.h"
+#include "weft/http/exchange.h"
+
+namespace weft::api {
+
+// One request of an endpoint.
+struct Call {
+  std::shared_ptr<http::Exchange> exchange;
+  Services& services;
+  ErrorForm form = ErrorForm::openai;
+  std::shared_ptr<const Json> body = {};  // an object; null for routes without `request`, and
+                                          // after `handle` has returned
+  std::shared_ptr<const ServedModel> model = {};  // if the route uses a model
+  std::string parameter = {};                     // what "{id}" stands for in the path
+
+  const http::Request& request() const { return exchange->request(); }
+  void reply(std::string json, int status = 200) const;
+  // Answers the error, without the paths of model files.
+  void fail(const ApiError& error) const;
+};
+
+enum class ModelUse {
+  none,
+  // The one that the body's member "model" names, or the query's if there is no body; absent: the
+  // only one.
+  named,
+  // The same, but a name that no model has is an error even if only one model is served. The tag
+  // ":latest" may follow the name.
+  listed,
+};
+
+// May throw; what it throws is answered. It may keep the call (as a shared_ptr) to answer later.
+using Handle = std::function<void(std::shared_ptr<Call>)>;
+
+struct Route {
+  std::string method;     // "POST"
+  std::string path;       // "/v1/models/{id}": the parameter takes the rest of the path
+  std::string operation;  // operationId, unique
+  std::string summary;
+  Handle handle;
+  const FieldList* request = nullptr;  // fields of the body; null: the body is not read
+  ModelUse model = ModelUse::none;
+  // Runs at once on the thread of the server: for answers that need neither time nor locks, which
+  // must come while all preparing threads are busy.
+  bool quick = false;
+  bool body_optional = false;             // an empty body is an empty object
+  bool generates = false;                 // runs texts of an engine
+  std::vector<std::string> aliases = {};  // other paths, not documented
+  std::string answer_type = "application/json";
+};
+
+// A route that reads no body and uses no model.
+Route plain_route(std::string method, std::string path, std::string operation, std::string summary,
+                  Handle handle);
+// A POST with a body. `request` must outlive the route.
+Route post_route(std::string path, std::string operation, std::string summary, Handle handle,
+                 const FieldList& request, ModelUse model = ModelUse::named);
+// The same, and the handler runs texts of an engine.
+Route text_route(std::string path, std::string operation, std::string summary, Handle handle,
+                 const FieldList& request, ModelUse model = ModelUse::named);
+
+class Router {
+ public:
+  // Throws ValueError if two routes have the same method and path, or the same operation.
+  Router(std::vector<Route> routes, Services& services);
+  // A Handler of http: answers now or later. HEAD is answered like GET; 404, 405 with Allow, and
+  // 415 are decided here.
+  void handle(std::shared_ptr<http::Exchange> exchange) const;
+  // The document of /openapi.json, which the router serves, too.
+  const std::string& openapi() const { return openapi_; }
+  std::vector<std::string> allowed_methods(std::string_view path) const;
+  // 404, 405 with Allow, or 415, from the head alone; nothing if a route answers. For the server of
+  // HTTP, which can refuse a request before its body comes.
+  std::optional<http::Reply> refusal(const http::RequestHead& head) const;
+  // Whether a route that runs texts of an engine answers.
+  bool generates(const http::RequestHead& head) const;
+
+ private:
+  struct Found {
+    const Route* route = nullptr;
+    std::string parameter;
+    bool known_path = false;
+  };
+  Found find(std::string_view method, std::string_view path) const;
+  void prepare(const Route& route, const std::shared_ptr<Call>& call) const;
+
+  std::vector<Route> routes_;
+  Services& services_;
+  std::string openapi_;
+};
+
+}  // namespace weft::api

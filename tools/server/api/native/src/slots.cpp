@@ -1,0 +1,171 @@
+// /slots, and files of slots.
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+
+#include "weft/api/await_result.h"
+#include "weft/api/forms.h"
+#include "weft/api/json_text.h"
+#include "weft/api/query.h"
+#include "weft/base/json_string.h"
+#include "weft/native/routes.h"
+
+#include "file_name.h"
+
+namespace weft::api::native {
+namespace {
+
+Engine& engine_of(const Call& call) {
+  if (!call.model->engine) throw not_supported("the model has no slots");
+  return *call.model->engine;
+}
+
+std::string slot_json(const SlotState& slot, std::int64_t context) {
+  return JsonObject()
+      .add("id", slot.slot)
+      .add("n_ctx", context)
+      .add("is_processing", slot.busy)
+      .add("id_task", slot.request)
+      .add("n_held", slot.n_held)
+      .add("n_prompt_tokens", slot.n_prompt)
+      .add("why_not_reused", slot.why_not_reused)
+      .add_json("params", "{}")
+      .add_json("next_token",
+                JsonObject().add("has_next_token", slot.busy).add("n_decoded", slot.n_new).str())
+      .str();
+}
+
+void list_slots(const Call& call) {
+  const Engine& engine = engine_of(call);
+  const EngineState state = engine.state();
+  const bool none_free = std::ranges::all_of(state.slots, &SlotState::busy);
+  const std::string fail = query_value(call.request(), "fail_on_no_slot");
+  if (none_free && !fail.empty() && fail != "0") throw unavailable("no slot is free");
+  JsonArray list;
+  for (const SlotState& slot : state.slots) list.add_json(slot_json(slot, engine.context()));
+  call.reply(list.str());
+}
+
+struct ActionRequest {
+  std::optional<std::string> filename;
+};
+
+const Fields<ActionRequest>& action_fields() {
+  static const auto table =
+      Fields<ActionRequest>().add("filename", &ActionRequest::filename, text(),
+                                  "Name of the file to save or restore, without folders.");
+  return table;
+}
+
+struct Action {
+  std::int32_t slot = 0;
+  std::string filename, folder, path;
+};
+
+std::int32_t slot_number(const Call& call) {
+  const std::string& text = call.parameter;
+  std::int32_t slot = -1;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), slot).ptr;
+  if (end != text.data() + text.size() || slot < 0 || slot >= engine_of(call).n_slots())
+    throw bad_request("id_slot", fmt::format("no slot {}: there are {}", json_string(text),
+                                             engine_of(call).n_slots()));
+  return slot;
+}
+
+Action file_action(const Call& call, const std::string& folder) {
+  if (folder.empty())
+    throw not_supported("saved slots need a folder: start the server with --slot-save-path");
+  const ActionRequest request = action_fields().read(*call.body);
+  const Path root;
+  const Path path = root.member("filename");
+  if (!request.filename) refuse(path, "is required");
+  if (!is_plain_file_name(*request.filename))
+    refuse(path, "must be a plain file name, without folders");
+  return {slot_number(call), *request.filename, folder,
+          (std::filesystem::path(folder) / *request.filename).string()};
+}
+
+JsonObject head(const Action& action) {
+  return JsonObject().add("id_slot", action.slot).add("filename", action.filename);
+}
+
+std::string timings(std::string_view name, Clock::time_point start) {
+  return JsonObject().add(name, seconds_since(start) * 1000).str();
+}
+
+void save(const std::shared_ptr<Call>& call, const Action& action) {
+  const auto start = Clock::now();
+  when_ready(
+      call, engine_of(*call).save_slot(action.slot, action.path),
+      [call, action, start](const Engine::SlotFile& file) {
+        call->reply(head(action)
+                        .add("n_saved", file.n_tokens)
+                        .add("n_written", file.n_bytes)
+                        .add_json("timings", timings("save_ms", start))
+                        .str());
+      },
+      {}, action.folder);
+}
+
+void restore(const std::shared_ptr<Call>& call, const Action& action) {
+  if (!std::filesystem::is_regular_file(action.path))
+    throw not_found(fmt::format("no slot was saved as {}", json_string(action.filename)));
+  const auto start = Clock::now();
+  when_ready(
+      call, engine_of(*call).restore_slot(action.slot, action.path),
+      [call, action, start](const Engine::SlotFile& file) {
+        call->reply(head(action)
+                        .add("n_restored", file.n_tokens)
+                        .add("n_read", file.n_bytes)
+                        .add_json("timings", timings("restore_ms", start))
+                        .str());
+      },
+      {}, action.folder);
+}
+
+void erase(const std::shared_ptr<Call>& call) {
+  const std::int32_t slot = slot_number(*call);
+  when_ready(call, engine_of(*call).erase_slot(slot), [call, slot](std::int64_t n_erased) {
+    call->reply(JsonObject().add("id_slot", slot).add("n_erased", n_erased).str());
+  });
+}
+
+void act(const std::shared_ptr<Call>& call, const std::string& folder) {
+  const std::string action = query_value(call->request(), "action");
+  if (action == "save") return save(call, file_action(*call, folder));
+  if (action == "restore") return restore(call, file_action(*call, folder));
+  if (action == "erase") return erase(call);
+  throw bad_request("action", fmt::format("expected \"save\", \"restore\" or \"erase\", got {}",
+                                          json_string(action.substr(0, 60))));
+}
+
+}  // namespace
+
+bool is_plain_file_name(std::string_view name) {
+  constexpr std::size_t kMaxName = 200;
+  if (name.empty() || name.size() > kMaxName || name == "." || name == "..") return false;
+  // A NUL of the request became U+FFFD.
+  if (name.find("\xEF\xBF\xBD") != name.npos) return false;
+  return std::ranges::none_of(
+      name, [](char c) { return c == '/' || c == '\\' || static_cast<unsigned char>(c) < 0x20; });
+}
+
+std::vector<Route> slot_routes(const NativeOptions& options) {
+  Route list = plain_route("GET", "/slots", "listSlots", "What the slots hold and do",
+                           [on = options.slots](const std::shared_ptr<Call>& call) {
+                             if (!on)
+                               throw not_supported("the list of slots is switched off: --no-slots");
+                             list_slots(*call);
+                           });
+  list.model = ModelUse::named;
+  Route action = post_route(
+      "/slots/{id}", "slotAction", "Saves, restores or erases a slot: ?action=",
+      [folder = options.slot_save_path](const std::shared_ptr<Call>& call) { act(call, folder); },
+      action_fields());
+  action.body_optional = true;
+  return {list, action};
+}
+
+}  // namespace weft::api::native

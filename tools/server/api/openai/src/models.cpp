@@ -1,0 +1,58 @@
+// GET /v1/models and /v1/models/{id}.
+
+#include <nlohmann/json.hpp>
+
+#include "weft/api/json.h"
+#include "weft/api/listed_model.h"
+#include "weft/api/routes.h"
+#include "weft/openai/routes.h"
+#include "weft/run/model.h"
+
+namespace weft::api {
+namespace {
+
+Json model_json(const ListedModel& listed) {
+  Json json{{"id", listed.name},         {"object", "model"},
+            {"created", listed.created}, {"owned_by", "weft"},
+            {"aliases", listed.aliases}, {"status", {{"value", listed.status}}}};
+  if (!listed.loaded || !listed.loaded->model) return json;
+  const ServedModel& model = *listed.loaded;
+  const ModelFacts& facts = model.model->facts();
+  const std::int64_t context = model.texts->context();
+  json["max_model_len"] = context;
+  json["meta"] = {{"n_ctx", context},
+                  {"n_ctx_train", facts.context},
+                  {"n_params", facts.n_params},
+                  {"n_embd", facts.n_embd},
+                  {"n_vocab", facts.n_vocab},
+                  {"size", facts.weight_bytes},
+                  {"architecture", facts.architecture}};
+  return json;
+}
+
+void list_models(const std::shared_ptr<Call>& call) {
+  Json all = Json::array();
+  for (const ListedModel& model : call->services.models.list()) all.push_back(model_json(model));
+  call->reply(to_text({{"object", "list"}, {"data", std::move(all)}}));
+}
+
+void get_model(const std::shared_ptr<Call>& call) {
+  for (const ListedModel& model : call->services.models.list())
+    if (has_name(model, call->parameter)) return call->reply(to_text(model_json(model)));
+  throw model_not_found(call->parameter);
+}
+
+}  // namespace
+
+Route models_route() {
+  Route route =
+      plain_route("GET", "/v1/models", "listModels", "The models that are served", list_models);
+  route.aliases = {"/models"};
+  return route;
+}
+
+Route model_route() {
+  return plain_route("GET", "/v1/models/{id}", "getModel", "One of the models", get_model);
+}
+
+}  // namespace weft::api

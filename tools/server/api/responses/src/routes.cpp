@@ -1,0 +1,121 @@
+#include "weft/responses/routes.h"
+
+#include <optional>
+#include <utility>
+
+#include "weft/api/chat_job.h"
+#include "weft/api/json_text.h"
+#include "weft/api/query.h"
+#include "weft/base/json_string.h"
+
+#include "item_references.h"
+#include "request.h"
+#include "response.h"
+#include "store.h"
+#include "writer.h"
+
+namespace weft::api {
+namespace {
+
+using responses::ChatRequest;
+using responses::Request;
+using responses::Response;
+using responses::Store;
+
+std::vector<ChatMessage> earlier_messages(const Store& store, const ChatRequest& request) {
+  if (request.previous_response_id.empty()) return {};
+  if (auto conversation = store.conversation(request.previous_response_id))
+    return *std::move(conversation);
+  ApiError error =
+      bad_request("previous_response_id",
+                  fmt::format("{} is an unknown or expired response, or has not ended",
+                              json_string(request.previous_response_id.substr(0, 100))));
+  error.code = "previous_response_not_found";
+  throw error;
+}
+
+void create(const std::shared_ptr<Store>& store, const std::shared_ptr<Call>& call) {
+  call->body = responses::with_items(call->body, *store);
+  auto response = std::make_shared<Response>(Response{
+      .id = new_id("resp_"), .created = unix_seconds(), .model = call->model->name, .request = {}});
+  response->request = std::make_shared<const Request>(
+      responses::fields().read(*call->body, initial_request<Request>(*call->model)));
+  const Request& request = *response->request;
+  std::vector<ChatMessage> conversation = earlier_messages(*store, request);
+  TextJob job = chat_job(*call->model, responses::chat_turn(request, conversation), request,
+                         responses::n_logprobs(request));
+  conversation.insert(conversation.end(), request.input.begin(), request.input.end());
+
+  const std::string id = response->id;
+  const auto ended = [store, id, keep = request.store, conversation = std::move(conversation)](
+                         std::string json, ChatMessage answer) mutable {
+    if (!keep || json.empty()) {
+      store->remove(id);
+      return;
+    }
+    conversation.push_back(std::move(answer));
+    store->finish(id, std::move(json), std::move(conversation));
+  };
+  store->begin(id, responses::response_json(*response, {}));
+  try {
+    store->set_cancel(id, run_texts(call, std::move(job),
+                                    std::make_shared<responses::Writer>(call, response, ended)));
+  } catch (...) {
+    store->remove(id);
+    throw;
+  }
+}
+
+void count(const Store& store, const Call& call) {
+  const auto body = responses::with_items(call.body, store);
+  const ChatRequest request = responses::chat_fields().read(*body);
+  const ChatPlan prompt =
+      plan_chat(*call.model, responses::chat_turn(request, earlier_messages(store, request)));
+  call.reply(JsonObject()
+                 .add("object", "response.input_tokens")
+                 .add("input_tokens", prompt.tokens.size())
+                 .str());
+}
+
+ApiError unknown_response(const std::string& id) {
+  return not_found(fmt::format("no response {} is kept here", json_string(id.substr(0, 100))));
+}
+
+void retrieve(const Store& store, const Call& call) {
+  if (query_value(call.request(), "stream") == "true")
+    throw bad_request("stream", "responses are not streamed again");
+  std::optional<std::string> json = store.json(call.parameter);
+  if (!json) throw unknown_response(call.parameter);
+  call.reply(*std::move(json));
+}
+
+void remove(Store& store, const Call& call) {
+  if (!store.remove(call.parameter)) throw unknown_response(call.parameter);
+  call.reply(
+      JsonObject().add("id", call.parameter).add("object", "response").add("deleted", true).str());
+}
+
+}  // namespace
+
+std::vector<Route> responses_routes() {
+  const auto store = std::make_shared<Store>();
+  std::vector<Route> routes;
+  routes.push_back(text_route(
+      "/v1/responses", "createResponse", "Answers a text or a conversation",
+      [store](const std::shared_ptr<Call>& call) { create(store, call); }, responses::fields()));
+  routes.push_back(post_route(
+      "/v1/responses/input_tokens", "countResponseTokens",
+      "Counts the tokens that the same request has as a prompt",
+      [store](const std::shared_ptr<Call>& call) { count(*store, *call); },
+      responses::chat_fields()));
+  routes.push_back(
+      plain_route("GET", "/v1/responses/{id}", "getResponse", "A response that is kept",
+                  [store](const std::shared_ptr<Call>& call) { retrieve(*store, *call); }));
+  routes.push_back(
+      plain_route("DELETE", "/v1/responses/{id}", "deleteResponse",
+                  "Forgets a response, and cancels it if it is running",
+                  [store](const std::shared_ptr<Call>& call) { remove(*store, *call); }));
+  return routes;
+}
+
+}  // namespace weft::api

@@ -1,0 +1,119 @@
+#include "store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "weft/api/json.h"
+
+namespace weft::api::responses {
+namespace {
+
+std::size_t bytes_of(const std::vector<ChatMessage>& conversation) {
+  std::size_t n = 0;
+  for (const ChatMessage& message : conversation) {
+    n += sizeof message + message.content.size() + message.reasoning.size();
+    for (const ToolCall& call : message.tool_calls) n += sizeof call + call.arguments.size();
+  }
+  return n;
+}
+
+// The items of the output, by their ids.
+std::vector<std::pair<std::string, std::string>> output_items(const std::string& response) {
+  std::vector<std::pair<std::string, std::string>> items;
+  const Json json = Json::parse(response, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("output")) return items;
+  for (const Json& item : json["output"])
+    if (item.contains("id") && item["id"].is_string())
+      items.emplace_back(item["id"].get<std::string>(), to_text(item));
+  return items;
+}
+
+}  // namespace
+
+void Store::begin(const std::string& id, std::string json) {
+  const std::lock_guard lock(mutex_);
+  entries_[id].json = std::move(json);
+}
+
+void Store::set_cancel(const std::string& id, std::function<void()> cancel) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = entries_.find(id);
+    if (at != entries_.end()) {
+      if (at->second.running) at->second.cancel = std::move(cancel);
+      return;
+    }
+  }
+  cancel();
+}
+
+void Store::finish(const std::string& id, std::string json, std::vector<ChatMessage> conversation) {
+  auto items = output_items(json);
+  const std::lock_guard lock(mutex_);
+  const auto at = entries_.find(id);
+  if (at == entries_.end()) return;
+  Entry& entry = at->second;
+  entry.n_bytes = sizeof entry + json.size() + bytes_of(conversation);
+  for (auto& [item, text] : items) {
+    entry.n_bytes += 2 * item.size() + text.size();
+    entry.items.push_back(item);
+    items_.insert_or_assign(std::move(item), std::move(text));
+  }
+  entry.json = std::move(json);
+  entry.conversation = std::move(conversation);
+  entry.cancel = {};
+  entry.running = false;
+  n_bytes_ += entry.n_bytes;
+  ended_.push_back(id);
+  while (ended_.size() > max_responses_ || (n_bytes_ > max_bytes_ && !ended_.empty())) {
+    erase(ended_.front());
+    ended_.pop_front();
+  }
+}
+
+void Store::erase(const std::string& id) {
+  const auto at = entries_.find(id);
+  if (at == entries_.end()) return;
+  n_bytes_ -= at->second.n_bytes;
+  for (const std::string& item : at->second.items) items_.erase(item);
+  entries_.erase(at);
+}
+
+std::optional<std::string> Store::json(const std::string& id) const {
+  const std::lock_guard lock(mutex_);
+  const auto at = entries_.find(id);
+  if (at == entries_.end()) return {};
+  return at->second.json;
+}
+
+std::optional<std::vector<ChatMessage>> Store::conversation(const std::string& id) const {
+  const std::lock_guard lock(mutex_);
+  const auto at = entries_.find(id);
+  if (at == entries_.end() || at->second.running) return {};
+  return at->second.conversation;
+}
+
+std::optional<std::string> Store::item(const std::string& id) const {
+  const std::lock_guard lock(mutex_);
+  const auto at = items_.find(id);
+  if (at == items_.end()) return {};
+  return at->second;
+}
+
+bool Store::remove(const std::string& id) {
+  std::function<void()> cancel;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = entries_.find(id);
+    if (at == entries_.end()) return false;
+    cancel = std::move(at->second.cancel);
+    std::erase(ended_, id);
+    erase(id);
+  }
+  if (cancel) cancel();
+  return true;
+}
+
+}  // namespace weft::api::responses

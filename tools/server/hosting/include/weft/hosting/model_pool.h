@@ -1,0 +1,74 @@
+#pragma once
+// The models that a server has, loaded when they are requested. A thread of the pool loads and
+// unloads them, one at a time, while others run. A model whose files were overwritten or truncated
+// is loaded again for the next request; those that run fail.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/api/context.h"
+#include "weft/hosting/hosted_model.h"
+#include "weft/serve/engine.h"
+
+namespace weft::server {
+
+struct PoolOptions {
+  std::vector<HostedModel> models;
+  int max_loaded = 1;  // 0: as many as the budget holds
+  // Of requests that wait for one model to be loaded; more get QueueFullError.
+  std::size_t max_waiting = 256;
+  // Refuse requests for the only model until it is loaded. Otherwise they wait.
+  bool refuse_until_loaded = false;
+  // Loads a model. `used`: bytes of the other loaded models. Throws.
+  std::function<std::shared_ptr<api::ServedModel>(const HostedModel&, std::int64_t used)> load;
+  // Called on the pool's thread after each attempt to load, with null if it succeeded. Empty:
+  // nobody is told.
+  std::function<void(const HostedModel&, std::exception_ptr error)> loaded;
+};
+
+struct PooledModel {
+  std::string name;
+  std::shared_ptr<const api::ServedModel> served;
+};
+
+// What engines have done, also those that were unloaded: counters never fall.
+struct PoolCounters {
+  EngineCounters engines;
+  std::int64_t n_running = 0, n_waiting = 0, n_slots = 0;
+  MemoryUse memory;
+  std::uint64_t loads = 0, unloads = 0;
+};
+
+class ModelPool : public api::Models {
+ public:
+  // Throws ValueError if two models have the same name.
+  explicit ModelPool(PoolOptions options);
+  // Like stop(), and unloads everything. REQUIRES: no model is held.
+  ~ModelPool() override;
+
+  // Ends loading: requests that wait for a model, and later ones, get an error 503. What is loaded
+  // stays loaded. From one thread.
+  void stop();
+
+  // The model that `ready` gets stays loaded while it is held. It may be released on any thread.
+  void find(std::string_view name, Ready ready) override;
+  std::vector<api::ListedModel> list() const override;
+
+  enum class State { loading, ready, failed };
+  // Of a preloaded model; else always ready.
+  State state() const;
+  std::vector<PooledModel> loaded() const;
+  PoolCounters counters() const;
+  // Waits until no model is held, at most until then. Returns whether it is so.
+  bool wait_released(Clock::time_point until);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weft::server

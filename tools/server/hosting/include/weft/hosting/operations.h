@@ -1,0 +1,36 @@
+#pragma once
+// What the server says about itself: /health, /metrics, /version.
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "weft/api/routes.h"
+
+namespace weft::server {
+
+class ModelPool;
+struct ServerMetrics;
+
+struct Operations {
+  ModelPool& pool;
+  ServerMetrics& metrics;
+  std::atomic<bool>& draining;
+  std::int64_t memory_budget = 0;
+  int workers = 0;
+  bool show_metrics = true;
+};
+
+// `operations` outlives the routes.
+std::vector<api::Route> operation_routes(const Operations& operations, const std::string& version);
+
+// "loading", "ready", "draining" or "failed".
+std::string_view health_of(const Operations& operations);
+
+// Of the process, with file pages; 0 if the system does not say.
+std::int64_t resident_bytes();
+
+// The text of /metrics.
+std::string metrics_text(const Operations& operations);
+
+}  // namespace weft::server

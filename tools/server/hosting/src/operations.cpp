@@ -1,0 +1,157 @@
+#include "weft/hosting/operations.h"
+
+#include <array>
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "weft/api/errors.h"
+#include "weft/base/json_string.h"
+#include "weft/hosting/model_pool.h"
+#include "weft/hosting/server_metrics.h"
+
+namespace weft::server {
+namespace {
+
+double cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+void add_engine_metrics(MetricsText& text, const PoolCounters& pool) {
+  const EngineCounters& e = pool.engines;
+  const auto n = [](auto value) { return static_cast<double>(value); };
+  text.counter("prompt_tokens_total", "Tokens of prompts that were computed.", n(e.prompt_tokens));
+  text.counter("prompt_seconds_total", "Time spent on prompts.", e.prompt_seconds);
+  text.counter("prompt_tokens_cached_total", "Tokens of prompts that were reused.",
+               n(e.prompt_tokens_reused));
+  text.counter("tokens_predicted_total", "Generated tokens.", n(e.new_tokens));
+  text.counter("tokens_predicted_seconds_total", "Time spent on generated tokens.", e.new_seconds);
+  text.counter("texts_total", "Requests to the engines.", n(e.requests));
+  text.counter("requests_cancelled_total", "Requests whose client left, and other cancellations.",
+               n(e.cancelled));
+  text.counter("texts_failed_total", "Requests that failed while they were computed.", n(e.failed));
+  text.counter("steps_total", "Steps of the models.", n(e.steps));
+  text.gauge("requests_processing", "Requests that are being computed.", n(pool.n_running));
+  text.gauge("requests_deferred", "Requests that wait for a slot.", n(pool.n_waiting));
+  text.gauge("slots_total", "Requests that can be computed at a time.", n(pool.n_slots));
+  text.counter("model_loads_total", "Models that were loaded.", n(pool.loads));
+  text.counter("model_unloads_total", "Models that were unloaded.", n(pool.unloads));
+}
+
+void add_memory_metrics(MetricsText& text, const MemoryUse& m, std::int64_t budget) {
+  text.begin("memory_bytes", MetricsText::Kind::gauge, "Memory by purpose, as weft plan predicts.");
+  const std::pair<const char*, std::int64_t> kinds[] = {{"weights_mapped", m.weights_mapped},
+                                                        {"weights_resident", m.weights_resident},
+                                                        {"state", m.state},
+                                                        {"arena", m.arena},
+                                                        {"scratch", m.scratch},
+                                                        {"other", m.other},
+                                                        {"device", m.device}};
+  for (const auto& [kind, bytes] : kinds) text.sample(static_cast<double>(bytes), {{"kind", kind}});
+  text.gauge("memory_budget_bytes", "Limit of all kinds together.", static_cast<double>(budget));
+}
+
+void add_server_metrics(MetricsText& text, const ServerMetrics& metrics) {
+  text.begin("requests_total", MetricsText::Kind::counter, "Answers by path and status.");
+  for (const auto& [key, count] : metrics.requests()) {
+    text.sample(static_cast<double>(count),
+                {{"path", key.first}, {"status", fmt::format("{}", key.second)}});
+  }
+  text.histogram("time_to_first_token_seconds", "From the request to its first token.",
+                 metrics.time_to_first_token);
+  text.histogram("time_between_tokens_seconds", "Between the tokens of a text.",
+                 metrics.time_between_tokens);
+  text.histogram("queue_seconds", "Time in the queue.", metrics.queue_time);
+  text.histogram("request_seconds", "From the head of a request to the end of its answer.",
+                 metrics.request_time);
+}
+
+http::Reply reply_with(std::string body) {
+  http::Reply reply;
+  reply.body = std::move(body);
+  return reply;
+}
+
+http::Reply health_reply(const Operations& operations) {
+  const std::string_view health = health_of(operations);
+  if (health == "ready") return reply_with(R"({"status":"ok","state":"ready"})");
+  http::Reply reply = api::error_reply(
+      api::unavailable(fmt::format("the server is {}", health), std::string(health)),
+      api::ErrorForm::openai);
+  // The state beside the error, for programs that look for it in either place.
+  reply.body.insert(1, fmt::format("\"status\":\"{0}\",\"state\":\"{0}\",", health));
+  return reply;
+}
+
+}  // namespace
+
+std::string_view health_of(const Operations& operations) {
+  if (operations.draining) return "draining";
+  switch (operations.pool.state()) {
+    case ModelPool::State::loading:
+      return "loading";
+    case ModelPool::State::failed:
+      return "failed";
+    case ModelPool::State::ready:
+      break;
+  }
+  return "ready";
+}
+
+std::int64_t resident_bytes() {
+  long pages = 0;
+  if (std::FILE* file = std::fopen("/proc/self/statm", "re")) {
+    if (std::fscanf(file, "%*d %ld", &pages) != 1) pages = 0;
+    std::fclose(file);
+  }
+  return std::int64_t{pages} * sysconf(_SC_PAGESIZE);
+}
+
+std::string metrics_text(const Operations& operations) {
+  MetricsText text("weft_");
+  const PoolCounters pool = operations.pool.counters();
+  add_engine_metrics(text, pool);
+  add_memory_metrics(text, pool.memory, operations.memory_budget);
+  add_server_metrics(text, operations.metrics);
+  text.counter("cpu_seconds_total", "CPU time of the process.", cpu_seconds());
+  text.gauge("resident_bytes", "Resident memory of the process, with file pages.",
+             static_cast<double>(resident_bytes()));
+  text.gauge("workers", "Threads that compute, for each model.", operations.workers);
+  return std::move(text).take();
+}
+
+std::vector<api::Route> operation_routes(const Operations& operations, const std::string& version) {
+  std::vector<api::Route> routes;
+  const auto add = [&](const char* path, const char* operation, const char* summary,
+                       std::function<http::Reply()> answer) -> api::Route& {
+    const auto handle = [answer = std::move(answer)](const std::shared_ptr<api::Call>& call) {
+      call->exchange->reply(answer());
+    };
+    api::Route& route =
+        routes.emplace_back(api::plain_route("GET", path, operation, summary, handle));
+    route.quick = true;
+    return route;
+  };
+  add("/health", "health", "Whether the server is ready: 200, or 503 while it loads or drains",
+      [&operations] { return health_reply(operations); })
+      .aliases = {"/v1/health"};
+  add("/version", "version", "The server's version",
+      [version] { return reply_with(fmt::format("{{\"version\":{}}}", json_string(version))); });
+  if (!operations.show_metrics) return routes;
+  constexpr const char* kType = "text/plain; version=0.0.4; charset=utf-8";
+  add("/metrics", "metrics", "Counters for Prometheus", [&operations] {
+    http::Reply reply = reply_with(metrics_text(operations));
+    reply.content_type = kType;
+    return reply;
+  }).answer_type = kType;
+  return routes;
+}
+
+}  // namespace weft::server

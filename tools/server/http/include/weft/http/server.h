@@ -1,0 +1,118 @@
+#pragma once
+// An HTTP/1.1 server with one I/O thread, the one that calls run():
+//
+//   weft::http::Server server({.port = 8080}, {.handler = answer, .refuse = refuse});
+//   server.run();  // until stop(), or until drain() has closed the last connection
+//
+// It parses requests, checks their framing and limits, and sends what exchanges are given. Whatever
+// is wrong with the protocol becomes a reply of `Hooks::refuse`; the handler sees complete, correct
+// requests only.
+//
+// Threads: stop() and drain() may be called from any thread, but not from a signal handler. The
+// hooks are called on the I/O thread and must neither block nor throw, except for the handler,
+// whose exceptions are answered with status 500. Exchanges may outlive the server.
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/http/exchange.h"
+
+namespace weft::http {
+
+// Why the server does not answer a request, in the terms of OpenAI's errors.
+struct Refusal {
+  int status;
+  std::string message;
+  std::string type = "invalid_request_error";
+  std::string code = {};  // empty: none
+};
+
+struct ServerOptions {
+  std::string host = "127.0.0.1";  // a name, an address, or the path of a Unix socket (*.sock)
+  int port = 8080;                 // 0: any free one
+  // Open sockets that listen, in place of host and port (inherited_sockets()). The server closes
+  // them.
+  std::vector<int> listening_sockets = {};
+  // In which a header must be complete. Bodies, readers and idle connections may be silent for as
+  // long. Computing an answer is not limited.
+  std::chrono::milliseconds timeout = std::chrono::seconds(600);
+  std::size_t max_body_bytes = std::size_t{32} << 20;  // after decompression
+  std::size_t max_bodies_bytes = std::size_t{256}
+                                 << 20;  // of all requests that are not yet answered
+  std::size_t max_request_line_bytes = std::size_t{16} << 10;
+  std::size_t max_header_bytes = std::size_t{64} << 10;  // with the request line
+  std::size_t max_header_lines = 100;
+  std::string prefix = {};     // all paths are below it: "/llm"
+  std::string cert_file = {};  // PEM, a chain. Both files or neither.
+  std::string key_file = {};
+};
+
+struct Hooks {
+  Handler handler;
+  // The reply to a request that is wrong as such. `head` holds what was understood: method and path
+  // may be empty.
+  std::function<Reply(const RequestHead& head, const Refusal& refusal)> refuse;
+  // Called after the head and before the body. A reply ends the request; its body is not read.
+  std::function<std::optional<Reply>(const RequestHead& head)> gate = {};
+  // Headers for every answer to this request (CORS).
+  std::function<Headers(const RequestHead& head)> answer_headers = {};
+  // Called at the end of each answer with the bytes of its body. Status 499: the client left before
+  // the answer began.
+  std::function<void(const RequestHead& head, int status, std::size_t n_bytes, double seconds)>
+      log = {};
+};
+
+struct ServerCounters {
+  std::size_t connections = 0;  // open
+  std::size_t requests = 0;     // received since the start
+  std::size_t answering = 0;    // requests whose answer is not complete
+};
+
+class Server {
+ public:
+  // Listens when it returns. Throws IoError (port in use, unreadable certificate), ValueError
+  // (unknown host, port out of range, a certificate without a key).
+  Server(const ServerOptions& options, Hooks hooks);
+  // Closes everything. REQUIRES: run() is not running.
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  int port() const;  // 0 for a Unix socket
+  // "http://127.0.0.1:8080", or "unix:/path.sock".
+  std::string url() const;
+
+  // Serves until stopped or drained.
+  void run();
+  // Listens no more and closes idle connections. The others close after their answer, then run()
+  // returns.
+  void drain();
+  // Closes everything at once; clients of unfinished answers have left. run() returns.
+  void stop();
+
+  ServerCounters counters() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Sockets that systemd passes to this process (LISTEN_FDS); empty if there are none. Removes them
+// from the environment.
+std::vector<int> inherited_sockets();
+
+inline constexpr const char* kUnixAddress = "unix";
+
+// Where sockets listen: numeric addresses without ports, kUnixAddress.
+std::vector<std::string> addresses_of(const std::vector<int>& sockets);
+
+// Lets this process have as many open connections as the system allows (RLIMIT_NOFILE).
+void raise_descriptor_limit();
+
+}  // namespace weft::http

@@ -1,0 +1,30 @@
+#pragma once
+// The page at /, its files, and what it shows of the server.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/api/routes.h"
+#include "weft/page/draw_plan.h"
+
+namespace weft::server {
+
+struct Operations;
+
+struct PageFile {
+  std::string_view name, content;
+};
+// Those of tools/server/page, embedded when the program was built (page_files.cmake).
+std::span<const PageFile> page_files();
+
+// Paths of files that the page loads before it can send a key.
+const std::vector<std::string>& page_paths();
+
+// `show_page`: else / answers with a line of text. `operations` outlives the routes. Without
+// `draw_plan` there is no /ui/plan.
+std::vector<api::Route> page_routes(const Operations& operations, bool show_page,
+                                    const DrawPlan& draw_plan);
+
+}  // namespace weft::server

@@ -1,0 +1,85 @@
+#include "load_model.h"
+
+#include <fmt/format.h>
+
+#include "weft/base/error.h"
+#include "weft/files/pooling.h"
+#include "weft/hosting/model_files.h"
+
+namespace weft::server {
+namespace {
+
+EngineOptions engine_options(const Flags& flags, const Model& model, std::int64_t used,
+                             const std::function<bool(double)>& progress) {
+  EngineOptions options =
+      server_options(model, flags.model.session, flags.slots, flags.slots_given);
+  options.max_waiting = flags.max_queue;
+  options.session.progress = progress;
+  options.used_bytes = used;
+  options.warm_up = flags.warm_up;
+  if (flags.kept_prompts_mib >= 0) options.kept_prompts_bytes = flags.kept_prompts_mib << 20;
+  return options;
+}
+
+std::shared_ptr<const ChatTemplate> template_of(const Flags& flags, const Model& model,
+                                                const Warn& warn) {
+  const cli::TemplateFlags& chosen = flags.chat_template;
+  try {
+    return cli::load_template(chosen, model.vocabulary());
+  } catch (const Error& error) {
+    if (!chosen.name.empty() || !chosen.file.empty()) throw;
+    if (!model.vocabulary().chat_template().empty())
+      warn(fmt::format("chats are refused: {}", error.what()));
+    return nullptr;
+  }
+}
+
+void set_request_defaults(api::ServedModel& served, const Flags& flags) {
+  served.template_kwargs = flags.chat_template.kwargs;
+  served.reasoning = api::reasoning_format(flags.reasoning_format);
+  served.sampler = cli::sampler_options(*served.model, flags.sampler);
+  served.dry_breakers = flags.sampler.dry_breaker_texts;
+  served.random_seed = !flags.seed_given;
+  served.max_tokens = flags.max_tokens;
+  served.reuse = flags.cache_prompt;
+  served.embedder.pooling = find_poolings(flags.pooling);
+}
+
+}  // namespace
+
+std::shared_ptr<const Model> open_model(const Flags& flags, const std::string& path,
+                                        const Warn& warn) {
+  auto model = Model::load(path, {.quantize = flags.model.quantize,
+                                  .overrides = flags.model.overrides,
+                                  .allow_unknown_settings = flags.model.allow_unknown_settings,
+                                  .adapters = flags.model.adapters});
+  for (const std::string& warning : model->warnings()) warn(warning);
+  const std::int64_t context =
+      server_options(*model, flags.model.session, flags.slots, flags.slots_given).session.context;
+  if (context > model->facts().context) {
+    warn(fmt::format("{}: contexts of {} tokens, but the model was trained for {}", path, context,
+                     model->facts().context));
+  }
+  return model;
+}
+
+std::shared_ptr<api::ServedModel> start_model(const std::shared_ptr<const Model>& model,
+                                              const HostedModel& source, const Flags& flags,
+                                              std::int64_t used, ServerMetrics& metrics,
+                                              const std::function<bool(double)>& progress,
+                                              const Warn& warn) {
+  ChatFormat chat;
+  if (model->has_tokenizer())
+    chat = chat_format(model->tokenizer(), template_of(flags, *model, warn));
+  auto engine = std::make_shared<Engine>(model, engine_options(flags, *model, used, progress));
+  for (const std::string& given_up : engine->concessions())
+    warn(fmt::format("to meet the memory budget: {}", given_up));
+  auto served = api::served_model(source.names.front(), model, std::move(engine), std::move(chat));
+  served->aliases = source.names;
+  served->created = describe_file(source.path).modified;
+  set_request_defaults(*served, flags);
+  served->texts = measured(served->texts, metrics);
+  return served;
+}
+
+}  // namespace weft::server
