@@ -10,6 +10,7 @@ out=${1:-docs/architecture.svg}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cmake --preset release -B "$scratch/build" --graphviz="$scratch/targets.dot" > /dev/null
+sed -i 's/weft_chat\b/weft_chat_turn/g' "$scratch"/targets.dot  # the layer, not the program
 
 # NAME|TITLE|LINE|COLOUR of each box; other targets are not drawn.
 boxes=(
@@ -50,7 +51,7 @@ boxes=(
 # boxes are kept. A program that links weft_cli or weft_models gets edges to what those link.
 edges() {
   sed -nE 's|.*// ([A-Za-z_0-9:]+) -> ([A-Za-z_0-9:]+)$|\1 \2|p' "$scratch/targets.dot" |
-    sed -E 's/weft_chat\b/chat_turn/g; s/weft_([a-z]+)/\1/g' |
+    sed -E 's/weft_([a-z_]+)/\1/g' |
     awk -v names="${boxes[*]%%|*}" '
       BEGIN { split(names, list, " "); for (i in list) shown[list[i]] = 1 }
       { uses[$1] = uses[$1] " " $2 }
