@@ -12,8 +12,8 @@
 #     Adds to TARGET one generated source for every set whose KERNELS name a GROUP. It instantiates
 #     CLASS<Tag> from src/cpu/kernels/FILE.inl.h and is compiled with the flags of the set.
 #   weft_weight_formats(TARGET GROUP NAME...)
-#     The same for Weights<Tag, NAMEWeights> from src/cpu/kernels/weights.inl.h, for weights of type
-#     NAME, whose codec is in weights_<name>.inl.h.
+#     The same for Weights<Tag, NAMEWeights> from src/cpu/kernels/weights/weights.inl.h, for weights of type
+#     NAME, whose codec is in weights/<name>.inl.h.
 #   weft_kernel_headers(TARGET)
 #     Generates the headers that hold all of this for C++: cpu/isa_tags.h, feature_list.h,
 #     isa_table.h, simd/simd.inl.h, kernel_list.h, weight_tags.h and weight_format_list.h.
@@ -177,7 +177,7 @@ function(weft_weight_formats target group)
   endif()
   foreach(format IN LISTS ARGN)
     string(TOLOWER ${format} name)
-    weft_isa_sources(${target} weights_${name} "Weights<@ARCH@, weft::cpu::${format}Weights>" ${group} weights)
+    weft_isa_sources(${target} weights/${name} "Weights<@ARCH@, weft::cpu::${format}Weights>" ${group} weights/weights)
     set_property(TARGET ${target} APPEND_STRING PROPERTY WEFT_WEIGHT_TAGS "struct ${format}Weights {};\n")
     set_property(TARGET ${target} APPEND_STRING PROPERTY WEFT_WEIGHT_INCLUDES "#include \"weft/ops/formats/${name}.h\"\n")
     set_property(TARGET ${target} APPEND_STRING PROPERTY WEFT_WEIGHT_ROWS " \\\n  ROW(${name}, ${format}Weights${comma}${tags})")

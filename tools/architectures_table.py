@@ -35,7 +35,7 @@ OF_FORM = " f"
 def pages():
     """For each architecture: its page of builder code, and the lines of the page."""
     found = {}
-    for path in sorted((ROOT / "models" / "arch" / "src").glob("*.cpp")):
+    for path in sorted((ROOT / "models" / "arch" / "src" / "pages").glob("*.cpp")):
         if path.stem.endswith("_test"):
             continue
         text = path.read_text()

@@ -1,6 +1,6 @@
 #pragma once
 // Adds the node to errors that an op's functions throw: "linear 'blk.3.attn_q': w must be [N, 4],
-// got [4, 5] (models/arch/src/llama.cpp:41)".
+// got [4, 5] (models/arch/src/pages/llama.cpp:41)".
 
 #include <source_location>
 #include <string_view>

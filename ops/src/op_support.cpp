@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "weft/graph/row_layout.h"
-#include "weft/ops/cache_cells.h"
+#include "weft/ops/attention/cache_cells.h"
 
 namespace weft::ops {
 

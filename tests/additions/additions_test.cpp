@@ -9,10 +9,10 @@
 #include "weft/check/verify_model.h"
 #include "weft/graph/dot.h"
 #include "weft/ops/all_ops.h"
+#include "weft/ops/elementwise/negate.h"
 #include "weft/ops/formats/q8h.h"
-#include "weft/ops/linear.h"
-#include "weft/ops/negate.h"
-#include "weft/ops/quantize.h"
+#include "weft/ops/projections/linear.h"
+#include "weft/ops/projections/quantize.h"
 #include "weft/sample/sampler.h"
 
 #include "cpu/kernel_test.h"

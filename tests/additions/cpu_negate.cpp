@@ -1,7 +1,7 @@
-#include "weft/ops/negate.h"
+#include "weft/ops/elementwise/negate.h"
 
 #include "cpu/cpu_ops.h"
-#include "cpu/kernels/negate.h"
+#include "cpu/kernels/rows/negate.h"
 
 namespace weft::cpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "weft/ops/negate.h"
+#include "weft/ops/elementwise/negate.h"
 
 #include "op_support.h"
 

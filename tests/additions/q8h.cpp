@@ -1,7 +1,7 @@
 #include "weft/ops/formats/q8h.h"
 
 #include "formats/codec.h"
-#include "formats/ranges.h"
+#include "formats/integer/ranges.h"
 
 namespace weft {
 

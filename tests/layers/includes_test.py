@@ -144,7 +144,7 @@ class Includes(unittest.TestCase):
         paths = [path for folder in ("models", "scheduler", "tools", "examples")
                  for path in (SOURCE / folder).rglob("*") if path.suffix in (".cpp", ".h")]
         # They try plans: contexts for selftest, and a picture whatever the budget is.
-        triers = {"models/check/src/borders.cpp", "tools/weft/variant.cpp",
+        triers = {"models/check/src/borders.cpp", "tools/weft/inputs/variant.cpp",
                   "models/run/include/weft/run/memory_plan.h"}
         for path in paths:
             name = path.relative_to(SOURCE).as_posix()

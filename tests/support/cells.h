@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "weft/ops/cache_cells.h"
+#include "weft/ops/attention/cache_cells.h"
 
 namespace weft::test {
 

@@ -3,11 +3,11 @@
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
-#include "weft/ops/add.h"
-#include "weft/ops/cache_cells.h"
-#include "weft/ops/cache_write.h"
-#include "weft/ops/get_rows.h"
-#include "weft/ops/views.h"
+#include "weft/ops/attention/cache_cells.h"
+#include "weft/ops/attention/cache_write.h"
+#include "weft/ops/elementwise/add.h"
+#include "weft/ops/rows/get_rows.h"
+#include "weft/ops/rows/views.h"
 
 namespace weft::test {
 namespace {

@@ -7,12 +7,12 @@
 #include <memory>
 
 #include "weft/arch/decoder.h"
-#include "weft/ops/add.h"
-#include "weft/ops/get_rows.h"
-#include "weft/ops/rms_norm.h"
-#include "weft/ops/scale.h"
-#include "weft/ops/sigmoid.h"
-#include "weft/ops/views.h"
+#include "weft/ops/elementwise/add.h"
+#include "weft/ops/elementwise/scale.h"
+#include "weft/ops/elementwise/sigmoid.h"
+#include "weft/ops/norms/rms_norm.h"
+#include "weft/ops/rows/get_rows.h"
+#include "weft/ops/rows/views.h"
 
 #include "support/tiny_model.h"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "weft/graph/graph.h"
-#include "weft/ops/attention.h"
-#include "weft/ops/cache_cells.h"
+#include "weft/ops/attention/attention.h"
+#include "weft/ops/attention/cache_cells.h"
 
 #include "support/eval.h"
 

@@ -14,7 +14,7 @@
 #include "weft/backends/plugins.h"
 #include "weft/base/error.h"
 #include "weft/base/text.h"
-#include "weft/ops/cache_cells.h"
+#include "weft/ops/attention/cache_cells.h"
 #include "weft/quantize/quantize.h"
 #include "weft/sample/sampler_knobs.h"
 #include "weft/scheduler/budget.h"

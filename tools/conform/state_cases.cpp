@@ -2,14 +2,14 @@
 
 #include <fmt/format.h>
 
-#include "weft/ops/causal_conv.h"
-#include "weft/ops/centred_conv.h"
-#include "weft/ops/delta_rule.h"
-#include "weft/ops/gated_linear_attention.h"
-#include "weft/ops/head_decay.h"
-#include "weft/ops/pool_tokens.h"
-#include "weft/ops/selective_scan.h"
-#include "weft/ops/token_shift.h"
+#include "weft/ops/recurrent/causal_conv.h"
+#include "weft/ops/recurrent/centred_conv.h"
+#include "weft/ops/recurrent/delta_rule.h"
+#include "weft/ops/recurrent/gated_linear_attention.h"
+#include "weft/ops/recurrent/head_decay.h"
+#include "weft/ops/recurrent/selective_scan.h"
+#include "weft/ops/recurrent/token_shift.h"
+#include "weft/ops/rows/pool_tokens.h"
 
 namespace weft::conform {
 namespace {

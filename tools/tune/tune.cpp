@@ -9,7 +9,7 @@
 
 #include "weft/backends/memory.h"
 #include "weft/files/output_file.h"
-#include "weft/ops/linear.h"
+#include "weft/ops/projections/linear.h"
 #include "weft/scheduler/passes.h"
 
 #include "limits/limits.h"

@@ -6,8 +6,8 @@
 #include "weft/ops/formats/q4_0.h"
 #include "weft/ops/formats/q8_0.h"
 
-#include "cpu/kernels/to_blocks.h"
-#include "cpu/kernels/to_f16.h"
+#include "cpu/kernels/linear/to_blocks.h"
+#include "cpu/kernels/rows/to_f16.h"
 
 namespace weft::cpu {
 namespace {

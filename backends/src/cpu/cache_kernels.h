@@ -7,7 +7,7 @@
 #include "weft/graph/dtype.h"
 
 #include "cpu/kernel_rows.h"
-#include "cpu/kernels/attention.h"
+#include "cpu/kernels/attention/attention.h"
 
 namespace weft::cpu {
 

@@ -7,17 +7,17 @@
 #include <fmt/format.h>
 
 #include "weft/ops/all_ops.h"
-#include "weft/ops/copy.h"
 #include "weft/ops/formats/iq3_s.h"
 #include "weft/ops/formats/nf4.h"
 #include "weft/ops/formats/q4_k.h"
 #include "weft/ops/formats/q8_0.h"
 #include "weft/ops/formats/q8_k.h"
 #include "weft/ops/formats/q8a.h"
-#include "weft/ops/gated_linear.h"
-#include "weft/ops/linear.h"
-#include "weft/ops/linear_concat.h"
-#include "weft/ops/quantize.h"
+#include "weft/ops/projections/gated_linear.h"
+#include "weft/ops/projections/linear.h"
+#include "weft/ops/projections/linear_concat.h"
+#include "weft/ops/projections/quantize.h"
+#include "weft/ops/rows/copy.h"
 
 #include "cpu/cpu_backend.h"
 #include "cpu/panels.h"

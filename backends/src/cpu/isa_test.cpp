@@ -12,7 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "weft/base/error.h"
-#include "weft/ops/silu.h"
+#include "weft/ops/elementwise/silu.h"
 
 #include "cpu/cpu_backend.h"
 #include "cpu/kernel_rows.h"

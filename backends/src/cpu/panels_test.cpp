@@ -8,9 +8,9 @@
 
 #include "weft/backends/backend.h"
 #include "weft/graph/graph.h"
-#include "weft/ops/expert_linear.h"
 #include "weft/ops/formats/f32.h"
 #include "weft/ops/formats/format.h"
+#include "weft/ops/projections/expert_linear.h"
 
 #include "cpu/isa.h"
 #include "cpu/passes/pack_weights.h"

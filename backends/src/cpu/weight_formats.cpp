@@ -5,7 +5,7 @@
 #include "weft/ops/formats/q8a.h"
 
 #include "cpu/kernel_rows.h"
-#include "cpu/kernels/linear_decoded.h"
+#include "cpu/kernels/linear/linear_decoded.h"
 #include "cpu/weight_format_list.h"
 
 namespace weft::cpu {

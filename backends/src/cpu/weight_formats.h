@@ -7,7 +7,7 @@
 
 #include "cpu/choices.h"
 #include "cpu/isa.h"
-#include "cpu/kernels/weights.h"
+#include "cpu/kernels/weights/weights.h"
 
 namespace weft::cpu {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "weft/base/error.h"
-#include "weft/ops/copy.h"
+#include "weft/ops/rows/copy.h"
 
 #include "intern.h"
 #include "plugin/node_description.h"

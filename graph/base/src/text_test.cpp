@@ -44,7 +44,7 @@ TEST_CASE("line ends of editors that write CR LF") {
 }
 
 TEST_CASE("a line of source code at the end of a message can be left out") {
-  CHECK(without_source_line("w is missing (models/arch/src/llama.cpp:41)") == "w is missing");
+  CHECK(without_source_line("w is missing (models/arch/src/pages/llama.cpp:41)") == "w is missing");
   CHECK(without_source_line("w is missing (a.h:1)") == "w is missing");
   for (const char* other :
        {"", "w (a.cpp)", "w (a.cpp:)", "w (a.cpp:4x)", "w (1:41)", "(a.cpp:41)", "w (a.cpp:41) b"})

@@ -10,8 +10,8 @@
 
 #include "weft/adapters/merge.h"
 #include "weft/base/error.h"
-#include "weft/ops/head_linear.h"
-#include "weft/ops/linear.h"
+#include "weft/ops/projections/head_linear.h"
+#include "weft/ops/projections/linear.h"
 
 #include "support/error_text.h"
 #include "support/made_adapter.h"

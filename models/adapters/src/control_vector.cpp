@@ -11,7 +11,7 @@
 #include "weft/files/tensor_values.h"
 #include "weft/graph/layer_path.h"
 #include "weft/graph/pass.h"
-#include "weft/ops/add.h"
+#include "weft/ops/elementwise/add.h"
 
 #include "adapter_values.h"
 

@@ -6,7 +6,7 @@
 #include "weft/base/error.h"
 #include "weft/base/text.h"
 
-#include "text.h"
+#include "decoder/text.h"
 
 namespace weft {
 

@@ -6,7 +6,7 @@
 #include "weft/arch/dense_names.h"
 #include "weft/base/error.h"
 
-#include "text.h"
+#include "decoder/text.h"
 
 namespace weft {
 namespace {

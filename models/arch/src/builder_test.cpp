@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
-#include "weft/ops/attention.h"
+#include "weft/ops/attention/attention.h"
 
 #include "support/built_graph.h"
 #include "support/error_text.h"
@@ -207,7 +207,7 @@ TEST_CASE("weights that do not fit are rejected with file, tensor, both shapes a
   source.add("blk.1.ffn_up.weight", {f32, {64, 96}});
   CHECK(text_of([&] { build(source); })
             .find("tiny.gguf: tensor 'blk.1.ffn_up.weight' must be [96, 64], got [64, 96] "
-                  "(models/arch/src/blocks.cpp:") == 0);
+                  "(models/arch/src/decoder/blocks.cpp:") == 0);
   CHECK_THROWS_AS(build(source), ShapeError);
 
   source = tiny_source("qwen2");

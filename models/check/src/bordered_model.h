@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "weft/arch/decoder.h"
-#include "weft/ops/scale.h"
-#include "weft/ops/views.h"
+#include "weft/ops/elementwise/scale.h"
+#include "weft/ops/rows/views.h"
 
 #include "support/tiny_model.h"
 

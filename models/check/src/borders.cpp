@@ -7,8 +7,8 @@
 
 #include "weft/arch/memory.h"
 #include "weft/base/error.h"
-#include "weft/ops/cache_cells.h"
-#include "weft/ops/shift_positions.h"
+#include "weft/ops/attention/cache_cells.h"
+#include "weft/ops/positions/shift_positions.h"
 #include "weft/run/memory_plan.h"
 
 namespace weft::checks {

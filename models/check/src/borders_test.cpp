@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "weft/ops/cache_cells.h"
+#include "weft/ops/attention/cache_cells.h"
 #include "weft/ops/formats/q4_0.h"
 
 #include "bordered_model.h"

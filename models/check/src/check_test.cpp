@@ -16,7 +16,7 @@
 #include "weft/check/trace.h"
 #include "weft/check/verify_model.h"
 #include "weft/ops/formats/q8_0.h"
-#include "weft/ops/get_rows.h"
+#include "weft/ops/rows/get_rows.h"
 
 #include "capture.h"
 #include "seeded.h"

@@ -18,7 +18,7 @@
 #include "weft/files/made_model.h"
 #include "weft/files/output_file.h"
 #include "weft/graph/dot.h"
-#include "weft/ops/cache_cells.h"
+#include "weft/ops/attention/cache_cells.h"
 #include "weft/ops/formats/q4_k.h"
 #include "weft/ops/formats/q8_0.h"
 #include "weft/scheduler/planner.h"

@@ -9,7 +9,7 @@
 
 #include "weft/check/selftest.h"
 #include "weft/check/verify_model.h"
-#include "weft/ops/cache_cells.h"
+#include "weft/ops/attention/cache_cells.h"
 
 #include "bordered_model.h"
 #include "seeded.h"

@@ -11,9 +11,9 @@
 #include "weft/check/verify_model.h"
 #include "weft/ops/formats/format.h"
 #include "weft/ops/formats/q4_0.h"
-#include "weft/ops/rms_norm.h"
-#include "weft/ops/rms_norm_mul.h"
-#include "weft/ops/rope.h"
+#include "weft/ops/norms/rms_norm.h"
+#include "weft/ops/norms/rms_norm_mul.h"
+#include "weft/ops/positions/rope.h"
 
 #include "seeded.h"
 #include "support/tiny_model.h"

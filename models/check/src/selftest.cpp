@@ -10,7 +10,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
-#include "weft/ops/cache_cells.h"
+#include "weft/ops/attention/cache_cells.h"
 
 #include "borders.h"
 #include "capture.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "weft/ops/gelu_erf.h"
+#include "weft/ops/elementwise/gelu_erf.h"
 
 namespace weft {
 namespace {

@@ -7,10 +7,10 @@
 #include <unordered_map>
 
 #include "weft/base/error.h"
-#include "weft/ops/copy.h"
-#include "weft/ops/head_linear.h"
-#include "weft/ops/projections.h"
-#include "weft/ops/quantize.h"
+#include "weft/ops/projections/head_linear.h"
+#include "weft/ops/projections/projections.h"
+#include "weft/ops/projections/quantize.h"
+#include "weft/ops/rows/copy.h"
 
 #include "kept_rows.h"
 #include "square_sums.h"

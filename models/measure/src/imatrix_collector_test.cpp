@@ -8,11 +8,11 @@
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
-#include "weft/ops/expert_linear.h"
 #include "weft/ops/formats/format.h"
 #include "weft/ops/formats/q8_0.h"
-#include "weft/ops/head_linear.h"
-#include "weft/ops/linear.h"
+#include "weft/ops/projections/expert_linear.h"
+#include "weft/ops/projections/head_linear.h"
+#include "weft/ops/projections/linear.h"
 
 #include "support/tiny_model.h"
 

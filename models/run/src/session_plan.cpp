@@ -6,7 +6,7 @@
 #include "weft/backends/backend.h"
 #include "weft/backends/memory.h"
 #include "weft/base/error.h"
-#include "weft/ops/cache_cells.h"
+#include "weft/ops/attention/cache_cells.h"
 #include "weft/ops/formats/q8_0.h"
 #include "weft/scheduler/routing.h"
 #include "weft/scheduler/workers.h"

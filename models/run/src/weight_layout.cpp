@@ -6,7 +6,7 @@
 #include "weft/backends/memory.h"
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
-#include "weft/ops/get_rows.h"
+#include "weft/ops/rows/get_rows.h"
 
 namespace weft::run {
 namespace {

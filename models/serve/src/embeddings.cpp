@@ -9,7 +9,7 @@
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/files/weft_keys.h"
-#include "weft/ops/cache_cells.h"
+#include "weft/ops/attention/cache_cells.h"
 #include "weft/run/nan_error.h"
 #include "weft/tokenize/tokenizer.h"
 

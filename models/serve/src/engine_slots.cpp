@@ -3,7 +3,7 @@
 #include <limits>
 #include <utility>
 
-#include "weft/ops/cache_cells.h"
+#include "weft/ops/attention/cache_cells.h"
 
 #include "engine_impl.h"
 #include "generation_impl.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "weft/base/error.h"
-#include "weft/ops/cache_cells.h"
+#include "weft/ops/attention/cache_cells.h"
 
 #include "engine_impl.h"
 

@@ -9,11 +9,11 @@
 #include "weft/files/dense_activations.h"
 #include "weft/files/tensor_values.h"
 #include "weft/files/weft_keys.h"
+#include "weft/ops/elementwise/gelu.h"
+#include "weft/ops/elementwise/gelu_erf.h"
 #include "weft/ops/formats/format.h"
-#include "weft/ops/gelu.h"
-#include "weft/ops/gelu_erf.h"
-#include "weft/ops/layer_norm.h"
-#include "weft/ops/softmax.h"
+#include "weft/ops/norms/layer_norm.h"
+#include "weft/ops/norms/softmax.h"
 
 namespace weft::serve {
 namespace {

@@ -1,5 +1,5 @@
-#include "weft/ops/causal_conv.h"
-#include "weft/ops/silu.h"
+#include "weft/ops/elementwise/silu.h"
+#include "weft/ops/recurrent/causal_conv.h"
 
 #include "matching.h"
 

@@ -1,6 +1,6 @@
-#include "weft/ops/gated_linear.h"
-#include "weft/ops/mul.h"
-#include "weft/ops/silu.h"
+#include "weft/ops/elementwise/mul.h"
+#include "weft/ops/elementwise/silu.h"
+#include "weft/ops/projections/gated_linear.h"
 
 #include "matching.h"
 

@@ -1,6 +1,6 @@
-#include "weft/ops/mul.h"
-#include "weft/ops/rms_norm.h"
-#include "weft/ops/rms_norm_mul.h"
+#include "weft/ops/elementwise/mul.h"
+#include "weft/ops/norms/rms_norm.h"
+#include "weft/ops/norms/rms_norm_mul.h"
 
 #include "matching.h"
 

@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
-#include "weft/ops/linear_concat.h"
-#include "weft/ops/views.h"
+#include "weft/ops/projections/linear_concat.h"
+#include "weft/ops/rows/views.h"
 
 #include "matching.h"
 

@@ -1,4 +1,4 @@
-#include "weft/ops/add.h"
+#include "weft/ops/elementwise/add.h"
 
 #include "matching.h"
 

@@ -1,6 +1,6 @@
-#include "weft/ops/mul.h"
-#include "weft/ops/silu.h"
-#include "weft/ops/silu_mul.h"
+#include "weft/ops/elementwise/mul.h"
+#include "weft/ops/elementwise/silu.h"
+#include "weft/ops/elementwise/silu_mul.h"
 
 #include "matching.h"
 

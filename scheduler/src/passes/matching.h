@@ -7,7 +7,7 @@
 #include "weft/graph/graph.h"
 #include "weft/graph/pass.h"
 #include "weft/graph/per_node.h"
-#include "weft/ops/linear.h"
+#include "weft/ops/projections/linear.h"
 
 namespace weft::scheduler {
 

@@ -7,12 +7,12 @@
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
-#include "weft/ops/causal_conv.h"
-#include "weft/ops/gated_linear.h"
-#include "weft/ops/linear_concat.h"
-#include "weft/ops/rms_norm_mul.h"
-#include "weft/ops/scale.h"
-#include "weft/ops/silu_mul.h"
+#include "weft/ops/elementwise/scale.h"
+#include "weft/ops/elementwise/silu_mul.h"
+#include "weft/ops/norms/rms_norm_mul.h"
+#include "weft/ops/projections/gated_linear.h"
+#include "weft/ops/projections/linear_concat.h"
+#include "weft/ops/recurrent/causal_conv.h"
 
 #include "support/eval.h"
 #include "support/runs.h"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cpu/kernel_rows.h"
-#include "cpu/kernels/elementwise.h"
+#include "cpu/kernels/rows/elementwise.h"
 
 namespace {
 

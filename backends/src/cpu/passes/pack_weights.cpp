@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "weft/ops/get_rows.h"
-#include "weft/ops/projections.h"
+#include "weft/ops/projections/projections.h"
+#include "weft/ops/rows/get_rows.h"
 
 #include "cpu/isa_table.h"
 #include "cpu/panels.h"

@@ -4,10 +4,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "weft/ops/attention.h"
+#include "weft/ops/attention/attention.h"
 #include "weft/ops/formats/q8a.h"
-#include "weft/ops/projections.h"
-#include "weft/ops/quantize.h"
+#include "weft/ops/projections/projections.h"
+#include "weft/ops/projections/quantize.h"
 
 #include "cpu/weight_formats.h"
 

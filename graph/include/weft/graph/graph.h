@@ -66,7 +66,7 @@ class Graph {
   // Applies an op. The node's path is the scope plus `name` (default: the op's name). If the path
   // is taken, "_1", "_2", ... is appended, so that paths are unique and stable. Throws ShapeError,
   // DTypeError or ValueError: "rms_norm 'blk.3.attn_norm': w must be [4096], got [4097]
-  // (models/arch/src/llama.cpp:41)".
+  // (models/arch/src/pages/llama.cpp:41)".
   Tensor add(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,
              std::source_location where, std::string_view name = {});
   // The same with a full path instead of scope and name: for nodes named after a weight.

@@ -7,7 +7,7 @@
 
 #include "weft/files/checkpoint.h"
 
-#include "safetensors/config.h"
+#include "safetensors/config/config.h"
 #include "safetensors/header.h"
 
 namespace weft::safetensors {

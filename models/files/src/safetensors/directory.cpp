@@ -9,18 +9,18 @@
 #include "weft/files/weft_keys.h"
 
 #include "checkpoint_builder.h"
-#include "safetensors/chat_templates.h"
-#include "safetensors/config.h"
-#include "safetensors/dense_module.h"
+#include "safetensors/config/config.h"
 #include "safetensors/json.h"
-#include "safetensors/logit_score.h"
-#include "safetensors/modules.h"
+#include "safetensors/modules/dense_module.h"
+#include "safetensors/modules/logit_score.h"
+#include "safetensors/modules/modules.h"
+#include "safetensors/modules/pooling.h"
 #include "safetensors/optional_file.h"
-#include "safetensors/pooling.h"
 #include "safetensors/shards.h"
-#include "safetensors/special_tokens.h"
 #include "safetensors/tensors.h"
-#include "safetensors/tokenizer_json.h"
+#include "safetensors/tokenizer/chat_templates.h"
+#include "safetensors/tokenizer/special_tokens.h"
+#include "safetensors/tokenizer/tokenizer_json.h"
 
 namespace weft::safetensors {
 namespace {

@@ -11,7 +11,7 @@
 #include "weft/arch/made_source.h"
 #include "weft/files/made_model.h"
 
-#include "safetensors/publisher.h"
+#include "safetensors/config/publisher.h"
 #include "safetensors/tiny_directory.h"
 
 namespace weft {

@@ -13,7 +13,7 @@
 
 #include "checkpoint_builder.h"
 #include "safetensors/arrange.h"
-#include "safetensors/config.h"
+#include "safetensors/config/config.h"
 #include "safetensors/shards.h"
 
 namespace weft::safetensors {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "weft/base/error.h"
-#include "weft/ops/cache_cells.h"
+#include "weft/ops/attention/cache_cells.h"
 
 #include "budget/session_attempt.h"
 #include "budget/state_bytes.h"

@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
-#include "weft/ops/cache_cells.h"
+#include "weft/ops/attention/cache_cells.h"
 #include "weft/ops/formats/q8_0.h"
 
 #include "budget/state_bytes.h"

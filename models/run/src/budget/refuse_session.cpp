@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "weft/base/error.h"
-#include "weft/ops/cache_cells.h"
+#include "weft/ops/attention/cache_cells.h"
 
 #include "budget/session_attempt.h"
 #include "budget/state_bytes.h"

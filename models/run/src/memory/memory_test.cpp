@@ -8,7 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
-#include "weft/ops/cache_cells.h"
+#include "weft/ops/attention/cache_cells.h"
 
 #include "memory/block_pool.h"
 #include "memory/session_memory.h"

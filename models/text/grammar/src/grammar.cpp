@@ -1,7 +1,7 @@
 #include "weft/grammar/grammar.h"
 
 #include "engine.h"
-#include "schema.h"
+#include "schema/schema.h"
 
 namespace weft {
 namespace {

@@ -9,7 +9,7 @@
 #include "weft/base/error.h"
 
 #include "engine.h"
-#include "regex.h"
+#include "regex/regex.h"
 #include "support/npy.h"
 #include "support/reference.h"
 

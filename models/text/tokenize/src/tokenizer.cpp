@@ -6,8 +6,8 @@
 #include "weft/base/utf8.h"
 #include "weft/tokenize/space_symbol.h"
 
-#include "special_splitter.h"
-#include "unicode_class.h"
+#include "split/special_splitter.h"
+#include "unicode/unicode_class.h"
 
 namespace weft {
 

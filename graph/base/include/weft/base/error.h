@@ -79,7 +79,8 @@ template <class E, class... Args>
   throw E(fmt::format(text, std::forward<Args>(args)...));
 }
 
-// "models/arch/src/llama.cpp:41", the form in which messages and plans name a line of builder code.
+// "models/arch/src/pages/llama.cpp:41", the form in which messages and plans name a line of builder
+// code.
 std::string to_string(const std::source_location& where);
 
 }  // namespace weft

@@ -44,7 +44,7 @@ constexpr std::size_t near_distance(std::string_view unknown) {
 }
 
 // The message of an Error without what it ends with if it names a line of source code:
-// " (models/arch/src/llama.cpp:41)".
+// " (models/arch/src/pages/llama.cpp:41)".
 std::string_view without_source_line(std::string_view message);
 // What nlohmann::json says, without the "[json.exception.parse_error.101] " that it begins with.
 std::string_view without_json_id(std::string_view message);

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "weft/arch/builder.h"
-#include "weft/ops/attention_temperature.h"
+#include "weft/ops/attention/attention_temperature.h"
 
 namespace weft {
 

@@ -35,8 +35,8 @@ class Weights {
 
   // The weight of this name. block() adds a prefix: block(3)("attn_q.weight", ..) is
   // "blk.3.attn_q.weight". The same name gives the same tensor. Throws FormatError "FILE: tensor
-  // 'NAME' is missing (models/arch/src/llama.cpp:41)" and ShapeError "FILE: tensor 'NAME' must be
-  // [64, 64], got [64, 32] (...)".
+  // 'NAME' is missing (models/arch/src/pages/llama.cpp:41)" and ShapeError "FILE: tensor 'NAME'
+  // must be [64, 64], got [64, 32] (...)".
   Tensor operator()(std::string_view name, const Shape& shape,
                     Where where = Where::current()) const;
   // The same for a weight whose dimensions of 1 vary from file to file: [1, C, 1, K] for [C, K], or

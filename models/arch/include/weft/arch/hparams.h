@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "weft/arch/keys.h"
-#include "weft/ops/rope_angles.h"
+#include "weft/ops/positions/rope_angles.h"
 
 namespace weft {
 

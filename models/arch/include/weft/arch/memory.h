@@ -22,12 +22,12 @@
 #include <vector>
 
 #include "weft/graph/graph.h"
-#include "weft/ops/attention.h"
-#include "weft/ops/choose_positions.h"
-#include "weft/ops/delta_rule.h"
-#include "weft/ops/joined_attention.h"
-#include "weft/ops/pool_tokens.h"
-#include "weft/ops/state_rows.h"
+#include "weft/ops/attention/attention.h"
+#include "weft/ops/attention/choose_positions.h"
+#include "weft/ops/attention/joined_attention.h"
+#include "weft/ops/recurrent/delta_rule.h"
+#include "weft/ops/recurrent/state_rows.h"
+#include "weft/ops/rows/pool_tokens.h"
 
 namespace weft {
 

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "cpu/kernels/weights/weights.h"
+
+namespace weft::cpu {
+
+// f32 activations times weights of any format, which LinearArgs::decode decodes.
+template <class Arch>
+struct LinearDecoded {
+  static LinearKernel run() noexcept;
+};
+
+}  // namespace weft::cpu

@@ -1,0 +1,39 @@
+#pragma once
+// Q8_0: d (f16), 32 signed bytes (ops/formats/q8_0.h).
+
+#include "cpu/kernels/weights/codec.inl.h"
+
+namespace weft::cpu {
+
+template <class Arch>
+struct Codec<Arch, Q8_0Weights> : BlockCodec {
+  static constexpr int kBlockElems = 32, kBlockBytes = 34;
+  static constexpr bool kSigned = true;
+  struct Header {
+    float scales[1];
+  };
+  static WEFT_INLINE Header header(const std::byte* block) { return {{Simd<Arch>::f16(block)}}; }
+  template <int kPart>
+  static WEFT_INLINE Bytes<Arch> codes(const std::byte* block, int) {
+    return Bytes<Arch>::load(block + 2);
+  }
+  static WEFT_INLINE void decode(const std::byte* row, std::int64_t begin, std::int64_t end,
+                                 float* out) {
+    Decode<Arch, Codec>::blocks(row, begin, end, out);
+  }
+};
+
+#ifdef WEFT_SIXTEEN
+// Units: the 32 bytes. Halves: d.
+template <class Arch>
+struct PanelCodec<Arch, Q8_0Weights> : PanelCodecBase<Arch> {
+  using P = PanelCodecBase<Arch>;
+  using typename P::S, typename P::Words, typename P::Floats;
+  static constexpr int kSubs = 1, kUnits = 8, kOffset = 128, kMaxCode = 128;
+  static WEFT_INLINE void codes(const std::byte* block, int, int i, Words (&out)[1]) {
+    out[0] = P::unit(block, i) ^ S::all8(S::kRaise);
+  }
+};
+#endif
+
+}  // namespace weft::cpu

@@ -1,0 +1,274 @@
+// expert_linear on the kernels of linear. The tokens of a call are grouped by expert, so that the
+// weights of an expert are read once for all of them. Scattered rows of x are copied next to each
+// other, and results back, because the kernels take rows at equal distances. An output's bits do
+// not depend on the rows it is computed with, so they are those of `linear` for one token.
+
+#include "weft/ops/projections/expert_linear.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "weft/backends/memory.h"
+
+#include "cpu/ops/projections/projection.h"
+#include "cpu/panels.h"
+
+namespace weft::cpu {
+namespace {
+
+constexpr std::int64_t kFloat = sizeof(float);
+constexpr std::int64_t kResultCols = 256;  // of a block of results that is copied
+
+struct Pair {
+  std::int32_t token, choice;
+};
+
+// The parts of scratch memory after that of the kernels of linear, in bytes.
+struct Layout {
+  std::int64_t group;  // max pairs of one call of such a kernel
+  std::int64_t choices, ends, pairs, x, results, total;
+
+  Layout(const TensorSpec& x_spec, const TensorSpec& w, const TensorSpec& ids, std::int64_t begin) {
+    const std::int64_t n_tokens = ids.shape[0].bound, n_choices = ids.shape[1].bound;
+    group = std::min(n_tokens, kPanelTokens);
+    choices = align_up(begin);
+    ends = choices + align_up(n_choices * 4);
+    pairs = ends + align_up((w.shape[0].bound + 1) * 4);
+    x = pairs + align_up(n_tokens * n_choices * static_cast<std::int64_t>(sizeof(Pair)));
+    results = x + align_up(group * x_spec.dtype.bytes(x_spec.shape.last()));
+    total = results + align_up(group * std::min(kResultCols, w.shape[1].bound) * kFloat);
+  }
+};
+
+struct ExpertRows : ProjectionRows {
+  ExpertRows(WeightRow row, const Layout& l) : layout(l) { weights.push_back(row); }
+  Layout layout;
+};
+
+// Rows at equal distances.
+struct Rows {
+  std::byte* first = nullptr;
+  std::int64_t stride = 0;
+};
+
+class Experts {
+ public:
+  explicit Experts(const KernelArgs& args)
+      : args_(args),
+        row_(ProjectionRows::of(args)[0]),
+        l_(static_cast<const ExpertRows*>(args.prepared)->layout),
+        d_(args.in[0].dim(-1)),
+        n_(args.in[1].dim(1)) {}
+
+  // Columns [cols.begin, cols.end) of the matrices of these choices, for tokens row0 .. row1 - 1.
+  void run(std::int64_t row0, std::int64_t row1, ColRange cols,
+           std::span<const std::int32_t> choices) const {
+    if (row1 - row0 == 1) {
+      for (const std::int32_t choice : choices) {
+        const Pair pair{static_cast<std::int32_t>(row0), choice};
+        compute(expert_of(pair), {&pair, 1}, cols);
+      }
+      return;
+    }
+    const std::int64_t n_experts = args_.in[1].rows();
+    auto* const ends = at<std::int32_t>(l_.ends);
+    auto* const pairs = at<Pair>(l_.pairs);
+    sort(row0, row1, choices, ends, pairs);
+    std::int32_t begin = 0;
+    for (std::int64_t e = 0; e <= n_experts; ++e) {
+      const std::int32_t end = ends[e];
+      for (std::int64_t i = begin; i < end; i += l_.group) {
+        const std::int64_t n = std::min(end - i, l_.group);
+        compute(e == n_experts ? -1 : e, {pairs + i, static_cast<std::size_t>(n)}, cols);
+      }
+      begin = end;
+    }
+  }
+
+  std::int64_t n_rows_of_experts() const { return n_; }
+  std::int32_t* choices() const { return at<std::int32_t>(l_.choices); }
+
+ private:
+  template <class T>
+  T* at(std::int64_t offset) const {
+    return reinterpret_cast<T*>(args_.scratch.data() + offset);
+  }
+
+  // The id of the expert; -1 if it is out of range.
+  std::int64_t expert_of(Pair p) const {
+    const std::int32_t id = args_.in[2].row<const std::int32_t>(p.token)[p.choice];
+    return id < 0 || id >= args_.in[1].rows() ? -1 : id;
+  }
+  std::byte* x_of(Pair p) const {
+    const View& x = args_.in[0];
+    return x.row<std::byte>(p.token) + (x.rank == 3 ? x.dtype.bytes(p.choice * d_) : 0);
+  }
+  std::byte* y_of(Pair p) const {
+    return args_.out.row<std::byte>(p.token) + p.choice * n_ * kFloat;
+  }
+
+  // Sorts pairs by expert, those without one last. Those of expert e end at ends[e].
+  void sort(std::int64_t row0, std::int64_t row1, std::span<const std::int32_t> choices,
+            std::int32_t* ends, Pair* pairs) const {
+    const std::int64_t n_experts = args_.in[1].rows();
+    const auto each = [&](auto f) {
+      for (std::int64_t t = row0; t < row1; ++t) {
+        for (const std::int32_t choice : choices) {
+          const Pair pair{static_cast<std::int32_t>(t), choice};
+          const std::int64_t e = expert_of(pair);
+          f(e < 0 ? n_experts : e, pair);
+        }
+      }
+    };
+    std::fill_n(ends, n_experts + 1, 0);
+    each([&](std::int64_t e, Pair) { ++ends[e]; });
+    std::int32_t begin = 0;
+    for (std::int64_t e = 0; e <= n_experts; ++e) begin += std::exchange(ends[e], begin);
+    each([&](std::int64_t e, Pair pair) { pairs[ends[e]++] = pair; });
+  }
+
+  // Whether the rows that `place` gives lie at equal distances; sets `rows`.
+  template <class Place>
+  static bool at_equal_distances(std::span<const Pair> pairs, Place place, Rows& rows) {
+    rows.first = place(pairs[0]);
+    rows.stride = pairs.size() > 1 ? place(pairs[1]) - rows.first : 0;
+    for (std::size_t i = 2; i < pairs.size(); ++i) {
+      if (place(pairs[i]) - place(pairs[i - 1]) != rows.stride) return false;
+    }
+    return true;
+  }
+
+  // Columns of the results of these pairs, all of one expert.
+  void compute(std::int64_t expert, std::span<const Pair> pairs, ColRange cols) const {
+    if (expert < 0) {
+      for (const Pair pair : pairs) {
+        auto* const y = reinterpret_cast<float*>(y_of(pair));
+        std::fill(y + cols.begin, y + cols.end, std::numeric_limits<float>::quiet_NaN());
+      }
+      return;
+    }
+    Rows x, y;
+    if (!at_equal_distances(
+            pairs, [&](Pair p) { return x_of(p); }, x))
+      x = gathered(pairs);
+    const bool direct = at_equal_distances(
+        pairs, [&](Pair p) { return y_of(p); }, y);
+    if (direct) return multiply(expert, std::ssize(pairs), x, y, 0, cols);
+    for (std::int64_t c = cols.begin; c < cols.end; c += kResultCols) {
+      const ColRange block{c, std::min(c + kResultCols, cols.end)};
+      const std::int64_t width = (block.end - block.begin) * kFloat;
+      const Rows results{at<std::byte>(l_.results), width};
+      multiply(expert, std::ssize(pairs), x, results, c, block);
+      for (std::size_t i = 0; i < pairs.size(); ++i) {
+        std::memcpy(y_of(pairs[i]) + c * kFloat,
+                    results.first + static_cast<std::int64_t>(i) * width,
+                    static_cast<std::size_t>(width));
+      }
+    }
+  }
+
+  Rows gathered(std::span<const Pair> pairs) const {
+    const Rows rows{at<std::byte>(l_.x), args_.in[0].dtype.bytes(d_)};
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      std::memcpy(rows.first + static_cast<std::int64_t>(i) * rows.stride, x_of(pairs[i]),
+                  static_cast<std::size_t>(rows.stride));
+    }
+    return rows;
+  }
+
+  // The rows of y begin with column y_col.
+  void multiply(std::int64_t expert, std::int64_t n_rows, Rows x, Rows y, std::int64_t y_col,
+                ColRange cols) const {
+    const View &all = args_.in[1], &in = args_.in[0];
+    const View matrix{.data = all.row<std::byte>(expert),
+                      .dtype = all.dtype,
+                      .rank = 2,
+                      .dims = {n_, d_},
+                      .row_stride = all.dtype.bytes(d_)};
+    const View rows{.data = x.first,
+                    .dtype = in.dtype,
+                    .rank = 2,
+                    .dims = {n_rows, d_},
+                    .row_stride = x.stride};
+    LinearArgs a = projection_args(rows, matrix, args_.scratch);
+    a.y = y.first;
+    a.y_stride = y.stride;
+    a.y_col = y_col;
+    a.row1 = n_rows;
+    a.col0 = cols.begin;
+    a.col1 = cols.end;
+    project(row_, rows, matrix, a);
+  }
+
+  const KernelArgs& args_;
+  const WeightRow& row_;
+  const Layout& l_;
+  std::int64_t d_, n_;
+};
+
+// Calls f(choice, columns of its matrix) for the parts of the choices' results in these columns.
+template <class F>
+void for_each_part(std::span<const ColRange> cols, std::int64_t n, F f) {
+  for (const ColRange& r : cols) {
+    for (std::int64_t begin = r.begin; begin < r.end;) {
+      const std::int64_t choice = begin / n, end = std::min(r.end, (choice + 1) * n);
+      f(static_cast<std::int32_t>(choice), ColRange{begin - choice * n, end - choice * n});
+      begin = end;
+    }
+  }
+}
+
+// Choices that need the same columns of their matrices are computed together.
+void run_ranges(const KernelArgs& args, std::int64_t row0, std::int64_t row1,
+                std::span<const ColRange> cols) noexcept {
+  const Experts experts(args);
+  const std::int64_t n = experts.n_rows_of_experts();
+  for_each_part(cols, n, [&](std::int32_t choice, ColRange part) {
+    std::size_t n_choices = 0;
+    bool first = true;
+    for_each_part(cols, n, [&](std::int32_t other, ColRange its) {
+      if (!(its == part)) return;
+      first = first && other >= choice;
+      experts.choices()[n_choices++] = other;
+    });
+    if (first) experts.run(row0, row1, part, {experts.choices(), n_choices});
+  });
+}
+
+void run_cols(const KernelArgs& args, std::span<const ColRange> cols) noexcept {
+  run_ranges(args, 0, args.out.rows(), cols);
+}
+
+void run(const KernelArgs& args, const Region& region) noexcept {
+  const ColRange cols{region.col0, region.col1};
+  run_ranges(args, region.row0, region.row1, {&cols, 1});
+}
+
+std::optional<Kernel> find(FeatureSet has, const Graph& graph, const Node& node) {
+  const std::vector<TensorSpec> in = graph.input_specs(node);
+  if (in_panels(in[1].dtype) && in[1].shape[1].bound % kPanelRows != 0) return std::nullopt;
+  auto kernel = projection_kernel("expert_linear", in[0], {&in[1], 1}, has);
+  if (!kernel) return std::nullopt;
+  kernel->run = run;
+  kernel->run_cols = run_cols;
+  const Layout layout(in[0], in[1], in[2], kernel->scratch_bytes);
+  kernel->scratch_bytes = layout.total;
+  kernel->token_tiles.push_back(layout.group);
+  return kernel;
+}
+
+std::unique_ptr<PreparedKernel> prepare(const Machine& machine, const Graph& graph,
+                                        const Node& node) {
+  const std::vector<TensorSpec> in = graph.input_specs(node);
+  const auto kernel = projection_kernel("expert_linear", in[0], {&in[1], 1}, machine.features);
+  const Layout layout(in[0], in[1], in[2], kernel->scratch_bytes);
+  return std::make_unique<ExpertRows>(projection_row(in[0], in[1], machine), layout);
+}
+
+}  // namespace
+
+extern const CpuOp kCpuExpertLinear{&kExpertLinear, find, prepare};
+
+}  // namespace weft::cpu

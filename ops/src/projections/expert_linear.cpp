@@ -1,0 +1,116 @@
+#include "weft/ops/projections/expert_linear.h"
+
+#include <algorithm>
+
+#include "weft/ops/formats/q8a.h"
+
+#include "projections/projection.h"
+
+namespace weft {
+namespace {
+
+using namespace ops;
+
+TensorSpec infer(const Attrs&, Specs in) {
+  const TensorSpec &x = in[0], &w = in[1], &ids = in[2];
+  if (x.dtype != f32 && x.dtype != q8a)
+    fail<DTypeError>("x must be F32 or Q8A, got {}", x.dtype.name());
+  expect_dtype("ids", ids, i32);
+  expect_form(ids.shape.rank() == 2, "ids", ids, "[T, K]");
+  const bool each = x.shape.rank() == 3 && x.shape[1] == ids.shape[1];
+  const bool fits = (x.shape.rank() == 2 || each) && x.shape[0] == ids.shape[0];
+  expect_form(fits, "x", x, "[{0}, D] or [{0}, {1}, D]", to_string(ids.shape[0]),
+              to_string(ids.shape[1]));
+  expect_format("w", w);
+  const std::int64_t d = x.shape.last();
+  const bool matrices = w.shape.rank() == 3 && !w.shape[0].varies() && w.shape.last() == d;
+  expect_form(matrices, "w", w, "[X, N, {}]", d);
+  for (const DType dtype : {x.dtype, w.dtype}) {
+    if (d % dtype.block_elems() != 0)
+      fail<ShapeError>("D must be a multiple of {} for {}, got {}", dtype.block_elems(),
+                       dtype.name(), d);
+  }
+  return {f32, {ids.shape[0], ids.shape[1], w.shape[1]}};
+}
+
+// Calls f(y, x, w) for every token and choice: where the N results go, the D values of x, and the
+// matrix, or null if the id is out of range.
+template <class F>
+void for_each_choice(Views in, View out, F f) {
+  const View &x = in[0], &w = in[1];
+  const std::vector<float> rows = decode_rows(x);
+  const std::int64_t d = x.dim(-1), n = out.dim(2), n_choices = out.dim(1);
+  RowReader experts(w);
+  for (std::int64_t e = -1; e < w.rows(); ++e) {
+    const float* matrix = e < 0 ? nullptr : experts[e];
+    for (std::int64_t t = 0; t < out.rows(); ++t) {
+      const std::int32_t* ids = in[2].row<const std::int32_t>(t);
+      for (std::int64_t k = 0; k < n_choices; ++k) {
+        const std::int64_t id = ids[k] < 0 || ids[k] >= w.rows() ? -1 : ids[k];
+        if (id != e) continue;
+        const float* xt = rows.data() + t * x.cols() + (x.rank == 3 ? k * d : 0);
+        f(out.row<float>(t) + k * n, xt, matrix);
+      }
+    }
+  }
+}
+
+void reference(const Attrs&, Views in, View out) {
+  const std::int64_t d = in[0].dim(-1), n = out.dim(2);
+  for_each_choice(in, out, [&](float* y, const float* x, const float* w) {
+    if (!w) return void(std::fill_n(y, n, std::numeric_limits<float>::quiet_NaN()));
+    for (std::int64_t i = 0; i < n; ++i) {
+      double sum = 0;
+      for (std::int64_t j = 0; j < d; ++j) sum += static_cast<double>(x[j]) * w[i * d + j];
+      y[i] = static_cast<float>(sum);
+    }
+  });
+}
+
+void bound(const Attrs&, Views in, View bounds) {
+  const std::int64_t d = in[0].dim(-1), n = bounds.dim(2);
+  const bool quantized = in[1].dtype.is_quantized();
+  for_each_choice(in, bounds, [&](float* b, const float* x, const float* w) {
+    if (!w) return void(std::fill_n(b, n, 0.0f));
+    for (std::int64_t i = 0; i < n; ++i) {
+      b[i] = bound_up(projection_error(x, used_magnitudes(w + i * d, d, quantized)));
+    }
+  });
+}
+
+// Reads the experts that may be chosen, each once.
+Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
+  const std::int64_t n_experts = in[1].shape[0].bound;
+  const std::int64_t n_chosen = std::min(n_experts, elems_at(in[2], extents));
+  return {.bytes_read =
+              bytes_at(in[0], extents) + bytes_at(in[2], extents) + in[1].row_bytes() * n_chosen,
+          .bytes_written = bytes_at(out, extents),
+          .multiply_adds = elems_at(out, extents) * in[1].shape.last()};
+}
+
+// The results of one choice. Every lane computes a part of each, so that lanes have the same work
+// however uneven the choices are.
+std::vector<std::int64_t> col_segments(const Attrs&, Specs in) {
+  std::vector<std::int64_t> ends;
+  const std::int64_t n = in[1].shape[1].bound, n_choices = in[2].shape[1].bound;
+  for (std::int64_t k = 1; k <= n_choices; ++k) ends.push_back(k * n);
+  return ends;
+}
+
+constexpr OpInput kInputs[] = {{"x", Reach::row}, {"w", Reach::all}, {"ids", Reach::row}};
+
+}  // namespace
+
+const OpDef kExpertLinear{.name = "expert_linear",
+                          .inputs = kInputs,
+                          .infer = infer,
+                          .reference = reference,
+                          .bound = bound,
+                          .cost = cost,
+                          .col_segments = col_segments};
+
+Tensor expert_linear(Tensor x, Tensor w, Tensor ids, std::source_location where) {
+  return add_node(kExpertLinear, {x, w, ids}, {}, where, named_after(w));
+}
+
+}  // namespace weft

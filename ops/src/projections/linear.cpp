@@ -1,0 +1,79 @@
+#include "weft/ops/projections/linear.h"
+
+#include "weft/ops/elementwise/add.h"
+
+#include "projections/projection.h"
+
+namespace weft {
+namespace {
+
+using namespace ops;
+
+TensorSpec infer(const Attrs&, Specs in) {
+  const TensorSpec &x = in[0], &w = in[1], &bias = in[2], &residual = in[3];
+  expect_matrix("w", w, expect_projected(x));
+  const TensorSpec out{f32, {x.shape[0], w.shape[0]}};
+  if (bias.present()) {
+    expect_dtype("bias", bias, f32);
+    expect_shape("bias", bias, {w.shape[0]});
+  }
+  if (residual.present()) {
+    expect_dtype("residual", residual, f32);
+    expect_shape("residual", residual, out.shape);
+  }
+  return out;
+}
+
+double bias_at(const View& bias, std::int64_t n) {
+  return bias ? bias.row<const float>(0)[n] : 0;
+}
+double residual_at(const View& residual, std::int64_t t, std::int64_t n) {
+  return residual ? residual.row<const float>(t)[n] : 0;
+}
+
+void reference(const Attrs&, Views in, View out) {
+  project(in[0], in[1], [&](std::int64_t t, std::int64_t n, double sum) {
+    const double y = sum + bias_at(in[2], n) + residual_at(in[3], t, n);
+    out.row<float>(t)[n] = static_cast<float>(y);
+  });
+}
+
+// The error of the sum, plus three roundings when bias and residual are added.
+void bound(const Attrs&, Views in, View bounds) {
+  project_bound(in[0], in[1], [&](std::int64_t t, std::int64_t n, double sum, double error) {
+    const double total =
+        std::fabs(sum) + error + std::fabs(bias_at(in[2], n)) + std::fabs(residual_at(in[3], t, n));
+    bounds.row<float>(t)[n] = bound_up(error + rounding(3) * total);
+  });
+}
+
+Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
+  return moves(in, out, extents, elems_at(out, extents) * in[1].shape[1].bound);
+}
+
+Tensor definition(const Attrs&, std::span<const Tensor> in) {
+  const Tensor y = linear(in[0], in[1], in[2]);
+  return in[3] ? add(in[3], y) : y;
+}
+
+constexpr OpInput kInputs[] = {{"x", Reach::row},
+                               {"w", Reach::all},
+                               {"bias", Reach::same, true},
+                               {"residual", Reach::same, true}};
+
+}  // namespace
+
+const OpDef kLinear{.name = "linear",
+                    .inputs = kInputs,
+                    .infer = infer,
+                    .reference = reference,
+                    .bound = bound,
+                    .cost = cost,
+                    .in_place_over = 3,
+                    .definition = definition};
+
+Tensor linear(Tensor x, Tensor w, Tensor bias, std::source_location where) {
+  return add_node(kLinear, {x, w, bias}, {}, where, named_after(w));
+}
+
+}  // namespace weft

@@ -1,0 +1,116 @@
+#include "weft/scheduler/workers.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <oneapi/tbb/task_group.h>
+#include <sched.h>
+
+#include "weft/base/error.h"
+
+#include "machine/cgroup.h"
+#include "machine/workers_impl.h"
+
+namespace weft {
+namespace {
+
+using namespace scheduler;
+
+int cpus_in_mask() {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  if (sched_getaffinity(0, sizeof(mask), &mask) != 0) return 1;
+  return std::max(1, CPU_COUNT(&mask));
+}
+
+// Starts the threads. Otherwise they would start and enter the arena when they are first needed,
+// possibly many runs later, since a fast caller does both lanes alone. Here all enter at once, so
+// that what they allocate at their start is allocated before the first run. If the machine is busy,
+// some come later.
+void start_threads(oneapi::tbb::task_arena& arena, int n_workers) {
+  arena.execute([&] {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
+    std::atomic<int> n_inside{1};
+    const auto meet = [&] {
+      while (n_inside < n_workers && std::chrono::steady_clock::now() < deadline)
+        std::this_thread::yield();
+    };
+    oneapi::tbb::task_group group;
+    for (int i = 1; i < n_workers; ++i) {
+      group.run([&] {
+        ++n_inside;
+        meet();
+      });
+    }
+    meet();
+    group.wait();
+  });
+}
+
+// The maximum number of pieces of one group (pieces.h).
+int max_pieces(int n_workers) {
+  return n_workers <= kMaxSharedLanes ? n_workers * kMaxShares : n_workers;
+}
+
+}  // namespace
+
+int default_workers() {
+  int n = std::min(2, cpus_in_mask());
+  if (const auto quota = cgroup::cpu_quota(cgroup::system_files)) n = std::min(n, *quota);
+  return std::max(1, n);
+}
+
+void scheduler::PoolFiller::on_scheduler_entry(bool) {
+  static thread_local int filled = 0;
+  const int n_tasks = 2 * max_pieces(n_workers_) + n_workers_ + 4;
+  oneapi::tbb::task_group group;
+  if (filled < n_tasks) {
+    std::vector<oneapi::tbb::task_handle> tasks;
+    for (int i = 0; i < n_tasks; ++i) tasks.push_back(group.defer([] {}));
+    filled = n_tasks;
+  }
+  const int slot = oneapi::tbb::this_task_arena::current_thread_index();
+  if (slot < 0 || slot >= n_workers_ ||
+      slot_is_ready_[static_cast<std::size_t>(slot)].exchange(true))
+    return;
+  for (int i = 0; i < n_workers_; ++i) group.run([] {});
+  group.wait();
+}
+
+void scheduler::Retire::operator()(PoolFiller* filler) const {
+  struct Retired {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<PoolFiller>> all;
+  };
+  static auto& retired = *new Retired;  // threads may leave arenas while the process ends
+  const std::lock_guard lock(retired.mutex);
+  std::erase_if(retired.all, [](const auto& f) { return !f->is_observing(); });
+  retired.all.emplace_back(filler);
+}
+
+Workers::Workers(int n_workers) : count_(n_workers) {
+  if (n_workers < 1 || n_workers > kMaxWorkers)
+    fail<ValueError>("workers must be 1 to {}, got {}", kMaxWorkers, n_workers);
+  using oneapi::tbb::global_control;
+  impl_ = std::make_unique<Impl>();
+  if (global_control::active_value(global_control::max_allowed_parallelism) <
+      static_cast<std::size_t>(n_workers)) {
+    impl_->allow = std::make_unique<global_control>(global_control::max_allowed_parallelism,
+                                                    static_cast<std::size_t>(n_workers));
+  }
+  impl_->arena.initialize(n_workers, 1);
+  impl_->pool_filler.reset(new PoolFiller(impl_->arena, n_workers));
+  impl_->pool_filler->observe(true);
+  if (n_workers == 1) return;
+  start_threads(impl_->arena, n_workers);
+  impl_->crew = std::make_unique<Crew>(n_workers);
+  impl_->crew_threads = std::make_unique<CrewThreads>(impl_->arena, *impl_->crew, n_workers);
+}
+
+Workers::~Workers() = default;
+
+}  // namespace weft

@@ -1,0 +1,53 @@
+// Predicts roughly how long a run takes: the sum of the slowest lane of every stage, plus a join
+// between two stages.
+
+#include <algorithm>
+
+#include "plan/draft.h"
+
+namespace weft::scheduler {
+double part_of_lane(const Node& node, const Work& work, int lanes, int lane) {
+  switch (work.share.split) {
+    case Split::one:
+      return work.share.lane == lane ? 1 : 0;
+    case Split::copies:
+      return 1 + kCopyOverhead * (lanes - 1);
+    case Split::rows:
+      return work.ns > 0 ? (1 + work.shared_ns / work.ns * (lanes - 1)) / lanes : 0;
+    case Split::cols:
+      break;
+  }
+  return static_cast<double>(lanes::width(work.share.cols[static_cast<std::size_t>(lane)])) /
+         static_cast<double>(node.spec.shape.cols());
+}
+
+double predict_ns(const Draft& draft) {
+  std::vector<std::vector<double>> busy;  // by stage and lane
+  for (NodeId id = 0; id < draft.graph.size(); ++id) {
+    const Work& work = draft[id];
+    if (!work.works) continue;
+    if (std::ssize(busy) <= work.stage) {
+      busy.resize(static_cast<std::size_t>(work.stage) + 1,
+                  std::vector<double>(static_cast<std::size_t>(draft.lanes)));
+    }
+    for (int lane = 0; lane < draft.lanes; ++lane) {
+      if (const double part = part_of_lane(draft.graph[id], work, draft.lanes, lane); part > 0) {
+        busy[static_cast<std::size_t>(work.stage)][static_cast<std::size_t>(lane)] +=
+            part * work.ns + kCallNs;
+      }
+    }
+  }
+  double ns = busy.empty() ? 0 : kJoinNs * static_cast<double>(busy.size() - 1);
+  for (const auto& lanes : busy) ns += *std::max_element(lanes.begin(), lanes.end());
+  return draft.lanes > 1 ? ns + kJoinNs : ns;  // the last one is at the end of the run
+}
+
+double predict_alone_ns(const Draft& draft) {
+  double ns = 0;
+  for (const Work& work : draft.works) {
+    if (work.works) ns += work.ns + kCallNs;
+  }
+  return ns;
+}
+
+}  // namespace weft::scheduler

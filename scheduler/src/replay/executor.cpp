@@ -1,0 +1,182 @@
+#include "weft/scheduler/executor.h"
+
+#include <optional>
+
+#include "weft/base/error.h"
+
+#include "checks/poison.h"
+#include "replay/host_copies.h"
+#include "replay/memory_map.h"
+#include "replay/program.h"
+#include "replay/replay.h"
+
+namespace weft {
+
+using namespace scheduler;
+
+struct Executor::Impl final : ReplayJob {
+  const Graph& graph;
+  const Plan& plan;
+  const std::vector<PieceGroup> pieces;
+  MemoryMap memory;
+  KernelFailure failure;
+  Program program;
+  std::optional<Poison> poison;
+  std::unique_ptr<Replay> replay;  // null: the calling thread does everything
+  Extents extents;
+
+  // Of the run in progress.
+  const std::atomic<bool>* cancel = nullptr;
+  NodeObserver* observer = nullptr;
+  std::atomic<bool> stopped{false};
+
+  Impl(const Graph& g, const Plan& p, const Assignment& assignment, const Bindings& bindings,
+       Workers& w, const ExecutorOptions& options)
+      : graph(g),
+        plan(p),
+        pieces(pieces_of(p)),
+        memory(g, p, bindings),
+        program(g, p, pieces, assignment, memory, bindings, failure),
+        extents(g.bounds()) {
+    if (options.poison.value_or(poison_wanted())) poison.emplace(g, p, bindings.arena);
+    if (p.replay != ReplayKind::alone && p.lanes > 1 && w.count() > 1 && !poison)
+      replay = make_replay(p.replay, *this, pieces, w);
+  }
+
+  std::span<const ReplayStage> stages() const override { return program.stages(); }
+  int lanes() const override { return plan.lanes; }
+  void share(int stage, int index, int worker) noexcept override {
+    run_calls(program.share(stage, index, worker), worker);
+  }
+  void copies(int stage, int lane, int worker) noexcept override {
+    run_calls(program.copies(stage, lane), worker);
+  }
+  void run_alone() noexcept;
+
+  void set_extents(const Extents& wanted);
+  void run_calls(std::span<const Call> calls, int worker) noexcept;
+  void run_cols(const Call& call, int worker) noexcept;
+  void run_observed(const Call& call, int worker, const Region& region) noexcept;
+  View sized(View view, const Shape& shape) const;
+};
+
+void Executor::Impl::set_extents(const Extents& wanted) {
+  bool changed = false;
+  for (std::size_t i = 0; i < plan.variables.size(); ++i) {
+    const Variable& variable = plan.variables[i];
+    if (wanted[i] < 1 || wanted[i] > variable.bound) {
+      fail<ValueError>("variable {} must be 1 to {} in plan '{}', got {}", variable.name,
+                       variable.bound, plan.name, wanted[i]);
+    }
+    changed |= wanted[i] != extents[i];
+  }
+  if (!changed) return;
+  extents = wanted;
+  program.set_extents(wanted);
+}
+
+void Executor::Impl::run_calls(std::span<const Call> calls, int worker) noexcept {
+  if (observer) observer->begin(worker);
+  for (const Call& call : calls) {
+    if (stopped.load(std::memory_order_relaxed)) return;
+    if (cancel && cancel->load(std::memory_order_relaxed)) {
+      stopped.store(true, std::memory_order_relaxed);
+      return;
+    }
+    if (call.run_cols && !call.device && !poison && !(observer && observer->reads_values())) {
+      run_cols(call, worker);
+      continue;
+    }
+    for_each_region(call, [&](const Region& region) {
+      if (observer && call.device) return run_observed(call, worker, region);
+      if (poison && !call.device) Poison::before_call(call.args);
+      if (observer) observer->before(*call.step, worker, call.args, region);
+      call.run(call.args, region);
+      if (poison && !call.device) poison->after_call(*call.step, call.args, region);
+      if (observer) observer->after(*call.step, worker, call.args, region);
+    });
+    if (call.args.prepared && failure.raised()) stopped.store(true, std::memory_order_relaxed);
+  }
+}
+
+// All ranges of columns in one call. The observer sees what they span.
+void Executor::Impl::run_cols(const Call& call, int worker) noexcept {
+  const Region span{0, call.args.out.rows(), call.cols.front().begin, call.cols.back().end};
+  if (observer) observer->before(*call.step, worker, call.args, span);
+  call.run_cols(call.args, call.cols);
+  if (observer) observer->after(*call.step, worker, call.args, span);
+}
+
+// For a node on a device, the observer is called when the work is done, not when it is queued.
+void Executor::Impl::run_observed(const Call& call, int worker, const Region& region) noexcept {
+  try {
+    HostCopies copies(call, observer->reads_values());
+    copies.fetch_inputs();
+    observer->before(*call.step, worker, copies.args(), region);
+    call.run(call.args, region);
+    if (failure.raised()) return;
+    call.device->finish();
+    copies.fetch_output();
+    observer->after(*call.step, worker, copies.args(), region);
+  } catch (const std::exception& error) {
+    failure.raise(fmt::format("{} ({} '{}')", error.what(), call.step->op, call.step->path));
+  }
+}
+
+// Runs all lanes one after the other on the calling thread.
+void Executor::Impl::run_alone() noexcept {
+  if (poison) poison->begin();
+  for (int stage = 0; stage < plan.stages; ++stage) {
+    const ReplayStage& units = stages()[static_cast<std::size_t>(stage)];
+    for (int lane = 0; units.with_copies && lane < plan.lanes; ++lane) copies(stage, lane, 0);
+    for (int index = 0; index < plan.lanes * units.shares; ++index) share(stage, index, 0);
+    if (poison) poison->end_stage(stage);
+  }
+}
+
+View Executor::Impl::sized(View view, const Shape& shape) const {
+  if (view.rank > 0) view.dims[0] = shape[0].extent(extents);
+  return view;
+}
+
+Executor::Executor(const Graph& graph, const Plan& plan, const Assignment& assignment,
+                   const Bindings& bindings, Workers& workers, const ExecutorOptions& options)
+    : impl_(std::make_unique<Impl>(graph, plan, assignment, bindings, workers, options)) {}
+
+Executor::~Executor() = default;
+
+std::span<std::byte> Executor::input(std::string_view path) {
+  const NodeId id = impl_->graph.find(path);
+  if (id == kNoNode || impl_->graph[id].kind != NodeKind::input)
+    fail<ValueError>("the graph has no input '{}'", path);
+  const View view = impl_->memory.view(id, 0);
+  return {view.data, static_cast<std::size_t>(impl_->graph[id].spec.bytes())};
+}
+
+void Executor::run(const Extents& extents, const std::atomic<bool>* cancel,
+                   NodeObserver* observer) {
+  impl_->set_extents(extents);
+  impl_->cancel = cancel;
+  impl_->observer = observer;
+  impl_->stopped.store(false, std::memory_order_relaxed);
+  impl_->replay ? impl_->replay->run() : impl_->run_alone();
+  if (const std::string text = impl_->failure.take(); !text.empty()) throw Error(text);
+  if (impl_->stopped.load(std::memory_order_relaxed))
+    fail<CancelledError>("plan '{}' was cancelled", impl_->plan.name);
+  if (impl_->poison && !impl_->poison->finding().empty())
+    fail<Error>("plan '{}': {}", impl_->plan.name, impl_->poison->finding());
+}
+
+View Executor::output(std::string_view name) const {
+  for (const Graph::Output& output : impl_->graph.outputs()) {
+    if (output.name == name) return value(output.node);
+  }
+  fail<ValueError>("the graph has no output '{}'", name);
+}
+
+View Executor::value(NodeId node) const {
+  if (node < 0 || node >= impl_->graph.size()) fail<ValueError>("the graph has no node {}", node);
+  return impl_->sized(impl_->memory.view(node, 0), impl_->graph[node].spec.shape);
+}
+
+}  // namespace weft

@@ -1,0 +1,148 @@
+#include "replay/program.h"
+
+#include <algorithm>
+
+#include "weft/base/error.h"
+
+namespace weft::scheduler {
+namespace {
+
+Kernel kernel_of(const Graph& graph, const Assignment& assignment, const PlanStep& step) {
+  const auto kernel = assignment.find(graph, graph[step.node]);
+  if (!kernel || kernel->row != step.kernel) {
+    fail<ValueError>("'{}' was planned with kernel '{}', but backend {} has '{}'", step.path,
+                     step.kernel, assignment.routes().name(), kernel ? kernel->row : "none");
+  }
+  return *kernel;
+}
+
+}  // namespace
+
+struct Program::Source {
+  const Graph& graph;
+  const Plan& plan;
+  const MemoryMap& memory;
+  const Bindings& bindings;
+  std::vector<Kernel> kernels;  // by step
+};
+
+Program::Program(const Graph& graph, const Plan& plan, const std::vector<PieceGroup>& pieces,
+                 const Assignment& assignment, const MemoryMap& memory, const Bindings& bindings,
+                 KernelFailure& failure)
+    : units_(static_cast<std::size_t>(plan.stages)), stages_(units_.size()) {
+  if (!std::ranges::is_sorted(plan.steps, {}, &PlanStep::stage))
+    fail<ValueError>("the steps of plan '{}' are not in the order of their stages", plan.name);
+  Source from{graph, plan, memory, bindings, {}};
+  for (const PlanStep& step : plan.steps)
+    from.kernels.push_back(kernel_of(graph, assignment, step));
+  for (std::size_t stage = 0; stage < units_.size(); ++stage) {
+    const int shares = plan.shares_in(static_cast<std::int32_t>(stage));
+    stages_[stage].shares = shares;
+    units_[stage].workers = shares == 1 ? 1 : plan.lanes;
+    units_[stage].shares.resize(
+        static_cast<std::size_t>(plan.lanes * shares * units_[stage].workers));
+  }
+  for (const PieceGroup& group : pieces) {
+    for (const Piece& piece : group) add_piece(from, piece);
+  }
+  bind_inputs(from);
+  prepare(from, failure);
+}
+
+void Program::add_piece(const Source& from, const Piece& piece) {
+  const int lanes = from.plan.lanes, shares = from.plan.shares_in(piece.stage);
+  Stage& unit = units_[static_cast<std::size_t>(piece.stage)];
+  if (piece.copies) {
+    stages_[static_cast<std::size_t>(piece.stage)].with_copies = true;
+    unit.copies.resize(static_cast<std::size_t>(lanes));
+    unit.copies[static_cast<std::size_t>(piece.lane)] =
+        add_calls(from, piece, piece.lane, piece.lane, lanes);
+    return;
+  }
+  const int index = piece.lane * shares + piece.share;
+  for (int worker = 0; worker < unit.workers; ++worker) {
+    unit.shares[static_cast<std::size_t>(index * unit.workers + worker)] =
+        add_calls(from, piece, shares == 1 ? piece.lane : worker, index, lanes * shares);
+  }
+}
+
+// Adds the calls of a piece, which computes part `part` of `parts` of its steps, for a worker with
+// the copies and the scratch memory of `lane`.
+Program::Range Program::add_calls(const Source& from, const Piece& piece, int lane, int part,
+                                  int parts) {
+  const std::size_t begin = calls_.size();
+  for (const std::size_t step : piece.steps) add(from, step, lane, part, parts);
+  return {begin, calls_.size()};
+}
+
+void Program::add(const Source& from, std::size_t index, int lane, int part, int parts) {
+  const PlanStep& step = from.plan.steps[index];
+  const Node& node = from.graph[step.node];
+  Call call{.run = from.kernels[index].run, .step = &step, .part = part, .parts = parts};
+  call.args.op = node.op;
+  call.args.attrs = &node.attrs;
+  call.args.out = from.memory.view(step.node, lane);
+  const std::size_t per_lane = static_cast<std::size_t>(from.plan.scratch_bytes / from.plan.lanes);
+  call.args.scratch =
+      from.bindings.scratch.subspan(static_cast<std::size_t>(lane) * per_lane, per_lane);
+  const Kernel& kernel = from.kernels[index];
+  const MemoryId memory = from.memory.memory_of(step.node);
+  if (kernel.device && is_device(memory))
+    call.args.scratch = from.bindings.devices[device_index(memory)].scratch;
+  if (kernel.queued) call.device = kernel.backend->device();
+  if (step.split == Split::cols) {
+    const auto& cols = std::ssize(step.cols) == parts ? step.cols : step.parts;
+    call.cols = cols[static_cast<std::size_t>(part)];
+    if (call.cols.size() > 1) call.run_cols = kernel.run_cols;
+  }
+  std::vector<View> in;
+  for (const NodeId id : node.inputs) in.push_back(from.memory.view(id, lane, memory));
+  inputs_.push_back(std::move(in));
+  calls_.push_back(call);
+}
+
+// Called when calls_ does not reallocate any more.
+void Program::bind_inputs(const Source& from) {
+  const Graph& graph = from.graph;
+  for (std::size_t i = 0; i < calls_.size(); ++i) {
+    const Node& node = graph[calls_[i].step->node];
+    calls_[i].args.in = inputs_[i];
+    watch(node.spec.shape.begin(), calls_[i].args.out);
+    for (std::size_t n = 0; n < node.inputs.size(); ++n) {
+      if (node.inputs[n] != kNoNode) watch(graph[node.inputs[n]].spec.shape.begin(), inputs_[i][n]);
+    }
+  }
+}
+
+void Program::prepare(const Source& from, KernelFailure& failure) {
+  for (Call& call : calls_) {
+    const auto step = static_cast<std::size_t>(call.step - from.plan.steps.data());
+    auto made = from.kernels[step].backend->prepare(from.graph, from.graph[call.step->node],
+                                                    call.args, failure);
+    call.args.prepared = made.get();
+    if (made) prepared_.push_back(std::move(made));
+  }
+}
+
+void Program::watch(const Dim* dims, View& view) {
+  if (view.rank > 0 && dims[0].varies()) extents_.emplace_back(&view.dims[0], dims[0].variable);
+}
+
+void Program::set_extents(const Extents& extents) {
+  for (const auto& [at, variable] : extents_) *at = extents[static_cast<std::size_t>(variable)];
+}
+
+std::span<const Call> Program::share(int stage, int index, int worker) const {
+  const Stage& unit = units_[static_cast<std::size_t>(stage)];
+  const int at = unit.workers == 1 ? index : index * unit.workers + worker;
+  const auto [begin, end] = unit.shares[static_cast<std::size_t>(at)];
+  return std::span(calls_).subspan(begin, end - begin);
+}
+
+std::span<const Call> Program::copies(int stage, int lane) const {
+  const auto [begin, end] =
+      units_[static_cast<std::size_t>(stage)].copies[static_cast<std::size_t>(lane)];
+  return std::span(calls_).subspan(begin, end - begin);
+}
+
+}  // namespace weft::scheduler

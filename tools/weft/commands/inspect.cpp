@@ -1,0 +1,290 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "weft/base/json_string.h"
+#include "weft/base/printable.h"
+#include "weft/base/utf8.h"
+#include "weft/files/checkpoint.h"
+#include "weft/scheduler/budget.h"
+#include "weft/subcommand.h"
+
+#include "common/override_flags.h"
+
+namespace weft::tools {
+namespace {
+
+// How much of long values is shown.
+struct Limits {
+  std::size_t elements = 6;
+  std::size_t text_bytes = 100;
+};
+
+struct Total {
+  std::int64_t tensors = 0, elems = 0, bytes = 0;
+  void add(const CheckpointTensor& t) {
+    ++tensors;
+    elems += t.spec.shape.elems();
+    bytes += t.n_bytes;
+  }
+  double bits() const {
+    return elems ? 8.0 * static_cast<double>(bytes) / static_cast<double>(elems) : 0;
+  }
+};
+
+struct Totals {
+  Total all;
+  std::map<std::int32_t, std::pair<DType, Total>> by_type;  // by number in the format
+
+  explicit Totals(std::span<const CheckpointTensor> tensors) {
+    for (const CheckpointTensor& t : tensors) {
+      all.add(t);
+      auto& [type, total] = by_type[t.spec.dtype.gguf_id()];
+      type = t.spec.dtype;
+      total.add(t);
+    }
+  }
+};
+
+// The shortest decimal that reads back as the number the file holds.
+std::string number(double value, MetaType type) {
+  return type == MetaType::float32 ? fmt::format("{}", static_cast<float>(value))
+                                   : fmt::format("{}", value);
+}
+
+const MetaArray* as_array(const MetaValue& value) {
+  const auto* array = std::get_if<std::shared_ptr<const MetaArray>>(&value.value);
+  return array ? array->get() : nullptr;
+}
+
+// One element of any kind as readable text. The overloads handle the alternatives of MetaValue and
+// MetaArray.
+struct TextOf {
+  MetaType type;
+  const Limits& limits;
+
+  std::string operator()(std::uint64_t v) const { return fmt::format("{}", v); }
+  std::string operator()(std::int64_t v) const { return fmt::format("{}", v); }
+  std::string operator()(double v) const { return number(v, type); }
+  std::string operator()(bool v) const { return v ? "true" : "false"; }
+  std::string operator()(std::string_view v) const {
+    return "\"" + printable(v, limits.text_bytes) + "\"";
+  }
+  std::string operator()(const MetaValue& v) const {
+    return std::visit(TextOf{v.type, limits}, v.value);
+  }
+  std::string operator()(const std::shared_ptr<const MetaArray>& array) const {
+    const TextOf element{array->element, limits};
+    return std::visit(
+        [&](const auto& values) {
+          using T = typename std::decay_t<decltype(values)>::value_type;
+          std::string out = "[";
+          const std::size_t shown = std::min(values.size(), limits.elements);
+          for (std::size_t i = 0; i < shown; ++i)
+            out += (i ? ", " : "") + element(static_cast<const T&>(values[i]));
+          return out + (shown < values.size() ? ", ...]" : "]");
+        },
+        array->values);
+  }
+};
+
+std::string type_text(const MetaValue& value) {
+  const MetaArray* array = as_array(value);
+  if (!array) return std::string(to_string(value.type));
+  return fmt::format("{}[{}]", to_string(array->element), array->size());
+}
+
+void print_metadata(std::ostream& out, const Checkpoint& file, const Limits& limits) {
+  std::size_t width = 0;
+  for (const MetaEntry& e : file.metadata())
+    width = std::max(width, std::min<std::size_t>(e.key.size(), 48));
+  out << "\nMetadata\n";
+  for (const MetaEntry& e : file.metadata()) {
+    out << fmt::format("  {:<{}}  {:<12}  {}\n", printable(e.key), width, type_text(e.value),
+                       TextOf{e.value.type, limits}(e.value));
+  }
+}
+
+void print_tensors(std::ostream& out, const Checkpoint& file) {
+  std::size_t width = 4;
+  for (const CheckpointTensor& t : file.tensors())
+    width = std::max(width, std::min<std::size_t>(t.name.size(), 64));
+  out << fmt::format(
+      "\nTensors (shapes with the slowest dimension first)\n  {:<{}}  {:<8}  {:<24}  {:>14}  "
+      "{:>14}{}\n",
+      "name", width, "type", "shape", "bytes", "offset",
+      file.part_paths().size() > 1 ? "  part" : "");
+  for (const CheckpointTensor& t : file.tensors()) {
+    out << fmt::format("  {:<{}}  {:<8}  {:<24}  {:>14}  {:>14}", printable(t.name), width,
+                       t.spec.dtype.name(), to_string(t.spec.shape), t.n_bytes, t.file_offset);
+    if (file.part_paths().size() > 1) out << fmt::format("  {:>4}", t.part + 1);
+    out << '\n';
+  }
+}
+
+void print_totals(std::ostream& out, const Totals& totals) {
+  const auto row = [&](std::string_view name, const Total& total, std::string_view remark) {
+    out << fmt::format(
+        "  {:<8}  {:>6} tensors  {:>14} weights  {:>16} bytes  {:>10}  {:6.3f} bits per weight{}\n",
+        name, total.tensors, total.elems, total.bytes, human_bytes(total.bytes), total.bits(),
+        remark);
+  };
+  out << "\nTotals\n";
+  for (const auto& [id, entry] : totals.by_type) {
+    row(entry.first.name(), entry.second, is_supported(entry.first) ? "" : "  (not supported yet)");
+  }
+  row("all", totals.all, "");
+}
+
+void print_text(std::ostream& out, const Checkpoint& file, const Limits& limits) {
+  for (const std::string& path : file.part_paths()) out << printable_path(path) << '\n';
+  if (file.is_directory()) out << "A directory of safetensors, as the GGUF file that it becomes:\n";
+  out << fmt::format(
+      "GGUF version {}, {} metadata entries, {} tensors, alignment {}, {} bytes ({})\n",
+      file.version(), file.metadata().size(), file.tensors().size(), file.alignment(),
+      file.file_bytes(), human_bytes(file.file_bytes()));
+  print_metadata(out, file, limits);
+  if (file.tensors().empty()) return;
+  print_tensors(out, file);
+  print_totals(out, Totals(file.tensors()));
+}
+
+// A text that is not UTF-8 becomes {"hex": "..."}, so that no byte is lost.
+std::string json_string_or_hex(std::string_view text) {
+  if (is_utf8(text)) return json_string(text);
+  std::string hex;
+  for (const char c : text) hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return "{\"hex\": \"" + hex + "\"}";
+}
+
+// Keys must be strings: bytes that are not UTF-8 are escaped.
+std::string json_key(std::string_view text) {
+  const std::string plain = json_string_or_hex(text);
+  return plain.starts_with('"') ? plain : json_string(printable(text, text.size()));
+}
+
+// Writes one element of any kind directly to the stream, because arrays can be long.
+struct JsonOf {
+  std::ostream& out;
+  MetaType type;
+
+  void operator()(std::uint64_t v) const { out << fmt::format("{}", v); }
+  void operator()(std::int64_t v) const { out << fmt::format("{}", v); }
+  void operator()(bool v) const { out << (v ? "true" : "false"); }
+  void operator()(std::string_view v) const { out << json_string_or_hex(v); }
+  void operator()(double v) const {
+    std::isfinite(v) ? out << number(v, type) : out << '"' << number(v, type) << '"';
+  }
+  void operator()(const MetaValue& v) const { std::visit(JsonOf{out, v.type}, v.value); }
+  void operator()(const std::shared_ptr<const MetaArray>& array) const {
+    std::visit(
+        [&](const auto& values) {
+          using T = typename std::decay_t<decltype(values)>::value_type;
+          out << '[';
+          for (std::size_t i = 0; i < values.size(); ++i) {
+            if (i) out << ", ";
+            JsonOf{out, array->element}(static_cast<const T&>(values[i]));
+          }
+          out << ']';
+        },
+        array->values);
+  }
+};
+
+void print_json_tensors(std::ostream& out, const Checkpoint& file) {
+  const char* separator = "";
+  for (const CheckpointTensor& t : file.tensors()) {
+    std::string shape;
+    for (const Dim& dim : t.spec.shape)
+      shape += (shape.empty() ? "" : ", ") + fmt::format("{}", dim.bound);
+    out << separator
+        << fmt::format(
+               R"({{"name": {}, "type": "{}", "shape": [{}], "bytes": {}, "offset": {}, "part": {}}})",
+               json_string_or_hex(t.name), t.spec.dtype.name(), shape, t.n_bytes, t.file_offset,
+               t.part);
+    separator = ",\n    ";
+  }
+}
+
+void print_json(std::ostream& out, const Checkpoint& file) {
+  out << "{\n  \"files\": [";
+  const char* separator = "";
+  for (const std::string& path : file.part_paths()) {
+    out << separator << json_string_or_hex(path);
+    separator = ", ";
+  }
+  out << fmt::format(
+      "],\n  \"version\": {},\n  \"alignment\": {},\n  \"bytes\": {},\n  \"metadata\": {{",
+      file.version(), file.alignment(), file.file_bytes());
+  separator = "\n    ";
+  for (const MetaEntry& e : file.metadata()) {
+    out << separator << json_key(e.key)
+        << fmt::format(": {{\"type\": \"{}\", ", to_string(e.value.type));
+    if (const MetaArray* array = as_array(e.value))
+      out << fmt::format("\"element\": \"{}\", ", to_string(array->element));
+    out << "\"value\": ";
+    JsonOf{out, e.value.type}(e.value);
+    out << '}';
+    separator = ",\n    ";
+  }
+  out << "\n  },\n  \"tensors\": [\n    ";
+  print_json_tensors(out, file);
+  const Totals totals(file.tensors());
+  const auto total = [](const Total& t) {
+    return fmt::format(R"("tensors": {}, "weights": {}, "bytes": {}, "bits_per_weight": {})",
+                       t.tensors, t.elems, t.bytes, t.bits());
+  };
+  out << "\n  ],\n  \"types\": {";
+  separator = "\n    ";
+  for (const auto& [id, entry] : totals.by_type) {
+    out << separator
+        << fmt::format("\"{}\": {{{}, \"supported\": {}}}", entry.first.name(), total(entry.second),
+                       is_supported(entry.first));
+    separator = ",\n    ";
+  }
+  out << fmt::format("\n  }},\n  \"totals\": {{{}}}\n}}\n", total(totals.all));
+}
+
+int inspect(int argc, char** argv) {
+  cli::App app(
+      "Prints the header, metadata and tensors of a GGUF file or of a directory of safetensors.",
+      "weft inspect");
+  std::string model;
+  bool json = false;
+  bool full = false;
+  std::vector<KeyOverride> overrides;
+  app.add_option("model,-m,--model", model,
+                 "GGUF file; of a split model, the first part; or a directory")
+      .required();
+  app.add_flag("--json", json, "print everything as one JSON object");
+  app.add_flag("--full", full, "print long strings and arrays in full");
+  cli::add_override_flag(app, overrides);
+  app.footer(
+      "Examples:\n"
+      "  weft inspect model.gguf\n"
+      "  weft inspect model.gguf --json | jq '.metadata[\"general.architecture\"].value'");
+  if (const auto code = parse_flags(app, argc, argv)) return *code;
+
+  const Checkpoint file =
+      Checkpoint::open(model, {.allow_unknown_settings = true}).with_keys(overrides);
+  std::ios::sync_with_stdio(false);
+  if (json) {
+    print_json(std::cout, file);
+  } else {
+    print_text(std::cout, file, full ? Limits{SIZE_MAX, SIZE_MAX} : Limits{});
+  }
+  return 0;
+}
+
+}  // namespace
+
+const Subcommand kInspect{"inspect", "shows header, metadata, tensors, types and bytes of a model",
+                          inspect};
+
+}  // namespace weft::tools

@@ -1,0 +1,189 @@
+#include "commands/limits.h"
+
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "weft/backends/choices.h"
+#include "weft/base/read_file.h"
+#include "weft/base/tuned_values.h"
+#include "weft/files/output_file.h"
+#include "weft/scheduler/budget.h"
+#include "weft/scheduler/workers.h"
+#include "weft/subcommand.h"
+
+namespace weft::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr int kVersion = 2;  // of the file and of how limits are measured
+
+Json json_of(const bench::ArithmeticLimit& limit) {
+  return {{"multiply_adds_per_second", limit.multiply_adds_per_second},
+          {"instruction", limit.instruction}};
+}
+
+Json json_of(const Limits& limits) {
+  const bench::ReadLimit& reads = limits.reads;
+  return {{"threads", limits.threads},
+          {"reads",
+           {{"bytes_per_second", reads.bytes_per_second},
+            {"how", reads.how},
+            {"buffer_bytes", reads.bytes},
+            {"cache_bytes", reads.cache_bytes},
+            {"measures_memory", reads.measures_memory()}}},
+          {"int8", json_of(limits.int8)},
+          {"f32", json_of(limits.f32)}};
+}
+
+bench::ArithmeticLimit arithmetic_of(const Json& json, int threads) {
+  return {.multiply_adds_per_second = json.at("multiply_adds_per_second").get<double>(),
+          .threads = threads,
+          .instruction = json.at("instruction").get<std::string>()};
+}
+
+Limits limits_of(const Json& json) {
+  const int threads = json.at("threads").get<int>();
+  const Json& reads = json.at("reads");
+  return {.threads = threads,
+          .reads = {.bytes_per_second = reads.at("bytes_per_second").get<double>(),
+                    .threads = threads,
+                    .bytes = reads.at("buffer_bytes").get<std::int64_t>(),
+                    .cache_bytes = reads.at("cache_bytes").get<std::int64_t>(),
+                    .how = reads.at("how").get<std::string>()},
+          .int8 = arithmetic_of(json.at("int8"), threads),
+          .f32 = arithmetic_of(json.at("f32"), threads)};
+}
+
+std::string about_cache(const bench::ReadLimit& reads) {
+  if (reads.cache_bytes == 0) return "the last-level cache's size is unknown";
+  return fmt::format("{} of last-level cache{}", human_bytes(reads.cache_bytes),
+                     reads.measures_memory() ? "" : ": not the speed of memory");
+}
+
+// Empty if there is no place for it.
+fs::path cache_path() {
+  const fs::path folder = cache_folder();
+  return folder.empty() ? folder : folder / "limits.json";
+}
+
+std::int64_t now_s() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+// Empty if there is no usable file.
+Json read_kept() {
+  const std::string text = try_read_file(cache_path().string()).value_or("");
+  const Json json = Json::parse(text, nullptr, false);
+  const bool ours = json.is_object() && json.value("version", 0) == kVersion &&
+                    json.contains("machines") && json["machines"].is_object();
+  return ours ? json : Json{{"version", kVersion}, {"machines", Json::object()}};
+}
+
+void keep(const std::string& key, const Limits& limits) {
+  const fs::path path = cache_path();
+  if (path.empty()) return;
+  try {
+    fs::create_directories(path.parent_path());
+    Json json = read_kept();
+    json["machines"][key] = {{"measured", now_s()}, {"limits", json_of(limits)}};
+    OutputFile file(path.string());
+    file.write(json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n');
+    file.commit();
+  } catch (const std::exception&) {
+    // Measured again next time.
+  }
+}
+
+}  // namespace
+
+Limits measure_limits(int threads, std::int64_t max_bytes) {
+  return {.threads = threads,
+          .reads = bench::measure_reads(threads, max_bytes),
+          .int8 = bench::measure_int8(threads, cpu_backend_isa()),
+          .f32 = bench::measure_f32(threads, cpu_backend_isa())};
+}
+
+std::string to_json(const Limits& limits) {
+  return json_of(limits).dump();
+}
+
+std::string to_text(const std::vector<Limits>& limits) {
+  std::string text;
+  for (const Limits& l : limits) {
+    const std::string threads = fmt::format("{} thread{}", l.threads, l.threads == 1 ? "" : "s");
+    const auto arithmetic = [&](const char* name, const bench::ArithmeticLimit& limit) {
+      if (limit.multiply_adds_per_second == 0) return;
+      text += fmt::format("limit    {}: {:.1f} G multiply-adds/s {} ({})\n", threads,
+                          limit.multiply_adds_per_second / 1e9, name, limit.instruction);
+    };
+    if (l.reads.bytes_per_second > 0) {
+      text += fmt::format("limit    {}: {:.1f} GB/s read ({}; {} buffer, {})\n", threads,
+                          l.reads.bytes_per_second / 1e9, l.reads.how, human_bytes(l.reads.bytes),
+                          about_cache(l.reads));
+    }
+    arithmetic("int8", l.int8);
+    arithmetic("f32", l.f32);
+  }
+  return text;
+}
+
+Limits kept_limits(int threads, bool again, std::int64_t& age_s) {
+  const std::string key =
+      fmt::format("{}, {}, {} threads", processor_name(), cpu_backend_isa(), threads);
+  if (!again) {
+    try {
+      const Json kept = read_kept().at("machines").at(key);
+      Limits limits = limits_of(kept.at("limits"));
+      age_s = std::max<std::int64_t>(0, now_s() - kept.at("measured").get<std::int64_t>());
+      if (limits.threads == threads) return limits;
+    } catch (const Json::exception&) {
+      // There is none, or another program wrote it.
+    }
+  }
+  age_s = 0;
+  const Limits limits = measure_limits(threads, default_budget() / 2);
+  keep(key, limits);
+  return limits;
+}
+
+namespace {
+
+int limits(int argc, char** argv) {
+  cli::App app(
+      "Measures the limits of this machine once and stores them for `weft profile`: bytes read per "
+      "second, multiply-adds of int8 and of f32 with the instruction set that is used "
+      "(WEFT_CPU_ISA).",
+      "weft limits");
+  int threads = 0;
+  bool again = false, as_json = false;
+  app.add_option("-t,--threads", threads, "number of threads; 0: the default number of workers")
+      .range(0, kMaxWorkers);
+  app.add_flag("--again", again, "measure again even if a result is stored");
+  app.add_flag("--json", as_json, "print JSON");
+  app.footer(
+      "Examples:\n"
+      "  weft limits\n"
+      "  weft limits --again -t 1");
+  if (const auto code = parse_flags(app, argc, argv)) return *code;
+
+  std::int64_t age_s = 0;
+  const Limits found = kept_limits(threads == 0 ? default_workers() : threads, again, age_s);
+  std::cout << (as_json ? to_json(found) + '\n' : to_text({found}));
+  if (age_s > 0)
+    std::cerr << fmt::format("measured {} min ago; --again measures again\n", age_s / 60);
+  return 0;
+}
+
+}  // namespace
+
+const Subcommand kLimits{"limits", "measures and stores the limits of this machine", limits};
+
+}  // namespace weft::tools

@@ -1,0 +1,376 @@
+#include <algorithm>
+#include <iostream>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "weft/backends/choices.h"
+#include "weft/base/error.h"
+#include "weft/files/output_file.h"
+#include "weft/ops/attention/cache_cells.h"
+#include "weft/run/memory_plan.h"
+#include "weft/scheduler/timeline.h"
+#include "weft/serve/engine.h"
+#include "weft/subcommand.h"
+
+#include "common/flags.h"
+#include "inputs/variant.h"
+#include "pictures/plan_svg.h"
+#include "profiles/profile_file.h"
+
+namespace weft::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// "decode", "prefill" (the widest), "prefill 64", "encode" (likewise), "all".
+bool wanted(const PlannedModel& planned, const Plan& plan, const std::string& phase) {
+  const auto i = static_cast<std::size_t>(&plan - planned.plans.data());
+  if (phase == "prefill") return i + 1 == planned.n_step_plans;
+  if (phase == "encode") return i + 1 == planned.plans.size() && i >= planned.n_step_plans;
+  return phase == "all" || phase == plan.name;
+}
+
+void check_phase(const PlannedModel& planned, const std::string& phase) {
+  std::string names = "all, prefill";
+  for (const Plan& plan : planned.plans) {
+    if (wanted(planned, plan, phase)) return;
+    names += ", " + plan.name;
+  }
+  fail<cli::UsageError>("--phase must be one of {}, got '{}'", names, phase);
+}
+
+// Lower bounds of a plan's memory and time.
+struct Bounds {
+  double critical_ns = 0, lane_ns = 0;  // the longest chain; all work shared evenly by the lanes
+  double ns = 0;                        // what it takes, estimated or measured
+  bool measured = false;
+};
+
+Bounds bounds_of(const Graph& graph, const Plan& plan, const ProfiledPlan* profile) {
+  Bounds bounds;
+  const Timeline timeline = estimate_timeline(graph, plan);
+  std::vector<double> longest = longest_by_step(plan, timeline);
+  for (const double busy : timeline.busy_ns) bounds.lane_ns += busy / plan.lanes;
+  bounds.ns = timeline.ns;
+  if (profile) {
+    bounds.measured = true;
+    bounds.ns = profile->wall_ns;
+    bounds.lane_ns = 0;
+    for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+      const ProfiledNode* node = profile->find(plan.steps[i].path);
+      const double ns = node ? node->ns : 0;
+      longest[i] = plan.steps[i].split == Split::one ? ns : ns / plan.lanes;
+      bounds.lane_ns += ns / plan.lanes;
+    }
+  }
+  bounds.critical_ns = critical_path_ns(graph, plan, longest);
+  return bounds;
+}
+
+std::string bounds_text(const Graph& graph, const Plan& plan, const ProfiledPlan* profile) {
+  const Bounds b = bounds_of(graph, plan, profile);
+  const PeakStage peak = peak_stage(plan);
+  const auto tokens = std::ranges::find(plan.variables, "T", &Variable::name);
+  const double per_token =
+      tokens == plan.variables.end() ? 0 : plan.joins() / static_cast<double>(tokens->bound);
+  const auto share = [&](double ns) { return b.ns > 0 ? 100 * ns / b.ns : 0; };
+  return fmt::format(
+      "arena {}, {} live at the peak (stage {}); {:.3g} joins per token\n"
+      "critical path {}, work of a lane {}, {} {}: the critical path is {:.1f} % of it, lanes are "
+      "busy {:.1f} % of it\n",
+      human_bytes(plan.arena_bytes), human_bytes(peak.bytes), peak.stage, per_token,
+      human_ns(b.critical_ns), human_ns(b.lane_ns), b.measured ? "measured" : "estimated",
+      human_ns(b.ns), share(b.critical_ns), share(b.lane_ns));
+}
+
+// Describes the work before the first token.
+std::string start_text(const MemoryUse& use) {
+  if (use.weights_resident == 0)
+    return fmt::format("start: {} are used directly from the file\n",
+                       human_bytes(use.weights_mapped));
+  return fmt::format(
+      "start: {} of new memory for weights, slow if a virtual machine must get it from its host\n",
+      human_bytes(use.weights_resident));
+}
+
+// The choices of the cpu backend that matter to the model's weights.
+std::vector<Choice> choices_of(const PlannedModel& planned) {
+  std::vector<DType> types;
+  for (const Graph& graph : planned.graphs) {
+    for (NodeId id = 0; id < graph.size(); ++id) {
+      const DType type = graph[id].spec.dtype;
+      if (graph[id].kind == NodeKind::weight && type.layout() != nullptr)
+        types.push_back(type.plain());
+    }
+  }
+  std::vector<Choice> choices;
+  if (types.empty() || cpu_backend_isa().empty()) return choices;
+  choices = cpu_choices(cpu_backend_isa());
+  std::erase_if(choices,
+                [&](const Choice& c) { return std::ranges::count(types, c.weights) == 0; });
+  return choices;
+}
+
+std::string tuned_text(const PlannedModel& planned) {
+  const std::vector<Choice> choices = choices_of(planned);
+  if (choices.empty()) return "";
+  std::string out;
+  for (const Choice& choice : choices) {
+    const TunedValue* const tuned = cpu_backend_values().find(choice.name);
+    if (tuned && tuned->value != choice.standard)
+      out += fmt::format("  {}: {} ({:.2f} times the standard)\n", choice.about, tuned->value,
+                         tuned->gain);
+  }
+  if (!out.empty()) return "tuned for this machine:\n" + out;
+  return cpu_backend_values().all().empty() ? "not tuned for this machine (weft tune)\n"
+                                            : "tuned for this machine: the standard choices\n";
+}
+
+Json tuned_json(const PlannedModel& planned) {
+  Json list = Json::array();
+  for (const Choice& choice : choices_of(planned)) {
+    if (const TunedValue* const tuned = cpu_backend_values().find(choice.name)) {
+      list.push_back({{"name", choice.name},
+                      {"standard", choice.standard},
+                      {"value", tuned->value},
+                      {"gain", tuned->gain}});
+    }
+  }
+  return list;
+}
+
+std::string head_of(const Model& model, const MemoryOffer& offer) {
+  const ModelFacts& facts = model.facts();
+  const PlannedModel& planned = offer.planned;
+  const SessionOptions& o = planned.options;
+  const std::int64_t most_cells = round_up_to_blocks(o.context) * o.sequences;
+  std::string out = fmt::format(
+      "{}: {}, {} layers, {} parameters\n"
+      "context {} x {} sequences{}, {} workers, backend {}, cache {}{}\n"
+      "weights {}: {}\n\n{}",
+      facts.name.empty() ? "model" : facts.name, facts.architecture, facts.n_layers, facts.n_params,
+      o.context, o.sequences, o.cells < most_cells ? fmt::format(" in {} cells", o.cells) : "",
+      o.workers, o.route.empty() ? o.backend : fmt::format("{} ({})", o.backend, o.route),
+      o.cache_k.name(), o.cache_v == o.cache_k ? "" : fmt::format(" {}", o.cache_v.name()),
+      to_string(o.weights), planned.weights_reason, planned.memory.to_text());
+  if (offer.slots < o.sequences)
+    out += fmt::format("{} slots, {} kept prompts\n", offer.slots, offer.n_kept);
+  out += fmt::format("may use {}{}\n", human_bytes(o.mem_budget),
+                     offer.concessions.empty() ? "" : ", hence these concessions:");
+  for (const std::string& concession : offer.concessions) out += fmt::format("  {}\n", concession);
+  return out + tuned_text(planned) + start_text(planned.memory);
+}
+
+std::string text_of(const Model& model, const MemoryOffer& offer, const std::string& phase,
+                    const ProfileFile* profile, const std::string& profile_path) {
+  const PlannedModel& planned = offer.planned;
+  std::string out = head_of(model, offer);
+  for (std::size_t i = 0; i < planned.plans.size(); ++i) {
+    const Plan& plan = planned.plans[i];
+    if (!wanted(planned, plan, phase)) {
+      out += fmt::format("\nplan {}: {} steps, {} joins, arena {}, scratch {}\n", plan.name,
+                         plan.steps.size(), plan.joins(), human_bytes(plan.arena_bytes),
+                         human_bytes(plan.scratch_bytes));
+      continue;
+    }
+    const Graph& graph = planned.graphs[i];
+    const std::string text = plan.to_text();
+    const std::size_t steps = std::min(text.find("stage 0\n"), text.size());
+    const ProfiledPlan* of_plan =
+        profile ? &profile_of(*profile, profile_path, graph, plan) : nullptr;
+    out += '\n';
+    out += text.substr(0, steps) + bounds_text(graph, plan, of_plan) + text.substr(steps);
+  }
+  return out;
+}
+
+Json memory_json(const PlannedModel& planned) {
+  const MemoryUse& use = planned.memory;
+  return {{"weights_mapped", use.weights_mapped},
+          {"weights_resident", use.weights_resident},
+          {"state", use.state},
+          {"arena", use.arena},
+          {"scratch", use.scratch},
+          {"other", use.other},
+          {"device", use.device},
+          {"total", use.total()},
+          {"budget", planned.options.mem_budget}};
+}
+
+Json lines_json(const MemoryUse& use) {
+  Json lines = Json::array();
+  for (const MemoryUse::Named& line : use.lines())
+    lines.push_back({{"name", line.name}, {"bytes", line.bytes}});
+  return lines;
+}
+
+void print_json(const Model& model, const MemoryOffer& offer) {
+  const PlannedModel& planned = offer.planned;
+  const MemoryUse& use = planned.memory;
+  const SessionOptions& o = planned.options;
+  Json plans = Json::array();
+  for (std::size_t i = 0; i < planned.plans.size(); ++i) {
+    plans.push_back(Json::parse(planned.plans[i].to_json()));
+    const Bounds bounds = bounds_of(planned.graphs[i], planned.plans[i], nullptr);
+    plans.back()["executor"] = {{"kind", to_string(planned.plans[i].replay)},
+                                {"reason", planned.plans[i].replay_reason}};
+    plans.back()["critical_path_ns"] = bounds.critical_ns;
+    plans.back()["work_per_lane_ns"] = bounds.lane_ns;
+  }
+  const Json json{{"architecture", model.facts().architecture},
+                  {"context", o.context},
+                  {"sequences", o.sequences},
+                  {"slots", offer.slots},
+                  {"cells", o.cells},
+                  {"workers", o.workers},
+                  {"backend", o.backend},
+                  {"route", o.route},
+                  {"weights",
+                   {{"mode", to_string(o.weights)},
+                    {"reason", planned.weights_reason},
+                    {"dropped", planned.evicted_bytes}}},
+                  {"memory", memory_json(planned)},
+                  {"memory_lines", lines_json(use)},
+                  {"tuned", tuned_json(planned)},
+                  {"concessions", offer.concessions},
+                  {"plans", std::move(plans)}};
+  std::cout << json.dump(1) << '\n';
+}
+
+struct Picture {
+  std::string out, layers, profile;
+};
+
+struct Flags {
+  cli::ModelFlags model;
+  std::string phase = "decode";
+  bool json = false;
+  bool server = false;
+  std::int32_t slots = 0;  // of a server; 0: not given
+  Picture picture;
+};
+
+void write_svg(const Model& model, const PlannedModel& planned, const std::string& phase,
+               const Picture& picture, const ProfileFile* profile) {
+  const std::size_t index = find_phase(planned, phase);
+  const Graph& graph = planned.graphs[index];
+  const Plan& plan = planned.plans[index];
+  PlanPicture options;
+  read_layers(picture.layers, model.facts().n_layers, options.first_layer, options.last_layer);
+  const ProfiledPlan* of_plan = nullptr;
+  std::optional<TimedStep> measured;
+  if (profile) {
+    of_plan = &profile_of(*profile, picture.profile, graph, plan);
+    measured = read_median_step(picture.profile, plan.name);
+    options.measured = &*measured;
+  }
+  options.title =
+      fmt::format("{} ({}), plan {}", model.facts().name, model.facts().architecture, plan.name);
+  options.facts = fmt::format("{} steps, {} stages, {} joins\n{}", plan.steps.size(), plan.stages,
+                              plan.joins(), bounds_text(graph, plan, of_plan));
+  OutputFile file(picture.out);
+  file.write(plan_svg(graph, plan, options));
+  file.commit();
+}
+
+// The session that the flags ask for, or that of a server.
+MemoryOffer offer_of(const Model& model, const Flags& flags) {
+  const SessionOptions& session = flags.model.session;
+  if (flags.server) {
+    constexpr std::int32_t kSlots = 4;  // of weft serve
+    return plan_memory(
+        model,
+        engine_demand(model, server_options(model, session, flags.slots > 0 ? flags.slots : kSlots,
+                                            flags.slots > 0)));
+  }
+  MemoryOffer offer{.planned = plan_model(model, session), .slots = session.sequences};
+  offer.concessions = offer.planned.concessions;
+  return offer;
+}
+
+void add_size_flags(cli::App& app, Flags& flags) {
+  const cli::Option sequences =
+      app.add_option("--sequences", flags.model.session.sequences,
+                     "number of sequences, each with a context of its own")
+          .range(1, 65536)
+          .type_name("N");
+  const cli::Option server =
+      app.add_flag("--server", flags.server,
+                   "plan the memory of weft serve with these flags: slots, which share the context "
+                   "of -c, and kept prompts")
+          .excludes(sequences);
+  app.add_option("--parallel", flags.slots,
+                 "slots of the server (default: 4, fewer if the memory budget requires it)")
+      .range(1, 1024)
+      .needs(server)
+      .type_name("N");
+}
+
+void add_flags(cli::App& app, Flags& flags) {
+  cli::add_model_flags(app, flags.model);
+  add_size_flags(app, flags);
+  cli::add_cells_flag(app, flags.model.session);
+  app.add_option(
+         "--phase", flags.phase,
+         "which plan to show in full: decode, prefill (the widest), 'prefill 8', encode (of a "
+         "model with an encoder), all")
+      .type_name("NAME");
+  const cli::Option json =
+      app.add_flag("--json", flags.json, "print everything as one JSON object");
+  const cli::Option svg =
+      app.add_option(
+             "--svg", flags.picture.out,
+             "draw the arena over the steps and the lanes over time, instead of printing text")
+          .type_name("FILE.svg")
+          .excludes(json);
+  app.add_option("--layers", flags.picture.layers,
+                 "draw only the steps of these layers, for example 0-1")
+      .type_name("A-B")
+      .needs(svg);
+  app.add_option("--profile", flags.picture.profile,
+                 "draw times measured by weft profile (-o FILE or --json) instead of estimates")
+      .type_name("FILE")
+      .excludes(json);
+  app.footer(
+      "Examples:\n"
+      "  weft plan -m model.gguf -c 8192\n"
+      "  weft plan -m model.gguf -c 8192 --sequences 32 --cache-cells 65536\n"
+      "  weft plan -m model.gguf --mem-budget 2G --phase prefill\n"
+      "  weft plan -m model.gguf --mem-budget 6G --server   # what weft serve would have\n"
+      "  weft plan -m model.gguf --svg plan.svg --layers 0-1\n"
+      "  weft plan -m model.gguf --json | jq .memory");
+}
+
+int plan(int argc, char** argv) {
+  cli::App app("Shows how a model would run and what it would need, from the file's header alone.",
+               "weft plan");
+  Flags flags;
+  add_flags(app, flags);
+  if (const auto code = parse_flags(app, argc, argv)) return *code;
+
+  const auto model = cli::load_inspected_model(flags.model);
+  const Picture& picture = flags.picture;
+  std::optional<ProfileFile> profile;
+  if (!picture.profile.empty()) profile = read_profile(picture.profile, flags.model.session);
+  const ProfileFile* measured = profile ? &*profile : nullptr;
+  const MemoryOffer offer = offer_of(*model, flags);
+  const PlannedModel& planned = offer.planned;
+  check_phase(planned, flags.phase);
+  if (!picture.out.empty()) {
+    write_svg(*model, planned, flags.phase, picture, measured);
+  } else if (flags.json) {
+    print_json(*model, offer);
+  } else {
+    std::cout << text_of(*model, offer, flags.phase, measured, picture.profile);
+  }
+  return 0;
+}
+
+}  // namespace
+
+const Subcommand kPlan{"plan", "shows how a model would run: order, memory, lanes, kernels", plan};
+
+}  // namespace weft::tools

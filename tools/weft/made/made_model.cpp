@@ -1,0 +1,230 @@
+#include "made/made_model.h"
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+#include <fmt/ranges.h>
+
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+#include "weft/base/text.h"
+#include "weft/files/made_model.h"
+#include "weft/ops/formats/format.h"
+#include "weft/ops/formats/q4_k.h"
+#include "weft/ops/formats/q5_0.h"
+#include "weft/ops/formats/q6_k.h"
+#include "weft/ops/formats/q8_0.h"
+#include "weft/quantize/quantize.h"
+
+namespace weft::tools {
+namespace {
+
+// Sizes up to `max`: with these no count of parameters or bytes leaves 64 bits.
+struct Letter {
+  std::string_view name;
+  std::int64_t MadeShape::*member;
+  std::int64_t max;
+};
+constexpr Letter kLetters[] = {{"D", &MadeShape::D, 1 << 17}, {"F", &MadeShape::F, 1 << 20},
+                               {"L", &MadeShape::L, 1 << 10}, {"H", &MadeShape::H, 1 << 12},
+                               {"G", &MadeShape::G, 1 << 12}, {"V", &MadeShape::V, 1 << 20},
+                               {"E", &MadeShape::E, 1 << 12}};
+
+void put_letter(MadeShape& shape, std::string_view part) {
+  const std::size_t equals = std::min(part.find('='), part.size());
+  const std::string_view name = part.substr(0, equals);
+  const std::string_view number = part.substr(std::min(equals + 1, part.size()));
+  std::int64_t value = 0;
+  const auto [stop, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  const auto* letter = std::ranges::find(kLetters, name, &Letter::name);
+  const bool known = name == "tied" || letter != std::end(kLetters);
+  const bool whole = !number.empty() && error == std::errc() && stop == number.end();
+  const std::int64_t min = name == "tied" ? 0 : 1;
+  const std::int64_t max = name == "tied" ? 1 : known ? letter->max : 0;
+  if (!known || !whole || value < min || value > max) {
+    std::string letters;
+    std::vector<std::string_view> names;
+    for (const MadeShape& shape_of_name : named_shapes()) names.push_back(shape_of_name.name);
+    for (const Letter& l : kLetters) letters += fmt::format(" {} to {},", l.name, l.max);
+    fail<ValueError>(
+        "'{}' is neither one of the shapes {} nor a letter with a number from 1 on, as in "
+        "D=512:{} or tied=1",
+        printable(part), fmt::join(names, ", "), letters);
+  }
+  if (name == "tied") {
+    shape.tied = value != 0;
+  } else {
+    shape.*(letter->member) = value;
+  }
+}
+
+// With E, if it follows from the rest.
+MadeShape with_heads(MadeShape shape) {
+  if (shape.E > 0 || shape.H == 0) return shape;
+  if (shape.D % shape.H != 0)
+    fail<ValueError>("shape '{}': H must divide D if E is not given", shape.name);
+  shape.E = shape.D / shape.H;
+  return shape;
+}
+
+void check_shape(const MadeShape& s) {
+  for (const Letter& letter : kLetters) {
+    if (s.*letter.member == 0) fail<ValueError>("shape '{}' lacks {}=", s.name, letter.name);
+  }
+  if (s.H % s.G != 0) fail<ValueError>("shape '{}': G must divide H", s.name);
+  if (s.E % 2 != 0) fail<ValueError>("shape '{}': heads of {} are odd", s.name, s.E);
+}
+
+struct TypeChoice {
+  std::string name;  // upper case
+  std::uint32_t file_type;
+  const Format* common;
+  const Format* better;  // of the output matrix and some of attn_v and ffn_down
+};
+
+// Types of the matrices of a file of this name: of a type, or the one mix that is known here.
+TypeChoice choose_type(std::string_view text) {
+  const std::string name = to_upper(text);
+  if (name == "Q4_K_M") return {name, 15, find_format(q4_k), find_format(q6_k)};
+  const Format* format = find_format_by_name(name);
+  const auto file_type = file_type_of(name);
+  if (format == nullptr || format->dtype.gguf_id() < 0 || !file_type ||
+      (!format->encode && !format->encode_weighted)) {
+    std::string names = "Q4_K_M";
+    for (const Format* known : all_formats()) {
+      if (known->dtype.gguf_id() >= 0 && file_type_of(known->dtype.name()))
+        names += fmt::format(", {}", known->dtype.name());
+    }
+    fail<ValueError>("cannot make a model in type '{}' (known: {})", printable(text), names);
+  }
+  return {name, *file_type, format, format};
+}
+
+// Layers that the usual mix gives more bits: the first and the last eighth, and every third.
+bool has_more_bits(std::int64_t layer, std::int64_t n_layers) {
+  const std::int64_t eighth = n_layers / 8;
+  return layer < eighth || layer >= 7 * n_layers / 8 || (layer - eighth) % 3 == 2;
+}
+
+// The layer of a tensor of this name, "blk.3.attn_v.weight".
+std::int64_t layer_of(std::string_view name) {
+  std::int64_t layer = 0;
+  name.remove_prefix(std::min<std::size_t>(name.size(), std::string_view("blk.").size()));
+  std::from_chars(name.data(), name.data() + name.size(), layer);
+  return layer;
+}
+
+// Tensors that files have in F32 in any type.
+bool stays_f32(std::string_view name, const Shape& shape) {
+  constexpr std::string_view kEndings[] = {".bias", "ffn_gate_inp.weight", "position_embd.weight",
+                                           "token_types.weight"};
+  return shape.rank() < 2 || std::ranges::any_of(kEndings, [&](std::string_view ending) {
+           return name.ends_with(ending);
+         });
+}
+
+DType choose(const TypeChoice& type, const MadeShape& made, std::string_view name,
+             const Shape& shape) {
+  if (stays_f32(name, shape)) return f32;
+  const bool sensitive = (name.ends_with("attn_v.weight") || name.ends_with("ffn_down.weight") ||
+                          name.ends_with("ffn_down_exps.weight")) &&
+                         has_more_bits(layer_of(name), made.L);
+  DType dtype = (sensitive ? type.better : type.common)->dtype;
+  const bool is_named = std::ranges::count(named_shapes(), made.name, &MadeShape::name) > 0;
+  const auto whole = [&] { return shape.last() % dtype.block_elems() == 0; };
+  if (is_named && !whole()) dtype = dtype == q4_k ? q5_0 : q8_0;
+  if (is_named && !whole()) dtype = f32;  // convolutions of few tokens
+  if (!whole())
+    fail<ShapeError>("tensor '{}': {} is not fixed rows of whole blocks of {}", name,
+                     to_string(shape), dtype.name());
+  return dtype;
+}
+
+MadeSource made_source(const MadeShape& s, const TypeChoice& type) {
+  MadeSource source(
+      std::string(s.architecture),
+      {.L = s.L, .D = s.D, .H = s.H, .G = s.G, .F = s.F, .V = s.V, .context = s.context});
+  source.keys["general.name"] =
+      fmt::format("random weights, {}{}{}", s.name, s.note.empty() ? "" : ", ", s.note);
+  source.keys["general.file_type"] = std::int64_t{type.file_type};
+  source.keys["general.quantization_version"] = std::int64_t{2};
+  const auto set = [&](std::string_view key, MadeSource::Value value) {
+    source.keys[fmt::format("{}.{}", s.architecture, key)] = std::move(value);
+  };
+  if (s.H > 0) {
+    set("attention.key_length", s.E);
+    set("attention.value_length", s.Ev > 0 ? s.Ev : s.E);
+    set("rope.dimension_count", s.R > 0 ? s.R : s.E);
+    set("rope.freq_base", s.rope_base);
+  }
+  if (s.layer_norm) set("attention.layer_norm_epsilon", 1e-5);
+  for (const auto& [key, value] : s.keys) set(key, value);
+  source.optional_endings = s.optional;
+  source.type_of = [&type, &s](std::string_view name, const Shape& shape) {
+    return choose(type, s, name, shape);
+  };
+  source.learn();
+  if (!s.tied) {
+    TypeChoice of_output = type;
+    of_output.common = type.better;
+    const Shape shape{s.V, s.D};
+    source.add("output.weight", {choose(of_output, s, "output.weight", shape), shape});
+  }
+  return source;
+}
+
+}  // namespace
+
+MadeSource source_of(const MadeShape& shape, std::string_view type) {
+  const TypeChoice choice = choose_type(type);
+  MadeSource source = made_source(shape, choice);
+  source.type_of = {};  // refers to `choice`
+  return source;
+}
+
+std::int64_t MadeShape::parameters() const {
+  std::int64_t n = 0;
+  const MadeSource source = source_of(*this, "F32");
+  for (const MadeSource::Tensor& tensor : source.tensors()) n += tensor.spec.shape.elems();
+  return n;
+}
+
+MadeShape parse_shape(std::string_view text) {
+  MadeShape shape;
+  const auto known = std::ranges::find(named_shapes(), text, &MadeShape::name);
+  if (known != named_shapes().end()) return with_heads(*known);
+  shape.name = text;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    put_letter(shape, text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  shape = with_heads(shape);
+  check_shape(shape);
+  return shape;
+}
+
+std::string known_shapes() {
+  std::string text;
+  for (const MadeShape& named : named_shapes()) {
+    const MadeShape s = parse_shape(named.name);
+    std::string sizes;
+    for (const Letter& letter : kLetters) {
+      const std::int64_t value = s.*letter.member;
+      if (value > 0) sizes += fmt::format("{}{}={}", sizes.empty() ? "" : ",", letter.name, value);
+    }
+    if (s.tied) sizes += ",tied=1";
+    text +=
+        fmt::format("  {:<15}{:<57}{:6.2f}e9 parameters{}{}\n", s.name, sizes,
+                    static_cast<double>(s.parameters()) / 1e9, s.note.empty() ? "" : ", ", s.note);
+  }
+  return text;
+}
+
+void make_model(const MadeShape& shape, std::string_view type, const std::string& path,
+                const std::function<bool(double)>& progress) {
+  write_made_model(source_of(shape, type), path, {.progress = progress});
+}
+
+}  // namespace weft::tools

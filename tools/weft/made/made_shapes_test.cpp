@@ -1,0 +1,69 @@
+// Every shape that --make-model knows by name can be planned. No file is written.
+#include <utility>
+
+#include <doctest/doctest.h>
+
+#include "weft/run/session.h"
+#include "weft/scheduler/passes.h"
+#include "weft/scheduler/planner.h"
+
+#include "made/made_model.h"
+
+namespace weft::tools {
+namespace {
+
+// Parameters of the published models, as far as their layers are here, in units of 1e9.
+struct Size {
+  std::string_view name;
+  double parameters;
+};
+constexpr Size kSizes[] = {
+    {"gemma3-1b", 1.0},    {"gemma3-4b", 3.88},  {"qwen3-0.6b", 0.6},     {"phi3-mini", 3.82},
+    {"gpt2", 0.124},       {"bert-base", 0.109}, {"nomic-embed", 0.137},  {"granite4-h-1b", 1.46},
+    {"qwen35-like", 1.88}, {"falcon-h1", 0.521}, {"mamba-370m", 0.372},   {"rwkv7-0.4b", 0.451},
+    {"lfm2-1.2b", 1.17},   {"mixtral", 3.16},    {"deepseek2-lite", 15.7}};
+
+// Nodes of the planned graph of steps of that many tokens.
+std::size_t n_planned_nodes(const MadeSource& source, std::int64_t tokens) {
+  const Architecture& architecture = find_architecture(source);
+  const Config config = configure(source, architecture);
+  Graph fused = fuse(build_graph(source, architecture, *config,
+                                 {.tokens = tokens, .logits_rows = 1, .context = 1024}),
+                     {});
+  const Assignment assignment = assign({&fused, 1}, routes_of({})).front();
+  const Graph lowered = lower(std::move(fused), assignment, {});
+  const Plan plan = make_plan(lowered, assignment, {.name = "test"});
+  check(plan, lowered);
+  return lowered.size();
+}
+
+TEST_CASE("every named shape can be planned, in the usual types and in F32") {
+  CHECK(named_shapes().size() == 22);
+  for (const MadeShape& named : named_shapes()) {
+    CAPTURE(named.name);
+    const MadeShape shape = parse_shape(named.name);
+    const std::size_t n_nodes = n_planned_nodes(source_of(shape, "Q4_K_M"), 64);
+    CHECK(n_nodes > static_cast<std::size_t>(5 * shape.L));
+    CHECK(n_planned_nodes(source_of(shape, "F32"), 1) > static_cast<std::size_t>(5 * shape.L));
+  }
+}
+
+TEST_CASE("named shapes have as many parameters as the models they are named after") {
+  for (const auto& [name, wanted] : kSizes) {
+    CAPTURE(name);
+    const double n = static_cast<double>(parse_shape(name).parameters()) / 1e9;
+    CHECK(n == doctest::Approx(wanted).epsilon(0.06));
+  }
+}
+
+TEST_CASE("the help lists every shape with its sizes") {
+  const std::string help = known_shapes();
+  for (const MadeShape& shape : named_shapes())
+    CHECK(help.find("  " + shape.name + " ") != std::string::npos);
+  const std::size_t sizes = help.find("D=1024,L=48,V=50280,tied=1");
+  REQUIRE(sizes != std::string::npos);
+  CHECK(help.find("mamba-370m") < sizes);
+}
+
+}  // namespace
+}  // namespace weft::tools

@@ -1,0 +1,35 @@
+#pragma once
+// Adds facts from the plan and a profile to the picture of a graph.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/graph/picture.h"
+#include "weft/scheduler/plan.h"
+
+#include "profiles/profile_file.h"
+
+namespace weft::tools {
+
+struct NoteOptions {
+  const ProfiledPlan* profile = nullptr;  // colours boxes by time, borders by bytes
+  bool bytes_heat = false;                // without a profile: colours boxes by bytes
+  bool kernels = false;                   // a line with the kernel
+};
+
+// The facts about a box, shown on request.
+struct BoxFacts {
+  std::string name;                // PictureBox::name
+  std::vector<std::string> paths;  // of all its nodes
+  std::vector<std::pair<std::string, std::string>> rows;
+};
+
+// Marks backends and lanes, colours by time or bytes, sets tooltips.
+std::vector<BoxFacts> add_notes(Picture& picture, const Graph& graph, const Plan& plan,
+                                const NoteOptions& options);
+
+// Whether the plan does the same for both layers: backends, kernels, lanes.
+LayersAlike steps_alike(const Plan& plan);
+
+}  // namespace weft::tools

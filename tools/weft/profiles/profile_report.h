@@ -1,0 +1,52 @@
+#pragma once
+// Where the time of steps went, node by node: what `weft profile` prints.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "commands/limits.h"
+#include "reports/bench_rows.h"
+
+namespace weft::tools {
+
+// A node, or the same node of several layers.
+struct ProfileRow {
+  std::string path;  // "blk.*.attn_qkv" if layers are folded
+  std::string op, kernel;
+  std::int64_t nodes = 0;  // of the row, per step
+  double busy_ns = 0;      // of all workers together, in all steps of the phase
+  Work work;               // likewise
+
+  void divide(double n);  // makes the mean of n repetitions of their sum
+};
+
+struct PhaseProfile {
+  Test test;
+  int workers = 0;
+  std::int64_t steps = 0;        // of one repetition, as all that follows: means
+  std::int64_t step_nodes = 0;   // of the plan of the first step
+  double wall_ns = 0;            // of all steps
+  double plain_ns = 0;           // of steps without the profiler
+  double plain_median_ns = 0;    // of a step without the profiler
+  double overhead = 0;           // of watching, as a share of a step
+  std::vector<double> busy_ns;   // by worker
+  double joins = 0;              // of all steps
+  std::int64_t dropped = 0;      // calls that were not recorded
+  std::vector<ProfileRow> rows;  // in any order
+
+  double time_ns(const ProfileRow& row) const { return row.busy_ns / workers; }
+  // Neither computing: waiting for each other, and what lies between steps.
+  double waiting_ns() const;
+};
+
+// The minimum time that the limits allow for the work of a row; 0 if no limit is known.
+double min_ns(const ProfileRow& row, const Limits& limits);
+
+// Sorted by what could be won: time beyond what the limits allow. At most `top` rows; 0: all.
+std::string to_text(const PhaseProfile& profile, const Limits& limits, std::size_t top);
+// `about`: a JSON object, the plans and their nodes (profile_file.h).
+std::string to_json(const std::vector<PhaseProfile>& profiles, const Limits& limits,
+                    const std::string& about);
+
+}  // namespace weft::tools

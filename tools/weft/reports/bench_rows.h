@@ -1,0 +1,55 @@
+#pragma once
+// The measurements of `weft bench`.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "weft/base/hash.h"
+#include "weft/run/session.h"
+
+#include "reports/bench_work.h"
+
+namespace weft::tools {
+
+enum class Phase { prefill, decode, step };
+const char* to_string(Phase phase);
+
+// One test: feeds `tokens` tokens to a sequence that already has `depth`. Prefill feeds them as a
+// prompt, decode one by one, step all at once.
+struct Test {
+  Phase phase = Phase::prefill;
+  std::int64_t tokens = 0, depth = 0;
+};
+
+// Tokens per second of each repetition.
+struct Series {
+  std::vector<double> rates;
+
+  double median() const;
+  double spread() const;  // median distance from the median
+  double min() const;
+  double max() const;
+};
+
+struct Row {
+  Test test;
+  int workers = 0;
+  ReplayKind executor = ReplayKind::alone;  // of the plan for most of the tokens
+  Series series;
+  Work work;                  // of one repetition
+  std::int64_t peak_rss = 0;  // of the process so far
+
+  double tokens_per_second() const { return series.median(); }
+  double per_token(double amount) const { return amount / static_cast<double>(test.tokens); }
+  double per_second(double amount) const { return per_token(amount) * tokens_per_second(); }
+  double ns_per_node() const { return 1e9 / per_second(work.nodes); }
+  bool is_quantized() const { return work.of_quantized >= work.of_float; }
+};
+
+// Runs one warm-up repetition, whose logits go into `hash`, and `repeats` measured ones. REQUIRES:
+// the tests fit into the session's context, and steps into its prefill width.
+std::vector<Row> measure(Session& session, const std::vector<Test>& tests, std::int64_t repeats,
+                         Fnv1a64& hash);
+
+}  // namespace weft::tools

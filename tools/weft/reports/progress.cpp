@@ -1,0 +1,46 @@
+#include "reports/progress.h"
+
+#include <iostream>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace weft::tools {
+namespace {
+
+constexpr std::chrono::milliseconds kOnTerminal{100}, kElsewhere{10000};
+
+std::string duration(double seconds) {
+  const auto s = static_cast<std::int64_t>(seconds + 0.5);
+  if (s < 60) return fmt::format("{} s", s);
+  if (s < 3600) return fmt::format("{} min {} s", s / 60, s % 60);
+  return fmt::format("{} h {} min", s / 3600, s % 3600 / 60);
+}
+
+}  // namespace
+
+Progress::Progress(std::string what, std::int64_t total)
+    : what_(std::move(what)),
+      total_(total),
+      terminal_(isatty(STDERR_FILENO)),
+      start_(Clock::now()),
+      shown_(start_ - kElsewhere) {}
+
+Progress::~Progress() {
+  if (on_screen_) std::cerr << "\r\x1b[K" << std::flush;
+}
+
+void Progress::show(std::int64_t done, const std::string& text) {
+  const auto now = Clock::now();
+  if (now - shown_ < (terminal_ ? kOnTerminal : kElsewhere)) return;
+  shown_ = now;
+  const std::chrono::duration<double> taken = now - start_;
+  const double left =
+      taken.count() / static_cast<double>(done) * static_cast<double>(total_ - done);
+  const std::string line =
+      fmt::format("{} {}/{}: {}, {} left", what_, done, total_, text, duration(left));
+  on_screen_ = terminal_;
+  std::cerr << (terminal_ ? "\r\x1b[K" + line : line + "\n") << std::flush;
+}
+
+}  // namespace weft::tools
