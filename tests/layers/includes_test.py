@@ -137,8 +137,10 @@ class Includes(unittest.TestCase):
     # What is given up to meet a budget is decided in models/run/src/budget alone. Others may only
     # report a refusal, or drop what they keep.
     def test_one_place_gives_up_memory(self):
-        handlers = {"models/run/src/budget/", "models/serve/src/saved_conversation.cpp",
-                    "models/serve/src/engine_tasks.cpp", "models/serve/src/engine_step.cpp",
+        handlers = {"models/run/src/budget/",
+                    "models/serve/src/conversation/saved_conversation.cpp",
+                    "models/serve/src/engine/engine_step.cpp",
+                    "models/serve/src/engine/engine_tasks.cpp",
                     "tools/server/api/core/src/errors.cpp", "tools/server/hosting/src/model_pool.cpp",
                     "models/text/"}
         paths = [path for folder in ("models", "scheduler", "tools", "examples")

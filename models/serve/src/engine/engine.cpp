@@ -1,0 +1,183 @@
+#include "weft/serve/engine.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "weft/base/error.h"
+#include "weft/run/nan_error.h"
+
+#include "engine/engine_impl.h"
+
+namespace weft {
+namespace {
+
+using namespace serve;
+
+std::vector<PromptPacing::Width> widths(const Session& session) {
+  std::vector<PromptPacing::Width> all;
+  for (std::size_t i = 0; i < session.n_step_plans(); ++i) {
+    const Plan& plan = session.plan(i);
+    const auto t = std::ranges::find(plan.variables, "T", &Variable::name);
+    all.push_back({t->bound, static_cast<double>(plan.predicted_ns) * 1e-9});
+  }
+  return all;
+}
+
+// Leaves the sequence empty. Throws CancelledError if the progress of loading says to stop.
+void warm_up(Session& session) {
+  const auto& progress = session.options().progress;
+  constexpr std::array<TokenId, 2> kTokens{0, 0};
+  try {
+    for (const std::size_t n : {std::size_t{2}, std::size_t{1}}) {
+      if (progress && !progress(1)) fail<CancelledError>("loading was stopped");
+      if (session.options().context >= std::int64_t(n))
+        session.feed(0, std::span(kTokens).first(n));
+      session.truncate(0, 0);
+    }
+  } catch (const NanError&) {  // requests report it themselves
+    session.truncate(0, 0);
+  }
+}
+
+EngineOptions with_offer(EngineOptions options, const MemoryOffer& offer, std::int64_t budget) {
+  options.slots = offer.slots;
+  options.session.mem_budget = budget;
+  return options;
+}
+
+}  // namespace
+
+Engine::Impl::Impl(std::shared_ptr<const Model> m, const EngineOptions& o)
+    : model(std::move(m)),
+      offer(plan_memory(*model, engine_demand(*model, o))),
+      options(with_offer(o, offer, session_budget(engine_demand(*model, o)))),
+      session(std::move(offer.planned), model),
+      batch(session),
+      inbox(options.slots, o.max_waiting),
+      slots(static_cast<std::size_t>(options.slots)),
+      held(static_cast<std::size_t>(session.options().sequences)),
+      pacing(widths(session), o.prompt_tokens_per_step) {
+  const auto scales = session.lora_scales(0);
+  lora_scales.assign(scales.begin(), scales.end());
+  for (std::int32_t i = 0; i < options.slots; ++i) slots[static_cast<std::size_t>(i)].index = i;
+  memory_use = session.memory();
+  session_options = session.options();
+  context = session.options().context;
+  if (o.warm_up && model->facts().gives_text() && !model->facts().encodes) warm_up(session);
+  if (!model->facts().gives_text()) {
+    const Embedder& embedder = embedder_for({});
+    memory_use = embedder.session().memory();
+    session_options = embedder.session().options();
+    context = embedder.max_tokens();
+  }
+  thread = std::thread([this] { loop(); });
+}
+
+Engine::Impl::~Impl() {
+  inbox.stop();
+  thread.join();
+}
+
+void Engine::Impl::check(const TextRequest& wanted) const {
+  const GenerationOptions& g = wanted.generation;
+  const SessionOptions& o = session.options();
+  const std::int64_t n_vocab = model->facts().n_vocab;
+  if (!model->facts().gives_text())
+    fail<UnsupportedError>("{}: the model gives embeddings, not text", model->file().path());
+  if (wanted.prompt_logprobs) static_cast<void>(model->tokenizer());  // throws if there is none
+  if (wanted.prompt.empty()) fail<ValueError>("a prompt needs at least one token");
+  const std::int64_t longest = model->facts().encodes ? o.prefill_width : o.context;
+  if (std::ssize(wanted.prompt) > longest)
+    fail<ValueError>("the prompt has {} tokens, the {} {}", wanted.prompt.size(),
+                     model->facts().encodes ? "encoder reads at most" : "context holds", longest);
+  for (const TokenId token : wanted.prompt) {
+    if (token < 0 || token >= n_vocab)
+      fail<ValueError>("token {} is outside the vocabulary of {}", token, n_vocab);
+  }
+  if (wanted.texts < 1) fail<ValueError>("a request needs at least 1 text, got {}", wanted.texts);
+  if (wanted.slot < -1 || wanted.slot >= options.slots)
+    fail<ValueError>("no slot {}: the engine has {}", wanted.slot, options.slots);
+  if (g.choose || g.feed_last || g.cancel)
+    fail<ValueError>("`choose`, `feed_last` and `cancel` cannot be set for an engine");
+  if (g.lora_scales) check_lora_scales(*g.lora_scales);
+}
+
+RequestId Engine::Impl::submit(TextRequest&& wanted, std::shared_ptr<TextListener> listener) {
+  check(wanted);
+  auto request = std::make_shared<EngineRequest>();
+  GenerationOptions& g = wanted.generation;
+  const Sampler checked(g.sampler);
+  TextRulesOptions& rules = g.rules;
+  if (rules.grammar || !rules.stops.empty() || !rules.banned.empty()) {
+    if (!rules.tree && (rules.grammar || !rules.banned.empty())) rules.tree = token_tree();
+    request->rules.emplace(model->tokenizer(), rules);
+  }
+  if (!g.lora_scales) {
+    const std::lock_guard lock(lora_mutex);
+    g.lora_scales = lora_scales;
+  }
+  g.feed_prompt = true;
+  g.cancel = &request->cancelled;
+  request->wanted = std::move(wanted);
+  request->listener = std::move(listener);
+  request->submitted = Clock::now();
+  const std::optional<Clock::time_point> deadline = request->wanted.deadline;
+  const RequestId id = inbox.submit(std::move(request));
+  if (deadline) deadlines.add(*deadline, id);
+  return id;
+}
+
+std::shared_ptr<const TokenTree> Engine::Impl::token_tree() {
+  std::call_once(tree_once, [&] { tree = std::make_shared<const TokenTree>(model->tokenizer()); });
+  return tree;
+}
+
+// The bindings name all members: a new one does not compile until it is added here.
+EngineCounters& EngineCounters::operator+=(const EngineCounters& more) {
+  auto& [a_requests, a_cancelled, a_failed, a_prompt, a_reused, a_new, a_steps, a_prompt_s,
+         a_new_s] = *this;
+  const auto& [b_requests, b_cancelled, b_failed, b_prompt, b_reused, b_new, b_steps, b_prompt_s,
+               b_new_s] = more;
+  a_requests += b_requests, a_cancelled += b_cancelled, a_failed += b_failed;
+  a_prompt += b_prompt, a_reused += b_reused, a_new += b_new, a_steps += b_steps;
+  a_prompt_s += b_prompt_s, a_new_s += b_new_s;
+  return *this;
+}
+
+Engine::Engine(std::shared_ptr<const Model> model, const EngineOptions& options)
+    : impl_(std::make_unique<Impl>(std::move(model), options)) {}
+Engine::~Engine() = default;
+
+RequestId Engine::submit(TextRequest request, std::shared_ptr<TextListener> listener) {
+  return impl_->submit(std::move(request), std::move(listener));
+}
+void Engine::cancel(RequestId id) {
+  impl_->inbox.cancel(id);
+}
+EngineState Engine::state() const {
+  return impl_->inbox.state();
+}
+const Model& Engine::model() const {
+  return *impl_->model;
+}
+std::int64_t Engine::context() const {
+  return impl_->context;
+}
+std::int32_t Engine::n_slots() const {
+  return impl_->options.slots;
+}
+const MemoryUse& Engine::memory() const {
+  return impl_->memory_use;
+}
+const std::vector<std::string>& Engine::concessions() const {
+  return impl_->offer.concessions;
+}
+const SessionOptions& Engine::session_options() const {
+  return impl_->session_options;
+}
+bool Engine::wait_idle(Clock::time_point until) {
+  return impl_->inbox.wait_idle(until);
+}
+
+}  // namespace weft

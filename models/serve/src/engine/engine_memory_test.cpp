@@ -1,0 +1,152 @@
+// What engines reuse, keep, evict and preempt. Nothing of it changes a text.
+#include "weft/base/error.h"
+#include "weft/serve/engine.h"
+
+#include "engine/engine_test_support.h"
+#include "support/mixed_model.h"
+
+namespace weft {
+namespace {
+
+using test::Collector;
+using test::collectors;
+using test::made_prompt;
+using test::made_request;
+using test::run;
+using test::tiny_model;
+using test::written_alone;
+
+std::vector<TokenId> joined(std::vector<TokenId> a, std::span<const TokenId> b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+TEST_CASE("a prompt reuses what slots and kept prompts hold") {
+  const auto model = tiny_model();
+  Engine engine(model, {.slots = 2, .session = {.context = 400}});
+  const TextRequest first = made_request(1, 100, 10);
+  const auto reuse = [&](const TextRequest& request) {
+    const auto listener = run(engine, request);
+    CHECK(listener->text(0).tokens == written_alone(model, request).tokens);
+    return listener->prompts().at(0);
+  };
+  CHECK(reuse(first).why_not_reused == "nothing is held");
+  SUBCASE("the same again: all but the last token") {
+    const PromptDone again = reuse(first);
+    CHECK(again.n_reused == 99);
+    CHECK(again.why_not_reused.empty());
+  }
+  SUBCASE("the next turn of a chat") {
+    TextRequest next = first;
+    next.prompt =
+        joined(joined(first.prompt, written_alone(model, first).tokens), made_prompt(5, 20));
+    const PromptDone again = reuse(next);
+    CHECK(again.n_reused == 109);  // the last new token was never fed
+    CHECK(again.why_not_reused == "what is held differs after token 109");
+  }
+  SUBCASE("a prefix, while the slot keeps its own text") {
+    TextRequest other = first;
+    other.prompt.resize(60);
+    other.prompt = joined(other.prompt, made_prompt(9, 40));
+    CHECK(reuse(other).n_reused >= 60);
+    CHECK(reuse(first).n_reused == 99);
+  }
+  SUBCASE("after many others, from a kept prompt") {
+    for (int i = 2; i < 8; ++i) {
+      const PromptDone other = reuse(made_request(i, 100, 10));
+      CHECK(other.n_reused < 30);
+    }
+    CHECK(reuse(first).n_reused == 99);
+  }
+  SUBCASE("unless the request does not want it") {
+    TextRequest again = first;
+    again.reuse = false;
+    CHECK(reuse(again).n_reused == 0);
+    CHECK(reuse(again).why_not_reused == "the request does not reuse anything");
+  }
+}
+
+TEST_CASE("without kept prompts, slots are all there is") {
+  const auto model = tiny_model();
+  Engine engine(model, {.slots = 1, .session = {.context = 400}, .kept_prompts_bytes = 0});
+  run(engine, made_request(1, 100, 10));
+  run(engine, made_request(2, 100, 10));
+  CHECK(run(engine, made_request(1, 100, 10))->prompts()[0].n_reused < 30);
+}
+
+TEST_CASE("requests with a common prefix compute it once") {
+  const auto model = tiny_model();
+  Engine engine(model, {.slots = 4, .session = {.context = 2000, .prefill_width = 32}});
+  const auto listeners = collectors(4);
+  std::vector<TextRequest> requests;
+  for (int i = 0; i < 4; ++i) {
+    requests.push_back(made_request(1, 1500, 5));
+    requests.back().prompt = joined(requests.back().prompt, made_prompt(10 + i, 10));
+    engine.submit(requests.back(), listeners[static_cast<std::size_t>(i)]);
+  }
+  for (std::size_t i = 0; i < 4; ++i) {
+    listeners[i]->wait();
+    CHECK(listeners[i]->text(0).tokens == written_alone(model, requests[i]).tokens);
+  }
+  CHECK(engine.state().counters.prompt_tokens < 1500 + 4 * 20);
+}
+
+TEST_CASE("memory that cannot go back reuses checkpoints") {
+  const auto model = test::mixed_model();
+  Engine engine(model, {.slots = 2, .session = {.context = 1000, .prefill_width = 64}});
+  const auto check = [&](const TextRequest& request) {
+    const auto listener = run(engine, request);
+    CHECK(listener->text(0).tokens == written_alone(model, request).tokens);
+    return listener->prompts().at(0);
+  };
+  const TextRequest first = made_request(1, 150, 300);
+  check(first);
+  // The end of the prompt was kept, although the text is long.
+  TextRequest next = first;
+  next.prompt = joined(first.prompt, made_prompt(3, 20));
+  CHECK(check(next).n_reused == 150);
+  const PromptDone again = check(first);
+  CHECK(again.n_reused == 128);
+  CHECK(again.why_not_reused == "the memory of the model continues from token 128, not from 149");
+  TextRequest texts = made_request(4, 150, 20);
+  texts.texts = 5;
+  const auto listener = run(engine, texts);
+  for (int i = 0; i < 5; ++i)
+    CHECK(listener->text(i).tokens == written_alone(model, texts, i).tokens);
+}
+
+TEST_CASE("texts that do not fit together are computed by turns") {
+  const auto model = tiny_model();
+  // Room for 512 cells; each text needs up to 300.
+  Engine engine(model, {.slots = 4,
+                        .session = {.context = 320, .cells = 512, .prefill_width = 64},
+                        .kept_prompts_bytes = 0});
+  const auto listeners = collectors(8);
+  std::vector<TextRequest> requests;
+  for (int i = 0; i < 8; ++i) {
+    requests.push_back(made_request(i, 20 + 10 * i, 200 + 10 * (i % 3)));
+    engine.submit(requests.back(), listeners[static_cast<std::size_t>(i)]);
+  }
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    CAPTURE(i);
+    listeners[i]->wait();
+    REQUIRE_FALSE(listeners[i]->error());
+    CHECK(listeners[i]->text(0).tokens == written_alone(model, requests[i]).tokens);
+    CHECK(listeners[i]->prompts().size() == 1);
+  }
+  // More than the prompts alone: some texts were computed again.
+  CHECK(engine.state().counters.prompt_tokens > 8 * 55);
+}
+
+TEST_CASE("a text may use all cells, also those of idle slots") {
+  const auto model = tiny_model();
+  Engine engine(model,
+                {.slots = 3, .session = {.context = 256, .cells = 256}, .kept_prompts_bytes = 0});
+  for (int i = 0; i < 3; ++i) run(engine, made_request(i, 60, 10));
+  const auto listener = run(engine, made_request(7, 100, 156));
+  REQUIRE_FALSE(listener->error());
+  CHECK(listener->text(0).tokens.size() == 156);
+}
+
+}  // namespace
+}  // namespace weft

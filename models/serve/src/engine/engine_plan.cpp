@@ -1,0 +1,59 @@
+// The memory that an engine asks for.
+#include <algorithm>
+#include <utility>
+
+#include "weft/base/error.h"
+
+#include "engine/engine_impl.h"
+
+namespace weft {
+namespace {
+
+// Rows of logits in a step, if it is wide enough; more than texts need, for logprobs of prompts.
+constexpr std::int32_t kLogitsRows = 32;
+constexpr std::int64_t kMinContext = 2048;  // when a server's contexts are shortened
+// Resident bytes of a server beyond its plan (code, vocabulary, connections, requests): about as
+// many as 8 long requests at once need.
+constexpr std::int64_t kProgram = std::int64_t{24} << 20;
+
+}  // namespace
+
+EngineOptions server_options(const Model& model, SessionOptions session, std::int32_t slots,
+                             bool slots_given) {
+  const std::int64_t all = session.context;
+  session.context = all == 0 ? model.facts().context : std::max<std::int64_t>(all / slots, 1);
+  EngineOptions options{.slots = slots, .session = std::move(session)};
+  options.may_give_up = {.min_slots = slots_given ? 0 : 1,
+                         .min_context = all == 0 ? kMinContext : 0,
+                         .fixed_total = all > 0,
+                         .share_cells = true};
+  options.program_bytes = kProgram;
+  return options;
+}
+
+MemoryDemand engine_demand(const Model& model, const EngineOptions& o) {
+  if (o.slots < 1) fail<ValueError>("an engine needs at least 1 slot, got {}", o.slots);
+  if (o.max_waiting < 0) fail<ValueError>("the queue cannot hold {} requests", o.max_waiting);
+  if (o.prompt_tokens_per_step < 0)
+    fail<ValueError>("a step cannot have {} tokens of prompts", o.prompt_tokens_per_step);
+  MemoryDemand demand{.session = o.session,
+                      .slots = o.slots,
+                      .may_give_up = o.may_give_up,
+                      .kept_bytes = model.facts().encodes ? 0 : o.kept_prompts_bytes,
+                      .program = o.program_bytes,
+                      .used = o.used_bytes};
+  SessionOptions& s = demand.session;
+  if (model.facts().gives_text()) {
+    s.logits_rows = std::min<std::int64_t>(std::max(o.slots, kLogitsRows), s.prefill_width);
+    return demand;
+  }
+  // It only gives embeddings, from another session.
+  s.embeddings = true;
+  s.context = s.prefill_width = s.logits_rows = 1;
+  s.cells = 0;
+  demand.may_give_up = {};
+  demand.kept_bytes = 0;
+  return demand;
+}
+
+}  // namespace weft

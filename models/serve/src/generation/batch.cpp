@@ -1,0 +1,128 @@
+#include <algorithm>
+
+#include "weft/base/error.h"
+
+#include "generation/generation_impl.h"
+
+namespace weft {
+namespace {
+
+void check(std::span<Generation* const> generations, const Session& session) {
+  for (std::size_t i = 0; i < generations.size(); ++i) {
+    if (&generations[i]->session() != &session)
+      fail<ValueError>("generation {} of the batch belongs to another session", i);
+    for (std::size_t j = 0; j < i; ++j) {
+      if (generations[i]->sequence() == generations[j]->sequence())
+        fail<ValueError>("generations {} and {} of the batch have the same sequence", j, i);
+    }
+  }
+}
+
+}  // namespace
+
+Batch::Batch(Session& session) : session_(session) {
+  const auto n = static_cast<std::size_t>(session.options().sequences);
+  events_.reserve(n);
+  parts_.reserve(n);
+  tokens_.reserve(static_cast<std::size_t>(session.options().prefill_width));
+}
+
+// Adds the event that make() returns, if any, or what it throws.
+template <class F>
+void Batch::add_event(Generation* generation, F make) {
+  try {
+    const std::optional<GenerationEvent> event = make(generation->impl());
+    if (event) events_.push_back({generation, *event});
+  } catch (...) {
+    events_.push_back({generation, {}, std::current_exception()});
+  }
+}
+
+// Adds pending tokens of generations, as far as the step has room: either of those with one pending
+// token, or (prompts) of those with more. Starts with the generation whose turn it is.
+void Batch::add_parts(std::span<Generation* const> generations, bool prompts,
+                      std::span<const std::int64_t> max_tokens) {
+  for (std::size_t i = 0; i < generations.size(); ++i) {
+    const std::size_t at = (turn_ + i) % generations.size();
+    Generation* generation = generations[at];
+    Generation::Impl& g = generation->impl();
+    const auto pending = g.pending();
+    if (g.stopped != StopReason::none || pending.empty() || (pending.size() > 1) != prompts)
+      continue;
+    add_part(generation,
+             max_tokens.empty() ? pending.size() : static_cast<std::size_t>(max_tokens[at]));
+  }
+}
+
+void Batch::add_part(Generation* generation, std::size_t max_tokens) {
+  const SessionOptions& o = session_.options();
+  const Generation::Impl& g = generation->impl();
+  const auto pending = g.pending();
+  const auto room = static_cast<std::size_t>(o.prefill_width) - tokens_.size();
+  const std::size_t n_max = std::min({pending.size(), room, max_tokens});
+  std::size_t n = 0;
+  for (; n < n_max; ++n) {
+    const bool needs_row = n + 1 == pending.size() || g.wants_prompt_row(g.n_fed + n);
+    if (needs_row && n_rows_ == o.logits_rows) break;
+    tokens_.push_back({.token = pending[n], .sequence = g.sequence, .logits = needs_row});
+    n_rows_ += needs_row;
+  }
+  if (n > 0) parts_.push_back({generation, n});
+}
+
+// Logprobs of prompts and new tokens from the rows of the step.
+void Batch::take_rows(std::span<const float> rows) {
+  const std::size_t width = n_rows_ > 0 ? rows.size() / static_cast<std::size_t>(n_rows_) : 0;
+  for (const Part& part : parts_) part.generation->impl().n_fed += part.n_tokens;
+  std::size_t row = 0, at = 0;
+  for (const Part& part : parts_) {
+    Generation::Impl& g = part.generation->impl();
+    const bool ends = g.pending().empty();
+    for (std::size_t i = 0; i < part.n_tokens; ++i) {
+      if (!tokens_[at++].logits) continue;
+      const auto logits = rows.subspan(width * row++, width);
+      if (!ends || i + 1 < part.n_tokens)
+        g.add_prompt_row(logits);
+      else
+        add_event(part.generation, [&](auto& impl) { return impl.choose_unless_full(logits); });
+    }
+  }
+}
+
+std::span<const Batch::Event> Batch::step(std::span<Generation* const> generations,
+                                          const std::atomic<bool>* cancel,
+                                          std::span<const std::int64_t> max_tokens,
+                                          NodeObserver* observer) {
+  check(generations, session_);
+  events_.clear();
+  parts_.clear();
+  tokens_.clear();
+  n_rows_ = 0;
+  for (Generation* generation : generations) {
+    if (generation->ended()) continue;
+    add_event(generation, [](Generation::Impl& g) -> std::optional<GenerationEvent> {
+      if (auto event = g.next_without_step()) return event;
+      if (g.pending().empty()) return g.choose(g.unused_logits);
+      return std::nullopt;
+    });
+  }
+  if (!events_.empty()) return events_;  // run the step in the next call, so that no event is lost
+  for (Generation* generation : generations) {
+    if (!generation->ended() && !generation->impl().encode_text()) return events_;
+  }
+  add_parts(generations, false, max_tokens);
+  add_parts(generations, true, max_tokens);
+  ++turn_;
+  if (tokens_.empty()) return events_;
+
+  std::span<const float> rows;
+  try {
+    rows = session_.step(tokens_, cancel, observer);
+  } catch (const CancelledError&) {
+    return events_;
+  }
+  take_rows(rows);
+  return events_;
+}
+
+}  // namespace weft

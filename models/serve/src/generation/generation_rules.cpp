@@ -1,0 +1,36 @@
+// The rules of a generation's texts: when they are made, and made again.
+#include <utility>
+
+#include "generation/generation_impl.h"
+
+namespace weft {
+
+void Generation::Impl::make_rules() {
+  TextRulesOptions& o = options.rules;
+  rules.reset();
+  if (o.grammar && !o.tree) o.tree = std::make_shared<const TokenTree>(session.model().tokenizer());
+  if (o.grammar || !o.stops.empty() || !o.banned.empty())
+    rules.emplace(session.model().tokenizer(), o);
+  rules_are_stale = false;
+}
+
+void Generation::Impl::set_grammar(std::shared_ptr<const Grammar> grammar) {
+  if (grammar == options.rules.grammar) return;
+  options.rules.grammar = std::move(grammar);
+  rules_are_stale = true;
+}
+
+void Generation::Impl::begin_rules() {
+  if (heals() && options.rules.grammar) {
+    TextRulesOptions healed = options.rules;
+    healed.grammar = Grammar::with_prefix(healing->text(), *healed.grammar);
+    rules.emplace(*tokenizer, healed);
+    rules_are_healed = true;
+  } else if (std::exchange(rules_are_healed, false) || rules_are_stale) {
+    make_rules();
+  } else if (rules) {
+    rules->reset();
+  }
+}
+
+}  // namespace weft

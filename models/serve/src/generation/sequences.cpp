@@ -1,0 +1,106 @@
+// Operations of a generation on whole sequences: fork, save, restore.
+#include <algorithm>
+
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+
+#include "generation/generation_impl.h"
+
+namespace weft {
+
+Generation Generation::Impl::with_rules(Session& session, std::int32_t sequence,
+                                        const GenerationOptions& options,
+                                        const std::optional<TextRules>& rules) {
+  GenerationOptions without = options;
+  without.rules = {};
+  auto made = std::make_unique<Impl>(session, sequence, without);
+  made->options.rules = options.rules;
+  if (rules) made->rules.emplace(*rules);
+  return Generation(std::move(made));
+}
+
+Generation Generation::fork(std::int32_t to_sequence, std::optional<std::uint64_t> seed) const {
+  const Impl& from = *impl_;
+  if (to_sequence == from.sequence)
+    fail<ValueError>("cannot fork sequence {} to itself", to_sequence);
+  GenerationOptions options = from.options;
+  if (seed) options.sampler.seed = *seed;
+  options.lora_scales.reset();  // copied with the sequence
+  Generation forked = Impl::with_rules(from.session, to_sequence, options, from.rules);
+  Impl* const to = forked.impl_.get();
+  from.session.copy(from.sequence, to_sequence, static_cast<std::int64_t>(from.n_fed));
+  to->rules_are_healed = from.rules_are_healed;
+  to->rules_are_stale = from.rules_are_stale;
+  if (from.healing) to->healing.emplace(*from.healing);
+  if (from.detokenizer) to->detokenizer.emplace(*from.detokenizer);
+  to->source = from.source;
+  to->must_encode = from.must_encode;
+  to->tokens.reserve(from.tokens.capacity());
+  to->tokens = from.tokens;
+  to->n_prompt = from.n_prompt;
+  to->n_reused = to->n_fed = from.n_fed;
+  to->n_delivered = from.n_delivered;
+  to->sampler = from.sampler;
+  if (seed) to->sampler.reseed(*seed);
+  to->n_seen = from.n_seen;
+  to->may_look_ahead = from.may_look_ahead;
+  to->has_begun = from.has_begun;
+  to->stopped = from.stopped;
+  to->unused_logits = from.unused_logits;
+  to->prompt_rows = from.prompt_rows;
+  return forked;
+}
+
+void Generation::move_to(std::int32_t sequence, std::span<const TokenId> held) {
+  Impl& g = *impl_;
+  Session& session = g.session;
+  if (!g.has_begun) fail<ValueError>("the generation has no prompt: call begin() first");
+  if (std::ssize(held) != session.length(sequence))
+    fail<ValueError>("sequence {} has {} tokens, not {}", sequence, session.length(sequence),
+                     held.size());
+  const std::vector<float> scales(session.lora_scales(g.sequence).begin(),
+                                  session.lora_scales(g.sequence).end());
+  const bool usable = std::ranges::equal(session.lora_scales(sequence), scales) &&
+                      !session.mixes_lora_scales(sequence) && !session.model().facts().encodes;
+  const auto same = std::ranges::mismatch(held, g.tokens).in1 - held.begin();
+  // The last token is fed again, for its logits, as are those of the prompt that lack logprobs.
+  std::int64_t n = usable ? std::min<std::int64_t>(same, std::ssize(g.tokens) - 1) : 0;
+  if (g.wants_prompt_row(g.prompt_rows.size())) n = std::min(n, std::ssize(g.prompt_rows));
+  n = session.resume_point(sequence, n);
+  session.truncate(sequence, n);
+  session.set_lora_scales(sequence, scales);
+  g.sequence = sequence;
+  g.n_fed = static_cast<std::size_t>(n);
+  g.must_encode = session.model().facts().encodes;
+  g.unused_logits.clear();
+}
+
+void Generation::adopt(std::vector<TokenId> held) {
+  Impl& g = *impl_;
+  if (std::ssize(held) != g.session.length(g.sequence))
+    fail<ValueError>("sequence {} has {} tokens, not {}", g.sequence, g.session.length(g.sequence),
+                     held.size());
+  g.tokens = std::move(held);
+  g.n_prompt = g.n_fed = g.n_delivered = g.n_seen = g.tokens.size();
+  g.has_begun = false;
+  g.stopped = StopReason::cancelled;
+}
+
+void Generation::save(const std::string& path, std::string_view note) const {
+  save_sequence(impl_->session, impl_->sequence, held(), note, path);
+}
+
+void Generation::restore(const SavedSequence& saved, std::int64_t n_tokens) {
+  Impl& g = *impl_;
+  const std::int64_t n_vocab = g.session.model().facts().n_vocab;
+  for (const TokenId id : saved.tokens()) {
+    if (id < 0 || id >= n_vocab)
+      fail<FormatError>("{}: token {} is outside the vocabulary of {}",
+                        printable_path(saved.name()), id, n_vocab);
+  }
+  saved.restore(g.session, g.sequence, n_tokens);
+  const auto tokens = std::span(saved.tokens()).first(static_cast<std::size_t>(n_tokens));
+  adopt({tokens.begin(), tokens.end()});
+}
+
+}  // namespace weft
