@@ -141,6 +141,7 @@ class Includes(unittest.TestCase):
                     "models/serve/src/conversation/saved_conversation.cpp",
                     "models/serve/src/engine/engine_step.cpp",
                     "models/serve/src/engine/engine_tasks.cpp",
+                    "models/serve/src/engine/sequence_store.cpp",
                     "tools/server/api/core/src/errors.cpp", "tools/server/hosting/src/model_pool.cpp",
                     "models/text/"}
         paths = [path for folder in ("models", "scheduler", "tools", "examples")

@@ -56,7 +56,7 @@ Engine::Impl::Impl(std::shared_ptr<const Model> m, const EngineOptions& o)
       batch(session),
       inbox(options.slots, o.max_waiting),
       slots(static_cast<std::size_t>(options.slots)),
-      held(static_cast<std::size_t>(session.options().sequences)),
+      store(session, inbox, options.slots),
       pacing(widths(session), o.prompt_tokens_per_step) {
   const auto scales = session.lora_scales(0);
   lora_scales.assign(scales.begin(), scales.end());

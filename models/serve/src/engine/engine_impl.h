@@ -1,8 +1,8 @@
 #pragma once
 // The parts of an engine. What other threads call is in engine.cpp. Everything else belongs to the
 // engine's thread: its loop in engine_loop.cpp, the steps in engine_step.cpp, the queue and the
-// slots in engine_slots.cpp, the memory of sequences in engine_memory.cpp, profiles of steps in
-// engine_watch.cpp, what it does between steps in engine_tasks.cpp.
+// slots in engine_slots.cpp, profiles of steps in engine_watch.cpp, what it does between steps in
+// engine_tasks.cpp.
 
 #include <deque>
 #include <memory>
@@ -18,15 +18,9 @@
 #include "engine/engine_inbox.h"
 #include "engine/engine_request.h"
 #include "engine/prompt_pacing.h"
+#include "engine/sequence_store.h"
 
 namespace weft {
-
-namespace serve {
-
-// Shorter sequences are not kept.
-inline constexpr std::int64_t kWorthKeeping = 32;
-
-}  // namespace serve
 
 struct Engine::Impl {
   using Text = serve::EngineText;
@@ -35,17 +29,7 @@ struct Engine::Impl {
     std::int32_t index = 0;  // also of its sequence
     TextPtr text;            // null: the slot is idle
   };
-  // A sequence that no text uses.
-  struct Held {
-    std::vector<TokenId> tokens;
-    Clock::time_point used = {};
-  };
-  // What a text can begin with.
-  struct Reuse {
-    std::int32_t sequence = -1;  // -1: nothing
-    std::int64_t n = 0;          // of its tokens
-    std::string why_not;         // SlotState::why_not_reused
-  };
+  using Reuse = serve::SequenceStore::Reuse;
 
   Impl(std::shared_ptr<const Model> model, const EngineOptions& options);
   ~Impl();
@@ -77,22 +61,9 @@ struct Engine::Impl {
   bool may_start(Text& text, Reuse& reuse);
   bool has_room(const Text& text, const Reuse& reuse) const;
   bool has_idle_slot(const Text& text) const;
-  Slot& slot_for(const Text& text, const Reuse& reuse);
   void start(TextPtr text, Slot& slot, const Reuse& reuse);
   void begin(Text& text, Slot& slot);
   void preempt();
-
-  // Memory of sequences.
-  std::span<const TokenId> held_by(std::int32_t sequence) const;
-  bool has_scales_of(std::int32_t sequence, const Text& text) const;
-  bool may_share(std::int32_t sequence, const Text& text) const;
-  Reuse find_reuse(const Text& text) const;
-  void move_memory(Slot& slot, const Reuse& reuse);
-  void keep(std::int32_t sequence, std::int32_t except);
-  void keep_resume_point(const Slot& slot);
-  std::int32_t place_to_keep(std::int32_t sequence, std::int32_t except) const;
-  bool evict();
-  void hold(std::int32_t sequence, std::vector<TokenId> tokens);
 
   // Steps.
   void step();
@@ -110,10 +81,6 @@ struct Engine::Impl {
   void tell_watchers(std::span<Slot* const> some);
 
   // Between steps.
-  std::size_t idle_slot(std::int32_t index) const;  // as an index
-  SlotFile save_slot(std::int32_t index, const std::string& path);
-  SlotFile restore_slot(std::int32_t index, const SavedSequence& saved);
-  std::int64_t erase_slot(std::int32_t index);
   std::vector<Embedding> embed(const std::vector<TypedTokens>& texts, const EmbedderOptions& wanted,
                                std::atomic<bool>& cancel);
   Embedder& embedder_for(const EmbedderOptions& wanted);
@@ -132,7 +99,7 @@ struct Engine::Impl {
   serve::Deadlines deadlines{[this](RequestId id) { inbox.cancel(id); }};
 
   std::vector<Slot> slots;
-  std::vector<Held> held;      // by sequence
+  serve::SequenceStore store;
   std::vector<TextPtr> queue;  // the next ones first
   serve::PromptPacing pacing;
   serve::EngineInbox::Requests arrived;
@@ -161,10 +128,6 @@ struct Engine::Impl {
 };
 
 namespace serve {
-
-// The tokens that the text could begin with; all but the last at most, which is computed in any
-// case.
-std::int64_t in_common(std::span<const TokenId> tokens, const EngineText& text);
 
 // Calls f(listener). A listener must not throw; if it does, its request is cancelled.
 template <class F>

@@ -37,12 +37,9 @@ void Engine::Impl::fail_all(const std::exception_ptr& error) {
   arrived.clear();
   for (Slot& slot : slots) slot.text.reset();
   queue.clear();
+  store.clear_all();
   for (const auto& [id, request] : inbox.fail_all())
     notify(*request, [&](TextListener& l) { l.on_error(error); });
-  for (std::size_t s = 0; s < held.size(); ++s) {
-    held[s].tokens.clear();
-    session.truncate(static_cast<std::int32_t>(s), 0);
-  }
 }
 
 void Engine::Impl::run_tasks(bool nested) {
@@ -105,13 +102,8 @@ void Engine::Impl::end_listening(Text& text, const GenerationEvent& event,
 
 // The text leaves its slot, which keeps its tokens. `returns`: the text goes back to the queue.
 Engine::Impl::TextPtr Engine::Impl::leave(Slot& slot, bool returns) {
+  store.detach(slot.index);
   TextPtr text = std::move(slot.text);
-  std::vector<TokenId> tokens;
-  if (text->generation && text->generation->sequence() == slot.index) {
-    const auto all = text->generation->held();
-    tokens.assign(all.begin(), all.end());
-  }
-  hold(slot.index, std::move(tokens));
   inbox.text_leaves(slot.index, returns);
   return text;
 }

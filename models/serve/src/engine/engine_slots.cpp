@@ -1,6 +1,5 @@
 // The queue of an engine and its slots: which text starts next, where, and which one has to go.
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "weft/ops/attention/cache_cells.h"
@@ -52,7 +51,8 @@ void Engine::Impl::start_texts() {
     if (!has_room(*queue[i], reuse)) return;  // those behind it must not take the room
     TextPtr text = std::move(queue[i]);
     queue.erase(queue.begin() + std::ptrdiff_t(i));
-    Slot& slot = slot_for(*text, reuse);
+    const std::int32_t to = store.idle_slot_for(*text, reuse);
+    Slot& slot = slots[static_cast<std::size_t>(to)];
     start(std::move(text), slot, reuse);
   }
 }
@@ -69,11 +69,11 @@ bool Engine::Impl::may_start(Text& text, Reuse& reuse) {
     if (slot.text && text.awaits(*slot.text)) return false;
   }
   text.awaited = {};
-  reuse = find_reuse(text);
+  reuse = store.find_reuse(text);
   for (const Slot& slot : slots) {
-    if (!slot.text || !slot.text->computes_prompt() || !may_share(slot.index, text)) continue;
+    if (!slot.text || !slot.text->computes_prompt() || !store.may_share(slot.index, text)) continue;
     const bool of_same_request = slot.text->request == text.request;
-    const std::int64_t n = in_common(slot.text->generation->tokens(), text);
+    const std::int64_t n = n_in_common(slot.text->generation->tokens(), text);
     if (n < reuse.n + (of_same_request ? 1 : kWorthWaiting)) continue;
     text.awaited = {slot.text->request->id, slot.text->index, n};
     if (text.awaits(*slot.text)) return false;
@@ -84,33 +84,11 @@ bool Engine::Impl::may_start(Text& text, Reuse& reuse) {
 // Whether there is memory for the rest of the text's tokens so far, beside what running texts still
 // need for theirs, and for a block more of each. What nobody uses can be evicted.
 bool Engine::Impl::has_room(const Text& text, const Reuse& reuse) const {
-  std::int64_t free = session.free_positions();
-  if (free == std::numeric_limits<std::int64_t>::max() || n_running() == 0) return true;
-  for (const Held& h : held) free += kCellsPerBlock * blocks_for(std::ssize(h.tokens));
+  if (n_running() == 0) return true;
   std::int64_t needed = std::ssize(text.tokens()) - reuse.n + 2 * kCellsPerBlock;
   for (const Slot& slot : slots)
     if (slot.text) needed += slot.text->generation->n_pending() + kCellsPerBlock;
-  return needed <= free;
-}
-
-// The idle slot that the text continues, unless it holds much more; otherwise the one that was idle
-// longest, empty ones first.
-Engine::Impl::Slot& Engine::Impl::slot_for(const Text& text, const Reuse& reuse) {
-  const std::int32_t wanted = text.request->wanted.slot;
-  if (wanted >= 0) return slots[static_cast<std::size_t>(wanted)];
-  Slot* best = nullptr;
-  const auto used = [&](const Slot& slot) {
-    const Held& h = held[static_cast<std::size_t>(slot.index)];
-    return h.tokens.empty() ? Clock::time_point() : h.used;
-  };
-  for (Slot& slot : slots) {
-    if (slot.text) continue;
-    const auto n_held = std::ssize(held[static_cast<std::size_t>(slot.index)].tokens);
-    if (slot.index == reuse.sequence && n_held - reuse.n < kWorthKeeping) return slot;
-    const bool first = !best || used(slot) < used(*best);
-    if (first) best = &slot;
-  }
-  return *best;
+  return needed <= store.max_free_positions();
 }
 
 void Engine::Impl::start(TextPtr text, Slot& slot, const Reuse& reuse) {
@@ -118,26 +96,19 @@ void Engine::Impl::start(TextPtr text, Slot& slot, const Reuse& reuse) {
   const bool again = text->generation.has_value();
   inbox.text_starts(*request, slot.index);
   if (!again) text->started = Clock::now();
-  std::exception_ptr error;
   try {
-    move_memory(slot, reuse);
-  } catch (...) {
-    error = std::current_exception();
-  }
-  Held& memory = held[static_cast<std::size_t>(slot.index)];
-  slot.text = std::move(text);
-  try {
-    if (error) std::rethrow_exception(error);
+    store.prepare(slot.index, reuse);
     if (again)
-      slot.text->generation->move_to(slot.index, memory.tokens);
+      text->generation->move_to(slot.index, store.tokens(slot.index));
     else
-      begin(*slot.text, slot);
+      begin(*text, slot);
   } catch (...) {
-    memory.tokens.clear();
-    session.truncate(slot.index, 0);
+    store.clear(slot.index);
+    inbox.text_leaves(slot.index, false);
     return fail_request(request, std::current_exception());
   }
-  memory.tokens.clear();
+  slot.text = std::move(text);
+  store.attach(slot.index, *slot.text);
   slot.text->why_not_reused = reuse.why_not;
   inbox.update_state([&](EngineState& s) {
     SlotState& state = s.slots[static_cast<std::size_t>(slot.index)];
@@ -155,9 +126,9 @@ void Engine::Impl::begin(Text& text, Slot& slot) {
   o.sampler.seed += static_cast<std::uint64_t>(text.index);
   o.prompt_logprobs = wanted.prompt_logprobs && text.index == 0;
   Generation g = Generation::Impl::with_rules(session, slot.index, o, text.request->rules);
-  const std::vector<TokenId>& tokens = held[static_cast<std::size_t>(slot.index)].tokens;
+  const auto tokens = store.tokens(slot.index);
   // Other scales of LoRAs have emptied the sequence.
-  if (std::ssize(tokens) == session.length(slot.index)) g.adopt(tokens);
+  if (std::ssize(tokens) == session.length(slot.index)) g.adopt({tokens.begin(), tokens.end()});
   g.begin(wanted.prompt);
   text.generation.emplace(std::move(g));
   text.n_reused = text.generation->n_reused();
@@ -170,8 +141,7 @@ void Engine::Impl::preempt() {
   for (Slot& slot : slots)
     if (slot.text && (!last || is_before(*last->text, *slot.text))) last = &slot;
   TextPtr text = leave(*last, true);
-  session.truncate(last->index, 0);
-  hold(last->index, {});
+  store.clear(last->index);
   insert(std::move(text));
 }
 

@@ -99,7 +99,7 @@ void Engine::Impl::compute_each(std::vector<Slot*> some) {
 
 // There were too few cells for the step. It is repeated afterwards.
 void Engine::Impl::make_room(const std::exception_ptr& error) {
-  if (evict()) return;
+  if (store.evict()) return;
   if (n_running() > 1) return preempt();
   for (Slot* slot : running)
     if (slot->text) return fail_request(slot->text->request, error);
@@ -141,7 +141,7 @@ void Engine::Impl::report_prompt(Slot& slot) {
     notify(request, [&](TextListener& l) { l.on_prompt_progress(done, g.n_prompt()); });
   if (done < g.n_prompt()) return;
   request.prompt_reported = true;
-  keep_resume_point(slot);
+  store.keep_resume_point(slot.index);
   const std::chrono::duration<double> waited = text.started - request.submitted;
   const auto logprobs = g.prompt_logprobs();
   PromptDone report{.slot = slot.index,

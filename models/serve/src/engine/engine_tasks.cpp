@@ -1,7 +1,6 @@
 // What an engine does between steps: files of slots, embeddings, scales of LoRAs.
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <tuple>
 #include <utility>
 
@@ -37,47 +36,6 @@ void Engine::Impl::check_lora_scales(std::span<const float> scales) const {
     fail<ValueError>("{} scales of LoRAs, the model has {}", scales.size(), n_loras);
   for (std::size_t i = 0; i < n_loras; ++i)
     if (!std::isfinite(scales[i])) fail<ValueError>("scale {} of a LoRA is not finite", i);
-}
-
-std::size_t Engine::Impl::idle_slot(std::int32_t index) const {
-  if (index < 0 || index >= options.slots)
-    fail<ValueError>("no slot {}: the engine has {}", index, options.slots);
-  const auto i = static_cast<std::size_t>(index);
-  if (slots[i].text) fail<ValueError>("slot {} is busy", index);
-  return i;
-}
-
-Engine::SlotFile Engine::Impl::save_slot(std::int32_t index, const std::string& path) {
-  const std::vector<TokenId>& tokens = held[idle_slot(index)].tokens;
-  save_sequence(session, index, tokens, "", path);
-  return {std::ssize(tokens), static_cast<std::int64_t>(std::filesystem::file_size(path))};
-}
-
-Engine::SlotFile Engine::Impl::restore_slot(std::int32_t index, const SavedSequence& saved) {
-  idle_slot(index);
-  const std::string& path = saved.name();
-  const std::int64_t n_vocab = model->facts().n_vocab;
-  for (const TokenId id : saved.tokens()) {
-    if (id < 0 || id >= n_vocab)
-      fail<FormatError>("{}: token {} is outside the vocabulary of {}", path, id, n_vocab);
-  }
-  for (bool restored = false; !restored;) {
-    try {
-      saved.restore(session, index, std::ssize(saved.tokens()));
-      restored = true;
-    } catch (const BudgetError&) {
-      if (!evict()) throw;
-    }
-  }
-  hold(index, {saved.tokens().begin(), saved.tokens().end()});
-  return {std::ssize(saved.tokens()), static_cast<std::int64_t>(std::filesystem::file_size(path))};
-}
-
-std::int64_t Engine::Impl::erase_slot(std::int32_t index) {
-  const std::int64_t n = std::ssize(held[idle_slot(index)].tokens);
-  session.truncate(index, 0);
-  hold(index, {});
-  return n;
 }
 
 // What is left of the budget for a session beside that of the texts, which shares its weights.
@@ -159,15 +117,15 @@ std::future<std::vector<Embedding>> Engine::embed(std::vector<TypedTokens> texts
 }
 std::future<Engine::SlotFile> Engine::save_slot(std::int32_t slot, std::string path) {
   return on_thread(impl_->inbox,
-                   [this, slot, path = std::move(path)] { return impl_->save_slot(slot, path); });
+                   [this, slot, path = std::move(path)] { return impl_->store.save(slot, path); });
 }
 std::future<Engine::SlotFile> Engine::restore_slot(std::int32_t slot, std::string path) {
   return on_thread(impl_->inbox, [this, slot, saved = SavedSequence::open(path)] {
-    return impl_->restore_slot(slot, saved);
+    return impl_->store.restore(slot, saved);
   });
 }
 std::future<std::int64_t> Engine::erase_slot(std::int32_t slot) {
-  return on_thread(impl_->inbox, [this, slot] { return impl_->erase_slot(slot); });
+  return on_thread(impl_->inbox, [this, slot] { return impl_->store.erase(slot); });
 }
 void Engine::set_lora_scales(std::vector<float> scales) {
   impl_->check_lora_scales(scales);

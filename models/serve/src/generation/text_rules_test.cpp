@@ -80,15 +80,15 @@ TEST_CASE("log-probabilities end where the text ends") {
       found.push_back(r.chosen.token);
     return found;
   };
-  using Ids = std::vector<TokenId>;
-  CHECK(ids(1, 0, StopReason::none) == Ids{1});
+  using TokenIds = std::vector<TokenId>;
+  CHECK(ids(1, 0, StopReason::none) == TokenIds{1});
   CHECK(ids(2, 1, StopReason::none).empty());
   CHECK(ids(3, 2, StopReason::none).empty());
-  CHECK(ids(4, 1, StopReason::none) == Ids{2, 3});
+  CHECK(ids(4, 1, StopReason::none) == TokenIds{2, 3});
   CHECK(ids(5, 2, StopReason::stop_string).empty());
   CHECK(ids(kNoToken, 0, StopReason::end_of_text).empty());
   CHECK(ids(6, 1, StopReason::none).empty());
-  CHECK(ids(kNoToken, 0, StopReason::end_of_text) == Ids{6});
+  CHECK(ids(kNoToken, 0, StopReason::end_of_text) == TokenIds{6});
 }
 
 TEST_CASE("accepted tokens report stop strings that were not shown") {

@@ -1,0 +1,255 @@
+#include "engine/sequence_store.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <utility>
+
+#include "weft/base/error.h"
+#include "weft/ops/cache_cells.h"
+
+#include "engine/engine_inbox.h"
+#include "engine/engine_request.h"
+
+namespace weft::serve {
+namespace {
+
+// Shorter sequences are not kept beside the slots.
+constexpr std::int64_t kMinKeptTokens = 32;
+
+bool starts_with(std::span<const TokenId> tokens, std::span<const TokenId> prefix) {
+  return tokens.size() >= prefix.size() && std::ranges::equal(tokens.first(prefix.size()), prefix);
+}
+
+}  // namespace
+
+std::int64_t n_in_common(std::span<const TokenId> tokens, const EngineText& text) {
+  const auto wanted = text.tokens();
+  const auto same = std::ranges::mismatch(tokens, wanted).in2 - wanted.begin();
+  return std::min<std::int64_t>(same, std::ssize(wanted) - 1);
+}
+
+SequenceStore::SequenceStore(Session& session, EngineInbox& inbox, std::int32_t n_slots)
+    : session_(session),
+      inbox_(inbox),
+      n_slots_(n_slots),
+      sequences_(static_cast<std::size_t>(session.options().sequences)) {}
+
+std::span<const TokenId> SequenceStore::tokens(std::int32_t sequence) const {
+  const Sequence& s = at(sequence);
+  return s.text ? s.text->generation->held() : s.tokens;
+}
+
+bool SequenceStore::has_scales_of(std::int32_t sequence, const EngineText& text) const {
+  return std::ranges::equal(session_.lora_scales(sequence),
+                            *text.request->wanted.generation.lora_scales) &&
+         !session_.mixes_lora_scales(sequence);
+}
+
+bool SequenceStore::may_share(std::int32_t sequence, const EngineText& text) const {
+  const EngineText* const other = at(sequence).text;
+  const bool same_request = other && other->request == text.request;
+  const TextRequest& wanted = text.request->wanted;
+  const bool reuse = wanted.reuse && (wanted.slot < 0 || wanted.slot == sequence);
+  return (reuse || same_request) && has_scales_of(sequence, text);
+}
+
+SequenceStore::Reuse SequenceStore::find_reuse(const EngineText& text) const {
+  Reuse best;
+  if (session_.model().facts().encodes)
+    return {.why_not = "the prompt is read by the model's encoder"};
+  if (text.request->wanted.prompt_logprobs && text.index == 0)
+    return {.why_not = "the request wants the logprobs of its prompt"};
+  std::int64_t n_same = 0, n_other_scales = 0;
+  for (std::int32_t s = 0; s < session_.options().sequences; ++s) {
+    const std::int64_t n = n_in_common(tokens(s), text);
+    if (!has_scales_of(s, text)) n_other_scales = std::max(n_other_scales, n);
+    if (!may_share(s, text)) continue;
+    n_same = std::max(n_same, n);
+    const std::int64_t usable = session_.resume_point(s, n);
+    const bool is_idle_slot = s < n_slots_ && !at(s).text;
+    if (usable > best.n || (is_idle_slot && usable > 0 && usable == best.n))
+      best = {.sequence = s, .n = usable};
+  }
+  if (best.n < std::ssize(text.tokens()) - 1)
+    best.why_not = why_not(text, best, n_same, n_other_scales);
+  return best;
+}
+
+// Why the text cannot reuse more than `best`. The sequences that it may share have `n_same` tokens
+// in common with it, those with other scales of LoRAs `n_other_scales`.
+std::string SequenceStore::why_not(const EngineText& text, const Reuse& best, std::int64_t n_same,
+                                   std::int64_t n_other_scales) const {
+  if (!text.request->wanted.reuse) return "the request does not reuse anything";
+  if (best.n < n_same)
+    return fmt::format("the memory of the model continues from token {}, not from {}", best.n,
+                       n_same);
+  if (n_other_scales > n_same)
+    return fmt::format("{} tokens are held with other scales of LoRAs", n_other_scales);
+  if (n_same > 0) return fmt::format("what is held differs after token {}", n_same);
+  const auto is_empty = [](const Sequence& s) { return s.tokens.empty(); };
+  return std::ranges::all_of(sequences_, is_empty) ? "nothing is held"
+                                                   : "no held sequence starts with the same token";
+}
+
+std::int32_t SequenceStore::idle_slot_for(const EngineText& text, const Reuse& reuse) const {
+  const std::int32_t wanted = text.request->wanted.slot;
+  if (wanted >= 0) return wanted;
+  std::int32_t best = -1;
+  const auto used = [&](std::int32_t slot) {
+    return at(slot).tokens.empty() ? Clock::time_point() : at(slot).used;
+  };
+  for (std::int32_t slot = 0; slot < n_slots_; ++slot) {
+    if (at(slot).text) continue;
+    if (slot == reuse.sequence && std::ssize(at(slot).tokens) - reuse.n < kMinKeptTokens)
+      return slot;
+    if (best < 0 || used(slot) < used(best)) best = slot;
+  }
+  return best;
+}
+
+std::int64_t SequenceStore::max_free_positions() const {
+  std::int64_t free = session_.free_positions();
+  if (free == std::numeric_limits<std::int64_t>::max()) return free;
+  for (const Sequence& s : sequences_) free += kCellsPerBlock * blocks_for(std::ssize(s.tokens));
+  return free;
+}
+
+void SequenceStore::prepare(std::int32_t slot, const Reuse& reuse) {
+  Sequence& memory = at(slot);
+  const std::int64_t stays = reuse.sequence == slot ? reuse.n : 0;
+  if (std::ssize(memory.tokens) - stays >= kMinKeptTokens) keep(slot, reuse.sequence);
+  std::vector<TokenId> reused;
+  if (reuse.sequence >= 0) {
+    const auto from = tokens(reuse.sequence).first(static_cast<std::size_t>(reuse.n));
+    reused.assign(from.begin(), from.end());
+    at(reuse.sequence).used = Clock::now();
+    session_.copy(reuse.sequence, slot, reuse.n);
+  } else {
+    session_.truncate(slot, 0);
+  }
+  memory.tokens = std::move(reused);
+}
+
+void SequenceStore::attach(std::int32_t slot, const EngineText& text) {
+  at(slot).text = &text;
+  at(slot).tokens.clear();
+}
+
+void SequenceStore::detach(std::int32_t slot) {
+  const auto left = tokens(slot);
+  std::vector<TokenId> noted(left.begin(), left.end());
+  at(slot).text = nullptr;
+  hold(slot, std::move(noted));
+}
+
+// Copies the sequence to one beside the slots, unless another one already holds the same.
+void SequenceStore::keep(std::int32_t sequence, std::int32_t except) {
+  if (session_.mixes_lora_scales(sequence)) return;
+  const std::int32_t to = place_to_keep(sequence, except);
+  if (to < 0) return;
+  const auto from = tokens(sequence);
+  std::vector<TokenId> copied(from.begin(), from.end());
+  session_.copy(sequence, to, std::ssize(from));
+  hold(to, std::move(copied));
+}
+
+void SequenceStore::keep_resume_point(std::int32_t slot) {
+  const std::int64_t n = session_.length(slot);
+  if (n >= kMinKeptTokens && session_.resume_point(slot, n / 2) != n / 2) keep(slot, -1);
+}
+
+// The sequence beside the slots that a copy replaces: a prefix of it, or the one that was used
+// longest ago, but not `except`. Returns -1 if there is none, or no need for a copy.
+std::int32_t SequenceStore::place_to_keep(std::int32_t sequence, std::int32_t except) const {
+  const auto kept = tokens(sequence);
+  const auto scales = session_.lora_scales(sequence);
+  std::int32_t oldest = -1, prefix = -1;
+  for (std::int32_t s = 0; s < session_.options().sequences; ++s) {
+    if (s == sequence) continue;
+    const auto other = tokens(s);
+    const bool same_scales =
+        std::ranges::equal(session_.lora_scales(s), scales) && !session_.mixes_lora_scales(s);
+    if (same_scales && starts_with(other, kept) &&
+        session_.resume_point(s, std::ssize(kept)) == std::ssize(kept))
+      return -1;
+    if (s < n_slots_ || s == except) continue;
+    if (same_scales && starts_with(kept, other)) prefix = s;
+    if (oldest < 0 || at(s).used < at(oldest).used) oldest = s;
+  }
+  return prefix >= 0 ? prefix : oldest;
+}
+
+bool SequenceStore::evict() {
+  Sequence* oldest = nullptr;
+  for (Sequence& s : sequences_)
+    if (!s.tokens.empty() && (!oldest || s.used < oldest->used)) oldest = &s;
+  if (!oldest) return false;
+  clear(static_cast<std::int32_t>(oldest - sequences_.data()));
+  return true;
+}
+
+void SequenceStore::clear(std::int32_t sequence) {
+  session_.truncate(sequence, 0);
+  hold(sequence, {});
+}
+
+void SequenceStore::clear_all() {
+  for (std::int32_t s = 0; s < session_.options().sequences; ++s) {
+    at(s).text = nullptr;
+    at(s).tokens.clear();
+    session_.truncate(s, 0);
+  }
+}
+
+void SequenceStore::hold(std::int32_t sequence, std::vector<TokenId> tokens) {
+  Sequence& memory = at(sequence);
+  memory.tokens = std::move(tokens);
+  memory.used = Clock::now();
+  if (sequence >= n_slots_) return;
+  inbox_.update_state([&](EngineState& s) {
+    s.slots[static_cast<std::size_t>(sequence)].n_held = std::ssize(memory.tokens);
+  });
+}
+
+void SequenceStore::check_idle_slot(std::int32_t slot) const {
+  if (slot < 0 || slot >= n_slots_)
+    fail<ValueError>("no slot {}: the engine has {}", slot, n_slots_);
+  if (at(slot).text) fail<ValueError>("slot {} is busy", slot);
+}
+
+Engine::SlotFile SequenceStore::save(std::int32_t slot, const std::string& path) {
+  check_idle_slot(slot);
+  const std::vector<TokenId>& saved = at(slot).tokens;
+  save_sequence(session_, slot, saved, "", path);
+  return {std::ssize(saved), static_cast<std::int64_t>(std::filesystem::file_size(path))};
+}
+
+Engine::SlotFile SequenceStore::restore(std::int32_t slot, const SavedSequence& saved) {
+  check_idle_slot(slot);
+  const std::string& path = saved.name();
+  const std::int64_t n_vocab = session_.model().facts().n_vocab;
+  for (const TokenId id : saved.tokens()) {
+    if (id < 0 || id >= n_vocab)
+      fail<FormatError>("{}: token {} is outside the vocabulary of {}", path, id, n_vocab);
+  }
+  for (bool restored = false; !restored;) {
+    try {
+      saved.restore(session_, slot, std::ssize(saved.tokens()));
+      restored = true;
+    } catch (const BudgetError&) {
+      if (!evict()) throw;
+    }
+  }
+  hold(slot, {saved.tokens().begin(), saved.tokens().end()});
+  return {std::ssize(saved.tokens()), static_cast<std::int64_t>(std::filesystem::file_size(path))};
+}
+
+std::int64_t SequenceStore::erase(std::int32_t slot) {
+  check_idle_slot(slot);
+  const std::int64_t n = std::ssize(at(slot).tokens);
+  clear(slot);
+  return n;
+}
+
+}  // namespace weft::serve
