@@ -55,12 +55,11 @@ Engine::Impl::Impl(std::shared_ptr<const Model> m, const EngineOptions& o)
       session(std::move(offer.planned), model),
       batch(session),
       inbox(options.slots, o.max_waiting),
-      slots(static_cast<std::size_t>(options.slots)),
       store(session, inbox, options.slots),
+      slots(session, inbox, queue, store, options.slots),
       pacing(widths(session), o.prompt_tokens_per_step) {
   const auto scales = session.lora_scales(0);
   lora_scales.assign(scales.begin(), scales.end());
-  for (std::int32_t i = 0; i < options.slots; ++i) slots[static_cast<std::size_t>(i)].index = i;
   memory_use = session.memory();
   session_options = session.options();
   context = session.options().context;
@@ -122,10 +121,7 @@ RequestId Engine::Impl::submit(TextRequest&& wanted, std::shared_ptr<TextListene
   request->wanted = std::move(wanted);
   request->listener = std::move(listener);
   request->submitted = Clock::now();
-  const std::optional<Clock::time_point> deadline = request->wanted.deadline;
-  const RequestId id = inbox.submit(std::move(request));
-  if (deadline) deadlines.add(*deadline, id);
-  return id;
+  return inbox.submit(std::move(request));
 }
 
 std::shared_ptr<const TokenTree> Engine::Impl::token_tree() {

@@ -14,22 +14,17 @@
 
 #include "weft/serve/engine.h"
 
-#include "engine/deadlines.h"
 #include "engine/engine_inbox.h"
+#include "engine/engine_queue.h"
 #include "engine/engine_request.h"
+#include "engine/engine_slots.h"
 #include "engine/prompt_pacing.h"
 #include "engine/sequence_store.h"
 
 namespace weft {
 
 struct Engine::Impl {
-  using Text = serve::EngineText;
-  using TextPtr = std::unique_ptr<Text>;
-  struct Slot {
-    std::int32_t index = 0;  // also of its sequence
-    TextPtr text;            // null: the slot is idle
-  };
-  using Reuse = serve::SequenceStore::Reuse;
+  using Slot = serve::EngineSlot;
 
   Impl(std::shared_ptr<const Model> model, const EngineOptions& options);
   ~Impl();
@@ -40,30 +35,11 @@ struct Engine::Impl {
   void check_lora_scales(std::span<const float> scales) const;
   std::shared_ptr<const TokenTree> token_tree();
 
-  // The loop, and what ends texts.
+  // The loop.
   void loop();
   bool turn(bool nested);
   void run_tasks(bool nested);
   bool is_busy() const;
-  std::size_t n_running() const;
-  void end_cancelled();
-  void end_waiting(Text& text);
-  void end_text(Slot& slot, const GenerationEvent& event);
-  void fail_request(std::shared_ptr<serve::EngineRequest> request, const std::exception_ptr& error);
-  void fail_all(const std::exception_ptr& error);
-  void end_listening(Text& text, const GenerationEvent& event, std::string_view stop_string);
-  TextPtr leave(Slot& slot, bool returns = false);
-
-  // Queue and slots.
-  void enqueue(const std::shared_ptr<serve::EngineRequest>& request);
-  void insert(TextPtr text);
-  void start_texts();
-  bool may_start(Text& text, Reuse& reuse);
-  bool has_room(const Text& text, const Reuse& reuse) const;
-  bool has_idle_slot(const Text& text) const;
-  void start(TextPtr text, Slot& slot, const Reuse& reuse);
-  void begin(Text& text, Slot& slot);
-  void preempt();
 
   // Steps.
   void step();
@@ -96,11 +72,10 @@ struct Engine::Impl {
   std::mutex lora_mutex;
   std::vector<float> lora_scales;  // of requests that name none; guarded by lora_mutex
   serve::EngineInbox inbox;
-  serve::Deadlines deadlines{[this](RequestId id) { inbox.cancel(id); }};
 
-  std::vector<Slot> slots;
+  serve::EngineQueue queue;
   serve::SequenceStore store;
-  std::vector<TextPtr> queue;  // the next ones first
+  serve::EngineSlots slots;
   serve::PromptPacing pacing;
   serve::EngineInbox::Requests arrived;
   std::deque<serve::EngineInbox::Task> tasks;
@@ -126,19 +101,5 @@ struct Engine::Impl {
   std::int64_t watched_begin_ns = 0;
   std::thread thread;
 };
-
-namespace serve {
-
-// Calls f(listener). A listener must not throw; if it does, its request is cancelled.
-template <class F>
-void notify(EngineRequest& request, F f) {
-  try {
-    f(*request.listener);
-  } catch (...) {
-    request.cancelled = true;
-  }
-}
-
-}  // namespace serve
 
 }  // namespace weft

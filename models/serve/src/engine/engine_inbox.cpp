@@ -24,6 +24,8 @@ RequestId EngineInbox::submit(std::shared_ptr<EngineRequest> request) {
   const std::int64_t n_free = std::max<std::int64_t>(0, n_idle_slots() - others);
   if (n_requests_waiting_ + 1 - n_free > max_waiting_)
     fail<QueueFullError>("{} requests wait already, which is the limit", n_requests_waiting_);
+  const std::optional<Clock::time_point> deadline = request->wanted.deadline;
+  if (deadline) deadlines_.add(*deadline, last_id_ + 1);
   request->id = ++last_id_;
   ++state_.counters.requests;
   ++n_requests_waiting_;

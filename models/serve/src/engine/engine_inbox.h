@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/deadlines.h"
 #include "engine/engine_request.h"
 
 namespace weft::serve {
@@ -27,7 +28,8 @@ class EngineInbox {
 
   EngineInbox(std::int32_t n_slots, std::int32_t max_waiting);
 
-  // From any thread. submit() sets the id. Throws QueueFullError.
+  // From any thread. submit() sets the id, and cancels the request at its deadline. Throws
+  // QueueFullError.
   RequestId submit(std::shared_ptr<EngineRequest> request);
   void cancel(RequestId id);
   void post(Task task);  // throws QueueFullError if too many with steps wait
@@ -35,7 +37,7 @@ class EngineInbox {
   EngineState state() const;
   bool wait_idle(Clock::time_point until);
 
-  // From the engine's thread, all others too.
+  // From the engine's thread, like all functions that follow.
   // Adds what has arrived. Waits for something if the engine is not `busy`. False: stop.
   bool receive(bool busy, Requests& requests, std::deque<Task>& tasks);
   // The work of a task with steps, each of which calls both. Sets `cancel` if the engine stops
@@ -87,6 +89,7 @@ class EngineInbox {
   bool may_abort_ = true;
   std::atomic<bool> abort_step_{false};
   EngineState state_;
+  Deadlines deadlines_{[this](RequestId id) { cancel(id); }};  // last: its thread calls cancel()
 };
 
 }  // namespace weft::serve

@@ -16,7 +16,7 @@ struct EngineRequest {
   RequestId id = 0;
   TextRequest wanted;
   std::shared_ptr<TextListener> listener;
-  std::optional<TextRules> rules;  // of every text, which starts with a copy
+  std::optional<TextRules> rules;  // each text starts with a copy
   Clock::time_point submitted;
   std::atomic<bool> cancelled{false};
 
@@ -24,7 +24,7 @@ struct EngineRequest {
   bool waits = true;     // in the queue, and was never in a slot
   bool in_step = false;  // the current step has tokens of it
 
-  // Of the engine's thread.
+  // Owned by the engine's thread.
   std::int32_t n_ended = 0;
   bool prompt_reported = false;
 
@@ -50,7 +50,7 @@ struct EngineText {
   Awaited awaited;
 
   bool is_cancelled() const { return request->cancelled; }
-  // What it begins with: its prompt, or all of its tokens if it was preempted.
+  // The tokens it begins with: its prompt, or all of its tokens if it was preempted.
   std::span<const TokenId> tokens() const {
     return generation ? generation->tokens() : request->wanted.prompt;
   }
@@ -62,5 +62,15 @@ struct EngineText {
   // Tokens of its prompt that must still be computed.
   bool computes_prompt() const { return std::ssize(generation->held()) < generation->n_prompt(); }
 };
+
+// Calls f(listener). A listener must not throw; if it does, its request is cancelled.
+template <class F>
+void notify(EngineRequest& request, F f) {
+  try {
+    f(*request.listener);
+  } catch (...) {
+    request.cancelled = true;
+  }
+}
 
 }  // namespace weft::serve

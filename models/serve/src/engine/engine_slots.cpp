@@ -1,80 +1,71 @@
-// The queue of an engine and its slots: which text starts next, where, and which one has to go.
+#include "engine/engine_slots.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "weft/ops/attention/cache_cells.h"
 
-#include "engine/engine_impl.h"
+#include "engine/engine_inbox.h"
+#include "engine/engine_queue.h"
 #include "generation/generation_impl.h"
 
-namespace weft {
-
-using namespace serve;
-
+namespace weft::serve {
 namespace {
 
-// A text waits for a prompt that is being computed if they have so many more tokens in common than
-// with what is there.
-constexpr std::int64_t kWorthWaiting = 64;
-
-// Higher priorities first, then older requests; the texts of a request in order.
-bool is_before(const EngineText& a, const EngineText& b) {
-  const EngineRequest &x = *a.request, &y = *b.request;
-  if (x.wanted.priority != y.wanted.priority) return x.wanted.priority > y.wanted.priority;
-  return std::pair(x.id, a.index) < std::pair(y.id, b.index);
-}
+// A text waits for a prompt that is being computed if they have at least this many more tokens in
+// common than with what is already there.
+constexpr std::int64_t kMinAwaitedTokens = 64;
 
 }  // namespace
 
-void Engine::Impl::enqueue(const std::shared_ptr<EngineRequest>& request) {
-  for (std::int32_t i = 0; i < request->wanted.texts; ++i) {
-    auto text = std::make_unique<Text>();
-    text->request = request;
-    text->index = i;
-    insert(std::move(text));
-  }
+EngineSlots::EngineSlots(Session& session, EngineInbox& inbox, EngineQueue& queue,
+                         SequenceStore& store, std::int32_t n)
+    : session_(session),
+      inbox_(inbox),
+      queue_(queue),
+      store_(store),
+      slots_(static_cast<std::size_t>(n)) {
+  for (std::int32_t i = 0; i < n; ++i) slots_[static_cast<std::size_t>(i)].index = i;
 }
 
-void Engine::Impl::insert(TextPtr text) {
-  const auto at =
-      std::ranges::find_if(queue, [&](const TextPtr& t) { return is_before(*text, *t); });
-  queue.insert(at, std::move(text));
+std::size_t EngineSlots::n_running() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(slots_, [](const EngineSlot& slot) { return slot.text != nullptr; }));
 }
 
-void Engine::Impl::start_texts() {
-  for (std::size_t i = 0; i < queue.size() && n_running() < slots.size();) {
+void EngineSlots::start_texts() {
+  for (std::size_t i = 0; i < queue_.size() && n_running() < slots_.size();) {
     Reuse reuse;
-    if (!has_idle_slot(*queue[i]) || !may_start(*queue[i], reuse)) {
+    if (!has_idle_slot(queue_[i]) || !may_start(queue_[i], reuse)) {
       ++i;
       continue;
     }
-    if (!has_room(*queue[i], reuse)) return;  // those behind it must not take the room
-    TextPtr text = std::move(queue[i]);
-    queue.erase(queue.begin() + std::ptrdiff_t(i));
-    const std::int32_t to = store.idle_slot_for(*text, reuse);
-    Slot& slot = slots[static_cast<std::size_t>(to)];
-    start(std::move(text), slot, reuse);
+    if (!has_room(queue_[i], reuse)) return;  // those behind it must not take the room
+    TextPtr text = queue_.remove(i);
+    const std::int32_t slot = store_.idle_slot_for(*text, reuse);
+    start(std::move(text), slots_[static_cast<std::size_t>(slot)], reuse);
   }
 }
 
-bool Engine::Impl::has_idle_slot(const Text& text) const {
+bool EngineSlots::has_idle_slot(const EngineText& text) const {
   const std::int32_t wanted = text.request->wanted.slot;
   return std::ranges::any_of(
-      slots, [&](const Slot& s) { return !s.text && (wanted < 0 || s.index == wanted); });
+      slots_, [&](const EngineSlot& s) { return !s.text && (wanted < 0 || s.index == wanted); });
 }
 
 // Whether the text should not wait for a prompt that is being computed. Sets `reuse`.
-bool Engine::Impl::may_start(Text& text, Reuse& reuse) {
-  for (const Slot& slot : slots) {
+bool EngineSlots::may_start(EngineText& text, Reuse& reuse) const {
+  for (const EngineSlot& slot : slots_) {
     if (slot.text && text.awaits(*slot.text)) return false;
   }
   text.awaited = {};
-  reuse = store.find_reuse(text);
-  for (const Slot& slot : slots) {
-    if (!slot.text || !slot.text->computes_prompt() || !store.may_share(slot.index, text)) continue;
-    const bool of_same_request = slot.text->request == text.request;
+  reuse = store_.find_reuse(text);
+  for (const EngineSlot& slot : slots_) {
+    if (!slot.text || !slot.text->computes_prompt() || !store_.may_share(slot.index, text))
+      continue;
+    const bool same_request = slot.text->request == text.request;
     const std::int64_t n = n_in_common(slot.text->generation->tokens(), text);
-    if (n < reuse.n + (of_same_request ? 1 : kWorthWaiting)) continue;
+    if (n < reuse.n + (same_request ? 1 : kMinAwaitedTokens)) continue;
     text.awaited = {slot.text->request->id, slot.text->index, n};
     if (text.awaits(*slot.text)) return false;
   }
@@ -83,34 +74,34 @@ bool Engine::Impl::may_start(Text& text, Reuse& reuse) {
 
 // Whether there is memory for the rest of the text's tokens so far, beside what running texts still
 // need for theirs, and for a block more of each. What nobody uses can be evicted.
-bool Engine::Impl::has_room(const Text& text, const Reuse& reuse) const {
+bool EngineSlots::has_room(const EngineText& text, const Reuse& reuse) const {
   if (n_running() == 0) return true;
   std::int64_t needed = std::ssize(text.tokens()) - reuse.n + 2 * kCellsPerBlock;
-  for (const Slot& slot : slots)
+  for (const EngineSlot& slot : slots_)
     if (slot.text) needed += slot.text->generation->n_pending() + kCellsPerBlock;
-  return needed <= store.max_free_positions();
+  return needed <= store_.max_free_positions();
 }
 
-void Engine::Impl::start(TextPtr text, Slot& slot, const Reuse& reuse) {
+void EngineSlots::start(TextPtr text, EngineSlot& slot, const Reuse& reuse) {
   const std::shared_ptr<EngineRequest> request = text->request;
   const bool again = text->generation.has_value();
-  inbox.text_starts(*request, slot.index);
+  inbox_.text_starts(*request, slot.index);
   if (!again) text->started = Clock::now();
   try {
-    store.prepare(slot.index, reuse);
+    store_.prepare(slot.index, reuse);
     if (again)
-      text->generation->move_to(slot.index, store.tokens(slot.index));
+      text->generation->move_to(slot.index, store_.tokens(slot.index));
     else
-      begin(*text, slot);
+      begin(*text, slot.index);
   } catch (...) {
-    store.clear(slot.index);
-    inbox.text_leaves(slot.index, false);
+    store_.clear(slot.index);
+    inbox_.text_leaves(slot.index, false);
     return fail_request(request, std::current_exception());
   }
   slot.text = std::move(text);
-  store.attach(slot.index, *slot.text);
+  store_.attach(slot.index, *slot.text);
   slot.text->why_not_reused = reuse.why_not;
-  inbox.update_state([&](EngineState& s) {
+  inbox_.update_state([&](EngineState& s) {
     SlotState& state = s.slots[static_cast<std::size_t>(slot.index)];
     const Generation& g = *slot.text->generation;
     state = {slot.index,   true,      request->id,  std::ssize(g.held()),
@@ -119,30 +110,87 @@ void Engine::Impl::start(TextPtr text, Slot& slot, const Reuse& reuse) {
   });
 }
 
-// A text that was in no slot before.
-void Engine::Impl::begin(Text& text, Slot& slot) {
+// Makes the generation of a text that was in no slot before.
+void EngineSlots::begin(EngineText& text, std::int32_t slot) {
   const TextRequest& wanted = text.request->wanted;
   GenerationOptions o = wanted.generation;
   o.sampler.seed += static_cast<std::uint64_t>(text.index);
   o.prompt_logprobs = wanted.prompt_logprobs && text.index == 0;
-  Generation g = Generation::Impl::with_rules(session, slot.index, o, text.request->rules);
-  const auto tokens = store.tokens(slot.index);
+  Generation g = Generation::Impl::with_rules(session_, slot, o, text.request->rules);
+  const auto tokens = store_.tokens(slot);
   // Other scales of LoRAs have emptied the sequence.
-  if (std::ssize(tokens) == session.length(slot.index)) g.adopt({tokens.begin(), tokens.end()});
+  if (std::ssize(tokens) == session_.length(slot)) g.adopt({tokens.begin(), tokens.end()});
   g.begin(wanted.prompt);
   text.generation.emplace(std::move(g));
   text.n_reused = text.generation->n_reused();
 }
 
-// There is too little memory for all running texts: the youngest one returns to the queue. It is
-// computed again from its tokens, which gives the same bits.
-void Engine::Impl::preempt() {
-  Slot* last = nullptr;
-  for (Slot& slot : slots)
-    if (slot.text && (!last || is_before(*last->text, *slot.text))) last = &slot;
-  TextPtr text = leave(*last, true);
-  store.clear(last->index);
-  insert(std::move(text));
+// The text leaves its slot, which keeps its tokens. `returns`: the text goes back to the queue.
+EngineSlots::TextPtr EngineSlots::leave(EngineSlot& slot, bool returns) {
+  store_.detach(slot.index);
+  TextPtr text = std::move(slot.text);
+  inbox_.text_leaves(slot.index, returns);
+  return text;
 }
 
-}  // namespace weft
+void EngineSlots::preempt_youngest() {
+  EngineSlot* last = nullptr;
+  for (EngineSlot& slot : slots_)
+    if (slot.text && (!last || EngineQueue::is_before(*last->text, *slot.text))) last = &slot;
+  TextPtr text = leave(*last, true);
+  store_.clear(last->index);
+  queue_.insert(std::move(text));
+}
+
+void EngineSlots::end_cancelled() {
+  for (EngineSlot& slot : slots_) {
+    if (slot.text && slot.text->is_cancelled()) end_text(slot, slot.text->generation->next());
+  }
+  for (const TextPtr& text : queue_.remove_cancelled()) end_waiting(*text);
+}
+
+void EngineSlots::end_waiting(EngineText& text) {
+  inbox_.text_dropped(*text.request);
+  GenerationEvent event{.stop = StopReason::cancelled};
+  if (text.generation) event = text.generation->next();
+  report_end(text, event, "");
+}
+
+void EngineSlots::end_text(EngineSlot& slot, const GenerationEvent& event) {
+  const TextPtr text = leave(slot);
+  report_end(*text, event, text->generation->stop_string());
+}
+
+// Reports the last event of a text, which has left its slot or the queue: the listener may already
+// rely on what that released.
+void EngineSlots::report_end(EngineText& text, const GenerationEvent& event,
+                             std::string_view stop_string) {
+  EngineRequest& request = *text.request;
+  const std::chrono::duration<double> seconds = text.last_token - text.first_token;
+  const std::int64_t n_new = text.generation ? text.generation->n_new() : 0;
+  const TextEnd end{event.stop, std::string(stop_string), n_new, seconds.count()};
+  if (++request.n_ended == request.wanted.texts) inbox_.request_ended(request, false);
+  notify(request, [&](TextListener& l) { l.on_end(text.index, event, end); });
+}
+
+void EngineSlots::fail_request(std::shared_ptr<EngineRequest> request,
+                               const std::exception_ptr& error) {
+  for (EngineSlot& slot : slots_) {
+    if (slot.text && slot.text->request == request) leave(slot);
+  }
+  const std::size_t n_waiting = queue_.drop_texts_of(*request);
+  for (std::size_t i = 0; i < n_waiting; ++i) inbox_.text_dropped(*request);
+  request->n_ended = request->wanted.texts;
+  inbox_.request_ended(*request, true);
+  notify(*request, [&](TextListener& l) { l.on_error(error); });
+}
+
+void EngineSlots::fail_all(const std::exception_ptr& error) {
+  for (EngineSlot& slot : slots_) slot.text.reset();
+  queue_.clear();
+  store_.clear_all();
+  for (const auto& [id, request] : inbox_.fail_all())
+    notify(*request, [&](TextListener& l) { l.on_error(error); });
+}
+
+}  // namespace weft::serve

@@ -25,7 +25,7 @@ void Engine::Impl::set_quotas() {
   quotas.clear();
   limits.clear();  // pending tokens of prompts
   n_text_tokens = 0;
-  const auto is_prompt = [](const Text& text) {
+  const auto is_prompt = [](const EngineText& text) {
     const std::int64_t n = text.generation->n_pending();
     return n > kMaxForced || (n > 1 && text.computes_prompt());
   };
@@ -46,7 +46,7 @@ void Engine::Impl::set_quotas() {
 
 void Engine::Impl::step() {
   running.clear();
-  for (Slot& slot : slots)
+  for (Slot& slot : slots.all())
     if (slot.text) running.push_back(&slot);
   if (running.empty()) return;
   set_quotas();
@@ -83,7 +83,7 @@ void Engine::Impl::compute(std::span<Slot* const> some) {
   inbox.end_step(!inbox.abort_step());
   if (is_short_of_memory) return make_room(error);
   if (error && some.size() > 1) return compute_each({some.begin(), some.end()});
-  if (error) return fail_request(some[0]->text->request, error);
+  if (error) return slots.fail_request(some[0]->text->request, error);
   if (const std::int64_t n = n_fed(some) - n_before; n > 0) count_step(seconds, n);
   if (observer) tell_watchers(some);
   for (Slot* slot : some) report_prompt(*slot);
@@ -100,9 +100,9 @@ void Engine::Impl::compute_each(std::vector<Slot*> some) {
 // There were too few cells for the step. It is repeated afterwards.
 void Engine::Impl::make_room(const std::exception_ptr& error) {
   if (store.evict()) return;
-  if (n_running() > 1) return preempt();
+  if (slots.n_running() > 1) return slots.preempt_youngest();
   for (Slot* slot : running)
-    if (slot->text) return fail_request(slot->text->request, error);
+    if (slot->text) return slots.fail_request(slot->text->request, error);
 }
 
 std::int64_t Engine::Impl::n_fed(std::span<Slot* const> some) const {
@@ -132,7 +132,7 @@ void Engine::Impl::count_step(double seconds, std::int64_t n_fed) {
 }
 
 void Engine::Impl::report_prompt(Slot& slot) {
-  Text& text = *slot.text;
+  EngineText& text = *slot.text;
   EngineRequest& request = *text.request;
   const Generation& g = *text.generation;
   if (request.prompt_reported || text.index > 0) return;
@@ -161,8 +161,8 @@ void Engine::Impl::collect(const Batch::Event& from) {
   const auto found = std::ranges::find_if(running, has);
   if (found == running.end()) return;  // its request has failed with another of its texts
   Slot& slot = **found;
-  Text& text = *slot.text;
-  if (from.error) return fail_request(text.request, from.error);
+  EngineText& text = *slot.text;
+  if (from.error) return slots.fail_request(text.request, from.error);
   GenerationEvent event = from.event;
   if (event.token != kNoToken && event.stop != StopReason::end_of_text) {
     text.last_token = Clock::now();
@@ -172,7 +172,7 @@ void Engine::Impl::collect(const Batch::Event& from) {
     notify(*text.request, [&](TextListener& l) { l.on_token(text.index, event); });
     event = {.stop = stop};
   }
-  if (event.stop != StopReason::none) end_text(slot, event);
+  if (event.stop != StopReason::none) slots.end_text(slot, event);
 }
 
 }  // namespace weft
