@@ -139,8 +139,8 @@ class Includes(unittest.TestCase):
     def test_one_place_gives_up_memory(self):
         handlers = {"models/run/src/budget/",
                     "models/serve/src/conversation/saved_conversation.cpp",
-                    "models/serve/src/engine/engine_step.cpp",
-                    "models/serve/src/engine/engine_tasks.cpp",
+                    "models/serve/src/engine/engine_stepper.cpp",
+                    "models/serve/src/engine/engine_embedders.cpp",
                     "models/serve/src/engine/sequence_store.cpp",
                     "tools/server/api/core/src/errors.cpp", "tools/server/hosting/src/model_pool.cpp",
                     "models/text/"}

@@ -14,18 +14,8 @@ namespace {
 
 using namespace serve;
 
-std::vector<PromptPacing::Width> widths(const Session& session) {
-  std::vector<PromptPacing::Width> all;
-  for (std::size_t i = 0; i < session.n_step_plans(); ++i) {
-    const Plan& plan = session.plan(i);
-    const auto t = std::ranges::find(plan.variables, "T", &Variable::name);
-    all.push_back({t->bound, static_cast<double>(plan.predicted_ns) * 1e-9});
-  }
-  return all;
-}
-
-// Leaves the sequence empty. Throws CancelledError if the progress of loading says to stop.
-void warm_up(Session& session) {
+// Leaves its sequence empty. Throws CancelledError if the progress of loading says to stop.
+void warm_up(Session& session, SequenceStore& store) {
   const auto& progress = session.options().progress;
   constexpr std::array<TokenId, 2> kTokens{0, 0};
   try {
@@ -33,10 +23,10 @@ void warm_up(Session& session) {
       if (progress && !progress(1)) fail<CancelledError>("loading was stopped");
       if (session.options().context >= std::int64_t(n))
         session.feed(0, std::span(kTokens).first(n));
-      session.truncate(0, 0);
+      store.clear(0);
     }
   } catch (const NanError&) {  // requests report it themselves
-    session.truncate(0, 0);
+    store.clear(0);
   }
 }
 
@@ -53,19 +43,19 @@ Engine::Impl::Impl(std::shared_ptr<const Model> m, const EngineOptions& o)
       offer(plan_memory(*model, engine_demand(*model, o))),
       options(with_offer(o, offer, session_budget(engine_demand(*model, o)))),
       session(std::move(offer.planned), model),
-      batch(session),
       inbox(options.slots, o.max_waiting),
       store(session, inbox, options.slots),
       slots(session, inbox, queue, store, options.slots),
-      pacing(widths(session), o.prompt_tokens_per_step) {
+      stepper(session, inbox, slots, store, o.prompt_tokens_per_step),
+      embedders(model, session, options.session) {
   const auto scales = session.lora_scales(0);
   lora_scales.assign(scales.begin(), scales.end());
   memory_use = session.memory();
   session_options = session.options();
   context = session.options().context;
-  if (o.warm_up && model->facts().gives_text() && !model->facts().encodes) warm_up(session);
+  if (o.warm_up && model->facts().gives_text() && !model->facts().encodes) warm_up(session, store);
   if (!model->facts().gives_text()) {
-    const Embedder& embedder = embedder_for({});
+    const Embedder& embedder = embedders.get({});
     memory_use = embedder.session().memory();
     session_options = embedder.session().options();
     context = embedder.max_tokens();

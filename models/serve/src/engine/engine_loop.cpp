@@ -25,7 +25,7 @@ bool Engine::Impl::turn(bool nested) {
     slots.end_cancelled();
     if (!continues) return false;
     slots.start_texts();
-    step();
+    stepper.step();
   } catch (...) {  // lack of memory: sequences may hold other tokens than noted
     arrived.clear();
     slots.fail_all(std::current_exception());

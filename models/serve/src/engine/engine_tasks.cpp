@@ -1,7 +1,6 @@
 // What an engine does between steps: files of slots, embeddings, scales of LoRAs.
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 #include <utility>
 
 #include "weft/adapters/adapters.h"
@@ -13,11 +12,6 @@ namespace weft {
 namespace {
 
 using namespace serve;
-
-// Tokens in a step of embeddings, if texts may be divided: other texts wait for it.
-constexpr std::int64_t kEmbeddingStep = 128;
-// Embedders that are kept for further requests.
-constexpr std::size_t kMaxEmbedders = 2;
 
 // Runs f on the engine's thread.
 template <class F>
@@ -38,51 +32,6 @@ void Engine::Impl::check_lora_scales(std::span<const float> scales) const {
     if (!std::isfinite(scales[i])) fail<ValueError>("scale {} of a LoRA is not finite", i);
 }
 
-// What is left of the budget for a session beside that of the texts, which shares its weights.
-EmbedderOptions Engine::Impl::embedder_options(EmbedderOptions wanted) const {
-  const SessionOptions& o = session.options();
-  wanted.session = options.session;
-  wanted.session.cells = 0;
-  wanted.session.cache_k = wanted.session.cache_v = {};
-  wanted.session.weights = o.weights;
-  if (model->facts().gives_text()) {
-    wanted.session.context = o.context;
-    wanted.session.prefill_width = std::min(o.prefill_width, kEmbeddingStep);
-  }
-  std::int64_t used = session.memory().total();
-  if (used > o.mem_budget) return wanted;  // the system evicts weights anyway
-  used -= session.memory().weights_resident + session.memory().weights_mapped;
-  for (const auto& made : embedders) {
-    const MemoryUse& use = made->embedder.session().memory();
-    used += use.total() - use.weights_resident - use.weights_mapped;
-  }
-  wanted.session.mem_budget = o.mem_budget - used;
-  return wanted;
-}
-
-Embedder& Engine::Impl::embedder_for(const EmbedderOptions& wanted) {
-  const auto key = [](const EmbedderOptions& o) {
-    return std::tuple(o.pooling, o.max_tokens, o.texts_per_step);
-  };
-  const auto same = [&](const auto& made) { return key(made->options) == key(wanted); };
-  const auto found = std::ranges::find_if(embedders, same);
-  if (found != embedders.end()) {
-    std::rotate(found, std::next(found), embedders.end());
-    return embedders.back()->embedder;
-  }
-  if (embedders.size() == kMaxEmbedders) embedders.erase(embedders.begin());
-  for (;;) {
-    try {
-      embedders.push_back(std::make_unique<MadeEmbedder>(
-          MadeEmbedder{wanted, Embedder(model, embedder_options(wanted))}));
-      return embedders.back()->embedder;
-    } catch (const BudgetError&) {
-      if (embedders.empty()) throw;
-      embedders.erase(embedders.begin());
-    }
-  }
-}
-
 std::vector<Embedding> Engine::Impl::embed(const std::vector<TypedTokens>& texts,
                                            const EmbedderOptions& wanted,
                                            std::atomic<bool>& cancel) {
@@ -92,7 +41,7 @@ std::vector<Embedding> Engine::Impl::embed(const std::vector<TypedTokens>& texts
     EngineInbox& inbox;
   } const work(inbox, cancel);
   if (cancel) fail<CancelledError>("cancelled");
-  Embedder& embedder = embedder_for(wanted);
+  Embedder& embedder = embedders.get(wanted);
   embedder.set_output(wanted.norm, wanted.truncate);
   Clock::time_point begin = Clock::now();
   // Texts run as long as the step before took.

@@ -1,0 +1,196 @@
+#include "engine/engine_stepper.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "weft/base/error.h"
+
+#include "engine/engine_inbox.h"
+#include "engine/engine_slots.h"
+
+namespace weft::serve {
+namespace {
+
+// Tokens that a grammar forces are fed at once, together with the new tokens of other texts.
+constexpr std::int64_t kMaxForced = 32;
+
+std::vector<PromptPacing::Width> widths(const Session& session) {
+  std::vector<PromptPacing::Width> all;
+  for (std::size_t i = 0; i < session.n_step_plans(); ++i) {
+    const Plan& plan = session.plan(i);
+    const auto t = std::ranges::find(plan.variables, "T", &Variable::name);
+    all.push_back({t->bound, static_cast<double>(plan.predicted_ns) * 1e-9});
+  }
+  return all;
+}
+
+}  // namespace
+
+EngineStepper::EngineStepper(Session& session, EngineInbox& inbox, EngineSlots& slots,
+                             SequenceStore& store, std::int64_t max_prompt_tokens)
+    : inbox_(inbox),
+      slots_(slots),
+      store_(store),
+      batch_(session),
+      pacing_(widths(session), max_prompt_tokens),
+      profile_(session) {}
+
+// Texts that generate have all of their tokens in the step, prompts share what remains.
+void EngineStepper::set_quotas() {
+  std::ranges::sort(running_, {}, [](const EngineSlot* slot) { return slot->text->started; });
+  quotas_.clear();
+  limits_.clear();  // pending tokens of prompts
+  n_text_tokens_ = 0;
+  const auto is_prompt = [](const EngineText& text) {
+    const std::int64_t n = text.generation->n_pending();
+    return n > kMaxForced || (n > 1 && text.computes_prompt());
+  };
+  for (const EngineSlot* slot : running_) {
+    const std::int64_t n = slot->text->generation->n_pending();
+    quotas_.push_back(n);
+    if (is_prompt(*slot->text))
+      limits_.push_back(n);
+    else
+      n_text_tokens_ += n;
+  }
+  const std::int64_t n_pending = std::accumulate(limits_.begin(), limits_.end(), std::int64_t{0});
+  const auto shares =
+      divide_among_prompts(pacing_.prompt_tokens(n_text_tokens_, n_pending), limits_);
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < running_.size(); ++i)
+    if (is_prompt(*running_[i]->text)) quotas_[i] = shares[next++];
+}
+
+void EngineStepper::step() {
+  running_.clear();
+  for (EngineSlot& slot : slots_.all())
+    if (slot.text) running_.push_back(&slot);
+  if (running_.empty()) return;
+  set_quotas();
+  compute(running_);
+}
+
+// REQUIRES: `some` are of `running_`.
+void EngineStepper::compute(std::span<EngineSlot* const> some) {
+  generations_.clear();
+  requests_.clear();
+  limits_.clear();
+  for (std::size_t i = 0; i < running_.size(); ++i) {
+    if (std::ranges::find(some, running_[i]) == some.end()) continue;
+    generations_.push_back(&*running_[i]->text->generation);
+    requests_.push_back(running_[i]->text->request.get());
+    limits_.push_back(quotas_[i]);
+  }
+  if (!inbox_.begin_step(requests_)) return;
+  const std::int64_t n_before = n_held(some);
+  NodeObserver* const observer = profile_.begin(some);
+  const Clock::time_point begin = Clock::now();
+  std::span<const Batch::Event> events;
+  std::exception_ptr error;
+  bool is_short_of_memory = false;
+  try {
+    events = batch_.step(generations_, &inbox_.abort_step(), limits_, observer);
+  } catch (const BudgetError&) {
+    error = std::current_exception();
+    is_short_of_memory = true;
+  } catch (...) {
+    error = std::current_exception();
+  }
+  const double seconds = seconds_since(begin);
+  inbox_.end_step(!inbox_.abort_step());
+  if (is_short_of_memory) return make_room(error);
+  if (error && some.size() > 1) return compute_each({some.begin(), some.end()});
+  if (error) return slots_.fail_request(some[0]->text->request, error);
+  if (const std::int64_t n = n_held(some) - n_before; n > 0) count_step(seconds, n);
+  if (observer) profile_.notify_watchers(some);
+  for (EngineSlot* slot : some) report_prompt(*slot);
+  for (const Batch::Event& event : events) collect(event);
+}
+
+// A step failed: computes each text in a step of its own, so that only those fail that cause it.
+void EngineStepper::compute_each(std::vector<EngineSlot*> some) {
+  for (EngineSlot* slot : some) {
+    if (slot->text) compute({&slot, 1});
+  }
+}
+
+// There were too few cells for the step. It is repeated afterwards.
+void EngineStepper::make_room(const std::exception_ptr& error) {
+  if (store_.evict()) return;
+  if (slots_.n_running() > 1) return slots_.preempt_youngest();
+  for (EngineSlot* slot : running_)
+    if (slot->text) return slots_.fail_request(slot->text->request, error);
+}
+
+std::int64_t EngineStepper::n_held(std::span<EngineSlot* const> some) const {
+  std::int64_t n = 0;
+  for (const EngineSlot* slot : some) n += std::ssize(slot->text->generation->held());
+  return n;
+}
+
+void EngineStepper::count_step(double seconds, std::int64_t n_computed) {
+  const std::int64_t n_texts = std::min(n_text_tokens_, n_computed);
+  const double of_texts = n_texts == n_computed ? seconds
+                          : n_texts == 0        ? 0
+                                                : std::min(seconds, pacing_.seconds_of(n_texts));
+  pacing_.measured(n_texts, n_computed - n_texts, seconds);
+  inbox_.update_state([&](EngineState& s) {
+    ++s.counters.steps;
+    s.counters.prompt_tokens += static_cast<std::uint64_t>(n_computed - n_texts);
+    s.counters.new_seconds += of_texts;
+    s.counters.prompt_seconds += seconds - of_texts;
+    for (const EngineSlot* slot : running_) {
+      if (!slot->text) continue;
+      SlotState& state = s.slots[static_cast<std::size_t>(slot->index)];
+      state.n_held = std::ssize(slot->text->generation->held());
+      state.n_new = slot->text->generation->n_new();
+    }
+  });
+}
+
+void EngineStepper::report_prompt(EngineSlot& slot) {
+  EngineText& text = *slot.text;
+  EngineRequest& request = *text.request;
+  const Generation& g = *text.generation;
+  if (request.prompt_reported || text.index > 0) return;
+  const std::int64_t done = std::min<std::int64_t>(std::ssize(g.held()), g.n_prompt());
+  if (done != std::exchange(text.n_reported, done))
+    notify(request, [&](TextListener& l) { l.on_prompt_progress(done, g.n_prompt()); });
+  if (done < g.n_prompt()) return;
+  request.prompt_reported = true;
+  store_.keep_resume_point(slot.index);
+  const std::chrono::duration<double> waited = text.started - request.submitted;
+  const auto logprobs = g.prompt_logprobs();
+  PromptDone report{.slot = slot.index,
+                    .n_prompt = g.n_prompt(),
+                    .n_reused = text.n_reused,
+                    .seconds_waiting = waited.count(),
+                    .seconds = seconds_since(text.started),
+                    .why_not_reused = text.why_not_reused,
+                    .logprobs = {logprobs.begin(), logprobs.end()}};
+  notify(request, [&](TextListener& l) { l.on_prompt(report); });
+}
+
+void EngineStepper::collect(const Batch::Event& from) {
+  const auto has = [&](const EngineSlot* slot) {
+    return slot->text && &*slot->text->generation == from.generation;
+  };
+  const auto found = std::ranges::find_if(running_, has);
+  if (found == running_.end()) return;  // its request has failed with another of its texts
+  EngineSlot& slot = **found;
+  EngineText& text = *slot.text;
+  if (from.error) return slots_.fail_request(text.request, from.error);
+  GenerationEvent event = from.event;
+  if (event.token != kNoToken && event.stop != StopReason::end_of_text) {
+    text.last_token = Clock::now();
+    if (text.generation->n_new() == 1) text.first_token = text.last_token;
+    inbox_.update_state([](EngineState& s) { ++s.counters.new_tokens; });
+    const StopReason stop = std::exchange(event.stop, StopReason::none);
+    notify(*text.request, [&](TextListener& l) { l.on_token(text.index, event); });
+    event = {.stop = stop};
+  }
+  if (event.stop != StopReason::none) slots_.end_text(slot, event);
+}
+
+}  // namespace weft::serve

@@ -1,0 +1,64 @@
+#pragma once
+// One step of an engine: which tokens of the running texts it computes, and what becomes of its
+// results.
+
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <vector>
+
+#include "weft/serve/generation.h"
+
+#include "engine/prompt_pacing.h"
+#include "engine/step_profile.h"
+
+namespace weft::serve {
+
+class EngineInbox;
+class EngineSlots;
+class SequenceStore;
+struct EngineRequest;
+struct EngineSlot;
+
+// Owned by the engine's thread, which also calls the listeners from here: for each step first the
+// watchers, then the progress of prompts in the order of starts, then the events of texts.
+// Invariants:
+//   - Between steps nothing is in a step for the inbox.
+//   - Everything that describes a step is overwritten by the next one. Its memory is kept, so that
+//     steps do not allocate.
+class EngineStepper {
+ public:
+  // The others must outlive it. `max_prompt_tokens`: EngineOptions::prompt_tokens_per_step.
+  EngineStepper(Session& session, EngineInbox& inbox, EngineSlots& slots, SequenceStore& store,
+                std::int64_t max_prompt_tokens);
+
+  // Computes a step of all running texts, if there are any. If there is too little memory, only
+  // makes room for the next call. Texts that fail end with their error.
+  void step();
+
+ private:
+  void set_quotas();
+  void compute(std::span<EngineSlot* const> some);
+  void compute_each(std::vector<EngineSlot*> some);
+  void make_room(const std::exception_ptr& error);
+  std::int64_t n_held(std::span<EngineSlot* const> some) const;
+  void count_step(double seconds, std::int64_t n_computed);
+  void report_prompt(EngineSlot& slot);
+  void collect(const Batch::Event& event);
+
+  EngineInbox& inbox_;
+  EngineSlots& slots_;
+  SequenceStore& store_;
+  Batch batch_;
+  PromptPacing pacing_;
+  StepProfile profile_;
+  std::vector<EngineSlot*> running_;  // slots with a text when the step began, by start
+  std::vector<std::int64_t> quotas_;  // tokens that each of them may have in the step
+  std::int64_t n_text_tokens_ = 0;    // tokens of the step that are not of prompts
+  // What the batch is given.
+  std::vector<Generation*> generations_;
+  std::vector<EngineRequest*> requests_;
+  std::vector<std::int64_t> limits_;
+};
+
+}  // namespace weft::serve
