@@ -216,7 +216,7 @@ TEST_CASE("calls wait for their results one by one, and the model continues afte
   CHECK(talk.chat.messages()[3].tool_call_id == open[0].id);
   CHECK(talk.chat.messages()[3].name == "look");
   CHECK(talk.chat.messages()[4].content == "blue");
-  CHECK(talk.chat.open_calls().size() == 2);  // of the new reply
+  CHECK(talk.chat.open_calls().size() == 2);  // calls of the new reply
   CHECK(talk.chat.take_back() == "Look!");
   CHECK(talk.chat.open_calls().empty());
 }

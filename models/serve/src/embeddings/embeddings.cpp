@@ -194,7 +194,7 @@ struct Embedder::Impl {
 
   EmbedderOptions options;
   const Poolings pooling;
-  PooledRows rows;  // of the text that is being read
+  PooledRows rows;  // what is pooled of the text that is being read
   const DenseLayers layers;
   std::int64_t max_tokens;
   const std::vector<TokenId> closing;  // the special tokens after a text
@@ -202,7 +202,7 @@ struct Embedder::Impl {
   std::optional<Session> session;
   std::int64_t n_steps = 0;
 
-  // Of a call of embed().
+  // The state of one call of embed().
   std::vector<Embedding> results;
   std::size_t next = 0, n_read = 0;  // the text that is being read, and its tokens read so far
   std::vector<StepToken> step;

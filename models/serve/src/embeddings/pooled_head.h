@@ -35,7 +35,7 @@ class DenseLayers {
   // Throws like read_dense(), and FormatError for activations that do not fit the layers.
   DenseLayers(const Model& model, std::int64_t n_in);
   std::int64_t n_out() const { return n_out_; }
-  std::int64_t bytes() const;  // of memory
+  std::int64_t bytes() const;  // memory that it uses
   // x [rows, n_in] -> [rows, W]. Throws CancelledError, and leaves the rows, if `cancel` becomes
   // true.
   void apply(std::vector<float>& rows, const std::atomic<bool>* cancel = nullptr) const;
@@ -57,7 +57,7 @@ class Classifier {
   // names another number of outputs; and like read_dense().
   explicit Classifier(const Model& model);
   std::int64_t n_out() const;
-  std::int64_t bytes() const;  // of memory
+  std::int64_t bytes() const;  // memory that it uses
   // What it reads: as ARCH.classifier.reads says; otherwise the mean if it has a norm (ModernBERT),
   // else the last token of a causal model and the first one of others.
   Pooling reads() const { return reads_; }

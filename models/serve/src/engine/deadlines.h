@@ -25,7 +25,7 @@ class Deadlines {
   Deadlines(const Deadlines&) = delete;
   Deadlines& operator=(const Deadlines&) = delete;
 
-  // From any thread.
+  // Called from any thread.
   void add(Clock::time_point when, Id id);
 
  private:

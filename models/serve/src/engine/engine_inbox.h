@@ -28,7 +28,7 @@ class EngineInbox {
 
   EngineInbox(std::int32_t n_slots, std::int32_t max_waiting);
 
-  // From any thread. submit() sets the id, and cancels the request at its deadline. Throws
+  // Called from any thread. submit() sets the id, and cancels the request at its deadline. Throws
   // QueueFullError.
   RequestId submit(std::shared_ptr<EngineRequest> request);
   void cancel(RequestId id);
@@ -37,16 +37,16 @@ class EngineInbox {
   EngineState state() const;
   bool wait_idle(Clock::time_point until);
 
-  // From the engine's thread, like all functions that follow.
+  // Called from the engine's thread, like all functions that follow.
   // Adds what has arrived. Waits for something if the engine is not `busy`. False: stop.
   bool receive(bool busy, Requests& requests, std::deque<Task>& tasks);
   // The work of a task with steps, each of which calls both. Sets `cancel` if the engine stops
   // before its end.
   void begin_work(std::atomic<bool>* cancel);
   void end_work();
-  // Before a step with tokens of these requests. Returns false if one of them was cancelled.
+  // Called before a step with tokens of these requests. Returns false if one of them was cancelled.
   bool begin_step(std::span<EngineRequest* const> requests);
-  // Whether the step was completed, not aborted.
+  // Called after the step. `completed`: it was not aborted.
   void end_step(bool completed);
   const std::atomic<bool>& abort_step() const { return abort_step_; }
   // A text of the request leaves the queue for a slot. Counts of waiting texts and of idle slots
@@ -78,14 +78,14 @@ class EngineInbox {
   Requests new_requests_;
   std::deque<Task> tasks_;
   bool stops_ = false;
-  bool waits_ = false;  // the engine's thread, because it has nothing to do
+  bool waits_ = false;  // the engine's thread has nothing to do
   std::atomic<bool>* work_ = nullptr;
   RequestId last_id_ = 0;
   LiveRequests live_;
-  std::int64_t n_requests_waiting_ = 0;  // that never were in a slot
+  std::int64_t n_requests_waiting_ = 0;  // requests that never were in a slot
   std::int64_t n_texts_waiting_ = 0;
-  std::int64_t n_step_tasks_ = 0;     // posted and not ended
-  std::vector<EngineRequest*> step_;  // requests of the current step
+  std::int64_t n_step_tasks_ = 0;     // tasks with steps, posted and not ended
+  std::vector<EngineRequest*> step_;  // requests in the current step
   bool may_abort_ = true;
   std::atomic<bool> abort_step_{false};
   EngineState state_;

@@ -37,7 +37,7 @@ struct EngineText {
   std::int32_t index = 0;
   std::optional<Generation> generation;  // from its first slot on
   Clock::time_point started, first_token, last_token;
-  std::int64_t n_reported = 0;  // tokens of the prompt in the last report of progress
+  std::int64_t n_reported = 0;  // prompt tokens in the last report of progress
   std::int64_t n_reused = 0;
   std::string why_not_reused;
 

@@ -13,7 +13,7 @@
 
 namespace weft::test {
 
-inline constexpr int kTinyVocabulary = 50;  // of tiny_model()
+inline constexpr int kTinyVocabulary = 50;  // size of tiny_model()'s vocabulary
 
 class Collector : public TextListener {
  public:

@@ -12,8 +12,8 @@ namespace weft::serve {
 class PromptPacing {
  public:
   struct Width {
-    std::int64_t tokens;  // of the widest step of a plan
-    double seconds;       // as predicted
+    std::int64_t tokens;  // bound of a plan: its widest step
+    double seconds;       // predicted for that step
   };
   // `widths` are ascending. `max_beside` limits the tokens beside texts that generate; 0: no limit.
   PromptPacing(std::vector<Width> widths, std::int64_t max_beside);
@@ -25,7 +25,7 @@ class PromptPacing {
   // A step took this long.
   void measured(std::int64_t n_texts, std::int64_t n_prompt_tokens, double seconds);
 
-  double seconds_of(std::int64_t n_tokens) const;  // estimated, of a step
+  double seconds_of(std::int64_t n_tokens) const;  // the estimate for a step
 
  private:
   double pause(std::int64_t n_texts) const;  // how long texts may wait at once
@@ -38,8 +38,8 @@ class PromptPacing {
     double tokens = 0, seconds = 0;
     bool is_measured = false;
   };
-  std::vector<std::int64_t> bounds_;  // of widths
-  std::vector<Point> points_;         // by width
+  std::vector<std::int64_t> bounds_;  // widest step of each plan
+  std::vector<Point> points_;         // one per width
   const std::int64_t max_beside_;
   double credit_ = 0;  // seconds that prompts may take beside texts
 };

@@ -12,8 +12,8 @@ struct Machine {
 };
 
 struct Run {
-  double seconds = 0;         // of all steps
-  double longest = 0;         // of a step
+  double seconds = 0;         // sum of all steps
+  double longest = 0;         // longest step
   std::int64_t n_prompt = 0;  // tokens
 };
 

@@ -88,8 +88,9 @@ std::string SequenceStore::why_not(const EngineText& text, const Reuse& best, st
     return fmt::format("{} tokens are held with other scales of LoRAs", n_other_scales);
   if (n_same > 0) return fmt::format("what is held differs after token {}", n_same);
   const auto is_empty = [](const Sequence& s) { return s.tokens.empty(); };
-  return std::ranges::all_of(sequences_, is_empty) ? "nothing is held"
-                                                   : "no held sequence starts with the same token";
+  return std::ranges::all_of(sequences_, is_empty)
+             ? "nothing is held"
+             : "nothing that the request may reuse starts with the same token";
 }
 
 std::int32_t SequenceStore::idle_slot_for(const EngineText& text, const Reuse& reuse) const {

@@ -95,6 +95,8 @@ TEST_CASE("a store keeps long sequences beside the slots") {
   CHECK(s.n_held(2) + s.n_held(3) == 40);
   s.fill(0, made_prompt(4, 60));
   CHECK(s.n_held(2) + s.n_held(3) == 40 + 60);
+  CHECK(s.store.find_reuse(s.text_of({49, 49})).why_not ==
+        "nothing that the request may reuse starts with the same token");
   SUBCASE("and replaces the one that was used longest ago") {
     s.fill(0, made_prompt(5, 70));
     CHECK(s.n_held(2) + s.n_held(3) == 60 + 60);

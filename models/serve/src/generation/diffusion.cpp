@@ -64,7 +64,7 @@ void check_options(const DiffusionOptions& o) {
     fail<ValueError>("the scale of guidance must be finite and not negative, got {}", o.guidance);
 }
 
-// Of the model's probabilities. Higher: fill in first.
+// A score of the model's probabilities. Positions with higher ones are filled in first.
 double score(std::span<const float> logits, TokenId chosen, DiffusionAlgorithm algorithm,
              Random& random) {
   switch (algorithm) {
@@ -162,7 +162,7 @@ struct Diffusion::Impl {
   const TokenId mask;
   const bool shifts;
   Sampler sampler;
-  Random random;  // of positions
+  Random random;  // draws positions
   std::vector<TokenId> tokens;
   std::vector<bool> masked;  // by position
   std::size_t n_prompt = 0;
@@ -195,7 +195,7 @@ std::int64_t Diffusion::Impl::n_to_fill(std::int64_t n_masked) const {
   const std::int64_t n = steps_per_block(), i = done % n;
   if (i + 1 == n) return n_masked;
   if (options.block_length > 0) return (n_masked + n - i - 1) / (n - i);
-  const auto share = [&](std::int64_t at) {  // of tokens that are masked before step `at`
+  const auto share = [&](std::int64_t at) {  // tokens that are masked before step `at`
     return 1 - static_cast<double>(at) / static_cast<double>(n) * (1 - options.eps);
   };
   return static_cast<std::int64_t>(static_cast<double>(n_masked) * (1 - share(i + 1) / share(i)));

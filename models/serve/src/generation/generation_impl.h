@@ -92,7 +92,7 @@ struct Generation::Impl {
   // them before next(), or if choosing threw an exception.
   std::vector<float> unused_logits;
   std::vector<float> changed_logits;
-  std::vector<TokenLogprobs> prompt_rows;  // of tokens 1.. of the prompt
+  std::vector<TokenLogprobs> prompt_rows;  // logprobs of the prompt's tokens 1..
   std::string out;
   TokenLogprobs logprobs;
 };

@@ -27,10 +27,10 @@ struct ConversationOptions {
   std::shared_ptr<const ChatTemplate> chat_template;  // null: the model's
   std::string system = {};
   std::string tools = {};       // a JSON array of definitions; empty for none
-  ToolChoice tool_choice = {};  // of replies to the user; what follows a tool's result is free
+  ToolChoice tool_choice = {};  // for replies to the user; what follows a tool's result is free
   bool parallel_calls = true;   // several calls in one reply
   std::string kwargs = {};      // a JSON object of variables for the template; empty for none
-  Constraint constraint = {};   // of every reply
+  Constraint constraint = {};   // for every reply
   SamplerOptions sampler = {};
   TextRulesOptions rules = {};  // for every reply; the constraint takes the place of its grammar
   std::int64_t max_reply = -1;  // tokens; -1: until the model ends its turn or the context is full
@@ -114,7 +114,7 @@ class Conversation {
   std::vector<ChatTool> tools_;
   std::vector<TokenId> shown_;  // ChatPlan::shown of the reply
   Generation generation_;
-  SamplerStart sampler_start_ = SamplerStart::restart;  // of the next reply
+  SamplerStart sampler_start_ = SamplerStart::restart;  // for the next reply
   std::vector<ChatMessage> messages_;
   std::string cached_text_;  // the text of the sequence's tokens; empty if unknown
   Speed last_prompt_, last_reply_;

@@ -99,9 +99,9 @@ class Diffusion {
 
   std::span<const TokenId> tokens() const;  // the prompt and the new tokens
   std::int64_t n_prompt() const;
-  bool is_masked(std::size_t i) const;  // of tokens()
+  bool is_masked(std::size_t i) const;  // tokens()[i]
   std::int64_t n_masked() const;
-  std::int64_t n_steps() const;     // of the schedule
+  std::int64_t n_steps() const;     // steps of the schedule
   std::int64_t steps_done() const;  // including those that were skipped
   std::int64_t n_computed() const;  // steps of the model since begin()
   // The new text up to the first token that ends it. Masked tokens appear as `masked`. Throws

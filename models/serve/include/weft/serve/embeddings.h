@@ -97,7 +97,7 @@ class Embedder {
 
   const Poolings& pooling() const;
   bool truncates() const;           // EmbedderOptions::truncate
-  std::int64_t max_tokens() const;  // of a text; longer ones are refused or cut
+  std::int64_t max_tokens() const;  // per text; longer ones are refused or cut
   std::int64_t width() const;       // W
   // The number of the value that ranks documents. REQUIRES: pooling() is Pooling::rank.
   std::size_t ranking_output() const;

@@ -68,8 +68,8 @@ MemoryDemand engine_demand(const Model& model, const EngineOptions& options);
 struct WatchedStep {
   const Session& session;
   const Profiler& profiler;       // has the calls of this step alone
-  std::int64_t n_tokens;          // of all requests
-  std::int64_t n_watched;         // of those of the watcher
+  std::int64_t n_tokens;          // tokens of all requests
+  std::int64_t n_watched;         // tokens of the watcher's requests
   std::int64_t depth;             // tokens that precede those of the step, mean of all requests
   std::int64_t begin_ns, end_ns;  // on the profiler's clock
 };
@@ -86,7 +86,7 @@ struct TextRequest {
   std::vector<TokenId> prompt;
   // `choose`, `feed_last` and `cancel` must not be set. Text i of several draws from seed + i.
   GenerationOptions generation = {};
-  std::int32_t texts = 1;        // of the same prompt, which is computed once
+  std::int32_t texts = 1;        // continuations of the prompt, which is computed once
   bool reuse = true;             // the prompt may continue from what slots and kept prompts hold
   std::int32_t slot = -1;        // wait for this slot and continue from it alone; -1: any
   bool prompt_logprobs = false;  // report logprobs of the prompt's tokens, too
@@ -101,7 +101,7 @@ struct PromptDone {
   std::int64_t n_prompt, n_reused;
   double seconds_waiting, seconds;      // in the queue; computing the prompt
   std::string why_not_reused;           // "" if everything but the last token was reused
-  std::vector<TokenLogprobs> logprobs;  // of tokens 1.. of the prompt, if requested
+  std::vector<TokenLogprobs> logprobs;  // tokens 1.. of the prompt, if requested
 };
 
 struct TextEnd {
@@ -135,8 +135,8 @@ struct SlotState {
   bool busy;
   RequestId request;             // 0: none so far
   std::int64_t n_held;           // tokens in its memory
-  std::int64_t n_prompt, n_new;  // of the current text
-  std::string why_not_reused;    // of the last prompt
+  std::int64_t n_prompt, n_new;  // tokens of the current text
+  std::string why_not_reused;    // about the last prompt
 };
 
 // What has happened since the start. Counters never fall.
@@ -181,7 +181,7 @@ class Engine {
                                             const EmbedderOptions& options,
                                             std::shared_ptr<std::atomic<bool>> cancel = {});
 
-  // Of an idle slot; the future throws ValueError if it is busy or unknown, and like
+  // These act on an idle slot. The futures throw ValueError if it is busy or unknown, and like
   // save_sequence(). Texts pause while a file is written, while one is copied into the slot, and
   // before the first of these while the weights are read (Identity::contents);
   // restore_slot() maps and checks it beforehand, on the caller's thread, and throws like
@@ -203,7 +203,7 @@ class Engine {
   const MemoryUse& memory() const;
   const std::vector<std::string>& concessions() const;  // MemoryOffer::concessions
   // With the concessions to the budget and the sequences of kept prompts. If the model is not
-  // causal, those of the session of embeddings.
+  // causal, the options of the session of embeddings.
   const SessionOptions& session_options() const;
 
   // Waits until nothing runs and nothing waits, or until the time is over. New requests are still

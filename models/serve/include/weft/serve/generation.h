@@ -80,7 +80,7 @@ struct GenerationEvent {
   // The text that can be shown now, in whole characters. Valid until the next call.
   std::string_view text = {};
   StopReason stop = StopReason::none;
-  const TokenLogprobs* logprobs = nullptr;  // of the token, if requested. Valid like `text`
+  const TokenLogprobs* logprobs = nullptr;  // the token's, if requested. Valid like `text`
   // How many of the last tokens have no text that was shown: it may become a stop string, and is
   // held back, or it belongs to the one that ended the text.
   std::int64_t n_unshown = 0;
@@ -161,7 +161,7 @@ class Generation {
   std::int64_t n_reused() const;          // tokens of the prompt that the sequence already held
   std::span<const TokenId> held() const;  // tokens that the sequence holds
   std::int64_t n_pending() const;         // tokens to feed before the next one can be chosen
-  // Of tokens 1.. of the prompt, as far as it was computed, if requested.
+  // Logprobs of tokens 1.. of the prompt, as far as it was computed, if requested.
   std::span<const TokenLogprobs> prompt_logprobs() const;
   Session& session() const;
   std::int32_t sequence() const;

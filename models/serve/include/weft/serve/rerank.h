@@ -29,7 +29,7 @@ TypedTokens encode_pair(const Model& model, std::string_view query, std::string_
                         std::int64_t max_tokens = 0);
 
 struct RankedDocument {
-  std::size_t index = 0;  // of the document
+  std::size_t index = 0;  // the document's
   float score = 0;        // the output of the classifier that ranks: Embedder::ranking_output()
   std::int64_t n_tokens = 0;
 };

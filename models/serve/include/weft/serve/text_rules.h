@@ -16,8 +16,8 @@ namespace weft {
 
 struct TextRulesOptions {
   std::shared_ptr<const Grammar> grammar = nullptr;  // null: any text
-  // Of the model's vocabulary. Null: built when needed, which takes tens of milliseconds for a
-  // large vocabulary. Programs that generate many texts should build one and share it.
+  // The tree of the model's vocabulary. Null: built when needed, which takes tens of milliseconds
+  // for a large vocabulary. Programs that generate many texts should build one and share it.
   std::shared_ptr<const TokenTree> tree = nullptr;
   std::vector<std::string> stops = {};   // the text ends before the first of these
   std::vector<std::string> banned = {};  // never completed
