@@ -110,7 +110,7 @@ class Search {
 Search::Logits Search::logits(const SessionOptions& o) {
   ++result_.trials;
   Session session(model_, o);
-  give_texts(session);
+  encode_in_all_sequences(session);
   const auto steps = steps_of(session, options_.tokens.size());
   try {
     return all_logits(session, 0, options_.tokens, steps);

@@ -129,7 +129,7 @@ std::vector<std::int32_t> text_for(const Session& session) {
   return random_ids(session.model(), std::min({kFirstBlock, o.prefill_width, o.context}));
 }
 
-void give_texts(Session& session) {
+void encode_in_all_sequences(Session& session) {
   if (!session.model().facts().encodes) return;
   const std::vector<std::int32_t> text = text_for(session);
   for (std::int32_t i = 0; i < session.options().sequences; ++i) session.encode(i, text);

@@ -46,9 +46,9 @@ struct BorderInputs {
 // Plans the model. Throws what plan_model() throws.
 BorderInputs border_inputs(const Model& model, const SessionOptions& options);
 
-// Gives every sequence of a model with an encoder the same text, across the end of a block of
-// cells if a step can have as many tokens. Other models need none.
-void give_texts(Session& session);
+// Has the encoder of a model read the same text for every sequence, across the end of a block of
+// cells if a step can have as many tokens. Does nothing for other models.
+void encode_in_all_sequences(Session& session);
 std::vector<std::int32_t> text_for(const Session& session);
 
 // Always the same ids.

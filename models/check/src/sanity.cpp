@@ -172,7 +172,7 @@ std::string check_memory(const std::shared_ptr<const Model>& model, const Sessio
     throw Failed{fmt::format("{} planned, {} allocated", expected, allocated)};
   session.fill_with_noise(0, session.options().context);  // touches every cell of the cache
   session.truncate(0, 0);
-  give_texts(session);
+  encode_in_all_sequences(session);
   session.feed(0, tokens);
   const auto after = anonymous_bytes();
   const std::string exact = fmt::format("{} planned and allocated", human_bytes(allocated));

@@ -222,7 +222,7 @@ std::string Checks::far_positions() const {
 std::string Checks::workers() const {
   for (const int workers : {2, 3}) {
     Session session(model_, base(workers));
-    give_texts(session);
+    encode_in_all_sequences(session);
     require_same(logits(session, wide(session)), want_, n_vocab(),
                  fmt::format("prefill by {} workers", workers));
     decode_windows(session, fmt::format("decode by {} workers", workers));
@@ -237,7 +237,7 @@ std::string Checks::batches() const {
   o.prefill_width = std::max<std::int64_t>(o.prefill_width, 2);
   o.logits_rows = std::max<std::int64_t>(o.logits_rows, 2);
   Session session(model_, o);
-  give_texts(session);
+  encode_in_all_sequences(session);
   for (const Window& window : windows_) side_by_side(session, window);
   return "two sequences in every step, same bits as alone";
 }
@@ -306,7 +306,7 @@ std::string Checks::prefix(Session& session) const {
 // NaN and Inf in any node, of a prefill and a decode step.
 std::string Checks::finite() const {
   Session session(model_, base());
-  give_texts(session);
+  encode_in_all_sequences(session);
   struct Scan final : NodeObserver {
     Capture capture;
     std::string bad;
@@ -352,7 +352,7 @@ void Checks::sessions() {
   std::optional<Session> session;
   run("prefill = decode", [&] {
     session.emplace(model_, base());
-    give_texts(*session);
+    encode_in_all_sequences(*session);
     find_windows(*session);
     want_ = logits(*session, wide(*session));
     const std::size_t n_compared = decode_windows(*session, "one by one");

@@ -85,7 +85,7 @@ Trace trace_model(const std::shared_ptr<const Model>& model, const SessionOption
   o.workers = 1;
   if (o.context == 0) o.context = std::ssize(tokens) + n_more;
   Session session(model, o);
-  checks::give_texts(session);
+  checks::encode_in_all_sequences(session);
   Trace trace{.model = model->facts().name, .backend = routes_of(session.options()).description()};
   std::vector<std::int32_t> all = tokens;
   std::int32_t best = 0;
