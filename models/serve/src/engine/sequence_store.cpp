@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "weft/base/error.h"
-#include "weft/ops/cache_cells.h"
+#include "weft/ops/attention/cache_cells.h"
 
 #include "engine/engine_inbox.h"
 #include "engine/engine_request.h"
