@@ -17,6 +17,7 @@
 set(WEFT_LAYERS
   base=graph/base
   graph=graph
+  draw=graph/draw
   ops=ops
   backends=backends
   scheduler=scheduler

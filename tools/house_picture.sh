@@ -43,7 +43,8 @@ boxes=(
   "scheduler|scheduler|passes, planner, executors, verifier|#e3f1de"
   "backends|backends|reference and SIMD kernels|#f6e2dd"
   "ops|ops|ops with definitions, formats|#ebe4f4"
-  "graph|graph|shapes, nodes, checks, pictures|#e6e6e6"
+  "draw|graph/draw|pictures|#e6e6e6"
+  "graph|graph|shapes, nodes, checks|#e6e6e6"
   "base|graph/base|errors, UTF-8|#e6e6e6"
 )
 

@@ -5,7 +5,6 @@
 //   granite MODEL.gguf 1 2 3  prints the logits of every position, one line each
 
 #include <cmath>
-#include <cstdlib>
 #include <iostream>
 
 #include "weft/arch/decoder.h"
@@ -13,6 +12,7 @@
 #include "weft/run/session.h"
 
 using namespace weft;
+using namespace weft::arch;
 
 struct Granite : Hparams {
   float embedding_scale, residual_scale, attention_scale, logit_scale;
@@ -55,15 +55,15 @@ int main(int argc, char** argv) try {
                                              {"granit3.logit_scale", 4.0}},
                                     .snapshot = GRANITE_SNAPSHOT});
     std::cout << report.to_text();
-    return report.passed() ? EXIT_SUCCESS : EXIT_FAILURE;
+    return report.passed() ? 0 : 1;
   }
   Session session(Model::load(argv[1]), {.cache_k = f32, .cache_v = f32});
   for (int i = 2; i < argc; ++i) {
-    session.feed(0, std::vector{std::atoi(argv[i])});
+    session.feed(0, std::vector{std::stoi(argv[i])});
     for (const float logit : session.logits()) std::cout << fmt::format("{} ", logit);
     std::cout << '\n';
   }
-} catch (const Error& error) {
+} catch (const std::exception& error) {
   std::cerr << "granite: " << error.what() << '\n';
-  return EXIT_FAILURE;
+  return 1;
 }

@@ -7,7 +7,7 @@
 #include "weft/arch/decoder.h"
 #include "weft/base/error.h"
 #include "weft/check/verify_model.h"
-#include "weft/graph/dot.h"
+#include "weft/draw/dot.h"
 #include "weft/ops/all_ops.h"
 #include "weft/ops/elementwise/negate.h"
 #include "weft/ops/formats/q8h.h"
@@ -22,6 +22,7 @@ namespace weft {
 namespace {
 
 using namespace test;
+using namespace arch;
 
 // The name of a row of the instruction set that the kernels here are compiled for.
 std::string row(const std::string& name) {
@@ -82,7 +83,7 @@ TEST_CASE("a model with both, from a file: planned, drawn, verified") {
   const std::string plan = planned.plans.front().to_text();
   CHECK(count(plan, row("negate")) == 4);  // two of each layer
   CHECK(count(plan, "x q8h") > 4);
-  const std::string picture = to_dot(planned.graphs.front());
+  const std::string picture = draw::to_dot(planned.graphs.front());
   CHECK(count(picture, "negate") >= 2);  // alike layers are drawn once
 
   const ModelVerification verified =

@@ -23,7 +23,7 @@ TEST_CASE("a tokenizer kind: found by the name in the file") {
 
 TEST_CASE("a kind of memory: made by name, used through the interface") {
   using namespace run;
-  const MemoryPart part{.kind = "latest", .suffix = ".x", .n_rows = 2};
+  const arch::MemoryPart part{.kind = "latest", .suffix = ".x", .n_rows = 2};
   const auto memory = make_memory(part, {.sequences = 2, .context = 10}, StateStore());
   CHECK(memory->input_names() == std::vector<std::string>{"latest.x"});
   const std::vector<Growth> step{{.sequence = 1, .from = 0, .to = 2}};

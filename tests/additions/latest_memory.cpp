@@ -6,7 +6,7 @@ namespace {
 
 class LatestMemory final : public SequenceMemory {
  public:
-  LatestMemory(const MemoryPart& part, const MemoryLimits& limits, StateStore store)
+  LatestMemory(const arch::MemoryPart& part, const MemoryLimits& limits, StateStore store)
       : SequenceMemory(std::move(store)),
         suffix_(part.suffix),
         lengths_(static_cast<std::size_t>(limits.sequences)) {}
@@ -56,7 +56,7 @@ class LatestMemory final : public SequenceMemory {
 
 }  // namespace
 
-std::unique_ptr<SequenceMemory> make_latest_memory(const MemoryPart& part,
+std::unique_ptr<SequenceMemory> make_latest_memory(const arch::MemoryPart& part,
                                                    const MemoryLimits& limits, StateStore store) {
   return std::make_unique<LatestMemory>(part, limits, std::move(store));
 }

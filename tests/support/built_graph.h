@@ -11,9 +11,9 @@
 
 namespace weft::test {
 
-inline Graph build(const MadeSource& source, const GraphOptions& options = {}) {
-  const Architecture& architecture = find_architecture(source);
-  Graph graph = build_graph(source, architecture, *configure(source, architecture), options);
+inline Graph build(const arch::MadeSource& source, const arch::GraphOptions& options = {}) {
+  const arch::Architecture& architecture = arch::find_architecture(source);
+  Graph graph = arch::build_graph(source, architecture, *configure(source, architecture), options);
   check(graph);
   return graph;
 }

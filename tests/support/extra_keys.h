@@ -15,7 +15,7 @@
 
 namespace weft::test {
 
-using ExtraKeys = std::vector<std::pair<std::string_view, MadeSource::Value>>;
+using ExtraKeys = std::vector<std::pair<std::string_view, arch::MadeSource::Value>>;
 
 // By architecture; "{}" stands for its name.
 inline const std::map<std::string_view, ExtraKeys>& extra_keys() {
@@ -49,7 +49,7 @@ inline const std::map<std::string_view, ExtraKeys>& extra_keys() {
   return kAll;
 }
 
-inline void set_extra_keys(MadeSource& source, std::string_view architecture) {
+inline void set_extra_keys(arch::MadeSource& source, std::string_view architecture) {
   const auto found = extra_keys().find(architecture);
   if (found == extra_keys().end()) return;
   for (const auto& [key, value] : found->second)

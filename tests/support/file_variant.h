@@ -106,7 +106,7 @@ struct Variant {
   }
 };
 
-using Keys = std::map<std::string, MadeSource::Value>;
+using Keys = std::map<std::string, arch::MadeSource::Value>;
 
 struct About {
   std::string arch;
@@ -118,7 +118,7 @@ struct About {
 class Files {
  public:
   Variant made(const About& about) {
-    MadeSource source(about.arch, {.L = about.layers});
+    arch::MadeSource source(about.arch, {.L = about.layers});
     for (const auto& [key, value] : about.keys) source.keys[about.arch + "." + key] = value;
     source.optional_endings = about.optional;
     source.learn();

@@ -18,6 +18,8 @@
 
 namespace weft::test {
 
+using namespace arch;
+
 inline constexpr std::int64_t kMixedWindow = 40;
 
 // All kinds of recurrent states, one after another: [T, H, E], [T, G, E], [T, G, E] -> [T, H * E].

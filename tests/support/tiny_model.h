@@ -25,7 +25,7 @@ struct TinyModel {
   std::function<void(const std::string& name, std::vector<float>& values)> change;
 };
 
-inline void set_experts(MadeSource& source, std::string_view arch, std::int64_t n) {
+inline void set_experts(arch::MadeSource& source, std::string_view arch, std::int64_t n) {
   const auto set = [&](std::string_view key, std::int64_t value) {
     source.keys[fmt::format("{}.{}", arch, key)] = value;
   };
@@ -35,8 +35,8 @@ inline void set_experts(MadeSource& source, std::string_view arch, std::int64_t 
 }
 
 inline void write_tiny_model(const TinyModel& about, const std::string& path) {
-  MadeSource source(about.arch, {.L = about.layers, .H = about.heads});
-  source.type_of = matrices_of(about.matrices);
+  arch::MadeSource source(about.arch, {.L = about.layers, .H = about.heads});
+  source.type_of = arch::matrices_of(about.matrices);
   source.optional_tensors = about.optional_tensors;
   if (about.experts > 0) set_experts(source, about.arch, about.experts);
   source.learn();

@@ -8,7 +8,7 @@
 
 #include "decoder/text.h"
 
-namespace weft {
+namespace weft::arch {
 
 // The one list, by name.
 #define WEFT_ARCHITECTURES(X) \
@@ -222,7 +222,7 @@ const Architecture& find_architecture(const ModelSource& source) {
   for (const Architecture* a : architectures()) {
     if (a->name == *name) return *a;
   }
-  const std::string shown = arch::short_name(*name);
+  const std::string shown = short_name(*name);
   fail<UnsupportedError>("{}: unsupported architecture '{}'{}", source.file(), shown,
                          nearest(shown));
 }
@@ -233,4 +233,4 @@ Config configure(const ModelSource& source, const Architecture& architecture) {
   return std::make_shared<const Hparams>(read_hparams(keys));
 }
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -8,7 +8,7 @@
 
 #include "decoder/text.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 // What the names of tensors begin with in the encoders of images and sound, and what connects them:
@@ -179,7 +179,7 @@ class GraphBuilder {
       if (follows_pooling(name)) continue;
       if (n_unknown == 0) file = source_.file_of(name);
       if (++n_unknown > kShown) continue;
-      names += fmt::format("{}'{}'", names.empty() ? "" : ", ", arch::short_name(name));
+      names += fmt::format("{}'{}'", names.empty() ? "" : ", ", short_name(name));
     }
     if (n_unknown == 0) return;
     if (n_unknown > kShown) names += fmt::format(" and {} more", n_unknown - kShown);
@@ -221,4 +221,4 @@ Graph build_graph(const ModelSource& source, const Architecture& architecture, c
   return build_model_graph(source, architecture, c, options).graph;
 }
 
-}  // namespace weft
+}  // namespace weft::arch

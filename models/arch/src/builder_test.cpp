@@ -12,6 +12,7 @@
 #include "support/made_source.h"
 
 using namespace weft;
+using namespace weft::arch;
 using weft::test::text_of;
 using weft::test::tiny_source;
 

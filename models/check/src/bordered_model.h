@@ -13,6 +13,8 @@
 
 namespace weft::test {
 
+using namespace arch;
+
 inline constexpr std::int64_t kNearWindow = 40, kChunk = 48, kFarWindow = 240;
 
 inline Tensor attend_bordered(const Layer& l, Tensor q, Tensor k, Tensor v) {

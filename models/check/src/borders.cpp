@@ -49,8 +49,8 @@ std::int64_t n_random(const Model& model, const SessionOptions& options) {
                   max_context(model, options));
 }
 
-void add_memory_lengths(const std::vector<MemoryPart>& parts, Numbers& lengths) {
-  for (const MemoryPart& part : parts) {
+void add_memory_lengths(const std::vector<arch::MemoryPart>& parts, Numbers& lengths) {
+  for (const arch::MemoryPart& part : parts) {
     if (part.checkpoint_every > 0) lengths.insert(part.checkpoint_every);
     if (part.window > 0) lengths.insert(part.window);
     if (part.stride > 1) lengths.insert({part.stride, part.stride * kCellsPerBlock});

@@ -43,7 +43,7 @@ TEST_CASE("borders are those of blocks and width classes") {
 TEST_CASE("borders are those of windows, chunks and checkpoints") {
   const PlannedModel planned = plan_model(*bordered_model(), {.context = 100, .prefill_width = 8});
   CHECK(borders_of(planned, 32).lengths ==
-        Numbers{kNearWindow, kChunk, kCheckpointEvery, kFarWindow});
+        Numbers{kNearWindow, kChunk, arch::kCheckpointEvery, kFarWindow});
 }
 
 TEST_CASE("borders are those of the kernels' tiles") {

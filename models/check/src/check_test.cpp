@@ -284,20 +284,21 @@ TEST_CASE("traces that cannot be compared are rejected") {
 }
 
 // The smallest model that can be: a row of the embedding is what its logits are made from.
-Tensor build_bigram(const Weights& w, const Hparams& c, const Inputs& in) {
+Tensor build_bigram(const Weights& w, const arch::Hparams& c, const Inputs& in) {
   Tensor embd = w("token_embd.weight", {c.V, c.D});
   return head(w, c, get_rows(embd, in.tokens), embd, in);
 }
 
 TEST_CASE("architectures from outside are registered once, and then found") {
-  register_architecture({.name = "bigram", .build = build_bigram});
-  const MadeSource source("bigram");
-  CHECK((find_architecture(source).build == build_bigram));
+  arch::register_architecture({.name = "bigram", .build = build_bigram});
+  const arch::MadeSource source("bigram");
+  CHECK((arch::find_architecture(source).build == build_bigram));
   CHECK(text_of<ValueError>([] {
-          register_architecture({.name = "bigram", .build = build_bigram});
+          arch::register_architecture({.name = "bigram", .build = build_bigram});
         }) == "an architecture 'bigram' already exists");
-  CHECK_THROWS_AS(register_architecture({.name = "llama", .build = build_bigram}), ValueError);
-  CHECK_THROWS_AS(register_architecture({.name = "nothing"}), ValueError);
+  CHECK_THROWS_AS(arch::register_architecture({.name = "llama", .build = build_bigram}),
+                  ValueError);
+  CHECK_THROWS_AS(arch::register_architecture({.name = "nothing"}), ValueError);
   CHECK_THROWS_AS(check_new_model("nothing"), UnsupportedError);
   const SelfReport report = check_new_model("bigram");
   INFO(report.to_text());
@@ -317,23 +318,23 @@ TEST_CASE("an architecture with all kinds of memory passes the checks of new one
 
 TEST_CASE("wrong builders fail the check of their graph") {
   const auto graph_of = [](std::string_view name, auto build) {
-    register_architecture({.name = name, .build = build});
+    arch::register_architecture({.name = name, .build = build});
     const SelfReport report = check_new_model(std::string(name));
     CHECK_FALSE(report.passed());
     CHECK(report.checks.size() == 2);  // there is nothing to run
     return report.checks.front().detail;
   };
   const std::string unused =
-      graph_of("forgets", [](const Weights& w, const Hparams& c, const Inputs& in) {
+      graph_of("forgets", [](const Weights& w, const arch::Hparams& c, const Inputs& in) {
         w("a_weight.nobody_takes", {c.D});
         return build_bigram(w, c, in);
       });
   CHECK(unused.find("weight 'a_weight.nobody_takes' is declared and not used (models/check/src/"
                     "check_test.cpp:") == 0);
-  CHECK(graph_of("all-rows", [](const Weights& w, const Hparams& c, const Inputs& in) {
+  CHECK(graph_of("all-rows", [](const Weights& w, const arch::Hparams& c, const Inputs& in) {
           return get_rows(w("token_embd.weight", {c.V, c.D}), in.tokens);
         }) == "the output must be F32 [O, 96], got F32 [?<=8, 256]");
-  CHECK(graph_of("misfit", [](const Weights& w, const Hparams& c, const Inputs& in) {
+  CHECK(graph_of("misfit", [](const Weights& w, const arch::Hparams& c, const Inputs& in) {
           Tensor embd = w("token_embd.weight", {c.V, c.D});
           return norm(w, "output_norm", c,
                       project(w, "odd", c.D, c.layer(0).F, get_rows(embd, in.tokens)));

@@ -13,11 +13,11 @@
 #include "weft/base/error.h"
 #include "weft/base/read_file.h"
 #include "weft/check/verify_model.h"
+#include "weft/draw/dot.h"
 #include "weft/files/checkpoint.h"
 #include "weft/files/gguf_writer.h"
 #include "weft/files/made_model.h"
 #include "weft/files/output_file.h"
-#include "weft/graph/dot.h"
 #include "weft/ops/attention/cache_cells.h"
 #include "weft/ops/formats/q4_k.h"
 #include "weft/ops/formats/q8_0.h"
@@ -30,8 +30,8 @@ namespace {
 
 using namespace checks;
 
-constexpr MadeSizes kSizes{.D = 256, .H = 8, .G = 2, .F = 512, .V = 96, .context = 128};
-constexpr GraphOptions kWide{.tokens = 8, .logits_rows = 8, .context = 64};
+constexpr arch::MadeSizes kSizes{.D = 256, .H = 8, .G = 2, .F = 512, .V = 96, .context = 128};
+constexpr arch::GraphOptions kWide{.tokens = 8, .logits_rows = 8, .context = 64};
 
 // A file that is removed at the end; a model that was loaded from it keeps its mapping.
 struct TemporaryFile {
@@ -52,23 +52,24 @@ struct TemporaryFile {
 
 class NewModelChecks {
  public:
-  NewModelChecks(const Architecture& architecture, const NewModelOptions& options)
+  NewModelChecks(const arch::Architecture& architecture, const NewModelOptions& options)
       : architecture_(architecture), options_(options) {}
 
   SelfReport run();
 
  private:
   // Matrices whose rows are whole blocks are of type `matrices`.
-  MadeSource made(DType matrices, bool optional) const {
-    MadeSource source(std::string(architecture_.name), kSizes);
+  arch::MadeSource made(DType matrices, bool optional) const {
+    arch::MadeSource source(std::string(architecture_.name), kSizes);
     for (const auto& [key, value] : options_.keys) source.keys[key] = value;
-    source.type_of = matrices_of(matrices);
+    source.type_of = arch::matrices_of(matrices);
     source.optional_tensors = optional;
     source.learn(architecture_);
     return source;
   }
-  Graph graph_of(const MadeSource& source, const GraphOptions& options) const {
-    Graph graph = build_graph(source, architecture_, *configure(source, architecture_), options);
+  Graph graph_of(const arch::MadeSource& source, const arch::GraphOptions& options) const {
+    Graph graph =
+        arch::build_graph(source, architecture_, *configure(source, architecture_), options);
     weft::check(graph);
     return graph;
   }
@@ -90,7 +91,7 @@ class NewModelChecks {
   std::string plans() const;
   std::string snapshot() const;
 
-  const Architecture& architecture_;
+  const arch::Architecture& architecture_;
   const NewModelOptions& options_;
   SelfReport report_;
   std::shared_ptr<const Model> model_;  // in Q8_0
@@ -98,11 +99,11 @@ class NewModelChecks {
 };
 
 std::string NewModelChecks::shapes(bool optional) const {
-  const MadeSource source = made(f32, optional);
-  const Config config = configure(source, architecture_);
-  const Hparams& c = *config;
+  const arch::MadeSource source = made(f32, optional);
+  const arch::Config config = configure(source, architecture_);
+  const arch::Hparams& c = *config;
   std::size_t n_weights = 0, n_ops = 0;
-  for (GraphOptions options : {kWide, GraphOptions{}, kWide}) {
+  for (arch::GraphOptions options : {kWide, arch::GraphOptions{}, kWide}) {
     options.embeddings = n_ops > 0 && options.tokens > 1;  // the last one
     const Graph graph = graph_of(source, options);
     const TensorSpec& out = graph[graph.outputs().front().node].spec;
@@ -208,9 +209,9 @@ std::string NewModelChecks::plans() const {
 
 std::string NewModelChecks::snapshot() const {
   if (options_.snapshot.empty()) throw Skipped{"no file was named"};
-  const MadeSource source = made(f32, false);
+  const arch::MadeSource source = made(f32, false);
   const std::string dot =
-      to_dot(graph_of(source, kWide), {.title = std::string(architecture_.name)});
+      draw::to_dot(graph_of(source, kWide), {.title = std::string(architecture_.name)});
   std::error_code ignored;
   if (!std::filesystem::exists(options_.snapshot, ignored)) {
     OutputFile file(options_.snapshot);
@@ -252,8 +253,8 @@ SelfReport NewModelChecks::run() {
 }  // namespace
 
 SelfReport check_new_model(const std::string& architecture, const NewModelOptions& options) {
-  const MadeSource named(architecture);
-  return NewModelChecks(find_architecture(named), options).run();
+  const arch::MadeSource named(architecture);
+  return NewModelChecks(arch::find_architecture(named), options).run();
 }
 
 }  // namespace weft

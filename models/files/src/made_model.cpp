@@ -52,11 +52,12 @@ double spread_of(std::int64_t K) {
 
 class Maker {
  public:
-  Maker(const MadeSource& source, const MadeWeights& weights) : source_(source), about_(weights) {}
+  Maker(const arch::MadeSource& source, const MadeWeights& weights)
+      : source_(source), about_(weights) {}
 
   void write(const std::string& path) {
     for (const auto& [key, value] : source_.keys) add_key(key, value);
-    for (const MadeSource::Tensor& tensor : source_.tensors()) {
+    for (const arch::MadeSource::Tensor& tensor : source_.tensors()) {
       total_ += tensor.spec.bytes();
       writer_.add_tensor(tensor.name, tensor.spec, [this, &tensor](const GgufWriter::Put& put) {
         produce(tensor, [&](std::span<const std::byte> bytes) {
@@ -75,7 +76,7 @@ class Maker {
     fail<ValueError>("key '{}' must be 0 to {}, got {}", printable(key), kMax, value);
   }
 
-  void add_key(const std::string& key, const MadeSource::Value& value) {
+  void add_key(const std::string& key, const arch::MadeSource::Value& value) {
     if (const auto* text = std::get_if<std::string>(&value)) writer_.add_string(key, *text);
     if (const auto* x = std::get_if<double>(&value)) writer_.add_f32(key, static_cast<float>(*x));
     if (const auto* flag = std::get_if<bool>(&value)) writer_.add_bool(key, *flag);
@@ -89,7 +90,7 @@ class Maker {
     }
   }
 
-  void produce(const MadeSource::Tensor& tensor, const GgufWriter::Put& put) {
+  void produce(const arch::MadeSource::Tensor& tensor, const GgufWriter::Put& put) {
     const TensorSpec& spec = tensor.spec;
     const std::int64_t n = spec.shape.elems();
     if (spec.shape.rank() >= 2 && n > kPiece * kPieces) return draw(tensor, put);
@@ -105,7 +106,7 @@ class Maker {
   }
 
   // Writes random pieces of the pool.
-  void draw(const MadeSource::Tensor& tensor, const GgufWriter::Put& put) {
+  void draw(const arch::MadeSource::Tensor& tensor, const GgufWriter::Put& put) {
     const DType type = tensor.spec.dtype;
     const std::int64_t K = tensor.spec.shape.last();
     const std::span<const std::byte> all = stock(type, K);
@@ -134,7 +135,7 @@ class Maker {
       fail<CancelledError>("writing the model was cancelled");
   }
 
-  const MadeSource& source_;
+  const arch::MadeSource& source_;
   const MadeWeights& about_;
   GgufWriter writer_;
   std::vector<std::pair<std::pair<DType, std::int64_t>, std::vector<std::byte>>> stocks_;
@@ -143,7 +144,7 @@ class Maker {
 
 }  // namespace
 
-void write_made_model(const MadeSource& source, const std::string& path,
+void write_made_model(const arch::MadeSource& source, const std::string& path,
                       const MadeWeights& weights) {
   Maker(source, weights).write(path);
 }

@@ -18,9 +18,9 @@ namespace {
 
 using test::file_bytes;
 
-MadeSource source_of(const MadeSizes& sizes = {}) {
-  MadeSource source("llama", sizes);
-  source.type_of = matrices_of(q8_0);
+arch::MadeSource source_of(const arch::MadeSizes& sizes = {}) {
+  arch::MadeSource source("llama", sizes);
+  source.type_of = arch::matrices_of(q8_0);
   source.learn();
   return source;
 }
@@ -28,7 +28,7 @@ MadeSource source_of(const MadeSizes& sizes = {}) {
 TEST_CASE("a made model: its keys and tensors, the same bytes every time") {
   const test::TempFolder folder;
   const std::string path = (folder / "a.gguf").string(), again = (folder / "b.gguf").string();
-  MadeSource source = source_of();
+  arch::MadeSource source = source_of();
   source.keys["general.name"] = std::string("made");
   source.keys["llama.some.flag"] = true;
   source.keys["llama.some.list"] = std::vector<std::int64_t>{3, 1};
@@ -42,7 +42,7 @@ TEST_CASE("a made model: its keys and tensors, the same bytes every time") {
   const Checkpoint file = Checkpoint::open(path);
   CHECK(file.find("llama.some.list") != nullptr);
   CHECK(file.tensors().size() == source.tensors().size());
-  for (const MadeSource::Tensor& tensor : source.tensors()) {
+  for (const arch::MadeSource::Tensor& tensor : source.tensors()) {
     const CheckpointTensor* found = file.find_tensor(tensor.name);
     REQUIRE(found);
     CHECK(found->spec.shape == tensor.spec.shape);
@@ -55,7 +55,7 @@ TEST_CASE("a made model: its keys and tensors, the same bytes every time") {
 TEST_CASE("large tensors are drawn from a stock, and progress can end it") {
   const test::TempFolder folder;
   const std::string path = (folder / "large.gguf").string();
-  const MadeSource source = source_of({.L = 1, .D = 256, .V = 40000});
+  const arch::MadeSource source = source_of({.L = 1, .D = 256, .V = 40000});
   double done = 0;
   write_made_model(source, path, {.progress = [&](double share) {
                      CHECK(share >= done);
@@ -73,7 +73,7 @@ TEST_CASE("large tensors are drawn from a stock, and progress can end it") {
 TEST_CASE("keys that no file holds, and outputs that are inputs, are refused") {
   const test::TempFolder folder;
   const std::string path = (folder / "a.gguf").string();
-  MadeSource source = source_of();
+  arch::MadeSource source = source_of();
   source.keys["llama.context_length"] = std::int64_t{-1};
   CHECK_THROWS_WITH_AS(write_made_model(source, path),
                        "key 'llama.context_length' must be 0 to 4294967295, got -1", ValueError);

@@ -17,8 +17,8 @@ namespace weft {
 namespace {
 
 // Null if the architecture has no mixtures of experts of the usual sizes.
-std::shared_ptr<const Model> made(const Architecture& architecture, bool mixture) {
-  MadeSource source{std::string(architecture.name)};
+std::shared_ptr<const Model> made(const arch::Architecture& architecture, bool mixture) {
+  arch::MadeSource source{std::string(architecture.name)};
   if (mixture) test::set_experts(source, architecture.name, 4);
   test::set_extra_keys(source, architecture.name);
   try {
@@ -59,7 +59,7 @@ Imatrix collect_all(const std::shared_ptr<const Model>& model) {
 
 TEST_CASE("every weight that a product reads and that quantizing converts is collected") {
   std::int64_t n_stacked = 0;
-  for (const Architecture* architecture : architectures()) {
+  for (const arch::Architecture* architecture : arch::architectures()) {
     for (const bool mixture : {false, true}) {
       CAPTURE(architecture->name);
       CAPTURE(mixture);

@@ -197,7 +197,7 @@ TEST_CASE("sums of experts are of the f32 activation that the router reads") {
 }
 
 TEST_CASE("matrices that the file has as one have one sum") {
-  MadeSource source("deepseek2");
+  arch::MadeSource source("deepseek2");
   source.learn();
   const TensorSpec spec = *source.find_tensor("blk.0.attn_k_b.weight");
   const std::int64_t n_heads = spec.shape[0].bound, n_rows = spec.shape[1].bound;

@@ -9,7 +9,7 @@
 
 namespace weft::run {
 
-class CheckpointSource : public ModelSource {
+class CheckpointSource : public arch::ModelSource {
  public:
   explicit CheckpointSource(Checkpoint file) : file_(std::move(file)) {}
 

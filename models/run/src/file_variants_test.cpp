@@ -49,7 +49,7 @@ bool fuse(Variant& file, std::int64_t layer, const std::vector<std::string>& nam
   return true;
 }
 
-const std::map<std::string, MadeSource::Value> kExperts{
+const std::map<std::string, arch::MadeSource::Value> kExperts{
     {"expert_count", std::int64_t{4}},
     {"expert_used_count", std::int64_t{2}},
     {"expert_feed_forward_length", std::int64_t{32}}};

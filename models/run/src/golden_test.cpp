@@ -23,9 +23,9 @@ namespace {
 std::vector<float> evaluate(const Model& model, const std::vector<std::int32_t>& ids) {
   const auto n = static_cast<std::int64_t>(ids.size());
   const Model::Impl& impl = model.impl();
-  const Graph graph =
-      build_graph(impl.source, *impl.architecture, *impl.hparams,
-                  {.tokens = n, .logits_rows = n, .context = 256, .cache_k = f32, .cache_v = f32});
+  const Graph graph = arch::build_graph(
+      impl.source, *impl.architecture, *impl.hparams,
+      {.tokens = n, .logits_rows = n, .context = 256, .cache_k = f32, .cache_v = f32});
   test::Evaluator eval(graph);
   for (NodeId id = 0; id < graph.size(); ++id) {
     if (graph[id].kind != NodeKind::weight) continue;

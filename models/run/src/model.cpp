@@ -67,7 +67,7 @@ std::int64_t token_types_of(const CheckpointSource& source) {
 }
 
 ModelFacts facts_of(const Model::Impl& model) {
-  const Hparams& c = *model.hparams;
+  const arch::Hparams& c = *model.hparams;
   return {.architecture = c.arch,
           .name = std::string(model.source.find_string("general.name").value_or("")),
           .n_layers = c.L,
@@ -84,7 +84,7 @@ ModelFacts facts_of(const Model::Impl& model) {
 // The token that texts of a decoder begin with: that of the file, or BOS, or padding, or 0.
 TokenId start_token(const CheckpointSource& source, const Model::Impl& model) {
   const std::int64_t V = model.hparams->V;
-  const Keys keys(source, model.hparams->arch);
+  const arch::Keys keys(source, model.hparams->arch);
   const SpecialTokens& special = model.vocabulary->special();
   std::int64_t fallback = special.bos != kNoToken ? special.bos : std::max(special.pad, 0);
   if (fallback >= V) fallback = 0;
@@ -146,7 +146,7 @@ Graph graph_of(const Model::Impl& model, bool encoder) {
   };
   return reword_errors<FormatError, ShapeError, DTypeError, ValueError>(reword, [&] {
     Graph graph =
-        build_graph(model.source, *model.architecture, *model.hparams, {.encoder = encoder});
+        arch::build_graph(model.source, *model.architecture, *model.hparams, {.encoder = encoder});
     check(graph);
     return graph;
   });
@@ -160,7 +160,7 @@ std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOpt
   auto impl =
       std::make_unique<Impl>(options.overrides.empty() ? file : file.with_keys(options.overrides));
   CheckpointSource& source = impl->source;
-  impl->architecture = &find_architecture(source);
+  impl->architecture = &arch::find_architecture(source);
   impl->hparams = configure(source, *impl->architecture);
   for (const CheckpointTensor& tensor : source.checkpoint().tensors())
     source.checkpoint().require_format(tensor);

@@ -22,8 +22,8 @@ struct Model::Impl {
   Adapters adapters;
   Checkpoint weights;                  // of the file and the adapters
   std::unique_ptr<Identity> identity;  // of `weights`
-  const Architecture* architecture = nullptr;
-  Config hparams;
+  const arch::Architecture* architecture = nullptr;
+  arch::Config hparams;
   ModelFacts facts;
   std::string quantized_to;
   std::shared_ptr<const Vocabulary> vocabulary;

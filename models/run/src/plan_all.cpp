@@ -31,20 +31,20 @@ struct WidthClass {
 };
 
 // The fused graph of a width class, and its memory parts.
-ModelGraph fused_class(const Model& model, const SessionOptions& o, const PassOptions& passes,
-                       const WidthClass& c) {
+arch::ModelGraph fused_class(const Model& model, const SessionOptions& o, const PassOptions& passes,
+                             const WidthClass& c) {
   const Model::Impl& impl = model.impl();
-  ModelGraph built = build_model_graph(impl.source, *impl.architecture, *impl.hparams,
-                                       {.tokens = c.width,
-                                        .logits_rows = std::min(c.width, o.logits_rows),
-                                        .sequences = o.sequences,
-                                        .context = o.context,
-                                        .cells = o.cells,
-                                        .step_tokens = o.prefill_width,
-                                        .cache_k = o.cache_k,
-                                        .cache_v = o.cache_v,
-                                        .embeddings = o.embeddings,
-                                        .encoder = c.encoder});
+  arch::ModelGraph built = arch::build_model_graph(impl.source, *impl.architecture, *impl.hparams,
+                                                   {.tokens = c.width,
+                                                    .logits_rows = std::min(c.width, o.logits_rows),
+                                                    .sequences = o.sequences,
+                                                    .context = o.context,
+                                                    .cells = o.cells,
+                                                    .step_tokens = o.prefill_width,
+                                                    .cache_k = o.cache_k,
+                                                    .cache_v = o.cache_v,
+                                                    .embeddings = o.embeddings,
+                                                    .encoder = c.encoder});
   if (!impl.adapters.empty()) built.graph = impl.adapters.apply(built.graph);
   built.graph = fuse(built.graph, passes);
   return built;
@@ -64,9 +64,9 @@ std::vector<WidthClass> width_classes(const Model& model, const SessionOptions& 
 }
 
 // Adds those that are not there yet: the graphs of steps and of texts share some.
-void add_parts(const std::vector<MemoryPart>& more, std::vector<MemoryPart>& parts) {
-  for (const MemoryPart& part : more) {
-    const auto same = [&](const MemoryPart& p) {
+void add_parts(const std::vector<arch::MemoryPart>& more, std::vector<arch::MemoryPart>& parts) {
+  for (const arch::MemoryPart& part : more) {
+    const auto same = [&](const arch::MemoryPart& p) {
       return p.of == part.of && p.kind == part.kind && p.suffix == part.suffix;
     };
     if (std::ranges::none_of(parts, same)) parts.push_back(part);
@@ -106,7 +106,7 @@ PlannedModel plan_all(const Model& model, const SessionOptions& options, WeightM
   const std::vector<WidthClass> classes = width_classes(model, o);
   std::vector<Graph> fused;
   for (const WidthClass& c : classes) {
-    ModelGraph built = fused_class(model, o, passes, c);
+    arch::ModelGraph built = fused_class(model, o, passes, c);
     fused.push_back(std::move(built.graph));
     add_parts(built.memory, planned.memory_parts);
     planned.n_step_plans += !c.encoder;

@@ -27,11 +27,11 @@ std::unordered_map<std::string, std::byte*> Session::Impl::place_states() {
   return places;
 }
 
-SessionMemory Session::Impl::session_memory(MemoryOf of) {
+SessionMemory Session::Impl::session_memory(arch::MemoryOf of) {
   const SessionOptions& o = planned.options;
-  const MemoryLimits limits{of == MemoryOf::text ? 1 : o.sequences, o.context};
+  const MemoryLimits limits{of == arch::MemoryOf::text ? 1 : o.sequences, o.context};
   std::vector<std::unique_ptr<SequenceMemory>> parts;
-  for (const MemoryPart& part : planned.memory_parts) {
+  for (const arch::MemoryPart& part : planned.memory_parts) {
     if (part.of != of) continue;
     std::vector<StateStore::State> all;
     for (const std::string& path : part.states) {

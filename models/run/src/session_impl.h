@@ -36,9 +36,9 @@ struct Session::Impl {
         scratch(planned.memory.scratch),
         devices(allocate_on_devices()),
         state_at(place_states()),
-        memory(session_memory(MemoryOf::sequence)),
-        text(session_memory(MemoryOf::text)),
-        encoded(session_memory(MemoryOf::encoded)),
+        memory(session_memory(arch::MemoryOf::sequence)),
+        text(session_memory(arch::MemoryOf::text)),
+        encoded(session_memory(arch::MemoryOf::encoded)),
         runners(planned.plans.size()),
         chunk(static_cast<std::size_t>(planned.options.prefill_width)),
         ends(static_cast<std::size_t>(planned.options.sequences)),
@@ -47,7 +47,7 @@ struct Session::Impl {
 
   std::vector<std::unique_ptr<run::DeviceMemory>> allocate_on_devices() const;
   std::unordered_map<std::string, std::byte*> place_states();
-  run::SessionMemory session_memory(MemoryOf of);
+  run::SessionMemory session_memory(arch::MemoryOf of);
   std::shared_ptr<const run::ResidentWeights> load_weights() const;
   // Bytes of the weights; of a region that was made for a session with more weights, only those
   // that this one reads.

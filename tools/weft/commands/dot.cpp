@@ -1,4 +1,4 @@
-#include "weft/graph/dot.h"
+#include "weft/draw/dot.h"
 
 #include <filesystem>
 #include <iostream>
@@ -88,27 +88,28 @@ void print_passes(const Model& model, const Flags& flags) {
 
 // A picture and the facts about its boxes.
 struct Drawn {
-  Picture picture;
+  draw::Picture picture;
   std::vector<BoxFacts> facts;
 };
 
-LayersAlike both(LayersAlike a, LayersAlike b) {
+draw::LayersAlike both(draw::LayersAlike a, draw::LayersAlike b) {
   return [a = std::move(a), b = std::move(b)](std::int64_t x, std::int64_t y) {
     return a(x, y) && b(x, y);
   };
 }
 
-LayersAlike alike(const Variant& variant) {
-  return both(layers_alike(variant.graph()), steps_alike(variant.plan()));
+draw::LayersAlike alike(const Variant& variant) {
+  return both(draw::layers_alike(variant.graph()), steps_alike(variant.plan()));
 }
 
-Drawn draw_one(const Variant& variant, const PictureOptions& options, const NoteOptions& notes) {
-  Drawn drawn{picture_of(variant.graph(), options), {}};
+Drawn draw_one(const Variant& variant, const draw::PictureOptions& options,
+               const NoteOptions& notes) {
+  Drawn drawn{draw::picture_of(variant.graph(), options), {}};
   drawn.facts = add_notes(drawn.picture, variant.graph(), variant.plan(), notes);
   return drawn;
 }
 
-Drawn draw_difference(const Model& model, const Flags& flags, PictureOptions options) {
+Drawn draw_difference(const Model& model, const Flags& flags, draw::PictureOptions options) {
   const Variant before = make_variant(model, flags.model.session, flags.diff[0], flags.phase);
   const Variant after = make_variant(model, flags.model.session, flags.diff[1], flags.phase);
   options.may_fold = both(alike(before), alike(after));
@@ -118,14 +119,14 @@ Drawn draw_difference(const Model& model, const Flags& flags, PictureOptions opt
   Drawn drawn{difference(a.picture, b.picture), std::move(b.facts)};
   for (BoxFacts& box : a.facts) {
     box.name = "gone_" + box.name;
-    const auto named = [&](const PictureBox& other) { return other.name == box.name; };
+    const auto named = [&](const draw::PictureBox& other) { return other.name == box.name; };
     if (std::any_of(drawn.picture.boxes.begin(), drawn.picture.boxes.end(), named))
       drawn.facts.push_back(std::move(box));
   }
   return drawn;
 }
 
-Drawn draw_graph(const Model& model, Flags& flags, PictureOptions options) {
+Drawn draw_graph(const Model& model, Flags& flags, draw::PictureOptions options) {
   SessionOptions& session = flags.model.session;
   std::optional<ProfileFile> profile;
   if (!flags.profile.empty()) profile = read_profile(flags.profile, session);
@@ -138,18 +139,18 @@ Drawn draw_graph(const Model& model, Flags& flags, PictureOptions options) {
 }
 
 // Draws the plan as a flow graph.
-Drawn draw_plan(const Model& model, const Flags& flags, const PictureOptions& options) {
+Drawn draw_plan(const Model& model, const Flags& flags, const draw::PictureOptions& options) {
   const Variant variant = make_variant(model, flags.model.session, "", flags.phase);
   return {picture_of_pieces(variant.graph(), variant.plan(),
                             {.title = options.title,
-                             .fold = options.fold != Fold::none,
+                             .fold = options.fold != draw::Fold::none,
                              .first_layer = options.first_layer,
                              .last_layer = options.last_layer}),
           {}};
 }
 
 void write_picture(const std::string& path, const Drawn& drawn) {
-  const std::string text = to_dot(drawn.picture);
+  const std::string text = draw::to_dot(drawn.picture);
   if (path.empty() || path == "-") {
     std::cout << text;
     return;
@@ -248,11 +249,11 @@ int dot(int argc, char** argv) {
     print_passes(*model, flags);
     return 0;
   }
-  PictureOptions options{.title = fmt::format("{} ({}), {}", model->facts().name,
-                                              model->facts().architecture, flags.phase),
-                         .fold = flags.fold == "none"         ? Fold::none
-                                 : flags.fold == "neighbours" ? Fold::neighbours
-                                                              : Fold::alike};
+  draw::PictureOptions options{.title = fmt::format("{} ({}), {}", model->facts().name,
+                                                    model->facts().architecture, flags.phase),
+                               .fold = flags.fold == "none"         ? draw::Fold::none
+                                       : flags.fold == "neighbours" ? draw::Fold::neighbours
+                                                                    : draw::Fold::alike};
   read_layers(flags.layers, model->facts().n_layers, options.first_layer, options.last_layer);
   write_picture(flags.out, flags.plan           ? draw_plan(*model, flags, options)
                            : flags.diff.empty() ? draw_graph(*model, flags, options)

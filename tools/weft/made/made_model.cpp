@@ -141,15 +141,15 @@ DType choose(const TypeChoice& type, const MadeShape& made, std::string_view nam
   return dtype;
 }
 
-MadeSource made_source(const MadeShape& s, const TypeChoice& type) {
-  MadeSource source(
+arch::MadeSource made_source(const MadeShape& s, const TypeChoice& type) {
+  arch::MadeSource source(
       std::string(s.architecture),
       {.L = s.L, .D = s.D, .H = s.H, .G = s.G, .F = s.F, .V = s.V, .context = s.context});
   source.keys["general.name"] =
       fmt::format("random weights, {}{}{}", s.name, s.note.empty() ? "" : ", ", s.note);
   source.keys["general.file_type"] = std::int64_t{type.file_type};
   source.keys["general.quantization_version"] = std::int64_t{2};
-  const auto set = [&](std::string_view key, MadeSource::Value value) {
+  const auto set = [&](std::string_view key, arch::MadeSource::Value value) {
     source.keys[fmt::format("{}.{}", s.architecture, key)] = std::move(value);
   };
   if (s.H > 0) {
@@ -176,17 +176,17 @@ MadeSource made_source(const MadeShape& s, const TypeChoice& type) {
 
 }  // namespace
 
-MadeSource source_of(const MadeShape& shape, std::string_view type) {
+arch::MadeSource source_of(const MadeShape& shape, std::string_view type) {
   const TypeChoice choice = choose_type(type);
-  MadeSource source = made_source(shape, choice);
+  arch::MadeSource source = made_source(shape, choice);
   source.type_of = {};  // refers to `choice`
   return source;
 }
 
 std::int64_t MadeShape::parameters() const {
   std::int64_t n = 0;
-  const MadeSource source = source_of(*this, "F32");
-  for (const MadeSource::Tensor& tensor : source.tensors()) n += tensor.spec.shape.elems();
+  const arch::MadeSource source = source_of(*this, "F32");
+  for (const arch::MadeSource::Tensor& tensor : source.tensors()) n += tensor.spec.shape.elems();
   return n;
 }
 

@@ -28,7 +28,7 @@ struct MadeShape {
   double rope_base = 500000;
   bool layer_norm = false;
   // Further keys, without the architecture, and endings of the optional tensors that the model has.
-  std::vector<std::pair<std::string, MadeSource::Value>> keys = {};
+  std::vector<std::pair<std::string, arch::MadeSource::Value>> keys = {};
   std::vector<std::string> optional = {};
 
   std::int64_t parameters() const;
@@ -43,7 +43,7 @@ std::vector<MadeShape> recurrent_shapes();
 MadeShape parse_shape(std::string_view text);
 
 // The keys and tensors of a model of this shape, with matrices of this type; see make_model().
-MadeSource source_of(const MadeShape& shape, std::string_view type);
+arch::MadeSource source_of(const MadeShape& shape, std::string_view type);
 
 // A line per known shape.
 std::string known_shapes();

@@ -24,11 +24,11 @@ constexpr Size kSizes[] = {
     {"lfm2-1.2b", 1.17},   {"mixtral", 3.16},    {"deepseek2-lite", 15.7}};
 
 // Nodes of the planned graph of steps of that many tokens.
-std::size_t n_planned_nodes(const MadeSource& source, std::int64_t tokens) {
-  const Architecture& architecture = find_architecture(source);
-  const Config config = configure(source, architecture);
-  Graph fused = fuse(build_graph(source, architecture, *config,
-                                 {.tokens = tokens, .logits_rows = 1, .context = 1024}),
+std::size_t n_planned_nodes(const arch::MadeSource& source, std::int64_t tokens) {
+  const arch::Architecture& architecture = arch::find_architecture(source);
+  const arch::Config config = configure(source, architecture);
+  Graph fused = fuse(arch::build_graph(source, architecture, *config,
+                                       {.tokens = tokens, .logits_rows = 1, .context = 1024}),
                      {});
   const Assignment assignment = assign({&fused, 1}, routes_of({})).front();
   const Graph lowered = lower(std::move(fused), assignment, {});

@@ -62,14 +62,14 @@ class Notes {
     }
   }
 
-  std::vector<BoxFacts> add(Picture& picture) {
+  std::vector<BoxFacts> add(draw::Picture& picture) {
     double max_ns = 0, max_bytes = 0;
-    for (const PictureBox& box : picture.boxes) {
+    for (const draw::PictureBox& box : picture.boxes) {
       max_ns = std::max(max_ns, ns_of(box));
       max_bytes = std::max(max_bytes, bytes_of(box));
     }
     std::vector<BoxFacts> facts;
-    for (PictureBox& box : picture.boxes) {
+    for (draw::PictureBox& box : picture.boxes) {
       if (box.nodes.empty()) continue;
       facts.push_back(facts_of(box));
       if (const PlanStep* step = step_of(box)) mark(box, *step, max_ns, max_bytes);
@@ -81,26 +81,26 @@ class Notes {
   }
 
  private:
-  const PlanStep* step_of(const PictureBox& box) const {
+  const PlanStep* step_of(const draw::PictureBox& box) const {
     return box.placeholder || box.nodes.empty() ? nullptr : steps_[box.nodes.front()];
   }
 
   // The sum over all nodes of a box.
   template <class F>
-  double sum(const PictureBox& box, F f) const {
+  double sum(const draw::PictureBox& box, F f) const {
     double total = 0;
     for (const NodeId id : box.nodes) {
       if (!box.placeholder && steps_[id]) total += f(*steps_[id]);
     }
     return total;
   }
-  double ns_of(const PictureBox& box) const {
+  double ns_of(const draw::PictureBox& box) const {
     return sum(box, [&](const PlanStep& step) {
       const auto found = profiled_.find(step.path);
       return found == profiled_.end() ? 0 : found->second->ns;
     });
   }
-  double bytes_of(const PictureBox& box) const {
+  double bytes_of(const draw::PictureBox& box) const {
     return sum(box, [&](const PlanStep& step) {
       if (!options_.profile)
         return static_cast<double>(step.cost.bytes_read) +
@@ -130,11 +130,11 @@ class Notes {
     return kBackendColours[static_cast<std::size_t>(at) % std::size(kBackendColours)];
   }
 
-  void mark(PictureBox& box, const PlanStep& step, double max_ns, double max_bytes) const {
+  void mark(draw::PictureBox& box, const PlanStep& step, double max_ns, double max_bytes) const {
     const std::string lanes = lanes_text(step, plan_.lanes);
     if (options_.kernels) box.lines.push_back({step.kernel});
     box.lines.push_back({step.backend + (lanes.empty() ? "" : ": " + lanes),
-                         PictureLine::Style::small,
+                         draw::PictureLine::Style::small,
                          options_.profile ? "#111827" : std::string(colour_of(step.backend))});
     if (backends_.size() > 1) {
       box.border = colour_of(step.backend);
@@ -143,18 +143,18 @@ class Notes {
     const double ns = ns_of(box), bytes = bytes_of(box);
     if (options_.profile) {
       box.lines.push_back({fmt::format("{}, {:.1f} % of the time", human_ns(ns), share_of_time(ns)),
-                           PictureLine::Style::bold});
+                           draw::PictureLine::Style::bold});
       box.fill = heat_colour(max_ns > 0 ? ns / max_ns : 0);
       box.border_width = 1 + 5 * (max_bytes > 0 ? std::sqrt(bytes / max_bytes) : 0);
     } else if (options_.bytes_heat) {
       box.lines.push_back(
           {fmt::format("{}, {:.1f} % of all bytes", bytes_text(bytes), share_of_bytes(bytes)),
-           PictureLine::Style::bold});
+           draw::PictureLine::Style::bold});
       box.fill = heat_colour(max_bytes > 0 ? bytes / max_bytes : 0);
     }
   }
 
-  BoxFacts facts_of(const PictureBox& box) const {
+  BoxFacts facts_of(const draw::PictureBox& box) const {
     BoxFacts facts{.name = box.name, .paths = {}, .rows = {}};
     for (const NodeId id : box.nodes) facts.paths.push_back(graph_[id].path);
     const NodeId id = box.nodes.front();
@@ -170,10 +170,10 @@ class Notes {
       if (node.inputs[i] == kNoNode) continue;
       const Node& in = graph_[node.inputs[i]];
       row(std::string(node.op->input(i).name),
-          fmt::format("{} {}", spec_text(graph_, in.spec), in.path));
+          fmt::format("{} {}", draw::spec_text(graph_, in.spec), in.path));
     }
-    row("gives",
-        fmt::format("{}, {}", spec_text(graph_, node.spec, true), human_bytes(node.spec.bytes())));
+    row("gives", fmt::format("{}, {}", draw::spec_text(graph_, node.spec, true),
+                             human_bytes(node.spec.bytes())));
     if (node.op && node.attrs.to_json() != "{}") row("attributes", node.attrs.to_json());
     if (!node.made_by.empty()) row("made by", node.made_by);
     plan_rows(box, id, row);
@@ -182,7 +182,7 @@ class Notes {
   }
 
   template <class Row>
-  void plan_rows(const PictureBox& box, NodeId id, Row row) const {
+  void plan_rows(const draw::PictureBox& box, NodeId id, Row row) const {
     const Placement& p = plan_.placements[id];
     if (p.place == Place::arena) {
       const std::int64_t end = p.offset + p.copies * align_up(p.bytes);
@@ -213,7 +213,7 @@ class Notes {
     if (ns > 0) row("rate per worker", fmt::format("{:.1f} GB/s", bytes / ns));
   }
 
-  void legend(Picture& picture) const {
+  void legend(draw::Picture& picture) const {
     if (options_.profile || options_.bytes_heat) {
       picture.legend = {{options_.profile ? "min time" : "min bytes", heat_colour(0), "#6b7280"},
                         {options_.profile ? "max time" : "max bytes", heat_colour(1), "#6b7280"}};
@@ -243,12 +243,12 @@ class Notes {
 
 }  // namespace
 
-std::vector<BoxFacts> add_notes(Picture& picture, const Graph& graph, const Plan& plan,
+std::vector<BoxFacts> add_notes(draw::Picture& picture, const Graph& graph, const Plan& plan,
                                 const NoteOptions& options) {
   return Notes(graph, plan, options).add(picture);
 }
 
-LayersAlike steps_alike(const Plan& plan) {
+draw::LayersAlike steps_alike(const Plan& plan) {
   std::map<std::int64_t, std::string> text;  // by layer
   for (const PlanStep& step : plan.steps) {
     const LayerPath path = parse_part_path(step.path);

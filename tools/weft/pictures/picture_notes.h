@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "weft/graph/picture.h"
+#include "weft/draw/picture.h"
 #include "weft/scheduler/plan.h"
 
 #include "profiles/profile_file.h"
@@ -26,10 +26,10 @@ struct BoxFacts {
 };
 
 // Marks backends and lanes, colours by time or bytes, sets tooltips.
-std::vector<BoxFacts> add_notes(Picture& picture, const Graph& graph, const Plan& plan,
+std::vector<BoxFacts> add_notes(draw::Picture& picture, const Graph& graph, const Plan& plan,
                                 const NoteOptions& options);
 
 // Whether the plan does the same for both layers: backends, kernels, lanes.
-LayersAlike steps_alike(const Plan& plan);
+draw::LayersAlike steps_alike(const Plan& plan);
 
 }  // namespace weft::tools

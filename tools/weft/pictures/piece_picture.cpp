@@ -43,7 +43,7 @@ class PiecePainter {
     for (const PieceGroup& group : groups_) signatures_.push_back(signature(group));
   }
 
-  Picture paint() {
+  draw::Picture paint() {
     choose_groups();
     picture_.title = options_.title;
     picture_.facts = fmt::format("executor {}: {}", to_string(plan_.replay), plan_.replay_reason);
@@ -152,7 +152,7 @@ class PiecePainter {
     picture_.boxes.push_back({.name = name,
                               .key = name,
                               .title = title,
-                              .form = PictureBox::Form::oval,
+                              .form = draw::PictureBox::Form::oval,
                               .placeholder = true,
                               .fill = "#f3f4f6",
                               .border = "#6b7280"});
@@ -187,7 +187,7 @@ class PiecePainter {
       picture_.edges.push_back({.from = names.front(),
                                 .to = first,
                                 .label = fmt::format("{} times", drawn.alike.size()),
-                                .kind = PictureEdge::Kind::next_layer,
+                                .kind = draw::PictureEdge::Kind::next_layer,
                                 .upwards = true});
     }
     return names;
@@ -228,14 +228,14 @@ class PiecePainter {
     return ns;
   }
 
-  PictureBox box_of(const Piece& piece, const std::string& name, std::int32_t cluster) const {
-    PictureBox box{.name = name,
-                   .key = name,
-                   .cluster = cluster,
-                   .title = fmt::format("lane {}", piece.lane),
-                   .fill = colour(piece.lane),
-                   .border = "#9ca3af",
-                   .tooltip = piece.name()};
+  draw::PictureBox box_of(const Piece& piece, const std::string& name, std::int32_t cluster) const {
+    draw::PictureBox box{.name = name,
+                         .key = name,
+                         .cluster = cluster,
+                         .title = fmt::format("lane {}", piece.lane),
+                         .fill = colour(piece.lane),
+                         .border = "#9ca3af",
+                         .tooltip = piece.name()};
     if (piece.copies) {
       box.title += ", copies";
     } else if (plan_.shares_in(piece.stage) > 1) {
@@ -260,13 +260,13 @@ class PiecePainter {
   std::map<std::pair<std::size_t, int>, double> lane_ns_;
   std::vector<Drawn> drawn_;
   std::size_t skipped_at_end_ = 0;
-  Picture picture_;
+  draw::Picture picture_;
 };
 
 }  // namespace
 
-Picture picture_of_pieces(const Graph& graph, const Plan& plan,
-                          const PiecePictureOptions& options) {
+draw::Picture picture_of_pieces(const Graph& graph, const Plan& plan,
+                                const PiecePictureOptions& options) {
   return PiecePainter(graph, plan, options).paint();
 }
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "weft/graph/picture.h"
+#include "weft/draw/picture.h"
 #include "weft/scheduler/plan.h"
 
 namespace weft::tools {
@@ -18,6 +18,7 @@ struct PiecePictureOptions {
 };
 
 // REQUIRES: the plan is of this graph.
-Picture picture_of_pieces(const Graph& graph, const Plan& plan, const PiecePictureOptions& options);
+draw::Picture picture_of_pieces(const Graph& graph, const Plan& plan,
+                                const PiecePictureOptions& options);
 
 }  // namespace weft::tools

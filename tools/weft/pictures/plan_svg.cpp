@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "weft/backends/memory.h"
-#include "weft/graph/dot.h"
+#include "weft/draw/dot.h"
 #include "weft/graph/layer_path.h"
 #include "weft/scheduler/budget.h"
 
@@ -26,7 +26,7 @@ std::string escaped(std::string_view text) {
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
     if (begin > 0) out += '\n';
-    out += markup_text(text.substr(begin, end - begin));
+    out += draw::markup_text(text.substr(begin, end - begin));
     begin = end + 1;
   }
   return out;

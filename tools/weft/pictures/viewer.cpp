@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/base/error.h"
-#include "weft/graph/dot.h"
+#include "weft/draw/dot.h"
 
 namespace weft::tools {
 namespace {
@@ -212,7 +212,7 @@ std::string viewer_html(const std::string& title, const std::string& svg,
   const std::size_t begin = svg.find("<svg");
   if (begin == std::string::npos) fail<FormatError>("Graphviz drew no SVG");
   std::string html(kHead);
-  html.replace(html.find("TITLE"), 5, markup_text(title));
+  html.replace(html.find("TITLE"), 5, draw::markup_text(title));
   html += svg.substr(begin);
   html += kSide;
   html += json_of(facts);

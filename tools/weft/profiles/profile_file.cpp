@@ -10,7 +10,7 @@
 #include "weft/base/hash.h"
 #include "weft/base/printable.h"
 #include "weft/base/text.h"
-#include "weft/graph/picture.h"
+#include "weft/draw/picture.h"
 #include "weft/scheduler/workers.h"
 
 #include "common/read_text.h"
@@ -142,10 +142,10 @@ std::string plan_signature(const Graph& graph, const Plan& plan) {
     // Lengths that depend on the context do not identify a plan.
     const bool state = node.op->storage == Storage::state;
     hash.add(fmt::format("\n{} {} {} {} {} {}", step.path, step.op, step.backend, step.stage,
-                         to_string(step.split), state ? "" : spec_text(graph, node.spec)));
+                         to_string(step.split), state ? "" : draw::spec_text(graph, node.spec)));
     for (const NodeId in : node.inputs) {
       if (in != kNoNode && graph[in].kind == NodeKind::weight)
-        hash.add(spec_text(graph, graph[in].spec));
+        hash.add(draw::spec_text(graph, graph[in].spec));
     }
   }
   return fmt::format("{:016x}", hash.value());

@@ -13,7 +13,7 @@
 #include "weft/ops/elementwise/silu.h"
 #include "weft/ops/elementwise/softplus.h"
 
-namespace weft::act {
+namespace weft::arch::act {
 
 Tensor silu(Tensor x) {
   return weft::silu(x);
@@ -38,9 +38,9 @@ Tensor softplus(Tensor x) {
   return weft::softplus(x);
 }
 
-}  // namespace weft::act
+}  // namespace weft::arch::act
 
-namespace weft::unit {
+namespace weft::arch::unit {
 namespace {
 
 Tensor swiglu_of(const Layer&, Tensor gate, Tensor up) {
@@ -86,4 +86,4 @@ constinit const Unit clamped_swiglu = clamped_swiglu_of;
 constinit const Unit limited_swiglu = limited_swiglu_of;
 constinit const Unit limited_shared_swiglu = limited_shared_swiglu_of;
 
-}  // namespace weft::unit
+}  // namespace weft::arch::unit

@@ -17,7 +17,7 @@
 #include "weft/ops/rows/scale_heads.h"
 #include "weft/ops/rows/views.h"
 
-namespace weft {
+namespace weft::arch {
 
 Tensor project(const Weights& w, std::string_view name, std::int64_t N, std::int64_t K, Tensor x) {
   const std::string base(name);
@@ -243,4 +243,4 @@ std::optional<TemperatureAttrs> read_temperature(const Keys& keys, const Hparams
   return TemperatureAttrs{.scale = scale, .length = static_cast<std::int32_t>(length)};
 }
 
-}  // namespace weft
+}  // namespace weft::arch

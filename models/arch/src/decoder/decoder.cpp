@@ -4,7 +4,7 @@
 #include "weft/ops/elementwise/scale.h"
 #include "weft/ops/rows/get_rows.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 Tensor apply(const Residual& r, const Layer& l, Tensor h) {
@@ -98,4 +98,4 @@ Tensor decode(const Weights& w, const Hparams& c, const Inputs& in, const Decode
   return decoder.logits_cap > 0 ? softcap(out, decoder.logits_cap) : out;
 }
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -20,6 +20,7 @@
 #include "support/built_graph.h"
 
 using namespace weft;
+using namespace weft::arch;
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include "weft/ops/rows/scale_heads.h"
 #include "weft/ops/rows/views.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 // Far above every known model.
@@ -96,4 +96,4 @@ std::int64_t read_state_width(const Keys& keys, std::string_view key) {
   return keys.count(key, kMaxStateWidth);
 }
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -11,6 +11,7 @@
 #include "support/made_source.h"
 
 using namespace weft;
+using namespace weft::arch;
 using weft::test::tiny_source;
 
 namespace {

@@ -17,7 +17,7 @@
 #include "weft/ops/rows/views.h"
 #include "weft/ops/rows/weighted_sum.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 Tensor gate(Gating gating, Tensor logits) {
@@ -117,4 +117,4 @@ Tensor Moe::operator()(const Layer& l, Tensor x) const {
   return l.c.experts.shared_F > 0 ? add(y, shared_expert(l, x, unit)) : y;
 }
 
-}  // namespace weft
+}  // namespace weft::arch

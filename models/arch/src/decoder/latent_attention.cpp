@@ -8,7 +8,7 @@
 #include "weft/ops/rows/slice_heads.h"
 #include "weft/ops/rows/views.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 constexpr std::int64_t kMaxLatentWidth = 1 << 20;
@@ -95,4 +95,4 @@ Tensor LatentAttention::operator()(const Layer& l, Tensor x) const {
   return project(l.w, "attn_output", l.c.D, H * n.Ev, merge_heads(y));
 }
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -7,7 +7,7 @@
 #include "weft/ops/rows/scale_heads.h"
 #include "weft/ops/rows/views.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 constexpr std::int64_t kMaxTaps = 64, kMaxChannels = 1 << 20, kMaxStates = 1 << 12;
@@ -90,4 +90,4 @@ Tensor Mamba2::operator()(const Layer& l, Tensor x) const {
   return project(l.w, "ssm_out", l.c.D, I, y);
 }
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -15,7 +15,7 @@
 #include "weft/ops/recurrent/token_shift.h"
 #include "weft/ops/rows/keep_rows.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 // The suffix of inputs of the memory that the encoder leaves.
@@ -394,4 +394,4 @@ Tensor Recurrent::selective_scan(Tensor x, Tensor dt, Tensor a, Tensor b, Tensor
   return weft::selective_scan(x, dt, a, b, c, rows_, where);
 }
 
-}  // namespace weft
+}  // namespace weft::arch

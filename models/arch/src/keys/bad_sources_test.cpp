@@ -17,6 +17,8 @@
 #include "support/made_source.h"
 
 namespace weft::test {
+
+using namespace arch;
 namespace {
 
 using Value = MadeSource::Value;

@@ -12,7 +12,7 @@
 
 #include "decoder/text.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 // Far above every known model, and low enough that products of a few of them fit in 63 bits.
@@ -76,8 +76,7 @@ RopeScaling read_scaling_type(const Keys& keys) {
   if (*name == "yarn") return RopeScaling::yarn;
   if (*name == "longrope") return RopeScaling::longrope;
   fail<UnsupportedError>("{}: key '{}' is '{}' (known: none, linear, yarn, longrope)",
-                         keys.source().file(), keys.name("rope.scaling.type"),
-                         arch::short_name(*name));
+                         keys.source().file(), keys.name("rope.scaling.type"), short_name(*name));
 }
 
 // The number of rotated elements of a head of E; `fallback`, or E if it is larger, if the key is
@@ -361,8 +360,6 @@ void rope_in_windows_only(Hparams& c) {
   }
 }
 
-namespace arch {
-
 void refuse_config(const Hparams& c, const std::type_info& wanted, std::source_location where) {
   const std::unique_ptr<char, void (*)(void*)> name(
       abi::__cxa_demangle(wanted.name(), nullptr, nullptr, nullptr), std::free);
@@ -371,6 +368,4 @@ void refuse_config(const Hparams& c, const std::type_info& wanted, std::source_l
                    full.substr(full.rfind(':') + 1), c.arch);
 }
 
-}  // namespace arch
-
-}  // namespace weft
+}  // namespace weft::arch

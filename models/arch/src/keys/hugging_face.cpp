@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 using Stored = HfTensor::Stored;
@@ -74,4 +74,4 @@ std::span<const HfKey> usual_hf_keys() {
   return kKeys;
 }
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -3,7 +3,7 @@
 
 #include "weft/arch/hugging_face.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 constexpr HfSetting kSettings[] = {
@@ -154,4 +154,4 @@ std::span<const std::string_view> usual_hf_ignored() {
   return kIgnored;
 }
 
-}  // namespace weft
+}  // namespace weft::arch

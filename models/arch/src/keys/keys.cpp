@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace weft {
+namespace weft::arch {
 
 std::string Keys::name(std::string_view key) const {
   return fmt::format("{}.{}", arch_, key);
@@ -79,4 +79,4 @@ bool Keys::flag_or(std::string_view key, bool fallback) const {
   return source_->find_bool(name(key)).value_or(fallback);
 }
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -4,7 +4,7 @@
 
 #include "weft/base/error.h"
 
-namespace weft {
+namespace weft::arch {
 
 namespace {
 
@@ -240,4 +240,4 @@ std::function<DType(std::string_view, const Shape&)> matrices_of(DType type) {
   };
 }
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -7,7 +7,7 @@
 #include "weft/arch/decoder.h"
 #include "weft/ops/elementwise/xielu.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 struct Apertus : Hparams {
@@ -69,4 +69,4 @@ Apertus read(const Keys& keys) {
 extern const Architecture kApertus;
 constinit const Architecture kApertus = decoder<apertus, read>("apertus");
 
-}  // namespace weft
+}  // namespace weft::arch

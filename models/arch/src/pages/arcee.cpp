@@ -3,7 +3,7 @@
 
 #include "weft/arch/decoder.h"
 
-namespace weft {
+namespace weft::arch {
 
 static Decoder arcee(const Hparams& c) {
   return {.rope = {.attrs = c.rope, .factors = true},
@@ -13,4 +13,4 @@ static Decoder arcee(const Hparams& c) {
 extern const Architecture kArcee;
 constinit const Architecture kArcee = decoder<arcee>("arcee");
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -4,7 +4,7 @@
 #include "weft/arch/decoder.h"
 #include "weft/ops/elementwise/add.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 Tensor layer(const Layer& l, Tensor x) {
@@ -25,4 +25,4 @@ constinit const Architecture kArctic =
     decoder<arctic, read_with_experts<ExpertRules{.width = ExpertWidth::ffn, .required = true}>>(
         "arctic");
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -5,7 +5,7 @@
 
 #include "weft/arch/decoder.h"
 
-namespace weft {
+namespace weft::arch {
 
 static Decoder baichuan(const Hparams& c) {
   const bool alibi = c.L == 40;
@@ -17,4 +17,4 @@ static Decoder baichuan(const Hparams& c) {
 extern const Architecture kBaichuan;
 constinit const Architecture kBaichuan = decoder<baichuan>("baichuan");
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -9,7 +9,7 @@
 
 #include "keys/gelu_key.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 std::vector<Residual> post_norm_layer(Block attention, Block ffn) {
@@ -69,7 +69,7 @@ Decoder nomic_moe(const Hparams& c) {
 constexpr auto read = read_usual<HparamsRules{.norm = NormKind::layer, .causal = false}>;
 
 Bert read_bert(const Keys& keys) {
-  return {read(keys), arch::read_gelu(keys)};
+  return {read(keys), read_gelu(keys)};
 }
 
 // Experts in every n-th layer, beginning with the second.
@@ -118,7 +118,7 @@ constexpr HfKey kBertKeys[] = {
      1e-12},
     {"", "attention.layer_norm_rms_epsilon", Kind::none, IfAbsent::use_default},
     {"", "attention.causal", Kind::flag, IfAbsent::use_default},
-    arch::gelu_row("hidden_act"),
+    gelu_row("hidden_act"),
 };
 constexpr HfSetting kBertSettings[] = {{"position_embedding_type", {"\"absolute\""}},
                                        {"is_decoder", {"false"}},
@@ -202,4 +202,4 @@ constinit const Architecture kNomicBertMoe = decoder<nomic_moe, read_moe>("nomic
 constinit const Architecture kJinaBert2 = decoder<jina2, read>("jina-bert-v2");
 constinit const Architecture kJinaBert3 = decoder<jina3, read>("jina-bert-v3");
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -5,7 +5,7 @@
 
 #include "weft/arch/decoder.h"
 
-namespace weft {
+namespace weft::arch {
 
 static Decoder bitnet(const Hparams& c) {
   return {.rope = {.attrs = c.rope}, .layer = pre_norm_layer(Attention{{rope_halves}}, swiglu)};
@@ -21,4 +21,4 @@ constinit const Architecture kBitnet = decoder<bitnet>("bitnet");
 constinit const Architecture kBitnet158 = decoder<bitnet_2b>("bitnet-b1.58");
 constinit const Architecture kBitnet25 = decoder<bitnet_2b>("bitnet-25");
 
-}  // namespace weft
+}  // namespace weft::arch

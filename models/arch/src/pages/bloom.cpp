@@ -6,7 +6,7 @@
 
 #include "weft/arch/decoder.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 struct Alibi : Hparams {
@@ -48,4 +48,4 @@ constinit const Architecture kMpt = decoder<mpt, read_alibi>("mpt");
 constinit const Architecture kJais = decoder<jais, read_alibi>("jais");
 constinit const Architecture kJais2 = decoder<jais2, read>("jais2");
 
-}  // namespace weft
+}  // namespace weft::arch

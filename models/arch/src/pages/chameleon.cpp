@@ -12,7 +12,7 @@
 #include "weft/ops/rows/concat.h"
 #include "weft/ops/rows/views.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 constexpr std::int64_t kImagesBegin = 4, kImagesEnd = 8196;  // ids of tokens
@@ -61,4 +61,4 @@ Chameleon read(const Keys& keys) {
 extern const Architecture kChameleon;
 constinit const Architecture kChameleon = architecture<build, read>("chameleon");
 
-}  // namespace weft
+}  // namespace weft::arch

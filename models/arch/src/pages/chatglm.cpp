@@ -4,7 +4,7 @@
 
 #include "weft/arch/decoder.h"
 
-namespace weft {
+namespace weft::arch {
 
 static Decoder chatglm(const Hparams& c) {
   return {.rope = {.attrs = c.rope}, .layer = pre_norm_layer(Attention{{rope_adjacent}}, swiglu)};
@@ -19,4 +19,4 @@ extern const Architecture kChatGlm, kGlm4;
 constinit const Architecture kChatGlm = decoder<chatglm>("chatglm");
 constinit const Architecture kGlm4 = decoder<glm4>("glm4");
 
-}  // namespace weft
+}  // namespace weft::arch

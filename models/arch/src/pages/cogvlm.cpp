@@ -3,7 +3,7 @@
 
 #include "weft/arch/decoder.h"
 
-namespace weft {
+namespace weft::arch {
 
 static Decoder cogvlm(const Hparams& c) {
   return {.rope = {.attrs = c.rope},
@@ -15,4 +15,4 @@ static Decoder cogvlm(const Hparams& c) {
 extern const Architecture kCogVlm;
 constinit const Architecture kCogVlm = decoder<cogvlm>("cogvlm");
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -6,7 +6,7 @@
 #include "weft/arch/decoder.h"
 #include "weft/ops/elementwise/scale.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 struct Cohere : Hparams {
@@ -69,4 +69,4 @@ constinit const Architecture kCohere2MoeOther = decoder<cohere2moe, read_moe>("c
 constinit const Architecture kCommandR = decoder<cohere, read>("command-r");
 constinit const Architecture kCohere2 = decoder<cohere, read2>("cohere2");
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -4,7 +4,7 @@
 
 #include "weft/arch/decoder.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 Tensor linear_attention(const Layer& l, Tensor x) {
@@ -29,4 +29,4 @@ extern const Architecture kDeci;
 constinit const Architecture kDeci =
     decoder<deci, read_usual<HparamsRules{.min_H = 0, .min_G = 0, .min_F = 0}>>("deci");
 
-}  // namespace weft
+}  // namespace weft::arch

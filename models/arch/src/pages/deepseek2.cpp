@@ -10,7 +10,7 @@
 #include "weft/arch/decoder.h"
 #include "weft/arch/latent_attention.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 struct DeepSeek2 : Hparams {
@@ -152,4 +152,4 @@ constinit const Architecture kMiniCpm3 = decoder<minicpm3, read_latent_dense>("m
 constinit const Architecture kMistral4 = decoder<deepseek2, read<false>>("mistral4");
 constinit const Architecture kPlm = decoder<plm, read_latent_dense>("plm");
 
-}  // namespace weft
+}  // namespace weft::arch

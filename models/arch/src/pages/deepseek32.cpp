@@ -13,7 +13,7 @@
 #include "weft/ops/norms/layer_norm.h"
 #include "weft/ops/rows/views.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 struct Sparse : Hparams {
@@ -94,4 +94,4 @@ constinit const Architecture kDeepSeek32 =
     decoder<sparse<rope_halves>, read_deepseek>("deepseek32");
 constinit const Architecture kGlmDsa = decoder<sparse<rope_adjacent>, read_glm>("glm-dsa");
 
-}  // namespace weft
+}  // namespace weft::arch

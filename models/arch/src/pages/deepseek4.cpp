@@ -22,11 +22,8 @@
 #include "decoder/hyper_connections.h"
 #include "decoder/pooled_tokens.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
-
-using arch::rotate_last;
-using arch::SpanAngles;
 
 constexpr std::int64_t kMax = 1 << 20;
 constexpr std::int64_t kIndexedRatio = 4;  // tokens per pooled vector in layers with an indexer
@@ -44,7 +41,7 @@ struct DeepSeek4 : Hparams {
 Tensor pool(const Layer& l, std::string name, std::int64_t E, std::int64_t ratio,
             const SpanAngles& angles, Tensor x) {
   const std::int64_t parts = ratio == kIndexedRatio ? 2 : 1;
-  return arch::pool_span(l, {std::move(name), E, ratio, parts}, angles.span_start, x);
+  return pool_span(l, {std::move(name), E, ratio, parts}, angles.span_start, x);
 }
 
 Chosen choose(const Layer& l, const Memory& memory, const SpanAngles& angles, Tensor x, Tensor q) {
@@ -111,19 +108,19 @@ Tensor build(const Weights& w, const DeepSeek4& c, const Inputs& in) {
   std::map<std::int64_t, SpanAngles> angles;  // by ratio
   for (const std::int64_t ratio : c.ratios) {
     if (!angles.contains(ratio))
-      angles[ratio] = arch::span_angles(in.pos, ratio > 0 ? c.pooled_rope : c.rope, ratio);
+      angles[ratio] = span_angles(in.pos, ratio > 0 ? c.pooled_rope : c.rope, ratio);
   }
-  Tensor h = arch::copy_to_streams(get_rows(embd, in.tokens), c.streams.n);
+  Tensor h = copy_to_streams(get_rows(embd, in.tokens), c.streams.n);
   for (std::int64_t i = 0; i < c.L; ++i) {
     const Weights blk = w.block(i);
     const Layer layer{blk, c, in, i, {}};
     const Block attend = normed("attn_norm", [&](const Layer& l, Tensor x) {
       return attention(l, angles[c.ratios[static_cast<std::size_t>(i)]], x);
     });
-    h = arch::connect(layer, "hc_attn", c.streams, attend, h);
-    h = arch::connect(layer, "hc_ffn", c.streams, normed("ffn_norm", ffn), h);
+    h = connect(layer, "hc_attn", c.streams, attend, h);
+    h = connect(layer, "hc_ffn", c.streams, normed("ffn_norm", ffn), h);
   }
-  return head(w, c, arch::read_streams(w, c, "output_hc", c.streams, h), embd, in);
+  return head(w, c, read_streams(w, c, "output_hc", c.streams, h), embd, in);
 }
 
 void read_ratios(const Keys& keys, DeepSeek4& c) {
@@ -201,4 +198,4 @@ DeepSeek4 read(const Keys& keys) {
 extern const Architecture kDeepSeek4;
 constinit const Architecture kDeepSeek4 = architecture<build, read>("deepseek4");
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -16,6 +16,7 @@
 #include "support/built_graph.h"
 
 using namespace weft;
+using namespace weft::arch;
 
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include "keys/gelu_key.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 Decoder adjacent(const Hparams& c) {
@@ -58,7 +58,7 @@ Windowed read_modern_bert(const Keys& keys) {
   c.local_rope = read_local_rope(keys, c, 10000);
   const auto act = keys.source().find_string(keys.name("hidden_activation"));
   const bool silu = act && (*act == "silu" || *act == "swiglu");
-  c.act = silu ? act::silu : arch::read_gelu(keys);
+  c.act = silu ? act::silu : read_gelu(keys);
   return c;
 }
 
@@ -87,7 +87,7 @@ constexpr HfKey kModernKeys[] = {
     {"global_rope_theta", "rope.freq_base", Kind::number, IfAbsent::use_default, "", 160000},
     {"local_rope_theta", "rope.freq_base_swa", Kind::number, IfAbsent::use_default,
      "global_rope_theta", 10000},
-    arch::gelu_row("hidden_activation"),
+    gelu_row("hidden_activation"),
     {.hf_name = "classifier_pooling",
      .gguf_name = "classifier.reads",
      .kind = Kind::text,
@@ -149,4 +149,4 @@ constinit const Architecture kRnd1 = diffusing(
             read_with_experts<ExpertRules{.normalize = true}, HparamsRules{.causal = false}>>(
         "rnd1"));
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -5,7 +5,7 @@
 
 #include "weft/arch/decoder.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 Decoder exaone(const Hparams& c) {
@@ -35,4 +35,4 @@ extern const Architecture kExaone, kExaone4;
 constinit const Architecture kExaone = decoder<exaone>("exaone");
 constinit const Architecture kExaone4 = decoder<exaone4, read_exaone4>("exaone4");
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -4,7 +4,7 @@
 #include "weft/arch/decoder.h"
 #include "weft/arch/mamba.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 struct FalconH1 : MambaHparams {
@@ -29,4 +29,4 @@ FalconH1 read(const Keys& keys) {
 extern const Architecture kFalconH1;
 constinit const Architecture kFalconH1 = decoder<falcon_h1, read>("falcon-h1");
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -13,10 +13,8 @@
 
 #include "decoder/root.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
-
-using arch::root;
 
 struct Gemma : Hparams {
   float score_scale = 0, score_cap = 0, logits_cap = 0;
@@ -190,4 +188,4 @@ constinit const Architecture kGemmaEmbedding =
                                                         .tied = true,
                                                         .usual_rope_base = 1e6});
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -15,11 +15,8 @@
 #include "decoder/layer_inputs.h"
 #include "decoder/root.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
-
-using arch::root;
-using arch::Streams;
 
 constexpr std::int64_t kRank = 64;
 constexpr std::int64_t kSparseLayers = 10, kOwnCells = 20;  // the first layers
@@ -46,14 +43,14 @@ Tensor ffn(const Layer& l, Tensor x) {
 Streams layer(const Layer& l, const Streams& streams, Tensor inputs) {
   const Attention attention{
       .q_and_k = {norm_heads, rope_halves}, .scale = 1, .values = norm_heads_unweighted};
-  const Streams predicted = arch::predict(l, streams);
+  const Streams predicted = predict(l, streams);
   const Tensor x = norm(l.w, "attn_norm", l.c, predicted[0]);
   Tensor h = add(predicted[0], norm(l.w, "post_attention_norm", l.c, attention(l, x)));
   h = scale(add(h, laurel(l, x)), 1 / root(2));
   h = add(h, norm(l.w, "post_ffw_norm", l.c, ffn(l, norm(l.w, "ffn_norm", l.c, h))));
-  Streams next = arch::correct(l, predicted, h);
+  Streams next = correct(l, predicted, h);
   const Tensor scaled = mul(next[0], l.w("altup_correct_scale.weight", {l.c.D}));
-  const Tensor more = arch::gated_layer_input(l, scaled, inputs);
+  const Tensor more = gated_layer_input(l, scaled, inputs);
   for (std::size_t i = 1; i < next.size(); ++i) next[i] = add(next[i], more);
   return next;
 }
@@ -63,14 +60,14 @@ Tensor build(const Weights& w, const Gemma3n& c, const Inputs& in) {
   const Tensor angles = rope_angles(in.pos, c.rope),
                local_angles = rope_angles(in.pos, c.local_rope);
   const Tensor h = scale(get_rows(embd, in.tokens), root(c.D));
-  const Tensor inputs = arch::layer_inputs(w, c, in, c.P, h);
-  Streams streams = arch::first_streams(w, h);
+  const Tensor inputs = layer_inputs(w, c, in, c.P, h);
+  Streams streams = first_streams(w, h);
   for (std::int64_t i = 0; i < c.L; ++i) {
     const Weights blk = w.block(i);
     const bool local = c.layer(i).rope == LayerRope::second;
     streams = layer({blk, c, in, i, local ? local_angles : angles}, streams, inputs);
   }
-  const Tensor out = head(w, c, arch::mean_of(w, streams), embd, in);
+  const Tensor out = head(w, c, mean_of(w, streams), embd, in);
   return in.embeddings ? out : softcap(out, kLogitsCap);
 }
 
@@ -88,4 +85,4 @@ Gemma3n read(const Keys& keys) {
 extern const Architecture kGemma3n;
 constinit const Architecture kGemma3n = architecture<build, read>("gemma3n");
 
-}  // namespace weft
+}  // namespace weft::arch

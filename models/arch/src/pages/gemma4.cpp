@@ -15,10 +15,8 @@
 #include "decoder/layer_inputs.h"
 #include "decoder/root.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
-
-using arch::root;
 
 struct Gemma4 : Hparams {
   RopeAttrs local_rope = {};
@@ -61,7 +59,7 @@ Tensor layer(const Layer& l, Tensor h, Tensor inputs) {
   const Tensor y = attention(l, norm(l.w, "attn_norm", l.c, h));
   h = add(h, norm(l.w, "post_attention_norm", l.c, y)).named("attn_residual");
   h = add(h, norm(l.w, "post_ffw_norm", l.c, ffn(l, h))).named("ffn_residual");
-  if (inputs) h = add(h, arch::gated_layer_input(l, h, inputs));
+  if (inputs) h = add(h, gated_layer_input(l, h, inputs));
   const Tensor factor = l.w.optional("layer_output_scale.weight", {1});
   return factor ? mul(h, factor) : h;
 }
@@ -71,7 +69,7 @@ Tensor build(const Weights& w, const Gemma4& c, const Inputs& in) {
   const Tensor angles = rope_angles(in.pos, c.rope, rope_factors(w, c, in));
   const Tensor local_angles = rope_angles(in.pos, c.local_rope);
   Tensor h = scale(get_rows(embd, in.tokens), root(c.D));
-  const Tensor inputs = c.P > 0 ? arch::layer_inputs(w, c, in, c.P, h) : Tensor();
+  const Tensor inputs = c.P > 0 ? layer_inputs(w, c, in, c.P, h) : Tensor();
   for (std::int64_t i = 0; i < c.L; ++i) {
     const Weights blk = w.block(i);
     h = layer({blk, c, in, i, c.layer(i).window > 0 ? local_angles : angles}, h, inputs);
@@ -100,4 +98,4 @@ Gemma4 read(const Keys& keys) {
 extern const Architecture kGemma4;
 constinit const Architecture kGemma4 = architecture<build, read>("gemma4");
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -4,7 +4,7 @@
 
 #include "weft/arch/decoder.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 Decoder glm4moe(const Hparams& c) {
@@ -20,4 +20,4 @@ constinit const Architecture kGlm4Moe =
     decoder<glm4moe, read_with_experts<ExpertRules{.gating = Gating::sigmoid, .normalize = false}>>(
         "glm4moe");
 
-}  // namespace weft
+}  // namespace weft::arch

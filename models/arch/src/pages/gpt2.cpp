@@ -8,7 +8,7 @@
 
 #include "keys/gelu_key.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 struct Gpt2 : Hparams {
@@ -27,7 +27,7 @@ Decoder starcoder2(const Hparams& c) {
 constexpr auto read = read_usual<HparamsRules{.norm = NormKind::layer}>;
 
 Gpt2 read_gpt2(const Keys& keys) {
-  return {read(keys), arch::read_gelu(keys)};
+  return {read(keys), read_gelu(keys)};
 }
 
 using Kind = HfKey::Kind;
@@ -57,7 +57,7 @@ constexpr HfKey kGpt2Keys[] = {
     {"layer_norm_epsilon", "attention.layer_norm_epsilon", Kind::number, IfAbsent::use_default, "",
      1e-5},
     {"", "attention.layer_norm_rms_epsilon", Kind::none, IfAbsent::use_default},
-    arch::gelu_row("activation_function", "gelu_new"),
+    gelu_row("activation_function", "gelu_new"),
 };
 constexpr HfSetting kGpt2Settings[] = {
     {"activation_function", {"\"gelu_new\"", "\"gelu_pytorch_tanh\"", "\"gelu_fast\"", "\"gelu\""}},
@@ -106,4 +106,4 @@ constinit const Architecture kStarCoder2 =
                                              .tied = true});
 constinit const Architecture kCodeShell = decoder<starcoder2, read>("codeshell");
 
-}  // namespace weft
+}  // namespace weft::arch

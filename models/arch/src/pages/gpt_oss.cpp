@@ -3,7 +3,7 @@
 
 #include "weft/arch/decoder.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 Decoder gpt_oss(const Hparams& c) {
@@ -25,4 +25,4 @@ Hparams read(const Keys& keys) {
 extern const Architecture kGptOss;
 constinit const Architecture kGptOss = decoder<gpt_oss, read>("gpt-oss");
 
-}  // namespace weft
+}  // namespace weft::arch

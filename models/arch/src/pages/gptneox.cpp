@@ -9,7 +9,7 @@
 
 #include "keys/gelu_key.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 struct NeoX : Hparams {
@@ -28,7 +28,7 @@ Decoder gptneox(const NeoX& c) {
 }
 
 NeoX read_neox(const Keys& keys) {
-  return {read_usual<HparamsRules{.norm = NormKind::layer}>(keys), arch::read_gelu(keys),
+  return {read_usual<HparamsRules{.norm = NormKind::layer}>(keys), read_gelu(keys),
           keys.flag_or("use_parallel_residual", true)};
 }
 
@@ -37,7 +37,7 @@ struct Falcon : Hparams {
 };
 
 Falcon read_falcon(const Keys& keys) {
-  return {read_usual<HparamsRules{.norm = NormKind::layer}>(keys), arch::read_gelu(keys)};
+  return {read_usual<HparamsRules{.norm = NormKind::layer}>(keys), read_gelu(keys)};
 }
 
 // With two norms, attention takes the second.
@@ -72,7 +72,7 @@ constexpr HfKey kNeoXKeys[] = {
     {"", "attention.layer_norm_rms_epsilon", Kind::none, IfAbsent::use_default},
     {"use_parallel_residual", "use_parallel_residual", Kind::flag, IfAbsent::use_default, "", 1},
     {"rotary_emb_base", "rope.freq_base", Kind::number, IfAbsent::omit},
-    arch::gelu_row("hidden_act"),
+    gelu_row("hidden_act"),
 };
 
 constexpr HfTensor kFalconModel[] = {
@@ -117,7 +117,7 @@ constexpr HfKey kFalconKeys[] = {
     {"layer_norm_epsilon", "attention.layer_norm_epsilon", Kind::number, IfAbsent::use_default, "",
      1e-5},
     {"", "attention.layer_norm_rms_epsilon", Kind::none, IfAbsent::use_default},
-    arch::gelu_row("activation"),
+    gelu_row("activation"),
 };
 constexpr HfSetting kFalconSettings[] = {
     {"alibi", {"false"}},
@@ -151,4 +151,4 @@ constinit const Architecture kFalcon =
                                             .ignored = kFalconIgnored,
                                             .tied = true});
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -10,10 +10,8 @@
 #include "weft/arch/decoder.h"
 #include "weft/arch/mamba.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
-
-using arch::Granite;
 
 Decoder granite(const Granite& c) {
   std::vector<Residual> layer =
@@ -103,20 +101,20 @@ constexpr HfSetting kSettings[] = {{"position_embedding_type", {"\"rope\""}}};
 
 }  // namespace
 
-Granite arch::read_granite(const Keys& keys) {
+Granite read_granite(const Keys& keys) {
   return read(keys, HparamsRules{});
 }
 
 extern const Architecture kGraniteDense, kGraniteHybrid, kGraniteMoe, kMiniCpm;
 constinit const Architecture kGraniteHybrid = decoder<granite_hybrid, read_hybrid>("granitehybrid");
 constinit const Architecture kGraniteMoe =
-    decoder<granite, arch::read_granite>("granitemoe", {.types = {"granitemoe"},
-                                                        .tensors = kTensors,
-                                                        .keys = kKeys,
-                                                        .paired_rows = true,
-                                                        .settings = kSettings});
+    decoder<granite, read_granite>("granitemoe", {.types = {"granitemoe"},
+                                                  .tensors = kTensors,
+                                                  .keys = kKeys,
+                                                  .paired_rows = true,
+                                                  .settings = kSettings});
 constinit const Architecture kMiniCpm = decoder<granite, read_minicpm>("minicpm");
-constinit const Architecture kGraniteDense = decoder<granite, arch::read_granite>(
+constinit const Architecture kGraniteDense = decoder<granite, read_granite>(
     "granite", {.types = {"granite"}, .keys = kKeys, .paired_rows = true, .settings = kSettings});
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -17,13 +17,13 @@
 
 #include "pages/granite.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 struct Adapter {
   std::int32_t token = 0, substitute = 0;
 };
-struct Switch : arch::Granite {
+struct Switch : Granite {
   std::int64_t rank = 0;
   float gain = 0;
   std::vector<Adapter> adapters = {};  // number 1, 2, ..; 0 is none
@@ -114,7 +114,7 @@ std::vector<std::int64_t> token_ids(const Keys& keys, const Hparams& c, std::str
 Switch read(const Keys& keys) {
   // The cache averages the numbers of adapters: F16 and Q8_0 distinguish them up to 1023.
   constexpr std::int64_t kMaxAdapters = 1023, kMaxRank = 4096;
-  Switch c{arch::read_granite(keys)};
+  Switch c{read_granite(keys)};
   require_dense(keys, c);
   const std::int64_t n = keys.count("adapters.count", kMaxAdapters);
   c.rank = keys.count("adapters.lora_rank", kMaxRank);
@@ -133,4 +133,4 @@ Switch read(const Keys& keys) {
 extern const Architecture kGraniteSwitch;
 constinit const Architecture kGraniteSwitch = architecture<build, read>("graniteswitch");
 
-}  // namespace weft
+}  // namespace weft::arch

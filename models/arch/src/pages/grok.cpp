@@ -7,7 +7,7 @@
 #include "weft/ops/elementwise/add.h"
 #include "weft/ops/elementwise/scale.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 struct Grok : Hparams {
@@ -57,4 +57,4 @@ Grok read(const Keys& keys) {
 extern const Architecture kGrok;
 constinit const Architecture kGrok = decoder<grok, read>("grok");
 
-}  // namespace weft
+}  // namespace weft::arch

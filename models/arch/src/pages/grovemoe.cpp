@@ -15,7 +15,7 @@
 #include "weft/ops/rows/gather.h"
 #include "weft/ops/rows/weighted_sum.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 struct Grove : Hparams {
@@ -75,4 +75,4 @@ Grove read(const Keys& keys) {
 extern const Architecture kGroveMoe;
 constinit const Architecture kGroveMoe = decoder<grovemoe, read>("grovemoe");
 
-}  // namespace weft
+}  // namespace weft::arch

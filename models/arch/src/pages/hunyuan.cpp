@@ -7,7 +7,7 @@
 
 #include "weft/arch/decoder.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 Decoder hunyuan(const Hparams& c) {
@@ -36,4 +36,4 @@ constinit const Architecture kHunyuanDense = decoder<hunyuan, read>("hunyuan-den
 constinit const Architecture kHunyuanVl = decoder<hunyuan, read>("hunyuan_vl");
 constinit const Architecture kMaincoder = decoder<maincoder>("maincoder");
 
-}  // namespace weft
+}  // namespace weft::arch

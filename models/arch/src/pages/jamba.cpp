@@ -4,7 +4,7 @@
 #include "weft/arch/decoder.h"
 #include "weft/arch/mamba.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 Decoder jamba(const MambaHparams& c) {
@@ -28,4 +28,4 @@ MambaHparams read(const Keys& keys) {
 extern const Architecture kJamba;
 constinit const Architecture kJamba = decoder<jamba, read>("jamba");
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -10,7 +10,7 @@
 #include "weft/ops/elementwise/mul.h"
 #include "weft/ops/elementwise/scale.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 struct Kimi : Hparams {
@@ -69,4 +69,4 @@ extern const Architecture kKimiLinear, kBailingMoe3;
 constinit const Architecture kKimiLinear = decoder<kimi, read_kimi>("kimi-linear");
 constinit const Architecture kBailingMoe3 = decoder<ling, read_ling>("bailingmoe3");
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -19,7 +19,7 @@
 #include "weft/ops/rows/views.h"
 #include "weft/ops/rows/weighted_sum.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 struct K3 : Hparams {
@@ -119,4 +119,4 @@ K3 read(const Keys& keys) {
 extern const Architecture kKimiK3;
 constinit const Architecture kKimiK3 = architecture<build, read>("kimi-k3");
 
-}  // namespace weft
+}  // namespace weft::arch

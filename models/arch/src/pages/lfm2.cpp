@@ -9,7 +9,7 @@
 #include "weft/ops/elementwise/mul.h"
 #include "weft/ops/rows/views.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 struct Lfm2 : Hparams {
@@ -80,4 +80,4 @@ extern const Architecture kLfm2, kLfm2Moe;
 constinit const Architecture kLfm2 = decoder<lfm2, read_dense>("lfm2");
 constinit const Architecture kLfm2Moe = decoder<lfm2, read_moe>("lfm2moe");
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -6,6 +6,7 @@
 #include "support/made_source.h"
 
 using namespace weft;
+using namespace weft::arch;
 
 namespace {
 

@@ -7,7 +7,7 @@
 
 #include "weft/arch/decoder.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 Decoder llama(const Hparams& c) {
@@ -62,4 +62,4 @@ constinit const Architecture kLlama =
                                    .ignored = kIgnored,
                                    .absent = kAbsent});
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -11,7 +11,7 @@
 #include "weft/ops/rows/scale_heads.h"
 #include "weft/ops/rows/views.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 constexpr std::int64_t kChunk = 8192;  // the value in the file is ignored
@@ -74,4 +74,4 @@ Llama4 read(const Keys& keys) {
 extern const Architecture kLlama4;
 constinit const Architecture kLlama4 = decoder<llama4, read>("llama4");
 
-}  // namespace weft
+}  // namespace weft::arch

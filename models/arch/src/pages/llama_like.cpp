@@ -5,7 +5,7 @@
 
 #include "weft/arch/decoder.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 Decoder adjacent(const Hparams& c) {
@@ -25,4 +25,4 @@ constinit const Architecture kXverse = decoder<adjacent>("xverse");
 constinit const Architecture kErnie45 = decoder<adjacent>("ernie4_5");
 constinit const Architecture kPanguEmbedded = decoder<halves>("pangu-embedded");
 
-}  // namespace weft
+}  // namespace weft::arch

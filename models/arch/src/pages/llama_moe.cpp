@@ -8,7 +8,7 @@
 
 #include "weft/arch/decoder.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 // Rope over adjacent pairs.
@@ -76,4 +76,4 @@ constinit const Architecture kOlmoe =
     decoder<norm_width_then_halves,
             read<ExpertRules{.normalize = false, .width = ExpertWidth::own_or_ffn}>>("olmoe");
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -5,7 +5,7 @@
 
 #include "weft/arch/decoder.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 constexpr HparamsRules kNoHeads{.min_H = 0, .min_G = 0, .min_F = 0};
@@ -28,4 +28,4 @@ extern const Architecture kMamba, kMamba2;
 constinit const Architecture kMamba = decoder<mixers<Mamba>, read<false>>("mamba");
 constinit const Architecture kMamba2 = decoder<mixers<Mamba2>, read<true>>("mamba2");
 
-}  // namespace weft
+}  // namespace weft::arch

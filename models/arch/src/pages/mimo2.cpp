@@ -5,7 +5,7 @@
 #include "weft/arch/decoder.h"
 #include "weft/ops/elementwise/scale.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 struct Mimo : Hparams {
@@ -45,4 +45,4 @@ Mimo read(const Keys& keys) {
 extern const Architecture kMimo2;
 constinit const Architecture kMimo2 = decoder<mimo2, read>("mimo2");
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -11,7 +11,7 @@
 #include "weft/ops/rows/slice_heads.h"
 #include "weft/ops/rows/views.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 struct MiniMax : Hparams {
@@ -58,4 +58,4 @@ MiniMax read(const Keys& keys) {
 extern const Architecture kMiniMax01;
 constinit const Architecture kMiniMax01 = decoder<minimax, read>("minimax-01");
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -5,7 +5,7 @@
 #include "weft/arch/decoder.h"
 #include "weft/ops/rows/views.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 struct MiniMaxM3 : Hparams {
@@ -58,4 +58,4 @@ MiniMaxM3 read(const Keys& keys) {
 extern const Architecture kMiniMaxM3;
 constinit const Architecture kMiniMaxM3 = decoder<minimax_m3, read>("minimax-m3");
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -4,7 +4,7 @@
 
 #include "weft/arch/decoder.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 struct Mistral3 : Hparams {
@@ -29,4 +29,4 @@ Mistral3 read(const Keys& keys) {
 extern const Architecture kMistral3;
 constinit const Architecture kMistral3 = decoder<mistral3, read>("mistral3");
 
-}  // namespace weft
+}  // namespace weft::arch

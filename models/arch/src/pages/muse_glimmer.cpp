@@ -5,7 +5,7 @@
 #include "weft/arch/decoder.h"
 #include "weft/ops/norms/rms_norm.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 struct Muse : Hparams {
@@ -45,4 +45,4 @@ Muse read(const Keys& keys) {
 extern const Architecture kMuseGlimmer;
 constinit const Architecture kMuseGlimmer = decoder<muse, read>("muse-glimmer");
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -8,7 +8,7 @@
 #include "weft/ops/elementwise/add.h"
 #include "weft/ops/rows/get_rows.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 struct Nanbeige : Hparams {  // layers: those of every pass
@@ -51,4 +51,4 @@ Nanbeige read(const Keys& keys) {
 extern const Architecture kNanbeige;
 constinit const Architecture kNanbeige = architecture<build, read>("nanbeige");
 
-}  // namespace weft
+}  // namespace weft::arch

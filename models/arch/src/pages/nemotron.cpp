@@ -4,7 +4,7 @@
 
 #include "weft/arch/decoder.h"
 
-namespace weft {
+namespace weft::arch {
 
 static Decoder nemotron(const Hparams& c) {
   return {.rope = {.attrs = c.rope},
@@ -15,4 +15,4 @@ extern const Architecture kNemotron;
 constinit const Architecture kNemotron =
     decoder<nemotron, read_usual<HparamsRules{.norm = NormKind::layer}>>("nemotron");
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -8,7 +8,7 @@
 #include "weft/ops/elementwise/add.h"
 #include "weft/ops/rows/weighted_sum.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 struct NemotronH : MambaHparams {
@@ -54,4 +54,4 @@ extern const Architecture kNemotronH, kNemotronHMoe;
 constinit const Architecture kNemotronH = decoder<nemotron_h, read>("nemotron_h");
 constinit const Architecture kNemotronHMoe = decoder<nemotron_h, read>("nemotron_h_moe");
 
-}  // namespace weft
+}  // namespace weft::arch

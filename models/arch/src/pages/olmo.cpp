@@ -6,7 +6,7 @@
 
 #include "weft/arch/decoder.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 Decoder olmo(const Hparams& c) {
@@ -72,4 +72,4 @@ constinit const Architecture kOlmo2 =
                                          .absent = kAbsent});
 constinit const Architecture kOpenElm = decoder<openelm>("openelm");
 
-}  // namespace weft
+}  // namespace weft::arch

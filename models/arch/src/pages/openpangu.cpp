@@ -14,11 +14,11 @@
 
 #include "decoder/hyper_connections.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 constexpr std::int64_t kTaps = 3;  // of the convolutions; files do not say
-constexpr arch::StreamNames kStreamNames{"_phi", "_alpha", "_beta", "_gamma"};
+constexpr StreamNames kStreamNames{"_phi", "_alpha", "_beta", "_gamma"};
 
 struct OpenPangu : Hparams {
   LatentHparams latent = {};
@@ -94,15 +94,15 @@ Tensor ffn(const Layer& l, Tensor x) {
 
 Tensor build(const Weights& w, const OpenPangu& c, const Inputs& in) {
   const Tensor embd = w("token_embd.weight", {c.V, c.D}), angles = rope_angles(in.pos, c.rope);
-  Tensor h = arch::copy_to_streams(get_rows(embd, in.tokens), c.streams.n);
+  Tensor h = copy_to_streams(get_rows(embd, in.tokens), c.streams.n);
   for (std::int64_t i = 0; i < c.L; ++i) {
     const Weights blk = w.block(i);
     const Layer layer{blk, c, in, i, angles};
-    h = arch::connect(layer, "attn_mhc", c.streams, attention, h, kStreamNames);
-    h = arch::connect(layer, "mlp_mhc", c.streams, ffn, h, kStreamNames);
+    h = connect(layer, "attn_mhc", c.streams, attention, h, kStreamNames);
+    h = connect(layer, "mlp_mhc", c.streams, ffn, h, kStreamNames);
     if (blk.has("block_post_norm.weight")) h = norm(blk, "block_post_norm", c, h);
   }
-  return head(w, c, arch::read_streams(w, c, "merge_mhc", c.streams, h, kStreamNames), embd, in);
+  return head(w, c, read_streams(w, c, "merge_mhc", c.streams, h, kStreamNames), embd, in);
 }
 
 // Two lists: numbers of layers, also of those for drafts, and their windows.
@@ -142,4 +142,4 @@ OpenPangu read(const Keys& keys) {
 extern const Architecture kOpenPangu;
 constinit const Architecture kOpenPangu = architecture<build, read>("openpangu");
 
-}  // namespace weft
+}  // namespace weft::arch

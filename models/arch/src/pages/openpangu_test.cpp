@@ -13,6 +13,7 @@
 #include "support/built_graph.h"
 
 using namespace weft;
+using namespace weft::arch;
 
 namespace {
 

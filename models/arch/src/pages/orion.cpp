@@ -2,7 +2,7 @@
 
 #include "weft/arch/decoder.h"
 
-namespace weft {
+namespace weft::arch {
 
 static Decoder orion(const Hparams& c) {
   return {.rope = {.attrs = c.rope}, .layer = pre_norm_layer(Attention{{rope_halves}}, swiglu)};
@@ -12,4 +12,4 @@ extern const Architecture kOrion;
 constinit const Architecture kOrion =
     decoder<orion, read_usual<HparamsRules{.norm = NormKind::layer}>>("orion");
 
-}  // namespace weft
+}  // namespace weft::arch

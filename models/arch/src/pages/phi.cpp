@@ -6,7 +6,7 @@
 
 #include "weft/arch/decoder.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 Decoder phi2(const Hparams& c) {
@@ -47,4 +47,4 @@ constinit const Architecture kPhi3 = decoder<phi3>("phi3", {.types = {"phi3"},
                                                             .rope_share = "partial_rotary_factor"});
 constinit const Architecture kPhiMoe = decoder<phi3, read_moe>("phimoe");
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -14,7 +14,7 @@
 #include "weft/ops/rows/slice_heads.h"
 #include "weft/ops/rows/views.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 Decoder plamo(const Hparams& c) {
@@ -82,4 +82,4 @@ constinit const Architecture kPlamo = decoder<plamo>("plamo");
 constinit const Architecture kPlamo2 = decoder<plamo2, read_plamo2>("plamo2");
 constinit const Architecture kPlamo3 = decoder<plamo3, read>("plamo3");
 
-}  // namespace weft
+}  // namespace weft::arch

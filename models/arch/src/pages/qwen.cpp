@@ -3,7 +3,7 @@
 
 #include "weft/arch/decoder.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 Decoder qwen(const Hparams& c) {
@@ -22,4 +22,4 @@ Hparams read(const Keys& keys) {
 extern const Architecture kQwen;
 constinit const Architecture kQwen = decoder<qwen, read>("qwen");
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -6,7 +6,7 @@
 
 #include "weft/arch/decoder.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 Decoder qwen2(const Hparams& c) {
@@ -56,4 +56,4 @@ constinit const Architecture kQwen2Moe =
                      .windows = HfWindows::refused_if_used});
 constinit const Architecture kSeedOss = decoder<seed_oss>("seed_oss");
 
-}  // namespace weft
+}  // namespace weft::arch

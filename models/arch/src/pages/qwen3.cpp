@@ -4,7 +4,7 @@
 
 #include "weft/arch/decoder.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 Decoder qwen3(const Hparams& c) {
@@ -68,4 +68,4 @@ constinit const Architecture kQwen3Moe =
                                                      .windows = HfWindows::refused_if_used});
 constinit const Architecture kQwen3VlMoe = decoder<qwen3, read_vision_moe>("qwen3vlmoe");
 
-}  // namespace weft
+}  // namespace weft::arch

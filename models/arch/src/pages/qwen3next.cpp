@@ -17,7 +17,7 @@
 #include "weft/ops/rows/slice_heads.h"
 #include "weft/ops/rows/views.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 // The delta nets have fewer key heads than value heads. Value head h uses key head h % key_heads;
@@ -163,4 +163,4 @@ constinit const Architecture kQwen3Next = decoder<describe, read_moe<true>>("qwe
 constinit const Architecture kQwen35 = decoder<describe, read_dense>("qwen35");
 constinit const Architecture kQwen35Moe = decoder<describe, read_sections_and_moe>("qwen35moe");
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -3,7 +3,7 @@
 
 #include "weft/arch/decoder.h"
 
-namespace weft {
+namespace weft::arch {
 
 static Decoder refact(const Hparams&) {
   return {.layer = pre_norm_layer(Attention{.alibi = 8}, swiglu)};
@@ -12,4 +12,4 @@ static Decoder refact(const Hparams&) {
 extern const Architecture kRefact;
 constinit const Architecture kRefact = decoder<refact>("refact");
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -8,7 +8,7 @@
 #include "weft/ops/norms/layer_norm.h"
 #include "weft/ops/rows/views.h"
 
-namespace weft::rwkv {
+namespace weft::arch::rwkv {
 namespace {
 
 constexpr std::int64_t kMaxHeadWidth = 1 << 16;
@@ -56,4 +56,4 @@ Tensor norm_of_heads(const Layer& l, Tensor y) {
   return add(mul(normed, l.w("time_mix_ln.weight", {l.c.D})), l.w("time_mix_ln.bias", {l.c.D}));
 }
 
-}  // namespace weft::rwkv
+}  // namespace weft::arch::rwkv

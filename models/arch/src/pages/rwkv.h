@@ -6,7 +6,7 @@
 
 #include "weft/arch/blocks.h"
 
-namespace weft::rwkv {
+namespace weft::arch::rwkv {
 
 inline constexpr std::int64_t kMaxWidth = 1 << 24;
 
@@ -33,4 +33,4 @@ Tensor low_rank(const Layer& l, std::string_view name, std::int64_t rank, Act ac
 // Layer norm of every head, then time_mix_ln over all of them: [T, H, E] -> [T, D].
 Tensor norm_of_heads(const Layer& l, Tensor y);
 
-}  // namespace weft::rwkv
+}  // namespace weft::arch::rwkv

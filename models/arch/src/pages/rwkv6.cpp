@@ -19,7 +19,7 @@
 
 #include "pages/rwkv.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 constexpr std::int64_t kMixes = 5;  // inputs of decay, key, value, receptance and gate
@@ -163,4 +163,4 @@ extern const Architecture kRwkv6, kRwkv6Qwen2;
 constinit const Architecture kRwkv6 = decoder<rwkv6, read_rwkv6>("rwkv6");
 constinit const Architecture kRwkv6Qwen2 = decoder<qrwkv6, read_qrwkv6>("rwkv6qwen2");
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -21,7 +21,7 @@
 
 #include "pages/rwkv.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 constexpr float kTiny = 1e-24f;  // keeps heads of zeros at zero
@@ -147,4 +147,4 @@ extern const Architecture kArwkv7, kRwkv7;
 constinit const Architecture kArwkv7 = decoder<arwkv7, read_arwkv7>("arwkv7");
 constinit const Architecture kRwkv7 = decoder<rwkv7, read_rwkv7>("rwkv7");
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -6,7 +6,7 @@
 #include "weft/arch/decoder.h"
 #include "weft/ops/elementwise/add.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 Tensor layer(const Layer& l, Tensor x) {
@@ -35,4 +35,4 @@ Hparams read(const Keys& keys) {
 extern const Architecture kSmallThinker;
 constinit const Architecture kSmallThinker = decoder<smallthinker, read>("smallthinker");
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -3,7 +3,7 @@
 
 #include "weft/arch/decoder.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 Decoder smollm3(const Hparams& c) {
@@ -21,4 +21,4 @@ Hparams read(const Keys& keys) {
 extern const Architecture kSmolLm3;
 constinit const Architecture kSmolLm3 = decoder<smollm3, read>("smollm3");
 
-}  // namespace weft
+}  // namespace weft::arch

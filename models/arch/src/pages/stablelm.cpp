@@ -5,7 +5,7 @@
 #include "weft/arch/decoder.h"
 #include "weft/ops/elementwise/add.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 // x + attention + ffn, the latter of what the former makes of x unless there is one norm for both.
@@ -27,4 +27,4 @@ extern const Architecture kStableLm;
 constinit const Architecture kStableLm =
     decoder<stablelm, read_usual<HparamsRules{.norm = NormKind::layer}>>("stablelm");
 
-}  // namespace weft
+}  // namespace weft::arch

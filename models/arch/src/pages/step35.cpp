@@ -4,7 +4,7 @@
 
 #include "weft/arch/decoder.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 struct Step : Hparams {
@@ -38,4 +38,4 @@ Step read(const Keys& keys) {
 extern const Architecture kStep35;
 constinit const Architecture kStep35 = decoder<step35, read>("step35");
 
-}  // namespace weft
+}  // namespace weft::arch

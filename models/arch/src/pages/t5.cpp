@@ -15,7 +15,7 @@
 #include "weft/ops/rows/get_rows.h"
 #include "weft/ops/rows/views.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 struct T5 : Hparams {
@@ -229,4 +229,4 @@ extern const Architecture kT5, kT5Encoder;
 constinit const Architecture kT5 = encoder_decoder();
 constinit const Architecture kT5Encoder = architecture<encoder_alone, read>("t5encoder");
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -10,7 +10,7 @@
 #include "weft/ops/positions/rope_angles.h"
 #include "weft/ops/rows/get_rows.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 struct Talkie : Hparams {
@@ -50,4 +50,4 @@ Talkie read(const Keys& keys) {
 extern const Architecture kTalkie;
 constinit const Architecture kTalkie = architecture<build, read>("talkie");
 
-}  // namespace weft
+}  // namespace weft::arch

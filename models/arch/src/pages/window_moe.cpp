@@ -7,7 +7,7 @@
 
 #include "decoder/root.h"
 
-namespace weft {
+namespace weft::arch {
 namespace {
 
 Decoder exaone(const Hparams& c) {
@@ -27,7 +27,7 @@ Hparams read_exaone(const Keys& keys) {
 Decoder trinity(const Hparams& c) {
   const Attention attention{.q_and_k = {norm_heads, rope_halves}, .output = {gate_by_sigmoid}};
   return {.rope = {.attrs = c.rope},
-          .embedding_scale = arch::root(c.D),
+          .embedding_scale = root(c.D),
           .layer = sandwich_norm_layer(attention, Moe{})};
 }
 
@@ -84,4 +84,4 @@ constinit const Architecture kTrinity = decoder<trinity, read_trinity>("afmoe");
 constinit const Architecture kMellum = decoder<mellum, read_mellum>("mellum");
 constinit const Architecture kLaguna = decoder<laguna, read_laguna>("laguna");
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -5,7 +5,7 @@
 namespace weft::safetensors {
 namespace {
 
-using Stored = HfTensor::Stored;
+using Stored = arch::HfTensor::Stored;
 
 class Arrangement {
  public:

@@ -19,7 +19,7 @@ struct Arranged {
 };
 
 // `tensor` has the stored shape. `refuse` throws an error about it.
-Arranged arrange(const CheckpointTensor& tensor, HfTensor::Stored stored, const Config& config,
-                 const std::function<void(const std::string&)>& refuse);
+Arranged arrange(const CheckpointTensor& tensor, arch::HfTensor::Stored stored,
+                 const Config& config, const std::function<void(const std::string&)>& refuse);
 
 }  // namespace weft::safetensors

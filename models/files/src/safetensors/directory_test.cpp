@@ -285,14 +285,15 @@ TEST_CASE("each architecture has its own names and hyperparameters besides the u
   qwen.tensors.push_back(norm);
   CHECK(qwen.open().find_tensor("blk.0.attn_q_norm.weight"));
 
-  static constexpr HfTensor kTensors[] = {{"pre_attention", "attn_norm"}};
-  static constexpr HfKey kKeys[] = {
-      {"multiplier", "scale", HfKey::Kind::number},
-      {"window", "window", HfKey::Kind::count, HfKey::IfAbsent::omit},
-      {"clamps", "clamps", HfKey::Kind::flag, HfKey::IfAbsent::use_default, "", 1}};
-  register_architecture(
+  static constexpr arch::HfTensor kTensors[] = {{"pre_attention", "attn_norm"}};
+  static constexpr arch::HfKey kKeys[] = {
+      {"multiplier", "scale", arch::HfKey::Kind::number},
+      {"window", "window", arch::HfKey::Kind::count, arch::HfKey::IfAbsent::omit},
+      {"clamps", "clamps", arch::HfKey::Kind::flag, arch::HfKey::IfAbsent::use_default, "", 1}};
+  arch::register_architecture(
       {.name = "own-names",
-       .build = [](const Weights&, const Hparams&, const Inputs& in) { return in.tokens; },
+       .build = [](const arch::Weights&, const arch::Hparams&,
+                   const arch::Inputs& in) { return in.tokens; },
        .hugging_face = {
            .types = {"published"}, .tensors = kTensors, .keys = kKeys, .activations = {"gelu"}}});
   TinyDirectory own;

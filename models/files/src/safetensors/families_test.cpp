@@ -22,19 +22,19 @@ using safetensors::Json;
 struct Family {
   std::string arch;
   Json config;
-  std::map<std::string, MadeSource::Value> keys = {};  // beyond the usual ones
-  std::vector<std::string> optional = {};              // endings of tensors
-  MadeSizes sizes = {};
+  std::map<std::string, arch::MadeSource::Value> keys = {};  // beyond the usual ones
+  std::vector<std::string> optional = {};                    // endings of tensors
+  arch::MadeSizes sizes = {};
 };
 
-const Architecture& architecture(const std::string& name) {
-  const auto all = architectures();
-  return **std::ranges::find(all, name, &Architecture::name);
+const arch::Architecture& architecture(const std::string& name) {
+  const auto all = arch::architectures();
+  return **std::ranges::find(all, name, &arch::Architecture::name);
 }
 
 // The sizes of made models, as most families name them.
 Json usual_config(const Json& more) {
-  const MadeSizes s;
+  const arch::MadeSizes s;
   Json config = {{"vocab_size", s.V},          {"max_position_embeddings", s.context},
                  {"hidden_size", s.D},         {"num_hidden_layers", s.L},
                  {"intermediate_size", s.F},   {"num_attention_heads", s.H},
@@ -69,7 +69,7 @@ void check_same(const Checkpoint& file, const Checkpoint& directory) {
 
 void check_family(const Family& family) {
   INFO(family.arch, " ", family.config["model_type"].dump());
-  MadeSource source(family.arch, family.sizes);
+  arch::MadeSource source(family.arch, family.sizes);
   const bool rms = family.config.contains("rms_norm_eps") || family.arch == "t5";
   source.keys.erase(family.arch +
                     (rms ? ".attention.layer_norm_epsilon" : ".attention.layer_norm_rms_epsilon"));
@@ -102,10 +102,11 @@ TEST_CASE("families whose layers are Llama's") {
        config({{"model_type", "mixtral"}, {"num_local_experts", kX}, {"num_experts_per_tok", kK}}),
        {{"expert_count", kX}, {"expert_used_count", kK}}});
   check_family({"qwen2", config({{"model_type", "qwen2"}}), {}, {"_q.bias", "_k.bias", "_v.bias"}});
-  const std::map<std::string, MadeSource::Value> experts = {{"expert_count", kX},
-                                                            {"expert_used_count", kK},
-                                                            {"expert_feed_forward_length", kX * 8},
-                                                            {"expert_weights_norm", true}};
+  const std::map<std::string, arch::MadeSource::Value> experts = {
+      {"expert_count", kX},
+      {"expert_used_count", kK},
+      {"expert_feed_forward_length", kX * 8},
+      {"expert_weights_norm", true}};
   const Json experts_config = {{"num_experts", kX},
                                {"num_experts_per_tok", kK},
                                {"moe_intermediate_size", kX * 8},
@@ -130,10 +131,10 @@ TEST_CASE("families whose layers are Llama's") {
                        {"residual_multiplier", 0.25},
                        {"attention_multiplier", 0.5},
                        {"logits_scaling", 8.0}};
-  const std::map<std::string, MadeSource::Value> scale_keys = {{"embedding_scale", 12.0},
-                                                               {"residual_scale", 0.25},
-                                                               {"attention.scale", 0.5},
-                                                               {"logit_scale", 8.0}};
+  const std::map<std::string, arch::MadeSource::Value> scale_keys = {{"embedding_scale", 12.0},
+                                                                     {"residual_scale", 0.25},
+                                                                     {"attention.scale", 0.5},
+                                                                     {"logit_scale", 8.0}};
   Json granite = config({{"model_type", "granite"}});
   granite.update(scales);
   check_family({"granite", granite, scale_keys});
@@ -155,7 +156,7 @@ TEST_CASE("the norms of Gemma are stored less 1") {
     usual.update(more);
     return usual;
   };
-  const std::map<std::string, MadeSource::Value> heads = {
+  const std::map<std::string, arch::MadeSource::Value> heads = {
       {"attention.key_length", std::int64_t{32}}, {"attention.value_length", std::int64_t{32}}};
   Json gemma = config({{"model_type", "gemma"}});
   gemma.erase("query_pre_attn_scalar");
@@ -181,7 +182,7 @@ TEST_CASE("the norms of Gemma are stored less 1") {
 }
 
 TEST_CASE("matrices that are transposed, or have q, k and v head by head") {
-  const MadeSizes all_heads{.H = 4, .G = 4};
+  const arch::MadeSizes all_heads{.H = 4, .G = 4};
   check_family({"gpt2",
                 {{"model_type", "gpt2"},
                  {"vocab_size", 50},
@@ -264,7 +265,7 @@ TEST_CASE("one matrix of latent attention becomes those of keys and of values") 
 }
 
 TEST_CASE("encoders, and an encoder with a decoder") {
-  const MadeSizes all_heads{.H = 4, .G = 4};
+  const arch::MadeSizes all_heads{.H = 4, .G = 4};
   Json bert =
       usual_config({{"model_type", "bert"}, {"hidden_act", "gelu"}, {"layer_norm_eps", 1e-5}});
   bert.erase("num_key_value_heads");

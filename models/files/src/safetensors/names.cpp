@@ -37,7 +37,7 @@ bool take_prefix(std::string_view& text, std::string_view prefix) {
   return true;
 }
 
-std::string_view without_prefixes(const HuggingFace& tables, std::string_view name) {
+std::string_view without_prefixes(const arch::HuggingFace& tables, std::string_view name) {
   while (std::ranges::any_of(tables.prefixes,
                              [&](std::string_view prefix) { return take_prefix(name, prefix); })) {
   }
@@ -56,7 +56,7 @@ std::int64_t take_number(std::string_view& text) {
 }
 
 struct Match {
-  const HfTensor* tensor = nullptr;
+  const arch::HfTensor* tensor = nullptr;
   std::uint32_t order = 0;  // in its tables
   std::int64_t layer = -1, expert = -1;
 };
@@ -75,7 +75,7 @@ bool matches(std::string_view pattern, std::string_view name, Match& match) {
   return name.empty();
 }
 
-std::vector<Match> find_in(std::span<const HfTensor> table, std::string_view name,
+std::vector<Match> find_in(std::span<const arch::HfTensor> table, std::string_view name,
                            std::uint32_t first) {
   std::vector<Match> found;
   for (std::uint32_t i = 0; i < table.size(); ++i) {
@@ -86,25 +86,25 @@ std::vector<Match> find_in(std::span<const HfTensor> table, std::string_view nam
 }
 
 // The architecture's own names come first, because they may differ from the usual ones.
-std::vector<Match> find_in(std::span<const HfTensor> own, std::span<const HfTensor> usual,
-                           std::string_view name) {
+std::vector<Match> find_in(std::span<const arch::HfTensor> own,
+                           std::span<const arch::HfTensor> usual, std::string_view name) {
   std::vector<Match> found = find_in(own, name, static_cast<std::uint32_t>(usual.size()));
   return found.empty() ? find_in(usual, name, 0) : found;
 }
 
-std::vector<Match> find_matches(const HuggingFace& tables, std::string_view name) {
+std::vector<Match> find_matches(const arch::HuggingFace& tables, std::string_view name) {
   std::string_view in_layer = name;
   if (!take_prefix(in_layer, tables.layers))
-    return find_in(tables.model_tensors, usual_hf_model_tensors(), name);
+    return find_in(tables.model_tensors, arch::usual_hf_model_tensors(), name);
   const std::int64_t layer = take_number(in_layer);
   if (layer < 0 || !take_prefix(in_layer, ".")) return {};
-  std::vector<Match> found = find_in(tables.tensors, usual_hf_tensors(), in_layer);
+  std::vector<Match> found = find_in(tables.tensors, arch::usual_hf_tensors(), in_layer);
   for (Match& match : found) match.layer = layer;
   return found;
 }
 
-TensorRole role_of(const Match& match, const HuggingFace& tables, std::string_view kind) {
-  const HfTensor& tensor = *match.tensor;
+TensorRole role_of(const Match& match, const arch::HuggingFace& tables, std::string_view kind) {
+  const arch::HfTensor& tensor = *match.tensor;
   TensorRole role{.stored = tensor.stored, .layer = match.layer, .expert = match.expert};
   if (tensor.gguf_name.empty()) return role;
   const bool in_table_of_layers = tensor.hf_name.find('#') == std::string_view::npos;
@@ -113,7 +113,7 @@ TensorRole role_of(const Match& match, const HuggingFace& tables, std::string_vi
     role.name += c == '#' ? fmt::format("{}", match.layer) : std::string(1, c);
   role.name += kind;
   const std::string_view first = tables.model_tensors.empty()
-                                     ? usual_hf_model_tensors().front().gguf_name
+                                     ? arch::usual_hf_model_tensors().front().gguf_name
                                      : tables.model_tensors.front().gguf_name;
   const bool before = tensor.gguf_name == first;
   const std::uint32_t layer = match.layer >= 0 ? static_cast<std::uint32_t>(match.layer) + 1
@@ -130,18 +130,18 @@ bool has_flag(const JsonObject& config, std::string_view flag) {
 
 }  // namespace
 
-const Architecture& find_hf_model(std::string_view type, const JsonObject& config) {
-  const std::vector<const Architecture*> all = architectures();
-  const Architecture* found = nullptr;
-  for (const Architecture* architecture : all | std::views::reverse) {
-    const HuggingFace& tables = architecture->hugging_face;
+const arch::Architecture& find_hf_model(std::string_view type, const JsonObject& config) {
+  const std::vector<const arch::Architecture*> all = arch::architectures();
+  const arch::Architecture* found = nullptr;
+  for (const arch::Architecture* architecture : all | std::views::reverse) {
+    const arch::HuggingFace& tables = architecture->hugging_face;
     if (!tables.has_type(type)) continue;
     if (has_flag(config, tables.flag)) return *architecture;
     if (!found && tables.flag.empty()) found = architecture;
   }
   if (found) return *found;
   std::string known;
-  for (const Architecture* architecture : all) {
+  for (const arch::Architecture* architecture : all) {
     if (!architecture->hugging_face.flag.empty()) continue;
     for (const std::string_view other : architecture->hugging_face.types) {
       if (!other.empty()) known += (known.empty() ? "" : ", ") + std::string(other);
@@ -151,7 +151,7 @@ const Architecture& find_hf_model(std::string_view type, const JsonObject& confi
                          printable_path(config.file()), printable(type), known);
 }
 
-std::vector<TensorRole> find_roles(const HuggingFace& tables, std::string_view hf_name) {
+std::vector<TensorRole> find_roles(const arch::HuggingFace& tables, std::string_view hf_name) {
   // Angles of rope, which old checkpoints contain.
   if (hf_name.ends_with("rotary_emb.inv_freq")) return {TensorRole{}};
   std::string_view base = without_prefixes(tables, hf_name);
@@ -168,7 +168,7 @@ std::vector<TensorRole> find_roles(const HuggingFace& tables, std::string_view h
   return roles;
 }
 
-bool is_of_other_part(const HuggingFace& tables, std::string_view hf_name) {
+bool is_of_other_part(const arch::HuggingFace& tables, std::string_view hf_name) {
   const std::string_view base = without_prefixes(tables, hf_name);
   return std::ranges::any_of(kOtherParts,
                              [&](std::string_view part) { return base.starts_with(part); });

@@ -34,7 +34,7 @@ void Tensors::add_all() {
 }
 
 void Tensors::add(const Piece& piece) {
-  const HuggingFace& tables = config_.architecture->hugging_face;
+  const arch::HuggingFace& tables = config_.architecture->hugging_face;
   const std::vector<TensorRole> roles = find_roles(tables, piece.stored->name);
   if (roles.empty()) {
     if (config_.other_parts && is_of_other_part(tables, piece.stored->name)) return;

@@ -11,13 +11,13 @@
 namespace weft::run {
 namespace {
 
-std::string kind_of(const MemoryPart& part) {
-  if (part.of == MemoryOf::text) return "text that is read";
-  if (part.of == MemoryOf::encoded) return "encoded texts";
+std::string kind_of(const arch::MemoryPart& part) {
+  if (part.of == arch::MemoryOf::text) return "text that is read";
+  if (part.of == arch::MemoryOf::encoded) return "encoded texts";
   if (part.window > 0) return fmt::format("last {} tokens", part.window);
   if (part.stride > 1) return fmt::format("every {} tokens", part.stride);
   if (part.checkpoint_every > 0) return "recurrent states";
-  return part.grow_with == RowsGrowWith::cells ? "all tokens" : std::string(part.kind);
+  return part.grow_with == arch::RowsGrowWith::cells ? "all tokens" : std::string(part.kind);
 }
 
 void add(std::string name, std::int64_t bytes, std::vector<MemoryUse::Named>& kinds) {
@@ -34,14 +34,14 @@ StateBytes state_bytes(const PlannedModel& planned) {
   StateBytes bytes;
   const std::int64_t n = planned.options.sequences;
   const std::vector<const Node*> states = states_on_host(planned.graphs, planned.plans);
-  for (const MemoryPart& part : planned.memory_parts) {
+  for (const arch::MemoryPart& part : planned.memory_parts) {
     std::int64_t row = 0;
     for (const Node* state : states)
       if (std::ranges::find(part.states, state->path) != part.states.end())
         row += state->spec.row_bytes();
-    if (part.of == MemoryOf::text || part.grow_with == RowsGrowWith::nothing)
+    if (part.of == arch::MemoryOf::text || part.grow_with == arch::RowsGrowWith::nothing)
       bytes.fixed += row * part.n_rows;
-    else if (part.of == MemoryOf::sequence && part.grow_with == RowsGrowWith::cells)
+    else if (part.of == arch::MemoryOf::sequence && part.grow_with == arch::RowsGrowWith::cells)
       bytes.block += row / part.stride;
     else
       bytes.sequence += row * ((part.n_rows + n - 1) / n);
@@ -52,7 +52,7 @@ StateBytes state_bytes(const PlannedModel& planned) {
 std::vector<MemoryUse::Named> states_by_kind(const PlannedModel& planned) {
   std::vector<MemoryUse::Named> kinds;
   for (const Node* state : states_on_host(planned.graphs, planned.plans)) {
-    const auto part = std::ranges::find_if(planned.memory_parts, [&](const MemoryPart& p) {
+    const auto part = std::ranges::find_if(planned.memory_parts, [&](const arch::MemoryPart& p) {
       return std::ranges::find(p.states, state->path) != p.states.end();
     });
     add(part == planned.memory_parts.end() ? "other" : kind_of(*part),

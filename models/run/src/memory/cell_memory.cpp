@@ -13,7 +13,7 @@ namespace {
 
 class CellMemory final : public SequenceMemory {
  public:
-  CellMemory(const MemoryPart& part, const MemoryLimits& limits, StateStore store)
+  CellMemory(const arch::MemoryPart& part, const MemoryLimits& limits, StateStore store)
       : SequenceMemory(std::move(store)),
         suffix_(part.suffix),
         window_(part.window),
@@ -162,7 +162,7 @@ void CellMemory::write_inputs(std::span<const TokenPlace> tokens, std::span<cons
 // last kGuaranteedRewind tokens.
 void CellMemory::append(std::span<const Growth> step) {
   for (const Growth& g : step) {
-    const std::int64_t keep = std::max<std::int64_t>(0, oldest(g.to) - kGuaranteedRewind);
+    const std::int64_t keep = std::max<std::int64_t>(0, oldest(g.to) - arch::kGuaranteedRewind);
     Kept& has = kept(g.sequence);
     for (; has.begin < keep / kCellsPerBlock; ++has.begin)
       pool_.release(block(g.sequence, has.begin));
@@ -208,8 +208,8 @@ std::vector<std::int32_t> CellMemory::replace(std::int32_t sequence, std::int64_
 
 }  // namespace
 
-std::unique_ptr<SequenceMemory> make_cell_memory(const MemoryPart& part, const MemoryLimits& limits,
-                                                 StateStore store) {
+std::unique_ptr<SequenceMemory> make_cell_memory(const arch::MemoryPart& part,
+                                                 const MemoryLimits& limits, StateStore store) {
   return std::make_unique<CellMemory>(part, limits, std::move(store));
 }
 

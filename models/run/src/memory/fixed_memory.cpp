@@ -12,7 +12,7 @@ namespace {
 
 class FixedMemory final : public SequenceMemory {
  public:
-  FixedMemory(const MemoryPart& part, StateStore store)
+  FixedMemory(const arch::MemoryPart& part, StateStore store)
       : SequenceMemory(std::move(store)), suffix_(part.suffix), n_blocks_(part.n_rows) {}
 
   std::vector<std::string> input_names() const override {
@@ -52,7 +52,7 @@ void FixedMemory::write_inputs(std::span<const TokenPlace>, std::span<const Grow
 
 }  // namespace
 
-std::unique_ptr<SequenceMemory> make_fixed_memory(const MemoryPart& part, const MemoryLimits&,
+std::unique_ptr<SequenceMemory> make_fixed_memory(const arch::MemoryPart& part, const MemoryLimits&,
                                                   StateStore store) {
   return std::make_unique<FixedMemory>(part, std::move(store));
 }

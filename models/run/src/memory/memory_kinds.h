@@ -8,7 +8,7 @@
 
 namespace weft::run {
 
-using MakeMemory = std::unique_ptr<SequenceMemory>(const MemoryPart&, const MemoryLimits&,
+using MakeMemory = std::unique_ptr<SequenceMemory>(const arch::MemoryPart&, const MemoryLimits&,
                                                    StateStore);
 MakeMemory make_cell_memory;
 MakeMemory make_row_memory;

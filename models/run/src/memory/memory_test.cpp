@@ -42,13 +42,13 @@ class Lives {
     Graph graph;
     const Tensor pos = graph.input("pos", {i32, {1}});
     const Tensor x = graph.input("x", {f32, {1, 1, 1}}), row = graph.input("row", {f32, {1, 1}});
-    const Memory asked(graph, pos,
-                       {.sequences = kSequences,
-                        .context = kContext,
-                        .cells = cells,
-                        .step_tokens = kStepTokens,
-                        .cache_k = f32,
-                        .cache_v = f32});
+    const arch::Memory asked(graph, pos,
+                             {.sequences = kSequences,
+                              .context = kContext,
+                              .cells = cells,
+                              .step_tokens = kStepTokens,
+                              .cache_k = f32,
+                              .cache_v = f32});
     asked.attend_latent(0, x, x, {});
     const Graph::Scope scope(graph, "next");  // names of nodes are unique
     asked.window(kWindow).attend_latent(1, x, x, {});
@@ -56,7 +56,7 @@ class Lives {
     asked.every(kStride).keep_latent(2, x);
     asked.keep_fixed(3, x);
     std::vector<std::unique_ptr<SequenceMemory>> parts;
-    for (const MemoryPart& part : asked.parts()) {
+    for (const arch::MemoryPart& part : asked.parts()) {
       const TensorSpec spec = graph[graph.find(part.states.front())].spec;
       states_.emplace_back(spec.bytes());
       parts.push_back(make_memory(
@@ -294,10 +294,10 @@ TEST_CASE("there are rows for every step of all sequences together") {
 
 TEST_CASE("free positions are those that one sequence may grow by") {
   Graph graph;
-  const Memory asked(graph, graph.input("pos", {i32, {1}}),
-                     {.sequences = 1, .context = kContext, .step_tokens = kStepTokens});
+  const arch::Memory asked(graph, graph.input("pos", {i32, {1}}),
+                           {.sequences = 1, .context = kContext, .step_tokens = kStepTokens});
   asked.every(kStride).keep_latent(0, graph.input("x", {f32, {1, 1, 1}}));
-  MemoryPart part = asked.parts().front();
+  arch::MemoryPart part = asked.parts().front();
   part.n_rows = 2;  // 128 cells
   const auto memory =
       make_memory(part, {1, kContext}, StateStore(std::vector<StateStore::State>()));

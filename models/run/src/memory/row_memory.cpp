@@ -13,14 +13,14 @@ namespace {
 
 class RowMemory final : public SequenceMemory {
  public:
-  RowMemory(const MemoryPart& part, const MemoryLimits& limits, StateStore store)
+  RowMemory(const arch::MemoryPart& part, const MemoryLimits& limits, StateStore store)
       : SequenceMemory(std::move(store)),
         suffix_(part.suffix),
         pool_(part.n_rows),
         sequences_(static_cast<std::size_t>(limits.sequences)) {
     for (Sequence& s : sequences_) {
-      s.kept.reserve(kCheckpoints + 2);
-      s.coming.reserve(kCheckpoints + 2);
+      s.kept.reserve(arch::kCheckpoints + 2);
+      s.coming.reserve(arch::kCheckpoints + 2);
     }
   }
 
@@ -96,13 +96,14 @@ class RowMemory final : public SequenceMemory {
 const Growth* RowMemory::reserve(std::span<const Growth> step) {
   for (const Growth& g : step) {
     Sequence& s = of(g.sequence);
-    const std::int64_t last = (g.to - 1) / kCheckpointEvery * kCheckpointEvery;
-    const std::int64_t oldest = std::max(g.from + 1, last - (kCheckpoints - 1) * kCheckpointEvery);
+    const std::int64_t last = (g.to - 1) / arch::kCheckpointEvery * arch::kCheckpointEvery;
+    const std::int64_t oldest =
+        std::max(g.from + 1, last - (arch::kCheckpoints - 1) * arch::kCheckpointEvery);
     const std::int64_t first =
-        (oldest + kCheckpointEvery - 1) / kCheckpointEvery * kCheckpointEvery;
-    const std::int64_t n = first > last ? 0 : (last - first) / kCheckpointEvery + 1;
-    while (s.kept.size() > 1 && std::ssize(s.kept) + n > kCheckpoints + 1) drop(s.kept, 0);
-    for (std::int64_t i = 0; i < n; ++i) take(s.coming, first + i * kCheckpointEvery);
+        (oldest + arch::kCheckpointEvery - 1) / arch::kCheckpointEvery * arch::kCheckpointEvery;
+    const std::int64_t n = first > last ? 0 : (last - first) / arch::kCheckpointEvery + 1;
+    while (s.kept.size() > 1 && std::ssize(s.kept) + n > arch::kCheckpoints + 1) drop(s.kept, 0);
+    for (std::int64_t i = 0; i < n; ++i) take(s.coming, first + i * arch::kCheckpointEvery);
     if (g.to > g.from) take(s.coming, g.to);
   }
   return nullptr;
@@ -129,7 +130,7 @@ void RowMemory::append(std::span<const Growth> step) {
   for (const Growth& g : step) {
     Sequence& s = of(g.sequence);
     if (s.coming.empty()) continue;
-    if (!s.kept.empty() && s.kept.back().length % kCheckpointEvery != 0)
+    if (!s.kept.empty() && s.kept.back().length % arch::kCheckpointEvery != 0)
       drop(s.kept, s.kept.size() - 1);
     s.kept.insert(s.kept.end(), s.coming.begin(), s.coming.end());
     s.coming.clear();
@@ -165,8 +166,8 @@ std::vector<std::int32_t> RowMemory::replace(std::int32_t sequence, std::int64_t
 
 }  // namespace
 
-std::unique_ptr<SequenceMemory> make_row_memory(const MemoryPart& part, const MemoryLimits& limits,
-                                                StateStore store) {
+std::unique_ptr<SequenceMemory> make_row_memory(const arch::MemoryPart& part,
+                                                const MemoryLimits& limits, StateStore store) {
   return std::make_unique<RowMemory>(part, limits, std::move(store));
 }
 

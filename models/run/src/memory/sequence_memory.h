@@ -99,7 +99,7 @@ struct MemoryLimits {
 };
 
 // The memory for a part of a graph's states. Throws Error if its kind is unknown.
-std::unique_ptr<SequenceMemory> make_memory(const MemoryPart& part, const MemoryLimits& limits,
-                                            StateStore store);
+std::unique_ptr<SequenceMemory> make_memory(const arch::MemoryPart& part,
+                                            const MemoryLimits& limits, StateStore store);
 
 }  // namespace weft::run

@@ -210,7 +210,7 @@ TEST_CASE("the tokens of a text without a limit of their own") {
   const auto limit = [](const char* arch, std::int64_t max_tokens, std::int64_t context) {
     const std::string key = std::string(arch) + ".context_length";
     const auto model = made_text_model(
-        {.arch = arch, .change = [&](MadeSource& s) { s.keys[key] = std::int64_t{16384}; }});
+        {.arch = arch, .change = [&](arch::MadeSource& s) { s.keys[key] = std::int64_t{16384}; }});
     return Embedder(model, {.max_tokens = max_tokens,
                             .texts_per_step = 1,
                             .session = {.context = context, .prefill_width = 64}})
@@ -260,7 +260,7 @@ TEST_CASE("numbers that are not finite are an error") {
     if (name == "blk.1.layer_output_norm.weight") values[3] = std::numeric_limits<float>::max();
   };
   Embedder embedder(made_text_model({.change =
-                                         [](MadeSource& s) {
+                                         [](arch::MadeSource& s) {
                                            s.add("blk.1.layer_output_norm.bias", {f32, {64}});
                                          },
                                      .weights = infinite}),

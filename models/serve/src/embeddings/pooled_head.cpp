@@ -99,9 +99,9 @@ std::optional<Dense> read_dense(const Model& model, std::string_view name, std::
 }
 
 DenseLayers::DenseLayers(const Model& model, std::int64_t n_in) : n_in_(n_in), n_out_(n_in) {
-  for (int i = 0; i < kMaxDense; ++i) {
+  for (int i = 0; i < arch::kMaxDense; ++i) {
     std::optional<Dense> layer =
-        read_dense(model, fmt::format("dense_{}", kFirstDense + i), n_out_);
+        read_dense(model, fmt::format("dense_{}", arch::kFirstDense + i), n_out_);
     if (!layer) continue;
     n_out_ = layer->n_out;
     layers_.push_back(std::move(*layer));

@@ -45,7 +45,7 @@ struct WithTensors {
       : model(made_text_model(
             {.arch = arch,
              .change =
-                 [&](MadeSource& source) {
+                 [&](arch::MadeSource& source) {
                    for (const auto& [name, shape] : tensors) source.add(name, {f32, shape});
                  },
              .weights = [&](const std::string& name, std::vector<float>& v) { values[name] = v; },

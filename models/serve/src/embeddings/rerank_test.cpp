@@ -19,7 +19,9 @@ using test::text_of;
 using Ids = std::vector<TokenId>;
 
 std::shared_ptr<const Model> reranker(const std::function<void(GgufWriter&)>& keys = {}) {
-  const auto head = [](MadeSource& source) { source.add("cls.output.weight", {f32, {1, 64}}); };
+  const auto head = [](arch::MadeSource& source) {
+    source.add("cls.output.weight", {f32, {1, 64}});
+  };
   return made_text_model({.change = head, .tokenizer = true, .keys = keys});
 }
 
@@ -91,7 +93,7 @@ TEST_CASE("the document has the vector of its type added") {
   // Without the difference of the two types, a pair scores as if all were of type 0.
   const auto with = [](float change) {
     return made_text_model({.change =
-                                [](MadeSource& source) {
+                                [](arch::MadeSource& source) {
                                   source.add("cls.output.weight", {f32, {1, 64}});
                                 },
                             .weights =

@@ -243,7 +243,7 @@ TEST_CASE("a request that fails does not affect the others") {
   const auto damaged =
       test::made_text_model({.arch = "llama",
                              .change =
-                                 [](MadeSource& source) {
+                                 [](arch::MadeSource& source) {
                                    source.add("output.weight", {f32, {50, 64}});
                                  },
                              .weights =

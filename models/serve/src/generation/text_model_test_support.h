@@ -16,7 +16,7 @@ namespace weft::test {
 
 struct MadeTextModel {
   std::string arch = "bert";
-  std::function<void(MadeSource&)> change = {};  // after learn()
+  std::function<void(arch::MadeSource&)> change = {};  // after learn()
   std::function<void(const std::string& name, std::vector<float>& values)> weights = {};
   bool tokenizer = false;                      // kind "bert": the words of letters a to v, and "w"
   std::function<void(GgufWriter&)> keys = {};  // further ones
@@ -42,7 +42,7 @@ inline void add_word_pieces(GgufWriter& w) {
 
 inline std::shared_ptr<const Model> made_text_model(const MadeTextModel& about = {}) {
   const TempFolder folder;
-  MadeSource source(about.arch);
+  arch::MadeSource source(about.arch);
   source.learn();
   if (about.change) about.change(source);
   write_made_model(source, (folder / "made.gguf").string(), {.change = about.weights});

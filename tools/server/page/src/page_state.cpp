@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "weft/base/json_string.h"
-#include "weft/graph/picture.h"
+#include "weft/draw/picture.h"
 #include "weft/hosting/model_pool.h"
 #include "weft/hosting/operations.h"
 #include "weft/run/session.h"
@@ -54,15 +54,15 @@ std::string counters_json(const PoolCounters& pool) {
       pool.n_running, pool.n_waiting);
 }
 
-std::string box_json(const PictureBox& box) {
-  const auto line = [](const PictureLine& l) { return json_string(l.text); };
+std::string box_json(const draw::PictureBox& box) {
+  const auto line = [](const draw::PictureLine& l) { return json_string(l.text); };
   return fmt::format(R"({{"name":{},"title":{},"cluster":{},"tooltip":{},"lines":{}}})",
                      json_string(box.name), json_string(box.title), box.cluster,
                      json_string(box.tooltip), json_list(box.lines, line));
 }
 
-std::string edge_json(const PictureEdge& edge) {
-  const bool back = edge.upwards || edge.kind == PictureEdge::Kind::next_layer;
+std::string edge_json(const draw::PictureEdge& edge) {
+  const bool back = edge.upwards || edge.kind == draw::PictureEdge::Kind::next_layer;
   return fmt::format(R"({{"from":{},"to":{},"label":{},"upwards":{}}})", json_string(edge.from),
                      json_string(edge.to), json_string(edge.label), back);
 }
@@ -82,10 +82,10 @@ std::string graph_json(const Model& model, const SessionOptions& options) {
   planned_options.mem_budget = std::numeric_limits<std::int64_t>::max();  // only looked at
   const PlannedModel planned = plan_model(model, planned_options);
   const Graph& graph = planned.graphs.front();
-  PictureOptions drawn;
+  draw::PictureOptions drawn;
   drawn.title = model.facts().name;
-  const Picture picture = picture_of(graph, drawn);
-  const auto cluster = [](const PictureCluster& c) {
+  const draw::Picture picture = draw::picture_of(graph, drawn);
+  const auto cluster = [](const draw::PictureCluster& c) {
     return fmt::format(R"({{"label":{}}})", json_string(c.label));
   };
   return fmt::format(R"({{"title":{},"facts":{},"clusters":{},"boxes":{},"edges":{}}})",

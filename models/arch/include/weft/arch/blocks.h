@@ -11,7 +11,7 @@
 #include "weft/arch/builder.h"
 #include "weft/ops/attention/attention_temperature.h"
 
-namespace weft {
+namespace weft::arch {
 
 // x NAME.weight^T (* NAME.scale) (+ NAME.bias), the last two if the file has them: [T, K] -> [T,
 // N]. NAME.input_scale, the magnitude of x for engines that quantize it, is not used.
@@ -206,4 +206,4 @@ struct Moe {
 // Source: transformers, get_llama_4_attn_scale() of modeling_ministral3.py.
 std::optional<TemperatureAttrs> read_temperature(const Keys& keys, const Hparams& c);
 
-}  // namespace weft
+}  // namespace weft::arch

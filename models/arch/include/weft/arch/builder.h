@@ -22,7 +22,7 @@
 #include "weft/arch/memory.h"
 #include "weft/graph/graph.h"
 
-namespace weft {
+namespace weft::arch {
 
 // Gives access to the weights of a file; each weight is declared where it is used. Copies are cheap
 // and share one record of the weights that were used.
@@ -169,4 +169,4 @@ ModelGraph build_model_graph(const ModelSource& source, const Architecture& arch
 Graph build_graph(const ModelSource& source, const Architecture& architecture, const Hparams& c,
                   const GraphOptions& options);
 
-}  // namespace weft
+}  // namespace weft::arch

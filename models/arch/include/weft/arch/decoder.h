@@ -18,7 +18,7 @@
 
 #include "weft/arch/blocks.h"
 
-namespace weft {
+namespace weft::arch {
 
 // One step of the residual stream h:
 //   h = sum_norm(h + scale * post_norm(block(pre_norm(h))))
@@ -93,4 +93,4 @@ constexpr Architecture decoder(std::string_view name, const HuggingFace& hugging
   return architecture<build, read>(name, hugging_face);
 }
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -10,7 +10,7 @@
 
 #include "weft/arch/blocks.h"
 
-namespace weft {
+namespace weft::arch {
 
 // short_convolution() of x [T, C] with NAME.weight [C, taps].
 Tensor convolve(const Layer& l, std::string_view name, std::int64_t taps, Tensor x);
@@ -43,4 +43,4 @@ std::int64_t read_taps(const Keys& keys, std::string_view key);
 // The number of elements of a head. Throws FormatError if the key is absent.
 std::int64_t read_state_width(const Keys& keys, std::string_view key);
 
-}  // namespace weft
+}  // namespace weft::arch

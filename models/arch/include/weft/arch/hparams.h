@@ -14,7 +14,7 @@
 #include "weft/arch/keys.h"
 #include "weft/ops/positions/rope_angles.h"
 
-namespace weft {
+namespace weft::arch {
 
 enum class NormKind : std::uint8_t { rms, layer };
 enum class LayerRope : std::uint8_t { first, second, none };  // Decoder::rope, Decoder::second_rope
@@ -85,10 +85,9 @@ struct Hparams {
   const LayerHparams& layer(std::int64_t i) const { return layers[static_cast<std::size_t>(i)]; }
 };
 
-namespace arch {
+// Throws what config_cast() throws.
 [[noreturn]] void refuse_config(const Hparams& c, const std::type_info& wanted,
                                 std::source_location where);
-}
 
 // The config as the struct that its architecture reads. REQUIRES: configure() made it; not a copy.
 // Throws ValueError "SOURCE:LINE needs the config K3, got that of architecture 'llama'" if it is
@@ -97,7 +96,7 @@ template <class Own>
 const Own& config_cast(const Hparams& c,
                        std::source_location where = std::source_location::current()) {
   if constexpr (!std::is_same_v<Own, Hparams>) {
-    if (!c.type.is(typeid(Own))) arch::refuse_config(c, typeid(Own), where);
+    if (!c.type.is(typeid(Own))) refuse_config(c, typeid(Own), where);
   }
   return static_cast<const Own&>(c);
 }
@@ -183,4 +182,4 @@ void read_shared_kv(const Keys& keys, Hparams& c, std::int64_t n_shared);
 // Layers without a window get no rope.
 void rope_in_windows_only(Hparams& c);
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-namespace weft {
+namespace weft::arch {
 
 // A tensor of a layer or of the model. Names are without ".weight", ".bias", and what
 // HuggingFace::prefixes and layers precede them with. '*' stands for the number of an expert: the
@@ -137,4 +137,4 @@ std::span<const HfSetting> usual_hf_settings();
 // unknown, and refused.
 std::span<const std::string_view> usual_hf_ignored();
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -11,7 +11,7 @@
 #include "weft/arch/model_source.h"
 #include "weft/base/error.h"
 
-namespace weft {
+namespace weft::arch {
 
 // Names of keys are given without the architecture: "block_count". Reads throw FormatError "FILE:
 // key 'llama.block_count' is 0, must be 1..4096" for values out of range. Copies are cheap and
@@ -59,4 +59,4 @@ class Keys {
   std::string_view arch_;
 };
 
-}  // namespace weft
+}  // namespace weft::arch

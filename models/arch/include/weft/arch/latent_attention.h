@@ -7,7 +7,7 @@
 
 #include "weft/arch/blocks.h"
 
-namespace weft {
+namespace weft::arch {
 
 struct LatentHparams {
   std::int64_t q_rank = 0;   // of the projection to queries; 0, or attn_q in the file: one matrix
@@ -42,4 +42,4 @@ struct LatentAttention {
   Tensor operator()(const Layer& l, Tensor x) const;  // [T, D] -> [T, D]
 };
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -11,7 +11,7 @@
 
 #include "weft/arch/builder.h"
 
-namespace weft {
+namespace weft::arch {
 
 // The sizes of a decoder; letters as in docs/glossary.md.
 struct MadeSizes {
@@ -80,4 +80,4 @@ class MadeSource final : public ModelSource {
 // and for norms.
 std::function<DType(std::string_view, const Shape&)> matrices_of(DType type);
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -6,7 +6,7 @@
 
 #include "weft/arch/blocks.h"
 
-namespace weft {
+namespace weft::arch {
 
 // The keys ssm.*.
 struct StateSpace {
@@ -47,4 +47,4 @@ Tensor ssm_convolution(const Layer& l, std::int64_t taps, Tensor x);
 // The heads of Mamba 2: x [T, H, P], dt [T, H] before its bias, b, c [T, G, N] -> [T, H, P].
 Tensor state_space_heads(const Layer& l, Tensor x, Tensor dt, Tensor b, Tensor c);
 
-}  // namespace weft
+}  // namespace weft::arch

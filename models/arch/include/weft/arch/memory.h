@@ -29,7 +29,7 @@
 #include "weft/ops/recurrent/state_rows.h"
 #include "weft/ops/rows/pool_tokens.h"
 
-namespace weft {
+namespace weft::arch {
 
 // How many tokens truncate() can always remove from the end of a sequence, even with a window.
 inline constexpr std::int64_t kGuaranteedRewind = 64;
@@ -228,4 +228,4 @@ class Memory {
   Chosen chosen_;  // without spans: everything
 };
 
-}  // namespace weft
+}  // namespace weft::arch

@@ -8,7 +8,7 @@
 
 #include "weft/graph/op_def.h"
 
-namespace weft {
+namespace weft::arch {
 
 // Reads of absent keys return nullopt (an empty list, 0). A key of another type throws FormatError
 // naming file and key.
@@ -42,4 +42,4 @@ class ModelSource {
   }
 };
 
-}  // namespace weft
+}  // namespace weft::arch

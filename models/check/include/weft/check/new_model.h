@@ -13,7 +13,7 @@ namespace weft {
 
 struct NewModelOptions {
   // Keys of the file that add to or replace the usual ones: {"granite.logit_scale", 4.0}.
-  using Value = MadeSource::Value;
+  using Value = arch::MadeSource::Value;
   std::vector<std::pair<std::string, Value>> keys;
   // The plain graph as Graphviz text is compared with this file, which is created if it does not
   // exist. Empty: no snapshot.

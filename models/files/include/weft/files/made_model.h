@@ -22,7 +22,7 @@ struct MadeWeights {
 // the same bytes. Large tensors are composed of a pool of encoded pieces, as fast as the file is
 // written; this needs a few MiB of memory. Throws ValueError for a key that no file can hold,
 // ShapeError if rows are not whole blocks of their type, IoError, CancelledError.
-void write_made_model(const MadeSource& source, const std::string& path,
+void write_made_model(const arch::MadeSource& source, const std::string& path,
                       const MadeWeights& weights = {});
 
 }  // namespace weft

@@ -17,7 +17,7 @@ namespace {
                          json.name(key), printable(value.dump()));
 }
 
-void check_setting(const JsonObject& json, std::string_view type, const HfSetting& setting) {
+void check_setting(const JsonObject& json, std::string_view type, const arch::HfSetting& setting) {
   if (!setting.type.empty() && setting.type != type) return;
   const Json* value = json.find(setting.hf_name);
   if (!value && setting.required) {
@@ -31,13 +31,14 @@ void check_setting(const JsonObject& json, std::string_view type, const HfSettin
   if (std::ranges::none_of(setting.values, is)) unsupported(json, setting.hf_name, *value);
 }
 
-void check_settings(const JsonObject& json, std::string_view type, const HuggingFace& tables) {
+void check_settings(const JsonObject& json, std::string_view type,
+                    const arch::HuggingFace& tables) {
   const auto name = json.find_string("hidden_act");
   if (name && std::ranges::find(tables.activations, *name) == tables.activations.end())
     unsupported(json, "hidden_act", *name);
-  for (const HfSetting& setting : tables.settings) check_setting(json, type, setting);
-  for (const HfSetting& setting : usual_hf_settings()) {
-    if (std::ranges::find(tables.settings, setting.hf_name, &HfSetting::hf_name) ==
+  for (const arch::HfSetting& setting : tables.settings) check_setting(json, type, setting);
+  for (const arch::HfSetting& setting : arch::usual_hf_settings()) {
+    if (std::ranges::find(tables.settings, setting.hf_name, &arch::HfSetting::hf_name) ==
         tables.settings.end())
       check_setting(json, type, setting);
   }
@@ -59,9 +60,9 @@ bool is_kind(const Json& entry, std::string_view kind) {
 
 // The length of sliding windows; nullopt if config.json says that there are none.
 std::optional<std::uint64_t> find_window(const JsonObject& json, std::string_view type,
-                                         const HuggingFace& tables) {
-  const HfAbsent absent = tables.absent_keys(type);
-  const bool usually = tables.windows != HfWindows::refused_if_used;
+                                         const arch::HuggingFace& tables) {
+  const arch::HfAbsent absent = tables.absent_keys(type);
+  const bool usually = tables.windows != arch::HfWindows::refused_if_used;
   const bool used = json.find_bool("use_sliding_window").value_or(usually);
   if (!used && absent.window_has_flag) return std::nullopt;
   if (json.json().contains("sliding_window") || absent.window == 0)
@@ -71,7 +72,8 @@ std::optional<std::uint64_t> find_window(const JsonObject& json, std::string_vie
 
 // Refuses layers with sliding windows. Newer files list the kinds of all layers; then only the list
 // counts.
-void refuse_windows(const JsonObject& json, std::string_view type, const HuggingFace& tables) {
+void refuse_windows(const JsonObject& json, std::string_view type,
+                    const arch::HuggingFace& tables) {
   if (const Json* kinds = json.find("layer_types")) {
     if (!kinds->is_array()) json.mismatch("layer_types", "an array");
     for (const Json& kind : *kinds) {
@@ -153,9 +155,9 @@ const Json* bidirectional_class(const JsonObject& json) {
 }
 
 // The class has the last word, as is_causal is not in files of such models.
-void read_direction(const Json* bidirectional, ConfigKeys& keys, const HuggingFace& tables) {
+void read_direction(const Json* bidirectional, ConfigKeys& keys, const arch::HuggingFace& tables) {
   if (!bidirectional || keys.json().find_bool("is_causal") == false) return;
-  const auto setting = std::ranges::find(tables.settings, "is_causal", &HfSetting::hf_name);
+  const auto setting = std::ranges::find(tables.settings, "is_causal", &arch::HfSetting::hf_name);
   const bool may_be_causal = setting == tables.settings.end() ||
                              std::ranges::find(setting->values, "true") != setting->values.end();
   if (!may_be_causal) return;
@@ -192,7 +194,7 @@ void check_direction(const JsonObject& json) {
     unsupported(json, "is_causal", *json.find("is_causal"));
 }
 
-std::optional<bool> find_tied(const JsonObject& json, const HuggingFace& tables) {
+std::optional<bool> find_tied(const JsonObject& json, const arch::HuggingFace& tables) {
   if (!tables.tied_key.empty() && json.find(tables.tied_key))
     return json.find_bool(tables.tied_key);
   return json.find_bool("tie_word_embeddings");
@@ -201,23 +203,24 @@ std::optional<bool> find_tied(const JsonObject& json, const HuggingFace& tables)
 // `bidirectional`: see bidirectional_class().
 void read_part(const JsonObject& json, const Json* bidirectional, const std::string& name,
                MetadataSink& sink, const OpenOptions& options, Config& config) {
-  const HuggingFace& tables = config.architecture->hugging_face;
+  const arch::HuggingFace& tables = config.architecture->hugging_face;
   check_quantization(json);
   check_settings(json, config.type, tables);
   if (!options.allow_unknown_settings) check_known_keys(json, tables);
-  if (tables.windows == HfWindows::refused || tables.windows == HfWindows::refused_if_used)
+  if (tables.windows == arch::HfWindows::refused ||
+      tables.windows == arch::HfWindows::refused_if_used)
     refuse_windows(json, config.type, tables);
 
   const std::string_view arch = config.architecture->name;
   ConfigKeys keys(json, config.type, arch, sink);
   sink.add_string("general.architecture", arch);
   if (!name.empty()) sink.add_string("general.name", name);
-  if (tables.windows == HfWindows::by_layer) add_layer_types(keys);
+  if (tables.windows == arch::HfWindows::by_layer) add_layer_types(keys);
   read_positions(keys, config);
   read_direction(bidirectional, keys, tables);
   if (tables.rope) add_stated_bases(keys);
   keys.add(tables.keys);
-  keys.add(usual_hf_keys());
+  keys.add(arch::usual_hf_keys());
   read_shapes(keys, config);
   if (tables.rope) {
     const std::uint64_t width = added(keys, "embedding_length", 0) / config.n_heads;
@@ -239,7 +242,7 @@ Config read_config(const JsonObject& json, const std::string& name, MetadataSink
   config.type = type;
   config.architecture = &find_hf_model(type, text ? *text : json);
   config.other_parts = text || json.find("vision_config") || json.find("audio_config");
-  const HuggingFace& tables = config.architecture->hugging_face;
+  const arch::HuggingFace& tables = config.architecture->hugging_face;
   config.tied = tables.absent_keys(type).tied;
   if (text) config.tied = find_tied(json, tables).value_or(config.tied);
   if (text) check_quantization(json);

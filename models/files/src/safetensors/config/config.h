@@ -15,7 +15,7 @@ namespace weft::safetensors {
 
 struct Config {
   std::string type;  // model_type
-  const Architecture* architecture = nullptr;
+  const arch::Architecture* architecture = nullptr;
   std::uint64_t n_heads = 0, n_kv_heads = 0, n_vocab = 0, n_layers = 0, n_experts = 0;
   std::uint64_t latent_E = 0, latent_Ev = 0;  // of a head, in one matrix of latent attention
   bool tied = false;                          // the output matrix is the table of embeddings

@@ -10,8 +10,8 @@
 namespace weft::safetensors {
 namespace {
 
-using Kind = HfKey::Kind;
-using IfAbsent = HfKey::IfAbsent;
+using Kind = arch::HfKey::Kind;
+using IfAbsent = arch::HfKey::IfAbsent;
 
 [[noreturn]] void missing(const JsonObject& json, std::string_view key) {
   fail<FormatError>("{}: '{}' is missing", printable_path(json.file()), json.name(key));
@@ -60,19 +60,19 @@ std::optional<double> ConfigKeys::find(std::string_view key) const {
   return found == done_.end() ? std::nullopt : std::optional(found->second);
 }
 
-void ConfigKeys::add(std::span<const HfKey> table) {
-  for (const HfKey& row : table) {
+void ConfigKeys::add(std::span<const arch::HfKey> table) {
+  for (const arch::HfKey& row : table) {
     if (!done_.contains(row.gguf_name) && applies(row)) add(row);
   }
 }
 
-bool ConfigKeys::applies(const HfKey& row) const {
+bool ConfigKeys::applies(const arch::HfKey& row) const {
   if (!row.type.empty() && row.type != type_) return false;
   if (!row.when.empty() && !json_.find_bool(row.when).value_or(row.when_absent)) return false;
   return row.if_absent != IfAbsent::omit || json_.find(row.hf_name);
 }
 
-void ConfigKeys::add(const HfKey& row) {
+void ConfigKeys::add(const arch::HfKey& row) {
   switch (row.kind) {
     case Kind::count:
       return add_count(row.gguf_name, count(row), row.hf_name);
@@ -93,7 +93,7 @@ void ConfigKeys::add(const HfKey& row) {
   done_.emplace(row.gguf_name, 0);
 }
 
-std::uint64_t ConfigKeys::count(const HfKey& row) const {
+std::uint64_t ConfigKeys::count(const arch::HfKey& row) const {
   std::uint64_t value = 0;
   if (json_.find(row.hf_name)) {
     value = json_.uint(row.hf_name);
@@ -115,7 +115,7 @@ std::uint64_t ConfigKeys::count(const HfKey& row) const {
   return value + more;
 }
 
-double ConfigKeys::number(const HfKey& row) const {
+double ConfigKeys::number(const arch::HfKey& row) const {
   if (const auto value = json_.find_number(row.hf_name)) return *value;
   if (row.null_is_zero && is_null(json_, row.hf_name)) return 0;
   if (row.if_absent == IfAbsent::use_default && !row.other.empty() && is_null(json_, row.hf_name)) {
@@ -126,19 +126,19 @@ double ConfigKeys::number(const HfKey& row) const {
   missing(json_, row.hf_name);
 }
 
-bool ConfigKeys::flag(const HfKey& row) const {
+bool ConfigKeys::flag(const arch::HfKey& row) const {
   if (const auto value = json_.find_bool(row.hf_name)) return *value;
   if (row.if_absent == IfAbsent::use_default) return row.value != 0;
   missing(json_, row.hf_name);
 }
 
-std::string ConfigKeys::text(const HfKey& row) const {
+std::string ConfigKeys::text(const arch::HfKey& row) const {
   if (auto value = json_.find_string(row.hf_name)) return *value;
   if (row.if_absent == IfAbsent::use_default) return std::string(row.words[0]);
   missing(json_, row.hf_name);
 }
 
-std::uint64_t ConfigKeys::word(const HfKey& row) const {
+std::uint64_t ConfigKeys::word(const arch::HfKey& row) const {
   const auto text = json_.find_string(row.hf_name);
   if (!text && row.if_absent == IfAbsent::use_default) return static_cast<std::uint64_t>(row.value);
   if (!text) missing(json_, row.hf_name);

@@ -24,7 +24,7 @@ class ConfigKeys {
 
   // Rows for keys that were added before have no effect. Throws FormatError for missing keys and
   // wrong types.
-  void add(std::span<const HfKey> table);
+  void add(std::span<const arch::HfKey> table);
 
   void add_count(std::string_view key, std::uint64_t value, std::string_view hf_name);
   void add_number(std::string_view key, double value);
@@ -39,13 +39,13 @@ class ConfigKeys {
   std::string_view type() const { return type_; }
 
  private:
-  void add(const HfKey& row);
-  bool applies(const HfKey& row) const;
-  std::uint64_t count(const HfKey& row) const;
-  double number(const HfKey& row) const;
-  bool flag(const HfKey& row) const;
-  std::uint64_t word(const HfKey& row) const;
-  std::string text(const HfKey& row) const;
+  void add(const arch::HfKey& row);
+  bool applies(const arch::HfKey& row) const;
+  std::uint64_t count(const arch::HfKey& row) const;
+  double number(const arch::HfKey& row) const;
+  bool flag(const arch::HfKey& row) const;
+  std::uint64_t word(const arch::HfKey& row) const;
+  std::string text(const arch::HfKey& row) const;
   std::string name(std::string_view key) const;
 
   const JsonObject& json_;

@@ -31,37 +31,38 @@ bool is_in(std::span<const std::string_view> list, std::string_view key) {
   return std::ranges::find(list, key) != list.end();
 }
 
-bool has_setting(std::span<const HfSetting> settings, std::string_view key) {
-  return std::ranges::find(settings, key, &HfSetting::hf_name) != settings.end();
+bool has_setting(std::span<const arch::HfSetting> settings, std::string_view key) {
+  return std::ranges::find(settings, key, &arch::HfSetting::hf_name) != settings.end();
 }
 
-bool names(const HfKey& row, std::string_view key) {
+bool names(const arch::HfKey& row, std::string_view key) {
   return row.hf_name == key || row.other == key || row.plus == key || row.when == key;
 }
 
 // Whether a row of the architecture is always used in place of a usual one.
-bool is_replaced(const HfKey& usual, std::span<const HfKey> own) {
-  return std::ranges::any_of(own, [&](const HfKey& row) {
-    return row.gguf_name == usual.gguf_name && row.if_absent != HfKey::IfAbsent::omit &&
+bool is_replaced(const arch::HfKey& usual, std::span<const arch::HfKey> own) {
+  return std::ranges::any_of(own, [&](const arch::HfKey& row) {
+    return row.gguf_name == usual.gguf_name && row.if_absent != arch::HfKey::IfAbsent::omit &&
            row.when.empty() && row.type.empty();
   });
 }
 
-bool is_in_rows(const HuggingFace& tables, std::string_view key) {
-  return std::ranges::any_of(tables.keys, [&](const HfKey& row) { return names(row, key); }) ||
-         std::ranges::any_of(usual_hf_keys(), [&](const HfKey& row) {
+bool is_in_rows(const arch::HuggingFace& tables, std::string_view key) {
+  return std::ranges::any_of(tables.keys,
+                             [&](const arch::HfKey& row) { return names(row, key); }) ||
+         std::ranges::any_of(arch::usual_hf_keys(), [&](const arch::HfKey& row) {
            return names(row, key) && !is_replaced(row, tables.keys);
          });
 }
 
-bool is_rope_key(const HuggingFace& tables, std::string_view key) {
+bool is_rope_key(const arch::HuggingFace& tables, std::string_view key) {
   const std::string_view share =
       tables.rope_share.empty() ? "partial_rotary_factor" : tables.rope_share;
   return tables.rope && (key == share || is_in(kRopeKeys, key));
 }
 
-bool is_window_key(const HuggingFace& tables, std::string_view key) {
-  const bool may_be_off = tables.windows != HfWindows::by_layer;
+bool is_window_key(const arch::HuggingFace& tables, std::string_view key) {
+  const bool may_be_off = tables.windows != arch::HfWindows::by_layer;
   return is_in(kWindowKeys, key) || (may_be_off && is_in(kRefusedWindowKeys, key));
 }
 
@@ -87,14 +88,14 @@ void check_keys(const JsonObject& json, const IsKnown& is_known) {
 
 }  // namespace
 
-bool is_known_key(const HuggingFace& tables, std::string_view key) {
+bool is_known_key(const arch::HuggingFace& tables, std::string_view key) {
   return is_in(kReadKeys, key) || is_in_rows(tables, key) || is_rope_key(tables, key) ||
          is_window_key(tables, key) || key == tables.flag || key == tables.tied_key ||
-         has_setting(tables.settings, key) || has_setting(usual_hf_settings(), key) ||
-         is_in(tables.ignored, key) || is_in(usual_hf_ignored(), key);
+         has_setting(tables.settings, key) || has_setting(arch::usual_hf_settings(), key) ||
+         is_in(tables.ignored, key) || is_in(arch::usual_hf_ignored(), key);
 }
 
-void check_known_keys(const JsonObject& json, const HuggingFace& tables) {
+void check_known_keys(const JsonObject& json, const arch::HuggingFace& tables) {
   check_keys(json, [&](std::string_view key) { return is_known_key(tables, key); });
 }
 

@@ -19,15 +19,15 @@ using safetensors::Json;
 using test::refusal_of;
 using test::texts_of;
 using test::with;
-using Kind = HfKey::Kind;
-using IfAbsent = HfKey::IfAbsent;
+using Kind = arch::HfKey::Kind;
+using IfAbsent = arch::HfKey::IfAbsent;
 
 // As a model of this type, if it is not empty.
 Json of_type(const Json& config, std::string_view type) {
   return type.empty() ? config : with(config, "model_type", type);
 }
 
-Json sample(const HfKey& row, bool other = false) {
+Json sample(const arch::HfKey& row, bool other = false) {
   switch (row.kind) {
     case Kind::count:
       return other ? 6U : 4U;
@@ -47,13 +47,13 @@ Json sample(const HfKey& row, bool other = false) {
 }
 
 // A configuration with the keys that the architecture must have.
-Json smallest(const HuggingFace& tables) {
+Json smallest(const arch::HuggingFace& tables) {
   Json config = {{"model_type", tables.types[0]}, {"max_position_embeddings", 4U}};
   if (!safetensors::is_known_key(tables, "max_position_embeddings"))
     config.erase("max_position_embeddings");
   if (!tables.flag.empty()) config[std::string(tables.flag)] = true;
-  for (const auto& rows : {tables.keys, usual_hf_keys()}) {
-    for (const HfKey& row : rows) {
+  for (const auto& rows : {tables.keys, arch::usual_hf_keys()}) {
+    for (const arch::HfKey& row : rows) {
       if (row.hf_name.empty() || row.if_absent != IfAbsent::refuse || !row.when.empty() ||
           !safetensors::is_known_key(tables, row.hf_name))
         continue;
@@ -61,7 +61,7 @@ Json smallest(const HuggingFace& tables) {
       if (!row.plus.empty()) config.emplace(row.plus, 4U);
     }
   }
-  for (const HfSetting& setting : tables.settings) {
+  for (const arch::HfSetting& setting : tables.settings) {
     if (setting.required) config.emplace(setting.hf_name, Json::parse(setting.values[0]));
   }
   // transformers rotates nothing if the key is absent, and Weft refuses that.
@@ -71,20 +71,21 @@ Json smallest(const HuggingFace& tables) {
 
 template <class Use>
 void for_each_table(const Use& use) {
-  for (const Architecture* architecture : architectures()) {
-    const HuggingFace& tables = architecture->hugging_face;
+  for (const arch::Architecture* architecture : arch::architectures()) {
+    const arch::HuggingFace& tables = architecture->hugging_face;
     if (tables.types[0].empty()) continue;
     INFO(std::string(architecture->name));
     use(tables, smallest(tables));
   }
 }
 
-bool is_checked(const HuggingFace& tables, std::string_view key) {
-  return std::ranges::find(tables.settings, key, &HfSetting::hf_name) != tables.settings.end();
+bool is_checked(const arch::HuggingFace& tables, std::string_view key) {
+  return std::ranges::find(tables.settings, key, &arch::HfSetting::hf_name) !=
+         tables.settings.end();
 }
 
 // Another value changes what is read.
-void check_row(const HfKey& row, Json config) {
+void check_row(const arch::HfKey& row, Json config) {
   INFO(std::string(row.hf_name));
   config = of_type(config, row.type);
   if (!row.when.empty()) config[std::string(row.when)] = true;
@@ -96,10 +97,10 @@ void check_row(const HfKey& row, Json config) {
 }  // namespace
 
 TEST_CASE("every key that an architecture reads is honoured") {
-  for_each_table([](const HuggingFace& tables, const Json& config) {
+  for_each_table([](const arch::HuggingFace& tables, const Json& config) {
     REQUIRE(refusal_of(config) == "");
-    for (const auto& rows : {tables.keys, usual_hf_keys()}) {
-      for (const HfKey& row : rows) {
+    for (const auto& rows : {tables.keys, arch::usual_hf_keys()}) {
+      for (const arch::HfKey& row : rows) {
         const bool read = !row.hf_name.empty() && row.kind != Kind::none &&
                           safetensors::is_known_key(tables, row.hf_name) &&
                           !is_checked(tables, row.hf_name) &&
@@ -111,9 +112,9 @@ TEST_CASE("every key that an architecture reads is honoured") {
 }
 
 TEST_CASE("every setting has the values that an architecture computes, or is refused by name") {
-  for_each_table([](const HuggingFace& tables, const Json& config) {
-    for (const auto& settings : {tables.settings, usual_hf_settings()}) {
-      for (const HfSetting& setting : settings) {
+  for_each_table([](const arch::HuggingFace& tables, const Json& config) {
+    for (const auto& settings : {tables.settings, arch::usual_hf_settings()}) {
+      for (const arch::HfSetting& setting : settings) {
         INFO(std::string(setting.hf_name));
         const std::string refused = fmt::format("'{}' is \"other\"", setting.hf_name);
         const Json typed = of_type(config, setting.type);
@@ -134,13 +135,13 @@ TEST_CASE("every setting has the values that an architecture computes, or is ref
 }
 
 TEST_CASE("harmless settings change nothing") {
-  for_each_table([](const HuggingFace& tables, const Json& config) {
+  for_each_table([](const arch::HuggingFace& tables, const Json& config) {
     const auto plain = texts_of(config);
-    for (const auto& ignored : {tables.ignored, usual_hf_ignored()}) {
+    for (const auto& ignored : {tables.ignored, arch::usual_hf_ignored()}) {
       for (const std::string_view key : ignored) {
         INFO(std::string(key));
         const bool is_read =
-            std::ranges::find(tables.keys, key, &HfKey::hf_name) != tables.keys.end();
+            std::ranges::find(tables.keys, key, &arch::HfKey::hf_name) != tables.keys.end();
         if (is_read || is_checked(tables, key)) continue;  // a row of the architecture comes first
         CHECK(texts_of(with(config, key, 3)) == plain);
       }
@@ -149,7 +150,7 @@ TEST_CASE("harmless settings change nothing") {
 }
 
 TEST_CASE("unknown settings are refused by name unless they are off or allowed") {
-  for_each_table([](const HuggingFace&, const Json& config) {
+  for_each_table([](const arch::HuggingFace&, const Json& config) {
     const auto plain = texts_of(config);
     const Json off[] = {nullptr, false, 0, 0.0, "", Json::array(), Json::object()};
     for (const Json& value : off) CHECK(texts_of(with(config, "novel_mask", value)) == plain);
@@ -165,9 +166,9 @@ TEST_CASE("unknown settings are refused by name unless they are off or allowed")
 }
 
 TEST_CASE("settings of rope are on the list, too") {
-  const auto all = architectures();
+  const auto all = arch::architectures();
   const Json llama =
-      smallest((*std::ranges::find(all, "llama", &Architecture::name))->hugging_face);
+      smallest((*std::ranges::find(all, "llama", &arch::Architecture::name))->hugging_face);
   const Json linear = {{"type", "linear"}, {"factor", 2.0}, {"turns", 3}};
   const Json novel = with(llama, "rope_scaling", linear);
   CHECK(refusal_of(novel).find("'rope_scaling.turns' is 3, a setting") != std::string::npos);

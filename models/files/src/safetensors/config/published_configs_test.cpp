@@ -44,7 +44,7 @@ TEST_CASE("configurations of published models are read without unknown keys") {
     }
     CHECK(error == "");
   }
-  for (const Architecture* architecture : architectures()) {
+  for (const arch::Architecture* architecture : arch::architectures()) {
     for (const std::string_view type : architecture->hugging_face.types) {
       // The type of models of several parts is that of the part that reads text; "published" is an
       // architecture of another test.

@@ -13,7 +13,7 @@
 
 namespace weft::test {
 
-using StoredAs = HfTensor::Stored;
+using StoredAs = arch::HfTensor::Stored;
 
 struct Matrix {
   std::int64_t n_rows = 0, n_cols = 0;
@@ -31,7 +31,8 @@ struct Matrix {
 
 class Publisher {
  public:
-  Publisher(const Checkpoint& file, const Architecture& architecture, const MadeSizes& sizes)
+  Publisher(const Checkpoint& file, const arch::Architecture& architecture,
+            const arch::MadeSizes& sizes)
       : file_(file), tables_(architecture.hugging_face), sizes_(sizes) {}
 
   std::string model_file() {
@@ -44,14 +45,14 @@ class Publisher {
  private:
   // Calls `use` for the rows of a table that a name of a GGUF file matches, with the name that
   // precedes theirs.
-  const HfTensor* find(std::string_view base, std::string& layer) const {
-    for (const auto& table : {tables_.model_tensors, usual_hf_model_tensors()}) {
-      for (const HfTensor& row : table) {
+  const arch::HfTensor* find(std::string_view base, std::string& layer) const {
+    for (const auto& table : {tables_.model_tensors, arch::usual_hf_model_tensors()}) {
+      for (const arch::HfTensor& row : table) {
         if (matches(row.gguf_name, base, layer)) return &row;
       }
     }
-    for (const auto& table : {tables_.tensors, usual_hf_tensors()}) {
-      for (const HfTensor& row : table) {
+    for (const auto& table : {tables_.tensors, arch::usual_hf_tensors()}) {
+      for (const arch::HfTensor& row : table) {
         if (!row.gguf_name.empty() && matches("blk.#." + std::string(row.gguf_name), base, layer))
           return &row;
       }
@@ -72,7 +73,7 @@ class Publisher {
     const std::size_t dot = tensor.name.rfind('.');
     std::string kind(tensor.name.substr(dot));
     std::string layer;
-    const HfTensor* row = find(tensor.name.substr(0, dot), layer);
+    const arch::HfTensor* row = find(tensor.name.substr(0, dot), layer);
     const bool own_kind = !row;  // its table has the whole name
     if (own_kind) row = find(tensor.name, layer);
     INFO(std::string(tensor.name));
@@ -188,8 +189,8 @@ class Publisher {
   }
 
   const Checkpoint& file_;
-  const HuggingFace& tables_;
-  MadeSizes sizes_;
+  const arch::HuggingFace& tables_;
+  arch::MadeSizes sizes_;
   Json header_ = Json::object();
   std::string data_;
 };

@@ -88,7 +88,7 @@ void check_parts(const Settings& settings, const OpenOptions& options) {
 
 class Rope {
  public:
-  Rope(const HuggingFace& tables, ConfigKeys& keys)
+  Rope(const arch::HuggingFace& tables, ConfigKeys& keys)
       : tables_(tables), json_(keys.json()), keys_(keys) {}
 
   // The rotated elements of a head.
@@ -195,7 +195,7 @@ class Rope {
     return values;
   }
 
-  const HuggingFace& tables_;
+  const arch::HuggingFace& tables_;
   const JsonObject& json_;
   ConfigKeys& keys_;
 };
@@ -210,7 +210,7 @@ void add_stated_bases(ConfigKeys& keys) {
     keys.add_number("rope.freq_base_swa", positive(*settings.in_windows, "rope_theta"));
 }
 
-std::vector<NamedFloats> read_rope(const HuggingFace& tables, std::uint64_t head_width,
+std::vector<NamedFloats> read_rope(const arch::HuggingFace& tables, std::uint64_t head_width,
                                    const OpenOptions& options, ConfigKeys& keys) {
   const JsonObject& json = keys.json();
   if (head_width > kMaxHeadWidth) json.mismatch("head_dim", "at most 65536");

@@ -19,7 +19,7 @@ void add_stated_bases(ConfigKeys& keys);
 // the kind of scaling needs them ("llama3", "longrope"). Throws UnsupportedError for kinds other
 // than these, linear and yarn, and for unknown settings unless they are allowed, FormatError for
 // missing or impossible numbers.
-std::vector<NamedFloats> read_rope(const HuggingFace& tables, std::uint64_t head_width,
+std::vector<NamedFloats> read_rope(const arch::HuggingFace& tables, std::uint64_t head_width,
                                    const OpenOptions& options, ConfigKeys& keys);
 
 }  // namespace weft::safetensors

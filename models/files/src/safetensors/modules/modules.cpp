@@ -95,9 +95,10 @@ class ModuleReader {
 
   void add_dense(const fs::path& folder) {
     if (modules_.normalizes) refuse("must come before Normalize");
-    if (std::ssize(modules_.dense) == kMaxDense) refuse("at most {} are supported", kMaxDense);
+    if (std::ssize(modules_.dense) == arch::kMaxDense)
+      refuse("at most {} are supported", arch::kMaxDense);
     DenseModule dense = read_dense_module(folder.string(), !modules_.pooling.empty());
-    dense.name = fmt::format("dense_{}", kFirstDense + std::ssize(modules_.dense));
+    dense.name = fmt::format("dense_{}", arch::kFirstDense + std::ssize(modules_.dense));
     modules_.dense.push_back(std::move(dense));
   }
 

@@ -207,7 +207,7 @@ struct PlannedModel {
   std::vector<Assignment> assignments;  // by graph
   std::vector<Plan> plans;
   std::size_t n_step_plans = 0;  // those after them are of the encoder, also narrowest first
-  std::vector<MemoryPart> memory_parts;  // of the graphs' states
+  std::vector<arch::MemoryPart> memory_parts;  // of the graphs' states
   MemoryUse memory;
   std::vector<std::string> concessions;
   SessionOptions options;

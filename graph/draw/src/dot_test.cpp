@@ -1,4 +1,4 @@
-#include "weft/graph/dot.h"
+#include "weft/draw/dot.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -14,7 +14,7 @@
 #include "layers.h"
 #include "support/temp_folder.h"
 
-namespace weft {
+namespace weft::draw {
 namespace {
 
 struct GainAttrs {
@@ -101,7 +101,7 @@ TEST_CASE("the layers of a part are clusters, those of another part are not") {
 
 TEST_CASE("layers that differ in an attribute, or in wiring, do not fold") {
   const auto runs = [](const Graph& g) {
-    return draw::Layers(g).groups({.fold = Fold::neighbours}).size();
+    return Layers(g).groups({.fold = Fold::neighbours}).size();
   };
   CHECK(runs(layered({1, 1, 2, 2, 1})) == 3);
   CHECK(runs(layered({1, 1, 1, 1})) == 1);
@@ -124,7 +124,7 @@ TEST_CASE("a cache named elsewhere belongs to the one layer that uses it") {
     Graph::Scope scope(g, fmt::format("blk.{}", i));
     blend(i ? h : own, {}, both, 1);
   }
-  const draw::Layers layers(g);
+  const Layers layers(g);
   CHECK(layers.of(own.id()) == 0);
   CHECK(layers.of(both.id()) == kNoLayer);
 }
@@ -241,4 +241,4 @@ TEST_CASE("Graphviz draws every form without warnings") {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::draw

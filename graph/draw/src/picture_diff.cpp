@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
-#include "weft/graph/picture.h"
+#include "weft/draw/picture.h"
 
-namespace weft {
+namespace weft::draw {
 namespace {
 
 constexpr std::string_view kAdded = "#16a34a", kGone = "#dc2626", kChanged = "#ca8a04",
@@ -126,4 +126,4 @@ Picture difference(const Picture& before, const Picture& after) {
   return Merger(before, after).merge();
 }
 
-}  // namespace weft
+}  // namespace weft::draw

@@ -1,4 +1,4 @@
-#include "weft/graph/dot.h"
+#include "weft/draw/dot.h"
 
 #include <algorithm>
 #include <string_view>
@@ -7,7 +7,7 @@
 
 #include "weft/base/utf8.h"
 
-namespace weft {
+namespace weft::draw {
 namespace {
 
 // For attributes in quotes; \n begins a line.
@@ -158,4 +158,4 @@ std::string to_dot(const Graph& graph, const PictureOptions& options) {
   return to_dot(picture_of(graph, options));
 }
 
-}  // namespace weft
+}  // namespace weft::draw

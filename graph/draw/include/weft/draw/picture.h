@@ -11,7 +11,7 @@
 
 #include "weft/graph/graph.h"
 
-namespace weft {
+namespace weft::draw {
 
 // Which layers with the same ops, attributes, types and wiring are drawn as one.
 enum class Fold : std::uint8_t { none, neighbours, alike };
@@ -91,4 +91,4 @@ std::string spec_text(const Graph& graph, const TensorSpec& spec, bool with_boun
 // all others are pale.
 Picture difference(const Picture& before, const Picture& after);
 
-}  // namespace weft
+}  // namespace weft::draw

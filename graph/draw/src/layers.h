@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/draw/picture.h"
 #include "weft/graph/graph.h"
 #include "weft/graph/layer_path.h"
 #include "weft/graph/per_node.h"
-#include "weft/graph/picture.h"
 
 namespace weft::draw {
 

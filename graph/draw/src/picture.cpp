@@ -1,4 +1,4 @@
-#include "weft/graph/picture.h"
+#include "weft/draw/picture.h"
 
 #include <algorithm>
 #include <set>
@@ -11,10 +11,8 @@
 
 #include "layers.h"
 
-namespace weft {
+namespace weft::draw {
 namespace {
-
-using draw::LayerGroup;
 
 // "pairs halves, n 3", in lines of about 40 characters.
 std::vector<std::string> attr_lines(const Attrs& attrs) {
@@ -305,7 +303,7 @@ class Painter {
   }
 
   const Graph& graph_;
-  draw::Layers layers_;
+  Layers layers_;
   std::vector<LayerGroup> groups_;
   std::vector<std::int32_t> group_of_layer_;
   PerNode<bool> shared_;
@@ -331,4 +329,4 @@ Picture picture_of(const Graph& graph, const PictureOptions& options) {
   return Painter(graph, options).paint();
 }
 
-}  // namespace weft
+}  // namespace weft::draw

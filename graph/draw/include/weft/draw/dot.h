@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "weft/graph/picture.h"
+#include "weft/draw/picture.h"
 
-namespace weft {
+namespace weft::draw {
 
 std::string to_dot(const Picture& picture);
 std::string to_dot(const Graph& graph, const PictureOptions& options = {});
@@ -15,4 +15,4 @@ std::string to_dot(const Graph& graph, const PictureOptions& options = {});
 // characters and bytes that are not UTF-8.
 std::string markup_text(std::string_view text);
 
-}  // namespace weft
+}  // namespace weft::draw

@@ -101,14 +101,10 @@ std::vector<LayerGroup> Layers::groups(const PictureOptions& options) const {
   return groups;
 }
 
-}  // namespace weft::draw
-
-namespace weft {
-
 LayersAlike layers_alike(const Graph& graph) {
-  return [layers = std::make_shared<draw::Layers>(graph)](std::int64_t a, std::int64_t b) {
+  return [layers = std::make_shared<Layers>(graph)](std::int64_t a, std::int64_t b) {
     return b < layers->count() && layers->alike(a, b);
   };
 }
 
-}  // namespace weft
+}  // namespace weft::draw
