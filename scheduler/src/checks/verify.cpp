@@ -45,7 +45,7 @@ void decode_row(const View& view, std::int64_t r, std::vector<float>& out) {
   }
 }
 
-// What a node must write: to its output, or to the state that it updates.
+// The expected values of a node: of its output, or of the state that it updates.
 struct Expected {
   Scratch values;
   std::optional<Scratch> bounds;  // empty: 4 ulp of the value

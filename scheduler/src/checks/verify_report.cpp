@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-// JSON has no infinity: what is not finite becomes text.
+// JSON has no infinity: values that are not finite become text.
 nlohmann::ordered_json number(double x) {
   if (std::isfinite(x)) return x;
   return std::isnan(x) ? "nan" : x > 0 ? "inf" : "-inf";
@@ -35,7 +35,7 @@ std::string distance(double d) {
   return d < 0 ? "-" : fmt::format("{:.2g}", d);
 }
 
-// The worst element of a bad node, and what is near it.
+// The worst element of a bad node, and its neighbours.
 std::string describe(const NodeCheck& n) {
   std::string text = fmt::format(
       "{} '{}', kernel '{}', element {}: got {:.9g}, want {:.9g}, {:.3g} times the bound ({})\n",

@@ -17,9 +17,10 @@ namespace {
 
 using namespace weft::test;
 
-// The reference, but one op's last element is off by more than any bound, or NaN.
+// The reference kernel, but with a wrong last element (off by more than any bound, or NaN), and
+// optionally with a number in place of the first element.
 float spoil = 0;
-bool number_instead = false;  // of the first element
+bool number_instead = false;
 void wrong(const KernelArgs& args, const Region&) noexcept {
   args.op->reference(*args.attrs, args.in, args.out);
   args.out.row<float>(args.out.rows() - 1)[args.out.cols() - 1] += spoil;

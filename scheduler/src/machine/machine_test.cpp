@@ -1,4 +1,4 @@
-// What the machine allows: control groups, workers, sizes and budgets.
+// Limits of the machine: control groups, workers, sizes and budgets.
 
 #include <limits>
 #include <map>

@@ -29,8 +29,8 @@ int cpus_in_mask() {
 
 // Starts the threads. Otherwise they would start and enter the arena when they are first needed,
 // possibly many runs later, since a fast caller does both lanes alone. Here all enter at once, so
-// that what they allocate at their start is allocated before the first run. If the machine is busy,
-// some come later.
+// that their start-up allocations happen before the first run. If the machine is busy, some enter
+// later.
 void start_threads(oneapi::tbb::task_arena& arena, int n_workers) {
   arena.execute([&] {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);

@@ -32,8 +32,8 @@ Arrivals arrivals_of(const Matching& match, NodeId from) {
         const bool mixes = reach == Reach::col || reach == Reach::all;
         const bool fresh = arrivals.emplace(user, false).second;
         // Writing to a state only stores the rows; readers of the state mix them.
-        const bool goes_on = node.op->storage == Storage::state || reach == Reach::same;
-        if (fresh && goes_on) open.push_back(user);
+        const bool keeps_rows = node.op->storage == Storage::state || reach == Reach::same;
+        if (fresh && keeps_rows) open.push_back(user);
         if (mixes && node.op->storage != Storage::state) arrivals[user] = true;
       }
     }
@@ -58,7 +58,7 @@ using Group = std::vector<NodeId>;
 std::vector<Group> sibling_groups(const Matching& match, NodeId x) {
   const Graph& graph = match.graph();
   std::vector<Group> groups;
-  std::vector<Arrivals> meeting;  // of each group's first member
+  std::vector<Arrivals> meeting;  // by group: arrivals of its first member
   std::set<NodeId> weights;
   for (const NodeId id : match.users(x)) {
     if (!match.is(id, kLinear)) continue;

@@ -15,7 +15,7 @@ bool is_changed(const Graph& before, const Node& a, const Graph& after, const No
   return a.op && (a.op != b.op || !std::ranges::equal(a.inputs, b.inputs, same));
 }
 
-// Copies a graph, and takes from a rewritten one what the assignment allows.
+// Copies a graph, and takes the rewritten nodes that the assignment allows.
 class Merger {
  public:
   Merger(const Graph& before, const Graph& after, std::string_view pass_name)

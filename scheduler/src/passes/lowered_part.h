@@ -1,5 +1,5 @@
 #pragma once
-// Lowering is for one backend only: nodes of plug-ins, and what they read, must not change.
+// Lowering is for one backend only: nodes of plug-ins, and their inputs, must not change.
 
 #include <string_view>
 

@@ -68,7 +68,8 @@ void check_equal(const Graph& plain, const Graph& fused, std::string_view output
   }
 }
 
-// Passes keep outputs' paths, say who made what, and find nothing more the second time.
+// Passes keep the paths of outputs, record which pass made each node, and change nothing the second
+// time.
 void check_form(const Graph& plain, const Graph& fused, const Pass& by) {
   check(fused);
   for (std::size_t i = 0; i < plain.outputs().size(); ++i) {

@@ -134,7 +134,7 @@ ArenaPacking pack_arena(std::vector<ArenaItem>& items) {
   return best;
 }
 
-ArenaPacking lay_out_apart(std::vector<ArenaItem>& items) {
+ArenaPacking pack_without_reuse(std::vector<ArenaItem>& items) {
   ArenaPacking packing{.lower_bound = max_live_bytes(items), .heuristic = "apart"};
   for (ArenaItem& item : items) {
     item.offset = packing.bytes;

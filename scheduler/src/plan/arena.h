@@ -25,6 +25,6 @@ struct ArenaPacking {
 ArenaPacking pack_arena(std::vector<ArenaItem>& items);
 
 // Gives every item its own bytes.
-ArenaPacking lay_out_apart(std::vector<ArenaItem>& items);
+ArenaPacking pack_without_reuse(std::vector<ArenaItem>& items);
 
 }  // namespace weft::scheduler

@@ -37,7 +37,7 @@ TEST_CASE(
       item.last_stage = item.first_stage + static_cast<std::int32_t>(random() % 6);
     }
     auto apart = items;
-    const ArenaPacking packing = pack_arena(items), loose = lay_out_apart(apart);
+    const ArenaPacking packing = pack_arena(items), loose = pack_without_reuse(apart);
     check_apart(items, packing.bytes);
     check_apart(apart, loose.bytes);
     CHECK(packing.bytes >= packing.lower_bound);

@@ -1,4 +1,4 @@
-// What the graphs of a session must agree on: which memory holds each state, and which weights
+// Decisions that all graphs of a session share: which memory holds each state, and which weights
 // change their types.
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// Chooses the columns of each lane, backwards through the graph. A lane computes what its own
-// readers need, if these needs of all lanes partition the row; otherwise the row is split evenly.
+// Chooses the columns of each lane, backwards through the graph. A lane computes the columns that
+// its own readers need, if the needs of all lanes partition the row; otherwise the row is split
+// evenly.
 
 #include <algorithm>
 
@@ -63,8 +64,8 @@ bool partitions(const PerLane& cols, ColRange part) {
   return total == part.end - part.begin;
 }
 
-// Splits `part` of the row of `id` by what reader `user` needs, if that is balanced, or so little
-// that one lane may compute all of it.
+// Splits `part` of the row of `id` by the needs of reader `user`, if these are balanced, or small
+// enough for one lane to compute all of them.
 bool split_like_readers(const Draft& draft, NodeId id, ColRange part, std::int64_t granule,
                         NodeId user, PerLane& out) {
   const Node& node = draft.graph[user];

@@ -129,7 +129,7 @@ struct StageCut {
 
 void choose_shares(Draft& draft, double share_ns) {
   std::vector<std::vector<NodeId>> stages;
-  std::vector<double> ns;  // of the work that can be divided, per lane
+  std::vector<double> ns;  // per lane: rough time of the work that can be divided
   for (NodeId id = 0; id < draft.graph.size(); ++id) {
     const Work& work = draft[id];
     if (!work.works) continue;

@@ -31,7 +31,7 @@ bool is_small_part(const Graph& graph, NodeId maker, NodeId seen) {
   return graph[seen].spec.shape.cols() * kSmallPart <= graph[maker].spec.shape.cols();
 }
 
-// Whether a reader with split `split` likely finds what it needs in its own lane. Columns have not
+// Whether a reader with split `split` likely finds its inputs in its own lane. Columns have not
 // been chosen yet.
 bool likely_local(const Draft& draft, NodeId maker, const Node& user, std::size_t input,
                   Split split) {

@@ -1,4 +1,4 @@
-// Chooses stages: the first stage in which every lane finds what it needs, computed in an earlier
+// Chooses stages: the first stage in which every lane finds its inputs, computed in an earlier
 // stage or earlier in its own lane. A state is written repeatedly, so every access to it is ordered
 // after all earlier accesses.
 

@@ -36,7 +36,7 @@ struct Work {
   Kernel kernel;
   Cost cost;             // at the bounds
   double ns = 0;         // rough time on one lane, for choices only
-  double shared_ns = 0;  // of that, for weights and states that every row needs completely
+  double shared_ns = 0;  // the part of ns for weights and states that every row needs completely
   lanes::Share share;
   std::vector<std::int64_t>
       cuts;  // Split::cols: multiples at which to split, best first, the op's own granule last

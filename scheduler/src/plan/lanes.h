@@ -1,7 +1,7 @@
 #pragma once
-// What lanes read and write. The planner uses it to find out whether two lanes must synchronize:
-// for a node that is split among lanes, the part of the output that a lane computes, and the part
-// of an input that it needs for it.
+// Regions that lanes read and write. The planner uses them to find out whether two lanes must
+// synchronize: for a node that is split among lanes, the part of the output that a lane computes,
+// and the part of an input that it needs for it.
 
 #include <algorithm>
 #include <cstdint>

@@ -166,7 +166,7 @@ ArenaPacking place_in(const Draft& draft, bool reuse, MemoryId memory, Plan& pla
     }
     items.push_back({bytes, p.first_stage, p.last_stage});
   }
-  const ArenaPacking packing = reuse ? pack_arena(items) : lay_out_apart(items);
+  const ArenaPacking packing = reuse ? pack_arena(items) : pack_without_reuse(items);
   for (NodeId id = 0; id < graph.size(); ++id) {
     Placement& p = plan.placements[id];
     if (p.place == Place::arena && p.memory == memory) p.offset = items[item_of[id]].offset;

@@ -115,7 +115,7 @@ struct TwoClasses {
 };
 
 TEST_CASE("a state that nodes of one graph keep on the host stays there for all graphs") {
-  // Wide attention is not for this device: whoever touches its caches goes to the host.
+  // This device cannot run wide attention, so every node that touches its caches runs on the host.
   const FakeBackend backend({"attention", "cache_write", "rms_norm_mul"});
   for (const bool wide_first : {false, true}) {
     const TwoClasses two(backend, wide_first);

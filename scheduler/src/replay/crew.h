@@ -5,7 +5,7 @@
 // claim waits for the units of the others: it spins for some microseconds, then it parks.
 //
 // Units of a stage, in the order in which worker w tries to claim them:
-//  - what is repeated per lane (`with_copies`): its own copies first, those of the others last;
+//  - work that is repeated per lane (`with_copies`): its own copies first, those of others last;
 //  - `shares` units for each lane: its own from first to last, then those of the other lanes from
 //    last to first, so that a lane's owner reads its weights in memory order.
 // Which worker computes a unit never changes the results.

@@ -23,7 +23,7 @@ using namespace scheduler;
 using test::Notebook;
 using test::sleep_us;
 
-// Threads of the test's own, each of which comes when it is called: at once, late, or never.
+// The test's own threads. When called, each comes at once, late, or never.
 class Hands {
  public:
   Hands(Crew& crew, int workers, int late_us) : crew_(crew) {

@@ -14,7 +14,7 @@ struct CrewThreads::Graph {
   using Node = flow::continue_node<flow::continue_msg>;
 
   flow::graph graph;                         // bound to the arena in which it is constructed
-  std::vector<std::unique_ptr<Node>> nodes;  // of workers 1 and up
+  std::vector<std::unique_ptr<Node>> nodes;  // for workers 1 and up
 };
 
 CrewThreads::CrewThreads(oneapi::tbb::task_arena& arena, Crew& crew, int workers)

@@ -25,7 +25,7 @@ struct Executor::Impl final : ReplayJob {
   std::unique_ptr<Replay> replay;  // null: the calling thread does everything
   Extents extents;
 
-  // Of the run in progress.
+  // The run in progress.
   const std::atomic<bool>* cancel = nullptr;
   NodeObserver* observer = nullptr;
   std::atomic<bool> stopped{false};
@@ -99,7 +99,7 @@ void Executor::Impl::run_calls(std::span<const Call> calls, int worker) noexcept
   }
 }
 
-// All ranges of columns in one call. The observer sees what they span.
+// All ranges of columns in one call. The observer sees the range that they span.
 void Executor::Impl::run_cols(const Call& call, int worker) noexcept {
   const Region span{0, call.args.out.rows(), call.cols.front().begin, call.cols.back().end};
   if (observer) observer->before(*call.step, worker, call.args, span);

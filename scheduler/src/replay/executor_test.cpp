@@ -38,7 +38,7 @@ struct Delays : NodeObserver {
 
 struct How {
   int lanes = 1;
-  int workers = 0;  // 0: as many as lanes
+  int workers = 0;  // 0: one per lane
   double share_ns = 4000;
   NodeObserver* observer = nullptr;
   ReplayKind replay = ReplayKind::crew;
@@ -144,7 +144,7 @@ TEST_CASE("reuse of the arena changes no result, and without it every value can 
   CHECK(std::isfinite(norm.row<float>(2)[0]));
 }
 
-// Cancels when a node begins, and counts what runs.
+// Cancels when a node begins, and counts the nodes that run.
 struct Canceller : NodeObserver {
   std::atomic<bool> cancel{false};
   std::atomic<int> begun{0}, ended{0};

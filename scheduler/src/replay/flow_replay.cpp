@@ -13,9 +13,9 @@ namespace {
 
 namespace flow = oneapi::tbb::flow;
 
-// The numbers of the plan's workers, as many as lanes. Whichever thread runs a piece, it runs as
+// The numbers of the plan's workers, one per lane. Any thread may run a piece, but it runs it as
 // one of these workers, with that worker's copies and scratch memory. If the arena has more threads
-// than lanes, some wait here until others end a piece.
+// than lanes, some wait here until others finish a piece.
 class Seats {
  public:
   explicit Seats(int n) : seats_(static_cast<std::size_t>(n)) {}
@@ -36,7 +36,7 @@ class Seats {
       }
     }
   }
-  void give_back(int seat) {
+  void release(int seat) {
     std::atomic<bool>& taken = seats_[static_cast<std::size_t>(seat)].taken;
     tsan_release(&taken);
     taken.store(false, std::memory_order_release);
@@ -85,8 +85,9 @@ class FlowReplay::Graph {
   };
   struct Body {
     Graph* graph;
-    int stage, index;  // of a share, or the lane whose copies these are
-    bool copies;
+    int stage;
+    int index;    // the share, or the lane whose copies these are
+    bool copies;  // whether the piece is a lane's copies
     std::size_t group;
     void operator()(const flow::continue_msg&) const noexcept { graph->run_piece(*this); }
   };
@@ -127,7 +128,7 @@ class FlowReplay::Graph {
     } else {
       job_.share(piece.stage, piece.index, worker);
     }
-    seats_.give_back(worker);
+    seats_.release(worker);
     tsan_release(&marks_[piece.group + 1]);
   }
 
@@ -137,7 +138,8 @@ class FlowReplay::Graph {
   Join start_;
   std::vector<std::deque<Node>> nodes_;  // by group
   std::deque<Join> joins_;
-  std::vector<char> marks_;  // what a group waits for, and the end; only for ThreadSanitizer
+  // Marks the start of each group, and the end of the run. Only ThreadSanitizer uses them.
+  std::vector<char> marks_;
 };
 
 FlowReplay::FlowReplay(ReplayJob& job, const std::vector<PieceGroup>& pieces,

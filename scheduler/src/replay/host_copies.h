@@ -30,7 +30,7 @@ class HostCopies {
   bool wanted_;
   KernelArgs args_;
   std::vector<View> in_;
-  std::vector<std::vector<std::byte>> memories_;  // of the inputs, then the output
+  std::vector<std::vector<std::byte>> memories_;  // host memory: the inputs, then the output
 };
 
 }  // namespace weft::scheduler

@@ -16,8 +16,8 @@ inline void sleep_us(int us) {
   std::this_thread::sleep_for(std::chrono::microseconds(us));
 }
 
-// Random stages. Every unit notes itself in memory that is not atomic, and reads what all units of
-// the stage before noted: a unit that begins too early, or runs twice, is seen here and by
+// Random stages. Every unit writes a note to memory that is not atomic, and reads the notes of all
+// units of the previous stage: a unit that begins too early, or runs twice, is detected here and by
 // ThreadSanitizer.
 class Notebook final : public scheduler::ReplayJob {
  public:

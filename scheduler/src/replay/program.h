@@ -47,13 +47,13 @@ class Program {
   std::span<const Call> copies(int stage, int lane) const;
 
  private:
-  using Range = std::pair<std::size_t, std::size_t>;  // of calls
+  using Range = std::pair<std::size_t, std::size_t>;  // indices of calls: [first, second)
   struct Stage {
     int workers = 1;  // for which the calls of every share are prepared; 1 if a share is a lane
     std::vector<Range> shares;  // by share, then worker
     std::vector<Range> copies;  // by lane; none if copies are part of the only share
   };
-  struct Source;  // what calls are built from
+  struct Source;  // the inputs from which calls are built
 
   void add_piece(const Source& from, const Piece& piece);
   Range add_calls(const Source& from, const Piece& piece, int lane, int part, int parts);

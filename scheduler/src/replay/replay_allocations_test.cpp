@@ -19,7 +19,7 @@ namespace {
 using namespace weft::test;
 
 // A kernel that allocates nothing, unlike scalar definitions: every element of its columns becomes
-// a mix of what it reads.
+// a mix of its inputs.
 void mix(const KernelArgs& args, const Region& region) noexcept {
   for (std::int64_t r = region.row0; r < region.row1; ++r) {
     std::byte* row = args.out.row<std::byte>(r);

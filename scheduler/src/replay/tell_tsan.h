@@ -9,7 +9,8 @@
 
 namespace weft::scheduler {
 
-// What this thread did before happens before what others do after tsan_acquire() of the same mark.
+// Orders everything that this thread did before, before everything that other threads do after
+// tsan_acquire() of the same mark.
 inline void tsan_release(void* mark [[maybe_unused]]) {
 #if defined(WEFT_TELL_TSAN)
   __tsan_release(mark);

@@ -1,6 +1,6 @@
 #pragma once
-// Memory accounting: how many bytes may be used, and how many are used for what. Covers all memory
-// of a model and its sessions.
+// Memory accounting: how many bytes may be used, and how many are used for each purpose. Covers all
+// memory of a model and its sessions.
 
 #include <cstdint>
 #include <string>
@@ -17,9 +17,9 @@ std::int64_t parse_size(std::string_view text);
 std::string human_bytes(std::int64_t bytes);
 
 // The default memory budget of this process: the minimum of the control group's memory limit
-// (version 1 and 2) and of what the system can still give without swapping (MemAvailable). `held`
-// is added to the latter: bytes that the process already has and that the budget covers.
-// INT64_MAX if neither is known.
+// (version 1 and 2) and of the memory available without swapping (MemAvailable). `held` is added to
+// the latter: bytes that the process already has and that the budget covers. INT64_MAX if neither
+// is known.
 std::int64_t default_budget(std::int64_t held = 0);
 
 // Bytes by purpose. Prediction and allocation both fill this struct, and the two are compared.
@@ -33,7 +33,7 @@ struct MemoryUse {
   // In the memory of devices (weights, caches, activations, scratch). Not part of total(), which
   // counts host memory.
   std::int64_t device = 0;
-  // What `state` consists of, the largest first: "all tokens", "last 512 tokens", "recurrent
+  // The parts of `state`, the largest first: "all tokens", "last 512 tokens", "recurrent
   // states".
   struct Named {
     std::string name;
@@ -42,7 +42,7 @@ struct MemoryUse {
   };
   std::vector<Named> states = {};
 
-  // Of two sessions; states of the same kind are added up.
+  // Adds the use of another session; states of the same kind are added up.
   MemoryUse& operator+=(const MemoryUse& more);
   std::int64_t total() const;  // saturates at INT64_MAX
   // The purposes that take bytes, "state" by kind: "state: all tokens". They add up to total().

@@ -15,7 +15,7 @@ namespace weft {
 // repeats (Split::copies).
 struct Piece {
   std::int32_t stage = 0, lane = 0;
-  std::int32_t share = 0;  // of the lane in this stage
+  std::int32_t share = 0;  // index among the shares of the lane in this stage
   bool copies = false;
   std::vector<std::size_t> steps;  // indices into Plan::steps, in the order in which they run
 

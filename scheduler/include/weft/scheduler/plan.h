@@ -58,11 +58,11 @@ std::string_view to_string(Place place);
 // whole plan.
 struct Placement {
   Place place = Place::arena;
-  NodeId root = kNoNode;  // the node that owns the memory: what a view looks at, the state that a
+  NodeId root = kNoNode;  // the node that owns the memory: the source of a view, the state that a
                           // state writer writes, otherwise the node itself
   // Arena: byte offset of the first copy. View: bytes from the start of a row of the root.
   std::int64_t offset = 0;
-  std::int64_t bytes = 0;            // of one copy, at the bounds
+  std::int64_t bytes = 0;            // size of one copy, at the bounds
   std::int32_t copies = 1;           // Split::copies: one per lane, `align_up(bytes)` apart
   MemoryId memory = MemoryId::host;  // for weights, see weight_in
   MemorySet weight_in;               // weights: the memories whose nodes read it
@@ -92,8 +92,8 @@ struct Plan {
   // By device_index(); empty if everything is computed in host memory.
   std::vector<PlanDevice> devices;
 
-  // Of one run at the bounds, estimated from rough rates of a core: good enough to choose between
-  // plans.
+  // The time of one run at the bounds, estimated from rough rates of a core: good enough to choose
+  // between plans.
   std::int64_t predicted_ns = 0;
 
   // Who runs it, and why. Not part of to_json() and hash(), because results do not depend on it.
@@ -115,11 +115,11 @@ struct Plan {
   }
   PerNode<const PlanStep*> steps_by_node() const;  // null for nodes without a step
   std::int32_t joins() const { return stages > 0 ? stages - 1 : 0; }
-  std::int64_t calls() const;  // of kernels in one run, by all lanes together
-  Cost cost() const;           // of one run at the bounds
+  std::int64_t calls() const;  // kernel calls of one run, all lanes together
+  Cost cost() const;           // the cost of one run at the bounds
   std::string to_json() const;
   std::string to_text() const;  // readable: totals, then a line per step
-  std::uint64_t hash() const;   // of to_json()
+  std::uint64_t hash() const;   // hash of to_json()
   friend bool operator==(const Plan&, const Plan&);
 };
 

@@ -11,7 +11,7 @@
 namespace weft {
 
 struct PlanOptions {
-  std::string name;  // of the plan
+  std::string name;  // Plan::name
   int lanes = 2;
   bool allow_one_lane = false;  // use one lane if that is likely faster, because the work is too
                                 // small to be worth a join

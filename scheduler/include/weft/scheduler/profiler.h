@@ -18,9 +18,9 @@
 namespace weft {
 
 struct ProfiledCall {
-  const PlanStep* step = nullptr;                       // of the plan that ran; lives as long as it
+  const PlanStep* step = nullptr;                       // valid while the plan that ran exists
   std::int64_t begin_ns = 0, end_ns = 0;                // since the profiler's construction
-  std::int64_t row0 = 0, row1 = 0, col0 = 0, col1 = 0;  // what it computed
+  std::int64_t row0 = 0, row1 = 0, col0 = 0, col1 = 0;  // the region that it computed
   std::int64_t ns() const { return end_ns - begin_ns; }
 };
 

@@ -19,7 +19,7 @@
 namespace weft {
 
 struct RouteRule {
-  std::string pattern;  // of paths: * matches any text, ? matches one character
+  std::string pattern;  // matches node paths: * matches any text, ? matches one character
   const Backend* backend = nullptr;
 };
 
@@ -28,15 +28,15 @@ struct RouteRule {
 class Routes {
  public:
   // `name`: the default backend, as for find_backend(). `rules`: "blk.3.ffn_*=reference,*=cpu"; the
-  // first match counts. What the wanted backend cannot run falls back to cpu, and then to the op's
-  // definition. Throws ValueError for malformed rules and unknown backends.
+  // first match counts. Nodes that the wanted backend cannot run fall back to cpu, and then to the
+  // op's definition. Throws ValueError for malformed rules and unknown backends.
   Routes(std::string_view name, std::string_view rules);
   Routes(const Backend& otherwise, std::vector<RouteRule> rules);
   // Everything on `backend`, which must have a kernel for every node.
   explicit Routes(const Backend& backend);
 
-  std::string_view name() const;    // of the default backend
-  std::string description() const;  // of the default backend, with the rules
+  std::string_view name() const;    // the default backend's name
+  std::string description() const;  // the default backend's description, with the rules
 
   // The backend that the rules name for a node.
   const Backend& wanted(const Node& node) const;
@@ -63,9 +63,9 @@ class Routes {
   bool has_plugins_ = false;
 };
 
-// Which backend runs each node of one graph. It also holds for what passes make of that graph:
-// nodes keep their paths, and the rules apply to the paths of inserted nodes. A value; the backends
-// outlive it.
+// Which backend runs each node of one graph. It also holds for the graphs that passes make of that
+// graph: nodes keep their paths, and the rules apply to the paths of inserted nodes. A value; the
+// backends outlive it.
 class Assignment {
  public:
   // Every node on `backend`. Implicit, so that a backend can be passed as an assignment.
@@ -81,7 +81,7 @@ class Assignment {
   // Whether lowering may replace an op, or give a weight another type.
   bool may_lower(const Graph& graph, NodeId id) const;
 
-  // Moves the op of this path to the host, whatever the rules say. Returns whether that changes
+  // Moves the op of this path to the host, overriding the rules. Returns whether that changes
   // anything.
   bool move_to_host(const std::string& path) { return on_host_.insert(path).second; }
   // From now on, lowering keeps the types of the weights of these paths only.
@@ -94,7 +94,7 @@ class Assignment {
 };
 
 // One assignment per graph, for the graphs of one session as fuse() returned them. They agree on
-// what outlives a step. A state is in one memory: if the nodes that use it were to compute in
+// everything that outlives a step. A state is in one memory: if its users were to compute in
 // different memories, all of them move to the host. A weight has one type: it is lowered only if
 // all its readers in all graphs run on lowering_backend().
 std::vector<Assignment> assign(std::span<const Graph> graphs, const Routes& routes);

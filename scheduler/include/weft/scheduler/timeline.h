@@ -1,6 +1,6 @@
 #pragma once
-// An estimate of when each lane of a plan does what. Uses the planner's rough rates of a core: good
-// enough to see where lanes wait.
+// An estimate of when each lane of a plan runs each step. Uses the planner's rough rates of a core:
+// good enough to see where lanes wait.
 
 #include <cstdint>
 #include <span>
@@ -22,7 +22,7 @@ struct Timeline {
   std::vector<double> joins_ns;  // times of joins: between stages and, for several lanes, at the
                                  // end
   std::vector<double> busy_ns;   // by lane
-  double ns = 0;                 // of the run: Plan::predicted_ns
+  double ns = 0;                 // time of the whole run: Plan::predicted_ns
 };
 
 // REQUIRES: the plan is of this graph.

@@ -20,13 +20,13 @@ struct NodeCheck {
   double worst_ulps = 0;                // max |got - want| in units of want's last place
   double worst_relative = 0;            // worst_error / max |want| of the node
   std::int64_t worst_index = -1;        // element of the output with worst_ratio, row-major
-  double got = 0, want = 0, bound = 0;  // of that element
+  double got = 0, want = 0, bound = 0;  // the values of that element
   std::int64_t cols = 0;                // elements of a row of the output
   // Its neighbours in the row, starting at column around_first.
   std::int64_t around_first = 0;
   std::vector<float> around_got, around_want;
   std::int64_t non_finite = 0;   // NaN or Inf elements for which the definition is finite
-  std::int64_t not_numbers = 0;  // NaN or Inf elements, whatever the definition gives
+  std::int64_t not_numbers = 0;  // NaN or Inf elements, expected or not
   // Normalized distances sqrt(sum (got - x)^2 / sum x^2) from the same node in the plain graph
   // computed by definitions, and in a dump of another engine; -1 if there is nothing to compare
   // with. They show accumulated errors and do not affect passed().
