@@ -1,6 +1,6 @@
 // Kernels of the OpenCL backend, OpenCL C 1.2. Tensors come as buffer and byte offset; a row is
-// contiguous. One work-group computes what one thread of a CPU or one warp of a GPU likes to: a row
-// of weights for a few tokens, a head, a row. Sums run in one fixed order, so that results depend
+// contiguous. One work-group has the work of one thread of a CPU or one warp of a GPU: a row of
+// weights for a few tokens, a head, a row. Sums run in one fixed order, so that results depend
 // neither on the number of tokens nor on the number of cores.
 #pragma OPENCL FP_CONTRACT OFF
 
@@ -134,7 +134,7 @@ FORMAT(WITH_FORMAT)
 
 float silu(float x) { return x / (1.0f + exp(-x)); }
 
-// What: 0 a + b, 1 a * b, 2 silu(a), 3 factor * a, 4 silu(a) * b, 5 a. b repeats after b_width
+// `what`: 0 a + b, 1 a * b, 2 silu(a), 3 factor * a, 4 silu(a) * b, 5 a. b repeats after b_width
 // columns if it is a vector.
 kernel void elements(int what, global const uchar* ab, ulong ao, ulong a_stride,
                      global const uchar* bb, ulong bo, ulong b_stride, long b_width, float factor,

@@ -159,7 +159,7 @@ struct Matmul {
   const weft_tensor *x, *w;
   const weft_tensor *bias = nullptr, *residual = nullptr;
   const weft_tensor* y;
-  int64_t col = 0;  // of the first output
+  int64_t col = 0;  // column of the first output
 };
 
 weft_status add_matmul(weft_device& device, const Matmul& m, weft_program& program) {

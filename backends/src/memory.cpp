@@ -30,7 +30,7 @@ void unmap(std::byte* p, std::int64_t n_bytes) {
   if (n_bytes > 0) munmap(p, static_cast<std::size_t>(n_bytes));
 }
 
-// Maps one huge page more than needed and gives back what lies outside the aligned part.
+// Maps one huge page more than needed and unmaps the pages outside the aligned part.
 std::byte* map_huge(std::int64_t n_bytes) {
   const std::int64_t wanted = mapped_bytes(n_bytes);
   std::byte* const raw = map_pages(wanted + kHugePage, n_bytes);

@@ -18,7 +18,7 @@
 namespace weft::cpu {
 namespace {
 
-constexpr std::int64_t kSeveral = 4;  // tokens that share what a kernel unpacks
+constexpr std::int64_t kSeveral = 4;  // tokens that share the weights that a kernel unpacks
 
 std::string prefetch_name(DType plain, bool one_token) {
   return fmt::format("prefetch.{}.{}", to_lower(plain.name()), one_token ? "1" : "n");

@@ -33,7 +33,7 @@ class Choices {
   std::vector<OfFormat> formats_;  // all with panels, if values were measured
 };
 
-// What the prepared kernels of a node depend on beside the node.
+// The machine for which kernels of nodes are prepared.
 struct Machine {
   FeatureSet features;
   Choices choices;

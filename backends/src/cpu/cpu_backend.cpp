@@ -94,7 +94,7 @@ std::unique_ptr<const Backend> make_cpu_backend(std::string_view isa, const Tune
 }
 
 const Backend& cpu_backend(std::string_view isa) {
-  cpu::features_of(isa, cpu::machine_features());  // says what is wrong with the name
+  cpu::features_of(isa, cpu::machine_features());  // throws if the name is not valid
   static const auto backends = [] {
     std::map<std::string_view, cpu::CpuBackend> all;
     for (const std::string_view name : cpu_isas())

@@ -18,7 +18,7 @@ struct CpuOp {
   // The kernel for a node of this op on a machine with these features; nullopt if there is none for
   // its types or for the machine.
   std::optional<Kernel> (*find)(FeatureSet has, const Graph& graph, const Node& node);
-  // Makes what its kernel expects as KernelArgs::prepared; null if it expects nothing.
+  // Makes the object that its kernel expects as KernelArgs::prepared; null if it expects none.
   std::unique_ptr<PreparedKernel> (*prepare)(const Machine& machine, const Graph& graph,
                                              const Node& node) = nullptr;
 };

@@ -127,7 +127,7 @@ TEST_CASE("several matrices: tiles of all of them, and the least preferred instr
   }
 }
 
-TEST_CASE("gated_linear takes tokens in blocks, whatever the kernels of its matrices do") {
+TEST_CASE("gated_linear takes tokens in blocks, independently of the kernels of its matrices") {
   Graph g;
   const Tensor x = g.input("x", {f32, {g.variable("T", 512), 512}});
   const Tensor in[] = {x, g.weight("gate", {nf4, {32, 512}}), g.weight("up", {nf4, {32, 512}})};

@@ -43,12 +43,12 @@ const InstructionSet* best_instruction_set(FeatureSet has);
 // The features that the processor has and the operating system supports.
 FeatureSet machine_features();
 
-// What a set needs. Throws ValueError if the name is unknown, UnsupportedError if the machine lacks
-// the set or the program has no kernels for it.
+// The features that a set needs. Throws ValueError if the name is unknown, UnsupportedError if the
+// machine lacks the set or the program has no kernels for it.
 FeatureSet features_of(std::string_view name, FeatureSet machine);
-// What kernels may use: what the set named by `forced` needs, or, if that is null or empty, all of
-// `machine`; of a program that lacks sets, only what the best of its sets needs. Throws as
-// features_of(), with WEFT_CPU_ISA before the message.
+// The features that kernels may use: those of the set named by `forced`, or, if that is null or
+// empty, all of `machine`. In a program that lacks sets, only those of the best of its sets. Throws
+// as features_of(), with WEFT_CPU_ISA before the message.
 FeatureSet choose_features(const char* forced, FeatureSet machine);
 
 }  // namespace weft::cpu

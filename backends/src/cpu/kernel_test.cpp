@@ -39,7 +39,7 @@ std::int64_t row_bytes(const View& v) {
   return v.dtype.bytes(v.cols());
 }
 
-// What lies between the rows of an output before a kernel runs.
+// The bytes between the rows of an output before a kernel runs.
 constexpr std::byte kGap{0xa5};
 
 Copy copy_of(const View& from) {

@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of the kernels share. They test the kernels that cpu_backend() chooses; CTest runs
+// Helpers for the tests of kernels. They test the kernels that cpu_backend() chooses; CTest runs
 // them once per instruction set.
 
 #include <cstdint>
@@ -47,9 +47,9 @@ void run_on(const Graph& graph, const Node& node, const std::vector<View>& in, c
 std::vector<std::byte> random_weights(DType dtype, std::int64_t n_rows, std::int64_t n_cols,
                                       std::uint32_t seed);
 
-// What the kernels under test may use.
+// The features that the kernels under test may use.
 cpu::FeatureSet features_under_test();
-// Whether that includes this instruction set.
+// Whether they include this instruction set.
 bool tests(std::string_view isa);
 // The least instruction set with fused multiply-add: all that have it give the same bits. Empty if
 // none was built.

@@ -106,7 +106,7 @@ consteval PanelLayout tq1_0_layout() {
   return PanelLayout{}.with_order({0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 6, 7}).with_half(52);
 }
 
-// Of the formats that have panels; others have no units.
+// The layouts of the formats that have panels; others have no units.
 template <class Format>
 inline constexpr PanelLayout kPanelLayout{.unit = 0};
 

@@ -33,7 +33,7 @@ namespace weft::cpu {
 namespace {
 
 struct Layout : PanelLayout {
-  DTypeInfo info;  // of the form in panels
+  DTypeInfo info;  // the form in panels
 
   constexpr int half() const { return half_at == kNone ? 0 : half_bytes; }
 };
@@ -93,14 +93,14 @@ const Layout* find(DType plain) {
   return nullptr;
 }
 
-// Calls on_half(from, to) for every half of a row, and on_block(from, to) with where the units of a
-// block begin: bytes from the start of a row in plain form, bytes from the start of the panel for
-// row 0. Row r of a half lies r times its size further in the panel.
+// Calls on_half(from, to) for every half of a row, and on_block(from, to) with the start of the
+// units of a block: bytes from the start of a row in plain form, bytes from the start of the panel
+// for row 0. Row r of a half lies r times its size further in the panel.
 template <class Half, class Block>
 void each_block(const Layout& l, std::int64_t row_bytes, Half on_half, Block on_block) {
   const std::int64_t block = l.info.block_bytes, half = l.half();
   const std::int64_t n_blocks = row_bytes / block, sharing = half == 0 ? 1 : 4 / half;
-  std::int64_t to = 0;  // of the next unit in the panel
+  std::int64_t to = 0;  // offset of the next unit in the panel
   for (std::int64_t b = 0; b < n_blocks; ++b) {
     if (half != 0 && b % sharing == 0) {
       for (std::int64_t h = b; h < std::min(b + sharing, n_blocks); ++h, to += half * kPanelRows) {
@@ -150,16 +150,16 @@ constexpr std::int64_t kVector = 16;
 using Words = std::uint32_t __attribute__((vector_size(kVector)));
 using Shorts = std::uint16_t __attribute__((vector_size(kVector)));
 
-Words deal_low(Words a, Words b) {
+Words interleave_low(Words a, Words b) {
   return __builtin_shufflevector(a, b, 0, 4, 1, 5);
 }
-Words deal_high(Words a, Words b) {
+Words interleave_high(Words a, Words b) {
   return __builtin_shufflevector(a, b, 2, 6, 3, 7);
 }
-Shorts deal_low(Shorts a, Shorts b) {
+Shorts interleave_low(Shorts a, Shorts b) {
   return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
 }
-Shorts deal_high(Shorts a, Shorts b) {
+Shorts interleave_high(Shorts a, Shorts b) {
   return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
 }
 
@@ -170,8 +170,8 @@ void transpose(V (&v)[kSide]) {
   for (std::size_t step = 1; step < kSide; step *= 2) {
     V next[kSide];
     for (std::size_t i = 0; i < kSide / 2; ++i) {
-      next[2 * i] = deal_low(v[i], v[i + kSide / 2]);
-      next[2 * i + 1] = deal_high(v[i], v[i + kSide / 2]);
+      next[2 * i] = interleave_low(v[i], v[i + kSide / 2]);
+      next[2 * i + 1] = interleave_high(v[i], v[i + kSide / 2]);
     }
     std::copy_n(next, kSide, v);
   }

@@ -1,7 +1,7 @@
 #pragma once
 // Panels: weights [N, K] whose rows are interleaved by 16, so that one vector load reads the same
 // elements of 16 rows. In memory only. A tensor holds the bits of its plain form in another order,
-// so it takes as many bytes. Q4_K in panels is called Q4_K_R16.
+// so its size is the same. Q4_K in panels is called Q4_K_R16.
 //
 //   tensor   panel 0 (rows 0-15), panel 1, ..., then the N mod 16 rows that fill no panel, in plain
 //            form. A tensor [X, N, K] is stored as [X * N, K]; N is a multiple of 16

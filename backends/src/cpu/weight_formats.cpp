@@ -40,7 +40,7 @@ const WeightFormat* find(DType dtype) {
   return nullptr;
 }
 
-// All other formats have the scalar decoder, and float rows for what it makes.
+// All other formats have the scalar decoder, and float rows for its output.
 WeightRow decoded_row(DType dtype, FeatureSet has) {
   const Format* format = find_format(dtype);
   const auto* row = first_fit(kDecodedRows, has);

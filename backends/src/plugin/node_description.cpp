@@ -34,7 +34,7 @@ void set_integer(weft_attr& attr, std::int64_t value) {
   attr.number = static_cast<double>(value);
 }
 
-// A whole number comes as WEFT_ATTR_INTEGER whatever its C++ type is.
+// An integer of any C++ type is passed as WEFT_ATTR_INTEGER.
 void set_number(weft_attr& attr, double value) {
   constexpr double kMaxInteger = 9e18;
   attr.kind = WEFT_ATTR_NUMBER;

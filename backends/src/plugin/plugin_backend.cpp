@@ -12,7 +12,7 @@
 namespace weft::plugin {
 namespace {
 
-// What both kinds of kernels do when something fails.
+// Error handling of both kinds of kernels.
 struct Prepared : PreparedKernel {
   Prepared(PluginDevice* d, KernelFailure& f, std::string w)
       : device(d), failure(f), what(std::move(w)) {}

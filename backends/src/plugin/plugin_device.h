@@ -54,7 +54,7 @@ class PluginDevice final : public Device {
   weft_queue* queue_ = nullptr;
   std::atomic<bool> lost_ = false;
   struct Buffer {
-    std::int64_t size = 0;  // of the reserved range
+    std::int64_t size = 0;  // bytes of the reserved range
     weft_buffer* buffer = nullptr;
   };
   std::map<const std::byte*, Buffer> buffers_;  // by first address

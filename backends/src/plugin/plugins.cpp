@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int32_t kMaxPluginDevices = 64;
-constexpr std::size_t kMaxPluginFiles = 256;  // of a folder: more is a mistake
+constexpr std::size_t kMaxPluginFiles = 256;  // per folder; more is likely a mistake
 
 struct Library {
   PluginInfo info;

@@ -23,7 +23,7 @@ class Backend;
 class Device;
 class KernelFailure;
 
-// What Backend::prepare() created for one call site of a kernel.
+// The object that Backend::prepare() creates for one call site of a kernel.
 class PreparedKernel {
  public:
   virtual ~PreparedKernel() = default;
@@ -37,9 +37,10 @@ struct KernelArgs {
   const Attrs* attrs = nullptr;
   Views in;  // in the order of OpDef::inputs; absent ones have no data
   View out;
-  std::span<std::byte> scratch;        // of this lane: at least Kernel::scratch_bytes, aligned to
-                                       // kAlignment, contents undefined
-  PreparedKernel* prepared = nullptr;  // what Backend::prepare() returned
+  // This lane's scratch memory: at least Kernel::scratch_bytes, aligned to kAlignment, contents
+  // undefined.
+  std::span<std::byte> scratch;
+  PreparedKernel* prepared = nullptr;  // from Backend::prepare()
 };
 
 // Computes `region` of the output. Two lanes may run the same kernel at the same time on regions
@@ -117,7 +118,7 @@ std::span<const std::string_view> cpu_isas();
 
 // The names of the built-in backends, best first: "cpu", "reference". Does not initialize them.
 std::span<const std::string_view> built_in_backends();
-// These backends. Throws what cpu_backend() throws.
+// These backends. Throws as cpu_backend().
 std::span<const Backend* const> all_backends();
 // The backend of that name, built in or from a plug-in (plugins.h). "cpu:ISA" is the cpu backend
 // with that instruction set. Does not initialize other backends. Throws ValueError listing the

@@ -15,9 +15,9 @@
 namespace weft {
 
 struct Choice {
-  std::string name;   // of its TunedValue: "prefetch.q4_k.1"
+  std::string name;   // name of its TunedValue: "prefetch.q4_k.1"
   std::string about;  // "Q4_K in panels, 1 token: bytes prefetched ahead"
-  // It matters to a projection by such weights in panels of this many tokens.
+  // It affects projections of n_tokens tokens whose weights are in panels of this type.
   DType weights;
   std::int64_t n_tokens = 1;
   std::int64_t standard = 0;  // the value if none was measured

@@ -1,5 +1,5 @@
 #pragma once
-// Traits of Armv8-A, and what all its sets share: 128-bit vectors.
+// Traits of Armv8-A, and code shared by all its sets: 128-bit vectors.
 
 #ifdef __ARM_NEON
 

@@ -1,5 +1,5 @@
 #pragma once
-// Traits of AVX2, and what all sets with 256-bit vectors share.
+// Traits of AVX2, and code shared by all sets with 256-bit vectors.
 
 #ifdef __AVX2__
 
@@ -183,7 +183,8 @@ struct Lookup {
                                              4, 4, 5, 5, 5, 5, 6, 6, 6, 6, 7, 7, 7, 7);
     const __m256i four =
         _mm256_shuffle_epi8(_mm256_set1_epi64x(static_cast<long long>(codes)), byte_of);
-    // Of four equal bytes: bits 0-1, 2-3, 4-5 and 6-7; the last two moved to those of the first.
+    // From four equal bytes, takes bits 0-1, 2-3, 4-5 and 6-7; the last two move to the positions
+    // of the first two.
     const __m256i moved = _mm256_blend_epi16(four, _mm256_srli_epi16(four, 4), 0xaa);
     const __m256i own = _mm256_and_si256(moved, _mm256_set1_epi16(0x0c03));
     const __m128i table = _mm_setr_epi8(-1, 0, 1, 2, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0);

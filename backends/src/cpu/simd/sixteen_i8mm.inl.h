@@ -9,7 +9,8 @@ namespace weft::cpu {
 template <>
 struct Sixteen<NeonI8mm> : Sixteen<Neon> {
   static constexpr bool kPairs = true;
-  // Of two rows and two tokens in each register: both tokens of the first row, then of the second.
+  // The sums of two rows and two tokens in each register: both tokens of the first row, then of the
+  // second.
   struct PairSums {
     int32x4_t v[8];
   };

@@ -1,6 +1,6 @@
 #pragma once
-// Vectors of 16 floats on every instruction set. What sums across the elements of a row does so in
-// these lanes, and adds them up by one tree, so that all sets with fused multiply-add give the same
+// Vectors of 16 floats on every instruction set. Sums across the elements of a row are computed in
+// these lanes and added up by one tree, so that all sets with fused multiply-add give the same
 // bits.
 
 #include "cpu/simd/simd.inl.h"

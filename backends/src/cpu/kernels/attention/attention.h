@@ -44,10 +44,10 @@ struct AttentionCodeValues {
 
 struct AttentionAhead;  // prefetches
 
-// The functions of a cache type: what to do with a group's part of a block of cells, `cell` bytes
-// per cell, `n` of at most kCells cells. If several blocks of rows share the cells, they are
-// converted to tiles of floats; a single block of rows reads them directly. Both give the same
-// bits. Quantized types may have integer kernels; for values these are then the only ones.
+// The functions of a cache type. They process a group's part of a block of cells, `cell` bytes per
+// cell, `n` of at most kCells cells. If several blocks of rows share the cells, they are converted
+// to tiles of floats; a single block of rows reads them directly. Both give the same bits.
+// Quantized types may have integer kernels; for values these are then the only ones.
 struct AttentionCells {
   // tile[i][s] = element i of cell s (that is, transposed), 0 for s >= n, i < e.
   void (*key_tile)(const std::byte* k, std::int64_t cell, std::int64_t n, std::int64_t e,
@@ -70,8 +70,8 @@ struct AttentionCells {
                       AttentionAhead& ahead) noexcept = nullptr;
 };
 
-// What biased_attention does with scores (ops/attention.h). Heads are counted from the first one of
-// the call.
+// The changes that biased_attention makes to scores (ops/attention.h). Heads are counted from the
+// first one of the call.
 struct ScoreBias {
   float softcap = 0;                  // 0: none
   const float* slopes = nullptr;      // [n_heads] of the distance; null: none
@@ -93,7 +93,7 @@ struct AttentionArgs {
   std::int64_t k_stride = 0, v_stride = 0;
   const std::int32_t* blocks = nullptr;  // the sequence's: position s lies in block blocks[s / 64]
   AttentionCells k_cells, v_cells;
-  std::int64_t k_bytes = 0, v_bytes = 0;  // of the group's part of a cell
+  std::int64_t k_bytes = 0, v_bytes = 0;  // size of the group's part of a cell
   std::byte* y = nullptr;                 // [n_tokens][n_heads, E']
   std::int64_t y_stride = 0;
   std::int64_t first = 0;
@@ -105,9 +105,9 @@ struct AttentionArgs {
 };
 
 struct AttentionKernels {
-  static constexpr std::int64_t kCells = 64;  // of a block of the cache (ops/cache_cells.h)
-  static constexpr std::int64_t kTileRows =
-      128;  // that share a block's tiles, if one token has no more
+  static constexpr std::int64_t kCells = 64;  // cells of a block of the cache (ops/cache_cells.h)
+  // Max rows that share a block's tiles, if one token has no more.
+  static constexpr std::int64_t kTileRows = 128;
 
   void (*run)(const AttentionArgs& args) noexcept = nullptr;
   AttentionCells f32, f16, q8_0, q4_0;
@@ -118,7 +118,8 @@ struct AttentionScratch {
   std::int64_t padded_e, padded_e_out;
   std::int64_t keys = 0, values, p, q, y, largest, sums, total;
 
-  static constexpr std::int64_t kLine = 16, kMaxRows = 8;  // of one block of rows
+  static constexpr std::int64_t kLine = 16;    // floats of a cache line
+  static constexpr std::int64_t kMaxRows = 8;  // rows of a block of rows
   static constexpr std::int64_t up(std::int64_t n) { return (n + kLine - 1) / kLine * kLine; }
   constexpr AttentionScratch(std::int64_t n_rows, std::int64_t e, std::int64_t e_out)
       : padded_e(up(e)), padded_e_out(up(e_out)) {

@@ -6,9 +6,9 @@
 //   softmax  lanes are cells: exp(score - largest); largest and sums are kept per row
 //   values   lanes are elements: p of each row and cell times a vector of the cell's elements
 // Every score and every output element is one chain of FMAs in the order of E and of the cells, so
-// that a row's bits depend only on its own inputs, whatever rows are computed with it. All sets but
-// SSE2 multiply quantized blocks as integers instead: keys always through a tile (CodeKeys), values
-// directly (CodeValues), with one FMA per block in each chain.
+// that a row's bits depend only on its own inputs, not on the rows that are computed with it. All
+// sets but SSE2 multiply quantized blocks as integers instead: keys always through a tile
+// (CodeKeys), values directly (CodeValues), with one FMA per block in each chain.
 
 #include "cpu/kernels/attention/attention_bias.inl.h"
 #include "cpu/kernels/attention/attention_code_keys.inl.h"
@@ -26,12 +26,13 @@ struct AttentionBlocks {
   using P = Part<Arch>;
   using W = Wide<Arch>;
   static constexpr int kLanes = Simd<Arch>::kLanes;
-  static constexpr int kCells = AttentionKernels::kCells, kSums = 16;  // of a row
+  static constexpr int kCells = AttentionKernels::kCells;
+  static constexpr int kSums = 16;  // partial sums of a row
   using Rows = AttentionRows<Arch>;
   static constexpr int kRows = Rows::kMaxRows;
   static constexpr float kMinusInfinity = -__builtin_inff();
 
-  struct State {  // what the steps share, pointers into scratch
+  struct State {  // the state that the steps share, as pointers into scratch
     const AttentionArgs& a;
     const AttentionScratch at;
     float *keys, *values, *p, *q, *y, *largest, *sums;
@@ -244,8 +245,8 @@ struct AttentionBlocks {
     }
   }
 
-  // The scores of R rows with n cells, with the method chosen for the keys. Prefetches what is read
-  // next into L1.
+  // The scores of R rows with n cells, with the method chosen for the keys. Prefetches the next
+  // inputs into L1.
   template <int R>
   static WEFT_INLINE void score(State& state, std::int64_t r0, std::int64_t n) {
     if (state.keys_in_tile) return scores<R>(state, r0, n);
@@ -350,7 +351,7 @@ struct AttentionBlocks {
     }
   }
 
-  // Of n_rows rows from r0 on, over the cells [begin, end) of the block.
+  // Adds the values of the cells [begin, end) of the block to n_rows rows from r0 on.
   static WEFT_INLINE void values(State& state, const float* p, std::int64_t r0, int n_rows,
                                  std::int64_t begin, std::int64_t end, const float* rescale) {
     const AttentionValues step{.v = state.v,

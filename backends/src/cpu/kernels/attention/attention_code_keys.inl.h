@@ -19,7 +19,8 @@ struct CodeKeys {
   static constexpr std::int64_t kLanes = Codes::kLanes, kBlock = Codes::kBlock,
                                 kCells = Codes::kCells;
 
-  // Of a block of rows: [E / 4][rows] dwords of codes, then [E / 32][rows] scales and starts.
+  // The queries of a block of rows: [E / 4][rows] dwords of codes, then [E / 32][rows] scales and
+  // starts.
   struct Queries {
     std::int32_t* codes;
     float* scales;

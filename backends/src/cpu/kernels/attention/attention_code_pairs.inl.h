@@ -119,7 +119,7 @@ struct CodePairs {
   using Words = typename Sixteen<Arch>::Words;
   static constexpr int kElements = 16;
   struct Codes {
-    int16x8_t a[2], b[2];  // of the two cells
+    int16x8_t a[2], b[2];  // codes of the two cells
   };
   struct Sums {
     int32x4_t v[4];

@@ -41,7 +41,7 @@ struct CodeValues {
     }
   };
   static constexpr Mask kMask{};
-  // Of cells i .. i + 15, those from `first` on.
+  // A mask for cells i .. i + 15 that selects those from `first` on.
   static WEFT_INLINE Words from(std::int64_t i, std::int64_t first) {
     return S::load(reinterpret_cast<const std::byte*>(kMask.words + kCells + i - first));
   }
@@ -50,7 +50,7 @@ struct CodeValues {
   // cells.
   struct Relative {
     Floats scale[kCells / kLanes];
-    float factor;  // of the scales
+    float factor;  // by which the normalized scales must be multiplied
 
     WEFT_INLINE Relative(const float* scales, std::int64_t begin, std::int64_t end) {
       Words largest = S::all32(0);  // as bits: NaNs lie above all numbers

@@ -95,7 +95,7 @@ requires(Simd<Arch>::kLanes == 16) struct KeyQuads<Arch, Cells> {
 #endif
 
 #ifdef WEFT_SIXTEEN
-// Attention with integer products: what scores and values share. Caches are blocks of 32 codes
+// Attention with integer products: code shared by scores and values. Caches are blocks of 32 codes
 // after a scale of 16 bits (Q8_0, Q4_0). Blocks of 64 cells always exist as a whole: cells after
 // the last one are read, and their contents are ignored.
 template <class Arch>
@@ -114,7 +114,7 @@ struct AttentionCodes {
         S::store(scale + b * kCells + s, scales<Cells>(block + s * cell, cell));
     }
   }
-  // Of 16 cells.
+  // The scales of 16 cells.
   template <class Cells>
   static WEFT_INLINE Floats scales(const std::byte* block, std::int64_t cell) {
     if constexpr (Simd<Arch>::kLanes == 16) {

@@ -1,5 +1,5 @@
 #pragma once
-// What all steps of attention share: prefetches, and how many rows go together.
+// Code shared by all steps of attention: prefetches, and how many rows go together.
 
 #include "cpu/kernels/attention/attention.h"
 #include "cpu/simd/simd.inl.h"
@@ -7,7 +7,7 @@
 namespace weft::cpu {
 
 // Prefetches during computation: each call of fetch() asks for some cache lines of the next block's
-// keys and values, and moves what the next step reads into L1.
+// keys and values, and moves the inputs of the next step into L1.
 struct AttentionAhead {
   struct Stream {
     const std::byte *at = nullptr, *end = nullptr;
@@ -31,7 +31,7 @@ template <class Arch>
 struct AttentionRows {
   static constexpr int kLanes = Simd<Arch>::kLanes;
   static constexpr bool kManyRegisters = kLanes == 16;
-  static constexpr int kMaxRows = kManyRegisters ? 8 : 6;  // of one block of rows
+  static constexpr int kMaxRows = kManyRegisters ? 8 : 6;  // per block of rows
   static constexpr int kPerFetch = 16;  // steps of an inner loop between two fetches
   static_assert(kMaxRows <= AttentionScratch::kMaxRows && kLanes <= AttentionScratch::kLine);
 

@@ -1,7 +1,7 @@
 #pragma once
-// What is done with a block of cells, for any type of cache (attention_cells.inl.h): tiles of
-// floats, and steps that read the cells in place, scores and sums of values of one block of
-// rows. All rows of the block go together, so an element is read and converted once.
+// Operations on a block of cells, for any type of cache (attention_cells.inl.h): tiles of floats,
+// and steps that read the cells in place, scores and sums of values of one block of rows. All rows
+// of the block go together, so an element is read and converted once.
 
 #include "cpu/kernels/attention/attention_quads.inl.h"
 #include "cpu/kernels/attention/attention_rows.inl.h"

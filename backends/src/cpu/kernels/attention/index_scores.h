@@ -18,7 +18,7 @@ struct IndexScoresArgs {
 };
 
 struct IndexScoresKernels {
-  static constexpr std::int64_t kCells = 64;  // of a block of the cache (ops/cache_cells.h)
+  static constexpr std::int64_t kCells = 64;  // cells of a block of the cache (ops/cache_cells.h)
   static constexpr std::int64_t kStrip = 16;  // cells that are computed together
 
   // Keys [e][kCells] as doubles [kCells / kStrip][e][kStrip].

@@ -226,8 +226,8 @@ struct LatticeBytes : LatticeRows<Arch, C> {
     }
   };
 
-  // Of a sub-block, in the order of codes: the same coordinate of 4 points, or of two points two
-  // coordinates and then of the two points with the other scale.
+  // The activations of a sub-block, in the order of codes: the same coordinate of 4 points, or two
+  // coordinates of two points and then of the two points with the other scale.
   struct Acts {
     alignas(32) std::byte bytes[32];
 

@@ -7,7 +7,7 @@
 //   kCoordinates         4 or 8 per point
 //   grid()               the points, magnitudes up to 63
 //   take(block, taken)   sets its points and either signs (a dword of 32 bits for each sub-block)
-//                        or, if kHasShifts, for each point what to subtract from its codes
+//                        or, if kHasShifts, for each point the number to subtract from its codes
 
 #include "cpu/kernels/weights/codec.inl.h"
 #include "cpu/simd/simd.inl.h"

@@ -22,7 +22,7 @@ struct LatticeCodes {
   static WEFT_INLINE int32x4_t dot_quads(uint8x16_t codes, uint8x16_t x) {
     return S::dot_quads(vreinterpretq_s8_u8(codes), vreinterpretq_s8_u8(x));
   }
-  // Of four rows.
+  // The products of four rows.
   static WEFT_INLINE void add_up(const Taken* rows, int g, B x, uint32x4_t (&halves)[2]) {
     int32x4_t low[4], high[4];
 #pragma GCC unroll 4

@@ -73,7 +73,7 @@ struct LatticeEights : LatticeRows<Arch, C> {
   // Sub-block g.
   static WEFT_INLINE __m512 add(const std::byte* grid, const Block& block, int g,
                                 const std::byte* x, __m512 acc) {
-    __m512i dots[2][2] = {};  // of slots 0-7 and 8-15, of the halves of the sub-block
+    __m512i dots[2][2] = {};  // products by slots (0-7, 8-15) and half of the sub-block
 #pragma GCC unroll 4
     for (int p = 0; p < 4; ++p) {
       const __m512i acts = _mm512_set1_epi64(C::template read<std::int64_t>(x + A::kCodes + 8 * p));

@@ -26,7 +26,7 @@ struct LatticeFours : LatticeRows<Arch, C> {
   static_assert(kScales == 1);
   static constexpr bool kHasNinths = C::kPoints > 256;
 
-  // Of 8 rows, a qword of each, by sub-blocks.
+  // A qword of each of 8 rows, by sub-block.
   using Qwords = __m512i[kSubs];
   static WEFT_INLINE void turn(const __m512i (&rows)[8], Qwords& out) {
 #pragma GCC unroll 2
@@ -48,8 +48,8 @@ struct LatticeFours : LatticeRows<Arch, C> {
     }
   }
 
-  // Of 16 slots, a dword of each: from vectors of those of slot i and i + 4 for i < 4, of i + 4 and
-  // i + 8 for others.
+  // A dword of each of 16 slots, by sub-block. Vector i of the input holds those of the slots i and
+  // i + 4 for i < 4, and i + 4 and i + 8 otherwise.
   static WEFT_INLINE void turn_dwords(const __m512i (&v)[8], __m512i (&out)[kSubs]) {
     __m512i w[2][4];
 #pragma GCC unroll 2
@@ -150,8 +150,8 @@ struct LatticeFours : LatticeRows<Arch, C> {
     const __m512i nibbles = _mm512_ternarylogic_epi32(which, values, signs, 0xca);
     return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(C::values()), nibbles);
   }
-  // Of 8 slots. Points 0, 2, 4 and 6 of each are the low bytes of its words, the others the high
-  // ones.
+  // The products of 8 slots. Points 0, 2, 4 and 6 of each are the low bytes of its words, the
+  // others the high ones.
   static WEFT_INLINE __m512i dots(const Table& table, const Block& block, int i, int g,
                                   __m256i sign_bytes, const std::int64_t (&acts)[4]) {
     const __m512i low = block.low[i][g];

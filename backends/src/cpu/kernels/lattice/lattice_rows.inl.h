@@ -1,13 +1,13 @@
 #pragma once
-// One token times 16 rows of weights that are points of a lattice (IQ1, IQ2, IQ3): what the kernels
-// for points with 8 and with 4 coordinates share. Every vector holds the same weights of several
-// rows; only neighbouring lanes are ever added.
+// One token times 16 rows of weights that are points of a lattice (IQ1, IQ2, IQ3): code shared by
+// the kernels for points with 8 and with 4 coordinates. Every vector holds the same weights of
+// several rows; only neighbouring lanes are ever added.
 //
-// For such a format `Codec` has, for a block of 256 weights of one row,
+// For each of these formats `Codec` has, for a block of 256 weights of one row,
 //   OneToken                LatticeEights or LatticeFours
 //   kUnit                   a scale is kUnit * half(block) * step
 //   half(block)             f16
-// and what lattice_eights.inl.h or lattice_fours.inl.h require.
+// and the members that lattice_eights.inl.h or lattice_fours.inl.h require.
 
 #include "cpu/kernels/weights/codec.inl.h"
 #include "cpu/simd/simd.inl.h"

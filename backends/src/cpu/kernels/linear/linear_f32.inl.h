@@ -2,7 +2,7 @@
 // f32 activations times weights of any format. A piece of 4 weight rows is decoded into scratch,
 // which stays in L1, and multiplied by up to 32 tokens; between pieces the sums are in scratch. For
 // a single token scalars are converted on the fly. Lanes run along K: an element has one vector of
-// 16 sums, added up in the order of K, whatever else is computed with it.
+// 16 sums, added up in the order of K, regardless of what else is computed with it.
 
 #include "cpu/kernels/weights/codec.inl.h"
 #include "cpu/simd/wide.inl.h"

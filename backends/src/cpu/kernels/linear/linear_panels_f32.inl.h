@@ -2,7 +2,7 @@
 // f32 activations times weights of scalars in panels (cpu/panels.h), or in file order: a unit of a
 // panel is one element of 16 weight rows, multiplied by one element of a token and added to the
 // sums of 16 outputs. K is divided into pieces of 128 whose sums start at zero and are added up in
-// the order of K, so that an output's bits are the same whatever is computed with it.
+// the order of K, so that an output's bits do not depend on what else is computed with it.
 //
 // For few tokens weights are converted on the fly, two panels at a time, because each sum depends
 // on the previous one. For more tokens, and in file order, pieces of two panels are converted into

@@ -6,10 +6,10 @@
 // Weights come from a Source: BlockSource, for panels in memory or packed from rows in file order,
 // or LatticeSource. It has
 //   Shape, kStep         a PanelCodec; pieces begin at multiples of this many blocks
-//   kMaxDirect, few(args, c)        all tokens, at most so many, times columns c .. c + 15
+//   kMaxDirect, few(args, c)        all tokens, at most kMaxDirect, times columns c .. c + 15
 //   kDirectTile          tokens whose sums stay in registers meanwhile
 //   decode(args, c, b, n, piece)    n blocks from b on of those columns
-//   following(args, at, next, by_column)  what to prefetch while the piece `at` is multiplied
+//   following(args, at, next, by_column)  the address to prefetch while multiplying piece `at`
 
 #include "cpu/kernels/linear/panel_blocks.inl.h"
 #include "cpu/kernels/linear/panel_tiles_q8a.inl.h"

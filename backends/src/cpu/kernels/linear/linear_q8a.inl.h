@@ -106,8 +106,8 @@ struct LinearQ8A {
       }
     }
   }
-  // Of the elements that share a minimum: all of a block, or each half. Half a block starts at -128
-  // times the sum of its codes.
+  // The sums of the elements that share a minimum: all of a block, or each half. Half a block
+  // starts at -128 times the sum of its codes.
   static WEFT_INLINE void sums_of(const std::byte* block, float* sums) {
     using A = ActivationBlock;
     if constexpr (C::kTwoScales) {

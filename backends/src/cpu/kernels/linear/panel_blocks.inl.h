@@ -1,13 +1,13 @@
 #pragma once
-// Where the panels that PanelsQ8A multiplies come from: memory, or rows in file order, of which the
-// current block is packed into a local panel. Both give the same units and halves, so that the bits
-// of a product do not depend on it.
+// The sources of the panels that PanelsQ8A multiplies: memory, or rows in file order, whose current
+// block is packed into a local panel. Both give the same units and halves, so that the bits of a
+// product do not depend on the source.
 //
 // - Blocks(args, c, b, n): n blocks from b on, a multiple of kStep, of the panel of columns from c
 //   on.
-// - units, halves: of the current block, number `at` of `n`; next() goes on.
+// - units, halves: those of the current block, number `at` of `n`; next() advances to the next one.
 // - kMaxDirect: max tokens for which codes are extracted on the fly.
-// - following(args, ...): what comes after a piece of a panel.
+// - following(args, ...): the address after a piece of a panel.
 
 #include "cpu/kernels/linear/walk.inl.h"
 #include "cpu/kernels/weights/codec.inl.h"
@@ -61,14 +61,14 @@ struct FileBlocks {
   static constexpr int kRows = 16, kStep = 1;
   static constexpr std::int64_t kMaxDirect = S::kDirectTile;
   static constexpr int kHalfBytes = kLayout.half_at == PanelLayout::kNone ? 0 : kLayout.half_bytes;
-  static constexpr int kBlockBytes = 4 * C::kUnits + kHalfBytes;  // of one row
+  static constexpr int kBlockBytes = 4 * C::kUnits + kHalfBytes;  // bytes of a block of one row
   static constexpr int kFirstUnit = kLayout.half_at == 0 ? kHalfBytes : 0;
   static_assert(kLayout.unit == 4 && C::kUnits >= 4 && C::kHasHalves == (kHalfBytes != 0));
 
   alignas(64) std::byte units[64 * C::kUnits], halves[64];
   const std::byte* rows[kRows];
   std::int64_t offset, n, at = 0;
-  const std::byte* ahead;  // what the next 16 rows begin with; null: prefetches nothing
+  const std::byte* ahead;  // the start of the next 16 rows; null: prefetches nothing
 
   // If there are fewer than 16 rows, the last one stands for the others.
   WEFT_INLINE FileBlocks(const LinearArgs& a, std::int64_t c, std::int64_t b, std::int64_t count,
@@ -100,7 +100,7 @@ struct FileBlocks {
     }
     if constexpr (kHalfBytes != 0) {
       Words four[4];
-      const bool first = kLayout.half_at == 0;  // of the first four bytes, or of the last ones
+      const bool first = kLayout.half_at == 0;  // in the first four bytes, else in the last four
       load(first ? 0 : kBlockBytes - 16, four);
       const Words half = first ? four[0] : S::right32(four[3], 32 - 8 * kHalfBytes);
       S::template store_low<kHalfBytes>(halves, half);

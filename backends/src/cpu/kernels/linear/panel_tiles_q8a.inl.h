@@ -5,8 +5,8 @@
 // of a token and no sums go across lanes. For every 32 elements of K,
 //   acc += float(sum of code * activation) * (scale of the weights * scale of the activations)
 //   acc -= minimum of the weights * (scale * sum of the activations)
-// in the order of K, so that an output's bits are the same whatever is computed with it, and on
-// every instruction set.
+// in the order of K, so that an output's bits do not depend on what else is computed with it, nor
+// on the instruction set.
 //
 // vpdpbusd takes unsigned codes. Sums of codes with an offset start at Q8ABlock::start, which
 // subtracts 128 times the activations, or at that divided by a power of two. Without VNNI, codes
@@ -29,8 +29,9 @@ struct PanelTiles {
   static constexpr int kTile = S::kTile;  // tokens whose sums stay in registers
   static constexpr int kPieceSubs = 16;   // sub-blocks of a piece
   static constexpr bool kSigned = C::kOffset == 128;
-  static constexpr int kOffset = kSigned ? S::kRaise : C::kOffset;  // of codes in panels
-  static constexpr int kRaised = kOffset == 0 || S::kRaise == 0 ? kOffset : 128;  // of decoded ones
+  // The offsets of codes in panels, and of decoded codes.
+  static constexpr int kOffset = kSigned ? S::kRaise : C::kOffset;
+  static constexpr int kRaised = kOffset == 0 || S::kRaise == 0 ? kOffset : 128;
 
   // The same sub-block of T tokens. Three share a pointer, or registers for addresses run out.
   template <int T>
@@ -242,7 +243,7 @@ struct PanelTiles {
       add_subs<T>(piece, n_subs, {x, x_stride}, kept, ahead);
     }
   }
-  // Prefetches what follows the piece, some lines per sub-block.
+  // Prefetches the data after the piece, some lines per sub-block.
   template <int T>
   static WEFT_INLINE void add_subs(const Piece& piece, int n_subs, Tokens<T> x, Floats (&acc)[T],
                                    const std::byte* ahead) {

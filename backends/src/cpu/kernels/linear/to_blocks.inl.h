@@ -62,7 +62,8 @@ struct ToBlocksFunctions {
       alignas(64) std::int32_t codes[32];
 #pragma GCC unroll 8
       for (int i = 0; i < Block::kVecs; ++i) {
-        // Halves away from zero: what the cut leaves is exact, a half or more goes one up.
+        // Rounds half away from zero: the remainder after truncation is exact, and a half or more
+        // of it adds one.
         const V scaled = block.x[i] * inverse, whole = Block::truncated(scaled);
         const V twice = (scaled - whole) + (scaled - whole);
         Simd<Arch>::store_truncated(whole + Block::truncated(twice), codes + i * kLanes);

@@ -1,5 +1,5 @@
 #pragma once
-// What the kernels of ops with a state (weft/ops/state_rows.h) have in common.
+// Types shared by the kernels of ops with a state (weft/ops/state_rows.h).
 
 #include <cstdint>
 

@@ -16,11 +16,11 @@ template <class Arch>
 struct Walk {
   static constexpr std::int64_t kCached = 512 * 1024;
 
-  PieceAt first, size;  // of a piece
+  PieceAt first, size;  // the first piece, and the size of a piece
   std::int64_t n_columns, n_pieces;
   bool by_column;
 
-  // Columns [first.column, last), `n_blocks` blocks, activations of so many bytes.
+  // Columns [from.column, last), `n_blocks` blocks, `activations` bytes of activations.
   WEFT_INLINE Walk(PieceAt from, PieceAt piece, std::int64_t last, std::int64_t n_blocks,
                    std::int64_t activations)
       : first(from),

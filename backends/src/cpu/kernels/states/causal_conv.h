@@ -16,7 +16,7 @@ struct CausalConvBlock {
   const float* bias = nullptr;     // may be null
   const float* weights = nullptr;  // [K, kTile]
   float* history = nullptr;        // [K - 1, kTile], contents undefined
-  bool silu = false;               // of the outputs
+  bool silu = false;               // whether to apply silu to the outputs
   float* y = nullptr;
   std::int64_t y_stride = 0;
 };

@@ -12,7 +12,7 @@ struct GatedLinearAttentionFunctions {
   using Block = GatedLinearAttentionBlock;
   using Kernels = GatedLinearAttentionKernels;
   static constexpr int kLanes = Simd<Arch>::kLanes;
-  // Four rows of a tile, and what else is needed, fill 32 or 16 registers.
+  // Four rows of a tile, with the other operands, fill 32 or 16 registers.
   using Tiles = ColumnTiles<Arch, kLanes == 16 ? 4 : 2>;
   static constexpr std::int64_t kTile = Tiles::kTile, kTokens = Kernels::kTokens;
   static_assert(kTile <= Kernels::kMaxTile);
@@ -94,7 +94,7 @@ struct GatedLinearAttentionFunctions {
       }
     }
 
-    // Rows [r, r + kRows) of the state over the tokens, and what they add to y.
+    // Rows [r, r + kRows) of the state over the tokens, and their contribution to y.
     template <int kRows>
     static WEFT_INLINE void rows(const Block& b, const Piece& part, std::int64_t r,
                                  std::int64_t n) {

@@ -7,7 +7,7 @@
 //   kIsDecoded                    none of the following: the caller passes a decoder
 // A format of scalars has
 //   kBytes                        bytes per element
-//   load(p) -> V                  as many elements as a vector has lanes
+//   load(p) -> V                  one element for each lane of a vector
 //   part(words, i) -> Floats      element i of those that 16 words hold; from AVX2 on
 // A format of blocks whose codes index floats has
 //   kBlockElems, kBlockBytes      a multiple of 16, and its bytes
@@ -168,7 +168,7 @@ struct PanelCodecBase {
   static WEFT_INLINE Words nibbles(Words bytes, int which) {
     return (which == 0 ? bytes : S::right16(bytes, 4)) & S::all8(15);
   }
-  // Of a unit whose low and high two bytes are halves.
+  // The halves of a unit, as its low or high two bytes.
   static WEFT_INLINE Floats low_halves(Words unit) { return S::low_halves(unit); }
   static WEFT_INLINE Floats high_halves(Words unit) { return S::low_halves(S::right32(unit, 16)); }
   // Byte b of every word.
@@ -190,8 +190,8 @@ struct PanelCodecBase {
 
 // Prefetches weights in file order while the previous rows are multiplied: those of the next tile
 // of rows as one stream. The processor's prefetchers lose the rows of a tile at the end of every
-// page and of every row. A tile of up to kNear bytes goes into L1; a longer one would evict what is
-// still needed there, and goes into L2.
+// page and of every row. A tile of up to kNear bytes goes into L1; a longer one would evict data
+// that is still needed there, and goes into L2.
 template <class Arch>
 struct Ahead {
   static constexpr std::int64_t kNear = 8 * 1024;
@@ -203,8 +203,8 @@ struct Ahead {
   WEFT_INLINE Ahead(const LinearArgs& a, std::int64_t t, std::int64_t c, int n_rows)
       : at(t == a.row0 && c + n_rows < a.col1 ? a.w + (c + n_rows) * a.w_stride : nullptr),
         near(n_rows * a.w_stride <= kNear) {}
-  // Where the 16 rows after those of column c begin, and so many bytes further; null if there are
-  // none.
+  // A pointer to `bytes` bytes after the start of the 16 rows that follow those of column c; null
+  // if there are none.
   static WEFT_INLINE const std::byte* next_rows(const LinearArgs& a, std::int64_t c,
                                                 std::int64_t bytes) {
     return c + 32 > a.col1 ? nullptr : a.w + (c + 16) * a.w_stride + bytes;

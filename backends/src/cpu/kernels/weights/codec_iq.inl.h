@@ -1,6 +1,6 @@
 #pragma once
-// What the codecs of the IQ formats share. Their codes are signed. A code of an IQ1 format is eight
-// times its weight: 8 * coordinate +- 1.
+// Code shared by the codecs of the IQ formats. Their codes are signed. A code of an IQ1 format is
+// eight times its weight: 8 * coordinate +- 1.
 
 #include "weft/ops/formats/iq_grids.h"
 

@@ -72,7 +72,7 @@ struct Codec<Arch, IQ1_MWeights> : IQCodec {
   static WEFT_INLINE const std::byte* table() {
     return reinterpret_cast<const std::byte*>(&kIQ1Raised);
   }
-  // Of each point its nibble, and other bits above.
+  // The nibble of each point, and other bits above it.
   static WEFT_INLINE __m512i highs(const std::byte* block) {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + 32));
     const __m512i pairs = _mm512_cvtepu8_epi32(bytes);
@@ -83,7 +83,7 @@ struct Codec<Arch, IQ1_MWeights> : IQCodec {
     return _mm512_ternarylogic_epi32(_mm512_set1_epi16(0x700), _mm512_slli_epi16(highs(block), 8),
                                      low, 0xea);
   }
-  // Of shifts.
+  // The signs of shifts.
   static WEFT_INLINE __m256i signs(const std::byte* block) {
     return _mm256_movm_epi8(_mm512_test_epi16_mask(highs(block), _mm512_set1_epi16(8)));
   }

@@ -75,7 +75,7 @@ struct Codec<Arch, IQ1_SWeights> : IQCodec {
     return _mm512_ternarylogic_epi32(_mm512_set1_epi16(0x700), _mm512_slli_epi16(moved, 8), low,
                                      0xea);
   }
-  // Of shifts: the same for all weights of a sub-block.
+  // The signs of shifts: the same for all weights of a sub-block.
   static WEFT_INLINE __m256i signs(const std::byte* block) {
     return _mm256_cvtepi16_epi32(_mm_srai_epi16(highs(block), 15));
   }

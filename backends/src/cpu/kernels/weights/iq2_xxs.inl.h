@@ -60,7 +60,7 @@ struct Codec<Arch, IQ2_XXSWeights> : IQCodec {
     const __m128i low = _mm_setr_epi8(0, -1, 1, -1, 2, -1, 3, -1, 8, -1, 9, -1, 10, -1, 11, -1);
     return _mm512_shuffle_epi8(_mm512_loadu_si512(block + 2), _mm512_broadcast_i32x4(low));
   }
-  // Of each sub-block, 28 bits of signs and above them the number of its scale.
+  // For each sub-block, 28 bits of signs and above them the number of its scale.
   static WEFT_INLINE __m256i upper(const std::byte* block) {
     return _mm512_cvtepi64_epi32(_mm512_srli_epi64(_mm512_loadu_si512(block + 2), 32));
   }

@@ -59,7 +59,7 @@ struct PanelCodec<Arch, TQ1_0Weights> : PanelCodecBase<Arch> {
 #pragma GCC unroll 8
     for (int s = 0; s < 8; ++s) scales[s] = d;
   }
-  // Of bytes 4i .. 4i + 3, of 32 + 4i .. 35 + 4i, and the last four.
+  // The words of bytes 4i .. 4i + 3 (first), 32 + 4i .. 35 + 4i (second), and the last four.
   static WEFT_INLINE Words first(const std::byte* block, int i) {
     return P::unit(block, i < 5 ? 2 * i : 5 + i);
   }

@@ -39,7 +39,7 @@ struct LinearArgs {
 
 // Panel kernels process blocks of this many tokens by this many columns.
 inline constexpr std::int64_t kPanelTokens = 512, kPanelCols = 128;
-// The scratch that kernels need for `tokens` tokens, in bytes: the sums of such a block, and a
+// The scratch that kernels need for `tokens` tokens, in bytes: the sums of that block, and a
 // decoded piece of two panels or of some rows.
 inline constexpr std::int64_t kDecodedPiece = 32 * 1024;
 constexpr std::int64_t projection_scratch(std::int64_t tokens) {

@@ -24,7 +24,7 @@ struct Slopes : PreparedKernel {
   std::vector<float> of_heads;
 };
 
-// What is added to scores, for tokens from t on and heads from h on.
+// The bias of scores, for tokens from t on and heads from h on.
 ScoreBias bias_at(const KernelArgs& args, std::int64_t t, std::int64_t h) {
   const auto& attrs = args.attrs->as<BiasedAttentionAttrs>();
   const View &last = args.in[6], &pos = args.in[7], &sinks = args.in[8], &distances = args.in[9];

@@ -1,5 +1,5 @@
 #pragma once
-// What attention, chosen_attention and joined_attention share: how their inputs become calls of
+// Code shared by attention, chosen_attention and joined_attention: how their inputs become calls of
 // kernels.
 
 #include <algorithm>

@@ -27,7 +27,7 @@ struct Case {
   bool q_in_blocks = false;
   float softcap = 0, alibi = 0;  // these make it biased_attention
   bool pos = false, sinks = false;
-  std::int64_t reach = 0;  // of distances; 0: none
+  std::int64_t reach = 0;  // largest distance with a bias of its own; 0: no distances
 };
 
 // Adds the inputs of biased_attention.
@@ -62,7 +62,7 @@ void check_attention(const Case& c, std::uint32_t seed) {
   CAPTURE(c.e_out);
   Graph g;
   const Tensor q = g.input("q", {f32, {c.t, c.heads, c.e}});
-  // Twice as many blocks as a sequence can have: of two sequences, each has some.
+  // Twice the blocks of one sequence, so that two sequences have some each.
   const std::int64_t n_cells = 2 * round_up_to_blocks(c.s);
   const Tensor k = g.state("k", {c.k, cache_shape(n_cells, c.groups, c.e)}),
                v = g.state("v", {c.v, cache_shape(n_cells, c.groups, c.e_out)});

@@ -22,7 +22,7 @@ static_assert(IndexScoresKernels::kCells == kCellsPerBlock);
 struct Span {
   std::int32_t number = 0;
   float score = -std::numeric_limits<float>::infinity();
-  std::int32_t rank = 0;  // above 0: taken whatever it scores, the largest first
+  std::int32_t rank = 0;  // above 0: always chosen, regardless of its score, the largest first
 };
 
 bool better(const Span& a, const Span& b) {
@@ -90,7 +90,7 @@ class Chooser {
 
   Span* heap_;
   std::int64_t k_, n_ = 0, span_, first_ranked_;
-  std::int64_t end_;  // of the current span
+  std::int64_t end_;  // end of the current span
   Span current_ = {};
   bool open_ = false;  // there is a current span
 };
@@ -103,10 +103,10 @@ std::int64_t tile_tokens(std::int64_t n_heads) {
 // The parts of a tile's scratch memory, in order, in bytes.
 struct Scratch {
   std::int64_t tile = 0;  // a block of keys: f32 [E rounded up][64]
-  std::int64_t scores;    // of a token with the block: f32 [H][64]
+  std::int64_t scores;    // scores of one token with the block: f32 [H][64]
   std::int64_t keys, q;   // doubles: as widen() leaves them; [tokens][H][E]
   std::int64_t choosers;  // [tokens][C]
-  std::int64_t heaps;     // of spans: [tokens][C][K]
+  std::int64_t heaps;     // heaps of spans: [tokens][C][K]
   std::int64_t total;
 
   Scratch(std::int64_t n_heads, std::int64_t e, std::int64_t n_results, std::int64_t k) {
@@ -181,7 +181,7 @@ class ChoosePositions {
       }
     }
   }
-  // Block `b` of the run, of which n cells are needed.
+  // Block `b` of the run. Only its first n cells are needed.
   void take_keys(const Tile& tile, std::int64_t b, std::int64_t n) const {
     const View& k = args_.in[1];
     const std::int64_t block = args_.in[2].template row<const std::int32_t>(ids(3)[tile.t])[b];

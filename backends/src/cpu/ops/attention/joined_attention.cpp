@@ -14,7 +14,7 @@ namespace {
 
 using namespace joined_attention_inputs;
 
-// What the size of scratch memory depends on.
+// The sizes on which the amount of scratch memory depends.
 struct Sizes {
   std::int64_t n_heads, e, window, n_blocks, n_blocks2, n_chosen, cell_bytes;  // n_chosen 0: all
 

@@ -19,7 +19,7 @@ namespace weft::cpu {
 namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
-constexpr std::int64_t kResultCols = 256;  // of a block of results that is copied
+constexpr std::int64_t kResultCols = 256;  // columns of a block of results that is copied
 
 struct Pair {
   std::int32_t token, choice;
@@ -27,7 +27,7 @@ struct Pair {
 
 // The parts of scratch memory after that of the kernels of linear, in bytes.
 struct Layout {
-  std::int64_t group;  // max pairs of one call of such a kernel
+  std::int64_t group;  // max pairs of one call of a linear kernel
   std::int64_t choices, ends, pairs, x, results, total;
 
   Layout(const TensorSpec& x_spec, const TensorSpec& w, const TensorSpec& ids, std::int64_t begin) {

@@ -1,7 +1,7 @@
 // Computes the gate and up projections into scratch, one block of tokens and columns at a time,
-// and combines them. A block has as many tokens as one pass over the weights serves. Blocks of one
-// token are wide: kernels prefetch only weights of their own columns,
-// so every block starts with weights that were not prefetched.
+// and combines them. A block has the tokens that one pass over the weights serves. Blocks of one
+// token are wide: kernels prefetch only weights of their own columns, so every block starts with
+// weights that were not prefetched.
 
 #include "weft/ops/projections/gated_linear.h"
 
@@ -69,7 +69,7 @@ std::optional<Kernel> find(FeatureSet has, const Graph& graph, const Node& node)
   const auto* combine = first_fit(kRows, has);
   if (!kernel || !combine) return std::nullopt;
   kernel->run = combine->run;
-  kernel->token_tiles.push_back(kPanelTokens);  // of run()
+  kernel->token_tiles.push_back(kPanelTokens);  // the tile of run()
   kernel->scratch_bytes += 2 * part_bytes(std::min(in[0].shape.rows().bound, kPanelTokens));
   return kernel;
 }

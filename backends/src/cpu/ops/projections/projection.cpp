@@ -39,7 +39,7 @@ void add_tiles(const TokenTiles& tiles, std::set<std::int64_t>& all) {
   }
 }
 
-// Of the kernels that multiply x by w.
+// Adds the token tiles of the kernels that multiply x by w.
 void add_tiles(const WeightKernels& kernels, DType x, const TensorSpec& w,
                std::set<std::int64_t>& all) {
   const std::int64_t n_cols = w.shape[w.shape.rank() - 2].bound;
@@ -68,7 +68,7 @@ std::optional<Kernel> projection_kernel(std::string_view op, const TensorSpec& x
                                         std::span<const TensorSpec> weights, FeatureSet has) {
   std::vector<std::string> names;
   std::set<std::int64_t> tiles;
-  std::size_t worst = 0;  // of the rows: the index of the least preferred set
+  std::size_t worst = 0;  // index of the least preferred instruction set among the rows
   std::int64_t scratch = kDecodedPiece;
   for (const TensorSpec& w : weights) {
     const WeightRow row = projection_row(x, w, has);

@@ -13,7 +13,7 @@ namespace weft::cpu {
 
 inline constexpr std::int64_t kProjectionGranule = 16;
 
-// What a projection prepares: the rows for its weights, in their order.
+// The prepared kernels of a projection: the rows for its weights, in their order.
 struct ProjectionRows : PreparedKernel {
   std::vector<WeightRow> weights;
 

@@ -300,7 +300,7 @@ TEST_CASE(
         Floats values = noise(3 * 256, 1);
         eval.floats("x", values).bytes("w", random_weights(w, 6, 256, 2)).run();
         if (integer) {
-          const float d = bad;  // what the quantize kernel makes of it
+          const float d = bad;  // the scale that the quantize kernel computes for it
           std::memcpy(eval.view(xq.id()).row<std::byte>(1) + q8a.block_bytes(), &d, 4);
         } else {
           eval.view(x.id()).row<float>(1)[77] = bad;

@@ -11,13 +11,13 @@ namespace weft::cpu {
 
 class TokenBlocks {
  public:
-  // What the constructor needs for a node of such an op.
+  // The scratch memory that the constructor needs for a node of an op with a state.
   static std::int64_t scratch_bytes(const Graph& graph, const Node& node);
 
   // REQUIRES: `scratch` outlives it.
   TokenBlocks(Views in, std::byte* scratch);
 
-  // The scratch memory behind what it uses, aligned.
+  // The scratch memory after the part that it uses, aligned.
   std::byte* rest() const;
 
   // Calls each(const TokenBlock&), sequence by sequence. A block ends at a token whose state is
@@ -51,7 +51,8 @@ inline std::int64_t stride_in_floats(const View& x) {
 }
 
 // Runs the kernel of a recurrence on the tokens of each head of a region, sequence by sequence.
-// `b` has n, p, tokens and y, as the blocks of such kernels; read(h) sets what else head h needs.
+// `b` has n, p, tokens and y, as the blocks of these kernels; read(h) sets the other inputs of head
+// h.
 template <class Block, class Read>
 void for_each_head(const KernelArgs& args, const Region& region, const TokenBlocks& blocks,
                    Block& b, void (*kernel)(const Block&) noexcept, Read read) {

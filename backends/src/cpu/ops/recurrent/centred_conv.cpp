@@ -7,7 +7,7 @@
 namespace weft::cpu {
 namespace {
 
-// y += w x for the channels of a row; w has a row per channel, of which one tap counts.
+// y += w x for the channels of a row; w has a row per channel, but only one of its taps counts.
 void add_tap(const View& w, std::int64_t tap, const float* x, std::int64_t first, std::int64_t n,
              float* y) noexcept {
   for (std::int64_t c = 0; c < n; ++c) y[c] += w.row<const float>(first + c)[tap] * x[c];

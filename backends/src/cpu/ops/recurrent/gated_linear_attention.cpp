@@ -8,7 +8,8 @@ namespace {
 
 using namespace gated_linear_attention_inputs;
 
-// What head h of n_heads reads of an input [T, G, ..] or [T, G]: n_heads / G heads share a group.
+// The part of an input [T, G, ..] or [T, G] that head h of n_heads reads: n_heads / G heads share a
+// group.
 TokenRows head(const View& x, std::int64_t h, std::int64_t n_heads) {
   return token_rows(x, h / (n_heads / x.dim(1)) * (x.rank == 3 ? x.dim(2) : 1));
 }

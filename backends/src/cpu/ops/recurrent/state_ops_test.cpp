@@ -22,7 +22,7 @@
 namespace weft::test {
 namespace {
 
-constexpr std::int64_t kRows = 4;  // of the state
+constexpr std::int64_t kRows = 4;  // rows of the state
 
 // Adds the node "y" for n_tokens tokens to a graph. Inputs that vary by token have n_tokens rows.
 using Build = std::function<Tensor(Graph& g, std::int64_t n_tokens, const StateRows& rows)>;

@@ -19,7 +19,7 @@ namespace {
 
 struct TableRow : PreparedKernel {
   WeightRow row;
-  std::vector<std::int32_t> buckets;  // of bucket_distances, by distance
+  std::vector<std::int32_t> buckets;  // for bucket_distances: buckets by distance
 };
 
 // Columns [begin, end) of row `id` of the table.

@@ -1,4 +1,4 @@
-// What routers of experts need: top_k and gather.
+// Ops for routers of experts: top_k and gather.
 
 #include <algorithm>
 #include <cmath>
