@@ -1,5 +1,5 @@
 #pragma once
-// What the files of ops share: checks for infer, rows as floats, node names, costs and the
+// Code shared by the files of ops: checks for infer, rows as floats, node names, costs and the
 // arithmetic of error bounds.
 
 #include <cfloat>
@@ -60,9 +60,9 @@ class RowReader {
 
  private:
   View view_;
-  const Format* format_;  // of the plain form
+  const Format* format_;  // the format of the plain form
   std::vector<float> buffer_;
-  std::vector<std::byte> plain_row_;  // of a tensor with a layout
+  std::vector<std::byte> plain_row_;  // for a tensor with a layout: its row in plain form
 };
 
 // All rows, back to back.

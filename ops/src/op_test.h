@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of the ops share.
+// Helpers for the tests of the ops.
 
 #include <algorithm>
 #include <initializer_list>

@@ -1,6 +1,6 @@
 #pragma once
-// What the definitions of attention, biased_attention, chosen_attention and joined_attention share.
-// The first three differ in their Extras; inputs 0 to 6 are the same.
+// Code shared by the definitions of attention, biased_attention, chosen_attention and
+// joined_attention. The first three differ in their Extras; inputs 0 to 6 are the same.
 
 #include <algorithm>
 #include <cmath>
@@ -48,7 +48,7 @@ struct Head {
   double score_error = 0;      // the error bound of a score in f32
 };
 
-// What is added to a score. Its parts may cancel.
+// The sum that is added to a score. Its parts may cancel.
 struct Bias {
   double sum = 0, magnitude = 0;
   void add(double part) {
@@ -57,7 +57,7 @@ struct Bias {
   }
 };
 
-// What the three ops have besides the inputs that they share.
+// The attributes and inputs that only some of the three ops have.
 struct Extras {
   BiasedAttentionAttrs a;
   View pos = {}, sinks = {}, distances = {}, chosen = {};
@@ -156,7 +156,7 @@ class Lookup {
     }
     return all;
   }
-  // Of position s of token t's sequence.
+  // The cell of position s of token t's sequence, as head h reads it.
   const float* cell(const View& cache, const std::vector<float>& rows, std::int64_t t,
                     std::int64_t s, std::int64_t h) const {
     const std::int32_t block = table_.row<const std::int32_t>(slot_[t])[s / kCellsPerBlock];
@@ -168,7 +168,7 @@ class Lookup {
   double capped(double score) const {
     return a_.softcap == 0 ? score : a_.softcap * std::tanh(score / a_.softcap);
   }
-  // Of head h for a key `d` positions after the token.
+  // The bias of head h for a key `d` positions after the token.
   Bias bias(std::int64_t h, std::int64_t d) const {
     Bias all;
     if (a_.alibi != 0) {
@@ -200,8 +200,8 @@ void for_each_head(const AnyLookup& lookup, const View& out, F f) {
   }
 }
 
-// `look_up` makes a Lookup, or what has the same weights(), value(), values_dtype() and gathers(),
-// of the attributes and inputs of a node.
+// `look_up` makes a Lookup from the attributes and inputs of a node, or another class with the same
+// weights(), value(), values_dtype() and gathers().
 template <auto look_up>
 void reference(const Attrs& attrs, Views in, View out) {
   const auto lookup = look_up(attrs, in);
@@ -246,7 +246,8 @@ double rounded_weights(const Head& head, const AnyLookup& lookup, std::int64_t t
 // A score is off by d = gamma_{E+4} * scale * sum |q k| (the subtraction of the maximum included),
 // so exp(score) by a factor within exp(+-d), and so is the sum that divides it: exp(2 d) for a
 // weight. Products, sum, division, exp and the rescaling of online softmax add two roundings per
-// key and 16. What the rounding of weights adds is itself off by as much: its unit comes from a p.
+// key and 16. The error from rounding weights is itself off by that factor: its unit comes from a
+// p.
 template <auto look_up>
 void bound(const Attrs& attrs, Views in, View bounds) {
   const auto lookup = look_up(attrs, in);

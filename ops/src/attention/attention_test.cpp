@@ -214,7 +214,7 @@ TEST_CASE("attention: blocks are found by the table of the token's sequence") {
   const Graph two = graph(2), one = graph(1);
   Evaluator eval(two, kPadded);
   eval.floats("q", q).floats("k", k).floats("v", v).ints("slot", {1, 1, 0});
-  // What no run needs may be anything.
+  // Entries that no run needs may have any value.
   eval.ints("table", {3, 1 << 30, -1, 5, 3, 0}).ints("first", first).ints("last", last).run();
   const auto moved = [&](const Floats& from, const std::vector<std::size_t>& blocks) {
     Floats to(6 * block, NAN);

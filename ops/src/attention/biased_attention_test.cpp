@@ -178,7 +178,7 @@ Floats plain_f32(const Setup& s, const Floats& slopes, Mistake mistake = Mistake
 }
 
 TEST_CASE("biased_attention: plain f32 keeps within the bound, mistakes do not") {
-  const Floats slopes{0.5f, 0.25f, 0.70710678f};  // of alibi 2 and 3 heads
+  const Floats slopes{0.5f, 0.25f, 0.70710678f};  // ALiBi slopes for 2 and 3 heads
   for (std::uint32_t seed = 1; seed < 30; ++seed) {
     CAPTURE(seed);
     const std::int64_t n = seed * 9, e = seed % 2 ? 64 : 5;
@@ -202,7 +202,7 @@ TEST_CASE("biased_attention: plain f32 keeps within the bound, mistakes do not")
 }
 
 TEST_CASE("biased_attention: parts of a bias that cancel keep within the bound") {
-  // Positions 0 and 1 of a token at 3000: slope * 3000 and what cancels it.
+  // Positions 0 and 1 of a token at 3000: slope * 3000 and a distance bias that cancels it.
   const float slope = static_cast<float>(std::exp2(-0.1));
   for (const float other : {2799.1f, 2799.0f, 2798.3f}) {
     Setup s{.n_keys = 2, .softcap = 100, .alibi = 0.1f, .v = {1, -1}, .pos = {3000}};

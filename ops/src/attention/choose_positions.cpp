@@ -96,7 +96,7 @@ class Scores {
 struct Span {
   std::int64_t number;
   float score = kNever;
-  std::int64_t rank = 0;  // above 0: taken whatever it scores, the largest first
+  std::int64_t rank = 0;  // above 0: always chosen, regardless of its score, the largest first
 };
 
 // The spans of the positions from `first` on, in ascending order.

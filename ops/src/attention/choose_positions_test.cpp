@@ -49,8 +49,8 @@ TEST_CASE("choose_positions: the best ones in ascending order") {
   CHECK(Setup{{0, -0.0f, 0}, {.k = 2}}.chosen() == Ints{0, 1});
 }
 
-TEST_CASE("choose_positions: which of equal scores go is the rule of a heap") {
-  // Of the four zeros, the one at the root goes when 5 comes.
+TEST_CASE("choose_positions: a heap's rule decides which of equal scores are removed") {
+  // When 5 is added, the zero at the root is removed, not one of the other three.
   CHECK(Setup{{0, 0, 0, 0, 4, 1, 2, 3, 5}, {.k = 8}}.chosen() == Ints{0, 1, 3, 4, 5, 6, 7, 8});
   // The rule of std::partial_sort in libstdc++.
   for (std::uint32_t seed = 1; seed < 60; ++seed) {

@@ -32,7 +32,7 @@ Lookup look_up(const Attrs& attrs, Views in) {
   return {{.a = {a.scale}, .sinks = in[8], .chosen = in[7], .span = a.span}, in};
 }
 
-// Assumes that every token attends to as many positions as may be chosen.
+// Assumes that every token attends to the maximum number of chosen positions.
 Cost cost(const Attrs& attrs, Specs in, const TensorSpec& out, const Extents& extents) {
   const std::int64_t n_chosen =
       std::min(in[7].shape[2].bound * attrs.as<ChosenAttentionAttrs>().span,

@@ -83,8 +83,8 @@ JoinedLookup look_up(const Attrs& attrs, Views in) {
   return {attrs, in};
 }
 
-// Assumes that every token attends to a whole window, and to as many cells of the second run as it
-// may have.
+// Assumes that every token attends to a whole window, and to the maximum number of cells of the
+// second run.
 Cost cost(const Attrs& attrs, Specs in, const TensorSpec& out, const Extents& extents) {
   const std::int64_t in_window = std::min<std::int64_t>(attrs.as<JoinedAttentionAttrs>().window,
                                                         in[kTable].shape[1].bound * kCellsPerBlock);

@@ -1,6 +1,6 @@
 #pragma once
-// add and mul: two tensors of one shape, or a tensor and what every row, every group of its last
-// dimension or every element of it shares.
+// add and mul: two tensors of one shape, or a tensor and a vector or scalar that all its rows, all
+// groups of its last dimension or all its elements share.
 
 #include "op_support.h"
 

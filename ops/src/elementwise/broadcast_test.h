@@ -32,7 +32,7 @@ void check_vectors(Op op, const Broadcast& expected) {
 
 template <class Op>
 void check_heads(Op op, const Broadcast& expected) {
-  // T = H: what fits as rows is taken by head.
+  // T = H: an operand that fits as rows is used by head.
   Graph g;
   const Tensor a = g.input("a", {f32, {2, 2, 3}}), rows = g.input("rows", {f32, {4, 3}});
   const Tensor one = g.weight("one", {f32, {1}});

@@ -125,7 +125,7 @@ TEST_CASE("importances lower the errors that they count") {
   }
 }
 
-TEST_CASE("Q4_K scales survive their packing, whatever they are") {
+TEST_CASE("Q4_K scales survive their packing for all values") {
   std::mt19937 random(3);
   for (int round = 0; round < 1000; ++round) {
     Q4_K::Scales in{};

@@ -11,7 +11,7 @@ using namespace test;
 
 using Ints = std::vector<std::int32_t>;
 
-// Of rows of `n_cols` scores.
+// The ids that top_k chooses for rows of `n_cols` scores.
 Ints best(const Floats& scores, std::int64_t n_cols, const TopKAttrs& attrs,
           const Floats& bias = {}) {
   Graph g;

@@ -38,7 +38,7 @@ TEST_CASE("layer_norm: heads are normed one by one") {
   CHECK(eval.floats("heads") == eval.floats("rows"));
 }
 
-TEST_CASE("layer_norm: mean 0 and variance 1, whatever is added to the row") {
+TEST_CASE("layer_norm: mean 0 and variance 1, regardless of a constant added to the row") {
   Graph g;
   g.output("y", layer_norm(g.input("x", {f32, {1, 256}}), 1e-12f));
   Evaluator eval(g, kPadded);

@@ -23,7 +23,7 @@ struct Sum {
       magnitude += std::fabs(static_cast<double>(x[i]));
     }
   }
-  double sum = 0, magnitude = 0;  // of x, of |x|
+  double sum = 0, magnitude = 0;  // sums of x and of |x|
 };
 
 void reference(const Attrs& attrs, Views in, View out) {

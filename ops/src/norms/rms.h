@@ -1,5 +1,5 @@
 #pragma once
-// What rms_norm and rms_norm_mul share.
+// Code shared by rms_norm and rms_norm_mul.
 
 #include "op_support.h"
 

@@ -27,7 +27,7 @@ TEST_CASE("rms_norm: heads are normed one by one") {
   CHECK(eval.floats("heads") == eval.floats("rows"));
 }
 
-TEST_CASE("rms_norm: nodes are named after the weight, whatever the scope") {
+TEST_CASE("rms_norm: nodes are named after the weight in any scope") {
   Graph g;
   const Tensor x = g.input("x", {f32, {1, 4}});
   const Tensor w = g.weight("blk.3.attn_norm.weight", {f32, {4}});

@@ -29,7 +29,7 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   return x;
 }
 
-// Of one token; column c of x.
+// The inputs of one token. `c` is a column of x.
 struct Token {
   const float *x, *scale, *base;
 

@@ -45,7 +45,7 @@ TEST_CASE("stream_weights: equal projections mix equally, and each group has its
   for (std::size_t i = 0; i < y.size(); ++i) CHECK(std::fabs(y[i] - expected[i]) < 1e-5f);
 }
 
-// What the header says, step by step in f32.
+// The definition in the header, step by step in f32.
 Floats plain(const Floats& x, const Floats& scale, const Floats& base, int iterations, float eps) {
   const auto at = [&](std::size_t c, std::size_t group) { return scale[group] * x[c] + base[c]; };
   Floats y;

@@ -101,7 +101,7 @@ TEST_CASE("expert_linear: the bound of an expert that does not exist is 0") {
   CHECK(eval.bounds("y") == Floats{0, 0});
 }
 
-TEST_CASE("expert_linear: costs each expert once, at most as many as are chosen") {
+TEST_CASE("expert_linear: counts the cost of each chosen expert once") {
   const auto cost = [](std::int64_t n_tokens) {
     const std::vector<TensorSpec> in{
         {f32, {n_tokens, 32}}, {q8_0, {8, 4, 32}}, {i32, {n_tokens, 2}}};

@@ -39,15 +39,15 @@ TEST_CASE("delta_rule: two sequences by hand") {
   eval.floats("state", {0, 0, 0, 0, 4, 8, 16, 32, 0, 0, 0, 0});
   // Tokens 0 and 2 are of a new sequence, token 1 of one whose state is row 1.
   eval.ints("from", {-1, 1, -1}).ints("before", {-1, -1, 0}).ints("to", {-1, 0, 2}).run();
-  // Token 1: S is decayed to 1 2; 4 8. remove^T S = 12 24, of which -1 and 0 times are added.
-  // Token 2: S was 1 10; 2 20, of which remove makes -1 -10.
+  // Token 1: S is decayed to 1 2; 4 8. remove^T S = 12 24; write adds it -1 and 0 times.
+  // Token 2: S was 1 10; 2 20. remove^T S = -1 -10.
   CHECK(eval.floats("y") == Floats{3, 30, -9, -22, 1 - 3 + 1, 10 - 30 + 1});
   CHECK(eval.floats("state") ==
         Floats{-9, -22, 6, 8, 4, 8, 16, 32, 0.5f - 2 + 3, 5 - 20 + 3, -1, -19});
 }
 
 TEST_CASE("delta_rule: a key written twice keeps the last value") {
-  // Unit keys and beta = 1 replace what was stored under the key.
+  // Unit keys and beta = 1 replace the value that was stored under the key.
   const Graph g = graph({3, 1, 2, 1});
   Evaluator eval(g, kPadded);
   const Floats keys{0.6f, 0.8f, 0.6f, 0.8f, 0.6f, 0.8f},

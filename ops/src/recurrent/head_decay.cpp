@@ -16,7 +16,7 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   return {f32, {in[0].shape[0], a.heads}};
 }
 
-// What y is the exponential of.
+// The logarithm of y.
 double exponent(const HeadDecayAttrs& a, std::int64_t h) {
   return -a.rate * std::exp2(-8 * static_cast<double>(h + 1) / a.heads);
 }

@@ -1,6 +1,6 @@
 #pragma once
-// What the ops share whose state is a matrix S [N, P] per head: the loop over sequences, heads and
-// tokens, with the errors of S and of the output.
+// Code shared by the ops whose state is a matrix S [N, P] per head: the loop over sequences, heads
+// and tokens, with the errors of S and of the output.
 
 #include <cstdint>
 #include <vector>
@@ -25,7 +25,7 @@ struct MatrixState {
   std::vector<double> y, y_error;
 };
 
-// What a loop over the tokens writes.
+// The results that a loop over the tokens writes.
 enum class MatrixLoop : std::uint8_t {
   values,         // y to `out`, S to rows of the state
   output_bounds,  // the errors of y to `out`

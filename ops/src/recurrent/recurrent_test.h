@@ -1,5 +1,5 @@
 #pragma once
-// What the tests of ops with a row of state per sequence share.
+// Helpers for the tests of ops with a row of state per sequence.
 
 #include "op_test.h"
 

@@ -30,7 +30,7 @@ TensorSpec infer(const Attrs&, Specs in) {
 struct Channel {
   std::vector<float> values;   // s
   std::vector<double> errors;  // how far f32 may be from it
-  double y = 0, y_error = 0;   // of the current token
+  double y = 0, y_error = 0;   // output of the current token, and its error
 };
 
 void step(Views in, std::int64_t t, std::int64_t i, Channel& s) {

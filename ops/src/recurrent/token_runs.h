@@ -1,6 +1,6 @@
 #pragma once
-// What the ops with a recurrent state share (weft/ops/state_rows.h): checks of the inputs, and the
-// tokens of a step by sequence.
+// Code shared by the ops with a recurrent state (weft/ops/state_rows.h): checks of the inputs, and
+// the tokens of a step by sequence.
 
 #include <cstdint>
 #include <vector>
@@ -17,7 +17,7 @@ void expect_state_rows(Specs in, const Dim& n_tokens, std::initializer_list<std:
 Cost recurrent_cost(Specs in, const TensorSpec& out, const Extents& extents, std::int64_t products);
 
 struct TokenRuns {
-  // Of an op whose last four inputs are state, from, before and to.
+  // REQUIRES: the last four inputs are state, from, before and to.
   explicit TokenRuns(Views in);
 
   const std::int32_t* to;  // [T]

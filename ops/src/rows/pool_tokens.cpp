@@ -9,7 +9,7 @@ namespace {
 
 using namespace ops;
 using namespace pool_tokens_inputs;
-constexpr std::int64_t kFields = 3;  // of a pool: the largest score, two sums
+constexpr std::int64_t kFields = 3;  // fields of a pool: the largest score, two sums
 
 TensorSpec infer(const Attrs& attrs, Specs in) {
   const auto& a = attrs.as<PoolTokensAttrs>();
@@ -28,9 +28,9 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   return {f32, {x.shape[0], width}};
 }
 
-// What a score changes in a pool: its largest score, the factor of its sums so far, and the weight
-// of the value that comes with the score. The sum of weights is 0 before the first token, and
-// afterwards at least 1, the weight of the largest score.
+// The effect of a score on a pool: its new largest score, the factor of its sums so far, and the
+// weight of the value that comes with the score. The sum of weights is 0 before the first token,
+// and afterwards at least 1, the weight of the largest score.
 struct Step {
   double max, kept, weight;
 };
@@ -48,13 +48,13 @@ void add(float* pool, float score, float value) {
   pool[2] = static_cast<float>(kept * pool[2] + weight * value);
 }
 
-// What the bounds know of a pool: the magnitudes of the terms of its sums, by how many roundings of
-// their own the terms are off since the arguments of their exps are rounded once (each moves its
-// exp by its magnitude), the largest value, and the number of tokens that it got in this step.
+// The data about a pool for its bounds: the magnitudes of the terms of its sums; the error of the
+// terms in roundings of their own, since the arguments of their exps are rounded once (each moves
+// its exp by its magnitude); the largest value; and the number of tokens added in this step.
 struct Magnitudes {
   double sum = 0, weighted = 0, moved_sum = 0, moved_weighted = 0, largest = 0, n = 0;
 
-  // Before add() of the same.
+  // Call it before add() with the same arguments.
   void add(const float* pool, float score, float value) {
     const auto [max, kept, weight] = step_of(pool, score);
     const double size = std::fabs(value), all = kept * (max - pool[0]), one = max - score;
@@ -65,8 +65,8 @@ struct Magnitudes {
     largest = std::max(largest, size);
     ++n;
   }
-  // Of the two sums. For every token, two exps that are good to 2 ulp, a product and a sum, beside
-  // the definition's own rounding.
+  // The errors of the two sums. For every token: two exps that are good to 2 ulp, a product and a
+  // sum, in addition to the definition's own rounding.
   double sum_off() const { return share() * sum + rounding(2) * moved_sum; }
   double weighted_off() const { return share() * weighted + rounding(2) * moved_weighted; }
   double share() const { return rounding(8 * n + 2); }

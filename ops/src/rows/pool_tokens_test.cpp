@@ -135,7 +135,7 @@ TEST_CASE("pool_tokens: the bound covers small weights of large values") {
   CHECK(std::fabs(rounded - exact) <= eval.bounds("state")[5]);
 }
 
-// Whatever is in rows of the state that nobody wrote, such as noise.
+// Rows of the state that nobody wrote can have any contents, such as noise.
 TEST_CASE("pool_tokens: a sum below 0 counts as an empty pool") {
   const Graph g = graph(1, 1, {.span = 2});
   Evaluator eval(g, kPadded);

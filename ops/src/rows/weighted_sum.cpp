@@ -40,7 +40,7 @@ void reference(const Attrs&, Views in, View out) {
   });
 }
 
-// K products and as many additions.
+// K products and K additions.
 void bound(const Attrs&, Views in, View bounds) {
   const auto n = static_cast<double>(in[1].cols());
   for_each_sum(in, bounds, [&](std::int64_t t, std::int64_t i, double, double magnitude) {

@@ -26,7 +26,7 @@ void MXFP4::decode(const Block& block, float* out) {
 namespace {
 
 constexpr int kBias = 127;
-constexpr int kTopExponent = 2;  // of E2M1: the largest number is 1.5 * 2^2
+constexpr int kTopExponent = 2;  // the largest E2M1 number is 1.5 * 2^2
 
 void put_codes(const float* in, MXFP4::Block& block) {
   const float d = MXFP4::half_scale(block.e);

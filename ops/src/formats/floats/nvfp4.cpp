@@ -29,7 +29,7 @@ void NVFP4::decode(const Block& block, float* out) {
 namespace {
 
 constexpr int kTopScale = 0x7e;  // 448
-constexpr float kTopValue = 6;   // of E2M1
+constexpr float kTopValue = 6;   // the largest E2M1 number
 
 // The nearest scale; ties go to the larger one.
 int nearest_scale(float x) {

@@ -1,5 +1,5 @@
 #pragma once
-// What IQ1_S and IQ1_M share: eight weights as a scale times a point of ternary coordinates,
+// Code shared by IQ1_S and IQ1_M: eight weights as a scale times a point of ternary coordinates,
 // shifted up or down by kIQ1Delta.
 
 #include "formats/grids/iq_magnitudes.h"

@@ -1,5 +1,5 @@
 #pragma once
-// What IQ4_NL and IQ4_XS share: 32 weights as a scale times one of 16 uneven values.
+// Code shared by IQ4_NL and IQ4_XS: 32 weights as a scale times one of 16 uneven values.
 
 #include "formats/integer/scale_search.h"
 

@@ -1,6 +1,6 @@
 #pragma once
-// What IQ2 and IQ3 share: eight weights are magnitudes of one point of a grid, or of two, and eight
-// signs.
+// Code shared by IQ2 and IQ3: eight weights are magnitudes of one point of a grid, or of two, and
+// eight signs.
 
 #include "formats/grids/lattice.h"
 #include "formats/integer/scale_search.h"
@@ -25,8 +25,8 @@ void decode_eight(float scale, unsigned signs, float* out,
   if constexpr (sizeof...(points) > 0) decode_eight(scale, signs >> kDims, out + kDims, points...);
 }
 
-// The description of such a format for ScaleSearch. Scales are odd multiples of a unit, which is
-// d / kDivisor.
+// The description of an IQ2 or IQ3 format for ScaleSearch. Scales are odd multiples of a unit,
+// which is d / kDivisor.
 template <class Format, const auto& kGrid, const auto& kValues, bool kEvenSigns, int kDivisor>
 struct Magnitudes {
   static constexpr int kSubs = Format::kSubs, kSub = Format::kSub, kVariants = 1;

@@ -21,7 +21,7 @@ template <std::size_t kDimsOf, std::size_t kValuesOf, std::size_t kPointsOf>
 class Lattice {
  public:
   static constexpr int kDims = kDimsOf, kValues = kValuesOf, kPoints = kPointsOf;
-  using Costs = float[kDims][kValues];  // of value v of coordinate i
+  using Costs = float[kDims][kValues];  // [i][v]: the cost of value v for coordinate i
 
   Lattice(const Grid<kDimsOf, kPointsOf>& grid, const std::array<std::int8_t, kValuesOf>& values)
       : grid_(grid), values_(values) {

@@ -90,8 +90,8 @@ WEFT_LANES inline AffineSums affine_sums(const G& g, const Floats& low, const Fl
 }
 
 // The scale and minimum with the smallest squared error, among grids that roughly span the values
-// and what alternating codes and least squares make of the best of them. With kPositiveMin the
-// minimum is not negative.
+// and the refinements of the best of them by alternating codes and least squares. With kPositiveMin
+// the minimum is not negative.
 template <int kTop, bool kPositiveMin, class G>
 WEFT_LANES inline Affine fit_affine(const G& g, const Trials& trials, int turns) {
   Floats low = g.x[0], high = g.x[0];
@@ -164,7 +164,7 @@ WEFT_LANES inline Floats symmetric_error(const G& g, const Floats& scale) {
 
 // The scale with the smallest squared error, among grids that put the extreme value at
 // trials.first, trials.first + trials.step ... and their negatives (codes reach further down than
-// up), and what alternating codes and least squares make of the best of them.
+// up), and the refinements of the best of them by alternating codes and least squares.
 template <int kLow, int kHigh, class G>
 WEFT_LANES inline Floats fit_symmetric(const G& g, const Trials& trials, int turns) {
   Floats extreme = g.x[0];

@@ -1,5 +1,5 @@
 #pragma once
-// What encoders without a search share: the extremes of a block, and inverses of scales.
+// Code shared by encoders without a search: the extremes of a block, and inverses of scales.
 
 #include <cfloat>
 #include <cmath>

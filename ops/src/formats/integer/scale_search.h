@@ -16,7 +16,7 @@
 //   kScales, kFrom, kTo   tentative scales, as multiples of the one that maps kTop to the largest
 //                         weight
 //   kSigned               whether -scale differs from scale: values are not symmetric
-//   kVariants             number of variants of codes, one of which a sub-block must choose
+//   kVariants             number of variants of codes; a sub-block uses one of them
 //   Codes                 of one sub-block
 //   quantize(x, w, scale, variant, codes) -> Sums   for one sub-block; may be given any scale but 0
 
@@ -83,7 +83,8 @@ class ScaleSearch {
  private:
   static constexpr int kTries = F::kScales * F::kVariants * (F::kSigned ? 2 : 1);
   static constexpr float kSmallest = 0x1p-26f;
-  static constexpr double kTiny = 0x1p-24, kCoarse = 64 * kTiny;  // of f16
+  static constexpr double kTiny = 0x1p-24;       // the smallest positive f16
+  static constexpr double kCoarse = 64 * kTiny;  // below it, f16 has at most 6 significant bits
   struct Try {
     double gg[kTries], gx[kTries];
     double wanted[2] = {};  // the best scale, and the best one of the other sign
@@ -195,7 +196,7 @@ class ScaleSearch {
     return best;
   }
 
-  // Codes sub-block `s` at a level, if that is better than what it has.
+  // Codes sub-block `s` at a level, if that is better than its codes so far.
   void code(int s, double unit, int level, int variant, Sub& best) const {
     Sub sub{.level = level, .variant = variant};
     const double scale = unit * F::step(level);

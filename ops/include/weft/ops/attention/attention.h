@@ -60,7 +60,7 @@ extern const OpDef kBiasedAttention;  // inputs: the same, then pos?, sinks?, di
 struct AttentionRuns {
   Tensor table, slot, first, last;
 };
-// What biased_attention adds.
+// The bias of biased_attention.
 struct AttentionBias {
   float softcap = 0, alibi = 0;
   Tensor pos, sinks, distances;

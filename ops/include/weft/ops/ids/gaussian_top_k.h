@@ -1,5 +1,5 @@
 #pragma once
-// Keeps what is above a quantile of the row, if its elements are normally distributed:
+// Keeps the parts of elements above a quantile of the row, if they are normally distributed:
 //   y[.., i] = max(x[.., i] - (mean + deviations * std), 0) over the last dimension
 //   mean = sum_i x[i] / D     std = sqrt(sum_i (x[i] - mean)^2 / (D - 1))
 //   x f32, D at least 2     y like x, may run in place

@@ -1,6 +1,6 @@
 #pragma once
 // y[t, k] = table[ids[t], k], as a whole number within 0 .. max: rows of a table of ids.
-//   table [N, K] i32, or f32, of which the nearest whole numbers are taken (round_to_ids.h)
+//   table [N, K] i32, or f32, which is rounded to the nearest whole numbers (round_to_ids.h)
 //   ids [T] i32, 0 <= id < N (an id outside gives a row of 0)
 //   y [T, K] i32
 

@@ -12,7 +12,7 @@ namespace weft {
 
 // The definition of a row, in double. REQUIRES: x is not empty.
 struct ExpSum {
-  double max = 0, sum = 0;                                            // of exp(x - max)
+  double max = 0, sum = 0;  // the largest x, and the sum of exp(x - max)
   double share_of(float x) const { return std::exp(x - max) / sum; }  // y
 };
 ExpSum exp_sum_of(std::span<const float> x);

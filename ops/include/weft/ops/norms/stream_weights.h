@@ -28,7 +28,7 @@ inline constexpr std::int32_t kMaxStreams = 16, kMaxSinkhornIterations = 1000;
 
 struct StreamWeightsAttrs {
   std::int32_t n = 1;           // streams: 1 .. kMaxStreams
-  std::int32_t iterations = 1;  // of Sinkhorn: 1 .. kMaxSinkhornIterations
+  std::int32_t iterations = 1;  // Sinkhorn iterations: 1 .. kMaxSinkhornIterations
   float eps = 1e-6f;            // positive
   static constexpr auto fields() {
     using A = StreamWeightsAttrs;

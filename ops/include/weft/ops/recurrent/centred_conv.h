@@ -1,9 +1,9 @@
 #pragma once
-// A short convolution along the tokens of each sequence, separately for every channel, that sees as
-// many tokens behind as before:
+// A short convolution along the tokens of each sequence, separately for every channel, with the
+// same number of taps on both sides of the token:
 //   y[t, c] = sum_j w[c, j] * x[t + j - (K - 1) / 2, c],   j = 0 .. K - 1
-// where t + 1 is the next token of the sequence in this step. What is outside of the step is 0, so
-// that the sequence must be in it as a whole.
+// where t + 1 is the next token of the sequence in this step. Tokens outside of the step count as
+// 0, so that a sequence must be in one step as a whole.
 //
 //   x [T, C] f32     w [C, K] of any format, K odd     before [T] i32: state_rows.h     y [T, C]
 //   f32

@@ -1,7 +1,7 @@
 #pragma once
-// Linear attention that can also remove what it has stored. Every head h of a sequence has a matrix
-// S [N, P], zero before the first token. Token t changes it by a diagonal matrix plus a matrix of
-// rank one, adds a product, and reads it (all vectors are those of token t and head h):
+// Linear attention that can also remove stored values. Every head h of a sequence has a matrix
+// S [N, P], zero before the first token. Token t multiplies it by a diagonal matrix plus a matrix
+// of rank one, adds a product, and reads it (all vectors are those of token t and head h):
 //   S = diag(decay) S + write (remove^T S) + k v^T,   rounded to f32
 //   y[t, h, :] = q^T S
 //

@@ -1,7 +1,7 @@
 #pragma once
 // y[t, h] = exp(-rate * 2^(-8 (h + 1) / H)): by how much the state of each of H heads fades from
 // one token to the next, the same for every token.
-//   pos [T] i32, of which only T counts     y [T, H] f32
+//   pos [T] i32, used only for its size T     y [T, H] f32
 // Source: Qin et al. 2024, arXiv:2401.04658; the slopes are those of ALiBi (Press et al. 2022,
 // arXiv:2108.12409).
 
