@@ -47,7 +47,7 @@ TEST_CASE("attributes compare by type and by the bits of their fields") {
   CHECK_FALSE(Attrs(AllAttrs{}) == Attrs(AllAttrs{.n = 3}));
   CHECK_FALSE(Attrs(AllAttrs{}) == Attrs(AllAttrs{.kind = NodeKind::weight}));
   CHECK_FALSE(Attrs(AllAttrs{}) == Attrs());
-  // Ops may tell the two zeros apart, and a NaN must not make a node differ from itself.
+  // Ops may distinguish the two zeros, and a NaN must not make a node differ from itself.
   CHECK_FALSE(Attrs(AllAttrs{.f = 0.0f}) == Attrs(AllAttrs{.f = -0.0f}));
   CHECK(Attrs(AllAttrs{.f = NAN}) == Attrs(AllAttrs{.f = NAN}));
 }

@@ -168,7 +168,7 @@ TEST_CASE("check: a state that a node updates is used by this node alone") {
   CHECK(got.find(expected) != std::string::npos);
 }
 
-TEST_CASE("a node that updates a state is alive, whoever uses its output") {
+TEST_CASE("a node that updates a state is alive even if nothing uses its output") {
   const auto here = std::source_location::current();
   Graph g;
   const Tensor x = g.input("x", {f32, {4}});
@@ -250,7 +250,7 @@ TEST_CASE("variables have one bound each, and there are not many") {
   CHECK(g.bounds()[2] == 2);
 }
 
-TEST_CASE("a pass that forgets a node is told which") {
+TEST_CASE("the error for a pass that forgets a node names the node") {
   Graph g;
   const Tensor x = g.input("x", {f32, {4}});
   const Tensor y = twice(x).named("y");

@@ -10,7 +10,7 @@ std::string joined(const std::string& earlier, const std::string& pass) {
   return again ? earlier : earlier + "+" + pass;
 }
 
-// What the outputs and the writers of states depend on, and every input.
+// The nodes on which the outputs and the writers of states depend, and every input.
 PerNode<bool> live_nodes(const Graph& graph) {
   PerNode<bool> alive(graph);
   for (const Graph::Output& output : graph.outputs()) alive[output.node] = true;

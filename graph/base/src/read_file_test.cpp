@@ -12,7 +12,7 @@
 
 using namespace weft;
 
-TEST_CASE("all bytes of a file are read, whatever its length") {
+TEST_CASE("all bytes of a file of any length are read") {
   const test::TempFolder folder;
   const std::string path = folder / "bytes";
   for (const std::size_t n : {0, 1, 65535, 65536, 65537, 200000}) {

@@ -17,7 +17,8 @@
 namespace weft {
 namespace {
 
-// Of the text and of the names and how they are measured: stored values of another one are ignored.
+// The version of the text, of the names and of how values are measured. Stored values of another
+// version are ignored.
 constexpr std::string_view kVersion = "weft tuned values 1";
 constexpr std::size_t kMaxText = 1 << 16;
 

@@ -40,7 +40,7 @@ class Variable {
 
 }  // namespace
 
-TEST_CASE("tuned values: a text gives back what it was made of") {
+TEST_CASE("tuned values: a round trip through text keeps them") {
   const TunedValues read = TunedValues::parse(two_values().to_text(kMachine), kMachine);
   REQUIRE(read.all().size() == 2);
   REQUIRE(read.find("prefetch.q4_k.1"));

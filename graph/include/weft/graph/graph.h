@@ -32,7 +32,7 @@ struct Node {
   const OpDef* op = nullptr;   // null unless kind == op
   std::vector<NodeId> inputs;  // kNoNode if an optional input is absent
   Attrs attrs;
-  TensorSpec spec;             // of the output
+  TensorSpec spec;             // the output's
   std::string path;            // "blk.3.attn_q"; weights keep their GGUF names
   std::source_location where;  // the builder's line
   std::string made_by;         // the passes that created and replaced it, such as

@@ -11,7 +11,7 @@ namespace weft {
 // Devices are numbered within a plan (Plan::devices); device_memory() gives their ids.
 enum class MemoryId : std::int32_t { host = 0 };
 
-inline constexpr std::size_t kMaxDevices = 31;  // of one plan
+inline constexpr std::size_t kMaxDevices = 31;  // per plan
 
 // The memory of device `index`. REQUIRES: index < kMaxDevices.
 constexpr MemoryId device_memory(std::size_t index) {

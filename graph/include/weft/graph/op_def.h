@@ -118,8 +118,8 @@ struct OpDef {
   std::int64_t (*view_col)(const Attrs&, Specs in) = nullptr;
   int in_place_over = -1;
 
-  // The index of an input that is a state of the graph, rows of which a node reads and writes while
-  // it computes its output; -1: none. No other node may use this state, `splits_rows` must be
+  // The index of an input that is a state of the graph. A node reads and writes rows of it while it
+  // computes its output; -1: none. No other node may use this state, `splits_rows` must be
   // false, and two columns of the output that different lanes may compute must need different
   // columns of the state (map_cols). Rows that a node writes are not rows that it reads, so that
   // `reference` gives the same when it runs twice.

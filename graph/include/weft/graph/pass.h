@@ -58,8 +58,8 @@ class Rewriter {
   PerNode<NodeId> map_;
 };
 
-// Copies every input, and what the outputs and the writers of states depend on. Unused inputs stay,
-// so that passes do not change what a graph takes.
+// Copies every input, and all nodes on which the outputs and the writers of states depend. Unused
+// inputs stay, so that passes do not change the inputs of a graph.
 Graph without_dead_nodes(const Graph& graph);
 
 }  // namespace weft

@@ -1,7 +1,7 @@
 #pragma once
 // How the rows of a matrix are stored in memory if a backend's kernels need their own order. Every
-// such layout has its own types: "Q4_K_R16" stores rows of Q4_K interleaved by 16. A tensor of such
-// a type takes as many bytes as one of DType::plain(). No file holds such types. Backends declare
+// such layout has its own types: "Q4_K_R16" stores rows of Q4_K interleaved by 16. A tensor of one
+// of them has the same size as one of DType::plain(). No file holds these types. Backends declare
 // them (Backend::layouts()); code that fills, reads or checks tensors finds the layout in the type.
 //
 // A tensor [X, N, K] is X matrices in this order, stored like one matrix [X * N, K]. N is a

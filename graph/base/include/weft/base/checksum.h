@@ -1,5 +1,5 @@
 #pragma once
-// Checksums of what files hold: XXH3 with 64 bits (https://xxhash.com).
+// Checksums of file contents: XXH3 with 64 bits (https://xxhash.com).
 
 #include <array>
 #include <cstddef>
@@ -13,7 +13,7 @@ class Checksum {
  public:
   Checksum();
   void add(std::span<const std::byte> bytes);
-  std::uint64_t value() const;  // of all bytes so far
+  std::uint64_t value() const;  // the checksum of all bytes so far
 
  private:
   alignas(64) std::array<std::byte, 576> state_;  // XXH3_state_t

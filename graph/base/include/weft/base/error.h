@@ -1,7 +1,7 @@
 #pragma once
 // The error classes. Libraries never abort, exit or print. They throw one of these, with a message
-// that says what went wrong and where, what was expected and what was found. Programs print what()
-// and exit with code 1.
+// that says what went wrong and where, with the expected and the actual value. Programs print
+// what() and exit with code 1.
 
 #include <source_location>
 #include <stdexcept>

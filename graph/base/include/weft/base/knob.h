@@ -29,12 +29,12 @@ namespace weft {
 
 // A parameter as people see it.
 struct KnobText {
-  std::string_view name;  // of request fields and in reports
-  // One sentence that stands alone. It says what switches the parameter off.
+  std::string_view name;  // in request fields and reports
+  // One self-contained sentence. It says which value switches the parameter off.
   std::string_view doc;
   std::string_view flags = {};    // "-s,--seed"; empty: there is none,
   std::string_view no_flag = {};  // for this reason
-  // What other servers and clients call it. Requests may use all of these names.
+  // The names that other servers and clients use. Requests may use all of them.
   std::array<std::string_view, 4> aliases = {};
 
   // The name, then the aliases.
@@ -58,7 +58,7 @@ std::string expected_number(bool whole, KnobRange range);
 template <class T>
 struct Knob : KnobText {
   std::variant<bool T::*, int T::*, std::int64_t T::*, float T::*> member;
-  KnobRange range = {};  // of numbers
+  KnobRange range = {};  // for numbers
   // The range of requests, if the interface that defines the field has a narrower one.
   std::optional<KnobRange> request_range = {};
 };

@@ -1,5 +1,5 @@
 #pragma once
-// Instructions of a processor that C++ has no name for, and what the processor says about itself.
+// Instructions of a processor that C++ has no name for, and queries of the processor's features.
 // Except for kernels, code that needs them calls these functions, so that it does not depend on the
 // processor. base/src/processor.cpp is the only code that queries the processor.
 
@@ -58,11 +58,11 @@ bool processor_has(const HwcapBit& where) noexcept;
 
 // ---- vectors
 
-// What code on vectors of the compiler is compiled for.
+// The instruction sets for which code on vectors of the compiler is compiled.
 enum class VectorSet : std::uint8_t { any, avx2, avx512 };
 
-// What the sets need. cmake/instruction_sets.cmake has the same bits, which a test of backends
-// compares.
+// The features that the sets need. cmake/instruction_sets.cmake has the same bits, which a test of
+// backends compares.
 inline constexpr std::array<CpuidBit, 1> kAvx2Bits = {
     {{7, 0, CpuidRegister::ebx, 5, SavedRegisters::ymm}}};
 inline constexpr std::array<CpuidBit, 4> kAvx512Bits = {

@@ -9,18 +9,18 @@
 namespace weft {
 
 inline constexpr std::size_t kMaxFileBytes = std::size_t{256} << 20;
-// Of data of any size, such as matrices: what does not fit into memory is std::bad_alloc.
+// A limit for data of any size, such as matrices: std::bad_alloc if it does not fit into memory.
 inline constexpr std::size_t kUnlimitedBytes = SIZE_MAX;
 
-// What is not a regular file (a pipe, a device) has no size in advance, and may never end.
+// Files that are not regular (a pipe, a device) have no known size, and may never end.
 enum class SpecialFiles {
-  read,    // until its end, waiting for writers: what users name, as in -f <(command)
-  refuse,  // without waiting: what is found in folders
+  read,    // until its end, waiting for writers: for files that users name, as in -f <(command)
+  refuse,  // without waiting: for files found in folders
 };
 
 // All bytes of a file, also of files in /proc and /sys, which claim to be empty. Throws IoError
-// "PATH: cannot open: No such file or directory" for what cannot be read and for directories;
-// FormatError for more than `max_bytes`, of which no more are read than that.
+// "PATH: cannot open: No such file or directory" for files that cannot be read and for directories;
+// FormatError for more than `max_bytes`, without reading the rest.
 std::string read_file(const std::string& path, std::size_t max_bytes = kMaxFileBytes,
                       SpecialFiles special = SpecialFiles::read);
 

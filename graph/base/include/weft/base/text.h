@@ -43,10 +43,10 @@ constexpr std::size_t near_distance(std::string_view unknown) {
   return unknown.size() < 8 ? 1 : unknown.size() / 4;
 }
 
-// The message of an Error without what it ends with if it names a line of source code:
+// The message of an Error without the line of source code at its end, if it names one:
 // " (models/arch/src/pages/llama.cpp:41)".
 std::string_view without_source_line(std::string_view message);
-// What nlohmann::json says, without the "[json.exception.parse_error.101] " that it begins with.
+// A message of nlohmann::json without the "[json.exception.parse_error.101] " that it begins with.
 std::string_view without_json_id(std::string_view message);
 
 }  // namespace weft

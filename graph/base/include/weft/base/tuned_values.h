@@ -25,9 +25,9 @@ class TunedValues {
   const TunedValue* find(std::string_view name) const;
   const std::vector<TunedValue>& all() const { return values_; }
 
-  // A text of lines. `machine` is what the values depend on.
+  // A text of lines. `machine` identifies the machine on which the values depend.
   std::string to_text(std::string_view machine) const;
-  // The values in such a text; none if it is damaged, of another version or of another machine.
+  // The values in a text of to_text(); none if it is damaged, or of another version or machine.
   static TunedValues parse(std::string_view text, std::string_view machine);
 
  private:
@@ -44,7 +44,7 @@ std::filesystem::path cache_folder();
 // The values for this processor and an instruction set are stored in this file; empty if there is
 // no place. Several machines may share a folder.
 std::filesystem::path tuned_path(std::string_view instruction_set);
-// What its text must name as its machine.
+// The machine that a text of tuned values must name.
 std::string tuned_machine(std::string_view instruction_set);
 // The values in the file; none if it cannot be read. None with WEFT_TUNE=off; throws ValueError if
 // WEFT_TUNE has another value.

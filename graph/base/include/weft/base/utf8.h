@@ -9,7 +9,7 @@ namespace weft {
 
 struct Utf8Char {
   char32_t code = 0;       // U+FFFD for a byte that starts no character
-  std::size_t length = 0;  // bytes; 1 for such a byte
+  std::size_t length = 0;  // bytes; 1 for an invalid byte
   bool valid = false;
 };
 
