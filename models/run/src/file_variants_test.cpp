@@ -131,7 +131,7 @@ TEST_CASE("experts in one tensor, two tensors, or a tensor each") {
   }
 }
 
-// The scales are powers of two: they do not change what is rounded.
+// The scales are powers of two: they do not change the rounding.
 TEST_CASE("scales of matrices, and of the inputs of engines that quantize them") {
   for (const About& about :
        {About{"llama", {}, {".bias"}}, About{"qwen3moe", kExperts}, About{"qwen35", {}, {}, 4},

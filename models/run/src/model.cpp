@@ -189,7 +189,7 @@ std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOpt
 std::shared_ptr<const ResidentWeights> Model::Impl::find_region(const WeightLayout& layout) const {
   const std::lock_guard lock(regions_mutex_);
   std::erase_if(regions_, [](const auto& region) { return region.expired(); });
-  std::shared_ptr<const ResidentWeights> larger;  // of a session that has more weights
+  std::shared_ptr<const ResidentWeights> larger;  // the region of a session with more weights
   for (const auto& known : regions_) {
     auto region = known.lock();
     if (region && region->failed()) continue;

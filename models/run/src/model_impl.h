@@ -20,8 +20,8 @@ struct Model::Impl {
 
   run::CheckpointSource source;
   Adapters adapters;
-  Checkpoint weights;                  // of the file and the adapters
-  std::unique_ptr<Identity> identity;  // of `weights`
+  Checkpoint weights;                  // the file with the adapters
+  std::unique_ptr<Identity> identity;  // identifies `weights`
   const arch::Architecture* architecture = nullptr;
   arch::Config hparams;
   ModelFacts facts;

@@ -1,4 +1,4 @@
-// Sessions on backends from shared libraries: bytes, allocations, what a failure leaves behind.
+// Sessions on backends from shared libraries: bytes, allocations, the state after a failure.
 
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-// Saved sequences: they go on with the same bits, and nothing damaged or foreign gets in.
+// Saved sequences: they continue with the same bits, and damaged or foreign ones are refused.
 #include "weft/run/saved_sequence.h"
 
 #include <cstring>
@@ -163,7 +163,7 @@ TEST_CASE("a file of another kernels' version, model or Weft is rejected, with b
         "F: was saved by another version of Weft: it starts with 'weftseq1', expected 'weftseq2'");
 }
 
-TEST_CASE("a sequence does not fit a model of which one byte of any tensor or key changed") {
+TEST_CASE("a sequence does not fit a model if one byte of any tensor or key changed") {
   const test::TempFolder folder;
   const std::string path = folder / "s", model = folder / "m.gguf", other = folder / "other.gguf";
   test::write_tiny_model({.matrices = q8_0, .layers = 1}, model);

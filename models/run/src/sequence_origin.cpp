@@ -1,4 +1,4 @@
-// What the keys and values of a session depend on.
+// Hashes of everything on which the keys and values of a session depend.
 #include <span>
 #include <string_view>
 #include <type_traits>

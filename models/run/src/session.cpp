@@ -29,7 +29,7 @@ void Session::Impl::check_tokens(std::span<const std::int32_t> tokens) const {
   }
 }
 
-// Tokens that see what comes after them must come with all of it.
+// Tokens that attend to later ones must come in one step with all of them.
 void Session::Impl::check_starts(std::int32_t sequence) const {
   if (sequence < 0 || sequence >= planned.options.sequences) return;  // refused by the memory
   if (memory.length(sequence) == 0) return;
@@ -106,8 +106,8 @@ void Session::Impl::check_mapped() const {
   if (weights) weights->check_mapped();
 }
 
-// Whoever overwrites a file truncates it first, and the step that reads it then fails. What is
-// overwritten between two steps is found here.
+// A program that overwrites a file truncates it first, and the step that reads it then fails. A
+// file that was overwritten between two steps is detected here.
 void Session::Impl::run(Runner& r, const std::atomic<bool>* cancel, NodeObserver* observer) {
   constexpr double kAskEvery = 1;  // seconds
   check_mapped();

@@ -1,4 +1,4 @@
-// A beam search over the sequences of a session gives what a session for each hypothesis gives.
+// A beam search over the sequences of a session has the results of one session per hypothesis.
 #include "weft/run/session_beams.h"
 
 #include <doctest/doctest.h>

@@ -55,7 +55,7 @@ std::shared_ptr<const ResidentWeights> Session::Impl::load_weights() const {
   if (layout.region_bytes > 0) region = model->impl().resident_weights(layout, options);
   model->weights().check_mapped();
   if (planned.options.weights == WeightMode::resident) return region;
-  // If not all of it fits, reading the rest would only evict what was read before.
+  // If not all of it fits, reading the rest would only evict pages that were read before.
   if (planned.memory.total() - layout.table_bytes <= planned.options.mem_budget)
     prefault_mapped(model->weights(), layout, options);
   return region;

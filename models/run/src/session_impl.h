@@ -20,7 +20,7 @@
 namespace weft {
 
 struct Session::Impl {
-  // Of a sequence.
+  // The LoRA scales of a sequence.
   struct LoraScales {
     std::vector<float> now;  // by LoRA
     bool mixed = false;      // Session::mixes_lora_scales()
@@ -87,15 +87,15 @@ struct Session::Impl {
   std::vector<std::unique_ptr<run::DeviceMemory>> devices;
   std::unordered_map<std::string, std::byte*> state_at;  // in host memory
   run::SessionMemory memory;
-  // Of models with an encoder: the text that is being encoded, and what is left of the text of each
+  // For models with an encoder: the text that is being encoded, and the encoded text of each
   // sequence.
   run::SessionMemory text, encoded;
   std::vector<std::unique_ptr<run::Runner>> runners;  // by width class; null until first used
-  std::vector<StepToken> chunk;                       // of feed(), so that it does not allocate
-  std::vector<std::int64_t> ends;                     // of write_ends(), likewise
-  std::vector<LoraScales> lora_scales;                // by sequence
-  std::span<const float> last;                        // in the arena
-  Clock::time_point files_checked = Clock::now();     // when the system was asked about the files
+  std::vector<StepToken> chunk;                    // used by feed(), so that it does not allocate
+  std::vector<std::int64_t> ends;                  // used by write_ends(), likewise
+  std::vector<LoraScales> lora_scales;             // by sequence
+  std::span<const float> last;                     // in the arena
+  Clock::time_point files_checked = Clock::now();  // when the system was asked about the files
 };
 
 }  // namespace weft

@@ -123,7 +123,7 @@ WeightLayout layout_weights(const Model& model, const PlannedModel& planned) {
   const bool resident = planned.options.weights == WeightMode::resident;
   const auto off_host = weights_off_host(planned.graphs, planned.plans);
   const std::size_t n_steps = planned.n_step_plans, n = planned.graphs.size();
-  // Of one graph of steps, and one of texts if there are any.
+  // The layout for one graph of steps, and one of texts if there are any.
   const auto layout_of = [&](std::size_t step, std::size_t text) {
     std::vector<const Graph*> graphs{&planned.graphs[step]};
     if (text < n) graphs.push_back(&planned.graphs[text]);

@@ -15,8 +15,8 @@
 namespace weft::run {
 
 struct Runner {
-  // `memory_inputs`, `encoded_inputs`: names of those that SessionMemory writes, for the tokens and
-  // for what the encoder left.
+  // `memory_inputs`, `encoded_inputs`: names of the inputs that SessionMemory writes, for the
+  // tokens and for the encoder's output.
   Runner(const Graph& graph, const Plan& plan, const Assignment& assignment,
          const Bindings& bindings, Workers& workers, std::span<const std::string> memory_inputs,
          std::span<const std::string> encoded_inputs, std::size_t n_loras)

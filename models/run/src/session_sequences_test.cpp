@@ -97,7 +97,7 @@ TEST_CASE("a copied sequence and its original continue like two fresh ones") {
     for (const std::size_t kept : {150, 128, 70, 64, 63, 1}) {
       CAPTURE(kept);
       Session session(model, options), fresh(model, options);
-      session.feed(1, some_tokens(90, 9));  // what is overwritten
+      session.feed(1, some_tokens(90, 9));  // tokens to be overwritten
       session.feed(0, ids);
       session.copy(0, 1, std::ssize(ids));
       session.copy(0, 2, static_cast<std::int64_t>(kept));
@@ -124,7 +124,7 @@ TEST_CASE("a copied sequence and its original continue like two fresh ones") {
 TEST_CASE("copies share blocks until they are written, and sequences the cells of all") {
   const auto model = tiny_model();
   const auto ids = some_tokens(100);
-  // Two blocks for the prompt, and one for each sequence that goes on within the second.
+  // Two blocks for the prompt, and one for each sequence that continues within the second.
   Session session(model, {.context = 200, .sequences = 4, .cells = 5 * 64});
   Session fresh(model, {.context = 200});
   CHECK(session.memory().state * 16 ==

@@ -95,9 +95,9 @@ TEST_CASE("quantized caches: the same bits for any workers and chunks, as the re
         CHECK(same_bits(got, expected));
       }
     }
-    // What the types lose is theirs. A kernel that reads or writes codes wrongly is as far from the
-    // reference as the reference is from f32; where both are right, they differ by roundings and
-    // the few codes that these flip.
+    // The loss of the types themselves does not count. A kernel that reads or writes codes wrongly
+    // is as far from the reference as the reference is from f32; where both are right, they differ
+    // by roundings and the few codes that these flip.
     const ReferenceOfLowered lowered;
     const auto reference = logits({.engine = &lowered, .cache_k = k, .cache_v = v}, 100);
     const double lost = distance(reference, plain), apart = distance(expected, reference);

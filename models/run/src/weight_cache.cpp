@@ -25,7 +25,7 @@ constexpr std::size_t kRegionAt = 4096;
 struct Header {
   char magic[kCacheMagic.size()];
   std::uint64_t hash, n_bytes, region_checksum, contents;
-  std::uint64_t header_checksum;  // of what is before it
+  std::uint64_t header_checksum;  // checksum of the header before it
   std::uint64_t stamp;
 };
 

@@ -25,16 +25,16 @@ namespace weft::run {
 
 class WeightCache {
  public:
-  // Of the model `file` with this layout.
+  // The cache for the model `file` with this layout.
   WeightCache(const std::string& folder, const Checkpoint& file, const WeightLayout& layout);
 
   const std::string& path() const { return path_; }
   // None if there is no such file. Throws IoError if it cannot be mapped, FormatError if it is
-  // damaged or of something else. Checks neither the region nor which weights it was made of.
+  // damaged or not a weight cache. Checks neither the region nor which weights it was made of.
   std::optional<MappedFile> open() const;
-  // Of an open file.
+  // REQUIRES: `file` is from open().
   std::span<const std::byte> region(const MappedFile& file) const;
-  std::uint64_t contents(const MappedFile& file) const;  // of the model that it was made of
+  std::uint64_t contents(const MappedFile& file) const;  // Identity::contents of its model
   // Throws FormatError if that is not the checksum of the region.
   void check_region(const MappedFile& file, std::uint64_t checksum) const;
   // Whether the file was made of the model's files with the stamp that they have.

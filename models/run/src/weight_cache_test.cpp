@@ -34,11 +34,11 @@ std::vector<float> logits_after_40(Session& session) {
   return {session.logits().begin(), session.logits().end()};
 }
 
-// A session with weights from a weight cache: its logits, and what it warned about.
+// A session with weights from a weight cache: its logits and warnings.
 struct CachedRun {
   std::vector<float> logits;
   std::vector<std::string> warnings;
-  std::uint64_t contents = 0;  // of the model, as the session knows it
+  std::uint64_t contents = 0;  // the model's contents, as the session knows them
 };
 CachedRun run_cached(const std::shared_ptr<const Model>& model, const std::string& folder) {
   CachedRun run;
@@ -100,7 +100,7 @@ TEST_CASE("a weight cache that does not fit is reported, and replaced") {
   };
   overwrite(8);
   check("of another model, version or processor");
-  overwrite(4096);  // of the first weight
+  overwrite(4096);  // a byte of the first weight
   check("its weights have checksum");
   overwrite(32);  // the contents of the model
   check("its header does not have its checksum");

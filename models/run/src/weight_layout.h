@@ -27,8 +27,8 @@ struct PlacedWeight {
 struct WeightLayout {
   std::vector<PlacedWeight> weights;  // in file order
   std::int64_t region_bytes = 0;      // as allocated
-  std::int64_t mapped_bytes = 0;      // of weights that stay in the file
-  std::int64_t table_bytes = 0;       // of those: a step reads only some rows
+  std::int64_t mapped_bytes = 0;      // weights that stay in the file
+  std::int64_t table_bytes = 0;       // the part of them of which a step reads only some rows
   bool changes_types = false;         // some weight has another type than in the file
   friend bool operator==(const WeightLayout&, const WeightLayout&) = default;
 };
@@ -36,12 +36,12 @@ struct WeightLayout {
 // Whether a region with this layout has all weights that one with `wanted` would have.
 bool covers(const WeightLayout& layout, const WeightLayout& wanted);
 
-// Of graphs that are run by turns. With `resident`, every weight that steps read completely goes
-// into the region, in file order. Otherwise only those whose rows have another order in the file.
-// Weights that the graph needs in another type are converted when they are copied into the region.
-// Throws Error if such a weight would have to stay in the file, or is quantized there. Weights
-// `off_host` are omitted, because only devices read them. Also throws Error if two graphs need a
-// weight in different types.
+// The layout for graphs that are run by turns. With `resident`, every weight that steps read
+// completely goes into the region, in file order. Otherwise only those whose rows have another
+// order in the file. Weights that the graph needs in another type are converted when they are
+// copied into the region. Throws Error if a weight to be converted would have to stay in the file,
+// or is quantized there. Weights `off_host` are omitted, because only devices read them. Also
+// throws Error if two graphs need a weight in different types.
 WeightLayout layout_weights(const Checkpoint& file, std::span<const Graph* const> graphs,
                             bool resident, const std::vector<std::string>& off_host = {});
 

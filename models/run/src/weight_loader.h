@@ -23,7 +23,7 @@ struct LoadOptions {
   std::string weight_cache;  // folder of weight caches (weight_cache.h); empty: none
   // Something was wrong with the weight cache, which costs time only.
   std::function<void(const std::string&)> warn;
-  bool drop_cache = false;               // also evict what was copied from the page cache
+  bool drop_cache = false;               // also evict copied pages from the page cache
   std::function<bool(double)> progress;  // 0..1, on the caller's thread; false: CancelledError
 };
 
@@ -32,9 +32,9 @@ struct LoadOptions {
 // Immutable: any number of sessions may share it.
 class ResidentWeights {
  public:
-  // Adds what it learns of the contents to the identity of the file. Throws IoError if memory
+  // Adds the checksums that it computes to the identity of the file. Throws IoError if memory
   // cannot be allocated or the file cannot be read, FormatError if weights to be converted are not
-  // finite, CancelledError, and what `progress` throws.
+  // finite, CancelledError, and any exception of `progress`.
   ResidentWeights(const Checkpoint& file, Identity& identity, WeightLayout layout,
                   const LoadOptions& options);
 
@@ -65,7 +65,7 @@ std::vector<std::byte> read_weight(const Checkpoint& file, const CheckpointTenso
                                    DType dtype);
 
 // Reads and maps the weights that stay in the file and that every step reads completely. Throws
-// IoError if the file cannot be read, CancelledError, and what `progress` throws.
+// IoError if the file cannot be read, CancelledError, and any exception of `progress`.
 void prefault_mapped(const Checkpoint& file, const WeightLayout& layout,
                      const LoadOptions& options);
 

@@ -46,7 +46,7 @@ std::vector<Size> sizes_of(const MemoryDemand& demand) {
   }
 }
 
-// A session's options, and what became of them.
+// A session's options, and their plan.
 struct Tried {
   SessionOptions options;
   SessionAttempt attempt;
@@ -184,17 +184,17 @@ class MemoryPlanner {
     return std::nullopt;
   }
 
-  // By default a quarter of what is free, and at most as much as the slots have; leaves as much as
-  // a session leaves free beside resident weights.
+  // By default a quarter of the free bytes, and at most those of the slots; leaves the same reserve
+  // that a session leaves beside resident weights.
   std::int64_t kept_bytes(const PlannedModel& planned) const {
     if (demand_.kept_bytes >= 0) return demand_.kept_bytes;
     if (!planned.concessions.empty()) return 0;
     const std::int64_t free = planned.options.mem_budget - planned.memory.total();
-    return std::clamp<std::int64_t>((free - spare_bytes(planned)) / 4, 0, planned.memory.state);
+    return std::clamp<std::int64_t>((free - headroom_bytes(planned)) / 4, 0, planned.memory.state);
   }
 
-  // Adds the sequences of kept prompts and their cells: half of the bytes for what every sequence
-  // costs, the rest for cells. Returns their number.
+  // Adds the sequences of kept prompts and their cells: half of the bytes for the fixed cost of
+  // sequences, the rest for cells. Returns their number.
   std::int32_t add_kept(const Size& size, const PlannedModel& planned,
                         SessionOptions& options) const {
     const std::int64_t all = kept_bytes(planned);
@@ -227,7 +227,7 @@ class MemoryPlanner {
 
   const Model& model_;
   MemoryDemand demand_;      // its budget is the session's
-  std::int64_t budget_ = 0;  // of the program
+  std::int64_t budget_ = 0;  // the program's
   std::vector<Size> sizes_;
   std::optional<PlannedModel> least_;  // the last that did not fit
 };

@@ -184,7 +184,7 @@ TEST_CASE("kept prompts have sequences and cells beside the slots") {
   CHECK(offer.planned.memory.state - bare.memory.state == 5 * block);
 
   demand.session.mem_budget = bare.memory.total() + 2 * block;
-  CHECK_THROWS_AS(plan_memory(*model, demand), BudgetError);  // what was asked for must be met
+  CHECK_THROWS_AS(plan_memory(*model, demand), BudgetError);  // requested kept bytes must be met
   demand.kept_bytes = -1;
   CHECK(plan_memory(*model, demand).slots == 2);
 }

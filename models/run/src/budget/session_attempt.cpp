@@ -1,5 +1,5 @@
-// The ladder of concessions of one session. It is the only one: what a program gives up beyond it
-// (slots, contexts) is decided in memory_plan.cpp, which calls this.
+// The ladder of concessions of one session. It is the only one: further concessions of a program
+// (slots, contexts) are decided in memory_plan.cpp, which calls this.
 #include "budget/session_attempt.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ constexpr std::int64_t kMinPrefill = 8;  // the budget never reduces prefill_wid
 constexpr std::int64_t kMinPrefillResident = 128;
 // How much of the budget resident weights must leave free unless they were requested: the program
 // itself needs memory, and private pages cannot be evicted.
-constexpr std::int64_t kSpare = std::int64_t{64} << 20;
+constexpr std::int64_t kHeadroom = std::int64_t{64} << 20;
 // Limits of the concessions below. Each concession gives something up and returns true, or returns
 // false if there is nothing left to give up.
 struct Limits {
@@ -69,7 +69,7 @@ bool narrow(const Model& model, const Limits& limits, PlannedModel& planned) {
   return true;
 }
 
-// Halves the cache, if the model's heads are whole blocks. What was given up before is regained.
+// Halves the cache, if the model's heads are whole blocks, and takes back earlier concessions.
 // `options` and `bytes` are those before all concessions.
 bool shrink_cache(const Model& model, const Limits& limits, const SessionOptions& options,
                   std::int64_t bytes, PlannedModel& planned) {
@@ -108,13 +108,13 @@ std::int64_t needed_bytes(const PlannedModel& planned) {
   return planned.memory.total() - planned.evicted_bytes;
 }
 
-std::int64_t needed_with_spare(const PlannedModel& planned) {
-  return needed_bytes(planned) + spare_bytes(planned);
+std::int64_t needed_with_headroom(const PlannedModel& planned) {
+  return needed_bytes(planned) + headroom_bytes(planned);
 }
 
 // The bytes that cannot be evicted.
 std::int64_t unevictable_bytes(const PlannedModel& planned) {
-  return planned.memory.total() - planned.memory.weights_mapped + kSpare;
+  return planned.memory.total() - planned.memory.weights_mapped + kHeadroom;
 }
 
 // Plans with resident weights if they were requested, or if that is faster and fits. Otherwise
@@ -145,10 +145,10 @@ std::optional<SessionAttempt> plan_resident(const Model& model, const SessionOpt
   planned.weights_reason = fmt::format("backend {} is faster from another layout", options.backend);
   limits.min_prefill = kMinPrefillResident;
   limits.explicit_cache = true;  // do not change the cache types only for speed
-  if (fit(model, limits, planned, needed_with_spare))
+  if (fit(model, limits, planned, needed_with_headroom))
     return SessionAttempt{std::move(planned), true};
   reason = fmt::format("resident weights would leave less than {} of the budget free",
-                       human_bytes(spare_bytes(planned)));
+                       human_bytes(headroom_bytes(planned)));
   return std::nullopt;
 }
 
@@ -174,8 +174,8 @@ SessionAttempt plan_mapped(const Model& model, const SessionOptions& options, co
 
 namespace run {
 
-std::int64_t spare_bytes(const PlannedModel& planned) {
-  return std::min(kSpare, planned.memory.weights_resident / 16);
+std::int64_t headroom_bytes(const PlannedModel& planned) {
+  return std::min(kHeadroom, planned.memory.weights_resident / 16);
 }
 
 SessionAttempt attempt_session(const Model& model, const SessionOptions& options) {

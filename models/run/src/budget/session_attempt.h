@@ -1,5 +1,5 @@
 #pragma once
-// One session within a budget: what it gives up, in which order.
+// One session within a budget: the order of its concessions.
 
 #include <functional>
 
@@ -13,21 +13,22 @@ struct SessionAttempt {
 };
 
 // Tables are left to the system, steps become narrower, the cache becomes Q8_0; and weights are
-// resident if they then leave spare_bytes() of the budget free. Throws ValueError and
+// resident if they then leave headroom_bytes() of the budget free. Throws ValueError and
 // UnsupportedError for options that no budget helps.
 SessionAttempt attempt_session(const Model& model, const SessionOptions& options);
 
-// The budget of a program that leaves so many bytes to its session.
+// The budget of a program that leaves this many bytes to its session.
 using BudgetOf = std::function<std::int64_t(std::int64_t session)>;
 
-// Throws BudgetError: what a plan that does not fit needs, and the longest context of one sequence
-// that would fit, or the least bytes that the model needs. All bytes are budgets of the program.
+// Throws BudgetError: the bytes that a plan needs, if it does not fit, and the longest context of
+// one sequence that would fit, or the least bytes that the model needs. All bytes are budgets of
+// the program.
 [[noreturn]] void refuse_session(const Model& model, const PlannedModel& planned,
                                  const BudgetOf& budget_of);
 
 // How much of the budget resident weights leave free unless they were requested: the program itself
 // needs memory, and private pages cannot be evicted. For small models a fraction of their size is
 // enough.
-std::int64_t spare_bytes(const PlannedModel& planned);
+std::int64_t headroom_bytes(const PlannedModel& planned);
 
 }  // namespace weft::run

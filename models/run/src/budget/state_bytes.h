@@ -1,5 +1,5 @@
 #pragma once
-// What the states of a session cost, by what their number depends on.
+// The bytes of a session's states, by the quantity on which they depend.
 
 #include <cstdint>
 #include <vector>
@@ -9,11 +9,11 @@
 namespace weft::run {
 
 struct StateBytes {
-  std::int64_t fixed = 0;     // of all sequences together
-  std::int64_t sequence = 0;  // of each: windows, recurrent states, encoded texts
-  std::int64_t block = 0;     // of each block of cells, in all layers
+  std::int64_t fixed = 0;     // shared by all sequences
+  std::int64_t sequence = 0;  // per sequence: windows, recurrent states, encoded texts
+  std::int64_t block = 0;     // per block of cells, in all layers
 
-  // At most that; parts may share what is left of a block.
+  // At most that; parts may share the rest of a block.
   std::int64_t of(std::int64_t n_sequences, std::int64_t n_blocks) const {
     return fixed + n_sequences * sequence + n_blocks * block;
   }

@@ -1,5 +1,5 @@
-// Cells in blocks: one for every position, for those within a window, or for every so many
-// positions.
+// Cells in blocks: one for every position, for those within a window, or for every `stride`-th
+// position.
 #include <algorithm>
 
 #include "weft/base/error.h"

@@ -1,5 +1,5 @@
 #pragma once
-// The one list of kinds of memory: what MemoryPart::kind says, and who makes it.
+// The one list of kinds of memory: the value of MemoryPart::kind, and the function that makes it.
 
 #include <memory>
 #include <string_view>

@@ -1,5 +1,5 @@
-// Random lives of sequences, against the texts that they stand for: whatever a token may look at is
-// what was written for it, nothing leaks, and what is refused changes nothing.
+// Random lives of sequences, checked against their texts: every cell that a token may look at is
+// the one that was written for it, nothing leaks, and refused calls change nothing.
 #include "weft/backends/memory.h"
 
 #include <optional>
@@ -23,7 +23,7 @@ constexpr std::int32_t kSequences = 4;
 
 using Text = std::vector<std::int32_t>;
 
-// What a state of fixed size is after these tokens: small enough for an exact float.
+// The value of a state of fixed size after these tokens: small enough for an exact float.
 float summed_up(const Text& text, std::size_t n) {
   std::uint32_t sum = 0;
   for (std::size_t i = 0; i < n; ++i)
@@ -170,7 +170,7 @@ float Lives::look_at_stride(std::size_t i, std::int64_t cell) {
   return state(3, block * kCellsPerBlock + cell % kCellsPerBlock);
 }
 
-// What the ops of a step do, and that they find what they must.
+// Does the work of the ops of a step, and checks that they find the right states.
 void Lives::compute(const std::vector<Token>& tokens, std::vector<Text>& after) {
   for (const std::size_t part : {0, 1}) {
     for (std::size_t i = 0; i < tokens.size(); ++i)

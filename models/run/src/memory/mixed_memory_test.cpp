@@ -117,7 +117,7 @@ TEST_CASE("mixed memory: forks and cuts continue with the same bits, if the stat
   const auto ids = some_tokens(300);
   Session session(model, options());
   const Floats expected = logits(session, 0, ids, 100);
-  session.feed(1, some_tokens(90, 9));  // what is forgotten
+  session.feed(1, some_tokens(90, 9));  // tokens to be forgotten
   session.copy(0, 1, 300);
   // Cut both; the state of the recurrent layer is kept after every 64 tokens.
   CHECK(session.resume_point(0, 300) == 300);
@@ -129,7 +129,7 @@ TEST_CASE("mixed memory: forks and cuts continue with the same bits, if the stat
   CHECK(session.length(0) == 300);
   session.truncate(0, 256);
   session.copy(1, 2, 256);
-  // The window has forgotten what 192 would need, but for 0.
+  // The window has forgotten the tokens that 192 would need. 0 needs none.
   CHECK(session.resume_point(1, 255) == 0);
   for (const std::int32_t sequence : {2, 0}) {
     session.feed(sequence, some_tokens(3, 7));
@@ -167,7 +167,7 @@ TEST_CASE("mixed memory: a restored sequence continues with the same bits") {
   Session second(mixed_model(), options());
   second.feed(2, some_tokens(120, 3));
   CHECK(saved.resume_point(second, 200) == 200);
-  CHECK(saved.resume_point(second, 199) == 0);  // of the recurrent state the last one is saved
+  CHECK(saved.resume_point(second, 199) == 0);  // only the last recurrent state is saved
   CHECK_THROWS_AS(saved.restore(second, 2, 199), UnsupportedError);
   CHECK(second.length(2) == 120);
   saved.restore(second, 2, 200);

@@ -1,5 +1,5 @@
-// One row per sequence, whatever its length: states of recurrent layers. A row is written once and
-// only read from then on, so that sequences can share rows, and rows of earlier lengths serve as
+// One row per sequence of any length: states of recurrent layers. A row is written once and only
+// read from then on, so that sequences can share rows, and rows of earlier lengths serve as
 // checkpoints.
 #include <algorithm>
 
@@ -64,7 +64,7 @@ class RowMemory final : public SequenceMemory {
   using Rows = std::vector<Row>;  // by ascending length
   struct Sequence {
     Rows kept;              // checkpoints, then the current state; empty: no tokens
-    Rows coming;            // of the reserved step
+    Rows coming;            // rows for the reserved step
     std::int32_t seen = 0;  // write_inputs(): the last token of the step so far
   };
 

@@ -56,7 +56,7 @@ class SequenceMemory {
   virtual void write_inputs(std::span<const TokenPlace> tokens, std::span<const Growth> step,
                             std::span<const InputValues> inputs) = 0;
   virtual void append(std::span<const Growth> step) = 0;  // makes its tokens permanent
-  // Releases what reserve() took. Checkpoints that it dropped to make room do not come back.
+  // Undoes reserve(). Checkpoints that it dropped to make room do not come back.
   virtual void rollback(std::span<const Growth> step) = 0;
 
   // The largest length up to `length` to which the sequence can be truncated; at least 0. REQUIRES:

@@ -80,7 +80,7 @@ class SessionMemory {
   };
   const MemoryLimits limits_;
   const std::vector<std::unique_ptr<SequenceMemory>> parts_;
-  std::vector<State> states_;  // of all parts
+  std::vector<State> states_;  // the states of all parts
   std::vector<std::string> input_names_;
   std::vector<std::size_t> n_inputs_;  // by part
   std::vector<std::int64_t> lengths_;  // by sequence

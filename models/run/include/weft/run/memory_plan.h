@@ -1,8 +1,8 @@
 #pragma once
-// The one accountant of a model's memory. A program says what it wants and what it could do
-// without; it gets the plan of a session within the budget, and a line for each thing that it does
-// without. Nothing is loaded or allocated: `weft plan` prints what a session has, or an engine
-// (--server), and /props what an engine got.
+// The one accountant of a model's memory. A program states its demand and the concessions that it
+// can make; it gets the plan of a session within the budget, and a line for each concession that
+// was made. Nothing is loaded or allocated: `weft plan` prints the plan of a session, or of an
+// engine (--server), and /props that of a running engine.
 
 #include <cstdint>
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace weft {
 
-// What a program can do without if the budget requires it, in this order. Sessions give up wide
-// steps and the type of the cache in any case, unless it was asked for.
+// The concessions that a program can make if the budget requires them, in this order. Sessions may
+// always give up wide steps, and the type of the cache unless it was requested.
 struct MemoryConcessions {
   // The slots may be halved down to this number; 0: they are fixed.
   std::int32_t min_slots = 0;
@@ -27,13 +27,14 @@ struct MemoryConcessions {
 };
 
 struct MemoryDemand {
-  // Of the session. `context` is what one slot may have; `sequences` is set by the planner;
-  // `mem_budget` covers everything, also `program` and `used`; 0: default_budget(), which does not.
+  // The options of the session. `context` is the maximum of one slot; `sequences` is set by the
+  // planner; `mem_budget` covers everything, also `program` and `used`; 0: default_budget(), which
+  // does not.
   SessionOptions session = {};
   std::int32_t slots = 1;  // sequences that are computed at the same time
   MemoryConcessions may_give_up = {};
-  // For sequences beside the slots, whose prompts can be reused. 0: none. -1: a share of what the
-  // budget leaves.
+  // For sequences beside the slots, whose prompts can be reused. 0: none. -1: a share of the
+  // remaining budget.
   std::int64_t kept_bytes = 0;
   std::int64_t program =
       0;                  // bytes that plans do not count; at most 1/16 of the budget is set aside
@@ -51,12 +52,13 @@ struct MemoryOffer {
 // Whether plan_model() has a plan within the budget. Throws like it, except for BudgetError.
 bool fits_budget(const Model& model, const SessionOptions& options);
 
-// What the budget leaves for sessions; 0 if none was given. Throws BudgetError if that is nothing.
+// The part of the budget that is left for sessions; 0 if no budget was given. Throws BudgetError if
+// nothing is left.
 std::int64_t session_budget(const MemoryDemand& demand);
 
-// As many slots, with as much context, as leave room for steps that are not very narrow; else as
-// fit at all. Throws BudgetError, which says what was wanted and the most that fits, if even the
-// smallest demand does not; and like plan_model().
+// The most slots and context that leave room for steps that are not very narrow; else the most that
+// fit at all. Throws BudgetError, which states the demand and the most that fits, if even the
+// smallest demand does not fit; and like plan_model().
 MemoryOffer plan_memory(const Model& model, const MemoryDemand& demand);
 
 }  // namespace weft

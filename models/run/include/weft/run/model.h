@@ -61,7 +61,7 @@ class Model {
  public:
   // Throws IoError, FormatError, UnsupportedError ("FILE: unsupported architecture 'gpt9'; nearest
   // known: gpt2"), ShapeError; ValueError for an unknown mix and UnsupportedError for a mix that
-  // cannot be written; what Adapters::open throws. Afterwards every weight that the graph needs is
+  // cannot be written; like Adapters::open. Afterwards every weight that the graph needs is
   // known to exist with the right shape and a supported type, and the architecture knows every
   // weight of the file.
   static std::shared_ptr<const Model> load(const std::string& path,

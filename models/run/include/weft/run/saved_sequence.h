@@ -6,7 +6,7 @@
 // u64 length and bytes of a note for the program that saved it; u64 number of states, then
 // per state u64 length and its bytes (Session::save); XXH3-64 of everything before it.
 // Files of version 1, "weftseq1", have one u64 instead of the origin. Their tokens and notes are
-// read, but no session continues from them, because they do not tell of which weights they are.
+// read, but no session continues from them, because they do not identify their weights.
 
 #include <cstdint>
 #include <memory>
@@ -24,20 +24,21 @@ class MappedFile;
 // Everything that keys and values depend on. A sequence is only continued by a session for which
 // all of it is the same.
 struct SequenceOrigin {
-  std::uint64_t kernels = 0;      // version of the bits that kernels give
-  std::uint64_t description = 0;  // of the model with its adapters (weft/files/identity.h)
-  std::uint64_t contents = 0;     // likewise
+  std::uint64_t kernels = 0;  // version of the bits that kernels give
+  // The identity of the model with its adapters (weft/files/identity.h).
+  std::uint64_t description = 0;
+  std::uint64_t contents = 0;
   // A hash of the graph, with the types of caches and weights, of the backends and kernels of its
   // plan, and of the scales of LoRAs. Differs between instruction sets, because their bits differ.
   std::uint64_t computation = 0;
 };
 
-// The origin of what a sequence of the session holds. The first call for a model reads its weights
+// The origin of the states of a sequence. The first call for a model reads its weights
 // (Identity::contents). Throws IoError.
 SequenceOrigin origin_of(const Session& session, std::int32_t sequence);
-// What differs between an origin and that of a sequence, for messages about a file: "was saved with
-// another model than F: ..., expected ..."; empty if nothing does. Reads weights only if everything
-// else is the same. Throws IoError.
+// The difference between an origin and that of a sequence, for messages about a file: "was saved
+// with another model than F: ..., expected ..."; empty if there is none. Reads weights only if
+// everything else is the same. Throws IoError.
 std::string difference(const SequenceOrigin& saved, const Session& session, std::int32_t sequence);
 
 // Writes the contents of a sequence. `tokens` are those that were fed to it. The file appears when

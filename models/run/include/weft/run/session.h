@@ -144,9 +144,10 @@ class Session {
   void copy(std::int32_t from, std::int32_t to, std::int64_t length);
 
   // The scale of each LoRA of the model (Model::adapters) for the tokens that are fed to this
-  // sequence from now on; 0: off. At first those that the model was loaded with. What the sequence
-  // already holds stays as it was computed: truncate(.., 0) to compute it again, or call encode()
-  // again if the model has an encoder. copy() also copies the scales. Other sequences keep their
+  // sequence from now on; 0: off. At first those that the model was loaded with. Tokens that the
+  // sequence already has stay as they were computed: truncate(.., 0) to compute them again, or call
+  // encode() again if the model has an encoder. copy() also copies the scales. Other sequences keep
+  // their
   // bits. Throws ValueError for another number of scales and for one that is not finite.
   void set_lora_scales(std::int32_t sequence, std::span<const float> scales);
   std::span<const float> lora_scales(std::int32_t sequence) const;
@@ -156,16 +157,16 @@ class Session {
   bool mixes_lora_scales(std::int32_t sequence) const;
 
   // The memory of a sequence as bytes, state by state, 0 .. n_states() - 1 (saved_sequence.h writes
-  // them to a file). What an encoder left is not part of it. save() passes them to `write` piece by
-  // piece.
+  // them to a file). The output of an encoder is not part of it. save() passes them to `write`
+  // piece by piece.
   std::size_t n_states() const;
   std::int64_t saved_bytes(std::int32_t sequence, std::size_t state) const;
   void save(std::int32_t sequence, std::size_t state,
             const std::function<void(std::span<const std::byte>)>& write) const;
   // Replaces the sequence by the first `length` tokens of one that had `saved_length` tokens when
   // its states were saved. Throws ValueError like feed(), UnsupportedError if `length` is not a
-  // resume point of what was saved, FormatError if the states are too short, BudgetError if there
-  // is no room; the sequence is then unchanged.
+  // resume point of the saved sequence, FormatError if the states are too short, BudgetError if
+  // there is no room; the sequence is then unchanged.
   void restore(std::int32_t sequence, std::int64_t length, std::int64_t saved_length,
                std::span<const std::span<const std::byte>> states);
   // The largest length up to `length` that restore() accepts. REQUIRES: 0 <= length <=
@@ -180,7 +181,8 @@ class Session {
   const MemoryUse& memory() const;        // predicted = allocated
   std::int64_t allocated_bytes() const;   // counted at the allocations, including shared weights
   std::int64_t allocated_on_devices() const;
-  // What was given up to meet the budget. If the type of the cache was reduced, that comes first.
+  // The concessions made to meet the budget. If the type of the cache was reduced, that comes
+  // first.
   const std::vector<std::string>& concessions() const;
 
   // Plans and graphs by width class, narrowest first; index 0 is decode. Those from n_step_plans()
@@ -201,13 +203,13 @@ class Session {
 // The routes that the options ask for. Throws ValueError for unknown names and malformed rules.
 Routes routes_of(const SessionOptions& options);
 
-// The plans of a session, made without loading weights or allocating: what `weft plan` prints.
+// The plans of a session, made without loading weights or allocating. `weft plan` prints them.
 struct PlannedModel {
   std::vector<Graph> graphs;
   std::vector<Assignment> assignments;  // by graph
   std::vector<Plan> plans;
-  std::size_t n_step_plans = 0;  // those after them are of the encoder, also narrowest first
-  std::vector<arch::MemoryPart> memory_parts;  // of the graphs' states
+  std::size_t n_step_plans = 0;  // the other plans are the encoder's, also narrowest first
+  std::vector<arch::MemoryPart> memory_parts;  // the parts that the graphs' states form
   MemoryUse memory;
   std::vector<std::string> concessions;
   SessionOptions options;

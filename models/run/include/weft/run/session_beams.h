@@ -17,7 +17,7 @@ class Session;
 class SessionBeams : public BeamModel {
  public:
   // Sequence 0 holds the prompt, and the session has the logits of its last token. The search may
-  // have as many beams as the session has sequences. Nothing else may use the session meanwhile.
+  // have one beam for each sequence of the session. Nothing else may use the session meanwhile.
   // Throws ValueError if the session's prefill_width or logits_rows is less than its sequences.
   explicit SessionBeams(Session& session, const std::atomic<bool>* cancel = nullptr);
 
