@@ -29,7 +29,7 @@ struct Checkpoint::Impl {
 
   files::OpenedFiles files;
   std::vector<std::uint32_t> by_name;
-  std::vector<std::shared_ptr<const Impl>> sources;  // they own what `files` views
+  std::vector<std::shared_ptr<const Impl>> sources;  // they own the data that `files` views
 
   // Adds the stamps of all files. False if one has none that can be relied on.
   bool add_stamps(Checksum& sum) const {
@@ -39,7 +39,7 @@ struct Checkpoint::Impl {
         sum.add(map.bytes());
         continue;
       }
-      if (!map.stamp()->settled) return false;
+      if (!map.stamp()->conclusive) return false;
       const FileStamp& s = *map.stamp();
       const std::uint64_t numbers[] = {s.device, s.inode, s.n_bytes,
                                        static_cast<std::uint64_t>(s.modified_ns),
@@ -111,7 +111,7 @@ Checkpoint Checkpoint::parse_copy(std::span<const std::byte> bytes, const std::s
 
 namespace {
 
-// The same files, without what owns their bytes and texts.
+// The same files, without the owners of their bytes and texts.
 files::OpenedFiles view_of(const files::OpenedFiles& files) {
   return {.paths = files.paths,
           .maps = {},

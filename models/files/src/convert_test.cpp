@@ -1,5 +1,5 @@
 // Directories of safetensors written as GGUF files: rows in order, types, numbers that are not
-// finite, and what is refused.
+// finite, and refused input.
 
 #include "weft/files/convert.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the readers of GGUF files and of directories return to Checkpoint.
+// The results that the readers of GGUF files and of directories return to Checkpoint.
 
 #include <algorithm>
 #include <cstdint>
@@ -32,12 +32,12 @@ struct FilePart {
 
 // A whole model.
 struct OpenedFiles {
-  std::vector<std::string> paths;  // of the parts; the requested one first
+  std::vector<std::string> paths;  // by part; the requested one first
   std::vector<MappedFile> maps;    // likewise
-  FilePart head;                   // of the first part, with the tensors of all
+  FilePart head;                   // the first part, with the tensors of all
   // Text that `head` views and that is not in a file.
   std::shared_ptr<const std::deque<std::string>> texts;
-  // What the runs of tensors view.
+  // The runs that tensors view.
   std::shared_ptr<const std::deque<std::vector<RowRun>>> runs;
   bool is_directory = false;
   std::int64_t file_bytes = 0;

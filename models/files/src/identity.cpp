@@ -38,7 +38,7 @@ class ValueHash {
   template <class T>
   requires std::is_arithmetic_v<T>
   void add(T value) { sum_.add(std::as_bytes(std::span(&value, 1))); }
-  // What the header says about a tensor, but for its place.
+  // Adds the header's facts about a tensor, except its place.
   void add(const CheckpointTensor& tensor) {
     add(tensor.name);
     add(tensor.spec.dtype.name());

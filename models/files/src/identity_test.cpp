@@ -1,4 +1,4 @@
-// What tells models apart, and what does not.
+// Changes that make another model, and changes that do not.
 #include "weft/files/identity.h"
 
 #include <chrono>

@@ -1,5 +1,5 @@
 #pragma once
-// Files that stand for others: what a clone of a repository holds where Git LFS is missing.
+// Pointers of Git LFS: the small files that a clone of a repository has if Git LFS is missing.
 
 #include <cstddef>
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace weft::files {
 
-// Throws FormatError if the bytes are such a file. Format: https://github.com/git-lfs/git-lfs/blob/
+// Throws FormatError if the bytes are a pointer. Format: https://github.com/git-lfs/git-lfs/blob/
 // main/docs/spec.md
 inline void refuse_lfs_pointer(std::span<const std::byte> bytes, const std::string& file) {
   constexpr std::string_view kBegin = "version https://git-lfs.github.com/spec/";

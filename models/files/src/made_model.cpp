@@ -16,7 +16,7 @@ namespace weft {
 namespace {
 
 constexpr std::int64_t kPiece = 256;    // weights; a multiple of every block
-constexpr std::int64_t kPieces = 2048;  // of a pool
+constexpr std::int64_t kPieces = 2048;  // pieces of the pool from which they are drawn
 
 // The same numbers on every machine; seeded by the name.
 std::mt19937 random_of(std::string_view name) {

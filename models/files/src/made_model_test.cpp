@@ -1,4 +1,4 @@
-// Made models as files, and what may be written beside a model.
+// Made models as files, and files that may be written beside a model.
 #include "weft/files/made_model.h"
 
 #include <fstream>

@@ -33,7 +33,7 @@ FileStamp stamp_of(const struct stat& info) {
                   .modified_ns = nanoseconds(info.st_mtim),
                   .changed_ns = nanoseconds(info.st_ctim)};
   // Only the time of change counts: programs may set that of modification.
-  stamp.settled = nanoseconds(now) - stamp.changed_ns > kCoarsest;
+  stamp.conclusive = nanoseconds(now) - stamp.changed_ns > kCoarsest;
   return stamp;
 }
 

@@ -20,7 +20,7 @@ std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-TEST_CASE("a mapped file has the bytes of the file, whatever becomes of its pages") {
+TEST_CASE("a mapped file has the bytes of the file, even after its pages were released") {
   const test::TempFolder folder;
   const std::string path = (folder / "file").string();
   std::string content;
@@ -99,7 +99,7 @@ TEST_CASE("a file that was replaced by renaming was not written, one that was ov
   CHECK(second.was_written(path));
 }
 
-TEST_CASE("bytes in memory as a mapped file, and what cannot be mapped") {
+TEST_CASE("bytes in memory as a mapped file, and files that cannot be mapped") {
   const std::string text = "some bytes";
   CHECK(text_of(MappedFile::anonymous(std::as_bytes(std::span(text))).bytes()) == text);
   CHECK(MappedFile::anonymous({}).bytes().empty());

@@ -109,9 +109,10 @@ void apply_defaults(std::int64_t n_tokens, VocabularyParts& parts) {
 // first matching row counts.
 struct Stripping {
   const char* key;
-  std::string_view part;   // of its value in lower case
-  std::string_view token;  // takes what is before it; empty: every special token but three takes
-                           // what follows it
+  std::string_view part;  // must occur in its value in lower case
+  // This token absorbs the white space before it. Empty: every special token but three absorbs the
+  // white space after it.
+  std::string_view token;
 };
 
 constexpr Stripping kStripping[] = {
@@ -133,7 +134,7 @@ const Stripping* find_stripping(const Checkpoint& file) {
   return nullptr;
 }
 
-// The ids under such a key, if the file has it.
+// The ids under that key, if the file has it.
 bool read_token_list(const Checkpoint& file, std::string_view key, std::size_t n_tokens,
                      std::vector<TokenId>& ids) {
   const auto found = file.find_ints(key);

@@ -12,7 +12,7 @@ namespace {
 
 // The matrices of one kind in one layer.
 struct Stack {
-  std::size_t place = 0;  // of the first one in the list of tensors
+  std::size_t place = 0;  // index of the first expert in the list of tensors
   std::map<std::uint32_t, CheckpointTensor> experts;
 };
 
@@ -72,7 +72,8 @@ void stack_experts(files::OpenedFiles& files) {
       const bool added = stack->second.experts.emplace(name.expert, tensor).second;
       if (!is_new && added) continue;
     }
-    tensors.push_back(tensor);  // of an expert: its place; of the same expert again: refused later
+    // The first expert of a stack keeps the place for it. A repeated expert is refused later.
+    tensors.push_back(tensor);
   }
   if (stacks.empty()) return;
   const auto names = std::make_shared<std::deque<std::string>>();

@@ -1,6 +1,6 @@
 #pragma once
 // Older files of mixtures of experts have a tensor for each matrix of each expert,
-// "blk.3.ffn_gate.7.weight". They are read as what newer files have: one tensor for all experts,
+// "blk.3.ffn_gate.7.weight". They are read like newer files, with one tensor for all experts:
 // "blk.3.ffn_gate_exps.weight".
 
 #include "file_part.h"

@@ -20,7 +20,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// Hand-made files: what the writer would refuse to write.
+// Hand-made files that the writer would refuse to write.
 struct Raw {
   std::string text;
   template <class T>
@@ -226,7 +226,7 @@ TEST_CASE("a path that is not a file is an IoError that says so") {
       FormatError);
 }
 
-// Reads everything that a file offers, so that a sanitizer sees what points outside.
+// Reads everything that a file offers, so that a sanitizer detects pointers to the outside.
 std::size_t touch(const Checkpoint& file) {
   std::size_t sum = 0;
   for (const MetaEntry& entry : file.metadata()) {

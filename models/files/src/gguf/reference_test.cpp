@@ -58,8 +58,8 @@ TEST_CASE("every file of the reference data opens") {
   }
 }
 
-// These break promises of a model, not of the container: whoever reads hyper-parameters or weights
-// refuses them.
+// These break promises of a model, not of the container: readers of hyper-parameters or weights
+// refuse them.
 const std::set<std::string> kNotOfTheContainer{
     "arch-wrong-type.gguf",  "arch-unknown.gguf",       "model-heads-huge.gguf",
     "model-kv-heads-3.gguf", "model-layers-huge.gguf",  "model-layers-6.gguf",

@@ -14,7 +14,7 @@ namespace weft::gguf {
 
 struct Split {
   std::uint64_t count = 1;
-  std::optional<std::uint64_t> tensors;  // of all parts together
+  std::optional<std::uint64_t> tensors;  // number in all parts together
 };
 
 // Reads the keys of the first part. Throws FormatError if it is a later part (the message names the

@@ -186,7 +186,7 @@ class Reader {
   const std::string& root_;
   OpenOptions options_;
   Modules modules_;
-  const std::string& path_;  // of the model's own files
+  const std::string& path_;  // the folder of the model's own files
   std::vector<Shard> shards_;
   std::string config_path_;
   Json config_json_;

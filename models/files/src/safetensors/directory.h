@@ -1,6 +1,6 @@
 #pragma once
 // Opens a Hugging Face directory as the GGUF file that it would be converted to. Large tensors stay
-// in the mapped shards. What differs from GGUF files (norms and biases that are not F32, the
+// in the mapped shards. Data that differs in GGUF files (norms and biases that are not F32, the
 // divisors of rope, all metadata) is converted once, when the directory is opened.
 
 #include <string>

@@ -1,4 +1,4 @@
-// Directories of safetensors: what they read as, and what is said of those that are not right.
+// Directories of safetensors: their models, and the messages about invalid ones.
 
 #include <cmath>
 #include <cstring>
@@ -22,7 +22,7 @@ using test::TinyDirectory;
 
 namespace {
 
-// What is said with one more key in config.json, or another value.
+// The message for one more key in config.json, or another value.
 std::string error_with(const std::string& key, const Json& value) {
   TinyDirectory dir;
   dir.config[key] = value;
@@ -136,7 +136,7 @@ TEST_CASE("tensors keep their place in the shard, norms become F32, rows of q an
   CHECK(keys->file_offset == k);
   std::vector<std::byte> rows(12);
   copy_rows(*keys, 1, 7, rows.data());
-  const std::vector<int> expected = {2, 1, 3, 4, 6, 5};  // of 0 2 1 3 | 4 6 5 7
+  const std::vector<int> expected = {2, 1, 3, 4, 6, 5};  // rows 1 .. 6 of 0 2 1 3 | 4 6 5 7
   for (std::size_t i = 0; i < expected.size(); ++i)
     CHECK(std::to_integer<int>(rows[2 * i]) == expected[i]);
   const CheckpointTensor* b = file.find_tensor("blk.0.attn_q.bias");

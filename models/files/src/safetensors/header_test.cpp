@@ -35,7 +35,7 @@ std::string entry(const std::string& dtype, const std::string& shape, const std:
   return R"({"dtype":")" + dtype + R"(","shape":)" + shape + R"(,"data_offsets":)" + offsets + "}";
 }
 
-// Of one tensor "x" with that entry, and four bytes of data.
+// The message for a file of one tensor "x" with that entry, and four bytes of data.
 std::string error_of(const std::string& entry) {
   return error(stored_file(R"({"x":)" + entry + "}  ", "1234"));
 }

@@ -66,7 +66,7 @@ std::string with_quoted_constants(std::string_view text) {
   return out;
 }
 
-// Vocabularies hold these words as texts, so the copy is made only of what is not JSON.
+// Vocabularies hold these words as texts, so a copy is made only if the text is not JSON.
 Json parse_python(std::string_view text) {
   try {
     return Json::parse(text);

@@ -19,7 +19,7 @@ constexpr std::string_view kOtherParts[] = {
     "vision_tower.", "vision_model.",          "vision_embed_tokens.", "visual.",
     "audio_tower.",  "multi_modal_projector.", "embed_vision.",        "mm_projector."};
 
-// What old checkpoints call weight and bias.
+// The names of old checkpoints for weight and bias.
 struct HfTensorKind {
   std::string_view hf_name, gguf_name;
 };

@@ -42,7 +42,7 @@ std::map<std::string, std::string> read_index(const std::string& path, const std
 std::vector<Shard> open_indexed(const fs::path& directory,
                                 const std::map<std::string, std::string>& index,
                                 const std::string& index_path) {
-  std::map<std::string, std::string> first_tensor;  // of each shard, for messages
+  std::map<std::string, std::string> first_tensor;  // by shard, for messages
   for (const auto& [tensor, name] : index) first_tensor.emplace(name, tensor);
   if (first_tensor.size() > kMaxShards) {
     fail<FormatError>("{}: names {} shards, at most {} are supported", printable_path(index_path),

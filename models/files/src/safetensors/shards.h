@@ -17,11 +17,11 @@ struct Shard {
   std::vector<StoredTensor> tensors;
 };
 
-// One file. Throws IoError and what parse_header() throws.
+// One file. Throws IoError, and like parse_header().
 Shard open_shard(const std::string& path);
 
-// Throws IoError and FormatError with the directory and what it lacks, and what parse_header()
-// throws. Names of tensors are unique.
+// Throws IoError and FormatError with the directory and the missing files, and like parse_header().
+// Names of tensors are unique.
 std::vector<Shard> open_shards(const std::string& directory);
 
 }  // namespace weft::safetensors

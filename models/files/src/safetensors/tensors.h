@@ -59,7 +59,7 @@ class Tensors {
   const Config& config_;
   std::span<const Shard> shards_;
   files::CheckpointBuilder& builder_;
-  std::set<std::string> names_;  // of all tensors, as GGUF files have them
+  std::set<std::string> names_;  // the names of all tensors, as in GGUF files
   std::map<std::string, std::map<std::int64_t, Piece>> experts_;
   std::map<std::string, std::uint32_t, std::less<>> order_;
   std::vector<CheckpointTensor> matrices_;

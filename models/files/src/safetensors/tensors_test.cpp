@@ -13,7 +13,7 @@ using safetensors::Json;
 
 namespace {
 
-// What is said of a directory with these tensors, without its path.
+// The message for a directory with these tensors, without its path.
 std::string error_of(const Json& config, const std::vector<test::Stored>& tensors) {
   test::TinyDirectory dir;
   dir.config.update(config);

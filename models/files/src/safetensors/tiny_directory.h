@@ -72,7 +72,7 @@ class TinyDirectory {
       write_unless_there("model.safetensors", stored_file(tensors));
     return Checkpoint::open(path());
   }
-  // What open() says, without the path; "" if it has nothing to say.
+  // The message of open(), without the path; "" if there is none.
   std::string error() const {
     try {
       open();

@@ -34,17 +34,17 @@
 
 namespace weft {
 
-// Rows of a tensor that are not in order, or in other places of the files than the rows before.
-// Row r of the run begins (r / inner) * outer_stride + (r % inner) * row_stride bytes behind
-// `data`. Its elements are elem_stride bytes apart, or one after the other if that is 0.
+// Rows of a tensor that are not in order, or not next to the previous rows in the files. Row r of
+// the run begins (r / inner) * outer_stride + (r % inner) * row_stride bytes after `data`. Its
+// elements are elem_stride bytes apart, or contiguous if that is 0.
 struct RowRun {
   const std::byte* data = nullptr;  // into the mapping
-  std::int64_t first = 0;           // of the tensor's rows
+  std::int64_t first = 0;           // the run's first row of the tensor
   std::int64_t n_rows = 0;
   std::int64_t row_stride = 0, elem_stride = 0;
   std::int64_t inner = 0, outer_stride = 0;
   std::int32_t part = 0;          // index of the file
-  std::uint64_t file_offset = 0;  // of `data` within that file
+  std::uint64_t file_offset = 0;  // offset of `data` within that file
 };
 
 // One tensor of the file. `spec` has the slowest dimension first (GGUF stores the fastest first); a
@@ -80,7 +80,7 @@ struct RowSource {
   std::uint64_t file_offset = 0;
   bool last = true;  // rows from `last` on do not need it
 };
-// What copy_rows() reads for the same rows, and perhaps some bytes between.
+// The bytes that copy_rows() reads for the same rows, and perhaps some bytes between them.
 std::vector<RowSource> row_sources(const CheckpointTensor& tensor, std::int64_t first,
                                    std::int64_t last);
 
@@ -88,12 +88,12 @@ std::vector<RowSource> row_sources(const CheckpointTensor& tensor, std::int64_t 
 struct AddedTensor {
   std::string name;
   const Checkpoint* from = nullptr;
-  const CheckpointTensor* tensor = nullptr;  // of `from`
+  const CheckpointTensor* tensor = nullptr;  // a tensor of `from`
 };
 
 struct OpenOptions {
   // Settings in config.json that Weft does not know have no effect. Otherwise they are refused with
-  // UnsupportedError, because they may change what the model computes.
+  // UnsupportedError, because they may change the results of the model.
   bool allow_unknown_settings = false;
 };
 
@@ -116,13 +116,13 @@ class Checkpoint {
   Checkpoint with_keys(std::span<const KeyOverride> overrides) const;
 
   const std::string& path() const;
-  bool is_directory() const;  // of safetensors: its metadata was derived, not read
+  bool is_directory() const;  // a directory of safetensors: its metadata was derived, not read
   std::uint32_t version() const;
   std::uint64_t alignment() const;
   std::int64_t file_bytes() const;  // all parts
-  // A hash of what the system knows of the mapped files (FileStamp): if it is the same as at an
-  // earlier time, so are their bytes. None if that cannot be told, because a file was written a
-  // moment before it was mapped, or the bytes are the caller's. Copies of a file have other stamps.
+  // A hash of the stamps of the mapped files (FileStamp): if it is the same as at an earlier time,
+  // so are their bytes. None if that is not certain, because a file was written a moment before it
+  // was mapped, or the bytes are the caller's. Copies of a file have other stamps.
   std::optional<std::uint64_t> stamp() const;
   // Throw IoError "FILE: ..., while it was in use": after some of its bytes could not be read
   // (MappedFile::failed(); takes a few nanoseconds unless a mapping has failed); if it was written
@@ -131,8 +131,8 @@ class Checkpoint {
   void check_unchanged() const;
   std::span<const std::string> part_paths() const;    // one for a whole file; a directory and its
                                                       // shards
-  std::span<const MetaEntry> metadata() const;        // of the first part
-  std::span<const CheckpointTensor> tensors() const;  // of all parts, in file order
+  std::span<const MetaEntry> metadata() const;        // the first part's
+  std::span<const CheckpointTensor> tensors() const;  // those of all parts, in file order
 
   const MetaValue* find(std::string_view key) const;
   const CheckpointTensor* find_tensor(std::string_view name) const;

@@ -15,7 +15,7 @@ struct ConvertOptions {
   std::function<bool(double)> progress;  // 0..1; false: CancelledError
 };
 
-// Writes what Checkpoint::open(directory) reads, a piece of a tensor at a time; the file appears
+// Writes the model of Checkpoint::open(directory), a piece of a tensor at a time; the file appears
 // under its name when it is complete and synced. Throws IoError, CancelledError, FormatError "DIR:
 // tensor 'T' holds nan at element 5" for weights that are not finite, or not finite in their new
 // type.

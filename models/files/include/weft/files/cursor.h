@@ -1,6 +1,6 @@
 #pragma once
 // Reads little-endian values from untrusted bytes, front to back. Reading past the end is a
-// FormatError that names the file, the offset and what was being read.
+// FormatError that names the file, the offset and the value that was being read.
 
 #include <bit>
 #include <cstddef>
@@ -28,8 +28,8 @@ class Cursor {
   std::uint64_t remaining() const { return bytes_.size() - offset_; }
   const std::string& file() const { return file_; }
 
-  // What the following reads belong to, for messages: "key", "general.name". Both texts outlive
-  // the reads.
+  // The subject of the following reads, for messages: "key", "general.name". Both texts outlive the
+  // reads.
   void set_subject(std::string_view kind, std::string_view name = {}) {
     kind_ = kind;
     name_ = name;

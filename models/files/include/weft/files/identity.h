@@ -1,6 +1,6 @@
 #pragma once
-// Which model a checkpoint is. Whatever is kept beside a model and read again later (saved
-// sequences, prompt caches, packed weights) is keyed and checked by this. By cost:
+// The identity of a checkpoint's model. All data that is kept beside a model and read again later
+// (saved sequences, prompt caches, packed weights) is keyed and checked by it. By cost:
 //
 //   stamp        (Checkpoint::stamp) is read from the file system. The same stamp: the files were
 //                not written since then, on this machine. Another one: nothing, since copies and
@@ -9,8 +9,8 @@
 //                names, types and shapes of all tensors. Another one: certainly another model, or
 //                other metadata. The same: nothing, since fine-tunes of a model may share it.
 //   contents     is read from all bytes of all tensors. The same: the same tensors, row for row,
-//                whatever the files are called and wherever they are. Another one: another model,
-//                or a damaged file.
+//                regardless of the names and places of files. Another one: another model, or a
+//                damaged file.
 //
 // Description and contents together are the identity. The hashes are XXH3 with 64 bits: they find
 // accidents (1 in 2^64 is missed), not files that somebody made to collide. There are no samples of
@@ -32,19 +32,19 @@
 
 namespace weft {
 
-// Of the names, types and shapes of all tensors: the part of the description that contents depend
-// on.
+// The hash of the names, types and shapes of all tensors: the part of the description on which
+// contents depend.
 std::uint64_t tensor_table(const Checkpoint& file);
 
 // Contents are summed in pieces of about 2 MiB. Returns the rows of a piece, a multiple of 16; the
 // last piece has fewer.
 std::int64_t piece_rows(const CheckpointTensor& tensor);
-// Of the rows [first, last) in order. REQUIRES: they are mapped (prefault_rows).
+// The checksum of the rows [first, last) in order. REQUIRES: they are mapped (prefault_rows).
 std::uint64_t piece_checksum(const CheckpointTensor& tensor, std::int64_t first, std::int64_t last);
 
 struct ReadOptions {
   int threads = 1;             // the caller's among them; the checksum does not depend on it
-  bool release_pages = false;  // unmap what was read
+  bool release_pages = false;  // unmap pages that were read
   std::function<bool(double)> progress;  // 0..1, on the caller's thread; false: CancelledError
 };
 
@@ -56,7 +56,7 @@ class Identity {
 
   std::uint64_t description();
   // Reads the tensors that are not known, unless this process knows the contents of files with this
-  // stamp. Throws IoError if files cannot be read, or were written while they were mapped: what was
+  // stamp. Throws IoError if files cannot be read, or were written while they were mapped: results
   // computed from them would then have a wrong identity. CancelledError.
   std::uint64_t contents(const ReadOptions& options = {});
   // The contents, if nothing has to be read for them.

@@ -12,13 +12,15 @@
 
 namespace weft {
 
-// What the system changes when a file is written or replaced, as it was when the file was mapped.
+// The attributes that the system changes when a file is written or replaced, as they were when the
+// file was mapped.
 struct FileStamp {
   std::uint64_t device = 0, inode = 0, n_bytes = 0;
-  std::int64_t modified_ns = 0, changed_ns = 0;  // of its contents; also of its name and rights
-  // The changes were so long before the mapping that a later one must have another time, however
-  // coarse the clock of the file system is.
-  bool settled = false;
+  std::int64_t modified_ns = 0;  // last change of the contents
+  std::int64_t changed_ns = 0;   // last change of the contents, the name or the rights
+  // The changes were so long before the mapping that a later one must have another time, even if
+  // the clock of the file system is coarse.
+  bool conclusive = false;
 };
 
 class MappedFile {

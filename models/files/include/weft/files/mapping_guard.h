@@ -1,9 +1,9 @@
 #pragma once
 // Mapped files that lose pages: another program truncates the file, or the disk cannot read it. The
-// system then answers an access to such a page with the signal SIGBUS, which ends the process.
+// system then answers an access to a lost page with the signal SIGBUS, which ends the process.
 //
 // With the guard, the rest of the mapping reads as zeros and the mapping counts as failed, so that
-// the process can refuse what it computed from them: MappedFile::failed(),
+// the process can refuse the results computed from them: MappedFile::failed(),
 // Checkpoint::check_mapped(), and Session, whose steps throw.
 
 #include <atomic>

@@ -14,8 +14,8 @@ namespace weft {
 
 struct MetaArray;
 
-// One metadata value. Integers keep their sign class and are widened to 64 bits; `type` tells what
-// the file declared.
+// One metadata value. Integers keep their sign class and are widened to 64 bits; `type` is the type
+// that the file declared.
 enum class MetaType : std::uint32_t {
   uint8 = 0,
   int8 = 1,

@@ -26,8 +26,8 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile();
 
-  // Reserves disk space for a file of that size. Throws IoError if there is not enough; if the file
-  // system cannot tell, does nothing.
+  // Reserves disk space for a file of that size. Throws IoError if there is not enough; does
+  // nothing if the file system does not support it.
   void reserve(std::uint64_t n_bytes);
 
   // Both throw IoError, for example when the disk is full.

@@ -14,7 +14,7 @@ void read_ahead(std::span<const std::byte> bytes) noexcept;
 
 // Waits until every page is in memory and mapped, so that access does not fault. Returns false if
 // some cannot be read because the disk failed or the file was truncated: access would then end the
-// process. Linux before 5.14 cannot tell.
+// process. Linux before 5.14 cannot detect that.
 [[nodiscard]] bool prefault(std::span<const std::byte> bytes) noexcept;
 
 // Unmaps the pages from this process; the system keeps them in its page cache. They come back when

@@ -12,8 +12,8 @@
 
 namespace weft {
 
-// The numbers up to `rank` are those of the key ARCH.pooling_type. The others have none. What each
-// does stands in pooling_kinds().
+// The numbers up to `rank` are those of the key ARCH.pooling_type. The others have none.
+// pooling_kinds() describes each.
 enum class Pooling : std::uint8_t {
   none = 0,
   mean = 1,

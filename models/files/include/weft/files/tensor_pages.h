@@ -6,10 +6,9 @@
 
 namespace weft {
 
-// Waits until the source of the rows [first, last) of a tensor is in memory and mapped: what
-// row_sources() lists. Throws
-// IoError with the file, the bytes and the tensor if some cannot be read, for example because the
-// file was truncated; Linux before 5.14 cannot tell.
+// Waits until the source of the rows [first, last) of a tensor is in memory and mapped: the bytes
+// that row_sources() lists. Throws IoError with the file, the bytes and the tensor if some cannot
+// be read, for example because the file was truncated; Linux before 5.14 cannot detect that.
 void prefault_rows(const Checkpoint& file, const CheckpointTensor& tensor, std::int64_t first,
                    std::int64_t last);
 

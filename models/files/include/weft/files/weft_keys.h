@@ -1,6 +1,7 @@
 #pragma once
-// The keys that only Weft uses in GGUF files, for what directories of safetensors say and no common
-// key can. All of them: docs/safetensors.md lists them for users, and tests/layers compares.
+// The keys that only Weft uses in GGUF files, for facts of directories of safetensors that no
+// common key can express. All of them: docs/safetensors.md lists them for users, and tests/layers
+// compares.
 //
 // The reader of directories (src/safetensors/) writes them, so that `weft convert` keeps them in
 // the file. A file without them means the default.
@@ -27,7 +28,7 @@ inline constexpr const char* kPairFormKey = "weft.tokenizer.pair_form";
 inline constexpr const char* kPairTypesKey = "weft.tokenizer.pair_types";
 inline constexpr int kFirstText = -1, kSecondText = -2;
 
-// What sentence-transformers' modules do with the vectors of tokens. Read by Embedder
+// The work of sentence-transformers' modules on the vectors of tokens. Read by Embedder
 // (weft/serve/embeddings.h).
 
 // String: a pooling without a number in ARCH.pooling_type, or several: "cls+max" (see pooling.h).

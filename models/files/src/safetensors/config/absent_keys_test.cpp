@@ -1,4 +1,4 @@
-// Keys that config.json does not have mean what transformers' class of the model says, in
+// Keys that config.json does not have get the defaults of transformers' class of the model, in
 // https://github.com/huggingface/transformers/tree/main/src/transformers/models.
 
 #include <doctest/doctest.h>
@@ -137,7 +137,7 @@ TEST_CASE("absent keys have the defaults of transformers' classes") {
   }
 }
 
-TEST_CASE("tie_word_embeddings is what the class says if it is absent") {
+TEST_CASE("tie_word_embeddings has the default of the class if it is absent") {
   for (const std::string type : {"llama", "mixtral", "qwen2", "qwen3", "phi3", "gpt_neox", "olmo2",
                                  "granite", "deepseek_v3", "mt5", "umt5"}) {
     INFO(type);

@@ -166,8 +166,8 @@ void read_direction(const Json* bidirectional, ConfigKeys& keys, const arch::Hug
   keys.add_flag("attention.causal", false);
 }
 
-// What the class of the model has behind its layers: a classifier, whose outputs may have names, or
-// nothing.
+// The part that the class of the model has after its layers: a classifier, whose outputs may have
+// names, or nothing.
 void read_class(const JsonObject& json, Config& config) {
   constexpr std::size_t kMaxLabels = 10000;
   const Json* names = json.find("architectures");

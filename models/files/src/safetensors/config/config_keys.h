@@ -32,7 +32,7 @@ class ConfigKeys {
   void add_flag(std::string_view key, bool value);
   void add_flags(std::string_view key, const std::vector<bool>& flags);
 
-  // What was added; nullopt for other keys.
+  // The value that was added; nullopt for other keys.
   std::optional<double> find(std::string_view key) const;
   bool has(std::string_view key) const { return done_.contains(key); }
   const JsonObject& json() const { return json_; }

@@ -1,5 +1,5 @@
 #pragma once
-// For tests: what a config.json becomes, as text.
+// For tests: the metadata of a config.json, as text.
 
 #include <map>
 #include <string>

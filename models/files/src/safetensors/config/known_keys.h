@@ -1,6 +1,6 @@
 #pragma once
 // The keys of config.json that Weft knows: those that it reads or checks, and those that do not
-// change what a model computes. Together they are the list of an architecture.
+// change the results of a model. Together they are the list of an architecture.
 
 #include <string_view>
 

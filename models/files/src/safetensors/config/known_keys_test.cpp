@@ -84,7 +84,7 @@ bool is_checked(const arch::HuggingFace& tables, std::string_view key) {
          tables.settings.end();
 }
 
-// Another value changes what is read.
+// Another value changes the result.
 void check_row(const arch::HfKey& row, Json config) {
   INFO(std::string(row.hf_name));
   config = of_type(config, row.type);

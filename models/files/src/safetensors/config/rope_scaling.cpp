@@ -171,7 +171,7 @@ class Rope {
     return length;
   }
 
-  // Of DeepSeek's models, whose angles keep their magnitude.
+  // For DeepSeek's models, whose angles keep their magnitude.
   void add_score_magnitude(const JsonObject& scaling) {
     const auto of_scores = scaling.find_number("mscale_all_dim").value_or(0);
     if (of_scores != scaling.find_number("mscale").value_or(of_scores))

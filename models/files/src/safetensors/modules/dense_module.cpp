@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMaxFeatures = std::uint64_t{1} << 20;
 
-// What a module reads and writes in sentence-transformers' table of features.
+// Checks the features that a module reads and writes in sentence-transformers' table.
 void check_features(const JsonObject& json, bool pooled) {
   const std::string expected = pooled ? "sentence_embedding" : "token_embeddings";
   const std::string input =

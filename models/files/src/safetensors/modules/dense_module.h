@@ -18,7 +18,7 @@ namespace weft::safetensors {
 // use_residual, and for weights that are only in pytorch_model.bin.
 DenseModule read_dense_module(const std::string& folder, bool pooled);
 
-// Adds the bias, and returns the weight, of which `part` is to be set. Its data is in the file.
+// Adds the bias, and returns the weight. The caller sets its `part`. Its data is in the file.
 CheckpointTensor add_dense(const DenseModule& dense, files::CheckpointBuilder& builder);
 
 // Adds the activations of the layers, unless none has one.

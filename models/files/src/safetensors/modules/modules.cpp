@@ -47,7 +47,7 @@ class ModuleReader {
   }
 
   // Types were sentence_transformers.models.Dense, and became
-  // sentence_transformers.base.modules.dense.Dense: the class is what counts.
+  // sentence_transformers.base.modules.dense.Dense: only the class counts.
   void add(const JsonObject& json) {
     static constexpr Kind kKinds[] = {{"Transformer", &ModuleReader::add_transformer},
                                       {"Pooling", &ModuleReader::add_pooling},
@@ -115,7 +115,7 @@ class ModuleReader {
 
   const std::string& directory_;
   const std::string& file_;
-  std::size_t number_ = 0;  // of the module that is read
+  std::size_t number_ = 0;  // number of the current module
   std::string name_;        // its class
   Modules modules_;
 };

@@ -20,7 +20,7 @@ struct PoolingMode {
   std::string_view name, old_key;
   Pooling pooling;
 };
-// In the order in which sentence-transformers concatenate what the old keys ask for.
+// In the order in which sentence-transformers concatenates the poolings of the old keys.
 constexpr PoolingMode kPoolingModes[] = {
     {"cls", "pooling_mode_cls_token", Pooling::cls},
     {"max", "pooling_mode_max_tokens", Pooling::max},

@@ -11,10 +11,11 @@
 
 namespace weft::safetensors {
 
-// Adds ARCH.pooling_type, or kPoolingKey for what has no number there.
+// Adds ARCH.pooling_type, or kPoolingKey for poolings that have no number there.
 void add_pooling(const Poolings& poolings, std::string_view arch, MetadataSink& sink);
 
-// Adds what the file says, and returns whether it exists. Throws UnsupportedError for unknown ways.
+// Adds the poolings of the file, and returns whether it exists. Throws UnsupportedError for unknown
+// ones.
 bool read_pooling(const std::string& file, std::string_view arch, MetadataSink& sink);
 
 }  // namespace weft::safetensors

@@ -133,7 +133,7 @@ class Reader {
     std::ranges::copy(find_ids(config_, "eos_token_id"), std::back_inserter(ends_));
   }
 
-  // What the post-processor says, or writes if the class of the tokenizer writes its own.
+  // The forms of the post-processor. If the class of the tokenizer writes its own, those.
   TextForms wanted_forms() const {
     const bool silent = tokenizer_.forms.single.empty();
     const TextForms forms =

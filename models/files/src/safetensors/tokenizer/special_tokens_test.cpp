@@ -78,7 +78,7 @@ void check_texts(const TinyDirectory& dir, const Ids& text, const Ids& pair, con
 
 }  // namespace
 
-TEST_CASE("texts have the tokens of the post-processor, whatever tokenizer_config.json names") {
+TEST_CASE("texts have the tokens of the post-processor, not those of tokenizer_config.json") {
   const Json a = sequence("A"), b = sequence("B", 1);
   ByteLevel ends({a, special("<y>")}, {a, b, special("<y>", 1)});
   ends.tokenizer_config = {{"eos_token", "<x>"}, {"add_bos_token", false}};
@@ -98,7 +98,7 @@ TEST_CASE("texts have the tokens of the post-processor, whatever tokenizer_confi
   CHECK(opened(unnamed)->flags().add_bos);
 }
 
-TEST_CASE("add_bos_token and add_eos_token add what the post-processor lacks") {
+TEST_CASE("add_bos_token and add_eos_token add tokens that the post-processor lacks") {
   const Json a = sequence("A"), b = sequence("B");
   const Json names = {{"bos_token", "<x>"}, {"eos_token", "<z>"}};
   ByteLevel adds;

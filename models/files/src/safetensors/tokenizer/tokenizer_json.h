@@ -15,10 +15,10 @@
 namespace weft::safetensors {
 
 struct TokenizerFacts {
-  std::unordered_map<std::string, std::uint32_t> ids;  // of every token by its text
+  std::unordered_map<std::string, std::uint32_t> ids;  // the id of every token by its text
   std::string kind;                                    // tokenizer.ggml.model
   std::uint64_t n_vocab = 0;
-  TextForms forms;  // of the post-processor; empty ones: it says nothing
+  TextForms forms;  // the post-processor's; empty if it has none
 
   std::optional<std::uint32_t> find(std::string_view text) const;
 };
