@@ -17,7 +17,7 @@ constexpr std::size_t kSlotsPerWorker = 6;
 // A fault also maps pages around it, in large folios up to this many bytes: pages of a piece that
 // was released come back when the next piece is read.
 constexpr std::uint64_t kFaultAround = 2 << 20;
-constexpr double kCopyCost = 1.0 / 16;  // of an element that is copied, against one converted
+constexpr double kCopyCost = 1.0 / 16;  // cost of copying an element, relative to converting one
 
 bool is_float(DType type) {
   return type == f32 || type == f16 || type == bf16;

@@ -27,8 +27,8 @@ class Converter {
 
   using Take = std::function<void(std::span<const std::byte>)>;
   // Passes the bytes of tensor `i` to `take`, in order. Calls `after_piece` after each piece with
-  // the progress over all tensors, 0..1. Throws errors of the conversion, and what the functions
-  // throw. REQUIRES: called once for every tensor, in the order of the plan.
+  // the progress over all tensors, 0..1. Throws errors of the conversion, and any exception of the
+  // functions. REQUIRES: called once for every tensor, in the order of the plan.
   void put_tensor(std::size_t i, const Take& take, const std::function<void(double)>& after_piece);
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// What an importance matrix may hold.
+// The limits of an importance matrix.
 
 #include <cfloat>
 #include <cstdint>

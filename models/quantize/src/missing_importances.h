@@ -1,5 +1,5 @@
 #pragma once
-// What an importance matrix lacks for a plan.
+// Finds the importances that a plan needs and an importance matrix lacks.
 
 #include <string>
 #include <vector>

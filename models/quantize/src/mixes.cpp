@@ -49,7 +49,7 @@ constexpr std::uint64_t kTiny =
 constexpr std::uint64_t kIq2Larger = mixes(Mix::iq2_s, Mix::iq2_m);
 constexpr std::uint64_t kIq1 = mixes(Mix::iq1_s, Mix::iq1_m);
 
-// Of n layers, those with index i such that
+// Selects layers of a model with n layers by their index i:
 enum class Layers : std::uint8_t {
   all,
   first_two,

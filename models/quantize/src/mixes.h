@@ -21,7 +21,7 @@ struct MixInfo {
   Mix mix;
   std::string_view name;
   std::uint32_t file_type;  // number in general.file_type
-  std::string_view type;    // what most tensors get
+  std::string_view type;    // the type of most tensors
 };
 
 std::span<const MixInfo> all_mixes();

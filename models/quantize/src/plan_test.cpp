@@ -1,4 +1,4 @@
-// What is said about an importance matrix and about patterns that do not fit the file.
+// Messages about an importance matrix and about patterns that do not fit the file.
 
 #include <cmath>
 #include <string>
@@ -64,7 +64,7 @@ std::vector<std::byte> quantized_experts(Mixture& made, const Checkpoint& file) 
   return {t.data, t.data + t.n_bytes};
 }
 
-TEST_CASE("what an importance matrix lacks is said at every bit width") {
+TEST_CASE("gaps of an importance matrix are reported at every bit width") {
   Mixture made;
   const Checkpoint file = made.file();
   Imatrix& m = made.imatrix;

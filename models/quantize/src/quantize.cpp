@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-// Of the block formats as they are since 2023. Source: docs/gguf.md of
+// The version of the block formats as they are since 2023. Source: docs/gguf.md of
 // https://github.com/ggml-org/ggml
 constexpr std::uint64_t kQuantizationVersion = 2;
 

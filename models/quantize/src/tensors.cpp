@@ -16,8 +16,8 @@ namespace weft {
 namespace quantize {
 namespace {
 
-// Parts of names of tensors that are never quantized. Source: what llama-quantize of
-// https://github.com/ggml-org/llama.cpp does not quantize.
+// Parts of names of tensors that are never quantized. Source: the tensors that llama-quantize of
+// https://github.com/ggml-org/llama.cpp leaves as they are.
 constexpr std::string_view kKept[] = {
     "_norm.weight", "ffn_gate_inp.weight", "ffn_gate_tid2eid.weight", "altup", "laurel",
     "per_layer_model_proj", "ssm_conv1d", "shortconv.conv.weight", "indexer.k_proj.weight",

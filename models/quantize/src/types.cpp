@@ -10,7 +10,7 @@
 namespace weft::quantize {
 namespace {
 
-constexpr std::uint32_t kNumbers = 256;  // of types in files; far fewer exist
+constexpr std::uint32_t kNumbers = 256;  // type numbers to try; far fewer exist
 
 struct StandIn {
   std::string_view type, other;

@@ -27,7 +27,7 @@ namespace weft {
 
 struct Imatrix {
   struct Entry {
-    std::vector<float> sums;           // of squares [experts, cols]; finite, not negative
+    std::vector<float> sums;           // sums of squares [experts, cols]; finite, not negative
     std::vector<std::int64_t> counts;  // rows that were summed: one for all, or one per expert
   };
 

@@ -25,9 +25,10 @@ struct QuantizeOptions {
   // Regular expression (weft/grammar/regex.h, found anywhere in a tensor's name) and type. The
   // first one that matches decides, for tensors that may be quantized at all. Each must match one.
   std::vector<std::pair<std::string, std::string>> tensor_types;
-  std::string output_type, embedding_type;  // of output.weight, token_embd.weight; empty: the mix's
-  bool pure = false;                        // the mix's main type for all
-  bool leave_output = false;                // output.weight stays as it is
+  // The types of output.weight and token_embd.weight; empty: those of the mix.
+  std::string output_type, embedding_type;
+  bool pure = false;          // the mix's main type for all
+  bool leave_output = false;  // output.weight stays as it is
   // Tensors that are already quantized, or whose rows fit no type, stay as they are.
   bool keep_others = false;
   bool allow_requantize = false;     // also convert tensors that are already quantized
@@ -36,7 +37,7 @@ struct QuantizeOptions {
 };
 
 struct QuantizedTensor {
-  const CheckpointTensor* tensor = nullptr;  // of the input
+  const CheckpointTensor* tensor = nullptr;  // the input's
   DType to;                                  // the tensor's own type: copied
   std::int64_t n_bytes = 0;                  // in the output
   bool weighted = false;                     // the importance matrix has an entry for it
@@ -48,8 +49,8 @@ struct QuantizedTensor {
 struct QuantizePlan {
   std::vector<QuantizedTensor> tensors;    // in file order
   std::optional<std::uint32_t> file_type;  // general.file_type; none: as in the input
-  std::int64_t n_weights = 0, bytes_before = 0, bytes_after = 0;  // of all tensors
-  // What the importance matrix lacks: entries of tensors whose new types weight errors, and rows of
+  std::int64_t n_weights = 0, bytes_before = 0, bytes_after = 0;  // totals of all tensors
+  // Gaps in the importance matrix: entries of tensors whose new types weight errors, and rows of
   // experts. Lines for people, usually none.
   std::vector<std::string> warnings;
 };
@@ -68,8 +69,8 @@ bool is_multiplied(std::string_view name);
 // Throws ValueError for unknown types and malformed patterns.
 void check(const QuantizeOptions& options);
 
-// Plans the conversion of a file, which outlives the plan. What prevents a single tensor's
-// conversion (requantizing, a missing encoder, missing importances) becomes its obstacle. Throws
+// Plans the conversion of a file, which outlives the plan. A reason why a single tensor cannot be
+// converted (requantizing, a missing encoder, missing importances) becomes its obstacle. Throws
 // ValueError for unknown types, patterns that are malformed or match nothing, and an importance
 // matrix of another model; ShapeError for rows that are not whole blocks of a type without a
 // substitute.
