@@ -32,7 +32,7 @@ struct Collected {
   std::vector<Weight> weights;
 };
 
-// What is done before a step: rows of its input 0 are added to sums, or kept for another step.
+// The action before a step: rows of its input 0 are added to sums, or kept for another step.
 struct Watch {
   SquareSums* sums = nullptr;  // null: they are kept
   KeptRows* kept = nullptr;    // the rows are there instead of in input 0
@@ -80,7 +80,7 @@ void Watch::add(int lane, const KernelArgs& args, const Region& region) noexcept
   }
 }
 
-// The node that computed what `id` is a copy of, on another device.
+// The node on another device that computed the value of which `id` is a copy.
 NodeId copied_from(const Graph& graph, NodeId id) {
   while (graph[id].op == &kCopy) id = graph[id].inputs[0];
   return id;

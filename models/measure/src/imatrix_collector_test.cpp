@@ -90,8 +90,8 @@ TEST_CASE("the collector sums what the plain graph sees") {
         const std::vector<double>& want = plain.sums_of.at(name);
         REQUIRE(entry.sums.size() == want.size());
         CHECK(entry.counts == std::vector<std::int64_t>{kTokens});
-        // Integer products round activations to 1/254 of their block's largest; what that does to
-        // the next activations stays of that order.
+        // Integer products round activations to 1/254 of their block's largest; the effect on the
+        // next activations stays of that order.
         const double tolerance = dtype == f32 ? 1e-5 : 0.05;
         const double mean = std::accumulate(want.begin(), want.end(), 0.0) / want.size();
         for (std::size_t c = 0; c < want.size(); ++c)

@@ -37,7 +37,7 @@ float* KeptRows::copy_of(const std::byte* quantized) noexcept {
 }
 
 void KeptRowsMemory::add(const std::vector<KeptRows*>& rows) {
-  std::vector<Placed> others;  // of this plan, by offset
+  std::vector<Placed> others;  // the other rows of this plan, by offset
   for (KeptRows* one : rows) {
     std::int64_t offset = 0;
     for (const Placed& other : others) {

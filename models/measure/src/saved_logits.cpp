@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view kMagic = "_logits_";
 constexpr float kReach = 16;  // how far below the best token steps go
 constexpr float kSteps = 65535;
-constexpr std::size_t kRowHeader = 4;  // of u16: two floats
+constexpr std::size_t kRowHeader = 4;  // u16 numbers: two floats
 
 std::size_t row_length(std::int64_t n_vocab) {
   return kRowHeader + static_cast<std::size_t>(n_vocab + n_vocab % 2);

@@ -9,7 +9,7 @@ namespace {
 
 // Sums of doubles depend on their order, which differs with the workers. Sums of multiples of one
 // number do not, as long as they are exact. A square is divided into multiples of 1, of 2^-40 and
-// of 2^-80 (what is smaller is rounded), and each kind is summed separately. The sums are exact
+// of 2^-80 (the rest is rounded), and each kind is summed separately. The sums are exact
 // while that of the whole parts is below 2^53 and there are at most 2^13 squares.
 constexpr double kWhole = 0x1.8p52, kMiddle = 0x1.8p12, kSmall = 0x1.8p-28;
 

@@ -1,6 +1,6 @@
 #pragma once
 // Sums of squares of rows, column by column, for one matrix or for several (one per expert or per
-// head). They are exact, so they have the same bits in whatever order rows are added.
+// head). They are exact, so their bits do not depend on the order in which rows are added.
 //
 // A sum costs 32 bytes per column and matrix. That of a single matrix costs 8, and 24 per lane:
 // lanes add to parts of their own. Several matrices have one set of parts and a lock each, which
@@ -33,18 +33,18 @@ class SquareSums {
 
   // A column of the rows that are not kept yet whose sum is not finite.
   std::optional<std::int64_t> find_nonfinite() const;
-  void keep();  // adds what was summed since the last call of either
-  void drop();  // forgets it
+  void keep();  // adds the squares since the last keep() or drop() to the sums
+  void drop();  // discards them
 
   std::int64_t n_matrices() const { return n_matrices_; }
   std::int64_t n_cols() const { return n_cols_; }
-  // Of the kept rows: sums [n_matrices, n_cols], rows [n_matrices].
+  // The sums of the kept rows [n_matrices, n_cols], and their number [n_matrices].
   std::span<const double> sums() const { return sums_; }
   std::span<const std::int64_t> rows() const { return rows_; }
 
  private:
-  // What one lane or all lanes added; the parts of each sum are separate so that loops over columns
-  // vectorize.
+  // The sums of one lane or of all lanes; the parts of each sum are separate so that loops over
+  // columns vectorize.
   struct Parts {
     Parts(std::size_t n_matrices, std::size_t n_sums);
     std::vector<double> whole, middle, small;

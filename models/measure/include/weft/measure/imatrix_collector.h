@@ -27,8 +27,8 @@
 namespace weft {
 
 struct CollectorOptions {
-  // Include the output projection and whatever else multiplies only the rows that request logits;
-  // then every token must request them. It may be the embedding: "token_embd.weight".
+  // Include the output projection and all other matrices that multiply only the rows that request
+  // logits; then every token must request them. It may be the embedding: "token_embd.weight".
   bool output = false;
 };
 
@@ -43,7 +43,7 @@ class ImatrixCollector final : public NodeObserver {
               const Region& region) noexcept override;
   void after(const PlanStep&, int, const KernelArgs&, const Region&) noexcept override {}
 
-  // Counts the steps observed since the last call, at most kMaxTokens tokens in all, each of which
+  // Counts the steps observed since the last call, at most kMaxTokens tokens in all. Each of them
   // chooses an expert at most once. Throws Error naming a weight whose input was not finite; these
   // steps are then discarded.
   void keep();
@@ -51,7 +51,7 @@ class ImatrixCollector final : public NodeObserver {
   void drop();
   static constexpr std::int64_t kMaxTokens = 8192;
 
-  // At most what the sums for stacked matrices need, for SessionOptions::reserved.
+  // An upper limit of the bytes of the sums for stacked matrices, for SessionOptions::reserved.
   static std::int64_t bytes_of_stacked(const Model& model);
 
   // Sums and counts of all steps kept so far. Datasets, chunk count and chunk size are not set.

@@ -91,7 +91,7 @@ constexpr std::int64_t rows_per_window(std::int64_t window) {
   return window - 1 - first_scored(window);
 }
 
-// Writes such a file, row by row; it appears under its name with commit().
+// Writes a file of saved logits, row by row; it appears under its name with commit().
 class LogitsWriter {
  public:
   // REQUIRES: tokens are whole windows. Throws IoError, like the others.
@@ -113,7 +113,7 @@ struct Compared {
   double difference = 0;  // p(token) - base(token)
   bool same_top = false;  // both have the same most likely token
 };
-// REQUIRES: as many logits as base.steps; 0 <= token < logits.size().
+// REQUIRES: logits.size() == base.steps.size(); 0 <= token < logits.size().
 Compared compare(std::span<const float> logits, const SavedRow& base, std::int32_t token);
 
 // Comparison over all tokens.
@@ -124,7 +124,7 @@ class Comparison {
   Estimate perplexity() const { return weft::perplexity(nll_); }
   Estimate base_perplexity() const { return weft::perplexity(base_); }
   Estimate log_ratio() const;  // ln(perplexity / base perplexity)
-  double correlation() const;  // of the two negative log-likelihoods
+  double correlation() const;  // between the two negative log-likelihoods
   Estimate divergence() const { return divergence_.get(); }
   Estimate difference() const { return difference_.get(); }
   Estimate rms_difference() const;
@@ -134,7 +134,7 @@ class Comparison {
   std::vector<double> sorted_differences() const;
 
  private:
-  double covariance() const;  // of the means
+  double covariance() const;  // the covariance of the means
 
   Mean nll_, base_, divergence_, difference_, squared_;
   double products_ = 0;
