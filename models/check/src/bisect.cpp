@@ -101,7 +101,7 @@ class Search {
   const Routes suspect_;
   Session first_;                              // keeps resident weights alive between trials
   std::map<std::string, Paths> rows_;          // nodes by kernel row
-  std::map<std::string, std::int64_t> order_;  // of nodes, by path
+  std::map<std::string, std::int64_t> order_;  // positions of nodes, by path
   std::map<std::string, std::string> where_;
   Logits want_;  // from the definitions of the same nodes
   Bisection result_;

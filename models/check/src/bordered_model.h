@@ -1,5 +1,5 @@
 #pragma once
-// For tests: an architecture whose layers change what they see at different lengths: a window, a
+// For tests: an architecture whose layers change their view at different lengths: a window, a
 // chunk of attention, a recurrent state with checkpoints, and a window beyond the tokens that the
 // checks compute in a row.
 

@@ -40,8 +40,8 @@ std::int64_t max_context(const Model& model, const SessionOptions& options) {
   return context;
 }
 
-// A whole number of blocks and what is past the last one: tokens between two boundaries cost time
-// and test nothing.
+// A whole number of blocks and the tokens just past the last one: tokens between two boundaries
+// cost time and test nothing.
 std::int64_t n_random(const Model& model, const SessionOptions& options) {
   const std::int64_t widest = std::max(options.prefill_width + kMargin, kFirstBlock);
   const std::int64_t n = std::clamp(kPerSecond / n_params(model), kFirstBlock, widest);

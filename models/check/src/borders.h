@@ -1,7 +1,7 @@
 #pragma once
 // Inputs that cross the boundaries at which plans and kernels behave differently: a token in the
 // next block of cells, the first one that a window drops, a step in the next width class, a token
-// in the next tile of a kernel. A mistake at such a boundary only shows with inputs of the right
+// in the next tile of a kernel. A mistake at one of them only shows with inputs of the right
 // length, so the checks choose their inputs from here.
 
 #include <cstddef>
@@ -29,25 +29,26 @@ struct Borders {
   // Numbers of tokens that fill a width class or a tile of a kernel.
   std::vector<std::int64_t> widths = {};
 };
-// All that the plans know. Of blocks, the first one and the last one that `n_tokens` tokens cross
-// from both sides.
+// All boundaries that the plans have. Of blocks, the first one and the last one that `n_tokens`
+// tokens cross from both sides.
 Borders borders_of(const PlannedModel& planned, std::int64_t n_tokens);
 
-// What the checks compute by default.
+// The default inputs of the checks.
 struct BorderInputs {
-  std::int64_t n_tokens = 0;  // random tokens from position 0 on: at least one block of cells, as
-                              // many as a model of this size computes within seconds
+  // Number of random tokens from position 0 on: at least one block of cells, and otherwise those
+  // that a model of this size computes within seconds.
+  std::int64_t n_tokens = 0;
   // Those that can be reached: lengths within the context and the memory budget, and widths of
   // steps that take at most a second. Steps at lengths above n_tokens follow noise
   // (Session::fill_with_noise).
   Borders borders = {};
   std::int64_t context = 0;  // that all of them need
 };
-// Plans the model. Throws what plan_model() throws.
+// Plans the model. Throws like plan_model().
 BorderInputs border_inputs(const Model& model, const SessionOptions& options);
 
 // Has the encoder of a model read the same text for every sequence, across the end of a block of
-// cells if a step can have as many tokens. Does nothing for other models.
+// cells if a step can have that many tokens. Does nothing for other models.
 void encode_in_all_sequences(Session& session);
 std::vector<std::int32_t> text_for(const Session& session);
 
@@ -68,18 +69,18 @@ std::vector<BorderStep> border_steps(const Borders& borders, std::int64_t max_wi
                                      std::int64_t context);
 
 // Divides n_tokens tokens into steps that exactly fill each width, and that are one token too long
-// for it, in as many passes over the tokens as that takes. REQUIRES: max_width > 0.
+// for it, in several passes over the tokens if necessary. REQUIRES: max_width > 0.
 std::vector<std::vector<std::size_t>> passes_across_widths(const Borders& borders,
                                                            std::int64_t n_tokens,
                                                            std::int64_t max_width);
 
 // How many of the steps a model of this size computes and checks within seconds, in their order; at
-// least kBestBorderSteps, if there are as many.
+// least kBestBorderSteps, or all if there are fewer.
 std::size_t n_affordable(const Model& model, std::span<const BorderStep> steps);
 
-// Runs these steps in a session with one lane, as many as time allows. Compares their nodes with
+// Runs these steps in a session with one lane while time allows. Compares their nodes with
 // the definitions (border_nodes.h), and adds them to `result`, with the reason if they ended early.
-// Overwrites the sequence. Throws what Session and Verifier throw.
+// Overwrites the sequence. Throws like Session and Verifier.
 void verify_across_borders(Session& session, const BorderInputs& inputs, ModelVerification& result);
 
 }  // namespace weft::checks

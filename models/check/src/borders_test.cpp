@@ -72,7 +72,7 @@ TEST_CASE("borders have the tiles of all kernels of the plans") {
       }
     }
     CHECK(n_of_matrices > 0);
-    CHECK(holds(widths, 64));  // of attention: 128 rows of two heads each
+    CHECK(holds(widths, 64));  // attention's tile: 128 rows of two heads each
   }
 }
 
@@ -133,7 +133,7 @@ TEST_CASE("projections of large models are sampled, those of small ones are not"
   const Graph& graph = planned.graphs.front();
   const auto matrices = [&](const Node& node) { return reads_matrix(graph, node); };
   CHECK(sample_every(graph, 1, kMaxInSample, matrices) == 1);
-  const std::int64_t total = model->facts().n_params;  // of a token
+  const std::int64_t total = model->facts().n_params;  // multiplications for one token
   CHECK(sample_every(graph, 1, total / 8, matrices) > 4);
   CHECK(sample_every(graph, 1, total / 8, matrices) <= 8);
   CHECK(sample_every(graph, 1, 0, matrices) == MatrixSample::kAll);

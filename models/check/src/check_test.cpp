@@ -37,7 +37,7 @@ std::shared_ptr<const Model> model() {
   return one;
 }
 
-// What the plain graph computes for all of kIds in one step.
+// The values of the plain graph for all of kIds in one step.
 Dump make_dump(const std::vector<std::string>& paths) {
   Session session(model(), {.context = 16,
                             .logits_rows = 16,
@@ -283,7 +283,7 @@ TEST_CASE("traces that cannot be compared are rejected") {
   }
 }
 
-// The smallest model that can be: a row of the embedding is what its logits are made from.
+// The smallest possible model: its logits are computed from a row of the embedding alone.
 Tensor build_bigram(const Weights& w, const arch::Hparams& c, const Inputs& in) {
   Tensor embd = w("token_embd.weight", {c.V, c.D});
   return head(w, c, get_rows(embd, in.tokens), embd, in);

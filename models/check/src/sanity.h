@@ -14,7 +14,7 @@ struct Skipped {
 };
 SelfCheck run_check(const std::string& name, const std::function<std::string()>& f);
 
-// Throw Failed; return what was checked.
+// Throw Failed; return a description of the check.
 std::string check_tensors(const Model& model);
 std::string check_round_trip(const Model& model);
 // Opens its own session. REQUIRES: no other session holds the same resident weights.

@@ -1,6 +1,6 @@
 #pragma once
-// For tests: the reference backend with one kernel or one pass replaced, and what kernels with a
-// mistake are made of.
+// For tests: the reference backend with one kernel or one pass replaced, and parts for kernels with
+// a mistake.
 
 #include <cstddef>
 #include <cstdint>

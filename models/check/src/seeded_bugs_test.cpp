@@ -225,7 +225,7 @@ TEST_CASE("bisect finds the only node that a kernel computes wrong") {
   CHECK(found.first_node == "blk.1.attn_residual");
 }
 
-// What the cpu backend has on this machine, but for one node.
+// The cpu backend of this machine, except for one node.
 class WrongCpu final : public Backend {
  public:
   std::string_view name() const override { return "cpu"; }

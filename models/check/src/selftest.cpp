@@ -79,7 +79,7 @@ class Checks {
   void sessions();
 
   std::vector<SelfCheck> all;
-  std::string about;  // differences to what was requested
+  std::string about;  // differences from the request
 
  private:
   std::int64_t n() const { return std::ssize(tokens_); }
@@ -118,7 +118,7 @@ class Checks {
   const SelftestOptions& options_;
   std::vector<std::int32_t> tokens_;
   BorderInputs inputs_;  // empty for tokens that the caller chose
-  Borders borders_;      // of the sessions here
+  Borders borders_;      // those of the sessions here
   // Where narrow steps are compared with wide ones, in ascending order: everywhere for tokens that
   // the caller chose, at the beginning and around the boundaries for random tokens.
   std::vector<Window> windows_;
@@ -272,7 +272,7 @@ void Checks::side_by_side(Session& session, const Window& window) const {
                  fmt::format("sequence {} of a batch of two", s), seen[s].begin);
 }
 
-// Reuses the first tokens, as many as are the same. Returns how many that were.
+// Reuses the first `same` tokens, or fewer if the resume point is earlier. Returns their number.
 std::size_t Checks::reuse(Session& session, std::size_t same) const {
   std::vector<std::int32_t> other = tokens_;
   for (std::size_t i = same; i < other.size(); ++i)

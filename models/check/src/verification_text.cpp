@@ -14,7 +14,7 @@ namespace weft {
 namespace {
 
 using checks::kMargin;
-static_assert(kMargin == 2);  // what the text says
+static_assert(kMargin == 2);  // the text says so
 
 std::string whole_report(const VerifiedStep& step) {
   std::string text = fmt::format("plan {}\n{}\n", step.plan, step.report.to_text());

@@ -30,13 +30,13 @@ struct Bisection {
   std::string first_node, where;    // the first node that suffices for a wrong result; its
                                     // builder's line
   std::vector<std::string> others;  // "avx2: right": other instruction sets on these nodes
-  double nmse = 0, limit = 0;       // of the configuration as given
+  double nmse = 0, limit = 0;       // for the configuration as given
   double nmse_without = 0;          // without the culprit
   std::int64_t trials = 0;
   std::string to_text() const;
 };
 
-// Throws what Session throws; ValueError if there are no tokens, or if no switch makes the logits
+// Throws like Session; ValueError if there are no tokens, or if no switch makes the logits
 // right (the definition of an op or the model itself is then wrong).
 Bisection bisect(const std::shared_ptr<const Model>& model, const BisectOptions& options);
 

@@ -16,7 +16,7 @@ enum class Verdict : std::uint8_t { passed, failed, skipped };
 struct SelfCheck {
   std::string name;
   Verdict verdict = Verdict::passed;
-  std::string detail;  // what was compared, or why it failed or was skipped
+  std::string detail;  // the comparison, or why it failed or was skipped
 };
 
 struct SelfReport {
@@ -29,7 +29,7 @@ struct SelfReport {
 
 struct SelftestOptions {
   SessionOptions session;  // `workers` is ignored: each check sets it
-  // At most as many as the context holds, and 512; one or two are extended to three. Empty: random
+  // At most 512 tokens that fit into the context; one or two are extended to three. Empty: random
   // ids, always the same, enough to cross the boundaries of blocks of cells and of the width
   // classes that a model of this size reaches within seconds; single steps around these boundaries
   // are then compared.
@@ -40,10 +40,10 @@ struct SelftestOptions {
 
 // The checks, in order: memory, every tensor's numbers, prefill = decode, chunks, prefix reuse,
 // batches, workers (1, 2 and 3), NaN and Inf in nodes, the tokenizer's round trip. Models that read
-// a text as a whole have nothing to divide: a text after a longer one replaces the three checks
+// a text as a whole have nothing to divide: for them a text after a longer one replaces the checks
 // before batches. A check that throws, or cannot open its session, has failed with that message;
 // checks that compare with prefill are then omitted. Throws CancelledError, ValueError for an
-// unknown backend, and what `progress` throws.
+// unknown backend, and any exception of `progress`.
 SelfReport selftest(const std::shared_ptr<const Model>& model, const SelftestOptions& options);
 
 // Only the checks of sessions, for models that were made for checks.

@@ -33,7 +33,7 @@ struct Trace {
 };
 
 // Runs all tokens but the last with prefill plans, then decodes `n_more` tokens greedily. Uses one
-// lane; context 0: as many cells as tokens. Throws what Session throws.
+// lane; context 0: one cell per token. Throws like Session.
 Trace trace_model(const std::shared_ptr<const Model>& model, const SessionOptions& session,
                   const std::vector<std::int32_t>& tokens, std::int64_t n_more);
 

@@ -21,13 +21,13 @@ struct NamedTensor {
 using Dump = std::map<std::string, NamedTensor, std::less<>>;
 
 struct VerifyOptions {
-  SessionOptions session;            // workers are always one; context 0: as many as tokens
+  SessionOptions session;            // workers are always one; context 0: the number of tokens
   std::vector<std::int32_t> tokens;  // at least one
   bool plain = true;                 // also run the plain graph by definitions
   const Dump* dump = nullptr;        // for all tokens, with the logits of every position
   // Also run steps of random ids that cross the boundaries of blocks of cells and of width classes.
   // Only the last rows of their projections are compared. All in all this takes seconds: for a
-  // large model, of the projections for `tokens` only a sample is compared
+  // large model, only a sample of the projections for `tokens` is compared
   // (VerifiedStep::every_projection).
   bool borders = false;
 };
@@ -37,7 +37,7 @@ struct VerifiedStep {
   VerifyReport report;
   // For steps across boundaries: their tokens and first position. 0: a step of `tokens`.
   std::int64_t n_tokens = 0, position = 0;
-  // Of the nodes of one kind that read a matrix, every such one was compared. 1: all.
+  // Of the nodes of one kind that read a matrix, every n-th one was compared. 1: all.
   std::int64_t every_projection = 1;
 };
 
@@ -48,7 +48,7 @@ struct ModelVerification {
   std::string stopped;   // why it ended early (logits are NaN); empty: it did not
   std::string narrowed;  // why steps are narrower than prefill (the values of all nodes must fit
                          // into the memory budget); empty: they are not
-  // Of the logits; negative if there is nothing to compare with.
+  // The errors of the logits; negative if there is nothing to compare with.
   double nmse_from_plain = -1, nmse_from_dump = -1;
   std::int64_t logits_rows = 0;
   std::int64_t same_best = 0;             // rows whose largest logit is that of the plain graph
@@ -62,7 +62,7 @@ struct ModelVerification {
 };
 
 // Runs all tokens but the last with prefill plans, and the last one with the decode plan. Throws
-// what Session throws; ValueError if there are no tokens or if no name of the dump matches a node;
+// like Session; ValueError if there are no tokens or if no name of the dump matches a node;
 // ShapeError if a tensor of the dump has another shape than its node ("dump: 'blk.0.attn_q' must be
 // [5, 64], got [4, 64]") or a number of values that does not match its shape.
 ModelVerification verify_model(const std::shared_ptr<const Model>& model,
