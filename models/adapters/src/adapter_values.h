@@ -1,5 +1,5 @@
 #pragma once
-// What readers of adapter files share: keys and numbers.
+// Code shared by readers of adapter files: keys and numbers.
 
 #include <cstdint>
 #include <string>

@@ -50,7 +50,7 @@ void check_range(const std::optional<ControlLayers>& layers, std::int64_t n_laye
 
 using Directions = std::map<std::int64_t, std::vector<float>>;
 
-// What the directions must fit.
+// The sizes that the directions must fit.
 struct Sizes {
   std::string_view architecture;
   std::int64_t n_layers = 0, n_embd = 0;
@@ -122,7 +122,7 @@ std::vector<AddedTensor> ControlVector::tensors() const {
 
 namespace {
 
-// What a layer returns: its only node of this form that is read outside of it.
+// The output of a layer: its only node of this form that is read outside of it.
 NodeId end_of_layer(const Graph& graph, const PerNode<std::vector<NodeId>>& users,
                     std::int64_t layer, const TensorSpec& spec, const std::string& file) {
   std::vector<NodeId> ends;

@@ -24,7 +24,7 @@ using namespace adapters;
 constexpr std::string_view kEndings[] = {".lora_a", ".lora_b"};
 constexpr double kMaxAlpha = 1e30;
 
-// What the two tensors of a weight are, before their shapes are known to fit.
+// The two tensors of a weight, before their shapes are checked.
 struct Pair {
   const CheckpointTensor *a = nullptr, *b = nullptr;
 };
@@ -193,7 +193,7 @@ void Lora::prepare(std::span<const Graph* const> graphs) {
 
 namespace {
 
-// Of the i-th tensor in Lora::made_.
+// The name of the i-th tensor in Lora::made_.
 std::string tensor_name(std::size_t i) {
   return fmt::format("{}", i);
 }

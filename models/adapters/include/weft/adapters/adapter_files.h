@@ -11,7 +11,7 @@ namespace weft {
 // A LoRA in a GGUF file: products of two narrow matrices, which are added to weights of the model.
 struct LoraFile {
   std::string path;
-  float scale = 1;  // of every sequence, until Session::set_lora_scales() changes it
+  float scale = 1;  // for every sequence, until Session::set_lora_scales() changes it
 };
 
 // A control vector in a GGUF file: a direction per layer, added to the residual stream.

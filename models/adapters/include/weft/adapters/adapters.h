@@ -18,11 +18,11 @@
 
 namespace weft {
 
-// What adapters must fit.
+// The model that adapters must fit.
 struct AdaptedModel {
   const Checkpoint& file;
   std::int64_t n_layers = 0, n_embd = 0;
-  std::span<const Graph* const> graphs;  // of the model, as they were built
+  std::span<const Graph* const> graphs;  // the model's, as they were built
 };
 
 // A pass that apply() runs. The nodes that it adds have its name in Node::made_by.

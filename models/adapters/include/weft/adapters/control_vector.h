@@ -35,7 +35,7 @@ class ControlVector {
 
   const std::set<std::int64_t>& layers() const { return layers_; }  // that have a direction
   std::int64_t width() const { return width_; }                     // D
-  const std::string& path() const { return path_; }                 // of the first file
+  const std::string& path() const { return path_; }                 // the first file's
   // Files whose directions are all of other layers than those to change.
   const std::vector<std::string>& unused() const { return unused_; }
   // The directions under the names that they have in graphs.
@@ -49,7 +49,7 @@ class ControlVector {
   std::optional<Checkpoint> sums_;
 };
 
-// The pass "control_vector": adds the direction of each layer to what the layer returns, the only
+// The pass "control_vector": adds the direction of each layer to the layer's output, the only
 // [T, D] f32 node of the layer that other nodes read. Throws UnsupportedError if a layer has none
 // or several of them.
 Graph add_control_vector(const Graph& graph, const ControlVector& vector);
