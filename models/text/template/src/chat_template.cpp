@@ -83,8 +83,8 @@ class JinjaTemplate final : public ChatTemplate {
 
   RenderedChat render_arguments(std::string_view arguments,
                                 const ChatRenderOptions& defaults) const override {
-    jinja::Renderer renderer(*root_, source_, defaults.limits);
-    Heap& heap = renderer.heap;
+    jinja::Runtime runtime(source_, defaults.limits);
+    Heap& heap = runtime.heap;
     const Value given = from_json(heap, "the text of the arguments", arguments, Foreign::messages);
     if (!given.is(jinja::Kind::dict)) {
       fail<FormatError>("the arguments must be a JSON object, got {}", jinja::type_name(given));
@@ -101,9 +101,9 @@ class JinjaTemplate final : public ChatTemplate {
       if (key.text->text != "strftime_now")
         variables->set(heap, key, value);
       else if (value.is(jinja::Kind::string))
-        renderer.clock = parse_clock(value.text->text);
+        runtime.clock = parse_clock(value.text->text);
     }
-    return finish(renderer, *variables);
+    return finish(runtime, *variables);
   }
 
  private:
@@ -113,8 +113,8 @@ class JinjaTemplate final : public ChatTemplate {
                      const ValueStyle& style) const;
   RenderedChat first_that_works(const AdaptedChat& chat, const ChatRenderOptions& options) const;
 
-  static RenderedChat finish(jinja::Renderer& renderer, const Dict& variables) {
-    jinja::TextBuilder out = renderer.run(variables);
+  RenderedChat finish(jinja::Runtime& runtime, const Dict& variables) const {
+    jinja::TextBuilder out = jinja::render(*root_, runtime, variables);
     return {std::move(out.text), std::move(out.foreign)};
   }
 
@@ -130,8 +130,8 @@ RenderedChat JinjaTemplate::plain(std::span<const ChatMessage> messages,
                                   const ChatRenderOptions& options, const std::string& tools,
                                   const std::string& tools_variable,
                                   const ValueStyle& style) const {
-  jinja::Renderer renderer(*root_, source_, options.limits);
-  Heap& heap = renderer.heap;
+  jinja::Runtime runtime(source_, options.limits);
+  Heap& heap = runtime.heap;
   Dict* variables = heap.dict();
   const auto set = [&](std::string_view name, const Value& v) {
     variables->set(heap, own(heap, name), v);
@@ -153,7 +153,7 @@ RenderedChat JinjaTemplate::plain(std::span<const ChatMessage> messages,
     }
     for (const auto& [key, value] : more.dict->items) variables->set(heap, key, value);
   }
-  return finish(renderer, *variables);
+  return finish(runtime, *variables);
 }
 
 const TemplateAbilities& JinjaTemplate::abilities() const {

@@ -57,14 +57,14 @@ using NodePtr = std::unique_ptr<Node>;
 struct Node {
   NodeKind kind = NodeKind::body;
   std::uint32_t at = 0;      // offset in the source
-  std::uint16_t height = 0;  // of the tree below
+  std::uint16_t height = 0;  // levels of nodes below this one
   bool flag = false;
-  std::uint8_t uses = 0;  // of a macro: which of kUses its body mentions
+  std::uint8_t uses = 0;  // a macro: which names in kUses its body mentions
   std::string text;
   Value value;
   std::vector<std::string> words;
   std::vector<NodePtr> kids;
-  // Of call, filter, test: the arguments by name, and *args, **kwargs.
+  // The arguments of a call, a filter or a test: those given by name, and *args, **kwargs.
   std::vector<std::pair<std::string, NodePtr>> named;
   NodePtr all_args, all_named;
 };
@@ -87,7 +87,7 @@ struct Token {
   };
   Type type = Type::end;
   std::size_t at = 0;
-  std::string text;  // of a string: decoded
+  std::string text;  // a string is decoded
 };
 
 // The source with \n as line ends, and without the last one. Positions refer to it.
@@ -97,6 +97,6 @@ std::vector<Token> lex(std::string_view source);
 // Constants go to `heap`.
 NodePtr parse(std::string_view source, Heap& heap);
 
-inline constexpr int kMaxNesting = 200;  // of blocks and parentheses
+inline constexpr int kMaxNesting = 200;  // levels of blocks and parentheses
 
 }  // namespace weft::jinja

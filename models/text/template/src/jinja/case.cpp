@@ -65,11 +65,11 @@ void add_cased(char32_t c, Case how, std::string& out) {
 
 }  // namespace
 
-Value change_case(Renderer& r, const Str& s, Case how) {
+Value change_case(Runtime& r, const Str& s, Case how) {
   r.heap.work(s.text.size() * 4);
   TextBuilder out;
   out.markup = s.markup;
-  bool inside = false;  // of a word
+  bool inside = false;  // the last character was part of a word
   auto range = s.foreign.begin();
   for (std::size_t at = 0; at < s.text.size();) {
     const Utf8Char c = decode_utf8(s.text, at);

@@ -1,8 +1,10 @@
+#include "jinja/evaluate.h"
+
 #include <algorithm>
 
 #include "weft/base/utf8.h"
 
-#include "jinja/renderer.h"
+#include "jinja/natives.h"
 
 namespace weft::jinja {
 
@@ -13,7 +15,7 @@ struct Indices {
   std::int64_t n = 0, step = 1;
   std::vector<std::size_t> chosen;
 
-  Indices(Renderer& r, const Value (&parts)[3], std::size_t size)
+  Indices(Runtime& r, const Value (&parts)[3], std::size_t size)
       : n(static_cast<std::int64_t>(size)), step(number(r, parts[2], 1)) {
     if (step == 0) r.heap.fail("the step of a slice must not be 0");
     const std::int64_t begin = bound(r, parts[0], step > 0 ? 0 : n - 1);
@@ -26,13 +28,13 @@ struct Indices {
   }
 
  private:
-  static std::int64_t number(Renderer& r, const Value& v, std::int64_t otherwise) {
+  static std::int64_t number(Runtime& r, const Value& v, std::int64_t otherwise) {
     if (v.is(Kind::none)) return otherwise;
     if (!v.is(Kind::integer) && !v.is(Kind::boolean))
       r.heap.fail("a slice bound must be an integer or none, got {}", type_name(v));
-    return r.integer(v);
+    return integer_of(r, v);
   }
-  std::int64_t bound(Renderer& r, const Value& v, std::int64_t otherwise) const {
+  std::int64_t bound(Runtime& r, const Value& v, std::int64_t otherwise) const {
     std::int64_t i = number(r, v, otherwise);
     if (v.is(Kind::none)) return i;
     if (i < 0) i = i < -n ? -1 : i + n;
@@ -45,7 +47,7 @@ Value slice_text(Heap& heap, const Str& s, const Indices& indices) {
   const std::vector<std::size_t>& chosen = indices.chosen;
   heap.work(s.text.size());
   if (chosen.empty()) return heap.text("");
-  std::vector<std::size_t> starts;  // of characters; empty if each is one byte
+  std::vector<std::size_t> starts;  // where characters start; empty if each is one byte
   if (!s.ascii()) {
     heap.charge((s.length + 1) * sizeof(std::size_t));
     for (std::size_t at = 0; at < s.text.size(); at += decode_utf8(s.text, at).length)
@@ -62,9 +64,9 @@ Value slice_text(Heap& heap, const Str& s, const Indices& indices) {
 
 }  // namespace
 
-Value Renderer::eval(const Node& node) {
-  const Deeper deeper(*this);
-  heap.at = node.at;
+Value Evaluator::eval(const Node& node) {
+  const Deeper deeper(runtime_);
+  heap_.at = node.at;
   switch (node.kind) {
     case NodeKind::constant:
       return node.value;
@@ -102,113 +104,116 @@ Value Renderer::eval(const Node& node) {
     case NodeKind::condition:
       return eval_condition(node);
     default:
-      heap.fail("not an expression");
+      heap_.fail("not an expression");
   }
 }
 
-Value Renderer::eval_name(const Node& node) {
-  for (const Scope* s = scope_; s; s = s->parent) {
-    heap.step(1 + s->names.size() / 16);
-    for (const auto& [name, value] : s->names)
-      if (name == node.text) return value;
-  }
-  return heap.undefined(fmt::format("'{}' is undefined", node.text));
+Value Evaluator::eval_filters(const Node& filters, const Value& text) {
+  const Value before = std::exchange(block_text_, text);
+  Value filtered = eval(filters);
+  block_text_ = before;
+  return filtered;
 }
 
-Value Renderer::eval_list(const Node& node) {
+Value Evaluator::eval_name(const Node& node) {
+  if (const Value* value = variables_.find(node.text)) return *value;
+  return heap_.undefined(fmt::format("'{}' is undefined", node.text));
+}
+
+Value Evaluator::eval_list(const Node& node) {
   std::vector<Value> items;
   for (const NodePtr& kid : node.kids) items.push_back(eval(*kid));
-  return Value::from(heap.list(
+  return Value::from(heap_.list(
       std::move(items), node.kind == NodeKind::tuple ? List::Type::tuple : List::Type::list));
 }
 
-Value Renderer::eval_dict(const Node& node) {
-  Dict* dict = heap.dict();
+Value Evaluator::eval_dict(const Node& node) {
+  Dict* dict = heap_.dict();
   for (std::size_t i = 0; i < node.kids.size(); i += 2) {
     const Value key = eval(*node.kids[i]);
     const Value value = eval(*node.kids[i + 1]);
-    heap.at = node.kids[i]->at;
-    dict->set(heap, key, value);
+    heap_.at = node.kids[i]->at;
+    dict->set(heap_, key, value);
   }
   return Value::from(dict);
 }
 
-Value Renderer::eval_attribute(const Node& node) {
+Value Evaluator::eval_attribute(const Node& node) {
   const Value object = eval(*node.kids[0]);
-  heap.at = node.at;
-  return attribute(object, node.text);
+  heap_.at = node.at;
+  return attribute_of(runtime_, object, node.text);
 }
 
-Value Renderer::eval_binary(const Node& node) {
+Value Evaluator::eval_binary(const Node& node) {
   const Value a = eval(*node.kids[0]);
   const Value b = eval(*node.kids[1]);
-  heap.at = node.at;
-  return binary(node.text, a, b);
+  heap_.at = node.at;
+  return apply_operator(runtime_, node.text, a, b);
 }
 
-Value Renderer::eval_item(const Node& node) {
+Value Evaluator::eval_item(const Node& node) {
   const Value object = eval(*node.kids[0]);
   const Node& key_node = *node.kids[1];
   if (key_node.kind == NodeKind::slice) return eval_slice(object, key_node);
   const Value key = eval(key_node);
-  heap.at = node.at;
-  return item(object, key);
+  heap_.at = node.at;
+  return item_of(runtime_, object, key);
 }
 
-Value Renderer::eval_slice(const Value& object, const Node& slice) {
+Value Evaluator::eval_slice(const Value& object, const Node& slice) {
   Value parts[3];
   for (std::size_t i = 0; i < 3; ++i)
     parts[i] = slice.kids[i] ? eval(*slice.kids[i]) : Value::none();
-  heap.at = slice.at;
-  if (object.is(Kind::undefined)) missing(object);
+  heap_.at = slice.at;
+  if (object.is(Kind::undefined)) fail_undefined(runtime_, object);
   const bool text = object.is(Kind::string);
   const bool list = object.is(Kind::list) && object.list->type <= List::Type::range;
-  if (object.is(Kind::dict)) heap.fail("a dict cannot be sliced");
-  if (!text && !list) heap.fail("a value of type {} cannot be sliced", type_name(object));
-  const Indices indices(*this, parts, text ? object.text->length : object.list->items.size());
-  if (text) return slice_text(heap, *object.text, indices);
+  if (object.is(Kind::dict)) heap_.fail("a dict cannot be sliced");
+  if (!text && !list) heap_.fail("a value of type {} cannot be sliced", type_name(object));
+  const Indices indices(runtime_, parts, text ? object.text->length : object.list->items.size());
+  if (text) return slice_text(heap_, *object.text, indices);
   std::vector<Value> items;
   for (const std::size_t i : indices.chosen) items.push_back(object.list->items[i]);
-  return Value::from(heap.list(std::move(items), object.list->type));
+  return Value::from(heap_.list(std::move(items), object.list->type));
 }
 
-Value Renderer::eval_call(const Node& node) {
+Value Evaluator::eval_call(const Node& node) {
   const Value callee = eval(*node.kids[0]);
   Args args;
   eval_arguments(node, args);
-  heap.at = node.at;
+  heap_.at = node.at;
   return call(callee, args);
 }
 
-Value Renderer::eval_filter(const Node& node) {
+Value Evaluator::eval_filter(const Node& node) {
   const Value self = node.kids[0] ? eval(*node.kids[0]) : block_text_;
   Args args;
   eval_arguments(node, args);
-  heap.at = node.at;
-  return filter(node.text, self, args);
+  heap_.at = node.at;
+  return apply_filter(runtime_, node.text, self, args);
 }
 
-Value Renderer::eval_test(const Node& node) {
+Value Evaluator::eval_test(const Node& node) {
   const Value self = eval(*node.kids[0]);
   Args args;
   eval_arguments(node, args);
-  heap.at = node.at;
-  return Value::from(test(node.text, self, args));
+  heap_.at = node.at;
+  return Value::from(apply_test(runtime_, node.text, self, args));
 }
 
-Value Renderer::eval_compare(const Node& node) {
+Value Evaluator::eval_compare(const Node& node) {
   Value a = eval(*node.kids[0]);
   for (std::size_t i = 0; i < node.words.size(); ++i) {
     const Value b = eval(*node.kids[i + 1]);
-    heap.at = node.at;
+    heap_.at = node.at;
     const std::string& op = node.words[i];
     bool holds = false;
     if (op == "==" || op == "!=") {
-      holds = equal(heap, a, b) == (op == "==");
+      holds = equal(heap_, a, b) == (op == "==");
     } else if (op == "in" || op == "not in") {
-      holds = contains(b, a) == (op == "in");
+      holds = contains(runtime_, b, a) == (op == "in");
     } else {
-      const int order = compare(heap, op, a, b);
+      const int order = compare(heap_, op, a, b);
       holds = order != 2 && (op == "<"    ? order < 0
                              : op == "<=" ? order <= 0
                              : op == ">"  ? order > 0
@@ -220,23 +225,23 @@ Value Renderer::eval_compare(const Node& node) {
   return Value::from(true);
 }
 
-Value Renderer::eval_concat(const Node& node) {
+Value Evaluator::eval_concat(const Node& node) {
   TextBuilder out;
   for (const NodePtr& kid : node.kids) {
-    const Str* part = to_str(heap, eval(*kid));
+    const Str* part = to_str(heap_, eval(*kid));
     out.add(*part);
-    heap.check_length(out.text.size());
+    heap_.check_length(out.text.size());
   }
-  return Value::from(heap.str(std::move(out)));
+  return Value::from(heap_.str(std::move(out)));
 }
 
-Value Renderer::eval_condition(const Node& node) {
+Value Evaluator::eval_condition(const Node& node) {
   if (truth(eval(*node.kids[0]))) return eval(*node.kids[1]);
   if (node.kids[2]) return eval(*node.kids[2]);
-  return heap.undefined("the condition of this inline 'if' is false and it has no 'else'");
+  return heap_.undefined("the condition of this inline 'if' is false and it has no 'else'");
 }
 
-Value Renderer::eval_logic(const Node& node) {
+Value Evaluator::eval_logic(const Node& node) {
   Value v;
   for (const NodePtr& kid : node.kids) {
     v = eval(*kid);
@@ -245,87 +250,41 @@ Value Renderer::eval_logic(const Node& node) {
   return v;
 }
 
-Value Renderer::eval_sign(const Node& node) {
+Value Evaluator::eval_sign(const Node& node) {
   const Value v = eval(*node.kids[0]);
-  heap.at = node.at;
-  if (v.is(Kind::undefined)) missing(v);
+  heap_.at = node.at;
+  if (v.is(Kind::undefined)) fail_undefined(runtime_, v);
   const bool minus = node.kind == NodeKind::negative;
-  if (!v.is_number()) heap.fail("unary {} needs a number, got {}", minus ? '-' : '+', type_name(v));
+  if (!v.is_number())
+    heap_.fail("unary {} needs a number, got {}", minus ? '-' : '+', type_name(v));
   if (v.is(Kind::real)) return Value::from(minus ? -v.real : v.real);
-  const std::int64_t i = integer(v);
-  return minus ? binary("-", Value::from(std::int64_t{0}), Value::from(i)) : Value::from(i);
+  const std::int64_t i = integer_of(runtime_, v);
+  return minus ? apply_operator(runtime_, "-", Value::from(std::int64_t{0}), Value::from(i))
+               : Value::from(i);
 }
 
-void Renderer::eval_arguments(const Node& node, Args& args) {
+void Evaluator::eval_arguments(const Node& node, Args& args) {
   for (std::size_t i = 1; i < node.kids.size(); ++i) args.list.push_back(eval(*node.kids[i]));
   for (const auto& [name, value] : node.named) args.named.emplace_back(name, eval(*value));
   if (node.all_args) {
     const Value all = eval(*node.all_args);
-    for (const Value& v : iterate(heap, all)) args.list.push_back(v);
+    for (const Value& v : iterate(heap_, all)) args.list.push_back(v);
   }
   if (!node.all_named) return;
   const Value all = eval(*node.all_named);
-  if (!all.is(Kind::dict)) heap.fail("** needs a dict, got {}", type_name(all));
+  if (!all.is(Kind::dict)) heap_.fail("** needs a dict, got {}", type_name(all));
   for (const auto& [name, value] : all.dict->items)
-    args.named.emplace_back(string(name).text, value);
+    args.named.emplace_back(string_of(runtime_, name).text, value);
 }
 
-const Value* Args::get(std::size_t place, std::string_view name) {
-  if (place < list.size()) {
-    taken = std::max(taken, place + 1);
-    return &list[place];
-  }
-  if (name.empty()) return nullptr;
-  for (auto& [known, value] : named) {
-    if (known != name) continue;
-    ++named_taken;
-    known = {};
-    return &value;
-  }
-  return nullptr;
-}
-
-std::span<const Value> Args::rest(std::size_t from) {
-  taken = list.size();
-  return std::span(list).subspan(std::min(from, list.size()));
-}
-
-const NativeRow* find_row(std::span<const NativeRow> rows, std::string_view name) {
-  const auto it = std::ranges::find(rows, name, &NativeRow::name);
-  return it == rows.end() ? nullptr : &*it;
-}
-
-Value Renderer::run_native(std::string_view name, Native native, const Value& self, Args& args) {
-  const Value v = native(*this, self, args);
-  if (!args.all_taken()) {
-    for (const auto& [left, value] : args.named)
-      if (!left.empty()) heap.fail("{}() has no parameter named '{}'", name, left);
-    heap.fail("{}() takes at most {} positional arguments, got {}", name, args.taken,
-              args.list.size());
-  }
-  return v;
-}
-
-Value Renderer::call(const Value& callee, Args& args) {
-  if (callee.is(Kind::undefined)) missing(callee);
-  if (callee.is(Kind::loop)) return recurse(*callee.loop, args);
+Value Evaluator::call(const Value& callee, Args& args) {
+  if (callee.is(Kind::undefined)) fail_undefined(runtime_, callee);
+  if (callee.is(Kind::loop)) return bodies_.call_loop(*callee.loop, args);
   if (!callee.is(Kind::callable))
-    heap.fail("a value of type {} cannot be called", type_name(callee));
+    heap_.fail("a value of type {} cannot be called", type_name(callee));
   const Callable& c = *callee.callable;
-  return c.macro ? call_macro(c, args) : run_native(c.name, c.native, c.self, args);
-}
-
-Value Renderer::filter(std::string_view name, const Value& self, Args& args) {
-  const Deeper deeper(*this);
-  const NativeRow* row = find_filter(name);
-  if (!row) heap.fail("unknown filter '{}'", name);
-  return run_native(name, row->run, self, args);
-}
-
-bool Renderer::test(std::string_view name, const Value& self, Args& args) {
-  const NativeRow* row = find_row(test_rows(), name);
-  if (!row) heap.fail("unknown test '{}'", name);
-  return truth(run_native(name, row->run, self, args));
+  return c.macro ? bodies_.call_macro(c, args)
+                 : run_native(runtime_, c.name, c.native, c.self, args);
 }
 
 }  // namespace weft::jinja

@@ -10,7 +10,7 @@
 namespace weft::jinja {
 namespace {
 
-const Str& str(Renderer& r, const Value& v) {
+const Str& str(Runtime& r, const Value& v) {
   return *to_str(r.heap, v);
 }
 bool flag(Args& a, std::size_t place, std::string_view name, bool otherwise = false) {
@@ -18,16 +18,16 @@ bool flag(Args& a, std::size_t place, std::string_view name, bool otherwise = fa
   return v ? truth(*v) : otherwise;
 }
 
-Value f_string(Renderer& r, const Value& v, Args&) {
+Value f_string(Runtime& r, const Value& v, Args&) {
   return Value::from(&str(r, v));
 }
 template <Case how>
-Value f_case(Renderer& r, const Value& v, Args&) {
+Value f_case(Runtime& r, const Value& v, Args&) {
   return change_case(r, str(r, v), how);
 }
 
 // Words begin after white space, hyphens and opening brackets here, unlike str.title().
-Value f_title(Renderer& r, const Value& v, Args&) {
+Value f_title(Runtime& r, const Value& v, Args&) {
   const Str& s = str(r, v);
   TextBuilder out;
   bool start = true;
@@ -43,18 +43,18 @@ Value f_title(Renderer& r, const Value& v, Args&) {
   return Value::from(r.heap.str(std::move(out)));
 }
 
-Value f_trim(Renderer& r, const Value& v, Args& a) {
+Value f_trim(Runtime& r, const Value& v, Args& a) {
   return strip(r, str(r, v), a.get(0, "chars"), true, true);
 }
 
-Value f_replace(Renderer& r, const Value& v, Args& a) {
+Value f_replace(Runtime& r, const Value& v, Args& a) {
   const Value *from = a.get(0, "old"), *to = a.get(1, "new"), *count = a.get(2, "count");
   if (!from || !to) r.heap.fail("replace() needs what to replace and by what");
   return replace(r, str(r, v), str(r, *from), str(r, *to),
-                 count && !count->is(Kind::none) ? r.integer(*count) : -1);
+                 count && !count->is(Kind::none) ? integer_of(r, *count) : -1);
 }
 
-Value f_default(Renderer& r, const Value& v, Args& a) {
+Value f_default(Runtime& r, const Value& v, Args& a) {
   const Value* otherwise = a.get(0, "default_value");
   const bool empty_too = flag(a, 1, "boolean");
   if (v.is(Kind::undefined) || (empty_too && !truth(v)))
@@ -62,27 +62,27 @@ Value f_default(Renderer& r, const Value& v, Args& a) {
   return v;
 }
 
-Value f_safe(Renderer& r, const Value& v, Args&) {
+Value f_safe(Runtime& r, const Value& v, Args&) {
   TextBuilder out;
   out.add(str(r, v));
   out.markup = true;
   return Value::from(r.heap.str(std::move(out)));
 }
-Value f_escape(Renderer& r, const Value& v, Args&) {
+Value f_escape(Runtime& r, const Value& v, Args&) {
   if (v.is(Kind::string) && v.text->markup) return v;
   return escape_html(r, v);
 }
-Value f_forceescape(Renderer& r, const Value& v, Args&) {
+Value f_forceescape(Runtime& r, const Value& v, Args&) {
   return escape_html(r, v);
 }
 
-Value f_indent(Renderer& r, const Value& v, Args& a) {
+Value f_indent(Runtime& r, const Value& v, Args& a) {
   const Str& s = str(r, v);
   const Value* width = a.get(0, "width");
   const bool first = flag(a, 1, "first"), blank = flag(a, 2, "blank");
   const std::string pad = width && width->is(Kind::string)
                               ? width->text->text
-                              : spaces(r, width ? r.integer(*width) : 4);
+                              : spaces(r, width ? integer_of(r, *width) : 4);
   TextBuilder out;
   out.markup = s.markup;
   auto lines = split_lines(s, false);
@@ -98,10 +98,10 @@ Value f_indent(Renderer& r, const Value& v, Args& a) {
   return Value::from(r.heap.str(std::move(out)));
 }
 
-Value f_center(Renderer& r, const Value& v, Args& a) {
+Value f_center(Runtime& r, const Value& v, Args& a) {
   const Str& s = str(r, v);
   const Value* width = a.get(0, "width");
-  const std::int64_t wide = width ? r.integer(*width) : 80;
+  const std::int64_t wide = width ? integer_of(r, *width) : 80;
   const auto n = static_cast<std::int64_t>(s.length);
   if (wide <= n) return Value::from(&s);
   const std::int64_t pad = wide - n, left = pad / 2 + (pad & wide & 1);
@@ -112,16 +112,16 @@ Value f_center(Renderer& r, const Value& v, Args& a) {
   return Value::from(r.heap.str(std::move(out)));
 }
 
-Value f_truncate(Renderer& r, const Value& v, Args& a) {
+Value f_truncate(Runtime& r, const Value& v, Args& a) {
   const Str& s = str(r, v);
   const Value *given_length = a.get(0, "length"), *given_end = nullptr, *given_leeway = nullptr;
   const bool kill_words = flag(a, 1, "killwords");
   given_end = a.get(2, "end");
   given_leeway = a.get(3, "leeway");
-  const std::int64_t length = given_length ? r.integer(*given_length) : 255;
+  const std::int64_t length = given_length ? integer_of(r, *given_length) : 255;
   const Str& end = given_end ? str(r, *given_end) : *r.heap.str("...");
   const std::int64_t leeway =
-      given_leeway && !given_leeway->is(Kind::none) ? r.integer(*given_leeway) : 5;
+      given_leeway && !given_leeway->is(Kind::none) ? integer_of(r, *given_leeway) : 5;
   const auto n = static_cast<std::int64_t>(s.length), n_end = static_cast<std::int64_t>(end.length);
   if (length < n_end) r.heap.fail("truncate: length must be at least {}, got {}", n_end, length);
   if (leeway < 0) r.heap.fail("truncate: the leeway must not be negative, got {}", leeway);
@@ -138,7 +138,7 @@ Value f_truncate(Renderer& r, const Value& v, Args& a) {
   return Value::from(r.heap.str(std::move(out)));
 }
 
-Value f_wordcount(Renderer& r, const Value& v, Args&) {
+Value f_wordcount(Runtime& r, const Value& v, Args&) {
   const Str& s = str(r, v);
   std::int64_t words = 0;
   bool inside = false;
@@ -154,7 +154,7 @@ Value f_wordcount(Renderer& r, const Value& v, Args&) {
   return Value::from(words);
 }
 
-Value f_urlencode(Renderer& r, const Value& v, Args&) {
+Value f_urlencode(Runtime& r, const Value& v, Args&) {
   const auto encode = [&](const Value& value, std::string_view safe, std::string& out) {
     for (const char c : str(r, value).text) {
       if (c == ' ' && safe.find('/') == safe.npos)
@@ -189,7 +189,7 @@ Value f_urlencode(Renderer& r, const Value& v, Args&) {
   return Value::from(r.heap.str(std::move(built)));
 }
 
-Value f_format(Renderer& r, const Value& v, Args& a) {
+Value f_format(Runtime& r, const Value& v, Args& a) {
   if (!a.named.empty()) {
     Dict* named = r.heap.dict();
     for (auto& [name, value] : a.named) named->set(r.heap, r.heap.text(name), value);
@@ -201,7 +201,7 @@ Value f_format(Renderer& r, const Value& v, Args& a) {
                         Value::from(r.heap.list({all.begin(), all.end()}, List::Type::tuple)));
 }
 
-Value f_tojson(Renderer& r, const Value& v, Args& a) {
+Value f_tojson(Runtime& r, const Value& v, Args& a) {
   JsonStyle style;
   style.ensure_ascii = flag(a, 0, "ensure_ascii");
   const Value *indent = a.get(1, "indent"), *separators = a.get(2, "separators");
@@ -212,7 +212,7 @@ Value f_tojson(Renderer& r, const Value& v, Args& a) {
     if (indent->is(Kind::string)) {
       style.indent = indent->text->text;
     } else {
-      const std::int64_t n = r.integer(*indent);
+      const std::int64_t n = integer_of(r, *indent);
       if (n > 1000) r.heap.fail("tojson: an indent of {} is too wide", n);
       style.indent = spaces(r, n);
     }
@@ -221,16 +221,16 @@ Value f_tojson(Renderer& r, const Value& v, Args& a) {
   if (separators && !separators->is(Kind::none)) {
     const std::vector<Value> two = iterate(r.heap, *separators);
     if (two.size() != 2) r.heap.fail("tojson: separators must be two");
-    style.item_separator = r.string(two[0]).text;
-    style.key_separator = r.string(two[1]).text;
+    style.item_separator = string_of(r, two[0]).text;
+    style.key_separator = string_of(r, two[1]).text;
   }
   TextBuilder out;
   to_json(r.heap, v, style, out);
   return Value::from(r.heap.str(std::move(out)));
 }
 
-Value f_from_json(Renderer& r, const Value& v, Args&) {
-  const Str& text = r.string(v);
+Value f_from_json(Runtime& r, const Value& v, Args&) {
+  const Str& text = string_of(r, v);
   try {
     return from_json(r.heap, "the text of from_json", text.text,
                      text.foreign.empty() ? Foreign::none : Foreign::all);
@@ -239,14 +239,14 @@ Value f_from_json(Renderer& r, const Value& v, Args&) {
   }
 }
 
-Value f_attr(Renderer& r, const Value& v, Args& a) {
+Value f_attr(Runtime& r, const Value& v, Args& a) {
   const Value* name = a.get(0, "name");
   if (!name) r.heap.fail("attr() needs a name");
   // Only attributes: an item with that name does not count.
   const std::string& text = str(r, *name).text;
   if (v.is(Kind::dict) && !find_row(methods_of(v), text))
     return r.heap.undefined(fmt::format("the dict has no attribute '{}'", text));
-  return r.attribute(v, text);
+  return attribute_of(r, v, text);
 }
 
 constexpr NativeRow kFilters[] = {
@@ -276,7 +276,7 @@ const NativeRow* find_filter(std::string_view name) {
   return nullptr;
 }
 
-Value escape_html(Renderer& r, const Value& v) {
+Value escape_html(Runtime& r, const Value& v) {
   const Str& s = str(r, v);
   static constexpr std::string_view kFrom = "&<>'\"";
   static constexpr std::string_view kTo[] = {"&amp;", "&lt;", "&gt;", "&#39;", "&#34;"};
@@ -294,7 +294,7 @@ Value escape_html(Renderer& r, const Value& v) {
   return Value::from(r.heap.str(std::move(out)));
 }
 
-std::string spaces(Renderer& r, std::int64_t n) {
+std::string spaces(Runtime& r, std::int64_t n) {
   const auto size = static_cast<std::size_t>(std::max<std::int64_t>(n, 0));
   r.heap.charge(size);
   return std::string(size, ' ');

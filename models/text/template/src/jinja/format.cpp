@@ -17,7 +17,7 @@ struct Spec {
 };
 
 // Reads digits; limited, because a width allocates memory.
-std::int64_t digits(Renderer& r, std::string_view text, std::size_t& at) {
+std::int64_t digits(Runtime& r, std::string_view text, std::size_t& at) {
   std::int64_t n = 0;
   while (at < text.size() && text[at] >= '0' && text[at] <= '9') {
     n = n * 10 + (text[at++] - '0');
@@ -26,7 +26,7 @@ std::int64_t digits(Renderer& r, std::string_view text, std::size_t& at) {
   return n;
 }
 
-std::string number_text(Renderer& r, const Spec& spec, const Value& v) {
+std::string number_text(Runtime& r, const Spec& spec, const Value& v) {
   if (std::string_view("eEfFgG%").find(spec.type) != std::string_view::npos) {
     double d = real(r, v);
     if (spec.type == '%') d *= 100;
@@ -45,7 +45,7 @@ std::string number_text(Renderer& r, const Spec& spec, const Value& v) {
         return fmt::format("{:.{}f}", d, precision) + (spec.type == '%' ? "%" : "");
     }
   }
-  const std::int64_t i = v.is(Kind::real) ? truncated(r, v.real) : r.integer(v);
+  const std::int64_t i = v.is(Kind::real) ? truncated(r, v.real) : integer_of(r, v);
   switch (spec.type) {
     case 'x':
       return spec.alternate ? fmt::format("{:#x}", i) : fmt::format("{:x}", i);
@@ -77,7 +77,7 @@ bool has_number_format(const Spec& spec, const Value& v) {
 }
 
 // The value as text.
-const Str& formatted(Renderer& r, const Spec& spec, const Value& v) {
+const Str& formatted(Runtime& r, const Spec& spec, const Value& v) {
   const bool number = has_number_format(spec, v);
   TextBuilder body;
   if (number && (spec.type != '\0' || spec.precision >= 0 || spec.comma || spec.sign != '-')) {
@@ -99,7 +99,7 @@ const Str& formatted(Renderer& r, const Spec& spec, const Value& v) {
   return *r.heap.str(std::move(body));
 }
 
-void add_padded(Renderer& r, const Spec& spec, const Str& s, char align, TextBuilder& out) {
+void add_padded(Runtime& r, const Spec& spec, const Str& s, char align, TextBuilder& out) {
   const std::int64_t pad =
       std::max<std::int64_t>(spec.width - static_cast<std::int64_t>(s.length), 0);
   const bool sign_first = align == '=' && !s.text.empty() &&
@@ -116,7 +116,7 @@ void add_padded(Renderer& r, const Spec& spec, const Str& s, char align, TextBui
 }
 
 // The value as text, padded.
-void add_formatted(Renderer& r, const Spec& spec, const Value& v, TextBuilder& out) {
+void add_formatted(Runtime& r, const Spec& spec, const Value& v, TextBuilder& out) {
   if (spec.type == 'c' && v.is(Kind::integer)) {
     if (v.integer < 0 || v.integer > 0x10FFFF || (v.integer >= 0xD800 && v.integer < 0xE000))
       r.heap.fail("%c: not a Unicode code point");
@@ -132,7 +132,7 @@ void add_formatted(Renderer& r, const Spec& spec, const Value& v, TextBuilder& o
   add_padded(r, spec, formatted(r, spec, v), align, out);
 }
 
-Spec brace_spec(Renderer& r, std::string_view text) {
+Spec brace_spec(Runtime& r, std::string_view text) {
   Spec spec;
   std::size_t at = 0;
   const auto is_align = [&](std::size_t i) {
@@ -164,7 +164,7 @@ Spec brace_spec(Renderer& r, std::string_view text) {
 }
 
 // Parses the part between % and its letter, including the letter.
-Spec percent_spec(Renderer& r, std::string_view text, std::size_t& at) {
+Spec percent_spec(Runtime& r, std::string_view text, std::size_t& at) {
   Spec spec;
   for (; at < text.size() && std::string_view("-+ 0#").find(text[at]) != text.npos; ++at) {
     if (text[at] == '-') spec.align = '<';
@@ -186,7 +186,7 @@ Spec percent_spec(Renderer& r, std::string_view text, std::size_t& at) {
 }
 
 // The value of "(name)", which begins at `at`.
-Value named_value(Renderer& r, const Value& args, std::string_view text, std::size_t& at) {
+Value named_value(Runtime& r, const Value& args, std::string_view text, std::size_t& at) {
   const std::size_t end = text.find(')', at);
   if (end == std::string_view::npos) r.heap.fail("the key of this format is not closed");
   if (!args.is(Kind::dict)) r.heap.fail("a format with keys needs a dict");
@@ -198,7 +198,7 @@ Value named_value(Renderer& r, const Value& args, std::string_view text, std::si
 }
 
 // Removes what follows the name of a field: !r and :08.3f.
-Spec take_spec(Renderer& r, std::string_view& field) {
+Spec take_spec(Runtime& r, std::string_view& field) {
   Spec spec;
   if (const std::size_t colon = field.find(':'); colon != std::string_view::npos) {
     spec = brace_spec(r, field.substr(colon + 1));
@@ -210,7 +210,7 @@ Spec take_spec(Renderer& r, std::string_view& field) {
 }
 
 // Resolves ".a[0].b" of a field.
-Value look_into(Renderer& r, Value value, std::string_view path) {
+Value look_into(Runtime& r, Value value, std::string_view path) {
   while (!path.empty()) {
     const bool item = path[0] == '[';
     if (!item && path[0] != '.') r.heap.fail("after ']' a format field continues with '.' or '['");
@@ -224,7 +224,7 @@ Value look_into(Renderer& r, Value value, std::string_view path) {
 
 }  // namespace
 
-Value format_percent(Renderer& r, const Str& format, const Value& args) {
+Value format_percent(Runtime& r, const Str& format, const Value& args) {
   const bool tuple = args.is(Kind::list) && args.list->type == List::Type::tuple;
   const std::vector<Value> all = tuple ? args.list->items : std::vector{args};
   std::size_t next = 0;
@@ -261,7 +261,7 @@ Value format_percent(Renderer& r, const Str& format, const Value& args) {
   return Value::from(r.heap.str(std::move(out)));
 }
 
-Value format_braces(Renderer& r, const Value& self, Args& a) {
+Value format_braces(Runtime& r, const Value& self, Args& a) {
   const Str& format = *self.text;
   const std::string_view text = format.text;
   std::size_t next = 0;

@@ -9,11 +9,11 @@ namespace {
 
 constexpr std::int64_t kMaxRange = 100'000;  // as in Jinja's sandbox
 
-Value range(Renderer& r, const Value&, Args& a) {
+Value range(Runtime& r, const Value&, Args& a) {
   const Value *x = a.get(0, ""), *y = a.get(1, ""), *z = a.get(2, "");
   if (!x) r.heap.fail("range() needs an argument");
-  const std::int64_t begin = y ? r.integer(*x) : 0, end = r.integer(y ? *y : *x);
-  const std::int64_t step = z ? r.integer(*z) : 1;
+  const std::int64_t begin = y ? integer_of(r, *x) : 0, end = integer_of(r, y ? *y : *x);
+  const std::int64_t step = z ? integer_of(r, *z) : 1;
   if (step == 0) r.heap.fail("the step of range() must not be 0");
   std::vector<Value> items;
   for (std::int64_t i = begin; step > 0 ? i < end : i > end;) {
@@ -26,7 +26,7 @@ Value range(Renderer& r, const Value&, Args& a) {
 }
 
 // The arguments of dict() and namespace(): a mapping or pairs, then named ones.
-Dict* make_dict(Renderer& r, Args& a) {
+Dict* make_dict(Runtime& r, Args& a) {
   Dict* dict = r.heap.dict();
   if (const Value* from = a.get(0, "")) {
     if (from->is(Kind::dict)) {
@@ -44,25 +44,25 @@ Dict* make_dict(Renderer& r, Args& a) {
   return dict;
 }
 
-Value dict(Renderer& r, const Value&, Args& a) {
+Value dict(Runtime& r, const Value&, Args& a) {
   return Value::from(make_dict(r, a));
 }
 
-Value name_space(Renderer& r, const Value&, Args& a) {
+Value name_space(Runtime& r, const Value&, Args& a) {
   return Value::from(make_dict(r, a), Kind::space);
 }
 
-Value raise_exception(Renderer& r, const Value&, Args& a) {
+Value raise_exception(Runtime& r, const Value&, Args& a) {
   const Value* message = a.get(0, "message");
   r.heap.fail_text(message ? to_str(r.heap, *message)->text : "the template gave up",
                    ChatTemplateError::Cause::raised);
 }
 
-Value strftime_now(Renderer& r, const Value&, Args& a) {
+Value strftime_now(Runtime& r, const Value&, Args& a) {
   const Value* given = a.get(0, "format");
   if (!given) r.heap.fail("strftime_now() needs a format");
   std::string format;
-  const std::string& text = r.string(*given).text;
+  const std::string& text = string_of(r, *given).text;
   for (std::size_t i = 0; i < text.size(); ++i) {
     format += text[i];
     if (text[i] != '%' || i + 1 >= text.size()) continue;
@@ -89,13 +89,13 @@ Value strftime_now(Renderer& r, const Value&, Args& a) {
   return r.heap.text({out, n});
 }
 
-Value cycle(Renderer& r, const Value& self, Args& a) {
+Value cycle(Runtime& r, const Value& self, Args& a) {
   const auto all = a.rest(0);
   if (all.empty()) r.heap.fail("loop.cycle() needs a value");
   return all[self.loop->at % all.size()];
 }
 
-Value changed(Renderer& r, const Value& self, Args& a) {
+Value changed(Runtime& r, const Value& self, Args& a) {
   const auto all = a.rest(0);
   const Value now = Value::from(r.heap.list({all.begin(), all.end()}, List::Type::tuple));
   Loop& loop = *self.loop;
@@ -105,28 +105,28 @@ Value changed(Renderer& r, const Value& self, Args& a) {
   return Value::from(!same);
 }
 
-Value join_on(Renderer& r, const Value& self, Args&) {
+Value join_on(Runtime& r, const Value& self, Args&) {
   List& state = *self.list;  // the separator, and whether it was called
   if (state.taken++ == 0) return r.heap.text("");
   return state.items[0];
 }
 
-Value joiner(Renderer& r, const Value&, Args& a) {
+Value joiner(Runtime& r, const Value&, Args& a) {
   const Value* separator = a.get(0, "sep");
   const Value state = Value::from(r.heap.list({separator ? *separator : r.heap.text(", ")}));
   return Value::from(r.heap.callable({.name = "joiner", .native = join_on, .self = state}));
 }
 
 // A cycler is a namespace whose methods are bound to a list that counts.
-Value cycler_next(Renderer&, const Value& self, Args&) {
+Value cycler_next(Runtime&, const Value& self, Args&) {
   List& state = *self.list;
   return state.items[state.taken++ % state.items.size()];
 }
-Value cycler_reset(Renderer&, const Value& self, Args&) {
+Value cycler_reset(Runtime&, const Value& self, Args&) {
   self.list->taken = 0;
   return Value::none();
 }
-Value cycler(Renderer& r, const Value&, Args& a) {
+Value cycler(Runtime& r, const Value&, Args& a) {
   const auto all = a.rest(0);
   if (all.empty()) r.heap.fail("cycler() needs a value");
   const Value state = Value::from(r.heap.list({all.begin(), all.end()}));
@@ -150,61 +150,61 @@ constexpr NativeRow kFunctions[] = {
 };
 
 // Methods of dicts.
-Value dict_get(Renderer& r, const Value& self, Args& a) {
+Value dict_get(Runtime& r, const Value& self, Args& a) {
   const Value *key = a.get(0, ""), *otherwise = a.get(1, "");
   if (!key) r.heap.fail("get() needs a key");
   const Value* found = self.dict->find(r.heap, *key);
   return found ? *found : otherwise ? *otherwise : Value::none();
 }
-Value dict_items(Renderer& r, const Value& self, Args&) {
+Value dict_items(Runtime& r, const Value& self, Args&) {
   std::vector<Value> items;
   for (const auto& [key, value] : self.dict->items)
     items.push_back(Value::from(r.heap.list({key, value}, List::Type::tuple)));
   return Value::from(r.heap.list(std::move(items), List::Type::items));
 }
-Value dict_keys(Renderer& r, const Value& self, Args&) {
+Value dict_keys(Runtime& r, const Value& self, Args&) {
   return Value::from(r.heap.list(iterate(r.heap, self), List::Type::keys));
 }
-Value dict_values(Renderer& r, const Value& self, Args&) {
+Value dict_values(Runtime& r, const Value& self, Args&) {
   std::vector<Value> items;
   for (const auto& item : self.dict->items) items.push_back(item.second);
   return Value::from(r.heap.list(std::move(items), List::Type::values));
 }
-Value dict_copy(Renderer& r, const Value& self, Args&) {
+Value dict_copy(Runtime& r, const Value& self, Args&) {
   Dict* copy = r.heap.dict();
   for (const auto& [key, value] : self.dict->items) copy->set(r.heap, key, value);
   return Value::from(copy);
 }
 
-Value list_count(Renderer& r, const Value& self, Args& a) {
+Value list_count(Runtime& r, const Value& self, Args& a) {
   const Value* one = a.get(0, "");
   if (!one) r.heap.fail("count() needs a value");
   return Value::from(static_cast<std::int64_t>(std::ranges::count_if(
       self.list->items, [&](const Value& v) { return equal(r.heap, v, *one); })));
 }
-Value list_index(Renderer& r, const Value& self, Args& a) {
+Value list_index(Runtime& r, const Value& self, Args& a) {
   const Value* one = a.get(0, "");
   if (!one) r.heap.fail("index() needs a value");
   for (std::size_t i = 0; i < self.list->items.size(); ++i)
     if (equal(r.heap, self.list->items[i], *one)) return Value::from(static_cast<std::int64_t>(i));
   r.heap.fail("the list does not contain {}", repr(r.heap, *one));
 }
-Value list_copy(Renderer& r, const Value& self, Args&) {
+Value list_copy(Runtime& r, const Value& self, Args&) {
   return Value::from(r.heap.list(self.list->items));
 }
 // Published templates change lists, though the sandbox of transformers refuses it.
-Value list_append(Renderer& r, const Value& self, Args& a) {
+Value list_append(Runtime& r, const Value& self, Args& a) {
   const Value* one = a.get(0, "");
   if (!one) r.heap.fail("append() needs a value");
   r.heap.charge(sizeof(Value));
   self.list->items.push_back(*one);
   return Value::none();
 }
-Value list_pop(Renderer& r, const Value& self, Args& a) {
+Value list_pop(Runtime& r, const Value& self, Args& a) {
   std::vector<Value>& items = self.list->items;
   const Value* given = a.get(0, "");
   const auto size = static_cast<std::int64_t>(items.size());
-  std::int64_t at = given ? r.integer(*given) : -1;
+  std::int64_t at = given ? integer_of(r, *given) : -1;
   if (at < 0) at += size;
   if (at < 0 || at >= size) r.heap.fail("pop index out of range: the list has {} items", size);
   const Value taken = items[static_cast<std::size_t>(at)];
@@ -212,7 +212,7 @@ Value list_pop(Renderer& r, const Value& self, Args& a) {
   items.erase(items.begin() + at);
   return taken;
 }
-Value is_whole(Renderer&, const Value& self, Args&) {
+Value is_whole(Runtime&, const Value& self, Args&) {
   return Value::from(std::isfinite(self.real) && self.real == std::trunc(self.real));
 }
 
@@ -232,95 +232,95 @@ constexpr NativeRow kLoopMethods[] = {{"cycle", cycle}, {"changed", changed}};
 
 // Tests.
 template <Kind K>
-Value is_kind(Renderer&, const Value& v, Args&) {
+Value is_kind(Runtime&, const Value& v, Args&) {
   return Value::from(v.is(K));
 }
-Value is_defined(Renderer&, const Value& v, Args&) {
+Value is_defined(Runtime&, const Value& v, Args&) {
   return Value::from(!v.is(Kind::undefined));
 }
-Value is_integer(Renderer&, const Value& v, Args&) {
+Value is_integer(Runtime&, const Value& v, Args&) {
   return Value::from(v.is(Kind::integer) || v.is(Kind::big));
 }
-Value is_number(Renderer&, const Value& v, Args&) {
+Value is_number(Runtime&, const Value& v, Args&) {
   return Value::from(v.is_number() || v.is(Kind::big));
 }
-Value is_true(Renderer&, const Value& v, Args&) {
+Value is_true(Runtime&, const Value& v, Args&) {
   return Value::from(v.is(Kind::boolean) && v.boolean);
 }
-Value is_false(Renderer&, const Value& v, Args&) {
+Value is_false(Runtime&, const Value& v, Args&) {
   return Value::from(v.is(Kind::boolean) && !v.boolean);
 }
-Value is_iterable(Renderer&, const Value& v, Args&) {
+Value is_iterable(Runtime&, const Value& v, Args&) {
   return Value::from(iterable(v));
 }
-Value is_sequence(Renderer&, const Value& v, Args&) {
+Value is_sequence(Runtime&, const Value& v, Args&) {
   return Value::from(v.is(Kind::undefined) || v.is(Kind::string) || v.is(Kind::dict) ||
                      (v.is(Kind::list) && v.list->type <= List::Type::range));
 }
-Value is_callable(Renderer&, const Value& v, Args&) {
+Value is_callable(Runtime&, const Value& v, Args&) {
   // An undefined value has __call__, which fails.
   return Value::from(v.is(Kind::callable) || v.is(Kind::loop) || v.is(Kind::undefined));
 }
 // v % 2 is Rest.
 template <int Rest>
-Value has_rest(Renderer& r, const Value& v, Args&) {
+Value has_rest(Runtime& r, const Value& v, Args&) {
   const Value two = Value::from(std::int64_t{2}), rest = Value::from(std::int64_t{Rest});
-  return Value::from(equal(r.heap, r.binary("%", v, two), rest));
+  return Value::from(equal(r.heap, apply_operator(r, "%", v, two), rest));
 }
-const Value& other(Renderer& r, Args& a) {
+const Value& other(Runtime& r, Args& a) {
   const Value* v = a.get(0, "other");
   if (!v) r.heap.fail("this test needs an argument");
   return *v;
 }
-Value is_divisible(Renderer& r, const Value& v, Args& a) {
+Value is_divisible(Runtime& r, const Value& v, Args& a) {
   const Value* by = a.get(0, "num");
   if (!by) r.heap.fail("this test needs an argument");
-  return Value::from(equal(r.heap, r.binary("%", v, *by), Value::from(std::int64_t{0})));
+  return Value::from(equal(r.heap, apply_operator(r, "%", v, *by), Value::from(std::int64_t{0})));
 }
-Value is_in(Renderer& r, const Value& v, Args& a) {
+Value is_in(Runtime& r, const Value& v, Args& a) {
   const Value* all = a.get(0, "seq");
   if (!all) r.heap.fail("this test needs an argument");
-  return Value::from(r.contains(*all, v));
+  return Value::from(contains(r, *all, v));
 }
-Value is_same(Renderer& r, const Value& v, Args& a) {
+Value is_same(Runtime& r, const Value& v, Args& a) {
   const Value& o = other(r, a);
   if (v.kind != o.kind) return Value::from(false);
   // Equal short texts are usually the same object in Python.
   const bool by_value = v.kind <= Kind::string;
   return Value::from(by_value ? equal(r.heap, v, o) : v.list == o.list);
 }
-Value is_equal(Renderer& r, const Value& v, Args& a) {
+Value is_equal(Runtime& r, const Value& v, Args& a) {
   return Value::from(equal(r.heap, v, other(r, a)));
 }
-Value is_unequal(Renderer& r, const Value& v, Args& a) {
+Value is_unequal(Runtime& r, const Value& v, Args& a) {
   return Value::from(!equal(r.heap, v, other(r, a)));
 }
 template <int Low, int High>
-Value is_ordered(Renderer& r, const Value& v, Args& a) {
+Value is_ordered(Runtime& r, const Value& v, Args& a) {
   const int order = compare(r.heap, Low < 0 ? "<" : ">", v, other(r, a));
   return Value::from(order >= Low && order <= High);
 }
-Value is_upper(Renderer& r, const Value& v, Args&) {
+Value is_upper(Runtime& r, const Value& v, Args&) {
   const Value s = Value::from(to_str(r.heap, v));
   const Value lower = change_case(r, *s.text, Case::lower);
   return Value::from(change_case(r, *s.text, Case::upper).text->text == s.text->text &&
                      lower.text->text != s.text->text);
 }
-Value is_lower(Renderer& r, const Value& v, Args&) {
+Value is_lower(Runtime& r, const Value& v, Args&) {
   const Value s = Value::from(to_str(r.heap, v));
   const Value upper = change_case(r, *s.text, Case::upper);
   return Value::from(change_case(r, *s.text, Case::lower).text->text == s.text->text &&
                      upper.text->text != s.text->text);
 }
-Value is_escaped(Renderer&, const Value& v, Args&) {
+Value is_escaped(Runtime&, const Value& v, Args&) {
   return Value::from(v.is(Kind::string) && v.text->markup);
 }
-Value is_filter(Renderer& r, const Value& v, Args&) {
-  const std::string& name = r.string(v).text;
+Value is_filter(Runtime& r, const Value& v, Args&) {
+  const std::string& name = string_of(r, v).text;
   return Value::from(find_filter(name) != nullptr);
 }
-Value is_test(Renderer& r, const Value& v, Args&) {
-  return Value::from(find_row(test_rows(), r.string(v).text) != nullptr);
+Value is_test(Runtime& r, const Value& v, Args&) {
+  return Value::from(find_row(test_rows(), string_of(r, v).text) != nullptr);
 }
 
 constexpr NativeRow kTests[] = {

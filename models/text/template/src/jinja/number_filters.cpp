@@ -42,7 +42,7 @@ std::string number_text(const Value& v) {
 }
 
 // int(text, base); nullopt if the text is not a number.
-std::optional<Value> whole_of(Renderer& r, std::string text, std::int64_t base) {
+std::optional<Value> whole_of(Runtime& r, std::string text, std::int64_t base) {
   if (base < 2 || base > 36) return std::nullopt;
   const std::size_t sign = text.starts_with('-') ? 1 : 0;
   const char prefix = base == 16 ? 'x' : base == 8 ? 'o' : base == 2 ? 'b' : '\0';
@@ -58,7 +58,7 @@ std::optional<Value> whole_of(Renderer& r, std::string text, std::int64_t base) 
   return Value::from(r.heap.str(text), Kind::big);
 }
 
-Value f_int(Renderer& r, const Value& v, Args& a) {
+Value f_int(Runtime& r, const Value& v, Args& a) {
   const Value *otherwise = a.get(0, "default"), *base = a.get(1, "base");
   const Value fallback = otherwise ? *otherwise : Value::from(std::int64_t{0});
   if (v.is(Kind::integer) || v.is(Kind::big)) return v;
@@ -67,14 +67,14 @@ Value f_int(Renderer& r, const Value& v, Args& a) {
   if (v.is(Kind::real)) d = v.real;
   if (v.is(Kind::string)) {
     const std::string text = number_text(v);
-    if (const auto n = whole_of(r, text, base ? r.integer(*base) : 10)) return *n;
+    if (const auto n = whole_of(r, text, base ? integer_of(r, *base) : 10)) return *n;
     d = read_real(text);
   }
   if (!d || !std::isfinite(*d)) return fallback;
   return Value::from(truncated(r, *d));
 }
 
-Value f_float(Renderer& r, const Value& v, Args& a) {
+Value f_float(Runtime& r, const Value& v, Args& a) {
   const Value* otherwise = a.get(0, "default");
   const Value fallback = otherwise ? *otherwise : Value::from(0.0);
   if (v.is_number()) return Value::from(real(r, v));
@@ -83,19 +83,20 @@ Value f_float(Renderer& r, const Value& v, Args& a) {
   return d ? Value::from(*d) : fallback;
 }
 
-Value f_abs(Renderer& r, const Value& v, Args&) {
+Value f_abs(Runtime& r, const Value& v, Args&) {
   if (v.is(Kind::real)) return Value::from(std::abs(v.real));
-  const std::int64_t i = r.integer(v);
-  return i < 0 ? r.binary("-", Value::from(std::int64_t{0}), Value::from(i)) : Value::from(i);
+  const std::int64_t i = integer_of(r, v);
+  return i < 0 ? apply_operator(r, "-", Value::from(std::int64_t{0}), Value::from(i))
+               : Value::from(i);
 }
 
-Value f_round(Renderer& r, const Value& v, Args& a) {
+Value f_round(Runtime& r, const Value& v, Args& a) {
   const Value *given = a.get(0, "precision"), *method = a.get(1, "method");
-  const std::int64_t precision = given ? r.integer(*given) : 0;
-  const std::string_view how = method ? std::string_view(r.string(*method).text) : "common";
+  const std::int64_t precision = given ? integer_of(r, *given) : 0;
+  const std::string_view how = method ? std::string_view(string_of(r, *method).text) : "common";
   if (how != "common" && how != "ceil" && how != "floor")
     r.heap.fail("round: unknown method '{}'", how);
-  if (v.is(Kind::undefined)) r.missing(v);
+  if (v.is(Kind::undefined)) fail_undefined(r, v);
   if (!v.is_number()) r.heap.fail("round: expected a number, got {}", type_name(v));
   const double d = real(r, v);
   if (how == "common") {
@@ -114,7 +115,7 @@ Value f_round(Renderer& r, const Value& v, Args& a) {
   return Value::from((how == "ceil" ? std::ceil(d * scale) : std::floor(d * scale)) / scale + 0.0);
 }
 
-Value f_filesizeformat(Renderer& r, const Value& v, Args& a) {
+Value f_filesizeformat(Runtime& r, const Value& v, Args& a) {
   const Value* given_binary = a.get(0, "binary");
   const bool binary = given_binary && truth(*given_binary);
   const std::optional<double> given = v.is(Kind::string) ? read_real(number_text(v)) : real(r, v);
@@ -143,7 +144,7 @@ std::span<const NativeRow> number_filter_rows() {
   return kNumberFilters;
 }
 
-std::int64_t truncated(Renderer& r, double d) {
+std::int64_t truncated(Runtime& r, double d) {
   if (std::isnan(d)) r.heap.fail("NaN has no integer value");
   if (!(d >= -0x1p63 && d < 0x1p63)) r.heap.fail("the number does not fit 64 bits");
   return static_cast<std::int64_t>(d);

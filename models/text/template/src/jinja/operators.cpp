@@ -8,11 +8,11 @@
 namespace weft::jinja {
 namespace {
 
-[[noreturn]] void too_large(Renderer& r) {
+[[noreturn]] void too_large(Runtime& r) {
   r.heap.fail("the number does not fit 64 bits");
 }
 
-std::int64_t power(Renderer& r, std::int64_t base, std::int64_t exponent) {
+std::int64_t power(Runtime& r, std::int64_t base, std::int64_t exponent) {
   std::int64_t result = 1;
   while (exponent > 0) {
     if (exponent % 2 == 1 && __builtin_mul_overflow(result, base, &result)) too_large(r);
@@ -23,7 +23,7 @@ std::int64_t power(Renderer& r, std::int64_t base, std::int64_t exponent) {
 }
 
 // Division as in Python: the remainder has the sign of the divisor.
-Value divide(Renderer& r, std::string_view op, std::int64_t a, std::int64_t b) {
+Value divide(Runtime& r, std::string_view op, std::int64_t a, std::int64_t b) {
   if (b == 0) r.heap.fail("division by 0");
   if (op == "/") return Value::from(static_cast<double>(a) / static_cast<double>(b));
   if (a == INT64_MIN && b == -1) too_large(r);
@@ -32,7 +32,7 @@ Value divide(Renderer& r, std::string_view op, std::int64_t a, std::int64_t b) {
   return Value::from(op == "%" ? rest : quotient);
 }
 
-Value integers(Renderer& r, std::string_view op, std::int64_t a, std::int64_t b) {
+Value integers(Runtime& r, std::string_view op, std::int64_t a, std::int64_t b) {
   std::int64_t c = 0;
   bool over = false;
   if (op == "+")
@@ -51,7 +51,7 @@ Value integers(Renderer& r, std::string_view op, std::int64_t a, std::int64_t b)
   return Value::from(c);
 }
 
-Value reals(Renderer& r, std::string_view op, double a, double b) {
+Value reals(Runtime& r, std::string_view op, double a, double b) {
   if (op == "+") return Value::from(a + b);
   if (op == "-") return Value::from(a - b);
   if (op == "*") return Value::from(a * b);
@@ -64,7 +64,7 @@ Value reals(Renderer& r, std::string_view op, double a, double b) {
   return Value::from(std::floor((a - rest) / b + 0.5));
 }
 
-Value add_texts(Renderer& r, const Value& a, const Value& b) {
+Value add_texts(Runtime& r, const Value& a, const Value& b) {
   TextBuilder out;
   const bool markup = a.text->markup || b.text->markup;
   const auto part = [&](const Value& v) {
@@ -78,7 +78,7 @@ Value add_texts(Renderer& r, const Value& a, const Value& b) {
   return Value::from(r.heap.str(std::move(out)));
 }
 
-Value repeat(Renderer& r, const Value& v, std::int64_t n) {
+Value repeat(Runtime& r, const Value& v, std::int64_t n) {
   const auto times = static_cast<std::size_t>(std::max<std::int64_t>(n, 0));
   const std::size_t size = v.is(Kind::string) ? v.text->text.size() : v.list->items.size();
   const std::size_t each = v.is(Kind::string) ? 1 : sizeof(Value);
@@ -103,73 +103,77 @@ bool is_sequence(const Value& v) {
 
 }  // namespace
 
-Value Renderer::binary(std::string_view op, const Value& a, const Value& b) {
+Value apply_operator(Runtime& r, std::string_view op, const Value& a, const Value& b) {
   for (const Value* v : {&a, &b}) {
     // Texts on the left of %, and additions to texts, handle undefined values themselves.
-    if (v->is(Kind::undefined) && !(op == "%" && a.is(Kind::string))) missing(*v);
+    if (v->is(Kind::undefined) && !(op == "%" && a.is(Kind::string))) fail_undefined(r, *v);
   }
   if (a.is_number() && b.is_number()) {
-    if (a.is(Kind::real) || b.is(Kind::real))
-      return reals(*this, op, real(*this, a), real(*this, b));
-    return integers(*this, op, whole(a), whole(b));
+    if (a.is(Kind::real) || b.is(Kind::real)) return reals(r, op, real(r, a), real(r, b));
+    return integers(r, op, whole(a), whole(b));
   }
   if (op == "+") {
-    if (a.is(Kind::string) && b.is(Kind::string)) return add_texts(*this, a, b);
+    if (a.is(Kind::string) && b.is(Kind::string)) return add_texts(r, a, b);
     if (is_sequence(a) && is_sequence(b) && a.list->type == b.list->type) {
       std::vector<Value> items = a.list->items;
       items.insert(items.end(), b.list->items.begin(), b.list->items.end());
-      return Value::from(heap.list(std::move(items), a.list->type));
+      return Value::from(r.heap.list(std::move(items), a.list->type));
     }
     if (a.is(Kind::string) || is_sequence(a))
-      heap.fail("cannot append a value of type {} to one of type {}", type_name(b), type_name(a));
+      r.heap.fail("cannot append a value of type {} to one of type {}", type_name(b), type_name(a));
   }
   const auto repeatable = [](const Value& v) { return v.is(Kind::string) || is_sequence(v); };
   const auto counts = [](const Value& v) { return v.is(Kind::integer) || v.is(Kind::boolean); };
-  if (op == "*" && repeatable(a) && counts(b)) return repeat(*this, a, whole(b));
-  if (op == "*" && repeatable(b) && counts(a)) return repeat(*this, b, whole(a));
-  if (op == "%" && a.is(Kind::string)) return format_percent(*this, *a.text, b);
-  heap.fail("{} does not apply to values of type {} and {}", op, type_name(a), type_name(b));
+  if (op == "*" && repeatable(a) && counts(b)) return repeat(r, a, whole(b));
+  if (op == "*" && repeatable(b) && counts(a)) return repeat(r, b, whole(a));
+  if (op == "%" && a.is(Kind::string)) return format_percent(r, *a.text, b);
+  r.heap.fail("{} does not apply to values of type {} and {}", op, type_name(a), type_name(b));
 }
 
-bool Renderer::contains(const Value& all, const Value& one) {
+bool contains(Runtime& r, const Value& all, const Value& one) {
   switch (all.kind) {
     case Kind::string: {
-      if (one.is(Kind::undefined)) missing(one);
+      if (one.is(Kind::undefined)) fail_undefined(r, one);
       if (!one.is(Kind::string))
-        heap.fail("'in' looks for strings in a string, not for a value of type {}", type_name(one));
-      heap.work(all.text->text.size());
+        r.heap.fail("'in' looks for strings in a string, not for a value of type {}",
+                    type_name(one));
+      r.heap.work(all.text->text.size());
       return find_text(all.text->text, one.text->text) != std::string::npos;
     }
     case Kind::dict:
-      return all.dict->find(heap, one) != nullptr;
+      return all.dict->find(r.heap, one) != nullptr;
     case Kind::undefined:
       return false;
     case Kind::list:
       if (all.list->type != List::Type::iterator)
         return std::ranges::any_of(all.list->items,
-                                   [&](const Value& v) { return equal(heap, v, one); });
+                                   [&](const Value& v) { return equal(r.heap, v, one); });
       while (all.list->taken < all.list->items.size())
-        if (equal(heap, all.list->items[all.list->taken++], one)) return true;
+        if (equal(r.heap, all.list->items[all.list->taken++], one)) return true;
       return false;
     default:
-      heap.fail("'in' cannot search a value of type {}", type_name(all));
+      r.heap.fail("'in' cannot search a value of type {}", type_name(all));
   }
 }
 
-std::int64_t Renderer::integer(const Value& v) {
+std::int64_t integer_of(Runtime& r, const Value& v) {
   if (v.is(Kind::integer) || v.is(Kind::boolean)) return whole(v);
-  if (v.is(Kind::undefined)) missing(v);
-  heap.fail("expected an integer, got {}", type_name(v));
+  if (v.is(Kind::undefined)) fail_undefined(r, v);
+  r.heap.fail("expected an integer, got {}", type_name(v));
 }
 
-const Str& Renderer::string(const Value& v) {
+const Str& string_of(Runtime& r, const Value& v) {
   if (v.is(Kind::string)) return *v.text;
-  if (v.is(Kind::undefined)) missing(v);
-  heap.fail("expected a string, got {}", type_name(v));
+  if (v.is(Kind::undefined)) fail_undefined(r, v);
+  r.heap.fail("expected a string, got {}", type_name(v));
 }
 
-double real(Renderer& r, const Value& v) {
-  return v.is(Kind::real) ? v.real : static_cast<double>(r.integer(v));
+void fail_undefined(Runtime& r, const Value& v) {
+  r.heap.fail_text(v.text->text);
+}
+
+double real(Runtime& r, const Value& v) {
+  return v.is(Kind::real) ? v.real : static_cast<double>(integer_of(r, v));
 }
 
 namespace {
@@ -180,7 +184,7 @@ std::string_view object_name(const Value& v, std::string& buffer) {
   return buffer;
 }
 
-Value loop_attribute(Renderer& r, Loop& loop, std::string_view name) {
+Value loop_attribute(Runtime& r, Loop& loop, std::string_view name) {
   const auto at = static_cast<std::int64_t>(loop.at);
   const auto n = static_cast<std::int64_t>(loop.items.size());
   if (name == "index") return Value::from(at + 1);
@@ -199,50 +203,50 @@ Value loop_attribute(Renderer& r, Loop& loop, std::string_view name) {
   return Value();
 }
 
-}  // namespace
-
-Value Renderer::no_attribute(const Value& object, std::string_view name) {
+Value no_attribute(Runtime& r, const Value& object, std::string_view name) {
   std::string buffer;
-  return heap.undefined(
+  return r.heap.undefined(
       fmt::format("'{}' has no attribute '{}'", object_name(object, buffer), name));
 }
 
-Value Renderer::no_element(const Value& object, const Value& key) {
+Value no_element(Runtime& r, const Value& object, const Value& key) {
   std::string buffer;
-  return heap.undefined(
-      fmt::format("{} has no element {}", object_name(object, buffer), repr(heap, key)));
+  return r.heap.undefined(
+      fmt::format("{} has no element {}", object_name(object, buffer), repr(r.heap, key)));
 }
 
-Value Renderer::attribute(const Value& object, std::string_view name) {
-  if (object.is(Kind::undefined)) missing(object);
+}  // namespace
+
+Value attribute_of(Runtime& r, const Value& object, std::string_view name) {
+  if (object.is(Kind::undefined)) fail_undefined(r, object);
   if (const NativeRow* method = find_row(methods_of(object), name)) {
     if (!method->run)
-      return heap.undefined(
+      return r.heap.undefined(
           fmt::format("attribute '{}' of a value of type {} is not accessible to templates", name,
                       type_name(object)));
     return Value::from(
-        heap.callable({.name = method->name, .native = method->run, .self = object}));
+        r.heap.callable({.name = method->name, .native = method->run, .self = object}));
   }
   if (object.is(Kind::dict) || object.is(Kind::space)) {
     if (const Value* v = object.dict->find(name)) return *v;
   } else if (object.is(Kind::loop)) {
-    const Value v = loop_attribute(*this, *object.loop, name);
+    const Value v = loop_attribute(r, *object.loop, name);
     if (!v.is(Kind::undefined) || v.text) return v;
   } else if (object.is(Kind::list) && object.list->group && (name == "grouper" || name == "list")) {
     return object.list->items[name == "list"];
   } else if (object.is(Kind::callable) && name == "name") {
-    return heap.text(object.callable->name);
+    return r.heap.text(object.callable->name);
   }
-  return no_attribute(object, name);
+  return no_attribute(r, object, name);
 }
 
-Value Renderer::item(const Value& object, const Value& key) {
-  if (object.is(Kind::undefined)) missing(object);
+Value item_of(Runtime& r, const Value& object, const Value& key) {
+  if (object.is(Kind::undefined)) fail_undefined(r, object);
   const bool number = key.is(Kind::integer) || key.is(Kind::boolean);
   if (object.is(Kind::dict)) {
     const bool hashable =
         !key.is(Kind::dict) && !(key.is(Kind::list) && key.list->type != List::Type::tuple);
-    const Value* v = hashable ? object.dict->find(heap, key) : nullptr;
+    const Value* v = hashable ? object.dict->find(r.heap, key) : nullptr;
     if (v) return *v;
   } else if (object.is(Kind::list) && object.list->type <= List::Type::range && number) {
     const auto n = static_cast<std::int64_t>(object.list->items.size());
@@ -253,15 +257,15 @@ Value Renderer::item(const Value& object, const Value& key) {
     const auto n = static_cast<std::int64_t>(s.length);
     const std::int64_t i = whole(key) < 0 ? whole(key) + n : whole(key);
     if (i >= 0 && i < n) {
-      const std::size_t begin = byte_of(*this, s, static_cast<std::size_t>(i));
-      return Value::from(heap.slice(s, begin, begin + decode_utf8(s.text, begin).length));
+      const std::size_t begin = byte_of(r, s, static_cast<std::size_t>(i));
+      return Value::from(r.heap.slice(s, begin, begin + decode_utf8(s.text, begin).length));
     }
   }
-  if (!key.is(Kind::string)) return no_element(object, key);
-  return attribute(object, key.text->text);
+  if (!key.is(Kind::string)) return no_element(r, object, key);
+  return attribute_of(r, object, key.text->text);
 }
 
-std::size_t byte_of(Renderer& r, const Str& s, std::size_t character) {
+std::size_t byte_of(Runtime& r, const Str& s, std::size_t character) {
   if (s.ascii()) return std::min(character, s.text.size());
   r.heap.work(s.text.size() * 4);
   const auto starts = [](char c) { return (c & 0xC0) != 0x80; };
@@ -271,9 +275,9 @@ std::size_t byte_of(Renderer& r, const Str& s, std::size_t character) {
   return at;
 }
 
-Value follow(Renderer& r, const Value& v, const Value& path, const Value* otherwise) {
+Value follow(Runtime& r, const Value& v, const Value& path, const Value* otherwise) {
   const auto step = [&](const Value& from, const Value& key) {
-    const Value found = r.item(from, key);
+    const Value found = item_of(r, from, key);
     return found.is(Kind::undefined) && otherwise ? *otherwise : found;
   };
   if (!path.is(Kind::string)) return step(v, path);

@@ -6,7 +6,7 @@
 namespace weft::jinja {
 namespace {
 
-std::vector<Value> items_of(Renderer& r, const Value& v) {
+std::vector<Value> items_of(Runtime& r, const Value& v) {
   return iterate(r.heap, v);
 }
 bool given(const Value* v) {
@@ -23,11 +23,11 @@ bool nothing_in(const Value& v, Args& a) {
   a.named.clear();
   return true;
 }
-Value iterator(Renderer& r, std::vector<Value> items) {
+Value iterator(Runtime& r, std::vector<Value> items) {
   return Value::from(r.heap.list(std::move(items), List::Type::iterator));
 }
 
-Value f_length(Renderer& r, const Value& v, Args&) {
+Value f_length(Runtime& r, const Value& v, Args&) {
   switch (v.kind) {
     case Kind::undefined:
       return Value::from(std::int64_t{0});
@@ -44,25 +44,25 @@ Value f_length(Renderer& r, const Value& v, Args&) {
   }
 }
 
-Value f_first(Renderer& r, const Value& v, Args&) {
+Value f_first(Runtime& r, const Value& v, Args&) {
   if (v.is(Kind::list) && v.list->type == List::Type::iterator &&
       v.list->taken < v.list->items.size())
     return v.list->items[v.list->taken++];
   const std::vector<Value> items = items_of(r, v);
   return items.empty() ? r.heap.undefined("first: the sequence is empty") : items.front();
 }
-Value f_last(Renderer& r, const Value& v, Args&) {
+Value f_last(Runtime& r, const Value& v, Args&) {
   if (v.is(Kind::list) && v.list->type == List::Type::iterator)
     r.heap.fail("last: a generator cannot be read backwards");
   const std::vector<Value> items = items_of(r, v);
   return items.empty() ? r.heap.undefined("last: the sequence is empty") : items.back();
 }
 
-Value f_list(Renderer& r, const Value& v, Args&) {
+Value f_list(Runtime& r, const Value& v, Args&) {
   return Value::from(r.heap.list(items_of(r, v)));
 }
 
-Value f_join(Renderer& r, const Value& v, Args& a) {
+Value f_join(Runtime& r, const Value& v, Args& a) {
   const Value *d = a.get(0, "d"), *attribute = a.get(1, "attribute");
   const Str* separator = d ? to_str(r.heap, *d) : r.heap.str("");
   TextBuilder out;
@@ -75,7 +75,7 @@ Value f_join(Renderer& r, const Value& v, Args& a) {
   return Value::from(r.heap.str(std::move(out)));
 }
 
-Value f_items(Renderer& r, const Value& v, Args&) {
+Value f_items(Runtime& r, const Value& v, Args&) {
   if (v.is(Kind::undefined)) return iterator(r, {});
   if (!v.is(Kind::dict)) r.heap.fail("items: expected a dict, got {}", type_name(v));
   std::vector<Value> items;
@@ -85,14 +85,14 @@ Value f_items(Renderer& r, const Value& v, Args&) {
 }
 
 // The key for comparisons that ignore case.
-Value folded(Renderer& r, const Value& v, bool case_sensitive) {
+Value folded(Runtime& r, const Value& v, bool case_sensitive) {
   return !case_sensitive && v.is(Kind::string) ? change_case(r, *v.text, Case::lower) : v;
 }
 
 // Items with their sort keys.
 using Keyed = std::pair<std::vector<Value>, Value>;
 
-void sort_keyed(Renderer& r, std::vector<Keyed>& all, bool reverse) {
+void sort_keyed(Runtime& r, std::vector<Keyed>& all, bool reverse) {
   const auto less = [&](const Keyed& a, const Keyed& b) {
     for (std::size_t i = 0; i < a.first.size(); ++i) {
       if (equal(r.heap, a.first[i], b.first[i])) continue;
@@ -105,7 +105,7 @@ void sort_keyed(Renderer& r, std::vector<Keyed>& all, bool reverse) {
                    [&](const Keyed& a, const Keyed& b) { return less(b, a); });
 }
 
-Value f_sort(Renderer& r, const Value& v, Args& a) {
+Value f_sort(Runtime& r, const Value& v, Args& a) {
   const bool reverse = flag(a, 0, "reverse"), exact = flag(a, 1, "case_sensitive");
   const Value* attribute = a.get(2, "attribute");
   std::vector<Value> paths;
@@ -133,13 +133,13 @@ Value f_sort(Renderer& r, const Value& v, Args& a) {
   return Value::from(r.heap.list(std::move(sorted)));
 }
 
-Value f_dictsort(Renderer& r, const Value& v, Args& a) {
+Value f_dictsort(Runtime& r, const Value& v, Args& a) {
   const bool exact = flag(a, 0, "case_sensitive");
   const Value* by = a.get(1, "by");
   const bool reverse = flag(a, 2, "reverse");
-  const std::string_view how = by ? std::string_view(r.string(*by).text) : "key";
+  const std::string_view how = by ? std::string_view(string_of(r, *by).text) : "key";
   if (how != "key" && how != "value") r.heap.fail("dictsort: 'by' must be 'key' or 'value'");
-  if (v.is(Kind::undefined)) r.missing(v);
+  if (v.is(Kind::undefined)) fail_undefined(r, v);
   if (!v.is(Kind::dict)) r.heap.fail("dictsort: expected a dict, got {}", type_name(v));
   std::vector<Keyed> all;
   for (const auto& [key, value] : v.dict->items)
@@ -151,7 +151,7 @@ Value f_dictsort(Renderer& r, const Value& v, Args& a) {
   return Value::from(r.heap.list(std::move(sorted)));
 }
 
-Value f_reverse(Renderer& r, const Value& v, Args&) {
+Value f_reverse(Runtime& r, const Value& v, Args&) {
   std::vector<Value> items = items_of(r, v);
   std::ranges::reverse(items);
   if (!v.is(Kind::string)) return iterator(r, std::move(items));
@@ -160,7 +160,7 @@ Value f_reverse(Renderer& r, const Value& v, Args&) {
   return Value::from(r.heap.str(std::move(out)));
 }
 
-Value f_unique(Renderer& r, const Value& v, Args& a) {
+Value f_unique(Runtime& r, const Value& v, Args& a) {
   const bool exact = flag(a, 0, "case_sensitive");
   const Value* attribute = a.get(1, "attribute");
   Dict seen;
@@ -175,7 +175,7 @@ Value f_unique(Renderer& r, const Value& v, Args& a) {
 }
 
 template <int Sign>
-Value f_extreme(Renderer& r, const Value& v, Args& a) {
+Value f_extreme(Runtime& r, const Value& v, Args& a) {
   const bool exact = flag(a, 0, "case_sensitive");
   const Value* attribute = a.get(1, "attribute");
   const std::vector<Value> items = items_of(r, v);
@@ -191,15 +191,15 @@ Value f_extreme(Renderer& r, const Value& v, Args& a) {
   return best;
 }
 
-Value f_sum(Renderer& r, const Value& v, Args& a) {
+Value f_sum(Runtime& r, const Value& v, Args& a) {
   const Value *attribute = a.get(0, "attribute"), *start = a.get(1, "start");
   Value sum = start ? *start : Value::from(std::int64_t{0});
   for (const Value& item : items_of(r, v))
-    sum = r.binary("+", sum, given(attribute) ? follow(r, item, *attribute) : item);
+    sum = apply_operator(r, "+", sum, given(attribute) ? follow(r, item, *attribute) : item);
   return sum;
 }
 
-Value f_map(Renderer& r, const Value& v, Args& a) {
+Value f_map(Runtime& r, const Value& v, Args& a) {
   if (nothing_in(v, a)) return iterator(r, {});
   std::vector<Value> mapped;
   if (a.list.empty()) {
@@ -211,11 +211,11 @@ Value f_map(Renderer& r, const Value& v, Args& a) {
     }
     return iterator(r, std::move(mapped));
   }
-  const std::string& name = r.string(*a.get(0, "")).text;
+  const std::string& name = string_of(r, *a.get(0, "")).text;
   const auto rest = a.rest(1);
   for (const Value& item : items_of(r, v)) {
     Args each{.list = {rest.begin(), rest.end()}, .named = a.named};
-    mapped.push_back(r.filter(name, item, each));
+    mapped.push_back(apply_filter(r, name, item, each));
   }
   a.named.clear();
   return iterator(r, std::move(mapped));
@@ -223,7 +223,7 @@ Value f_map(Renderer& r, const Value& v, Args& a) {
 
 // select, reject, selectattr, rejectattr: the first argument is an attribute if By.
 template <bool By, bool Keep>
-Value f_select(Renderer& r, const Value& v, Args& a) {
+Value f_select(Runtime& r, const Value& v, Args& a) {
   if (nothing_in(v, a)) return iterator(r, {});
   const Value* attribute = By ? a.get(0, "") : nullptr;
   if (By && !attribute) r.heap.fail("the name of the attribute is missing");
@@ -235,7 +235,7 @@ Value f_select(Renderer& r, const Value& v, Args& a) {
     bool holds = false;
     if (test) {
       Args each{.list = {rest.begin(), rest.end()}, .named = a.named};
-      holds = r.test(r.string(*test).text, subject, each);
+      holds = apply_test(r, string_of(r, *test).text, subject, each);
     } else {
       holds = truth(subject);
     }
@@ -245,7 +245,7 @@ Value f_select(Renderer& r, const Value& v, Args& a) {
   return iterator(r, std::move(kept));
 }
 
-Value f_groupby(Renderer& r, const Value& v, Args& a) {
+Value f_groupby(Runtime& r, const Value& v, Args& a) {
   const Value *attribute = a.get(0, "attribute"), *otherwise = a.get(1, "default");
   const bool exact = flag(a, 2, "case_sensitive");
   if (!attribute) r.heap.fail("groupby() needs an attribute");
@@ -270,9 +270,9 @@ Value f_groupby(Renderer& r, const Value& v, Args& a) {
   return Value::from(r.heap.list(std::move(groups)));
 }
 
-Value f_batch(Renderer& r, const Value& v, Args& a) {
+Value f_batch(Runtime& r, const Value& v, Args& a) {
   const Value *count = a.get(0, "linecount"), *fill = a.get(1, "fill_with");
-  const std::int64_t n = count ? r.integer(*count) : 0;
+  const std::int64_t n = count ? integer_of(r, *count) : 0;
   if (n < 1 || n > 100'000) r.heap.fail("batch() needs a count of 1 to 100000");
   std::vector<Value> batches;
   for (const Value& item : items_of(r, v)) {
@@ -287,9 +287,9 @@ Value f_batch(Renderer& r, const Value& v, Args& a) {
   return iterator(r, std::move(batches));
 }
 
-Value f_slice(Renderer& r, const Value& v, Args& a) {
+Value f_slice(Runtime& r, const Value& v, Args& a) {
   const Value *count = a.get(0, "slices"), *fill = a.get(1, "fill_with");
-  const std::int64_t n = count ? r.integer(*count) : 0;
+  const std::int64_t n = count ? integer_of(r, *count) : 0;
   if (n < 1 || n > 100'000) r.heap.fail("slice() needs a count of 1 to 100000");
   const std::vector<Value> items = items_of(r, v);
   const auto parts = static_cast<std::size_t>(n);

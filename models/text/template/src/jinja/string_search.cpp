@@ -12,12 +12,12 @@ namespace weft::jinja {
 namespace {
 
 // The bytes of start and end, the second and third arguments, in characters.
-TextRange within(Renderer& r, const Str& s, Args& a, std::size_t place) {
+TextRange within(Runtime& r, const Str& s, Args& a, std::size_t place) {
   const Value *from = a.get(place, ""), *to = a.get(place + 1, "");
   const auto n = static_cast<std::int64_t>(s.length);
   const auto bound = [&](const Value* v, std::int64_t otherwise) {
     if (!v || v->is(Kind::none)) return otherwise;
-    const std::int64_t i = r.integer(*v);
+    const std::int64_t i = integer_of(r, *v);
     return i < 0 ? std::max<std::int64_t>(i + n, 0) : i;
   };
   const std::int64_t begin = bound(from, 0), end = std::min(bound(to, n), n);
@@ -26,14 +26,14 @@ TextRange within(Renderer& r, const Str& s, Args& a, std::size_t place) {
           byte_of(r, s, static_cast<std::size_t>(end))};
 }
 
-const Str& part_of(Renderer& r, Args& a) {
+const Str& part_of(Runtime& r, Args& a) {
   const Value* v = a.get(0, "");
   if (!v) r.heap.fail("this method needs an argument");
-  return r.string(*v);
+  return string_of(r, *v);
 }
 
 template <bool Start>
-Value m_starts(Renderer& r, const Value& self, Args& a) {
+Value m_starts(Runtime& r, const Value& self, Args& a) {
   const Value* given = a.get(0, "");
   if (!given) r.heap.fail("this method needs an argument");
   const TextRange range = within(r, *self.text, a, 1);
@@ -41,7 +41,7 @@ Value m_starts(Renderer& r, const Value& self, Args& a) {
   const std::string_view text =
       std::string_view(self.text->text).substr(range.begin, range.end - range.begin);
   const auto holds = [&](const Value& v) {
-    const std::string& part = r.string(v).text;
+    const std::string& part = string_of(r, v).text;
     return Start ? text.starts_with(part) : text.ends_with(part);
   };
   if (given->is(Kind::list) && given->list->type == List::Type::tuple)
@@ -50,7 +50,7 @@ Value m_starts(Renderer& r, const Value& self, Args& a) {
 }
 
 template <bool Right, bool Fails>
-Value m_find(Renderer& r, const Value& self, Args& a) {
+Value m_find(Runtime& r, const Value& self, Args& a) {
   const Str& s = *self.text;
   const Str& part = part_of(r, a);
   const TextRange range = within(r, s, a, 1);
@@ -70,7 +70,7 @@ Value m_find(Renderer& r, const Value& self, Args& a) {
   return Value::from(characters);
 }
 
-Value m_count(Renderer& r, const Value& self, Args& a) {
+Value m_count(Runtime& r, const Value& self, Args& a) {
   const Str& s = *self.text;
   const Str& part = part_of(r, a);
   const TextRange range = within(r, s, a, 1);
@@ -111,7 +111,7 @@ bool is_ascii(char32_t c) {
 
 // Whether the text is not empty and the predicate holds for every character.
 template <bool (*Is)(char32_t), bool Empty = false>
-Value m_all(Renderer& r, const Value& self, Args&) {
+Value m_all(Runtime& r, const Value& self, Args&) {
   const std::string& text = self.text->text;
   r.heap.work(text.size());
   for (std::size_t at = 0; at < text.size();) {
@@ -123,18 +123,18 @@ Value m_all(Renderer& r, const Value& self, Args&) {
 }
 
 template <Case how>
-Value m_is_case(Renderer& r, const Value& self, Args&) {
+Value m_is_case(Runtime& r, const Value& self, Args&) {
   const std::string& text = self.text->text;
   const Case opposite = how == Case::lower ? Case::upper : Case::lower;
   return Value::from(change_case(r, *self.text, how).text->text == text &&
                      change_case(r, *self.text, opposite).text->text != text);
 }
-Value m_istitle(Renderer& r, const Value& self, Args&) {
+Value m_istitle(Runtime& r, const Value& self, Args&) {
   const std::string& text = self.text->text;
   return Value::from(change_case(r, *self.text, Case::title).text->text == text &&
                      change_case(r, *self.text, Case::swap).text->text != text);
 }
-Value m_isidentifier(Renderer&, const Value& self, Args&) {
+Value m_isidentifier(Runtime&, const Value& self, Args&) {
   const std::string& text = self.text->text;
   bool ok = !text.empty() && !(text[0] >= '0' && text[0] <= '9');
   for (std::size_t at = 0; at < text.size() && ok;) {

@@ -12,27 +12,27 @@ bool starts_at(const std::string& text, std::size_t at, std::string_view part) {
   return std::string_view(text).substr(at).starts_with(part);
 }
 
-const Str* text_arg(Renderer& r, const Value* v) {
-  return v && !v->is(Kind::none) ? &r.string(*v) : nullptr;
+const Str* text_arg(Runtime& r, const Value* v) {
+  return v && !v->is(Kind::none) ? &string_of(r, *v) : nullptr;
 }
-std::int64_t number_arg(Renderer& r, const Value* v, std::int64_t otherwise) {
-  return v && !v->is(Kind::none) ? r.integer(*v) : otherwise;
+std::int64_t number_arg(Runtime& r, const Value* v, std::int64_t otherwise) {
+  return v && !v->is(Kind::none) ? integer_of(r, *v) : otherwise;
 }
 
 template <Case how>
-Value m_case(Renderer& r, const Value& self, Args&) {
+Value m_case(Runtime& r, const Value& self, Args&) {
   return change_case(r, *self.text, how);
 }
 
 template <bool Left, bool Right>
-Value m_strip(Renderer& r, const Value& self, Args& a) {
+Value m_strip(Runtime& r, const Value& self, Args& a) {
   return strip(r, *self.text, a.get(0, ""), Left, Right);
 }
 
-Value m_replace(Renderer& r, const Value& self, Args& a) {
+Value m_replace(Runtime& r, const Value& self, Args& a) {
   const Value *from = a.get(0, ""), *to = a.get(1, ""), *count = a.get(2, "count");
   if (!from || !to) r.heap.fail("replace() needs 2 arguments, got {}", a.list.size());
-  return replace(r, *self.text, r.string(*from), r.string(*to), number_arg(r, count, -1));
+  return replace(r, *self.text, string_of(r, *from), string_of(r, *to), number_arg(r, count, -1));
 }
 
 // The parts between separators, or between white space.
@@ -104,7 +104,7 @@ std::vector<TextRange> split_from_right(const Str& s, const Str* separator,
 }
 
 template <bool Right>
-Value m_split(Renderer& r, const Value& self, Args& a) {
+Value m_split(Runtime& r, const Value& self, Args& a) {
   const Str& s = *self.text;
   const Str* separator = text_arg(r, a.get(0, "sep"));
   const std::int64_t max_splits = number_arg(r, a.get(1, "maxsplit"), -1);
@@ -117,7 +117,7 @@ Value m_split(Renderer& r, const Value& self, Args& a) {
   return Value::from(r.heap.list(std::move(parts)));
 }
 
-Value m_splitlines(Renderer& r, const Value& self, Args& a) {
+Value m_splitlines(Runtime& r, const Value& self, Args& a) {
   const Value* keep = a.get(0, "keepends");
   std::vector<Value> lines;
   for (const TextRange& line : split_lines(*self.text, keep && truth(*keep)))
@@ -126,7 +126,7 @@ Value m_splitlines(Renderer& r, const Value& self, Args& a) {
 }
 
 template <bool Right>
-Value m_partition(Renderer& r, const Value& self, Args& a) {
+Value m_partition(Runtime& r, const Value& self, Args& a) {
   const Str& s = *self.text;
   const Str* separator = text_arg(r, a.get(0, ""));
   if (!separator) r.heap.fail("partition() needs a separator");
@@ -148,7 +148,7 @@ Value m_partition(Renderer& r, const Value& self, Args& a) {
   return Value::from(r.heap.list(std::move(three), List::Type::tuple));
 }
 
-Value m_join(Renderer& r, const Value& self, Args& a) {
+Value m_join(Runtime& r, const Value& self, Args& a) {
   const Value* all = a.get(0, "");
   if (!all) r.heap.fail("join() needs a list");
   TextBuilder out;
@@ -164,7 +164,7 @@ Value m_join(Renderer& r, const Value& self, Args& a) {
 }
 
 template <bool Prefix>
-Value m_remove(Renderer& r, const Value& self, Args& a) {
+Value m_remove(Runtime& r, const Value& self, Args& a) {
   const Str& s = *self.text;
   const Str* part = text_arg(r, a.get(0, ""));
   if (!part) r.heap.fail("this method needs an argument");
@@ -177,41 +177,41 @@ Value m_remove(Renderer& r, const Value& self, Args& a) {
 
 enum class Side { left, right, both };
 template <Side side>
-Value m_pad(Renderer& r, const Value& self, Args& a) {
+Value m_pad(Runtime& r, const Value& self, Args& a) {
   const Str& s = *self.text;
   const Value *width = a.get(0, ""), *fill = a.get(1, "");
   if (!width) r.heap.fail("this method needs an argument");
-  const std::int64_t wide = r.integer(*width);
+  const std::int64_t wide = integer_of(r, *width);
   if (wide <= static_cast<std::int64_t>(s.length)) return self;
   const std::int64_t n = wide - static_cast<std::int64_t>(s.length);
   const Value with = fill ? *fill : r.heap.text(" ");
-  if (r.string(with).length != 1) r.heap.fail("the fill character must be a single character");
+  if (string_of(r, with).length != 1) r.heap.fail("the fill character must be a single character");
   const std::int64_t left = side == Side::left    ? 0
                             : side == Side::right ? n
                                                   : n / 2 + (n & wide & 1);
   TextBuilder out;
-  out.add(*r.binary("*", with, Value::from(left)).text);
+  out.add(*apply_operator(r, "*", with, Value::from(left)).text);
   out.add(s);
-  out.add(*r.binary("*", with, Value::from(n - left)).text);
+  out.add(*apply_operator(r, "*", with, Value::from(n - left)).text);
   return Value::from(r.heap.str(std::move(out)));
 }
 
-Value m_zfill(Renderer& r, const Value& self, Args& a) {
+Value m_zfill(Runtime& r, const Value& self, Args& a) {
   const Str& s = *self.text;
   const Value* width = a.get(0, "");
   if (!width) r.heap.fail("zfill() needs a width");
-  const std::int64_t wide = r.integer(*width);
+  const std::int64_t wide = integer_of(r, *width);
   if (wide <= static_cast<std::int64_t>(s.length)) return self;
   const std::int64_t n = wide - static_cast<std::int64_t>(s.length);
   const std::size_t sign = !s.text.empty() && (s.text[0] == '-' || s.text[0] == '+') ? 1 : 0;
   TextBuilder out;
   out.add(s, 0, sign);
-  out.add(*r.binary("*", r.heap.text("0"), Value::from(n)).text);
+  out.add(*apply_operator(r, "*", r.heap.text("0"), Value::from(n)).text);
   out.add(s, sign, s.text.size());
   return Value::from(r.heap.str(std::move(out)));
 }
 
-Value m_expandtabs(Renderer& r, const Value& self, Args& a) {
+Value m_expandtabs(Runtime& r, const Value& self, Args& a) {
   const std::int64_t size = number_arg(r, a.get(0, "tabsize"), 8);
   if (size > 1000) r.heap.fail("tabs are too wide");
   TextBuilder out;
@@ -288,7 +288,7 @@ std::vector<TextRange> split_lines(const Str& s, bool keep_ends) {
   return lines;
 }
 
-Value strip(Renderer& r, const Str& s, const Value* chars, bool left, bool right) {
+Value strip(Runtime& r, const Str& s, const Value* chars, bool left, bool right) {
   std::size_t begin = 0, end = s.text.size();
   r.heap.work(end);
   if (!chars || chars->is(Kind::none)) {
@@ -296,7 +296,7 @@ Value strip(Renderer& r, const Str& s, const Value* chars, bool left, bool right
     if (right) end = std::max(begin, trim_right(s.text).size());
     return Value::from(r.heap.slice(s, begin, end));
   }
-  const std::string& set = r.string(*chars).text;
+  const std::string& set = string_of(r, *chars).text;
   const auto in_set = [&](std::size_t at) {
     const std::size_t n = decode_utf8(s.text, at).length;
     const std::string_view c = std::string_view(s.text).substr(at, n);
@@ -318,7 +318,7 @@ Value strip(Renderer& r, const Str& s, const Value* chars, bool left, bool right
   return Value::from(r.heap.slice(s, begin, end));
 }
 
-Value replace(Renderer& r, const Str& s, const Str& from, const Str& to, std::int64_t count) {
+Value replace(Runtime& r, const Str& s, const Str& from, const Str& to, std::int64_t count) {
   TextBuilder out;
   out.markup = s.markup;
   r.heap.work(s.text.size());

@@ -124,7 +124,7 @@ struct List {
   enum class Type : std::uint8_t { list, tuple, range, iterator, keys, values, items };
   std::vector<Value> items;
   Type type = Type::list;
-  std::size_t taken = 0;  // of an iterator: those before were used up
+  std::size_t taken = 0;  // an iterator: the items before were used up
   bool group = false;     // a tuple of groupby(), whose items have names
 };
 
@@ -133,7 +133,7 @@ class Heap;
 // In order of insertion.
 struct Dict {
   std::vector<std::pair<Value, Value>> items;
-  std::unordered_multimap<std::size_t, std::size_t> index;  // of larger ones: hash to position
+  std::unordered_multimap<std::size_t, std::size_t> index;  // hash to position, in large dicts
 
   const Value* find(Heap& heap, const Value& key) const;
   const Value* find(std::string_view key) const;
@@ -144,17 +144,17 @@ struct Dict {
   const Value* find_if(std::size_t hash, const Equal& equal) const;
 };
 
-class Renderer;
+struct Runtime;
 struct Args;
 struct Node;
 struct Scope;
 
-using Native = Value (*)(Renderer&, const Value& self, Args& args);
+using Native = Value (*)(Runtime&, const Value& self, Args& args);
 
 struct Callable {
   std::string_view name;
   Native native = nullptr;
-  Value self;                   // of a bound method, a cycler, a joiner
+  Value self;                   // the object of a bound method, a cycler, a joiner
   const Node* macro = nullptr;  // else
   Scope* closure = nullptr;
 };
@@ -162,7 +162,7 @@ struct Callable {
 struct Loop {
   std::vector<Value> items;
   std::size_t at = 0;
-  const Node* node = nullptr;  // of a recursive one
+  const Node* node = nullptr;  // a recursive loop; null otherwise
   Scope* scope = nullptr;
   std::int64_t depth0 = 0;
   bool has_last = false;
@@ -209,7 +209,7 @@ class Heap {
   Scope* scope(Scope* parent);
   void release_scope(Scope* scope);  // its names end here, unless a macro kept it
 
-  void charge(std::size_t bytes);  // of memory
+  void charge(std::size_t bytes);  // counts memory
   void work(std::size_t bytes) { step(bytes / 32 + 1); }
   void step(std::size_t n = 1);
   // No text may exceed the limit of the output, not even an intermediate one. Call it while a text
