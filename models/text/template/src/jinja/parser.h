@@ -1,23 +1,66 @@
 #pragma once
 // Parses the tokens of a template to a tree. Expressions are in parser_expressions.cpp, statements
-// and shared parts in parser_statements.cpp.
+// in parser_statements.cpp.
 
 #include <initializer_list>
 
-#include "jinja/ast.h"
+#include "jinja/token_stream.h"
+#include "jinja/tree_builder.h"
 
 namespace weft::jinja {
 
-class Parser {
+class ExpressionParser {
  public:
-  Parser(std::string_view source, Heap& heap)
-      : source_(source), heap_(heap), tokens_(lex(source)) {}
+  // Constants go to `heap`.
+  ExpressionParser(TokenStream& tokens, Heap& heap) : tokens_(tokens), tree_(tokens), heap_(heap) {}
+
+  NodePtr expression(bool with_condition = true);  // a tuple if there are commas
+  NodePtr tuple(bool with_condition, bool parenthesized, std::string_view end_word = {});
+  NodePtr condition();
+  // One filter with its bar, or the first one of a block without it. `node` is what it is applied
+  // to.
+  NodePtr filter(NodePtr node);
+
+  // The names in kUses that were mentioned since the last call, as bits.
+  std::uint8_t take_uses() { return std::exchange(uses_, std::uint8_t{0}); }
+  void add_uses(std::uint8_t uses) { uses_ |= uses; }
+
+ private:
+  using Type = Token::Type;
+
+  NodePtr single(bool with_condition = true);
+  NodePtr or_expression();
+  NodePtr and_expression();
+  NodePtr joined(std::string_view word, NodeKind kind, NodePtr (ExpressionParser::*operand)());
+  NodePtr not_expression();
+  NodePtr comparison();
+  NodePtr binary(int level);
+  NodePtr unary(bool with_filter = true);
+  NodePtr primary();
+  NodePtr name();
+  NodePtr bracketed();
+  NodePtr postfix(NodePtr node);
+  NodePtr filters(NodePtr node);
+  NodePtr test(NodePtr node);
+  NodePtr subscript(NodePtr node);
+  NodePtr subscribed();
+  void arguments(Node& call);
+
+  TokenStream& tokens_;
+  TreeBuilder tree_;
+  Heap& heap_;
+  std::uint8_t uses_ = 0;
+};
+
+class StatementParser {
+ public:
+  StatementParser(std::string_view source, Heap& heap)
+      : tokens_(source), tree_(tokens_), expressions_(tokens_, heap) {}
   NodePtr run();
 
  private:
   using Type = Token::Type;
 
-  // Statements.
   NodePtr body(std::initializer_list<std::string_view> ends, std::string_view opened,
                std::size_t opened_at);
   NodePtr statement();
@@ -32,61 +75,11 @@ class Parser {
   void parameters(Node& node);
   void macro_body(Node& node, std::string_view end, std::string_view tag);
   NodePtr target(bool with_tuple, bool with_namespace);
-  std::string identifier();
 
-  // Expressions.
-  NodePtr expression(bool with_condition = true);  // a tuple if there are commas
-  NodePtr tuple(bool with_condition, bool parenthesized, std::string_view end_word = {});
-  NodePtr single(bool with_condition = true);
-  NodePtr condition();
-  NodePtr or_expression();
-  NodePtr and_expression();
-  NodePtr joined(std::string_view word, NodeKind kind, NodePtr (Parser::*operand)());
-  NodePtr not_expression();
-  NodePtr comparison();
-  NodePtr binary(int level);
-  NodePtr unary(bool with_filter = true);
-  NodePtr primary();
-  NodePtr name();
-  NodePtr bracketed();
-  std::int64_t integer(const Token& t) const;
-  NodePtr postfix(NodePtr node);
-  NodePtr filters(NodePtr node);
-  NodePtr filter(NodePtr node);
-  NodePtr test(NodePtr node);
-  NodePtr subscript(NodePtr node);
-  NodePtr subscribed();
-  void arguments(Node& call);
-
-  const Token& now() const { return tokens_[next_]; }
-  bool is_op(std::string_view op) const { return now().type == Type::op && now().text == op; }
-  bool is_name(std::string_view name) const {
-    return now().type == Type::name && now().text == name;
-  }
-  bool skip_op(std::string_view op) { return is_op(op) && (++next_, true); }
-  bool skip_name(std::string_view name) { return is_name(name) && (++next_, true); }
-  void expect_op(std::string_view op);
-  void expect(Type type, std::string_view what);
-  [[noreturn]] void fail(std::size_t at, std::string message) const;
-  [[noreturn]] void unexpected(std::string_view expected) const;
-  NodePtr make(NodeKind kind, std::size_t at) const;
-  NodePtr make(NodeKind kind, std::size_t at, NodePtr a, NodePtr b = nullptr) const;
-  void adopt(Node& parent, NodePtr kid) const;
-  void raise(Node& parent, const Node& kid) const;
-
-  struct Nested {
-    explicit Nested(Parser& parser);
-    ~Nested() { --parser.depth_; }
-    Parser& parser;
-  };
-
-  std::string_view source_;
-  Heap& heap_;
-  std::vector<Token> tokens_;
-  std::size_t next_ = 0;
-  int depth_ = 0;
-  std::uint8_t uses_ = 0;  // what the body of the current macro mentions: bits by kUses
-  int loops_ = 0;          // number of loops around break and continue
+  TokenStream tokens_;
+  TreeBuilder tree_;
+  ExpressionParser expressions_;
+  int loops_ = 0;  // number of loops around break and continue
 };
 
 }  // namespace weft::jinja

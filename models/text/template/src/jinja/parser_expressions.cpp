@@ -15,136 +15,8 @@ struct Level {
 };
 constexpr Level kLevels[] = {{{"+", "-"}}, {{"~"}}, {{"*", "/", "//", "%"}}, {{"**"}}};
 
-}  // namespace
-
-NodePtr Parser::expression(bool with_condition) {
-  return tuple(with_condition, false);
-}
-
-NodePtr Parser::single(bool with_condition) {
-  return with_condition ? condition() : or_expression();
-}
-
-NodePtr Parser::tuple(bool with_condition, bool parenthesized, std::string_view end_word) {
-  const std::size_t at = now().at;
-  NodePtr node = make(NodeKind::tuple, at);
-  bool comma = false, commas = false;
-  for (;;) {
-    if (!node->kids.empty() && !comma) break;
-    const bool ends = now().type == Type::block_end || now().type == Type::variable_end ||
-                      is_op(")") || (!end_word.empty() && is_name(end_word));
-    if (ends) break;
-    adopt(*node, single(with_condition));
-    comma = skip_op(",");
-    commas = commas || comma;
-  }
-  if (!commas) {
-    if (!node->kids.empty()) return std::move(node->kids[0]);
-    if (!parenthesized) unexpected("an expression");
-  }
-  return node;
-}
-
-NodePtr Parser::condition() {
-  const Nested nested(*this);
-  NodePtr value = or_expression();
-  while (is_name("if")) {
-    const std::size_t at = now().at;
-    ++next_;
-    NodePtr node = make(NodeKind::condition, at, or_expression(), std::move(value));
-    adopt(*node, skip_name("else") ? condition() : nullptr);
-    value = std::move(node);
-  }
-  return value;
-}
-
-NodePtr Parser::or_expression() {
-  return joined("or", NodeKind::or_, &Parser::and_expression);
-}
-
-NodePtr Parser::and_expression() {
-  return joined("and", NodeKind::and_, &Parser::not_expression);
-}
-
-// Operands separated by a word; a single one is returned unchanged.
-NodePtr Parser::joined(std::string_view word, NodeKind kind, NodePtr (Parser::*operand)()) {
-  NodePtr first = (this->*operand)();
-  if (!is_name(word)) return first;
-  const std::size_t at = first->at;
-  NodePtr node = make(kind, at, std::move(first));
-  while (skip_name(word)) adopt(*node, (this->*operand)());
-  return node;
-}
-
-NodePtr Parser::not_expression() {
-  if (!is_name("not")) return comparison();
-  const Nested nested(*this);
-  const std::size_t at = now().at;
-  ++next_;
-  return make(NodeKind::not_, at, not_expression());
-}
-
-NodePtr Parser::comparison() {
-  NodePtr first = binary(0);
-  NodePtr node;
-  for (;;) {
-    std::string op;
-    const std::size_t at = now().at;
-    if (now().type == Type::op && std::ranges::count(kComparisons, now().text) > 0) {
-      op = now().text;
-    } else if (is_name("in")) {
-      op = "in";
-    } else if (is_name("not") && tokens_[next_ + 1].type == Type::name &&
-               tokens_[next_ + 1].text == "in") {
-      op = "not in";
-      ++next_;
-    } else {
-      return node ? std::move(node) : std::move(first);
-    }
-    ++next_;
-    if (!node) node = make(NodeKind::compare, at, std::move(first));
-    node->words.push_back(op);
-    adopt(*node, binary(0));
-  }
-}
-
-NodePtr Parser::binary(int level) {
-  if (level == static_cast<int>(std::size(kLevels))) return unary();
-  NodePtr left = binary(level + 1);
-  for (;;) {
-    const Token& t = now();
-    const auto& ops = kLevels[level].ops;
-    if (t.type != Type::op || t.text.empty() || std::ranges::count(ops, t.text) == 0) return left;
-    ++next_;
-    if (t.text == "~") {
-      if (left->kind != NodeKind::concat || left->flag)
-        left = make(NodeKind::concat, t.at, std::move(left));
-      adopt(*left, binary(level + 1));
-      continue;
-    }
-    NodePtr node = make(NodeKind::binary, t.at, std::move(left), binary(level + 1));
-    node->text = t.text;
-    left = std::move(node);
-  }
-}
-
-NodePtr Parser::unary(bool with_filter) {
-  const Nested nested(*this);
-  const std::size_t at = now().at;
-  NodePtr node;
-  if (skip_op("-")) {
-    node = make(NodeKind::negative, at, unary(false));
-  } else if (skip_op("+")) {
-    node = make(NodeKind::positive, at, unary(false));
-  } else {
-    node = primary();
-  }
-  node = postfix(std::move(node));
-  return with_filter ? filters(std::move(node)) : std::move(node);
-}
-
-// REQUIRES: a token that is an integer.
-std::int64_t Parser::integer(const Token& t) const {
+// REQUIRES: `t` is an integer.
+std::int64_t integer(const TokenStream& tokens, const Token& t) {
   const bool based = t.text.size() > 1 && (t.text[1] | 0x20) > '9';
   const char sort = based ? static_cast<char>(t.text[1] | 0x20) : 'd';
   const int base = sort == 'x' ? 16 : sort == 'o' ? 8 : sort == 'b' ? 2 : 10;
@@ -152,29 +24,161 @@ std::int64_t Parser::integer(const Token& t) const {
   const char* end = t.text.data() + t.text.size();
   const auto read = std::from_chars(t.text.data() + (based ? 2 : 0), end, number, base);
   if (read.ec != std::errc() || read.ptr != end)
-    fail(t.at, fmt::format("'{}' does not fit 64 bits", t.text.substr(0, 40)));
+    tokens.fail(t.at, fmt::format("'{}' does not fit 64 bits", t.text.substr(0, 40)));
   return number;
 }
 
-NodePtr Parser::primary() {
-  const Token& t = now();
-  NodePtr node = make(NodeKind::constant, t.at);
+}  // namespace
+
+NodePtr ExpressionParser::expression(bool with_condition) {
+  return tuple(with_condition, false);
+}
+
+NodePtr ExpressionParser::single(bool with_condition) {
+  return with_condition ? condition() : or_expression();
+}
+
+NodePtr ExpressionParser::tuple(bool with_condition, bool parenthesized,
+                                std::string_view end_word) {
+  const std::size_t at = tokens_.now().at;
+  NodePtr node = tree_.make(NodeKind::tuple, at);
+  bool comma = false, commas = false;
+  for (;;) {
+    if (!node->kids.empty() && !comma) break;
+    const bool ends = tokens_.now().type == Type::block_end ||
+                      tokens_.now().type == Type::variable_end || tokens_.is_op(")") ||
+                      (!end_word.empty() && tokens_.is_name(end_word));
+    if (ends) break;
+    tree_.adopt(*node, single(with_condition));
+    comma = tokens_.skip_op(",");
+    commas = commas || comma;
+  }
+  if (!commas) {
+    if (!node->kids.empty()) return std::move(node->kids[0]);
+    if (!parenthesized) tokens_.unexpected("an expression");
+  }
+  return node;
+}
+
+NodePtr ExpressionParser::condition() {
+  const Nested nested(tokens_);
+  NodePtr value = or_expression();
+  while (tokens_.is_name("if")) {
+    const std::size_t at = tokens_.now().at;
+    tokens_.take();
+    NodePtr node = tree_.make(NodeKind::condition, at, or_expression(), std::move(value));
+    tree_.adopt(*node, tokens_.skip_name("else") ? condition() : nullptr);
+    value = std::move(node);
+  }
+  return value;
+}
+
+NodePtr ExpressionParser::or_expression() {
+  return joined("or", NodeKind::or_, &ExpressionParser::and_expression);
+}
+
+NodePtr ExpressionParser::and_expression() {
+  return joined("and", NodeKind::and_, &ExpressionParser::not_expression);
+}
+
+// Operands separated by a word; a single one is returned unchanged.
+NodePtr ExpressionParser::joined(std::string_view word, NodeKind kind,
+                                 NodePtr (ExpressionParser::*operand)()) {
+  NodePtr first = (this->*operand)();
+  if (!tokens_.is_name(word)) return first;
+  const std::size_t at = first->at;
+  NodePtr node = tree_.make(kind, at, std::move(first));
+  while (tokens_.skip_name(word)) tree_.adopt(*node, (this->*operand)());
+  return node;
+}
+
+NodePtr ExpressionParser::not_expression() {
+  if (!tokens_.is_name("not")) return comparison();
+  const Nested nested(tokens_);
+  const std::size_t at = tokens_.now().at;
+  tokens_.take();
+  return tree_.make(NodeKind::not_, at, not_expression());
+}
+
+NodePtr ExpressionParser::comparison() {
+  NodePtr first = binary(0);
+  NodePtr node;
+  for (;;) {
+    std::string op;
+    const std::size_t at = tokens_.now().at;
+    if (tokens_.now().type == Type::op &&
+        std::ranges::count(kComparisons, tokens_.now().text) > 0) {
+      op = tokens_.now().text;
+    } else if (tokens_.is_name("in")) {
+      op = "in";
+    } else if (tokens_.is_name("not") && tokens_.ahead().type == Type::name &&
+               tokens_.ahead().text == "in") {
+      op = "not in";
+      tokens_.take();
+    } else {
+      return node ? std::move(node) : std::move(first);
+    }
+    tokens_.take();
+    if (!node) node = tree_.make(NodeKind::compare, at, std::move(first));
+    node->words.push_back(op);
+    tree_.adopt(*node, binary(0));
+  }
+}
+
+NodePtr ExpressionParser::binary(int level) {
+  if (level == static_cast<int>(std::size(kLevels))) return unary();
+  NodePtr left = binary(level + 1);
+  for (;;) {
+    const Token& t = tokens_.now();
+    const auto& ops = kLevels[level].ops;
+    if (t.type != Type::op || t.text.empty() || std::ranges::count(ops, t.text) == 0) return left;
+    tokens_.take();
+    if (t.text == "~") {
+      if (left->kind != NodeKind::concat || left->flag)
+        left = tree_.make(NodeKind::concat, t.at, std::move(left));
+      tree_.adopt(*left, binary(level + 1));
+      continue;
+    }
+    NodePtr node = tree_.make(NodeKind::binary, t.at, std::move(left), binary(level + 1));
+    node->text = t.text;
+    left = std::move(node);
+  }
+}
+
+NodePtr ExpressionParser::unary(bool with_filter) {
+  const Nested nested(tokens_);
+  const std::size_t at = tokens_.now().at;
+  NodePtr node;
+  if (tokens_.skip_op("-")) {
+    node = tree_.make(NodeKind::negative, at, unary(false));
+  } else if (tokens_.skip_op("+")) {
+    node = tree_.make(NodeKind::positive, at, unary(false));
+  } else {
+    node = primary();
+  }
+  node = postfix(std::move(node));
+  return with_filter ? filters(std::move(node)) : std::move(node);
+}
+
+NodePtr ExpressionParser::primary() {
+  const Token& t = tokens_.now();
+  NodePtr node = tree_.make(NodeKind::constant, t.at);
   switch (t.type) {
     case Type::name:
       return name();
     case Type::string: {
       std::string text;
-      while (now().type == Type::string) text += tokens_[next_++].text;
+      while (tokens_.now().type == Type::string) text += tokens_.take().text;
       node->value = heap_.text(text);
       return node;
     }
     case Type::integer:
-      node->value = Value::from(integer(t));
-      ++next_;
+      node->value = Value::from(integer(tokens_, t));
+      tokens_.take();
       return node;
     case Type::real:
       node->value = Value::from(read_real(t.text).value_or(0));
-      ++next_;
+      tokens_.take();
       return node;
     default:
       return bracketed();
@@ -182,9 +186,9 @@ NodePtr Parser::primary() {
 }
 
 // A variable, or a constant that has a name.
-NodePtr Parser::name() {
-  const Token& t = tokens_[next_++];
-  NodePtr node = make(NodeKind::constant, t.at);
+NodePtr ExpressionParser::name() {
+  const Token& t = tokens_.take();
+  NodePtr node = tree_.make(NodeKind::constant, t.at);
   if (t.text == "true" || t.text == "True" || t.text == "false" || t.text == "False") {
     node->value = Value::from((t.text[0] | 0x20) == 't');
   } else if (t.text == "none" || t.text == "None") {
@@ -199,44 +203,44 @@ NodePtr Parser::name() {
 }
 
 // An expression in parentheses, a tuple, a list or a dict.
-NodePtr Parser::bracketed() {
-  const std::size_t at = now().at;
-  if (skip_op("(")) {
+NodePtr ExpressionParser::bracketed() {
+  const std::size_t at = tokens_.now().at;
+  if (tokens_.skip_op("(")) {
     NodePtr inner = tuple(true, true);
-    expect_op(")");
+    tokens_.expect_op(")");
     // A concatenation in parentheses stays one operand.
     if (inner->kind == NodeKind::concat) inner->flag = true;
     return inner;
   }
-  if (skip_op("[")) {
-    NodePtr list = make(NodeKind::list, at);
-    while (!skip_op("]")) {
-      if (!list->kids.empty()) expect_op(",");
-      if (skip_op("]")) break;
-      adopt(*list, condition());
+  if (tokens_.skip_op("[")) {
+    NodePtr list = tree_.make(NodeKind::list, at);
+    while (!tokens_.skip_op("]")) {
+      if (!list->kids.empty()) tokens_.expect_op(",");
+      if (tokens_.skip_op("]")) break;
+      tree_.adopt(*list, condition());
     }
     return list;
   }
-  if (skip_op("{")) {
-    NodePtr dict = make(NodeKind::dict, at);
-    while (!skip_op("}")) {
-      if (!dict->kids.empty()) expect_op(",");
-      if (skip_op("}")) break;
-      adopt(*dict, condition());
-      expect_op(":");
-      adopt(*dict, condition());
+  if (tokens_.skip_op("{")) {
+    NodePtr dict = tree_.make(NodeKind::dict, at);
+    while (!tokens_.skip_op("}")) {
+      if (!dict->kids.empty()) tokens_.expect_op(",");
+      if (tokens_.skip_op("}")) break;
+      tree_.adopt(*dict, condition());
+      tokens_.expect_op(":");
+      tree_.adopt(*dict, condition());
     }
     return dict;
   }
-  unexpected("an expression");
+  tokens_.unexpected("an expression");
 }
 
-NodePtr Parser::postfix(NodePtr node) {
+NodePtr ExpressionParser::postfix(NodePtr node) {
   for (;;) {
-    if (is_op(".") || is_op("[")) {
+    if (tokens_.is_op(".") || tokens_.is_op("[")) {
       node = subscript(std::move(node));
-    } else if (is_op("(")) {
-      NodePtr call = make(NodeKind::call, now().at, std::move(node));
+    } else if (tokens_.is_op("(")) {
+      NodePtr call = tree_.make(NodeKind::call, tokens_.now().at, std::move(node));
       arguments(*call);
       node = std::move(call);
     } else {
@@ -245,14 +249,14 @@ NodePtr Parser::postfix(NodePtr node) {
   }
 }
 
-NodePtr Parser::filters(NodePtr node) {
+NodePtr ExpressionParser::filters(NodePtr node) {
   for (;;) {
-    if (is_op("|")) {
+    if (tokens_.is_op("|")) {
       node = filter(std::move(node));
-    } else if (is_name("is")) {
+    } else if (tokens_.is_name("is")) {
       node = test(std::move(node));
-    } else if (is_op("(")) {
-      NodePtr call = make(NodeKind::call, now().at, std::move(node));
+    } else if (tokens_.is_op("(")) {
+      NodePtr call = tree_.make(NodeKind::call, tokens_.now().at, std::move(node));
       arguments(*call);
       node = std::move(call);
     } else {
@@ -261,106 +265,106 @@ NodePtr Parser::filters(NodePtr node) {
   }
 }
 
-// One filter with its bar, or the first one of a block without it.
-NodePtr Parser::filter(NodePtr node) {
-  skip_op("|");
-  NodePtr filter = make(NodeKind::filter, now().at);
-  adopt(*filter, std::move(node));
-  filter->text = identifier();
-  while (skip_op(".")) (filter->text += '.') += identifier();
-  if (is_op("(")) arguments(*filter);
+NodePtr ExpressionParser::filter(NodePtr node) {
+  tokens_.skip_op("|");
+  NodePtr filter = tree_.make(NodeKind::filter, tokens_.now().at);
+  tree_.adopt(*filter, std::move(node));
+  filter->text = tokens_.identifier();
+  while (tokens_.skip_op(".")) (filter->text += '.') += tokens_.identifier();
+  if (tokens_.is_op("(")) arguments(*filter);
   return filter;
 }
 
-NodePtr Parser::test(NodePtr node) {
-  const std::size_t at = now().at;
-  ++next_;
-  const bool negated = skip_name("not");
-  NodePtr test = make(NodeKind::test, now().at, std::move(node));
-  test->text = identifier();
-  while (skip_op(".")) (test->text += '.') += identifier();
-  const Type type = now().type;
-  if (is_op("(")) {
+NodePtr ExpressionParser::test(NodePtr node) {
+  const std::size_t at = tokens_.now().at;
+  tokens_.take();
+  const bool negated = tokens_.skip_name("not");
+  NodePtr test = tree_.make(NodeKind::test, tokens_.now().at, std::move(node));
+  test->text = tokens_.identifier();
+  while (tokens_.skip_op(".")) (test->text += '.') += tokens_.identifier();
+  const Type type = tokens_.now().type;
+  if (tokens_.is_op("(")) {
     arguments(*test);
-  } else if (is_op("[") || is_op("{") || type == Type::string || type == Type::integer ||
-             type == Type::real ||
-             (type == Type::name && !is_name("else") && !is_name("or") && !is_name("and"))) {
-    if (is_name("is")) fail(now().at, "tests cannot be chained with 'is'");
-    if (!is_name("if")) adopt(*test, postfix(primary()));
+  } else if (tokens_.is_op("[") || tokens_.is_op("{") || type == Type::string ||
+             type == Type::integer || type == Type::real ||
+             (type == Type::name && !tokens_.is_name("else") && !tokens_.is_name("or") &&
+              !tokens_.is_name("and"))) {
+    if (tokens_.is_name("is")) tokens_.fail(tokens_.now().at, "tests cannot be chained with 'is'");
+    if (!tokens_.is_name("if")) tree_.adopt(*test, postfix(primary()));
   }
-  return negated ? make(NodeKind::not_, at, std::move(test)) : std::move(test);
+  return negated ? tree_.make(NodeKind::not_, at, std::move(test)) : std::move(test);
 }
 
-NodePtr Parser::subscript(NodePtr node) {
-  const std::size_t at = now().at;
-  if (skip_op(".")) {
-    const Token& t = now();
-    ++next_;
+NodePtr ExpressionParser::subscript(NodePtr node) {
+  const std::size_t at = tokens_.now().at;
+  if (tokens_.skip_op(".")) {
+    const Token& t = tokens_.now();
     if (t.type == Type::integer) {
-      NodePtr index = make(NodeKind::constant, t.at);
+      tokens_.take();
+      NodePtr index = tree_.make(NodeKind::constant, t.at);
       index->value = Value::from(std::int64_t{std::strtoll(t.text.c_str(), nullptr, 10)});
-      return make(NodeKind::item, at, std::move(node), std::move(index));
+      return tree_.make(NodeKind::item, at, std::move(node), std::move(index));
     }
-    --next_;
-    if (t.type != Type::name) unexpected("a name or a number");
-    ++next_;
-    NodePtr attribute = make(NodeKind::attribute, at, std::move(node));
+    if (t.type != Type::name) tokens_.unexpected("a name or a number");
+    tokens_.take();
+    NodePtr attribute = tree_.make(NodeKind::attribute, at, std::move(node));
     attribute->text = t.text;
     return attribute;
   }
-  expect_op("[");
+  tokens_.expect_op("[");
   NodePtr first = subscribed();
-  if (is_op(",")) {
-    NodePtr tuple = make(NodeKind::tuple, at, std::move(first));
-    while (skip_op(",")) adopt(*tuple, subscribed());
+  if (tokens_.is_op(",")) {
+    NodePtr tuple = tree_.make(NodeKind::tuple, at, std::move(first));
+    while (tokens_.skip_op(",")) tree_.adopt(*tuple, subscribed());
     first = std::move(tuple);
   }
-  expect_op("]");
-  return make(NodeKind::item, at, std::move(node), std::move(first));
+  tokens_.expect_op("]");
+  return tree_.make(NodeKind::item, at, std::move(node), std::move(first));
 }
 
-NodePtr Parser::subscribed() {
-  const Nested nested(*this);
-  const std::size_t at = now().at;
+NodePtr ExpressionParser::subscribed() {
+  const Nested nested(tokens_);
+  const std::size_t at = tokens_.now().at;
   NodePtr begin;
-  if (!is_op(":")) begin = condition();
-  if (!is_op(":")) return begin;
-  NodePtr slice = make(NodeKind::slice, at);
-  adopt(*slice, std::move(begin));
+  if (!tokens_.is_op(":")) begin = condition();
+  if (!tokens_.is_op(":")) return begin;
+  NodePtr slice = tree_.make(NodeKind::slice, at);
+  tree_.adopt(*slice, std::move(begin));
   for (int i = 0; i < 2; ++i) {
-    const bool given = skip_op(":") && !is_op(":") && !is_op("]") && !is_op(",");
-    adopt(*slice, given ? condition() : nullptr);
+    const bool given =
+        tokens_.skip_op(":") && !tokens_.is_op(":") && !tokens_.is_op("]") && !tokens_.is_op(",");
+    tree_.adopt(*slice, given ? condition() : nullptr);
   }
   return slice;
 }
 
-void Parser::arguments(Node& call) {
-  const Nested nested(*this);
-  expect_op("(");
-  for (bool first = true; !skip_op(")"); first = false) {
-    if (!first) expect_op(",");
-    if (skip_op(")")) return;
-    const std::size_t at = now().at;
-    if (skip_op("**")) {
-      if (call.all_named) fail(at, "** was given already");
+void ExpressionParser::arguments(Node& call) {
+  const Nested nested(tokens_);
+  tokens_.expect_op("(");
+  for (bool first = true; !tokens_.skip_op(")"); first = false) {
+    if (!first) tokens_.expect_op(",");
+    if (tokens_.skip_op(")")) return;
+    const std::size_t at = tokens_.now().at;
+    if (tokens_.skip_op("**")) {
+      if (call.all_named) tokens_.fail(at, "** was given already");
       call.all_named = condition();
-      raise(call, *call.all_named);
-    } else if (skip_op("*")) {
-      if (call.all_args || call.all_named) fail(at, "* was given already");
+      tree_.raise(call, *call.all_named);
+    } else if (tokens_.skip_op("*")) {
+      if (call.all_args || call.all_named) tokens_.fail(at, "* was given already");
       call.all_args = condition();
-      raise(call, *call.all_args);
-    } else if (now().type == Type::name && tokens_[next_ + 1].type == Type::op &&
-               tokens_[next_ + 1].text == "=") {
-      if (call.all_named) fail(at, "an argument after **");
-      std::string name = now().text;
-      next_ += 2;
+      tree_.raise(call, *call.all_args);
+    } else if (tokens_.now().type == Type::name && tokens_.ahead().type == Type::op &&
+               tokens_.ahead().text == "=") {
+      if (call.all_named) tokens_.fail(at, "an argument after **");
+      std::string name = tokens_.take().text;
+      tokens_.take();
       NodePtr value = condition();
-      raise(call, *value);
+      tree_.raise(call, *value);
       call.named.emplace_back(std::move(name), std::move(value));
     } else {
       if (!call.named.empty() || call.all_args || call.all_named)
-        fail(at, "a positional argument after others");
-      adopt(call, condition());
+        tokens_.fail(at, "a positional argument after others");
+      tree_.adopt(call, condition());
     }
   }
 }
