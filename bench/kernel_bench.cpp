@@ -113,7 +113,7 @@ void add_attention(DType cache, const Heads& heads, std::int64_t t, std::int64_t
     const Tensor k = g.state("k", {cache, cache_shape(depth + t, heads.G, heads.E)});
     const Tensor v = g.state("v", {cache, cache_shape(depth + t, heads.G, heads.E)});
     const AttentionRuns runs{.table = g.input("table", {i32, {1, n_blocks}}),
-                             .slot = g.input("slot", {i32, {t}}),
+                             .table_row = g.input("table_row", {i32, {t}}),
                              .first = g.input("first", {i32, {t}}),
                              .last = g.input("last", {i32, {t}})};
     const Tensor rows = cache.block_elems() > 1 ? quantize(q) : q;

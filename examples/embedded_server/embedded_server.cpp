@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "weft/anthropic/routes.h"
+#include "weft/anthropic/endpoints.h"
 #include "weft/api/context.h"
+#include "weft/api/endpoints.h"
 #include "weft/api/errors.h"
-#include "weft/api/routes.h"
 #include "weft/api/workers.h"
 #include "weft/http/server.h"
-#include "weft/openai/routes.h"
+#include "weft/openai/endpoints.h"
 #include "weft/run/model.h"
 #include "weft/serve/engine.h"
 
@@ -32,9 +32,9 @@ int main(int argc, char** argv) try {
   weft::api::Workers workers;
   weft::api::Services services{*models, workers};
 
-  std::vector<weft::api::Route> routes = weft::api::openai_routes();
-  std::ranges::move(weft::api::anthropic_routes(), std::back_inserter(routes));
-  const weft::api::Router router(std::move(routes), services);
+  std::vector<weft::api::Endpoint> endpoints = weft::api::openai_endpoints();
+  std::ranges::move(weft::api::anthropic_endpoints(), std::back_inserter(endpoints));
+  const weft::api::Router router(std::move(endpoints), services);
 
   weft::http::Hooks hooks;
   hooks.handler = [&router](auto exchange) { router.handle(std::move(exchange)); };

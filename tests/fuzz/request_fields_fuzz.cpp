@@ -8,25 +8,25 @@
 
 #include <nlohmann/json.hpp>
 
-#include "weft/anthropic/routes.h"
+#include "weft/anthropic/endpoints.h"
+#include "weft/api/endpoints.h"
 #include "weft/api/errors.h"
 #include "weft/api/json.h"
-#include "weft/api/routes.h"
-#include "weft/native/routes.h"
-#include "weft/ollama/routes.h"
-#include "weft/openai/routes.h"
-#include "weft/responses/routes.h"
+#include "weft/native/endpoints.h"
+#include "weft/ollama/endpoints.h"
+#include "weft/openai/endpoints.h"
+#include "weft/responses/endpoints.h"
 
 namespace {
 
 const std::vector<const weft::api::FieldList*>& tables() {
   static const auto all = [] {
     std::vector<const weft::api::FieldList*> found;
-    for (const auto& routes :
-         {weft::api::openai_routes(), weft::api::responses_routes(), weft::api::anthropic_routes(),
-          weft::api::ollama_routes(), weft::api::native_routes({})})
-      for (const weft::api::Route& route : routes)
-        if (route.request) found.push_back(route.request);
+    for (const auto& endpoints : {weft::api::openai_endpoints(), weft::api::responses_endpoints(),
+                                  weft::api::anthropic_endpoints(), weft::api::ollama_endpoints(),
+                                  weft::api::native_endpoints({})})
+      for (const weft::api::Endpoint& endpoint : endpoints)
+        if (endpoint.request) found.push_back(endpoint.request);
     return found;
   }();
   return all;

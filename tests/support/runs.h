@@ -15,13 +15,13 @@
 
 namespace weft::test {
 
-// Inputs "table" [n_sequences, M], "slot", "first" and "last" [T] for sequences of at least
+// Inputs "table" [n_sequences, M], "table_row", "first" and "last" [T] for sequences of at least
 // `n_cells` positions.
 inline AttentionRuns runs_inputs(Graph& g, Dim n_tokens, std::int64_t n_cells,
                                  std::int64_t n_sequences = 1) {
   const std::int64_t n_blocks = blocks_for(n_cells);
   return {.table = g.input("table", {i32, {n_sequences, n_blocks}}),
-          .slot = g.input("slot", {i32, {n_tokens}}),
+          .table_row = g.input("table_row", {i32, {n_tokens}}),
           .first = g.input("first", {i32, {n_tokens}}),
           .last = g.input("last", {i32, {n_tokens}})};
 }
@@ -31,16 +31,19 @@ inline Evaluator& set_runs(Evaluator& eval, const std::vector<std::int32_t>& fir
                            const std::vector<std::int32_t>& last) {
   std::vector<std::int32_t> blocks(static_cast<std::size_t>(eval.view(eval.node("table")).dim(1)));
   std::iota(blocks.begin(), blocks.end(), 0);
-  const std::vector<std::int32_t> slot(first.size());
-  return eval.ints("table", blocks).ints("slot", slot).ints("first", first).ints("last", last);
+  const std::vector<std::int32_t> table_row(first.size());
+  return eval.ints("table", blocks)
+      .ints("table_row", table_row)
+      .ints("first", first)
+      .ints("last", last);
 }
 
 // Two sequences of at most `n_positions` positions, which share the blocks of the pool in random
 // order, and tokens that take turns of two; the first token sees all positions, others some.
 inline Evaluator& set_random_runs(Evaluator& eval, std::int64_t n_positions, std::uint32_t seed) {
   std::mt19937 rng(seed);
-  const View table = eval.view(eval.node("table")), tokens = eval.view(eval.node("slot"));
-  std::vector<std::int32_t> first, last, slot;
+  const View table = eval.view(eval.node("table")), tokens = eval.view(eval.node("table_row"));
+  std::vector<std::int32_t> first, last, table_row;
   std::vector<std::int32_t> blocks(static_cast<std::size_t>(table.dim(0) * table.dim(1)));
   std::iota(blocks.begin(), blocks.end(), 0);
   std::shuffle(blocks.begin(), blocks.end(), rng);
@@ -49,9 +52,12 @@ inline Evaluator& set_random_runs(Evaluator& eval, std::int64_t n_positions, std
     const auto b = static_cast<std::int32_t>(rng() % static_cast<std::uint32_t>(n_positions));
     first.push_back(t == 0 ? 0 : std::min(a, b));
     last.push_back(t == 0 ? static_cast<std::int32_t>(n_positions - 1) : std::max(a, b));
-    slot.push_back(static_cast<std::int32_t>(t / 2 % 2));
+    table_row.push_back(static_cast<std::int32_t>(t / 2 % 2));
   }
-  return eval.ints("table", blocks).ints("slot", slot).ints("first", first).ints("last", last);
+  return eval.ints("table", blocks)
+      .ints("table_row", table_row)
+      .ints("first", first)
+      .ints("last", last);
 }
 
 }  // namespace weft::test

@@ -94,7 +94,7 @@ inline std::vector<float> step(TestSession& s, const std::vector<std::int32_t>& 
   for (std::int32_t i = 0; i < std::ssize(tokens); ++i) pos.push_back(past + i), rows.push_back(i);
   s.set("tokens", tokens);
   for (const char* name : {"pos", "cells", "last"}) s.set(name, pos);
-  for (const char* name : {"slot", "first"}) s.set(name, zeros);
+  for (const char* name : {"table_row", "first"}) s.set(name, zeros);
   std::vector<std::int32_t> table(s.executor.input("table").size() / sizeof(std::int32_t));
   std::iota(table.begin(), table.end(), 0);
   s.set("table", table);

@@ -36,7 +36,7 @@ class ToyLlama {
  public:
   explicit ToyLlama(const ToyDims& dims) : d(dims) {}
 
-  // Inputs: tokens, pos, cells, slot, first, last [T], table [1, B] and out_rows [O]; output:
+  // Inputs: tokens, pos, cells, table_row, first, last [T], table [1, B] and out_rows [O]; output:
   // logits [O, V]. O is at most T.
   Graph build() {
     const Dim t = g.variable("T", d.T), o = g.variable("O", d.T);

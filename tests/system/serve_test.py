@@ -166,26 +166,26 @@ class Models(ServeTest):
                          "weft", "serve", "--models-file", config, "--port", "0")
 
 
-class Traces(ServeTest):
-    def test_replay(self):
-        traces = self.folder / "traces"
-        traces.mkdir()
-        server = self.serve("--trace-requests", traces)
+class Records(ServeTest):
+    def test_repeat(self):
+        records = self.folder / "records"
+        records.mkdir()
+        server = self.serve("--record-requests", records)
         replies = {}
         for path, body in (("/v1/chat/completions", {**CHAT, "temperature": 1, "stream": True}),
                            ("/v1/completions", {"prompt": "Once", "max_tokens": 9})):
             reply = server.post(path, body)
             replies[reply.headers["x-request-id"]] = reply
-        server.post("/v1/completions", {"prompt": 5})  # refused: not traced
-        self.assertEqual({f.stem for f in traces.iterdir()}, set(replies))
+        server.post("/v1/completions", {"prompt": 5})  # refused: not recorded
+        self.assertEqual({f.stem for f in records.iterdir()}, set(replies))
         for name, reply in replies.items():
-            again = self.runs("weft", "replay", traces / f"{name}.json").out
+            again = self.runs("weft", "repeat", records / f"{name}.json").out
             self.assertEqual(len(again.splitlines()), len(reply.body.splitlines()))
-        trace = json.loads((traces / f"{name}.json").read_text())
-        trace["answer"]["body"] = trace["answer"]["body"].replace('"text":"', '"text":"x')
-        (traces / "other.json").write_text(json.dumps(trace))
-        self.assertEqual(run("weft", "replay", traces / "other.json").code, 1)
-        self.refuses(1, "not a trace", "weft", "replay", MODEL)
+        record = json.loads((records / f"{name}.json").read_text())
+        record["answer"]["body"] = record["answer"]["body"].replace('"text":"', '"text":"x')
+        (records / "other.json").write_text(json.dumps(record))
+        self.assertEqual(run("weft", "repeat", records / "other.json").code, 1)
+        self.refuses(1, "not a record", "weft", "repeat", MODEL)
 
 
 class Profiles(ServeTest):

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "weft/backends/choices.h"
+#include "weft/backends/tunables.h"
 #include "weft/scheduler/budget.h"
 #include "weft/scheduler/workers.h"
 
@@ -67,7 +67,7 @@ void tune_once(const ModelFlags& flags) {
     return;
   }
   const std::string isa(cpu_backend_isa());
-  if (isa.empty() || cpu_choices(isa).empty()) return;
+  if (isa.empty() || cpu_tunables(isa).empty()) return;
   if (!stored_values(isa).all().empty() || !can_store(tuned_path(isa))) return;
   std::cerr << "measuring what is fastest on this machine, once (WEFT_TUNE=off: never)\n";
   const pid_t child = ::fork();

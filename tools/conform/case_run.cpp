@@ -57,7 +57,7 @@ class Contents {
                              : name == "cells" ? cell(step, limit)
                              : name == "some_cells" ? (step % 3 == 1 ? -1 : cell(step, limit))
                              : name == "table"      ? (step * 5 + 2) % std::ssize(values)
-                             : name == "slot"       ? step / 3 % 2
+                             : name == "table_row"  ? step / 3 % 2
                              : name == "from"       ? (step < 3 ? step - 1 : -1)
                              : name == "before"     ? (step < 3 ? -1 : step - 3)
                              : name == "to"         ? kept_in(step, std::ssize(values))

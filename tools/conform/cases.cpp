@@ -249,8 +249,8 @@ void add_caches(Cases& cases) {
                                          {g.input("q", {f32, {rows(g, t), heads, kWidth}}),
                                           g.state("k", pool), g.state("v", pool),
                                           g.input("table", {i32, {2, kCells / kCellsPerBlock}}),
-                                          g.input("slot", per_token), g.input("first", per_token),
-                                          g.input("last", per_token)},
+                                          g.input("table_row", per_token),
+                                          g.input("first", per_token), g.input("last", per_token)},
                                          AttentionAttrs{0.18f}));
                          },
                          kCells});

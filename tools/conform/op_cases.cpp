@@ -169,7 +169,7 @@ constexpr std::int64_t kBlocks = 3, kCells = kBlocks * kCellsPerBlock;
 
 void add_runs(Graph& g, Dim t, std::vector<Tensor>& inputs) {
   inputs.push_back(ids(g, "table", {2, kBlocks}));
-  for (const char* name : {"slot", "first", "last"}) inputs.push_back(ids(g, name, {t}));
+  for (const char* name : {"table_row", "first", "last"}) inputs.push_back(ids(g, name, {t}));
 }
 
 void add_indexers(Maker& make) {

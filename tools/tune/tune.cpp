@@ -48,8 +48,8 @@ class Pools {
 
 class Measurement {
  public:
-  Measurement(const TuneOptions& options, const Choice& choice, const Pools& pools)
-      : options_(options), choice_(choice), graph_(graph_of(choice, cpu_backend(options.isa))) {
+  Measurement(const TuneOptions& options, const Tunable& tunable, const Pools& pools)
+      : options_(options), tunable_(tunable), graph_(graph_of(tunable, cpu_backend(options.isa))) {
     for (int i = 0; i < options.threads; ++i) {
       nodes_.push_back(
           std::make_unique<OneNode>(graph_, cpu_backend(options.isa), std::vector<Counting>()));
@@ -59,14 +59,15 @@ class Measurement {
         [&](int i) { nodes_[static_cast<std::size_t>(i)]->make_cold(pools[i]); });
   }
 
-  MeasuredChoice run() {
+  MeasuredTunable run() {
     pass(cpu_backend(options_.isa));  // warm-up
     std::vector<std::unique_ptr<const Backend>> backends;
-    MeasuredChoice measured{.choice = choice_, .speeds = {{.value = choice_.standard}}, .best = {}};
-    for (const std::int64_t value : choice_.others) measured.speeds.push_back({.value = value});
+    MeasuredTunable measured{
+        .tunable = tunable_, .speeds = {{.value = tunable_.standard}}, .best = {}};
+    for (const std::int64_t value : tunable_.others) measured.speeds.push_back({.value = value});
     for (const auto& speed : measured.speeds)
       backends.push_back(
-          make_cpu_backend(options_.isa, TunedValues({{choice_.name, speed.value}})));
+          make_cpu_backend(options_.isa, TunedValues({{tunable_.name, speed.value}})));
     for (int round = 0; round < kRounds; ++round) {
       for (std::size_t i = 0; i < backends.size(); ++i) {
         double& best = measured.speeds[i].bytes_per_second;
@@ -78,20 +79,20 @@ class Measurement {
   }
 
  private:
-  static Graph graph_of(const Choice& choice, const Backend& backend) {
+  static Graph graph_of(const Tunable& tunable, const Backend& backend) {
     Graph plain;
-    const Tensor x = plain.input("x", {f32, {choice.n_tokens, kColumns}});
-    plain.output("y", linear(x, plain.weight("w", {choice.weights, {kRows, kColumns}})));
+    const Tensor x = plain.input("x", {f32, {tunable.n_tokens, kColumns}});
+    plain.output("y", linear(x, plain.weight("w", {tunable.weights, {kRows, kColumns}})));
     return optimize(plain, backend, {.resident = true});
   }
 
-  static TunedValue best_of_speeds(const MeasuredChoice& measured) {
+  static TunedValue best_of_speeds(const MeasuredTunable& measured) {
     const auto& speeds = measured.speeds;
     const auto fastest =
-        std::ranges::max_element(speeds, {}, &MeasuredChoice::Speed::bytes_per_second);
+        std::ranges::max_element(speeds, {}, &MeasuredTunable::Speed::bytes_per_second);
     const double gain = fastest->bytes_per_second / speeds.front().bytes_per_second;
-    if (gain < kClearGain) return {measured.choice.name, measured.choice.standard, 1};
-    return {measured.choice.name, fastest->value, gain};
+    if (gain < kClearGain) return {measured.tunable.name, measured.tunable.standard, 1};
+    return {measured.tunable.name, fastest->value, gain};
   }
 
   // Bytes per second.
@@ -107,28 +108,28 @@ class Measurement {
   }
 
   const TuneOptions& options_;
-  const Choice& choice_;
+  const Tunable& tunable_;
   Graph graph_;
   std::vector<std::unique_ptr<OneNode>> nodes_;
 };
 
 }  // namespace
 
-std::vector<MeasuredChoice> measure_choices(const TuneOptions& options) {
+std::vector<MeasuredTunable> measure_choices(const TuneOptions& options) {
   const auto end = Clock::now() + std::chrono::duration<double>(options.seconds);
-  const std::vector<Choice> choices = cpu_choices(options.isa);
-  std::vector<MeasuredChoice> measured;
+  const std::vector<Tunable> tunables = cpu_tunables(options.isa);
+  std::vector<MeasuredTunable> measured;
   const Pools pools(options.threads, options.max_bytes);
-  for (const Choice& choice : choices) {
+  for (const Tunable& tunable : tunables) {
     if (Clock::now() >= end) break;
-    measured.push_back(Measurement(options, choice, pools).run());
+    measured.push_back(Measurement(options, tunable, pools).run());
   }
   return measured;
 }
 
-TunedValues best_values(const std::vector<MeasuredChoice>& measured) {
+TunedValues best_values(const std::vector<MeasuredTunable>& measured) {
   std::vector<TunedValue> values;
-  for (const MeasuredChoice& m : measured) values.push_back(m.best);
+  for (const MeasuredTunable& m : measured) values.push_back(m.best);
   return TunedValues(std::move(values));
 }
 

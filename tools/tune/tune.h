@@ -1,17 +1,17 @@
 #pragma once
-// Measures the choices of the cpu backend on this machine.
+// Measures the tunables of the cpu backend on this machine.
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "weft/backends/choices.h"
+#include "weft/backends/tunables.h"
 
 namespace weft::bench {
 
-struct MeasuredChoice {
-  Choice choice;
+struct MeasuredTunable {
+  Tunable tunable;
   struct Speed {
     std::int64_t value = 0;
     double bytes_per_second = 0;  // of weights, all threads together; the best pass
@@ -23,16 +23,16 @@ struct MeasuredChoice {
 struct TuneOptions {
   std::string_view isa;
   int threads = 1;             // that read their own weights at the same time
-  double seconds = 1.5;        // no choice is begun later
+  double seconds = 1.5;        // no tunable is begun later
   std::int64_t max_bytes = 0;  // of memory for weights
 };
 
-// Measures the choices of an instruction set in their order, as many as there is time for, with
+// Measures the tunables of an instruction set in their order, as many as there is time for, with
 // weights that lie in memory and not in a cache if `max_bytes` allows. Throws as cpu_backend(isa).
-std::vector<MeasuredChoice> measure_choices(const TuneOptions& options);
+std::vector<MeasuredTunable> measure_choices(const TuneOptions& options);
 
 // The best values.
-TunedValues best_values(const std::vector<MeasuredChoice>& measured);
+TunedValues best_values(const std::vector<MeasuredTunable>& measured);
 
 // Stores values where the backend looks for them. Returns the file's path; empty if there is no
 // place for it. Throws IoError.

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "weft/backends/choices.h"
+#include "weft/backends/tunables.h"
 #include "weft/base/error.h"
 
 #include "cpu/cpu_ops.h"
@@ -28,7 +28,7 @@ const CpuOp* find_cpu_op(const Node& node) {
 
 CpuBackend::CpuBackend(FeatureSet features, TunedValues values)
     : values_(std::move(values)),
-      machine_{.features = features, .choices = Choices(values_)},
+      machine_{.features = features, .tuning = Tuning(values_)},
       lowering_(kQuantizeActivations),
       resident_lowering_(pack_weights(best_instruction_set(features))) {}
 

@@ -2,8 +2,8 @@
 
 #include "weft/backends/backend.h"
 
-#include "cpu/choices.h"
 #include "cpu/isa.h"
+#include "cpu/tuning.h"
 
 namespace weft::cpu {
 

@@ -8,8 +8,8 @@
 
 #include "weft/backends/backend.h"
 
-#include "cpu/choices.h"
 #include "cpu/kernel_rows.h"
+#include "cpu/tuning.h"
 
 namespace weft::cpu {
 

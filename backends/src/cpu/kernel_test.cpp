@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "weft/backends/choices.h"
 #include "weft/backends/device.h"
 #include "weft/backends/memory.h"
+#include "weft/backends/tunables.h"
 #include "weft/graph/row_layout.h"
 #include "weft/ops/formats/bf16.h"
 #include "weft/ops/formats/f16.h"

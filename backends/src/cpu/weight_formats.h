@@ -5,9 +5,9 @@
 #include "weft/graph/dtype.h"
 #include "weft/ops/formats/format.h"
 
-#include "cpu/choices.h"
 #include "cpu/isa.h"
 #include "cpu/kernels/weights/weights.h"
+#include "cpu/tuning.h"
 
 namespace weft::cpu {
 

@@ -173,7 +173,7 @@ class GraphBuilder {
     constexpr std::size_t kShown = 5;
     std::size_t n_unknown = 0;
     std::string names;
-    std::string_view file;  // of the first one
+    std::string_view file;  // the file of the first one
     for (const std::string_view name : source_.tensor_names()) {
       if (used.names.contains(std::string(name)) || is_of_other_part(name)) continue;
       if (follows_pooling(name)) continue;

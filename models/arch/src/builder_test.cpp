@@ -28,7 +28,7 @@ TEST_CASE("a llama graph has its inputs, states, paths and shapes") {
       build(tiny_source("llama"),
             {.tokens = 8, .logits_rows = 3, .context = 40, .cache_k = f32, .cache_v = f32});
   check(graph);
-  for (const char* name : {"tokens", "pos", "cells", "table", "slot", "first", "out_rows"}) {
+  for (const char* name : {"tokens", "pos", "cells", "table", "table_row", "first", "out_rows"}) {
     CHECK(node(graph, name).kind == NodeKind::input);
   }
   CHECK(node(graph, "cache.k.1").spec == TensorSpec{f32, {1, 2, 64, 16}});

@@ -145,7 +145,7 @@ Search::Logits Search::by_definitions(const std::vector<std::string>& off) {
    private:
     const Backend& passes_;
   } engine(suspect_.lowering_backend());
-  o.engine = &engine;
+  o.backend_instance = &engine;
   return logits(o);
 }
 
@@ -154,7 +154,7 @@ double Search::trial(const std::string& what, const Backend& other, const Paths&
   const MixedBackend engine(suspect_, other, nodes);
   SessionOptions o = base();
   if (from_file) o.weights = WeightMode::mapped;
-  o.engine = &engine;
+  o.backend_instance = &engine;
   return measure(what, logits(o), want_);
 }
 

@@ -50,7 +50,8 @@ TEST_CASE("borders are those of the kernels' tiles") {
   for (const std::int64_t tile : {21, 23}) {
     const Seeded backend("blk.0.attn", [](const KernelArgs&, const Region&) noexcept {}, "seeded",
                          nullptr, {tile});
-    const SessionOptions options{.context = 100, .prefill_width = 100, .engine = &backend};
+    const SessionOptions options{
+        .context = 100, .prefill_width = 100, .backend_instance = &backend};
     CHECK(borders_of(plan_model(*tiny_model(), options), 100).widths == Numbers{8, tile, 32, 100});
   }
 }

@@ -178,7 +178,8 @@ TEST_CASE("steps are as wide as memory for the values of their nodes allows") {
 TEST_CASE("NaN is found in the first node that has it, and stops the run") {
   const Seeded wrong("blk.0.attn_norm", makes_nan);
   const ModelVerification result = verify_model(
-      model(), {.session = {.engine = &wrong, .weights = WeightMode::mapped}, .tokens = kIds});
+      model(),
+      {.session = {.backend_instance = &wrong, .weights = WeightMode::mapped}, .tokens = kIds});
   REQUIRE(result.steps.size() == 1);
   CHECK(result.steps[0].report.first_not_finite()->path == "blk.0.attn_norm");
   CHECK(result.first_bad()->path == "blk.0.attn_norm");
@@ -201,7 +202,7 @@ TEST_CASE("a correct model passes its selftest") {
 TEST_CASE("a selftest sees steps that depend on their width") {
   const Seeded wrong(kNode, wide_steps_differ);
   const SelfReport report =
-      selftest(model(), {.session = {.engine = &wrong, .weights = WeightMode::mapped}});
+      selftest(model(), {.session = {.backend_instance = &wrong, .weights = WeightMode::mapped}});
   INFO(report.to_text());
   CHECK_FALSE(report.passed());
   CHECK(check_of(report, "prefill = decode").verdict == Verdict::failed);
@@ -215,7 +216,7 @@ TEST_CASE("a selftest sees steps that depend on their width") {
 TEST_CASE("a selftest sees NaN in nodes and damaged tensors") {
   const Seeded wrong("blk.1.attn_norm", makes_nan);
   SelfReport report =
-      selftest(model(), {.session = {.engine = &wrong, .weights = WeightMode::mapped}});
+      selftest(model(), {.session = {.backend_instance = &wrong, .weights = WeightMode::mapped}});
   CHECK(check_of(report, "prefill = decode").verdict == Verdict::failed);
 
   const auto damaged =
@@ -243,7 +244,7 @@ TEST_CASE("the first node that differs is named") {
   const SessionOptions right{.backend = "reference", .weights = WeightMode::mapped};
   const Seeded wrong("blk.1.attn_residual", wide_steps_differ);
   SessionOptions other = right;
-  other.engine = &wrong;
+  other.backend_instance = &wrong;
   const Trace a = trace_model(model(), right, kIds, 2), b = trace_model(model(), other, kIds, 2);
   const TraceDifference found = compare(a, b);
   CHECK(found.differs);

@@ -82,7 +82,7 @@ inline std::shared_ptr<const Model> seeded_model() {
 
 inline SessionOptions seeded_session(const Backend& engine) {
   return {.context = 16,
-          .engine = &engine,
+          .backend_instance = &engine,
           .cache_k = f32,
           .cache_v = f32,
           .weights = WeightMode::mapped};

@@ -63,7 +63,7 @@ SessionOptions one_lane(const VerifyOptions& options, const BorderInputs& across
 
 // The plain graph on the reference backend, with the weights of the file.
 SessionOptions plain_options(const Model& model, SessionOptions o) {
-  o.engine = nullptr;
+  o.backend_instance = nullptr;
   o.backend = "reference";
   o.route.clear();
   o.passes_off = {"all"};

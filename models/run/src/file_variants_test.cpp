@@ -132,7 +132,7 @@ TEST_CASE("experts in one tensor, two tensors, or a tensor each") {
 }
 
 // The scales are powers of two: they do not change the rounding.
-TEST_CASE("scales of matrices, and of the inputs of engines that quantize them") {
+TEST_CASE("scales of matrices, and of the inputs of programs that quantize them") {
   for (const About& about :
        {About{"llama", {}, {".bias"}}, About{"qwen3moe", kExperts}, About{"qwen35", {}, {}, 4},
         About{"phi3", {}, {"attn_qkv.weight"}}, About{"gemma3n"}}) {

@@ -1,4 +1,4 @@
-// The builders against logits of another engine: the graphs are evaluated by the scalar definitions
+// The builders against logits of another program: the graphs are evaluated by the scalar definitions
 // of their ops, without backend, plan or session.
 
 #include <cmath>
@@ -36,7 +36,7 @@ std::vector<float> evaluate(const Model& model, const std::vector<std::int32_t>&
   for (std::size_t i = 0; i < count.size(); ++i) count[i] = static_cast<std::int32_t>(i);
   eval.ints("tokens", ids).ints("pos", count).ints("cells", count).ints("out_rows", count);
   const std::vector<std::int32_t> zeros(ids.size());
-  eval.ints("table", {0, 1, 2, 3}).ints("slot", zeros).ints("first", zeros);
+  eval.ints("table", {0, 1, 2, 3}).ints("table_row", zeros).ints("first", zeros);
   return eval.run().floats("logits");
 }
 

@@ -38,7 +38,8 @@ void check_cache_type(std::string_view which, DType dtype) {
 }  // namespace
 
 Routes routes_of(const SessionOptions& options) {
-  return options.engine ? Routes(*options.engine) : Routes(options.backend, options.route);
+  return options.backend_instance ? Routes(*options.backend_instance)
+                                  : Routes(options.backend, options.route);
 }
 
 namespace run {

@@ -30,8 +30,8 @@ struct Runner {
         t(index_of(graph.variables(), "T")),
         o(index_of(graph.variables(), "O")) {
     for (const std::string& name : memory_inputs) memory.push_back(input(graph, name));
-    for (const std::string& name : encoded_inputs)  // `memory` has the slots
-      encoded.push_back(name == "slot" ? std::span<std::int32_t>() : input(graph, name));
+    for (const std::string& name : encoded_inputs)  // `memory` has the table rows
+      encoded.push_back(name == "table_row" ? std::span<std::int32_t>() : input(graph, name));
     for (std::size_t i = 0; i < n_loras; ++i)
       lora_scales.push_back(floats(graph, lora_scale_name(i)));
   }

@@ -99,7 +99,7 @@ TEST_CASE("quantized caches: the same bits for any workers and chunks, as the re
     // is as far from the reference as the reference is from f32; where both are right, they differ
     // by roundings and the few codes that these flip.
     const ReferenceOfLowered lowered;
-    const auto reference = logits({.engine = &lowered, .cache_k = k, .cache_v = v}, 100);
+    const auto reference = logits({.backend_instance = &lowered, .cache_k = k, .cache_v = v}, 100);
     const double lost = distance(reference, plain), apart = distance(expected, reference);
     CAPTURE(lost);
     CHECK(lost > 0);

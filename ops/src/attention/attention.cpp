@@ -69,7 +69,7 @@ constexpr OpInput kInputs[] = {{"q"},
                                {"k", Reach::col},
                                {"v", Reach::col},
                                {"table", Reach::all},
-                               {"slot", Reach::all},
+                               {"table_row", Reach::all},
                                {"first", Reach::all},
                                {"last", Reach::all},
                                {"pos", Reach::all, true},
@@ -100,7 +100,7 @@ const OpDef kBiasedAttention{.name = "biased_attention",
 Tensor attention(Tensor q, Tensor k, Tensor v, const AttentionRuns& runs,
                  const AttentionAttrs& attrs, const AttentionBias& bias,
                  std::source_location where) {
-  std::vector<Tensor> in{q, k, v, runs.table, runs.slot, runs.first, runs.last};
+  std::vector<Tensor> in{q, k, v, runs.table, runs.table_row, runs.first, runs.last};
   if (bias.softcap == 0 && bias.alibi == 0 && !bias.sinks && !bias.distances)
     return add_node(kAttention, in, attrs, where);
   in.insert(in.end(), {bias.pos, bias.sinks, bias.distances});

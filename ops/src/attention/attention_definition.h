@@ -32,7 +32,8 @@ inline TensorSpec infer_runs(Specs in) {
   expect_dtype("table", table, i32);
   const bool is_table = table.shape.rank() == 2 && !table.shape[0].varies();
   expect_form(is_table, "table", table, "[Q, M]");
-  for (const auto& [name, spec] : {std::pair{"slot", in[4]}, {"first", in[5]}, {"last", in[6]}}) {
+  for (const auto& [name, spec] :
+       {std::pair{"table_row", in[4]}, {"first", in[5]}, {"last", in[6]}}) {
     expect_dtype(name, spec, i32);
     expect_shape(name, spec, {q.shape[0]});
   }

@@ -213,7 +213,7 @@ TEST_CASE("attention: blocks are found by the table of the token's sequence") {
   const std::vector<std::int32_t> first{0, 70, 3}, last{150, 130, 63};
   const Graph two = graph(2), one = graph(1);
   Evaluator eval(two, kPadded);
-  eval.floats("q", q).floats("k", k).floats("v", v).ints("slot", {1, 1, 0});
+  eval.floats("q", q).floats("k", k).floats("v", v).ints("table_row", {1, 1, 0});
   // Entries that no run needs may have any value.
   eval.ints("table", {3, 1 << 30, -1, 5, 3, 0}).ints("first", first).ints("last", last).run();
   const auto moved = [&](const Floats& from, const std::vector<std::size_t>& blocks) {
@@ -268,7 +268,7 @@ TEST_CASE("attention: invalid arguments") {
   CHECK(refusal(kAttention, attrs, {q, k, v, ids, ids, ids, ids}) ==
         "ShapeError: table must be [Q, M], got [2]");
   CHECK(refusal(kAttention, attrs, {q, k, v, table, {i32, {3}}, ids, ids}) ==
-        "ShapeError: slot must be [2], got [3]");
+        "ShapeError: table_row must be [2], got [3]");
 }
 
 }  // namespace

@@ -33,7 +33,8 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   expect_dtype("table", table, i32);
   const bool is_table = table.shape.rank() == 2 && !table.shape[0].varies();
   expect_form(is_table, "table", table, "[Q, M]");
-  for (const auto& [name, spec] : {std::pair{"slot", in[3]}, {"first", in[4]}, {"last", in[5]}}) {
+  for (const auto& [name, spec] :
+       {std::pair{"table_row", in[3]}, {"first", in[4]}, {"last", in[5]}}) {
     expect_dtype(name, spec, i32);
     expect_shape(name, spec, {q.shape[0]});
   }
@@ -165,9 +166,13 @@ Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents)
   return moves(in, out, extents, elems_at(in[0], extents) * in[2].shape[1].bound * kCellsPerBlock);
 }
 
-constexpr OpInput kInputs[] = {
-    {"q", Reach::row},     {"k", Reach::all},    {"table", Reach::all},        {"slot", Reach::all},
-    {"first", Reach::all}, {"last", Reach::all}, {"weights", Reach::row, true}};
+constexpr OpInput kInputs[] = {{"q", Reach::row},
+                               {"k", Reach::all},
+                               {"table", Reach::all},
+                               {"table_row", Reach::all},
+                               {"first", Reach::all},
+                               {"last", Reach::all},
+                               {"weights", Reach::row, true}};
 
 }  // namespace
 
@@ -183,8 +188,8 @@ const OpDef kChoosePositions{.name = "choose_positions",
 Tensor choose_positions(Tensor q, Tensor k, const AttentionRuns& runs,
                         const ChoosePositionsAttrs& attrs, Tensor weights,
                         std::source_location where) {
-  return add_node(kChoosePositions, {q, k, runs.table, runs.slot, runs.first, runs.last, weights},
-                  attrs, where);
+  return add_node(kChoosePositions,
+                  {q, k, runs.table, runs.table_row, runs.first, runs.last, weights}, attrs, where);
 }
 
 }  // namespace weft

@@ -131,7 +131,7 @@ TEST_CASE("choose_positions: blocks of a pool are found by the table, keys of an
   keys[2 * 64 + 5] = 3, keys[0 * 64 + 7] = 2, keys[1 * 64 + 9] = 4;
   Evaluator eval(g, kPadded);
   eval.floats("q", {1, 1}).floats("k", keys);
-  eval.ints("table", {2, 0, 1, -1}).ints("slot", {0, 1}).ints("first", {0, 0});
+  eval.ints("table", {2, 0, 1, -1}).ints("table_row", {0, 1}).ints("first", {0, 0});
   eval.ints("last", {127, 63}).run();
   const auto row = [&](std::int64_t t) {
     const std::int32_t* ids = eval.view(y.id()).row<std::int32_t>(t);
@@ -163,7 +163,7 @@ TEST_CASE("choose_positions: invalid arguments") {
   CHECK(with(1, {f32, {9, 1, 64, 16}}) ==
         "ShapeError: k must be [B, 1, 64, 32], got [9, 1, 64, 16]");
   CHECK(with(2, {i32, {5}}) == "ShapeError: table must be [Q, M], got [5]");
-  CHECK(with(3, {i32, {3}}) == "ShapeError: slot must be [2], got [3]");
+  CHECK(with(3, {i32, {3}}) == "ShapeError: table_row must be [2], got [3]");
   CHECK(with(4, {f32, {2}}) == "DTypeError: first must be I32, got F32");
   CHECK(with(6, {f16, {2, 4}}) == "DTypeError: weights must be F32, got F16");
   CHECK(with(6, {f32, {2, 1}}) == "ShapeError: weights must be [2, 4], got [2, 1]");

@@ -45,7 +45,7 @@ constexpr OpInput kInputs[] = {{"q"},
                                {"k", Reach::col},
                                {"v", Reach::col},
                                {"table", Reach::all},
-                               {"slot", Reach::all},
+                               {"table_row", Reach::all},
                                {"first", Reach::all},
                                {"last", Reach::all},
                                {"chosen", Reach::row},
@@ -67,8 +67,8 @@ Tensor chosen_attention(Tensor q, Tensor k, Tensor v, const AttentionRuns& runs,
                         const ChosenAttentionAttrs& attrs, Tensor sinks,
                         std::source_location where) {
   return add_node(kChosenAttention,
-                  {q, k, v, runs.table, runs.slot, runs.first, runs.last, chosen, sinks}, attrs,
-                  where);
+                  {q, k, v, runs.table, runs.table_row, runs.first, runs.last, chosen, sinks},
+                  attrs, where);
 }
 
 }  // namespace weft

@@ -15,7 +15,8 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   const auto& a = attrs.as<JoinedAttentionAttrs>();
   expect_finite("scale", a.scale);
   if (a.window < 1) fail<ValueError>("window must be at least 1, got {}", a.window);
-  const TensorSpec first[] = {in[kQ], in[kK], in[kK], in[kTable], in[kSlot], in[kFirst], in[kLast]};
+  const TensorSpec first[] = {in[kQ],        in[kK],     in[kK],   in[kTable],
+                              in[kTableRow], in[kFirst], in[kLast]};
   const TensorSpec out = infer_runs(first);
   const TensorSpec &k = in[kK], &k2 = in[kK2], &table2 = in[kTable2], &chosen = in[kChosen];
   const std::int64_t e = k.shape[3].bound;
@@ -48,8 +49,8 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
 class JoinedLookup {
  public:
   JoinedLookup(const Attrs& attrs, Views in)
-      : views_{in[kQ], in[kK],  in[kK],  in[kTable],  in[kSlot], in[kFirst],  in[kLast],
-               in[kQ], in[kK2], in[kK2], in[kTable2], in[kSlot], in[kFirst2], in[kLast2]},
+      : views_{in[kQ], in[kK],  in[kK],  in[kTable],  in[kTableRow], in[kFirst],  in[kLast],
+               in[kQ], in[kK2], in[kK2], in[kTable2], in[kTableRow], in[kFirst2], in[kLast2]},
         n_first_(in[kTable].dim(1) * kCellsPerBlock),
         first_({.a = {scale_of(attrs)}, .sinks = in[kSinks]}, Views(views_).first<7>()),
         second_({.a = {scale_of(attrs)}, .chosen = in[kChosen]}, Views(views_).last<7>()) {}
@@ -96,7 +97,7 @@ Cost cost(const Attrs& attrs, Specs in, const TensorSpec& out, const Extents& ex
 constexpr OpInput kInputs[] = {{"q"},
                                {"k", Reach::all},
                                {"table", Reach::all},
-                               {"slot", Reach::all},
+                               {"table_row", Reach::all},
                                {"first", Reach::all},
                                {"last", Reach::all},
                                {"k2", Reach::all},
@@ -120,11 +121,11 @@ const OpDef kJoinedAttention{.name = "joined_attention",
 Tensor joined_attention(Tensor q, const LatentRun& window, const LatentRun& more,
                         const JoinedAttentionAttrs& attrs, Tensor sinks,
                         std::source_location where) {
-  return add_node(
-      kJoinedAttention,
-      {q, window.cells, window.runs.table, window.runs.slot, window.runs.first, window.runs.last,
-       more.cells, more.runs.table, more.runs.first, more.runs.last, more.chosen, sinks},
-      attrs, where);
+  return add_node(kJoinedAttention,
+                  {q, window.cells, window.runs.table, window.runs.table_row, window.runs.first,
+                   window.runs.last, more.cells, more.runs.table, more.runs.first, more.runs.last,
+                   more.chosen, sinks},
+                  attrs, where);
 }
 
 }  // namespace weft

@@ -5,9 +5,9 @@
 #include "weft/base/error.h"
 
 #include "checks/poison.h"
+#include "replay/bound_plan.h"
 #include "replay/host_copies.h"
 #include "replay/memory_map.h"
-#include "replay/program.h"
 #include "replay/replay.h"
 
 namespace weft {
@@ -20,7 +20,7 @@ struct Executor::Impl final : ReplayJob {
   const std::vector<PieceGroup> pieces;
   MemoryMap memory;
   KernelFailure failure;
-  Program program;
+  BoundPlan bound_plan;
   std::optional<Poison> poison;
   std::unique_ptr<Replay> replay;  // null: the calling thread does everything
   Extents extents;
@@ -36,27 +36,27 @@ struct Executor::Impl final : ReplayJob {
         plan(p),
         pieces(pieces_of(p)),
         memory(g, p, bindings),
-        program(g, p, pieces, assignment, memory, bindings, failure),
+        bound_plan(g, p, pieces, assignment, memory, bindings, failure),
         extents(g.bounds()) {
     if (options.poison.value_or(poison_wanted())) poison.emplace(g, p, bindings.arena);
     if (p.replay != ReplayKind::alone && p.lanes > 1 && w.count() > 1 && !poison)
       replay = make_replay(p.replay, *this, pieces, w);
   }
 
-  std::span<const ReplayStage> stages() const override { return program.stages(); }
+  std::span<const ReplayStage> stages() const override { return bound_plan.stages(); }
   int lanes() const override { return plan.lanes; }
   void share(int stage, int index, int worker) noexcept override {
-    run_calls(program.share(stage, index, worker), worker);
+    run_calls(bound_plan.share(stage, index, worker), worker);
   }
   void copies(int stage, int lane, int worker) noexcept override {
-    run_calls(program.copies(stage, lane), worker);
+    run_calls(bound_plan.copies(stage, lane), worker);
   }
   void run_alone() noexcept;
 
   void set_extents(const Extents& wanted);
-  void run_calls(std::span<const Call> calls, int worker) noexcept;
-  void run_cols(const Call& call, int worker) noexcept;
-  void run_observed(const Call& call, int worker, const Region& region) noexcept;
+  void run_calls(std::span<const KernelCall> calls, int worker) noexcept;
+  void run_cols(const KernelCall& call, int worker) noexcept;
+  void run_observed(const KernelCall& call, int worker, const Region& region) noexcept;
   View sized(View view, const Shape& shape) const;
 };
 
@@ -72,12 +72,12 @@ void Executor::Impl::set_extents(const Extents& wanted) {
   }
   if (!changed) return;
   extents = wanted;
-  program.set_extents(wanted);
+  bound_plan.set_extents(wanted);
 }
 
-void Executor::Impl::run_calls(std::span<const Call> calls, int worker) noexcept {
+void Executor::Impl::run_calls(std::span<const KernelCall> calls, int worker) noexcept {
   if (observer) observer->begin(worker);
-  for (const Call& call : calls) {
+  for (const KernelCall& call : calls) {
     if (stopped.load(std::memory_order_relaxed)) return;
     if (cancel && cancel->load(std::memory_order_relaxed)) {
       stopped.store(true, std::memory_order_relaxed);
@@ -100,7 +100,7 @@ void Executor::Impl::run_calls(std::span<const Call> calls, int worker) noexcept
 }
 
 // All ranges of columns in one call. The observer sees the range that they span.
-void Executor::Impl::run_cols(const Call& call, int worker) noexcept {
+void Executor::Impl::run_cols(const KernelCall& call, int worker) noexcept {
   const Region span{0, call.args.out.rows(), call.cols.front().begin, call.cols.back().end};
   if (observer) observer->before(*call.step, worker, call.args, span);
   call.run_cols(call.args, call.cols);
@@ -108,7 +108,8 @@ void Executor::Impl::run_cols(const Call& call, int worker) noexcept {
 }
 
 // For a node on a device, the observer is called when the work is done, not when it is queued.
-void Executor::Impl::run_observed(const Call& call, int worker, const Region& region) noexcept {
+void Executor::Impl::run_observed(const KernelCall& call, int worker,
+                                  const Region& region) noexcept {
   try {
     HostCopies copies(call, observer->reads_values());
     copies.fetch_inputs();

@@ -4,7 +4,7 @@
 
 namespace weft::scheduler {
 
-HostCopies::HostCopies(const Call& call, bool wanted)
+HostCopies::HostCopies(const KernelCall& call, bool wanted)
     : call_(call), wanted_(wanted), args_(call.args) {
   if (!wanted) return;
   in_.assign(call.args.in.begin(), call.args.in.end());

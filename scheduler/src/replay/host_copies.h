@@ -7,14 +7,14 @@
 
 #include "weft/backends/backend.h"
 
-#include "replay/program.h"
+#include "replay/bound_plan.h"
 
 namespace weft::scheduler {
 
 class HostCopies {
  public:
   // `wanted` false: the observer gets the call's own arguments.
-  HostCopies(const Call& call, bool wanted);
+  HostCopies(const KernelCall& call, bool wanted);
   HostCopies(const HostCopies&) = delete;
   HostCopies& operator=(const HostCopies&) = delete;
 
@@ -26,7 +26,7 @@ class HostCopies {
  private:
   void fetch(const View& from, View& to, std::vector<std::byte>& memory);
 
-  const Call& call_;
+  const KernelCall& call_;
   bool wanted_;
   KernelArgs args_;
   std::vector<View> in_;

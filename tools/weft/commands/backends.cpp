@@ -10,7 +10,7 @@
 #include "weft/base/error.h"
 #include "weft/run/session.h"
 #include "weft/scheduler/budget.h"
-#include "weft/subcommand.h"
+#include "subcommand.h"
 
 #include "common/flags.h"
 

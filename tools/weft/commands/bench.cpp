@@ -11,7 +11,7 @@
 #include "weft/run/session.h"
 #include "weft/scheduler/budget.h"
 #include "weft/scheduler/workers.h"
-#include "weft/subcommand.h"
+#include "subcommand.h"
 
 #include "common/flags.h"
 #include "common/tune_once.h"

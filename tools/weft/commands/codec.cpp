@@ -10,7 +10,7 @@
 #include "weft/files/checkpoint.h"
 #include "weft/files/output_file.h"
 #include "weft/ops/formats/format.h"
-#include "weft/subcommand.h"
+#include "subcommand.h"
 
 #include "arrays/npy.h"
 #include "inputs/token_list.h"

@@ -14,7 +14,7 @@
 #include "weft/ops/formats/format.h"
 #include "weft/run/model.h"
 #include "weft/scheduler/budget.h"
-#include "weft/subcommand.h"
+#include "subcommand.h"
 
 #include "common/adapter_flags.h"
 #include "common/override_flags.h"

@@ -17,7 +17,7 @@
 #include "weft/run/session.h"
 #include "weft/scheduler/passes.h"
 #include "weft/scheduler/routing.h"
-#include "weft/subcommand.h"
+#include "subcommand.h"
 
 #include "common/flags.h"
 #include "inputs/variant.h"

@@ -11,7 +11,7 @@
 #include "weft/files/output_file.h"
 #include "weft/serve/embeddings.h"
 #include "weft/serve/prompt.h"
-#include "weft/subcommand.h"
+#include "subcommand.h"
 
 #include "arrays/npy.h"
 #include "common/flags.h"

@@ -7,7 +7,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/read_file.h"
-#include "weft/subcommand.h"
+#include "subcommand.h"
 
 #include "common/read_text.h"
 

@@ -11,7 +11,7 @@
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/measure/imatrix_collector.h"
-#include "weft/subcommand.h"
+#include "subcommand.h"
 
 #include "common/flags.h"
 #include "inputs/windows.h"

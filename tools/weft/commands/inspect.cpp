@@ -13,7 +13,7 @@
 #include "weft/base/utf8.h"
 #include "weft/files/checkpoint.h"
 #include "weft/scheduler/budget.h"
-#include "weft/subcommand.h"
+#include "subcommand.h"
 
 #include "common/override_flags.h"
 

@@ -7,13 +7,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "weft/backends/choices.h"
+#include "weft/backends/tunables.h"
 #include "weft/base/read_file.h"
 #include "weft/base/tuned_values.h"
 #include "weft/files/output_file.h"
 #include "weft/scheduler/budget.h"
 #include "weft/scheduler/workers.h"
-#include "weft/subcommand.h"
+#include "subcommand.h"
 
 namespace weft::tools {
 namespace {

@@ -6,7 +6,7 @@
 #include "weft/base/printable.h"
 #include "weft/files/output_file.h"
 #include "weft/run/session.h"
-#include "weft/subcommand.h"
+#include "subcommand.h"
 
 #include "arrays/npy.h"
 #include "common/flags.h"

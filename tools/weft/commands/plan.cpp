@@ -6,19 +6,19 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "weft/backends/choices.h"
+#include "weft/backends/tunables.h"
 #include "weft/base/error.h"
 #include "weft/files/output_file.h"
 #include "weft/ops/attention/cache_cells.h"
 #include "weft/run/memory_plan.h"
 #include "weft/scheduler/timeline.h"
 #include "weft/serve/engine.h"
-#include "weft/subcommand.h"
 
 #include "common/flags.h"
 #include "inputs/variant.h"
 #include "pictures/plan_svg.h"
 #include "profiles/profile_file.h"
+#include "subcommand.h"
 
 namespace weft::tools {
 namespace {
@@ -96,8 +96,8 @@ std::string start_text(const MemoryUse& use) {
       human_bytes(use.weights_resident));
 }
 
-// The choices of the cpu backend that matter to the model's weights.
-std::vector<Choice> choices_of(const PlannedModel& planned) {
+// The tunables of the cpu backend that matter to the model's weights.
+std::vector<Tunable> tunables_of(const PlannedModel& planned) {
   std::vector<DType> types;
   for (const Graph& graph : planned.graphs) {
     for (NodeId id = 0; id < graph.size(); ++id) {
@@ -106,35 +106,35 @@ std::vector<Choice> choices_of(const PlannedModel& planned) {
         types.push_back(type.plain());
     }
   }
-  std::vector<Choice> choices;
-  if (types.empty() || cpu_backend_isa().empty()) return choices;
-  choices = cpu_choices(cpu_backend_isa());
-  std::erase_if(choices,
-                [&](const Choice& c) { return std::ranges::count(types, c.weights) == 0; });
-  return choices;
+  std::vector<Tunable> tunables;
+  if (types.empty() || cpu_backend_isa().empty()) return tunables;
+  tunables = cpu_tunables(cpu_backend_isa());
+  std::erase_if(tunables,
+                [&](const Tunable& c) { return std::ranges::count(types, c.weights) == 0; });
+  return tunables;
 }
 
 std::string tuned_text(const PlannedModel& planned) {
-  const std::vector<Choice> choices = choices_of(planned);
-  if (choices.empty()) return "";
+  const std::vector<Tunable> tunables = tunables_of(planned);
+  if (tunables.empty()) return "";
   std::string out;
-  for (const Choice& choice : choices) {
-    const TunedValue* const tuned = cpu_backend_values().find(choice.name);
-    if (tuned && tuned->value != choice.standard)
-      out += fmt::format("  {}: {} ({:.2f} times the standard)\n", choice.about, tuned->value,
+  for (const Tunable& tunable : tunables) {
+    const TunedValue* const tuned = cpu_backend_values().find(tunable.name);
+    if (tuned && tuned->value != tunable.standard)
+      out += fmt::format("  {}: {} ({:.2f} times the standard)\n", tunable.about, tuned->value,
                          tuned->gain);
   }
   if (!out.empty()) return "tuned for this machine:\n" + out;
   return cpu_backend_values().all().empty() ? "not tuned for this machine (weft tune)\n"
-                                            : "tuned for this machine: the standard choices\n";
+                                            : "tuned for this machine: the standard values\n";
 }
 
 Json tuned_json(const PlannedModel& planned) {
   Json list = Json::array();
-  for (const Choice& choice : choices_of(planned)) {
-    if (const TunedValue* const tuned = cpu_backend_values().find(choice.name)) {
-      list.push_back({{"name", choice.name},
-                      {"standard", choice.standard},
+  for (const Tunable& tunable : tunables_of(planned)) {
+    if (const TunedValue* const tuned = cpu_backend_values().find(tunable.name)) {
+      list.push_back({{"name", tunable.name},
+                      {"standard", tunable.standard},
                       {"value", tuned->value},
                       {"gain", tuned->gain}});
     }

@@ -10,13 +10,13 @@
 #include "weft/files/output_file.h"
 #include "weft/graph/layer_path.h"
 #include "weft/scheduler/profiler.h"
-#include "weft/subcommand.h"
+#include "subcommand.h"
 
 #include "common/flags.h"
 #include "profiles/profile_file.h"
 #include "profiles/profile_report.h"
 #include "profiles/profile_times.h"
-#include "profiles/profile_trace.h"
+#include "weft/profiles/trace_events.h"
 
 namespace weft::tools {
 namespace {
@@ -172,7 +172,7 @@ class Comparison {
 };
 
 void add_to_trace(const Session& session, const Test& test, const std::vector<ProfiledStep>& steps,
-                  const Profiler& profiler, Trace& trace) {
+                  const Profiler& profiler, TraceEvents& trace) {
   for (const ProfiledStep& step : steps) {
     trace.add_step(
         fmt::format("{} of {} after {}", to_string(test.phase), step.n_tokens, step.depth),
@@ -182,7 +182,7 @@ void add_to_trace(const Session& session, const Test& test, const std::vector<Pr
 }
 
 PhaseProfile profile_phase(Session& session, const Test& test, const Flags& flags,
-                           Profiler& profiler, Profiler& ignored, Trace* trace, PlanTimes& times) {
+                           Profiler& profiler, Profiler& ignored, TraceEvents* trace, PlanTimes& times) {
   const int workers = session.options().workers;
   PhaseProfile phase{.test = test, .workers = workers};
   phase.busy_ns.resize(static_cast<std::size_t>(workers));
@@ -239,7 +239,7 @@ int profile_all(Flags& flags) {
   const Limits limits = kept_limits(session.options().workers, flags.again, age_s);
   const std::size_t room = max_recorded_calls(session, flags);
   Profiler profiler(session.options().workers, room), ignored(session.options().workers, room);
-  std::optional<Trace> trace;
+  std::optional<TraceEvents> trace;
   if (!flags.trace.empty()) trace.emplace(flags.trace, session.options().workers);
 
   PlanTimes times(session);

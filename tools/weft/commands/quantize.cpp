@@ -14,7 +14,7 @@
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/scheduler/workers.h"
-#include "weft/subcommand.h"
+#include "subcommand.h"
 
 #include "common/override_flags.h"
 

@@ -10,7 +10,7 @@
 #include "weft/base/error.h"
 #include "weft/base/json_string.h"
 #include "weft/base/printable.h"
-#include "weft/subcommand.h"
+#include "subcommand.h"
 
 #include "common/flags.h"
 #include "inputs/text_list.h"

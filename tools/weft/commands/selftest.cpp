@@ -2,7 +2,7 @@
 
 #include <iostream>
 
-#include "weft/subcommand.h"
+#include "subcommand.h"
 
 #include "common/flags.h"
 #include "inputs/run_tokens.h"

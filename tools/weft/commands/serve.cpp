@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "weft/run/session.h"
-#include "weft/subcommand.h"
+#include "subcommand.h"
 
 #include "pictures/plan_svg.h"
 #include "profiles/request_profile.h"

@@ -8,7 +8,7 @@
 #include "weft/files/checkpoint.h"
 #include "weft/files/vocabulary_file.h"
 #include "weft/reply/reply_parser.h"
-#include "weft/subcommand.h"
+#include "subcommand.h"
 #include "weft/template/chat_template.h"
 #include "weft/tokenize/vocabulary.h"
 

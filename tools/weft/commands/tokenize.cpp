@@ -8,7 +8,7 @@
 #include "weft/base/read_file.h"
 #include "weft/files/checkpoint.h"
 #include "weft/files/vocabulary_file.h"
-#include "weft/subcommand.h"
+#include "subcommand.h"
 #include "weft/tokenize/tokenizer.h"
 
 #include "common/override_flags.h"

@@ -1,7 +1,7 @@
 #include "weft/check/trace.h"
 
 #include "weft/files/output_file.h"
-#include "weft/subcommand.h"
+#include "subcommand.h"
 
 #include "common/flags.h"
 #include "inputs/run_tokens.h"

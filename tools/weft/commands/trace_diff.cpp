@@ -3,7 +3,7 @@
 
 #include "weft/base/read_file.h"
 #include "weft/check/trace.h"
-#include "weft/subcommand.h"
+#include "subcommand.h"
 
 namespace weft::tools {
 namespace {

@@ -10,18 +10,18 @@
 #include "weft/base/error.h"
 #include "weft/scheduler/budget.h"
 #include "weft/scheduler/workers.h"
-#include "weft/subcommand.h"
+#include "subcommand.h"
 
 namespace weft::tools {
 namespace {
 
-using bench::MeasuredChoice;
+using bench::MeasuredTunable;
 using Json = nlohmann::ordered_json;
 
-std::string to_text(const std::vector<MeasuredChoice>& measured) {
+std::string to_text(const std::vector<MeasuredTunable>& measured) {
   std::string text;
-  for (const MeasuredChoice& m : measured) {
-    text += fmt::format("{}\n ", m.choice.about);
+  for (const MeasuredTunable& m : measured) {
+    text += fmt::format("{}\n ", m.tunable.about);
     for (const auto& [value, speed] : m.speeds) {
       text +=
           fmt::format("  {}{}: {:.1f} GB/s", value, value == m.best.value ? "*" : "", speed / 1e9);
@@ -31,19 +31,19 @@ std::string to_text(const std::vector<MeasuredChoice>& measured) {
   return text;
 }
 
-std::string to_json(const std::vector<MeasuredChoice>& measured, const std::string& isa) {
-  Json choices = Json::array();
-  for (const MeasuredChoice& m : measured) {
+std::string to_json(const std::vector<MeasuredTunable>& measured, const std::string& isa) {
+  Json tunables = Json::array();
+  for (const MeasuredTunable& m : measured) {
     Json speeds = Json::array();
     for (const auto& [value, speed] : m.speeds)
       speeds.push_back({{"value", value}, {"bytes_per_second", speed}});
-    choices.push_back({{"name", m.choice.name},
-                       {"standard", m.choice.standard},
-                       {"value", m.best.value},
-                       {"gain", m.best.gain},
-                       {"speeds", speeds}});
+    tunables.push_back({{"name", m.tunable.name},
+                        {"standard", m.tunable.standard},
+                        {"value", m.best.value},
+                        {"gain", m.best.gain},
+                        {"speeds", speeds}});
   }
-  return Json{{"machine", tuned_machine(isa)}, {"choices", choices}}.dump(1);
+  return Json{{"machine", tuned_machine(isa)}, {"choices", tunables}}.dump(1);
 }
 
 int tune(int argc, char** argv) {
@@ -70,10 +70,10 @@ int tune(int argc, char** argv) {
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
   const std::string isa(cpu_backend_isa());
-  if (isa.empty() || cpu_choices(isa).empty())
+  if (isa.empty() || cpu_tunables(isa).empty())
     fail<UnsupportedError>("there is nothing to choose with {}",
                            isa.empty() ? "no instruction set" : isa);
-  const std::vector<MeasuredChoice> measured =
+  const std::vector<MeasuredTunable> measured =
       bench::measure_choices({.isa = isa,
                               .threads = threads == 0 ? default_workers() : threads,
                               .seconds = seconds,

@@ -9,7 +9,7 @@
 #include "weft/backends/backend.h"
 #include "weft/base/error.h"
 #include "weft/check/verify_model.h"
-#include "weft/subcommand.h"
+#include "subcommand.h"
 
 #include "arrays/npz.h"
 #include "common/flags.h"

@@ -7,7 +7,7 @@
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/run/memory_plan.h"
-#include "weft/subcommand.h"
+#include "subcommand.h"
 
 namespace weft::tools {
 namespace {

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "profiles/profile_times.h"
-#include "profiles/profile_trace.h"
+#include "weft/profiles/trace_events.h"
 
 namespace weft::tools {
 namespace {
@@ -45,7 +45,7 @@ class RecordedSteps final : public server::RequestProfile {
     }
     // From here on, on_step() touches nothing: it must not wait for the disk.
     if (steps_.empty()) return;
-    Trace trace(path, static_cast<int>(steps_.front().calls.size()));
+    TraceEvents trace(path, static_cast<int>(steps_.front().calls.size()));
     for (const Recorded& step : steps_) {
       trace.add_step(step.name, step.plan, step.times.begin_ns, step.times.end_ns);
       for (std::size_t w = 0; w < step.calls.size(); ++w)

@@ -1,5 +1,5 @@
 #pragma once
-// Alternating updates: several residual streams, of which a layer sees the first. The others are
+// Alternating updates: several residual streams. A layer sees the first; the others are
 // predicted before the layer and corrected after it, by mixing with coefficients of the token.
 // Source: Baykal et al. 2023, arXiv:2301.13310.
 

@@ -50,7 +50,7 @@ struct Memory::Requests {
   std::vector<MemoryPart> parts;
   std::vector<Stored> stored;  // by attend()
 
-  // Of the graph's own tokens: an encoder reads one text at a time.
+  // The sizes for the graph's own tokens: an encoder reads one text at a time.
   MemorySizes own_sizes() const {
     MemorySizes own = sizes;
     if (own.encoder) own.sequences = 1, own.cells = 0;
@@ -158,7 +158,7 @@ AttentionRuns Memory::runs(const std::string& suffix, Tensor table,
   const Tensor pos = requests_->pos;
   const Shape per_token{pos.shape()[0]};
   AttentionRuns runs{.table = table,
-                     .slot = input("slot", per_token, where),
+                     .table_row = input("table_row", per_token, where),
                      .first = input("first" + suffix, per_token, where),
                      .last = pos};
   if (both_ways_) runs.last = input("ends", per_token, where);
@@ -259,7 +259,7 @@ FixedCells Memory::keep_fixed(std::int64_t layer, Tensor c, std::source_location
   const Shape per_token{requests_->pos.shape()[0]};
   const AttentionRuns runs{
       .table = input("table" + suffix, {requests_->own_sizes().sequences, blocks}, where),
-      .slot = input("slot", per_token, where),
+      .table_row = input("table_row", per_token, where),
       .first = input("first" + suffix, per_token, where),
       .last = input("last" + suffix, per_token, where)};
   const Cells at{part({.kind = "fixed",
@@ -325,7 +325,7 @@ Tensor Memory::attend_encoded(std::int64_t layer, Tensor q, const KvShape& kv,
   const auto named = [](std::string_view name) { return fmt::format("{}{}", name, kEncoded); };
   const AttentionRuns runs{
       .table = input(named("table"), {sizes.sequences, blocks_for(sizes.context)}, where),
-      .slot = input("slot", per_token, where),
+      .table_row = input("table_row", per_token, where),
       .first = input(named("first"), per_token, where),
       .last = input(named("last"), per_token, where)};
   return attention(q, k, v, runs, attrs, {}, where).named("cross_attn");

@@ -20,7 +20,7 @@ SpanAngles span_angles(Tensor pos, const RopeAttrs& attrs, std::int64_t span);
 Tensor rotate_last(Tensor x, Tensor angles);
 
 struct SpanPool {
-  std::string name;        // of the tensors NAME_{kv, gate, ape, norm}
+  std::string name;        // prefix of the tensors NAME_{kv, gate, ape, norm}
   std::int64_t E = 1;      // width of its vectors
   std::int64_t span = 1;   // tokens per vector
   std::int64_t parts = 1;  // P of ops/pool_tokens.h: the spans that a token takes part in

@@ -13,7 +13,7 @@ constexpr HfTensor kOutside[] = {
     {"embed_tokens", "token_embd"},
     {"norm", "output_norm"},
     {"lm_head", "output"},
-    {"score", "cls.output"},  // of a classifier
+    {"score", "cls.output"},  // a classifier's
 };
 
 constexpr HfTensor kInLayer[] = {

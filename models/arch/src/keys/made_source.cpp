@@ -110,7 +110,7 @@ void MadeSource::learn(const Architecture& architecture) {
   for (const Graph& graph : graphs) choose_types(graph, n_before);
 }
 
-// Of the tensors from number `first` on that the graph uses.
+// Chooses types for the tensors from number `first` on that the graph uses.
 void MadeSource::choose_types(const Graph& graph, std::size_t first) {
   const PerNode<std::vector<NodeId>> users = graph.users();
   for (std::size_t i = first; i < tensors_.size(); ++i) {

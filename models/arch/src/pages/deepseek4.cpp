@@ -30,7 +30,7 @@ constexpr std::int64_t kIndexedRatio = 4;  // tokens per pooled vector in layers
 
 struct DeepSeek4 : Hparams {
   std::int64_t q_rank = 0, window = 0;
-  std::int64_t out_groups = 1, out_rank = 0;  // of the output projection
+  std::int64_t out_groups = 1, out_rank = 0;  // shape of the output projection
   std::vector<std::int64_t> ratios = {};      // by layer: tokens per pooled vector; 0: none
   RopeAttrs pooled_rope = {};                 // of layers with pooled vectors
   IndexerHparams indexer = {};                // chooses pooled vectors

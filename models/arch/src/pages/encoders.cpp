@@ -68,7 +68,7 @@ constexpr HfTensor kModernModel[] = {
     {"embeddings.tok_embeddings", "token_embd"},
     {"embeddings.norm", "token_embd_norm"},
     {"final_norm", "output_norm"},
-    {"head.dense", "cls"},  // of a classifier, or of the training
+    {"head.dense", "cls"},  // a classifier's, or left from the training
     {"head.norm", "cls.norm"},
     {"classifier", "cls.output"},
     {"decoder", ""},

@@ -1,4 +1,4 @@
-// Gemma 3n: four residual streams, of which attention and ffn see the first; the others are
+// Gemma 3n: four residual streams. Attention and ffn see the first; the others are
 // predicted before a layer and corrected after it (AltUp). A path of low rank beside attention
 // (Laurel), a sparse ffn in the first layers, a vector per token and layer, and keys and values
 // that the last layers share. Sources: Google DeepMind 2025, Gemma 3n model card; Baykal et al.

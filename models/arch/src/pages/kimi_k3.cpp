@@ -27,7 +27,7 @@ struct K3 : Hparams {
   ChannelDeltaNet delta = {};
   std::int64_t restart_every = 0;      // layers; 0: never
   float gate_limit = 1, up_limit = 0;  // up_limit 0: none
-  std::int64_t expert_width = 0;       // of the experts' input; 0: D
+  std::int64_t expert_width = 0;       // width of the experts' input; 0: D
 };
 
 // sigmoid(gate) * softcap(gate) * softcap(up)

@@ -13,7 +13,7 @@ namespace weft::arch {
 namespace {
 
 struct Lfm2 : Hparams {
-  std::int64_t taps = 0;  // of the convolutions
+  std::int64_t taps = 0;  // width of the convolutions
 };
 
 Tensor mix_taps(const Layer& l, Tensor x, Tensor w) {

@@ -9,7 +9,7 @@ namespace weft::arch {
 namespace {
 
 struct MiniMaxM3 : Hparams {
-  std::int64_t E = 0;  // of the indexer
+  std::int64_t E = 0;  // elements of the indexer's heads
   ChoosePositionsAttrs choice = {};
 };
 

@@ -12,7 +12,7 @@ struct Muse : Hparams {
   float logits_scale = 1, logits_cap = 0;
 };
 
-constexpr float kPostEps = 1e-8f;  // of the norms after a block
+constexpr float kPostEps = 1e-8f;  // epsilon of the norms after a block
 
 Block normed_after(std::string_view name, Block block) {
   return [=](const Layer& l, Tensor x) {

@@ -22,7 +22,7 @@ Tensor build(const Weights& w, const Nanbeige& c, const Inputs& in) {
   const Attention attention{{rope_adjacent}};
   Tensor h = get_rows(embd, in.tokens);
   for (std::int64_t pass = 0; pass < c.n_passes; ++pass) {
-    std::optional<Graph::Scope> scope;  // of the names of nodes
+    std::optional<Graph::Scope> scope;  // prefixes the names of nodes
     if (pass > 0) scope.emplace(h.graph(), fmt::format("pass.{}", pass));
     if (pass > 0 && c.norm_between) h = norm(w, "output_norm", c, h);
     for (std::int64_t i = 0; i < c.L; ++i) {

@@ -17,7 +17,7 @@
 namespace weft::arch {
 namespace {
 
-constexpr std::int64_t kTaps = 3;  // of the convolutions; files do not say
+constexpr std::int64_t kTaps = 3;  // width of the convolutions, which files do not say
 constexpr StreamNames kStreamNames{"_phi", "_alpha", "_beta", "_gamma"};
 
 struct OpenPangu : Hparams {

@@ -23,7 +23,7 @@ namespace {
 // The delta nets have fewer key heads than value heads. Value head h uses key head h % key_heads;
 // or, if the value heads of a key head are neighbours, h / (value_heads / key_heads).
 struct Hybrid : Hparams {
-  std::int64_t taps = 0;      // of the convolution
+  std::int64_t taps = 0;      // width of the convolution
   std::int64_t N = 0, P = 0;  // elements of a key head and of a value head
   std::int64_t key_heads = 0, value_heads = 0;
   bool neighbours = false;

@@ -12,7 +12,7 @@ namespace weft::arch::rwkv {
 namespace {
 
 constexpr std::int64_t kMaxHeadWidth = 1 << 16;
-constexpr float kHeadEps = 64e-5f;  // of every published model, whatever its head size
+constexpr float kHeadEps = 64e-5f;  // the same in every published model, whatever its head size
 
 }  // namespace
 

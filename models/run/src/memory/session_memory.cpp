@@ -20,7 +20,7 @@ SessionMemory::SessionMemory(const MemoryLimits& limits, std::int64_t step_token
                              std::vector<std::unique_ptr<SequenceMemory>> parts)
     : limits_(limits),
       parts_(std::move(parts)),
-      input_names_{"slot"},
+      input_names_{"table_row"},
       lengths_(index(limits.sequences)),
       growth_of_(index(limits.sequences), -1) {
   tokens_.reserve(index(step_tokens));
@@ -108,8 +108,9 @@ void SessionMemory::rollback() {
 }
 
 void SessionMemory::write_inputs(std::span<const InputValues> inputs) {
-  const InputValues slot = inputs[0];
-  for (std::size_t i = 0; i < tokens_.size() && !slot.empty(); ++i) slot[i] = tokens_[i].sequence;
+  const InputValues table_row = inputs[0];
+  for (std::size_t i = 0; i < tokens_.size() && !table_row.empty(); ++i)
+    table_row[i] = tokens_[i].sequence;
   std::size_t done = 1;
   for (std::size_t i = 0; i < parts_.size(); done += n_inputs_[i++])
     parts_[i]->write_inputs(tokens_, growths_, inputs.subspan(done, n_inputs_[i]));

@@ -1,18 +1,18 @@
-// Turns what a builder collected into a program that the engine can run.
+// Turns what a builder collected into a program that the matcher can run.
 
 #include <algorithm>
 
 #include "weft/base/error.h"
 
-#include "program.h"
+#include "compiled_grammar.h"
 
 namespace weft::grammar {
 
-class ProgramBuilder::Finisher {
+class GrammarBuilder::Finisher {
  public:
-  Finisher(ProgramBuilder& b, RuleId root) : b_(b), root_(root) {}
+  Finisher(GrammarBuilder& b, RuleId root) : b_(b), root_(root) {}
 
-  Program run(bool refuse_left_recursion_anywhere) {
+  CompiledGrammar run(bool refuse_left_recursion_anywhere) {
     // Unused rules may have no body; they get one state without edges.
     for (RuleUnderWork& rule : b_.rules_)
       if (!rule.defined) rule.body = b_.piece();
@@ -213,9 +213,9 @@ class ProgramBuilder::Finisher {
     }
   }
 
-  ProgramBuilder& b_;
+  GrammarBuilder& b_;
   RuleId root_;
-  Program p_;
+  CompiledGrammar p_;
   std::vector<RuleId> rule_of_end_;
   Edges<std::uint32_t> callers_;
   std::vector<bool> at_start_, ends_;
@@ -223,7 +223,7 @@ class ProgramBuilder::Finisher {
   std::uint32_t walk_ = 0;
 };
 
-Program ProgramBuilder::finish(RuleId root, bool refuse_left_recursion_anywhere) {
+CompiledGrammar GrammarBuilder::finish(RuleId root, bool refuse_left_recursion_anywhere) {
   return Finisher(*this, root).run(refuse_left_recursion_anywhere);
 }
 

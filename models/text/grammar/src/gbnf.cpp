@@ -9,7 +9,7 @@
 #include "weft/base/utf8.h"
 #include "weft/grammar/grammar.h"
 
-#include "program.h"
+#include "compiled_grammar.h"
 
 namespace weft {
 namespace {
@@ -28,7 +28,7 @@ class GbnfParser {
   GbnfParser(std::string_view text, const Grammar::GbnfOptions& options)
       : text_(text), options_(options) {}
 
-  Program parse() {
+  CompiledGrammar parse() {
     if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;
     space(true);
     while (at_ < text_.size()) rule();
@@ -343,7 +343,7 @@ class GbnfParser {
     space(true);
     if (take(',')) {
       space(true);
-      max = peek() == '}' ? ProgramBuilder::kUnbounded : count();
+      max = peek() == '}' ? GrammarBuilder::kUnbounded : count();
       space(true);
     }
     if (!take('}')) expected("'}'");
@@ -380,7 +380,7 @@ class GbnfParser {
   const Grammar::GbnfOptions& options_;
   std::size_t at_ = 0;
   mutable Place place_;
-  ProgramBuilder builder_;
+  GrammarBuilder builder_;
   std::map<std::string, Rule, std::less<>> rules_;
 };
 
@@ -389,7 +389,7 @@ class GbnfParser {
 std::shared_ptr<const Grammar> Grammar::from_gbnf(std::string_view text,
                                                   const GbnfOptions& options) {
   return std::make_shared<Grammar>(
-      std::make_shared<const Program>(GbnfParser(text, options).parse()));
+      std::make_shared<const CompiledGrammar>(GbnfParser(text, options).parse()));
 }
 
 std::shared_ptr<const Grammar> Grammar::from_gbnf(std::string_view text) {

@@ -1,33 +1,34 @@
 #include "weft/grammar/grammar.h"
 
-#include "engine.h"
+#include "matcher.h"
 #include "schema/schema.h"
 
 namespace weft {
 namespace {
 
 using grammar::ConfigId;
-using grammar::Engine;
+using grammar::Matcher;
 
-// The memory of an engine above which it frees what is not needed any more.
+// The memory of an matcher above which it frees what is not needed any more.
 constexpr std::size_t kMaxMemory = std::size_t{64} << 20;
 
 }  // namespace
 
-Grammar::Grammar(std::shared_ptr<const grammar::Program> program) : program_(std::move(program)) {}
+Grammar::Grammar(std::shared_ptr<const grammar::CompiledGrammar> program)
+    : program_(std::move(program)) {}
 Grammar::~Grammar() = default;
 
 std::shared_ptr<const Grammar> Grammar::from_json_schema(std::string_view schema,
                                                          const JsonSchemaOptions& options) {
   return std::make_shared<Grammar>(
-      std::make_shared<const grammar::Program>(grammar::compile_schema(schema, options)));
+      std::make_shared<const grammar::CompiledGrammar>(grammar::compile_schema(schema, options)));
 }
 
 // A new root: the bytes of the prefix, then a call of the old root.
 std::shared_ptr<const Grammar> Grammar::with_prefix(std::string_view prefix,
                                                     const Grammar& grammar) {
   const bool may_be_empty = grammar.accepts("");
-  grammar::Program p = *grammar.program();
+  grammar::CompiledGrammar p = *grammar.program();
   const auto first = static_cast<grammar::StateId>(p.n_states());
   const auto call = static_cast<grammar::StateId>(first + prefix.size());
   const grammar::StateId end = call + 1;
@@ -47,22 +48,22 @@ std::shared_ptr<const Grammar> Grammar::with_prefix(std::string_view prefix,
   }
   p.root = static_cast<grammar::RuleId>(p.rules.size());
   p.rules.push_back({first, 0});
-  return std::make_shared<Grammar>(std::make_shared<const grammar::Program>(std::move(p)));
+  return std::make_shared<Grammar>(std::make_shared<const grammar::CompiledGrammar>(std::move(p)));
 }
 
 bool Grammar::accepts(std::string_view text) const {
-  Engine engine(program_);
-  ConfigId at = engine.start();
+  Matcher matcher(program_);
+  ConfigId at = matcher.start();
   std::size_t limit = kMaxMemory;
   for (const char c : text) {
-    at = engine.step(at, static_cast<std::uint8_t>(c));
-    if (at == Engine::kDead) return false;
-    if (engine.memory() > limit) {
-      at = engine.collect(at);
-      limit = std::max(kMaxMemory, 2 * engine.memory());
+    at = matcher.step(at, static_cast<std::uint8_t>(c));
+    if (at == Matcher::kDead) return false;
+    if (matcher.memory() > limit) {
+      at = matcher.collect(at);
+      limit = std::max(kMaxMemory, 2 * matcher.memory());
     }
   }
-  return engine.may_end(at);
+  return matcher.may_end(at);
 }
 
 }  // namespace weft

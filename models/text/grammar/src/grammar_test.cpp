@@ -8,7 +8,7 @@
 
 #include "weft/base/error.h"
 
-#include "engine.h"
+#include "matcher.h"
 #include "regex/regex.h"
 #include "support/npy.h"
 #include "support/reference.h"
@@ -17,7 +17,7 @@ namespace weft {
 namespace {
 
 using grammar::ConfigId;
-using grammar::Engine;
+using grammar::Matcher;
 
 std::string error_of(const std::function<void()>& run) {
   try {
@@ -322,19 +322,19 @@ void check_golden(const nlohmann::json& c, const std::string& text) {
   for (const auto& s : c.at("strings")) {
     const auto input = s.at("text").get<std::string>();
     CAPTURE(input);
-    Engine engine(g->program());
-    ConfigId at = engine.start();
+    Matcher matcher(g->program());
+    ConfigId at = matcher.start();
     std::size_t characters = 0;  // that were taken as a whole
     bool alive = true;
     for (std::size_t i = 0; alive && i < input.size();) {
       std::size_t length = 1;
       while (i + length < input.size() && (input[i + length] & 0xC0) == 0x80) ++length;
-      at = engine.feed(at, std::string_view(input).substr(i, length));
-      alive = at != Engine::kDead;
+      at = matcher.feed(at, std::string_view(input).substr(i, length));
+      alive = at != Matcher::kDead;
       characters += alive ? 1 : 0;
       i += length;
     }
-    const char* result = !alive ? "reject" : engine.may_end(at) ? "accept" : "prefix";
+    const char* result = !alive ? "reject" : matcher.may_end(at) ? "accept" : "prefix";
     CHECK(s.at("result").get<std::string>() == result);
     CHECK(s.at("chars_consumed").get<std::size_t>() == characters);
   }

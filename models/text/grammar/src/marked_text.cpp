@@ -7,7 +7,7 @@
 #include "weft/base/utf8.h"
 #include "weft/grammar/grammar.h"
 
-#include "program.h"
+#include "compiled_grammar.h"
 
 namespace weft {
 namespace {
@@ -41,7 +41,7 @@ std::shared_ptr<const Grammar> marked_text(std::string_view text, bool ends_with
   std::ranges::sort(different);
   different.erase(std::unique(different.begin(), different.end()), different.end());
 
-  ProgramBuilder builder;
+  GrammarBuilder builder;
   std::vector<StateId> states;
   for (std::size_t i = 0; i <= marker.size(); ++i) states.push_back(builder.state());
   const StateId end = builder.state();
@@ -58,7 +58,8 @@ std::shared_ptr<const Grammar> marked_text(std::string_view text, bool ends_with
   for (std::size_t i = 0; i <= marker.size(); ++i)
     if (ends_with_it == (i == marker.size())) builder.skip(states[i], end);
   const RuleId root = builder.add_rule("root", {states.front(), end});
-  return std::make_shared<Grammar>(std::make_shared<const Program>(builder.finish(root, false)));
+  return std::make_shared<Grammar>(
+      std::make_shared<const CompiledGrammar>(builder.finish(root, false)));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include "weft/base/error.h"
 #include "weft/tokenize/logits.h"
 
-#include "engine.h"
+#include "matcher.h"
 
 namespace weft {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 using namespace grammar;
 using Bits = std::vector<std::uint64_t>;
 
-constexpr std::size_t kMaxEngine = std::size_t{64} << 20;
+constexpr std::size_t kMaxMatcher = std::size_t{64} << 20;
 constexpr std::size_t kMaxMasks = std::size_t{32} << 20;  // bytes, of either cache
 
 void set(Bits& bits, TokenId id) {
@@ -34,9 +34,9 @@ struct TokenConstraint::Impl {
   };
 
   Impl(std::shared_ptr<const Grammar> g, std::shared_ptr<const TokenTree> t)
-      : grammar(std::move(g)), tree(std::move(t)), engine(grammar->program()) {
+      : grammar(std::move(g)), tree(std::move(t)), matcher(grammar->program()) {
     way.resize(tree->max_depth() + 1);
-    at = engine.start();
+    at = matcher.start();
   }
 
   std::size_t n_words() const { return static_cast<std::size_t>(tree->n_tokens() + 63) / 64; }
@@ -47,15 +47,15 @@ struct TokenConstraint::Impl {
     way[depth] = from;
     for (std::size_t node = begin; node < end;) {
       const std::uint32_t d = tree->depth(node);
-      const ConfigId to = engine.step(way[d - 1], tree->byte(node));
-      if (to == Engine::kDead) {
+      const ConfigId to = matcher.step(way[d - 1], tree->byte(node));
+      if (to == Matcher::kDead) {
         node = tree->subtree_end(node);
         continue;
       }
       for (const TokenId id : tree->tokens(node)) set(bits, id);
-      if (escapes != nullptr && engine.escaped(to) && tree->subtree_end(node) > node + 1)
+      if (escapes != nullptr && matcher.escaped(to) && tree->subtree_end(node) > node + 1)
         escapes->push_back(static_cast<std::uint32_t>(node));
-      if (!engine.may_continue(to)) {
+      if (!matcher.may_continue(to)) {
         node = tree->subtree_end(node);
         continue;
       }
@@ -70,7 +70,7 @@ struct TokenConstraint::Impl {
     const auto [it, added] = states.try_emplace(state);
     if (added) {
       it->second.allowed.assign(n_words(), 0);
-      walk(0, tree->n_nodes(), engine.alone(state), 0, it->second.allowed, &it->second.escapes);
+      walk(0, tree->n_nodes(), matcher.alone(state), 0, it->second.allowed, &it->second.escapes);
       kept += n_words() * 8 + it->second.escapes.size() * 4;
     }
     return it->second;
@@ -78,18 +78,18 @@ struct TokenConstraint::Impl {
 
   Bits compute() {
     Bits bits(n_words(), 0);
-    const std::vector<Item> items = engine.items(at);
+    const std::vector<Item> items = matcher.items(at);
     for (const Item& item : items) {
       const Alone& own = alone(item.state);
       for (std::size_t w = 0; w < bits.size(); ++w) bits[w] |= own.allowed[w];
-      if (own.escapes.empty() || item.frame == Engine::kBottom) continue;
-      const ConfigId after = engine.after(item.frame);
-      if (!engine.may_continue(after)) continue;
+      if (own.escapes.empty() || item.frame == Matcher::kBottom) continue;
+      const ConfigId after = matcher.after(item.frame);
+      if (!matcher.may_continue(after)) continue;
       for (const std::uint32_t node : own.escapes)
         walk(node + 1, tree->subtree_end(node), after, tree->depth(node), bits, nullptr);
     }
-    if (engine.program().has_tokens) add_named_tokens(bits);
-    if (engine.may_end(at))
+    if (matcher.program().has_tokens) add_named_tokens(bits);
+    if (matcher.may_end(at))
       for (const TokenId id : tree->ends()) set(bits, id);
     return bits;
   }
@@ -97,12 +97,12 @@ struct TokenConstraint::Impl {
   bool ends_text(TokenId id) const { return tree->tokenizer().vocabulary().ends_generation(id); }
 
   // `!<x>` is not a token that ends the text: the text would end where the grammar does not.
-  bool names(const Engine::TokenChoice& choice, TokenId id) const {
+  bool names(const Matcher::TokenChoice& choice, TokenId id) const {
     return choice.negated ? id != choice.token && !ends_text(id) : id == choice.token;
   }
 
   void add_named_tokens(Bits& bits) {
-    for (const auto& choice : engine.token_choices(at)) {
+    for (const auto& choice : matcher.token_choices(at)) {
       if (choice.negated) {
         for (TokenId id = 0; id < tree->n_tokens(); ++id)
           if (names(choice, id)) set(bits, id);
@@ -114,17 +114,17 @@ struct TokenConstraint::Impl {
 
   // Where a token leads that the grammar names here.
   ConfigId step_named(TokenId id) {
-    const auto choices = engine.token_choices(at);
+    const auto choices = matcher.token_choices(at);
     const bool named = std::any_of(choices.begin(), choices.end(),
                                    [&](const auto& choice) { return names(choice, id); });
-    return named ? engine.step_token(at, id) : Engine::kDead;
+    return named ? matcher.step_token(at, id) : Matcher::kDead;
   }
 
-  // The masks of configurations are forgotten together with the engine's memory of them.
+  // The masks of configurations are forgotten together with the matcher's memory of them.
   const Bits& mask() {
-    if (engine.memory() > kMaxEngine + live) {
-      at = engine.collect(at);
-      live = engine.memory();
+    if (matcher.memory() > kMaxMatcher + live) {
+      at = matcher.collect(at);
+      live = matcher.memory();
       masks.clear();
     }
     const auto found = masks.find(at);
@@ -135,9 +135,9 @@ struct TokenConstraint::Impl {
 
   std::shared_ptr<const Grammar> grammar;
   std::shared_ptr<const TokenTree> tree;
-  Engine engine;
+  Matcher matcher;
   ConfigId at = 0;
-  std::size_t live = 0;  // what the engine held after the last collect()
+  std::size_t live = 0;  // what the matcher held after the last collect()
   std::vector<ConfigId> way;
   std::unordered_map<StateId, Alone> states;
   std::size_t kept = 0;
@@ -152,15 +152,15 @@ TokenConstraint::TokenConstraint(TokenConstraint&&) noexcept = default;
 TokenConstraint& TokenConstraint::operator=(TokenConstraint&&) noexcept = default;
 
 void TokenConstraint::reset() {
-  impl_->at = impl_->engine.start();
+  impl_->at = impl_->matcher.start();
 }
 
 TokenConstraint::Place TokenConstraint::place() const {
-  return {impl_->at, impl_->engine.epoch()};
+  return {impl_->at, impl_->matcher.epoch()};
 }
 
 bool TokenConstraint::go_to(const Place& place) {
-  if (place.epoch != impl_->engine.epoch()) return false;
+  if (place.epoch != impl_->matcher.epoch()) return false;
   impl_->at = place.at;
   return true;
 }
@@ -194,27 +194,27 @@ void TokenConstraint::apply(std::span<float> logits) {
 
 bool TokenConstraint::accept(TokenId id) {
   if (!allows(id)) return false;
-  Engine& engine = impl_->engine;
+  Matcher& matcher = impl_->matcher;
   const Tokenizer& tokenizer = impl_->tree->tokenizer();
   const ConfigId named = impl_->step_named(id);
   const bool spelled = !tokenizer.hidden(id) && !tokenizer.vocabulary().ends_generation(id) &&
                        !tokenizer.bytes(id).empty();
-  const ConfigId read = spelled ? engine.feed(impl_->at, tokenizer.bytes(id)) : Engine::kDead;
+  const ConfigId read = spelled ? matcher.feed(impl_->at, tokenizer.bytes(id)) : Matcher::kDead;
   // A token that ends the text leaves everything as it is.
-  if (named != Engine::kDead || read != Engine::kDead) impl_->at = engine.unite(named, read);
+  if (named != Matcher::kDead || read != Matcher::kDead) impl_->at = matcher.unite(named, read);
   return true;
 }
 
 bool TokenConstraint::may_end() const {
-  return impl_->engine.may_end(impl_->at);
+  return impl_->matcher.may_end(impl_->at);
 }
 
 bool TokenConstraint::may_continue() const {
-  return impl_->engine.may_continue(impl_->at);
+  return impl_->matcher.may_continue(impl_->at);
 }
 
 std::string TokenConstraint::forced(std::size_t max_bytes) {
-  return impl_->engine.forced(impl_->at, max_bytes);
+  return impl_->matcher.forced(impl_->at, max_bytes);
 }
 
 }  // namespace weft

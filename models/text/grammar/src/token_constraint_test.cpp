@@ -11,7 +11,7 @@
 #include "weft/files/vocabulary_file.h"
 #include "weft/sample/sampler.h"
 
-#include "engine.h"
+#include "matcher.h"
 #include "support/reference.h"
 #include "support/vocabulary.h"
 
@@ -19,7 +19,7 @@ namespace weft {
 namespace {
 
 using grammar::ConfigId;
-using grammar::Engine;
+using grammar::Matcher;
 
 // All bytes, and some tokens that cross the borders of rules.
 std::shared_ptr<const Tokenizer> small_tokenizer() {
@@ -46,15 +46,15 @@ void check_masks(const std::shared_ptr<const Grammar>& g, std::uint64_t seed) {
   std::string text;
   for (int step = 0; step < 40; ++step) {
     std::vector<TokenId> allowed;
-    Engine engine(g->program());
-    const ConfigId here = engine.feed(engine.start(), text);
+    Matcher matcher(g->program());
+    const ConfigId here = matcher.feed(matcher.start(), text);
     for (TokenId id = 0; id < vocabulary.size(); ++id) {
       bool expected;
       if (vocabulary.ends_generation(id))
         expected = g->accepts(text);
       else
         expected =
-            !tokenizer->hidden(id) && engine.feed(here, tokenizer->bytes(id)) != Engine::kDead;
+            !tokenizer->hidden(id) && matcher.feed(here, tokenizer->bytes(id)) != Matcher::kDead;
       CAPTURE(text);
       CAPTURE(id);
       REQUIRE(constraint.allows(id) == expected);

@@ -28,9 +28,9 @@ class Events {
 };
 
 // The call that is being generated.
-class Call {
+class PartialCall {
  public:
-  Call(Events& events, const Tools& tools, bool only_known)
+  PartialCall(Events& events, const Tools& tools, bool only_known)
       : events_(&events), tools_(&tools), only_known_(only_known) {}
   bool name(std::string_view name);  // false for an invalid name
   void id(std::string_view id) { id_ = id; }
@@ -70,7 +70,7 @@ class ObjectParser {
   const Tools& tools_;
   bool bare_, keyed_;
   JsonScan scan_;
-  Call call_;
+  PartialCall call_;
   std::vector<Role> roles_;
   std::string literal_, key_;
   std::size_t arguments_depth_ = 0;  // of the brackets around them; 0: not within
@@ -140,7 +140,7 @@ class CallParser {
   const Tools& tools_;
   bool bare_, unwrapped_;
   Phase phase_;
-  std::optional<Call> call_;
+  std::optional<PartialCall> call_;
   std::optional<ObjectParser> object_;
   std::optional<BracedReader> braced_;
   JsonScan scan_;

@@ -38,7 +38,7 @@ class Body {
   }
 
  private:
-  Call call_;
+  PartialCall call_;
   JsonScan scan_;
   std::string raw_;
 };

@@ -32,7 +32,7 @@ void Events::add(ReplyEvent::Kind kind, std::string_view text, int call, std::st
     events_.push_back({kind, std::string(text), call, std::move(id)});
 }
 
-bool Call::name(std::string_view name) {
+bool PartialCall::name(std::string_view name) {
   if (!name_.empty() || name.empty() || (only_known_ && tools_->any() && !tools_->known(name)))
     return false;
   name_ = name;
@@ -40,7 +40,7 @@ bool Call::name(std::string_view name) {
   return true;
 }
 
-void Call::begin() {
+void PartialCall::begin() {
   wants_begin_ = true;
   if (begun() || name_.empty()) return;
   index_ = events_->next_call++;
@@ -48,21 +48,21 @@ void Call::begin() {
   events_->add(ReplyEvent::Kind::call_arguments, std::exchange(waiting_, {}), index_);
 }
 
-void Call::arguments(std::string_view delta) {
+void PartialCall::arguments(std::string_view delta) {
   if (begun())
     events_->add(ReplyEvent::Kind::call_arguments, delta, index_);
   else
     waiting_ += delta;
 }
 
-bool Call::end() {
+bool PartialCall::end() {
   if (!begun()) return false;
   events_->add(ReplyEvent::Kind::call_end, "", index_, id_);
   index_ = -1;
   return true;
 }
 
-void Call::drop() {
+void PartialCall::drop() {
   if (begun()) events_->add(ReplyEvent::Kind::call_dropped, "", index_);
   index_ = -1;
 }
@@ -108,7 +108,7 @@ bool ObjectParser::open(bool object) {
   if (around == Role::list) {
     if (!object && !roles_.empty()) return false;
     role = object ? Role::call : Role::list;
-    if (object) call_ = Call(events_, tools_, bare_);
+    if (object) call_ = PartialCall(events_, tools_, bare_);
   } else if (around != Role::other) {
     if (keyed_ && !call_.name(key_)) return false;
     if (keyed_ || is_arguments_key(key_)) {
@@ -137,7 +137,7 @@ Step ObjectParser::close() {
       call_.arguments("{}");
     }
     if (call_.end()) ++calls_;
-    call_ = Call(events_, tools_, bare_);
+    call_ = PartialCall(events_, tools_, bare_);
     if (calls_ == before && (calls_ == 0 || !roles_.empty())) return Step::bad;
   }
   if (!roles_.empty()) return Step::more;

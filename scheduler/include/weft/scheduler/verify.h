@@ -28,7 +28,7 @@ struct NodeCheck {
   std::int64_t non_finite = 0;   // NaN or Inf elements for which the definition is finite
   std::int64_t not_numbers = 0;  // NaN or Inf elements, expected or not
   // Normalized distances sqrt(sum (got - x)^2 / sum x^2) from the same node in the plain graph
-  // computed by definitions, and in a dump of another engine; -1 if there is nothing to compare
+  // computed by definitions, and in a dump of another program; -1 if there is nothing to compare
   // with. They show accumulated errors and do not affect passed().
   double from_plain = -1, from_dump = -1;
   bool passed() const { return worst_ratio <= 1 && non_finite == 0; }

@@ -87,21 +87,21 @@ TEST_CASE("fields that are accepted without effect change no request") {
   Interfaces server;
   const auto requests = full_requests();
   std::size_t n_tried = 0;
-  for (const Route& route : all_routes()) {
-    if (!route.request) continue;
-    CAPTURE(route.path);
-    const Json schema = Json::parse(route.request->schema());
-    const auto request = requests.find(route.path);
+  for (const Endpoint& endpoint : all_endpoints()) {
+    if (!endpoint.request) continue;
+    CAPTURE(endpoint.path);
+    const Json schema = Json::parse(endpoint.request->schema());
+    const auto request = requests.find(endpoint.path);
     std::vector<std::pair<Pointer, Json>> found;
     if (request != requests.end()) find_fields(schema, request->second, Pointer(), found);
     CHECK(found.size() == n_without_effect(schema));
     for (const auto& [at, field] : found) {
       CAPTURE(at.to_string());
-      const std::string wanted = effect(server, route.path, request->second);
+      const std::string wanted = effect(server, endpoint.path, request->second);
       for (const Json& value : some_values(field)) {
         Json changed = request->second;
         changed[at] = value;
-        CHECK(effect(server, route.path, changed) == wanted);
+        CHECK(effect(server, endpoint.path, changed) == wanted);
         ++n_tried;
       }
     }

@@ -1,5 +1,5 @@
 #pragma once
-// For tests of all interfaces over their routes, with fake texts.
+// For tests of all interfaces over their endpoints, with fake texts.
 
 #include <algorithm>
 #include <iterator>
@@ -11,27 +11,27 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "weft/anthropic/routes.h"
+#include "weft/anthropic/endpoints.h"
 #include "weft/api/json.h"
-#include "weft/native/routes.h"
-#include "weft/ollama/routes.h"
-#include "weft/responses/routes.h"
+#include "weft/native/endpoints.h"
+#include "weft/ollama/endpoints.h"
+#include "weft/responses/endpoints.h"
 
 #include "api_test_support.h"
 
 namespace weft::api::test {
 
-inline std::vector<Route> all_routes() {
-  std::vector<Route> all;
-  for (auto& routes : {openai_routes(), responses_routes(), anthropic_routes(), ollama_routes(),
-                       native_routes({.slot_save_path = "/tmp"})})
-    std::ranges::copy(routes, std::back_inserter(all));
+inline std::vector<Endpoint> all_endpoints() {
+  std::vector<Endpoint> all;
+  for (auto& endpoints : {openai_endpoints(), responses_endpoints(), anthropic_endpoints(),
+                          ollama_endpoints(), native_endpoints({.slot_save_path = "/tmp"})})
+    std::ranges::copy(endpoints, std::back_inserter(all));
   return all;
 }
 
 struct Interfaces : FakeServer {
   Interfaces() {
-    router = std::make_unique<Router>(all_routes(), *services);
+    router = std::make_unique<Router>(all_endpoints(), *services);
     texts->texts = {"You are welcome!"};
   }
   Json ask(std::string path, std::string body, int status = 200) {

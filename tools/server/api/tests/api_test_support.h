@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "weft/api/routes.h"
+#include "weft/api/endpoints.h"
 #include "weft/api/workers.h"
-#include "weft/openai/routes.h"
+#include "weft/openai/endpoints.h"
 #include "weft/run/model.h"
 
 namespace weft::api::test {
@@ -155,7 +155,7 @@ class FakeTexts : public TextSource {
   std::vector<std::shared_ptr<TextListener>> waiting_;
 };
 
-// The bundled model's vocabulary and template, with fake texts, behind the routes of OpenAI.
+// The bundled model's vocabulary and template, with fake texts, behind the endpoints of OpenAI.
 struct FakeServer {
   explicit FakeServer(const std::string& chat_template = {}) {
     auto served = std::make_shared<ServedModel>();
@@ -171,7 +171,7 @@ struct FakeServer {
                                                  : chat_template));
     models = one_model(served);
     services = std::make_unique<Services>(Services{*models, workers, {}});
-    router = std::make_unique<Router>(openai_routes(), *services);
+    router = std::make_unique<Router>(openai_endpoints(), *services);
   }
   // Listeners of requests without an answer refer to the model, which refers to the texts.
   ~FakeServer() { texts->drop_waiting(); }

@@ -8,10 +8,10 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "weft/api/endpoints.h"
 #include "weft/api/errors.h"
 #include "weft/api/fields.h"
 #include "weft/api/json.h"
-#include "weft/api/routes.h"
 #include "weft/api/text_run.h"
 #include "weft/api/workers.h"
 
@@ -32,9 +32,10 @@ struct Bench {
   api::Services services{models, workers};
   std::shared_ptr<api::test::FakeExchange> exchange;
 
-  std::shared_ptr<api::Call> call(api::ErrorForm form = api::ErrorForm::openai) {
+  std::shared_ptr<api::ApiCall> call(api::ErrorForm form = api::ErrorForm::openai) {
     exchange = std::make_shared<api::test::FakeExchange>(http::Request{});
-    auto call = std::make_shared<api::Call>(api::Call{.exchange = exchange, .services = services});
+    auto call =
+        std::make_shared<api::ApiCall>(api::ApiCall{.exchange = exchange, .services = services});
     call->form = form;
     auto model = std::make_shared<api::ServedModel>();
     model->name = "tiny";

@@ -1,4 +1,4 @@
-// The interfaces over their routes, with fake texts.
+// The interfaces over their endpoints, with fake texts.
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 

@@ -105,14 +105,14 @@ Json schema_of(const FieldList& fields) {
 
 TEST_CASE("knobs are in the schemas of all texts, with their sentences") {
   std::size_t n_tables = 0;
-  for (const Route& route : all_routes()) {
-    if (!route.request) continue;
-    const Json schema = schema_of(*route.request);
+  for (const Endpoint& endpoint : all_endpoints()) {
+    if (!endpoint.request) continue;
+    const Json schema = schema_of(*endpoint.request);
     if (!schema.contains("temperature")) continue;
     ++n_tables;
     for (const Knob<SamplerOptions>& knob : sampler_knobs())
       for (const std::string_view name : knob.names()) {
-        CAPTURE(route.path);
+        CAPTURE(endpoint.path);
         REQUIRE_MESSAGE(schema.contains(std::string(name)), name);
         const Json& field = schema[std::string(name)];
         if (name == knob.name) CHECK(field["description"] == std::string(knob.doc));
@@ -157,12 +157,12 @@ TEST_CASE("every field of a request has a sentence that stands alone") {
   CHECK(sentence_problem("Number of tokens.").empty());
   for (const char* wrong : {"", "of the call", "of the call.", "Number of tokens", "Number."})
     CHECK_MESSAGE(!sentence_problem(wrong).empty(), wrong);
-  for (const Route& route : all_routes()) {
-    if (!route.request) continue;
-    CAPTURE(route.path);
-    for (const FieldList::Field& field : route.request->fields())
+  for (const Endpoint& endpoint : all_endpoints()) {
+    if (!endpoint.request) continue;
+    CAPTURE(endpoint.path);
+    for (const FieldList::Field& field : endpoint.request->fields())
       CHECK_MESSAGE(sentence_problem(field.doc) == "", field.name);
-    check_sentences(Json::parse(route.request->schema()));
+    check_sentences(Json::parse(endpoint.request->schema()));
   }
 }
 

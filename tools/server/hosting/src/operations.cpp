@@ -127,31 +127,32 @@ std::string metrics_text(const Operations& operations) {
   return std::move(text).take();
 }
 
-std::vector<api::Route> operation_routes(const Operations& operations, const std::string& version) {
-  std::vector<api::Route> routes;
+std::vector<api::Endpoint> operation_endpoints(const Operations& operations,
+                                               const std::string& version) {
+  std::vector<api::Endpoint> endpoints;
   const auto add = [&](const char* path, const char* operation, const char* summary,
-                       std::function<http::Reply()> answer) -> api::Route& {
-    const auto handle = [answer = std::move(answer)](const std::shared_ptr<api::Call>& call) {
+                       std::function<http::Reply()> answer) -> api::Endpoint& {
+    const auto handle = [answer = std::move(answer)](const std::shared_ptr<api::ApiCall>& call) {
       call->exchange->reply(answer());
     };
-    api::Route& route =
-        routes.emplace_back(api::plain_route("GET", path, operation, summary, handle));
-    route.quick = true;
-    return route;
+    api::Endpoint& endpoint =
+        endpoints.emplace_back(api::plain_endpoint("GET", path, operation, summary, handle));
+    endpoint.quick = true;
+    return endpoint;
   };
   add("/health", "health", "Whether the server is ready: 200, or 503 while it loads or drains",
       [&operations] { return health_reply(operations); })
       .aliases = {"/v1/health"};
   add("/version", "version", "The server's version",
       [version] { return reply_with(fmt::format("{{\"version\":{}}}", json_string(version))); });
-  if (!operations.show_metrics) return routes;
+  if (!operations.show_metrics) return endpoints;
   constexpr const char* kType = "text/plain; version=0.0.4; charset=utf-8";
   add("/metrics", "metrics", "Counters for Prometheus", [&operations] {
     http::Reply reply = reply_with(metrics_text(operations));
     reply.content_type = kType;
     return reply;
   }).answer_type = kType;
-  return routes;
+  return endpoints;
 }
 
 }  // namespace weft::server

@@ -58,19 +58,19 @@ std::shared_ptr<const api::ServedModel> loaded_model(const ModelPool& pool,
 
 // Pictures take time: they are drawn on a preparing thread, from what the engine uses.
 using Draw = std::function<std::string(const Model&, const SessionOptions&)>;
-api::Route picture_route(const Operations& operations, const char* what, const char* summary,
-                         const char* type, Draw draw) {
-  api::Route route = api::plain_route(
+api::Endpoint picture_endpoint(const Operations& operations, const char* what, const char* summary,
+                               const char* type, Draw draw) {
+  api::Endpoint endpoint = api::plain_endpoint(
       "GET", fmt::format("/ui/{}", what), fmt::format("ui_{}", what), summary,
-      [&operations, type, draw = std::move(draw)](const std::shared_ptr<api::Call>& call) {
+      [&operations, type, draw = std::move(draw)](const std::shared_ptr<api::ApiCall>& call) {
         const auto served =
             loaded_model(operations.pool, api::query_value(call->request(), "model"));
         SessionOptions options = served->engine->session_options();
         options.progress = {};
         call->exchange->reply(text_reply(draw(*served->model, options), type));
       });
-  route.answer_type = type;
-  return route;
+  endpoint.answer_type = type;
+  return endpoint;
 }
 
 }  // namespace
@@ -85,36 +85,39 @@ const std::vector<std::string>& page_paths() {
   return paths;
 }
 
-std::vector<api::Route> page_routes(const Operations& operations, bool show_page,
-                                    const DrawPlan& draw_plan) {
-  std::vector<api::Route> routes;
-  routes.push_back(api::plain_route(
-      "GET", "/", "page", "A page for chats", [show_page](const std::shared_ptr<api::Call>& call) {
+std::vector<api::Endpoint> page_endpoints(const Operations& operations, bool show_page,
+                                          const DrawPlan& draw_plan) {
+  std::vector<api::Endpoint> endpoints;
+  endpoints.push_back(api::plain_endpoint(
+      "GET", "/", "page", "A page for chats",
+      [show_page](const std::shared_ptr<api::ApiCall>& call) {
         call->exchange->reply(show_page ? file_reply("index.html")
                                         : text_reply("weft serve is running\n", "text/plain"));
       }));
-  routes.back().answer_type = show_page ? "text/html" : "text/plain";
-  routes.back().quick = true;
-  if (!show_page) return routes;
-  routes.push_back(api::plain_route("GET", "/ui/page/{file}", "page_file", "A file of the page",
-                                    [](const std::shared_ptr<api::Call>& call) {
-                                      call->exchange->reply(file_reply(call->parameter));
-                                    }));
-  routes.back().answer_type = "text/plain";
-  routes.back().quick = true;
-  routes.push_back(api::plain_route("GET", "/ui/state", "ui_state",
-                                    "What the page shows of the server",
-                                    [&operations](const std::shared_ptr<api::Call>& call) {
-                                      call->reply(state_json(operations));
-                                    }));
-  routes.push_back(picture_route(operations, "graph",
-                                 "The graph of a loaded model as boxes and edges",
-                                 "application/json", graph_json));
+  endpoints.back().answer_type = show_page ? "text/html" : "text/plain";
+  endpoints.back().quick = true;
+  if (!show_page) return endpoints;
+  endpoints.push_back(api::plain_endpoint("GET", "/ui/page/{file}", "page_file",
+                                          "A file of the page",
+                                          [](const std::shared_ptr<api::ApiCall>& call) {
+                                            call->exchange->reply(file_reply(call->parameter));
+                                          }));
+  endpoints.back().answer_type = "text/plain";
+  endpoints.back().quick = true;
+  endpoints.push_back(api::plain_endpoint("GET", "/ui/state", "ui_state",
+                                          "What the page shows of the server",
+                                          [&operations](const std::shared_ptr<api::ApiCall>& call) {
+                                            call->reply(state_json(operations));
+                                          }));
+  endpoints.push_back(picture_endpoint(operations, "graph",
+                                       "The graph of a loaded model as boxes and edges",
+                                       "application/json", graph_json));
   if (draw_plan) {
-    routes.push_back(picture_route(operations, "plan", "The memory plan of a loaded model as SVG",
-                                   "image/svg+xml", draw_plan));
+    endpoints.push_back(picture_endpoint(operations, "plan",
+                                         "The memory plan of a loaded model as SVG",
+                                         "image/svg+xml", draw_plan));
   }
-  return routes;
+  return endpoints;
 }
 
 }  // namespace weft::server

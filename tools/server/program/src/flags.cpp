@@ -164,8 +164,8 @@ void add_operation_flags(cli::App& app, Flags& flags) {
   app.add_option("--log-file", flags.log_file, "append the log to a file instead of stderr")
       .type_name("FILE");
   app.add_flag("--log-jsonl", flags.log_json, "log lines are JSON objects");
-  app.add_option("--trace-requests", flags.trace_folder,
-                 "write what `weft replay` needs to compute a request again into this folder")
+  app.add_option("--record-requests", flags.record_folder,
+                 "write what `weft repeat` needs to compute a request again into this folder")
       .type_name("DIR");
   app.add_option("--profile-requests", flags.profile_folder,
                  "write the profile of each request with the header X-Weft-Profile: 1 into this "
@@ -238,7 +238,7 @@ void check(const Flags& flags) {
   check_file("--api-key-file", flags.api_key_file);
   check_file("--chat-template-file", flags.chat_template.file);
   check_folder("--slot-save-path", flags.slot_folder);
-  check_folder("--trace-requests", flags.trace_folder);
+  check_folder("--record-requests", flags.record_folder);
   check_folder("--profile-requests", flags.profile_folder);
   check_folder("--models-dir", flags.models_dir);
   check_file("--models-file", flags.models_file);
@@ -268,9 +268,9 @@ std::vector<std::string> long_names(int argc, char** argv) {
 // Without keys, and without what a replay must not write to.
 std::vector<std::string> for_replay(const std::vector<std::string>& arguments) {
   static constexpr std::string_view kOmitted[] = {
-      "--api-key",        "--api-key-file",     "--slot-save-path", "--log-file",
-      "--trace-requests", "--profile-requests", "--models-dir",     "--models-file",
-      "--ssl-cert-file",  "--ssl-key-file"};
+      "--api-key",         "--api-key-file",     "--slot-save-path", "--log-file",
+      "--record-requests", "--profile-requests", "--models-dir",     "--models-file",
+      "--ssl-cert-file",   "--ssl-key-file"};
   std::vector<std::string> kept;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string_view name = std::string_view(arguments[i]).substr(0, arguments[i].find('='));
@@ -323,7 +323,7 @@ std::optional<int> parse(int argc, char** argv, Flags& flags) {
   app.footer(kExamples);
   const std::uint64_t random_seed = flags.sampler.seed;
   std::vector<std::string> arguments = long_names(argc, argv);
-  flags.replay_arguments = for_replay(arguments);
+  flags.repeat_arguments = for_replay(arguments);
   std::vector<char*> pointers{argv[0]};
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   if (const auto code = parse_flags(app, static_cast<int>(pointers.size()), pointers.data()))

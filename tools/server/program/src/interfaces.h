@@ -3,12 +3,12 @@
 
 #include <vector>
 
-#include "weft/api/routes.h"
-#include "weft/native/routes.h"
+#include "weft/api/endpoints.h"
+#include "weft/native/endpoints.h"
 
 namespace weft::server {
 
-// Routes of all interfaces.
-std::vector<api::Route> interface_routes(const api::NativeOptions& native);
+// Endpoints of all interfaces.
+std::vector<api::Endpoint> interface_endpoints(const api::NativeOptions& native);
 
 }  // namespace weft::server

@@ -17,8 +17,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "weft/api/endpoints.h"
 #include "weft/api/errors.h"
-#include "weft/api/routes.h"
 #include "weft/api/text_run.h"
 #include "weft/api/workers.h"
 #include "weft/base/error.h"
@@ -39,9 +39,9 @@
 #include "rate_limit.h"
 #include "request_log.h"
 #include "request_profiles.h"
+#include "request_record.h"
 #include "signals.h"
 #include "systemd.h"
-#include "trace.h"
 
 namespace weft::server {
 namespace {
@@ -56,10 +56,10 @@ bool is_unix(const std::string& host) {
   return host == http::kUnixAddress || host.ends_with(".sock");
 }
 
-class Program {
+class ServeProgram {
  public:
-  Program(Flags flags, const ProgramParts& parts);
-  ~Program();
+  ServeProgram(Flags flags, const ProgramParts& parts);
+  ~ServeProgram();
   int run();
 
  private:
@@ -70,10 +70,10 @@ class Program {
   bool is_local() const;
   http::Hooks hooks();
   std::optional<http::Reply> gate(const http::RequestHead& head);
-  std::vector<api::Route> routes();
+  std::vector<api::Endpoint> endpoints();
   void answer(std::shared_ptr<http::Exchange> exchange);
   void loaded(const HostedModel& source, const std::exception_ptr& error);
-  std::unique_ptr<Tracer> make_tracer();
+  std::unique_ptr<RequestRecorder> make_recorder();
   api::ApiOptions api_options();
   void warn_if_open();
   void reload_keys();
@@ -94,7 +94,7 @@ class Program {
   std::shared_ptr<const Model> first_;
   bool has_loaded_ = false;  // on the pool's thread
   std::unique_ptr<api::Router> router_;
-  std::unique_ptr<Tracer> tracer_;
+  std::unique_ptr<RequestRecorder> recorder_;
   std::unique_ptr<RequestProfiles> profiles_;
   std::unique_ptr<RequestLog> requests_;
   std::unique_ptr<Operations> operations_;
@@ -107,11 +107,11 @@ class Program {
   std::thread io_;
 };
 
-std::vector<std::string> paths_of(const std::vector<api::Route>& routes) {
+std::vector<std::string> paths_of(const std::vector<api::Endpoint>& endpoints) {
   std::vector<std::string> paths{"/openapi.json"};
-  for (const api::Route& route : routes) {
-    paths.push_back(route.path);
-    paths.insert(paths.end(), route.aliases.begin(), route.aliases.end());
+  for (const api::Endpoint& endpoint : endpoints) {
+    paths.push_back(endpoint.path);
+    paths.insert(paths.end(), endpoint.aliases.begin(), endpoint.aliases.end());
   }
   return paths;
 }
@@ -131,7 +131,7 @@ std::vector<HostedModel> sources_of(const Flags& flags) {
   return {{flags.model.path, std::move(names)}};
 }
 
-Program::Program(Flags flags, const ProgramParts& parts)
+ServeProgram::ServeProgram(Flags flags, const ProgramParts& parts)
     : flags_(std::move(flags)), log_(flags_.log_file, flags_.log_json), parts_(parts) {
   const auto warn = [this](std::string_view text) { log_.message("warning", text); };
   if (flags_.one_model()) first_ = open_model(flags_, flags_.model.path, warn);
@@ -145,24 +145,24 @@ Program::Program(Flags flags, const ProgramParts& parts)
       Operations{*pool_, metrics_, draining_, flags_.model.session.mem_budget,
                  flags_.model.session.workers, flags_.metrics});
   if (operations_->memory_budget == 0) operations_->memory_budget = default_budget();
-  if (!flags_.trace_folder.empty()) tracer_ = make_tracer();
+  if (!flags_.record_folder.empty()) recorder_ = make_recorder();
   if (!flags_.profile_folder.empty()) {
     profiles_ = std::make_unique<RequestProfiles>(flags_.profile_folder, parts_.make_profile, log_);
   }
   services_ = std::make_unique<api::Services>(api::Services{*pool_, *workers_, api_options()});
-  std::vector<api::Route> all = routes();
+  std::vector<api::Endpoint> all = endpoints();
   requests_ = std::make_unique<RequestLog>(log_, metrics_, paths_of(all));
   router_ = std::make_unique<api::Router>(std::move(all), *services_);
 }
 
-api::ApiOptions Program::api_options() {
+api::ApiOptions ServeProgram::api_options() {
   api::ApiOptions options;
   options.version = parts_.version;
   options.sse_ping_seconds = flags_.ping_seconds;
   options.on_texts = [this](const http::Request& request, const api::ServedModel& model,
                             const api::RunTotals& totals) {
     requests_->add_texts(request.id, model.name, {totals.n_prompt, totals.n_reused, totals.n_new});
-    if (tracer_) tracer_->add_texts(request.id, model.model->file().path(), totals.seed);
+    if (recorder_) recorder_->add_texts(request.id, model.model->file().path(), totals.seed);
     if (profiles_) profiles_->finish(request.id);
   };
   options.on_notice = [this](std::string_view notice) {
@@ -174,13 +174,13 @@ api::ApiOptions Program::api_options() {
   return options;
 }
 
-Program::~Program() {
+ServeProgram::~ServeProgram() {
   stop_requests();
   workers_->stop();
 }
 
 // No further requests, and no loading. Those that wait for a model are answered.
-void Program::stop_requests() {
+void ServeProgram::stop_requests() {
   stopping_ = true;
   if (io_.joinable()) {
     http_->stop();
@@ -189,7 +189,7 @@ void Program::stop_requests() {
   pool_->stop();
 }
 
-PoolOptions Program::pool_options() {
+PoolOptions ServeProgram::pool_options() {
   const auto warn = [this](std::string_view text) { log_.message("warning", text); };
   PoolOptions options;
   options.models = sources_of(flags_);
@@ -210,7 +210,7 @@ PoolOptions Program::pool_options() {
   return options;
 }
 
-http::ServerOptions Program::http_options() const {
+http::ServerOptions ServeProgram::http_options() const {
   http::ServerOptions options;
   options.host = flags_.host;
   options.port = flags_.port;
@@ -225,17 +225,17 @@ http::ServerOptions Program::http_options() const {
 }
 
 // Where it listens: addresses, or the name from the flags.
-std::vector<std::string> Program::hosts() const {
+std::vector<std::string> ServeProgram::hosts() const {
   return sockets_.empty() ? std::vector{flags_.host} : http::addresses_of(sockets_);
 }
 
 // Whether only this machine reaches it.
-bool Program::is_local() const {
+bool ServeProgram::is_local() const {
   return std::ranges::all_of(
       hosts(), [](const std::string& h) { return is_unix(h) || http::is_loopback(h); });
 }
 
-http::AccessOptions Program::access_options() const {
+http::AccessOptions ServeProgram::access_options() const {
   http::AccessOptions options;
   options.keys = read_keys(flags_);
   options.origins = flags_.origins;
@@ -247,7 +247,7 @@ http::AccessOptions Program::access_options() const {
   return options;
 }
 
-http::Hooks Program::hooks() {
+http::Hooks ServeProgram::hooks() {
   http::Hooks hooks;
   hooks.handler = [this](std::shared_ptr<http::Exchange> exchange) { answer(std::move(exchange)); };
   hooks.refuse = api::refusal_reply;
@@ -262,7 +262,7 @@ http::Hooks Program::hooks() {
 }
 
 // What is refused before the body is read.
-std::optional<http::Reply> Program::gate(const http::RequestHead& head) {
+std::optional<http::Reply> ServeProgram::gate(const http::RequestHead& head) {
   if (auto reply = access_->check(head)) return reply;
   if (rate_limit_ && head.method == "POST") {
     const int seconds = rate_limit_->seconds_to_wait(access_->client_of(head), Clock::now());
@@ -278,37 +278,37 @@ std::optional<http::Reply> Program::gate(const http::RequestHead& head) {
   return std::nullopt;
 }
 
-std::vector<api::Route> Program::routes() {
-  std::vector<api::Route> all = operation_routes(*operations_, parts_.version);
-  const auto add = [&all](std::vector<api::Route> more) {
+std::vector<api::Endpoint> ServeProgram::endpoints() {
+  std::vector<api::Endpoint> all = operation_endpoints(*operations_, parts_.version);
+  const auto add = [&all](std::vector<api::Endpoint> more) {
     std::ranges::move(more, std::back_inserter(all));
   };
-  add(interface_routes({.slot_save_path = flags_.slot_folder,
-                        .slots = flags_.slots_endpoint,
-                        .post_props = flags_.props_writable}));
-  add(page_routes(*operations_, flags_.page, parts_.draw_plan));
+  add(interface_endpoints({.slot_save_path = flags_.slot_folder,
+                           .slots = flags_.slots_endpoint,
+                           .post_props = flags_.props_writable}));
+  add(page_endpoints(*operations_, flags_.page, parts_.draw_plan));
   return all;
 }
 
-std::unique_ptr<Tracer> Program::make_tracer() {
-  Trace common;
+std::unique_ptr<RequestRecorder> ServeProgram::make_recorder() {
+  RequestRecord common;
   common.version = parts_.version;
-  common.flags = flags_.replay_arguments;
-  return std::make_unique<Tracer>(flags_.trace_folder, std::move(common), log_);
+  common.flags = flags_.repeat_arguments;
+  return std::make_unique<RequestRecorder>(flags_.record_folder, std::move(common), log_);
 }
 
-void Program::answer(std::shared_ptr<http::Exchange> exchange) {
+void ServeProgram::answer(std::shared_ptr<http::Exchange> exchange) {
   const http::Request& request = exchange->request();
   if (draining_ && request.path != "/health" && request.path != "/v1/health") {
     const api::ApiError error = api::unavailable("the server is shutting down", "draining");
     exchange->reply(api::error_reply(error, api::error_form(request.path)));
     return;
   }
-  if (tracer_ && request.method == "POST") exchange = tracer_->record(std::move(exchange));
+  if (recorder_ && request.method == "POST") exchange = recorder_->record(std::move(exchange));
   router_->handle(std::move(exchange));
 }
 
-void Program::loaded(const HostedModel& source, const std::exception_ptr& error) {
+void ServeProgram::loaded(const HostedModel& source, const std::exception_ptr& error) {
   if (!error) {
     has_loaded_ = true;
     log_.message("info", fmt::format("{} is loaded", source.names.front()));
@@ -327,7 +327,7 @@ void Program::loaded(const HostedModel& source, const std::exception_ptr& error)
   }
 }
 
-void Program::warn_if_open() {
+void ServeProgram::warn_if_open() {
   if (access_->needs_key() || is_local()) return;
   log_.message("warning",
                fmt::format("anybody who reaches {} may use the server: there are no keys "
@@ -336,7 +336,7 @@ void Program::warn_if_open() {
 }
 
 // If the file cannot be read, or has no keys, the old ones stay.
-void Program::reload_keys() {
+void ServeProgram::reload_keys() {
   try {
     const std::vector<std::string> keys = read_keys(flags_);
     access_->set_keys(keys);
@@ -347,7 +347,7 @@ void Program::reload_keys() {
 }
 
 // Waits until all answers are complete. Returns false if the time is over, or at a second signal.
-bool Program::drain() {
+bool ServeProgram::drain() {
   log_.message("info", "finishing the running requests");
   notify_systemd("STOPPING=1");
   draining_ = true;
@@ -360,7 +360,7 @@ bool Program::drain() {
   return true;
 }
 
-int Program::run() {
+int ServeProgram::run() {
   http::raise_descriptor_limit();
   std::cerr << "listening on " << http_->url() << '\n' << std::flush;
   warn_if_open();
@@ -383,7 +383,7 @@ int Program::run() {
 
 int serve(Flags flags, const ProgramParts& parts) {
   if (flags.one_model()) cli::tune_once(flags.model);
-  return Program(std::move(flags), parts).run();
+  return ServeProgram(std::move(flags), parts).run();
 }
 
 }  // namespace weft::server

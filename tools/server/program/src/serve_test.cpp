@@ -29,7 +29,7 @@
 
 #include "access_log.h"
 #include "rate_limit.h"
-#include "trace.h"
+#include "request_record.h"
 
 namespace weft::server {
 namespace {
@@ -153,9 +153,9 @@ TEST_CASE("models below a folder") {
   CHECK_THROWS_AS(models_below((folder.path / "none").string()), IoError);
 }
 
-TEST_CASE("traces are read as they were written") {
+TEST_CASE("records of requests are read as they were written") {
   const Folder folder;
-  Trace t;
+  RequestRecord t;
   t.version = "1.2";
   t.model = "m.gguf";
   t.flags = {"-c", "512"};
@@ -166,15 +166,15 @@ TEST_CASE("traces are read as they were written") {
   t.status = 200;
   t.answer = "data: {}\n\n";
   const std::string path = (folder.path / "t.json").string();
-  write_trace(path, t);
-  const Trace back = read_trace(path);
+  write_record(path, t);
+  const RequestRecord back = read_record(path);
   CHECK(back.flags == t.flags);
   CHECK(back.body == t.body);
   CHECK(back.seed == t.seed);
   CHECK(back.answer == t.answer);
   for (const char* text : {"", "{}", "[]", "{\"weft\": 1}", "{\"weft\": \"1\", \"model\": []}"})
-    CHECK_THROWS_AS(read_trace(folder.add("wrong.json", text)), FormatError);
-  CHECK_THROWS_AS(read_trace((folder.path / "none").string()), IoError);
+    CHECK_THROWS_AS(read_record(folder.add("wrong.json", text)), FormatError);
+  CHECK_THROWS_AS(read_record((folder.path / "none").string()), IoError);
 }
 
 TEST_CASE("a client may send so many requests per minute") {

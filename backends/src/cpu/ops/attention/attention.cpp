@@ -49,7 +49,7 @@ float scale_of(const Attrs& attrs, bool biased) {
 template <class Arch, bool kBiased>
 void run(const KernelArgs& args, const Region& region) noexcept {
   const auto row = [&](std::size_t i) { return args.in[i].row<const std::int32_t>(0); };
-  const auto *slot = row(4), *first = row(5), *last = row(6);
+  const auto *table_row = row(4), *first = row(5), *last = row(6);
   const std::int64_t e_out = args.out.dim(-1), per_group = args.in[0].dim(1) / args.in[1].dim(1);
   const AttentionKernels kernels = Attention<Arch>::run();
   for (std::int64_t h = region.col0 / e_out, h1 = region.col1 / e_out; h < h1;) {
@@ -57,10 +57,11 @@ void run(const KernelArgs& args, const Region& region) noexcept {
     for (std::int64_t t = region.row0; t < region.row1;) {
       AttentionArgs call = attention_call(args, kernels, t, h, end);
       const ScoreBias bias = kBiased ? bias_at(args, t, h) : ScoreBias{};
-      call.blocks = args.in[3].row<const std::int32_t>(slot[t]);
+      call.blocks = args.in[3].row<const std::int32_t>(table_row[t]);
       call.first = first[t];
       call.last = last + t;
-      call.n_tokens = same_run(slot, first, t, std::min(tile_tokens(end - h), region.row1 - t));
+      call.n_tokens =
+          same_run(table_row, first, t, std::min(tile_tokens(end - h), region.row1 - t));
       call.scale = scale_of(*args.attrs, kBiased);
       call.bias = kBiased ? &bias : nullptr;
       kernels.run(call);

@@ -18,10 +18,10 @@
 namespace weft::cpu {
 
 // How many tokens from t on, at most n, have the sequence and the first position of token t.
-inline std::int64_t same_run(const std::int32_t* slot, const std::int32_t* first, std::int64_t t,
-                             std::int64_t n) {
+inline std::int64_t same_run(const std::int32_t* table_row, const std::int32_t* first,
+                             std::int64_t t, std::int64_t n) {
   std::int64_t count = 1;
-  while (count < n && slot[t + count] == slot[t] && first[t + count] == first[t]) ++count;
+  while (count < n && table_row[t + count] == table_row[t] && first[t + count] == first[t]) ++count;
   return count;
 }
 

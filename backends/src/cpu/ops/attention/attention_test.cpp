@@ -142,7 +142,7 @@ TEST_CASE("attention: a token's result does not depend on which blocks store its
     Evaluator eval(g);
     eval.floats("q", doubled(64, 1)).floats("k", doubled(4096, 2)).floats("v", doubled(4096, 3));
     // The same positions in other blocks, and other positions as far from a border.
-    eval.ints("table", {0, 1, 2, 3, -1, -1, 2, 1}).ints("slot", {0, 1});
+    eval.ints("table", {0, 1, 2, 3, -1, -1, 2, 1}).ints("table_row", {0, 1});
     eval.ints("first", {3, 131}).ints("last", {90, 218}).run();
     const Floats y = run_kernel(g, eval, "y");
     CHECK(Floats(y.begin(), y.begin() + 64) == Floats(y.begin() + 64, y.end()));
@@ -223,7 +223,7 @@ TEST_CASE("biased_attention: a sink larger than all scores takes nearly all of t
     g.output("y", attention(q, k, v, runs_inputs(g, 1, 64), {.scale = 1}, bias));
     Evaluator eval(g);
     eval.floats("q", noise(16, 1)).floats("k", noise(512, 2)).floats("v", Floats(512, 1.0f));
-    eval.floats("sinks", {sink, 0}).ints("table", {0}).ints("slot", {0});
+    eval.floats("sinks", {sink, 0}).ints("table", {0}).ints("table_row", {0});
     eval.ints("first", {0}).ints("last", {9}).run();
     const Floats y = run_kernel(g, eval, "y");
     CHECK((sink > 0 ? y[0] < 1e-10f : y[0] > 0.999f));
@@ -247,12 +247,12 @@ TEST_CASE("attention: a token has the same bits alone and in a batch") {
       eval.floats("q", noise(static_cast<std::size_t>(kTokens * 2 * heads * 32), 1));
       const auto n = static_cast<std::size_t>(round_up_to_blocks(2 * kRoom) * 2 * 32);
       eval.floats("k", noise(n, 2)).floats("v", noise(n, 3));
-      std::vector<std::int32_t> slot, end;
+      std::vector<std::int32_t> table_row, end;
       for (std::int32_t t = 0; t < kTokens; ++t) {
-        slot.push_back(t < 100 ? 0 : 1);
+        table_row.push_back(t < 100 ? 0 : 1);
         end.push_back(t < 100 ? 20 + t : t - 100);
       }
-      eval.ints("table", {3, 9, 0, 7, 4, 1, 8, 2, 6, 5}).ints("slot", slot);
+      eval.ints("table", {3, 9, 0, 7, 4, 1, 8, 2, 6, 5}).ints("table_row", table_row);
       eval.ints("first", std::vector<std::int32_t>(kTokens)).ints("last", end).run();
       CAPTURE(cache.name());
       CAPTURE(heads);

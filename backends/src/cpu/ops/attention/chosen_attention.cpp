@@ -76,8 +76,8 @@ void attend(const KernelArgs& args, const AttentionKernels& kernels, const Scrat
     std::fill_n(floats(args.out, t, h * call.e_out), (h_end - h) * call.e_out, 0.0f);
     return;
   }
-  const std::int32_t slot = args.in[4].row<const std::int32_t>(0)[t];
-  const std::int32_t* table = args.in[3].row<const std::int32_t>(slot);
+  const std::int32_t table_row = args.in[4].row<const std::int32_t>(0)[t];
+  const std::int32_t* table = args.in[3].row<const std::int32_t>(table_row);
   auto* blocks = reinterpret_cast<std::int32_t*>(args.scratch.data() + at.blocks);
   if (run.whole_blocks) {
     list_blocks(positions, table, blocks);

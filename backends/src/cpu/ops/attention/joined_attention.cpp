@@ -44,15 +44,15 @@ const std::int32_t* ids(const View& v) {
 // Copies the cells of token t. Returns how many there are.
 std::int64_t gather(const KernelArgs& args, std::int64_t t, std::byte* to) {
   const Views& in = args.in;
-  const std::int32_t slot = ids(in[kSlot])[t];
+  const std::int32_t table_row = ids(in[kTableRow])[t];
   const View &k = in[kK], &k2 = in[kK2], &chosen = in[kChosen];
   const std::int64_t bytes = k.dtype.bytes(k.dim(3));
   const Positions window{.first = ids(in[kFirst])[t], .last = ids(in[kLast])[t]};
   Positions more{.first = ids(in[kFirst2])[t], .last = ids(in[kLast2])[t]};
   if (chosen) more.n_numbers = chosen.dim(2), more.numbers = chosen.row<const std::int32_t>(t);
-  const std::int64_t n = copy_cells(window, in[kTable].row<const std::int32_t>(slot),
+  const std::int64_t n = copy_cells(window, in[kTable].row<const std::int32_t>(table_row),
                                     cell_at<const std::byte>(k, 0, 0), k.row_stride, bytes, to);
-  return n + copy_cells(more, in[kTable2].row<const std::int32_t>(slot),
+  return n + copy_cells(more, in[kTable2].row<const std::int32_t>(table_row),
                         cell_at<const std::byte>(k2, 0, 0), k2.row_stride, bytes, to + n * bytes);
 }
 

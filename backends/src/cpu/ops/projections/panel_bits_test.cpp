@@ -1,21 +1,21 @@
-// Weights give the same bits with every instruction set, every value of a choice, and in every
+// Weights give the same bits with every instruction set, every value of a tunable, and in every
 // order of their rows.
 
 #include <algorithm>
 
 #include <doctest/doctest.h>
 
-#include "weft/backends/choices.h"
+#include "weft/backends/tunables.h"
 #include "weft/ops/formats/q4_k.h"
 #include "weft/ops/formats/q6_k.h"
 #include "weft/ops/formats/q8a.h"
 #include "weft/ops/projections/linear.h"
 #include "weft/ops/projections/quantize.h"
 
-#include "cpu/choices.h"
 #include "cpu/isa.h"
 #include "cpu/kernel_test.h"
 #include "cpu/panels.h"
+#include "cpu/tuning.h"
 #include "cpu/weight_formats.h"
 
 namespace weft::test {
@@ -70,37 +70,37 @@ TEST_CASE("linear: weights in panels and in file order give the same bits") {
   }
 }
 
-TEST_CASE("linear: every value of a choice gives the same bits") {
+TEST_CASE("linear: every value of a tunable gives the same bits") {
   const cpu::InstructionSet* const isa = cpu::best_instruction_set(features_under_test());
   REQUIRE(isa);
-  for (const Choice& choice : cpu_choices(isa->name)) {
-    const std::int64_t k = 4 * choice.weights.block_elems(), n = 48;
+  for (const Tunable& tunable : cpu_tunables(isa->name)) {
+    const std::int64_t k = 4 * tunable.weights.block_elems(), n = 48;
     Graph g;
-    const Tensor x = g.input("x", {f32, {choice.n_tokens, k}});
-    const DType w = cpu::panels_of(choice.weights);
+    const Tensor x = g.input("x", {f32, {tunable.n_tokens, k}});
+    const DType w = cpu::panels_of(tunable.weights);
     g.output("y", linear(quantize(x), g.weight("w", {w, {n, k}})));
     Evaluator eval(g);
-    eval.floats("x", noise(static_cast<std::size_t>(choice.n_tokens * k), 9));
+    eval.floats("x", noise(static_cast<std::size_t>(tunable.n_tokens * k), 9));
     eval.bytes("w", random_weights(w, n, k, 10)).run();
     const Floats own = run_kernel(g, eval, "y");
-    CHECK(std::ranges::count(choice.others, choice.standard) == 0);
-    for (const std::int64_t value : choice.others) {
-      CAPTURE(choice.name);
+    CHECK(std::ranges::count(tunable.others, tunable.standard) == 0);
+    for (const std::int64_t value : tunable.others) {
+      CAPTURE(tunable.name);
       CAPTURE(value);
-      const auto backend = make_cpu_backend(isa->name, TunedValues({{choice.name, value}}));
+      const auto backend = make_cpu_backend(isa->name, TunedValues({{tunable.name, value}}));
       CHECK(run_kernel(g, eval, "y", *backend) == own);
     }
   }
 }
 
-TEST_CASE("choices: stored values that a choice does not have count as absent") {
+TEST_CASE("tunables: stored values that a tunable does not have count as absent") {
   const cpu::PanelPrefetch standard;
-  const cpu::Choices some(TunedValues(
+  const cpu::Tuning some(TunedValues(
       {{"prefetch.q4_k.1", 4096}, {"prefetch.q4_k.n", -1}, {"prefetch.q6_k.1", 3}, {"other", 1}}));
   CHECK(some.prefetch(q4_k).one_token == 4096);
   CHECK(some.prefetch(q4_k).several == standard.several);
   CHECK(some.prefetch(q6_k).one_token == standard.one_token);
-  CHECK(cpu::Choices().prefetch(q4_k).one_token == standard.one_token);
+  CHECK(cpu::Tuning().prefetch(q4_k).one_token == standard.one_token);
 }
 
 }  // namespace weft::test

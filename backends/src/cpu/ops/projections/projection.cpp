@@ -60,7 +60,7 @@ WeightRow projection_row(const TensorSpec& x, const TensorSpec& w, FeatureSet ha
 
 WeightRow projection_row(const TensorSpec& x, const TensorSpec& w, const Machine& machine) {
   WeightRow row = projection_row(x, w, machine.features);
-  row.prefetch = machine.choices.prefetch(w.dtype.plain());
+  row.prefetch = machine.tuning.prefetch(w.dtype.plain());
   return row;
 }
 

@@ -26,7 +26,7 @@ std::unique_ptr<PreparedKernel> prepare_projection(const Machine& machine, const
 
 // The row for these activations and weights; empty if there is none.
 WeightRow projection_row(const TensorSpec& x, const TensorSpec& w, FeatureSet has);
-// The same with the values of the choices for it.
+// The same with the values of the tunables for it.
 WeightRow projection_row(const TensorSpec& x, const TensorSpec& w, const Machine& machine);
 
 // The name, scratch and tiles of a kernel that multiplies x by these weights; nullopt if there is

@@ -181,8 +181,8 @@ extern const Unit limited_swiglu, limited_shared_swiglu;
 // [T, D] -> [T, D].
 Tensor gated_ffn(const Layer& l, Tensor x, const Unit& unit);
 
-// Of the chosen experts: [T, K, F] both, by two tensors, or by ffn_gate_up_exps, with the rows of
-// the gate first. No gate if `gated` is false.
+// Gate and up projections by the chosen experts, both [T, K, F]: by two tensors, or by
+// ffn_gate_up_exps, with the rows of the gate first. No gate if `gated` is false.
 GateUp project_experts_gate_up(const Layer& l, Tensor x, Tensor ids, bool gated = true);
 // The weighted sum of the chosen experts' outputs for x [T, D], or x of another width: like x.
 Tensor experts(const Layer& l, Tensor x, const ExpertChoice& choice, const Unit& unit);

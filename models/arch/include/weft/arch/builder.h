@@ -147,8 +147,8 @@ struct GraphOptions {
   std::int64_t logits_rows = 1;  // bound of O
   std::int64_t sequences = 1;
   std::int64_t context = 1;      // positions per sequence
-  std::int64_t cells = 0;        // of all sequences together; 0: enough for all of them
-  std::int64_t step_tokens = 0;  // of the widest step of the session; 0: tokens
+  std::int64_t cells = 0;        // in the pool, for all sequences; 0: enough for all
+  std::int64_t step_tokens = 0;  // in the session's widest step; 0: tokens
   DType cache_k = f16, cache_v = f16;
   bool embeddings = false;
   bool encoder = false;  // the graph of the encoder. REQUIRES: the architecture has one

@@ -57,12 +57,12 @@ struct Decoder {
   std::string_view token_types = {};     // table with a row for each type of token
   std::string_view embedding_norm = {};  // "token_embd_norm"
   std::optional<float> embedding_scale = {};
-  std::vector<Residual> layer = {};                                    // of every layer, or:
+  std::vector<Residual> layer = {};                                    // the same for every layer, or:
   std::function<std::vector<Residual>(std::int64_t i)> layer_of = {};  // of layer i, or:
   Block whole_layer = {};                                              // maps h to h
   std::string_view final_norm = "output_norm";                         // empty: none
   std::optional<float> logits_scale = {};
-  float logits_cap = 0;  // of a softcap; 0: none
+  float logits_cap = 0;  // softcap on logits; 0: none
   // Tensors of every layer that files may hold and the graph ignores.
   std::vector<std::string_view> unused_in_layers = {};
 };

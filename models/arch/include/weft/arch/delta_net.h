@@ -29,7 +29,7 @@ Tensor delta_attention(const Layer& l, const DeltaStep& step);
 // normalized by head and gated by a sigmoid.
 struct ChannelDeltaNet {
   std::int64_t N = 0;     // elements of a head
-  std::int64_t taps = 0;  // of the convolutions
+  std::int64_t taps = 0;  // width of the convolutions
   // The logarithm of the decay, of a projection z [T, H, N] of x and the tensor ssm_a [H, 1].
   std::function<Tensor(Tensor z, Tensor a)> log_decay;
 

@@ -45,7 +45,7 @@ struct ExpertHparams {
   std::int64_t n_groups = 1, used_groups = 1;
   Gating gating = Gating::softmax;
   bool normalize = false;  // the weights of the chosen experts add up to 1
-  float scale = 1;         // of the weights
+  float scale = 1;         // factor on the experts' weights
   // Limits of what experts multiply, and of the shared expert, by layer; 0 or absent: none.
   std::vector<float> limits = {}, shared_limits = {};
 };

@@ -95,7 +95,7 @@ struct HuggingFace {
   std::array<std::string_view, 4> types = {};  // accepted values of model_type in config.json
   // The tables are for models of these types for which this flag in config.json is true.
   std::string_view flag = {};
-  std::span<const HfTensor> tensors = {};  // of a layer; searched before usual_hf_tensors()
+  std::span<const HfTensor> tensors = {};  // tensors of a layer; searched before usual_hf_tensors()
   std::span<const HfKey> keys = {};        // before usual_hf_keys()
   std::array<std::string_view, 4> activations = {"silu", "swish"};  // accepted values of hidden_act
   // GGUF files of this architecture store the rows of q and k as rope pairs them, (0, E/2), (1, E/2
@@ -128,7 +128,7 @@ struct HuggingFace {
 
 // The tables for most decoders, in the order of use. Sources: the configuration and modeling files
 // of https://github.com/huggingface/transformers/tree/main/src/transformers.
-std::span<const HfTensor> usual_hf_tensors();        // of a layer
+std::span<const HfTensor> usual_hf_tensors();        // tensors of a layer
 std::span<const HfTensor> usual_hf_model_tensors();  // outside of layers; the first one is used
                                                      // before the layers, the others after them
 std::span<const HfKey> usual_hf_keys();

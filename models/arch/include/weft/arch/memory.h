@@ -54,11 +54,11 @@ enum class RowsGrowWith : std::uint8_t {
 // of a recurrent layer for one sequence.
 struct MemoryPart {
   std::string_view kind;  // "cells", "rows" or "fixed", a name in the session's list of kinds
-  std::string suffix;     // of the names of its inputs: "", ".w512"
+  std::string suffix;     // suffix of its inputs' names: "", ".w512"
   MemoryOf of = MemoryOf::sequence;
   std::int64_t window = 0;  // cells: the last positions that a token attends to; 0: all
   std::int64_t stride = 1;  // cells: positions per cell, without a window if above 1
-  std::int64_t n_rows = 0;  // of all sequences together
+  std::int64_t n_rows = 0;  // rows of the pool, for all sequences
   RowsGrowWith grow_with = RowsGrowWith::sequences;
   std::int64_t checkpoint_every = 0;  // tokens between states to return to; 0: there are none
   std::vector<std::string> states;    // their paths
@@ -68,8 +68,8 @@ struct MemoryPart {
 struct MemorySizes {
   std::int64_t sequences = 1;
   std::int64_t context = 1;      // positions per sequence
-  std::int64_t cells = 0;        // of all sequences together; 0: enough for all of them
-  std::int64_t step_tokens = 1;  // of the widest step of the session
+  std::int64_t cells = 0;        // in the pool, for all sequences; 0: enough for all
+  std::int64_t step_tokens = 1;  // in the session's widest step
   DType cache_k = f16, cache_v = f16;
   bool encoder = false;  // the graph's tokens are those of a text for the encoder
 };

@@ -53,7 +53,8 @@ struct SessionOptions {
                                        // planner chooses for each plan
   std::string backend = "cpu";
   std::string route;  // rules of Routes (scheduler/routing.h): "blk.3.ffn_*=reference,*=cpu"
-  const Backend* engine = nullptr;  // if set, replaces `backend` and `route`; outlives the session
+  // If set, replaces `backend` and `route`. Outlives the session.
+  const Backend* backend_instance = nullptr;
                                     // (tests, bisection)
   // Any of cache_types() (ops/cache_cells.h). None: F16 for both, or Q8_0 if the budget requires it
   // even with mapped weights.

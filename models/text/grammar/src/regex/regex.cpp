@@ -5,7 +5,7 @@
 #include "weft/base/error.h"
 #include "weft/grammar/grammar.h"
 
-#include "program.h"
+#include "compiled_grammar.h"
 #include "regex/named_sets.h"
 #include "regex/regex_reader.h"
 
@@ -130,7 +130,7 @@ class RegexParser : private RegexReader {
     const std::size_t end = at_;
     std::uint64_t min = 1, max = 1;
     if (!quantifier(min, max)) return p;
-    if (max != ProgramBuilder::kUnbounded && max < min)
+    if (max != GrammarBuilder::kUnbounded && max < min)
       error(end, "the numbers of the quantifier are out of order");
     take('?');  // lazy or greedy does not matter here
     if (char c = peek(); more() && (c == '*' || c == '+' || c == '?'))
@@ -156,7 +156,7 @@ class RegexParser : private RegexReader {
       nfa_.skip(at, p.in);
       at = p.out;
     }
-    if (max == ProgramBuilder::kUnbounded) {
+    if (max == GrammarBuilder::kUnbounded) {
       const Piece p = copy();
       const Nfa::State loop = nfa_.state();
       nfa_.skip(at, loop);
@@ -182,8 +182,8 @@ class RegexParser : private RegexReader {
   }
 
   bool quantifier(std::uint64_t& min, std::uint64_t& max) {
-    if (take('*')) return min = 0, max = ProgramBuilder::kUnbounded, true;
-    if (take('+')) return max = ProgramBuilder::kUnbounded, true;
+    if (take('*')) return min = 0, max = GrammarBuilder::kUnbounded, true;
+    if (take('+')) return max = GrammarBuilder::kUnbounded, true;
     if (take('?')) return min = 0, true;
     if (peek() != '{') return false;
     const std::size_t begin = at_++;
@@ -198,7 +198,7 @@ class RegexParser : private RegexReader {
     };
     bool ok = number(min);
     max = min;
-    if (ok && take(',') && !number(max)) max = ProgramBuilder::kUnbounded;
+    if (ok && take(',') && !number(max)) max = GrammarBuilder::kUnbounded;
     if (ok && take('}')) return true;
     at_ = begin;  // a brace that is just a brace
     return false;
@@ -260,7 +260,7 @@ std::shared_ptr<const Grammar> Grammar::from_regex(std::string_view pattern) {
   using namespace grammar;
   const Dfa dfa = compile_regex(pattern, true);
   if (dfa.empty()) fail<FormatError>("pattern '{}' matches no text", pattern);
-  ProgramBuilder builder;
+  GrammarBuilder builder;
   std::vector<StateId> states;
   for (std::size_t i = 0; i < dfa.size(); ++i) states.push_back(builder.state());
   const StateId end = builder.state();
@@ -269,7 +269,8 @@ std::shared_ptr<const Grammar> Grammar::from_regex(std::string_view pattern) {
     if (dfa.accepts(s)) builder.skip(states[s], end);
   }
   const RuleId root = builder.add_rule("pattern", {states[dfa.start()], end});
-  return std::make_shared<Grammar>(std::make_shared<const Program>(builder.finish(root, false)));
+  return std::make_shared<Grammar>(
+      std::make_shared<const CompiledGrammar>(builder.finish(root, false)));
 }
 
 }  // namespace weft

@@ -2,14 +2,14 @@
 
 #include <fmt/format.h>
 
-#include "program.h"
+#include "compiled_grammar.h"
 
 namespace weft::grammar {
 namespace {
 
 // The last state of the rule that begins at `start`; `start` itself if its end was removed because
 // the rule allows nothing. The states of a rule are reached from its start by its own edges.
-StateId end_of(const Program& p, StateId start, std::vector<bool>& seen) {
+StateId end_of(const CompiledGrammar& p, StateId start, std::vector<bool>& seen) {
   std::vector<StateId> work{start};
   const auto visit = [&](StateId s) {
     if (!seen[s]) seen[s] = true, work.push_back(s);
@@ -29,7 +29,7 @@ StateId end_of(const Program& p, StateId start, std::vector<bool>& seen) {
 
 }  // namespace
 
-void ProgramBuilder::define(RuleId rule, const Program& program) {
+void GrammarBuilder::define(RuleId rule, const CompiledGrammar& program) {
   const StateId first_state = n_states_;
   const auto first_rule = static_cast<RuleId>(rules_.size());
   for (std::size_t s = 0; s < program.n_states(); ++s) state();

@@ -15,7 +15,7 @@
 #include "weft/grammar/grammar.h"
 
 #include "automaton.h"
-#include "program.h"
+#include "compiled_grammar.h"
 #include "schema/json_tree.h"
 
 namespace weft::grammar {
@@ -144,6 +144,6 @@ class SchemaExpander {
   int looking_ = 0;  // depth of nested calls of possible()
 };
 
-Program compile_schema(std::string_view text, const JsonSchemaOptions& options);
+CompiledGrammar compile_schema(std::string_view text, const JsonSchemaOptions& options);
 
 }  // namespace weft::grammar

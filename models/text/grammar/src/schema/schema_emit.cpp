@@ -70,7 +70,7 @@ std::string contradiction(const JsonTree& json) {
 
 }  // namespace
 
-Program SchemaEmitter::run() {
+CompiledGrammar SchemaEmitter::run() {
   Conjunction root{{JsonTree::kRoot}};
   const RuleId rule = value(root);
   for (std::size_t i = 0; i < work_.size(); ++i) {
@@ -262,7 +262,7 @@ void SchemaEmitter::check_count(const Term& term) {
     expander_.unsupported(term.bounds_at, fmt::format("counts above {}", kMaxCount));
 }
 
-Program compile_schema(std::string_view text, const JsonSchemaOptions& options) {
+CompiledGrammar compile_schema(std::string_view text, const JsonSchemaOptions& options) {
   const JsonTree json(text);
   return SchemaEmitter(json, options).run();
 }

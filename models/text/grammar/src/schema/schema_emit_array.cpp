@@ -80,7 +80,7 @@ void SchemaEmitter::items(const Term& term, std::uint64_t named, StateId at, Sta
   const RuleId one = b_.add_rule("item", {begin, end});
   const Piece rest =
       b_.repeat(one, term.min > named ? term.min - named : 0,
-                term.max == Dfa::kUnbounded ? ProgramBuilder::kUnbounded : term.max - named);
+                term.max == Dfa::kUnbounded ? GrammarBuilder::kUnbounded : term.max - named);
   b_.skip(at, rest.in);
   b_.skip(rest.out, close);
 }

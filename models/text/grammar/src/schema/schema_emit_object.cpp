@@ -87,7 +87,7 @@ struct MemberCounts {
 // A state for every number of named members that were handled, and every count of members.
 class StateGrid {
  public:
-  StateGrid(ProgramBuilder& b, const MemberCounts& counts) : width_(counts.last + 1) {
+  StateGrid(GrammarBuilder& b, const MemberCounts& counts) : width_(counts.last + 1) {
     states_.resize((counts.n_named + 1) * width_);
     for (StateId& s : states_) s = b.state();
   }

@@ -17,7 +17,7 @@ class SchemaEmitter {
   SchemaEmitter(const JsonTree& json, const JsonSchemaOptions& options)
       : expander_(json, options), single_line_(options.single_line) {}
 
-  Program run();
+  CompiledGrammar run();
 
   // A member of an object that the schema names.
   struct Member {
@@ -73,7 +73,7 @@ class SchemaEmitter {
 
   SchemaExpander expander_;
   const bool single_line_;
-  ProgramBuilder b_;
+  GrammarBuilder b_;
   std::map<std::string, RuleId> shared_;
   std::map<Conjunction, RuleId> rules_;
   std::vector<std::pair<Conjunction, RuleId>> work_;

@@ -9,7 +9,7 @@
 //   is of one of cache_types(); E and E' are whole blocks of their type
 //   table [Q, M] i32: the blocks of Q sequences. Position s of the sequence in row r is cell
 //   s % 64 of block table[r, s / 64], a number below B. Entries that no run needs may be anything
-//   slot [T] i32: each token's row of the table
+//   table_row [T] i32: each token's row of the table
 //   first, last [T] i32: positions, 0 <= first <= last < 64 M (the caller checks all of these)
 //
 // Causal language models pass last = the token's own position. Implementations process s in blocks
@@ -53,12 +53,12 @@ struct BiasedAttentionAttrs {
   }
 };
 
-extern const OpDef kAttention;        // inputs: q, k, v, table, slot, first, last
+extern const OpDef kAttention;        // inputs: q, k, v, table, table_row, first, last
 extern const OpDef kBiasedAttention;  // inputs: the same, then pos?, sinks?, distances?
 
 // Which positions each token attends to, and which blocks hold them.
 struct AttentionRuns {
-  Tensor table, slot, first, last;
+  Tensor table, table_row, first, last;
 };
 // The bias of biased_attention.
 struct AttentionBias {

@@ -15,7 +15,7 @@
 //
 //   q [T, H, E] f32     weights [T, H] f32, optional     chosen [T, C, K'] i32
 //   k [B, 1, 64, E]: a cache (cache_cells.h)
-//   table [Q, M], slot, first, last [T] i32: as for attention (attention.h)
+//   table [Q, M], table_row, first, last [T] i32: as for attention (attention.h)
 //   K' = min(K, the spans of 64 M positions)
 //
 // Scores are sums in double, rounded to f32. Spans enter a heap of K: the first K, then each that
@@ -41,7 +41,7 @@ struct ChoosePositionsAttrs {
   }
 };
 
-extern const OpDef kChoosePositions;  // inputs: q, k, table, slot, first, last, weights?
+extern const OpDef kChoosePositions;  // inputs: q, k, table, table_row, first, last, weights?
 Tensor choose_positions(Tensor q, Tensor k, const AttentionRuns& runs,
                         const ChoosePositionsAttrs& attrs, Tensor weights = {},
                         std::source_location where = std::source_location::current());

@@ -3,7 +3,7 @@
 // first[t] .. last[t] only if s / span, rounded down, is one of the numbers chosen[t, c, :] with
 // c = h / (H / C). If that leaves no position, y is 0.
 //
-//   q, k, v, table, slot, first, last, y: as for attention
+//   q, k, v, table, table_row, first, last, y: as for attention
 //   chosen [T, C, K] i32: different numbers in ascending order, as choose_positions gives them;
 //   negative ones are skipped. C is a divisor of H
 //   sinks [H] f32, optional: exp(sinks[h]) is added to the sum that softmax divides by
@@ -28,7 +28,8 @@ struct ChosenAttentionAttrs {
   }
 };
 
-extern const OpDef kChosenAttention;  // inputs: q, k, v, table, slot, first, last, chosen, sinks?
+extern const OpDef
+    kChosenAttention;  // inputs: q, k, v, table, table_row, first, last, chosen, sinks?
 Tensor chosen_attention(Tensor q, Tensor k, Tensor v, const AttentionRuns& runs, Tensor chosen,
                         const ChosenAttentionAttrs& attrs, Tensor sinks = {},
                         std::source_location where = std::source_location::current());

@@ -5,8 +5,8 @@
 //   y[t, h, :] = sum_s p[s] c[s, :],  p = softmax_s(scale * q[t, h, :] . c[s, :])
 // where s is every cell of both runs, the second one reduced to the chosen positions.
 //
-//   q [T, H, E] f32 or Q8A     y [T, H, E] f32     slot [T] i32     H >= 1, E whole blocks of k
-//   k [B, 1, 64, E], table [Q, M], first, last [T] i32: the first run, not empty, of at most
+//   q [T, H, E] f32 or Q8A     y [T, H, E] f32     table_row [T] i32     H >= 1, E whole blocks of
+//   k k [B, 1, 64, E], table [Q, M], first, last [T] i32: the first run, not empty, of at most
 //     `window` positions (the caller checks)
 //   k2 [B2, 1, 64, E], table2 [Q, M2], first2, last2 [T] i32: the second run. It is empty if
 //     last2[t] = first2[t] - 1
@@ -48,7 +48,7 @@ enum Index : std::size_t {
   kQ,
   kK,
   kTable,
-  kSlot,
+  kTableRow,
   kFirst,
   kLast,
   kK2,
@@ -61,7 +61,7 @@ enum Index : std::size_t {
 }  // namespace joined_attention_inputs
 
 extern const OpDef kJoinedAttention;
-// The slot of both runs is that of the first.
+// The table_row of both runs is that of the first.
 Tensor joined_attention(Tensor q, const LatentRun& window, const LatentRun& more,
                         const JoinedAttentionAttrs& attrs, Tensor sinks = {},
                         std::source_location where = std::source_location::current());

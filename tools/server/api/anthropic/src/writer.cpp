@@ -31,7 +31,7 @@ std::string stop_members(const ChoiceEnd& end) {
 
 }  // namespace
 
-Writer::Writer(std::shared_ptr<Call> call, bool stream)
+Writer::Writer(std::shared_ptr<ApiCall> call, bool stream)
     : call_(std::move(call)),
       stream_(stream ? std::make_unique<EventStream>(call_) : nullptr),
       id_(new_id("msg_")) {}

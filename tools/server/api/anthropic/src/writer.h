@@ -12,7 +12,7 @@ namespace weft::api::anthropic {
 
 class Writer : public AnswerWriter, private ReplySink {
  public:
-  Writer(std::shared_ptr<Call> call, bool stream);
+  Writer(std::shared_ptr<ApiCall> call, bool stream);
   void on_prompt(int prompt, const PromptDone& done) override;
   void on_delta(int choice, const TextDelta& delta) override;
   void on_end(int choice, const ChoiceEnd& end) override;
@@ -38,7 +38,7 @@ class Writer : public AnswerWriter, private ReplySink {
   std::string message(std::string_view content, std::string_view stop,
                       std::string_view usage) const;
 
-  std::shared_ptr<Call> call_;
+  std::shared_ptr<ApiCall> call_;
   std::unique_ptr<EventStream> stream_;  // null: a whole answer
   const std::string id_;
   PromptDone prompt_{};

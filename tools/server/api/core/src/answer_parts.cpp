@@ -8,7 +8,7 @@
 
 namespace weft::api {
 
-std::string choices_head(const Call& call, std::string_view id_prefix, std::string_view object) {
+std::string choices_head(const ApiCall& call, std::string_view id_prefix, std::string_view object) {
   // The fingerprint changes when results may.
   const std::string fingerprint = "weft-" + call.services.options.version;
   return fmt::format(R"({{"id":{},"object":"{}","created":{},"model":{},)"

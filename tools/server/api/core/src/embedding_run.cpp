@@ -36,7 +36,7 @@ TypedTokens text_tokens(const ServedModel& model, const PromptText& text,
   return tokens;
 }
 
-void run_embeddings(std::shared_ptr<Call> call, std::vector<TypedTokens> texts,
+void run_embeddings(std::shared_ptr<ApiCall> call, std::vector<TypedTokens> texts,
                     const EmbedderOptions& options, std::string param,
                     std::function<void(std::vector<Embedding>)> use) {
   const auto cancel = std::make_shared<std::atomic<bool>>(false);

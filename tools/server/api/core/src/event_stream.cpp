@@ -33,7 +33,7 @@ std::string piece_of(StreamForm form, std::string_view data, std::string_view ev
 }
 
 struct EventStream::Shared : std::enable_shared_from_this<Shared> {
-  Shared(std::shared_ptr<Call> c, StreamForm f) : call(std::move(c)), form(f) {}
+  Shared(std::shared_ptr<ApiCall> c, StreamForm f) : call(std::move(c)), form(f) {}
 
   // REQUIRES: locked.
   void write(std::string piece) {
@@ -76,7 +76,7 @@ struct EventStream::Shared : std::enable_shared_from_this<Shared> {
     return true;
   }
 
-  const std::shared_ptr<Call> call;
+  const std::shared_ptr<ApiCall> call;
   const StreamForm form;
   std::mutex mutex;
   Clock::time_point last = Clock::now();
@@ -84,7 +84,7 @@ struct EventStream::Shared : std::enable_shared_from_this<Shared> {
   bool begun = false, ended = false;
 };
 
-EventStream::EventStream(std::shared_ptr<Call> call, StreamForm form)
+EventStream::EventStream(std::shared_ptr<ApiCall> call, StreamForm form)
     : shared_(std::make_shared<Shared>(std::move(call), form)) {
   const std::lock_guard lock(shared_->mutex);
   shared_->schedule_ping();
@@ -127,7 +127,7 @@ bool EventStream::begun() const {
   return shared_->begun;
 }
 
-void answer_error(const Call& call, EventStream* stream, const ApiError& error) {
+void answer_error(const ApiCall& call, EventStream* stream, const ApiError& error) {
   if (stream)
     stream->fail(error);
   else

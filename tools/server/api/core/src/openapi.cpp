@@ -58,13 +58,13 @@ Json error_schemas() {
           {"OllamaError", object({{"error", text}})}};
 }
 
-Json responses(const Route& route) {
+Json responses(const Endpoint& endpoint) {
   Json all = Json::object();
   Json ok{{"description", "The answer"}};
-  ok["content"][route.answer_type] = Json::object();
+  ok["content"][endpoint.answer_type] = Json::object();
   all["200"] = std::move(ok);
   const std::string schema =
-      fmt::format("#/components/schemas/{}", form_name(error_form(route.path)));
+      fmt::format("#/components/schemas/{}", form_name(error_form(endpoint.path)));
   for (const Status& error : kErrors)
     all[std::to_string(error.status)] = {
         {"description", error.description},
@@ -72,31 +72,32 @@ Json responses(const Route& route) {
   return all;
 }
 
-Json operation(const Route& route) {
-  Json json{{"operationId", route.operation}, {"summary", route.summary}};
-  const std::size_t brace = route.path.find('{');
+Json operation(const Endpoint& endpoint) {
+  Json json{{"operationId", endpoint.operation}, {"summary", endpoint.summary}};
+  const std::size_t brace = endpoint.path.find('{');
   if (brace != std::string::npos)
-    json["parameters"] =
-        Json::array({{{"name", route.path.substr(brace + 1, route.path.find('}') - brace - 1)},
-                      {"in", "path"},
-                      {"required", true},
-                      {"schema", {{"type", "string"}}}}});
-  if (route.request) {
-    const std::string schema = fmt::format("#/components/schemas/{}Request", route.operation);
-    json["requestBody"] = {{"required", !route.body_optional},
+    json["parameters"] = Json::array(
+        {{{"name", endpoint.path.substr(brace + 1, endpoint.path.find('}') - brace - 1)},
+          {"in", "path"},
+          {"required", true},
+          {"schema", {{"type", "string"}}}}});
+  if (endpoint.request) {
+    const std::string schema = fmt::format("#/components/schemas/{}Request", endpoint.operation);
+    json["requestBody"] = {{"required", !endpoint.body_optional},
                            {"content", {{"application/json", {{"schema", {{"$ref", schema}}}}}}}};
   }
-  json["responses"] = responses(route);
+  json["responses"] = responses(endpoint);
   return json;
 }
 
 }  // namespace
 
-std::string openapi_document(std::span<const Route> routes, std::string_view version) {
+std::string openapi_document(std::span<const Endpoint> endpoints, std::string_view version) {
   Json paths = Json::object(), schemas = error_schemas();
-  for (const Route& route : routes) {
-    paths[route.path][to_lower(route.method)] = operation(route);
-    if (route.request) schemas[route.operation + "Request"] = Json::parse(route.request->schema());
+  for (const Endpoint& endpoint : endpoints) {
+    paths[endpoint.path][to_lower(endpoint.method)] = operation(endpoint);
+    if (endpoint.request)
+      schemas[endpoint.operation + "Request"] = Json::parse(endpoint.request->schema());
   }
   const Json keys = {{"bearer", {{"type", "http"}, {"scheme", "bearer"}}},
                      {"key", {{"type", "apiKey"}, {"in", "header"}, {"name", "X-Api-Key"}}}};

@@ -5,11 +5,11 @@
 #include <string>
 #include <string_view>
 
-#include "weft/api/routes.h"
+#include "weft/api/endpoints.h"
 
 namespace weft::api {
 
 // An OpenAPI 3.1 document in JSON.
-std::string openapi_document(std::span<const Route> routes, std::string_view version);
+std::string openapi_document(std::span<const Endpoint> endpoints, std::string_view version);
 
 }  // namespace weft::api

@@ -44,7 +44,7 @@ ChoiceEnd::Reason reason_of(StopReason stop, bool has_calls) {
 
 class Run : public std::enable_shared_from_this<Run> {
  public:
-  Run(std::shared_ptr<Call> call, TextJob job, std::shared_ptr<AnswerWriter> writer)
+  Run(std::shared_ptr<ApiCall> call, TextJob job, std::shared_ptr<AnswerWriter> writer)
       : call_(std::move(call)), job_(std::move(job)), writer_(std::move(writer)) {
     for (std::size_t i = 0; i < job_.prompts.size(); ++i) {
       first_choice_.push_back(static_cast<int>(choices_.size()));
@@ -103,7 +103,7 @@ class Run : public std::enable_shared_from_this<Run> {
     return choices_[static_cast<std::size_t>(choice_of(event))];
   }
 
-  const std::shared_ptr<Call> call_;
+  const std::shared_ptr<ApiCall> call_;
   const TextJob job_;
   std::shared_ptr<AnswerWriter> writer_;  // null when the answer is complete
   std::vector<int> first_choice_;         // of each prompt
@@ -328,7 +328,7 @@ void Run::fail(std::exception_ptr error) {
 
 }  // namespace
 
-std::function<void()> run_texts(std::shared_ptr<Call> call, TextJob job,
+std::function<void()> run_texts(std::shared_ptr<ApiCall> call, TextJob job,
                                 std::shared_ptr<AnswerWriter> writer) {
   if (const auto& watcher_of = call->services.options.watcher_of) {
     const auto watcher = watcher_of(call->request());

@@ -4,7 +4,7 @@
 
 namespace weft::api {
 
-WholeAnswer::WholeAnswer(std::shared_ptr<Call> call, std::size_t n_choices)
+WholeAnswer::WholeAnswer(std::shared_ptr<ApiCall> call, std::size_t n_choices)
     : call_(std::move(call)), choices_(n_choices) {}
 
 void WholeAnswer::on_prompt(int prompt, const PromptDone& done) {

@@ -8,7 +8,7 @@
 #include "weft/api/generation_fields.h"
 #include "weft/api/infill_prompt.h"
 #include "weft/api/mixed_prompt.h"
-#include "weft/native/routes.h"
+#include "weft/native/endpoints.h"
 #include "weft/tokenize/tokenizer.h"
 
 #include "completion_writer.h"
@@ -89,7 +89,7 @@ const Fields<InfillRequest>& infill_fields() {
   return table;
 }
 
-void run(const std::shared_ptr<Call>& call, const TextFields& fields,
+void run(const std::shared_ptr<ApiCall>& call, const TextFields& fields,
          std::vector<std::vector<TokenId>> prompts) {
   const ServedModel& served = *call->model;
   check_n_choices(prompts.size(), static_cast<std::size_t>(fields.n), "prompt");
@@ -123,7 +123,7 @@ void run(const std::shared_ptr<Call>& call, const TextFields& fields,
   run_texts(call, std::move(job), std::make_shared<CompletionWriter>(call, std::move(options)));
 }
 
-void complete(const std::shared_ptr<Call>& call) {
+void complete(const std::shared_ptr<ApiCall>& call) {
   const CompletionRequest request =
       completion_fields().read(*call->body, initial_request<CompletionRequest>(*call->model));
   std::vector<std::vector<TokenId>> prompts;
@@ -132,7 +132,7 @@ void complete(const std::shared_ptr<Call>& call) {
   run(call, request, std::move(prompts));
 }
 
-void infill(const std::shared_ptr<Call>& call) {
+void infill(const std::shared_ptr<ApiCall>& call) {
   const ServedModel& model = *call->model;
   const InfillRequest request =
       infill_fields().read(*call->body, initial_request<InfillRequest>(model));
@@ -148,14 +148,15 @@ void infill(const std::shared_ptr<Call>& call) {
 
 }  // namespace
 
-std::vector<Route> completion_routes() {
-  std::vector<Route> routes{
-      text_route("/completion", "completion", "Continues texts, in llama-server's form", complete,
-                 completion_fields()),
-      text_route("/infill", "infill", "Generates the middle of a text", infill, infill_fields())};
+std::vector<Endpoint> completion_endpoints() {
+  std::vector<Endpoint> endpoints{
+      text_endpoint("/completion", "completion", "Continues texts, in llama-server's form",
+                    complete, completion_fields()),
+      text_endpoint("/infill", "infill", "Generates the middle of a text", infill,
+                    infill_fields())};
   // Without /v1, the path has this form.
-  routes[0].aliases = {"/completions"};
-  return routes;
+  endpoints[0].aliases = {"/completions"};
+  return endpoints;
 }
 
 }  // namespace weft::api::native

@@ -26,7 +26,7 @@ std::string_view stop_type(StopReason stop) {
 
 }  // namespace
 
-CompletionWriter::CompletionWriter(std::shared_ptr<Call> call, AnswerOptions options)
+CompletionWriter::CompletionWriter(std::shared_ptr<ApiCall> call, AnswerOptions options)
     : call_(std::move(call)),
       options_(std::move(options)),
       states_(options_.prompts.size() * static_cast<std::size_t>(options_.choices_per_prompt)),

@@ -29,7 +29,7 @@ struct AnswerOptions {
 
 class CompletionWriter : public AnswerWriter {
  public:
-  CompletionWriter(std::shared_ptr<Call> call, AnswerOptions options);
+  CompletionWriter(std::shared_ptr<ApiCall> call, AnswerOptions options);
   void on_progress(std::int64_t done, std::int64_t total) override;
   void on_prompt(int prompt, const PromptDone& done) override;
   void on_delta(int choice, const TextDelta& delta) override;
@@ -52,7 +52,7 @@ class CompletionWriter : public AnswerWriter {
   void send_progress(int choice, std::int64_t done, std::int64_t total, std::int64_t reused);
   std::string final_json(int choice, const ChoiceEnd& end);
 
-  std::shared_ptr<Call> call_;
+  std::shared_ptr<ApiCall> call_;
   const AnswerOptions options_;
   std::unique_ptr<EventStream> stream_;  // null: a whole answer
   const Clock::time_point start_ = Clock::now();

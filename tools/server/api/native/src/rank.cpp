@@ -9,7 +9,7 @@
 #include "weft/api/interface_forms.h"
 #include "weft/api/json_text.h"
 #include "weft/api/mixed_prompt.h"
-#include "weft/native/routes.h"
+#include "weft/native/endpoints.h"
 #include "weft/serve/rerank.h"
 
 namespace weft::api::native {
@@ -114,7 +114,7 @@ std::size_t require_classifier(const ServedModel& model) {
   }
 }
 
-void rerank(const std::shared_ptr<Call>& call) {
+void rerank(const std::shared_ptr<ApiCall>& call) {
   const ServedModel& served = *call->model;
   auto request = std::make_shared<const RankRequest>(rank_fields().read(*call->body));
   if (!request->documents && !request->texts) refuse(Path().member("documents"), "is required");
@@ -172,7 +172,7 @@ std::string list_json(const std::vector<Embedding>& vectors, bool per_token) {
   return list.str();
 }
 
-void embed(const std::shared_ptr<Call>& call) {
+void embed(const std::shared_ptr<ApiCall>& call) {
   const ServedModel& served = *call->model;
   const EmbedRequest request = embed_fields().read(*call->body);
   const std::string param = request.content ? "content" : "input";
@@ -194,14 +194,15 @@ void embed(const std::shared_ptr<Call>& call) {
 
 }  // namespace
 
-std::vector<Route> rank_routes() {
-  std::vector<Route> routes;
-  routes.push_back(
-      post_route("/rerank", "rerank", "How well documents answer a query", rerank, rank_fields()));
-  routes.push_back(post_route("/v1/rerank", "rerankV1", "The same", rerank, rank_fields()));
-  routes.push_back(post_route("/embedding", "embedding", "Vectors of texts, in llama-server's form",
-                              embed, embed_fields()));
-  return routes;
+std::vector<Endpoint> rank_endpoints() {
+  std::vector<Endpoint> endpoints;
+  endpoints.push_back(post_endpoint("/rerank", "rerank", "How well documents answer a query",
+                                    rerank, rank_fields()));
+  endpoints.push_back(post_endpoint("/v1/rerank", "rerankV1", "The same", rerank, rank_fields()));
+  endpoints.push_back(post_endpoint("/embedding", "embedding",
+                                    "Vectors of texts, in llama-server's form", embed,
+                                    embed_fields()));
+  return endpoints;
 }
 
 }  // namespace weft::api::native

@@ -10,14 +10,14 @@
 #include "weft/api/json_text.h"
 #include "weft/api/query.h"
 #include "weft/base/json_string.h"
-#include "weft/native/routes.h"
+#include "weft/native/endpoints.h"
 
 #include "file_name.h"
 
 namespace weft::api::native {
 namespace {
 
-Engine& engine_of(const Call& call) {
+Engine& engine_of(const ApiCall& call) {
   if (!call.model->engine) throw not_supported("the model has no slots");
   return *call.model->engine;
 }
@@ -37,7 +37,7 @@ std::string slot_json(const SlotState& slot, std::int64_t context) {
       .str();
 }
 
-void list_slots(const Call& call) {
+void list_slots(const ApiCall& call) {
   const Engine& engine = engine_of(call);
   const EngineState state = engine.state();
   const bool none_free = std::ranges::all_of(state.slots, &SlotState::busy);
@@ -64,7 +64,7 @@ struct Action {
   std::string filename, folder, path;
 };
 
-std::int32_t slot_number(const Call& call) {
+std::int32_t slot_number(const ApiCall& call) {
   const std::string& text = call.parameter;
   std::int32_t slot = -1;
   const auto end = std::from_chars(text.data(), text.data() + text.size(), slot).ptr;
@@ -74,7 +74,7 @@ std::int32_t slot_number(const Call& call) {
   return slot;
 }
 
-Action file_action(const Call& call, const std::string& folder) {
+Action file_action(const ApiCall& call, const std::string& folder) {
   if (folder.empty())
     throw not_supported("saved slots need a folder: start the server with --slot-save-path");
   const ActionRequest request = action_fields().read(*call.body);
@@ -95,7 +95,7 @@ std::string timings(std::string_view name, Clock::time_point start) {
   return JsonObject().add(name, seconds_since(start) * 1000).str();
 }
 
-void save(const std::shared_ptr<Call>& call, const Action& action) {
+void save(const std::shared_ptr<ApiCall>& call, const Action& action) {
   const auto start = Clock::now();
   when_ready(
       call, engine_of(*call).save_slot(action.slot, action.path),
@@ -109,7 +109,7 @@ void save(const std::shared_ptr<Call>& call, const Action& action) {
       {}, action.folder);
 }
 
-void restore(const std::shared_ptr<Call>& call, const Action& action) {
+void restore(const std::shared_ptr<ApiCall>& call, const Action& action) {
   if (!std::filesystem::is_regular_file(action.path))
     throw not_found(fmt::format("no slot was saved as {}", json_string(action.filename)));
   const auto start = Clock::now();
@@ -125,14 +125,14 @@ void restore(const std::shared_ptr<Call>& call, const Action& action) {
       {}, action.folder);
 }
 
-void erase(const std::shared_ptr<Call>& call) {
+void erase(const std::shared_ptr<ApiCall>& call) {
   const std::int32_t slot = slot_number(*call);
   when_ready(call, engine_of(*call).erase_slot(slot), [call, slot](std::int64_t n_erased) {
     call->reply(JsonObject().add("id_slot", slot).add("n_erased", n_erased).str());
   });
 }
 
-void act(const std::shared_ptr<Call>& call, const std::string& folder) {
+void act(const std::shared_ptr<ApiCall>& call, const std::string& folder) {
   const std::string action = query_value(call->request(), "action");
   if (action == "save") return save(call, file_action(*call, folder));
   if (action == "restore") return restore(call, file_action(*call, folder));
@@ -152,17 +152,20 @@ bool is_plain_file_name(std::string_view name) {
       name, [](char c) { return c == '/' || c == '\\' || static_cast<unsigned char>(c) < 0x20; });
 }
 
-std::vector<Route> slot_routes(const NativeOptions& options) {
-  Route list = plain_route("GET", "/slots", "listSlots", "What the slots hold and do",
-                           [on = options.slots](const std::shared_ptr<Call>& call) {
-                             if (!on)
-                               throw not_supported("the list of slots is switched off: --no-slots");
-                             list_slots(*call);
-                           });
+std::vector<Endpoint> slot_endpoints(const NativeOptions& options) {
+  Endpoint list =
+      plain_endpoint("GET", "/slots", "listSlots", "What the slots hold and do",
+                     [on = options.slots](const std::shared_ptr<ApiCall>& call) {
+                       if (!on)
+                         throw not_supported("the list of slots is switched off: --no-slots");
+                       list_slots(*call);
+                     });
   list.model = ModelUse::named;
-  Route action = post_route(
+  Endpoint action = post_endpoint(
       "/slots/{id}", "slotAction", "Saves, restores or erases a slot: ?action=",
-      [folder = options.slot_save_path](const std::shared_ptr<Call>& call) { act(call, folder); },
+      [folder = options.slot_save_path](const std::shared_ptr<ApiCall>& call) {
+        act(call, folder);
+      },
       action_fields());
   action.body_optional = true;
   return {list, action};

@@ -12,7 +12,7 @@
 #include "weft/api/generation_fields.h"
 #include "weft/api/json.h"
 #include "weft/api/json_text.h"
-#include "weft/native/routes.h"
+#include "weft/native/endpoints.h"
 #include "weft/tokenize/vocabulary.h"
 
 #include "lora_scales.h"
@@ -51,7 +51,7 @@ std::string memory_json(const Engine& engine) {
       .str();
 }
 
-void get_props(const std::shared_ptr<Call>& call) {
+void get_props(const std::shared_ptr<ApiCall>& call) {
   const ServedModel& served = *call->model;
   const Vocabulary& vocabulary = served.model->vocabulary();
   call->reply(JsonObject()
@@ -101,7 +101,7 @@ class LoraScales {
   std::map<std::weak_ptr<Engine>, std::vector<float>, std::owner_less<>> changed_;
 };
 
-void get_loras(LoraScales& scales, const Call& call) {
+void get_loras(LoraScales& scales, const ApiCall& call) {
   const std::vector<float> now = scales.get(*call.model);
   JsonArray list;
   std::size_t i = 0;
@@ -114,7 +114,7 @@ void get_loras(LoraScales& scales, const Call& call) {
 }
 
 // Adapters that the list does not have are switched off.
-void set_loras(LoraScales& scales, const Call& call) {
+void set_loras(LoraScales& scales, const ApiCall& call) {
   static const Form<std::vector<LoraScale>> form = list(object(lora_scale_fields()));
   const Json body = parse_json(call.request().body);
   scales.set(*call.model, lora_scales(*call.model->model, read(form, body, {}), ""));
@@ -123,29 +123,29 @@ void set_loras(LoraScales& scales, const Call& call) {
 
 }  // namespace
 
-std::vector<Route> state_routes(const NativeOptions& options) {
+std::vector<Endpoint> state_endpoints(const NativeOptions& options) {
   const auto scales = std::make_shared<LoraScales>();
-  std::vector<Route> routes;
-  routes.push_back(
-      plain_route("GET", "/props", "getProps", "Facts about the model and defaults", get_props));
-  routes.push_back(
-      plain_route("GET", "/lora-adapters", "listLoraAdapters", "LoRA adapters and their scales",
-                  [scales](const std::shared_ptr<Call>& c) { get_loras(*scales, *c); }));
-  routes.push_back(
-      plain_route("POST", "/lora-adapters", "setLoraAdapters", "Sets scales of LoRA adapters",
-                  [scales](const std::shared_ptr<Call>& c) { set_loras(*scales, *c); }));
-  for (Route& route : routes) route.model = ModelUse::named;
-  Route props = post_route(
+  std::vector<Endpoint> endpoints;
+  endpoints.push_back(
+      plain_endpoint("GET", "/props", "getProps", "Facts about the model and defaults", get_props));
+  endpoints.push_back(
+      plain_endpoint("GET", "/lora-adapters", "listLoraAdapters", "LoRA adapters and their scales",
+                     [scales](const std::shared_ptr<ApiCall>& c) { get_loras(*scales, *c); }));
+  endpoints.push_back(
+      plain_endpoint("POST", "/lora-adapters", "setLoraAdapters", "Sets scales of LoRA adapters",
+                     [scales](const std::shared_ptr<ApiCall>& c) { set_loras(*scales, *c); }));
+  for (Endpoint& endpoint : endpoints) endpoint.model = ModelUse::named;
+  Endpoint props = post_endpoint(
       "/props", "setProps", "Accepts only an empty object: nothing can be changed",
-      [on = options.post_props](const std::shared_ptr<Call>& call) {
+      [on = options.post_props](const std::shared_ptr<ApiCall>& call) {
         if (!on) throw not_supported("start the server with --props");
         if (!call->body->empty()) throw not_supported("the server's properties cannot be changed");
         call->reply(R"({"success":true})");
       },
       no_fields());
   props.body_optional = true;
-  routes.push_back(std::move(props));
-  return routes;
+  endpoints.push_back(std::move(props));
+  return endpoints;
 }
 
 }  // namespace weft::api::native

@@ -7,7 +7,7 @@
 #include "weft/api/json_text.h"
 #include "weft/api/mixed_prompt.h"
 #include "weft/base/utf8.h"
-#include "weft/native/routes.h"
+#include "weft/native/endpoints.h"
 #include "weft/tokenize/tokenizer.h"
 
 #include "chat.h"
@@ -71,7 +71,7 @@ std::string pieces_json(const Tokenizer& tokenizer, const std::vector<TokenId>& 
   return list.str();
 }
 
-void tokenize(const std::shared_ptr<Call>& call) {
+void tokenize(const std::shared_ptr<ApiCall>& call) {
   const ServedModel& model = *call->model;
   const TokenizeRequest request = tokenize_fields().read(*call->body);
   const std::vector<TokenId> tokens = tokens_of(model, request);
@@ -93,7 +93,7 @@ const Fields<DetokenizeRequest>& detokenize_fields() {
   return table;
 }
 
-void detokenize(const std::shared_ptr<Call>& call) {
+void detokenize(const std::shared_ptr<ApiCall>& call) {
   const Model& model = *call->model->model;
   const DetokenizeRequest request = detokenize_fields().read(*call->body);
   const std::string text =
@@ -102,7 +102,7 @@ void detokenize(const std::shared_ptr<Call>& call) {
   call->reply(JsonObject().add("content", text).add("prompt", text).str());
 }
 
-void apply_template(const std::shared_ptr<Call>& call) {
+void apply_template(const std::shared_ptr<ApiCall>& call) {
   const ChatFields request = chat_fields().read(*call->body);
   if (!request.messages) refuse(Path().member("messages"), "is required");
   call->reply(JsonObject().add("prompt", plan_chat(*call->model, chat_turn(request)).text).str());
@@ -110,15 +110,16 @@ void apply_template(const std::shared_ptr<Call>& call) {
 
 }  // namespace
 
-std::vector<Route> token_routes() {
-  std::vector<Route> routes;
-  routes.push_back(post_route("/tokenize", "tokenize", "The tokens of a text or a chat", tokenize,
-                              tokenize_fields()));
-  routes.push_back(post_route("/detokenize", "detokenize", "The text of tokens", detokenize,
-                              detokenize_fields()));
-  routes.push_back(post_route("/apply-template", "applyTemplate", "The prompt that a chat becomes",
-                              apply_template, chat_fields()));
-  return routes;
+std::vector<Endpoint> token_endpoints() {
+  std::vector<Endpoint> endpoints;
+  endpoints.push_back(post_endpoint("/tokenize", "tokenize", "The tokens of a text or a chat",
+                                    tokenize, tokenize_fields()));
+  endpoints.push_back(post_endpoint("/detokenize", "detokenize", "The text of tokens", detokenize,
+                                    detokenize_fields()));
+  endpoints.push_back(post_endpoint("/apply-template", "applyTemplate",
+                                    "The prompt that a chat becomes", apply_template,
+                                    chat_fields()));
+  return endpoints;
 }
 
 }  // namespace weft::api::native

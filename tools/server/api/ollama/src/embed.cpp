@@ -7,7 +7,7 @@
 #include "weft/api/interface_forms.h"
 #include "weft/api/json_text.h"
 #include "weft/base/clock.h"
-#include "weft/ollama/routes.h"
+#include "weft/ollama/endpoints.h"
 
 namespace weft::api::ollama {
 namespace {
@@ -43,7 +43,7 @@ const Fields<EmbedRequest>& old_fields() {
   return table;
 }
 
-void start(const std::shared_ptr<Call>& call, const EmbedRequest& request, const char* param,
+void start(const std::shared_ptr<ApiCall>& call, const EmbedRequest& request, const char* param,
            std::function<void(std::vector<Embedding>)> use) {
   const ServedModel& served = *call->model;
   require_text_vectors(served);
@@ -59,7 +59,7 @@ std::string vector_json(const Embedding& embedding, const EmbedRequest& request)
   return array_of(with_dimensions(embedding.values, request.dimensions));
 }
 
-void embed(const std::shared_ptr<Call>& call) {
+void embed(const std::shared_ptr<ApiCall>& call) {
   const auto begin = Clock::now();
   auto request = std::make_shared<const EmbedRequest>(embed_fields().read(*call->body));
   start(call, *request, "input", [call, request, begin](const std::vector<Embedding>& vectors) {
@@ -79,7 +79,7 @@ void embed(const std::shared_ptr<Call>& call) {
   });
 }
 
-void embed_one(const std::shared_ptr<Call>& call) {
+void embed_one(const std::shared_ptr<ApiCall>& call) {
   auto request = std::make_shared<const EmbedRequest>(old_fields().read(*call->body));
   start(call, *request, "prompt", [call, request](const std::vector<Embedding>& vectors) {
     call->reply(JsonObject().add_json("embedding", vector_json(vectors.front(), *request)).str());
@@ -88,11 +88,11 @@ void embed_one(const std::shared_ptr<Call>& call) {
 
 }  // namespace
 
-std::vector<Route> embed_routes() {
-  return {post_route("/api/embed", "ollamaEmbed", "Vectors of texts", embed, embed_fields(),
-                     ModelUse::listed),
-          post_route("/api/embeddings", "ollamaEmbeddings", "The vector of a text", embed_one,
-                     old_fields(), ModelUse::listed)};
+std::vector<Endpoint> embed_endpoints() {
+  return {post_endpoint("/api/embed", "ollamaEmbed", "Vectors of texts", embed, embed_fields(),
+                        ModelUse::listed),
+          post_endpoint("/api/embeddings", "ollamaEmbeddings", "The vector of a text", embed_one,
+                        old_fields(), ModelUse::listed)};
 }
 
 }  // namespace weft::api::ollama

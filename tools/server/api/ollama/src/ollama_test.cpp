@@ -64,9 +64,9 @@ TEST_CASE("ollama: errors name the field") {
 }
 
 TEST_CASE("ollama: lines hold what the whole answer holds") {
-  for (const Endpoint endpoint : {Endpoint::chat, Endpoint::generate}) {
+  for (const AnswerKind kind : {AnswerKind::chat, AnswerKind::generate}) {
     Bench bench, streaming;
-    Writer whole(bench.call(), {.endpoint = endpoint, .stream = false});
+    Writer whole(bench.call(), {.kind = kind, .stream = false});
     full_script().play(whole);
     const api::Json answer = bench.answer();
     CHECK(answer["done"] == true);
@@ -74,7 +74,7 @@ TEST_CASE("ollama: lines hold what the whole answer holds") {
     CHECK(answer["prompt_eval_count"] == 20);
     CHECK(answer["eval_count"] == 9);
 
-    Writer stream(streaming.call(), {.endpoint = endpoint});
+    Writer stream(streaming.call(), {.kind = kind});
     full_script().play(stream);
     CHECK(streaming.exchange->answer.content_type == "application/x-ndjson");
     std::string text, thinking;
@@ -82,8 +82,8 @@ TEST_CASE("ollama: lines hold what the whole answer holds") {
     for (const std::string& line : streaming.lines()) {
       const api::Json row = api::parse_json(line);
       n_done += row["done"].get<bool>();
-      const api::Json& part = endpoint == Endpoint::chat ? row["message"] : row;
-      text += part[endpoint == Endpoint::chat ? "content" : "response"].get<std::string>();
+      const api::Json& part = kind == AnswerKind::chat ? row["message"] : row;
+      text += part[kind == AnswerKind::chat ? "content" : "response"].get<std::string>();
       if (part.contains("thinking")) thinking += part["thinking"].get<std::string>();
       if (part.contains("tool_calls")) {
         ++n_calls;
@@ -93,7 +93,7 @@ TEST_CASE("ollama: lines hold what the whole answer holds") {
     CHECK(n_done == 1);
     CHECK(text == "It is\n\"on\".");
     CHECK(thinking == "Hm.");
-    CHECK(n_calls == (endpoint == Endpoint::chat ? 1 : 0));
+    CHECK(n_calls == (kind == AnswerKind::chat ? 1 : 0));
   }
 }
 
@@ -101,7 +101,7 @@ TEST_CASE("ollama: a context continues with the tokens of the answer") {
   Bench bench;
   Writer writer(
       bench.call(),
-      {.endpoint = Endpoint::generate, .stream = false, .context = {1, 2}, .has_context = true});
+      {.kind = AnswerKind::generate, .stream = false, .context = {1, 2}, .has_context = true});
   Script script;
   script.events = {content("a"), content("b")};
   script.play(writer);

@@ -33,16 +33,16 @@ std::string timestamp_now() {
   return timestamp(duration_cast<microseconds>(now).count());
 }
 
-std::string loaded_answer(const ServedModel& model, Endpoint endpoint) {
+std::string loaded_answer(const ServedModel& model, AnswerKind kind) {
   JsonObject json = head(model);
-  if (endpoint == Endpoint::chat)
+  if (kind == AnswerKind::chat)
     json.add_json("message", R"({"role":"assistant","content":""})");
   else
     json.add("response", "");
   return json.add("done", true).add("done_reason", "load").str();
 }
 
-Writer::Writer(std::shared_ptr<Call> call, AnswerOptions options)
+Writer::Writer(std::shared_ptr<ApiCall> call, AnswerOptions options)
     : call_(std::move(call)), options_(std::move(options)) {
   if (options_.stream) stream_ = std::make_unique<EventStream>(call_, StreamForm::lines);
 }
@@ -72,7 +72,7 @@ void Writer::on_call_end(int index) {
 
 JsonObject Writer::line() {
   JsonObject json = head(*call_->model);
-  if (options_.endpoint == Endpoint::chat) {
+  if (options_.kind == AnswerKind::chat) {
     JsonObject message;
     message.add("role", "assistant").add("content", content_);
     if (!thinking_.empty()) message.add("thinking", thinking_);

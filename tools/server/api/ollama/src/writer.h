@@ -12,10 +12,10 @@
 
 namespace weft::api::ollama {
 
-enum class Endpoint { chat, generate };
+enum class AnswerKind { chat, generate };
 
 struct AnswerOptions {
-  Endpoint endpoint = Endpoint::chat;
+  AnswerKind kind = AnswerKind::chat;
   bool stream = true;
   bool logprobs = false;
   // The prompt's tokens, if the answer shall have the member `context`.
@@ -25,7 +25,7 @@ struct AnswerOptions {
 
 class Writer : public AnswerWriter, private ReplySink {
  public:
-  Writer(std::shared_ptr<Call> call, AnswerOptions options);
+  Writer(std::shared_ptr<ApiCall> call, AnswerOptions options);
   void on_delta(int choice, const TextDelta& delta) override;
   void on_end(int choice, const ChoiceEnd& end) override;
   void on_done(const RunTotals& totals) override;
@@ -41,7 +41,7 @@ class Writer : public AnswerWriter, private ReplySink {
   // What was generated since the last line, as members of an object.
   JsonObject line();
 
-  std::shared_ptr<Call> call_;
+  std::shared_ptr<ApiCall> call_;
   AnswerOptions options_;
   std::unique_ptr<EventStream> stream_;  // null: a whole answer
   const Clock::time_point start_ = Clock::now();
@@ -52,7 +52,7 @@ class Writer : public AnswerWriter, private ReplySink {
 };
 
 // The answer to a request that only loads the model.
-std::string loaded_answer(const ServedModel& model, Endpoint endpoint);
+std::string loaded_answer(const ServedModel& model, AnswerKind kind);
 
 // "2026-01-31T23:59:59.123456Z".
 std::string timestamp(std::int64_t unix_microseconds);

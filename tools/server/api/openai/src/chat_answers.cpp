@@ -38,7 +38,7 @@ std::string message_json(const Choice& choice, bool old_functions) {
 
 class ChatAnswer : public WholeAnswer {
  public:
-  ChatAnswer(std::shared_ptr<Call> call, const ChatAnswerOptions& options)
+  ChatAnswer(std::shared_ptr<ApiCall> call, const ChatAnswerOptions& options)
       : WholeAnswer(std::move(call), options.n_choices), options_(options) {}
 
  protected:
@@ -68,7 +68,7 @@ class ChatAnswer : public WholeAnswer {
 
 }  // namespace
 
-std::shared_ptr<AnswerWriter> chat_answer(std::shared_ptr<Call> call,
+std::shared_ptr<AnswerWriter> chat_answer(std::shared_ptr<ApiCall> call,
                                           const ChatAnswerOptions& options) {
   return std::make_shared<ChatAnswer>(std::move(call), options);
 }

@@ -16,9 +16,9 @@ struct ChatAnswerOptions {
   bool old_functions = false;      // function_call in place of tool_calls
 };
 
-std::shared_ptr<AnswerWriter> chat_answer(std::shared_ptr<Call> call,
+std::shared_ptr<AnswerWriter> chat_answer(std::shared_ptr<ApiCall> call,
                                           const ChatAnswerOptions& options);
-std::shared_ptr<AnswerWriter> chat_stream(std::shared_ptr<Call> call,
+std::shared_ptr<AnswerWriter> chat_stream(std::shared_ptr<ApiCall> call,
                                           const ChatAnswerOptions& options);
 
 }  // namespace weft::api

@@ -8,12 +8,12 @@
 #include "weft/api/chat_fields.h"
 #include "weft/api/chat_job.h"
 #include "weft/api/constraint_fields.h"
+#include "weft/api/endpoints.h"
 #include "weft/api/generation_fields.h"
 #include "weft/api/interface_forms.h"
 #include "weft/api/json.h"
-#include "weft/api/routes.h"
 #include "weft/api/tool_choice.h"
-#include "weft/openai/routes.h"
+#include "weft/openai/endpoints.h"
 
 #include "chat_answers.h"
 #include "stream_options.h"
@@ -135,7 +135,7 @@ int n_logprobs(const ChatRequest& request) {
   return request.logprobs ? static_cast<int>(request.top_logprobs.value_or(0)) : -1;
 }
 
-void chat_completions(const std::shared_ptr<Call>& call) {
+void chat_completions(const std::shared_ptr<ApiCall>& call) {
   const ServedModel& model = *call->model;
   ChatRequest request = chat_fields().read(*call->body, initial_request<ChatRequest>(model));
   const int logprobs = n_logprobs(request);
@@ -152,11 +152,11 @@ void chat_completions(const std::shared_ptr<Call>& call) {
 
 }  // namespace
 
-Route chat_completions_route() {
-  Route route = text_route("/v1/chat/completions", "createChatCompletion", "Answers a conversation",
-                           chat_completions, chat_fields());
-  route.aliases = {"/chat/completions"};
-  return route;
+Endpoint chat_completions_endpoint() {
+  Endpoint endpoint = text_endpoint("/v1/chat/completions", "createChatCompletion",
+                                    "Answers a conversation", chat_completions, chat_fields());
+  endpoint.aliases = {"/chat/completions"};
+  return endpoint;
 }
 
 }  // namespace weft::api

@@ -15,7 +15,7 @@ namespace {
 
 class ChatStream : public AnswerWriter, private ReplySink {
  public:
-  ChatStream(std::shared_ptr<Call> call, const ChatAnswerOptions& options)
+  ChatStream(std::shared_ptr<ApiCall> call, const ChatAnswerOptions& options)
       : options_(options),
         stream_(call),
         head_(choices_head(*call, "chatcmpl-", "chat.completion.chunk")),
@@ -115,7 +115,7 @@ class ChatStream : public AnswerWriter, private ReplySink {
 
 }  // namespace
 
-std::shared_ptr<AnswerWriter> chat_stream(std::shared_ptr<Call> call,
+std::shared_ptr<AnswerWriter> chat_stream(std::shared_ptr<ApiCall> call,
                                           const ChatAnswerOptions& options) {
   return std::make_shared<ChatStream>(std::move(call), options);
 }

@@ -21,7 +21,7 @@ double mean_logprob(const Choice& choice) {
 
 class CompletionAnswer : public WholeAnswer {
  public:
-  CompletionAnswer(std::shared_ptr<Call> call, CompletionAnswerOptions options,
+  CompletionAnswer(std::shared_ptr<ApiCall> call, CompletionAnswerOptions options,
                    std::size_t n_choices)
       : WholeAnswer(std::move(call), n_choices), options_(std::move(options)) {}
 
@@ -71,7 +71,7 @@ class CompletionAnswer : public WholeAnswer {
 
 }  // namespace
 
-std::shared_ptr<AnswerWriter> completion_answer(std::shared_ptr<Call> call,
+std::shared_ptr<AnswerWriter> completion_answer(std::shared_ptr<ApiCall> call,
                                                 CompletionAnswerOptions options,
                                                 std::size_t n_prompts) {
   const std::size_t n_choices = n_prompts * options.best_of;

@@ -26,10 +26,10 @@ struct CompletionAnswerOptions {
   bool include_usage = false;         // in a stream
 };
 
-std::shared_ptr<AnswerWriter> completion_answer(std::shared_ptr<Call> call,
+std::shared_ptr<AnswerWriter> completion_answer(std::shared_ptr<ApiCall> call,
                                                 CompletionAnswerOptions options,
                                                 std::size_t n_prompts);
-std::shared_ptr<AnswerWriter> completion_stream(std::shared_ptr<Call> call,
+std::shared_ptr<AnswerWriter> completion_stream(std::shared_ptr<ApiCall> call,
                                                 CompletionAnswerOptions options,
                                                 std::size_t n_prompts);
 

@@ -16,7 +16,7 @@ namespace {
 
 class CompletionStream : public AnswerWriter {
  public:
-  CompletionStream(const std::shared_ptr<Call>& call, CompletionAnswerOptions options,
+  CompletionStream(const std::shared_ptr<ApiCall>& call, CompletionAnswerOptions options,
                    std::size_t n_prompts)
       : options_(std::move(options)),
         stream_(call),
@@ -74,7 +74,7 @@ class CompletionStream : public AnswerWriter {
 
 }  // namespace
 
-std::shared_ptr<AnswerWriter> completion_stream(std::shared_ptr<Call> call,
+std::shared_ptr<AnswerWriter> completion_stream(std::shared_ptr<ApiCall> call,
                                                 CompletionAnswerOptions options,
                                                 std::size_t n_prompts) {
   return std::make_shared<CompletionStream>(call, std::move(options), n_prompts);

@@ -9,11 +9,11 @@
 
 #include "weft/api/chat_job.h"
 #include "weft/api/constraint_fields.h"
+#include "weft/api/endpoints.h"
 #include "weft/api/generation_fields.h"
 #include "weft/api/infill_prompt.h"
 #include "weft/api/prompt_fields.h"
-#include "weft/api/routes.h"
-#include "weft/openai/routes.h"
+#include "weft/openai/endpoints.h"
 #include "weft/run/model.h"
 
 #include "completion_answers.h"
@@ -90,7 +90,7 @@ TextRequest request_for(const ServedModel& model, const CompletionRequest& reque
   return text;
 }
 
-void completions(const std::shared_ptr<Call>& call) {
+void completions(const std::shared_ptr<ApiCall>& call) {
   const ServedModel& model = *call->model;
   auto initial = initial_request<CompletionRequest>(model);
   if (!initial.max_tokens) initial.max_tokens = kDefaultTokens;
@@ -116,9 +116,9 @@ void completions(const std::shared_ptr<Call>& call) {
 
 }  // namespace
 
-Route completions_route() {
-  return text_route("/v1/completions", "createCompletion", "Continues texts", completions,
-                    completion_fields());
+Endpoint completions_endpoint() {
+  return text_endpoint("/v1/completions", "createCompletion", "Continues texts", completions,
+                       completion_fields());
 }
 
 }  // namespace weft::api

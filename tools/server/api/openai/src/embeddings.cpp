@@ -8,12 +8,12 @@
 #include <fmt/format.h>
 
 #include "weft/api/embedding_run.h"
+#include "weft/api/endpoints.h"
 #include "weft/api/forms.h"
 #include "weft/api/json_text.h"
 #include "weft/api/prompt_fields.h"
-#include "weft/api/routes.h"
 #include "weft/base/json_string.h"
-#include "weft/openai/routes.h"
+#include "weft/openai/endpoints.h"
 #include "weft/run/model.h"
 
 namespace weft::api {
@@ -44,7 +44,7 @@ std::string vector_json(std::vector<float> values, const EmbeddingRequest& reque
   return request.encoding_format == "base64" ? base64_json(values) : array_of(values);
 }
 
-void answer(const Call& call, const EmbeddingRequest& request, std::vector<Embedding> vectors) {
+void answer(const ApiCall& call, const EmbeddingRequest& request, std::vector<Embedding> vectors) {
   std::string data;
   std::int64_t n_tokens = 0;
   for (std::size_t i = 0; i < vectors.size(); ++i) {
@@ -57,7 +57,7 @@ void answer(const Call& call, const EmbeddingRequest& request, std::vector<Embed
                          data, json_string(call.model->name), n_tokens, n_tokens));
 }
 
-void embeddings(const std::shared_ptr<Call>& call) {
+void embeddings(const std::shared_ptr<ApiCall>& call) {
   const ServedModel& model = *call->model;
   EmbeddingRequest request = embedding_fields().read(*call->body);
   require_text_vectors(model);
@@ -71,11 +71,11 @@ void embeddings(const std::shared_ptr<Call>& call) {
 
 }  // namespace
 
-Route embeddings_route() {
-  Route route = post_route("/v1/embeddings", "createEmbedding", "Vectors of texts", embeddings,
-                           embedding_fields());
-  route.aliases = {"/embeddings"};
-  return route;
+Endpoint embeddings_endpoint() {
+  Endpoint endpoint = post_endpoint("/v1/embeddings", "createEmbedding", "Vectors of texts",
+                                    embeddings, embedding_fields());
+  endpoint.aliases = {"/embeddings"};
+  return endpoint;
 }
 
 }  // namespace weft::api

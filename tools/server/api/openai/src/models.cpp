@@ -2,10 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "weft/api/endpoints.h"
 #include "weft/api/json.h"
 #include "weft/api/listed_model.h"
-#include "weft/api/routes.h"
-#include "weft/openai/routes.h"
+#include "weft/openai/endpoints.h"
 #include "weft/run/model.h"
 
 namespace weft::api {
@@ -30,13 +30,13 @@ Json model_json(const ListedModel& listed) {
   return json;
 }
 
-void list_models(const std::shared_ptr<Call>& call) {
+void list_models(const std::shared_ptr<ApiCall>& call) {
   Json all = Json::array();
   for (const ListedModel& model : call->services.models.list()) all.push_back(model_json(model));
   call->reply(to_text({{"object", "list"}, {"data", std::move(all)}}));
 }
 
-void get_model(const std::shared_ptr<Call>& call) {
+void get_model(const std::shared_ptr<ApiCall>& call) {
   for (const ListedModel& model : call->services.models.list())
     if (has_name(model, call->parameter)) return call->reply(to_text(model_json(model)));
   throw model_not_found(call->parameter);
@@ -44,15 +44,15 @@ void get_model(const std::shared_ptr<Call>& call) {
 
 }  // namespace
 
-Route models_route() {
-  Route route =
-      plain_route("GET", "/v1/models", "listModels", "The models that are served", list_models);
-  route.aliases = {"/models"};
-  return route;
+Endpoint models_endpoint() {
+  Endpoint endpoint =
+      plain_endpoint("GET", "/v1/models", "listModels", "The models that are served", list_models);
+  endpoint.aliases = {"/models"};
+  return endpoint;
 }
 
-Route model_route() {
-  return plain_route("GET", "/v1/models/{id}", "getModel", "One of the models", get_model);
+Endpoint model_endpoint() {
+  return plain_endpoint("GET", "/v1/models/{id}", "getModel", "One of the models", get_model);
 }
 
 }  // namespace weft::api

@@ -15,7 +15,7 @@ std::string_view incomplete_reason(const ChoiceEnd& end) {
 
 }  // namespace
 
-Writer::Writer(std::shared_ptr<Call> call, std::shared_ptr<const Response> response, Ended ended)
+Writer::Writer(std::shared_ptr<ApiCall> call, std::shared_ptr<const Response> response, Ended ended)
     : call_(std::move(call)), response_(std::move(response)), ended_(std::move(ended)) {
   if (response_->request->stream) stream_ = std::make_unique<EventStream>(call_);
 }

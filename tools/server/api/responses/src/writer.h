@@ -20,7 +20,7 @@ class Writer : public AnswerWriter, private ReplySink {
   // with an empty text.
   using Ended = std::function<void(std::string json, ChatMessage answer)>;
 
-  Writer(std::shared_ptr<Call> call, std::shared_ptr<const Response> response, Ended ended);
+  Writer(std::shared_ptr<ApiCall> call, std::shared_ptr<const Response> response, Ended ended);
   ~Writer() override;
   void on_prompt(int prompt, const PromptDone& done) override;
   void on_delta(int choice, const TextDelta& delta) override;
@@ -50,7 +50,7 @@ class Writer : public AnswerWriter, private ReplySink {
   JsonObject part_place() const;  // and content_index
   std::string rows();             // logprobs that were not sent yet
 
-  std::shared_ptr<Call> call_;
+  std::shared_ptr<ApiCall> call_;
   std::shared_ptr<const Response> response_;
   Ended ended_;
   std::unique_ptr<EventStream> stream_;  // null: a whole answer

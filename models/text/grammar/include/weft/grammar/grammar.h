@@ -14,7 +14,7 @@
 namespace weft {
 
 namespace grammar {
-struct Program;
+struct CompiledGrammar;
 }  // namespace grammar
 
 struct JsonSchemaOptions {
@@ -66,14 +66,14 @@ class Grammar {
   static std::shared_ptr<const Grammar> with_prefix(std::string_view prefix,
                                                     const Grammar& grammar);
 
-  explicit Grammar(std::shared_ptr<const grammar::Program> program);
+  explicit Grammar(std::shared_ptr<const grammar::CompiledGrammar> program);
   ~Grammar();
 
   bool accepts(std::string_view text) const;
-  const std::shared_ptr<const grammar::Program>& program() const { return program_; }
+  const std::shared_ptr<const grammar::CompiledGrammar>& program() const { return program_; }
 
  private:
-  std::shared_ptr<const grammar::Program> program_;
+  std::shared_ptr<const grammar::CompiledGrammar> program_;
 };
 
 }  // namespace weft

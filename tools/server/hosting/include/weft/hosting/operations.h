@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/api/routes.h"
+#include "weft/api/endpoints.h"
 
 namespace weft::server {
 
@@ -21,8 +21,9 @@ struct Operations {
   bool show_metrics = true;
 };
 
-// `operations` outlives the routes.
-std::vector<api::Route> operation_routes(const Operations& operations, const std::string& version);
+// `operations` outlives the endpoints.
+std::vector<api::Endpoint> operation_endpoints(const Operations& operations,
+                                               const std::string& version);
 
 // "loading", "ready", "draining" or "failed".
 std::string_view health_of(const Operations& operations);

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/api/routes.h"
+#include "weft/api/endpoints.h"
 #include "weft/page/draw_plan.h"
 
 namespace weft::server {
@@ -22,9 +22,9 @@ std::span<const PageFile> page_files();
 // Paths of files that the page loads before it can send a key.
 const std::vector<std::string>& page_paths();
 
-// `show_page`: else / answers with a line of text. `operations` outlives the routes. Without
+// `show_page`: else / answers with a line of text. `operations` outlives the endpoints. Without
 // `draw_plan` there is no /ui/plan.
-std::vector<api::Route> page_routes(const Operations& operations, bool show_page,
-                                    const DrawPlan& draw_plan);
+std::vector<api::Endpoint> page_endpoints(const Operations& operations, bool show_page,
+                                          const DrawPlan& draw_plan);
 
 }  // namespace weft::server

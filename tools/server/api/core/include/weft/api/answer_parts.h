@@ -11,7 +11,7 @@ namespace weft::api {
 
 // The beginning of OpenAI's answers and chunks, up to their choices: {"id":"PREFIX..","object":..,
 // "created":..,"model":..,"system_fingerprint":..,"choices":[
-std::string choices_head(const Call& call, std::string_view id_prefix, std::string_view object);
+std::string choices_head(const ApiCall& call, std::string_view id_prefix, std::string_view object);
 // {"prompt_tokens", "completion_tokens", "total_tokens", "prompt_tokens_details",
 // "completion_tokens_details"}.
 std::string usage_json(const RunTotals& totals);

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "weft/api/routes.h"
+#include "weft/api/endpoints.h"
 #include "weft/api/workers.h"
 
 namespace weft::api {
@@ -20,7 +20,7 @@ inline constexpr std::chrono::microseconds kMinPause{200}, kMaxPause{4000};
 
 template <class T>
 struct Pending {
-  std::shared_ptr<Call> call;
+  std::shared_ptr<ApiCall> call;
   std::future<T> result;
   std::string param, folder;
 };
@@ -46,8 +46,8 @@ void poll(const std::shared_ptr<Pending<T>>& pending, Use use, std::chrono::micr
 // future and of `use` are answered; `param` names the field that they concern, and `folder` is left
 // out of paths in their messages.
 template <class T, class Use>
-void when_ready(std::shared_ptr<Call> call, std::future<T> result, Use use, std::string param = {},
-                std::string folder = {}) {
+void when_ready(std::shared_ptr<ApiCall> call, std::future<T> result, Use use,
+                std::string param = {}, std::string folder = {}) {
   auto pending = std::make_shared<await::Pending<T>>(
       await::Pending<T>{std::move(call), std::move(result), std::move(param), std::move(folder)});
   await::poll(pending, std::move(use), await::kMinPause);

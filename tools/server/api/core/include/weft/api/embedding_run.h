@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "weft/api/endpoints.h"
 #include "weft/api/prompt_fields.h"
-#include "weft/api/routes.h"
 
 namespace weft::api {
 
@@ -23,7 +23,7 @@ TypedTokens text_tokens(const ServedModel& model, const PromptText& text, const 
 // Computes vectors and passes them to `use` on a preparing thread; errors are answered, also those
 // that `use` throws. `options`: usually those of the model. `param` names the field with the texts.
 // Returns at once.
-void run_embeddings(std::shared_ptr<Call> call, std::vector<TypedTokens> texts,
+void run_embeddings(std::shared_ptr<ApiCall> call, std::vector<TypedTokens> texts,
                     const EmbedderOptions& options, std::string param,
                     std::function<void(std::vector<Embedding>)> use);
 

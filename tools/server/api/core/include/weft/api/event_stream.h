@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "weft/api/routes.h"
+#include "weft/api/endpoints.h"
 
 namespace weft::api {
 
@@ -22,7 +22,7 @@ std::string piece_of(StreamForm form, std::string_view data, std::string_view ev
 // Threads: one at a time, except for the pings, which it orders itself.
 class EventStream {
  public:
-  EventStream(std::shared_ptr<Call> call, StreamForm form = StreamForm::events);
+  EventStream(std::shared_ptr<ApiCall> call, StreamForm form = StreamForm::events);
   ~EventStream();
   EventStream(const EventStream&) = delete;
   EventStream& operator=(const EventStream&) = delete;
@@ -42,6 +42,6 @@ class EventStream {
 };
 
 // Ends the stream with the error; if it is null, the error is the whole answer of the call.
-void answer_error(const Call& call, EventStream* stream, const ApiError& error);
+void answer_error(const ApiCall& call, EventStream* stream, const ApiError& error);
 
 }  // namespace weft::api

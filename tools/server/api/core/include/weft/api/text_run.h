@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "weft/api/endpoints.h"
 #include "weft/api/errors.h"
-#include "weft/api/routes.h"
 #include "weft/chat/reply_reader.h"
 #include "weft/chat/reply_sink.h"
 #include "weft/template/chat_template.h"
@@ -68,7 +68,7 @@ struct TextJob {
 //
 // The function that it returns cancels the texts, which then end with ChoiceEnd::Reason::cancelled.
 // It may be called from any thread, also after they have ended.
-std::function<void()> run_texts(std::shared_ptr<Call> call, TextJob job,
+std::function<void()> run_texts(std::shared_ptr<ApiCall> call, TextJob job,
                                 std::shared_ptr<AnswerWriter> writer);
 
 // A choice as a whole.
@@ -83,7 +83,7 @@ struct Choice {
 // Collects everything, then calls finish() once. Errors are answered in the form of the call.
 class WholeAnswer : public AnswerWriter {
  public:
-  WholeAnswer(std::shared_ptr<Call> call, std::size_t n_choices);
+  WholeAnswer(std::shared_ptr<ApiCall> call, std::size_t n_choices);
   void on_prompt(int prompt, const PromptDone& done) override;
   void on_delta(int choice, const TextDelta& delta) override;
   void on_end(int choice, const ChoiceEnd& end) override;
@@ -93,12 +93,12 @@ class WholeAnswer : public AnswerWriter {
  protected:
   // Answers: call().reply(..).
   virtual void finish(const RunTotals& totals) = 0;
-  Call& call() { return *call_; }
+  ApiCall& call() { return *call_; }
   std::vector<Choice>& choices() { return choices_; }
   std::vector<PromptDone>& prompts() { return prompts_; }
 
  private:
-  std::shared_ptr<Call> call_;
+  std::shared_ptr<ApiCall> call_;
   std::vector<Choice> choices_;
   std::vector<PromptDone> prompts_;
 };

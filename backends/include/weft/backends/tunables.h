@@ -1,5 +1,5 @@
 #pragma once
-// Choices of the cpu backend between ways of computing the same bits. Which one is fastest depends
+// Tunables of the cpu backend: parameters that change its speed but no bit. The best value depends
 // on the processor and its memory, so it is measured on the machine (`weft tune`).
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace weft {
 
-struct Choice {
+struct Tunable {
   std::string name;   // name of its TunedValue: "prefetch.q4_k.1"
   std::string about;  // "Q4_K in panels, 1 token: bytes prefetched ahead"
   // It affects projections of n_tokens tokens whose weights are in panels of this type.
@@ -24,11 +24,12 @@ struct Choice {
   std::vector<std::int64_t> others;
 };
 
-// The choices that an instruction set has, the formats used most first. Throws as cpu_backend(isa).
-std::vector<Choice> cpu_choices(std::string_view isa);
+// The tunables that an instruction set has, the formats used most first. Throws as
+// cpu_backend(isa).
+std::vector<Tunable> cpu_tunables(std::string_view isa);
 
-// The cpu backend with these values of its choices; others, and values that a choice does not have,
-// count as absent. Throws as cpu_backend(isa).
+// The cpu backend with these values of its tunables; others, and values that a tunable does not
+// have, count as absent. Throws as cpu_backend(isa).
 std::unique_ptr<const Backend> make_cpu_backend(std::string_view isa, const TunedValues& values);
 
 // The best instruction set that cpu_backend() uses; empty if it knows none that this machine has.

@@ -1,4 +1,4 @@
-#include "engine.h"
+#include "matcher.h"
 
 #include <algorithm>
 #include <limits>
@@ -28,7 +28,7 @@ void sort_unique(std::vector<Item>& items) {
 
 }  // namespace
 
-bool Engine::Marks::insert(const Item& item) {
+bool Matcher::Marks::insert(const Item& item) {
   if ((n_ + 1) * 2 > slots_.size()) {
     std::vector<std::pair<std::uint64_t, std::uint32_t>> old(
         std::max<std::size_t>(64, slots_.size() * 2));
@@ -53,16 +53,16 @@ bool Engine::Marks::insert(const Item& item) {
   }
 }
 
-void Engine::Marks::clear() {
+void Matcher::Marks::clear() {
   n_ = 0;
   if (++round_ == 0) slots_.clear(), round_ = 1;
 }
 
-Engine::Engine(std::shared_ptr<const Program> program) : program_(std::move(program)) {
+Matcher::Matcher(std::shared_ptr<const CompiledGrammar> program) : program_(std::move(program)) {
   reset();
 }
 
-void Engine::reset() {
+void Matcher::reset() {
   frames_.clear();
   configs_.clear();
   frame_index_.clear();
@@ -73,12 +73,12 @@ void Engine::reset() {
   configs_[0].expanded = true;
 }
 
-void Engine::check_ways(std::size_t n) const {
+void Matcher::check_ways(std::size_t n) const {
   if (n > kMaxWays)
     fail<BudgetError>("the grammar is too ambiguous: more than {} ways to read the text", kMaxWays);
 }
 
-FrameId Engine::frame(std::vector<Item> parents) {
+FrameId Matcher::frame(std::vector<Item> parents) {
   sort_unique(parents);
   const std::uint64_t h = hash_of(parents, 1);
   for (auto [it, end] = frame_index_.equal_range(h); it != end; ++it)
@@ -90,7 +90,7 @@ FrameId Engine::frame(std::vector<Item> parents) {
   return id;
 }
 
-ConfigId Engine::intern(Config config) {
+ConfigId Matcher::intern(Config config) {
   sort_unique(config.items);
   if (config.items.empty() && !config.complete && !config.escaped) return kDead;
   const std::uint64_t h =
@@ -108,7 +108,7 @@ ConfigId Engine::intern(Config config) {
 }
 
 // Follows skips and the ends of rules from all pending items.
-ConfigId Engine::close() {
+ConfigId Matcher::close() {
   marks_.clear();
   Config config;
   std::vector<Item>& work = pending_;
@@ -133,22 +133,22 @@ ConfigId Engine::close() {
   return intern(std::move(config));
 }
 
-ConfigId Engine::start() {
+ConfigId Matcher::start() {
   pending_ = {{program_->rules[program_->root].start, kBottom}};
   return close();
 }
 
-ConfigId Engine::alone(StateId state) {
+ConfigId Matcher::alone(StateId state) {
   pending_ = {{state, kHole}};
   return close();
 }
 
-ConfigId Engine::after(FrameId frame) {
+ConfigId Matcher::after(FrameId frame) {
   pending_ = frames_[frame];
   return close();
 }
 
-void Engine::gather_calls(StateId state, FrameId frame) {
+void Matcher::gather_calls(StateId state, FrameId frame) {
   for (const CallEdge& edge : program_->calls.of(state)) {
     std::vector<Item>& parents = callers_[edge.rule];
     if (parents.empty()) {
@@ -170,7 +170,7 @@ void Engine::gather_calls(StateId state, FrameId frame) {
 
 // Follows calls. Rules are processed in the order of their ranks, so that all callers of a rule at
 // this place are known when its frame is created.
-void Engine::expand(ConfigId id) {
+void Matcher::expand(ConfigId id) {
   if (configs_[id].expanded) return;
   std::vector<Item> readers;
   ranks_.clear();
@@ -204,7 +204,7 @@ void Engine::expand(ConfigId id) {
   config.expanded = true;
 }
 
-ConfigId Engine::compute_step(ConfigId id, std::uint8_t byte) {
+ConfigId Matcher::compute_step(ConfigId id, std::uint8_t byte) {
   if (id == kDead) return kDead;
   expand(id);
   if (!configs_[id].next) {
@@ -222,7 +222,7 @@ ConfigId Engine::compute_step(ConfigId id, std::uint8_t byte) {
   return to;
 }
 
-ConfigId Engine::step_token(ConfigId id, std::int32_t token) {
+ConfigId Matcher::step_token(ConfigId id, std::int32_t token) {
   expand(id);
   pending_.clear();
   for (const Item& item : configs_[id].readers) {
@@ -232,7 +232,7 @@ ConfigId Engine::step_token(ConfigId id, std::int32_t token) {
   return pending_.empty() ? kDead : close();
 }
 
-ConfigId Engine::feed(ConfigId config, std::string_view bytes) {
+ConfigId Matcher::feed(ConfigId config, std::string_view bytes) {
   for (const char c : bytes) {
     if (config == kDead) break;
     config = step(config, static_cast<std::uint8_t>(c));
@@ -240,7 +240,7 @@ ConfigId Engine::feed(ConfigId config, std::string_view bytes) {
   return config;
 }
 
-std::vector<Engine::TokenChoice> Engine::token_choices(ConfigId id) {
+std::vector<Matcher::TokenChoice> Matcher::token_choices(ConfigId id) {
   std::vector<TokenChoice> choices;
   if (!program_->has_tokens) return choices;
   expand(id);
@@ -251,7 +251,7 @@ std::vector<Engine::TokenChoice> Engine::token_choices(ConfigId id) {
   return choices;
 }
 
-int Engine::only_byte(ConfigId id) {
+int Matcher::only_byte(ConfigId id) {
   if (may_end(id)) return -1;
   expand(id);
   int only = -1;
@@ -265,7 +265,7 @@ int Engine::only_byte(ConfigId id) {
   return only;
 }
 
-std::string Engine::forced(ConfigId config, std::size_t max_bytes) {
+std::string Matcher::forced(ConfigId config, std::size_t max_bytes) {
   std::string text;
   while (text.size() < max_bytes) {
     const int byte = only_byte(config);
@@ -276,7 +276,7 @@ std::string Engine::forced(ConfigId config, std::size_t max_bytes) {
   return text;
 }
 
-ConfigId Engine::unite(ConfigId a, ConfigId b) {
+ConfigId Matcher::unite(ConfigId a, ConfigId b) {
   if (a == kDead || b == kDead || a == b) return a == kDead ? b : a;
   Config config;
   for (const ConfigId id : {a, b}) {
@@ -290,7 +290,7 @@ ConfigId Engine::unite(ConfigId a, ConfigId b) {
 
 // Parents are older than their frames, so one descending pass marks what is in use, and one
 // ascending pass renumbers it.
-ConfigId Engine::collect(ConfigId keep) {
+ConfigId Matcher::collect(ConfigId keep) {
   std::vector<bool> used(frames_.size(), false);
   for (const Item& item : configs_[keep].items) used[item.frame] = true;
   for (std::size_t f = frames_.size(); f-- > 2;) {

@@ -1,5 +1,5 @@
 #pragma once
-// Requests as files, from which `weft replay` computes their answers again.
+// Requests as files, from which `weft repeat` computes their answers again.
 
 #include <cstdint>
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace weft::server {
 
-struct Trace {
+struct RequestRecord {
   std::string version;             // of the server
   std::string model;               // path
   std::vector<std::string> flags;  // of the server, without keys
@@ -25,16 +25,16 @@ struct Trace {
 };
 
 // A JSON object. Throws IoError; the file is complete or absent.
-void write_trace(const std::string& path, const Trace& trace);
+void write_record(const std::string& path, const RequestRecord& record);
 // Throws IoError, FormatError.
-Trace read_trace(const std::string& path);
+RequestRecord read_record(const std::string& path);
 
 // Writes FOLDER/ID.json for each request whose texts were computed. Threads: any.
-class Tracer {
+class RequestRecorder {
  public:
-  Tracer(std::string folder, Trace common, Log& log);
+  RequestRecorder(std::string folder, RequestRecord common, Log& log);
 
-  // An exchange that records what is answered. The tracer outlives it.
+  // An exchange that records what is answered. The recorder outlives it.
   std::shared_ptr<http::Exchange> record(std::shared_ptr<http::Exchange> exchange);
   // The texts of the request with this id are complete. `model`: its path.
   void add_texts(const std::string& id, const std::string& model, std::uint64_t seed);
@@ -45,7 +45,7 @@ class Tracer {
   void finish(const http::Request& request, int status, std::string answer);
 
   const std::string folder_;
-  const Trace common_;
+  const RequestRecord common_;
   Log& log_;
   std::mutex mutex_;
   struct Texts {

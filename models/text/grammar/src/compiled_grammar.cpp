@@ -1,4 +1,4 @@
-#include "program.h"
+#include "compiled_grammar.h"
 
 #include <algorithm>
 
@@ -25,7 +25,7 @@ constexpr Utf8Form kUtf8Forms[] = {
 // all continuation bytes but the last ones are either equal or free.
 class Utf8Rows {
  public:
-  Utf8Rows(ProgramBuilder& builder, const Utf8Form& form, StateId to)
+  Utf8Rows(GrammarBuilder& builder, const Utf8Form& form, StateId to)
       : b_(builder), form_(form), to_(to) {}
 
   // Writes lo .. hi, of which the last `depth` + 1 bytes are still to come.
@@ -63,66 +63,66 @@ class Utf8Rows {
                                                                   : 0x80 | (bits & 0x3F));
   }
 
-  ProgramBuilder& b_;
+  GrammarBuilder& b_;
   const Utf8Form& form_;
   const StateId to_;
 };
 
 }  // namespace
 
-RuleId ProgramBuilder::add_rule(std::string name) {
+RuleId GrammarBuilder::add_rule(std::string name) {
   count_one();
   rules_.push_back({std::move(name), {0, 0}, false});
   return static_cast<RuleId>(rules_.size() - 1);
 }
 
-RuleId ProgramBuilder::add_rule(std::string name, Piece body) {
+RuleId GrammarBuilder::add_rule(std::string name, Piece body) {
   const RuleId rule = add_rule(std::move(name));
   define(rule, body);
   return rule;
 }
 
-void ProgramBuilder::define(RuleId rule, Piece body) {
+void GrammarBuilder::define(RuleId rule, Piece body) {
   rules_[rule].body = body;
   rules_[rule].defined = true;
 }
 
-void ProgramBuilder::count_one() {
+void GrammarBuilder::count_one() {
   if (++size_ > kMaxSize)
     fail<BudgetError>("the grammar needs more than {} states and edges", kMaxSize);
 }
 
-StateId ProgramBuilder::state() {
+StateId GrammarBuilder::state() {
   count_one();
   return n_states_++;
 }
 
-Piece ProgramBuilder::piece() {
+Piece GrammarBuilder::piece() {
   const StateId in = state();
   return {in, state()};
 }
 
-void ProgramBuilder::skip(StateId from, StateId to) {
+void GrammarBuilder::skip(StateId from, StateId to) {
   count_one();
   skips_.push_back({from, to});
 }
 
-void ProgramBuilder::byte(StateId from, std::uint8_t lo, std::uint8_t hi, StateId to) {
+void GrammarBuilder::byte(StateId from, std::uint8_t lo, std::uint8_t hi, StateId to) {
   count_one();
   bytes_.push_back({from, {lo, hi, to}});
 }
 
-void ProgramBuilder::call(StateId from, RuleId rule, StateId to) {
+void GrammarBuilder::call(StateId from, RuleId rule, StateId to) {
   count_one();
   calls_.push_back({from, {rule, to}});
 }
 
-void ProgramBuilder::token(StateId from, std::int32_t id, bool negated, StateId to) {
+void GrammarBuilder::token(StateId from, std::int32_t id, bool negated, StateId to) {
   count_one();
   tokens_.push_back({from, {id, negated, to}});
 }
 
-void ProgramBuilder::text(StateId from, std::string_view bytes, StateId to) {
+void GrammarBuilder::text(StateId from, std::string_view bytes, StateId to) {
   if (bytes.empty()) return skip(from, to);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const StateId next = i + 1 == bytes.size() ? to : state();
@@ -132,7 +132,7 @@ void ProgramBuilder::text(StateId from, std::string_view bytes, StateId to) {
   }
 }
 
-void ProgramBuilder::utf8_range(StateId from, char32_t lo, char32_t hi, StateId to) {
+void GrammarBuilder::utf8_range(StateId from, char32_t lo, char32_t hi, StateId to) {
   for (const Utf8Form& form : kUtf8Forms) {
     if (lo > hi) return;
     if (lo > form.last) continue;
@@ -142,7 +142,7 @@ void ProgramBuilder::utf8_range(StateId from, char32_t lo, char32_t hi, StateId 
   }
 }
 
-void ProgramBuilder::character(StateId from, const CodePoints& set, StateId to) {
+void GrammarBuilder::character(StateId from, const CodePoints& set, StateId to) {
   for (const CodeRange& range : set.ranges()) {
     if (range.lo < 0xD800) utf8_range(from, range.lo, std::min<char32_t>(range.hi, 0xD7FF), to);
     if (range.hi > 0xDFFF) utf8_range(from, std::max<char32_t>(range.lo, 0xE000), range.hi, to);
@@ -150,7 +150,7 @@ void ProgramBuilder::character(StateId from, const CodePoints& set, StateId to) 
 }
 
 // Hexadecimal numbers lo .. hi with a fixed number of digits, in either case.
-void ProgramBuilder::hex_range(StateId from, std::uint32_t lo, std::uint32_t hi, int digits,
+void GrammarBuilder::hex_range(StateId from, std::uint32_t lo, std::uint32_t hi, int digits,
                                StateId to) {
   const auto edge = [&](std::uint32_t a, std::uint32_t b, StateId next) {
     if (a < 10)
@@ -182,7 +182,7 @@ void ProgramBuilder::hex_range(StateId from, std::uint32_t lo, std::uint32_t hi,
   }
 }
 
-void ProgramBuilder::json_escapes(StateId from, const CodePoints& set, StateId to) {
+void GrammarBuilder::json_escapes(StateId from, const CodePoints& set, StateId to) {
   static constexpr std::pair<char32_t, char> kShort[] = {
       {'"', '"'}, {'\\', '\\'}, {'\b', 'b'}, {'\f', 'f'}, {'\n', 'n'}, {'\r', 'r'}, {'\t', 't'}};
   CodePoints coded = set.intersected({0, 0x1F});
@@ -221,7 +221,7 @@ void ProgramBuilder::json_escapes(StateId from, const CodePoints& set, StateId t
   }
 }
 
-void ProgramBuilder::json_character(StateId from, const CodePoints& set, StateId to) {
+void GrammarBuilder::json_character(StateId from, const CodePoints& set, StateId to) {
   CodePoints plain = set.intersected({0x20, kMaxCodePoint});
   plain = plain.intersected(CodePoints::of("\"\\").inverted());
   character(from, plain, to);
@@ -231,18 +231,18 @@ void ProgramBuilder::json_character(StateId from, const CodePoints& set, StateId
   if (!set.intersected(escaped).empty()) json_escapes(from, set, to);
 }
 
-Piece ProgramBuilder::call(RuleId rule) {
+Piece GrammarBuilder::call(RuleId rule) {
   const Piece p = piece();
   call(p.in, rule, p.out);
   return p;
 }
 
-Piece ProgramBuilder::chain(Piece a, Piece b) {
+Piece GrammarBuilder::chain(Piece a, Piece b) {
   skip(a.out, b.in);
   return {a.in, b.out};
 }
 
-Piece ProgramBuilder::optional(Piece inner) {
+Piece GrammarBuilder::optional(Piece inner) {
   const Piece p = piece();
   skip(p.in, inner.in);
   skip(inner.out, p.out);
@@ -250,7 +250,7 @@ Piece ProgramBuilder::optional(Piece inner) {
   return p;
 }
 
-Piece ProgramBuilder::plus(Piece inner) {
+Piece GrammarBuilder::plus(Piece inner) {
   const Piece p = piece();
   skip(p.in, inner.in);
   skip(inner.out, inner.in);
@@ -258,11 +258,11 @@ Piece ProgramBuilder::plus(Piece inner) {
   return p;
 }
 
-Piece ProgramBuilder::star(Piece inner) {
+Piece GrammarBuilder::star(Piece inner) {
   return optional(plus(inner));
 }
 
-Piece ProgramBuilder::exactly(RuleId rule, std::uint64_t n) {
+Piece GrammarBuilder::exactly(RuleId rule, std::uint64_t n) {
   if (n > kChunk) {
     const RuleId chunk = add_rule(name(rule), exactly(rule, kChunk));
     return chain(exactly(chunk, n / kChunk), exactly(rule, n % kChunk));
@@ -277,7 +277,7 @@ Piece ProgramBuilder::exactly(RuleId rule, std::uint64_t n) {
   return {in, at};
 }
 
-Piece ProgramBuilder::up_to(RuleId rule, std::uint64_t n) {
+Piece GrammarBuilder::up_to(RuleId rule, std::uint64_t n) {
   const Piece p = piece();
   if (n <= kChunk) {
     StateId at = p.in;
@@ -301,7 +301,7 @@ Piece ProgramBuilder::up_to(RuleId rule, std::uint64_t n) {
   return p;
 }
 
-Piece ProgramBuilder::repeat(RuleId rule, std::uint64_t min, std::uint64_t max) {
+Piece GrammarBuilder::repeat(RuleId rule, std::uint64_t min, std::uint64_t max) {
   const Piece first = exactly(rule, min);
   const Piece rest = max == kUnbounded ? star(call(rule)) : up_to(rule, max - min);
   return chain(first, rest);

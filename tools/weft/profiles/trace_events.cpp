@@ -1,4 +1,4 @@
-#include "profiles/profile_trace.h"
+#include "weft/profiles/trace_events.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -32,27 +32,27 @@ std::string text_of(const Json& json) {
 
 }  // namespace
 
-Trace::Trace(const std::string& path, int workers) : file_(path) {
+TraceEvents::TraceEvents(const std::string& path, int workers) : file_(path) {
   file_.write(R"({"displayTimeUnit":"ns","traceEvents":[)");
   add(text_of(track_name(kStepTrack, "steps")));
   for (int w = 0; w < workers; ++w)
     add(text_of(track_name(kStepTrack + 1 + w, fmt::format("worker {}", w))));
 }
 
-void Trace::add(const std::string& event) {
+void TraceEvents::add(const std::string& event) {
   file_.write(first_ ? "\n" : ",\n");
   file_.write(event);
   first_ = false;
 }
 
-void Trace::add_step(const std::string& name, const std::string& plan, std::int64_t begin_ns,
+void TraceEvents::add_step(const std::string& name, const std::string& plan, std::int64_t begin_ns,
                      std::int64_t end_ns) {
   Json event = slice(name, "step", kStepTrack, begin_ns, end_ns);
   event["args"] = {{"plan", plan}};
   add(text_of(event));
 }
 
-void Trace::add_calls(int worker, std::span<const ProfiledCall> calls) {
+void TraceEvents::add_calls(int worker, std::span<const ProfiledCall> calls) {
   for (const ProfiledCall& call : calls) {
     Json event =
         slice(call.step->path, call.step->op, kStepTrack + 1 + worker, call.begin_ns, call.end_ns);
@@ -64,7 +64,7 @@ void Trace::add_calls(int worker, std::span<const ProfiledCall> calls) {
   }
 }
 
-void Trace::commit(const std::string& about) {
+void TraceEvents::commit(const std::string& about) {
   file_.write("\n],\"otherData\":{\"weft\":" + about + "}}\n");
   file_.commit();
 }

@@ -1,4 +1,4 @@
-#include "weft/anthropic/routes.h"
+#include "weft/anthropic/endpoints.h"
 
 #include "weft/api/chat_job.h"
 #include "weft/api/json_text.h"
@@ -9,7 +9,7 @@
 namespace weft::api {
 namespace {
 
-void answer_messages(const std::shared_ptr<Call>& call) {
+void answer_messages(const std::shared_ptr<ApiCall>& call) {
   auto initial = initial_request<anthropic::Request>(*call->model);
   initial.max_tokens.reset();
   const anthropic::Request request = anthropic::fields().read(*call->body, std::move(initial));
@@ -21,7 +21,7 @@ void answer_messages(const std::shared_ptr<Call>& call) {
   run_texts(call, std::move(job), std::make_shared<anthropic::Writer>(call, request.stream));
 }
 
-void count_tokens(const std::shared_ptr<Call>& call) {
+void count_tokens(const std::shared_ptr<ApiCall>& call) {
   const anthropic::ChatRequest request = anthropic::chat_fields().read(*call->body);
   const ChatPlan prompt = plan_chat(*call->model, anthropic::chat_turn(request));
   call->reply(JsonObject().add("input_tokens", prompt.tokens.size()).str());
@@ -29,12 +29,13 @@ void count_tokens(const std::shared_ptr<Call>& call) {
 
 }  // namespace
 
-std::vector<Route> anthropic_routes() {
-  return {text_route("/v1/messages", "createMessage", "Answers a conversation, in Anthropic's form",
-                     answer_messages, anthropic::fields()),
-          post_route("/v1/messages/count_tokens", "countMessageTokens",
-                     "Counts the tokens that the same conversation has as a prompt", count_tokens,
-                     anthropic::chat_fields())};
+std::vector<Endpoint> anthropic_endpoints() {
+  return {
+      text_endpoint("/v1/messages", "createMessage", "Answers a conversation, in Anthropic's form",
+                    answer_messages, anthropic::fields()),
+      post_endpoint("/v1/messages/count_tokens", "countMessageTokens",
+                    "Counts the tokens that the same conversation has as a prompt", count_tokens,
+                    anthropic::chat_fields())};
 }
 
 }  // namespace weft::api

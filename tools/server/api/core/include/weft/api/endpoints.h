@@ -1,5 +1,5 @@
 #pragma once
-// The table of endpoints, and what happens around each: find the route, read the body, find the
+// The table of endpoints, and what happens around each: find the endpoint, read the body, find the
 // model, run the handler on a preparing thread, answer errors in the form of the interface.
 // /openapi.json is made from the same table.
 
@@ -19,13 +19,13 @@
 namespace weft::api {
 
 // One request of an endpoint.
-struct Call {
+struct ApiCall {
   std::shared_ptr<http::Exchange> exchange;
   Services& services;
   ErrorForm form = ErrorForm::openai;
-  std::shared_ptr<const Json> body = {};  // an object; null for routes without `request`, and
+  std::shared_ptr<const Json> body = {};  // an object; null for endpoints without `request`, and
                                           // after `handle` has returned
-  std::shared_ptr<const ServedModel> model = {};  // if the route uses a model
+  std::shared_ptr<const ServedModel> model = {};  // if the endpoint uses a model
   std::string parameter = {};                     // what "{id}" stands for in the path
 
   const http::Request& request() const { return exchange->request(); }
@@ -45,9 +45,9 @@ enum class ModelUse {
 };
 
 // May throw; what it throws is answered. It may keep the call (as a shared_ptr) to answer later.
-using Handle = std::function<void(std::shared_ptr<Call>)>;
+using Handle = std::function<void(std::shared_ptr<ApiCall>)>;
 
-struct Route {
+struct Endpoint {
   std::string method;     // "POST"
   std::string path;       // "/v1/models/{id}": the parameter takes the rest of the path
   std::string operation;  // operationId, unique
@@ -64,42 +64,42 @@ struct Route {
   std::string answer_type = "application/json";
 };
 
-// A route that reads no body and uses no model.
-Route plain_route(std::string method, std::string path, std::string operation, std::string summary,
-                  Handle handle);
-// A POST with a body. `request` must outlive the route.
-Route post_route(std::string path, std::string operation, std::string summary, Handle handle,
-                 const FieldList& request, ModelUse model = ModelUse::named);
+// A endpoint that reads no body and uses no model.
+Endpoint plain_endpoint(std::string method, std::string path, std::string operation,
+                        std::string summary, Handle handle);
+// A POST with a body. `request` must outlive the endpoint.
+Endpoint post_endpoint(std::string path, std::string operation, std::string summary, Handle handle,
+                       const FieldList& request, ModelUse model = ModelUse::named);
 // The same, and the handler runs texts of an engine.
-Route text_route(std::string path, std::string operation, std::string summary, Handle handle,
-                 const FieldList& request, ModelUse model = ModelUse::named);
+Endpoint text_endpoint(std::string path, std::string operation, std::string summary, Handle handle,
+                       const FieldList& request, ModelUse model = ModelUse::named);
 
 class Router {
  public:
-  // Throws ValueError if two routes have the same method and path, or the same operation.
-  Router(std::vector<Route> routes, Services& services);
+  // Throws ValueError if two endpoints have the same method and path, or the same operation.
+  Router(std::vector<Endpoint> endpoints, Services& services);
   // A Handler of http: answers now or later. HEAD is answered like GET; 404, 405 with Allow, and
   // 415 are decided here.
   void handle(std::shared_ptr<http::Exchange> exchange) const;
   // The document of /openapi.json, which the router serves, too.
   const std::string& openapi() const { return openapi_; }
   std::vector<std::string> allowed_methods(std::string_view path) const;
-  // 404, 405 with Allow, or 415, from the head alone; nothing if a route answers. For the server of
-  // HTTP, which can refuse a request before its body comes.
+  // 404, 405 with Allow, or 415, from the head alone; nothing if a endpoint answers. For the server
+  // of HTTP, which can refuse a request before its body comes.
   std::optional<http::Reply> refusal(const http::RequestHead& head) const;
-  // Whether a route that runs texts of an engine answers.
+  // Whether a endpoint that runs texts of an engine answers.
   bool generates(const http::RequestHead& head) const;
 
  private:
   struct Found {
-    const Route* route = nullptr;
+    const Endpoint* endpoint = nullptr;
     std::string parameter;
     bool known_path = false;
   };
   Found find(std::string_view method, std::string_view path) const;
-  void prepare(const Route& route, const std::shared_ptr<Call>& call) const;
+  void prepare(const Endpoint& endpoint, const std::shared_ptr<ApiCall>& call) const;
 
-  std::vector<Route> routes_;
+  std::vector<Endpoint> endpoints_;
   Services& services_;
   std::string openapi_;
 };

@@ -1,4 +1,4 @@
-#include "weft/responses/routes.h"
+#include "weft/responses/endpoints.h"
 
 #include <optional>
 #include <utility>
@@ -34,7 +34,7 @@ std::vector<ChatMessage> earlier_messages(const Store& store, const ChatRequest&
   throw error;
 }
 
-void create(const std::shared_ptr<Store>& store, const std::shared_ptr<Call>& call) {
+void create(const std::shared_ptr<Store>& store, const std::shared_ptr<ApiCall>& call) {
   call->body = responses::with_items(call->body, *store);
   auto response = std::make_shared<Response>(Response{
       .id = new_id("resp_"), .created = unix_seconds(), .model = call->model->name, .request = {}});
@@ -66,7 +66,7 @@ void create(const std::shared_ptr<Store>& store, const std::shared_ptr<Call>& ca
   }
 }
 
-void count(const Store& store, const Call& call) {
+void count(const Store& store, const ApiCall& call) {
   const auto body = responses::with_items(call.body, store);
   const ChatRequest request = responses::chat_fields().read(*body);
   const ChatPlan prompt =
@@ -81,7 +81,7 @@ ApiError unknown_response(const std::string& id) {
   return not_found(fmt::format("no response {} is kept here", json_string(id.substr(0, 100))));
 }
 
-void retrieve(const Store& store, const Call& call) {
+void retrieve(const Store& store, const ApiCall& call) {
   if (query_value(call.request(), "stream") == "true")
     throw bad_request("stream", "responses are not streamed again");
   std::optional<std::string> json = store.json(call.parameter);
@@ -89,7 +89,7 @@ void retrieve(const Store& store, const Call& call) {
   call.reply(*std::move(json));
 }
 
-void remove(Store& store, const Call& call) {
+void remove(Store& store, const ApiCall& call) {
   if (!store.remove(call.parameter)) throw unknown_response(call.parameter);
   call.reply(
       JsonObject().add("id", call.parameter).add("object", "response").add("deleted", true).str());
@@ -97,25 +97,25 @@ void remove(Store& store, const Call& call) {
 
 }  // namespace
 
-std::vector<Route> responses_routes() {
+std::vector<Endpoint> responses_endpoints() {
   const auto store = std::make_shared<Store>();
-  std::vector<Route> routes;
-  routes.push_back(text_route(
+  std::vector<Endpoint> endpoints;
+  endpoints.push_back(text_endpoint(
       "/v1/responses", "createResponse", "Answers a text or a conversation",
-      [store](const std::shared_ptr<Call>& call) { create(store, call); }, responses::fields()));
-  routes.push_back(post_route(
+      [store](const std::shared_ptr<ApiCall>& call) { create(store, call); }, responses::fields()));
+  endpoints.push_back(post_endpoint(
       "/v1/responses/input_tokens", "countResponseTokens",
       "Counts the tokens that the same request has as a prompt",
-      [store](const std::shared_ptr<Call>& call) { count(*store, *call); },
+      [store](const std::shared_ptr<ApiCall>& call) { count(*store, *call); },
       responses::chat_fields()));
-  routes.push_back(
-      plain_route("GET", "/v1/responses/{id}", "getResponse", "A response that is kept",
-                  [store](const std::shared_ptr<Call>& call) { retrieve(*store, *call); }));
-  routes.push_back(
-      plain_route("DELETE", "/v1/responses/{id}", "deleteResponse",
-                  "Forgets a response, and cancels it if it is running",
-                  [store](const std::shared_ptr<Call>& call) { remove(*store, *call); }));
-  return routes;
+  endpoints.push_back(
+      plain_endpoint("GET", "/v1/responses/{id}", "getResponse", "A response that is kept",
+                     [store](const std::shared_ptr<ApiCall>& call) { retrieve(*store, *call); }));
+  endpoints.push_back(
+      plain_endpoint("DELETE", "/v1/responses/{id}", "deleteResponse",
+                     "Forgets a response, and cancels it if it is running",
+                     [store](const std::shared_ptr<ApiCall>& call) { remove(*store, *call); }));
+  return endpoints;
 }
 
 }  // namespace weft::api

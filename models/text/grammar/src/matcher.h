@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "program.h"
+#include "compiled_grammar.h"
 
 namespace weft::grammar {
 
@@ -27,14 +27,14 @@ struct Item {
   auto operator<=>(const Item&) const = default;
 };
 
-class Engine {
+class Matcher {
  public:
   static constexpr ConfigId kDead = 0;
   static constexpr FrameId kBottom = 0;  // below the root
   // Below a state that is examined without its callers: what ends there has `escaped`.
   static constexpr FrameId kHole = 1;
 
-  explicit Engine(std::shared_ptr<const Program> program);
+  explicit Matcher(std::shared_ptr<const CompiledGrammar> program);
 
   ConfigId start();
   // The configuration after `byte`; kDead if it is not allowed. Throws BudgetError if too many ways
@@ -77,7 +77,7 @@ class Engine {
   ConfigId collect(ConfigId keep);
   std::size_t memory() const { return memory_; }
   std::uint64_t epoch() const { return epoch_; }  // counts collect()
-  const Program& program() const { return *program_; }
+  const CompiledGrammar& program() const { return *program_; }
 
  private:
   static constexpr ConfigId kUnknown = ~ConfigId{0};
@@ -111,7 +111,7 @@ class Engine {
   void gather_calls(StateId state, FrameId frame);
   void check_ways(std::size_t n) const;
 
-  std::shared_ptr<const Program> program_;
+  std::shared_ptr<const CompiledGrammar> program_;
   std::vector<std::vector<Item>> frames_;  // parents: the state to continue with, and its frame
   std::vector<Config> configs_;
   std::unordered_multimap<std::uint64_t, FrameId> frame_index_;

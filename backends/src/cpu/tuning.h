@@ -1,5 +1,5 @@
 #pragma once
-// The values of the backend's choices (weft/backends/choices.h), as kernels need them.
+// The values of the backend's tunables (weft/backends/tunables.h), as kernels need them.
 
 #include <cstdint>
 #include <string>
@@ -18,10 +18,10 @@ struct PanelPrefetch {
   std::int64_t several = 2048;
 };
 
-class Choices {
+class Tuning {
  public:
-  Choices() = default;  // standard values
-  explicit Choices(const TunedValues& values);
+  Tuning() = default;  // standard values
+  explicit Tuning(const TunedValues& values);
 
   PanelPrefetch prefetch(DType plain) const;
 
@@ -36,7 +36,7 @@ class Choices {
 // The machine for which kernels of nodes are prepared.
 struct Machine {
   FeatureSet features;
-  Choices choices;
+  Tuning tuning;
 };
 
 }  // namespace weft::cpu

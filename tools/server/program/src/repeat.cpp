@@ -1,4 +1,4 @@
-#include "weft/program/replay.h"
+#include "weft/program/repeat.h"
 
 #include <algorithm>
 #include <future>
@@ -11,16 +11,16 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "weft/api/endpoints.h"
 #include "weft/api/errors.h"
 #include "weft/api/json.h"
-#include "weft/api/routes.h"
 #include "weft/api/workers.h"
 #include "weft/base/error.h"
 #include "weft/hosting/model_files.h"
 
 #include "interfaces.h"
 #include "load_model.h"
-#include "trace.h"
+#include "request_record.h"
 
 namespace weft::server {
 namespace {
@@ -97,16 +97,16 @@ class Captured : public http::Exchange {
   std::promise<Answer> done_;
 };
 
-// The server's flags, with the seed of the trace as the one of all requests.
-Flags flags_of(const Trace& trace) {
-  std::vector<std::string> arguments = trace.flags;
+// The server's flags, with the seed of the record as the one of all requests.
+Flags flags_of(const RequestRecord& record) {
+  std::vector<std::string> arguments = record.flags;
   arguments.insert(arguments.begin(), "weft serve");
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   Flags flags;
   if (parse(static_cast<int>(argv.size()), argv.data(), flags))
-    fail<FormatError>("the flags of the trace are not those of this program");
-  flags.sampler.seed = trace.seed;
+    fail<FormatError>("the flags of the record are not those of this program");
+  flags.sampler.seed = record.seed;
   flags.seed_given = true;
   return flags;
 }
@@ -119,13 +119,13 @@ Answer answer_of(std::future<Answer>& future, const std::string& file) {
   }
 }
 
-http::Request request_of(const Trace& trace) {
+http::Request request_of(const RequestRecord& record) {
   http::Request request;
-  request.method = trace.method;
-  request.path = trace.path;
-  request.query = trace.query;
-  request.body = trace.body;
-  request.id = "replay";
+  request.method = record.method;
+  request.path = record.path;
+  request.query = record.query;
+  request.body = record.body;
+  request.id = "repeat";
   return request;
 }
 
@@ -136,7 +136,7 @@ class Interfaces {
   Interfaces(const api::ServedModel& model, const std::string& version)
       : models_(api::one_model({&model, [all = released_](auto*) { all->set_value(); }})),
         services_{*models_, workers_, {}},
-        router_(interface_routes({}), services_) {
+        router_(interface_endpoints({}), services_) {
     services_.options.version = version;
   }
   ~Interfaces() {
@@ -147,8 +147,8 @@ class Interfaces {
   Interfaces(const Interfaces&) = delete;
   Interfaces& operator=(const Interfaces&) = delete;
 
-  Answer answer(const Trace& trace, const std::string& file) {
-    auto exchange = std::make_shared<Captured>(request_of(trace));
+  Answer answer(const RequestRecord& record, const std::string& file) {
+    auto exchange = std::make_shared<Captured>(request_of(record));
     auto future = exchange->answer();
     router_.handle(std::move(exchange));
     return answer_of(future, file);
@@ -164,19 +164,19 @@ class Interfaces {
 
 }  // namespace
 
-int replay(const std::string& file, const std::string& version) {
-  const Trace trace = read_trace(file);
-  const Flags flags = flags_of(trace);
+int repeat(const std::string& file, const std::string& version) {
+  const RequestRecord record = read_record(file);
+  const Flags flags = flags_of(record);
   const auto warn = [](std::string_view text) { std::cerr << "warning: " << text << '\n'; };
   ServerMetrics metrics;
-  const HostedModel source{trace.model, {stem_of(trace.model)}};
+  const HostedModel source{record.model, {stem_of(record.model)}};
   const auto model =
-      start_model(open_model(flags, trace.model, warn), source, flags, 0, metrics, {}, warn);
-  const auto [status, answer] = Interfaces(*model, version).answer(trace, file);
+      start_model(open_model(flags, record.model, warn), source, flags, 0, metrics, {}, warn);
+  const auto [status, answer] = Interfaces(*model, version).answer(record, file);
   std::cout << answer;
-  if (status == trace.status && comparable_lines(answer) == comparable_lines(trace.answer))
+  if (status == record.status && comparable_lines(answer) == comparable_lines(record.answer))
     return 0;
-  std::cerr << fmt::format("{}: the answer differs from the trace's\n", file);
+  std::cerr << fmt::format("{}: the answer differs from the record's\n", file);
   return 1;
 }
 

@@ -1,4 +1,4 @@
-#include "weft/ollama/routes.h"
+#include "weft/ollama/endpoints.h"
 
 #include <utility>
 
@@ -19,7 +19,7 @@ namespace ollama {
 namespace {
 
 template <class Request>
-Request read_request(const Fields<Request>& fields, const Call& call) {
+Request read_request(const Fields<Request>& fields, const ApiCall& call) {
   auto initial = initial_request<Request>(*call.model);
   initial.stream = true;
   return fields.read(*call.body, std::move(initial));
@@ -30,15 +30,15 @@ void refuse_unload(const TextFields& request) {
     throw bad_request("keep_alive", "models are not unloaded by requests: the server decides");
 }
 
-void chat(const std::shared_ptr<Call>& call) {
+void chat(const std::shared_ptr<ApiCall>& call) {
   const ChatRequest request = read_request(chat_fields(), *call);
   if (request.messages.empty()) {
     refuse_unload(request);
-    return call->reply(loaded_answer(*call->model, Endpoint::chat));
+    return call->reply(loaded_answer(*call->model, AnswerKind::chat));
   }
   const int n_logprobs = ollama::n_logprobs(request);
   TextJob job = chat_job(*call->model, chat_turn(request), request, n_logprobs);
-  AnswerOptions options{.endpoint = Endpoint::chat,
+  AnswerOptions options{.kind = AnswerKind::chat,
                         .stream = request.stream,
                         .logprobs = request.logprobs,
                         .context = {},
@@ -68,17 +68,17 @@ void put_before(TextJob& job, const ServedModel& model, const std::vector<std::i
     throw context_exceeded("context", std::ssize(prompt), model.texts->context());
 }
 
-void generate(const std::shared_ptr<Call>& call) {
+void generate(const std::shared_ptr<ApiCall>& call) {
   const GenerateRequest request = read_request(generate_fields(), *call);
   if (request.prompt.empty() && request.suffix.empty()) {
     refuse_unload(request);
-    return call->reply(loaded_answer(*call->model, Endpoint::generate));
+    return call->reply(loaded_answer(*call->model, AnswerKind::generate));
   }
   const bool raw = request.raw || !request.suffix.empty();
   TextJob job = raw ? raw_job(*call->model, request)
                     : chat_job(*call->model, chat_turn(request), request, n_logprobs(request));
   if (!request.context.empty()) put_before(job, *call->model, request.context);
-  AnswerOptions options{.endpoint = Endpoint::generate,
+  AnswerOptions options{.kind = AnswerKind::generate,
                         .stream = request.stream,
                         .logprobs = request.logprobs,
                         .context = {},
@@ -101,58 +101,61 @@ const Fields<ShowRequest>& show_fields() {
   return table;
 }
 
-void show(const std::shared_ptr<Call>& call) {
+void show(const std::shared_ptr<ApiCall>& call) {
   const ShowRequest request = show_fields().read(*call->body);
   const std::string& name = request.model.empty() ? request.name : request.model;
   if (name.empty()) refuse(Path().member("model"), "is required");
   call->reply(show_json(listed_model(call->services.models, name), request.verbose));
 }
 
-void tags(const std::shared_ptr<Call>& call) {
+void tags(const std::shared_ptr<ApiCall>& call) {
   JsonArray list;
   for (const ListedModel& model : call->services.models.list()) list.add_json(tag_json(model));
   call->reply(JsonObject().add_json("models", list.str()).str());
 }
 
-void running(const std::shared_ptr<Call>& call) {
+void running(const std::shared_ptr<ApiCall>& call) {
   JsonArray list;
   for (const ListedModel& model : call->services.models.list())
     if (model.loaded) list.add_json(running_json(model));
   call->reply(JsonObject().add_json("models", list.str()).str());
 }
 
-void version(const std::shared_ptr<Call>& call) {
+void version(const std::shared_ptr<ApiCall>& call) {
   call->reply(JsonObject().add("version", call->services.options.version).str());
 }
 
-void refuse_managing(const std::shared_ptr<Call>&) {
+void refuse_managing(const std::shared_ptr<ApiCall>&) {
   throw not_supported("models are files of this server: it neither fetches nor changes them");
 }
 
 }  // namespace
 }  // namespace ollama
 
-std::vector<Route> ollama_routes() {
+std::vector<Endpoint> ollama_endpoints() {
   using namespace ollama;
-  std::vector<Route> routes = embed_routes();
-  routes.push_back(text_route("/api/chat", "ollamaChat", "Answers a conversation", chat,
-                              chat_fields(), ModelUse::listed));
-  routes.push_back(text_route("/api/generate", "ollamaGenerate", "Answers or continues a text",
-                              generate, generate_fields(), ModelUse::listed));
-  for (Route& route : std::span(routes).last(2)) route.answer_type = "application/x-ndjson";
-  routes.push_back(post_route("/api/show", "ollamaShow", "Facts about a model", show, show_fields(),
-                              ModelUse::none));
-  routes.push_back(plain_route("GET", "/api/tags", "ollamaTags", "The models", tags));
-  routes.push_back(plain_route("GET", "/api/ps", "ollamaPs", "The loaded models", running));
-  routes.push_back(
-      plain_route("GET", "/api/version", "ollamaVersion", "The server's version", version));
+  std::vector<Endpoint> endpoints = embed_endpoints();
+  endpoints.push_back(text_endpoint("/api/chat", "ollamaChat", "Answers a conversation", chat,
+                                    chat_fields(), ModelUse::listed));
+  endpoints.push_back(text_endpoint("/api/generate", "ollamaGenerate",
+                                    "Answers or continues a text", generate, generate_fields(),
+                                    ModelUse::listed));
+  for (Endpoint& endpoint : std::span(endpoints).last(2))
+    endpoint.answer_type = "application/x-ndjson";
+  endpoints.push_back(post_endpoint("/api/show", "ollamaShow", "Facts about a model", show,
+                                    show_fields(), ModelUse::none));
+  endpoints.push_back(plain_endpoint("GET", "/api/tags", "ollamaTags", "The models", tags));
+  endpoints.push_back(plain_endpoint("GET", "/api/ps", "ollamaPs", "The loaded models", running));
+  endpoints.push_back(
+      plain_endpoint("GET", "/api/version", "ollamaVersion", "The server's version", version));
   for (const char* name : {"pull", "push", "create", "copy"})
-    routes.push_back(plain_route("POST", fmt::format("/api/{}", name),
-                                 fmt::format("ollama_{}", name),
-                                 "Not supported: models are files of the server", refuse_managing));
-  routes.push_back(plain_route("DELETE", "/api/delete", "ollama_delete",
-                               "Not supported: models are files of the server", refuse_managing));
-  return routes;
+    endpoints.push_back(
+        plain_endpoint("POST", fmt::format("/api/{}", name), fmt::format("ollama_{}", name),
+                       "Not supported: models are files of the server", refuse_managing));
+  endpoints.push_back(plain_endpoint("DELETE", "/api/delete", "ollama_delete",
+                                     "Not supported: models are files of the server",
+                                     refuse_managing));
+  return endpoints;
 }
 
 }  // namespace weft::api

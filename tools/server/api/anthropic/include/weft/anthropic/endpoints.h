@@ -3,10 +3,10 @@
 
 #include <vector>
 
-#include "weft/api/routes.h"
+#include "weft/api/endpoints.h"
 
 namespace weft::api {
 
-std::vector<Route> anthropic_routes();
+std::vector<Endpoint> anthropic_endpoints();
 
 }  // namespace weft::api

@@ -13,9 +13,9 @@ namespace weft::tools {
 // Trace Event Format, which ui.perfetto.dev and chrome://tracing load: a track for steps, and one
 // for each worker with its kernel calls.
 // https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
-class Trace {
+class TraceEvents {
  public:
-  Trace(const std::string& path, int workers);  // throws IoError, as everything here
+  TraceEvents(const std::string& path, int workers);  // throws IoError, as everything here
 
   void add_step(const std::string& name, const std::string& plan, std::int64_t begin_ns,
                 std::int64_t end_ns);

@@ -1,4 +1,4 @@
-#include "replay/program.h"
+#include "replay/bound_plan.h"
 
 #include <algorithm>
 
@@ -18,7 +18,7 @@ Kernel kernel_of(const Graph& graph, const Assignment& assignment, const PlanSte
 
 }  // namespace
 
-struct Program::Source {
+struct BoundPlan::Source {
   const Graph& graph;
   const Plan& plan;
   const MemoryMap& memory;
@@ -26,9 +26,9 @@ struct Program::Source {
   std::vector<Kernel> kernels;  // by step
 };
 
-Program::Program(const Graph& graph, const Plan& plan, const std::vector<PieceGroup>& pieces,
-                 const Assignment& assignment, const MemoryMap& memory, const Bindings& bindings,
-                 KernelFailure& failure)
+BoundPlan::BoundPlan(const Graph& graph, const Plan& plan, const std::vector<PieceGroup>& pieces,
+                     const Assignment& assignment, const MemoryMap& memory,
+                     const Bindings& bindings, KernelFailure& failure)
     : units_(static_cast<std::size_t>(plan.stages)), stages_(units_.size()) {
   if (!std::ranges::is_sorted(plan.steps, {}, &PlanStep::stage))
     fail<ValueError>("the steps of plan '{}' are not in the order of their stages", plan.name);
@@ -49,7 +49,7 @@ Program::Program(const Graph& graph, const Plan& plan, const std::vector<PieceGr
   prepare(from, failure);
 }
 
-void Program::add_piece(const Source& from, const Piece& piece) {
+void BoundPlan::add_piece(const Source& from, const Piece& piece) {
   const int lanes = from.plan.lanes, shares = from.plan.shares_in(piece.stage);
   Stage& unit = units_[static_cast<std::size_t>(piece.stage)];
   if (piece.copies) {
@@ -68,17 +68,17 @@ void Program::add_piece(const Source& from, const Piece& piece) {
 
 // Adds the calls of a piece, which computes part `part` of `parts` of its steps, for a worker with
 // the copies and the scratch memory of `lane`.
-Program::Range Program::add_calls(const Source& from, const Piece& piece, int lane, int part,
-                                  int parts) {
+BoundPlan::Range BoundPlan::add_calls(const Source& from, const Piece& piece, int lane, int part,
+                                      int parts) {
   const std::size_t begin = calls_.size();
   for (const std::size_t step : piece.steps) add(from, step, lane, part, parts);
   return {begin, calls_.size()};
 }
 
-void Program::add(const Source& from, std::size_t index, int lane, int part, int parts) {
+void BoundPlan::add(const Source& from, std::size_t index, int lane, int part, int parts) {
   const PlanStep& step = from.plan.steps[index];
   const Node& node = from.graph[step.node];
-  Call call{.run = from.kernels[index].run, .step = &step, .part = part, .parts = parts};
+  KernelCall call{.run = from.kernels[index].run, .step = &step, .part = part, .parts = parts};
   call.args.op = node.op;
   call.args.attrs = &node.attrs;
   call.args.out = from.memory.view(step.node, lane);
@@ -102,7 +102,7 @@ void Program::add(const Source& from, std::size_t index, int lane, int part, int
 }
 
 // Called when calls_ does not reallocate any more.
-void Program::bind_inputs(const Source& from) {
+void BoundPlan::bind_inputs(const Source& from) {
   const Graph& graph = from.graph;
   for (std::size_t i = 0; i < calls_.size(); ++i) {
     const Node& node = graph[calls_[i].step->node];
@@ -114,8 +114,8 @@ void Program::bind_inputs(const Source& from) {
   }
 }
 
-void Program::prepare(const Source& from, KernelFailure& failure) {
-  for (Call& call : calls_) {
+void BoundPlan::prepare(const Source& from, KernelFailure& failure) {
+  for (KernelCall& call : calls_) {
     const auto step = static_cast<std::size_t>(call.step - from.plan.steps.data());
     auto made = from.kernels[step].backend->prepare(from.graph, from.graph[call.step->node],
                                                     call.args, failure);
@@ -124,22 +124,22 @@ void Program::prepare(const Source& from, KernelFailure& failure) {
   }
 }
 
-void Program::watch(const Dim* dims, View& view) {
+void BoundPlan::watch(const Dim* dims, View& view) {
   if (view.rank > 0 && dims[0].varies()) extents_.emplace_back(&view.dims[0], dims[0].variable);
 }
 
-void Program::set_extents(const Extents& extents) {
+void BoundPlan::set_extents(const Extents& extents) {
   for (const auto& [at, variable] : extents_) *at = extents[static_cast<std::size_t>(variable)];
 }
 
-std::span<const Call> Program::share(int stage, int index, int worker) const {
+std::span<const KernelCall> BoundPlan::share(int stage, int index, int worker) const {
   const Stage& unit = units_[static_cast<std::size_t>(stage)];
   const int at = unit.workers == 1 ? index : index * unit.workers + worker;
   const auto [begin, end] = unit.shares[static_cast<std::size_t>(at)];
   return std::span(calls_).subspan(begin, end - begin);
 }
 
-std::span<const Call> Program::copies(int stage, int lane) const {
+std::span<const KernelCall> BoundPlan::copies(int stage, int lane) const {
   const auto [begin, end] =
       units_[static_cast<std::size_t>(stage)].copies[static_cast<std::size_t>(lane)];
   return std::span(calls_).subspan(begin, end - begin);

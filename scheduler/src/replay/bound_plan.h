@@ -20,7 +20,7 @@
 
 namespace weft::scheduler {
 
-struct Call {
+struct KernelCall {
   KernelFn run = nullptr;
   KernelColsFn run_cols = nullptr;  // not null if one call computes all of `cols`
   KernelArgs args;
@@ -30,21 +30,21 @@ struct Call {
   Device* device = nullptr;        // not null if the call only queues work on this device
 };
 
-class Program {
+class BoundPlan {
  public:
   // Throws ValueError if the plan does not fit the graph or the assignment. Kernels report errors
-  // to `failure`, which outlives the program.
-  Program(const Graph& graph, const Plan& plan, const std::vector<PieceGroup>& pieces,
-          const Assignment& assignment, const MemoryMap& memory, const Bindings& bindings,
-          KernelFailure& failure);
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
+  // to `failure`, which outlives the bound plan.
+  BoundPlan(const Graph& graph, const Plan& plan, const std::vector<PieceGroup>& pieces,
+            const Assignment& assignment, const MemoryMap& memory, const Bindings& bindings,
+            KernelFailure& failure);
+  BoundPlan(const BoundPlan&) = delete;
+  BoundPlan& operator=(const BoundPlan&) = delete;
 
   // Writes the variables' actual extents into every view.
   void set_extents(const Extents& extents);
   std::span<const ReplayStage> stages() const { return stages_; }
-  std::span<const Call> share(int stage, int index, int worker) const;
-  std::span<const Call> copies(int stage, int lane) const;
+  std::span<const KernelCall> share(int stage, int index, int worker) const;
+  std::span<const KernelCall> copies(int stage, int lane) const;
 
  private:
   using Range = std::pair<std::size_t, std::size_t>;  // indices of calls: [first, second)
@@ -62,7 +62,7 @@ class Program {
   void prepare(const Source& from, KernelFailure& failure);
   void watch(const Dim* dims, View& view);
 
-  std::vector<Call> calls_;
+  std::vector<KernelCall> calls_;
   std::vector<Stage> units_;               // by stage
   std::vector<std::vector<View>> inputs_;  // by call
   std::vector<std::unique_ptr<PreparedKernel>> prepared_;
@@ -73,7 +73,7 @@ class Program {
 
 // The parts of the output that a call computes, at the extents its views have now.
 template <class F>
-void for_each_region(const Call& call, F f) {
+void for_each_region(const KernelCall& call, F f) {
   const std::int64_t rows = call.args.out.rows(), cols = call.args.out.cols();
   switch (call.step->split) {
     case Split::one:

@@ -1,7 +1,7 @@
 #pragma once
 // All kinds of grammars are compiled to a program: rules that are small automata over bytes, whose
-// edges may also call a rule (a recursive transition network). The engine runs it without making it
-// deterministic first, so that a program is never much larger than its grammar.
+// edges may also call a rule (a recursive transition network). The matcher runs it without making
+// it deterministic first, so that a program is never much larger than its grammar.
 
 #include <cstdint>
 #include <span>
@@ -43,7 +43,7 @@ struct Edges {
 // Every state can reach the end of its rule, every rule can end, and no rule begins with itself. If
 // a called rule may be empty, there is also an edge in `skips`; the call is then for non-empty
 // texts only.
-struct Program {
+struct CompiledGrammar {
   Edges<ByteEdge> bytes;
   Edges<CallEdge> calls;
   Edges<TokenEdge> tokens;
@@ -65,14 +65,14 @@ struct Piece {
   StateId in, out;
 };
 
-class ProgramBuilder {
+class GrammarBuilder {
  public:
   // Adds a rule that is defined later, or at once by the automaton between two states. The end of a
   // rule has no edges.
   RuleId add_rule(std::string name);
   RuleId add_rule(std::string name, Piece body);
   // Defines a rule as all texts of another program, whose rules are copied.
-  void define(RuleId rule, const Program& program);
+  void define(RuleId rule, const CompiledGrammar& program);
   void define(RuleId rule, Piece body);
   bool defined(RuleId rule) const { return rules_[rule].defined; }
   const std::string& name(RuleId rule) const { return rules_[rule].name; }
@@ -100,7 +100,7 @@ class ProgramBuilder {
 
   // Throws FormatError, naming the rule, if the root can never end or if a rule begins with itself.
   // Call it once.
-  Program finish(RuleId root, bool refuse_left_recursion_anywhere);
+  CompiledGrammar finish(RuleId root, bool refuse_left_recursion_anywhere);
 
  private:
   struct RuleUnderWork {

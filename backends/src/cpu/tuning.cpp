@@ -1,10 +1,10 @@
-#include "cpu/choices.h"
+#include "cpu/tuning.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "weft/backends/choices.h"
+#include "weft/backends/tunables.h"
 #include "weft/base/text.h"
 #include "weft/ops/formats/q4_0.h"
 #include "weft/ops/formats/q4_k.h"
@@ -24,7 +24,7 @@ std::string prefetch_name(DType plain, bool one_token) {
   return fmt::format("prefetch.{}.{}", to_lower(plain.name()), one_token ? "1" : "n");
 }
 
-Choice prefetch_choice(DType plain, bool one_token) {
+Tunable prefetch_tunable(DType plain, bool one_token) {
   constexpr PanelPrefetch kStandard;
   return {.name = prefetch_name(plain, one_token),
           .about = fmt::format("{} in panels, {}: bytes prefetched ahead", plain.name(),
@@ -36,10 +36,10 @@ Choice prefetch_choice(DType plain, bool one_token) {
                               : std::vector<std::int64_t>{512, 1024, 4096, 8192}};
 }
 
-// Sets `to` to the measured value if the choice has it.
-void choose(const TunedValues& values, const Choice& choice, std::int64_t& to) {
-  const TunedValue* const measured = values.find(choice.name);
-  if (measured && std::ranges::count(choice.others, measured->value) != 0) to = measured->value;
+// Sets `to` to the measured value if the tunable has it.
+void choose(const TunedValues& values, const Tunable& tunable, std::int64_t& to) {
+  const TunedValue* const measured = values.find(tunable.name);
+  if (measured && std::ranges::count(tunable.others, measured->value) != 0) to = measured->value;
 }
 
 // The formats with panels, in the order in which they are measured: a time limit cuts the end off.
@@ -54,17 +54,17 @@ std::vector<DType> formats(FeatureSet has) {
 
 }  // namespace
 
-Choices::Choices(const TunedValues& values) {
+Tuning::Tuning(const TunedValues& values) {
   if (values.all().empty()) return;
   for (const DType panels : panel_types()) {
     OfFormat of{.plain = panels.plain(), .prefetch = {}};
-    choose(values, prefetch_choice(of.plain, true), of.prefetch.one_token);
-    choose(values, prefetch_choice(of.plain, false), of.prefetch.several);
+    choose(values, prefetch_tunable(of.plain, true), of.prefetch.one_token);
+    choose(values, prefetch_tunable(of.plain, false), of.prefetch.several);
     formats_.push_back(of);
   }
 }
 
-PanelPrefetch Choices::prefetch(DType plain) const {
+PanelPrefetch Tuning::prefetch(DType plain) const {
   const auto found = std::ranges::find(formats_, plain, &OfFormat::plain);
   return found == formats_.end() ? PanelPrefetch{} : found->prefetch;
 }
@@ -73,14 +73,14 @@ PanelPrefetch Choices::prefetch(DType plain) const {
 
 namespace weft {
 
-std::vector<Choice> cpu_choices(std::string_view isa) {
+std::vector<Tunable> cpu_tunables(std::string_view isa) {
   const cpu::FeatureSet has = cpu::features_of(isa, cpu::machine_features());
-  std::vector<Choice> choices;
+  std::vector<Tunable> tunables;
   for (const bool one_token : {true, false}) {
     for (const DType plain : cpu::formats(has))
-      choices.push_back(cpu::prefetch_choice(plain, one_token));
+      tunables.push_back(cpu::prefetch_tunable(plain, one_token));
   }
-  return choices;
+  return tunables;
 }
 
 }  // namespace weft

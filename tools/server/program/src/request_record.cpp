@@ -1,4 +1,4 @@
-#include "trace.h"
+#include "request_record.h"
 
 #include <utility>
 
@@ -17,7 +17,7 @@ constexpr std::size_t kMaxAnswer = std::size_t{64} << 20;
 
 }  // namespace
 
-void write_trace(const std::string& path, const Trace& t) {
+void write_record(const std::string& path, const RequestRecord& t) {
   const api::Json json{
       {"weft", t.version},
       {"model", t.model},
@@ -30,11 +30,11 @@ void write_trace(const std::string& path, const Trace& t) {
   file.commit();
 }
 
-Trace read_trace(const std::string& path) {
+RequestRecord read_record(const std::string& path) {
   const std::string text = read_file(path);
   try {
     const api::Json json = api::parse_json(text);
-    Trace t;
+    RequestRecord t;
     json.at("weft").get_to(t.version);
     json.at("model").get_to(t.model);
     json.at("flags").get_to(t.flags);
@@ -48,22 +48,22 @@ Trace read_trace(const std::string& path) {
     json.at("answer").at("body").get_to(t.answer);
     return t;
   } catch (const nlohmann::json::exception& error) {
-    fail<FormatError>("{}: not a trace of a request: {}", path, error.what());
+    fail<FormatError>("{}: not a record of a request: {}", path, error.what());
   } catch (const Error& error) {
-    fail<FormatError>("{}: not a trace of a request: {}", path, error.what());
+    fail<FormatError>("{}: not a record of a request: {}", path, error.what());
   }
 }
 
 // Passes everything on.
-class Tracer::Recording : public http::Exchange {
+class RequestRecorder::Recording : public http::Exchange {
  public:
-  Recording(std::shared_ptr<http::Exchange> next, Tracer& tracer)
-      : next_(std::move(next)), tracer_(tracer) {}
-  ~Recording() override { tracer_.forget(request()); }
+  Recording(std::shared_ptr<http::Exchange> next, RequestRecorder& recorder)
+      : next_(std::move(next)), recorder_(recorder) {}
+  ~Recording() override { recorder_.forget(request()); }
 
   const http::Request& request() const override { return next_->request(); }
   void reply(http::Reply reply) override {
-    tracer_.finish(request(), reply.status, reply.body);
+    recorder_.finish(request(), reply.status, reply.body);
     next_->reply(std::move(reply));
   }
   void begin(http::Reply begin) override {
@@ -76,7 +76,7 @@ class Tracer::Recording : public http::Exchange {
     next_->write(std::move(piece));
   }
   void end() override {
-    tracer_.finish(request(), status_, std::move(answer_));
+    recorder_.finish(request(), status_, std::move(answer_));
     next_->end();
   }
   std::size_t unsent() const override { return next_->unsent(); }
@@ -86,48 +86,49 @@ class Tracer::Recording : public http::Exchange {
 
  private:
   std::shared_ptr<http::Exchange> next_;
-  Tracer& tracer_;
+  RequestRecorder& recorder_;
   int status_ = 0;
   std::string answer_;
 };
 
-Tracer::Tracer(std::string folder, Trace common, Log& log)
+RequestRecorder::RequestRecorder(std::string folder, RequestRecord common, Log& log)
     : folder_(std::move(folder)), common_(std::move(common)), log_(log) {}
 
-std::shared_ptr<http::Exchange> Tracer::record(std::shared_ptr<http::Exchange> exchange) {
+std::shared_ptr<http::Exchange> RequestRecorder::record(std::shared_ptr<http::Exchange> exchange) {
   return std::make_shared<Recording>(std::move(exchange), *this);
 }
 
-void Tracer::add_texts(const std::string& id, const std::string& model, std::uint64_t seed) {
+void RequestRecorder::add_texts(const std::string& id, const std::string& model,
+                                std::uint64_t seed) {
   const std::lock_guard lock(mutex_);
   texts_.insert_or_assign(id, Texts{model, seed});
 }
 
-void Tracer::forget(const http::Request& request) {
+void RequestRecorder::forget(const http::Request& request) {
   const std::lock_guard lock(mutex_);
   texts_.erase(request.id);
 }
 
-void Tracer::finish(const http::Request& request, int status, std::string answer) {
-  Trace trace = common_;
+void RequestRecorder::finish(const http::Request& request, int status, std::string answer) {
+  RequestRecord record = common_;
   {
     const std::lock_guard lock(mutex_);
     const auto texts = texts_.find(request.id);
     if (texts == texts_.end()) return;
-    trace.model = texts->second.model;
-    trace.seed = texts->second.seed;
+    record.model = texts->second.model;
+    record.seed = texts->second.seed;
     texts_.erase(texts);
   }
-  trace.method = request.method;
-  trace.path = request.path;
-  trace.query = request.query;
-  trace.body = request.body;
-  trace.status = status;
-  trace.answer = std::move(answer);
+  record.method = request.method;
+  record.path = request.path;
+  record.query = request.query;
+  record.body = request.body;
+  record.status = status;
+  record.answer = std::move(answer);
   try {
-    write_trace(fmt::format("{}/{}.json", folder_, request.id), trace);
+    write_record(fmt::format("{}/{}.json", folder_, request.id), record);
   } catch (const Error& error) {
-    log_.message("error", fmt::format("--trace-requests: {}", error.what()));
+    log_.message("error", fmt::format("--record-requests: {}", error.what()));
   }
 }
 

@@ -1,0 +1,217 @@
+#include "weft/api/endpoints.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "weft/api/listed_model.h"
+#include "weft/api/query.h"
+#include "weft/api/workers.h"
+#include "weft/base/json_string.h"
+#include "weft/base/text.h"
+#include "weft/http/media.h"
+
+#include "openapi.h"
+
+namespace weft::api {
+namespace {
+
+// What the last part of a pattern with "{id}" stands for in `path`; empty if it does not match.
+std::string_view parameter_of(std::string_view pattern, std::string_view path) {
+  const std::size_t brace = pattern.find('{');
+  if (brace == pattern.npos || !path.starts_with(pattern.substr(0, brace))) return {};
+  return path.substr(brace);
+}
+
+bool answers(const Endpoint& endpoint, std::string_view method) {
+  return endpoint.method == method || (method == "HEAD" && endpoint.method == "GET");
+}
+
+bool has_path(const Endpoint& endpoint, std::string_view path) {
+  return endpoint.path == path ||
+         std::ranges::find(endpoint.aliases, path) != endpoint.aliases.end();
+}
+
+std::string member_model(const Json& body) {
+  const auto model = body.find("model");
+  if (model == body.end() || model->is_null()) return {};
+  if (!model->is_string()) refuse(Path().member("model"), "a text", *model);
+  return model->get<std::string>();
+}
+
+std::string wanted_model(const Endpoint& endpoint, const ApiCall& call) {
+  std::string name = call.body ? member_model(*call.body) : query_value(call.request(), "model");
+  if (endpoint.model == ModelUse::listed && !name.empty())
+    return listed_model(call.services.models, name).name;
+  return name;
+}
+
+void run_handler(const Endpoint& endpoint, const std::shared_ptr<ApiCall>& call) {
+  try {
+    endpoint.handle(call);
+    call->body.reset();  // it is large, and the answer may take long
+  } catch (...) {
+    call->fail(as_api_error(std::current_exception()));
+  }
+}
+
+void check(const std::vector<Endpoint>& endpoints) {
+  for (std::size_t i = 0; i < endpoints.size(); ++i)
+    for (std::size_t k = 0; k < i; ++k) {
+      const Endpoint &a = endpoints[k], &b = endpoints[i];
+      if ((a.method == b.method && a.path == b.path) || a.operation == b.operation)
+        fail<ValueError>("two endpoints are {} {} ({}, {})", b.method, b.path, a.operation,
+                         b.operation);
+    }
+}
+
+}  // namespace
+
+void ApiCall::reply(std::string json, int status) const {
+  exchange->reply({.status = status, .body = std::move(json)});
+}
+
+void ApiCall::fail(const ApiError& error) const {
+  exchange->reply(error_reply(without_paths(error, services.models), form));
+}
+
+Endpoint plain_endpoint(std::string method, std::string path, std::string operation,
+                        std::string summary, Handle handle) {
+  Endpoint endpoint;
+  endpoint.method = std::move(method);
+  endpoint.path = std::move(path);
+  endpoint.operation = std::move(operation);
+  endpoint.summary = std::move(summary);
+  endpoint.handle = std::move(handle);
+  return endpoint;
+}
+
+Endpoint post_endpoint(std::string path, std::string operation, std::string summary, Handle handle,
+                       const FieldList& request, ModelUse model) {
+  Endpoint endpoint = plain_endpoint("POST", std::move(path), std::move(operation),
+                                     std::move(summary), std::move(handle));
+  endpoint.request = &request;
+  endpoint.model = model;
+  return endpoint;
+}
+
+Endpoint text_endpoint(std::string path, std::string operation, std::string summary, Handle handle,
+                       const FieldList& request, ModelUse model) {
+  Endpoint endpoint = post_endpoint(std::move(path), std::move(operation), std::move(summary),
+                                    std::move(handle), request, model);
+  endpoint.generates = true;
+  return endpoint;
+}
+
+Router::Router(std::vector<Endpoint> endpoints, Services& services)
+    : endpoints_(std::move(endpoints)), services_(services) {
+  endpoints_.push_back(
+      plain_endpoint("GET", "/openapi.json", "getOpenApi", "This document",
+                     [this](const std::shared_ptr<ApiCall>& call) { call->reply(openapi_); }));
+  endpoints_.back().quick = true;
+  check(endpoints_);
+  openapi_ = openapi_document(endpoints_, services.options.version);
+}
+
+Router::Found Router::find(std::string_view method, std::string_view path) const {
+  Found found;
+  for (const Endpoint& endpoint : endpoints_) {
+    if (!has_path(endpoint, path)) continue;
+    found.known_path = true;
+    if (answers(endpoint, method)) return {&endpoint, {}, true};
+  }
+  if (found.known_path) return found;
+  for (const Endpoint& endpoint : endpoints_) {
+    const std::string_view parameter = parameter_of(endpoint.path, path);
+    if (parameter.empty()) continue;
+    found.known_path = true;
+    if (answers(endpoint, method)) return {&endpoint, std::string(parameter), true};
+  }
+  return found;
+}
+
+std::vector<std::string> Router::allowed_methods(std::string_view path) const {
+  std::vector<std::string> methods;
+  for (const Endpoint& endpoint : endpoints_) {
+    if (!has_path(endpoint, path) && parameter_of(endpoint.path, path).empty()) continue;
+    methods.push_back(endpoint.method);
+    if (endpoint.method == "GET") methods.emplace_back("HEAD");
+  }
+  return methods;
+}
+
+std::optional<http::Reply> Router::refusal(const http::RequestHead& head) const {
+  const ErrorForm form = error_form(head.path);
+  const Found found = find(head.method, head.path);
+  if (!found.known_path)
+    return error_reply(
+        not_found(fmt::format("unknown path {}", json_string(head.path.substr(0, 200)))), form);
+  if (!found.endpoint) {
+    const std::string allow = fmt::format("{}", fmt::join(allowed_methods(head.path), ", "));
+    http::Reply reply =
+        error_reply(ApiError(405, "invalid_request_error",
+                             fmt::format("{} answers {}, not {}", head.path, allow, head.method)),
+                    form);
+    reply.headers.emplace_back("Allow", allow);
+    return reply;
+  }
+  if (found.endpoint->request && !http::may_be_json(head)) {
+    const std::string_view type = http::find_header(head.headers, "content-type");
+    return error_reply(ApiError(415, "invalid_request_error",
+                                fmt::format("the body must be application/json, got {}",
+                                            json_string(type.substr(0, 100)))),
+                       form);
+  }
+  return std::nullopt;
+}
+
+bool Router::generates(const http::RequestHead& head) const {
+  const Endpoint* endpoint = find(head.method, head.path).endpoint;
+  return endpoint && endpoint->generates;
+}
+
+void Router::handle(std::shared_ptr<http::Exchange> exchange) const {
+  const http::Request& request = exchange->request();
+  if (std::optional<http::Reply> refused = refusal(request)) {
+    exchange->reply(std::move(*refused));
+    return;
+  }
+  Found found = find(request.method, request.path);
+  auto call = std::make_shared<ApiCall>(ApiCall{.exchange = std::move(exchange),
+                                                .services = services_,
+                                                .form = error_form(request.path),
+                                                .parameter = std::move(found.parameter)});
+  const Endpoint& endpoint = *found.endpoint;
+  if (endpoint.quick) {
+    run_handler(endpoint, call);
+  } else if (!services_.workers.post_new([this, &endpoint, call] { prepare(endpoint, call); })) {
+    ApiError busy(429, "rate_limit_error", "too many requests wait", {}, "queue_full");
+    busy.retry_after = 1;
+    call->fail(busy);
+  }
+}
+
+// On a preparing thread.
+void Router::prepare(const Endpoint& endpoint, const std::shared_ptr<ApiCall>& call) const {
+  try {
+    if (endpoint.request) {
+      const std::string& text = call->request().body;
+      const bool empty = endpoint.body_optional && trim(text).empty();
+      call->body = std::make_shared<const Json>(empty ? Json::object() : parse_body(text));
+    }
+    if (endpoint.model == ModelUse::none) return run_handler(endpoint, call);
+    const auto ready = [this, &endpoint, call](std::shared_ptr<const ServedModel> model,
+                                               const std::exception_ptr& error) {
+      if (error) return call->fail(as_api_error(error, "model"));
+      call->model = std::move(model);
+      services_.workers.post([&endpoint, call] { run_handler(endpoint, call); });
+    };
+    services_.models.find(wanted_model(endpoint, *call), ready);
+  } catch (...) {
+    call->fail(as_api_error(std::current_exception()));
+  }
+}
+
+}  // namespace weft::api
