@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""Checks the limits of CONTRIBUTING.md: lines of files and functions, depth of includes.
+"""Checks the limits of CONTRIBUTING.md: lines of files and functions, files of folders, methods of
+classes, depth of includes.
 
   file      lines of a file: max 400
+  folder    files of a folder, without data: max 40
+  class     methods that the body of a class declares, without constructors and operators: max 25
   function  lines of a function: max 40
   includes  files in the longest chain of #include, which ends at public headers: max 6
 
@@ -26,7 +29,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ALLOWED = pathlib.Path("tools/sizes_allowed.txt")
-LIMITS = {"file": 400, "function": 40, "includes": 6}
+LIMITS = {"file": 400, "folder": 40, "class": 25, "function": 40, "includes": 6}
 SOURCES = ("*.cpp", "*.h", "*.c")
 SCRIPTS = ("*.py", "*.sh", "*.cmake", "CMakeLists.txt")
 # Headers that CMake makes, and the files that they include: those that do not include them.
@@ -45,15 +48,45 @@ def file_sizes():
         yield name, (ROOT / name).read_bytes().count(b"\n")
 
 
-def function_sizes():
+def folder_sizes():
+    folders = collections.Counter(os.path.dirname(name) for name in listed()
+                                  if not name.startswith("tests/fuzz/corpus/"))
+    yield from folders.items()
+
+
+@functools.lru_cache(None)
+def tags():
+    """Functions, declarations of functions, and classes, as ctags finds them."""
     command = ["ctags", "-L", "-", "-f", "-", "--languages=C,C++", "--langmap=C++:+.h",
-               "--kinds-C=f", "--kinds-C++=f", "--fields=+ne", "--output-format=json"]
-    tags = subprocess.run(command, cwd=ROOT, input="\n".join(listed(*SOURCES)), check=True,
-                          capture_output=True, text=True).stdout
-    for line in tags.splitlines():
-        tag = json.loads(line)
-        if "end" in tag:
+               "--kinds-C=f", "--kinds-C++=fpcs", "--fields=+neKs", "--output-format=json"]
+    found = subprocess.run(command, cwd=ROOT, input="\n".join(listed(*SOURCES)), check=True,
+                           capture_output=True, text=True).stdout
+    return [json.loads(line) for line in found.splitlines()]
+
+
+def function_sizes():
+    for tag in tags():
+        if tag["kind"] == "function" and "end" in tag:
             yield f"{tag['path']}:{tag['name']}", tag["end"] - tag["line"] + 1
+
+
+def class_sizes():
+    bodies = collections.defaultdict(list)  # by file and qualified name
+    for tag in tags():
+        if tag["kind"] in ("class", "struct") and "end" in tag:
+            name = f"{tag['scope']}::{tag['name']}" if "scope" in tag else tag["name"]
+            bodies[tag["path"], name].append((tag["line"], tag["end"]))
+    methods = collections.Counter()
+    for tag in tags():
+        body = (tag["path"], tag.get("scope"))
+        constructor = str(tag.get("scope")).rpartition("::")[2]
+        if (tag["kind"] in ("function", "prototype")
+                and tag["name"] not in (constructor, f"~{constructor}")
+                and not tag["name"].startswith("operator")
+                and any(first <= tag["line"] <= last for first, last in bodies[body])):
+            methods[body] += 1
+    for (path, name), n in methods.items():
+        yield f"{path}:{re.sub('__anon[0-9a-f]+::', '', name)}", n
 
 
 def include_depths():
@@ -81,7 +114,8 @@ def include_depths():
         yield name, depth(name)
 
 
-MEASURES = {"file": file_sizes, "function": function_sizes, "includes": include_depths}
+MEASURES = {"file": file_sizes, "folder": folder_sizes, "class": class_sizes,
+            "function": function_sizes, "includes": include_depths}
 
 
 def allowances():

@@ -97,7 +97,7 @@ std::vector<CallableTool> callable(const ChatTurn& turn) {
   return tools;
 }
 
-// reply_grammar(), with errors that name the tool, or what else is at fault.
+// reply_grammar(), with errors that name the tool, or the other part at fault.
 std::shared_ptr<const Grammar> grammar_of(const ChatFormat& format, const ChatTurn& turn,
                                           const ReplySyntax& syntax,
                                           const ReplyGrammarOptions& options) {

@@ -64,7 +64,7 @@ TEST_CASE("the assistant's message at the end is continued, unless it must not b
   CHECK(chatter.plan(turn).text == "[user]Hi;[assistant]Once upon[assistant]");
 }
 
-TEST_CASE("the choice says which tools the model is told of, and which it must call") {
+TEST_CASE("the choice decides which tools the prompt mentions, and which the model must call") {
   const Chatter chatter;
   ChatTurn turn = with_tools();
   CHECK(chatter.plan(turn).text.find("look") != std::string::npos);
@@ -158,7 +158,7 @@ TEST_CASE("errors name the part of the turn, or are thrown as they are") {
   CHECK_THROWS_AS(plan_turn({.tokenizer = chatter.tokenizer.get()}, turn), UnsupportedError);
 }
 
-TEST_CASE("the tokens of what was computed are kept") {
+TEST_CASE("the tokens of computed text are kept") {
   const Chatter chatter;
   const ChatTurn turn{.messages = {{"user", "Hi"}, {"assistant", "Yo"}, {"user", "And?"}}};
   const std::string done = "[user]Hi;[assistant]Yo";

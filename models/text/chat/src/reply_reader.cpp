@@ -28,7 +28,7 @@ void ReplyReader::take(std::vector<ReplyEvent> events, bool at_end, std::vector<
     switch (event.kind) {
       case Kind::content:
         answered_ = true;
-        // What is left of an enforced call that was truncated.
+        // The rest of an enforced call that was truncated.
         if (!(at_end && certain_ && (open_call_ || n_calls_ > 0))) out.push_back(std::move(event));
         break;
       case Kind::reasoning:

@@ -11,7 +11,7 @@ namespace weft::grammar {
 namespace {
 
 constexpr std::size_t kMaxNfaStates = 200'000;
-constexpr std::size_t kMaxNfaRanges = 4'000'000;  // of all edges
+constexpr std::size_t kMaxNfaRanges = 4'000'000;  // ranges of all edges together
 constexpr std::size_t kMaxDfaStates = 90'000;     // e-mail addresses need more than 50,000
 constexpr std::size_t kMaxTable = 8'000'000;
 // Limit of the work to make an automaton deterministic, in visits of states.
@@ -208,7 +208,8 @@ Dfa Dfa::explore(std::string_view alphabet, const Key& start,
 Dfa Dfa::literals(const std::vector<std::u32string>& texts) {
   Nfa nfa;
   const Nfa::Piece all = nfa.piece();
-  std::map<std::pair<Nfa::State, char32_t>, Nfa::State> before;  // a state, by what follows it
+  // A state, by the range that is read in it and the state after that.
+  std::map<std::pair<Nfa::State, char32_t>, Nfa::State> before;
   std::set<Nfa::State> begins;
   for (const std::u32string& text : texts) {
     Nfa::State at = all.out;

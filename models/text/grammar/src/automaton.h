@@ -18,7 +18,7 @@ namespace weft::grammar {
 class Nfa {
  public:
   using State = std::uint32_t;
-  enum class Assert : std::uint8_t { none, begin, end };  // of the text
+  enum class Assert : std::uint8_t { none, begin, end };  // at the begin or end of the text
   struct Piece {
     State in, out;
   };

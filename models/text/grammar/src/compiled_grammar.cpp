@@ -28,7 +28,7 @@ class Utf8Rows {
   Utf8Rows(GrammarBuilder& builder, const Utf8Form& form, StateId to)
       : b_(builder), form_(form), to_(to) {}
 
-  // Writes lo .. hi, of which the last `depth` + 1 bytes are still to come.
+  // Writes the last `depth` + 1 bytes of lo .. hi.
   void write(StateId at, char32_t lo, char32_t hi, int depth) {
     if (depth == 0) return b_.byte(at, lead(lo, 0), lead(hi, 0), to_);
     const int shift = 6 * depth;
@@ -168,7 +168,7 @@ void GrammarBuilder::hex_range(StateId from, std::uint32_t lo, std::uint32_t hi,
   while (lo <= hi) {
     const std::uint32_t digit = lo >> shift;
     const StateId next = state();
-    if ((lo & low) == 0 && (lo | low) < hi) {  // as many whole digits as there are
+    if ((lo & low) == 0 && (lo | low) < hi) {  // all whole digits
       const std::uint32_t last = ((hi & low) == low ? hi >> shift : (hi >> shift) - 1);
       edge(digit, last, next);
       hex_range(next, 0, low, digits - 1, to);

@@ -1,4 +1,4 @@
-// Turns what a builder collected into a program that the matcher can run.
+// Turns the contents of a builder into a program that the engine can run.
 
 #include <algorithm>
 
@@ -65,8 +65,9 @@ class GrammarBuilder::Finisher {
     p_.skips = sorted(b_.skips_);
   }
 
-  // Marks what can be reached from the starts of the rules. A call can be passed once the end of
-  // the called rule is reached. With `skips_only`, only edges that read nothing are followed.
+  // Marks the states that can be reached from the starts of rules. A call can be passed once the
+  // end of the called rule is reached. With `skips_only`, only edges that read nothing are
+  // followed.
   std::vector<bool> flood(bool skips_only, std::vector<bool>& reached) {
     std::vector<bool> open(b_.rules_.size(), false);
     reached.assign(b_.n_states_, false);

@@ -171,13 +171,13 @@ class GbnfParser {
           error(groups.back().begin, "the group that begins here is not closed");
         if (nested) expected("an element, '|' or ')'");
         close_element(groups.back(), last, has_last);
-        if (!goes_on()) return close(groups);
+        if (!continues_on_next_line()) return close(groups);
       }
     }
   }
 
-  // Past the end of a line: a rule may go on with '|' on the next one.
-  bool goes_on() {
+  // At the end of a line: a rule may continue with '|' on the next one.
+  bool continues_on_next_line() {
     const std::size_t line_end = at_;
     space(true);
     if (peek() == '|') return true;

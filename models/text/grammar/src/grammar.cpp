@@ -9,7 +9,7 @@ namespace {
 using grammar::ConfigId;
 using grammar::Matcher;
 
-// The memory of an matcher above which it frees what is not needed any more.
+// The memory of an engine above which it frees unneeded configurations.
 constexpr std::size_t kMaxMemory = std::size_t{64} << 20;
 
 }  // namespace

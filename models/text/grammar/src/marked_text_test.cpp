@@ -38,7 +38,7 @@ TEST_CASE("rules that are other grammars") {
   const auto nested = Grammar::from_gbnf("root ::= inner inner", {.rules = {{"inner", list}}});
   CHECK(nested->accepts("[1]zz[\"x\"]"));
   CHECK_FALSE(nested->accepts("[1]"));
-  // Its rules are apart from those of the text, whatever their names are.
+  // Its rules are separate from those of the text, even if their names are the same.
   const auto own = Grammar::from_gbnf("root ::= a b\na ::= \"1\"",
                                       {.rules = {{"b", Grammar::from_gbnf("root ::= a\na ::= "
                                                                           "\"2\"")}}});

@@ -31,7 +31,7 @@ class Matcher {
  public:
   static constexpr ConfigId kDead = 0;
   static constexpr FrameId kBottom = 0;  // below the root
-  // Below a state that is examined without its callers: what ends there has `escaped`.
+  // Below a state that is examined without its callers: a text that ends there has `escaped`.
   static constexpr FrameId kHole = 1;
 
   explicit Matcher(std::shared_ptr<const CompiledGrammar> program);
@@ -58,7 +58,7 @@ class Matcher {
 
   // A configuration of one state without callers.
   ConfigId alone(StateId state);
-  // What follows when the rule of a frame ends.
+  // The configuration after the end of a frame's rule.
   ConfigId after(FrameId frame);
 
   struct TokenChoice {
@@ -104,7 +104,7 @@ class Matcher {
 
   void reset();
   ConfigId compute_step(ConfigId config, std::uint8_t byte);
-  ConfigId close();  // of pending_
+  ConfigId close();  // the closure of pending_
   ConfigId intern(Config config);
   FrameId frame(std::vector<Item> parents);
   void expand(ConfigId config);

@@ -1,6 +1,6 @@
-// What a state of a rule allows does not depend on where the rule was called, as long as the rule
-// does not end within the token: that part is computed once per state and kept. Where it does end,
-// the rest of the token is walked with what follows the call.
+// The tokens that a state of a rule allows do not depend on the caller of the rule, as long as the
+// rule does not end within the token: they are computed once per state and kept. If it does end,
+// the rest of the token is walked with the states after the call.
 
 #include "weft/grammar/token_constraint.h"
 
@@ -137,7 +137,7 @@ struct TokenConstraint::Impl {
   std::shared_ptr<const TokenTree> tree;
   Matcher matcher;
   ConfigId at = 0;
-  std::size_t live = 0;  // what the matcher held after the last collect()
+  std::size_t live = 0;  // the memory of the engine after the last collect()
   std::vector<ConfigId> way;
   std::unordered_map<StateId, Alone> states;
   std::size_t kept = 0;

@@ -141,7 +141,7 @@ TEST_CASE("several texts under one constraint, each resumed at its place") {
   write("1))");
   CHECK(constraint.may_end());
   CHECK(!constraint.may_continue());
-  // A place from before memory was given back.
+  // A place from before memory was freed.
   CHECK(!constraint.go_to({nested.at, nested.epoch + 1}));
   CHECK(constraint.may_end());
 }

@@ -39,8 +39,9 @@ class BracedReader {
   const Tools* tools_;
   std::string_view tool_;
   State state_ = State::value;
-  std::string open_;         // brackets
-  std::string text_, name_;  // of the value, of its member of the outermost object
+  std::string open_;  // brackets
+  std::string text_;  // text of the current value
+  std::string name_;  // name of the member of the outermost object that contains it
   std::string json_;
 };
 

@@ -37,7 +37,7 @@ Step CallParser::enter(Phase phase) {
   phase_ = phase;
   const bool whole = row_.style == CallStyle::object || row_.style == CallStyle::bare;
   if (phase_ == Phase::name) {
-    // A text that begins a call elsewhere may be anything here, unless it goes on with a name.
+    // Here, a text that begins a call elsewhere may be anything, unless a name follows.
     call_.emplace(events_, tools_, unwrapped_ && calls_ == 0);
     parameters_ = 0;
     if (row_.style == CallStyle::python) phase_ = Phase::python;
@@ -73,7 +73,7 @@ Step CallParser::feed(char c) {
   return step;
 }
 
-// Whether white space is part of what is read.
+// Whether white space is part of the text that is read.
 bool CallParser::keeps_space() const {
   constexpr Phase kPhases[] = {Phase::value,     Phase::key,    Phase::attribute, Phase::json,
                                Phase::arguments, Phase::braced, Phase::python};
@@ -228,7 +228,7 @@ Step CallParser::python(char c) {
   return end_python(std::string_view(text_).substr(0, text_.size() - row_.close.size()));
 }
 
-// Some models write the calls as JSON instead. What follows the last complete call stays in raw_.
+// Some models write the calls as JSON instead. The text after the last complete call stays in raw_.
 // REQUIRES: the text is in raw_.
 Step CallParser::end_python(std::string_view text) {
   if (const auto calls = python_calls(text)) {

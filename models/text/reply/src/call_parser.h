@@ -73,7 +73,7 @@ class ObjectParser {
   PartialCall call_;
   std::vector<Role> roles_;
   std::string literal_, key_;
-  std::size_t arguments_depth_ = 0;  // of the brackets around them; 0: not within
+  std::size_t arguments_depth_ = 0;  // depth of the arguments' brackets; 0: not within them
   int calls_ = 0;
 };
 

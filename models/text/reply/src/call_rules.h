@@ -27,8 +27,8 @@ class RuleWriter {
   std::string grammar(const std::string& name, std::shared_ptr<const Grammar> grammar);
   std::string arguments(const CallableTool& tool);  // as JSON
 
-  bool is_token(std::string_view text) const;  // of the vocabulary
-  std::string rule(std::string_view body);     // its name
+  bool is_token(std::string_view text) const;  // whether the vocabulary has it as a token
+  std::string rule(std::string_view body);     // returns the rule's name
 
   void add(std::string_view name, std::string_view body);
   std::shared_ptr<const Grammar> compile() const;

@@ -12,7 +12,7 @@ class JsonScan {
     none,
     bad,     // not JSON
     open,    // { or [
-    close,   // } or ]: depth() is what is left
+    close,   // } or ]: depth() is the depth after it
     string,  // the closing quote of a value
     key,     // the closing quote of a member's name
     scalar,  // the first byte of a number, true, false or null

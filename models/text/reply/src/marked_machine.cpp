@@ -154,7 +154,7 @@ class MarkedMachine final : public ReplyMachine {
     for (std::size_t i = raw.size() - again; i < raw.size(); ++i) feed(raw[i]);
   }
 
-  // A byte of content or reasoning. White space is held back until it is known what follows.
+  // A byte of content or reasoning. White space is held back until the next text is known.
   void text(char c) {
     if (is_space(c)) {
       if (!skips_space_) space_ += c;
@@ -174,7 +174,7 @@ class MarkedMachine final : public ReplyMachine {
   bool said_ = false;         // there is content since the beginning or the last call
   bool skips_space_ = false;  // white space here belongs to the marker before
   bool after_bare_ = false;
-  std::string after_text_;  // held back until it is known what follows
+  std::string after_text_;  // white space that is held back until the next text is known
   std::string space_;
   std::vector<std::string> frames_;
   MarkerFinder finder_;

@@ -5,7 +5,7 @@
 namespace weft::reply {
 namespace {
 
-constexpr std::size_t kMaxLiteral = 4096;  // of names, ids and keys
+constexpr std::size_t kMaxLiteral = 4096;  // bytes of a name, id or key
 
 bool is_one_of(std::string_view key, std::initializer_list<std::string_view> names) {
   return std::ranges::find(names, key) != names.end();

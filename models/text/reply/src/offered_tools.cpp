@@ -40,8 +40,8 @@ JsonTypes type_of_value(const Schema& value) {
   return value.is_array() ? kArray : kObject;
 }
 
-// Of a schema within `root`.
-// `left`: schemas that may still be looked at.
+// The types that a schema within `root` allows. `left`: number of schemas that may still be
+// examined.
 JsonTypes types_in(const Schema& schema, const Schema& root, int& left);
 
 JsonTypes united(const Schema& schemas, const Schema& root, int& left) {

@@ -23,9 +23,9 @@ struct Tools {
 // From a JSON array of definitions; "": none. Throws FormatError.
 Tools read_tools(std::string_view json);
 
-// A value that a model wrote as text, as JSON. What may be a text is one, except null. Booleans and
-// null in any case, and Python's literals of lists and dicts, are understood if the types ask for
-// them. A text that is none of the types stays what it is: JSON, or else a text.
+// A value that a model wrote as text, as JSON. If the types allow a text, it is one, except null.
+// Booleans and null in any case, and Python's literals of lists and dicts, are understood if the
+// types ask for them. A text that is none of the types is taken as it is: JSON, or else a text.
 std::string typed_value(std::string_view text, JsonTypes types);
 
 }  // namespace weft::reply

@@ -37,7 +37,7 @@ TEST_CASE("references that multiply end soon") {
 }
 
 TEST_CASE("a text as a value of a type") {
-  // What may be a text stays one.
+  // A value stays a text if the types allow texts.
   for (const char* text : {"12", "true", "{\"a\": 1}", " x\n"}) {
     CHECK(typed_value(text, kText).starts_with('"'));
     CHECK(typed_value(text, kText | kNull).starts_with('"'));

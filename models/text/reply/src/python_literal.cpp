@@ -75,7 +75,7 @@ class PythonReader {
     return text_.substr(begin, at_ - begin);
   }
 
-  // What `item` reads, apart by commas, one of which may follow the last, up to `close`.
+  // Items that `item` reads, up to `close`, separated by commas. The last one may have a comma too.
   template <class Item>
   bool items(char close, std::string& out, const Item& item) {
     for (bool first = true; !take(close); first = false) {

@@ -10,7 +10,7 @@
 namespace weft::reply {
 
 // A literal (None, booleans, numbers, strings, lists, tuples, dicts) as JSON; nullopt if the text
-// is not one, or has what JSON cannot express.
+// is not one, or has a value that JSON cannot express.
 std::optional<std::string> python_literal(std::string_view text);
 
 struct PythonCall {
@@ -19,8 +19,8 @@ struct PythonCall {
 };
 // [f(a=1), g(b='x')]: calls with named arguments; nullopt if the text is anything else.
 std::optional<std::vector<PythonCall>> python_calls(std::string_view text);
-// f(a=1): what python_calls() reads back as the same; nullopt if a name is not one of Python, or
-// the arguments are no JSON object or nested too deep.
+// f(a=1), which python_calls() reads back; nullopt if a name is not valid in Python, or the
+// arguments are not a JSON object or nested too deep.
 std::optional<std::string> python_call_text(std::string_view name, std::string_view arguments);
 
 }  // namespace weft::reply

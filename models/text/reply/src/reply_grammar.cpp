@@ -20,7 +20,7 @@ bool is_open(const ReasoningRow& reasoning, std::string_view prompt) {
   return trim_right(prompt).ends_with(trim_right(reasoning.begin));
 }
 
-// What may precede the answer; empty if nothing may.
+// The rule for the text before the answer; empty if there is none.
 std::string reasoning_rule(RuleWriter& rules, const ReasoningRow* row, std::string_view prompt) {
   if (!row) return "";
   const std::string rest = rules.up_to(trim_right(row->end)) + " [ \\n]{0,2} ";

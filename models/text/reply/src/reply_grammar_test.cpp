@@ -44,9 +44,10 @@ std::string read(const ReplySyntax& syntax, std::string_view text, std::string_v
 }
 
 struct Notation {
-  const char *calls, *text;  // of one call of get_weather
+  const char* calls;  // name of the notation of calls
+  const char* text;   // one call of get_weather
 };
-// What models write, as docs of their templates show it.
+// The texts of models, as docs of their templates show them.
 const Notation kNotations[] = {
     {"hermes",
      "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\", \"days\": "

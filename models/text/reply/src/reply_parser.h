@@ -23,8 +23,8 @@ class ReplyMachine {
 // Holds back text that may be the beginning of one of several markers.
 class MarkerFinder {
  public:
-  // Takes a byte. Passes what is certainly text to `text`, byte by byte. Returns the index of the
-  // marker that is complete, or -1.
+  // Takes a byte. Passes bytes that are certainly text to `text`, one by one. Returns the index of
+  // the marker that is complete, or -1.
   template <class Text>
   int feed(const std::vector<std::string_view>& markers, char c, const Text& text) {
     held_ += c;

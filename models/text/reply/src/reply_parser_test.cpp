@@ -198,7 +198,7 @@ TEST_CASE("thoughts") {
   CHECK(events({"", ""}, " a <think> b \n") == "content( a <think> b \n)");
 }
 
-TEST_CASE("what is not a call is content, and none of it is lost") {
+TEST_CASE("text that is not a call is content, and none of it is lost") {
   const ReplySyntax hermes{"think", "hermes"};
   for (const std::string_view text :
        {"use <tool_call> tags", "<tool_call>{\"name\": 1}</tool_call>",
@@ -232,7 +232,7 @@ TEST_CASE("names without quotes and texts between markers") {
         R"(0:get_weather({"city": "Oslo, {a}", "days": 3}))");
   CHECK(events(gemma, begin + R"({x:{a:[<|"|>b<|"|>,true,None],"c":"d\"e"},y:word, z : null})") ==
         R"(0:get_weather({"x": {"a": ["b", true, null], "c": "d\"e"}, "y": "word", "z": null}))");
-  // The schema says what a value without quotes is.
+  // The schema decides the type of a value without quotes.
   CHECK(events(gemma, begin + "{city:12,days:3}" + end) ==
         R"(0:get_weather({"city": "12", "days": 3}))");
   CHECK(events(gemma, "Hm. " + begin + "{}" + end + "<|tool_call>call:f{a:1}" + end) ==

@@ -39,7 +39,7 @@ struct CallRow {
   bool close_optional = false;        // the reply may end without it
   std::string_view name_prefix = {};  // is not part of the name
   bool is_list = false;               // calls that are objects come as an array
-  std::string_view name_key = "name", arguments_key = "arguments";  // of objects
+  std::string_view name_key = "name", arguments_key = "arguments";  // members of objects
   bool keyed = false;                                               // objects are {NAME: ARGUMENTS}
   std::string_view quote = {};                                      // around texts, if braced
   bool recipient = false;  // " to=NAME<|message|>" comes before each call
@@ -48,7 +48,7 @@ struct CallRow {
 std::span<const ReasoningRow> reasoning_rows();
 std::span<const CallRow> call_rows();
 
-// Null for an empty name. `what` it is of stands in the ValueError for an unknown one.
+// Null for an empty name. Throws ValueError for an unknown one; `what` names the syntax in it.
 template <class Row>
 const Row* find_row(std::span<const Row> rows, std::string_view name, std::string_view what) {
   if (name.empty()) return nullptr;

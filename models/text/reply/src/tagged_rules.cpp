@@ -58,7 +58,7 @@ std::string text_value(RuleWriter& rules, std::string_view close, const Json& sc
   }
   if (!has_length) return rules.up_to(close);
   const auto max = schema.contains("maxLength") ? schema["maxLength"].dump() : "";
-  // Without the first character of what ends it.
+  // Texts without the first character of the mark that ends them.
   return fmt::format("[^{}]{{{},{}}} {}", close.substr(0, 1),
                      schema.contains("minLength") ? schema["minLength"].dump() : "0", max, end);
 }
@@ -90,11 +90,11 @@ std::string parameter_rule(RuleWriter& rules, const CallRow& row, const std::str
                      value_rule(rules, row, schema, root), line);
 }
 
-// The properties of the arguments, with whether they are required. Throws UnsupportedError for what
-// cannot be enforced.
+// The properties of the arguments, with whether they are required. Throws UnsupportedError for
+// conditions that cannot be enforced.
 template <class Use>
 void each_property(const CallableTool& tool, const Use& use) {
-  // Reports what is wrong with the schema as a whole.
+  // Reports errors in the schema as a whole.
   if (tool.parameters.empty()) return;
   Grammar::from_json_schema(tool.parameters, {.closed_objects = true});
   const Json schema = Json::parse(tool.parameters);
@@ -147,7 +147,7 @@ std::string braced_arguments(RuleWriter& rules, const CallRow& row, const Callab
                   [&](const std::string& name, const Json& value, const Json& root, bool required) {
                     members.push_back({braced_member(rules, row, name, value, root), required});
                   });
-    // What may follow when a member was written, and when none was.
+    // The rules for the text after a member, and if there is no member yet.
     std::string after = rules.rule(R"("}")"), first = after;
     for (std::size_t i = members.size(); i-- > 0;) {
       const std::string one = rules.rule(members[i].rule + " " + after);

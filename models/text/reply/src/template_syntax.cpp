@@ -1,4 +1,4 @@
-// Finds the notation of a template by reading back what it writes.
+// Finds the notation of a template by reading back its output.
 
 #include <algorithm>
 #include <optional>
@@ -30,13 +30,13 @@ std::string rendered(const ChatTemplate& t, std::span<const ChatMessage> message
       .text;
 }
 
-// What the template writes for a call of the assistant, after a prompt.
+// The text that the template writes for a call of the assistant, after a prompt.
 struct WrittenCall {
   std::string prompt, reply;
 };
 
-// After what it writes to ask for a reply, as far as it agrees; and after the user's message, which
-// is right if the former ends within a marker.
+// After the generation prompt, as far as the two agree; and after the user's message, which is
+// right if the generation prompt ends within a marker.
 std::vector<WrittenCall> written_calls(const ChatTemplate& t) {
   const std::vector<ChatMessage> messages = {
       {.role = "user", .content = "Hi"},

@@ -20,7 +20,7 @@ constexpr const char* kTaggedTemplate =
     "{% endfor %}</function>\n</tool_call>{% endfor %}<|end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|><think>\n{% endif %}";
 
-TEST_CASE("the notation of calls is read back from what the template writes") {
+TEST_CASE("the notation of calls is found by reading back the template's output") {
   const TemplateSyntax tagged = template_syntax(*make_chat_template(kTaggedTemplate));
   CHECK(tagged.syntax.calls == "qwen3-coder");
   CHECK(tagged.syntax.reasoning == "think");
@@ -29,7 +29,7 @@ TEST_CASE("the notation of calls is read back from what the template writes") {
   const std::string other =
       std::string("{# <minimax:tool_call> <invoke name= #}") + kTaggedTemplate;
   CHECK(template_syntax(*make_chat_template(other)).syntax.calls == "qwen3-coder");
-  // Neither tools nor calls: what the adapted prompt asks for.
+  // Neither tools nor calls: the notation that the adapted prompt asks for.
   const TemplateSyntax plain = template_syntax(*make_named_chat_template("chatml"));
   CHECK(plain.syntax.calls == "json");
   CHECK(!plain.round_trip);

@@ -82,9 +82,9 @@ Hypothesis BeamSearch::extended(const Candidate& c, bool ends) const {
   return h;
 }
 
-// The best continuations that do not end the text, at most one per beam. `ended` becomes what has
-// ended so far and, of the best continuations, those that do.
-std::vector<BeamSearch::Candidate> BeamSearch::going_on(std::vector<Hypothesis>& ended) {
+// The best continuations that do not end the text, at most one per beam. `ended` becomes the
+// hypotheses that have ended so far and those of the best continuations that end.
+std::vector<BeamSearch::Candidate> BeamSearch::continuations(std::vector<Hypothesis>& ended) {
   const std::size_t n_beams = options_.beams;
   // Mostly few of the best end the text. If many do, more are looked at.
   for (std::size_t n = 2 * n_beams;; n *= 4) {
@@ -106,7 +106,7 @@ std::vector<BeamSearch::Candidate> BeamSearch::going_on(std::vector<Hypothesis>&
 bool BeamSearch::step() {
   if (over_ || n_tokens_ == options_.max_tokens) return false;
   std::vector<Hypothesis> ended;
-  const std::vector<Candidate> going = going_on(ended);
+  const std::vector<Candidate> going = continuations(ended);
   if (going.empty() && ended.empty()) {
     if (n_tokens_ == 0) fail<ValueError>("no token may come first");
     over_ = true;  // the hypotheses cannot be extended

@@ -1,4 +1,4 @@
-// The search against all texts of small made-up models, and what is reported of single tokens.
+// The search against all texts of small made-up models, and the reports about single tokens.
 #include "weft/sample/beam_search.h"
 
 #include <algorithm>
@@ -77,7 +77,7 @@ double score(double logprob, std::size_t n, double penalty) {
 // Every text there is, best first.
 std::vector<Hypothesis> all_texts(const Chance& chance, std::size_t longest, double penalty) {
   std::vector<Hypothesis> all;
-  const std::function<void(const Ids&, double)> go_on = [&](const Ids& text, double sum) {
+  const std::function<void(const Ids&, double)> extend = [&](const Ids& text, double sum) {
     const std::vector<float> row = chance.row(text);
     for (std::size_t i = 0; i < row.size(); ++i) {
       if (row[i] == kNever) continue;
@@ -88,10 +88,10 @@ std::vector<Hypothesis> all_texts(const Chance& chance, std::size_t longest, dou
       if (over || longer.size() == longest)
         all.push_back({longer, logprob, score(logprob, longer.size(), penalty), over});
       else
-        go_on(longer, logprob);
+        extend(longer, logprob);
     }
   };
-  go_on({}, 0);
+  extend({}, 0);
   std::ranges::stable_sort(all, std::ranges::greater(), &Hypothesis::score);
   return all;
 }
@@ -168,9 +168,9 @@ TEST_CASE("few beams: greedy with one, and none are lost if nearly every token e
     }
     CHECK(greedy.tokens == text);
     CHECK(!greedy.ended);
-    // Not for every model: what leads away from the best text can be better for a while.
+    // Not for every model: a text that leads away from the best one can be better for a while.
     gained += search(chance, {.beams = 6, .max_tokens = 8}).front().score - greedy.score;
-    // Only 48 and 49 go on, wherever they stand.
+    // Only 48 and 49 continue the text, at any place.
     const Chance ending{
         .seed = seed, .n_tokens = 50, .over = [](const Ids& t) { return t.back() < 48; }};
     Fake model(ending);
@@ -178,7 +178,7 @@ TEST_CASE("few beams: greedy with one, and none are lost if nearly every token e
     CHECK(few.step());
     const auto best = few.best();
     CHECK(std::ranges::count(best, false, &Hypothesis::ended) <= 2);
-    CHECK(model.logprobs(1).size() == 50);  // both went on
+    CHECK(model.logprobs(1).size() == 50);  // both continued
     while (few.step()) {
     }
     CHECK(few.best().size() == 3);
@@ -224,7 +224,7 @@ TEST_CASE("a search without allowed tokens, and invalid options") {
   while (stuck.step()) {
   }
   CHECK(stuck.n_tokens() >= 2);
-  CHECK_FALSE(stuck.best().empty());  // what there is, ended or not
+  CHECK_FALSE(stuck.best().empty());  // the hypotheses so far, ended or not
   const Chance nothing{.forbidden = [](const Ids&) { return true; }};
   Fake silent(nothing);
   BeamSearch at_once(silent, {.beams = 2, .max_tokens = 5});

@@ -24,7 +24,7 @@ TEST_CASE("log-sums are right for every length and spread") {
       CAPTURE(spread);
       const double want = exact_log_sum(logits);
       // Terms are off by the rounding of the differences, of size up to 87, and 2 ulp of their own;
-      // what is left out is below n e^-87.
+      // the omitted terms are below n e^-87.
       CHECK(std::abs(log_sum_exp(logits) - want) <= (87 * 0x1p-24 + 0x1p-22));
       CHECK(log_sum_exp(logits) >= *std::ranges::max_element(logits));
     }

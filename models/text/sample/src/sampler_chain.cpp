@@ -20,7 +20,7 @@ struct StageRow {
   std::string_view name;
   bool shapes_draw;                    // skipped for greedy decoding and with mirostat
   StagePtr (*make)(const Options& o);  // null if the stage would do nothing
-  // What llama.cpp and other programs call it.
+  // Its names in llama.cpp and other programs.
   std::array<std::string_view, 5> other_names = {};
 };
 

@@ -46,7 +46,7 @@ TEST_CASE("a copy continues like its original, and both independently") {
     CHECK(choose(moved, 2, 50) == expected);
     CHECK(choose(copy, 3, 50) == choose(original, 3, 50));
     Sampler begun(options);
-    CHECK(choose(begun, 2, 50) != expected);  // what was seen and drawn before counts
+    CHECK(choose(begun, 2, 50) != expected);  // earlier tokens and draws count
     copy.reset();
     begun.reset();
     CHECK(choose(copy, 2, 50) == choose(begun, 2, 50));
@@ -65,7 +65,7 @@ TEST_CASE("a sampler with another seed keeps its text") {
   Sampler fresh(other);
   a.reset();
   CHECK(choose(a, 2, 50) == choose(fresh, 2, 50));
-  // Of what was seen, the most likely token tells without any draw.
+  // Without draws, the most likely token shows which tokens were seen.
   const SamplerOptions greedy{.repeat_penalty = 100, .temperature = 0};
   Sampler seen(greedy), again(greedy);
   for (Sampler* sampler : {&seen, &again}) choose(*sampler, 1, 30);

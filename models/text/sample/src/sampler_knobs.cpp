@@ -169,7 +169,7 @@ constexpr KnobText kSamplerTexts[] = {
      .doc = "Amounts added to the logits of single tokens; minus infinity forbids a token.",
      .flags = "-l,--logit-bias"},
     {.name = "dry_sequence_breakers",
-     .doc = "Texts that end repetitions for DRY: none reaches across a token with such a text; an "
+     .doc = "Texts that end repetitions for DRY: none reaches across a token with one of them; an "
             "empty list switches this off.",
      .flags = "--dry-sequence-breaker"},
 };

@@ -69,7 +69,7 @@ void check_text(const KnobText& text) {
   CAPTURE(text.name);
   CHECK(std::isupper(static_cast<unsigned char>(text.doc.at(0))) != 0);
   CHECK(text.doc.ends_with('.'));
-  CHECK(text.doc.find("; ") != text.doc.npos);  // what switches it off
+  CHECK(text.doc.find("; ") != text.doc.npos);  // the part about switching it off
   CHECK(text.flags.empty() != text.no_flag.empty());
 }
 

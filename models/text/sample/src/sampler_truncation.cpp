@@ -60,7 +60,7 @@ class TopPStage final : public StageOf<TopPStage> {
   const TopP p_;
 };
 
-// Keeps logits of at least `floor`, and `min_keep` candidates whatever their logits.
+// Keeps logits of at least `floor`, and `min_keep` candidates regardless of their logits.
 void keep_from(Candidates& candidates, double floor, std::size_t min_keep) {
   std::vector<Candidate>& items = candidates.items;
   const auto stays = [floor](const Candidate& c) { return c.logit >= floor; };

@@ -1,5 +1,5 @@
 #pragma once
-// Finds out what a template can show.
+// Finds out which parts of a conversation a template can show.
 
 #include <functional>
 #include <span>

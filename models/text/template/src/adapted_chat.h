@@ -12,7 +12,7 @@ namespace weft::chat {
 struct AdaptedChat {
   std::vector<ChatMessage> messages;
   std::string tools;  // for the template: a JSON array; empty if there are none
-  // Of the options, if calls are written with it; they stay in the messages until then.
+  // The writer of the options, if it writes the calls; they stay in the messages until then.
   const CallWriter* write_calls = nullptr;
 };
 
@@ -34,8 +34,8 @@ std::vector<ChatMessage> with_joined_neighbours(std::vector<ChatMessage> message
 
 // Definitions in which members that are null are left out.
 std::string without_nulls(const std::string& tools);
-// The same, with what the specifications mean by absence: an empty description, parameters without
-// properties, types of parameters.
+// The same, with the defaults of the specifications for absent members: an empty description,
+// parameters without properties, types of parameters.
 std::string completed_tools(const std::string& tools);
 
 }  // namespace weft::chat

@@ -42,7 +42,7 @@ ChatMessage result(std::string id, std::string text) {
 }
 const ChatMessage kAsk{.role = "user", .content = "Hi"};
 
-TEST_CASE("what a template shows") {
+TEST_CASE("abilities of a template") {
   const auto can = [](const std::string& source) {
     return make_chat_template(source)->abilities();
   };
@@ -148,7 +148,7 @@ TEST_CASE("calls that a template does not show are written by the caller's funct
                                             "wait{}", "tool", "4"});
   CHECK_THROWS_WITH_AS(render(kTools + kPlain, {kAsk, call("1", "{")}, options),
                        doctest::Contains("a call's argument text (look) is not JSON"), FormatError);
-  // What the template shows, or the prompt asks for, stays.
+  // Parts that the template shows, or the prompt asks for, stay.
   CHECK(render(kTools + kCalls, history, options).find("<<") == std::string::npos);
   CHECK(render(kPlain, history, options).find("<<") == std::string::npos);
   CHECK(render(kTools + kPlain, history).find("<tool_call>\n{\"name\": \"wait\"") !=
@@ -226,7 +226,7 @@ TEST_CASE("given JSON with many members, and with members of one name") {
   CHECK(kept.ends_with(R"("99998":null}}}])"));
 }
 
-TEST_CASE("a limit ends the rendering, whatever forms are left to try") {
+TEST_CASE("a limit ends the rendering, even if there are more forms to try") {
   // With arguments as text it would end at once.
   const auto chat_template = make_chat_template(
       "{% for m in messages %}{% if m.tool_calls and m.tool_calls[0].function.arguments is mapping"
@@ -293,12 +293,12 @@ TEST_CASE("the model continues the last message") {
         "<user>Hi</><assistant>The answer is");
   CHECK(render(framed("{% if m.role == 'assistant' %}(think)(/think){% endif %}{{ m.content }}"),
                messages, continues) == "<user>Hi</><assistant>(think)(/think)The answer is ");
-  // It shows no answers: the text follows what asks for one.
+  // It shows no answers: the text follows the generation prompt.
   CHECK(render("{{ messages[0].content }}{% if add_generation_prompt %}:{% endif %}", messages,
                continues) == "Hi:The answer is ");
   // The last message is the user's.
   CHECK(render(kPlain, {kAsk}, continues) == "<user>Hi</><assistant>");
-  // What follows the content is not the message's own.
+  // The text after the content is not the message's own.
   const RenderedChat chat = make_chat_template(kPlain)->render(messages, continues);
   REQUIRE(!chat.foreign.empty());
   CHECK(chat.foreign.back().end == chat.text.size());

@@ -213,7 +213,7 @@ RenderedChat JinjaTemplate::first_that_works(const AdaptedChat& adapted,
   std::rethrow_exception(first);
 }
 
-// The tag has a space at its end, which tells whether the template trims the content.
+// The tag has a space at its end, which shows whether the template trims the content.
 RenderedChat continued(RenderedChat chat, std::string_view tag) {
   const std::size_t at = chat.text.rfind(trim_right(tag));
   if (at == std::string::npos) return {};

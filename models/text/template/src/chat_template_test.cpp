@@ -20,7 +20,7 @@ std::string render(std::string_view source, std::string_view arguments = "{}") {
   return make_chat_template(source)->render_arguments(arguments).text;
 }
 
-// "line:column message" of what goes wrong.
+// The error as "line:column message".
 std::string failure(std::string_view source, std::string_view arguments = "{}",
                     const ChatRenderLimits& limits = {}) {
   try {
@@ -246,7 +246,7 @@ TEST_CASE("searches in texts") {
                "{{ 'a--b----c'.rsplit('--', 2) }} {{ 'aaaa'.count('aa') }} "
                "{{ 'aaa'.replace('aa', 'b') }} {{ 'a.b.c'.rpartition('.') }} {{ '' in '' }}") ==
         "['a', 'b', '', 'c'] ['a-', 'b'] ['a--b', '', 'c'] 2 ba ('a.b', '.', 'c') True");
-  // Where each place fits almost: a search that begins anew at each would take hours.
+  // Almost a match at each place: a search that restarts at each would take hours.
   const std::string a =
       "{% set a = 'a' * 1000000 %}{% set b = a ~ 'b' %}{% set c = 'b' ~ a %}"
       "{% set a = a * 2 %}";
@@ -288,7 +288,7 @@ TEST_CASE("hostile templates end quickly, with one error") {
           .ends_with("200 deep"));
   CHECK(failure("{{ '%999999999d' % 1 }}").find("100000") != std::string::npos);
   CHECK(failure("{{ ('&' * 60000) | escape }}", "{}", small).ends_with("longer than 65536 bytes"));
-  // What calls within calls have written so far counts.
+  // Output of calls within calls counts, even before they return.
   CHECK(
       failure("{% set t = 'x' * 60000 %}{% macro f(n) %}{{ t }}{% if n %}{{ f(n - 1) }}{% endif %}"
               "{% endmacro %}{{ f(50) }}",

@@ -27,7 +27,7 @@ struct ValueStyle {
 jinja::Value messages_value(jinja::Heap& heap, std::span<const ChatMessage> messages,
                             const ValueStyle& style);
 
-// Throws FormatError that names `what` it is.
+// Throws FormatError that begins with `what`.
 void check_utf8(std::string_view text, std::string_view what);
 
 }  // namespace weft::chat

@@ -52,7 +52,7 @@ class Builder : public nlohmann::json_sax<Json> {
   };
   static constexpr std::size_t kManyMembers = 16;
 
-  // Of the member with that name, or of the next one.
+  // The index of the member with that name, or of a new one.
   static std::size_t index_of(Level& level, const std::string& name) {
     const auto& members = level.value->get_ref<const Json::object_t&>();
     if (members.size() < kManyMembers) {

@@ -1,6 +1,6 @@
 #pragma once
-// JSON that callers give as text. In time linear in the text, unless hashes of names collide: the
-// object of nlohmann::ordered_json compares each new name with all names before.
+// Parses JSON that callers pass as text. Takes time linear in the text, unless hashes of names
+// collide: the object of nlohmann::ordered_json compares each new name with all names before.
 
 #include <string_view>
 
@@ -8,10 +8,10 @@
 
 namespace weft::chat {
 
-// Of several members with one name, the last value counts, in the place of the first. Throws
+// If several members have one name, the last value counts, in the place of the first. Throws
 // FormatError "WHAT is not JSON: ..".
 nlohmann::ordered_json parse_given(std::string_view what, std::string_view json);
-// Only the error.
+// Throws the same errors, without parsing to values.
 void check_given(std::string_view what, std::string_view json);
 
 // The function of a tool {"type": "function", "function": {..}}, or the tool that is one itself.

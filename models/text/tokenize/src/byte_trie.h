@@ -25,7 +25,7 @@ class ByteTrie {
   // Longer strings are ignored, to bound the work per byte of a text.
   static constexpr std::size_t kMaxLength = 1024;
 
-  // Of equal strings the one with the highest value counts; empty ones are ignored. The strings
+  // Among equal strings, the one with the highest value counts; empty ones are ignored. The strings
   // need not outlive the constructor.
   explicit ByteTrie(std::vector<Entry> entries);
 

@@ -35,8 +35,8 @@ class StringTable {
 // outlive the index.
 class StringIndex {
  public:
-  // Of equal strings the last one is found. Empty strings are never found. Returns how many were
-  // shadowed by a later equal one.
+  // Among equal strings, the last one is found. Empty strings are never found. Returns how many
+  // were shadowed by a later equal one.
   std::size_t build(const StringTable& table);
   // The number of the string, or -1.
   std::int64_t find(std::string_view text) const;

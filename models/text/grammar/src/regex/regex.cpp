@@ -47,8 +47,8 @@ class RegexParser : private RegexReader {
     return {a.in, b.out};
   }
 
-  // One alternative of the whole pattern: what comes before an assertion, followed by the
-  // intersection of the assertion's language and what comes after it.
+  // One alternative of the whole pattern: the part before an assertion, followed by the
+  // intersection of the assertion's language and the part after it.
   Dfa top_branch() {
     nfa_ = Nfa();
     Piece before = nfa_.piece();

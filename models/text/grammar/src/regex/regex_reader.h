@@ -1,6 +1,6 @@
 #pragma once
 // The lower half of the parser of regular expressions: reads a pattern character by character, and
-// what stands for a set of characters, escapes and classes.
+// the notations of sets of characters, escapes and classes.
 
 #include <cstddef>
 #include <map>

@@ -18,7 +18,7 @@ string any_of(std::initializer_list<string> alternatives) {
   return text + ")";
 }
 
-// What Unicode adds to ASCII in RFC 3987.
+// The characters beyond ASCII that RFC 3987 allows.
 const char* const kMore = "\\u00A0-\\uD7FF\\uF900-\\uFDCF\\uFDF0-\\uFFEF\\u{10000}-\\u{1FFFD}";
 
 // RFC 3339

@@ -14,9 +14,9 @@ struct JsonNode {
   enum class Kind : std::uint8_t { null, boolean, number, string, array, object };
   Kind kind = Kind::null;
   bool truth = false;
-  std::string text;                // of a string, in UTF-8; of a number, as written
-  std::vector<JsonId> items;       // of an array; the values of an object
-  std::vector<std::string> names;  // of an object, one for each item
+  std::string text;                // a string in UTF-8, or a number as written
+  std::vector<JsonId> items;       // the elements of an array, or the values of an object
+  std::vector<std::string> names;  // the names of an object, one for each item
   JsonId parent = 0;
   std::uint32_t index = 0;  // among the items of the parent
 };

@@ -175,10 +175,10 @@ Dfa related(const Decimal& bound, unsigned relations) {
 Dfa multiples(const Decimal& factor) {
   const long long behind = std::max(0LL, -factor.exponent);
   if (factor.digits.size() > 6 || factor.exponent > 6 || behind > 30)
-    fail<UnsupportedError>("multiples of a number with so many digits");
+    fail<UnsupportedError>("multiples of a number with too many digits");
   long long scaled = std::stoll(factor.digits);
   for (long long i = 0; i < factor.exponent; ++i) scaled *= 10;
-  if (scaled > kMaxFactor) fail<UnsupportedError>("multiples of a number with so many digits");
+  if (scaled > kMaxFactor) fail<UnsupportedError>("multiples of a number with too many digits");
   const int modulus = static_cast<int>(scaled);
   // Key: phase, the digits so far as a number modulo the factor's, digits after the point.
   return Dfa::explore(

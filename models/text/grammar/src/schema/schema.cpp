@@ -75,7 +75,7 @@ References::References(const JsonTree& json) : json_(json) {
   visit(JsonTree::kRoot, "");
 }
 
-// Notes what a schema is called. Returns the base of the references in it.
+// Records the names of a schema. Returns the base of the references in it.
 std::string References::visit_names(JsonId id, std::string base) {
   for (const char* key : {"$id", "id"}) {
     const JsonId at = json_.find(id, key);
@@ -142,7 +142,7 @@ JsonId References::step(JsonId at, std::string part) const {
   return index < node.items.size() ? node.items[index] : JsonTree::kNone;
 }
 
-// What the part of a URI behind '#', an anchor or a JSON pointer, names in a document.
+// The value in a document that the fragment of a URI names, as an anchor or a JSON pointer.
 JsonId References::find_fragment(const std::string& uri, const std::string& fragment) const {
   JsonId at = documents_.at(uri);
   if (fragment.empty()) return at;
@@ -310,7 +310,7 @@ DfaRef SchemaExpander::combined(const Term& term, Type type) {
   try {
     return combination(term, type);
   } catch (const BudgetError& error) {
-    if (term.bounds_at == JsonTree::kRoot) throw;  // no keyword: the caller knows what is at hand
+    if (term.bounds_at == JsonTree::kRoot) throw;  // no keyword: the caller names the place
     unsupported(term.bounds_at, error.what());
   }
 }

@@ -1,7 +1,7 @@
 #pragma once
 // Compiles a JSON Schema to a program. The conditions for a value are a conjunction of literals:
 // "is valid by this schema", "equals this value", or their negations. For each type of value the
-// conjunction is expanded into terms, one of which must hold; a term is a plain description of
+// conjunction is expanded into terms. One of them must hold; a term is a plain description of
 // values of that type. Rules are generated from terms. The number of conjunctions is finite, so
 // recursive schemas become rules that call each other.
 
@@ -55,9 +55,9 @@ struct Term {
   };
   std::vector<Contains> contains;
   JsonId unique = JsonTree::kNone;                       // uniqueItems, if it is true
-  std::vector<std::pair<std::string, Literal>> members;  // also of the member of this name
+  std::vector<std::pair<std::string, Literal>> members;  // name, literal for its value
   std::vector<std::string> required;
-  std::vector<Literal> names;  // of every name
+  std::vector<Literal> names;  // literals for every name
 };
 
 // Resolves "$ref".
@@ -78,7 +78,7 @@ class References {
   const JsonTree& json_;
   std::map<std::string, JsonId> documents_;
   std::map<std::string, JsonId> anchors_;
-  std::map<JsonId, std::string> base_of_;  // of objects that have $ref
+  std::map<JsonId, std::string> base_of_;  // by object with $ref: the base of its references
   std::map<std::string, int> dynamic_anchors_;
   bool old_draft_ = false;
 };
@@ -103,7 +103,7 @@ class SchemaExpander {
   void item_literals(const Term::Leaf& leaf, std::uint64_t index, Conjunction& out) const;
   std::uint64_t named_items(const Term::Leaf& leaf) const;
   void member_literals(const Term::Leaf& leaf, const std::string& name, Conjunction& out);
-  // For members that are not named: patterns, and what holds if none matches.
+  // For members that are not named: patterns, and the literal that holds if none matches.
   struct Patterns {
     std::vector<std::pair<DfaRef, Literal>> patterns;
     std::optional<Literal> rest;
@@ -139,7 +139,7 @@ class SchemaExpander {
   References references_;
   std::map<std::string, DfaRef> known_;
   std::size_t steps_ = 0;
-  std::size_t table_size_ = 0;  // of all that was counted
+  std::size_t table_size_ = 0;  // total size of the counted automata
   int depth_ = 0;
   int looking_ = 0;  // depth of nested calls of possible()
 };

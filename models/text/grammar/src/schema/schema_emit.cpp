@@ -88,7 +88,7 @@ CompiledGrammar SchemaEmitter::run() {
   }
 }
 
-// --- what the rules share ---
+// --- shared rules ---
 
 RuleId SchemaEmitter::shared(const char* name, Piece (SchemaEmitter::*make)()) {
   const auto [it, added] = shared_.try_emplace(name, 0);

@@ -21,8 +21,8 @@ bool may_end(const Term& term, const Counts& counts) {
   return enough;
 }
 
-// The counts after one more item, which counts for the bits of `which`; adds to `more` what must
-// then hold for it. Returns nullopt if it may not, or need not, count like this.
+// The counts after one more item, which counts for the bits of `which`; adds to `more` the literals
+// that must then hold for it. Returns nullopt if it may not, or need not, count like this.
 std::optional<Counts> count_item(const Term& term, Counts counts, std::uint32_t which,
                                  Conjunction& more) {
   ++counts[0];

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kMaxObjectStates = 500'000;
 constexpr std::size_t kMaxNameSets = 256;
 
-// Names of members, and what must hold of their values.
+// Names of members, and the conditions for their values.
 struct NameSet {
   DfaRef names;  // null: all
   Conjunction what;
@@ -59,7 +59,7 @@ void split(SchemaExpander& expander, std::vector<NameSet>& sets,
 // How many members an object may have, as far as that must be counted.
 struct MemberCounts {
   bool limited;
-  std::uint64_t min, max;  // of the schema; min is 0 if the required members are enough
+  std::uint64_t min, max;  // the schema's limits; min is 0 if the required members are enough
   std::uint64_t last;      // larger counts share its state
   std::size_t n_named;
   std::size_t last_required = 0;  // the object may not end before this member

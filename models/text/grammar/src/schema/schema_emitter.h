@@ -27,7 +27,7 @@ class SchemaEmitter {
   };
 
  private:
-  // What the rules share (schema_emit.cpp).
+  // Shared rules (schema_emit.cpp).
   RuleId shared(const char* name, Piece (SchemaEmitter::*make)());
   Piece text(std::string_view bytes);
   // Nothing, a space, or a line end with the indentation of the next line.

@@ -138,7 +138,7 @@ class Expansion {
                                     key == "additionalItems" || key == "unevaluatedItems");
   }
 
-  // Only schemas without parts are supported: what parts have evaluated is not known here.
+  // Only schemas without subschemas are supported: members that those evaluate are not known here.
   void check_unevaluated(JsonId schema, JsonId keyword) {
     if ((type_ == Type::array) != (name_of(keyword) == "unevaluatedItems")) return;
     if (type_ != Type::array && type_ != Type::object) return;
@@ -228,7 +228,7 @@ class Expansion {
         return true;
       }
     }
-    // A value of another type does not match the schema, whatever its other keywords.
+    // A value of another type does not match the schema, regardless of its other keywords.
     const JsonId type = find(schema, "type");
     if (!absent(type) && keywords_.allowed_types(type) == 0) return true;
     for (std::size_t i = 0; i < node.items.size(); ++i) {

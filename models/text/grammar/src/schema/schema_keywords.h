@@ -16,7 +16,7 @@ struct Choice {
 // A term in progress: literals to process, and those that were processed.
 struct ExpansionState {
   Conjunction todo, seen;
-  std::vector<std::vector<Choice>> open;  // of each, one must hold
+  std::vector<std::vector<Choice>> open;  // one choice of each must hold
   Term term;
 };
 
@@ -27,7 +27,7 @@ class ValueKeywords {
   ValueKeywords(SchemaExpander& expander, Type type)
       : e_(expander), json_(expander.json_), type_(type) {}
 
-  // What "type" allows of this type: 0 nothing, 1 whole numbers, 2 all of it.
+  // The values of this type that "type" allows: 0 none, 1 whole numbers, 2 all.
   int allowed_types(JsonId keyword);
   // The value is one of these, or (negated) none of them. False if it cannot be.
   bool equals(const std::vector<JsonId>& values, bool negated, ExpansionState& state);

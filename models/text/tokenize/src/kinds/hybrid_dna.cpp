@@ -17,7 +17,7 @@ constexpr std::string_view kUnknown = "<oov>";
 // Follows the texts of the sequence tokens, so that they differ from words of the same
 // letters.
 constexpr std::string_view kMarker = "\xEE\x80\x80";  // U+E000
-constexpr std::size_t kLetters = 6;                   // of one sequence token
+constexpr std::size_t kLetters = 6;                   // per sequence token
 
 class HybridDnaTokenizer final : public Tokenizer {
  public:

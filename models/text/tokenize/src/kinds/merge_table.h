@@ -19,7 +19,7 @@ class MergeTable {
 
   explicit MergeTable(std::size_t n_merges) : slots_(std::bit_ceil(2 * n_merges + 2)) {}
 
-  // Of equal pairs the first one added counts. REQUIRES: at most n_merges pairs are added.
+  // Ignored if the pair was added before. REQUIRES: at most n_merges pairs are added.
   void add(TokenId left, TokenId right, Merge merge) {
     Slot& slot = slots_[slot_of(left, right)];
     if (slot.merge.rank < 0) slot = {left, right, merge};

@@ -17,7 +17,7 @@ namespace {
 
 // Scores are whole numbers: sums of them do not depend on the order.
 constexpr double kScale = 1e4;
-constexpr std::int64_t kUnknownScore = -10'000'000;  // of a character that becomes its bytes
+constexpr std::int64_t kUnknownScore = -10'000'000;  // score of a character encoded as bytes
 constexpr double kMaxScore = 1e9;                    // so that no sum over a text overflows
 constexpr TokenId kInside = -2;                      // a place within a character
 constexpr double kMinScore = -20e6;                  // tokens below are never used

@@ -28,8 +28,7 @@ struct SpmJoin {
   float score;
   std::int32_t left;
   std::int32_t right;
-  std::uint32_t
-      length;  // of the joint text: tells whether the two symbols are still what they were
+  std::uint32_t length;  // length of the joint text: it differs if a symbol changed since
 
   // Heap order: the best is the one that no other precedes.
   bool operator<(const SpmJoin& other) const {
@@ -113,7 +112,7 @@ TokenId SpmTokenizer::find(std::string_view text) const {
 
 void SpmTokenizer::encode_stretch(std::string_view text, std::vector<TokenId>& out) const {
   const TokenizerFlags& flags = vocabulary().flags();
-  // Most models change nothing but spaces; then bytes that are not UTF-8 can stay what they are.
+  // Most models change nothing but spaces; then bytes that are not UTF-8 can stay as they are.
   const bool plain = charsmap_.empty() && !flags.remove_extra_whitespaces;
   const std::string escaped =
       plain ? with_space_symbols(text, flags.add_space_prefix)
@@ -185,8 +184,8 @@ void SpmTokenizer::encode_apart(std::string_view text, Scratch& scratch,
   }
 }
 
-// A token that is marked as unused may be merged on the way, but what is left of it in the end
-// falls apart again.
+// A token that is marked as unused may be merged on the way, but if it is left at the end, it is
+// split again.
 void SpmTokenizer::emit(std::string_view whole, Scratch& scratch, std::vector<TokenId>& out) const {
   std::vector<std::string_view>& todo = scratch.todo;
   for (todo.push_back(whole); !todo.empty();) {

@@ -144,7 +144,7 @@ test::VocabularyBuilder hybrid_dna_builder(TokenType borders) {
   return b;
 }
 
-TEST_CASE("hybriddna: the borders of a sequence are found whatever their type is") {
+TEST_CASE("hybriddna: the borders of a sequence are found regardless of their type") {
   for (const TokenType type : {TokenType::normal, TokenType::control, TokenType::user_defined}) {
     const Texts t(hybrid_dna_builder(type));
     for (const bool special : {false, true}) {

@@ -125,8 +125,8 @@ void UnigramTokenizer::encode_stretch(std::string_view raw, std::vector<TokenId>
                                      {.space_prefix = flags.add_space_prefix,
                                       .remove_extra_spaces = flags.remove_extra_whitespaces},
                                      raw);
-  // Where no token reaches across a place, what was best before it stays so: the tokens can be
-  // written, and only the score is carried on.
+  // If no token reaches across a place, the best tokens before it are final: they can be written,
+  // and only the score is carried on.
   std::vector<End> ends(1);
   std::size_t base = 0;
   bool after_unknown = false;

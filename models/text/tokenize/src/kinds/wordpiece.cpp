@@ -50,8 +50,8 @@ class WordPieceTokenizer final : public Tokenizer {
   }
 
   StringTable bytes_;
-  ByteTrie first_;  // what may begin a word
-  ByteTrie later_;  // what may follow in it
+  ByteTrie first_;  // tokens that may begin a word
+  ByteTrie later_;  // tokens that may follow in it
 };
 
 // Collects characters to words and hands each on when it is complete.

@@ -9,8 +9,7 @@ SpecialSplitter::SpecialSplitter(const Vocabulary& vocabulary, std::span<const T
     : vocabulary_(vocabulary) {
   for (const TokenId id : ids) {
     const std::string_view text = vocabulary.text(id);
-    // Of several tokens with the same text, only the one that Vocabulary::find() returns is
-    // matched.
+    // Among tokens with the same text, only the one that Vocabulary::find() returns is matched.
     if (text.empty() || text.size() > kMaxLength || vocabulary.find(text) != id) continue;
     sorted_.push_back(id);
     max_length_ = std::max(max_length_, text.size());

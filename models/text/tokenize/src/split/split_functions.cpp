@@ -50,7 +50,7 @@ Match split_grouped_numbers(const CharReader& text, std::size_t i, RunMemo& memo
   return next_group(text, i, memo);
 }
 
-// A match is what lies between two cuts.
+// A match is the text between two cuts.
 Match split_before_threes(const CharReader& text, std::size_t i, RunMemo& memo) {
   std::size_t at = i;
   if (at >= memo.end) memo = {};

@@ -9,7 +9,7 @@ namespace {
 
 constexpr char32_t kFirstShifted = 0x100;
 
-bool stands_for_itself(unsigned byte) {
+bool is_kept(unsigned byte) {
   return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
 }
 
@@ -22,7 +22,7 @@ struct Maps {
     byte.fill(-1);
     char32_t shifted = kFirstShifted;
     for (unsigned b = 0; b < 256; ++b) {
-      const char32_t code = stands_for_itself(b) ? b : shifted++;
+      const char32_t code = is_kept(b) ? b : shifted++;
       append_utf8(code, text[b]);
       byte[code] = static_cast<std::int16_t>(b);
     }

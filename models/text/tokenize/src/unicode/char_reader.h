@@ -58,7 +58,7 @@ class CharReader {
   std::string_view text_;
 };
 
-// What a stage stores about the current run of characters, so that a long run that it splits is
+// The notes of a stage about the current run of characters, so that a long run that it splits is
 // scanned only once.
 struct RunMemo {
   std::size_t end = 0;        // the run ends here; 0: none is known

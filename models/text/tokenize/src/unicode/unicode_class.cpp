@@ -18,7 +18,7 @@ bool is_white_space(char32_t c) {
          c == 0x3000;
 }
 
-// Unicode 15.0, Scripts.txt: the ranges of script Han, which utf8proc does not tell.
+// Unicode 15.0, Scripts.txt: the ranges of script Han, which utf8proc does not have.
 bool is_han(char32_t c) {
   constexpr std::pair<char32_t, char32_t> kRanges[] = {
       {0x2E80, 0x2E99},   {0x2E9B, 0x2EF3},   {0x2F00, 0x2FD5},   {0x3005, 0x3005},

@@ -1,6 +1,6 @@
 #pragma once
-// One turn of a chat as a plan: what the model reads, what it may generate, and how its reply is
-// read. Everything that chats with a model goes through here: weft::Conversation, the server, and
+// One turn of a chat as a plan: the prompt of the model, the constraint of its reply, and how the
+// reply is read. All code that chats with a model uses this: weft::Conversation, the server, and
 // bindings.
 //
 //   const weft::ChatPlan plan = weft::plan_turn(format, {.messages = {{"user", "Hello"}}});
@@ -26,7 +26,7 @@ namespace weft {
 struct ChatFormat {
   const Tokenizer* tokenizer = nullptr;
   std::shared_ptr<const ChatTemplate> chat_template = nullptr;
-  ReplySyntax syntax = {};  // of the template
+  ReplySyntax syntax = {};  // the template's
 };
 // With the syntax that the template shows, which takes some renders. `chat_template` may be null.
 ChatFormat chat_format(const Tokenizer& tokenizer,
@@ -40,8 +40,8 @@ struct ChatTurn {
   ToolChoice tool_choice = {};
   bool parallel_calls = true;  // several calls in one reply
   // Kind::gbnf holds for everything that is generated. The others hold for the content of the
-  // answer, after reasoning, and if no tool is called. Of a message that is continued, they hold
-  // for what follows.
+  // answer, after reasoning, and if no tool is called. If a message is continued, they hold for the
+  // continuation.
   Constraint constraint = {};
   std::string kwargs = {};  // a JSON object of variables for the template; empty for none
   bool add_generation_prompt = true;
@@ -54,7 +54,7 @@ struct ChatTurn {
   std::string messages_place = {}, choice_place = {}, tools_place = {};
 };
 
-// A prompt that was computed and answered, and the tokens of which the model has chosen some.
+// A prompt that was computed and answered, with its tokens, some of them chosen by the model.
 struct ComputedText {
   std::string_view text = {};
   std::span<const TokenId> tokens = {};
@@ -62,15 +62,15 @@ struct ComputedText {
 
 struct ChatPlan {
   std::vector<TokenId> tokens;
-  std::string text;                        // of these
+  std::string text;                        // the text of `tokens`
   std::vector<TokenId> shown;              // control tokens that the reader needs as text
   std::shared_ptr<const Grammar> grammar;  // null: any reply
   ReplyReading reading;  // calls without an id get "call00000", .., which no earlier one has
 };
 
 // If the prompt begins with `computed`, its tokens are kept: those that the model chose may differ
-// from what the tokenizer makes of the same text. Throws UnsupportedError if there is no template.
-// Other errors are PlaceErrors if the part at fault has a place: a template that fails
+// from the tokenizer's for the same text. Throws UnsupportedError if there is no template. Other
+// errors are PlaceErrors if the part at fault has a place: a template that fails
 // (ChatTemplateError without a place), a constraint or parameters that cannot be kept, a choice
 // that names no tool, an empty prompt.
 ChatPlan plan_turn(const ChatFormat& format, const ChatTurn& turn,

@@ -1,5 +1,5 @@
 #pragma once
-// What a generated text must be, as data: from a flag, a field of a request, or a program.
+// A constraint on a generated text, as data: from a flag, a field of a request, or a program.
 
 #include <memory>
 #include <string>
@@ -17,7 +17,7 @@ struct Constraint {
     json_schema,  // JSON that the schema in `text` allows
     regex,        // text that the pattern in `text` matches from start to end
     choice,       // one of `choices`
-    gbnf,         // what the grammar in `text` allows
+    gbnf,         // a text of the grammar in `text`
   };
   Kind kind = Kind::none;
   std::string text = {};

@@ -1,5 +1,5 @@
 #pragma once
-// Reads a reply as it is generated: what ReplyParser finds, with calls that are certain and have
+// Reads a reply as it is generated: the events of ReplyParser, with calls that are certain and have
 // ids.
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace weft {
 struct ReplyReading {
   ReplySyntax syntax = {};
   ReplyParserOptions options = {};
-  bool certain_calls = false;  // the grammar enforces them: what begins like a call is one
+  bool certain_calls = false;  // the grammar enforces them: text that begins like a call is one
   bool short_ids = false;      // the template refuses ids but for nine letters or digits
   // Makes the id of a call to which the model gave none. Empty: such calls have none. Called by the
   // thread that reads. Each reader has a copy, and so a state of its own.
@@ -48,8 +48,8 @@ class ReplyReader {
   ReplyParser parser_;
   const bool certain_;
   const std::function<std::string()> new_id_;
-  std::string id_;                   // of the enforced call that is open
-  std::vector<ReplyEvent> waiting_;  // of a call that is not complete
+  std::string id_;                   // the id of the enforced call that is open
+  std::vector<ReplyEvent> waiting_;  // the events of a call that is not complete
   bool open_call_ = false;           // one was passed on and is not complete
   bool answered_ = false, reasoned_ = false;
   int n_calls_ = 0;

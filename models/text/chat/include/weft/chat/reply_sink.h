@@ -1,5 +1,5 @@
 #pragma once
-// What takes the events of a reply, one function for each kind.
+// Takes the events of a reply, with one function for each kind.
 
 #include <span>
 #include <string>
@@ -12,7 +12,7 @@ namespace weft {
 class ReplySink {
  public:
   virtual ~ReplySink() = default;
-  // Of a ReplyReader, in order.
+  // Takes the events of a ReplyReader, in order.
   void take(const ReplyEvent& event);
   void take(std::span<const ReplyEvent> events);
 

@@ -10,15 +10,15 @@ namespace weft {
 struct ChatTool {
   std::string name;             // calls can be enforced if it is_tool_name()
   std::string parameters = {};  // JSON Schema of the object of arguments; empty: none
-  bool strict = false;          // calls keep to the schema whatever the choice is
-  std::string definition = {};  // {"type": "function", "function": {..}}: what the template gets
+  bool strict = false;          // calls keep to the schema, regardless of the choice
+  std::string definition = {};  // {"type": "function", "function": {..}}, for the template
   std::string place = {};       // names the function in errors: "tools[0].function"
 };
 
 struct ToolChoice {
   enum class Kind {
     automatic,  // calls or content
-    none,       // content; the model is not told of the tools
+    none,       // content; the prompt does not mention the tools
     required,   // at least one call
     named,      // calls of the tool `name`, at least one
   };
@@ -26,7 +26,7 @@ struct ToolChoice {
   std::string name = {};
 };
 
-// Letters, digits and _ - . : /, at most 256 of them: what the notations of all models can hold.
+// Letters, digits and _ - . : /, at most 256 of them: the notations of all models can hold these.
 bool is_tool_name(std::string_view name);
 
 // An array of definitions, {"type": "function", "function": {"name", "description", "parameters",

@@ -37,7 +37,7 @@ class Grammar {
     // Resolves references to a token by its text, <name>; returns kNoToken if there is none. Empty:
     // such references are refused.
     std::function<TokenId(std::string_view text)> find_token = {};
-    // Other grammars as rules: a reference to such a name stands for the texts of that grammar.
+    // Other grammars as rules: a reference to one of these names matches the texts of that grammar.
     std::map<std::string, std::shared_ptr<const Grammar>, std::less<>> rules = {};
   };
   // Throws FormatError with line and column for syntax errors, undefined rules, left recursion and

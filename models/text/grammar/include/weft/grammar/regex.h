@@ -1,7 +1,6 @@
 #pragma once
 // A regular expression that is safe to run on text from files: it is compiled to a deterministic
-// automaton, so that a search takes linear time and constant memory whatever the pattern and the
-// text.
+// automaton, so that a search takes linear time and constant memory for all patterns and texts.
 
 #include <memory>
 #include <string_view>

@@ -41,7 +41,7 @@ class TokenTree {
 
 // The state of one text under a grammar. Control tokens are allowed only where the grammar names
 // them, and tokens that end a text only where the grammar may end. One thread at a time may use it.
-// reset() keeps what was computed, so that later texts are faster.
+// reset() keeps computed results, so that later texts are faster.
 class TokenConstraint {
  public:
   // The tree's tokenizer must outlive it.

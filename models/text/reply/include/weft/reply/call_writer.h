@@ -7,8 +7,8 @@
 namespace weft {
 
 // For ChatRenderOptions::write_calls. Empty for notations other than JSON or Python calls between
-// marks. Throws ValueError for an unknown one; what it returns throws FormatError for arguments
-// that are not JSON.
+// marks. Throws ValueError for an unknown one; the returned function throws FormatError for
+// arguments that are not JSON.
 CallWriter call_writer(const ReplySyntax& syntax);
 
 }  // namespace weft

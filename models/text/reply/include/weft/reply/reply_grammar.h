@@ -1,6 +1,6 @@
 #pragma once
 // Grammars for whole replies in the notation of a model: reasoning, then calls of tools or content.
-// What such a grammar allows, ReplyParser reads back.
+// ReplyParser reads all texts of these grammars.
 
 #include <memory>
 #include <string>

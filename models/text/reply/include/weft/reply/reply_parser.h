@@ -1,6 +1,6 @@
 #pragma once
 // Splits a model's output, as it is generated, into reasoning, tool calls and the answer. Each
-// model family has its own notation; the chat template tells which one applies.
+// model family has its own notation; the chat template identifies it.
 
 #include <memory>
 #include <string>

@@ -25,8 +25,8 @@ struct BeamStep {
   bool operator==(const BeamStep&) const = default;
 };
 
-// What a search asks about its hypotheses, numbered 0 .. n - 1. At the start there is one, without
-// tokens.
+// The model of a search, with the search's hypotheses, numbered 0 .. n - 1. At the start there is
+// one, without tokens.
 class BeamModel {
  public:
   virtual ~BeamModel() = default;
@@ -92,7 +92,7 @@ class BeamSearch {
   bool enough(double best_logprob, std::int64_t n_tokens,
               const std::vector<Hypothesis>& ended) const;
   Hypothesis extended(const Candidate& c, bool ends) const;
-  std::vector<Candidate> going_on(std::vector<Hypothesis>& ended);
+  std::vector<Candidate> continuations(std::vector<Hypothesis>& ended);
   void keep_best(std::vector<Hypothesis>& hypotheses) const;
 
   BeamModel& model_;

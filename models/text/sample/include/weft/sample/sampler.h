@@ -45,7 +45,7 @@ struct SamplerOptions {
   float adaptive_target = -1.0F;  // the target probability of chosen tokens; below 0: off
   float adaptive_decay = 0.9F;
   std::vector<std::pair<TokenId, float>> logit_bias;  // -inf: never
-  std::vector<std::string> order;                     // of kSamplerOrder; empty: all of it
+  std::vector<std::string> order;                     // names of kSamplerOrder; empty: all of them
 };
 
 // penalties;dry;top_n_sigma;top_k;typ_p;tail_free;top_p;min_p;xtc;temperature;adaptive_p: the
@@ -91,7 +91,7 @@ class Sampler {
   // The random numbers start at this seed, now and with reset(). The text stays.
   void reseed(std::uint64_t seed);
 
-  // What the stages left at the last sample(), with probabilities.
+  // The candidates that the stages kept at the last sample(), with probabilities.
   std::span<const Candidate> candidates() const { return candidates_.items; }
 
  private:

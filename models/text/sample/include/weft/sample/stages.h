@@ -71,8 +71,8 @@ struct MinP {
   std::size_t min_keep = 1;
 };
 
-// The candidates whose surprise -log p is closest to the entropy, as many as a total probability
-// of p needs. Source: Meister et al. 2022, arXiv:2202.00666.
+// The candidates whose surprise -log p is closest to the entropy, until their total probability is
+// at least p. Source: Meister et al. 2022, arXiv:2202.00666.
 struct Typical {
   double p = 1;
   std::size_t min_keep = 1;
@@ -100,12 +100,12 @@ struct TailFree {
 };
 
 // ---- stages that adapt to the tokens chosen so far (src/sampler_adaptive.cpp). They come last in
-// a chain: the draw is made from what they leave.
+// a chain: the draw is made from the candidates that they keep.
 
 // The surprise (in bits) of a chosen token moves the bound mu towards the target tau. Version 1
-// estimates the exponent of Zipf's law from the m most likely tokens, and keeps as many tokens as
-// give an expected surprise of mu. REQUIRES: tau, eta >= 0.
-// Source: Basu et al. 2020, arXiv:2007.14966.
+// estimates the exponent of Zipf's law from the m most likely tokens, and keeps the number of
+// tokens that gives an expected surprise of mu. REQUIRES: tau, eta >= 0. Source: Basu et al. 2020,
+// arXiv:2007.14966.
 struct Mirostat1 {
   double tau = 5, eta = 0.1;
   std::size_t m = 100;

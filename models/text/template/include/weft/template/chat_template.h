@@ -68,7 +68,7 @@ struct RenderedChat {
   std::vector<TextRange> foreign;  // text of the messages and roles: see EncodeOptions::foreign
 };
 
-// What a template makes of the parts of a conversation, found by rendering small ones.
+// The parts of a conversation that a template shows, found by rendering small conversations.
 struct TemplateAbilities {
   bool system = true;                    // shows a system message at the beginning
   bool later_system = true;              // and one after the assistant's first answer
@@ -80,14 +80,14 @@ struct TemplateAbilities {
   bool many_calls = true;                // shows all calls of a message
   bool short_ids = false;                // refuses ids of calls but for nine letters or digits
   std::string tools_variable = "tools";  // where it looks for the definitions
-  std::string reasoning_member = "reasoning_content";  // of messages, where it looks for reasoning
+  std::string reasoning_member = "reasoning_content";  // member of messages with the reasoning
 };
 
 // A template is malformed, or its rendering failed. what() has the place and the message.
 class ChatTemplateError : public ValueError {
  public:
   enum class Cause : std::uint8_t {
-    fault,   // of the template, or of what it was given
+    fault,   // an error in the template, or in its arguments
     raised,  // the template itself called raise_exception: the message is its own
     limit,   // one of ChatRenderLimits
   };
@@ -109,14 +109,14 @@ class ChatTemplate {
   virtual ~ChatTemplate() = default;
   // Encode the text with parse_special and without add_special: it contains the special tokens as
   // text, including BOS if the template has one. Pass `foreign` on to the tokenizer, or a message
-  // that spells out a control token could end its turn and begin another. What the template cannot
-  // show is written in another way (docs/templates.md#what-templates-lack). Throws
+  // that spells out a control token could end its turn and begin another. Parts that the template
+  // cannot show are written in another way (docs/templates.md#what-templates-lack). Throws
   // ChatTemplateError if the template fails, ValueError for a message without a role, FormatError
   // for options that are not valid JSON.
   virtual RenderedChat render(std::span<const ChatMessage> messages,
                               const ChatRenderOptions& options) const = 0;
   // One render with exactly these arguments: a JSON object with messages, tools, documents,
-  // bos_token and whatever else the template reads. strftime_now, if given ("2024-07-26T12:34:56"),
+  // bos_token and all else that the template reads. strftime_now, if given ("2024-07-26T12:34:56"),
   // sets the clock. `defaults` supplies the limits, and special tokens that the arguments lack.
   virtual RenderedChat render_arguments(std::string_view arguments,
                                         const ChatRenderOptions& defaults = {}) const = 0;
@@ -140,7 +140,7 @@ std::unique_ptr<const ChatTemplate> make_chat_template(std::string_view template
 std::unique_ptr<const ChatTemplate> make_chat_template(std::string_view template_text,
                                                        std::string_view tool_template);
 
-// A built-in template by its name (what --chat-template takes). Throws ValueError for unknown
+// A built-in template by its name (the argument of --chat-template). Throws ValueError for unknown
 // names.
 std::unique_ptr<const ChatTemplate> make_named_chat_template(std::string_view name);
 

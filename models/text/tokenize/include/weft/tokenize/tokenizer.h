@@ -35,8 +35,8 @@ struct EncodeOptions {
   std::span<const TextRange> foreign = {};
 };
 
-// Tokens with their types (FormPart::type). There are as many types as ids, or none: then all are
-// of type 0. Functions that compute with them throw ValueError otherwise.
+// Tokens with their types (FormPart::type). There is one type per id, or none at all: then all have
+// type 0. Functions that compute with them throw ValueError otherwise.
 struct TypedTokens {
   std::vector<TokenId> ids;
   std::vector<std::int32_t> types;
@@ -87,7 +87,7 @@ class Tokenizer {
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  protected:
-  // `own`: the texts of special tokens that the kind recognizes whatever their types are.
+  // `own`: the texts of special tokens that the kind recognizes regardless of their types.
   explicit Tokenizer(std::shared_ptr<const Vocabulary> vocabulary,
                      std::span<const std::string_view> own = {});
   void warn(std::string text) { warnings_.push_back(std::move(text)); }
@@ -110,7 +110,7 @@ class Tokenizer {
 };
 
 // The tokenizer of a vocabulary's kind. Throws UnsupportedError for an unknown kind (the
-// message lists the known ones), FormatError if the vocabulary lacks what its kind needs.
+// message lists the known ones), FormatError if the vocabulary lacks data that its kind needs.
 std::shared_ptr<const Tokenizer> make_tokenizer(std::shared_ptr<const Vocabulary> vocabulary);
 
 // Streams text token by token, never half a UTF-8 character. Keeps a reference to the tokenizer;
@@ -132,8 +132,8 @@ class Detokenizer {
   // held back (at most 3). Valid until the next call. With Invalid::keep the outputs of all push()
   // and finish() together are Tokenizer::decode of the same ids.
   std::string_view push(TokenId id);
-  // Returns what was held back, which is an incomplete character: the bytes, or one U+FFFD. A new
-  // text may begin afterwards.
+  // Returns the held-back bytes of an incomplete character: the bytes, or one U+FFFD. A new text
+  // may begin afterwards.
   std::string_view finish();
 
  private:

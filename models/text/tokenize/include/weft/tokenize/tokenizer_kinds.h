@@ -10,7 +10,7 @@
 
 namespace weft {
 
-// What a kind assumes for keys that the file lacks.
+// The values of a kind for keys that the file lacks.
 struct KindDefaults {
   TokenizerFlags flags;
   SpecialTokens special;
@@ -22,7 +22,7 @@ struct TokenizerKind {
   std::shared_ptr<const Tokenizer> (*make)(std::shared_ptr<const Vocabulary> vocabulary);
   // The pre-tokenizer rule that the kind implies; empty: the one that the file names.
   std::string_view rule = {};
-  bool needs_bos = false;  // whatever the file says
+  bool needs_bos = false;  // overrides the file
   // Texts and pairs are surrounded as BERT reads them: see default_forms() in text_form.h.
   bool for_encoders = false;
 };

@@ -119,8 +119,8 @@ class Vocabulary {
   // The first token before a text (forms().single); kNoToken if the text itself is first.
   TokenId opening() const;
   // True for eos, eot, eom and tokens whose text is known to end a reply (<|im_end|>, <|eot_id|>,
-  // ...). The latter are control tokens whatever type the file gives them; a different type causes
-  // a warning.
+  // ...). The latter are control tokens regardless of their type in the file; a different type
+  // causes a warning.
   bool ends_generation(TokenId id) const;
 
   const std::vector<std::string>& warnings() const;

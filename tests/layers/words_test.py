@@ -1,0 +1,48 @@
+"""Each of these words names one thing (docs/glossary.md), and comments have a noun."""
+
+import collections
+import os
+import pathlib
+import re
+import unittest
+
+SOURCE = pathlib.Path(os.environ["WEFT_SOURCE"])
+FOLDERS = ("graph", "ops", "backends", "scheduler", "models", "tools", "examples", "bench", "tests")
+# Names of classes, and how many classes may have them.
+WORDS = {"Engine": 1, "Trace": 1, "Slot": 1, "ModelSource": 1, "Generation": 1, "Replay": 1,
+         "Choice": 1, "Route": 0, "Program": 0, "Call": 0}
+DECLARATION = re.compile(r"^(?:class|struct) (\w+)(?: final)?(?: :[^;{]*)? ?\{", re.M)
+# "// Of the queue", "int n;  // of its tokens": of what thing?
+STUB = re.compile(r"//+ (?:Of|of) (?:the|a|an|its|all|each|every|this|that|these|those)\b")
+
+
+def sources():
+    """Yields (path relative to the root, text) of headers and sources."""
+    for folder in FOLDERS:
+        for path in sorted((SOURCE / folder).rglob("*")):
+            if path.suffix in (".h", ".cpp", ".c"):
+                yield path.relative_to(SOURCE).as_posix(), path.read_text()
+
+
+class Words(unittest.TestCase):
+    def test_words_name_one_class(self):
+        places = collections.defaultdict(list)
+        for path, text in sources():
+            if path.endswith("_test.cpp"):
+                continue
+            for name in DECLARATION.findall(text):
+                places[name].append(path)
+        for word, allowed in WORDS.items():
+            self.assertLessEqual(len(places[word]), allowed, f"{word}: {places[word]}")
+
+    def test_comments_have_a_noun(self):
+        for path, text in sources():
+            continued = False  # the line before ends in a comment
+            for number, line in enumerate(text.splitlines(), 1):
+                if not (continued and line.lstrip().startswith("// of")):
+                    self.assertNotRegex(line, STUB, f"{path}:{number}")
+                continued = "//" in line
+
+
+if __name__ == "__main__":
+    unittest.main()
