@@ -8,7 +8,7 @@ Examples:
   tools/build_times.py
   tools/build_times.py build/release build/dev --slowest 20
   tools/build_times.py build/release --save before.json
-  tools/build_times.py build/release --against before.json    # what became slower, and faster
+  tools/build_times.py build/release --against before.json    # parts that became slower or faster
 """
 import argparse
 import collections

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Prints what a change needs: on the first line the targets to build, on the second a pattern for
-`ctest -R`, which matches nothing if no test is near the change.
+"""Prints the checks for a change: on the first line the targets to build, on the second a pattern
+for `ctest -R`, which matches nothing if no test is near the change.
 
 The tests of a change are those next to it: the test programs of the folder of each changed source,
-those that included a changed header when they were built last, and tests that are changed scripts themselves. Whatever else
-links a changed library is left to `tools/test.sh --quick`.
+those that included a changed header when they were built last, and tests that are changed scripts
+themselves. All other programs that link a changed library are left to `tools/test.sh --quick`.
 
 Examples:
   tools/changed_tests.py build/quick

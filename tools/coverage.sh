@@ -3,7 +3,7 @@
 #
 # Prints which share of the lines of each room the tests run, and names the gaps. Builds the preset
 # `coverage` and runs all of its tests, or those of the named programs (graph_test ...). Kernels are
-# not counted by lines: the closing lines say of which instruction sets all rows ran.
+# not counted by lines: the closing lines list the instruction sets whose rows all ran.
 #
 #   --baseline  build kernels for the first instruction set alone: two thirds of the objects, but
 #               code for the others (weights in panels) does not run, and tests of them fail

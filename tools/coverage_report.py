@@ -87,8 +87,8 @@ def print_kernels(path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("lines", type=pathlib.Path, help="what gcovr --json wrote")
-    parser.add_argument("tests", type=pathlib.Path, help="what ctest --output-junit wrote")
+    parser.add_argument("lines", type=pathlib.Path, help="the output of gcovr --json")
+    parser.add_argument("tests", type=pathlib.Path, help="the output of ctest --output-junit")
     options = parser.parse_args()
     files = read_lines(options.lines)
     if not files:

@@ -49,7 +49,8 @@ boxes=(
 )
 
 # CMake writes each dependency as: "node1" -> "node2" // weft_run -> weft_arch. Only edges between
-# boxes are kept. A program that links weft_cli or weft_models gets edges to what those link.
+# boxes are kept. A program that links weft_cli or weft_models gets edges to the libraries that
+# those link.
 edges() {
   sed -nE 's|.*// ([A-Za-z_0-9:]+) -> ([A-Za-z_0-9:]+)$|\1 \2|p' "$scratch/targets.dot" |
     sed -E 's/weft_([a-z_]+)/\1/g' |

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the tests need (Debian 12), then builds and runs every check of tools/checks.
+# Installs the packages for the tests (Debian 12), then builds and runs every check of tools/checks.
 # `tools/test.sh --help` names the options.
 set -euo pipefail
 cd "$(dirname "$0")/.."

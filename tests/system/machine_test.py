@@ -1,4 +1,4 @@
-"""What is measured once on a machine and stored: limits, and the values of choices."""
+"""Measurements that a machine makes once and stores: limits, and the values of choices."""
 
 import json
 import os
@@ -48,9 +48,9 @@ class MachineTest(SystemTest):
         self.runs("weft", "bench", "--make-model", "D=1024,F=4096,L=4,H=16,G=16,V=8192", "F32", path)
         bench = ["weft", "bench", "-m", path, "-p", 1, "-n", 0, "-r", 1, "--no-limits"]
         env = {"XDG_CACHE_HOME": str(self.folder), "WEFT_TUNE": ""}
-        self.assertNotIn("measuring what is fastest", self.runs(*bench).err)
+        self.assertNotIn("measuring the fastest settings", self.runs(*bench).err)
         for first in (True, False):
-            told = "measuring what is fastest" in self.runs(*bench, env=env).err
+            told = "measuring the fastest settings" in self.runs(*bench, env=env).err
             self.assertEqual(told, first)
         self.assertEqual(len(list(self.folder.glob("weft/tuned-*.txt"))), 1)
 

@@ -66,7 +66,7 @@ def has_node():
 
 
 def if_script_exists(script, action):
-    """The action, if there is such an acceptance script."""
+    """The action, if the acceptance script exists."""
     def check():
         if not (accept_folder() / f"{script}.py").is_file():
             return Outcome(skipped=f"no {accept_folder().name}/{script}.py")
@@ -175,14 +175,14 @@ SETS = [Check(f"tests {isa}", isa_tests(isa), 120, needs=("build release",), par
 
 ASAN = [
     Check("build dev", build("dev"), 500, pace="build", part="asan"),
-    # What is left out tests a script.
+    # The omitted checks test a script.
     Check("tests dev", ctest("dev", "-E", "^system: compare$"), 900, needs=("build dev",),
           part="asan"),
 ]
 
 LONE = [Check("lone sources", command("tools/checks/lone_sources.py"), 600, part="lone")]
 
-# --- what takes long ---
+# --- long checks ---
 
 
 def left_out_server_cases():

@@ -18,7 +18,7 @@ class Clock:
             self._last = {}  # nothing has run here, or an older version wrote the file
 
     def estimate(self, check):
-        """Seconds that the check may take: as many as last time, or those of the catalogue, adapted
+        """Seconds that the check may take: those of the last time, or of the catalogue, adapted
         to how fast the check that sets the pace was on this machine."""
         if check.name in self._last:
             return self._last[check.name]
@@ -30,7 +30,7 @@ class Clock:
         return time.monotonic() - self._start + self.estimate(check) <= self._budget
 
     def record(self, check, seconds, passed):
-        """Only checks that passed tell how long later ones take."""
+        """Only checks that passed predict how long later ones take."""
         self.seconds[check.name] = seconds
         if passed:
             self._last[check.name] = seconds

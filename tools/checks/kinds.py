@@ -1,4 +1,4 @@
-"""The kinds of checks, and what running one gives."""
+"""The kinds of checks, and the outcome of a run."""
 import dataclasses
 import os
 import pathlib
@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 @dataclasses.dataclass
 class Outcome:
-    """`repeat` has the commands that run what failed once more. A reason to skip means that nothing
+    """`repeat` has the commands that repeat the failed parts. If there is a reason to skip, nothing
     was run."""
     passed: int = 0
     failed: int = 0
@@ -27,8 +27,8 @@ class Outcome:
 
 @dataclasses.dataclass(frozen=True)
 class Check:
-    """`seconds` is what it takes on two cores with a cold compiler cache.
-    Checks that keep one core busy run two at a time. `pace`: what the time depends on; the check
+    """`seconds` is the time on two cores with a cold compiler cache.
+    Checks that keep one core busy run two at a time. `pace`: the speed that limits it; the check
     that `sets_pace` shows how fast this machine is at it. `part`: which runs it belongs to
     (catalogue.py)."""
     name: str

@@ -5,13 +5,13 @@ Ends with a table of where the time went and a line "N passed, N failed, N skipp
 something failed. The seconds of each check are kept in build/check_seconds.json.
 
 Examples:
-  tools/test.sh                        # what continuous integration runs
-  tools/test.sh --all                  # also all slices, and what takes long
+  tools/test.sh                        # the checks of continuous integration
+  tools/test.sh --all                  # also all slices, and long checks
   tools/test.sh --quick                # the release build, its tests, and checks of sources
   tools/test.sh --changed              # only tests that are next to the changes since WEFT_SINCE
   tools/test.sh --only 'tests tsan'    # one check, and the builds that it needs
-  tools/test.sh --minutes 60           # leaves out what would end after an hour
-  tools/test.sh --list                 # the names of the checks, and what each takes
+  tools/test.sh --minutes 60           # omits checks that would end after an hour
+  tools/test.sh --list                 # the names and times of the checks
 
 Environment:
   WEFT_SINCE         the commit that changes are compared with (default: the first of main,

@@ -96,7 +96,7 @@ void add_lora_flags(App& app, AdapterFiles& files) {
 void add_adapter_flags(App& app, AdapterFiles& files) {
   add_lora_flags(app, files);
   add_flags_of(app, "--control-vector",
-               "control vector in a GGUF file, added to what layers return",
+               "control vector in a GGUF file, added to the outputs of layers",
                [&files](const std::string& path, float scale) {
                  files.control_vectors.push_back({path, scale});
                });

@@ -31,12 +31,12 @@ class Option {
   Option excludes(Option other) const;
   Option needs(Option other) const;
 
-  // What values are accepted. Limits are inclusive.
+  // The accepted values. Limits are inclusive.
   Option range(std::int64_t min, std::int64_t max) const;
   Option real_range(double min, double max) const;
   Option not_negative() const;
   Option one_of(const std::vector<std::string>& names) const;
-  // `check` returns what is wrong with a value, or "".
+  // `check` returns the problem with a value, or "".
   Option check(const std::function<std::string(const std::string&)>& check) const;
 
   // Keeps the values of all occurrences. Otherwise a repeated flag is an error, or its last value
@@ -46,9 +46,10 @@ class Option {
   Option delimiter(char delimiter) const;     // between values in one word
   // Runs the function of the option in the order of the command line, not after parsing.
   Option trigger_on_parse() const;
-  Option each(const std::function<void(const std::string&)>& function) const;  // of every value
+  // Calls the function for every value.
+  Option each(const std::function<void(const std::string&)>& function) const;
 
-  // What --help shows.
+  // The texts in --help.
   Option type_name(const std::string& name) const;
   Option description(const std::string& text) const;
   Option default_str(const std::string& text) const;
@@ -70,7 +71,7 @@ bool parse_number(const std::string& text, std::int64_t& number);
 bool parse_number(const std::string& text, double& number);
 
 // The flags of a program, of a subcommand or of a group. A handle: copies are the same App. Targets
-// and what functions refer to must exist until the flags are parsed; --help reads targets for
+// and data that functions refer to must exist until the flags are parsed; --help reads targets for
 // capture_default_str() when it is called. Not thread-safe.
 class App {
  public:
@@ -130,7 +131,7 @@ class App {
 };
 
 // Parses the flags. Returns an exit code if the program should end: 0 after --help, 2 for wrong
-// usage. Prints help to stdout, what is wrong to stderr. Throws what functions of options throw.
+// usage. Prints help to stdout, errors to stderr. Passes on exceptions of the functions of options.
 std::optional<int> parse_flags(App& app, int argc, char** argv);
 
 }  // namespace weft::cli

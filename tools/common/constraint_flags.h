@@ -19,7 +19,7 @@ struct ConstraintFlags {
 };
 void add_constraint_flags(App& app, ConstraintFlags& flags);
 
-// What the flags ask a text to be. Throws IoError for a file that cannot be read.
+// The constraint of the flags. Throws IoError for a file that cannot be read.
 Constraint read_constraint(const ConstraintFlags& flags);
 
 // The rules that the flags ask for. Throws like Grammar.

@@ -158,7 +158,8 @@ void add_memory_flags(App& app, ModelFlags& flags) {
       .type_name("TYPE");
   app.add_option_function(
          "--mem-budget", [&s](const std::string& text) { s.mem_budget = size_flag(text); },
-         "memory limit for everything, for example 6G; default: what this process may use")
+         "memory limit for everything, for example 6G; default: the memory that this process may "
+         "use")
       .type_name("SIZE");
 }
 
@@ -283,7 +284,7 @@ void add_list_flag(App& app, const KnobText& text, const App::Function<std::vect
       .type_name(type);
 }
 
-// What sampler_texts() describes.
+// The parameters of sampler_texts().
 void add_special_flags(App& app, SamplerFlags& options) {
   const std::span<const KnobText> texts = sampler_texts();
   const KnobText &seed = find_knob(texts, "seed"), &order = find_knob(texts, "samplers");

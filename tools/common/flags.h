@@ -36,20 +36,20 @@ std::shared_ptr<const Model> load_model(const ModelFlags& flags,
 // hidden states.
 std::shared_ptr<const Model> load_inspected_model(ModelFlags& flags,
                                                   const std::function<bool(double)>& progress = {});
-// Prints to stderr what the session gave up to meet the budget, and a warning about a context
-// beyond the one that the model was trained for.
+// Prints to stderr the session's concessions to the budget, and a warning about a context beyond
+// the one that the model was trained for.
 void print_concessions(const Session& session);
 // Call it before other flags are added: it makes the last one count if a flag is repeated.
 void add_model_flags(App& app, ModelFlags& flags);
 
-// What --executor accepts: "auto", and the executors of several workers. "auto" is none.
+// The values of --executor: "auto", and the executors of several workers. "auto" is none.
 std::vector<std::string> executor_names();
 std::optional<ReplayKind> executor_of(const std::string& name);
 
 // --cache-cells, for programs whose sessions have several sequences.
 Option add_cells_flag(App& app, SessionOptions& session);
 
-// -n: `more` is what the help text of this program adds.
+// -n: `more` is appended to its help text.
 Option add_length_flag(App& app, std::int64_t& max_tokens, std::string_view more = "");
 
 struct SamplerFlags : SamplerOptions {
@@ -57,7 +57,7 @@ struct SamplerFlags : SamplerOptions {
 };
 // --seed -1, the default, sets a random seed when the flags are parsed.
 void add_sampler_flags(App& app, SamplerFlags& flags);
-// The options, completed by what needs the vocabulary: the tokens that break repetitions.
+// The options, completed with the vocabulary: the tokens that break repetitions.
 SamplerOptions sampler_options(const Model& model, const SamplerFlags& flags);
 
 }  // namespace weft::cli

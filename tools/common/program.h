@@ -1,5 +1,5 @@
 #pragma once
-// What all programs share: flags, errors, closed pipes, Ctrl-C.
+// Code shared by all programs: flags, errors, closed pipes, Ctrl-C.
 
 #include <atomic>
 #include <functional>
@@ -12,7 +12,7 @@ namespace weft::cli {
 
 inline constexpr int kError = 1;
 inline constexpr int kWrongUsage = 2;
-inline constexpr int kInterrupted = 130;  // what shells report for SIGINT
+inline constexpr int kInterrupted = 130;  // the exit code of shells for SIGINT
 
 // Flags that cannot be combined or have invalid values: exit code 2.
 class UsageError : public Error {
@@ -24,8 +24,8 @@ class UsageError : public Error {
 // exit code is 0.
 int run_program(std::string_view name, const std::function<int()>& body);
 
-// For a program that tells its users when a mapped file was truncated (weft/files/mapping_guard.h),
-// and goes on. The exit code of others is then 1.
+// For a program that reports a truncated mapped file to its users (weft/files/mapping_guard.h), and
+// continues. The exit code of others is then 1.
 void report_missing_pages_itself();
 
 // Writes to stdout and flushes. Throws IoError; OutputClosed if the reader has closed the pipe.

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 // Smaller models are fast anyway.
 constexpr std::uintmax_t kLarge = std::uintmax_t{256} << 20;
 
-// Of a file, or of the files in a folder; 0 if it cannot be read.
+// The size of a file, or of the files in a folder; 0 if it cannot be read.
 std::uintmax_t bytes_at(const fs::path& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) {
@@ -69,7 +69,7 @@ void tune_once(const ModelFlags& flags) {
   const std::string isa(cpu_backend_isa());
   if (isa.empty() || cpu_tunables(isa).empty()) return;
   if (!stored_values(isa).all().empty() || !can_store(tuned_path(isa))) return;
-  std::cerr << "measuring what is fastest on this machine, once (WEFT_TUNE=off: never)\n";
+  std::cerr << "measuring the fastest settings of this machine, once (WEFT_TUNE=off: never)\n";
   const pid_t child = ::fork();
   if (child == 0) {
     try {

@@ -1,6 +1,6 @@
 #pragma once
-// Programs that compute much with a large model measure what is fastest on a machine the first time
-// that they run there.
+// Programs that compute much with a large model measure the fastest settings of a machine the first
+// time that they run there.
 
 #include "common/flags.h"
 

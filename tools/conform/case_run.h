@@ -14,9 +14,9 @@ namespace weft::conform {
 struct Outcome {
   bool supported = false;
   std::string kernel;
-  NodeCheck check;    // of the node, if it is supported
+  NodeCheck check;    // the check of the node, if it is supported
   double ns = 0;      // the fastest of some calls; 0 if it was not timed
-  Cost cost;          // of one call
+  Cost cost;          // the cost of one call
   std::string error;  // empty: it ran without errors
   bool passed() const { return error.empty() && check.passed(); }
 };

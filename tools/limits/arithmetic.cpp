@@ -11,11 +11,11 @@ namespace weft::bench {
 namespace {
 
 constexpr int kPasses = 12;
-constexpr std::int64_t kTurns = 1 << 17;  // of a loop, a few hundred thousand cycles and more
+constexpr std::int64_t kTurns = 1 << 17;  // turns of a loop: at least several 100,000 cycles
 
 struct Loop {
   const char* instruction = "";
-  double multiply_adds = 0;  // of one turn
+  double multiply_adds = 0;  // per turn
   void (*run)(std::int64_t turns) = nullptr;
 };
 

@@ -60,7 +60,7 @@ struct Way {
 constexpr Way kWays[] = {{1, Way::plain}, {1, Way::ahead}, {1, Way::ahead_once},
                          {4, Way::plain}, {4, Way::ahead}, {4, Way::ahead_once}};
 constexpr std::int64_t kAhead = 2048;  // bytes
-constexpr std::int64_t kPiece = 256;   // of a stream at a time
+constexpr std::int64_t kPiece = 256;   // bytes of a stream at a time
 
 // Loads every line in a way that the compiler cannot remove. Inlined into functions for several
 // instruction sets: with wider loads, there are fewer instructions between two misses.

@@ -1,4 +1,4 @@
-"""Gives a model, by hand, the circuit that goes on with what it has seen before.
+"""Gives a model, by hand, the circuit that continues a text with tokens that it has seen before.
 
 In layer 0 one pair of heads looks at the token before and notes it; in layer 1 one
 pair looks for places whose note is the current token, and hands on what stands

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Composes the corpus, trains the tokenizer and the model, writes and checks the model file.
-# Run it from anywhere; a run that was interrupted goes on from its last checkpoint.
+# Run it from anywhere; a run that was interrupted continues from its last checkpoint.
 #   WEFT_TRAIN_DIR   folder for checkpoints and the log (default: build/train)
 #   WEFT_MODEL_DIR   folder for the model file (default: examples/models)
 # Further arguments go to train.py, e.g. `--stop-at 200` for a quick try.

@@ -21,10 +21,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int64_t kRows = 1024, kColumns = 2048;        // of the weights
-constexpr std::int64_t kPassBytes = std::int64_t{12} << 20;  // of a thread
-constexpr std::int64_t kMinPool = std::int64_t{32} << 20;    // of a thread: more than its caches
-constexpr std::int64_t kMaxPool = std::int64_t{256} << 20;   // of all threads
+constexpr std::int64_t kRows = 1024, kColumns = 2048;        // shape of the weights
+constexpr std::int64_t kPassBytes = std::int64_t{12} << 20;  // per thread
+constexpr std::int64_t kMinPool = std::int64_t{32} << 20;    // per thread: more than its caches
+constexpr std::int64_t kMaxPool = std::int64_t{256} << 20;   // all threads together
 constexpr int kRounds = 4;
 // A smaller gain is noise, and the standard value suits most processors.
 constexpr double kClearGain = 1.03;

@@ -14,7 +14,7 @@ struct MeasuredTunable {
   Tunable tunable;
   struct Speed {
     std::int64_t value = 0;
-    double bytes_per_second = 0;  // of weights, all threads together; the best pass
+    double bytes_per_second = 0;  // speed of reading weights, all threads together; the best pass
   };
   std::vector<Speed> speeds;  // the standard value first
   TunedValue best;            // the standard value unless another one is clearly faster
@@ -22,14 +22,14 @@ struct MeasuredTunable {
 
 struct TuneOptions {
   std::string_view isa;
-  int threads = 1;             // that read their own weights at the same time
-  double seconds = 1.5;        // no tunable is begun later
-  std::int64_t max_bytes = 0;  // of memory for weights
+  int threads = 1;             // threads that read their own weights at the same time
+  double seconds = 1.5;        // no choice is begun later
+  std::int64_t max_bytes = 0;  // memory for weights
 };
 
-// Measures the tunables of an instruction set in their order, as many as there is time for, with
-// weights that lie in memory and not in a cache if `max_bytes` allows. Throws as cpu_backend(isa).
-std::vector<MeasuredTunable> measure_choices(const TuneOptions& options);
+// Measures the choices of an instruction set in their order while there is time, with weights that
+// lie in memory and not in a cache if `max_bytes` allows. Throws as cpu_backend(isa).
+std::vector<MeasuredChoice> measure_choices(const TuneOptions& options);
 
 // The best values.
 TunedValues best_values(const std::vector<MeasuredTunable>& measured);

@@ -1,5 +1,5 @@
 #pragma once
-// What every subcommand of the program `weft` shares. X.cpp defines the Subcommand kX;
+// The definition of a subcommand of the program `weft`. X.cpp defines the Subcommand kX;
 // subcommands.h, which CMake makes from the list in tools/CMakeLists.txt, declares all of them.
 
 #include "common/app.h"

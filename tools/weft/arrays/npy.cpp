@@ -20,7 +20,7 @@ constexpr std::size_t kPrefix = 10;  // magic, version, length of the dictionary
   fail<FormatError>("{}: must be a .npy file of float32 in C order, {}", path, what);
 }
 
-// What follows `'key':` in the dictionary.
+// The text after `'key':` in the dictionary.
 std::string_view value_of(const std::string& path, std::string_view dictionary,
                           std::string_view key) {
   const std::size_t at = dictionary.find(key);
@@ -55,7 +55,7 @@ std::vector<std::int64_t> dimensions(const std::string& path, std::string_view d
                     what);
 }
 
-// The dictionary of an array's header; `bytes` becomes what follows it.
+// The dictionary of an array's header; `bytes` becomes the rest after it.
 std::string_view take_dictionary(std::string_view& bytes, const std::string& name) {
   const auto byte = [&](std::size_t i) {
     return static_cast<std::size_t>(static_cast<unsigned char>(bytes[i]));

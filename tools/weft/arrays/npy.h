@@ -18,7 +18,7 @@ struct Matrix {
 };
 
 // A .npy file of float32, rows one after another, with one dimension (then it is one row) or two.
-// Throws IoError if the file cannot be read, FormatError if it is not such a file.
+// Throws IoError if the file cannot be read, FormatError if it is another kind of file.
 Matrix read_npy(const std::string& path);
 
 // A .npy file in memory, of float16, float32 or float64 in C order, versions 1 to 3, up to 8

@@ -8,7 +8,7 @@
 namespace weft::tools {
 
 // All arrays of the archive by name without ".npy". Throws IoError, and FormatError if it is not
-// such an archive, is damaged, encrypted or larger than 4 GiB, or has types other than floats.
+// an archive, is damaged, encrypted or larger than 4 GiB, or has types other than floats.
 Dump read_npz(const std::string& path);
 
 }  // namespace weft::tools

@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Which ops of the bundled or given model a backend runs, and which it does not.
+// Lists the ops of the bundled or given model that a backend runs, and those that it does not.
 struct Ops {
   std::vector<std::string> runs, leaves;
 };

@@ -121,8 +121,8 @@ int measure_all(Flags& flags) {
   cli::tune_once(flags.model);
   const auto model = cli::load_inspected_model(flags.model, cli::load_progress);
   Report report{.model = flags.model.path, .architecture = model->facts().architecture};
-  Fnv1a64 hash;  // of the logits
-  std::int64_t spare = 0;
+  Fnv1a64 hash;  // hash of the logits
+  std::int64_t unused = 0;
   for (const auto& [workers, executor] : runs_of(flags)) {
     flags.model.session.workers = workers;
     flags.model.session.executor = executor;
@@ -133,13 +133,13 @@ int measure_all(Flags& flags) {
     report.backend = session.options().backend;
     report.batch = session.options().prefill_width;
     report.memory = session.memory().total();
-    spare = session.options().mem_budget - report.memory;
+    unused = session.options().mem_budget - report.memory;
   }
   report.logits_hash = hash.value();
   // Measured last, because it raises the peak of memory.
   if (!flags.no_limits) {
     for (const int workers : workers_of(flags))
-      report.limits.push_back(measure_limits(workers, spare / 2));
+      report.limits.push_back(measure_limits(workers, unused / 2));
   }
   std::cout << (flags.json ? to_json(report) : to_text(report));
   return 0;

@@ -64,7 +64,7 @@ void print_adapter_passes(const Adapters& adapters, const Graph& graph) {
   }
 }
 
-// Prints a line per pass: its name, the number of ops after it, what it does.
+// Prints a line per pass: its name, the number of ops after it, its description.
 void print_passes(const Model& model, const Flags& flags) {
   SessionOptions options = flags.model.session;
   options.route.clear();
@@ -167,7 +167,7 @@ void write_picture(const std::string& path, const Drawn& drawn) {
   file.commit();
 }
 
-// What is drawn, and what of it.
+// Flags for the subject of the picture, and its parts.
 void add_picture_flags(cli::App& app, Flags& flags) {
   app.add_option("-o,--output", flags.out,
                  "FILE.dot, FILE.html (interactive), or FILE.svg, FILE.png, ... drawn by "
@@ -189,7 +189,7 @@ void add_picture_flags(cli::App& app, Flags& flags) {
       .type_name("NAME");
 }
 
-// What is shown instead of the plain graph.
+// Flags for showing something else than the plain graph.
 void add_view_flags(cli::App& app, Flags& flags) {
   const cli::Option heat =
       app.add_option("--heat", flags.heat, "colour ops by the bytes that they move")
@@ -210,7 +210,7 @@ void add_view_flags(cli::App& app, Flags& flags) {
           .excludes(heat)
           .excludes(profile);
   app.add_flag("--plan", flags.plan,
-               "draw the plan as a flow graph: what each lane does between two joins")
+               "draw the plan as a flow graph: the work of each lane between two joins")
       .excludes(heat)
       .excludes(profile)
       .excludes(diff);
@@ -263,6 +263,6 @@ int dot(int argc, char** argv) {
 
 }  // namespace
 
-const Subcommand kDot{"dot", "draws the graph, and what the passes change", dot};
+const Subcommand kDot{"dot", "draws the graph, and the changes by passes", dot};
 
 }  // namespace weft::tools

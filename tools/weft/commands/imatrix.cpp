@@ -92,7 +92,7 @@ class Run {
     for (std::int64_t i = 0; i < windows_.count(); ++i) {
       try {
         if (!one(i)) return i;
-      } catch (const Error&) {  // keep what was collected before
+      } catch (const Error&) {  // keep the sums collected before
         if (i > 0) save(i);
         throw;
       }

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 2;  // of the file and of how limits are measured
+constexpr int kVersion = 2;  // version of the file and of the measurement
 
 Json json_of(const bench::ArithmeticLimit& limit) {
   return {{"multiply_adds_per_second", limit.multiply_adds_per_second},

@@ -153,7 +153,7 @@ class Scorer {
   std::size_t n_vocab_;
   int workers_;
   PerplexityReport& report_;
-  std::vector<Compared> scores_;  // of one step
+  std::vector<Compared> scores_;  // scores of one step
 };
 
 PerplexityReport measure(const Flags& flags) {

@@ -45,7 +45,7 @@ void check_phase(const PlannedModel& planned, const std::string& phase) {
 // Lower bounds of a plan's memory and time.
 struct Bounds {
   double critical_ns = 0, lane_ns = 0;  // the longest chain; all work shared evenly by the lanes
-  double ns = 0;                        // what it takes, estimated or measured
+  double ns = 0;                        // its time, estimated or measured
   bool measured = false;
 };
 
@@ -249,7 +249,7 @@ struct Flags {
   std::string phase = "decode";
   bool json = false;
   bool server = false;
-  std::int32_t slots = 0;  // of a server; 0: not given
+  std::int32_t slots = 0;  // for --server; 0: not given
   Picture picture;
 };
 
@@ -280,7 +280,7 @@ void write_svg(const Model& model, const PlannedModel& planned, const std::strin
 MemoryOffer offer_of(const Model& model, const Flags& flags) {
   const SessionOptions& session = flags.model.session;
   if (flags.server) {
-    constexpr std::int32_t kSlots = 4;  // of weft serve
+    constexpr std::int32_t kSlots = 4;  // the default of weft serve
     return plan_memory(
         model,
         engine_demand(model, server_options(model, session, flags.slots > 0 ? flags.slots : kSlots,
@@ -339,7 +339,7 @@ void add_flags(cli::App& app, Flags& flags) {
       "  weft plan -m model.gguf -c 8192\n"
       "  weft plan -m model.gguf -c 8192 --sequences 32 --cache-cells 65536\n"
       "  weft plan -m model.gguf --mem-budget 2G --phase prefill\n"
-      "  weft plan -m model.gguf --mem-budget 6G --server   # what weft serve would have\n"
+      "  weft plan -m model.gguf --mem-budget 6G --server   # the plan of weft serve\n"
       "  weft plan -m model.gguf --svg plan.svg --layers 0-1\n"
       "  weft plan -m model.gguf --json | jq .memory");
 }

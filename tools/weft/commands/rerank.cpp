@@ -73,7 +73,7 @@ void print_json(const Model& model, std::span<const RankedDocument> ranked, std:
 void add_flags(cli::App& app, Flags& flags) {
   flags.model.session.cache_k = flags.model.session.cache_v = f32;
   cli::add_model_flags(app, flags.model);
-  app.add_option("-q,--query", flags.query, "what the documents should answer").required();
+  app.add_option("-q,--query", flags.query, "question or topic of the search").required();
   flags.documents.add_flags(app, "DOC", "a document");
   app.add_option("--top-n", flags.top_n, "only the N best documents; 0: all").type_name("N");
   app.add_flag("--truncate", flags.truncate,

@@ -34,7 +34,7 @@ nlohmann::ordered_json render(const ChatTemplate& chat_template, const std::stri
   }
 }
 
-// What the template shows, one fact per line.
+// The template's abilities, one fact per line.
 void print_facts(const ChatTemplate& chat_template) {
   const TemplateAbilities& can = chat_template.for_tools().abilities();
   const TemplateSyntax found = template_syntax(chat_template);
@@ -75,7 +75,7 @@ void add_flags(cli::App& app, Flags& flags) {
       "render the arguments on stdin: messages, tools, documents, add_generation_prompt, "
       "bos_token, eos_token, strftime_now (the clock) and any others that the template reads");
   app.add_flag("--facts", flags.facts,
-               "print what the template shows of a conversation, and how it writes calls");
+               "print which parts of a conversation the template shows, and how it writes calls");
   app.footer(
       "Examples:\n"
       "  weft template -m model.gguf\n"

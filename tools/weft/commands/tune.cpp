@@ -50,7 +50,7 @@ int tune(int argc, char** argv) {
   cli::App app(
       "Measures which of several ways of computing the same bits are fastest on this machine, and "
       "stores them for all programs: how many bytes ahead kernels prefetch weights. Results never "
-      "depend on it. WEFT_TUNE=off ignores what is stored.",
+      "depend on it. WEFT_TUNE=off ignores stored values.",
       "weft tune");
   int threads = 0;
   double seconds = 1.5;
@@ -88,6 +88,6 @@ int tune(int argc, char** argv) {
 
 }  // namespace
 
-const Subcommand kTune{"tune", "measures what is fastest on this machine, and stores it", tune};
+const Subcommand kTune{"tune", "measures and stores the fastest settings of this machine", tune};
 
 }  // namespace weft::tools

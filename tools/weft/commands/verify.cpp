@@ -25,7 +25,7 @@ struct Flags {
   bool json = false, no_plain = false, all_isas = false, unfused_too = false;
 };
 
-// What is to be checked: the requested backend, or each instruction set; with passes, and
+// The variants to be checked: the requested backend, or each instruction set; with passes, and
 // without them.
 std::vector<SessionOptions> variants(const Flags& flags) {
   std::vector<SessionOptions> list{flags.model.session};
@@ -39,7 +39,7 @@ std::vector<SessionOptions> variants(const Flags& flags) {
       list.push_back(flags.model.session);
       list.back().backend = "cpu:" + std::string(isa);
     }
-    if (list.empty()) cpu_backend(flags.isa);  // says what is wrong with it
+    if (list.empty()) cpu_backend(flags.isa);  // throws, with the reason
   }
   for (std::size_t i = list.size(); flags.unfused_too && i-- > 0;) {
     SessionOptions unfused = list[i];
@@ -100,7 +100,7 @@ int verify(int argc, char** argv) {
       "no tokens are given, steps of random ids follow that cross the ends of a block of cells and "
       "of the width classes; of their projections the last rows are compared, "
       "and only a sample of the projections and attention nodes of large models.\n"
-      "Columns: the worst error, its share of what the op's bound allows, the worst error in units "
+      "Columns: the worst error, its share of the op's bound, the worst error in units "
       "of the last place and relative to the node's largest value; NaN and Inf; the normalized "
       "distance from the plain graph and from the dump, where errors of all nodes before add up.\n"
       "Examples:\n"

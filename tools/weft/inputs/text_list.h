@@ -13,7 +13,7 @@ struct TextList {
   std::vector<std::string> arguments;
   std::string file;
 
-  // `name` of an argument: "TEXT", `what` it is: "a text to embed".
+  // The name of an argument, "TEXT", and its description, "a text to embed".
   void add_flags(cli::App& app, const std::string& name, const std::string& what);
   // The arguments, then the lines of the file. Throws like cli::read_text().
   std::vector<std::string> all() const;

@@ -27,8 +27,9 @@ struct Windows {
 // The first token that the vocabulary puts before a text (Vocabulary::opening()), or -1.
 std::int32_t bos_of(const Model& model);
 
-// The text of a file, without windows before `first` and at most `max` windows; 0: all. What is
-// left at the end is not used. Throws ValueError if there are fewer than `first`, or none.
+// The text of a file, without windows before `first` and at most `max` windows; 0: all. An
+// incomplete window at the end is not used. Throws ValueError if there are fewer than `first`, or
+// none.
 Windows read_windows(const Model& model, const std::string& path, std::int64_t size,
                      std::int64_t first, std::int64_t max);
 
@@ -58,7 +59,7 @@ void run_window(Session& session, std::span<const std::int32_t> tokens, std::int
   }
 }
 
-// As many rows as `max`, or fewer if the vocabulary is so large that they would take more than
+// `max` rows, or fewer if the vocabulary is so large that they would take more than
 // 64 MiB.
 std::int64_t rows_that_fit(const Model& model, std::int64_t max);
 

@@ -80,7 +80,7 @@ struct TypeChoice {
   std::string name;  // upper case
   std::uint32_t file_type;
   const Format* common;
-  const Format* better;  // of the output matrix and some of attn_v and ffn_down
+  const Format* better;  // for the output matrix and some of attn_v and ffn_down
 };
 
 // Types of the matrices of a file of this name: of a type, or the one mix that is known here.

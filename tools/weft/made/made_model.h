@@ -21,8 +21,8 @@ struct MadeShape {
   // F, H and G are 0 in models without an ffn or attention.
   std::int64_t D = 0, F = 0, L = 0, H = 0, G = 0, V = 0;
   std::int64_t E = 0;   // width of a head; default: D / H
-  std::int64_t Ev = 0;  // of its values; default: E
-  std::int64_t R = 0;   // of the part that rope rotates; default: E
+  std::int64_t Ev = 0;  // width of a head's values; default: E
+  std::int64_t R = 0;   // width of the part that rope rotates; default: E
   bool tied = false;    // the token embedding serves as output matrix
   std::int64_t context = 131072;
   double rope_base = 500000;
@@ -34,7 +34,7 @@ struct MadeShape {
   std::int64_t parameters() const;
 };
 
-// Those with names (made_shapes.cpp), of which some are recurrent (made_shapes_recurrent.cpp).
+// The named shapes (made_shapes.cpp). Some of them are recurrent (made_shapes_recurrent.cpp).
 const std::vector<MadeShape>& named_shapes();
 std::vector<MadeShape> recurrent_shapes();
 

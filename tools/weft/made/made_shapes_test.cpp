@@ -48,7 +48,7 @@ TEST_CASE("every named shape can be planned, in the usual types and in F32") {
   }
 }
 
-TEST_CASE("named shapes have as many parameters as the models they are named after") {
+TEST_CASE("named shapes have the number of parameters of the models they are named after") {
   for (const auto& [name, wanted] : kSizes) {
     CAPTURE(name);
     const double n = static_cast<double>(parse_shape(name).parameters()) / 1e9;

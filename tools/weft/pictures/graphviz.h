@@ -4,7 +4,7 @@
 
 namespace weft::tools {
 
-// Runs Graphviz' program `dot` on `text` and returns the picture; `format` is what -T takes, "svg".
+// Runs Graphviz' program `dot` on `text` and returns the picture; `format` is that of -T, "svg".
 // Throws UnsupportedError if the program is not installed, IoError if it fails.
 std::string draw(std::string_view text, const std::string& format);
 

@@ -15,7 +15,7 @@
 namespace weft::tools {
 namespace {
 
-// Of backends, in the order in which the plan names them.
+// Colours of backends, in the order in which the plan names them.
 constexpr std::string_view kBackendColours[] = {"#1d4ed8", "#be123c", "#047857",
                                                 "#7e22ce", "#b45309", "#0e7490"};
 

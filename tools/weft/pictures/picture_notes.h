@@ -21,7 +21,7 @@ struct NoteOptions {
 // The facts about a box, shown on request.
 struct BoxFacts {
   std::string name;                // PictureBox::name
-  std::vector<std::string> paths;  // of all its nodes
+  std::vector<std::string> paths;  // the paths of all its nodes
   std::vector<std::pair<std::string, std::string>> rows;
 };
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kLaneColours[] = {"#dbeafe", "#fef3c7", "#d1fae5", "#fce7f3",
                                         "#ede9fe", "#fee2e2", "#ccfbf1", "#e5e7eb"};
-constexpr std::size_t kMaxLines = 12;  // of a box
+constexpr std::size_t kMaxLines = 12;  // per box
 
 // The layer of a path "blk.N.x" and the rest of the path; -1 and the whole path if there is none.
 std::pair<std::int64_t, std::string> split_path(const std::string& path) {
@@ -65,7 +65,7 @@ class PiecePainter {
     std::size_t group = 0;
     std::vector<std::int64_t> alike;  // with `group` itself
     std::size_t skipped_before = 0;
-    std::size_t period = 0;  // of the fold that ends with this group; 0: none does
+    std::size_t period = 0;  // period of the fold that ends with this group; 0: none ends here
   };
 
   static const char* colour(int lane) {

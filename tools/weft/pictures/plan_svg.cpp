@@ -15,7 +15,7 @@ namespace weft::tools {
 namespace {
 
 constexpr double kLeft = 90, kTop = 120, kArena = 420, kGap = 70, kLane = 46, kLaneGap = 8;
-// Of ops, in the order in which the plan names them.
+// Colours of ops, in the order in which the plan names them.
 constexpr std::string_view kColours[] = {"#93c5fd", "#fde68a", "#c4b5fd", "#86efac", "#fdba74",
                                          "#f9a8d4", "#67e8f9", "#d9f99d", "#fca5a5", "#a5b4fc",
                                          "#fcd34d", "#99f6e4", "#e9d5ff", "#bef264"};
@@ -243,7 +243,7 @@ class Painter {
     Bars all;
     std::map<std::string_view, std::size_t> step_of;
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) step_of[plan_.steps[i].path] = i;
-    std::map<std::int32_t, double> begins;  // of stages
+    std::map<std::int32_t, double> begins;  // begin times by stage
     for (const TimedCall& call : step.calls) {
       const auto found = step_of.find(call.path);
       if (found == step_of.end() || call.worker < 0 || call.worker >= lane_count()) continue;

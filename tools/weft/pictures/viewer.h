@@ -8,7 +8,7 @@
 
 namespace weft::tools {
 
-// `svg` is what Graphviz drew of the picture. The file is well-formed XML, too.
+// `svg` is Graphviz' drawing of the picture. The file is well-formed XML, too.
 std::string viewer_html(const std::string& title, const std::string& svg,
                         const std::vector<BoxFacts>& facts);
 

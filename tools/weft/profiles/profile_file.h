@@ -1,6 +1,6 @@
 #pragma once
-// What `weft profile` wrote about plans, as a trace (-o FILE) or a report (--json), for pictures of
-// the same plans: also on another machine.
+// The output of `weft profile` about plans, as a trace (-o FILE) or a report (--json), for pictures
+// of the same plans: also on another machine.
 
 #include <cstdint>
 #include <string>
@@ -14,7 +14,7 @@ namespace weft::tools {
 
 struct ProfiledNode {
   std::string path, kernel;
-  double ns = 0;     // of all workers together, mean of the steps
+  double ns = 0;     // time of all workers together, mean of the steps
   double bytes = 0;  // the same, at the measured depth
 };
 
@@ -29,7 +29,7 @@ struct ProfiledPlan {
 
 struct ProfileFile {
   std::string model, weights, backend, route;
-  std::string isa;  // of the cpu backend: "avx2"
+  std::string isa;  // the cpu backend's: "avx2"
   std::int64_t context = 0;
   int workers = 0;
   std::vector<ProfiledPlan> plans;
@@ -50,8 +50,9 @@ struct TimedStep {
 // The instruction set of the cpu backend as `--backend cpu:NAME` takes it.
 std::string cpu_isa_name();
 
-// What plans have in common whose nodes can be compared one by one: paths, ops, types, shapes but
-// for what varies, backends, stages and lanes; neither the length of the context nor kernels.
+// The same for all plans whose nodes can be compared one by one: it has paths, ops, types, shapes
+// except for their varying dimensions, backends, stages and lanes; neither the length of the
+// context nor kernels.
 std::string plan_signature(const Graph& graph, const Plan& plan);
 
 // "12.3 us"

@@ -1,5 +1,5 @@
 #pragma once
-// Where the time of steps went, node by node: what `weft profile` prints.
+// Where the time of steps went, node by node: the report of `weft profile`.
 
 #include <cstdint>
 #include <string>
@@ -14,8 +14,8 @@ namespace weft::tools {
 struct ProfileRow {
   std::string path;  // "blk.*.attn_qkv" if layers are folded
   std::string op, kernel;
-  std::int64_t nodes = 0;  // of the row, per step
-  double busy_ns = 0;      // of all workers together, in all steps of the phase
+  std::int64_t nodes = 0;  // nodes of the row, per step
+  double busy_ns = 0;      // time of all workers together, in all steps of the phase
   Work work;               // likewise
 
   void divide(double n);  // makes the mean of n repetitions of their sum
@@ -24,26 +24,27 @@ struct ProfileRow {
 struct PhaseProfile {
   Test test;
   int workers = 0;
-  std::int64_t steps = 0;        // of one repetition, as all that follows: means
-  std::int64_t step_nodes = 0;   // of the plan of the first step
-  double wall_ns = 0;            // of all steps
-  double plain_ns = 0;           // of steps without the profiler
-  double plain_median_ns = 0;    // of a step without the profiler
-  double overhead = 0;           // of watching, as a share of a step
+  // All that follows is for one repetition: means of the repetitions.
+  std::int64_t steps = 0;
+  std::int64_t step_nodes = 0;   // nodes of the plan of the first step
+  double wall_ns = 0;            // time of all steps
+  double plain_ns = 0;           // time of steps without the profiler
+  double plain_median_ns = 0;    // median time of a step without the profiler
+  double overhead = 0;           // overhead of the profiler, as a share of a step
   std::vector<double> busy_ns;   // by worker
-  double joins = 0;              // of all steps
+  double joins = 0;              // joins of all steps
   std::int64_t dropped = 0;      // calls that were not recorded
   std::vector<ProfileRow> rows;  // in any order
 
   double time_ns(const ProfileRow& row) const { return row.busy_ns / workers; }
-  // Neither computing: waiting for each other, and what lies between steps.
+  // The time without computing: waiting for each other, and the time between steps.
   double waiting_ns() const;
 };
 
 // The minimum time that the limits allow for the work of a row; 0 if no limit is known.
 double min_ns(const ProfileRow& row, const Limits& limits);
 
-// Sorted by what could be won: time beyond what the limits allow. At most `top` rows; 0: all.
+// Sorted by the possible gain: time beyond min_ns(). At most `top` rows; 0: all.
 std::string to_text(const PhaseProfile& profile, const Limits& limits, std::size_t top);
 // `about`: a JSON object, the plans and their nodes (profile_file.h).
 std::string to_json(const std::vector<PhaseProfile>& profiles, const Limits& limits,

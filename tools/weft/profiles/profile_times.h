@@ -14,7 +14,7 @@
 
 namespace weft::tools {
 
-// Of a PlanStep among a session's plans.
+// The place of a PlanStep among a session's plans.
 struct PlaceOfStep {
   std::size_t plan = 0, step = 0;
   auto operator<=>(const PlaceOfStep&) const = default;
@@ -30,7 +30,7 @@ struct ProfiledStep {
 
 class PlanTimes {
  public:
-  explicit PlanTimes(const Session& session);  // which outlives it
+  explicit PlanTimes(const Session& session);  // the session outlives it
 
   // `profiler` has the calls of these steps.
   void add(const Profiler& profiler, std::span<const ProfiledStep> steps);

@@ -1,5 +1,5 @@
 #pragma once
-// What every worker did when, for trace viewers.
+// The calls of every worker over time, for trace viewers.
 
 #include <cstdint>
 #include <span>
@@ -20,7 +20,8 @@ class TraceEvents {
   void add_step(const std::string& name, const std::string& plan, std::int64_t begin_ns,
                 std::int64_t end_ns);
   void add_calls(int worker, std::span<const ProfiledCall> calls);
-  // `about`: a JSON object, what was measured. REQUIRES: called at most once, at the end.
+  // `about`: a JSON object that describes the measurement. REQUIRES: called at most once, at the
+  // end.
   void commit(const std::string& about);
 
  private:

@@ -32,7 +32,7 @@ std::int64_t peak_rss() {
   return std::int64_t{usage.ru_maxrss} << 10;
 }
 
-constexpr std::int64_t kMinTokens = 32;  // of a repetition of narrow steps
+constexpr std::int64_t kMinTokens = 32;  // per repetition of narrow steps
 
 // Runs one repetition and returns its tokens per second. Only feeding tokens is timed.
 double repeat(Session& session, const Test& test, std::span<const std::int32_t> tokens,

@@ -35,10 +35,10 @@ struct Series {
 struct Row {
   Test test;
   int workers = 0;
-  ReplayKind executor = ReplayKind::alone;  // of the plan for most of the tokens
+  ReplayKind executor = ReplayKind::alone;  // the one of the plan for most of the tokens
   Series series;
-  Work work;                  // of one repetition
-  std::int64_t peak_rss = 0;  // of the process so far
+  Work work;                  // work of one repetition
+  std::int64_t peak_rss = 0;  // peak of the process so far
 
   double tokens_per_second() const { return series.median(); }
   double per_token(double amount) const { return amount / static_cast<double>(test.tokens); }

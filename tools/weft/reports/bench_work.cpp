@@ -21,7 +21,7 @@ NodeId state_under(const Graph& graph, NodeId id) {
   return id != kNoNode && graph[id].kind == NodeKind::state ? id : kNoNode;
 }
 
-// Adds what one node does in a step of `n_tokens` after `depth` others. `extents` are the step's.
+// Adds the work of one node in a step of `n_tokens` after `depth` others. `extents` are the step's.
 void add_node(const Graph& graph, const Node& node, const Extents& extents, std::int64_t depth,
               std::int64_t n_tokens, Work& work) {
   double weight_bytes = 0, cache_bytes = 0;

@@ -11,7 +11,7 @@ namespace weft::tools {
 struct Work {
   double weight_bytes = 0;  // each weight once per step; of tables only the rows that are looked up
   double cache_bytes = 0;   // keys and values of the cells that are attended to, once per step
-  double multiply_adds = 0;               // of matrix products and attention
+  double multiply_adds = 0;               // those of matrix products and attention
   double of_quantized = 0, of_float = 0;  // multiply-adds with weights of either kind
   double joins = 0, nodes = 0;
 

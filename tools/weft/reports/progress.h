@@ -16,7 +16,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // `done` of all are done; `text` is what there is to say about them.
+  // `done` of all are done; `text` is a remark about them.
   void show(std::int64_t done, const std::string& text);
 
  private:

@@ -71,7 +71,7 @@ std::vector<Json> some_values(const Json& schema) {
   return {1, 4096};
 }
 
-// What a request makes the engine do; its answer, if it generates nothing.
+// The effect of a request on the engine; its answer, if it generates nothing.
 std::string effect(Interfaces& server, const std::string& path, const Json& request) {
   server.texts->requests.clear();
   const Json answer = server.ask(path, to_text(request));

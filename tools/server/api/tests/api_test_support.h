@@ -17,7 +17,7 @@
 
 namespace weft::api::test {
 
-// Records what is answered.
+// Records the answer.
 class FakeExchange : public http::Exchange {
  public:
   explicit FakeExchange(http::Request request) : request_(std::move(request)) {}
@@ -45,7 +45,7 @@ class FakeExchange : public http::Exchange {
     return answer;
   }
 
-  // What has been answered so far.
+  // The answer so far.
   std::string text() {
     const std::lock_guard lock(mutex_);
     return answer.body;
@@ -77,9 +77,9 @@ class FakeTexts : public TextSource {
   std::vector<std::string> texts;
   std::size_t piece_bytes = 3;
   StopReason stop = StopReason::end_of_text;
-  std::vector<TextRequest> requests;  // that came
+  std::vector<TextRequest> requests;  // those received so far
   bool silent = false;                // requests get no events
-  std::exception_ptr fails;           // what submit() throws
+  std::exception_ptr fails;           // the exception of submit()
 
   RequestId submit(TextRequest request, std::shared_ptr<TextListener> listener) override {
     if (fails) std::rethrow_exception(fails);
@@ -122,7 +122,7 @@ class FakeTexts : public TextSource {
   std::int64_t context() const override { return 512; }
   std::int32_t n_slots() const override { return 2; }
 
-  std::shared_ptr<std::atomic<bool>> embed_cancel;  // of the last call of embed()
+  std::shared_ptr<std::atomic<bool>> embed_cancel;  // from the last call of embed()
 
  private:
   // A copy of `items` when there is one; empty if none comes.
@@ -202,7 +202,7 @@ struct FakeServer {
   std::unique_ptr<Models> models;
   std::unique_ptr<Services> services;
   std::unique_ptr<Router> router;
-  Workers workers;  // last, so that its threads end before what they use
+  Workers workers;  // last, so that its threads end before the objects that they use
 };
 
 }  // namespace weft::api::test

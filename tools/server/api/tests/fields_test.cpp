@@ -58,7 +58,7 @@ TEST_CASE("a table reads a request") {
   CHECK(table().read(parse_body(R"({"kind": "a", "stop": ["x", "y"]})")).stop.size() == 2);
 }
 
-TEST_CASE("errors name the path, what was expected and what came") {
+TEST_CASE("errors name the path, the expected and the actual value") {
   CHECK(problem(R"({})") == "kind: is required");
   CHECK(problem(R"({"kind": null})") == "kind: is required");
   CHECK(problem(R"({"kind": "c"})") == R"(kind: expected "a" or "b", got "c")");

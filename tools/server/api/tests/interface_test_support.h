@@ -120,7 +120,7 @@ inline Script full_script() {
   return script;
 }
 
-// What a reader says about a body: the path of the error, and the message.
+// The error of a reader for a body: its path, and the message.
 template <class T>
 std::string refusal(const api::Fields<T>& fields, std::string_view body) {
   try {

@@ -100,7 +100,7 @@ TEST_CASE("DELETE of a running response cancels it") {
   CHECK(exchange->wait().body.find("\"reason\":\"cancelled\"") != std::string::npos);
 }
 
-TEST_CASE("/api: names of models, whole answers, loading, what is refused") {
+TEST_CASE("/api: names of models, whole answers, loading, refused requests") {
   Interfaces server;
   const std::string rest = R"(, "stream": false, )" + kMessages + "}";
   for (const char* name : {"stories", "stories:latest"}) {
@@ -138,7 +138,7 @@ TEST_CASE("files of slots: names are checked before anything else") {
   }
 }
 
-TEST_CASE("llama-server's: tokens, templates, completions, what the model cannot do") {
+TEST_CASE("llama-server's: tokens, templates, completions, features that the model lacks") {
   Interfaces server;
   const Json ids = server.ask("/tokenize", R"({"content": " two  spaces"})")["tokens"];
   CHECK(server.ask("/detokenize", to_text({{"tokens", ids}}))["content"] == " two  spaces");

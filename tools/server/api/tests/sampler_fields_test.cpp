@@ -135,7 +135,7 @@ TEST_CASE("knobs are in the schemas of all texts, with their sentences") {
   CHECK(n_tables == interfaces().size() + 1);  // and /infill
 }
 
-// What is wrong with the form of a sentence.
+// The problem with the form of a sentence.
 std::string sentence_problem(const std::string& text) {
   const char first = text.empty() ? ' ' : text.front();
   if (!(first >= 'A' && first <= 'Z') && !is_digit(first) && first != '"' && first != '`')

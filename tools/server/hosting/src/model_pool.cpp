@@ -44,7 +44,7 @@ struct Entry {
   ModelFile file;
   Status status = Status::unloaded;
   std::shared_ptr<api::ServedModel> served;
-  int holders = 0;              // of what find() gave away
+  int holders = 0;              // of models that find() passed on
   std::uint64_t last_used = 0;  // a ticket
   std::deque<Waiting> waiting;  // for the model to be loaded
   Clock::time_point files_checked = {};
@@ -74,7 +74,7 @@ std::exception_ptr shutting_down() {
 
 }  // namespace
 
-// What holders of models keep alive.
+// The part of the pool that holders of models keep alive.
 struct Shared {
   std::mutex mutex;
   std::condition_variable changed;
@@ -100,7 +100,7 @@ struct ModelPool::Impl {
   PoolOptions options;
   std::shared_ptr<Shared> shared = std::make_shared<Shared>();
   std::deque<Entry>& entries = shared->entries;
-  EngineCounters retired;  // of engines that were unloaded
+  EngineCounters retired;  // counters of unloaded engines
   std::uint64_t tickets = 0, loads = 0, unloads = 0;
   bool stopping = false;
   std::thread thread;
@@ -119,7 +119,7 @@ ModelPool::Impl::Impl(PoolOptions o) : options(std::move(o)) {
 
 ModelPool::Impl::~Impl() {
   stop();
-  // Without the lock: engines that end release what their requests hold.
+  // Without the lock: engines that end release the objects that their requests hold.
   std::vector<std::shared_ptr<api::ServedModel>> last;
   const std::lock_guard lock(shared->mutex);
   for (Entry& entry : entries) last.push_back(std::exchange(entry.served, nullptr));
@@ -260,7 +260,7 @@ void ModelPool::Impl::answer(std::unique_lock<std::mutex>& lock, Entry& entry,
 }
 
 void ModelPool::Impl::run() {
-  // The threads of engines get the name, too: they can be told from those that serve.
+  // The threads of engines inherit the name: it distinguishes them from those that serve.
   pthread_setname_np(pthread_self(), "models");
   std::unique_lock lock(shared->mutex);
   while (!stopping) {

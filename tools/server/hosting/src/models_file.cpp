@@ -44,7 +44,7 @@ const api::Fields<ModelList>& list_fields() {
   return table;
 }
 
-// Clients may send what no interface knows, but in a file of settings it is a mistake.
+// Clients may send unknown fields, but in a file of settings they are mistakes.
 void refuse_unknown(const api::Json& object, const api::FieldList& known, const std::string& path) {
   if (!object.is_object()) return;
   std::vector<std::string_view> names;

@@ -105,7 +105,7 @@ bool Access::Impl::origin_allowed(const RequestHead& head, std::string_view text
   });
 }
 
-// Browsers ask before they send; others ask what a path can do.
+// Browsers ask before they send; others ask for the methods of a path.
 Reply Access::Impl::options_reply(const RequestHead& head) const {
   Reply reply{.status = 204};
   reply.headers.emplace_back("Allow", kMethods);

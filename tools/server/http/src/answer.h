@@ -16,7 +16,7 @@ namespace weft::http {
 
 class Answer {
  public:
-  // What has been written since the last take().
+  // The output since the last take().
   struct Batch {
     std::optional<Reply> reply;  // the head, with a whole body or the first piece
     bool whole = false;          // `reply` is complete
@@ -45,7 +45,7 @@ class Answer {
   Batch take();
   bool ended() const;  // complete, though not yet sent
   void on_sent(std::size_t n_bytes) { unsent_ -= n_bytes; }
-  // The client has left, or the answer is complete: what comes later is dropped.
+  // The client has left, or the answer is complete: later output is dropped.
   void leave();
   void finish();
 

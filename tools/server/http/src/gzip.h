@@ -13,7 +13,7 @@ class GzipReader {
   GzipReader();
   ~GzipReader();
 
-  // Appends what `piece` unpacks to. Throws RefusedError: 400 for bytes that are not gzip, 413 if
+  // Unpacks `piece` and appends it. Throws RefusedError: 400 for bytes that are not gzip, 413 if
   // `out` would become larger than `max_bytes`. Unpacks at most 64 KiB more than that.
   void unpack(std::string_view piece, std::size_t max_bytes, std::string& out);
   // Throws RefusedError if the data is truncated.

@@ -31,7 +31,7 @@ int refused_field(std::string_view field) {
 
 }  // namespace
 
-TEST_CASE("a head is found in whatever pieces it comes") {
+TEST_CASE("a head is found regardless of the pieces in which it comes") {
   const std::string head = "GET / HTTP/1.1\r\nHost: x\r\nA: b\tc\r\n\r\n";
   for (std::size_t step = 1; step <= head.size(); ++step) {
     HeadScanner scanner(kHeadLimits);

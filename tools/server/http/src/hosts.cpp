@@ -9,7 +9,7 @@
 namespace weft::http {
 
 std::vector<std::string> names_of_this_machine() {
-  // The last two are what containers on this machine call it.
+  // The last two are the names of this machine in its containers.
   std::vector<std::string> names{"localhost",
                                  "127.0.0.1",
                                  "[::1]",

@@ -18,7 +18,7 @@ class InputBuffer {
   std::string_view view() const { return {data_.get() + begin_, end_ - begin_}; }
   std::size_t size() const { return end_ - begin_; }
 
-  // Room for `n` further bytes, of which commit() appends those that came.
+  // Room for `n` further bytes. commit() appends those that came.
   char* prepare(std::size_t n) {
     pending_ = true;
     if (capacity_ - end_ < n) make_room(n);

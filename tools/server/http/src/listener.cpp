@@ -42,7 +42,7 @@ std::string host_and_port(const std::string& host, int port) {
   fail<IoError>("cannot listen on {}: {}", where, system_text(code));
 }
 
-// Closes what was opened if not all of it could be.
+// Closes the opened sockets if not all could be opened.
 struct OpenSockets {
   std::vector<int> sockets;
   ~OpenSockets() {

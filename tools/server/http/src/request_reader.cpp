@@ -32,7 +32,7 @@ class Body {
   std::size_t size() const { return text_.size(); }
   void append(std::string_view piece) {
     if (gzip_) {
-      // Members may be empty: their number is limited by what they take themselves.
+      // Members may be empty: their number is limited by their own size.
       if (piece.size() > max_bytes_ - n_packed_)
         throw RefusedError(413, fmt::format("the packed body is larger than {} bytes", max_bytes_));
       n_packed_ += piece.size();
@@ -143,7 +143,7 @@ void RequestReader::Impl::parse_head(std::string_view text) {
   if ((error && error != beast::http::error::need_more) || n != text.size() ||
       !parser.is_header_done())
     throw RefusedError(400, fmt::format("malformed header: {}", error.message()));
-  // The two must agree on what follows.
+  // The two must agree on the framing.
   const auto length = parser.content_length();
   const bool same_length =
       framing.length.has_value() == length.has_value() && (!length || *length == *framing.length);

@@ -1,13 +1,13 @@
 #pragma once
-// Makes requests of bytes. Beast parses; head_check.h decides beforehand what it is shown, and
-// bodies are limited and unpacked here. Knows nothing of sockets.
+// Makes requests of bytes. Beast parses heads that head_check.h has checked, and bodies are limited
+// and unpacked here. Knows nothing of sockets.
 //
 //   RequestReader reader(limits);
 //   input.consume(reader.read_head(input));   // until reader.head_complete()
 //   input.consume(reader.read_body(input));   // until reader.complete()
 //
-// All functions throw RefusedError for what is wrong with the request. The end of a request that
-// was refused is unknown, so the connection must be closed.
+// All functions throw RefusedError for errors in the request. The end of a refused request is
+// unknown, so the connection must be closed.
 
 #include <cstddef>
 #include <cstdint>
@@ -38,7 +38,8 @@ class RequestReader {
   // needed if it is 0 and the head is incomplete.
   std::size_t read_head(std::string_view input);
   bool head_complete() const;
-  // What is known of it: method and target also of an incomplete one, if its request line is.
+  // The parts of the head that are known: an incomplete one has method and target if its request
+  // line is complete.
   RequestHead& head();
   bool http_1_1() const;
   bool keep_alive() const;  // as the client wants it
@@ -46,7 +47,7 @@ class RequestReader {
   // Bytes of the body that follow; none if they are not known in advance.
   std::optional<std::uint64_t> body_length() const;
 
-  // Checks what the head says of the body: its length, its encoding. Before read_body().
+  // Checks the head's fields about the body: its length, its encoding. Before read_body().
   void begin_body();
   std::size_t read_body(std::string_view input);
   std::size_t body_bytes() const;  // received and unpacked so far

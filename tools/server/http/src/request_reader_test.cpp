@@ -23,7 +23,7 @@ struct Outcome {
   std::size_t n_left = 0;  // bytes behind the request
 };
 
-// Reads `bytes`, of which `step` more become visible each time.
+// Reads `bytes`. Each time, `step` more of them become visible.
 Outcome read(const std::string& bytes, std::size_t step = 1 << 20,
              ReaderLimits limits = kReaderLimits) {
   RequestReader reader(limits);
@@ -163,7 +163,7 @@ TEST_CASE("gzip bodies") {
   CHECK(read(post("Expect: more\r\n", "")).refused == 417);
 }
 
-TEST_CASE("what is known of a refused head") {
+TEST_CASE("the known parts of a refused head") {
   const Outcome o = read("POST /v1/messages HTTP/1.1\r\nHost: x\r\nA : b\r\n\r\n");
   CHECK(o.refused == 400);
   CHECK(o.head.method == "POST");

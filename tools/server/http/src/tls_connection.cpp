@@ -51,7 +51,7 @@ class TlsConnection final : public Connection {
                       [self = self()](Code error, std::size_t) { self->on_written(!error); });
   }
   void shut_down() override {
-    // Sends close_notify. A pending read goes on until the client's comes.
+    // Sends close_notify. A pending read continues until the client's comes.
     stream_.async_shutdown([self = self()](Code) {
       Code ignored;
       self->stream_.lowest_layer().shutdown(Socket::shutdown_send, ignored);

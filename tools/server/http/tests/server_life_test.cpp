@@ -86,7 +86,7 @@ TEST_CASE("Unix sockets") {
                     weft::IoError);
   }
   CHECK(!std::filesystem::exists(path));
-  // What a killed server leaves behind.
+  // The socket that a killed server leaves behind.
   const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;

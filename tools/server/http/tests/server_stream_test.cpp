@@ -87,7 +87,7 @@ TEST_CASE("pieces of many threads' streams are not mixed") {
   }
 }
 
-TEST_CASE("a reader that stops holds up its own stream only, and is told by unsent()") {
+TEST_CASE("a reader that stops holds up its own stream only, and unsent() shows it") {
   Taken taken;
   RunningServer server(taken.handler());
   Client slow(server.port(), 4096);
@@ -172,14 +172,14 @@ struct SentAhead {
   std::shared_ptr<Exchange> exchange;
 };
 
-TEST_CASE("a client that leaves is noticed behind what it sent ahead") {
+TEST_CASE("a client that leaves is noticed behind pipelined input") {
   SentAhead ahead;
   CHECK(!ahead.left);
   ahead.client.close();
   CHECK(eventually([&] { return ahead.left.load(); }));
 }
 
-TEST_CASE("a client that leaves a stream is noticed behind what it sent ahead") {
+TEST_CASE("a client that leaves a stream is noticed behind pipelined input") {
   SentAhead ahead;
   ahead.exchange->begin({.body = "a"});
   CHECK(ahead.client.until("a\r\n"));

@@ -1,4 +1,4 @@
-// What a client sees of a server: framing, order, refusals.
+// A server as its clients see it: framing, order, refusals.
 #include "weft/http/server.h"
 
 #include <algorithm>

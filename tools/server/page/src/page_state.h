@@ -1,5 +1,5 @@
 #pragma once
-// What the page shows of the server, as JSON.
+// The state of the server that the page shows, as JSON.
 
 #include <string>
 

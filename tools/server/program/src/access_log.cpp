@@ -40,8 +40,8 @@ std::string escape_for_log(std::string_view text) {
   return out;
 }
 
-// Of a text from escape_for_log(): it has no control characters, and every backslash begins \xNN,
-// which JSON does not have.
+// A text from escape_for_log() as a JSON string: it has no control characters, and every backslash
+// begins \xNN, which JSON does not have.
 std::string json_string(std::string_view text) {
   std::string json = "\"";
   for (const char c : text) {

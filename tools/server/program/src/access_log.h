@@ -31,7 +31,7 @@ class Log {
  public:
   // Appends to the file; to stderr if it is empty. Throws IoError.
   Log(const std::string& file, bool json);
-  // Writes what waits, however long the reader takes.
+  // Writes the waiting lines, however long the reader takes.
   ~Log();
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;

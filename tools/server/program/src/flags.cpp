@@ -81,7 +81,7 @@ void add_model_choice(cli::App& app, Flags& flags) {
          "several models: a list with names and settings, JSON or (*.toml) TOML (docs/server.md)")
       .type_name("FILE");
   add_number(app, "--models-max", flags.models_max, 0,
-             "max loaded models; the one idle longest is unloaded. 0: as many as the budget holds");
+             "max loaded models; the one idle longest is unloaded. 0: all that the budget holds");
 }
 
 void add_access_flags(cli::App& app, Flags& flags) {
@@ -164,8 +164,8 @@ void add_operation_flags(cli::App& app, Flags& flags) {
   app.add_option("--log-file", flags.log_file, "append the log to a file instead of stderr")
       .type_name("FILE");
   app.add_flag("--log-jsonl", flags.log_json, "log lines are JSON objects");
-  app.add_option("--record-requests", flags.record_folder,
-                 "write what `weft repeat` needs to compute a request again into this folder")
+  app.add_option("--trace-requests", flags.trace_folder,
+                 "write traces of requests, for `weft replay`, into this folder")
       .type_name("DIR");
   app.add_option("--profile-requests", flags.profile_folder,
                  "write the profile of each request with the header X-Weft-Profile: 1 into this "
@@ -194,7 +194,7 @@ void add_request_defaults(cli::App& app, Flags& flags) {
   cli::add_sampler_flags(app, flags.sampler);
 }
 
-// What llama-server needs a flag for and Weft does anyway.
+// Flags of llama-server for features that Weft always has.
 void add_ignored_flags(cli::App& app) {
   const std::string prefix = "accepted, without effect: ";
   const auto add_flag = [&](const char* names, const char* what) {
@@ -265,7 +265,7 @@ std::vector<std::string> long_names(int argc, char** argv) {
   return arguments;
 }
 
-// Without keys, and without what a replay must not write to.
+// Without keys, and without files that a replay must not write.
 std::vector<std::string> for_replay(const std::vector<std::string>& arguments) {
   static constexpr std::string_view kOmitted[] = {
       "--api-key",         "--api-key-file",     "--slot-save-path", "--log-file",

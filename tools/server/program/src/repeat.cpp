@@ -25,7 +25,7 @@
 namespace weft::server {
 namespace {
 
-// Members of answers that are new for each request, or depend on what was cached.
+// Members of answers that are new for each request, or depend on cached tokens.
 constexpr std::string_view kVolatile[] = {"id",
                                           "item_id",
                                           "response_id",

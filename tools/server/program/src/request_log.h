@@ -1,5 +1,5 @@
 #pragma once
-// Puts together what is known of a request at its end: from HTTP, and from the engine.
+// Combines the facts about a request at its end: from HTTP, and from the engine.
 
 #include <deque>
 #include <mutex>
@@ -18,7 +18,7 @@ struct ServerMetrics;
 // Threads: all functions may be called from any thread.
 class RequestLog {
  public:
-  // `paths`: those that metrics tell apart; "{id}" stands for any rest. `log` and `metrics` outlive
+  // `paths`: those that metrics distinguish; "{id}" matches any rest. `log` and `metrics` outlive
   // it.
   RequestLog(Log& log, ServerMetrics& metrics, const std::vector<std::string>& paths);
 
@@ -39,7 +39,7 @@ class RequestLog {
   std::vector<std::string> paths_;                             // exact
   std::vector<std::pair<std::string, std::string>> prefixes_;  // "/v1/models/": its pattern
   std::mutex mutex_;
-  std::deque<Texts> texts_;  // of requests whose answers are not complete
+  std::deque<Texts> texts_;  // texts of requests whose answers are not complete
 };
 
 }  // namespace weft::server

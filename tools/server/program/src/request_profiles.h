@@ -16,7 +16,7 @@
 
 namespace weft::server {
 
-// What is wrong with the header "x-weft-profile" of a request. `generates`: whether its endpoint
+// The error in the header "x-weft-profile" of a request. `generates`: whether its endpoint
 // generates texts. `has_folder`: whether profiles can be written.
 std::optional<api::ApiError> profile_error(const http::RequestHead& head, bool generates,
                                            bool has_folder);
@@ -28,8 +28,7 @@ class RequestProfiles {
 
   // Null if the request does not ask for a profile.
   std::shared_ptr<StepWatcher> start(const http::Request& request);
-  // The texts of the request are complete. REQUIRES: their engine exists, and what start()
-  // returned.
+  // The texts of the request are complete. REQUIRES: their engine and the result of start() exist.
   void finish(const std::string& id);
 
  private:

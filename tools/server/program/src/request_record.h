@@ -14,12 +14,12 @@
 
 namespace weft::server {
 
-struct RequestRecord {
-  std::string version;             // of the server
+struct Trace {
+  std::string version;             // the server's
   std::string model;               // path
-  std::vector<std::string> flags;  // of the server, without keys
+  std::vector<std::string> flags;  // the server's, without keys
   std::string method, path, query, body;
-  std::uint64_t seed = 0;  // that the texts were drawn with
+  std::uint64_t seed = 0;  // the seed with which the texts were drawn
   int status = 0;
   std::string answer;  // its body
 };
@@ -34,7 +34,7 @@ class RequestRecorder {
  public:
   RequestRecorder(std::string folder, RequestRecord common, Log& log);
 
-  // An exchange that records what is answered. The recorder outlives it.
+  // An exchange that records the answer. The tracer outlives it.
   std::shared_ptr<http::Exchange> record(std::shared_ptr<http::Exchange> exchange);
   // The texts of the request with this id are complete. `model`: its path.
   void add_texts(const std::string& id, const std::string& model, std::uint64_t seed);

@@ -86,7 +86,7 @@ class ServeProgram {
   Log log_;
   const ProgramParts parts_;
   std::mutex notices_mutex_;
-  std::set<std::string> notices_;  // that were logged
+  std::set<std::string> notices_;  // logged notices
   std::atomic<bool> draining_{false}, stopping_{false};
   std::exception_ptr load_error_;  // set before signals_ is woken
   ServerMetrics metrics_;
@@ -100,9 +100,9 @@ class ServeProgram {
   std::unique_ptr<Operations> operations_;
   std::unique_ptr<api::Services> services_;
   std::unique_ptr<api::Workers> workers_;
-  std::unique_ptr<ModelPool> pool_;  // its engines call what is above
+  std::unique_ptr<ModelPool> pool_;  // its engines call the members above
   std::unique_ptr<http::Access> access_;
-  std::optional<RateLimit> rate_limit_;  // of the I/O thread
+  std::optional<RateLimit> rate_limit_;  // used on the I/O thread
   std::unique_ptr<http::Server> http_;
   std::thread io_;
 };
@@ -261,8 +261,8 @@ http::Hooks ServeProgram::hooks() {
   return hooks;
 }
 
-// What is refused before the body is read.
-std::optional<http::Reply> ServeProgram::gate(const http::RequestHead& head) {
+// The reply if the request is refused before its body is read.
+std::optional<http::Reply> Program::gate(const http::RequestHead& head) {
   if (auto reply = access_->check(head)) return reply;
   if (rate_limit_ && head.method == "POST") {
     const int seconds = rate_limit_->seconds_to_wait(access_->client_of(head), Clock::now());

@@ -177,7 +177,7 @@ TEST_CASE("records of requests are read as they were written") {
   CHECK_THROWS_AS(read_record((folder.path / "none").string()), IoError);
 }
 
-TEST_CASE("a client may send so many requests per minute") {
+TEST_CASE("a client's requests per minute are limited") {
   RateLimit limit(2);
   const Clock::time_point start = Clock::now();
   const auto after = [&](int seconds) { return start + std::chrono::seconds(seconds); };
@@ -192,7 +192,7 @@ TEST_CASE("a client may send so many requests per minute") {
   CHECK(limit.n_clients() <= 10000);
 }
 
-// A pool of models without engines; `loads` lists what was loaded.
+// A pool of models without engines; `loads` lists the loaded models.
 struct TestPool {
   // With `gate`, the model is preloaded when the gate opens.
   TestPool(int max_loaded, const std::vector<std::string>& names,
@@ -228,7 +228,7 @@ struct TestPool {
   std::unique_ptr<ModelPool> pool;
 };
 
-TEST_CASE("the pool loads on demand and unloads what was idle longest") {
+TEST_CASE("the pool loads on demand and unloads the model that was idle longest") {
   TestPool test(2, {"a", "b", "c"});
   CHECK(test.find("a").get()->name == "a");
   CHECK(test.find("b:latest").get()->name == "b");
@@ -288,7 +288,7 @@ TEST_CASE("a timer of the workers is called while one of them is busy") {
     std::promise<void> called;
     const std::shared_future<void> was_called = called.get_future().share();
     std::promise<bool> busy_ended;
-    api::Workers workers(2);  // ends before what its jobs refer to
+    api::Workers workers(2);  // ends before the objects that its jobs refer to
     workers.at(Clock::now() + std::chrono::milliseconds(20), [&] { called.set_value(); });
     std::this_thread::sleep_for(std::chrono::milliseconds(i));
     // Either worker may get it: the one that waits for the timer, too.
@@ -300,7 +300,7 @@ TEST_CASE("a timer of the workers is called while one of them is busy") {
   }
 }
 
-TEST_CASE("workers that stopped drop what is posted, and what it holds") {
+TEST_CASE("workers that stopped drop posted jobs and their contents") {
   api::Workers workers(2);
   const auto held = std::make_shared<int>();
   std::atomic<int> n_run = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// Tells systemd how the service is, without its library.
+// Reports the state of the service to systemd, without its library.
 // https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html
 
 #include <string_view>

@@ -83,7 +83,7 @@ Form<Block> block_form() {
             const auto type = json.find("type");
             const bool named = type != json.end() && type->is_string();
             if (named && is_hosted(type->get_ref<const std::string&>())) {
-              Block block;  // of a form of its own, and the model has not been told of the tool
+              Block block;  // has a form of its own, and the prompt does not mention the tool
               block.kind = BlockKind::hosted;
               return block;
             }
@@ -159,7 +159,7 @@ std::vector<ChatMessage> chat_messages(const Message& message, const Path& path)
   for (std::size_t i = 0; i < message.content.size(); ++i) {
     if (fits(message.content[i].kind, message.role)) continue;
     const Path item = content.item(i);
-    refuse(item.member("type"), "such a block cannot be in a message of this role");
+    refuse(item.member("type"), "a block of this type cannot be in a message of this role");
   }
   if (message.role == "assistant") return {assistant(message.content)};
   return others(message);

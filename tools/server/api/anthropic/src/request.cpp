@@ -19,7 +19,7 @@ struct ToolFields {
   bool strict = false;
 };
 
-// Tools that the service itself runs are skipped: the model is not told of them.
+// Tools that the service itself runs are skipped: the prompt does not mention them.
 bool is_function(const ToolFields& tool) {
   return tool.type == "custom";
 }
@@ -91,7 +91,7 @@ const Fields<ThinkingFields>& thinking_fields() {
           .required(
               "type", &ThinkingFields::enabled,
               choice<bool>({{"enabled", true}, {"adaptive", true}, {"disabled", false}}),
-              "Type of thinking: whether the model thinks first, if its template can tell it to.")
+              "Type of thinking: whether the model thinks first, if its template supports it.")
           .add("budget_tokens", &ThinkingFields::budget, whole(0),
                "Accepted without effect: max_tokens limits thoughts and answer together.");
   return table;
@@ -127,7 +127,7 @@ const Fields<OutputFields>& output_fields() {
 }
 
 // Claude Code's first block of every request. It differs each time, so everything after it would be
-// computed anew.
+// recomputed.
 constexpr std::string_view kBillingLine = "x-anthropic-billing-header:";
 
 struct SystemFields {
@@ -144,7 +144,7 @@ Form<SystemFields> system_form() {
             if (!first || !first->is_object() || !first->contains("text")) return system;
             const auto& text = first->at("text").get_ref<const std::string&>();
             system.has_billing_line = text.starts_with(kBillingLine);
-            // The texts of blocks stand in lines, one below the other.
+            // The texts of blocks are joined by newlines.
             if (system.has_billing_line) system.text.erase(0, text.size() + 1);
             return system;
           }};

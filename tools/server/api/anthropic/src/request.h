@@ -11,7 +11,7 @@
 
 namespace weft::api::anthropic {
 
-// What both endpoints read.
+// The fields that both endpoints read.
 struct ChatRequest {
   std::string system;
   bool has_billing_line = false;  // and was left out of it
@@ -21,7 +21,7 @@ struct ChatRequest {
   bool parallel_calls = true;
   std::optional<bool> thinking;  // absent: as the template does it by itself
   std::string effort;
-  std::optional<std::string> schema;  // of the answer
+  std::optional<std::string> schema;  // for the answer
   std::string schema_param;
 };
 

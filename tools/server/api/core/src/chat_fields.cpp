@@ -136,7 +136,7 @@ const Fields<FunctionFields>& function_fields() {
           .required("name", &F::name, nonempty_text(),
                     "Name of the function, of letters, digits and _ - . : /.")
           .add("description", &F::description, text(),
-               "Description of what the function does, for the model.")
+               "Description of the function, for the model.")
           .add("parameters", &F::parameters, json_text(kObject, "a JSON Schema of an object"),
                "JSON Schema of the arguments.")
           .add("strict", &F::strict, boolean(),

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kShortId = 9;  // letters and digits
 
-// What of the plan concerns the engine: the grammar and the control tokens.
+// Applies the parts of the plan that concern the engine: the grammar and the control tokens.
 void apply(const ChatPlan& plan, GenerationOptions& generation) {
   generation.rules.grammar = plan.grammar;
   if (plan.shown.empty() || generation.decode.show_special) return;

@@ -52,7 +52,7 @@ const Fields<ConstraintFields>& structured_outputs_fields() {
           .apply("json", schema_form(), add, "JSON Schema that the text matches.")
           .apply("regex", text_form(ConstraintKind::regex, "a regular expression"), add,
                  "Regular expression that the text matches from start to end.")
-          .apply("choice", choice_form(), add, "Texts of which the answer is one.")
+          .apply("choice", choice_form(), add, "Allowed texts: the answer is one of them.")
           .apply("grammar", text_form(ConstraintKind::gbnf, "a grammar in GBNF"), add,
                  "Grammar in GBNF for the text.")
           .apply(
@@ -97,7 +97,7 @@ const Fields<ConstraintFields>& constraint_fields() {
           .apply("guided_json", schema_form(), add, "JSON Schema that the text matches.")
           .apply("guided_regex", text_form(ConstraintKind::regex, "a regular expression"), add,
                  "Regular expression that the text matches from start to end.")
-          .apply("guided_choice", choice_form(), add, "Texts of which the answer is one.")
+          .apply("guided_choice", choice_form(), add, "Allowed texts: the answer is one of them.")
           .apply("guided_grammar", text_form(ConstraintKind::gbnf, "a grammar in GBNF"), add,
                  "Grammar in GBNF for the text.")
           .apply("structured_outputs", object(structured_outputs_fields()), append,

@@ -90,7 +90,7 @@ std::unique_ptr<Models> one_model(std::shared_ptr<const ServedModel> model) {
 
 std::string new_id(std::string_view prefix, int n_random) {
   static constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
-  // Of the operating system: stored responses are protected by their ids.
+  // The operating system's generator, because stored responses are protected by their ids.
   thread_local std::random_device random;
   std::string id(prefix);
   std::uint32_t bits = 0;

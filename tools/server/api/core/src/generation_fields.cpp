@@ -149,7 +149,7 @@ const Fields<GenerationFields>& generation_fields() {
           .add("stop", &G::stop, stop_form(), generation_doc("stop"))
           .add("stream", &G::stream, boolean(), "Send the answer in pieces, as it is generated.")
           .add("cache_prompt", &G::cache_prompt, boolean(),
-               "Continue from what slots and kept prompts hold; false computes the whole prompt.")
+               "Reuse the tokens of slots and kept prompts; false computes the whole prompt.")
           .add("id_slot", &G::id_slot, whole(-1, 1 << 20),
                "Id of the slot to wait for; -1 takes any.")
           .add("priority", &G::priority, whole(-1000, 1000),

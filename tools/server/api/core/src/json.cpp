@@ -23,7 +23,7 @@ std::string position(std::string_view text, std::size_t at) {
   return fmt::format("line {}, column {}", lines + 1, column + 1);
 }
 
-// What the library's message says about the error, without its own numbers and positions.
+// The library's description of the error, without its own numbers and positions.
 std::string problem_of(std::string_view message) {
   const std::size_t what = message.find("; last read");
   const std::size_t dash = message.find(" - ");

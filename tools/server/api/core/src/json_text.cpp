@@ -18,7 +18,7 @@ void append_real(std::string& out, F value) {
   }
   const std::size_t begin = out.size();
   fmt::format_to(std::back_inserter(out), "{}", value);
-  // Readers that tell real numbers from whole ones see a real one.
+  // Readers that distinguish real from whole numbers see a real one.
   if (out.find_first_of(".e", begin) == std::string::npos) out += ".0";
 }
 

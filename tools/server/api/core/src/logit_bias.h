@@ -1,5 +1,5 @@
 #pragma once
-// logit_bias of requests: what is added to the logits of tokens.
+// logit_bias of requests: the amounts added to the logits of tokens.
 
 #include <string_view>
 #include <utility>

@@ -106,12 +106,12 @@ class Run : public std::enable_shared_from_this<Run> {
   const std::shared_ptr<ApiCall> call_;
   const TextJob job_;
   std::shared_ptr<AnswerWriter> writer_;  // null when the answer is complete
-  std::vector<int> first_choice_;         // of each prompt
+  std::vector<int> first_choice_;         // by prompt
 
-  // Of the thread that drains; until the first prompt is submitted, of the one that starts.
+  // Owned by the draining thread, or, until the first prompt is submitted, by the starting thread.
   std::deque<ChoiceState> choices_;
   std::size_t n_open_ = 0;               // choices that have not ended
-  std::vector<std::int32_t> n_open_of_;  // of each submitted prompt
+  std::vector<std::int32_t> n_open_of_;  // by submitted prompt: its open choices
   std::size_t n_running_ = 0;            // prompts that have open choices
   RunTotals totals_;
 
@@ -186,7 +186,7 @@ void Run::submit_next() {
   if (cancelled) call_->model->texts->cancel(id);
 }
 
-// As many prompts as there are slots, so that a long list does not fill the queue.
+// Runs one prompt per slot at a time, so that a long list does not fill the queue.
 void Run::submit_more() {
   const auto n_slots = static_cast<std::size_t>(std::max(1, call_->model->texts->n_slots()));
   try {

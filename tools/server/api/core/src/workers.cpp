@@ -33,7 +33,7 @@ struct Workers::Impl {
       if (n_idle > 0 && !(timers.empty() && ready.empty() && fresh.empty())) wake.notify_one();
       lock.unlock();
       job();
-      job = nullptr;  // what it holds is released without the lock
+      job = nullptr;  // releases its contents without the lock
       lock.lock();
     }
   }
@@ -49,7 +49,7 @@ struct Workers::Impl {
     --n_idle;
   }
 
-  // What jobs hold may post further ones while it is released, which are dropped.
+  // The release of a job's contents may post further jobs, which are dropped.
   void drop_all() {
     std::deque<Job> dropped_ready, dropped_fresh;
     std::map<std::pair<Clock::time_point, TimerId>, Job> dropped_timers;
@@ -65,7 +65,7 @@ struct Workers::Impl {
   std::condition_variable wake;
   std::deque<Job> ready, fresh;
   std::map<std::pair<Clock::time_point, TimerId>, Job> timers;
-  std::map<TimerId, Clock::time_point> times;  // of timers
+  std::map<TimerId, Clock::time_point> times;  // due times of timers
   TimerId next_timer = 1;
   int n_idle = 0;
   bool stop = false;

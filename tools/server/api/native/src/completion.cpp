@@ -18,7 +18,7 @@
 namespace weft::api::native {
 namespace {
 
-// What /completion and /infill have in common.
+// The common fields of /completion and /infill.
 struct TextFields : GenerationFields, ConstraintFields {
   std::int64_t n_probs = 0;
   bool return_tokens = false;

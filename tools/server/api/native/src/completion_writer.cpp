@@ -53,7 +53,7 @@ void CompletionWriter::send_progress(int choice, std::int64_t done, std::int64_t
 }
 
 void CompletionWriter::on_progress(std::int64_t done, std::int64_t total) {
-  // What was reused is known when the prompt is complete.
+  // The number of reused tokens is only known when the prompt is complete.
   send_progress(0, done, total, 0);
 }
 

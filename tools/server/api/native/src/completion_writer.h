@@ -42,7 +42,7 @@ class CompletionWriter : public AnswerWriter {
     std::string text, rows;
     std::vector<TokenId> tokens;
     std::int64_t n_tokens = 0;
-    Clock::time_point start = {};  // of the first token
+    Clock::time_point start = {};  // time of the first token
   };
   State& state(int choice) { return states_[static_cast<std::size_t>(choice)]; }
   std::size_t prompt_of(int choice) const {
@@ -56,9 +56,9 @@ class CompletionWriter : public AnswerWriter {
   const AnswerOptions options_;
   std::unique_ptr<EventStream> stream_;  // null: a whole answer
   const Clock::time_point start_ = Clock::now();
-  std::vector<State> states_;  // of choices
+  std::vector<State> states_;  // by choice
   std::vector<PromptDone> prompts_;
-  std::vector<std::string> answers_;  // of choices that have ended
+  std::vector<std::string> answers_;  // by choice, once it has ended
 };
 
 }  // namespace weft::api::native

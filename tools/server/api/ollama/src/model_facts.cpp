@@ -93,7 +93,7 @@ std::string capabilities(const Checkpoint& file, const std::string& chat) {
   json.add("completion").add("embedding");
   if (file.find("tokenizer.ggml.fim_pre_token_id") || file.find("tokenizer.ggml.prefix_token_id"))
     json.add("insert");
-  if (!chat.empty()) json.add("tools");  // the prompt has them, whatever the template shows
+  if (!chat.empty()) json.add("tools");  // the prompt has them, even if the template shows none
   if (!syntax.reasoning.empty()) json.add("thinking");
   return json.str();
 }
@@ -101,7 +101,7 @@ std::string capabilities(const Checkpoint& file, const std::string& chat) {
 // The details of a model that is not loaded, whose file is opened once.
 std::string read_details(const ListedModel& model) {
   static std::mutex mutex;
-  static std::map<std::string, std::string> known;  // by digests; as many as there are models
+  static std::map<std::string, std::string> known;  // by digest; one entry per version of a file
   const std::string key = digest(model);
   {
     const std::lock_guard lock(mutex);
@@ -163,7 +163,7 @@ std::string tag_json(const ListedModel& model) {
     json.add_json("details",
                   model.loaded ? details_json(model.loaded->model->file()) : read_details(model));
   } catch (const Error&) {
-    // The list remains useful; using the model tells what is wrong with its file.
+    // The list remains useful; using the model reports the error in its file.
     json.add_json("details", R"({"format":"","family":"","parameter_size":"",)"
                              R"("quantization_level":""})");
   }

@@ -63,8 +63,8 @@ TEST_CASE("ollama: errors name the field") {
   CHECK(refusal(generate_fields(), R"({"template": "{{ .Prompt }}"})") == "template");
 }
 
-TEST_CASE("ollama: lines hold what the whole answer holds") {
-  for (const AnswerKind kind : {AnswerKind::chat, AnswerKind::generate}) {
+TEST_CASE("ollama: lines have the contents of the whole answer") {
+  for (const Endpoint endpoint : {Endpoint::chat, Endpoint::generate}) {
     Bench bench, streaming;
     Writer whole(bench.call(), {.kind = kind, .stream = false});
     full_script().play(whole);

@@ -10,10 +10,10 @@
 
 namespace weft::api::ollama {
 
-// What both endpoints read. `stream` is true by default.
+// The fields that both endpoints read. `stream` is true by default.
 struct TextFields : GenerationFields {
   Constraint format;
-  std::string template_kwargs;  // of `think`
+  std::string template_kwargs;  // from `think`
   bool unload = false;          // keep_alive is 0
   bool logprobs = false;
   std::int64_t top_logprobs = 0;
@@ -35,7 +35,7 @@ const Fields<ChatRequest>& chat_fields();
 const Fields<GenerateRequest>& generate_fields();
 
 ChatTurn chat_turn(const ChatRequest& request);
-ChatTurn chat_turn(const GenerateRequest& request);  // of prompt and system
+ChatTurn chat_turn(const GenerateRequest& request);  // made of prompt and system
 int n_logprobs(const TextFields& fields);
 
 }  // namespace weft::api::ollama

@@ -38,7 +38,7 @@ class Writer : public AnswerWriter, private ReplySink {
   void on_arguments(int index, const std::string& text) override;
   void on_call_end(int index) override;
 
-  // What was generated since the last line, as members of an object.
+  // The text generated since the last line, as members of an object.
   JsonObject line();
 
   std::shared_ptr<ApiCall> call_;

@@ -63,7 +63,7 @@ Fields<ChatRequest> chat_sampling_fields() {
       .add("n_probs", &R::n_probs, whole(0, 20),
            "Number of most likely tokens to report, as logprobs and top_logprobs together do.")
       .add("stream_options", &R::stream_options, stream_options_form(),
-           "Options of streams: what they have besides the answer.");
+           "Options of streams: additional contents besides the answer.");
 }
 
 const Fields<ChatRequest>& chat_fields() {

@@ -105,10 +105,10 @@ class ChatStream : public AnswerWriter, private ReplySink {
   }
 
   const ChatAnswerOptions options_;
-  int choice_ = 0;  // whose events are taken
+  int choice_ = 0;  // the choice of the current events
   EventStream stream_;
-  const std::string head_;                        // what all chunks begin with
-  std::vector<std::vector<TokenLogprobs>> rows_;  // of each choice, not sent yet
+  const std::string head_;                        // the common beginning of all chunks
+  std::vector<std::vector<TokenLogprobs>> rows_;  // by choice, not sent yet
   RunTotals totals_;                              // so far
   Clock::time_point first_token_ = {};
 };

@@ -39,7 +39,7 @@ class LogprobColumns {
   LogprobColumns(const Tokenizer& tokenizer, int n_top) : tokenizer_(tokenizer), n_top_(n_top) {}
   void add(const TokenLogprobs& row);
   void add_unknown(TokenId token);  // the first token of a prompt has no probability
-  // The rows since the last call, as an object. Offsets go on.
+  // The rows since the last call, as an object. Offsets continue.
   std::string take();
   bool empty() const { return tokens_.empty(); }
 

@@ -68,8 +68,8 @@ class CompletionStream : public AnswerWriter {
 
   const CompletionAnswerOptions options_;
   EventStream stream_;
-  const std::string head_;               // what all chunks begin with
-  std::vector<LogprobColumns> columns_;  // of each choice, not sent yet
+  const std::string head_;               // the common beginning of all chunks
+  std::vector<LogprobColumns> columns_;  // by choice, not sent yet
 };
 
 }  // namespace

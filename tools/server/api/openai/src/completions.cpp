@@ -48,10 +48,10 @@ const Fields<CompletionRequest>& completion_fields() {
                "Number of most likely tokens to report with each token, which is reported too; "
                "with echo, also those of the prompt.")
           .add("best_of", &R::best_of, whole(1, 128),
-               "Number of texts to generate, of which the n most likely ones are returned.")
+               "Number of texts to generate; the n most likely ones are returned.")
           .add("suffix", &R::suffix, text(), "Text that follows the generated one.")
           .add("stream_options", &R::stream_options, stream_options_form(),
-               "Options of streams: what they have besides the answer.")
+               "Options of streams: additional contents besides the answer.")
           .add("response_format", &R::response_format, response_format_form(),
                "Format of the text; schemas are always enforced.")
           .include(constraint_fields());

@@ -30,7 +30,7 @@ struct Item {
 struct ItemType {
   std::string_view type;
   ItemKind kind;
-  std::string_view name = {};       // of a call that has no name of its own
+  std::string_view name = {};       // the name for calls that have none of their own
   std::string_view arguments = {};  // the member with the arguments of a call
 };
 
@@ -61,7 +61,7 @@ constexpr ItemType kItemTypes[] = {
     {"mcp_call", ItemKind::hosted},
 };
 
-// What a tool returned: a text, parts, or, of a shell, a list of what its commands printed.
+// The result of a tool: a text, parts, or, for a shell, a list of the outputs of its commands.
 Form<std::string> output_form() {
   Form<std::string> form = content_form();
   return {form.expected, form.schema, form.types,
@@ -119,7 +119,7 @@ std::string arguments_of(const Json& json, const ItemType& type, const Path& pat
 
 Item read_item(const Json& json, const Path& path) {
   const ItemType& type = type_of_item(json, path);
-  // They have forms of their own, and the model has not been told of their tools.
+  // They have forms of their own, and the prompt does not mention their tools.
   if (type.kind == ItemKind::hosted) return {.kind = type.kind};
   Item item = item_fields().read(json, {}, path);
   item.kind = type.kind;

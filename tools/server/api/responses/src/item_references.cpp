@@ -22,8 +22,8 @@ bool is_reference(const Json& item) {
   return item.contains("id") && !item.contains("role") && !item.contains("content");
 }
 
-// What references become together. A short reference may stand for a long item, any number of
-// times.
+// The limit for all referenced items together. A short reference may name a long item, any number
+// of times.
 constexpr std::size_t kMaxItemBytes = std::size_t{32} << 20;
 
 class Items {

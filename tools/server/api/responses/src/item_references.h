@@ -1,5 +1,5 @@
 #pragma once
-// Items of /v1/responses that stand for items of earlier responses.
+// Items of /v1/responses that refer to items of earlier responses.
 
 #include <memory>
 

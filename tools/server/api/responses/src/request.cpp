@@ -223,9 +223,8 @@ const Fields<Request>& fields() {
                "Metadata of the client, repeated in the response.")
           .add("truncation", &Request::truncation, word({"disabled", "auto"}),
                "Accepted without effect: prompts that do not fit are always refused.")
-          .add(
-              "include", &Request::include, list(text()),
-              "Names of what the answer includes: message.output_text.logprobs adds probabilities.")
+          .add("include", &Request::include, list(text()),
+               "Names of additional contents: message.output_text.logprobs adds probabilities.")
           .add("top_logprobs", &Request::top_logprobs, whole(0, 20),
                "Number of most likely tokens to report with each token.")
           .add("user", &Request::user, text(), "Name of the user, repeated in the response.")

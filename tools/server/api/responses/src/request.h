@@ -11,7 +11,7 @@
 
 namespace weft::api::responses {
 
-// What decides about the prompt: /v1/responses/input_tokens reads nothing else.
+// The fields that decide about the prompt: /v1/responses/input_tokens reads nothing else.
 struct ChatRequest {
   std::vector<ChatMessage> input;
   std::string instructions;

@@ -21,7 +21,7 @@ struct Response {
   std::shared_ptr<const Request> request;
 };
 
-// What changes while it is generated.
+// The fields that change while it is generated.
 struct Progress {
   std::string_view status = "in_progress";
   std::string_view incomplete_reason = {};  // empty: null

@@ -234,7 +234,7 @@ TEST_CASE("responses: a writer whose client has left reports that nothing is kep
   CHECK(n_ended == 1);
 }
 
-TEST_CASE("responses: the store forgets what ended first, and cancels what runs") {
+TEST_CASE("responses: the store forgets the first that ended, and cancels running ones") {
   Store store(2, 100'000);
   for (const char* id : {"a", "b", "c"}) {
     store.begin(id, "{}");

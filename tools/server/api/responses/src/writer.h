@@ -42,9 +42,9 @@ class Writer : public AnswerWriter, private ReplySink {
   void close(bool whole);
   void ended(std::string json);
 
-  std::string part() const;                         // of a message or of reasoning
+  std::string part() const;                         // the part of a message or of reasoning
   std::string item(std::string_view status) const;  // "in_progress": without its content
-  // Events. `members`: what follows type and number.
+  // Events. `members`: the members after type and number.
   void send(std::string_view type, JsonObject members);
   JsonObject place() const;       // item_id, output_index
   JsonObject part_place() const;  // and content_index
@@ -54,7 +54,7 @@ class Writer : public AnswerWriter, private ReplySink {
   std::shared_ptr<const Response> response_;
   Ended ended_;
   std::unique_ptr<EventStream> stream_;  // null: a whole answer
-  std::int64_t number_ = 0;              // of the next event
+  std::int64_t number_ = 0;              // number of the next event
   ChoiceEnd end_{};
   JsonArray output_;
   int n_items_ = 0;

@@ -18,15 +18,15 @@ namespace weft::server {
 
 struct PoolOptions {
   std::vector<HostedModel> models;
-  int max_loaded = 1;  // 0: as many as the budget holds
-  // Of requests that wait for one model to be loaded; more get QueueFullError.
+  int max_loaded = 1;  // 0: all that fit into the budget
+  // Max requests that wait for one model to be loaded; more get QueueFullError.
   std::size_t max_waiting = 256;
   // Refuse requests for the only model until it is loaded. Otherwise they wait.
   bool refuse_until_loaded = false;
   // Loads a model. `used`: bytes of the other loaded models. Throws.
   std::function<std::shared_ptr<api::ServedModel>(const HostedModel&, std::int64_t used)> load;
-  // Called on the pool's thread after each attempt to load, with null if it succeeded. Empty:
-  // nobody is told.
+  // Called on the pool's thread after each attempt to load, with null if it succeeded. May be
+  // empty.
   std::function<void(const HostedModel&, std::exception_ptr error)> loaded;
 };
 
@@ -35,7 +35,7 @@ struct PooledModel {
   std::shared_ptr<const api::ServedModel> served;
 };
 
-// What engines have done, also those that were unloaded: counters never fall.
+// The counters of engines, also of those that were unloaded: they never fall.
 struct PoolCounters {
   EngineCounters engines;
   std::int64_t n_running = 0, n_waiting = 0, n_slots = 0;
@@ -50,8 +50,8 @@ class ModelPool : public api::Models {
   // Like stop(), and unloads everything. REQUIRES: no model is held.
   ~ModelPool() override;
 
-  // Ends loading: requests that wait for a model, and later ones, get an error 503. What is loaded
-  // stays loaded. From one thread.
+  // Ends loading: requests that wait for a model, and later ones, get an error 503. Loaded models
+  // stay loaded. From one thread.
   void stop();
 
   // The model that `ready` gets stays loaded while it is held. It may be released on any thread.
@@ -59,7 +59,7 @@ class ModelPool : public api::Models {
   std::vector<api::ListedModel> list() const override;
 
   enum class State { loading, ready, failed };
-  // Of a preloaded model; else always ready.
+  // The state of a preloaded model; else always ready.
   State state() const;
   std::vector<PooledModel> loaded() const;
   PoolCounters counters() const;

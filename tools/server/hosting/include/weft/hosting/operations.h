@@ -1,5 +1,5 @@
 #pragma once
-// What the server says about itself: /health, /metrics, /version.
+// The server's endpoints about itself: /health, /metrics, /version.
 
 #include <atomic>
 #include <string>
@@ -28,7 +28,7 @@ std::vector<api::Endpoint> operation_endpoints(const Operations& operations,
 // "loading", "ready", "draining" or "failed".
 std::string_view health_of(const Operations& operations);
 
-// Of the process, with file pages; 0 if the system does not say.
+// The resident memory of the process, with file pages; 0 if unknown.
 std::int64_t resident_bytes();
 
 // The text of /metrics.

@@ -1,5 +1,5 @@
 #pragma once
-// What the server counts besides its engines.
+// The counters of the server besides those of its engines.
 
 #include <cstdint>
 #include <memory>

@@ -17,8 +17,8 @@
 
 namespace weft::http {
 
-// "localhost", and the schemes of desktop programs and editors: no page of the web has such an
-// origin.
+// "localhost", and the schemes of desktop programs and editors: no page of the web has one of these
+// origins.
 std::vector<std::string> default_origins();
 
 struct AccessOptions {
@@ -46,7 +46,7 @@ class Access {
   // Access-Control-Allow-Origin for an allowed origin, and Vary.
   Headers answer_headers(const RequestHead& head) const;
 
-  // What tells clients apart: a number made from the key, or the peer if no key is needed.
+  // Identifies a client: a number made from the key, or the peer if no key is needed.
   std::string client_of(const RequestHead& head) const;
 
   void set_keys(const std::vector<std::string>& keys);

@@ -17,7 +17,7 @@ using Headers = std::vector<std::pair<std::string, std::string>>;  // names as t
 // The value of the first header of that name, in any case; empty if there is none.
 std::string_view find_header(const Headers& headers, std::string_view name);
 
-// What precedes the body.
+// The head of a request: everything before the body.
 struct RequestHead {
   std::string method;  // "GET"
   std::string path;    // without query, prefix and percent-encoding: "/v1/chat/completions"
@@ -50,7 +50,7 @@ class Exchange {
   virtual void reply(Reply reply) = 0;
 
   // An answer in pieces, sent as they come: `begin.body` first, if it is not empty. After begin()
-  // comes any number of write(), then end(). What is written after the client has left is dropped.
+  // comes any number of write(), then end(). Pieces written after the client has left are dropped.
   virtual void begin(Reply begin) = 0;
   virtual void write(std::string piece) = 0;
   virtual void end() = 0;

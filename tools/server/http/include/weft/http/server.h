@@ -4,9 +4,8 @@
 //   weft::http::Server server({.port = 8080}, {.handler = answer, .refuse = refuse});
 //   server.run();  // until stop(), or until drain() has closed the last connection
 //
-// It parses requests, checks their framing and limits, and sends what exchanges are given. Whatever
-// is wrong with the protocol becomes a reply of `Hooks::refuse`; the handler sees complete, correct
-// requests only.
+// It parses requests, checks their framing and limits, and sends the answers of exchanges. Protocol
+// errors become replies of `Hooks::refuse`; the handler sees complete, correct requests only.
 //
 // Threads: stop() and drain() may be called from any thread, but not from a signal handler. The
 // hooks are called on the I/O thread and must neither block nor throw, except for the handler,
@@ -39,12 +38,12 @@ struct ServerOptions {
   // Open sockets that listen, in place of host and port (inherited_sockets()). The server closes
   // them.
   std::vector<int> listening_sockets = {};
-  // In which a header must be complete. Bodies, readers and idle connections may be silent for as
-  // long. Computing an answer is not limited.
+  // The time in which a header must be complete. Bodies, readers and idle connections may be silent
+  // for that time. Computing an answer is not limited.
   std::chrono::milliseconds timeout = std::chrono::seconds(600);
   std::size_t max_body_bytes = std::size_t{32} << 20;  // after decompression
-  std::size_t max_bodies_bytes = std::size_t{256}
-                                 << 20;  // of all requests that are not yet answered
+  // For the bodies of all requests that are not yet answered.
+  std::size_t max_bodies_bytes = std::size_t{256} << 20;
   std::size_t max_request_line_bytes = std::size_t{16} << 10;
   std::size_t max_header_bytes = std::size_t{64} << 10;  // with the request line
   std::size_t max_header_lines = 100;
@@ -55,7 +54,7 @@ struct ServerOptions {
 
 struct Hooks {
   Handler handler;
-  // The reply to a request that is wrong as such. `head` holds what was understood: method and path
+  // The reply to a malformed request. `head` holds the parts that could be parsed: method and path
   // may be empty.
   std::function<Reply(const RequestHead& head, const Refusal& refusal)> refuse;
   // Called after the head and before the body. A reply ends the request; its body is not read.
@@ -112,7 +111,7 @@ inline constexpr const char* kUnixAddress = "unix";
 // Where sockets listen: numeric addresses without ports, kUnixAddress.
 std::vector<std::string> addresses_of(const std::vector<int>& sockets);
 
-// Lets this process have as many open connections as the system allows (RLIMIT_NOFILE).
+// Raises this process's limit of open connections to the system's maximum (RLIMIT_NOFILE).
 void raise_descriptor_limit();
 
 }  // namespace weft::http

@@ -1,5 +1,5 @@
 #pragma once
-// The page at /, its files, and what it shows of the server.
+// The page at /, its files, and the server's state that it shows.
 
 #include <span>
 #include <string>

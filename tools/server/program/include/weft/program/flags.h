@@ -44,14 +44,14 @@ struct Flags {
   bool cache_prompt = true;
   bool warm_up = true;
 
-  // what the server says about itself
+  // reports of the server about itself
   bool metrics = true, slots_endpoint = true, props_writable = false, page = true;
   std::string log_file;
   bool log_json = false;
-  std::string record_folder, profile_folder;
-  // What a repetition of a request needs: the arguments without those for keys and for files that
-  // the server writes.
-  std::vector<std::string> repeat_arguments;
+  std::string trace_folder, profile_folder;
+  // The arguments for replays of requests: all but those for keys and for files that the server
+  // writes.
+  std::vector<std::string> replay_arguments;
 
   // defaults of requests
   cli::SamplerFlags sampler;

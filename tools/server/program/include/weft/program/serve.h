@@ -9,7 +9,7 @@
 
 namespace weft::server {
 
-// What the program `weft` gives the server.
+// The parts that the program `weft` passes to the server.
 struct ProgramParts {
   DrawPlan draw_plan;
   MakeProfile make_profile;

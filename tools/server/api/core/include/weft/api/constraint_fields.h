@@ -1,5 +1,5 @@
 #pragma once
-// The fields that say what an answer must be, in the names of OpenAI, llama-server and vLLM.
+// The fields that constrain an answer, in the names of OpenAI, llama-server and vLLM.
 
 #include <optional>
 #include <string>
@@ -12,7 +12,7 @@
 namespace weft::api {
 
 struct ConstraintFields {
-  std::vector<Constraint> constraints;  // as many as there are fields
+  std::vector<Constraint> constraints;  // one per field of the request
 };
 
 // grammar, json_schema, guided_*, structured_outputs.

@@ -1,5 +1,5 @@
 #pragma once
-// What endpoints work with: the models that are served, and the preparing threads.
+// The services for endpoints: the models that are served, and the preparing threads.
 
 #include <atomic>
 #include <exception>
@@ -61,8 +61,8 @@ struct ServedModel {
   std::vector<std::string> aliases;  // all, with `name`
   std::shared_ptr<const Model> model;
   std::shared_ptr<Engine> engine;         // for slots and counters; null in tests
-  std::shared_ptr<TextSource> texts;      // of the engine
-  std::shared_ptr<const TokenTree> tree;  // of the model's vocabulary; null if it has no tokenizer
+  std::shared_ptr<TextSource> texts;      // runs texts in the engine
+  std::shared_ptr<const TokenTree> tree;  // the model's vocabulary; null if it has no tokenizer
   ChatFormat chat;                        // without a template: no chats
   std::string template_kwargs;            // JSON object; empty: none
   ReasoningFormat reasoning = ReasoningFormat::automatic;
@@ -73,7 +73,7 @@ struct ServedModel {
   std::int64_t max_tokens = -1;
   bool reuse = true;         // cache_prompt
   EmbedderOptions embedder;  // pooling and limits
-  RankingOutput ranking;     // of rerankers
+  RankingOutput ranking;     // for rerankers
   std::int64_t created = 0;  // seconds since 1970
 };
 
@@ -112,18 +112,18 @@ struct RunTotals;
 
 struct ApiOptions {
   // Called when the texts of a request are complete or have failed, before the end of the answer;
-  // on a preparing thread. Empty: nobody is told.
+  // on a preparing thread. May be empty.
   std::function<void(const http::Request& request, const ServedModel& model,
                      const RunTotals& totals)>
       on_texts = {};
-  // Returns what watches the steps of a request's texts, or null if they are not watched. Called on
-  // a preparing thread. Empty: no request is watched.
+  // Returns the watcher for the steps of a request's texts, or null if they are not watched. Called
+  // on a preparing thread. Empty: no request is watched.
   std::function<std::shared_ptr<StepWatcher>(const http::Request& request)> watcher_of = {};
   // Called on a preparing thread, possibly often with the same notice: the receiver logs it once.
-  // Empty: nobody is told.
+  // May be empty.
   std::function<void(std::string_view notice)> on_notice = {};
   double sse_ping_seconds = 15;  // silence after which a stream gets a comment; below 0: never
-  std::string version = "0";     // of the server
+  std::string version = "0";     // the server's
 };
 
 // Outlives all requests.

@@ -1,5 +1,5 @@
 #pragma once
-// Errors of requests: a status and what each interface says beside it.
+// Errors of requests: a status, and the other members of each interface's error.
 
 #include <exception>
 #include <optional>
@@ -24,7 +24,7 @@ class ApiError : public Error {
         code(std::move(error_code)) {}
 
   int status;
-  std::string type;                     // of OpenAI's form: "invalid_request_error"
+  std::string type;                     // in OpenAI's form: "invalid_request_error"
   std::string param;                    // path of the field: "messages[1].content"; empty: null
   std::string code;                     // "context_length_exceeded"; empty: null
   std::optional<int> retry_after = {};  // seconds
@@ -75,8 +75,8 @@ ErrorForm error_form(std::string_view path);
 std::string error_body(const ApiError& error, ErrorForm form);
 // With Retry-After, if the error has it.
 http::Reply error_reply(const ApiError& error, ErrorForm form);
-// What the server of HTTP itself refuses (413, 431, 401, ..), in the form that fits the path: its
-// `Hooks::refuse`.
+// The reply to a request that the HTTP server itself refuses (413, 431, 401, ..), in the form that
+// fits the path: its `Hooks::refuse`.
 http::Reply refusal_reply(const http::RequestHead& head, const http::Refusal& refusal);
 
 }  // namespace weft::api

@@ -27,8 +27,8 @@ class EventStream {
   EventStream(const EventStream&) = delete;
   EventStream& operator=(const EventStream&) = delete;
 
-  // As piece_of(). Throws ApiError if the client has left too much unread: what is unsent has a
-  // limit.
+  // As piece_of(). Throws ApiError if the client has left too much unread: the number of unsent
+  // bytes is limited.
   void send(std::string_view data, std::string_view event = {});
   // Before the first piece: the error as the whole answer. Later: as an event in the form of the
   // interface, which ends the stream.

@@ -14,7 +14,7 @@
 //
 // Rules: null is the same as absent, unknown members are ignored, the initial value of a target is
 // the documented default, and aliases of a field must not contradict it. Errors are ApiErrors 400
-// that name the path, what was expected and what came: "stop[0]: expected a text, got 5". Tables
+// that name the path, the expected and the actual value: "stop[0]: expected a text, got 5". Tables
 // are immutable after construction.
 
 #include <functional>
@@ -65,7 +65,7 @@ template <class T>
 struct Form {
   std::string expected;  // in messages: "a whole number from 1"
   std::string schema;    // JSON Schema (2020-12) as text
-  JsonTypes types = 0;   // that it accepts; read() is called only for these
+  JsonTypes types = 0;   // accepted types; read() is called only for these
   std::function<T(const Json&, const Path&)> read;
 };
 
@@ -75,7 +75,7 @@ T read(const Form<T>& form, const Json& json, const Path& path) {
   return form.read(json, path);
 }
 
-// A table, whatever the type of its target is.
+// A table for any type of target.
 class FieldList {
  public:
   struct Field {
@@ -146,7 +146,7 @@ void assign(std::optional<M>& member, V&& value) {
 template <class T>
 class Fields final : public FieldList {
  public:
-  // `member` can be assigned from V, or is an optional of such a type.
+  // `member` can be assigned from V, or is an optional of a type that can.
   template <class C, class M, class V>
   Fields& add(std::string name, M C::*member, Form<V> form, std::string doc) & {
     Field field{
@@ -201,7 +201,7 @@ class Fields final : public FieldList {
         std::move(name), std::move(form), [](T&, const V&) {}, std::move(doc));
   }
 
-  // A field that clients may send, but that asks for what Weft does not do: only `allowed` values
+  // A field that clients may send for a feature that Weft does not have: only `allowed` values
   // (JSON texts) are accepted, others are refused with `problem`, a message and not a sentence.
   Fields&& refused(std::string name, std::vector<std::string> allowed, std::string problem) && {
     insert(refused_field(std::move(name), std::move(allowed), std::move(problem)));

@@ -21,7 +21,7 @@ Form<bool> boolean();
 // 1.0 is a whole number. Values beyond 2^63 are refused.
 Form<std::int64_t> whole(std::int64_t min = std::numeric_limits<std::int64_t>::min(),
                          std::int64_t max = std::numeric_limits<std::int64_t>::max());
-// By default, what a float can hold.
+// By default, the range of a float.
 Form<double> number(double min = std::numeric_limits<float>::lowest(),
                     double max = std::numeric_limits<float>::max());
 Form<std::string> text();

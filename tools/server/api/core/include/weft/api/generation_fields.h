@@ -73,7 +73,7 @@ Form<std::optional<std::int64_t>> any_token_limit();
 // The most tokens that may be requested, and all names of the field that requests them.
 std::int64_t max_token_limit();
 std::vector<std::string_view> token_limit_names();
-// A list of texts, of which empty ones are dropped; stop_form(): or one text.
+// A list of texts, without empty ones; stop_form(): or one text.
 Form<std::vector<std::string>> stops_form();
 Form<std::vector<std::string>> stop_form();
 

@@ -1,6 +1,6 @@
 #pragma once
-// Runs texts of the engine for one HTTP request, and passes what becomes of them to a writer. Whole
-// answers and streams get the same pieces, so that they cannot differ.
+// Runs texts of the engine for one HTTP request, and passes their events to a writer. Whole answers
+// and streams get the same pieces, so that they cannot differ.
 //
 //   engine thread: events -> preparing threads, one at a time: ReplyParser -> AnswerWriter
 
@@ -17,12 +17,12 @@
 
 namespace weft::api {
 
-// What a token added to a choice.
+// The change of a choice by one token.
 struct TextDelta {
-  std::vector<ReplyEvent> events;       // of a ReplyReader
+  std::vector<ReplyEvent> events;       // from a ReplyReader
   std::string text;                     // the text as it was generated, before it was parsed
   std::vector<TokenId> tokens;          // one, or none: text that had been held back
-  std::vector<TokenLogprobs> logprobs;  // of tokens whose text is shown now, if requested
+  std::vector<TokenLogprobs> logprobs;  // for tokens whose text is shown now, if requested
 };
 
 struct ChoiceEnd {
@@ -35,15 +35,15 @@ struct ChoiceEnd {
 };
 
 struct RunTotals {
-  std::int64_t n_prompt = 0, n_reused = 0;  // of all prompts
-  std::int64_t n_new = 0, n_reasoning = 0;  // of all choices
+  std::int64_t n_prompt = 0, n_reused = 0;  // tokens of all prompts
+  std::int64_t n_new = 0, n_reasoning = 0;  // tokens of all choices
   double prompt_seconds = 0, new_seconds = 0, waiting_seconds = 0;
   std::int32_t slot = -1;
-  std::uint64_t seed = 0;  // of the first prompt
+  std::uint64_t seed = 0;  // the first prompt's
 };
 
 // Called in order, one call at a time, on preparing threads. After on_done() or on_error() nothing
-// follows; the writer is then released. What it throws becomes on_error().
+// follows; the writer is then released. Its exceptions are passed to on_error().
 class AnswerWriter {
  public:
   virtual ~AnswerWriter() = default;

@@ -30,8 +30,8 @@ enum class ChoiceStyle {
 // terms of `style`.
 Form<ToolSelection> tool_choice_form(ChoiceStyle style = ChoiceStyle::nested);
 
-// The tools that the choice leaves, so that the model is not told of others. Throws ApiError 400
-// for an allowed tool that is missing.
+// The tools that the choice allows: the prompt does not mention others. Throws ApiError 400 for an
+// allowed tool that is missing.
 std::vector<ChatTool> selected_tools(std::vector<ChatTool> tools, const ToolSelection& selection);
 
 }  // namespace weft::api

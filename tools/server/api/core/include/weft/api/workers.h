@@ -22,8 +22,8 @@ class Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  // Waits for jobs that run. Those that wait, timers, and what is posted afterwards, are dropped.
-  // Not from a job; from one thread.
+  // Waits for running jobs. Waiting jobs, timers, and jobs that are posted later, are dropped. Not
+  // from a job; from one thread.
   void stop();
 
   // For requests that just came. Returns false, and drops the job, if `max_new` of them wait, or
