@@ -81,7 +81,7 @@ CommandResult save_as(Chat& chat, std::string& path, std::string_view command) {
     }
     const bool with_cache = chat.talk.save(path);
     std::cerr << fmt::format("{} messages in {}{}\n", chat.talk.messages().size(), path,
-                             with_cache ? ", with what was computed of them" : "");
+                             with_cache ? ", with their computed states" : "");
     return CommandResult::done;
   });
 }
@@ -156,7 +156,8 @@ constexpr Command kCommands[] = {
     {"result", " TEXT",
      "the result of the first open tool call; after the last one the model continues", result},
     {"tool-choice", " CHOICE",
-     "what the next replies may call: auto, none, required, or the name of a tool", choose_tools},
+     "tools that the next replies may call: auto, none, required, or the name of a tool",
+     choose_tools},
     {"prefill", " TEXT", "the next reply begins with this text", prefill},
     {"save", " FILE", "save the conversation to a new file, to continue it later", save},
     {"save!", " FILE", "the same; replaces an older conversation", replace},

@@ -20,8 +20,8 @@ enum class CommandResult {
 // A conversation, and how its next replies to the user begin.
 struct Chat {
   Conversation& talk;
-  std::string prefill;       // of every reply
-  std::string next_prefill;  // of the next one
+  std::string prefill;       // the beginning of every reply
+  std::string next_prefill;  // the beginning of the next reply only
 };
 
 // "auto", "none", "required", or the name of a tool.
@@ -33,11 +33,11 @@ bool is_command(std::string_view line);  // "//" begins a message with a slash
 // the line, and after CommandResult::say the message to send.
 CommandResult run_command(Chat& chat, std::string& text);
 
-// Describes what /load has loaded.
+// Describes the conversation that /load has loaded.
 std::string describe(const Conversation::Loaded& loaded, const std::string& path);
 // On a terminal, the last message and its reply, and hints().
 std::string recall(const Conversation& chat);
-// Shows what the program waits for: results of tool calls.
+// Asks for the results of tool calls.
 std::string hints(const Conversation& chat);
 
 }  // namespace weft::chat

@@ -19,7 +19,7 @@ class LineReader {
   bool interactive() const;
 
   // A message: one line; or several if a line ends with a backslash, or between two lines with
-  // """. nullopt at the end of the input (Ctrl-D). Ctrl-C discards what was typed and prompts
+  // """. nullopt at the end of the input (Ctrl-D). Ctrl-C discards the typed text and prompts
   // again. REQUIRES: cli::catch_interrupts(every) was called.
   std::optional<std::string> message();
 

@@ -142,7 +142,7 @@ CommandResult handle(Chat& chat, LineReader& reader, std::string text) {
     throw;
   } catch (const CancelledError&) {
     throw;
-  } catch (const Error& error) {  // of this message, this template or its tools
+  } catch (const Error& error) {  // in this message, this template or its tools
     std::cerr << error.what() << kNotTaken;
   }
   return CommandResult::refused;
@@ -207,7 +207,7 @@ void add_tool_flags(cli::App& app, Options& options) {
   app.add_option_function(
          "--tool-choice",
          [&options](const std::string& text) { options.chat.tool_choice = tool_choice(text); },
-         "what replies to you may call: auto, none, required, or the name of the tool to call")
+         "tools that replies to you may call: auto, none, required, or the name of one tool")
       .type_name("CHOICE");
   app.add_flag("--no-parallel-tool-calls", options.one_call, "at most one call in a reply");
 }
@@ -237,7 +237,7 @@ int run_chat(int argc, char** argv) {
       "  chat -m model.gguf --tools tools.json --tool-choice required\n"
       "  chat --prefill 'Once upon a time' -n 40\n"
       "  chat -m model.gguf --json-schema-file answer.schema.json --temp 0\n"
-      "  chat -m model.gguf --resume talk.chat   # what /save talk.chat wrote\n"
+      "  chat -m model.gguf --resume talk.chat   # saved by /save talk.chat\n"
       "Without a terminal every line of stdin is a message, and the exit code is 1 if one was\n"
       "refused. Lines typed on a terminal are kept in ~/.local/state/weft/chat_history.");
   if (const auto code = cli::parse_flags(app, argc, argv)) return *code;

@@ -22,7 +22,8 @@ bool closes(char32_t code) {
          std::u32string_view::npos;
 }
 
-// The marks that a fence consists of. Its code ends at a line that begins with as many.
+// The marks that a fence consists of. Its code ends at a line that begins with the same number of
+// them.
 std::string_view fence_of(std::string_view word) {
   return word.substr(0, word.find_first_not_of(word.front()));
 }

@@ -14,7 +14,7 @@ namespace weft::chat {
 // UTF-8.
 class WordWrap {
  public:
-  // What to print for the next piece of a text, on a terminal of that width; 0: without breaks.
+  // The output for the next piece of a text, on a terminal of that width; 0: without breaks.
   std::string next(std::string_view piece, std::size_t columns);
   // The rest of the text. The next one begins in the first column.
   std::string end(std::size_t columns);

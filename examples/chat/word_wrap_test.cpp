@@ -8,7 +8,7 @@
 namespace weft::chat {
 namespace {
 
-// The text as the terminal gets it, given in pieces of so many bytes; all sizes give the same.
+// The text as the terminal gets it, given in pieces of some size; all sizes give the same.
 std::string wrapped(std::string_view text, std::size_t columns) {
   REQUIRE(std::setlocale(LC_CTYPE, "C.UTF-8"));
   WordWrap whole;

@@ -17,7 +17,7 @@ namespace weft::generate {
 std::string diffuse(const std::shared_ptr<const Model>& model, std::span<const TokenId> prompt,
                     const Options& options);
 
-// Of other models: throws UsageError if a flag for diffusion was given, UnsupportedError if the
+// For other models: throws UsageError if a flag for diffusion was given, UnsupportedError if the
 // model writes no text at all.
 void check_writes(const Model& model, const Options& options);
 

@@ -110,7 +110,7 @@ void add_diffusion_flags(cli::App& app, Options& options) {
   add("--diffusion-alg-temp", o.algorithm_temperature,
       "draw these tokens with this temperature; 0: always the best");
   add("--diffusion-block-length", o.block_length,
-      "fill in blocks of so many tokens from left to right (LLaDA); 0: the whole text at once");
+      "fill in blocks of this many tokens from left to right (LLaDA); 0: the whole text at once");
   add("--diffusion-eps", o.eps, "without blocks: share of tokens left to the last step");
   add("--diffusion-cfg-scale", o.guidance,
       "classifier-free guidance by the prompt, which doubles the time of a step; 0: none");
@@ -178,7 +178,7 @@ std::optional<int> read_flags(int argc, char** argv, Options& options) {
   return std::nullopt;
 }
 
-void settle(Options& o) {
+void complete_options(Options& o) {
   if (o.beams > 0 && !o.not_with_beams.empty())
     fail<cli::UsageError>("--beams cannot be combined with {}", o.not_with_beams);
   if (o.beams > 0 && o.samples > o.beams)

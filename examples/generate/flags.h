@@ -33,12 +33,12 @@ struct Options {
   BeamOptions search;
   std::string not_with_beams;  // a given flag that cannot be combined with beam search
 
-  DiffusionOptions diffusion;       // of diffusion models
+  DiffusionOptions diffusion;       // for diffusion models
   bool diffusion_visual = false;    // a line per step
   std::string only_with_diffusion;  // a given flag that only they have
 
   std::string cache_path;  // --prompt-cache; empty: none
-  bool cache_all = false;  // what was generated, too
+  bool cache_all = false;  // cache generated tokens, too
   bool cache_read_only = false;
 
   bool conversation = false;
@@ -49,6 +49,6 @@ struct Options {
 // Returns the exit code if the program is to end at once.
 std::optional<int> read_flags(int argc, char** argv, Options& options);
 // Throws UsageError for flags that cannot be combined; adjusts the session for beam search.
-void settle(Options& options);
+void complete_options(Options& options);
 
 }  // namespace weft::generate

@@ -92,7 +92,7 @@ void write_all(Session& session, std::span<const TokenId> tokens, const Options&
   const std::int64_t n_kept = generation.n_reused();
   const std::int64_t n_read = generation.n_prompt() + generation.n_text();
   Stage prompt{n_read, n_read - n_kept}, generated;
-  // What a model with an encoder generates is an answer, not a continuation.
+  // The output of a model with an encoder is an answer, not a continuation.
   const bool shows_prompt = !options.hide_prompt && !session.model().facts().encodes;
   if (shows_prompt && options.logprobs < 0) cli::print_now(options.prompt);
 
@@ -115,7 +115,7 @@ void write_all(Session& session, std::span<const TokenId> tokens, const Options&
 }
 
 int run(Options options) {
-  generate::settle(options);
+  generate::complete_options(options);
   if (!options.prompt_file.empty())
     options.prompt = with_line_feeds(cli::read_text(options.prompt_file));
   cli::tune_once(options.model);
