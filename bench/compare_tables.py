@@ -103,7 +103,7 @@ def speed_table(results):
 
 
 def cost_table(results):
-    """What the steps of weft consist of."""
+    """The parts of weft's steps."""
     rows = []
     for r in results:
         ours = ours_of(r)

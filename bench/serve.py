@@ -41,7 +41,7 @@ IDLE_SECONDS = 3
 # ---- measuring -----------------------------------------------------------------------------------
 
 class Stream:
-    """A completion of which nothing was cached: the times of its pieces, and its text."""
+    """A completion without cached tokens: the times of its pieces, and its text."""
 
     def __init__(self, answer):
         if answer.status != 200:
@@ -170,8 +170,8 @@ def texts_alone(server, n_streams, n_tokens):
 
 
 def same_texts(by_streams, alone):
-    """Whether each stream has one text, whatever runs beside it. `by_streams`: a dictionary of the
-    texts of each round for each number of streams; `alone`: texts of the first round."""
+    """Whether each stream has one text, independent of other streams. `by_streams`: a dictionary of
+    the texts of each round for each number of streams; `alone`: texts of the first round."""
     known = {(round_tag(0), i): text for i, text in enumerate(alone)}
     return all(known.setdefault((tag, i), text) == text for texts in by_streams
                for tag, of_round in texts.items() for i, text in enumerate(of_round))

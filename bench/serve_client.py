@@ -135,7 +135,7 @@ class Answer:
         times, seen = [], b""
         for at, data in self.parts:
             times += [at] * (seen + data).count(b"data: {")
-            seen = (seen + data)[-6:]  # shorter than what is counted
+            seen = (seen + data)[-6:]  # shorter than the counted text
         return times
 
 
@@ -150,7 +150,7 @@ def unchunked(data):
 
 
 async def ask(server, request, leave_after=None):
-    """The answer to a request. `leave_after`: closes the connection after so many seconds."""
+    """The answer to a request. `leave_after`: closes the connection after this many seconds."""
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     start, parts = time.perf_counter(), []
     try:

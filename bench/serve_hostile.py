@@ -83,7 +83,7 @@ def repeat(attack, port, count):
 
 
 def run_clients(attacks, port, count):
-    os.nice(19)  # what the clients compute should not count
+    os.nice(19)  # the work of the clients should not count
     for attack in attacks:
         for _ in range(ATTACKS[attack]):
             threading.Thread(target=repeat, args=(attack, port, count), daemon=True).start()

@@ -81,8 +81,8 @@ class Soak:
         requests = iter(range(n))
         await asyncio.gather(*[self.client(requests) for _ in range(CLIENTS)])
 
-    async def settle(self):
-        """Everything that was left behind ends."""
+    async def wait_until_idle(self):
+        """Waits until all abandoned requests have ended."""
         for _ in range(SETTLE * 20):
             m = self.server.metrics()
             if not m["requests_processing"] and not m["requests_deferred"]:
@@ -98,7 +98,7 @@ async def run_soak(server, n, seed):
     memory = []
     for part in range(4):
         await soaked.run(n // 4)
-        await soaked.settle()
+        await soaked.wait_until_idle()
         memory.append(server.memory())
         print(f"{(part + 1) * (n // 4)} requests, {memory[-1] / 2**20:.1f} MiB", file=sys.stderr)
     if memory[3] - memory[1] > GROWTH:
