@@ -1,5 +1,5 @@
-// What was added by a line in each list is planned, drawn, verified, loaded and drawn from like
-// everything else.
+// Parts that were added by a line in each list are planned, drawn, verified, loaded and sampled
+// like all others.
 #include <algorithm>
 
 #include <doctest/doctest.h>
@@ -93,7 +93,7 @@ TEST_CASE("a model with both, from a file: planned, drawn, verified") {
   CHECK(count(verified.to_text(), "negate") > 0);
 }
 
-TEST_CASE("a sampler stage: in the order, and in what is drawn") {
+TEST_CASE("a sampler stage: in the order, and in the drawn tokens") {
   CHECK(std::ranges::count(kSamplerOrder, "even_ids") == 1);
   CHECK_NOTHROW(sampler_order(std::vector<std::string>{"even_ids"}));
   const SamplerOptions all{.top_k = 0, .top_p = 1, .min_p = 0, .temperature = 5};

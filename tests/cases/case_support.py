@@ -1,4 +1,4 @@
-"""What the tests of cases share: data files, and the helpers of tests/system."""
+"""Code shared by the tests of cases: data files, and the helpers of tests/system."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""What client libraries send, replayed by hand (clients.json), and streams read as the libraries
+"""Requests of client libraries, replayed by hand (clients.json), and streams read as the libraries
 read them."""
 
 import base64
@@ -14,7 +14,7 @@ HI = [{"role": "user", "content": "Hi"}]
 
 
 def sse_lines(response):
-    """Events as the libraries read them: lines, of which an empty one ends an event."""
+    """Events as the libraries read them: lines. An empty one ends an event."""
     name, data = None, []
     for raw in response:
         line = raw.decode().rstrip("\r\n")

@@ -37,7 +37,7 @@ class Faults(HttpCases):
         self.assertEqual("".join(self.stream({**body, "stop": ["stopping"]})), "abc stop abc")
 
     def test_a_cached_prompt_counts_and_gives_the_same_text(self):
-        """Wrong: usage counts only what was computed; a cached prompt changes the text."""
+        """Wrong: usage counts only computed tokens; a cached prompt changes the text."""
         body = {"prompt": "Once upon a time there was a fox", "max_tokens": 12, "seed": 5,
                 "temperature": 0.9}
         first, second = (self.server.post("/v1/completions", body).json for _ in range(2))

@@ -15,7 +15,7 @@ KINDS = {"text": str, "number": (int, float), "list": list, "object": dict, "nul
 
 
 def filled(value, kept):
-    """The value with what earlier answers gave."""
+    """The value with values of earlier answers."""
     if isinstance(value, dict):
         return {k: filled(v, kept) for k, v in value.items()}
     if isinstance(value, list):

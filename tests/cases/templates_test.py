@@ -1,4 +1,4 @@
-"""Chat templates: what they render to, see templates.json."""
+"""Chat templates: their output, see templates.json."""
 
 import json
 import unittest

@@ -137,7 +137,7 @@ class Decoder:
                 for i in range(len(q))]
 
     def attention(self, blk, xs):
-        """What the attention returns for every token."""
+        """The output of the attention for every token."""
         group, keys, values, out = self.o["heads"] // self.o["kv_heads"], [], [], []
         for position, x in enumerate(xs):
             keys.append(self.heads(blk, "k", x, position))

@@ -108,7 +108,7 @@ def ffn(l, x):
 
 
 def weighted(m, name, streams, width):
-    """What hyper-connections project the streams [T, n, D] to."""
+    """The projection of the streams [T, n, D] by hyper-connections."""
     flat = rms(streams.reshape(len(streams), -1), m.eps)
     return linear(m, f"{name}_fn", flat, width), m.weight(f"{name}_base.weight", width)
 

@@ -1,4 +1,4 @@
-"""Mixtures of experts: what routers give, and the sum of the experts."""
+"""Mixtures of experts: the weights of routers, and the sum of the experts."""
 
 import numpy as np
 
@@ -42,7 +42,7 @@ def sigmoid_weights(l, logits, scale=1, normalize=True, groups=1, used_groups=1)
 
 def experts(l, x, w, act=silu, gated=True, limit=None):
     """The weighted sum of the experts, whose weights are zero for those that are not chosen.
-    `limit` bounds what a gate is multiplied by."""
+    `limit` bounds the factor of a gate."""
     shape = (l.X, l.FX, l.D)
     up = np.einsum("td,xfd->txf", x, l.weight("ffn_up_exps.weight", *shape))
     if limit:

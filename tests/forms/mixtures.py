@@ -156,7 +156,7 @@ def qwen2moe(m, ids):
 
 
 def smallthinker(m, ids):
-    """PowerInfer's modeling_smallthinker.py: the router sees what enters the layer; gates are
+    """PowerInfer's modeling_smallthinker.py: the router sees the input of the layer; gates are
     ReLUs; three of four layers see a window of 4096, and only they have rotary embedding."""
     m.L = 5
     use_experts(m, dense=0, shared=0, expert_gating_func=SIGMOID)

@@ -37,7 +37,7 @@ def stored(values, dtype):
 
 
 def rounded(values, dtype):
-    """What a reader of stored() gets."""
+    """The values that a reader of stored() gets."""
     if dtype == "BF16":
         return (values.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32)
     return values.astype(np.float16).astype(np.float32) if dtype == "F16" else values

@@ -30,7 +30,7 @@ def head_norm(l, y):
 
 
 def rwkv7_state(r, w, k, v, kk, a):
-    """The state of every head [values, keys], and what the receptance reads from it."""
+    """The state of every head [values, keys], and the receptance's output from it."""
     state, y = np.zeros((r.shape[1], WIDTH, WIDTH), r.dtype), []
     for t in range(len(r)):
         removed = np.einsum("hvk,hk->hv", state, -kk[t])

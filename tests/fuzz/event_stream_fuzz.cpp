@@ -1,6 +1,6 @@
 // Sends arbitrary texts as pieces of an answer, and reads the stream as a client does: the texts
-// must come back, with one U+FFFD or several in place of what is not UTF-8. Bit 0 of the first byte
-// chooses the form, bit 1 whether events have names; 0xff separates texts.
+// must come back, with U+FFFD, once or more, in place of bytes that are not UTF-8. Bit 0 of the
+// first byte chooses the form, bit 1 whether events have names; 0xff separates texts.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // Plans the model of arbitrary bytes, which must succeed or throw weft::Error with a message of one
-// line: keys and tensor lists of every architecture, of which nothing is loaded. The bytes are
-// those of a GGUF file up to its data, which is zeros.
+// line: keys and tensor lists of every architecture, without loading. The bytes are those of a GGUF
+// file up to its data, which is zeros.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -61,7 +61,7 @@ def sources():
 
 
 def includes():
-    """Yields (room, path relative to the root, what it includes)."""
+    """Yields (room, path relative to the root, its include)."""
     for room, name, text in sources():
         for included in INCLUDE.findall(text):
             yield room, name, included
@@ -134,8 +134,8 @@ class Includes(unittest.TestCase):
                        in PROCESSOR_FILES) and not path.endswith("_test.cpp"):
                 self.assertNotRegex(text, PROCESSOR, path)
 
-    # What is given up to meet a budget is decided in models/run/src/budget alone. Others may only
-    # report a refusal, or drop what they keep.
+    # Concessions to a budget are decided in models/run/src/budget alone. Others may only report a
+    # refusal, or drop the data that they keep.
     def test_one_place_gives_up_memory(self):
         handlers = {"models/run/src/budget/",
                     "models/serve/src/conversation/saved_conversation.cpp",
@@ -146,7 +146,7 @@ class Includes(unittest.TestCase):
                     "models/text/"}
         paths = [path for folder in ("models", "scheduler", "tools", "examples")
                  for path in (SOURCE / folder).rglob("*") if path.suffix in (".cpp", ".h")]
-        # They try plans: contexts for selftest, and a picture whatever the budget is.
+        # They try plans: contexts for selftest, and a picture for any budget.
         triers = {"models/check/src/borders.cpp", "tools/weft/inputs/variant.cpp",
                   "models/run/include/weft/run/memory_plan.h"}
         for path in paths:

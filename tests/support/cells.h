@@ -1,5 +1,5 @@
 #pragma once
-// Contents of caches as [S, G, E], whatever their layout.
+// Contents of caches of any layout, as [S, G, E].
 
 #include <cstdint>
 #include <span>

@@ -1,5 +1,5 @@
 #pragma once
-// Compares what a kernel computed with the definition, within computed bounds.
+// Compares the results of a kernel with the definition, within computed bounds.
 
 #include <cmath>
 #include <cstddef>

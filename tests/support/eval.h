@@ -45,7 +45,7 @@ class Evaluator {
   // Blocks, rows back to back.
   Evaluator& bytes(std::string_view path, std::span<const std::byte> values);
 
-  // Computes every op. States keep what was written for the next run.
+  // Computes every op. States keep their contents for the next run.
   Evaluator& run();
 
   // Contents by path of a node or name of a graph output, after run(): decoded to floats, or as

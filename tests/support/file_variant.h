@@ -27,7 +27,8 @@ struct Data {
   Floats values;
 
   std::int64_t rows() const { return shape[0].bound; }
-  Data part(std::int64_t begin, std::int64_t end) const {  // of the first dimension
+  // [begin, end) of the first dimension.
+  Data part(std::int64_t begin, std::int64_t end) const {
     const std::int64_t each = std::ssize(values) / rows();
     std::vector<Dim> dims(shape.begin(), shape.end());
     dims[0] = end - begin;

@@ -35,7 +35,7 @@ inline std::int64_t copy_bytes(const TensorSpec& spec) {
   return spec.present() ? align_up(spec.bytes()) : 0;
 }
 
-// What `region` of the output reaches of input `index`.
+// The region of input `index` that `region` of the output reaches.
 inline Region reached(const KernelArgs& args, std::size_t index, const Region& region,
                       Specs specs) {
   const View& in = args.in[index];

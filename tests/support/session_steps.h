@@ -1,5 +1,5 @@
 #pragma once
-// What tests of sessions do with tiny models.
+// Helpers for tests of sessions with tiny models.
 
 #include <algorithm>
 #include <cstring>

@@ -17,10 +17,10 @@ namespace weft::test {
 struct TinyModel {
   std::string arch = "llama";
   DType matrices = f32;
-  std::int64_t heads = 4;  // of 64 / heads elements
+  std::int64_t heads = 4;  // each has 64 / heads elements
   std::int64_t layers = 2;
-  bool optional_tensors = false;  // biases and whatever else files may lack
-  std::int64_t experts = 0;       // of layers that can have them; each token chooses two
+  bool optional_tensors = false;  // biases and other tensors that files may lack
+  std::int64_t experts = 0;       // per layer that can have them; each token chooses two
   // Called with the values of every tensor before they are encoded; may be empty.
   std::function<void(const std::string& name, std::vector<float>& values)> change;
 };

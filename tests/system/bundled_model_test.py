@@ -1,4 +1,4 @@
-"""The programs find the bundled model in a folder above their own, whatever its name."""
+"""The programs find the bundled model in a folder of any name above their own."""
 
 import os
 import shutil

@@ -71,7 +71,7 @@ class Saved(Chat):
         bare = self.write("bare.json", json.dumps(saved["messages"]))
         self.assertEqual(self.resumed(bare).text, r.text)
 
-    def test_what_was_computed_otherwise_is_computed_anew(self):
+    def test_states_computed_otherwise_are_recomputed(self):
         for args in (("--cache-type-k", "f32"), ("--backend", "reference"), ("-c", "48")):
             r = self.chat("/save! " + str(self.folder / "other.json"),
                           args=("--resume", self.talk, *args))
@@ -156,7 +156,7 @@ class Saved(Chat):
             self.assertIn(f"{path}: {why}", r.err)
             self.assertIn("not replaced", r.err)
             self.assertEqual(path.read_bytes(), before)
-            self.assertEqual(r.text, self.first)  # the conversation goes on
+            self.assertEqual(r.text, self.first)  # the conversation continues
         self.refuses(1, "a conversation, not a prompt cache", "generate", "-n", "1",
                      "--prompt-cache", self.talk)
         self.assertEqual(self.talk.read_bytes(), good)

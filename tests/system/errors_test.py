@@ -73,7 +73,7 @@ class Files(SystemTest):
             with self.subTest(command=command):
                 self.refuses(1, "no-such-model.gguf", *command, "-m", "no-such-model.gguf")
 
-    def test_model_that_is_none(self):
+    def test_file_that_is_not_a_model(self):
         for name, content in [("empty.gguf", b""), ("text.gguf", b"Once upon a time"),
                               ("cut.gguf", MODEL.read_bytes()[:5000])]:
             path = self.folder / name
@@ -88,7 +88,7 @@ class Files(SystemTest):
         r = self.refuses(1, "tensor 'blk.0.ffn_norm.weight' is missing", "generate", "-m", path)
         self.assertNotIn(".cpp", r.err)
 
-    def test_json_that_is_none_is_refused_in_our_words(self):
+    def test_invalid_json_is_refused_in_our_words(self):
         path = self.folder / "bad.json"
         path.write_text("{bad")
         r = self.refuses(1, "bad.json: not JSON: parse error at line 1", "chat", "--resume", path)

@@ -226,7 +226,7 @@ class SameText(SystemTest):
         for n in "2", "3":
             self.assertEqual(self.story("-t", n), self.story("-t", "1"), f"-t {n}")
 
-    def test_greedy_is_argmax_whatever_the_seed(self):
+    def test_greedy_is_argmax_for_any_seed(self):
         self.assertEqual(self.story("--temp", "0"), self.runs("generate", "-n", "48", "--temp",
                                                               "0").out)
 

@@ -1,4 +1,4 @@
-"""weft quantize: what it writes, what it refuses, and that no partial file ever has the final
+"""weft quantize: its output, its refusals, and that no partial file ever has the final
 name."""
 
 import os
@@ -58,7 +58,7 @@ class Quantize(SystemTest):
         total = int(re.search(r"-> (\d+) bytes", dry)[1])
         self.assertLess(abs(out.stat().st_size - total), 64 << 10)
 
-    @unittest.skipIf(SANITIZED, "memory cannot be told")
+    @unittest.skipIf(SANITIZED, "memory cannot be measured")
     def test_memory_does_not_grow_with_the_file(self):
         self.assertGreater(os.path.getsize(self.model), 3 * SLACK)
         process = self.start(self.model, self.folder / "out.gguf", "Q8_0")

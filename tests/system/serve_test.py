@@ -1,4 +1,4 @@
-"""`weft serve` from outside: what every change to it should be checked with. The interfaces have
+"""`weft serve` from outside: the checks for every change to it. The interfaces have
 many more cases in the acceptance scripts."""
 
 import json
@@ -47,7 +47,7 @@ class Answers(ServeTest):
         self.assertEqual(sum(line["bytes"] for line in memory["lines"]), memory["total"])
         self.assertIn("state: all tokens", [line["name"] for line in memory["lines"]])
         self.assertEqual((memory["budget"], memory["concessions"]), (60 << 20, []))
-        budget = ("--mem-budget", "7250K")  # of which 1/16 is for the program
+        budget = ("--mem-budget", "7250K")  # 1/16 of it is for the program
         server = self.serve(*budget)
         memory = server.get("/props").json["memory"]
         plan = json.loads(self.runs("weft", "plan", "-m", MODEL, "-c", "1024", "--server",
@@ -278,7 +278,7 @@ class Page(ServeTest):
         policy = page.headers["content-security-policy"]
         self.assertIn("default-src 'none'", policy)
         self.assertNotIn("unsafe", policy)
-        # What the policy forbids is not there.
+        # The page has nothing that the policy forbids.
         self.assertIsNone(re.search(rb"<style|<script>|style=|onclick", page.body))
         state = server.get("/ui/state").json
         self.assertEqual(len(state["models"][0]["slots"]), 2)

@@ -1,4 +1,4 @@
-"""Files of slots: whatever happens while one is written, nothing half-written is read back."""
+"""Files of slots: an interrupted write never leaves a half-written file that is read back."""
 
 import contextlib
 import http.client

@@ -168,7 +168,7 @@ class Programs(WithFiles):
         self.refuses(1, "tools", "chat", "--tools", self.write("t.json", "{}"), stdin=say)
 
     def test_thoughts_and_calls_are_shown_apart(self):
-        """A template that begins the reply: what it opens is reasoning."""
+        """A template that begins the reply: the part that it opens is reasoning."""
         path = self.write("t.jinja", self.CHATML + "<think>\n{# </think> #}")
         r = self.runs("chat", "--temp", "0", "-n", "8", "--chat-template-file", path,
                       stdin=b"Tell me a story.\n")

@@ -37,7 +37,7 @@ class Weights(SystemTest):
         self.assertEqual(process.returncode, 0)
         return usage.ru_maxrss * 1024
 
-    @unittest.skipIf(SANITIZED, "memory cannot be told")
+    @unittest.skipIf(SANITIZED, "memory cannot be measured")
     def test_no_weight_is_held_twice(self):
         cache = ["--cache-type-k", "f32", "--cache-type-v", "f32"]
         for mode in ("mapped", "resident"):
@@ -128,7 +128,7 @@ class Weights(SystemTest):
                           "q8_0")["memory"]["total"]
         said = self.plan("--mem-budget", str(total), "--weights", "mapped")["concessions"]
         self.assertEqual([c.split(":")[0] for c in said], ["cache F16 -> Q8_0"])
-        # What the cache leaves is enough for resident weights, if they are faster.
+        # The rest beside the cache is enough for resident weights, if they are faster.
         plan = self.plan("--mem-budget", str(total))
         self.assertEqual(plan["weights"]["mode"], self.plan()["weights"]["mode"])
         self.assertTrue(plan["concessions"][0].startswith("cache F16 -> Q8_0: "))

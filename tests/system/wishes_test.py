@@ -1,4 +1,4 @@
-"""The count of wishes of tools/train accepts what the plots say and rejects what they do not."""
+"""The count of wishes of tools/train accepts facts of the plots and rejects others."""
 
 import random
 import re

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/checks: what is left out for lack of time, what a failure takes with it, and the report."""
+"""tools/checks: checks omitted for lack of time, checks skipped after a failure, and the report."""
 import contextlib
 import io
 import json
