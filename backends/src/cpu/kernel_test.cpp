@@ -304,7 +304,7 @@ void run_on(const Graph& graph, const Node& node, const std::vector<View>& in, c
 
 namespace {
 
-// Where the scales in f16 stand in a block; other formats hold nothing that is too large.
+// The offsets of the f16 scales in a block; other formats hold nothing that is too large.
 std::vector<std::size_t> scales_of(std::string_view name) {
   if (name == "MXFP4" || name == "NVFP4") return {};
   if (name == "Q6_K") return {208};

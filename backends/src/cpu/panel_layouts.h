@@ -30,8 +30,8 @@ struct PanelLayout {
   int unit = 4;                         // bytes
   int half_at = kNone, half_bytes = 2;  // byte of a block where the half begins; size
   int n_ordered = 0;                    // units of a block that change their order, or 0
-  std::uint8_t order[kMaxUnits] = {};   // which unit of a block comes where
-  std::uint8_t place[kMaxUnits] = {};   // where a unit of a block comes: the inverse
+  std::uint8_t order[kMaxUnits] = {};   // by place: the unit of a block there
+  std::uint8_t place[kMaxUnits] = {};   // by unit of a block: its place; the inverse
   Swaps swaps = {};
 
   consteval PanelLayout with_half(int at, int n_bytes = 2) const {

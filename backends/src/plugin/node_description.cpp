@@ -9,7 +9,7 @@
 namespace weft::plugin {
 namespace {
 
-// Whose memory a tensor looks at.
+// The kind of the node whose memory a tensor looks at.
 NodeKind memory_kind(const Graph& graph, NodeId id) {
   while (graph[id].op && graph[id].op->storage != Storage::fresh) id = graph[id].inputs[0];
   return graph[id].kind;

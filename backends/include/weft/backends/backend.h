@@ -66,8 +66,8 @@ struct Kernel {
   std::vector<std::int64_t> token_tiles = {};
 
   const Backend* backend = nullptr;  // set by Routes::find() and Assignment::find()
-  Device* device = nullptr;  // whose memory holds its output, states and weights; null: the host's
-  bool queued = false;       // submits its work to a device: all such calls come from one lane
+  Device* device = nullptr;          // the owner of its output, states and weights; null: the host
+  bool queued = false;  // submits its work to a device: all such calls come from one lane
 };
 
 class Backend {

@@ -13,7 +13,7 @@ struct IndexScoresFunctions {
   static constexpr int kLanes = static_cast<int>(V::size);
   static constexpr std::int64_t kStrip = IndexScoresKernels::kStrip;
   static constexpr std::int64_t kCells = IndexScoresKernels::kCells;
-  static constexpr int kHeads = 4, kVectors = 2;  // whose sums are kept in registers
+  static constexpr int kHeads = 4, kVectors = 2;  // those whose sums are kept in registers
 
   static void widen(const float* tile, std::int64_t e, double* keys) noexcept {
     for (std::int64_t s = 0; s < kCells; s += kStrip) {

@@ -1,7 +1,7 @@
 #pragma once
 // One token times 16 rows of points of IQ2 or IQ3, with VBMI. 64 points, four of each row, are
 // looked up at once, in tables of bytes (ops/formats/iq_grid_bytes.h). Tables of up to 512 points
-// stay in registers. Coordinates from such a byte, together with signs, are the index of a code.
+// stay in registers. Coordinates from a table, together with signs, are the index of a code.
 // Every vector holds a dword of each of 16 rows.
 //
 // `Codec` has
@@ -316,7 +316,7 @@ struct LatticeBytes : LatticeRows<Arch, C> {
       ahead.template next<kRows * C::kBlockBytes>();
       Block block;
       block.read(rows);
-      rows.ask();
+      rows.prefetch();
       tables.grid.load();
       for (int g = 0; g < kSubs; ++g, x += A::kBytes) acc = add(tables, block, g, x, acc);
     }

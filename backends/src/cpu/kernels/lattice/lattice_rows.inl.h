@@ -43,7 +43,7 @@ struct LatticeRows {
     WEFT_INLINE const std::byte* slot(int s) const { return first + offsets[s]; }
     WEFT_INLINE void next() { first += C::kBlockBytes; }
     // Moves the next blocks, which Ahead brought into L2, into L1.
-    WEFT_INLINE void ask() const {
+    WEFT_INLINE void prefetch() const {
 #pragma GCC unroll 16
       for (int s = 0; s < kRows; ++s) {
 #pragma GCC unroll 2

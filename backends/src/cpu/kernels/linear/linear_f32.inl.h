@@ -14,7 +14,7 @@ struct LinearF32 {
   using W = Wide<Arch>;
   static constexpr int kSum = 16;                   // lanes
   static constexpr int kTile = 4;                   // weight rows
-  static constexpr int kTokenTile = 4 / W::kParts;  // whose sums nearly stay in registers
+  static constexpr int kTokenTile = 4 / W::kParts;  // tokens whose sums nearly stay in registers
   static constexpr std::int64_t kTokens = 32;
   static constexpr std::int64_t kPiece = 512;
   static constexpr TokenTiles kTokenTiles{.tile = kTokenTile, .block = kTokens};

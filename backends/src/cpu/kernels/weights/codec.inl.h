@@ -212,11 +212,11 @@ struct Ahead {
   template <int kBytes>
   WEFT_INLINE void next() {
     if (!at) return;
-    near ? ask<kBytes, 3>() : ask<kBytes, 2>();
+    near ? prefetch<kBytes, 3>() : prefetch<kBytes, 2>();
     at += kBytes;
   }
   template <int kBytes, int kLocality>
-  WEFT_INLINE void ask() {
+  WEFT_INLINE void prefetch() {
 #pragma GCC unroll 16
     for (int i = 0; i < kBytes; i += 64) __builtin_prefetch(at + i, 0, kLocality);
   }
