@@ -45,7 +45,7 @@ struct StageCut {
 
   int parts() const { return draft.lanes * shares; }
 
-  // Divides `range` of lane `lane` by what its readers within the stage need, if these needs
+  // Divides `range` of lane `lane` by the needs of its readers within the stage, if these
   // partition it.
   bool split_like_readers(NodeId id, int lane, const Cols& own, std::int64_t granule,
                           std::vector<Cols>& out) const {

@@ -24,7 +24,7 @@ bool is_state_writer(const Graph& graph, NodeId id, std::size_t input) {
   return graph[id].op->storage == Storage::state && input == 0;
 }
 
-// Whether any two accesses to one state, at least one of which writes, are within the same part.
+// Whether any two accesses to one state, if at least one writes, are within the same part.
 bool states_are_apart(const Stage& stage) {
   const Graph& graph = stage.graph;
   for (const NodeId writer : stage.steps) {

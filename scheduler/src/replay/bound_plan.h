@@ -49,7 +49,7 @@ class BoundPlan {
  private:
   using Range = std::pair<std::size_t, std::size_t>;  // indices of calls: [first, second)
   struct Stage {
-    int workers = 1;  // for which the calls of every share are prepared; 1 if a share is a lane
+    int workers = 1;  // workers with prepared calls for every share; 1 if a share is a lane
     std::vector<Range> shares;  // by share, then worker
     std::vector<Range> copies;  // by lane; none if copies are part of the only share
   };

@@ -26,7 +26,7 @@ using PassObserver = std::function<void(const Pass* pass, const Graph& graph)>;
 // Checks the graph and applies the fusion passes. lower() checks the names in `off`.
 Graph fuse(const Graph& graph, const PassOptions& options, const PassObserver& seen = {});
 
-// Takes what fuse() returned. Applies the lowering of Routes::lowering_backend(), its resident
+// Takes a graph from fuse(). Applies the lowering of Routes::lowering_backend(), its resident
 // lowering if weights are resident, and place_copies(), then checks the graph again. Throws
 // ValueError for unknown names in `off`.
 Graph lower(Graph fused, const Assignment& assignment, const PassOptions& options,

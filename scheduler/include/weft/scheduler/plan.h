@@ -3,7 +3,7 @@
 // compared, hashed and written as JSON. It holds no pointers into memory and needs no weights, so
 // it can be made from a file's header.
 //
-// Terms: a *step* is one op node with its kernel. A *lane* is what one worker does between two
+// Terms: a *step* is one op node with its kernel. A *lane* is the work of one worker between two
 // joins. A *stage* is the steps between two joins; lanes do not wait for each other within a stage.
 // A *share* is a part of a lane that any worker may take. The *arena* is the activation buffer.
 

@@ -23,7 +23,7 @@ struct PlanOptions {
   bool reuse_arena = true;  // false: every tensor has its own bytes, to read them all after a run
 };
 
-// `graph` is what optimize() or lower() returned for the same assignment. Throws UnsupportedError
+// `graph` is from optimize() or lower() for the same assignment. Throws UnsupportedError
 // naming the node ("rope 'blk.0.rope': backend cpu has no kernel for F32 [...]") and ValueError for
 // lanes outside 1..kMaxWorkers.
 Plan make_plan(const Graph& graph, const Assignment& assignment, const PlanOptions& options);
