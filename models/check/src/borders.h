@@ -42,7 +42,7 @@ struct BorderInputs {
   // steps that take at most a second. Steps at lengths above n_tokens follow noise
   // (Session::fill_with_noise).
   Borders borders = {};
-  std::int64_t context = 0;  // that all of them need
+  std::int64_t context = 0;  // the context that all of them need
 };
 // Plans the model. Throws like plan_model().
 BorderInputs border_inputs(const Model& model, const SessionOptions& options);

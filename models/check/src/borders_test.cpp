@@ -1,4 +1,4 @@
-// Which inputs the checks choose.
+// The inputs that the checks choose.
 
 #include "borders.h"
 

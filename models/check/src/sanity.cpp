@@ -179,7 +179,7 @@ std::string check_memory(const std::shared_ptr<const Model>& model, const Sessio
   if (kSanitized) return exact + "; growth not looked at: sanitizers take memory of their own";
   if (session.memory().device > 0)
     return exact + "; growth not looked at: drivers of devices take memory of their own";
-  if (!before || !after) return exact + "; the system does not tell the growth";
+  if (!before || !after) return exact + "; the system does not report the growth";
   const std::int64_t grown = *after - *before;
   if (grown > planned + kSlack)
     throw Failed{fmt::format("{} planned, but the process grew by {}", human_bytes(planned),

@@ -77,7 +77,7 @@ constexpr Bug kBorderBugs[] = {
     {"first cell of the next block left out", "blk.0.attn", first_cell_of_a_block_left_out},
     {"one token more than a width class", "blk.1.ffn_act", one_token_too_many<9>},
     {"one token more than the kernel's tile", "blk.1.ffn_act", one_token_too_many<22>},
-    {"as many tokens as the kernel's tile", "blk.0.ffn_residual", one_token_too_many<21>},
+    {"the kernel's tile of tokens", "blk.0.ffn_residual", one_token_too_many<21>},
 };
 constexpr Bug kFarBorderBugs[] = {
     {"a window of one token too many", "blk.0.attn", first_cell_off_by_one},

@@ -57,8 +57,7 @@ class Checks {
     std::int64_t max_tokens = std::min(model->facts().context, kMaxTokens);
     if (options.session.context > 0) max_tokens = std::min(max_tokens, options.session.context);
     if (std::ssize(tokens_) <= max_tokens) return;
-    about =
-        fmt::format("tokens: {} of {}, as many as the context holds\n", max_tokens, tokens_.size());
+    about = fmt::format("tokens: {} of {}, limited by the context\n", max_tokens, tokens_.size());
     tokens_.resize(static_cast<std::size_t>(max_tokens));
   }
 

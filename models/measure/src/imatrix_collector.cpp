@@ -80,7 +80,7 @@ void Watch::add(int lane, const KernelArgs& args, const Region& region) noexcept
   }
 }
 
-// The node on another device that computed the value of which `id` is a copy.
+// The node on another device whose value `id` copies.
 NodeId copied_from(const Graph& graph, NodeId id) {
   while (graph[id].op == &kCopy) id = graph[id].inputs[0];
   return id;

@@ -34,7 +34,7 @@ class KeptRows {
 
   std::int64_t n_rows_, n_cols_, n_copies_;
   float* data_ = nullptr;
-  std::vector<std::atomic<const std::byte*>> copies_;  // whose rows each copy holds
+  std::vector<std::atomic<const std::byte*>> copies_;  // the output whose rows each copy holds
 };
 
 // The memory of all kept rows. Those of one plan share it if their stages differ, as activations

@@ -8,7 +8,7 @@
 
 namespace weft::run {
 
-// The context of a session that asks for none.
+// The context of a session without a requested one.
 std::int64_t default_context(const Model& model);
 
 // Replaces zeros and checks everything. Throws ValueError and UnsupportedError.

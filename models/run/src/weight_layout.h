@@ -28,7 +28,7 @@ struct WeightLayout {
   std::vector<PlacedWeight> weights;  // in file order
   std::int64_t region_bytes = 0;      // as allocated
   std::int64_t mapped_bytes = 0;      // weights that stay in the file
-  std::int64_t table_bytes = 0;       // the part of them of which a step reads only some rows
+  std::int64_t table_bytes = 0;       // the tables among them: a step reads only some rows
   bool changes_types = false;         // some weight has another type than in the file
   friend bool operator==(const WeightLayout&, const WeightLayout&) = default;
 };

@@ -109,7 +109,7 @@ TEST_CASE("what a refusal says fits does fit") {
   }
 }
 
-TEST_CASE("the least that a refusal names is enough, whoever else has a share of the budget") {
+TEST_CASE("the least that a refusal names is enough, regardless of other shares of the budget") {
   const auto model = tiny_model();
   MemoryDemand demand = demand_of(1, 64);
   demand.used = 5'000'000;
@@ -129,7 +129,7 @@ TEST_CASE("the least that a refusal names is enough, whoever else has a share of
   }
 }
 
-TEST_CASE("everything that was given up has a line, whatever the budget is") {
+TEST_CASE("every concession has a line, for any budget") {
   const auto model = tiny_model({.matrices = q8_0, .heads = 2});
   MemoryDemand demand = demand_of(4, 1024);
   demand.session.weights = WeightMode::automatic;
@@ -206,7 +206,7 @@ TEST_CASE("the program and other models have their share of the budget") {
   CHECK(session_budget(demand) == 0);
 }
 
-TEST_CASE("lines add up to the total, and states are told apart by kind") {
+TEST_CASE("lines add up to the total, and states are listed by kind") {
   SessionOptions options{.context = 2048, .sequences = 2, .prefill_width = 64};
   const PlannedModel planned = plan_model(*mixed_model(), options);
   const auto lines = planned.memory.lines();
@@ -221,7 +221,7 @@ TEST_CASE("lines add up to the total, and states are told apart by kind") {
   CHECK(states == planned.memory.state);
 }
 
-TEST_CASE("state bytes tell what more sequences and more cells cost") {
+TEST_CASE("state bytes show the cost of more sequences and more cells") {
   for (const auto& model : {tiny_model(), mixed_model()}) {
     const auto planned = [&](std::int32_t sequences, std::int64_t cells) {
       return plan_model(*model, {.context = 640,

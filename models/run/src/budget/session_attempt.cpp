@@ -69,7 +69,7 @@ bool narrow(const Model& model, const Limits& limits, PlannedModel& planned) {
   return true;
 }
 
-// Halves the cache, if the model's heads are whole blocks, and takes back earlier concessions.
+// Halves the cache, if the model's heads are whole blocks, and reverts earlier concessions.
 // `options` and `bytes` are those before all concessions.
 bool shrink_cache(const Model& model, const Limits& limits, const SessionOptions& options,
                   std::int64_t bytes, PlannedModel& planned) {

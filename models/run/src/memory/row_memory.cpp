@@ -20,7 +20,7 @@ class RowMemory final : public SequenceMemory {
         sequences_(static_cast<std::size_t>(limits.sequences)) {
     for (Sequence& s : sequences_) {
       s.kept.reserve(arch::kCheckpoints + 2);
-      s.coming.reserve(arch::kCheckpoints + 2);
+      s.reserved.reserve(arch::kCheckpoints + 2);
     }
   }
 
@@ -37,7 +37,7 @@ class RowMemory final : public SequenceMemory {
                     std::span<const InputValues> inputs) override;
   void append(std::span<const Growth> step) override;
   void rollback(std::span<const Growth> step) override {
-    for (const Growth& g : step) release(of(g.sequence).coming, 0);
+    for (const Growth& g : step) release(of(g.sequence).reserved, 0);
   }
 
   std::int64_t resume_point(std::int32_t sequence, std::int64_t length) const override {
@@ -64,7 +64,7 @@ class RowMemory final : public SequenceMemory {
   using Rows = std::vector<Row>;  // by ascending length
   struct Sequence {
     Rows kept;              // checkpoints, then the current state; empty: no tokens
-    Rows coming;            // rows for the reserved step
+    Rows reserved;          // rows for the reserved step
     std::int32_t seen = 0;  // write_inputs(): the last token of the step so far
   };
 
@@ -103,8 +103,8 @@ const Growth* RowMemory::reserve(std::span<const Growth> step) {
         (oldest + arch::kCheckpointEvery - 1) / arch::kCheckpointEvery * arch::kCheckpointEvery;
     const std::int64_t n = first > last ? 0 : (last - first) / arch::kCheckpointEvery + 1;
     while (s.kept.size() > 1 && std::ssize(s.kept) + n > arch::kCheckpoints + 1) drop(s.kept, 0);
-    for (std::int64_t i = 0; i < n; ++i) take(s.coming, first + i * arch::kCheckpointEvery);
-    if (g.to > g.from) take(s.coming, g.to);
+    for (std::int64_t i = 0; i < n; ++i) take(s.reserved, first + i * arch::kCheckpointEvery);
+    if (g.to > g.from) take(s.reserved, g.to);
   }
   return nullptr;
 }
@@ -121,7 +121,7 @@ void RowMemory::write_inputs(std::span<const TokenPlace> tokens, std::span<const
     before[i] = std::exchange(s.seen, static_cast<std::int32_t>(i));
     if (from.empty()) continue;  // the graph has no states
     from[i] = first;
-    const Row* const row = last_until(s.coming, length);
+    const Row* const row = last_until(s.reserved, length);
     to[i] = row && row->length == length ? row->row : -1;
   }
 }
@@ -129,11 +129,11 @@ void RowMemory::write_inputs(std::span<const TokenPlace> tokens, std::span<const
 void RowMemory::append(std::span<const Growth> step) {
   for (const Growth& g : step) {
     Sequence& s = of(g.sequence);
-    if (s.coming.empty()) continue;
+    if (s.reserved.empty()) continue;
     if (!s.kept.empty() && s.kept.back().length % arch::kCheckpointEvery != 0)
       drop(s.kept, s.kept.size() - 1);
-    s.kept.insert(s.kept.end(), s.coming.begin(), s.coming.end());
-    s.coming.clear();
+    s.kept.insert(s.kept.end(), s.reserved.begin(), s.reserved.end());
+    s.reserved.clear();
   }
 }
 

@@ -95,7 +95,7 @@ TEST_CASE("hostile grammars cost little") {
   const auto stars = Grammar::from_gbnf("root ::= (((\"a\"*)*)* (\"a\"*)*)* \"b\"");
   CHECK(stars->accepts(std::string(10'000, 'a') + "b"));
   CHECK_FALSE(stars->accepts(std::string(10'000, 'a')));
-  // As many readings as Catalan numbers.
+  // The number of readings is a Catalan number.
   const auto ambiguous = Grammar::from_gbnf("root ::= s\ns ::= \"a\" s s | \"a\"");
   CHECK(ambiguous->accepts(std::string(101, 'a')));
   const auto nest = Grammar::from_gbnf("root ::= \"[\" root* \"]\"");
@@ -322,9 +322,9 @@ void check_golden(const nlohmann::json& c, const std::string& text) {
   for (const auto& s : c.at("strings")) {
     const auto input = s.at("text").get<std::string>();
     CAPTURE(input);
-    Matcher matcher(g->program());
-    ConfigId at = matcher.start();
-    std::size_t characters = 0;  // that were taken as a whole
+    Engine engine(g->program());
+    ConfigId at = engine.start();
+    std::size_t characters = 0;  // number that were taken as a whole
     bool alive = true;
     for (std::size_t i = 0; alive && i < input.size();) {
       std::size_t length = 1;

@@ -58,7 +58,7 @@ JsonScan::Event JsonScan::end_bracket(char c) {
   return Event::close;
 }
 
-// Within a string, its quotes apart.
+// Within a string, except for its quotes.
 JsonScan::Event JsonScan::feed_string(char c) {
   if (state_ == State::hex) {
     if (!std::isxdigit(static_cast<unsigned char>(c))) return Event::bad;

@@ -24,7 +24,7 @@ enum class CallStyle {
   braced,  // open, NAME, arguments with names without quotes and texts between `quote`, close
   python,  // open, [NAME(KEY=VALUE, ..), ..] or an array of objects, close
   channels,  // the harmony format: messages with a channel and a recipient
-  sections,  // NAME newline arguments, apart by open; "all" for content
+  sections,  // NAME newline arguments, separated by open; "all" for content
 };
 
 struct CallRow {

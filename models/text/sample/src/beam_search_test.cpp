@@ -21,7 +21,7 @@ namespace {
 using Ids = std::vector<TokenId>;
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
-// Probabilities that depend on all tokens before, by chance.
+// Random probabilities that depend on all earlier tokens.
 struct Chance {
   std::uint32_t seed = 1;
   std::size_t n_tokens = 4;

@@ -47,7 +47,7 @@ class Builder : public nlohmann::json_sax<Json> {
  private:
   struct Level {
     Json* value;
-    std::size_t member = 0;                                   // that the next value belongs to
+    std::size_t member = 0;                                   // the member of the next value
     std::unordered_map<std::string, std::size_t> index = {};  // once there are many members
   };
   static constexpr std::size_t kManyMembers = 16;

@@ -49,7 +49,7 @@ struct ModelFacts {
   bool encodes = false;
   std::int32_t start = -1;        // if it encodes
   bool diffuses = false;          // a diffusion language model, which is never causal
-  std::int64_t token_types = 1;   // that tokens of a step may have (StepToken::type)
+  std::int64_t token_types = 1;   // number of types of a step's tokens (StepToken::type)
   std::int64_t n_params = 0;      // elements of all weights
   std::int64_t weight_bytes = 0;  // in the types in which they are used
 

@@ -1,5 +1,5 @@
 #pragma once
-// Tokenizer kind "bert": a text is cleaned, taken apart at white space and punctuation, and each
+// Tokenizer kind "bert": a text is cleaned, split at white space and punctuation, and each
 // word is covered by the longest tokens from its left. Source: the tokenizer of
 // https://github.com/google-research/bert (tokenization.py) and the options of its successors.
 

@@ -39,7 +39,7 @@ class BeamModel {
   virtual void advance(std::span<const BeamStep> chosen) = 0;
 };
 
-// When a search ends before max_tokens: once it has as many complete hypotheses as beams, and
+// When a search ends before max_tokens: once it has one complete hypothesis per beam, and
 enum class EarlyStopping : std::uint8_t {
   never,   // no other hypothesis can become better than the worst of them
   likely,  // no other hypothesis would be better than the worst of them if it ended now. With a
