@@ -23,13 +23,13 @@ struct MeasuredTunable {
 struct TuneOptions {
   std::string_view isa;
   int threads = 1;             // threads that read their own weights at the same time
-  double seconds = 1.5;        // no choice is begun later
+  double seconds = 1.5;        // no tunable is begun later
   std::int64_t max_bytes = 0;  // memory for weights
 };
 
-// Measures the choices of an instruction set in their order while there is time, with weights that
+// Measures the tunables of an instruction set in their order while there is time, with weights that
 // lie in memory and not in a cache if `max_bytes` allows. Throws as cpu_backend(isa).
-std::vector<MeasuredChoice> measure_choices(const TuneOptions& options);
+std::vector<MeasuredTunable> measure_choices(const TuneOptions& options);
 
 // The best values.
 TunedValues best_values(const std::vector<MeasuredTunable>& measured);

@@ -11,7 +11,7 @@ int repeat(int argc, char** argv) {
   cli::App app(
       "Computes the answer to a request again that `weft serve --record-requests` wrote to a "
       "file.\n"
-      "Exits with 1 if the answer differs in more than ids, times and what was cached.",
+      "Exits with 1 if the answer differs in more than ids, times and cached tokens.",
       "weft repeat");
   std::string file;
   app.add_option("FILE", file, "the record of a request").required();

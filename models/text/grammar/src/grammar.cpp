@@ -9,7 +9,7 @@ namespace {
 using grammar::ConfigId;
 using grammar::Matcher;
 
-// The memory of an engine above which it frees unneeded configurations.
+// The memory of a matcher above which it frees unneeded configurations.
 constexpr std::size_t kMaxMemory = std::size_t{64} << 20;
 
 }  // namespace

@@ -322,8 +322,8 @@ void check_golden(const nlohmann::json& c, const std::string& text) {
   for (const auto& s : c.at("strings")) {
     const auto input = s.at("text").get<std::string>();
     CAPTURE(input);
-    Engine engine(g->program());
-    ConfigId at = engine.start();
+    Matcher matcher(g->program());
+    ConfigId at = matcher.start();
     std::size_t characters = 0;  // number that were taken as a whole
     bool alive = true;
     for (std::size_t i = 0; alive && i < input.size();) {

@@ -290,7 +290,7 @@ ConfigId Matcher::unite(ConfigId a, ConfigId b) {
 
 // Parents are older than their frames, so one descending pass marks the frames in use, and one
 // ascending pass renumbers them.
-ConfigId Engine::collect(ConfigId keep) {
+ConfigId Matcher::collect(ConfigId keep) {
   std::vector<bool> used(frames_.size(), false);
   for (const Item& item : configs_[keep].items) used[item.frame] = true;
   for (std::size_t f = frames_.size(); f-- > 2;) {

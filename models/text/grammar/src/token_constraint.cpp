@@ -137,7 +137,7 @@ struct TokenConstraint::Impl {
   std::shared_ptr<const TokenTree> tree;
   Matcher matcher;
   ConfigId at = 0;
-  std::size_t live = 0;  // the memory of the engine after the last collect()
+  std::size_t live = 0;  // the memory of the matcher after the last collect()
   std::vector<ConfigId> way;
   std::unordered_map<StateId, Alone> states;
   std::size_t kept = 0;

@@ -94,23 +94,24 @@ std::vector<api::Endpoint> page_endpoints(const Operations& operations, bool sho
         call->exchange->reply(show_page ? file_reply("index.html")
                                         : text_reply("weft serve is running\n", "text/plain"));
       }));
-  routes.back().answer_type = show_page ? "text/html" : "text/plain";
-  routes.back().quick = true;
-  if (!show_page) return routes;
-  routes.push_back(api::plain_route("GET", "/ui/page/{file}", "page_file", "A file of the page",
-                                    [](const std::shared_ptr<api::Call>& call) {
-                                      call->exchange->reply(file_reply(call->parameter));
-                                    }));
-  routes.back().answer_type = "text/plain";
-  routes.back().quick = true;
-  routes.push_back(api::plain_route("GET", "/ui/state", "ui_state",
-                                    "State of the server that the page shows",
-                                    [&operations](const std::shared_ptr<api::Call>& call) {
-                                      call->reply(state_json(operations));
-                                    }));
-  routes.push_back(picture_route(operations, "graph",
-                                 "The graph of a loaded model as boxes and edges",
-                                 "application/json", graph_json));
+  endpoints.back().answer_type = show_page ? "text/html" : "text/plain";
+  endpoints.back().quick = true;
+  if (!show_page) return endpoints;
+  endpoints.push_back(api::plain_endpoint("GET", "/ui/page/{file}", "page_file",
+                                          "A file of the page",
+                                          [](const std::shared_ptr<api::ApiCall>& call) {
+                                            call->exchange->reply(file_reply(call->parameter));
+                                          }));
+  endpoints.back().answer_type = "text/plain";
+  endpoints.back().quick = true;
+  endpoints.push_back(api::plain_endpoint("GET", "/ui/state", "ui_state",
+                                          "State of the server that the page shows",
+                                          [&operations](const std::shared_ptr<api::ApiCall>& call) {
+                                            call->reply(state_json(operations));
+                                          }));
+  endpoints.push_back(picture_endpoint(operations, "graph",
+                                       "The graph of a loaded model as boxes and edges",
+                                       "application/json", graph_json));
   if (draw_plan) {
     endpoints.push_back(picture_endpoint(operations, "plan",
                                          "The memory plan of a loaded model as SVG",

@@ -164,8 +164,8 @@ void add_operation_flags(cli::App& app, Flags& flags) {
   app.add_option("--log-file", flags.log_file, "append the log to a file instead of stderr")
       .type_name("FILE");
   app.add_flag("--log-jsonl", flags.log_json, "log lines are JSON objects");
-  app.add_option("--trace-requests", flags.trace_folder,
-                 "write traces of requests, for `weft replay`, into this folder")
+  app.add_option("--record-requests", flags.record_folder,
+                 "write records of requests, for `weft repeat`, into this folder")
       .type_name("DIR");
   app.add_option("--profile-requests", flags.profile_folder,
                  "write the profile of each request with the header X-Weft-Profile: 1 into this "

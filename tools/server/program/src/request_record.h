@@ -14,7 +14,7 @@
 
 namespace weft::server {
 
-struct Trace {
+struct RequestRecord {
   std::string version;             // the server's
   std::string model;               // path
   std::vector<std::string> flags;  // the server's, without keys
@@ -34,7 +34,7 @@ class RequestRecorder {
  public:
   RequestRecorder(std::string folder, RequestRecord common, Log& log);
 
-  // An exchange that records the answer. The tracer outlives it.
+  // An exchange that records the answer. The recorder outlives it.
   std::shared_ptr<http::Exchange> record(std::shared_ptr<http::Exchange> exchange);
   // The texts of the request with this id are complete. `model`: its path.
   void add_texts(const std::string& id, const std::string& model, std::uint64_t seed);

@@ -262,7 +262,7 @@ http::Hooks ServeProgram::hooks() {
 }
 
 // The reply if the request is refused before its body is read.
-std::optional<http::Reply> Program::gate(const http::RequestHead& head) {
+std::optional<http::Reply> ServeProgram::gate(const http::RequestHead& head) {
   if (auto reply = access_->check(head)) return reply;
   if (rate_limit_ && head.method == "POST") {
     const int seconds = rate_limit_->seconds_to_wait(access_->client_of(head), Clock::now());

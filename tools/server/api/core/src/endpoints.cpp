@@ -18,7 +18,7 @@
 namespace weft::api {
 namespace {
 
-// What the last part of a pattern with "{id}" stands for in `path`; empty if it does not match.
+// The value of "{id}", the last part of a pattern, in `path`; empty if the path does not match.
 std::string_view parameter_of(std::string_view pattern, std::string_view path) {
   const std::size_t brace = pattern.find('{');
   if (brace == pattern.npos || !path.starts_with(pattern.substr(0, brace))) return {};

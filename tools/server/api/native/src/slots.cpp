@@ -152,13 +152,14 @@ bool is_plain_file_name(std::string_view name) {
       name, [](char c) { return c == '/' || c == '\\' || static_cast<unsigned char>(c) < 0x20; });
 }
 
-std::vector<Route> slot_routes(const NativeOptions& options) {
-  Route list = plain_route("GET", "/slots", "listSlots", "Contents and activity of the slots",
-                           [on = options.slots](const std::shared_ptr<Call>& call) {
-                             if (!on)
-                               throw not_supported("the list of slots is switched off: --no-slots");
-                             list_slots(*call);
-                           });
+std::vector<Endpoint> slot_endpoints(const NativeOptions& options) {
+  Endpoint list =
+      plain_endpoint("GET", "/slots", "listSlots", "Contents and activity of the slots",
+                     [on = options.slots](const std::shared_ptr<ApiCall>& call) {
+                       if (!on)
+                         throw not_supported("the list of slots is switched off: --no-slots");
+                       list_slots(*call);
+                     });
   list.model = ModelUse::named;
   Endpoint action = post_endpoint(
       "/slots/{id}", "slotAction", "Saves, restores or erases a slot: ?action=",

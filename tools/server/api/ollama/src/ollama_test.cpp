@@ -64,7 +64,7 @@ TEST_CASE("ollama: errors name the field") {
 }
 
 TEST_CASE("ollama: lines have the contents of the whole answer") {
-  for (const Endpoint endpoint : {Endpoint::chat, Endpoint::generate}) {
+  for (const AnswerKind kind : {AnswerKind::chat, AnswerKind::generate}) {
     Bench bench, streaming;
     Writer whole(bench.call(), {.kind = kind, .stream = false});
     full_script().play(whole);

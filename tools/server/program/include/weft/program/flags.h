@@ -48,10 +48,10 @@ struct Flags {
   bool metrics = true, slots_endpoint = true, props_writable = false, page = true;
   std::string log_file;
   bool log_json = false;
-  std::string trace_folder, profile_folder;
+  std::string record_folder, profile_folder;
   // The arguments for replays of requests: all but those for keys and for files that the server
   // writes.
-  std::vector<std::string> replay_arguments;
+  std::vector<std::string> repeat_arguments;
 
   // defaults of requests
   cli::SamplerFlags sampler;

@@ -6,8 +6,7 @@
 namespace weft::server {
 
 // Prints the body of the answer to stdout. Returns 1, and says so on stderr, if it differs from the
-// record's in more than ids, times and what was cached. Throws like read_record() and
-// Model::load().
+// record's in more than ids, times and cached tokens. Throws like read_record() and Model::load().
 int repeat(const std::string& file, const std::string& version);
 
 }  // namespace weft::server

@@ -1,5 +1,5 @@
 #pragma once
-// The table of endpoints, and the steps around each: find the route, read the body, find the
+// The table of endpoints, and the steps around each: find the endpoint, read the body, find the
 // model, run the handler on a preparing thread, answer errors in the form of the interface.
 // /openapi.json is made from the same table.
 
@@ -25,7 +25,7 @@ struct ApiCall {
   ErrorForm form = ErrorForm::openai;
   std::shared_ptr<const Json> body = {};  // an object; null for endpoints without `request`, and
                                           // after `handle` has returned
-  std::shared_ptr<const ServedModel> model = {};  // if the route uses a model
+  std::shared_ptr<const ServedModel> model = {};  // if the endpoint uses a model
   std::string parameter = {};                     // the value of "{id}" in the path
 
   const http::Request& request() const { return exchange->request(); }
@@ -45,7 +45,7 @@ enum class ModelUse {
 };
 
 // May throw; the answer is then the error. It may keep the call (as a shared_ptr) to answer later.
-using Handle = std::function<void(std::shared_ptr<Call>)>;
+using Handle = std::function<void(std::shared_ptr<ApiCall>)>;
 
 struct Endpoint {
   std::string method;     // "POST"

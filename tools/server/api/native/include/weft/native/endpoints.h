@@ -1,5 +1,5 @@
 #pragma once
-// llama-server's own interface, and what it shares with vLLM and TEI.
+// llama-server's own interface, and endpoints that it shares with vLLM and TEI.
 
 #include <memory>
 #include <string>

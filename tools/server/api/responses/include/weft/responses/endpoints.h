@@ -1,5 +1,5 @@
 #pragma once
-// OpenAI's responses: /v1/responses and what belongs to it.
+// OpenAI's responses: /v1/responses and its related endpoints.
 
 #include <vector>
 
