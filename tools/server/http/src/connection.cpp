@@ -6,6 +6,7 @@
 #include <boost/asio/post.hpp>
 
 #include "refused_error.h"
+#include "reply_text.h"
 
 namespace weft::http {
 namespace {
@@ -21,26 +22,56 @@ constexpr std::uint64_t kMaxSkipped = std::uint64_t{64} << 10;
 // For what is still sent after the last answer, so that the client can read that answer.
 constexpr auto kLinger = seconds(2);
 
+// Removes the first `n` bytes.
+void remove_first(Buffers& buffers, std::size_t n) {
+  auto at = buffers.begin();
+  for (; at != buffers.end() && n >= at->size(); ++at) n -= at->size();
+  buffers.erase(buffers.begin(), at);
+  if (n > 0) buffers.front() += n;
+}
+
+// Removes the server's prefix from the path. Throws RefusedError for paths that are not below it.
+void remove_prefix(const std::string& prefix, RequestHead& head) {
+  if (prefix.empty() || head.path == "*") return;
+  const bool below = head.path.starts_with(prefix) &&
+                     (head.path.size() == prefix.size() || head.path[prefix.size()] == '/');
+  if (!below) throw RefusedError({404, "unknown path " + head.path, "not_found_error"});
+  head.path.erase(0, prefix.size());
+  if (head.path.empty()) head.path = "/";
+}
+
+// The length of the body of a request that is answered without it, if it is to be read and dropped.
+std::optional<std::uint64_t> skipped_body(RequestReader& reader) {
+  const auto length = reader.body_length();
+  // With Expect, the client may leave it out.
+  const bool sent = find_header(reader.head().headers, "expect").empty();
+  return sent && length && *length <= kMaxSkipped ? length : std::nullopt;
+}
+
 }  // namespace
 
-Connection::Connection(Service& service, std::string peer)
+Connection::Connection(Service& service, std::unique_ptr<Transport> transport, std::string peer)
     : service_(service),
-      peer_(std::move(peer)),
+      transport_(std::move(transport)),
+      deadline_(service.io),
+      record_(service, std::move(peer)),
       reader_(service.reader_limits()),
-      timer_(service.io) {}
+      budget_(service),
+      output_(service, reader_) {}
 
 Connection::~Connection() {
-  if (answer_) answer_->leave();
+  if (output_.answer()) output_.answer()->leave();
 }
 
 void Connection::start() {
-  set_timeout();
-  handshake();
+  deadline_.watch(weak_from_this(), [this] { on_deadline(); });
+  deadline_.set_after(service_.options.timeout);
+  transport_->handshake(shared_from_this());
 }
 
 void Connection::drain() {
   if (is_idle()) return close();
-  if (state_ == State::body) set_deadline(Clock::now() + kLinger);
+  if (state_ == State::body) deadline_.set_after(kLinger);
 }
 
 void Connection::close() {
@@ -52,22 +83,11 @@ void Connection::close() {
     ~Closed() { connection.service_.on_closed(connection); }
     Connection& connection;
   } const closed{*this};
-  timer_.cancel();
-  close_socket();
-  release_body();
-  if (named_ && status_ == 0) status_ = 499;
-  if (answer_) answer_->leave();
+  deadline_.stop();
+  transport_->close();
+  if (output_.answer()) output_.answer()->leave();
   end_request();
-  answer_.reset();  // it holds the I/O context, whose pending operations hold this
-}
-
-void Connection::linger() {
-  state_ = State::linger;
-  set_deadline(Clock::now() + kLinger);
-  shut_down();
-  if (input_ended_) return close();
-  input_.consume(input_.size());
-  read_more();
+  output_.reset();  // its answer holds the I/O context, whose pending operations hold this
 }
 
 void Connection::on_handshake(bool ok) {
@@ -90,14 +110,14 @@ void Connection::read_more() {
   }
   if (state_ == State::answer && input_.size() >= kMaxAhead) return watch_client();
   reading_ = true;
-  read(input_.prepare(n), n);
+  transport_->read(shared_from_this(), input_.prepare(n), n);
 }
 
 // In place of a pending read while the client has sent too much ahead.
 void Connection::watch_client() {
-  if (reading_ || writing_ || ended_) return;
-  if (client_has_left()) return on_input_end();
-  set_deadline(Clock::now() + kWatchEvery);
+  if (reading_ || writing_ || output_.ended()) return;
+  if (transport_->client_has_left()) return on_input_end();
+  deadline_.set_after(kWatchEvery);
 }
 
 void Connection::on_read(bool ok, std::size_t n) {
@@ -107,19 +127,19 @@ void Connection::on_read(bool ok, std::size_t n) {
   if (state_ == State::closed) return;
   if (!ok) return on_input_end();
   if (state_ == State::head && input_.size() == n) {
-    request_start_ = Clock::now();
-    set_timeout();
+    record_.start();
+    deadline_.set_after(service_.options.timeout);
   }
-  if (state_ == State::body && !service_.draining) set_timeout();
+  if (state_ == State::body && !service_.draining) deadline_.set_after(service_.options.timeout);
   process();
 }
 
 void Connection::on_input_end() {
   input_ended_ = true;
-  const bool complete = state_ == State::answer && (answer_ ? answer_->ended() : ended_);
+  const bool complete = state_ == State::answer && output_.answer()->ended();
   if (!complete) return close();
   // A client that waits for the rest with its own direction closed.
-  close_after_ = true;
+  output_.close_after();
   flush();
 }
 
@@ -143,87 +163,44 @@ bool Connection::parse() {
   const std::uint64_t skipped = std::min<std::uint64_t>(skip_, input_.size());
   input_.consume(static_cast<std::size_t>(skipped));
   skip_ -= skipped;
-  if (state_ == State::head) return skip_ == 0 && parse_head();
-  if (state_ == State::body) return parse_body();
+  if (state_ == State::head && skip_ == 0) {
+    const std::size_t n = reader_.read_head(input_.view());
+    input_.consume(n);
+    if (reader_.head_complete()) accept_head();
+    return n > 0;
+  }
+  if (state_ == State::body) {
+    const std::size_t n = reader_.read_body(input_.view());
+    input_.consume(n);
+    budget_.count(reader_.body_bytes());
+    if (reader_.complete()) begin_request();
+    return n > 0;
+  }
   if (state_ == State::linger) input_.consume(input_.size());
   return false;
 }
 
-bool Connection::parse_head() {
-  const std::size_t n = reader_.read_head(input_.view());
-  input_.consume(n);
-  if (reader_.head_complete()) accept_head();
-  return n > 0;
-}
-
-bool Connection::parse_body() {
-  const std::size_t n = reader_.read_body(input_.view());
-  input_.consume(n);
-  count_body(reader_.body_bytes());
-  if (reader_.complete()) begin_request();
-  return n > 0;
-}
-
-void Connection::name_request(RequestHead& head) {
-  if (std::exchange(named_, true)) return;
-  head.id = service_.new_request_id();
-  head.peer = peer_;
-  service_.on_request();
-}
-
-void Connection::remove_prefix(RequestHead& head) {
-  const std::string& prefix = service_.options.prefix;
-  if (prefix.empty() || head.path == "*") return;
-  const bool below = head.path.starts_with(prefix) &&
-                     (head.path.size() == prefix.size() || head.path[prefix.size()] == '/');
-  if (!below) throw RefusedError({404, "unknown path " + head.path, "not_found_error"});
-  head.path.erase(0, prefix.size());
-  if (head.path.empty()) head.path = "/";
-}
-
-// The body of a request that is answered without it.
-void Connection::skip_body() {
-  const auto length = reader_.body_length();
-  // With Expect, the client may leave it out.
-  const bool sent = find_header(reader_.head().headers, "expect").empty();
-  if (sent && length && *length <= kMaxSkipped)
-    skip_ = *length;
-  else
-    close_after_ = true;
-}
-
-// Bodies share one limit, from their first byte to the end of the answer.
-void Connection::count_body(std::size_t n_bytes) {
-  service_.n_body_bytes += n_bytes - counted_body_;
-  counted_body_ = n_bytes;
-  if (service_.n_body_bytes > service_.options.max_bodies_bytes)
-    throw RefusedError(
-        {503, "too many large requests at once, try again later", "unavailable_error", "budget"});
-}
-
-void Connection::release_body() {
-  service_.n_body_bytes -= std::exchange(counted_body_, 0);
-}
-
 void Connection::accept_head() {
   RequestHead& head = reader_.head();
-  name_request(head);
+  record_.name(head);
   std::optional<Reply> reply;
   try {
-    remove_prefix(head);
+    remove_prefix(service_.options.prefix, head);
     if (service_.hooks.gate) reply = service_.hooks.gate(head);
     if (!reply) reader_.begin_body();
   } catch (const RefusedError& e) {
     reply = service_.hooks.refuse(head, e.refusal());
   }
   if (reply) {
-    skip_body();
-    head_ = std::move(head);
-    return answer_at_once(std::move(*reply));
+    if (const auto length = skipped_body(reader_))
+      skip_ = *length;
+    else
+      output_.close_after();
+    return answer_at_once(head, std::move(*reply));
   }
   state_ = State::body;
   if (reader_.expects_continue() && !reader_.complete() && input_.size() == 0) {
-    queue(std::string(kContinue));
+    output_.add(std::string(kContinue));
     send();
   }
 }
@@ -232,17 +209,15 @@ void Connection::begin_request() {
   Request request;
   request.body = reader_.take_body();
   static_cast<RequestHead&>(request) = std::move(reader_.head());
-  head_only_ = request.method == "HEAD";
   const auto wake = [io = service_.shared_io, weak = weak_from_this()] {
     boost::asio::post(*io, [weak] {
       if (const auto self = weak.lock()) self->flush();
     });
   };
-  answer_ = std::make_shared<Answer>(std::move(request), wake);
-  state_ = State::answer;
-  clear_deadline();
+  const auto answer = std::make_shared<Answer>(std::move(request), wake);
+  begin_answer(answer);
   try {
-    service_.hooks.handler(make_exchange(answer_));
+    service_.hooks.handler(make_exchange(answer));
   } catch (const std::exception&) {
     // The exchange was destroyed without an answer, which is answered with status 500.
   }
@@ -250,44 +225,119 @@ void Connection::begin_request() {
 
 // The end of the request is unknown, so the connection closes after the answer.
 void Connection::refuse(const Refusal& refusal) {
-  close_after_ = true;
-  release_body();
-  name_request(reader_.head());
-  head_ = std::move(reader_.head());
+  output_.close_after();
+  budget_.release();
+  RequestHead& head = reader_.head();
+  record_.name(head);
   try {
-    Reply reply = service_.hooks.refuse(head_, refusal);
+    Reply reply = service_.hooks.refuse(head, refusal);
     if (reply.status == 503) reply.headers.emplace_back("Retry-After", "1");
-    answer_at_once(std::move(reply));
+    answer_at_once(head, std::move(reply));
   } catch (const std::exception&) {
     close();
   }
 }
 
-// Deadlines. The timer is not set anew for each of them: when it fires too early, it is set again.
-
-void Connection::set_deadline(Clock::time_point deadline) {
-  deadline_ = deadline;
-  if (deadline_ < timer_at_) start_timer();
-}
-
-void Connection::start_timer() {
-  timer_at_ = deadline_;
-  timer_.expires_at(deadline_);
-  timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
-    const auto self = weak.lock();
-    if (error || !self || self->state_ == State::closed) return;
-    self->timer_at_ = Clock::time_point::max();
-    if (Clock::now() >= self->deadline_) return self->on_deadline();
-    if (self->deadline_ != Clock::time_point::max()) self->start_timer();
-  });
-}
-
 void Connection::on_deadline() {
-  clear_deadline();
+  deadline_.clear();
   if (state_ == State::answer && !writing_) return watch_client();
   const bool receiving = state_ == State::body || (state_ == State::head && input_.size() > 0);
   if (!receiving) return close();
   refuse({408, "the request was not complete in time"});
+}
+
+// Sending.
+
+void Connection::begin_answer(std::shared_ptr<Answer> answer) {
+  output_.begin(std::move(answer));
+  state_ = State::answer;
+  deadline_.clear();
+}
+
+// Answers without an exchange.
+void Connection::answer_at_once(RequestHead& head, Reply reply) {
+  Request request;
+  static_cast<RequestHead&>(request) = std::move(head);
+  begin_answer(std::make_shared<Answer>(std::move(request), [] {}));
+  output_.answer()->reply(std::move(reply));
+  output_.collect();
+  flush();
+}
+
+// Called after each change: a write of the answer, the end of a send.
+void Connection::flush() {
+  if (writing_ || state_ != State::answer) return;
+  try {
+    if (!output_.ended() && !output_.collect())
+      close();
+    else if (!output_.empty())
+      send();
+    else if (output_.ended())
+      finish_answer();
+  } catch (const std::exception&) {
+    close();
+  }
+  if (state_ == State::answer && !reading_ && !writing_ && !input_ended_) watch_client();
+}
+
+void Connection::send() {
+  writing_ = true;
+  deadline_.set_after(service_.options.timeout);
+  Buffers buffers = output_.send();
+  // A piece of a stream needs no round through the loop of events. The end of an answer takes it,
+  // so that many requests at once do not nest.
+  if (!output_.ended()) remove_first(buffers, transport_->write_now(buffers));
+  if (!buffers.empty()) return transport_->write(shared_from_this(), buffers);
+  sent();
+}
+
+void Connection::sent() {
+  writing_ = false;
+  output_.sent();
+  if (state_ == State::answer) deadline_.clear();
+}
+
+void Connection::on_progress() {
+  if (state_ != State::closed) deadline_.set_after(service_.options.timeout);
+}
+
+void Connection::on_written(bool ok) {
+  const auto self = shared_from_this();
+  if (state_ == State::closed) return;
+  if (!ok) return close();
+  sent();
+  if (state_ != State::answer) return;
+  flush();
+}
+
+void Connection::end_request() {
+  budget_.release();
+  Answer* const answer = output_.answer();
+  const RequestHead& head =
+      answer ? answer->request() : static_cast<const RequestHead&>(reader_.head());
+  const bool ended = record_.end(head, output_.status(), output_.n_body_bytes());
+  if (ended && answer) answer->finish();
+}
+
+void Connection::finish_answer() {
+  end_request();
+  output_.reset();
+  service_.on_idle(*this);
+  if (output_.closes() || service_.draining) return linger();
+  reader_ = RequestReader(service_.reader_limits());
+  state_ = State::head;
+  record_.start();
+  deadline_.set_after(service_.options.timeout);
+  process();
+}
+
+void Connection::linger() {
+  state_ = State::linger;
+  deadline_.set_after(kLinger);
+  transport_->shut_down(shared_from_this());
+  if (input_ended_) return close();
+  input_.consume(input_.size());
+  read_more();
 }
 
 }  // namespace weft::http

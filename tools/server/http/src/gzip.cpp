@@ -17,7 +17,7 @@ constexpr int kGzipOnly = 16 + MAX_WBITS;
 
 struct GzipReader::State {
   z_stream zlib = {};
-  bool at_end = false;  // at the end of a member; another one may follow
+  bool at_end = false;  // a member has ended; another one may follow
   bool any = false;
 };
 

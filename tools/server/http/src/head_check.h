@@ -30,7 +30,7 @@ class HeadScanner {
 
   HeadLimits limits_;
   std::size_t at_ = 0;          // bytes seen
-  std::size_t line_begin_ = 0;  // start of the current line
+  std::size_t line_begin_ = 0;  // where the current line begins
   std::size_t n_lines_ = 0;     // complete ones, with the request line
   bool after_cr_ = false;
 };

@@ -15,6 +15,7 @@
 
 #include "weft/base/error.h"
 
+#include "connection.h"
 #include "listener.h"
 #include "service.h"
 #include "transports.h"
@@ -141,8 +142,9 @@ void Server::Impl::add(Socket socket) {
   const int fd = socket.native_handle();
   if (listening.port != 0) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   std::string peer = peer_name(fd);
-  auto connection = tls ? tls->make_connection(*this, std::move(socket), std::move(peer))
-                        : make_plain_connection(*this, std::move(socket), std::move(peer));
+  auto transport =
+      tls ? tls->make_transport(std::move(socket)) : make_plain_transport(std::move(socket));
+  auto connection = std::make_shared<Connection>(*this, std::move(transport), std::move(peer));
   connection->place = connections.insert(connections.end(), connection);
   ++n_connections_;
   connection->start();

@@ -22,7 +22,7 @@ struct Service {
   ServerOptions options;
   Hooks hooks;
   bool draining = false;
-  std::size_t n_body_bytes = 0;  // bytes of bodies that are being received
+  std::size_t n_body_bytes = 0;  // bytes of the bodies that are being received
 
   ReaderLimits reader_limits() const {
     return {{options.max_request_line_bytes, options.max_header_bytes, options.max_header_lines},

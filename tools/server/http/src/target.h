@@ -10,7 +10,7 @@ struct Target {
   // Decoded, without a slash at its end unless it is "/"; "*" for the target of OPTIONS *.
   std::string path;
   std::string query;      // after '?', as received
-  std::string authority;  // for the absolute form: "localhost:8080"; empty otherwise
+  std::string authority;  // "localhost:8080" in the absolute form; empty otherwise
 };
 
 // Throws RefusedError if the target is neither a path, nor an absolute http URL, nor "*", and if

@@ -1,19 +1,18 @@
 #pragma once
-// The kinds of connections.
+// The kinds of transports.
 
 #include <memory>
 #include <string>
 
 #include <boost/asio/generic/stream_protocol.hpp>
 
-#include "connection.h"
+#include "transport.h"
 
 namespace weft::http {
 
 using Socket = boost::asio::generic::stream_protocol::socket;  // TCP or Unix
 
-std::shared_ptr<Connection> make_plain_connection(Service& service, Socket socket,
-                                                  std::string peer);
+std::unique_ptr<Transport> make_plain_transport(Socket socket);
 
 // The certificate and the key of a TLS server.
 class TlsContext {
@@ -21,7 +20,7 @@ class TlsContext {
   // Throws IoError naming the file.
   TlsContext(const std::string& cert_file, const std::string& key_file);
   ~TlsContext();
-  std::shared_ptr<Connection> make_connection(Service& service, Socket socket, std::string peer);
+  std::unique_ptr<Transport> make_transport(Socket socket);
 
  private:
   struct Impl;

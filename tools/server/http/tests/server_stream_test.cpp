@@ -156,6 +156,18 @@ TEST_CASE("a client that leaves is noticed while its answer is computed") {
     }
 }
 
+TEST_CASE("a request whose client leaves within its body is logged by its name") {
+  RunningServer server;
+  Client client(server.port());
+  client.send("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc");
+  REQUIRE(eventually([&] { return server->counters().answering == 1; }));
+  client.close();
+  REQUIRE(eventually([&] { return server.log().size() == 1; }));
+  CHECK(server.log()[0].method == "POST");
+  CHECK(server.log()[0].path == "/a");
+  CHECK(server.log()[0].status == 499);
+}
+
 // A request that waits for its answer, behind which the client sent more than is read ahead.
 struct SentAhead {
   SentAhead() {

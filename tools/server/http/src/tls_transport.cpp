@@ -7,6 +7,7 @@
 
 #include "weft/base/error.h"
 
+#include "connection.h"
 #include "listener.h"
 #include "transports.h"
 
@@ -16,53 +17,48 @@ namespace {
 namespace asio = boost::asio;
 using Code = boost::system::error_code;
 
-class TlsConnection final : public Connection {
+class TlsTransport final : public Transport {
  public:
-  TlsConnection(Service& service, Socket socket, std::string peer, asio::ssl::context& context)
-      : Connection(service, std::move(peer)), stream_(std::move(socket), context) {}
+  TlsTransport(Socket socket, asio::ssl::context& context) : stream_(std::move(socket), context) {}
 
- private:
-  std::shared_ptr<TlsConnection> self() {
-    return std::static_pointer_cast<TlsConnection>(shared_from_this());
-  }
-
-  void handshake() override {
+  void handshake(Owner owner) override {
     stream_.async_handshake(asio::ssl::stream_base::server,
-                            [self = self()](Code error) { self->on_handshake(!error); });
+                            [owner](Code error) { owner->on_handshake(!error); });
   }
-  void read(char* data, std::size_t n) override {
-    stream_.async_read_some(asio::buffer(data, n), [self = self()](Code error, std::size_t n_read) {
-      self->on_read(!error, n_read);
+  void read(Owner owner, char* data, std::size_t n) override {
+    stream_.async_read_some(asio::buffer(data, n), [owner](Code error, std::size_t n_read) {
+      owner->on_read(!error, n_read);
     });
   }
   std::size_t write_now(const Buffers&) override { return 0; }
-  void write(const Buffers& buffers) override {
+  void write(Owner owner, const Buffers& buffers) override {
     // One record for short strings, in place of one for each.
     joined_.clear();
     std::size_t n = 0;
     for (const auto& b : buffers) n += b.size();
     joined_.reserve(n);
     for (const auto& b : buffers) joined_.append(static_cast<const char*>(b.data()), b.size());
-    const auto progress = [this](Code error, std::size_t n_written) -> std::size_t {
-      if (n_written > 0) on_progress();
+    const auto progress = [&connection = *owner](Code error, std::size_t n_written) -> std::size_t {
+      if (n_written > 0) connection.on_progress();
       return error ? 0 : kMaxWrite;
     };
     asio::async_write(stream_, asio::buffer(joined_), progress,
-                      [self = self()](Code error, std::size_t) { self->on_written(!error); });
+                      [owner](Code error, std::size_t) { owner->on_written(!error); });
   }
-  void shut_down() override {
-    // Sends close_notify. A pending read continues until the client's comes.
-    stream_.async_shutdown([self = self()](Code) {
+  void shut_down(Owner owner) override {
+    // Sends close_notify. A pending read goes on until the client's comes.
+    stream_.async_shutdown([this, owner](Code) {
       Code ignored;
-      self->stream_.lowest_layer().shutdown(Socket::shutdown_send, ignored);
+      stream_.lowest_layer().shutdown(Socket::shutdown_send, ignored);
     });
   }
-  void close_socket() override {
+  void close() override {
     Code ignored;
     stream_.lowest_layer().close(ignored);
   }
   bool client_has_left() override { return has_hung_up(stream_.lowest_layer().native_handle()); }
 
+ private:
   static constexpr std::size_t kMaxWrite = std::size_t{16} << 10;
   asio::ssl::stream<Socket> stream_;
   std::string joined_;
@@ -104,10 +100,8 @@ TlsContext::TlsContext(const std::string& cert_file, const std::string& key_file
 
 TlsContext::~TlsContext() = default;
 
-std::shared_ptr<Connection> TlsContext::make_connection(Service& service, Socket socket,
-                                                        std::string peer) {
-  return std::make_shared<TlsConnection>(service, std::move(socket), std::move(peer),
-                                         impl_->context);
+std::unique_ptr<Transport> TlsContext::make_transport(Socket socket) {
+  return std::make_unique<TlsTransport>(std::move(socket), impl_->context);
 }
 
 }  // namespace weft::http

@@ -1,0 +1,59 @@
+#pragma once
+// The answer to the current request as bytes to send. Used on the I/O thread only.
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "answer.h"
+#include "request_reader.h"
+#include "service.h"
+#include "transport.h"
+
+namespace weft::http {
+
+class AnswerOutput {
+ public:
+  // `reader` is that of the requests, and knows what their clients understand.
+  AnswerOutput(const Service& service, const RequestReader& reader)
+      : service_(service), reader_(reader) {}
+
+  void begin(std::shared_ptr<Answer> answer);
+  // Null unless a request is being answered.
+  Answer* answer() const { return answer_.get(); }
+  // The answer is over: forgets it.
+  void reset();
+
+  // Makes bytes of what was written since the last call. Returns false if the answer has begun, but
+  // nobody is left to complete it. REQUIRES: an answer.
+  bool collect();
+  // Appends bytes that are not part of an answer.
+  void add(std::string bytes);
+  bool empty() const { return queued_.empty(); }
+  // Returns the bytes that are there, which stay in memory until sent() is called.
+  Buffers send();
+  void sent();
+
+  bool ended() const { return ended_; }  // collect() has seen the end
+  int status() const { return status_; }
+  std::size_t n_body_bytes() const { return n_body_bytes_; }
+  // Whether the connection closes after this answer.
+  bool closes() const { return closes_; }
+  void close_after() { closes_ = true; }
+
+ private:
+  void add_reply(Reply reply, bool whole);
+  void add_pieces(std::vector<std::string> pieces);
+
+  const Service& service_;
+  const RequestReader& reader_;
+  std::shared_ptr<Answer> answer_;
+  int status_ = 0;  // 0: not begun
+  bool head_only_ = false, chunked_ = false, ended_ = false, closes_ = false;
+  std::size_t n_body_bytes_ = 0;  // bytes of the answer's body so far
+  std::vector<std::string> queued_, sending_;
+  std::size_t queued_payload_ = 0, sending_payload_ = 0;  // bytes that count as unsent
+};
+
+}  // namespace weft::http
