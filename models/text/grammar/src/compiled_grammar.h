@@ -9,8 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "regex/code_points.h"
-
 namespace weft::grammar {
 
 using StateId = std::uint32_t;
@@ -84,11 +82,6 @@ class GrammarBuilder {
   void call(StateId from, RuleId rule, StateId to);
   void token(StateId from, std::int32_t id, bool negated, StateId to);
   void text(StateId from, std::string_view bytes, StateId to);
-  // One character in UTF-8, except surrogates.
-  void character(StateId from, const CodePoints& set, StateId to);
-  // One character of a JSON string: literally if JSON allows that, and in the usual escaped forms:
-  // \n and the like, \uXXXX for control characters and all that is not ASCII.
-  void json_character(StateId from, const CodePoints& set, StateId to);
 
   Piece call(RuleId rule);
   Piece optional(Piece piece);
@@ -119,9 +112,6 @@ class GrammarBuilder {
   Piece exactly(RuleId rule, std::uint64_t n);
   Piece up_to(RuleId rule, std::uint64_t n);
   Piece chain(Piece a, Piece b);
-  void utf8_range(StateId from, char32_t lo, char32_t hi, StateId to);
-  void hex_range(StateId from, std::uint32_t lo, std::uint32_t hi, int digits, StateId to);
-  void json_escapes(StateId from, const CodePoints& set, StateId to);
 
   std::vector<RuleUnderWork> rules_;
   StateId n_states_ = 0;

@@ -9,7 +9,8 @@
 #include "weft/base/utf8.h"
 #include "weft/grammar/grammar.h"
 
-#include "compiled_grammar.h"
+#include "characters.h"
+#include "program.h"
 
 namespace weft {
 namespace {
@@ -219,10 +220,10 @@ class GbnfParser {
     if (c == '"') return literal();
     const Piece p = builder_.piece();
     if (c == '[') {
-      builder_.character(p.in, char_class(), p.out);
+      add_character(builder_, p.in, char_class(), p.out);
     } else if (c == '.') {
       ++at_;
-      builder_.character(p.in, CodePoints::all(), p.out);
+      add_character(builder_, p.in, CodePoints::all(), p.out);
     } else if (c == '<' || c == '!') {
       token(p);
     } else {

@@ -7,7 +7,8 @@
 #include "weft/base/utf8.h"
 #include "weft/grammar/grammar.h"
 
-#include "compiled_grammar.h"
+#include "characters.h"
+#include "program.h"
 
 namespace weft {
 namespace {
@@ -46,13 +47,13 @@ std::shared_ptr<const Grammar> marked_text(std::string_view text, bool ends_with
   for (std::size_t i = 0; i <= marker.size(); ++i) states.push_back(builder.state());
   const StateId end = builder.state();
   for (std::size_t i = 0; i < marker.size(); ++i) {
-    builder.character(states[i], of_marker.inverted(), states[0]);
+    add_character(builder, states[i], of_marker.inverted(), states[0]);
     for (const char32_t c : different) {
       const std::size_t next = state_after(marker, marker.substr(0, i) + c);
       if (next == marker.size() && !ends_with_it) continue;
       CodePoints one;
       one.add(c, c);
-      builder.character(states[i], one, states[next]);
+      add_character(builder, states[i], one, states[next]);
     }
   }
   for (std::size_t i = 0; i <= marker.size(); ++i)

@@ -5,7 +5,8 @@
 #include "weft/base/error.h"
 #include "weft/grammar/grammar.h"
 
-#include "compiled_grammar.h"
+#include "characters.h"
+#include "program.h"
 #include "regex/named_sets.h"
 #include "regex/regex_reader.h"
 
@@ -265,7 +266,7 @@ std::shared_ptr<const Grammar> Grammar::from_regex(std::string_view pattern) {
   for (std::size_t i = 0; i < dfa.size(); ++i) states.push_back(builder.state());
   const StateId end = builder.state();
   for (Dfa::State s = 1; s < dfa.size(); ++s) {
-    for (const auto& [to, set] : dfa.moves(s)) builder.character(states[s], set, states[to]);
+    for (const auto& [to, set] : dfa.moves(s)) add_character(builder, states[s], set, states[to]);
     if (dfa.accepts(s)) builder.skip(states[s], end);
   }
   const RuleId root = builder.add_rule("pattern", {states[dfa.start()], end});

@@ -7,6 +7,7 @@
 #include "weft/base/error.h"
 #include "weft/grammar/grammar.h"
 
+#include "characters.h"
 #include "schema/numbers.h"
 #include "schema/schema_emitter.h"
 
@@ -136,11 +137,11 @@ StateId SchemaEmitter::mark(StateId from, char c, bool space_before, bool space_
 
 Piece SchemaEmitter::make_character() {
   const Piece p = b_.piece();
-  b_.json_character(p.in, CodePoints::all(), p.out);
+  add_json_character(b_, p.in, CodePoints::all(), p.out);
   const StateId escape = b_.state(), u = b_.state(), zeros = b_.state(), high = b_.state();
   b_.byte(p.in, '\\', '\\', escape);
   b_.byte(escape, '/', '/', p.out);
-  b_.byte(escape, 'u', 'u', u);  // \u0020 .. \u007F; json_character() has added the others
+  b_.byte(escape, 'u', 'u', u);  // \u0020 .. \u007F; add_json_character() adds the others
   const StateId second = b_.state();
   b_.byte(u, '0', '0', second);
   b_.byte(second, '0', '0', zeros);
@@ -232,17 +233,18 @@ Piece SchemaEmitter::automaton(const Dfa& dfa, const Move& move) {
 }
 
 Piece SchemaEmitter::bytes(const Dfa& dfa) {
-  return automaton(
-      dfa, [&](StateId from, const CodePoints& set, StateId to) { b_.character(from, set, to); });
+  return automaton(dfa, [&](StateId from, const CodePoints& set, StateId to) {
+    add_character(b_, from, set, to);
+  });
 }
 
 Piece SchemaEmitter::characters(const Dfa& dfa) {
   return automaton(dfa, [&](StateId from, const CodePoints& set, StateId to) {
-    if (set.ranges().back().hi < 0x80) return b_.json_character(from, set, to);
+    if (set.ranges().back().hi < 0x80) return add_json_character(b_, from, set, to);
     const auto [it, added] = sets_.try_emplace(set, 0);
     if (added) {
       const Piece p = b_.piece();
-      b_.json_character(p.in, set, p.out);
+      add_json_character(b_, p.in, set, p.out);
       it->second = b_.add_rule("character", p);
     }
     b_.call(from, it->second, to);

@@ -2,6 +2,7 @@
 
 #include "weft/base/error.h"
 
+#include "characters.h"
 #include "schema/schema_emitter.h"
 
 namespace weft::grammar {
@@ -162,7 +163,7 @@ RuleId SchemaEmitter::named_member(const Member& member) {
   b_.byte(p.in, '"', '"', at);
   for (const char32_t code : code_points(member.name)) {
     const StateId next = b_.state();
-    b_.json_character(at, {code, code}, next);
+    add_json_character(b_, at, {code, code}, next);
     at = next;
   }
   const StateId closed = b_.state();
