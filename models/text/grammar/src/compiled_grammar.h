@@ -31,7 +31,7 @@ struct TokenEdge {
 
 template <class E>
 struct Edges {
-  std::vector<std::uint32_t> begin;  // by state: its first item; one more at the end
+  std::vector<std::uint32_t> begin;  // where each state's edges begin, and the end
   std::vector<E> items;
   std::span<const E> of(StateId s) const {
     return {items.data() + begin[s], items.data() + begin[s + 1]};

@@ -21,6 +21,11 @@ std::uint64_t hash_of(const std::vector<Item>& items, std::uint64_t seed) {
   return h;
 }
 
+void check_ways(std::size_t n) {
+  if (n > kMaxWays)
+    fail<BudgetError>("the grammar is too ambiguous: more than {} ways to read the text", kMaxWays);
+}
+
 void sort_unique(std::vector<Item>& items) {
   std::sort(items.begin(), items.end());
   items.erase(std::unique(items.begin(), items.end()), items.end());
@@ -73,12 +78,7 @@ void Matcher::reset() {
   configs_[0].expanded = true;
 }
 
-void Matcher::check_ways(std::size_t n) const {
-  if (n > kMaxWays)
-    fail<BudgetError>("the grammar is too ambiguous: more than {} ways to read the text", kMaxWays);
-}
-
-FrameId Matcher::frame(std::vector<Item> parents) {
+FrameId Engine::frame(std::vector<Item> parents) {
   sort_unique(parents);
   const std::uint64_t h = hash_of(parents, 1);
   for (auto [it, end] = frame_index_.equal_range(h); it != end; ++it)

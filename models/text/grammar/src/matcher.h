@@ -104,12 +104,11 @@ class Matcher {
 
   void reset();
   ConfigId compute_step(ConfigId config, std::uint8_t byte);
-  ConfigId close();  // the closure of pending_
+  ConfigId close();  // the configuration of pending_
   ConfigId intern(Config config);
   FrameId frame(std::vector<Item> parents);
   void expand(ConfigId config);
   void gather_calls(StateId state, FrameId frame);
-  void check_ways(std::size_t n) const;
 
   std::shared_ptr<const CompiledGrammar> program_;
   std::vector<std::vector<Item>> frames_;  // parents: the state to continue with, and its frame
