@@ -1,0 +1,59 @@
+#include "memory/block_table.h"
+
+namespace weft::run {
+
+std::int64_t BlockTable::n_missing(const Growth& g) const {
+  return std::max<std::int64_t>(0, blocks_for(g.to) - kept(g.sequence).end) + must_copy(g);
+}
+
+bool BlockTable::grow(const Growth& g, StateStore& store) {
+  if (must_copy(g)) {
+    std::int32_t& shared = block(g.sequence, g.from / kCellsPerBlock);
+    const std::int32_t own = pool_.take();
+    if (own == BlockPool::kNone) return false;
+    store.copy(shared, own);
+    pool_.release(shared);
+    shared = own;
+  }
+  for (std::int64_t& end = kept_[static_cast<std::size_t>(g.sequence)].end; end < blocks_for(g.to);
+       ++end) {
+    const std::int32_t fresh = pool_.take();
+    if (fresh == BlockPool::kNone) return false;
+    block(g.sequence, end) = fresh;
+  }
+  return true;
+}
+
+bool BlockTable::can_replace(std::int32_t sequence, std::int64_t n) const {
+  const Kept& has = kept(sequence);
+  std::int64_t n_free = pool_.n_free();
+  for (const std::int32_t b : blocks(sequence, has.begin, has.end)) n_free += !pool_.is_shared(b);
+  return n <= n_free;
+}
+
+void BlockTable::replace(std::int32_t sequence, Kept with) {
+  cut(sequence, 0);
+  for (std::int64_t n = with.begin; n < with.end; ++n) block(sequence, n) = pool_.take();
+  kept_[static_cast<std::size_t>(sequence)] = {std::min(with.begin, with.end), with.end};
+}
+
+void BlockTable::share(std::int32_t from, std::int32_t to, std::int64_t n_blocks) {
+  const std::int64_t begin = kept(from).begin;
+  for (std::int64_t n = begin; n < n_blocks; ++n) pool_.share(block(from, n));
+  cut(to, 0);
+  std::ranges::copy(blocks(from, 0, n_blocks), &block(to, 0));
+  kept_[static_cast<std::size_t>(to)] = {std::min(begin, n_blocks), n_blocks};
+}
+
+void BlockTable::cut(std::int32_t sequence, std::int64_t n_blocks) {
+  Kept& has = kept_[static_cast<std::size_t>(sequence)];
+  while (has.end > std::max(n_blocks, has.begin)) pool_.release(block(sequence, --has.end));
+  if (n_blocks == 0) has = {};
+}
+
+void BlockTable::release_first(std::int32_t sequence, std::int64_t n_blocks) {
+  Kept& has = kept_[static_cast<std::size_t>(sequence)];
+  for (; has.begin < n_blocks; ++has.begin) pool_.release(block(sequence, has.begin));
+}
+
+}  // namespace weft::run
