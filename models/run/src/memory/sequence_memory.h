@@ -17,20 +17,9 @@
 #include "weft/arch/memory.h"
 
 #include "memory/state_store.h"
+#include "memory/step_tokens.h"
 
 namespace weft::run {
-
-// The growth of a sequence by the positions from .. to - 1.
-struct Growth {
-  std::int32_t sequence = 0;
-  std::int64_t from = 0, to = 0;
-};
-
-// The place of a step's token.
-struct TokenPlace {
-  std::int32_t sequence = 0;
-  std::int64_t position = 0;
-};
 
 // The memory of an input of the step's graph, with the size of its shape; empty if the graph does
 // not use it.

@@ -10,8 +10,20 @@
 namespace weft::run {
 namespace {
 
+std::size_t index(std::int64_t sequence) {
+  return static_cast<std::size_t>(sequence);
+}
+
 [[noreturn]] void refuse(std::int32_t sequence, std::int64_t length, const SequenceMemory& part) {
   fail<BudgetError>("no room for {} tokens in sequence {}: {}", length, sequence, part.room());
+}
+
+// Throws UnsupportedError unless the sequence can continue from this length.
+void check_resumes(const SessionMemory& memory, std::int32_t sequence, std::int64_t length) {
+  const std::int64_t point = memory.resume_point(sequence, length);
+  if (point == length) return;
+  fail<UnsupportedError>("sequence {} cannot continue from {} of its {} tokens, only from {}",
+                         sequence, length, memory.length(sequence), point);
 }
 
 }  // namespace
@@ -22,9 +34,7 @@ SessionMemory::SessionMemory(const MemoryLimits& limits, std::int64_t step_token
       parts_(std::move(parts)),
       input_names_{"table_row"},
       lengths_(index(limits.sequences)),
-      growth_of_(index(limits.sequences), -1) {
-  tokens_.reserve(index(step_tokens));
-  growths_.reserve(index(std::min(step_tokens, limits.sequences)));
+      step_(step_tokens, limits.sequences) {
   for (const auto& part : parts_) {
     const std::vector<std::string> names = part->input_names();
     input_names_.insert(input_names_.end(), names.begin(), names.end());
@@ -61,59 +71,37 @@ std::int64_t SessionMemory::free_positions() const {
   return n;
 }
 
-void SessionMemory::forget_step() {
-  for (const Growth& g : growths_) growth_of_[index(g.sequence)] = -1;
-  growths_.clear();
-  tokens_.clear();
-}
-
-void SessionMemory::check_next(std::int32_t sequence) {
+void SessionMemory::add_next(std::int32_t sequence) {
   check_sequence(sequence);
-  std::int32_t& place = growth_of_[index(sequence)];
-  if (place < 0) {
-    place = static_cast<std::int32_t>(growths_.size());
-    growths_.push_back({sequence, length(sequence), length(sequence)});
-  }
-  std::int64_t& to = growths_[index(place)].to;
-  tokens_.push_back({sequence, to});
-  check_length(sequence, ++to);
-}
-
-void SessionMemory::read_last(std::int32_t sequence) {
-  const std::int64_t n = length(sequence);
-  if (growth_of_[index(sequence)] < 0) {
-    growth_of_[index(sequence)] = static_cast<std::int32_t>(growths_.size());
-    growths_.push_back({sequence, n, n});
-  }
-  tokens_.push_back({sequence, n - 1});
+  check_length(sequence, step_.append(sequence, length(sequence)));
 }
 
 void SessionMemory::reserve() {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    const Growth* const failed = parts_[i]->reserve(growths_);
+    const Growth* const failed = parts_[i]->reserve(step_.growths());
     if (!failed) continue;
     const Growth growth = *failed;
-    for (std::size_t n = 0; n <= i; ++n) parts_[n]->rollback(growths_);
+    for (std::size_t n = 0; n <= i; ++n) parts_[n]->rollback(step_.growths());
     refuse(growth.sequence, growth.to, *parts_[i]);
   }
 }
 
 void SessionMemory::append() {
-  for (const auto& part : parts_) part->append(growths_);
-  for (const Growth& g : growths_) lengths_[index(g.sequence)] = g.to;
+  for (const auto& part : parts_) part->append(step_.growths());
+  for (const Growth& g : step_.growths()) lengths_[index(g.sequence)] = g.to;
 }
 
 void SessionMemory::rollback() {
-  for (const auto& part : parts_) part->rollback(growths_);
+  for (const auto& part : parts_) part->rollback(step_.growths());
 }
 
 void SessionMemory::write_inputs(std::span<const InputValues> inputs) {
-  const InputValues table_row = inputs[0];
-  for (std::size_t i = 0; i < tokens_.size() && !table_row.empty(); ++i)
-    table_row[i] = tokens_[i].sequence;
+  const InputValues slot = inputs[0];
+  for (std::size_t i = 0; i < step_.tokens().size() && !slot.empty(); ++i)
+    slot[i] = step_.tokens()[i].sequence;
   std::size_t done = 1;
   for (std::size_t i = 0; i < parts_.size(); done += n_inputs_[i++])
-    parts_[i]->write_inputs(tokens_, growths_, inputs.subspan(done, n_inputs_[i]));
+    parts_[i]->write_inputs(step_.tokens(), step_.growths(), inputs.subspan(done, n_inputs_[i]));
 }
 
 // Each kind may need an earlier length than the kinds before it.
@@ -125,22 +113,15 @@ std::int64_t SessionMemory::resume_point(std::int32_t sequence, std::int64_t len
   return length;
 }
 
-void SessionMemory::check_resumes(std::int32_t sequence, std::int64_t length) const {
-  const std::int64_t point = resume_point(sequence, length);
-  if (point == length) return;
-  fail<UnsupportedError>("sequence {} cannot continue from {} of its {} tokens, only from {}",
-                         sequence, length, this->length(sequence), point);
-}
-
 void SessionMemory::truncate(std::int32_t sequence, std::int64_t length) {
-  check_resumes(sequence, length);
+  check_resumes(*this, sequence, length);
   for (const auto& part : parts_) part->truncate(sequence, length);
   lengths_[index(sequence)] = length;
 }
 
 void SessionMemory::copy(std::int32_t from, std::int32_t to, std::int64_t length) {
   if (from == to) return truncate(to, length);
-  check_resumes(from, length);
+  check_resumes(*this, from, length);
   for (const auto& part : parts_) part->copy(from, to, length);
   lengths_[index(to)] = length;
 }

@@ -18,7 +18,9 @@ class SessionMemory {
                 std::vector<std::unique_ptr<SequenceMemory>> parts);
 
   std::int64_t n_sequences() const { return std::ssize(lengths_); }
-  std::int64_t length(std::int32_t sequence) const { return lengths_[index(sequence)]; }
+  std::int64_t length(std::int32_t sequence) const {
+    return lengths_[static_cast<std::size_t>(sequence)];
+  }
   // Throw ValueError for an unknown sequence, or for a length that it cannot have.
   void check_sequence(std::int64_t sequence) const;
   void check_length(std::int64_t sequence, std::int64_t length) const;
@@ -32,19 +34,19 @@ class SessionMemory {
   // there is no room; it then has changed nothing.
   template <class Tokens>  // with a member `sequence` each
   void begin(const Tokens& tokens) {
-    forget_step();
-    for (const auto& t : tokens) check_next(t.sequence);
+    step_.clear();
+    for (const auto& t : tokens) add_next(t.sequence);
     reserve();
   }
   // Like begin() of a step that only reads: each token's place is the last one of its sequence.
   // Nothing is reserved. REQUIRES: none of the sequences is empty.
   template <class Tokens>
   void begin_reading(const Tokens& tokens) {
-    forget_step();
-    for (const auto& t : tokens) read_last(t.sequence);
+    step_.clear();
+    for (const auto& t : tokens) step_.read_last(t.sequence, length(t.sequence));
   }
   // The places of the step's tokens.
-  std::span<const TokenPlace> step() const { return tokens_; }
+  std::span<const TokenPlace> step() const { return step_.tokens(); }
   void append();
   void rollback();
 
@@ -65,12 +67,8 @@ class SessionMemory {
   void fill_with_noise(std::int32_t sequence, std::int64_t length);
 
  private:
-  static std::size_t index(std::int64_t sequence) { return static_cast<std::size_t>(sequence); }
-  void forget_step();
-  void check_next(std::int32_t sequence);
-  void read_last(std::int32_t sequence);
+  void add_next(std::int32_t sequence);
   void reserve();
-  void check_resumes(std::int32_t sequence, std::int64_t length) const;
   template <class Fill>
   void replace(std::int32_t sequence, std::int64_t length, Fill fill);
 
@@ -84,10 +82,7 @@ class SessionMemory {
   std::vector<std::string> input_names_;
   std::vector<std::size_t> n_inputs_;  // by part
   std::vector<std::int64_t> lengths_;  // by sequence
-  // The current step; empty between steps.
-  std::vector<TokenPlace> tokens_;
-  std::vector<Growth> growths_;
-  std::vector<std::int32_t> growth_of_;  // by sequence: its place in growths_, or -1
+  StepTokens step_;                    // empty between steps
 };
 
 }  // namespace weft::run
