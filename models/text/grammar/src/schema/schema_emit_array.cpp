@@ -51,9 +51,9 @@ Piece SchemaEmitter::array(const Term& term) {
   for (const Term::Leaf& leaf : term.leaves) named = std::max(named, expander_.named_items(leaf));
   for (const auto& [at, literal] : term.items) named = std::max(named, at + 1);
   const Piece p = b_.piece();
-  const StateId open = mark(p.in, '[', false, true);
+  const StateId open = json_.mark(p.in, '[', false, true);
   const StateId close = b_.state();
-  b_.byte(space(close), ']', ']', p.out);
+  b_.byte(json_.space(close), ']', ']', p.out);
   if (!term.contains.empty()) {
     counted_items(term, named, open, close);
   } else {
@@ -67,7 +67,7 @@ void SchemaEmitter::items(const Term& term, std::uint64_t named, StateId at, Sta
   // The first item is always a named one, because it has no comma before it.
   named = std::max<std::uint64_t>(named, 1);
   for (std::uint64_t i = 0; i < std::min(named, term.max); ++i) {
-    if (i > 0) at = mark(at, ',', false, true);
+    if (i > 0) at = json_.mark(at, ',', false, true);
     const StateId next = b_.state();
     b_.call(at, item(term, i, {}), next);
     at = next;
@@ -76,7 +76,7 @@ void SchemaEmitter::items(const Term& term, std::uint64_t named, StateId at, Sta
   if (term.max <= named) return;
   const StateId begin = b_.state();
   const StateId end = b_.state();
-  b_.call(mark(begin, ',', false, true), item(term, SchemaExpander::kRest, {}), end);
+  b_.call(json_.mark(begin, ',', false, true), item(term, SchemaExpander::kRest, {}), end);
   const RuleId one = b_.add_rule("item", {begin, end});
   const Piece rest =
       b_.repeat(one, term.min > named ? term.min - named : 0,
@@ -119,7 +119,7 @@ void SchemaEmitter::counted_items(const Term& term, std::uint64_t named, StateId
     const auto [counts, from] = work[w];
     if (may_end(term, counts)) b_.skip(from, close);
     if (limited && counts[0] >= term.max) continue;
-    const StateId at = w == 0 ? from : mark(from, ',', false, true);
+    const StateId at = w == 0 ? from : json_.mark(from, ',', false, true);
     const std::uint64_t index = counts[0] < named ? counts[0] : SchemaExpander::kRest;
     for (std::uint32_t which = 0; which < (1U << term.contains.size()); ++which) {
       Conjunction more;

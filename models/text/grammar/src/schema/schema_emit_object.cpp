@@ -147,9 +147,10 @@ RuleId SchemaEmitter::other_member(const Term& term, const std::vector<Member>& 
   }
   for (const NameSet& set : sets) {
     if ((set.names && set.names->empty()) || impossible(expander_.json(), set.what)) continue;
-    const Piece name = set.names ? quoted(characters(*set.names)) : b_.call(string());
+    const Piece name =
+        set.names ? json_.quoted(json_.characters(*set.names)) : b_.call(json_.string());
     b_.skip(p.in, name.in);
-    b_.call(mark(name.out, ':', false, true), value(set.what), p.out);
+    b_.call(json_.mark(name.out, ':', false, true), value(set.what), p.out);
   }
   b_.define(rule, p);
   return rule;
@@ -168,7 +169,7 @@ RuleId SchemaEmitter::named_member(const Member& member) {
   }
   const StateId closed = b_.state();
   b_.byte(at, '"', '"', closed);
-  b_.call(mark(closed, ':', false, true), member.value, p.out);
+  b_.call(json_.mark(closed, ':', false, true), member.value, p.out);
   return it->second = b_.add_rule("member " + member.name, p);
 }
 
@@ -180,9 +181,9 @@ Piece SchemaEmitter::object(const Term& term) {
   if (!counts.fit()) expander_.unsupported(term.bounds_at, "too many states");
 
   const Piece p = b_.piece();
-  const StateId open = mark(p.in, '{', false, true);
+  const StateId open = json_.mark(p.in, '{', false, true);
   const StateId close = b_.state();
-  b_.byte(space(close), '}', '}', p.out);
+  b_.byte(json_.space(close), '}', '}', p.out);
   // After a member, before any member, and before a named member.
   const StateGrid behind(b_, counts), before(b_, counts), named(b_, counts);
   b_.skip(open, before.at(0, 0));
@@ -190,7 +191,7 @@ Piece SchemaEmitter::object(const Term& term) {
   for (std::size_t i = 0; i <= members.size(); ++i) {
     for (std::uint64_t c = 0; c <= counts.last; ++c) {
       if (counts.may_end(i, c)) b_.skip(behind.at(i, c), close);
-      if (!counts.full(c)) b_.skip(mark(behind.at(i, c), ',', false, true), before.at(i, c));
+      if (!counts.full(c)) b_.skip(json_.mark(behind.at(i, c), ',', false, true), before.at(i, c));
       b_.skip(before.at(i, c), named.at(i, c));
       if (counts.full(c)) continue;
       const std::uint64_t counted = std::min(c + 1, counts.last);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "schema/json_pieces.h"
 #include "schema/schema.h"
 
 namespace weft::grammar {
@@ -15,7 +16,7 @@ class SchemaEmitter {
  public:
   // REQUIRES: the schema lives as long as the emitter.
   SchemaEmitter(const JsonTree& json, const JsonSchemaOptions& options)
-      : expander_(json, options), single_line_(options.single_line) {}
+      : expander_(json, options), json_(b_, options.single_line) {}
 
   CompiledGrammar run();
 
@@ -27,32 +28,12 @@ class SchemaEmitter {
   };
 
  private:
-  // Shared rules (schema_emit.cpp).
-  RuleId shared(const char* name, Piece (SchemaEmitter::*make)());
-  Piece text(std::string_view bytes);
-  // Nothing, a space, or a line end with the indentation of the next line.
-  Piece make_space();
-  StateId space(StateId from);
-  StateId mark(StateId from, char c, bool space_before, bool space_behind);
-  // Any character of a string, in any of the forms that JSON has for it.
-  Piece make_character();
-  Piece quoted(Piece inner);
-  Piece make_string() { return quoted(b_.star(make_character())); }
-  Piece make_number();
-  Piece make_any();
-  RuleId number() { return shared("number", &SchemaEmitter::make_number); }
-  RuleId string() { return shared("string", &SchemaEmitter::make_string); }
-  void add(Piece whole, Piece part);
-
   // Values (schema_emit.cpp).
   RuleId value(Conjunction what);
+  Piece make_any();
   Piece types(const Conjunction& what);
   Piece emit(const Term& term, Type type);
-  template <class Move>
-  Piece automaton(const Dfa& dfa, const Move& move);
-  Piece bytes(const Dfa& dfa);
-  // The inside of a string.
-  Piece characters(const Dfa& dfa);
+  void add(Piece whole, Piece part);
   Piece string_of(const Term& term);
   void check_count(const Term& term);
 
@@ -72,12 +53,10 @@ class SchemaEmitter {
   RuleId other_member(const Term& term, const std::vector<Member>& members);
 
   SchemaExpander expander_;
-  const bool single_line_;
-  GrammarBuilder b_;
-  std::map<std::string, RuleId> shared_;
+  ProgramBuilder b_;
+  JsonPieces json_;
   std::map<Conjunction, RuleId> rules_;
   std::vector<std::pair<Conjunction, RuleId>> work_;
-  std::map<CodePoints, RuleId> sets_;
   std::map<std::pair<std::string, RuleId>, RuleId> named_;
 };
 
