@@ -96,9 +96,9 @@ void SessionMemory::rollback() {
 }
 
 void SessionMemory::write_inputs(std::span<const InputValues> inputs) {
-  const InputValues slot = inputs[0];
-  for (std::size_t i = 0; i < step_.tokens().size() && !slot.empty(); ++i)
-    slot[i] = step_.tokens()[i].sequence;
+  const InputValues table_row = inputs[0];
+  for (std::size_t i = 0; i < step_.tokens().size() && !table_row.empty(); ++i)
+    table_row[i] = step_.tokens()[i].sequence;
   std::size_t done = 1;
   for (std::size_t i = 0; i < parts_.size(); done += n_inputs_[i++])
     parts_[i]->write_inputs(step_.tokens(), step_.growths(), inputs.subspan(done, n_inputs_[i]));

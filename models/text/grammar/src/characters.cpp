@@ -19,7 +19,7 @@ constexpr Utf8Form kUtf8Forms[] = {
 // all continuation bytes but the last ones are either equal or free.
 class Utf8Rows {
  public:
-  Utf8Rows(ProgramBuilder& builder, const Utf8Form& form, StateId to)
+  Utf8Rows(GrammarBuilder& builder, const Utf8Form& form, StateId to)
       : b_(builder), form_(form), to_(to) {}
 
   // Writes lo .. hi, of which the last `depth` + 1 bytes are still to come.
@@ -57,12 +57,12 @@ class Utf8Rows {
                                                                   : 0x80 | (bits & 0x3F));
   }
 
-  ProgramBuilder& b_;
+  GrammarBuilder& b_;
   const Utf8Form& form_;
   const StateId to_;
 };
 
-void utf8_range(ProgramBuilder& builder, StateId from, char32_t lo, char32_t hi, StateId to) {
+void utf8_range(GrammarBuilder& builder, StateId from, char32_t lo, char32_t hi, StateId to) {
   for (const Utf8Form& form : kUtf8Forms) {
     if (lo > hi) return;
     if (lo > form.last) continue;
@@ -73,7 +73,7 @@ void utf8_range(ProgramBuilder& builder, StateId from, char32_t lo, char32_t hi,
 }
 
 // Hexadecimal numbers lo .. hi with a fixed number of digits, in either case.
-void hex_range(ProgramBuilder& builder, StateId from, std::uint32_t lo, std::uint32_t hi,
+void hex_range(GrammarBuilder& builder, StateId from, std::uint32_t lo, std::uint32_t hi,
                int digits, StateId to) {
   const auto edge = [&](std::uint32_t a, std::uint32_t b, StateId next) {
     if (a < 10)
@@ -105,7 +105,7 @@ void hex_range(ProgramBuilder& builder, StateId from, std::uint32_t lo, std::uin
   }
 }
 
-void json_escapes(ProgramBuilder& builder, StateId from, const CodePoints& set, StateId to) {
+void json_escapes(GrammarBuilder& builder, StateId from, const CodePoints& set, StateId to) {
   static constexpr std::pair<char32_t, char> kShort[] = {
       {'"', '"'}, {'\\', '\\'}, {'\b', 'b'}, {'\f', 'f'}, {'\n', 'n'}, {'\r', 'r'}, {'\t', 't'}};
   CodePoints coded = set.intersected({0, 0x1F});
@@ -147,7 +147,7 @@ void json_escapes(ProgramBuilder& builder, StateId from, const CodePoints& set, 
 
 }  // namespace
 
-void add_character(ProgramBuilder& builder, StateId from, const CodePoints& set, StateId to) {
+void add_character(GrammarBuilder& builder, StateId from, const CodePoints& set, StateId to) {
   for (const CodeRange& range : set.ranges()) {
     if (range.lo < 0xD800)
       utf8_range(builder, from, range.lo, std::min<char32_t>(range.hi, 0xD7FF), to);
@@ -156,7 +156,7 @@ void add_character(ProgramBuilder& builder, StateId from, const CodePoints& set,
   }
 }
 
-void add_json_character(ProgramBuilder& builder, StateId from, const CodePoints& set, StateId to) {
+void add_json_character(GrammarBuilder& builder, StateId from, const CodePoints& set, StateId to) {
   CodePoints plain = set.intersected({0x20, kMaxCodePoint});
   plain = plain.intersected(CodePoints::of("\"\\").inverted());
   add_character(builder, from, plain, to);

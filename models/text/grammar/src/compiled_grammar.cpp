@@ -76,7 +76,7 @@ void GrammarBuilder::text(StateId from, std::string_view bytes, StateId to) {
   }
 }
 
-Piece ProgramBuilder::call(RuleId rule) {
+Piece GrammarBuilder::call(RuleId rule) {
   const Piece p = piece();
   call(p.in, rule, p.out);
   return p;

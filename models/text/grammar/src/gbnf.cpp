@@ -10,7 +10,7 @@
 #include "weft/grammar/grammar.h"
 
 #include "characters.h"
-#include "program.h"
+#include "compiled_grammar.h"
 
 namespace weft {
 namespace {

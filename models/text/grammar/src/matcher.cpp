@@ -78,7 +78,7 @@ void Matcher::reset() {
   configs_[0].expanded = true;
 }
 
-FrameId Engine::frame(std::vector<Item> parents) {
+FrameId Matcher::frame(std::vector<Item> parents) {
   sort_unique(parents);
   const std::uint64_t h = hash_of(parents, 1);
   for (auto [it, end] = frame_index_.equal_range(h); it != end; ++it)

@@ -14,7 +14,7 @@
 #include "body_budget.h"
 #include "deadline.h"
 #include "input_buffer.h"
-#include "request_record.h"
+#include "request_logger.h"
 
 namespace weft::http {
 
@@ -70,7 +70,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   const std::unique_ptr<Transport> transport_;
   State state_ = State::handshake;
   Deadline deadline_;
-  RequestRecord record_;
+  RequestLogger record_;
 
   InputBuffer input_;
   bool reading_ = false, writing_ = false, input_ended_ = false;

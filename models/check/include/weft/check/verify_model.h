@@ -37,7 +37,7 @@ struct VerifiedStep {
   VerifyReport report;
   // For steps across boundaries: their tokens and first position. 0: a step of `tokens`.
   std::int64_t n_tokens = 0, position = 0;
-  // Of the nodes of one kind that read a matrix, every n-th one was compared. 1: all.
+  // Every n-th of the nodes of one kind that read a matrix was compared. 1: all.
   std::int64_t every_projection = 1;
 };
 

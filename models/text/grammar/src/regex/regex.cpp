@@ -6,7 +6,7 @@
 #include "weft/grammar/grammar.h"
 
 #include "characters.h"
-#include "program.h"
+#include "compiled_grammar.h"
 #include "regex/named_sets.h"
 #include "regex/regex_reader.h"
 

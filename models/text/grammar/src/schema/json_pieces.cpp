@@ -11,7 +11,7 @@ namespace {
 
 // The states and moves of an automaton. move(from, set, to) adds edges for the characters of a set.
 template <class Move>
-Piece automaton(ProgramBuilder& builder, const Dfa& dfa, const Move& move) {
+Piece automaton(GrammarBuilder& builder, const Dfa& dfa, const Move& move) {
   const StateId end = builder.state();
   std::vector<StateId> states;
   for (Dfa::State s = 0; s < dfa.size(); ++s) states.push_back(builder.state());

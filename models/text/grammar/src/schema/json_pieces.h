@@ -7,14 +7,14 @@
 #include <string_view>
 
 #include "automaton.h"
-#include "program.h"
+#include "compiled_grammar.h"
 
 namespace weft::grammar {
 
 class JsonPieces {
  public:
   // `single_line`: white space has no line ends. REQUIRES: `builder` outlives this.
-  JsonPieces(ProgramBuilder& builder, bool single_line) : b_(builder), single_line_(single_line) {}
+  JsonPieces(GrammarBuilder& builder, bool single_line) : b_(builder), single_line_(single_line) {}
 
   // The rule with this name. If there is none, make() returns its body.
   template <class Make>
@@ -44,7 +44,7 @@ class JsonPieces {
   Piece make_space();
   Piece make_character();
 
-  ProgramBuilder& b_;
+  GrammarBuilder& b_;
   const bool single_line_;
   std::map<std::string, RuleId> shared_;
   std::map<CodePoints, RuleId> sets_;

@@ -48,7 +48,7 @@ bool ValueKeywords::equals(const std::vector<JsonId>& values, bool negated, Expa
     return true;
   }
   if (!negated) {
-    std::vector<Choice> choices;
+    std::vector<Alternative> choices;
     for (const JsonId value : same)
       choices.push_back({{}, [this, value](Term& term) { exactly(value, term); }});
     state.open.push_back(std::move(choices));
@@ -99,10 +99,10 @@ void ValueKeywords::exactly(JsonId value, Term& term) {
   at_most(term, node.items.size(), value);
 }
 
-std::vector<Choice> ValueKeywords::differs(JsonId value) {
+std::vector<Alternative> ValueKeywords::differs(JsonId value) {
   const JsonNode& node = json_[value];
   const std::uint64_t n = node.items.size();
-  std::vector<Choice> choices;
+  std::vector<Alternative> choices;
   choices.push_back({{}, [=](Term& term) { at_least(term, n + 1, value); }});
   if (type_ == Type::array && n > 0)
     choices.push_back({{}, [=](Term& term) { at_most(term, n - 1, value); }});
@@ -125,8 +125,8 @@ std::vector<Choice> ValueKeywords::differs(JsonId value) {
   return choices;
 }
 
-bool ValueKeywords::deny_values(const std::vector<JsonId>& values, std::vector<Choice>& denials) {
-  Choice none;
+bool ValueKeywords::deny_values(const std::vector<JsonId>& values, std::vector<Alternative>& denials) {
+  Alternative none;
   std::vector<JsonId> same;
   for (const JsonId value : values)
     if (type_of(json_[value]) == type_) same.push_back(value);

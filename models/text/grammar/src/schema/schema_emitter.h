@@ -53,7 +53,7 @@ class SchemaEmitter {
   RuleId other_member(const Term& term, const std::vector<Member>& members);
 
   SchemaExpander expander_;
-  ProgramBuilder b_;
+  GrammarBuilder b_;
   JsonPieces json_;
   std::map<Conjunction, RuleId> rules_;
   std::vector<std::pair<Conjunction, RuleId>> work_;

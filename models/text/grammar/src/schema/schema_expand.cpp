@@ -51,7 +51,7 @@ class Expansion {
         if (!take(literal, state)) return;
       }
       if (state.open.empty()) return terms_.push_back(std::move(state.term));
-      const std::vector<Choice> choices = std::move(state.open.back());
+      const std::vector<Alternative> choices = std::move(state.open.back());
       state.open.pop_back();
       for (std::size_t i = 0; i + 1 < choices.size(); ++i) {
         State copy = state;
@@ -63,7 +63,7 @@ class Expansion {
     }
   }
 
-  static void choose(State& state, const Choice& choice) {
+  static void choose(State& state, const Alternative& choice) {
     state.todo.insert(state.todo.end(), choice.literals.begin(), choice.literals.end());
     if (choice.change) choice.change(state.term);
   }
@@ -162,7 +162,7 @@ class Expansion {
         state.todo.push_back({*schema});
       return true;
     }
-    std::vector<Choice> choices;
+    std::vector<Alternative> choices;
     if (key == "anyOf") {
       for (const JsonId schema : schemas) choices.push_back({{{schema}}, {}});
     } else {
@@ -173,8 +173,8 @@ class Expansion {
   }
 
   // Each schema, with the negation of those that could hold at the same time.
-  std::vector<Choice> exactly_one(const std::vector<JsonId>& schemas) {
-    std::vector<Choice> choices;
+  std::vector<Alternative> exactly_one(const std::vector<JsonId>& schemas) {
+    std::vector<Alternative> choices;
     if (e_.looking_ > 0) {
       // The caller only checks whether there may be a value. Any of the schemas suffices for that,
       // so that checks are not nested.
@@ -208,7 +208,7 @@ class Expansion {
   void conditional(JsonId schema, JsonId condition, State& state) {
     const JsonId then = find(schema, "then"), otherwise = find(schema, "else");
     if (absent(then) && absent(otherwise)) return;
-    std::vector<Choice> choices{{{{condition}}, {}},
+    std::vector<Alternative> choices{{{{condition}}, {}},
                                 {{{condition, Literal::Kind::schema, true}}, {}}};
     if (!absent(then)) choices[0].literals.push_back({then});
     if (!absent(otherwise)) choices[1].literals.push_back({otherwise});
@@ -219,7 +219,7 @@ class Expansion {
 
   bool deny(JsonId schema, State& state) {
     const JsonNode& node = json_[schema];
-    std::vector<Choice> choices;
+    std::vector<Alternative> choices;
     const JsonId ref = find(schema, "$ref");
     if (!absent(ref)) {
       choices.push_back({{{e_.references_.resolve(ref), Literal::Kind::schema, true}}, {}});
@@ -256,7 +256,7 @@ class Expansion {
     return true;
   }
 
-  void deny_conditional(JsonId schema, JsonId condition, std::vector<Choice>& choices) {
+  void deny_conditional(JsonId schema, JsonId condition, std::vector<Alternative>& choices) {
     const JsonId then = find(schema, "then"), otherwise = find(schema, "else");
     if (!absent(then)) choices.push_back({{{condition}, {then, Literal::Kind::schema, true}}, {}});
     if (!absent(otherwise))
@@ -266,8 +266,8 @@ class Expansion {
   }
 
   void deny_all(const std::string& key, const std::vector<JsonId>& schemas,
-                std::vector<Choice>& choices) {
-    Choice none;
+                std::vector<Alternative>& choices) {
+    Alternative none;
     for (const JsonId s : schemas) none.literals.push_back({s, Literal::Kind::schema, true});
     choices.push_back(std::move(none));
     if (key == "anyOf") return;

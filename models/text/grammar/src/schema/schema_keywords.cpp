@@ -108,7 +108,7 @@ bool ValueKeywords::number_keyword(JsonId schema, const std::string& key, JsonId
 
 template <class Either>
 bool ValueKeywords::array_keyword(JsonId schema, const std::string& key, JsonId value,
-                                  ExpansionState& state, std::vector<Choice>* denials,
+                                  ExpansionState& state, std::vector<Alternative>* denials,
                                   Either& either) {
   if (key == "minItems" || key == "maxItems") return bound(key == "minItems", value, either);
   if (key == "uniqueItems") {
@@ -141,7 +141,7 @@ bool ValueKeywords::array_keyword(JsonId schema, const std::string& key, JsonId 
 }
 
 bool ValueKeywords::contains_keyword(JsonId schema, JsonId value, ExpansionState& state,
-                                     std::vector<Choice>* denials) {
+                                     std::vector<Alternative>* denials) {
   const JsonId min_node = find(schema, "minContains"), max_node = find(schema, "maxContains");
   const std::uint64_t min = absent(min_node) ? 1 : count(min_node);
   const std::uint64_t max = absent(max_node) ? Dfa::kUnbounded : count(max_node);
@@ -159,7 +159,7 @@ bool ValueKeywords::contains_keyword(JsonId schema, JsonId value, ExpansionState
 }
 
 // "required", or the ways not to have all of these members.
-void ValueKeywords::required(JsonId value, Term& term, std::vector<Choice>* denials) {
+void ValueKeywords::required(JsonId value, Term& term, std::vector<Alternative>* denials) {
   if (json_[value].kind == Kind::boolean) return;  // draft 3
   if (json_[value].kind != Kind::array) e_.wrong(value, "must be an array of names");
   for (const JsonId name : json_[value].items) {
@@ -173,7 +173,7 @@ void ValueKeywords::required(JsonId value, Term& term, std::vector<Choice>* deni
 }
 
 // The ways not to be valid by "properties".
-void ValueKeywords::deny_properties(JsonId value, std::vector<Choice>& denials) {
+void ValueKeywords::deny_properties(JsonId value, std::vector<Alternative>& denials) {
   const JsonNode& node = json_[value];
   for (std::size_t i = 0; i < node.items.size(); ++i) {
     const Literal other{node.items[i], Literal::Kind::schema, true};
@@ -187,7 +187,7 @@ void ValueKeywords::deny_properties(JsonId value, std::vector<Choice>& denials) 
 
 template <class Either>
 bool ValueKeywords::object_keyword(const std::string& key, JsonId value, ExpansionState& state,
-                                   std::vector<Choice>* denials, Either& either) {
+                                   std::vector<Alternative>* denials, Either& either) {
   const JsonNode& node = json_[value];
   static constexpr std::string_view kMaps[] = {"properties", "patternProperties", "dependencies",
                                                "dependentSchemas", "dependentRequired"};
@@ -217,7 +217,7 @@ bool ValueKeywords::object_keyword(const std::string& key, JsonId value, Expansi
 }
 
 void ValueKeywords::dependency(const std::string& name, JsonId value, ExpansionState& state,
-                               std::vector<Choice>* denials) {
+                               std::vector<Alternative>* denials) {
   const JsonNode& node = json_[value];
   std::vector<std::string> others;
   for (const JsonId other : node.kind == Kind::array ? node.items : std::vector<JsonId>{})
@@ -236,7 +236,7 @@ void ValueKeywords::dependency(const std::string& name, JsonId value, ExpansionS
                           }});
     return;
   }
-  std::vector<Choice> choices{{{}, [name](Term& t) { forbid(t, name); }}, {{}, {}}};
+  std::vector<Alternative> choices{{{}, [name](Term& t) { forbid(t, name); }}, {{}, {}}};
   if (!names) choices[1].literals.push_back({value});
   choices[1].change = [name, others](Term& t) {
     t.required.insert(t.required.end(), others.begin(), others.end());
@@ -246,7 +246,7 @@ void ValueKeywords::dependency(const std::string& name, JsonId value, ExpansionS
 }
 
 bool ValueKeywords::assertion(JsonId schema, const std::string& key, JsonId value,
-                              ExpansionState& state, std::vector<Choice>* denials) {
+                              ExpansionState& state, std::vector<Alternative>* denials) {
   const auto either = [&](auto&& positive, auto&& negative) {
     if (!denials)
       positive(state.term);

@@ -7,8 +7,8 @@
 
 namespace weft::grammar {
 
-// One alternative: more literals, and a change of the term.
-struct Choice {
+// More literals, and a change of the term.
+struct Alternative {
   Conjunction literals;
   std::function<void(Term&)> change;
 };
@@ -16,7 +16,7 @@ struct Choice {
 // A term in progress: literals to process, and those that were processed.
 struct ExpansionState {
   Conjunction todo, seen;
-  std::vector<std::vector<Choice>> open;  // one choice of each must hold
+  std::vector<std::vector<Alternative>> open;  // one alternative of each must hold
   Term term;
 };
 
@@ -34,17 +34,17 @@ class ValueKeywords {
   // Makes a keyword hold (false: it cannot), or, if there are `denials`, adds the ways to violate
   // it to them (false: it is always violated).
   bool assertion(JsonId schema, const std::string& key, JsonId value, ExpansionState& state,
-                 std::vector<Choice>* denials);
+                 std::vector<Alternative>* denials);
 
  private:
   DfaRef scalar_set(const std::vector<JsonId>& values, bool negated);
   Dfa any_of(const std::vector<JsonId>& values) const;
   Dfa all_but(const std::vector<JsonId>& values) const;
   void exactly(JsonId value, Term& term);
-  std::vector<Choice> differs(JsonId value);
+  std::vector<Alternative> differs(JsonId value);
   std::uint64_t count(JsonId keyword);
   Decimal number(JsonId keyword);
-  bool deny_values(const std::vector<JsonId>& values, std::vector<Choice>& denials);
+  bool deny_values(const std::vector<JsonId>& values, std::vector<Alternative>& denials);
   template <class Either>
   bool string_keyword(const std::string& key, JsonId value, Either& either);
   template <class Either>
@@ -53,17 +53,17 @@ class ValueKeywords {
   bool number_keyword(JsonId schema, const std::string& key, JsonId value, Either& either);
   template <class Either>
   bool array_keyword(JsonId schema, const std::string& key, JsonId value, ExpansionState& state,
-                     std::vector<Choice>* denials, Either& either);
+                     std::vector<Alternative>* denials, Either& either);
   bool contains_keyword(JsonId schema, JsonId value, ExpansionState& state,
-                        std::vector<Choice>* denials);
-  void required(JsonId value, Term& term, std::vector<Choice>* denials);
-  void deny_properties(JsonId value, std::vector<Choice>& denials);
+                        std::vector<Alternative>* denials);
+  void required(JsonId value, Term& term, std::vector<Alternative>* denials);
+  void deny_properties(JsonId value, std::vector<Alternative>& denials);
   template <class Either>
   bool object_keyword(const std::string& key, JsonId value, ExpansionState& state,
-                      std::vector<Choice>* denials, Either& either);
+                      std::vector<Alternative>* denials, Either& either);
   // If `name` is a member, other members must be, or the whole must be valid by a schema.
   void dependency(const std::string& name, JsonId value, ExpansionState& state,
-                  std::vector<Choice>* denials);
+                  std::vector<Alternative>* denials);
 
   static void at_least(Term& term, std::uint64_t n, JsonId at) {
     if (n > term.min) term.min = n, term.bounds_at = at;

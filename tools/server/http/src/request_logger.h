@@ -10,9 +10,9 @@
 
 namespace weft::http {
 
-class RequestRecord {
+class RequestLogger {
  public:
-  RequestRecord(Service& service, std::string peer) : service_(service), peer_(std::move(peer)) {}
+  RequestLogger(Service& service, std::string peer) : service_(service), peer_(std::move(peer)) {}
 
   // The first byte of a request has come, or can come.
   void start() { start_ = Clock::now(); }
