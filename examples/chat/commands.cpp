@@ -39,7 +39,7 @@ CommandResult system(Chat& chat, std::string& text) {
 }
 
 CommandResult again(Chat& chat, std::string& text) {
-  text = chat.talk.take_back();
+  text = chat.talk.undo_turn();
   if (!text.empty()) return CommandResult::say;
   std::cerr << "No messages yet.\n";
   return CommandResult::refused;

@@ -85,7 +85,7 @@ void Conversation::set_system(std::string text) {
   reset();
 }
 
-std::string Conversation::take_back() {
+std::string Conversation::undo_turn() {
   const auto last = std::find_if(messages_.rbegin(), messages_.rend(),
                                  [](const ChatMessage& m) { return m.role == "user"; });
   if (last == messages_.rend()) return "";

@@ -45,21 +45,21 @@ TEST_CASE("a turn computes what is new, and nothing else") {
 
 TEST_CASE("a message that is taken back leaves what came before it in the sequence") {
   Talk talk(greedy(10));
-  CHECK(talk.chat.take_back().empty());
+  CHECK(talk.chat.undo_turn().empty());
   talk.say("Tell me a story.");
   const std::int64_t first_turn = talk.session.length(0);
   const Said second = talk.say("Who was it about?");
-  CHECK(talk.chat.take_back() == "Who was it about?");
+  CHECK(talk.chat.undo_turn() == "Who was it about?");
   CHECK(talk.chat.messages().size() == 3);
   CHECK(talk.say("Who was it about?").text == second.text);
   CHECK(talk.chat.last_prompt().tokens == 1);  // the last one, for its logits
-  talk.chat.take_back();
+  talk.chat.undo_turn();
   talk.say("And then?");
   CHECK(talk.session.length(0) - talk.chat.last_reply().tokens - talk.chat.last_prompt().tokens >=
         first_turn);
-  talk.chat.take_back();
-  CHECK(talk.chat.take_back() == "Tell me a story.");
-  CHECK(talk.chat.take_back().empty());
+  talk.chat.undo_turn();
+  CHECK(talk.chat.undo_turn() == "Tell me a story.");
+  CHECK(talk.chat.undo_turn().empty());
   CHECK(talk.chat.messages().size() == 1);  // the system prompt
 }
 
@@ -68,7 +68,7 @@ TEST_CASE("a conversation that was reset repeats its draws and reuses the common
   options.sampler = {.seed = 4, .temperature = 1.5F};
   Talk talk(options);
   const Said first = talk.say("Tell me a story.");
-  talk.chat.take_back();
+  talk.chat.undo_turn();
   CHECK(talk.say("Tell me a story.").text != first.text);  // the draws went on
   talk.chat.reset();
   CHECK(talk.chat.messages().size() == 1);
@@ -217,7 +217,7 @@ TEST_CASE("calls wait for their results one by one, and the model continues afte
   CHECK(talk.chat.messages()[3].name == "look");
   CHECK(talk.chat.messages()[4].content == "blue");
   CHECK(talk.chat.open_calls().size() == 2);  // calls of the new reply
-  CHECK(talk.chat.take_back() == "Look!");
+  CHECK(talk.chat.undo_turn() == "Look!");
   CHECK(talk.chat.open_calls().empty());
 }
 

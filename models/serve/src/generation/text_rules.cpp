@@ -79,7 +79,7 @@ void TextRules::reset() {
 TokenConstraint& TextRules::constraint() {
   TokenConstraint& constraint = shared_->constraint;
   if (shared_->stamp == stamp_) return constraint;
-  if (!constraint.go_to(place_)) {  // it has freed memory since
+  if (!constraint.return_to(place_)) {  // it has freed memory since
     constraint.reset();
     for (const TokenId id : accepted_) constraint.accept(id);
   }

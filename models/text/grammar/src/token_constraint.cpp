@@ -159,7 +159,7 @@ TokenConstraint::Place TokenConstraint::place() const {
   return {impl_->at, impl_->matcher.epoch()};
 }
 
-bool TokenConstraint::go_to(const Place& place) {
+bool TokenConstraint::return_to(const Place& place) {
   if (place.epoch != impl_->matcher.epoch()) return false;
   impl_->at = place.at;
   return true;

@@ -130,19 +130,19 @@ TEST_CASE("several texts under one constraint, each resumed at its place") {
   const auto ones = constraint.place();
   CHECK(after_nested != after_ones);
   for (int round = 0; round < 2; ++round) {
-    REQUIRE(constraint.go_to(nested));
+    REQUIRE(constraint.return_to(nested));
     CHECK(allowed() == after_nested);
-    REQUIRE(constraint.go_to(ones));
+    REQUIRE(constraint.return_to(ones));
     CHECK(allowed() == after_ones);
-    REQUIRE(constraint.go_to(start));
+    REQUIRE(constraint.return_to(start));
     CHECK(allowed() == at_start);
   }
-  REQUIRE(constraint.go_to(nested));
+  REQUIRE(constraint.return_to(nested));
   write("1))");
   CHECK(constraint.may_end());
   CHECK(!constraint.may_continue());
   // A place from before memory was freed.
-  CHECK(!constraint.go_to({nested.at, nested.epoch + 1}));
+  CHECK(!constraint.return_to({nested.at, nested.epoch + 1}));
   CHECK(constraint.may_end());
 }
 

@@ -67,7 +67,7 @@ class Conversation {
   std::vector<ToolCall> open_calls() const;
   // Removes the user's last message and everything after it, and returns that message; empty if
   // there is none.
-  std::string take_back();
+  std::string undo_turn();
   void cancel() { generation_.cancel(); }  // stops the current reply; from any thread
 
   // ConversationOptions::tool_choice from now on. Throws ValueError for a tool that is missing.

@@ -59,7 +59,7 @@ class TokenConstraint {
   Place place() const;
   // Returns false if the place is no longer valid, because memory was freed since: reset() and
   // accept() the text's tokens again. REQUIRES: a place of this object.
-  bool go_to(const Place& place);
+  bool return_to(const Place& place);
   // One bit per token, lowest first: the token may come next. Valid until the next call. Empty only
   // if the text is complete and the vocabulary has no token that ends it. A token whose bit is 0
   // leads to no text of the grammar; every allowed one can be continued to one, provided that
