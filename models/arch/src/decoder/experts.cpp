@@ -57,7 +57,7 @@ Tensor project_experts(const Layer& l, std::string_view name, std::int64_t N, Te
   return bias ? add(y, get_rows(bias, ids)) : y;
 }
 
-ExpertChoice route(const Layer& l, Tensor x) {
+ExpertChoice router_choice(const Layer& l, Tensor x) {
   return choose_experts(l, project(l.w, "ffn_gate_inp", l.c.experts.X, l.c.D, x));
 }
 
@@ -107,13 +107,13 @@ Tensor shared_expert(const Layer& l, Tensor x, const Unit& unit) {
 }
 
 Tensor limited_experts(const Layer& l, Tensor x) {
-  Tensor y = experts(l, x, route(l, x), unit::limited_swiglu);
+  Tensor y = experts(l, x, router_choice(l, x), unit::limited_swiglu);
   return l.c.experts.shared_F > 0 ? add(y, shared_expert(l, x, unit::limited_shared_swiglu)) : y;
 }
 
 Tensor Moe::operator()(const Layer& l, Tensor x) const {
   if (!l.hparams().experts) return dense(l, x);
-  Tensor y = experts(l, x, route(l, x), unit);
+  Tensor y = experts(l, x, router_choice(l, x), unit);
   return l.c.experts.shared_F > 0 ? add(y, shared_expert(l, x, unit)) : y;
 }
 

@@ -99,7 +99,8 @@ ExpertChoice choose_by_token(const Layer& l, Tensor x) {
 
 Tensor ffn(const Layer& l, Tensor x) {
   const bool hashed = l.index < l.config<DeepSeek4>().n_hashed;
-  const Tensor y = experts(l, x, hashed ? choose_by_token(l, x) : route(l, x), limited_routed);
+  const Tensor y =
+      experts(l, x, hashed ? choose_by_token(l, x) : router_choice(l, x), limited_routed);
   return l.c.experts.shared_F > 0 ? add(y, shared_expert(l, x, limited_shared)) : y;
 }
 

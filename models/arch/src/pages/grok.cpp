@@ -17,7 +17,7 @@ struct Grok : Hparams {
 // sqrt(1/2) of the sum, if there is a dense part.
 Tensor ffn(const Layer& l, Tensor x) {
   const Unit unit = l.w.has("ffn_gate_exps.weight") ? unit::geglu : unit::gelu;
-  const Tensor sparse = experts(l, x, route(l, x), unit);
+  const Tensor sparse = experts(l, x, router_choice(l, x), unit);
   if (!l.w.has("ffn_up.weight")) return sparse;
   return scale(add(Ffn{act::gelu}(l, x), sparse), 0.70710678f);
 }

@@ -41,7 +41,7 @@ Tensor ffn(const Layer& l, Tensor x) {
   if (!l.hparams().experts) return gated_ffn(l, x, unit);
   const std::int64_t D = l.c.D, width = l.config<K3>().expert_width;
   const Tensor narrow = width > 0 ? project(l.w, "ffn_routed_down", width, D, x) : x;
-  Tensor y = experts(l, narrow, route(l, x), unit);
+  Tensor y = experts(l, narrow, router_choice(l, x), unit);
   if (l.w.has("ffn_routed_norm.weight")) y = norm(l.w, "ffn_routed_norm", l.c, y);
   if (width > 0) y = project(l.w, "ffn_routed_up", D, width, y);
   return l.c.experts.shared_F > 0 ? add(y, shared_expert(l, x, unit)) : y;

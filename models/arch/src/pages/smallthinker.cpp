@@ -10,7 +10,7 @@ namespace weft::arch {
 namespace {
 
 Tensor layer(const Layer& l, Tensor x) {
-  const ExpertChoice choice = route(l, x);
+  const ExpertChoice choice = router_choice(l, x);
   const Tensor h = add(x, Attention{{rope_halves}}(l, norm(l.w, "attn_norm", l.c, x)));
   return add(h, experts(l, norm(l.w, "ffn_norm", l.c, h), choice, unit::reglu));
 }

@@ -151,7 +151,7 @@ struct ExpertChoice {
   Tensor ids;      // [T, K] i32
   Tensor weights;  // [T, K]
 };
-ExpertChoice route(const Layer& l, Tensor x);
+ExpertChoice router_choice(const Layer& l, Tensor x);
 ExpertChoice choose_experts(const Layer& l, Tensor logits);  // [T, X], of the router
 // The weights of experts that are known beforehand: ids [T, K] i32.
 ExpertChoice weigh_experts(const Layer& l, Tensor logits, Tensor ids);

@@ -41,7 +41,7 @@ struct GenerationOptions {
   std::optional<std::chrono::milliseconds> max_time = {};
   bool ignore_eos = false;  // never choose a token of the vocabulary that ends the text
   std::vector<TokenId> stop_tokens = {};  // end the text, too, and are not part of it
-  std::int64_t min_tokens = 0;  // before so many new tokens none that ends the text is chosen
+  std::int64_t min_tokens = 0;            // end tokens are masked until this many new tokens
   // Removes the prompt's last token; the first new token then begins with its text, which is not
   // emitted again (weft/tokenize/token_healing.h).
   bool token_healing = false;
