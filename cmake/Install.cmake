@@ -4,11 +4,17 @@
 # bundled models, P/include/weft the headers, P/lib the static libraries. Use them in another
 # project:
 #   find_package(weft REQUIRED)
-#   target_link_libraries(mine PRIVATE weft::models)  # or weft::server, with weft::openai and so on
+#   target_link_libraries(mine PRIVATE weft::models)
+#
+# The layers of the server are the component `server`, which needs more libraries:
+#   find_package(weft REQUIRED COMPONENTS server)
+#   target_link_libraries(mine PRIVATE weft::server)
 include(CMakePackageConfigHelpers)
 
 set(WEFT_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 get_property(WEFT_BUILT GLOBAL PROPERTY WEFT_BUILT_LAYERS)
+get_property(WEFT_SERVER GLOBAL PROPERTY WEFT_BUILT_SERVER_LAYERS)
+list(REMOVE_ITEM WEFT_BUILT "" ${WEFT_SERVER})
 list(TRANSFORM WEFT_BUILT PREPEND weft_ OUTPUT_VARIABLE WEFT_LIBRARIES)
 
 # The C header for backends outside of this tree.
@@ -17,17 +23,18 @@ set_target_properties(weft_backend_abi PROPERTIES EXPORT_NAME backend_abi)
 target_include_directories(weft_backend_abi INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 install(TARGETS weft_backend_abi EXPORT weft)
 
-set(WEFT_ALL_OF weft_models)
-if(TARGET weft_server)
-  list(APPEND WEFT_ALL_OF weft_server)
-endif()
-install(TARGETS ${WEFT_LIBRARIES} ${WEFT_ALL_OF} EXPORT weft ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS ${WEFT_LIBRARIES} weft_models EXPORT weft ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 get_property(WEFT_INCLUDES GLOBAL PROPERTY WEFT_BUILT_INCLUDES)
 foreach(folder IN LISTS WEFT_INCLUDES)
   install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 endforeach()
 
 install(EXPORT weft NAMESPACE weft:: FILE weftTargets.cmake DESTINATION ${WEFT_CMAKE_DIR})
+if(TARGET weft_server)
+  list(TRANSFORM WEFT_SERVER PREPEND weft_)
+  install(TARGETS ${WEFT_SERVER} weft_server EXPORT weft_server ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT weft_server NAMESPACE weft:: FILE weftServerTargets.cmake DESTINATION ${WEFT_CMAKE_DIR})
+endif()
 configure_package_config_file(cmake/weftConfig.cmake.in ${PROJECT_BINARY_DIR}/weftConfig.cmake
   INSTALL_DESTINATION ${WEFT_CMAKE_DIR} NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/weftConfigVersion.cmake COMPATIBILITY SameMinorVersion)

@@ -35,7 +35,7 @@ set(WEFT_LAYERS
   measure=models/measure
   serve=models/serve
   check=models/check)
-# The rooms of the server, above all others. They are built with the programs.
+# The layers of the server, above all others. They are built with the programs.
 set(WEFT_SERVER_LAYERS
   http=tools/server/http
   api=tools/server/api/core

@@ -64,7 +64,7 @@ def headers_of_tests(folder):
     return headers
 
 
-def room_of(name):
+def folder_of(name):
     """The folder of a library: that of its CMakeLists.txt."""
     folder = pathlib.Path(name).parent
     while folder != pathlib.Path(".") and not (ROOT / folder / "CMakeLists.txt").is_file():
@@ -75,10 +75,10 @@ def room_of(name):
 def near(changed, sources, headers):
     """The test programs that are next to a changed file."""
     code = {name for name in changed if name.endswith((".cpp", ".h"))}
-    rooms = {room_of(name) for name in code}
-    rooms |= {room_of(name) for name in changed if name.endswith("CMakeLists.txt")}
+    folders = {folder_of(name) for name in code}
+    folders |= {folder_of(name) for name in changed if name.endswith("CMakeLists.txt")}
     return {target for target, names in sources.items()
-            if rooms & {room_of(name) for name in names if name.endswith("_test.cpp")}
+            if folders & {folder_of(name) for name in names if name.endswith("_test.cpp")}
             or code & headers.get(target, set())}
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # usage: tools/coverage.sh [--baseline] [TEST_PROGRAM...]
 #
-# Prints which share of the lines of each room the tests run, and names the gaps. Builds the preset
+# Prints which share of the lines of each layer the tests run, and names the gaps. Builds the preset
 # `coverage` and runs all of its tests, or those of the named programs (graph_test ...). Kernels are
 # not counted by lines: the closing lines list the instruction sets whose rows all ran.
 #

@@ -22,10 +22,10 @@ def folders():
     """Folders whose lines are counted together: the layers in their order, the backends, and the
     rest."""
     text = (ROOT / "cmake/Layers.cmake").read_text()
-    rooms = [room for rooms in re.findall(r"set\(WEFT_(?:SERVER_)?LAYERS\s([^)]*)\)", text)
-             for room in re.findall(r"=([\w/]+)", rooms)]
+    layers = [layer for names in re.findall(r"set\(WEFT_(?:SERVER_)?LAYERS\s([^)]*)\)", text)
+              for layer in re.findall(r"=([\w/]+)", names)]
     parts = ["backends/src/cpu", "backends/src/reference", "backends/src/plugin", "backends/opencl"]
-    return rooms + parts + ["examples", "tools", "bench"]
+    return layers + parts + ["examples", "tools", "bench"]
 
 
 def stretches(lines):

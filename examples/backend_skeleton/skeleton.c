@@ -1,12 +1,11 @@
 /* A backend for Weft to copy and change: a device with memory of its own that runs three ops. Here
  * the device's memory is malloc()'s and its queue does everything at once; each TODO is where a
  * real one talks to its driver. Everything else goes to the cpu backend by itself. */
-#include <weft/backends/abi.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <weft/backends/abi.h>
 
 static _Thread_local char error_text[256];
 
@@ -14,17 +13,27 @@ static weft_status fail(weft_status status, const char* what, const char* why) {
   snprintf(error_text, sizeof error_text, "%s: %s", what, why);
   return status;
 }
-static const char* last_error(void) { return error_text; }
+static const char* last_error(void) {
+  return error_text;
+}
 
 /* ---- the device, its memory, its queue */
 
-struct weft_device { int index; };
-struct weft_buffer { char* data; };
-struct weft_queue { weft_device* device; };
+struct weft_device {
+  int index;
+};
+struct weft_buffer {
+  char* data;
+};
+struct weft_queue {
+  weft_device* device;
+};
 static weft_device the_device;
 static weft_queue the_queue;
 
-static int32_t n_devices(void) { return 1; /* TODO: ask the driver; 0 is a fine answer */ }
+static int32_t n_devices(void) {
+  return 1; /* TODO: ask the driver; 0 is a fine answer */
+}
 
 static weft_status device_info(int32_t index, weft_device_info* info) {
   if (index != 0) return fail(WEFT_INVALID, "device_info", "there is one device");
@@ -60,8 +69,12 @@ static weft_status queue_create(weft_device* device, weft_queue** queue) {
   *queue = &the_queue;
   return WEFT_OK;
 }
-static void queue_destroy(weft_queue* queue) { (void)queue; }
-static weft_status queue_finish(weft_queue* queue) { return queue ? WEFT_OK : WEFT_INVALID; /* TODO: wait */ }
+static void queue_destroy(weft_queue* queue) {
+  (void)queue;
+}
+static weft_status queue_finish(weft_queue* queue) {
+  return queue ? WEFT_OK : WEFT_INVALID; /* TODO: wait */
+}
 
 static weft_status copy(const weft_copy* c, int up) {
   for (int64_t r = 0; r < c->n_rows; ++r) {
@@ -71,8 +84,12 @@ static weft_status copy(const weft_copy* c, int up) {
   }
   return WEFT_OK;
 }
-static weft_status upload(weft_queue* queue, const weft_copy* c) { return (void)queue, copy(c, 1); }
-static weft_status download(weft_queue* queue, const weft_copy* c) { return (void)queue, copy(c, 0); }
+static weft_status upload(weft_queue* queue, const weft_copy* c) {
+  return (void)queue, copy(c, 1);
+}
+static weft_status download(weft_queue* queue, const weft_copy* c) {
+  return (void)queue, copy(c, 0);
+}
 
 /* ---- kernels: one row of the output from the same row of the inputs */
 
@@ -139,7 +156,9 @@ static weft_status supports(weft_device* device, const weft_node* node, weft_sup
   return WEFT_OK;
 }
 
-static const char* place(const weft_tensor* t) { return t->buffer->data + t->offset; }
+static const char* place(const weft_tensor* t) {
+  return t->buffer->data + t->offset;
+}
 
 static weft_status prepare(weft_device* device, weft_queue* queue, const weft_node* node,
                            weft_program** program) {
@@ -169,16 +188,30 @@ static weft_status run(weft_program* p, const weft_run* run) {
               (float*)(p->y + r * p->y_stride));
   return WEFT_OK;
 }
-static void program_destroy(weft_program* program) { free(program); }
+static void program_destroy(weft_program* program) {
+  free(program);
+}
 
 WEFT_EXPORT const weft_backend* weft_backend_entry(uint32_t abi_version) {
-  static const weft_backend table = {
-      .struct_size = sizeof(weft_backend), .abi_version = WEFT_ABI_VERSION, .name = "skeleton",
-      .version = "0.1", .description = "a template for backends", .last_error = last_error,
-      .n_devices = n_devices, .device_info = device_info, .device_open = device_open,
-      .supports = supports, .buffer_create = buffer_create, .buffer_destroy = buffer_destroy,
-      .queue_create = queue_create, .queue_destroy = queue_destroy, .queue_finish = queue_finish,
-      .upload = upload, .download = download, .prepare = prepare, .run = run,
-      .program_destroy = program_destroy};
+  static const weft_backend table = {.struct_size = sizeof(weft_backend),
+                                     .abi_version = WEFT_ABI_VERSION,
+                                     .name = "skeleton",
+                                     .version = "0.1",
+                                     .description = "a template for backends",
+                                     .last_error = last_error,
+                                     .n_devices = n_devices,
+                                     .device_info = device_info,
+                                     .device_open = device_open,
+                                     .supports = supports,
+                                     .buffer_create = buffer_create,
+                                     .buffer_destroy = buffer_destroy,
+                                     .queue_create = queue_create,
+                                     .queue_destroy = queue_destroy,
+                                     .queue_finish = queue_finish,
+                                     .upload = upload,
+                                     .download = download,
+                                     .prepare = prepare,
+                                     .run = run,
+                                     .program_destroy = program_destroy};
   return abi_version == WEFT_ABI_VERSION ? &table : NULL;
 }

@@ -207,7 +207,7 @@ void add_tool_flags(cli::App& app, Options& options) {
   app.add_option_function(
          "--tool-choice",
          [&options](const std::string& text) { options.chat.tool_choice = tool_choice(text); },
-         "tools that replies to you may call: auto, none, required, or the name of one tool")
+         "tools that the model may call: auto, none, required, or the name of one tool")
       .type_name("CHOICE");
   app.add_flag("--no-parallel-tool-calls", options.one_call, "at most one call in a reply");
 }

@@ -1,6 +1,7 @@
 // Serves a model over HTTP from a program of your own, with OpenAI's and Anthropic's endpoints:
 //
 //   embedded_server MODEL.gguf [PORT]
+#include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -14,6 +15,7 @@
 #include "weft/api/endpoints.h"
 #include "weft/api/errors.h"
 #include "weft/api/workers.h"
+#include "weft/http/access.h"
 #include "weft/http/server.h"
 #include "weft/openai/endpoints.h"
 #include "weft/run/model.h"
@@ -36,7 +38,12 @@ int main(int argc, char** argv) try {
   std::ranges::move(weft::api::anthropic_endpoints(), std::back_inserter(endpoints));
   const weft::api::Router router(std::move(endpoints), services);
 
+  // Requests of web pages from elsewhere, and under other names of this machine, are refused.
+  const weft::http::Access access({.hosts = weft::http::names_of_this_machine()},
+                                  weft::api::refusal_reply);
   weft::http::Hooks hooks;
+  hooks.gate = [&access](const auto& head) { return access.check(head); };
+  hooks.answer_headers = [&access](const auto& head) { return access.answer_headers(head); };
   hooks.handler = [&router](auto exchange) { router.handle(std::move(exchange)); };
   hooks.refuse = weft::api::refusal_reply;
   weft::http::Server server({.port = argc > 2 ? std::atoi(argv[2]) : 8080}, std::move(hooks));

@@ -1,4 +1,4 @@
-"""Every #include in a room names that room or one below it. Third-party libraries, names of
+"""Every #include in a layer names that layer or one below it. Third-party libraries, names of
 processors and internal declarations stay where they belong."""
 
 import os
@@ -9,16 +9,18 @@ import unittest
 SOURCE = pathlib.Path(os.environ["WEFT_SOURCE"])
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]', re.M)
 
+API_SOURCES = [f"tools/server/api/{layer}/src"
+               for layer in ("core", "openai", "responses", "anthropic", "ollama", "native")]
 # Patterns of a library's headers, and the folders that may include them.
 LIBRARIES = {
     r"(oneapi/)?tbb/": ["scheduler/src"],
     r"xsimd/|immintrin\.h|x86intrin\.h|[a-z]+mmintrin\.h": ["backends/src/cpu"],
-    r"nlohmann/": ["scheduler/src", "models/text/sample/src",
+    r"nlohmann/(?!json_fwd)": ["scheduler/src", "models/text/sample/src",
                    "models/text/template/src", "models/text/reply/src",
                    "models/text/chat/src",
                    "models/files/src", "models/run/src",
                    "models/serve/src", "models/check/src",
-                   "tools/server/api", "tools/server/hosting/src", "tools/server/program/src"],
+                   "tools/server/hosting/src", "tools/server/program/src", *API_SOURCES],
     r"utf8proc\.h": ["models/text"],
     r"xxhash\.h": ["graph/base/src"],
     r"zlib\.h|boost/|openssl/": ["tools/server/http"],
@@ -31,18 +33,25 @@ PROCESSOR_FILES = ["graph/base/include/weft/base/processor.h", "graph/base/src/p
 # Queries of the processor, and the only file that may make them.
 QUERY = re.compile(r"__builtin_cpu_|__get_cpuid|\bcpuid\.h\b|\bxgetbv\b|\bgetauxval\b")
 QUERY_FILE = "graph/base/src/processor.cpp"
-# Rooms that may use less than everything below them.
+# Layers that hosting and the page of the server may use, besides those of the server.
+MODEL_LAYERS = {"base", "graph", "draw", "ops", "backends", "scheduler", "tokenize", "sample",
+                "template", "grammar", "reply", "chat", "arch", "files", "quantize", "adapters",
+                "run", "serve"}
+# Layers that may use less than everything below them.
 ONLY = {
     "arch": {"base", "graph", "ops"},
     "files": {"base", "graph", "ops", "tokenize", "arch"},
-    **{room: {"base", "tokenize"} for room in ("tokenize", "sample", "template", "grammar")},
+    **{layer: {"base", "tokenize"} for layer in ("tokenize", "sample", "template", "grammar")},
     "reply": {"base", "tokenize", "template", "grammar"},
     "chat": {"base", "tokenize", "template", "grammar", "reply"},
     "http": {"base"},
+    # Of the server, these know no interface.
+    "hosting": MODEL_LAYERS | {"http", "api"},
+    "page": MODEL_LAYERS | {"http", "api", "hosting"},
 }
 
 
-def rooms():
+def layers():
     """Layers by name, low to high, with their folders."""
     text = (SOURCE / "cmake/Layers.cmake").read_text()
     lists = re.findall(r"set\(WEFT_(?:SERVER_)?LAYERS\s+([^)]+)\)", text)
@@ -50,40 +59,40 @@ def rooms():
 
 
 def sources():
-    """Yields (room, path relative to the root, text) of headers and sources."""
-    folders = rooms()
-    for room, folder in folders.items():
+    """Yields (layer, path relative to the root, text) of headers and sources."""
+    folders = layers()
+    for layer, folder in folders.items():
         inner = [f for f in folders.values() if f.startswith(folder + "/")]
         for path in sorted((SOURCE / folder).rglob("*")):
             name = path.relative_to(SOURCE).as_posix()
             if path.suffix in (".h", ".cpp") and not any(name.startswith(f + "/") for f in inner):
-                yield room, name, path.read_text()
+                yield layer, name, path.read_text()
 
 
 def includes():
-    """Yields (room, path relative to the root, its include)."""
-    for room, name, text in sources():
+    """Yields (layer, path relative to the root, its include)."""
+    for layer, name, text in sources():
         for included in INCLUDE.findall(text):
-            yield room, name, included
+            yield layer, name, included
 
 
 class Includes(unittest.TestCase):
-    def test_every_room_is_found(self):
-        self.assertEqual({room for room, _, _ in includes()}, set(rooms()))
+    def test_every_layer_is_found(self):
+        self.assertEqual({layer for layer, _, _ in includes()}, set(layers()))
 
     def test_arrows_go_down_only(self):
-        order = list(rooms())
-        for room, path, name in includes():
+        order = list(layers())
+        for layer, path, name in includes():
             if name.startswith("weft/") and not path.endswith("_test.cpp"):
                 used = name.split("/")[1]
                 self.assertIn(used, order, f"{path} includes {name}")
-                self.assertLessEqual(order.index(used), order.index(room),
+                self.assertLessEqual(order.index(used), order.index(layer),
                                      f"{path} includes {name}")
 
     def test_rooms_that_may_use_less(self):
-        for room, path, name in includes():
-            if room in ONLY and name.startswith("weft/") and not path.endswith("_test.cpp"):
-                self.assertIn(name.split("/")[1], ONLY[room] | {room}, f"{path} includes {name}")
+        for layer, path, name in includes():
+            if layer in ONLY and name.startswith("weft/") and not path.endswith("_test.cpp"):
+                self.assertIn(name.split("/")[1], ONLY[layer] | {layer}, f"{path} includes {name}")
 
     def test_libraries_stay_where_they_belong(self):
         for _, path, name in includes():
@@ -94,16 +103,16 @@ class Includes(unittest.TestCase):
 
     # An interface of the server can be left out.
     def test_interfaces_do_not_know_each_other(self):
-        interfaces = {room for room, folder in rooms().items()
-                      if folder.startswith("tools/server/api/") and room != "api"}
+        interfaces = {layer for layer, folder in layers().items()
+                      if folder.startswith("tools/server/api/") and layer != "api"}
         self.assertEqual(len(interfaces), 5)
-        for room, path, name in includes():
-            if room in interfaces and name.startswith("weft/"):
-                self.assertNotIn(name.split("/")[1], interfaces - {room}, f"{path} includes {name}")
+        for layer, path, name in includes():
+            if layer in interfaces and name.startswith("weft/"):
+                self.assertNotIn(name.split("/")[1], interfaces - {layer}, f"{path} includes {name}")
 
     # The order of layers stands in cmake/Layers.cmake only.
     def test_layers_are_added_by_the_list(self):
-        folders = set(rooms().values())
+        folders = set(layers().values())
         groups = {str(parent) for folder in folders for parent in pathlib.PurePath(folder).parents}
         groups -= {".", "tools", "tools/server"}  # which options leave out
         for path in SOURCE.rglob("CMakeLists.txt"):
@@ -117,7 +126,7 @@ class Includes(unittest.TestCase):
     # config_cast() checks that a config is the struct that a block expects.
     def test_configs_are_cast_with_a_check(self):
         cast = re.compile(r"(static|reinterpret)_cast<const \w+ ?[&*]>\(&?(\w+(\.|->))?c\)")
-        users = [path for room, path, text in sources() if room == "arch" and cast.search(text)]
+        users = [path for layer, path, text in sources() if layer == "arch" and cast.search(text)]
         self.assertEqual(users, ["models/arch/include/weft/arch/hparams.h"])
 
     # Its headers take seconds to compile.

@@ -9,8 +9,14 @@ import unittest
 SOURCE = pathlib.Path(os.environ["WEFT_SOURCE"])
 FOLDERS = ("graph", "ops", "backends", "scheduler", "models", "tools", "examples", "bench", "tests")
 # Names of classes, and how many classes may have them.
-WORDS = {"Engine": 1, "Trace": 1, "Slot": 1, "ModelSource": 1, "Generation": 1, "Replay": 1,
+WORDS = {"Engine": 1, "Trace": 1, "ModelSource": 1, "Generation": 1, "Replay": 1,
          "Choice": 1, "Route": 0, "Program": 0, "Call": 0}
+# Words that folders do not use, because they mean something else elsewhere.
+FOREIGN = {"tools/server": r"[Rr]outes?|[Tt]racers?|[Rr]eplay(s|ed|ing)?",
+           "models/text/grammar": r"[Ee]ngines?|[Pp]rograms?",
+           "backends": r"[Ee]ngines?"}
+# "// (ops/attention/attention.h)" and such, but no addresses.
+PATH = re.compile(r"(?<![\w/.<\"-])((?:\w+/)+[\w.]+\.(?:h|cpp|cmake))\b")
 DECLARATION = re.compile(r"^(?:class|struct) (\w+)(?: final)?(?: :[^;{]*)? ?\{", re.M)
 # "// Of the queue", "int n;  // of its tokens": of what thing?
 STUB = re.compile(r"//+ (?:Of|of) (?:the|a|an|its|all|each|every|this|that|these|those)\b")
@@ -42,6 +48,24 @@ class Words(unittest.TestCase):
                 if not (continued and line.lstrip().startswith("// of")):
                     self.assertNotRegex(line, STUB, f"{path}:{number}")
                 continued = "//" in line
+
+    def test_words_keep_to_their_folders(self):
+        for path, text in sources():
+            for folder, words in FOREIGN.items():
+                if path.startswith(folder + "/"):
+                    found = re.search(rf"\b({words})\b", text)
+                    self.assertIsNone(found, f"{path}: {found}")
+
+    def test_comments_name_files_that_exist(self):
+        ends = set()
+        for path, _ in sources():
+            parts = path.split("/")
+            ends |= {"/".join(parts[i:]) for i in range(len(parts))}
+        for path, text in sources():
+            for number, line in enumerate(text.splitlines(), 1):
+                for name in PATH.findall(line.partition("//")[2]):
+                    if name.rpartition("/")[2] in ends:
+                        self.assertIn(name, ends, f"{path}:{number}")
 
 
 if __name__ == "__main__":

@@ -28,9 +28,11 @@ static weft_status faulty_supports(weft_device* d, const weft_node* node, weft_s
   return is_due("supports") ? fail(WEFT_INVALID, "supports", "no idea") : supports(d, node, s);
 }
 static weft_status faulty_buffer(weft_device* d, int64_t n_bytes, weft_buffer** buffer) {
-  return is_due("buffer") ? fail(WEFT_OUT_OF_MEMORY, "buffer", "full") : buffer_create(d, n_bytes, buffer);
+  return is_due("buffer") ? fail(WEFT_OUT_OF_MEMORY, "buffer", "full")
+                          : buffer_create(d, n_bytes, buffer);
 }
-static weft_status faulty_prepare(weft_device* d, weft_queue* q, const weft_node* node, weft_program** p) {
+static weft_status faulty_prepare(weft_device* d, weft_queue* q, const weft_node* node,
+                                  weft_program** p) {
   return is_due("prepare") ? fail(WEFT_FAILED, "prepare", "no compiler") : prepare(d, q, node, p);
 }
 static weft_status faulty_upload(weft_queue* q, const weft_copy* c) {

@@ -1,5 +1,5 @@
 #pragma once
-// Conformance cases of the ops that update a state (weft/ops/state_rows.h).
+// Conformance cases of the ops that update a state (weft/ops/recurrent/state_rows.h).
 
 #include <vector>
 

@@ -11,7 +11,7 @@ namespace weft::bench {
 namespace {
 
 constexpr int kPasses = 12;
-constexpr std::int64_t kTurns = 1 << 17;  // turns of a loop: at least several 100,000 cycles
+constexpr std::int64_t kTurns = 1 << 17;  // turns of a loop: at least some hundred thousand cycles
 
 struct Loop {
   const char* instruction = "";

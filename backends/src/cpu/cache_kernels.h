@@ -1,5 +1,6 @@
 #pragma once
-// The cache types (ops/cache_cells.h) that have kernels, and these kernels: the only list of them.
+// The cache types (ops/attention/cache_cells.h) that have kernels, and these kernels: the only list
+// of them.
 
 #include <span>
 #include <string_view>

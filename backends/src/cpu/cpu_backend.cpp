@@ -94,7 +94,8 @@ std::unique_ptr<const Backend> make_cpu_backend(std::string_view isa, const Tune
 }
 
 const Backend& cpu_backend(std::string_view isa) {
-  cpu::features_of(isa, cpu::machine_features());  // throws if the name is not valid
+  cpu::features_of(
+      isa, cpu::machine_features());  // throws for an unknown set, or one that is missing here
   static const auto backends = [] {
     std::map<std::string_view, cpu::CpuBackend> all;
     for (const std::string_view name : cpu_isas())

@@ -179,7 +179,8 @@ class Runner {
   static void clear_row(const View& v, std::int64_t r) {
     std::memset(v.row<std::byte>(r), 0xff, static_cast<std::size_t>(row_bytes(v)));
   }
-  // The rows of a state that the node writes: those that its last input names (ops/state_rows.h).
+  // The rows of a state that the node writes: those that its last input names
+  // (ops/recurrent/state_rows.h).
   void spoil_updated_rows() {
     if (node_.op->updates < 0) return;
     const View& to = inputs_.back().view;

@@ -144,17 +144,17 @@ Search::Logits Search::by_definitions(const std::vector<std::string>& off) {
 
    private:
     const Backend& passes_;
-  } engine(suspect_.lowering_backend());
-  o.backend_instance = &engine;
+  } lowered(suspect_.lowering_backend());
+  o.backend_instance = &lowered;
   return logits(o);
 }
 
 double Search::trial(const std::string& what, const Backend& other, const Paths& nodes,
                      bool from_file) {
-  const MixedBackend engine(suspect_, other, nodes);
+  const MixedBackend mixed(suspect_, other, nodes);
   SessionOptions o = base();
   if (from_file) o.weights = WeightMode::mapped;
-  o.backend_instance = &engine;
+  o.backend_instance = &mixed;
   return measure(what, logits(o), want_);
 }
 

@@ -80,9 +80,9 @@ inline std::shared_ptr<const Model> seeded_model() {
   return one;
 }
 
-inline SessionOptions seeded_session(const Backend& engine) {
+inline SessionOptions seeded_session(const Backend& backend) {
   return {.context = 16,
-          .backend_instance = &engine,
+          .backend_instance = &backend,
           .cache_k = f32,
           .cache_v = f32,
           .weights = WeightMode::mapped};

@@ -9,7 +9,7 @@ namespace weft {
 namespace {
 
 // Calls `use` for the runs that have some of the rows first .. last - 1, with these rows counted
-// from the begin of the run.
+// from the beginning of the run.
 template <class Use>
 void for_runs(const CheckpointTensor& tensor, std::int64_t first, std::int64_t last, Use use) {
   const auto after = std::ranges::upper_bound(tensor.runs, first, {}, &RowRun::first);

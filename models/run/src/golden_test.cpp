@@ -1,5 +1,5 @@
-// The builders against logits of another program: the graphs are evaluated by the scalar definitions
-// of their ops, without backend, plan or session.
+// The builders against logits of another program: the graphs are evaluated by the scalar
+// definitions of their ops, without backend, plan or session.
 
 #include <cmath>
 #include <fstream>

@@ -78,7 +78,8 @@ TEST_CASE("chosen_attention: without any position the result is 0") {
   CHECK(s.y() == Floats{0});
 }
 
-TEST_CASE("chosen_attention: numbers are those of spans, and the run may have only part of a span") {
+TEST_CASE(
+    "chosen_attention: numbers are those of spans, and the run may have only part of a span") {
   Setup s{.n_keys = 6, .attrs = {.span = 4}, .v = {1, 3, 10, 20, 5, 7}};
   CHECK(s.y() == Floats{8.5f});
   s.chosen = {{1}};

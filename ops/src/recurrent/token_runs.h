@@ -1,6 +1,6 @@
 #pragma once
-// Code shared by the ops with a recurrent state (weft/ops/state_rows.h): checks of the inputs, and
-// the tokens of a step by sequence.
+// Code shared by the ops with a recurrent state (weft/ops/recurrent/state_rows.h): checks of the
+// inputs, and the tokens of a step by sequence.
 
 #include <cstdint>
 #include <vector>

@@ -10,9 +10,9 @@
 #include "weft/base/error.h"
 #include "weft/run/session.h"
 #include "weft/scheduler/budget.h"
-#include "subcommand.h"
 
 #include "common/flags.h"
+#include "subcommand.h"
 
 namespace weft::tools {
 namespace {

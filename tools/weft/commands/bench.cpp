@@ -11,7 +11,6 @@
 #include "weft/run/session.h"
 #include "weft/scheduler/budget.h"
 #include "weft/scheduler/workers.h"
-#include "subcommand.h"
 
 #include "common/flags.h"
 #include "common/tune_once.h"
@@ -19,6 +18,7 @@
 #include "made/made_model.h"
 #include "reports/bench_report.h"
 #include "reports/bench_rows.h"
+#include "subcommand.h"
 
 namespace weft::tools {
 namespace {

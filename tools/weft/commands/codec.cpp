@@ -10,10 +10,10 @@
 #include "weft/files/checkpoint.h"
 #include "weft/files/output_file.h"
 #include "weft/ops/formats/format.h"
-#include "subcommand.h"
 
 #include "arrays/npy.h"
 #include "inputs/token_list.h"
+#include "subcommand.h"
 
 namespace weft::tools {
 namespace {

@@ -14,10 +14,10 @@
 #include "weft/ops/formats/format.h"
 #include "weft/run/model.h"
 #include "weft/scheduler/budget.h"
-#include "subcommand.h"
 
 #include "common/adapter_flags.h"
 #include "common/override_flags.h"
+#include "subcommand.h"
 
 namespace weft::tools {
 namespace {

@@ -17,7 +17,6 @@
 #include "weft/run/session.h"
 #include "weft/scheduler/passes.h"
 #include "weft/scheduler/routing.h"
-#include "subcommand.h"
 
 #include "common/flags.h"
 #include "inputs/variant.h"
@@ -26,6 +25,7 @@
 #include "pictures/piece_picture.h"
 #include "pictures/viewer.h"
 #include "profiles/profile_file.h"
+#include "subcommand.h"
 
 namespace weft::tools {
 namespace {
@@ -263,6 +263,6 @@ int dot(int argc, char** argv) {
 
 }  // namespace
 
-const Subcommand kDot{"dot", "draws the graph, and the changes by passes", dot};
+const Subcommand kDot{"dot", "draws the graph, and what each pass changes", dot};
 
 }  // namespace weft::tools

@@ -11,12 +11,12 @@
 #include "weft/files/output_file.h"
 #include "weft/serve/embeddings.h"
 #include "weft/serve/prompt.h"
-#include "subcommand.h"
 
 #include "arrays/npy.h"
 #include "common/flags.h"
 #include "inputs/text_list.h"
 #include "inputs/token_list.h"
+#include "subcommand.h"
 
 namespace weft::tools {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "weft/base/error.h"
 #include "weft/base/read_file.h"
-#include "subcommand.h"
 
 #include "common/read_text.h"
+#include "subcommand.h"
 
 namespace weft::tools {
 namespace {

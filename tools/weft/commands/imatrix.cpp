@@ -11,11 +11,11 @@
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/measure/imatrix_collector.h"
-#include "subcommand.h"
 
 #include "common/flags.h"
 #include "inputs/windows.h"
 #include "reports/progress.h"
+#include "subcommand.h"
 
 namespace weft::tools {
 namespace {

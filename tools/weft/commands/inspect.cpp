@@ -13,9 +13,9 @@
 #include "weft/base/utf8.h"
 #include "weft/files/checkpoint.h"
 #include "weft/scheduler/budget.h"
-#include "subcommand.h"
 
 #include "common/override_flags.h"
+#include "subcommand.h"
 
 namespace weft::tools {
 namespace {

@@ -13,6 +13,7 @@
 #include "weft/files/output_file.h"
 #include "weft/scheduler/budget.h"
 #include "weft/scheduler/workers.h"
+
 #include "subcommand.h"
 
 namespace weft::tools {

@@ -6,11 +6,11 @@
 #include "weft/base/printable.h"
 #include "weft/files/output_file.h"
 #include "weft/run/session.h"
-#include "subcommand.h"
 
 #include "arrays/npy.h"
 #include "common/flags.h"
 #include "inputs/token_list.h"
+#include "subcommand.h"
 
 namespace weft::tools {
 namespace {

@@ -3,6 +3,7 @@
 #include "weft/arch/builder.h"
 #include "weft/base/error.h"
 #include "weft/check/new_model.h"
+
 #include "subcommand.h"
 
 namespace weft::tools {

@@ -13,12 +13,12 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
-#include "subcommand.h"
 
 #include "common/flags.h"
 #include "inputs/windows.h"
 #include "reports/perplexity_report.h"
 #include "reports/progress.h"
+#include "subcommand.h"
 
 namespace weft::tools {
 namespace {

@@ -9,14 +9,14 @@
 #include "weft/base/error.h"
 #include "weft/files/output_file.h"
 #include "weft/graph/layer_path.h"
+#include "weft/profiles/trace_events.h"
 #include "weft/scheduler/profiler.h"
-#include "subcommand.h"
 
 #include "common/flags.h"
 #include "profiles/profile_file.h"
 #include "profiles/profile_report.h"
 #include "profiles/profile_times.h"
-#include "weft/profiles/trace_events.h"
+#include "subcommand.h"
 
 namespace weft::tools {
 namespace {
@@ -182,7 +182,8 @@ void add_to_trace(const Session& session, const Test& test, const std::vector<Pr
 }
 
 PhaseProfile profile_phase(Session& session, const Test& test, const Flags& flags,
-                           Profiler& profiler, Profiler& ignored, TraceEvents* trace, PlanTimes& times) {
+                           Profiler& profiler, Profiler& ignored, TraceEvents* trace,
+                           PlanTimes& times) {
   const int workers = session.options().workers;
   PhaseProfile phase{.test = test, .workers = workers};
   phase.busy_ns.resize(static_cast<std::size_t>(workers));

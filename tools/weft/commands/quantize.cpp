@@ -14,9 +14,9 @@
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/scheduler/workers.h"
-#include "subcommand.h"
 
 #include "common/override_flags.h"
+#include "subcommand.h"
 
 namespace weft::tools {
 namespace {

@@ -10,10 +10,10 @@
 #include "weft/base/error.h"
 #include "weft/base/json_string.h"
 #include "weft/base/printable.h"
-#include "subcommand.h"
 
 #include "common/flags.h"
 #include "inputs/text_list.h"
+#include "subcommand.h"
 
 namespace weft::tools {
 namespace {

@@ -2,10 +2,9 @@
 
 #include <iostream>
 
-#include "subcommand.h"
-
 #include "common/flags.h"
 #include "inputs/run_tokens.h"
+#include "subcommand.h"
 
 namespace weft::tools {
 namespace {

@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 
 #include "weft/run/session.h"
-#include "subcommand.h"
 
 #include "pictures/plan_svg.h"
 #include "profiles/request_profile.h"
+#include "subcommand.h"
 
 namespace weft::tools {
 namespace {

@@ -8,11 +8,11 @@
 #include "weft/files/checkpoint.h"
 #include "weft/files/vocabulary_file.h"
 #include "weft/reply/reply_parser.h"
-#include "subcommand.h"
 #include "weft/template/chat_template.h"
 #include "weft/tokenize/vocabulary.h"
 
 #include "common/template_flags.h"
+#include "subcommand.h"
 
 namespace weft::tools {
 namespace {

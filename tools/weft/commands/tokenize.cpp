@@ -8,10 +8,10 @@
 #include "weft/base/read_file.h"
 #include "weft/files/checkpoint.h"
 #include "weft/files/vocabulary_file.h"
-#include "subcommand.h"
 #include "weft/tokenize/tokenizer.h"
 
 #include "common/override_flags.h"
+#include "subcommand.h"
 
 namespace weft::tools {
 namespace {

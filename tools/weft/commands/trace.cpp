@@ -1,10 +1,10 @@
 #include "weft/check/trace.h"
 
 #include "weft/files/output_file.h"
-#include "subcommand.h"
 
 #include "common/flags.h"
 #include "inputs/run_tokens.h"
+#include "subcommand.h"
 
 namespace weft::tools {
 namespace {

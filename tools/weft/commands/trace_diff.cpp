@@ -3,6 +3,7 @@
 
 #include "weft/base/read_file.h"
 #include "weft/check/trace.h"
+
 #include "subcommand.h"
 
 namespace weft::tools {

@@ -10,6 +10,7 @@
 #include "weft/base/error.h"
 #include "weft/scheduler/budget.h"
 #include "weft/scheduler/workers.h"
+
 #include "subcommand.h"
 
 namespace weft::tools {

@@ -9,11 +9,11 @@
 #include "weft/backends/backend.h"
 #include "weft/base/error.h"
 #include "weft/check/verify_model.h"
-#include "subcommand.h"
 
 #include "arrays/npz.h"
 #include "common/flags.h"
 #include "inputs/run_tokens.h"
+#include "subcommand.h"
 
 namespace weft::tools {
 namespace {

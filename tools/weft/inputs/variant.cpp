@@ -7,6 +7,7 @@
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/run/memory_plan.h"
+
 #include "subcommand.h"
 
 namespace weft::tools {

@@ -8,8 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "profiles/profile_times.h"
 #include "weft/profiles/trace_events.h"
+
+#include "profiles/profile_times.h"
 
 namespace weft::tools {
 namespace {

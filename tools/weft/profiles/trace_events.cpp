@@ -46,7 +46,7 @@ void TraceEvents::add(const std::string& event) {
 }
 
 void TraceEvents::add_step(const std::string& name, const std::string& plan, std::int64_t begin_ns,
-                     std::int64_t end_ns) {
+                           std::int64_t end_ns) {
   Json event = slice(name, "step", kStepTrack, begin_ns, end_ns);
   event["args"] = {{"plan", plan}};
   add(text_of(event));

@@ -110,7 +110,7 @@ typedef struct weft_attr {
   const char* text; /* NULL unless the kind is WEFT_ATTR_TEXT */
 } weft_attr;
 
-/* One node of a graph. weft/ops/OP.h documents what each op computes, its inputs and its
+/* One node of a graph. weft/ops/FAMILY/OP.h documents what each op computes, its inputs and its
  * attributes; those headers are not part of this ABI. */
 typedef struct weft_node {
   uint32_t struct_size;

@@ -1,8 +1,7 @@
 #pragma once
 // Manifold-constrained hyper-connections: n residual streams, which a block reads as one and writes
-// back to all, with weights that follow from the streams (ops/stream_weights.h). The streams h are
-// one row: [T, n D].
-// Source: Xie et al. 2025, arXiv:2512.24880.
+// back to all, with weights that follow from the streams (ops/norms/stream_weights.h). The streams
+// h are one row: [T, n D]. Source: Xie et al. 2025, arXiv:2512.24880.
 
 #include "weft/arch/blocks.h"
 #include "weft/ops/norms/stream_weights.h"

@@ -23,7 +23,7 @@ struct SpanPool {
   std::string name;        // prefix of the tensors NAME_{kv, gate, ape, norm}
   std::int64_t E = 1;      // width of its vectors
   std::int64_t span = 1;   // tokens per vector
-  std::int64_t parts = 1;  // P of ops/pool_tokens.h: the spans that a token takes part in
+  std::int64_t parts = 1;  // P of ops/rows/pool_tokens.h: the spans that a token takes part in
 };
 // A vector for the span of each token of x [T, D], of its tokens up to this one: [T, 1, E].
 Tensor pool_span(const Layer& l, const SpanPool& pool, Tensor angles, Tensor x);

@@ -27,7 +27,7 @@ class CellMemory final : public SequenceMemory {
     return names;
   }
   bool has_room(const Growth& g) const override {
-    // A window has enough blocks for every step (arch/memory.cpp).
+    // A window has enough blocks for every step (arch/src/decoder/memory.cpp).
     return window_ > 0 || table_.n_missing(in_cells(g)) <= table_.pool().n_free();
   }
   std::int64_t free_positions() const override {

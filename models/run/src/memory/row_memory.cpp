@@ -27,7 +27,7 @@ class RowMemory final : public SequenceMemory {
   std::vector<std::string> input_names() const override {
     return {"rows_from" + suffix_, "before" + suffix_, "rows_to" + suffix_};
   }
-  // There are enough rows for every step (arch/memory.cpp).
+  // There are enough rows for every step (arch/src/decoder/memory.cpp).
   bool has_room(const Growth&) const override { return true; }
   std::string room() const override {
     return fmt::format("{} of the {} rows are free", pool_.n_free(), pool_.n_blocks());

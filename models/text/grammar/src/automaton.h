@@ -1,6 +1,6 @@
 #pragma once
 // Regular languages over Unicode characters: patterns, formats, number ranges and lengths of a
-// schema are combined here (and, or, not) before they become part of a program.
+// schema are combined here (and, or, not) before they become part of a compiled grammar.
 
 #include <cstdint>
 #include <functional>
@@ -13,12 +13,12 @@
 
 namespace weft::grammar {
 
-// A nondeterministic automaton over characters, with assertions of the begin and the end of the
-// text.
+// A nondeterministic automaton over characters, with assertions of the beginning and the end of
+// the text.
 class Nfa {
  public:
   using State = std::uint32_t;
-  enum class Assert : std::uint8_t { none, begin, end };  // at the begin or end of the text
+  enum class Assert : std::uint8_t { none, begin, end };  // at the beginning or end of the text
   struct Piece {
     State in, out;
   };

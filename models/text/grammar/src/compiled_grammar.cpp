@@ -7,7 +7,7 @@
 namespace weft::grammar {
 namespace {
 
-// States and edges of one program. The largest schemas in use need some hundred thousand.
+// States and edges of one grammar. The largest schemas in use need some hundred thousand.
 constexpr std::size_t kMaxSize = 8'000'000;
 // Longer repetitions are built from shorter ones.
 constexpr std::uint64_t kChunk = 64;

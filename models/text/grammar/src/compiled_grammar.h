@@ -1,7 +1,7 @@
 #pragma once
-// All kinds of grammars are compiled to a program: rules that are small automata over bytes, whose
+// The compiled form of all kinds of grammars: rules that are small automata over bytes, whose
 // edges may also call a rule (a recursive transition network). The matcher runs it without making
-// it deterministic first, so that a program is never much larger than its grammar.
+// it deterministic first, so that the compiled form is never much larger than the grammar.
 
 #include <cstdint>
 #include <span>
@@ -69,8 +69,8 @@ class GrammarBuilder {
   // rule has no edges.
   RuleId add_rule(std::string name);
   RuleId add_rule(std::string name, Piece body);
-  // Defines a rule as all texts of another program, whose rules are copied.
-  void define(RuleId rule, const CompiledGrammar& program);
+  // Defines a rule as all texts of another grammar, whose rules are copied.
+  void define(RuleId rule, const CompiledGrammar& compiled);
   void define(RuleId rule, Piece body);
   bool defined(RuleId rule) const { return rules_[rule].defined; }
   const std::string& name(RuleId rule) const { return rules_[rule].name; }

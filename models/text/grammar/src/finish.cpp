@@ -1,4 +1,4 @@
-// Turns the contents of a builder into a program that the matcher can run.
+// Turns the contents of a builder into a grammar that the matcher can read by.
 
 #include <algorithm>
 

@@ -117,7 +117,7 @@ class GbnfParser {
     if (added) {
       it->second.id = builder_.add_rule(std::string(name));
       if (const auto other = options_.rules.find(name); other != options_.rules.end())
-        builder_.define(it->second.id, *other->second->program());
+        builder_.define(it->second.id, *other->second->compiled());
     }
     return it->second.id;
   }

@@ -14,8 +14,8 @@ constexpr std::size_t kMaxMemory = std::size_t{64} << 20;
 
 }  // namespace
 
-Grammar::Grammar(std::shared_ptr<const grammar::CompiledGrammar> program)
-    : program_(std::move(program)) {}
+Grammar::Grammar(std::shared_ptr<const grammar::CompiledGrammar> compiled)
+    : compiled_(std::move(compiled)) {}
 Grammar::~Grammar() = default;
 
 std::shared_ptr<const Grammar> Grammar::from_json_schema(std::string_view schema,
@@ -28,7 +28,7 @@ std::shared_ptr<const Grammar> Grammar::from_json_schema(std::string_view schema
 std::shared_ptr<const Grammar> Grammar::with_prefix(std::string_view prefix,
                                                     const Grammar& grammar) {
   const bool may_be_empty = grammar.accepts("");
-  grammar::CompiledGrammar p = *grammar.program();
+  grammar::CompiledGrammar p = *grammar.compiled();
   const auto first = static_cast<grammar::StateId>(p.n_states());
   const auto call = static_cast<grammar::StateId>(first + prefix.size());
   const grammar::StateId end = call + 1;
@@ -52,7 +52,7 @@ std::shared_ptr<const Grammar> Grammar::with_prefix(std::string_view prefix,
 }
 
 bool Grammar::accepts(std::string_view text) const {
-  Matcher matcher(program_);
+  Matcher matcher(compiled_);
   ConfigId at = matcher.start();
   std::size_t limit = kMaxMemory;
   for (const char c : text) {

@@ -322,9 +322,9 @@ void check_golden(const nlohmann::json& c, const std::string& text) {
   for (const auto& s : c.at("strings")) {
     const auto input = s.at("text").get<std::string>();
     CAPTURE(input);
-    Matcher matcher(g->program());
+    Matcher matcher(g->compiled());
     ConfigId at = matcher.start();
-    std::size_t characters = 0;  // number that were taken as a whole
+    std::size_t characters = 0;  // number of characters that were accepted
     bool alive = true;
     for (std::size_t i = 0; alive && i < input.size();) {
       std::size_t length = 1;

@@ -63,7 +63,7 @@ void Matcher::Marks::clear() {
   if (++round_ == 0) slots_.clear(), round_ = 1;
 }
 
-Matcher::Matcher(std::shared_ptr<const CompiledGrammar> program) : program_(std::move(program)) {
+Matcher::Matcher(std::shared_ptr<const CompiledGrammar> compiled) : compiled_(std::move(compiled)) {
   reset();
 }
 
@@ -118,23 +118,23 @@ ConfigId Matcher::close() {
     work.pop_back();
     if (!marks_.insert(item)) continue;
     check_ways(++n);
-    for (const StateId to : program_->skips.of(item.state)) work.push_back({to, item.frame});
-    if (program_->ends[item.state]) {
+    for (const StateId to : compiled_->skips.of(item.state)) work.push_back({to, item.frame});
+    if (compiled_->ends[item.state]) {
       if (item.frame == kBottom) config.complete = true;
       if (item.frame == kHole) config.escaped = true;
       const std::vector<Item>& parents = frames_[item.frame];
       work.insert(work.end(), parents.begin(), parents.end());
       continue;
     }
-    if (!program_->bytes.of(item.state).empty() || !program_->calls.of(item.state).empty() ||
-        !program_->tokens.of(item.state).empty())
+    if (!compiled_->bytes.of(item.state).empty() || !compiled_->calls.of(item.state).empty() ||
+        !compiled_->tokens.of(item.state).empty())
       config.items.push_back(item);
   }
   return intern(std::move(config));
 }
 
 ConfigId Matcher::start() {
-  pending_ = {{program_->rules[program_->root].start, kBottom}};
+  pending_ = {{compiled_->rules[compiled_->root].start, kBottom}};
   return close();
 }
 
@@ -149,14 +149,14 @@ ConfigId Matcher::after(FrameId frame) {
 }
 
 void Matcher::gather_calls(StateId state, FrameId frame) {
-  for (const CallEdge& edge : program_->calls.of(state)) {
+  for (const CallEdge& edge : compiled_->calls.of(state)) {
     std::vector<Item>& parents = callers_[edge.rule];
     if (parents.empty()) {
-      ranks_.push_back({program_->rules[edge.rule].rank, edge.rule});
+      ranks_.push_back({compiled_->rules[edge.rule].rank, edge.rule});
       std::push_heap(ranks_.begin(), ranks_.end(), std::greater<>());
     }
     // A tail call needs no place to return to.
-    if (program_->only_ends[edge.to] && frame > kHole) {
+    if (compiled_->only_ends[edge.to] && frame > kHole) {
       parents.insert(parents.end(), frames_[frame].begin(), frames_[frame].end());
     } else {
       parents.push_back({edge.to, frame});
@@ -176,7 +176,7 @@ void Matcher::expand(ConfigId id) {
   ranks_.clear();
   callers_.clear();
   const auto take = [&](const Item& item) {
-    if (!program_->bytes.of(item.state).empty() || !program_->tokens.of(item.state).empty())
+    if (!compiled_->bytes.of(item.state).empty() || !compiled_->tokens.of(item.state).empty())
       readers.push_back(item);
     gather_calls(item.state, item.frame);
   };
@@ -188,13 +188,13 @@ void Matcher::expand(ConfigId id) {
     ranks_.pop_back();
     const FrameId called = frame(std::move(callers_[rule]));
     marks_.clear();
-    work.assign(1, program_->rules[rule].start);
+    work.assign(1, compiled_->rules[rule].start);
     while (!work.empty()) {
       const Item item{work.back(), called};
       work.pop_back();
       if (!marks_.insert(item)) continue;
       take(item);
-      for (const StateId to : program_->skips.of(item.state)) work.push_back(to);
+      for (const StateId to : compiled_->skips.of(item.state)) work.push_back(to);
     }
     check_ways(readers.size());
   }
@@ -214,7 +214,7 @@ ConfigId Matcher::compute_step(ConfigId id, std::uint8_t byte) {
   }
   pending_.clear();
   for (const Item& item : configs_[id].readers) {
-    for (const ByteEdge& edge : program_->bytes.of(item.state))
+    for (const ByteEdge& edge : compiled_->bytes.of(item.state))
       if (edge.lo <= byte && byte <= edge.hi) pending_.push_back({edge.to, item.frame});
   }
   const ConfigId to = pending_.empty() ? kDead : close();
@@ -226,7 +226,7 @@ ConfigId Matcher::step_token(ConfigId id, std::int32_t token) {
   expand(id);
   pending_.clear();
   for (const Item& item : configs_[id].readers) {
-    for (const TokenEdge& edge : program_->tokens.of(item.state))
+    for (const TokenEdge& edge : compiled_->tokens.of(item.state))
       if ((edge.token == token) != edge.negated) pending_.push_back({edge.to, item.frame});
   }
   return pending_.empty() ? kDead : close();
@@ -242,10 +242,10 @@ ConfigId Matcher::feed(ConfigId config, std::string_view bytes) {
 
 std::vector<Matcher::TokenChoice> Matcher::token_choices(ConfigId id) {
   std::vector<TokenChoice> choices;
-  if (!program_->has_tokens) return choices;
+  if (!compiled_->has_tokens) return choices;
   expand(id);
   for (const Item& item : configs_[id].readers) {
-    for (const TokenEdge& edge : program_->tokens.of(item.state))
+    for (const TokenEdge& edge : compiled_->tokens.of(item.state))
       choices.push_back({edge.token, edge.negated});
   }
   return choices;
@@ -256,8 +256,8 @@ int Matcher::only_byte(ConfigId id) {
   expand(id);
   int only = -1;
   for (const Item& item : configs_[id].readers) {
-    if (!program_->tokens.of(item.state).empty()) return -1;
-    for (const ByteEdge& edge : program_->bytes.of(item.state)) {
+    if (!compiled_->tokens.of(item.state).empty()) return -1;
+    for (const ByteEdge& edge : compiled_->bytes.of(item.state)) {
       if (edge.lo != edge.hi || (only >= 0 && only != edge.lo)) return -1;
       only = edge.lo;
     }

@@ -1,9 +1,9 @@
 #pragma once
-// Runs a program over bytes. Keeps all ways to read the text so far; their stacks share common
-// parts: a frame is "rule R was called here" with every place to continue after it. Frames and
-// configurations with the same content are the same object, so that transitions are computed once,
-// and shared by texts that leave the same choices. Time and memory per byte are bounded by the
-// number of open ways, not by the number of parses.
+// Reads bytes by a compiled grammar. Keeps all ways to read the text so far; their stacks share
+// common parts: a frame is "rule R was called here" with every place to continue after it. Frames
+// and configurations with the same content are the same object, so that transitions are computed
+// once, and shared by texts that leave the same choices. Time and memory per byte are bounded by
+// the number of open ways, not by the number of parses.
 
 #include <array>
 #include <cstdint>
@@ -34,7 +34,7 @@ class Matcher {
   // Below a state that is examined without its callers: a text that ends there has `escaped`.
   static constexpr FrameId kHole = 1;
 
-  explicit Matcher(std::shared_ptr<const CompiledGrammar> program);
+  explicit Matcher(std::shared_ptr<const CompiledGrammar> compiled);
 
   ConfigId start();
   // The configuration after `byte`; kDead if it is not allowed. Throws BudgetError if too many ways
@@ -77,7 +77,7 @@ class Matcher {
   ConfigId collect(ConfigId keep);
   std::size_t memory() const { return memory_; }
   std::uint64_t epoch() const { return epoch_; }  // counts collect()
-  const CompiledGrammar& program() const { return *program_; }
+  const CompiledGrammar& compiled() const { return *compiled_; }
 
  private:
   static constexpr ConfigId kUnknown = ~ConfigId{0};
@@ -110,7 +110,7 @@ class Matcher {
   void expand(ConfigId config);
   void gather_calls(StateId state, FrameId frame);
 
-  std::shared_ptr<const CompiledGrammar> program_;
+  std::shared_ptr<const CompiledGrammar> compiled_;
   std::vector<std::vector<Item>> frames_;  // parents: the state to continue with, and its frame
   std::vector<Config> configs_;
   std::unordered_multimap<std::uint64_t, FrameId> frame_index_;

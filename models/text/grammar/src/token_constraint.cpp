@@ -34,7 +34,7 @@ struct TokenConstraint::Impl {
   };
 
   Impl(std::shared_ptr<const Grammar> g, std::shared_ptr<const TokenTree> t)
-      : grammar(std::move(g)), tree(std::move(t)), matcher(grammar->program()) {
+      : grammar(std::move(g)), tree(std::move(t)), matcher(grammar->compiled()) {
     way.resize(tree->max_depth() + 1);
     at = matcher.start();
   }
@@ -88,7 +88,7 @@ struct TokenConstraint::Impl {
       for (const std::uint32_t node : own.escapes)
         walk(node + 1, tree->subtree_end(node), after, tree->depth(node), bits, nullptr);
     }
-    if (matcher.program().has_tokens) add_named_tokens(bits);
+    if (matcher.compiled().has_tokens) add_named_tokens(bits);
     if (matcher.may_end(at))
       for (const TokenId id : tree->ends()) set(bits, id);
     return bits;

@@ -46,7 +46,7 @@ void check_masks(const std::shared_ptr<const Grammar>& g, std::uint64_t seed) {
   std::string text;
   for (int step = 0; step < 40; ++step) {
     std::vector<TokenId> allowed;
-    Matcher matcher(g->program());
+    Matcher matcher(g->compiled());
     const ConfigId here = matcher.feed(matcher.start(), text);
     for (TokenId id = 0; id < vocabulary.size(); ++id) {
       bool expected;

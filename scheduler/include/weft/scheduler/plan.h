@@ -43,7 +43,7 @@ struct PlanStep {
   friend bool operator==(const PlanStep&, const PlanStep&);
 };
 
-// Who runs the stages of a plan (src/replay.h).
+// Who runs the stages of a plan (src/replay/replay.h).
 enum class ReplayKind : std::uint8_t {
   alone,  // the calling thread
   crew,   // workers that spin at a join and claim work

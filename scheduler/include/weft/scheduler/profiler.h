@@ -1,5 +1,5 @@
 #pragma once
-// Records the begin, the end and the worker of every kernel call of a run.
+// Records the start, the end and the worker of every kernel call of a run.
 //
 //   Profiler profiler(session.options().workers, 1 << 16);
 //   session.step(tokens, nullptr, &profiler);

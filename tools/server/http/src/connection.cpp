@@ -54,7 +54,7 @@ Connection::Connection(Service& service, std::unique_ptr<Transport> transport, s
     : service_(service),
       transport_(std::move(transport)),
       deadline_(service.io),
-      record_(service, std::move(peer)),
+      logger_(service, std::move(peer)),
       reader_(service.reader_limits()),
       budget_(service),
       output_(service, reader_) {}
@@ -127,7 +127,7 @@ void Connection::on_read(bool ok, std::size_t n) {
   if (state_ == State::closed) return;
   if (!ok) return on_input_end();
   if (state_ == State::head && input_.size() == n) {
-    record_.start();
+    logger_.start();
     deadline_.set_after(service_.options.timeout);
   }
   if (state_ == State::body && !service_.draining) deadline_.set_after(service_.options.timeout);
@@ -182,7 +182,7 @@ bool Connection::parse() {
 
 void Connection::accept_head() {
   RequestHead& head = reader_.head();
-  record_.name(head);
+  logger_.name(head);
   std::optional<Reply> reply;
   try {
     remove_prefix(service_.options.prefix, head);
@@ -228,7 +228,7 @@ void Connection::refuse(const Refusal& refusal) {
   output_.close_after();
   budget_.release();
   RequestHead& head = reader_.head();
-  record_.name(head);
+  logger_.name(head);
   try {
     Reply reply = service_.hooks.refuse(head, refusal);
     if (reply.status == 503) reply.headers.emplace_back("Retry-After", "1");
@@ -315,7 +315,7 @@ void Connection::end_request() {
   Answer* const answer = output_.answer();
   const RequestHead& head =
       answer ? answer->request() : static_cast<const RequestHead&>(reader_.head());
-  const bool ended = record_.end(head, output_.status(), output_.n_body_bytes());
+  const bool ended = logger_.end(head, output_.status(), output_.n_body_bytes());
   if (ended && answer) answer->finish();
 }
 
@@ -326,7 +326,7 @@ void Connection::finish_answer() {
   if (output_.closes() || service_.draining) return linger();
   reader_ = RequestReader(service_.reader_limits());
   state_ = State::head;
-  record_.start();
+  logger_.start();
   deadline_.set_after(service_.options.timeout);
   process();
 }

@@ -70,7 +70,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   const std::unique_ptr<Transport> transport_;
   State state_ = State::handshake;
   Deadline deadline_;
-  RequestLogger record_;
+  RequestLogger logger_;
 
   InputBuffer input_;
   bool reading_ = false, writing_ = false, input_ended_ = false;

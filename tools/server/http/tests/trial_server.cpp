@@ -55,7 +55,7 @@ const std::map<std::string, std::string> kPages = {
     {"/", "hello"},
 };
 
-std::optional<Reply> route(const RequestHead& head) {
+std::optional<Reply> special_reply(const RequestHead& head) {
   const bool chat = head.path == "/v1/chat/completions";
   if (!chat && !kPages.contains(head.path))
     return refuse(head, {404, "unknown path " + head.path, "not_found_error"});
@@ -126,7 +126,7 @@ void serve(int argc, char** argv) {
   Hooks hooks{.handler = answer, .refuse = refuse};
   hooks.gate = [&](const RequestHead& head) {
     auto reply = access.check(head);
-    return reply ? reply : route(head);
+    return reply ? reply : special_reply(head);
   };
   hooks.answer_headers = [&](const RequestHead& head) { return access.answer_headers(head); };
   hooks.log = [](const RequestHead& head, int status, std::size_t n, double seconds) {

@@ -265,8 +265,8 @@ std::vector<std::string> long_names(int argc, char** argv) {
   return arguments;
 }
 
-// Without keys, and without files that a replay must not write.
-std::vector<std::string> for_replay(const std::vector<std::string>& arguments) {
+// Without keys, and without files that a repetition must not write.
+std::vector<std::string> for_repetition(const std::vector<std::string>& arguments) {
   static constexpr std::string_view kOmitted[] = {
       "--api-key",         "--api-key-file",     "--slot-save-path", "--log-file",
       "--record-requests", "--profile-requests", "--models-dir",     "--models-file",
@@ -323,7 +323,7 @@ std::optional<int> parse(int argc, char** argv, Flags& flags) {
   app.footer(kExamples);
   const std::uint64_t random_seed = flags.sampler.seed;
   std::vector<std::string> arguments = long_names(argc, argv);
-  flags.repeat_arguments = for_replay(arguments);
+  flags.repeat_arguments = for_repetition(arguments);
   std::vector<char*> pointers{argv[0]};
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   if (const auto code = parse_flags(app, static_cast<int>(pointers.size()), pointers.data()))

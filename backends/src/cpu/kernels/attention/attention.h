@@ -70,8 +70,8 @@ struct AttentionCells {
                       AttentionAhead& ahead) noexcept = nullptr;
 };
 
-// The changes that biased_attention makes to scores (ops/attention.h). Heads are counted from the
-// first one of the call.
+// The changes that biased_attention makes to scores (ops/attention/attention.h). Heads are counted
+// from the first one of the call.
 struct ScoreBias {
   float softcap = 0;                  // 0: none
   const float* slopes = nullptr;      // [n_heads] of the distance; null: none
@@ -105,7 +105,7 @@ struct AttentionArgs {
 };
 
 struct AttentionKernels {
-  static constexpr std::int64_t kCells = 64;  // cells of a block of the cache (ops/cache_cells.h)
+  static constexpr std::int64_t kCells = 64;  // cells of a block (ops/attention/cache_cells.h)
   // Max rows that share a block's tiles, if one token has no more.
   static constexpr std::int64_t kTileRows = 128;
 

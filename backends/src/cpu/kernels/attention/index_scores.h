@@ -6,8 +6,9 @@
 
 namespace weft::cpu {
 
-// The scores of one token's heads with one block of cells (ops/choose_positions.h). All sums are in
-// double and in the order of the definition, so that the bits are those of the definition.
+// The scores of one token's heads with one block of cells (ops/attention/choose_positions.h). All
+// sums are in double and in the order of the definition, so that the bits are those of the
+// definition.
 struct IndexScoresArgs {
   const double* keys = nullptr;  // as IndexScoresKernels::widen leaves them, aligned to 64
   std::int64_t n = 0, e = 0;     // cells from the first one on, elements
@@ -18,7 +19,7 @@ struct IndexScoresArgs {
 };
 
 struct IndexScoresKernels {
-  static constexpr std::int64_t kCells = 64;  // cells of a block of the cache (ops/cache_cells.h)
+  static constexpr std::int64_t kCells = 64;  // cells of a block (ops/attention/cache_cells.h)
   static constexpr std::int64_t kStrip = 16;  // cells that are computed together
 
   // Keys [e][kCells] as doubles [kCells / kStrip][e][kStrip].

@@ -32,7 +32,7 @@ struct LatticeSource {
   static constexpr std::int64_t kMaxDirect = 1;
   static constexpr int kDirectTile = 1;
 
-  // A block of each of 16 rows; if there are fewer, the last one replaces the others.
+  // A block of each of 16 rows; if there are fewer, the last one is repeated.
   struct Block {
     typename Codes::Taken taken[kRows];
     alignas(64) float units[kRows];

@@ -70,7 +70,7 @@ struct FileBlocks {
   std::int64_t offset, n, at = 0;
   const std::byte* ahead;  // the start of the next 16 rows; null: prefetches nothing
 
-  // If there are fewer than 16 rows, the last one replaces the others.
+  // If there are fewer than 16 rows, the last one is repeated.
   WEFT_INLINE FileBlocks(const LinearArgs& a, std::int64_t c, std::int64_t b, std::int64_t count,
                          bool prefetches = false)
       : offset(b * kBlockBytes),

@@ -1,5 +1,5 @@
 #pragma once
-// Types shared by the kernels of ops with a state (weft/ops/state_rows.h).
+// Types shared by the kernels of ops with a state (weft/ops/recurrent/state_rows.h).
 
 #include <cstdint>
 

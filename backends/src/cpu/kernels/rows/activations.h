@@ -6,7 +6,7 @@
 
 namespace weft::cpu {
 
-// The attributes of xielu (ops/xielu.h).
+// The attributes of xielu (ops/elementwise/xielu.h).
 struct Xielu {
   float positive = 0, negative = 0, beta = 0, limit = 0;
 };

@@ -19,7 +19,7 @@ struct FloatRows {
   std::int64_t row_bytes, skip;  // to the same row of the next ones, from the end of a row
   static constexpr std::int64_t kDistance = 512;
 
-  // From column c on. If there are fewer rows, the last one replaces the others. Prefetches the
+  // From column c on. If there are fewer rows, the last one is repeated. Prefetches the
   // next rows, the same number of bytes as it reads.
   WEFT_INLINE FloatRows(const LinearArgs& a, std::int64_t c)
       : row_bytes(a.k * C::kBytes), skip(kAll * a.w_stride - row_bytes) {

@@ -7,8 +7,8 @@
 
 namespace weft::cpu {
 
-// A tile of channels over a block of tokens (weft/ops/causal_conv.h). All pointers are those of the
-// first channel of the tile; `from` and `to` have K - 1 floats per channel.
+// A tile of channels over a block of tokens (weft/ops/recurrent/causal_conv.h). All pointers are
+// those of the first channel of the tile; `from` and `to` have K - 1 floats per channel.
 struct CausalConvBlock {
   TokenBlock tokens;
   std::int64_t n_channels = 0, taps = 0;  // at most kTile; K

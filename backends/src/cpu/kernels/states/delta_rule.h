@@ -7,8 +7,8 @@
 
 namespace weft::cpu {
 
-// One head over a block of tokens (weft/ops/delta_rule.h). All pointers are those of the head;
-// `from` and `to` are [N, P].
+// One head over a block of tokens (weft/ops/recurrent/delta_rule.h). All pointers are those of the
+// head; `from` and `to` are [N, P].
 struct DeltaRuleBlock {
   TokenBlock tokens;
   std::int64_t n = 0, p = 0;

@@ -7,8 +7,9 @@
 
 namespace weft::cpu {
 
-// A tile of channels over a block of tokens (weft/ops/selective_scan.h). Except for b and c, all
-// pointers are those of the first channel of the tile; `from` and `to` have N floats per channel.
+// A tile of channels over a block of tokens (weft/ops/recurrent/selective_scan.h). Except for b and
+// c, all pointers are those of the first channel of the tile; `from` and `to` have N floats per
+// channel.
 struct SelectiveScanBlock {
   TokenBlock tokens;
   std::int64_t n = 0, n_channels = 0;  // n_channels is at most kTile

@@ -203,7 +203,7 @@ struct Ahead {
   WEFT_INLINE Ahead(const LinearArgs& a, std::int64_t t, std::int64_t c, int n_rows)
       : at(t == a.row0 && c + n_rows < a.col1 ? a.w + (c + n_rows) * a.w_stride : nullptr),
         near(n_rows * a.w_stride <= kNear) {}
-  // A pointer to `bytes` bytes after the start of the 16 rows that follow those of column c; null
+  // The address `bytes` bytes after the start of the 16 rows that follow those of column c; null
   // if there are none.
   static WEFT_INLINE const std::byte* next_rows(const LinearArgs& a, std::int64_t c,
                                                 std::int64_t bytes) {

@@ -55,7 +55,7 @@ struct TokenTiles {
   std::int64_t block = 1;     // tokens for which a piece of weights is decoded once
 };
 
-// A kernel and its tiles. Both come from one class (kernels/linear_kernel.inl.h).
+// A kernel and its tiles. Both come from one class (kernels/linear/linear_kernel.inl.h).
 struct LinearKernel {
   void (*run)(const LinearArgs& args) noexcept = nullptr;
   TokenTiles tiles;

@@ -75,7 +75,8 @@ class Chooser {
     for (std::int64_t i = n_ == k_ ? n_ / 2 : 0; i-- > 0;) put(i, heap_[i]);
   }
   // In place of heap_[hole], which moves down to a leaf along the worse children; the value moves
-  // up from there. This order decides which of equal scores are chosen (ops/choose_positions.h).
+  // up from there. This order decides which of equal scores are chosen
+  // (ops/attention/choose_positions.h).
   void put(std::int64_t hole, const Span value) {
     const std::int64_t root = hole;
     for (std::int64_t child = 2 * hole + 2; child <= n_; child = 2 * hole + 2) {

@@ -1,6 +1,6 @@
 #pragma once
 // The tokens of a step by sequence, for kernels of ops whose last four inputs are state, from,
-// before and to (weft/ops/state_rows.h).
+// before and to (weft/ops/recurrent/state_rows.h).
 
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// The ops that update a state (weft/ops/state_rows.h).
+// The ops that update a state (weft/ops/recurrent/state_rows.h).
 
 #include <algorithm>
 #include <cmath>

@@ -146,7 +146,8 @@ Tensor zero_ids(const Inputs& in);
 Tensor short_convolution(const Layer& l, std::string_view state, Tensor x, Tensor w,
                          Tensor bias = {});
 
-// The experts of every token of x [T, D], chosen by a router (router_choice) or known (weigh_experts).
+// The experts of every token of x [T, D], chosen by a router (router_choice) or known
+// (weigh_experts).
 struct ExpertChoice {
   Tensor ids;      // [T, K] i32
   Tensor weights;  // [T, K]

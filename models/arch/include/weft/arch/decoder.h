@@ -57,7 +57,7 @@ struct Decoder {
   std::string_view token_types = {};     // table with a row for each type of token
   std::string_view embedding_norm = {};  // "token_embd_norm"
   std::optional<float> embedding_scale = {};
-  std::vector<Residual> layer = {};                                    // the same for every layer, or:
+  std::vector<Residual> layer = {};  // the same for every layer, or:
   std::function<std::vector<Residual>(std::int64_t i)> layer_of = {};  // of layer i, or:
   Block whole_layer = {};                                              // maps h to h
   std::string_view final_norm = "output_norm";                         // empty: none

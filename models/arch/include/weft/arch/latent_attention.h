@@ -10,7 +10,8 @@
 namespace weft::arch {
 
 struct LatentHparams {
-  std::int64_t q_rank = 0;   // rank of the projection to queries; 0, or attn_q in the file: one matrix
+  std::int64_t q_rank =
+      0;  // rank of the projection to queries; 0, or attn_q in the file: one matrix
   std::int64_t kv_rank = 0;  // width of c
   std::int64_t E = 0;        // elements of a query or key head; rope rotates the last c.rope.n_rot
   std::int64_t Ev = 0;       // elements of a value head

@@ -87,26 +87,26 @@ class Recurrent {
   Tensor scan(Tensor a, Tensor x,
               std::source_location where = std::source_location::current()) const;
   // For each token, the row of the previous token of its sequence, or 0 before the first
-  // (ops/token_shift.h):
+  // (ops/recurrent/token_shift.h):
   // x [T, D] -> [T, D]. The state is [D].
   Tensor token_shift(Tensor x, std::source_location where = std::source_location::current()) const;
-  // A convolution along the tokens, per channel (ops/causal_conv.h): x [T, C], w [C, K], bias [C]
-  // or absent -> [T, C]. The state is [C, K - 1].
+  // A convolution along the tokens, per channel (ops/recurrent/causal_conv.h): x [T, C], w [C, K],
+  // bias [C] or absent -> [T, C]. The state is [C, K - 1].
   Tensor causal_conv(Tensor x, Tensor w, Tensor bias = {},
                      std::source_location where = std::source_location::current()) const;
-  // Linear attention with decay (ops/gated_linear_attention.h): q, k [T, G, N], v [T, H, P], decay
-  // [T, H] or [T, H, N], bonus [H, N] or absent -> [T, H, P]. The state is [H, N, P].
+  // Linear attention with decay (ops/recurrent/gated_linear_attention.h): q, k [T, G, N], v [T, H,
+  // P], decay [T, H] or [T, H, N], bonus [H, N] or absent -> [T, H, P]. The state is [H, N, P].
   Tensor gated_linear_attention(Tensor q, Tensor k, Tensor v, Tensor decay, Tensor bonus = {},
                                 std::source_location where = std::source_location::current()) const;
-  // The delta rule (ops/delta_rule.h) -> [T, H, P]. The state is [H, N, P].
+  // The delta rule (ops/recurrent/delta_rule.h) -> [T, H, P]. The state is [H, N, P].
   Tensor delta_rule(const DeltaRuleInputs& in,
                     std::source_location where = std::source_location::current()) const;
   // The rows of x [T, P E] of each span of positions, pooled by a softmax of scores
-  // (ops/pool_tokens.h); pos [T] -> [T, E]. The state is [E, P, 3].
+  // (ops/rows/pool_tokens.h); pos [T] -> [T, E]. The state is [E, P, 3].
   Tensor pool_tokens(Tensor x, Tensor scores, Tensor pos, const PoolTokensAttrs& attrs,
                      std::source_location where = std::source_location::current()) const;
-  // The state space layer of Mamba (ops/selective_scan.h): x, dt [T, I], a [I, N], b, c [T, N] ->
-  // [T, I]. The state is [I, N].
+  // The state space layer of Mamba (ops/recurrent/selective_scan.h): x, dt [T, I], a [I, N], b, c
+  // [T, N] -> [T, I]. The state is [I, N].
   Tensor selective_scan(Tensor x, Tensor dt, Tensor a, Tensor b, Tensor c,
                         std::source_location where = std::source_location::current()) const;
 
@@ -144,7 +144,7 @@ class Memory {
                        std::source_location where = std::source_location::current()) const;
   // As attend(), with one state whose vectors are both key and value: q [T, H, E], c [T, G, E] ->
   // [T, H, E]. In memory with a window and with G = 1, `more` are further cells of the same softmax
-  // (ops/joined_attention.h), as keep_latent() gives them.
+  // (ops/attention/joined_attention.h), as keep_latent() gives them.
   Tensor attend_latent(std::int64_t layer, Tensor q, Tensor c, const AttentionAttrs& attrs,
                        Tensor sinks = {}, const LatentRun& more = {},
                        std::source_location where = std::source_location::current()) const;
@@ -182,8 +182,9 @@ class Memory {
                 std::source_location where = std::source_location::current()) const;
   // Memory in which a token sees only what was chosen. Its attend() takes no softcap and no biases.
   Memory chosen(const Chosen& chosen) const;
-  // A convolution along the tokens, per channel, that also sees later ones (ops/centred_conv.h):
-  // x [T, C], w [C, K] -> [T, C]. Throws ValueError in memory that does not see both ways.
+  // A convolution along the tokens, per channel, that also sees later ones
+  // (ops/recurrent/centred_conv.h): x [T, C], w [C, K] -> [T, C]. Throws ValueError in memory that
+  // does not see both ways.
   Tensor centred_conv(Tensor x, Tensor w,
                       std::source_location where = std::source_location::current()) const;
   // A state of this shape, zero before the first token. Names are unique in a graph.

@@ -1,7 +1,7 @@
 #pragma once
 // Verifies a whole model: every node against its scalar definition (scheduler/verify.h). Also shows
 // accumulated errors: every node against the plain graph computed by definitions, and against a
-// dump of another engine.
+// dump of another program.
 
 #include <map>
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace weft {
 
-// Tensors of another engine, by node path, slowest dimension first.
+// Tensors of another program, by node path, slowest dimension first.
 struct NamedTensor {
   std::vector<std::int64_t> shape;
   std::vector<float> values;
@@ -37,7 +37,7 @@ struct VerifiedStep {
   VerifyReport report;
   // For steps across boundaries: their tokens and first position. 0: a step of `tokens`.
   std::int64_t n_tokens = 0, position = 0;
-  // Every n-th of the nodes of one kind that read a matrix was compared. 1: all.
+  // One in this many nodes of each kind that reads a matrix was compared. 1: all.
   std::int64_t every_projection = 1;
 };
 

@@ -53,11 +53,10 @@ struct SessionOptions {
                                        // planner chooses for each plan
   std::string backend = "cpu";
   std::string route;  // rules of Routes (scheduler/routing.h): "blk.3.ffn_*=reference,*=cpu"
-  // If set, replaces `backend` and `route`. Outlives the session.
+  // If set, replaces `backend` and `route` (for tests and bisection). Outlives the session.
   const Backend* backend_instance = nullptr;
-                                    // (tests, bisection)
-  // Any of cache_types() (ops/cache_cells.h). None: F16 for both, or Q8_0 if the budget requires it
-  // even with mapped weights.
+  // Any of cache_types() (ops/attention/cache_cells.h). None: F16 for both, or Q8_0 if the budget
+  // requires it even with mapped weights.
   DType cache_k, cache_v;
   WeightMode weights = WeightMode::automatic;
   // Folder of files with resident weights, which are then mapped from there instead of packed at

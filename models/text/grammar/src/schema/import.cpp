@@ -1,4 +1,4 @@
-// A program as part of another one.
+// A compiled grammar as part of another one.
 
 #include <fmt/format.h>
 
@@ -29,27 +29,27 @@ StateId end_of(const CompiledGrammar& p, StateId start, std::vector<bool>& seen)
 
 }  // namespace
 
-void GrammarBuilder::define(RuleId rule, const CompiledGrammar& program) {
+void GrammarBuilder::define(RuleId rule, const CompiledGrammar& compiled) {
   const StateId first_state = n_states_;
   const auto first_rule = static_cast<RuleId>(rules_.size());
-  for (std::size_t s = 0; s < program.n_states(); ++s) state();
-  std::vector<bool> seen(program.n_states(), false);
-  for (std::size_t r = 0; r < program.rules.size(); ++r) {
-    const StateId start = program.rules[r].start;
-    const StateId end = end_of(program, start, seen);
+  for (std::size_t s = 0; s < compiled.n_states(); ++s) state();
+  std::vector<bool> seen(compiled.n_states(), false);
+  for (std::size_t r = 0; r < compiled.rules.size(); ++r) {
+    const StateId start = compiled.rules[r].start;
+    const StateId end = end_of(compiled, start, seen);
     const RuleId copy = add_rule(fmt::format("{}[{}]", name(rule), r));
-    define(copy, end == start && !program.ends[start]
+    define(copy, end == start && !compiled.ends[start]
                      ? piece()
                      : Piece{first_state + start, first_state + end});
   }
-  for (StateId s = 0; s < program.n_states(); ++s) {
+  for (StateId s = 0; s < compiled.n_states(); ++s) {
     const StateId from = first_state + s;
-    for (const auto& e : program.bytes.of(s)) byte(from, e.lo, e.hi, first_state + e.to);
-    for (const auto& e : program.calls.of(s)) call(from, first_rule + e.rule, first_state + e.to);
-    for (const auto& e : program.tokens.of(s)) token(from, e.token, e.negated, first_state + e.to);
-    for (const StateId to : program.skips.of(s)) skip(from, first_state + to);
+    for (const auto& e : compiled.bytes.of(s)) byte(from, e.lo, e.hi, first_state + e.to);
+    for (const auto& e : compiled.calls.of(s)) call(from, first_rule + e.rule, first_state + e.to);
+    for (const auto& e : compiled.tokens.of(s)) token(from, e.token, e.negated, first_state + e.to);
+    for (const StateId to : compiled.skips.of(s)) skip(from, first_state + to);
   }
-  define(rule, call(first_rule + program.root));
+  define(rule, call(first_rule + compiled.root));
 }
 
 }  // namespace weft::grammar

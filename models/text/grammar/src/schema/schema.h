@@ -1,5 +1,5 @@
 #pragma once
-// Compiles a JSON Schema to a program. The conditions for a value are a conjunction of literals:
+// Compiles a JSON Schema. The conditions for a value are a conjunction of literals:
 // "is valid by this schema", "equals this value", or their negations. For each type of value the
 // conjunction is expanded into terms. One of them must hold; a term is a plain description of
 // values of that type. Rules are generated from terms. The number of conjunctions is finite, so

@@ -125,7 +125,8 @@ std::vector<Alternative> ValueKeywords::differs(JsonId value) {
   return choices;
 }
 
-bool ValueKeywords::deny_values(const std::vector<JsonId>& values, std::vector<Alternative>& denials) {
+bool ValueKeywords::deny_values(const std::vector<JsonId>& values,
+                                std::vector<Alternative>& denials) {
   Alternative none;
   std::vector<JsonId> same;
   for (const JsonId value : values)

@@ -209,7 +209,7 @@ class Expansion {
     const JsonId then = find(schema, "then"), otherwise = find(schema, "else");
     if (absent(then) && absent(otherwise)) return;
     std::vector<Alternative> choices{{{{condition}}, {}},
-                                {{{condition, Literal::Kind::schema, true}}, {}}};
+                                     {{{condition, Literal::Kind::schema, true}}, {}}};
     if (!absent(then)) choices[0].literals.push_back({then});
     if (!absent(otherwise)) choices[1].literals.push_back({otherwise});
     state.open.push_back(std::move(choices));

@@ -137,7 +137,7 @@ void Writer::close(bool whole) {
   } else if (kind_ != BlockKind::tool_use) {
     blocks_.push_back(block(json_string(text_)));
   } else if (whole) {
-    // Truncated arguments are not an object: no client could recognize them.
+    // A client would take truncated arguments for those of a complete call, so they are left out.
     blocks_.push_back(block(text_.empty() ? "{}" : text_));
   }
   kind_ = BlockKind::none;

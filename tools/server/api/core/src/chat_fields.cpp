@@ -100,7 +100,7 @@ const Fields<MessageFields>& message_fields() {
           .add("name", &M::name, text(), "Name of the author.")
           .add("tool_calls", &M::tool_calls, list(object(call_fields())), "Calls of an assistant.")
           .add("function_call", &M::function_call, object(function_of_call_fields()),
-               "ApiCall of an assistant, in the deprecated form.")
+               "Call of an assistant, in the deprecated form.")
           .add("tool_call_id", &M::tool_call_id, text(), "Id of the call that a tool answers.");
   return table;
 }

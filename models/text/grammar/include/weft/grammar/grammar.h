@@ -1,6 +1,6 @@
 #pragma once
 // Which texts a model may generate: a grammar in GBNF, a JSON Schema or a regular expression, all
-// compiled to the same kind of program. token_constraint.h applies it to a text token by token.
+// compiled to the same form. token_constraint.h applies it to a text token by token.
 
 #include <cstdint>
 #include <functional>
@@ -66,14 +66,14 @@ class Grammar {
   static std::shared_ptr<const Grammar> with_prefix(std::string_view prefix,
                                                     const Grammar& grammar);
 
-  explicit Grammar(std::shared_ptr<const grammar::CompiledGrammar> program);
+  explicit Grammar(std::shared_ptr<const grammar::CompiledGrammar> compiled);
   ~Grammar();
 
   bool accepts(std::string_view text) const;
-  const std::shared_ptr<const grammar::CompiledGrammar>& program() const { return program_; }
+  const std::shared_ptr<const grammar::CompiledGrammar>& compiled() const { return compiled_; }
 
  private:
-  std::shared_ptr<const grammar::CompiledGrammar> program_;
+  std::shared_ptr<const grammar::CompiledGrammar> compiled_;
 };
 
 }  // namespace weft

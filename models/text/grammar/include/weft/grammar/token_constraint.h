@@ -62,8 +62,8 @@ class TokenConstraint {
   bool return_to(const Place& place);
   // One bit per token, lowest first: the token may come next. Valid until the next call. Empty only
   // if the text is complete and the vocabulary has no token that ends it. A token whose bit is 0
-  // leads to no text of the grammar; every allowed one can be continued to one, provided that
-  // there are tokens for all bytes.
+  // leads to no text of the grammar; after every allowed one a text of the grammar can follow,
+  // provided that there are tokens for all bytes.
   std::span<const std::uint64_t> mask();
   bool allows(TokenId id);
   // Sets the logits of all other tokens to -inf. Throws ValueError if no token is allowed.

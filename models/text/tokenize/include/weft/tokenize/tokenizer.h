@@ -132,7 +132,7 @@ class Detokenizer {
   // held back (at most 3). Valid until the next call. With Invalid::keep the outputs of all push()
   // and finish() together are Tokenizer::decode of the same ids.
   std::string_view push(TokenId id);
-  // Returns the held-back bytes of an incomplete character: the bytes, or one U+FFFD. A new text
+  // Returns the incomplete character that was held back, as its bytes or as one U+FFFD. A new text
   // may begin afterwards.
   std::string_view finish();
 

@@ -49,7 +49,7 @@ struct Flags {
   std::string log_file;
   bool log_json = false;
   std::string record_folder, profile_folder;
-  // The arguments for replays of requests: all but those for keys and for files that the server
+  // The arguments for repeating requests: all but those for keys and for files that the server
   // writes.
   std::vector<std::string> repeat_arguments;
 

@@ -64,7 +64,7 @@ struct Endpoint {
   std::string answer_type = "application/json";
 };
 
-// A endpoint that reads no body and uses no model.
+// An endpoint that reads no body and uses no model.
 Endpoint plain_endpoint(std::string method, std::string path, std::string operation,
                         std::string summary, Handle handle);
 // A POST with a body. `request` must outlive the endpoint.
@@ -84,10 +84,10 @@ class Router {
   // The document of /openapi.json, which the router serves, too.
   const std::string& openapi() const { return openapi_; }
   std::vector<std::string> allowed_methods(std::string_view path) const;
-  // 404, 405 with Allow, or 415, from the head alone; nothing if a endpoint answers. For the server
-  // of HTTP, which can refuse a request before its body comes.
+  // 404, 405 with Allow, or 415, from the head alone; nothing if an endpoint answers. For the
+  // server of HTTP, which can refuse a request before its body comes.
   std::optional<http::Reply> refusal(const http::RequestHead& head) const;
-  // Whether a endpoint that runs texts of an engine answers.
+  // Whether an endpoint that runs texts of an engine answers.
   bool generates(const http::RequestHead& head) const;
 
  private:
