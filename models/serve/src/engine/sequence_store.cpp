@@ -40,10 +40,13 @@ std::span<const TokenId> SequenceStore::tokens(std::int32_t sequence) const {
   return s.text ? s.text->generation->held() : s.tokens;
 }
 
-bool SequenceStore::has_scales_of(std::int32_t sequence, const EngineText& text) const {
-  return std::ranges::equal(session_.lora_scales(sequence),
-                            *text.request->wanted.generation.lora_scales) &&
+bool SequenceStore::has_scales(std::int32_t sequence, std::span<const float> scales) const {
+  return std::ranges::equal(session_.lora_scales(sequence), scales) &&
          !session_.mixes_lora_scales(sequence);
+}
+
+bool SequenceStore::has_scales_of(std::int32_t sequence, const EngineText& text) const {
+  return has_scales(sequence, *text.request->wanted.generation.lora_scales);
 }
 
 bool SequenceStore::may_share(std::int32_t sequence, const EngineText& text) const {
@@ -169,8 +172,7 @@ std::int32_t SequenceStore::place_to_keep(std::int32_t sequence, std::int32_t ex
   for (std::int32_t s = 0; s < session_.options().sequences; ++s) {
     if (s == sequence) continue;
     const auto other = tokens(s);
-    const bool same_scales =
-        std::ranges::equal(session_.lora_scales(s), scales) && !session_.mixes_lora_scales(s);
+    const bool same_scales = has_scales(s, scales);
     if (same_scales && starts_with(other, kept) &&
         session_.resume_point(s, std::ssize(kept)) == std::ssize(kept))
       return -1;

@@ -79,6 +79,8 @@ class SequenceStore {
 
   Sequence& at(std::int32_t i) { return sequences_[static_cast<std::size_t>(i)]; }
   const Sequence& at(std::int32_t i) const { return sequences_[static_cast<std::size_t>(i)]; }
+  // Whether all tokens of the sequence were computed with these scales of LoRAs.
+  bool has_scales(std::int32_t sequence, std::span<const float> scales) const;
   bool has_scales_of(std::int32_t sequence, const EngineText& text) const;
   std::string why_not(const EngineText& text, const Reuse& best, std::int64_t n_same,
                       std::int64_t n_other_scales) const;
