@@ -147,7 +147,7 @@ std::string braced_arguments(RuleWriter& rules, const CallRow& row, const Callab
                   [&](const std::string& name, const Json& value, const Json& root, bool required) {
                     members.push_back({braced_member(rules, row, name, value, root), required});
                   });
-    // The rules for the text after a member, and if there is no member yet.
+    // The rules for the text after a member, and for the text before the first one.
     std::string after = rules.rule(R"("}")"), first = after;
     for (std::size_t i = members.size(); i-- > 0;) {
       const std::string one = rules.rule(members[i].rule + " " + after);

@@ -9,7 +9,7 @@ class TokenStream;
 
 class TreeBuilder {
  public:
-  // `tokens` is where errors are reported.
+  // `tokens` reports the errors.
   explicit TreeBuilder(const TokenStream& tokens) : tokens_(tokens) {}
 
   // A node without kids, or with the kids `a` and, unless it is null, `b`.
