@@ -1,6 +1,5 @@
 // Models of a server, without HTTP and without weights.
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -19,25 +18,19 @@
 #include "weft/hosting/model_files.h"
 #include "weft/hosting/model_pool.h"
 
+#include "support/temp_folder.h"
+
 namespace weft::server {
 namespace {
 
-namespace fs = std::filesystem;
-
-struct Folder {
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "weft-serve-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()));
-    path = name;
-  }
-  ~Folder() { fs::remove_all(path); }
-  std::string add(const std::string& name, const std::string& text = "x") const {
-    fs::create_directories((path / name).parent_path());
-    std::ofstream(path / name) << text;
-    return (path / name).string();
-  }
-  fs::path path;
-};
+// Writes a file of the folder, and returns its path.
+std::string add(const test::TempFolder& folder, const std::string& name,
+                const std::string& text = "x") {
+  const std::filesystem::path path = folder / name;
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream(path) << text;
+  return path.string();
+}
 
 TEST_CASE("metrics are in the format of Prometheus") {
   Histogram histogram;
@@ -66,21 +59,21 @@ TEST_CASE("metrics are in the format of Prometheus") {
 }
 
 TEST_CASE("models below a folder") {
-  const Folder folder;
-  CHECK_THROWS_AS(models_below(folder.path.string()), ValueError);
-  folder.add("b.gguf");
-  folder.add("deep/a.gguf");
-  folder.add("notes.txt");
-  folder.add("big-00001-of-00002.gguf");
-  folder.add("big-00002-of-00002.gguf");
-  const auto models = models_below(folder.path.string());
+  const test::TempFolder folder;
+  CHECK_THROWS_AS(models_below(folder.path().string()), ValueError);
+  add(folder, "b.gguf");
+  add(folder, "deep/a.gguf");
+  add(folder, "notes.txt");
+  add(folder, "big-00001-of-00002.gguf");
+  add(folder, "big-00002-of-00002.gguf");
+  const auto models = models_below(folder.path().string());
   REQUIRE(models.size() == 3);
   CHECK(models[0].names == std::vector<std::string>{"a"});
   CHECK(models[1].names == std::vector<std::string>{"b"});
   CHECK(models[2].names == std::vector<std::string>{"big-00001-of-00002"});
-  folder.add("deep/b.gguf");
-  CHECK_THROWS_AS(models_below(folder.path.string()), ValueError);
-  CHECK_THROWS_AS(models_below((folder.path / "none").string()), IoError);
+  add(folder, "deep/b.gguf");
+  CHECK_THROWS_AS(models_below(folder.path().string()), ValueError);
+  CHECK_THROWS_AS(models_below((folder / "none").string()), IoError);
 }
 
 struct TestPool {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <future>
 #include <iterator>
@@ -19,26 +17,10 @@
 #include "access_log.h"
 #include "rate_limit.h"
 #include "request_record.h"
+#include "support/temp_folder.h"
 
 namespace weft::server {
 namespace {
-
-namespace fs = std::filesystem;
-
-struct Folder {
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "weft-serve-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()));
-    path = name;
-  }
-  ~Folder() { fs::remove_all(path); }
-  std::string add(const std::string& name, const std::string& text = "x") const {
-    fs::create_directories((path / name).parent_path());
-    std::ofstream(path / name) << text;
-    return (path / name).string();
-  }
-  fs::path path;
-};
 
 std::string text_of(const std::string& path) {
   std::ifstream file(path);
@@ -46,9 +28,9 @@ std::string text_of(const std::string& path) {
 }
 
 TEST_CASE("log lines cannot be forged") {
-  const Folder folder;
+  const test::TempFolder folder;
   for (const bool json : {false, true}) {
-    const std::string path = (folder.path / (json ? "json" : "plain")).string();
+    const std::string path = (folder / (json ? "json" : "plain")).string();
     {
       Log log(path, json);
       AccessRecord record;
@@ -69,12 +51,12 @@ TEST_CASE("log lines cannot be forged") {
     if (json)
       CHECK(text.find(R"("prompt_tokens":7,"cached_tokens":3,"new_tokens":2)") != text.npos);
   }
-  CHECK_THROWS_AS(Log((folder.path / "none/log").string(), false), IoError);
+  CHECK_THROWS_AS(Log((folder / "none/log").string(), false), IoError);
 }
 
 TEST_CASE("a log that nobody reads delays nobody") {
-  const Folder folder;
-  const std::string path = (folder.path / "pipe").string();
+  const test::TempFolder folder;
+  const std::string path = (folder / "pipe").string();
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);
   const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK);
   REQUIRE(reader >= 0);
@@ -99,7 +81,7 @@ TEST_CASE("a log that nobody reads delays nobody") {
 }
 
 TEST_CASE("records of requests are read as they were written") {
-  const Folder folder;
+  const test::TempFolder folder;
   RequestRecord t;
   t.version = "1.2";
   t.model = "m.gguf";
@@ -110,16 +92,18 @@ TEST_CASE("records of requests are read as they were written") {
   t.seed = 0xfedcba9876543210;
   t.status = 200;
   t.answer = "data: {}\n\n";
-  const std::string path = (folder.path / "t.json").string();
+  const std::string path = (folder / "t.json").string();
   write_record(path, t);
   const RequestRecord back = read_record(path);
   CHECK(back.flags == t.flags);
   CHECK(back.body == t.body);
   CHECK(back.seed == t.seed);
   CHECK(back.answer == t.answer);
-  for (const char* text : {"", "{}", "[]", "{\"weft\": 1}", "{\"weft\": \"1\", \"model\": []}"})
-    CHECK_THROWS_AS(read_record(folder.add("wrong.json", text)), FormatError);
-  CHECK_THROWS_AS(read_record((folder.path / "none").string()), IoError);
+  for (const char* text : {"", "{}", "[]", "{\"weft\": 1}", "{\"weft\": \"1\", \"model\": []}"}) {
+    std::ofstream(folder / "wrong.json") << text;
+    CHECK_THROWS_AS(read_record((folder / "wrong.json").string()), FormatError);
+  }
+  CHECK_THROWS_AS(read_record((folder / "none").string()), IoError);
 }
 
 TEST_CASE("a client's requests per minute are limited") {

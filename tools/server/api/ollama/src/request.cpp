@@ -57,7 +57,7 @@ const Fields<ChatMessage>& message_fields() {
   return table;
 }
 
-// "json" or a schema; an empty text is no constraint.
+// "json" or a schema; an empty text sets no constraint.
 Form<Constraint> format_form() {
   using Kind = Constraint::Kind;
   const auto named = [](Kind kind) { return Constraint{.kind = kind, .place = "format"}; };
