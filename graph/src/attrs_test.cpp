@@ -1,5 +1,6 @@
 #include "weft/graph/attrs.h"
 
+#include <array>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -10,6 +11,11 @@
 #include "weft/graph/graph.h"
 
 namespace weft {
+
+constexpr std::array<NodeKind, 2> all_values(NodeKind) {
+  return {NodeKind::input, NodeKind::state};
+}
+
 namespace {
 
 struct AllAttrs {

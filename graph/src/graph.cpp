@@ -61,11 +61,11 @@ Tensor Graph::insert(Node node) {
   return {this, id};
 }
 
-Tensor Graph::input(std::string_view name, TensorSpec spec, std::source_location where) {
+Tensor Graph::input(std::string_view name, TensorSpec spec, SourceLine where) {
   return insert({.kind = NodeKind::input, .spec = spec, .path = std::string(name), .where = where});
 }
 
-Tensor Graph::weight(std::string_view name, TensorSpec spec, std::source_location where) {
+Tensor Graph::weight(std::string_view name, TensorSpec spec, SourceLine where) {
   if (const NodeId id = find(name);
       id != kNoNode && (*this)[id].kind == NodeKind::weight && (*this)[id].spec == spec) {
     return {this, id};  // tied weights: the same tensor used twice
@@ -74,7 +74,7 @@ Tensor Graph::weight(std::string_view name, TensorSpec spec, std::source_locatio
       {.kind = NodeKind::weight, .spec = spec, .path = std::string(name), .where = where});
 }
 
-Tensor Graph::state(std::string_view name, TensorSpec spec, std::source_location where) {
+Tensor Graph::state(std::string_view name, TensorSpec spec, SourceLine where) {
   return insert({.kind = NodeKind::state, .spec = spec, .path = std::string(name), .where = where});
 }
 
@@ -112,18 +112,18 @@ void check_arity(const OpDef& op, std::span<const Tensor> inputs, const Graph* g
 
 }  // namespace
 
-Tensor Graph::add(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,
-                  std::source_location where, std::string_view name) {
+Tensor Graph::add(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs, SourceLine where,
+                  std::string_view name) {
   return add_at(scope_ + std::string(name.empty() ? op.name : name), op, inputs, std::move(attrs),
                 where);
 }
 
 Tensor Graph::add_at(std::string_view wanted_path, const OpDef& op, std::span<const Tensor> inputs,
-                     Attrs attrs, std::source_location where) {
+                     Attrs attrs, SourceLine where) {
   const std::string path = unique(std::string(wanted_path));
   return graph::with_place(op, path, where, [&] {
     check_arity(op, inputs, this);
-    if (!attrs.holds(*op.attrs)) fail<ValueError>("attributes of another op");
+    if (!attrs.holds(*op.attrs->id)) fail<ValueError>("attributes of another op");
     Node node{.op = &op, .attrs = std::move(attrs), .path = path, .where = where};
     for (const Tensor& t : inputs) node.inputs.push_back(t ? t.id() : kNoNode);
     node.inputs.resize(std::max(node.inputs.size(), op.inputs.size()), kNoNode);

@@ -18,7 +18,7 @@ TensorSpec infer_double(const Attrs&, Specs in) {
 constexpr OpInput kDoubleInputs[] = {{"x"}};
 const OpDef kDouble{.name = "double", .inputs = kDoubleInputs, .infer = infer_double};
 
-Tensor twice(Tensor x, std::source_location where = std::source_location::current()) {
+Tensor twice(Tensor x, SourceLine where = std::source_location::current()) {
   return x.graph().add(kDouble, {{x}}, {}, where);
 }
 

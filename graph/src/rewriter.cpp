@@ -77,7 +77,7 @@ Tensor Rewriter::replace(NodeId like, const OpDef& op, std::span<const Tensor> i
 }
 
 Tensor Rewriter::insert(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,
-                        std::string_view path, std::source_location where) {
+                        std::string_view path, SourceLine where) {
   const Tensor t = to_.add(op, inputs, std::move(attrs), where, path);
   to_.nodes_.back().made_by = pass_name_;
   return t;

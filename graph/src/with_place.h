@@ -11,7 +11,7 @@
 namespace weft::graph {
 
 template <class F>
-auto with_place(const OpDef& op, std::string_view path, const std::source_location& where, F f) {
+auto with_place(const OpDef& op, std::string_view path, SourceLine where, F f) {
   const auto reword = [&](std::string_view message) {
     return fmt::format("{} '{}': {} ({})", op.name, path, message, to_string(where));
   };

@@ -1,6 +1,7 @@
 #include "op_support.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "weft/graph/row_layout.h"
 #include "weft/ops/attention/cache_cells.h"
@@ -48,10 +49,12 @@ void expect_positive(std::string_view name, double value) {
   }
 }
 
-Tensor add_node(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,
-                std::source_location where, std::string_view path) {
+Tensor add_node(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs, SourceLine where,
+                std::string_view path) {
   for (const Tensor& t : inputs) {
     if (!t) continue;
+    if (path.empty() && op.named_after >= 0 && std::cmp_less(op.named_after, inputs.size()))
+      path = named_after(inputs[static_cast<std::size_t>(op.named_after)]);
     return path.empty() ? t.graph().add(op, inputs, std::move(attrs), where)
                         : t.graph().add_at(path, op, inputs, std::move(attrs), where);
   }

@@ -38,12 +38,12 @@ void expect_form(bool holds, std::string_view name, const TensorSpec& spec,
 
 // ---- nodes
 
-// Adds an op to the graph of its first present input. `path` is a full path; empty: scope and op
-// name.
-Tensor add_node(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,
-                std::source_location where, std::string_view path = {});
+// Adds an op to the graph of its first present input. `path` is a full path; empty: that of
+// OpDef::named_after, or else scope and op name.
+Tensor add_node(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs, SourceLine where,
+                std::string_view path = {});
 inline Tensor add_node(const OpDef& op, std::initializer_list<Tensor> inputs, Attrs attrs,
-                       std::source_location where, std::string_view path = {}) {
+                       SourceLine where, std::string_view path = {}) {
   return add_node(op, std::span(inputs.begin(), inputs.size()), std::move(attrs), where, path);
 }
 

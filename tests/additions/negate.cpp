@@ -30,7 +30,7 @@ const OpDef kNegate{.name = "negate",
                     .bound = exact,
                     .in_place_over = 0};
 
-Tensor negate(Tensor x, std::source_location where) {
+Tensor negate(Tensor x, SourceLine where) {
   return add_node(kNegate, {x}, {}, where);
 }
 

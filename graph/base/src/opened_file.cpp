@@ -13,7 +13,8 @@ namespace weft {
 
 void refuse_file(const std::string& path, std::string_view problem) {
   const int reason = errno;
-  fail<IoError>("{}: {}: {}", printable_path(path), problem, std::strerror(reason));
+  throw IoError(fmt::format("{}: {}: {}", printable_path(path), problem, std::strerror(reason)),
+                reason);
 }
 
 Descriptor::~Descriptor() {
@@ -27,7 +28,7 @@ OpenedFile::OpenedFile(const std::string& path, SpecialFiles special)
   if (fd() < 0) refuse_file(path, "cannot open");
   if (::fstat(fd(), &info_) != 0) refuse_file(path, "cannot examine");
   if (S_ISDIR(info_.st_mode))
-    fail<IoError>("{}: is a directory, expected a file", printable_path(path));
+    throw IoError(fmt::format("{}: is a directory, expected a file", printable_path(path)), EISDIR);
   if (!S_ISREG(info_.st_mode) && special == SpecialFiles::refuse)
     fail<IoError>("{}: is not a regular file", printable_path(path));
 }

@@ -66,6 +66,19 @@ std::vector<std::size_t> prefix_distances(std::string_view a, std::string_view b
   return row;
 }
 
+std::string nearest_known(std::string_view unknown, std::span<const std::string_view> known) {
+  std::size_t best = near_distance(unknown);
+  std::string names;
+  for (const std::string_view name : known) {
+    const std::size_t distance = edit_distance(name, unknown);
+    if (distance < best) names.clear();
+    if (distance > best) continue;
+    best = distance;
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  }
+  return names.empty() ? "" : "; nearest known: " + names;
+}
+
 std::string_view without_source_line(std::string_view message) {
   const std::size_t begin = message.rfind(" (");
   if (begin == message.npos || !message.ends_with(')')) return message;

@@ -26,7 +26,7 @@ TensorSpec infer_same(const Attrs&, Specs in) {
 }
 constexpr OpInput kInputs[] = {{"x"}, {"w", Reach::all, true}, {"y", Reach::row, true}};
 const OpDef kBlend{
-    .name = "blend", .inputs = kInputs, .attrs = &typeid(GainAttrs), .infer = infer_same};
+    .name = "blend", .inputs = kInputs, .attrs = &kAttrsType<GainAttrs>, .infer = infer_same};
 
 Tensor blend(Tensor x, Tensor w, Tensor y, float gain) {
   const Tensor in[] = {x, w, y};

@@ -196,18 +196,10 @@ void register_architecture(const Architecture& architecture) {
 
 namespace {
 
-// The known names that are nearest to `name`, as the end of a message; empty if none is near.
-std::string nearest(std::string_view name) {
-  std::size_t best = near_distance(name);
-  std::string names;
-  for (const Architecture* a : architectures()) {
-    const std::size_t distance = edit_distance(a->name, name);
-    if (distance < best) names.clear();
-    if (distance > best) continue;
-    best = distance;
-    names += (names.empty() ? "" : ", ") + std::string(a->name);
-  }
-  return names.empty() ? "" : "; nearest known: " + names;
+std::vector<std::string_view> known_names() {
+  std::vector<std::string_view> names;
+  for (const Architecture* a : architectures()) names.push_back(a->name);
+  return names;
 }
 
 }  // namespace
@@ -224,7 +216,7 @@ const Architecture& find_architecture(const ModelSource& source) {
   }
   const std::string shown = short_name(*name);
   fail<UnsupportedError>("{}: unsupported architecture '{}'{}", source.file(), shown,
-                         nearest(shown));
+                         nearest_known(shown, known_names()));
 }
 
 Config configure(const ModelSource& source, const Architecture& architecture) {

@@ -104,19 +104,20 @@ bool same_or_merged(const Shape& stored, const Shape& wanted) {
 
 }  // namespace
 
-Tensor Weights::operator()(std::string_view name, const Shape& shape, Where where) const {
+Tensor Weights::operator()(std::string_view name, const Shape& shape, SourceLine where) const {
   return declare(name, shape, same, where);
 }
 
-Tensor Weights::squeezed(std::string_view name, const Shape& shape, Where where) const {
+Tensor Weights::squeezed(std::string_view name, const Shape& shape, SourceLine where) const {
   return declare(name, shape, same_but_for_ones, where);
 }
 
-Tensor Weights::stacked(std::string_view name, const Shape& shape, Where where) const {
+Tensor Weights::stacked(std::string_view name, const Shape& shape, SourceLine where) const {
   return declare(name, shape, same_or_merged, where);
 }
 
-Tensor Weights::declare(std::string_view name, const Shape& shape, Fits fits, Where where) const {
+Tensor Weights::declare(std::string_view name, const Shape& shape, Fits fits,
+                        SourceLine where) const {
   const std::string full = prefix_ + std::string(name);
   const TensorSpec* spec = source_->declare(full, shape, false);
   if (!spec)
@@ -129,7 +130,7 @@ Tensor Weights::declare(std::string_view name, const Shape& shape, Fits fits, Wh
   return graph_->weight(full, {spec->dtype, shape}, where);
 }
 
-Tensor Weights::optional(std::string_view name, const Shape& shape, Where where) const {
+Tensor Weights::optional(std::string_view name, const Shape& shape, SourceLine where) const {
   const bool there = source_->declare(prefix_ + std::string(name), shape, true) != nullptr;
   return there ? (*this)(name, shape, where) : Tensor();
 }

@@ -79,7 +79,7 @@ constexpr OpInput kInputs[] = {{"q"},
 
 const OpDef kAttention{.name = "attention",
                        .inputs = std::span(kInputs).first<7>(),
-                       .attrs = &typeid(AttentionAttrs),
+                       .attrs = &kAttrsType<AttentionAttrs>,
                        .infer = infer,
                        .reference = reference<plain>,
                        .bound = bound<plain>,
@@ -89,7 +89,7 @@ const OpDef kAttention{.name = "attention",
 
 const OpDef kBiasedAttention{.name = "biased_attention",
                              .inputs = kInputs,
-                             .attrs = &typeid(BiasedAttentionAttrs),
+                             .attrs = &kAttrsType<BiasedAttentionAttrs>,
                              .infer = infer_biased,
                              .reference = reference<biased>,
                              .bound = bound<biased>,
@@ -98,8 +98,7 @@ const OpDef kBiasedAttention{.name = "biased_attention",
                              .map_cols = map_cols};
 
 Tensor attention(Tensor q, Tensor k, Tensor v, const AttentionRuns& runs,
-                 const AttentionAttrs& attrs, const AttentionBias& bias,
-                 std::source_location where) {
+                 const AttentionAttrs& attrs, const AttentionBias& bias, SourceLine where) {
   std::vector<Tensor> in{q, k, v, runs.table, runs.table_row, runs.first, runs.last};
   if (bias.softcap == 0 && bias.alibi == 0 && !bias.sinks && !bias.distances)
     return add_node(kAttention, in, attrs, where);

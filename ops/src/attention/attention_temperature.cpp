@@ -53,14 +53,14 @@ constexpr OpInput kInputs[] = {{"x"}, {"pos", Reach::all}};
 
 const OpDef kAttentionTemperature{.name = "attention_temperature",
                                   .inputs = kInputs,
-                                  .attrs = &typeid(TemperatureAttrs),
+                                  .attrs = &kAttrsType<TemperatureAttrs>,
                                   .infer = infer,
                                   .reference = reference,
                                   .bound = bound,
                                   .in_place_over = 0};
 
 Tensor attention_temperature(Tensor x, Tensor pos, const TemperatureAttrs& attrs,
-                             std::source_location where) {
+                             SourceLine where) {
   return add_node(kAttentionTemperature, {x, pos}, attrs, where);
 }
 

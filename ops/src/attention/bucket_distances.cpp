@@ -62,7 +62,7 @@ constexpr OpInput kInputs[] = {{"table", Reach::all}};
 
 const OpDef kBucketDistances{.name = "bucket_distances",
                              .inputs = kInputs,
-                             .attrs = &typeid(BucketAttrs),
+                             .attrs = &kAttrsType<BucketAttrs>,
                              .infer = infer,
                              .reference = reference,
                              .bound = exact,
@@ -75,7 +75,7 @@ std::int64_t distance_bucket(const BucketAttrs& a, std::int64_t n_buckets, std::
   return side.bucket(far) + (a.both_ways && d > 0 ? side.n : 0);
 }
 
-Tensor bucket_distances(Tensor table, const BucketAttrs& attrs, std::source_location where) {
+Tensor bucket_distances(Tensor table, const BucketAttrs& attrs, SourceLine where) {
   return add_node(kBucketDistances, {table}, attrs, where);
 }
 

@@ -63,7 +63,7 @@ const OpDef kCacheWrite{.name = "cache_write",
                         .splits_rows = false,
                         .storage = Storage::state};
 
-Tensor cache_write(Tensor state, Tensor x, Tensor cells, std::source_location where) {
+Tensor cache_write(Tensor state, Tensor x, Tensor cells, SourceLine where) {
   return add_node(kCacheWrite, {state, x, cells}, {}, where);
 }
 

@@ -178,7 +178,7 @@ constexpr OpInput kInputs[] = {{"q", Reach::row},
 
 const OpDef kChoosePositions{.name = "choose_positions",
                              .inputs = kInputs,
-                             .attrs = &typeid(ChoosePositionsAttrs),
+                             .attrs = &kAttrsType<ChoosePositionsAttrs>,
                              .infer = infer,
                              .reference = reference,
                              .bound = exact,
@@ -186,8 +186,7 @@ const OpDef kChoosePositions{.name = "choose_positions",
                              .col_granule = last_dimension};
 
 Tensor choose_positions(Tensor q, Tensor k, const AttentionRuns& runs,
-                        const ChoosePositionsAttrs& attrs, Tensor weights,
-                        std::source_location where) {
+                        const ChoosePositionsAttrs& attrs, Tensor weights, SourceLine where) {
   return add_node(kChoosePositions,
                   {q, k, runs.table, runs.table_row, runs.first, runs.last, weights}, attrs, where);
 }

@@ -55,7 +55,7 @@ constexpr OpInput kInputs[] = {{"q"},
 
 const OpDef kChosenAttention{.name = "chosen_attention",
                              .inputs = kInputs,
-                             .attrs = &typeid(ChosenAttentionAttrs),
+                             .attrs = &kAttrsType<ChosenAttentionAttrs>,
                              .infer = infer,
                              .reference = reference<look_up>,
                              .bound = bound<look_up>,
@@ -64,8 +64,7 @@ const OpDef kChosenAttention{.name = "chosen_attention",
                              .map_cols = map_cols};
 
 Tensor chosen_attention(Tensor q, Tensor k, Tensor v, const AttentionRuns& runs, Tensor chosen,
-                        const ChosenAttentionAttrs& attrs, Tensor sinks,
-                        std::source_location where) {
+                        const ChosenAttentionAttrs& attrs, Tensor sinks, SourceLine where) {
   return add_node(kChosenAttention,
                   {q, k, v, runs.table, runs.table_row, runs.first, runs.last, chosen, sinks},
                   attrs, where);

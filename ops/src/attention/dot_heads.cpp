@@ -63,7 +63,7 @@ const OpDef kDotHeads{.name = "dot_heads",
                       .cost = cost,
                       .map_cols = map_cols};
 
-Tensor dot_heads(Tensor a, Tensor b, std::source_location where) {
+Tensor dot_heads(Tensor a, Tensor b, SourceLine where) {
   return add_node(kDotHeads, {a, b}, {}, where);
 }
 

@@ -111,7 +111,7 @@ constexpr OpInput kInputs[] = {{"q"},
 
 const OpDef kJoinedAttention{.name = "joined_attention",
                              .inputs = kInputs,
-                             .attrs = &typeid(JoinedAttentionAttrs),
+                             .attrs = &kAttrsType<JoinedAttentionAttrs>,
                              .infer = infer,
                              .reference = reference<look_up>,
                              .bound = bound<look_up>,
@@ -119,8 +119,7 @@ const OpDef kJoinedAttention{.name = "joined_attention",
                              .col_granule = last_dimension};
 
 Tensor joined_attention(Tensor q, const LatentRun& window, const LatentRun& more,
-                        const JoinedAttentionAttrs& attrs, Tensor sinks,
-                        std::source_location where) {
+                        const JoinedAttentionAttrs& attrs, Tensor sinks, SourceLine where) {
   return add_node(kJoinedAttention,
                   {q, window.cells, window.runs.table, window.runs.table_row, window.runs.first,
                    window.runs.last, more.cells, more.runs.table, more.runs.first, more.runs.last,

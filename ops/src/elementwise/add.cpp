@@ -21,7 +21,7 @@ const OpDef kAdd{.name = "add",
                  .reference = reference,
                  .in_place_over = 0};
 
-Tensor add(Tensor a, Tensor b, std::source_location where) {
+Tensor add(Tensor a, Tensor b, SourceLine where) {
   return add_node(kAdd, {a, b}, {}, where);
 }
 

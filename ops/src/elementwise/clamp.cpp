@@ -29,13 +29,13 @@ constexpr OpInput kInputs[] = {{"x"}};
 
 const OpDef kClamp{.name = "clamp",
                    .inputs = kInputs,
-                   .attrs = &typeid(ClampAttrs),
+                   .attrs = &kAttrsType<ClampAttrs>,
                    .infer = infer,
                    .reference = reference,
                    .bound = exact,
                    .in_place_over = 0};
 
-Tensor clamp(Tensor x, float low, float high, std::source_location where) {
+Tensor clamp(Tensor x, float low, float high, SourceLine where) {
   return add_node(kClamp, {x}, ClampAttrs{low, high}, where);
 }
 

@@ -20,7 +20,7 @@ double error(double, double y) {
 
 const OpDef kExp = unary<exp_of, error>("exp");
 
-Tensor exp(Tensor x, std::source_location where) {
+Tensor exp(Tensor x, SourceLine where) {
   return add_node(kExp, {x}, {}, where);
 }
 

@@ -26,7 +26,7 @@ double error(double x, double) {
 
 const OpDef kGelu = unary<gelu_of, error>("gelu");
 
-Tensor gelu(Tensor x, std::source_location where) {
+Tensor gelu(Tensor x, SourceLine where) {
   return add_node(kGelu, {x}, {}, where);
 }
 

@@ -25,7 +25,7 @@ double error(double x, double) {
 
 const OpDef kGeluErf = unary<gelu_erf_of, error>("gelu_erf");
 
-Tensor gelu_erf(Tensor x, std::source_location where) {
+Tensor gelu_erf(Tensor x, SourceLine where) {
   return add_node(kGeluErf, {x}, {}, where);
 }
 

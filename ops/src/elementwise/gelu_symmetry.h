@@ -8,7 +8,7 @@
 namespace weft::test {
 
 // y(x) - y(-x) = x, and small values are halved.
-inline void check_symmetry(Tensor (*gelu)(Tensor x, std::source_location where)) {
+inline void check_symmetry(Tensor (*gelu)(Tensor x, SourceLine where)) {
   Graph g;
   g.output("y", gelu(g.input("x", {f32, {2, 500}}), std::source_location::current()));
   Floats x = noise(500, 1);

@@ -87,7 +87,7 @@ const OpDef kLerp{.name = "lerp",
                   .col_granule = granule,
                   .map_cols = map_cols};
 
-Tensor lerp(Tensor a, Tensor b, Tensor w, std::source_location where) {
+Tensor lerp(Tensor a, Tensor b, Tensor w, SourceLine where) {
   return add_node(kLerp, {a, b, w}, {}, where);
 }
 

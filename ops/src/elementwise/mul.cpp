@@ -21,7 +21,7 @@ const OpDef kMul{.name = "mul",
                  .reference = reference,
                  .in_place_over = 0};
 
-Tensor mul(Tensor a, Tensor b, std::source_location where) {
+Tensor mul(Tensor a, Tensor b, SourceLine where) {
   return add_node(kMul, {a, b}, {}, where);
 }
 

@@ -18,7 +18,7 @@ double error(double, double) {
 
 const OpDef kRelu = unary<relu_of, error>("relu");
 
-Tensor relu(Tensor x, std::source_location where) {
+Tensor relu(Tensor x, SourceLine where) {
   return add_node(kRelu, {x}, {}, where);
 }
 

@@ -24,12 +24,12 @@ constexpr OpInput kInputs[] = {{"x"}};
 
 const OpDef kScale{.name = "scale",
                    .inputs = kInputs,
-                   .attrs = &typeid(ScaleAttrs),
+                   .attrs = &kAttrsType<ScaleAttrs>,
                    .infer = infer,
                    .reference = reference,
                    .in_place_over = 0};
 
-Tensor scale(Tensor x, float factor, std::source_location where) {
+Tensor scale(Tensor x, float factor, SourceLine where) {
   return add_node(kScale, {x}, ScaleAttrs{factor}, where);
 }
 

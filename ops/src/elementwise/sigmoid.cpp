@@ -21,7 +21,7 @@ double error(double, double y) {
 
 const OpDef kSigmoid = unary<sigmoid_of, error>("sigmoid");
 
-Tensor sigmoid(Tensor x, std::source_location where) {
+Tensor sigmoid(Tensor x, SourceLine where) {
   return add_node(kSigmoid, {x}, {}, where);
 }
 

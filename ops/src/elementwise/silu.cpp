@@ -39,7 +39,7 @@ const OpDef kSilu{.name = "silu",
                   .bound = bound,
                   .in_place_over = 0};
 
-Tensor silu(Tensor x, std::source_location where) {
+Tensor silu(Tensor x, SourceLine where) {
   return add_node(kSilu, {x}, {}, where);
 }
 

@@ -24,7 +24,7 @@ double error(double, double y) {
 
 const OpDef kSoftplus = unary<softplus_of, error>("softplus");
 
-Tensor softplus(Tensor x, std::source_location where) {
+Tensor softplus(Tensor x, SourceLine where) {
   return add_node(kSoftplus, {x}, {}, where);
 }
 

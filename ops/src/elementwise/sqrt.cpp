@@ -20,7 +20,7 @@ double error(double x, double y) {
 
 const OpDef kSqrt = unary<sqrt_of, error>("sqrt");
 
-Tensor sqrt(Tensor x, std::source_location where) {
+Tensor sqrt(Tensor x, SourceLine where) {
   return add_node(kSqrt, {x}, {}, where);
 }
 

@@ -20,7 +20,7 @@ double error(double, double y) {
 
 const OpDef kTanh = unary<tanh_of, error>("tanh");
 
-Tensor tanh(Tensor x, std::source_location where) {
+Tensor tanh(Tensor x, SourceLine where) {
   return add_node(kTanh, {x}, {}, where);
 }
 

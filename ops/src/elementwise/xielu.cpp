@@ -48,13 +48,13 @@ constexpr OpInput kInputs[] = {{"x"}};
 
 const OpDef kXielu{.name = "xielu",
                    .inputs = kInputs,
-                   .attrs = &typeid(XieluAttrs),
+                   .attrs = &kAttrsType<XieluAttrs>,
                    .infer = infer,
                    .reference = reference,
                    .bound = bound,
                    .in_place_over = 0};
 
-Tensor xielu(Tensor x, const XieluAttrs& attrs, std::source_location where) {
+Tensor xielu(Tensor x, const XieluAttrs& attrs, SourceLine where) {
   return add_node(kXielu, {x}, attrs, where);
 }
 

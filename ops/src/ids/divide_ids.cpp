@@ -26,13 +26,13 @@ constexpr OpInput kInputs[] = {{"ids"}};
 
 const OpDef kDivideIds{.name = "divide_ids",
                        .inputs = kInputs,
-                       .attrs = &typeid(DivideIdsAttrs),
+                       .attrs = &kAttrsType<DivideIdsAttrs>,
                        .infer = infer,
                        .reference = reference,
                        .bound = exact,
                        .in_place_over = 0};
 
-Tensor divide_ids(Tensor ids, std::int32_t divisor, std::source_location where) {
+Tensor divide_ids(Tensor ids, std::int32_t divisor, SourceLine where) {
   return add_node(kDivideIds, {ids}, DivideIdsAttrs{divisor}, where);
 }
 

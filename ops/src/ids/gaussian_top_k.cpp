@@ -71,7 +71,7 @@ constexpr OpInput kInputs[] = {{"x"}};
 
 const OpDef kGaussianTopK{.name = "gaussian_top_k",
                           .inputs = kInputs,
-                          .attrs = &typeid(GaussianTopKAttrs),
+                          .attrs = &kAttrsType<GaussianTopKAttrs>,
                           .infer = infer,
                           .reference = reference,
                           .bound = bound,
@@ -79,7 +79,7 @@ const OpDef kGaussianTopK{.name = "gaussian_top_k",
                           .col_granule = last_dimension,
                           .in_place_over = 0};
 
-Tensor gaussian_top_k(Tensor x, float deviations, std::source_location where) {
+Tensor gaussian_top_k(Tensor x, float deviations, SourceLine where) {
   return add_node(kGaussianTopK, {x}, GaussianTopKAttrs{deviations}, where);
 }
 

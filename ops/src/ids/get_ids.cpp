@@ -54,13 +54,13 @@ void get_ids_region(const GetIdsAttrs& attrs, Views in, const View& y,
 
 const OpDef kGetIds{.name = "get_ids",
                     .inputs = kInputs,
-                    .attrs = &typeid(GetIdsAttrs),
+                    .attrs = &kAttrsType<GetIdsAttrs>,
                     .infer = infer,
                     .reference = reference,
                     .bound = exact,
                     .cost = cost};
 
-Tensor get_ids(Tensor table, Tensor ids, std::int32_t max, std::source_location where) {
+Tensor get_ids(Tensor table, Tensor ids, std::int32_t max, SourceLine where) {
   return add_node(kGetIds, {table, ids}, GetIdsAttrs{max}, where);
 }
 

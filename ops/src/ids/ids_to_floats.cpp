@@ -29,12 +29,12 @@ constexpr OpInput kInputs[] = {{"ids", Reach::all}};
 
 const OpDef kIdsToFloats{.name = "ids_to_floats",
                          .inputs = kInputs,
-                         .attrs = &typeid(IdsToFloatsAttrs),
+                         .attrs = &kAttrsType<IdsToFloatsAttrs>,
                          .infer = infer,
                          .reference = reference,
                          .bound = exact};
 
-Tensor ids_to_floats(Tensor ids, std::int64_t width, std::source_location where) {
+Tensor ids_to_floats(Tensor ids, std::int64_t width, SourceLine where) {
   return add_node(kIdsToFloats, {ids}, IdsToFloatsAttrs{width}, where);
 }
 

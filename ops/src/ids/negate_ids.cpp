@@ -27,7 +27,7 @@ const OpDef kNegateIds{.name = "negate_ids",
                        .bound = exact,
                        .in_place_over = 0};
 
-Tensor negate_ids(Tensor ids, std::source_location where) {
+Tensor negate_ids(Tensor ids, SourceLine where) {
   return add_node(kNegateIds, {ids}, {}, where);
 }
 

@@ -25,13 +25,13 @@ constexpr OpInput kInputs[] = {{"ids"}};
 
 const OpDef kRemainderIds{.name = "remainder_ids",
                           .inputs = kInputs,
-                          .attrs = &typeid(RemainderIdsAttrs),
+                          .attrs = &kAttrsType<RemainderIdsAttrs>,
                           .infer = infer,
                           .reference = reference,
                           .bound = exact,
                           .in_place_over = 0};
 
-Tensor remainder_ids(Tensor ids, std::int32_t divisor, std::source_location where) {
+Tensor remainder_ids(Tensor ids, std::int32_t divisor, SourceLine where) {
   return add_node(kRemainderIds, {ids}, RemainderIdsAttrs{divisor}, where);
 }
 

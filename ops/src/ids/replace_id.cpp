@@ -29,13 +29,12 @@ constexpr OpInput kInputs[] = {{"ids", Reach::all}, {"otherwise", Reach::all}};
 
 const OpDef kReplaceId{.name = "replace_id",
                        .inputs = kInputs,
-                       .attrs = &typeid(ReplaceIdAttrs),
+                       .attrs = &kAttrsType<ReplaceIdAttrs>,
                        .infer = infer,
                        .reference = reference,
                        .bound = exact};
 
-Tensor replace_id(Tensor ids, Tensor otherwise, const ReplaceIdAttrs& attrs,
-                  std::source_location where) {
+Tensor replace_id(Tensor ids, Tensor otherwise, const ReplaceIdAttrs& attrs, SourceLine where) {
   return add_node(kReplaceId, {ids, otherwise}, attrs, where);
 }
 

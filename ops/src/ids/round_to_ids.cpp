@@ -27,12 +27,12 @@ constexpr OpInput kInputs[] = {{"x"}};
 
 const OpDef kRoundToIds{.name = "round_to_ids",
                         .inputs = kInputs,
-                        .attrs = &typeid(RoundToIdsAttrs),
+                        .attrs = &kAttrsType<RoundToIdsAttrs>,
                         .infer = infer,
                         .reference = reference,
                         .bound = exact};
 
-Tensor round_to_ids(Tensor x, std::int32_t max, std::source_location where) {
+Tensor round_to_ids(Tensor x, std::int32_t max, SourceLine where) {
   return add_node(kRoundToIds, {x}, RoundToIdsAttrs{max}, where);
 }
 

@@ -92,13 +92,13 @@ constexpr OpInput kInputs[] = {{"scores", Reach::row}, {"bias", Reach::all, true
 
 const OpDef kTopK{.name = "top_k",
                   .inputs = kInputs,
-                  .attrs = &typeid(TopKAttrs),
+                  .attrs = &kAttrsType<TopKAttrs>,
                   .infer = infer,
                   .reference = reference,
                   .bound = exact,
                   .col_granule = granule};
 
-Tensor top_k(Tensor scores, const TopKAttrs& attrs, Tensor bias, std::source_location where) {
+Tensor top_k(Tensor scores, const TopKAttrs& attrs, Tensor bias, SourceLine where) {
   return add_node(kTopK, {scores, bias}, attrs, where);
 }
 

@@ -67,7 +67,7 @@ RowMoments moments_of(std::span<const float> x, double eps) {
 
 const OpDef kLayerNorm{.name = "layer_norm",
                        .inputs = kInputs,
-                       .attrs = &typeid(LayerNormAttrs),
+                       .attrs = &kAttrsType<LayerNormAttrs>,
                        .infer = infer,
                        .reference = reference,
                        .bound = bound,
@@ -75,7 +75,7 @@ const OpDef kLayerNorm{.name = "layer_norm",
                        .col_granule = last_dimension,
                        .in_place_over = 0};
 
-Tensor layer_norm(Tensor x, float eps, std::source_location where) {
+Tensor layer_norm(Tensor x, float eps, SourceLine where) {
   return add_node(kLayerNorm, {x}, LayerNormAttrs{eps}, where);
 }
 

@@ -58,14 +58,14 @@ constexpr OpInput kInputs[] = {{"x"}};
 
 const OpDef kNormalizeSum{.name = "normalize_sum",
                           .inputs = kInputs,
-                          .attrs = &typeid(NormalizeSumAttrs),
+                          .attrs = &kAttrsType<NormalizeSumAttrs>,
                           .infer = infer,
                           .reference = reference,
                           .bound = bound,
                           .col_granule = last_dimension,
                           .in_place_over = 0};
 
-Tensor normalize_sum(Tensor x, const NormalizeSumAttrs& attrs, std::source_location where) {
+Tensor normalize_sum(Tensor x, const NormalizeSumAttrs& attrs, SourceLine where) {
   return add_node(kNormalizeSum, {x}, attrs, where);
 }
 

@@ -56,7 +56,7 @@ constexpr OpInput kInputs[] = {{"x"}};
 
 const OpDef kRmsNorm{.name = "rms_norm",
                      .inputs = kInputs,
-                     .attrs = &typeid(RmsNormAttrs),
+                     .attrs = &kAttrsType<RmsNormAttrs>,
                      .infer = infer_rms,
                      .reference = reference,
                      .bound = bound,
@@ -64,11 +64,11 @@ const OpDef kRmsNorm{.name = "rms_norm",
                      .col_granule = last_dimension,
                      .in_place_over = 0};
 
-Tensor rms_norm(Tensor x, float eps, std::source_location where) {
+Tensor rms_norm(Tensor x, float eps, SourceLine where) {
   return add_node(kRmsNorm, {x}, RmsNormAttrs{eps}, where);
 }
 
-Tensor rms_norm(Tensor x, Tensor w, float eps, std::source_location where) {
+Tensor rms_norm(Tensor x, Tensor w, float eps, SourceLine where) {
   const std::string name(named_after(w));
   const Tensor unit =
       add_node(kRmsNorm, {x}, RmsNormAttrs{eps}, where, name.empty() ? "" : name + ".rms");

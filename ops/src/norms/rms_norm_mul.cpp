@@ -62,7 +62,7 @@ constexpr OpInput kInputs[] = {{"x"}, {"w"}};
 
 const OpDef kRmsNormMul{.name = "rms_norm_mul",
                         .inputs = kInputs,
-                        .attrs = &typeid(RmsNormAttrs),
+                        .attrs = &kAttrsType<RmsNormAttrs>,
                         .infer = infer,
                         .reference = reference,
                         .bound = bound,

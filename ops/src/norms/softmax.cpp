@@ -58,7 +58,7 @@ const OpDef kSoftmax{.name = "softmax",
                      .col_granule = last_dimension,
                      .in_place_over = 0};
 
-Tensor softmax(Tensor x, std::source_location where) {
+Tensor softmax(Tensor x, SourceLine where) {
   return add_node(kSoftmax, {x}, {}, where);
 }
 

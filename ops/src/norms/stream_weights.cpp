@@ -149,7 +149,7 @@ void stream_weights_rows(const StreamWeightsAttrs& a, Views in, const View& y, s
 
 const OpDef kStreamWeights{.name = "stream_weights",
                            .inputs = kInputs,
-                           .attrs = &typeid(StreamWeightsAttrs),
+                           .attrs = &kAttrsType<StreamWeightsAttrs>,
                            .infer = infer,
                            .reference = reference,
                            .bound = bound,
@@ -157,7 +157,7 @@ const OpDef kStreamWeights{.name = "stream_weights",
                            .col_granule = last_dimension};
 
 Tensor stream_weights(Tensor x, Tensor scale, Tensor base, const StreamWeightsAttrs& attrs,
-                      std::source_location where) {
+                      SourceLine where) {
   return add_node(kStreamWeights, {x, scale, base}, attrs, where);
 }
 

@@ -85,7 +85,7 @@ constexpr OpInput kInputs[] = {{"x"}, {"angles", Reach::row}};
 
 const OpDef kRope{.name = "rope",
                   .inputs = kInputs,
-                  .attrs = &typeid(RopeApplyAttrs),
+                  .attrs = &kAttrsType<RopeApplyAttrs>,
                   .infer = infer,
                   .reference = reference,
                   .bound = bound,
@@ -93,7 +93,7 @@ const OpDef kRope{.name = "rope",
                   .col_granule = last_dimension,
                   .in_place_over = 0};
 
-Tensor rope(Tensor x, Tensor angles, RopePairs pairs, std::source_location where) {
+Tensor rope(Tensor x, Tensor angles, RopePairs pairs, SourceLine where) {
   return add_node(kRope, {x, angles}, RopeApplyAttrs{pairs}, where);
 }
 

@@ -142,13 +142,13 @@ void rope_angles_region(const RopeAttrs& a, Views in, const View& y,
 
 const OpDef kRopeAngles{.name = "rope_angles",
                         .inputs = kInputs,
-                        .attrs = &typeid(RopeAttrs),
+                        .attrs = &kAttrsType<RopeAttrs>,
                         .infer = infer,
                         .reference = reference,
                         .bound = bound,
                         .col_granule = granule};
 
-Tensor rope_angles(Tensor pos, const RopeAttrs& attrs, Tensor factors, std::source_location where) {
+Tensor rope_angles(Tensor pos, const RopeAttrs& attrs, Tensor factors, SourceLine where) {
   return add_node(kRopeAngles, {pos, factors}, attrs, where);
 }
 

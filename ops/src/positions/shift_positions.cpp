@@ -39,13 +39,12 @@ constexpr OpInput kInputs[] = {{"pos", Reach::all}, {"limit", Reach::all, true}}
 
 const OpDef kShiftPositions{.name = "shift_positions",
                             .inputs = kInputs,
-                            .attrs = &typeid(ShiftAttrs),
+                            .attrs = &kAttrsType<ShiftAttrs>,
                             .infer = infer,
                             .reference = reference,
                             .bound = exact};
 
-Tensor shift_positions(Tensor pos, const ShiftAttrs& attrs, Tensor limit,
-                       std::source_location where) {
+Tensor shift_positions(Tensor pos, const ShiftAttrs& attrs, Tensor limit, SourceLine where) {
   return add_node(kShiftPositions, {pos, limit}, attrs, where);
 }
 

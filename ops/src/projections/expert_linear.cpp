@@ -103,14 +103,15 @@ constexpr OpInput kInputs[] = {{"x", Reach::row}, {"w", Reach::all}, {"ids", Rea
 
 const OpDef kExpertLinear{.name = "expert_linear",
                           .inputs = kInputs,
+                          .named_after = 1,
                           .infer = infer,
                           .reference = reference,
                           .bound = bound,
                           .cost = cost,
                           .col_segments = col_segments};
 
-Tensor expert_linear(Tensor x, Tensor w, Tensor ids, std::source_location where) {
-  return add_node(kExpertLinear, {x, w, ids}, {}, where, named_after(w));
+Tensor expert_linear(Tensor x, Tensor w, Tensor ids, SourceLine where) {
+  return add_node(kExpertLinear, {x, w, ids}, {}, where);
 }
 
 }  // namespace weft

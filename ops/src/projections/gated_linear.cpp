@@ -99,7 +99,7 @@ constexpr OpInput kInputs[] = {{"x", Reach::row}, {"gate", Reach::all}, {"up", R
 
 const OpDef kGatedLinear{.name = "gated_linear",
                          .inputs = kInputs,
-                         .attrs = &typeid(GatedLinearAttrs),
+                         .attrs = &kAttrsType<GatedLinearAttrs>,
                          .infer = infer,
                          .reference = reference,
                          .bound = bound,

@@ -64,14 +64,15 @@ constexpr OpInput kInputs[] = {{"x", Reach::row}, {"w", Reach::all}};
 
 const OpDef kHeadLinear{.name = "head_linear",
                         .inputs = kInputs,
+                        .named_after = 1,
                         .infer = infer,
                         .reference = reference,
                         .bound = bound,
                         .cost = cost,
                         .col_granule = last_dimension};
 
-Tensor head_linear(Tensor x, Tensor w, std::source_location where) {
-  return add_node(kHeadLinear, {x, w}, {}, where, named_after(w));
+Tensor head_linear(Tensor x, Tensor w, SourceLine where) {
+  return add_node(kHeadLinear, {x, w}, {}, where);
 }
 
 }  // namespace weft

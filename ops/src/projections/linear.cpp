@@ -65,6 +65,7 @@ constexpr OpInput kInputs[] = {{"x", Reach::row},
 
 const OpDef kLinear{.name = "linear",
                     .inputs = kInputs,
+                    .named_after = 1,
                     .infer = infer,
                     .reference = reference,
                     .bound = bound,
@@ -72,8 +73,8 @@ const OpDef kLinear{.name = "linear",
                     .in_place_over = 3,
                     .definition = definition};
 
-Tensor linear(Tensor x, Tensor w, Tensor bias, std::source_location where) {
-  return add_node(kLinear, {x, w, bias}, {}, where, named_after(w));
+Tensor linear(Tensor x, Tensor w, Tensor bias, SourceLine where) {
+  return add_node(kLinear, {x, w, bias}, {}, where);
 }
 
 }  // namespace weft

@@ -62,7 +62,7 @@ const OpDef kQuantize{.name = "quantize",
                       .bound = bound,
                       .col_granule = granule};
 
-Tensor quantize(Tensor x, std::source_location where) {
+Tensor quantize(Tensor x, SourceLine where) {
   return add_node(kQuantize, {x}, {}, where);
 }
 

@@ -123,7 +123,8 @@ constexpr OpInput kInputs[] = {
 
 const OpDef kCausalConv{.name = "causal_conv",
                         .inputs = kInputs,
-                        .attrs = &typeid(CausalConvAttrs),
+                        .attrs = &kAttrsType<CausalConvAttrs>,
+                        .named_after = 1,
                         .infer = infer,
                         .reference = reference,
                         .bound = bound,
@@ -133,10 +134,9 @@ const OpDef kCausalConv{.name = "causal_conv",
                         .updates = kState,
                         .definition = definition};
 
-Tensor causal_conv(Tensor x, Tensor w, Tensor bias, const StateRows& rows,
-                   std::source_location where) {
+Tensor causal_conv(Tensor x, Tensor w, Tensor bias, const StateRows& rows, SourceLine where) {
   return add_node(kCausalConv, {x, w, bias, rows.state, rows.from, rows.before, rows.to},
-                  CausalConvAttrs{}, where, named_after(w));
+                  CausalConvAttrs{}, where);
 }
 
 }  // namespace weft

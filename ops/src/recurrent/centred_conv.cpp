@@ -94,14 +94,15 @@ constexpr OpInput kInputs[] = {{"x", Reach::col}, {"w", Reach::all}, {"before", 
 
 const OpDef kCentredConv{.name = "centred_conv",
                          .inputs = kInputs,
+                         .named_after = 1,
                          .infer = infer,
                          .reference = reference,
                          .bound = bound,
                          .cost = cost,
                          .splits_rows = false};
 
-Tensor centred_conv(Tensor x, Tensor w, Tensor before, std::source_location where) {
-  return add_node(kCentredConv, {x, w, before}, {}, where, named_after(w));
+Tensor centred_conv(Tensor x, Tensor w, Tensor before, SourceLine where) {
+  return add_node(kCentredConv, {x, w, before}, {}, where);
 }
 
 }  // namespace weft

@@ -138,7 +138,7 @@ const OpDef kDeltaRule{.name = "delta_rule",
                        .updates = kState,
                        .update_bound = Op::update_bound};
 
-Tensor delta_rule(const DeltaRuleInputs& in, const StateRows& rows, std::source_location where) {
+Tensor delta_rule(const DeltaRuleInputs& in, const StateRows& rows, SourceLine where) {
   return add_node(kDeltaRule,
                   {in.q, in.k, in.v, in.decay, in.remove, in.write, rows.state, rows.from,
                    rows.before, rows.to},

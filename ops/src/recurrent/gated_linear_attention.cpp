@@ -118,7 +118,7 @@ const OpDef kGatedLinearAttention{.name = "gated_linear_attention",
                                   .update_bound = Op::update_bound};
 
 Tensor gated_linear_attention(Tensor q, Tensor k, Tensor v, Tensor decay, Tensor bonus,
-                              const StateRows& rows, std::source_location where) {
+                              const StateRows& rows, SourceLine where) {
   return add_node(kGatedLinearAttention,
                   {q, k, v, decay, bonus, rows.state, rows.from, rows.before, rows.to}, {}, where);
 }

@@ -54,12 +54,12 @@ float head_decay_factor(const HeadDecayAttrs& attrs, std::int64_t h) {
 
 const OpDef kHeadDecay{.name = "head_decay",
                        .inputs = kInputs,
-                       .attrs = &typeid(HeadDecayAttrs),
+                       .attrs = &kAttrsType<HeadDecayAttrs>,
                        .infer = infer,
                        .reference = reference,
                        .bound = bound};
 
-Tensor head_decay(Tensor pos, const HeadDecayAttrs& attrs, std::source_location where) {
+Tensor head_decay(Tensor pos, const HeadDecayAttrs& attrs, SourceLine where) {
   return add_node(kHeadDecay, {pos}, attrs, where);
 }
 

@@ -88,8 +88,7 @@ const OpDef kRecurrence{.name = "recurrence",
                         .cost = cost,
                         .splits_rows = false};
 
-Tensor recurrence(Tensor a, Tensor x, Tensor state, Tensor from, Tensor before,
-                  std::source_location where) {
+Tensor recurrence(Tensor a, Tensor x, Tensor state, Tensor from, Tensor before, SourceLine where) {
   return add_node(kRecurrence, {a, x, state, from, before}, {}, where);
 }
 

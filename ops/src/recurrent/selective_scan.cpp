@@ -136,7 +136,7 @@ const OpDef kSelectiveScan{.name = "selective_scan",
                            .update_bound = update_bound};
 
 Tensor selective_scan(Tensor x, Tensor dt, Tensor a, Tensor b, Tensor c, const StateRows& rows,
-                      std::source_location where) {
+                      SourceLine where) {
   return add_node(kSelectiveScan, {x, dt, a, b, c, rows.state, rows.from, rows.before, rows.to}, {},
                   where);
 }

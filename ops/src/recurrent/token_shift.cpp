@@ -60,7 +60,7 @@ const OpDef kTokenShift{.name = "token_shift",
                         .splits_rows = false,
                         .updates = kState};
 
-Tensor token_shift(Tensor x, const StateRows& rows, std::source_location where) {
+Tensor token_shift(Tensor x, const StateRows& rows, SourceLine where) {
   return add_node(kTokenShift, {x, rows.state, rows.from, rows.before, rows.to}, {}, where);
 }
 

@@ -49,7 +49,7 @@ const OpDef kConcat{.name = "concat",
                     .bound = exact,
                     .map_cols = map_cols};
 
-Tensor concat(std::span<const Tensor> parts, std::source_location where) {
+Tensor concat(std::span<const Tensor> parts, SourceLine where) {
   return add_node(kConcat, parts, {}, where);
 }
 

@@ -45,7 +45,7 @@ const OpDef kConcatHeads{.name = "concat_heads",
                          .bound = exact,
                          .col_granule = last_dimension};
 
-Tensor concat_heads(Tensor a, Tensor b, std::source_location where) {
+Tensor concat_heads(Tensor a, Tensor b, SourceLine where) {
   return add_node(kConcatHeads, {a, b}, {}, where);
 }
 

@@ -32,7 +32,7 @@ constexpr OpInput kInputs[] = {{"x"}};
 
 const OpDef kCopy{.name = "copy",
                   .inputs = kInputs,
-                  .attrs = &typeid(CopyAttrs),
+                  .attrs = &kAttrsType<CopyAttrs>,
                   .infer = infer,
                   .reference = reference,
                   .bound = exact,

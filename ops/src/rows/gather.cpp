@@ -37,7 +37,7 @@ constexpr OpInput kInputs[] = {{"x", Reach::row}, {"ids"}};
 const OpDef kGather{
     .name = "gather", .inputs = kInputs, .infer = infer, .reference = reference, .bound = exact};
 
-Tensor gather(Tensor x, Tensor ids, std::source_location where) {
+Tensor gather(Tensor x, Tensor ids, SourceLine where) {
   return add_node(kGather, {x, ids}, {}, where);
 }
 

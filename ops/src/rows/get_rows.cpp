@@ -61,7 +61,7 @@ const OpDef kGetRows{.name = "get_rows",
                      .cost = cost,
                      .col_granule = granule};
 
-Tensor get_rows(Tensor table, Tensor ids, std::source_location where) {
+Tensor get_rows(Tensor table, Tensor ids, SourceLine where) {
   return add_node(kGetRows, {table, ids}, {}, where);
 }
 

@@ -49,7 +49,7 @@ const OpDef kKeepRows{.name = "keep_rows",
                       .splits_rows = false,
                       .storage = Storage::state};
 
-Tensor keep_rows(Tensor state, Tensor x, Tensor rows, std::source_location where) {
+Tensor keep_rows(Tensor state, Tensor x, Tensor rows, SourceLine where) {
   return add_node(kKeepRows, {state, x, rows}, {}, where);
 }
 

@@ -206,7 +206,7 @@ float pool_token(const PoolTokensAttrs& a, Views in, std::int64_t t, std::int64_
 
 const OpDef kPoolTokens{.name = "pool_tokens",
                         .inputs = kInputs,
-                        .attrs = &typeid(PoolTokensAttrs),
+                        .attrs = &kAttrsType<PoolTokensAttrs>,
                         .infer = infer,
                         .reference = reference,
                         .bound = bound,
@@ -217,7 +217,7 @@ const OpDef kPoolTokens{.name = "pool_tokens",
                         .update_bound = update_bound};
 
 Tensor pool_tokens(Tensor x, Tensor scores, Tensor pos, const PoolTokensAttrs& attrs,
-                   const StateRows& rows, std::source_location where) {
+                   const StateRows& rows, SourceLine where) {
   return add_node(kPoolTokens, {x, scores, pos, rows.state, rows.from, rows.before, rows.to}, attrs,
                   where);
 }

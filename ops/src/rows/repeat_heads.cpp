@@ -40,14 +40,14 @@ constexpr OpInput kInputs[] = {{"x"}};
 
 const OpDef kRepeatHeads{.name = "repeat_heads",
                          .inputs = kInputs,
-                         .attrs = &typeid(RepeatHeadsAttrs),
+                         .attrs = &kAttrsType<RepeatHeadsAttrs>,
                          .infer = infer,
                          .reference = reference,
                          .bound = exact,
                          .col_granule = last_dimension,
                          .map_cols = map_cols};
 
-Tensor repeat_heads(Tensor x, std::int64_t n_heads, std::source_location where) {
+Tensor repeat_heads(Tensor x, std::int64_t n_heads, SourceLine where) {
   return add_node(kRepeatHeads, {x}, RepeatHeadsAttrs{n_heads}, where);
 }
 

@@ -36,7 +36,7 @@ const OpDef kScaleHeads{.name = "scale_heads",
                         .col_granule = last_dimension,
                         .in_place_over = 0};
 
-Tensor scale_heads(Tensor x, Tensor factors, std::source_location where) {
+Tensor scale_heads(Tensor x, Tensor factors, SourceLine where) {
   return add_node(kScaleHeads, {x, factors}, {}, where);
 }
 

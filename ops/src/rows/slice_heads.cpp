@@ -35,13 +35,13 @@ constexpr OpInput kInputs[] = {{"x", Reach::row}};
 
 const OpDef kSliceHeads{.name = "slice_heads",
                         .inputs = kInputs,
-                        .attrs = &typeid(SliceHeadsAttrs),
+                        .attrs = &kAttrsType<SliceHeadsAttrs>,
                         .infer = infer,
                         .reference = reference,
                         .bound = exact,
                         .col_granule = last_dimension};
 
-Tensor slice_heads(Tensor x, std::int64_t begin, std::int64_t end, std::source_location where) {
+Tensor slice_heads(Tensor x, std::int64_t begin, std::int64_t end, SourceLine where) {
   return add_node(kSliceHeads, {x}, SliceHeadsAttrs{begin, end}, where);
 }
 

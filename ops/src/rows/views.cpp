@@ -61,7 +61,7 @@ constexpr OpInput kInputs[] = {{"x"}};
 
 const OpDef kReshape{.name = "reshape",
                      .inputs = kInputs,
-                     .attrs = &typeid(ReshapeAttrs),
+                     .attrs = &kAttrsType<ReshapeAttrs>,
                      .infer = infer_reshape,
                      .cost = free_of_cost,
                      .col_granule = block_granule,
@@ -69,7 +69,7 @@ const OpDef kReshape{.name = "reshape",
 
 const OpDef kSlice{.name = "slice",
                    .inputs = kInputs,
-                   .attrs = &typeid(SliceAttrs),
+                   .attrs = &kAttrsType<SliceAttrs>,
                    .infer = infer_slice,
                    .cost = free_of_cost,
                    .col_granule = block_granule,
@@ -77,7 +77,7 @@ const OpDef kSlice{.name = "slice",
                    .storage = Storage::view,
                    .view_col = slice_begin};
 
-Tensor split_heads(Tensor x, std::int64_t n_heads, std::source_location where) {
+Tensor split_heads(Tensor x, std::int64_t n_heads, SourceLine where) {
   if (x) {
     const std::int64_t width = x.shape().cols();
     if (n_heads < 1 || width % n_heads != 0) {
@@ -89,11 +89,11 @@ Tensor split_heads(Tensor x, std::int64_t n_heads, std::source_location where) {
   return add_node(kReshape, {x}, ReshapeAttrs{}, where);
 }
 
-Tensor merge_heads(Tensor x, std::source_location where) {
+Tensor merge_heads(Tensor x, SourceLine where) {
   return add_node(kReshape, {x}, ReshapeAttrs{}, where);
 }
 
-Tensor slice(Tensor x, std::int64_t begin, std::int64_t end, std::source_location where) {
+Tensor slice(Tensor x, std::int64_t begin, std::int64_t end, SourceLine where) {
   return add_node(kSlice, {x}, SliceAttrs{begin, end}, where);
 }
 

@@ -63,7 +63,7 @@ const OpDef kWeightedSum{.name = "weighted_sum",
                          .bound = bound,
                          .cost = cost};
 
-Tensor weighted_sum(Tensor x, Tensor weights, std::source_location where) {
+Tensor weighted_sum(Tensor x, Tensor weights, SourceLine where) {
   return add_node(kWeightedSum, {x, weights}, {}, where);
 }
 

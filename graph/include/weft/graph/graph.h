@@ -32,11 +32,11 @@ struct Node {
   const OpDef* op = nullptr;   // null unless kind == op
   std::vector<NodeId> inputs;  // kNoNode if an optional input is absent
   Attrs attrs;
-  TensorSpec spec;             // the output's
-  std::string path;            // "blk.3.attn_q"; weights keep their GGUF names
-  std::source_location where;  // the builder's line
-  std::string made_by;         // the passes that created and replaced it, such as
-                               // "fuse_qkv+quantize_activations"; empty for builder code
+  TensorSpec spec;      // the output's
+  std::string path;     // "blk.3.attn_q"; weights keep their GGUF names
+  SourceLine where;     // the builder's line
+  std::string made_by;  // the passes that created and replaced it, such as
+                        // "fuse_qkv+quantize_activations"; empty for builder code
 };
 
 struct Variable {
@@ -57,21 +57,21 @@ class Graph {
   Dim variable(std::string_view name, std::int64_t bound);
 
   Tensor input(std::string_view name, TensorSpec spec,
-               std::source_location where = std::source_location::current());
+               SourceLine where = std::source_location::current());
   Tensor weight(std::string_view name, TensorSpec spec,
-                std::source_location where = std::source_location::current());
+                SourceLine where = std::source_location::current());
   Tensor state(std::string_view name, TensorSpec spec,
-               std::source_location where = std::source_location::current());
+               SourceLine where = std::source_location::current());
 
   // Applies an op. The node's path is the scope plus `name` (default: the op's name). If the path
   // is taken, "_1", "_2", ... is appended, so that paths are unique and stable. Throws ShapeError,
   // DTypeError or ValueError: "rms_norm 'blk.3.attn_norm': w must be [4096], got [4097]
   // (models/arch/src/pages/llama.cpp:41)".
-  Tensor add(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,
-             std::source_location where, std::string_view name = {});
+  Tensor add(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs, SourceLine where,
+             std::string_view name = {});
   // The same with a full path instead of scope and name: for nodes named after a weight.
   Tensor add_at(std::string_view path, const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,
-                std::source_location where);
+                SourceLine where);
 
   // Marks a result of the graph ("logits"). A graph without outputs does not pass check().
   void output(std::string_view name, Tensor t);

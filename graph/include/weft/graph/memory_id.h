@@ -1,6 +1,7 @@
 #pragma once
 // Which memory holds a tensor: the host's, or that of one of the devices that a plan uses.
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -28,6 +29,11 @@ constexpr std::size_t device_index(MemoryId memory) {
 // "host", "device 0".
 inline std::string to_string(MemoryId memory) {
   return is_device(memory) ? "device " + std::to_string(device_index(memory)) : "host";
+}
+
+// Those that attributes can name: devices have numbers only within a plan.
+constexpr std::array<MemoryId, 1> all_values(MemoryId) {
+  return {MemoryId::host};
 }
 
 // A set of memories.

@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <typeinfo>
 #include <vector>
 
 #include "weft/graph/attrs.h"
@@ -79,7 +78,10 @@ struct OpDef {
   std::string_view name;  // "rms_norm"
   std::span<const OpInput> inputs;
   bool variadic = false;  // the last input may repeat
-  const std::type_info* attrs = &typeid(NoAttrs);
+  const AttrsType* attrs = &kAttrsType<NoAttrs>;
+  // The index of the weight that nodes take their path from: "blk.0.attn_q" for
+  // "blk.0.attn_q.weight". -1: they are named after the op.
+  int named_after = -1;
 
   // Checks inputs and attributes and returns the output's spec. Throws ShapeError, DTypeError or
   // ValueError with a message like "w must be [4096], got [4097]"; Graph::add adds the op, the path

@@ -40,7 +40,7 @@ class Rewriter {
                  std::string_view path = {});
   // Adds an op node that no old node is mapped to.
   Tensor insert(const OpDef& op, std::span<const Tensor> inputs, Attrs attrs, std::string_view path,
-                std::source_location where);
+                SourceLine where);
   // Maps old node `id` to `t` of the new graph.
   void map_to(NodeId id, Tensor t);
 

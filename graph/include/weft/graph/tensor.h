@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "weft/base/source_line.h"
 #include "weft/graph/op_def.h"
 
 namespace weft {

@@ -118,14 +118,13 @@ MemoryPart& Memory::part(const MemoryPart& wanted) const {
 }
 
 // Inputs have no scope: the first layer that needs one declares it.
-Tensor Memory::input(const std::string& name, const Shape& shape,
-                     std::source_location where) const {
+Tensor Memory::input(const std::string& name, const Shape& shape, SourceLine where) const {
   Graph& graph = requests_->graph;
   const NodeId found = graph.find(name);
   return found != kNoNode ? graph.tensor(found) : graph.input(name, {i32, shape}, where);
 }
 
-Memory::Cells Memory::cells(std::source_location where) const {
+Memory::Cells Memory::cells(SourceLine where) const {
   if (stride_ > 1 && (window_ > 0 || both_ways_ || chunk_ > 0))
     fail<ValueError>("cells for every {} positions have no windows, chunks or later tokens",
                      stride_);
@@ -153,8 +152,7 @@ Memory::Cells Memory::cells(std::source_location where) const {
       .runs = runs(suffix, input("table" + suffix, {sizes.sequences, per_sequence}, where), where)};
 }
 
-AttentionRuns Memory::runs(const std::string& suffix, Tensor table,
-                           std::source_location where) const {
+AttentionRuns Memory::runs(const std::string& suffix, Tensor table, SourceLine where) const {
   const Tensor pos = requests_->pos;
   const Shape per_token{pos.shape()[0]};
   AttentionRuns runs{.table = table,
@@ -174,14 +172,14 @@ AttentionRuns Memory::runs(const std::string& suffix, Tensor table,
 }
 
 Tensor Memory::keep(const Cells& cells, const std::string& state, DType dtype, Tensor x,
-                    std::source_location where) const {
+                    SourceLine where) const {
   const Shape shape{cells.part.n_rows, x.shape()[1].bound, kCellsPerBlock, x.shape()[2].bound};
   cells.part.states.push_back(state);
   return cache_write(requests_->graph.state(state, {dtype, shape}, where), x, cells.cells, where);
 }
 
 Tensor Memory::read(Tensor q, Tensor k, Tensor v, const Cells& cells, const AttentionAttrs& attrs,
-                    const AttentionBias& bias, std::source_location where) const {
+                    const AttentionBias& bias, SourceLine where) const {
   if (!chosen_.spans) return attention(q, k, v, cells.runs, attrs, bias, where).named("attn");
   if (bias.softcap != 0 || bias.alibi != 0 || bias.distances)
     fail<ValueError>("attention to chosen positions has no softcap and no biases");
@@ -191,7 +189,7 @@ Tensor Memory::read(Tensor q, Tensor k, Tensor v, const Cells& cells, const Atte
 }
 
 Chosen Memory::choose(std::int64_t layer, Tensor q, Tensor k, const ChoosePositionsAttrs& attrs,
-                      Tensor weights, std::source_location where) const {
+                      Tensor weights, SourceLine where) const {
   const Cells at = cells(where);
   const std::string state = fmt::format("cache.index.{}", layer);
   const Tensor keys = keep(at, state, requests_->sizes.cache_k, k, where).named("cache_index");
@@ -199,7 +197,7 @@ Chosen Memory::choose(std::int64_t layer, Tensor q, Tensor k, const ChoosePositi
 }
 
 Tensor Memory::attend(std::int64_t layer, Tensor q, Tensor k, Tensor v, const AttentionAttrs& attrs,
-                      const AttentionBias& bias, std::source_location where) const {
+                      const AttentionBias& bias, SourceLine where) const {
   expect_every_position(stride_);
   const Cells at = cells(where);
   const MemorySizes& sizes = requests_->sizes;
@@ -213,7 +211,7 @@ Tensor Memory::attend(std::int64_t layer, Tensor q, Tensor k, Tensor v, const At
 }
 
 Tensor Memory::attend_stored(std::int64_t layer, Tensor q, const AttentionAttrs& attrs,
-                             const AttentionBias& bias, std::source_location where) const {
+                             const AttentionBias& bias, SourceLine where) const {
   expect_every_position(stride_);
   const auto same = [&](const Requests::Stored& s) {
     return s.layer == layer && s.window == window_;
@@ -226,8 +224,7 @@ Tensor Memory::attend_stored(std::int64_t layer, Tensor q, const AttentionAttrs&
 }
 
 Tensor Memory::attend_latent(std::int64_t layer, Tensor q, Tensor c, const AttentionAttrs& attrs,
-                             Tensor sinks, const LatentRun& more,
-                             std::source_location where) const {
+                             Tensor sinks, const LatentRun& more, SourceLine where) const {
   expect_every_position(stride_);
   const Cells at = cells(where);
   const std::string state = fmt::format("cache.latent.{}", layer);
@@ -238,7 +235,7 @@ Tensor Memory::attend_latent(std::int64_t layer, Tensor q, Tensor c, const Atten
   return joined_attention(q, {kept, at.runs, {}}, more, joined, sinks, where).named("attn");
 }
 
-LatentRun Memory::keep_latent(std::int64_t layer, Tensor c, std::source_location where) const {
+LatentRun Memory::keep_latent(std::int64_t layer, Tensor c, SourceLine where) const {
   if (chosen_.spans && chosen_.span != 1)
     fail<ValueError>("latent vectors are chosen one by one, not in spans of {}", chosen_.span);
   const Cells at = cells(where);
@@ -247,12 +244,12 @@ LatentRun Memory::keep_latent(std::int64_t layer, Tensor c, std::source_location
   return {kept, at.runs, chosen_.spans};
 }
 
-Tensor Memory::fixed_places(std::int64_t n, std::source_location where) const {
+Tensor Memory::fixed_places(std::int64_t n, SourceLine where) const {
   if (n < 1) fail<ValueError>("fixed cells must be at least 1, got {}", n);
   return input(fmt::format("cells.fixed{}", n), {n}, where);
 }
 
-FixedCells Memory::keep_fixed(std::int64_t layer, Tensor c, std::source_location where) const {
+FixedCells Memory::keep_fixed(std::int64_t layer, Tensor c, SourceLine where) const {
   const std::int64_t n = c.shape()[0].bound, blocks = blocks_for(n);
   const std::string suffix = fmt::format(".fixed{}", n);
   const Tensor places = fixed_places(n, where);
@@ -275,7 +272,7 @@ FixedCells Memory::keep_fixed(std::int64_t layer, Tensor c, std::source_location
 // The run whose length has a small limit comes first: kernels reserve memory for it alone, and for
 // the chosen ones of the other.
 Tensor Memory::attend_beside(std::int64_t layer, Tensor q, Tensor c, const AttentionAttrs& attrs,
-                             const FixedCells& fixed, std::source_location where) const {
+                             const FixedCells& fixed, SourceLine where) const {
   expect_every_position(stride_);
   if (chosen_.spans && (window_ > 0 || chosen_.span != 1))
     fail<ValueError>("what is chosen beside fixed cells has neither windows nor spans");
@@ -291,7 +288,7 @@ Tensor Memory::attend_beside(std::int64_t layer, Tensor q, Tensor c, const Atten
 
 // [texts * blocks, G, 64, E]
 Tensor Memory::encoded_state(const std::string& name, DType dtype, std::int64_t G, std::int64_t E,
-                             std::source_location where) const {
+                             SourceLine where) const {
   const MemorySizes& sizes = requests_->sizes;
   MemoryPart& encoded = part({.kind = "cells",
                               .suffix = std::string(kEncoded),
@@ -302,8 +299,7 @@ Tensor Memory::encoded_state(const std::string& name, DType dtype, std::int64_t 
   return requests_->graph.state(name, {dtype, shape}, where);
 }
 
-void Memory::keep_encoded(std::int64_t layer, Tensor k, Tensor v,
-                          std::source_location where) const {
+void Memory::keep_encoded(std::int64_t layer, Tensor k, Tensor v, SourceLine where) const {
   const MemorySizes& sizes = requests_->sizes;
   const Tensor cells = input(fmt::format("cells{}", kEncoded), {requests_->pos.shape()[0]}, where);
   for (const auto& [name, dtype, x] :
@@ -315,7 +311,7 @@ void Memory::keep_encoded(std::int64_t layer, Tensor k, Tensor v,
 }
 
 Tensor Memory::attend_encoded(std::int64_t layer, Tensor q, const KvShape& kv,
-                              const AttentionAttrs& attrs, std::source_location where) const {
+                              const AttentionAttrs& attrs, SourceLine where) const {
   const MemorySizes& sizes = requests_->sizes;
   const Shape per_token{requests_->pos.shape()[0]};
   const Tensor k =
@@ -338,14 +334,13 @@ MemoryPart& Memory::rows() const {
                .checkpoint_every = kCheckpointEvery});
 }
 
-Tensor Memory::centred_conv(Tensor x, Tensor w, std::source_location where) const {
+Tensor Memory::centred_conv(Tensor x, Tensor w, SourceLine where) const {
   if (!both_ways_) fail<ValueError>("a centred convolution needs memory that sees both ways");
   rows();
   return weft::centred_conv(x, w, input("before", {requests_->pos.shape()[0]}, where), where);
 }
 
-Recurrent Memory::recurrent(std::string_view name, const Shape& shape,
-                            std::source_location where) const {
+Recurrent Memory::recurrent(std::string_view name, const Shape& shape, SourceLine where) const {
   const Shape per_token{requests_->pos.shape()[0]};
   MemoryPart& rows = this->rows();
   const std::int64_t n_rows = rows.n_rows;
@@ -361,36 +356,36 @@ Recurrent Memory::recurrent(std::string_view name, const Shape& shape,
   return r;
 }
 
-Tensor Recurrent::scan(Tensor a, Tensor x, std::source_location where) const {
+Tensor Recurrent::scan(Tensor a, Tensor x, SourceLine where) const {
   const Tensor y = recurrence(a, x, rows_.state, rows_.from, rows_.before, where);
   keep_rows(rows_.state, y, rows_.to, where);
   return y;
 }
 
-Tensor Recurrent::token_shift(Tensor x, std::source_location where) const {
+Tensor Recurrent::token_shift(Tensor x, SourceLine where) const {
   return weft::token_shift(x, rows_, where);
 }
 
-Tensor Recurrent::causal_conv(Tensor x, Tensor w, Tensor bias, std::source_location where) const {
+Tensor Recurrent::causal_conv(Tensor x, Tensor w, Tensor bias, SourceLine where) const {
   return weft::causal_conv(x, w, bias, rows_, where);
 }
 
 Tensor Recurrent::gated_linear_attention(Tensor q, Tensor k, Tensor v, Tensor decay, Tensor bonus,
-                                         std::source_location where) const {
+                                         SourceLine where) const {
   return weft::gated_linear_attention(q, k, v, decay, bonus, rows_, where);
 }
 
-Tensor Recurrent::delta_rule(const DeltaRuleInputs& in, std::source_location where) const {
+Tensor Recurrent::delta_rule(const DeltaRuleInputs& in, SourceLine where) const {
   return weft::delta_rule(in, rows_, where);
 }
 
 Tensor Recurrent::pool_tokens(Tensor x, Tensor scores, Tensor pos, const PoolTokensAttrs& attrs,
-                              std::source_location where) const {
+                              SourceLine where) const {
   return weft::pool_tokens(x, scores, pos, attrs, rows_, where);
 }
 
 Tensor Recurrent::selective_scan(Tensor x, Tensor dt, Tensor a, Tensor b, Tensor c,
-                                 std::source_location where) const {
+                                 SourceLine where) const {
   return weft::selective_scan(x, dt, a, b, c, rows_, where);
 }
 

@@ -360,7 +360,7 @@ void rope_in_windows_only(Hparams& c) {
   }
 }
 
-void refuse_config(const Hparams& c, const std::type_info& wanted, std::source_location where) {
+void refuse_config(const Hparams& c, const std::type_info& wanted, SourceLine where) {
   const std::unique_ptr<char, void (*)(void*)> name(
       abi::__cxa_demangle(wanted.name(), nullptr, nullptr, nullptr), std::free);
   const std::string_view full = name ? name.get() : wanted.name();

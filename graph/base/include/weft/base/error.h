@@ -3,7 +3,6 @@
 // that says what went wrong and where, with the expected and the actual value. Programs print
 // what() and exit with code 1.
 
-#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -45,7 +44,13 @@ class ValueError : public Error {
 
 // The operating system refused a read, a write or an allocation of address space.
 class IoError : public Error {
-  using Error::Error;
+ public:
+  explicit IoError(const std::string& message, int os_error = 0)
+      : Error(message), os_error_(os_error) {}
+  int os_error() const { return os_error_; }  // the system's errno; 0: it gave none
+
+ private:
+  int os_error_;
 };
 
 // The request needs more memory than it is allowed to use.
@@ -78,9 +83,5 @@ template <class E, class... Args>
 [[noreturn]] void fail(fmt::format_string<Args...> text, Args&&... args) {
   throw E(fmt::format(text, std::forward<Args>(args)...));
 }
-
-// "models/arch/src/pages/llama.cpp:41", the form in which messages and plans name a line of builder
-// code.
-std::string to_string(const std::source_location& where);
 
 }  // namespace weft

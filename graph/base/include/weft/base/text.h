@@ -3,6 +3,7 @@
 // unchanged and compare by value.
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +43,10 @@ std::vector<std::size_t> prefix_distances(std::string_view a, std::string_view b
 constexpr std::size_t near_distance(std::string_view unknown) {
   return unknown.size() < 8 ? 1 : unknown.size() / 4;
 }
+
+// The end of a message about an unknown name: "; nearest known: qwen2, qwen3", or nothing if none
+// is near.
+std::string nearest_known(std::string_view unknown, std::span<const std::string_view> known);
 
 // The message of an Error without the line of source code at its end, if it names one:
 // " (models/arch/src/pages/llama.cpp:41)".

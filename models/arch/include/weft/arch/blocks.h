@@ -48,7 +48,7 @@ struct Layer {
   const LayerHparams& hparams() const { return c.layer(index); }
   // The config of the architecture whose blocks these are: see config_cast().
   template <class Own>
-  const Own& config(std::source_location where = std::source_location::current()) const {
+  const Own& config(SourceLine where = std::source_location::current()) const {
     return config_cast<Own>(c, where);
   }
 };

@@ -28,8 +28,6 @@ namespace weft::arch {
 // and share one record of the weights that were used.
 class Weights {
  public:
-  using Where = std::source_location;
-
   // REQUIRES: both outlive every copy.
   Weights(Graph& graph, const ModelSource& source);
 
@@ -38,14 +36,17 @@ class Weights {
   // 'NAME' is missing (models/arch/src/pages/llama.cpp:41)" and ShapeError "FILE: tensor 'NAME'
   // must be [64, 64], got [64, 32] (...)".
   Tensor operator()(std::string_view name, const Shape& shape,
-                    Where where = Where::current()) const;
+                    SourceLine where = std::source_location::current()) const;
   // The same for a weight whose dimensions of 1 vary from file to file: [1, C, 1, K] for [C, K], or
   // [N] for [N, 1].
-  Tensor squeezed(std::string_view name, const Shape& shape, Where where = Where::current()) const;
+  Tensor squeezed(std::string_view name, const Shape& shape,
+                  SourceLine where = std::source_location::current()) const;
   // The same for matrices [X, N, K] that some files hold as one, [X N, K].
-  Tensor stacked(std::string_view name, const Shape& shape, Where where = Where::current()) const;
+  Tensor stacked(std::string_view name, const Shape& shape,
+                 SourceLine where = std::source_location::current()) const;
   // As operator(), but no tensor if the file does not have it.
-  Tensor optional(std::string_view name, const Shape& shape, Where where = Where::current()) const;
+  Tensor optional(std::string_view name, const Shape& shape,
+                  SourceLine where = std::source_location::current()) const;
   bool has(std::string_view name) const;
   const Shape* shape_of(std::string_view name) const;  // null if the file has no such tensor
   // Declares a tensor that files may have and the graph does not use. Otherwise it is an error.
@@ -64,7 +65,7 @@ class Weights {
   struct Used;
   Weights(const Weights& parent, const std::string& prefix);
   using Fits = bool (*)(const Shape& stored, const Shape& wanted);
-  Tensor declare(std::string_view name, const Shape& shape, Fits fits, Where where) const;
+  Tensor declare(std::string_view name, const Shape& shape, Fits fits, SourceLine where) const;
 
   Graph* graph_;
   const ModelSource* source_;

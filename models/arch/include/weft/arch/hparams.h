@@ -86,15 +86,13 @@ struct Hparams {
 };
 
 // Throws what config_cast() throws.
-[[noreturn]] void refuse_config(const Hparams& c, const std::type_info& wanted,
-                                std::source_location where);
+[[noreturn]] void refuse_config(const Hparams& c, const std::type_info& wanted, SourceLine where);
 
 // The config as the struct that its architecture reads. REQUIRES: configure() made it; not a copy.
 // Throws ValueError "SOURCE:LINE needs the config K3, got that of architecture 'llama'" if it is
 // not exactly that struct.
 template <class Own>
-const Own& config_cast(const Hparams& c,
-                       std::source_location where = std::source_location::current()) {
+const Own& config_cast(const Hparams& c, SourceLine where = std::source_location::current()) {
   if constexpr (!std::is_same_v<Own, Hparams>) {
     if (!c.type.is(typeid(Own))) refuse_config(c, typeid(Own), where);
   }

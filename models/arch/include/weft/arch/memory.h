@@ -84,31 +84,30 @@ class Recurrent {
  public:
   // y[t] = a[t] * y[the previous token of the sequence] + x[t], elementwise, all [T, ...shape] f32;
   // the value before the first token is 0. Keeps the last value of each sequence as its state.
-  Tensor scan(Tensor a, Tensor x,
-              std::source_location where = std::source_location::current()) const;
+  Tensor scan(Tensor a, Tensor x, SourceLine where = std::source_location::current()) const;
   // For each token, the row of the previous token of its sequence, or 0 before the first
   // (ops/recurrent/token_shift.h):
   // x [T, D] -> [T, D]. The state is [D].
-  Tensor token_shift(Tensor x, std::source_location where = std::source_location::current()) const;
+  Tensor token_shift(Tensor x, SourceLine where = std::source_location::current()) const;
   // A convolution along the tokens, per channel (ops/recurrent/causal_conv.h): x [T, C], w [C, K],
   // bias [C] or absent -> [T, C]. The state is [C, K - 1].
   Tensor causal_conv(Tensor x, Tensor w, Tensor bias = {},
-                     std::source_location where = std::source_location::current()) const;
+                     SourceLine where = std::source_location::current()) const;
   // Linear attention with decay (ops/recurrent/gated_linear_attention.h): q, k [T, G, N], v [T, H,
   // P], decay [T, H] or [T, H, N], bonus [H, N] or absent -> [T, H, P]. The state is [H, N, P].
   Tensor gated_linear_attention(Tensor q, Tensor k, Tensor v, Tensor decay, Tensor bonus = {},
-                                std::source_location where = std::source_location::current()) const;
+                                SourceLine where = std::source_location::current()) const;
   // The delta rule (ops/recurrent/delta_rule.h) -> [T, H, P]. The state is [H, N, P].
   Tensor delta_rule(const DeltaRuleInputs& in,
-                    std::source_location where = std::source_location::current()) const;
+                    SourceLine where = std::source_location::current()) const;
   // The rows of x [T, P E] of each span of positions, pooled by a softmax of scores
   // (ops/rows/pool_tokens.h); pos [T] -> [T, E]. The state is [E, P, 3].
   Tensor pool_tokens(Tensor x, Tensor scores, Tensor pos, const PoolTokensAttrs& attrs,
-                     std::source_location where = std::source_location::current()) const;
+                     SourceLine where = std::source_location::current()) const;
   // The state space layer of Mamba (ops/recurrent/selective_scan.h): x, dt [T, I], a [I, N], b, c
   // [T, N] -> [T, I]. The state is [I, N].
   Tensor selective_scan(Tensor x, Tensor dt, Tensor a, Tensor b, Tensor c,
-                        std::source_location where = std::source_location::current()) const;
+                        SourceLine where = std::source_location::current()) const;
 
  private:
   friend class Memory;
@@ -136,33 +135,32 @@ class Memory {
   // sequence up to itself: q [T, H, E] -> [T, H, E'].
   Tensor attend(std::int64_t layer, Tensor q, Tensor k, Tensor v, const AttentionAttrs& attrs,
                 const AttentionBias& bias = {},
-                std::source_location where = std::source_location::current()) const;
+                SourceLine where = std::source_location::current()) const;
   // Attends to the keys and values that attend() stored for an earlier layer, and stores none: q
   // [T, H, E] -> [T, H, E']. Throws ValueError if there are none in memory with this window.
   Tensor attend_stored(std::int64_t layer, Tensor q, const AttentionAttrs& attrs,
                        const AttentionBias& bias = {},
-                       std::source_location where = std::source_location::current()) const;
+                       SourceLine where = std::source_location::current()) const;
   // As attend(), with one state whose vectors are both key and value: q [T, H, E], c [T, G, E] ->
   // [T, H, E]. In memory with a window and with G = 1, `more` are further cells of the same softmax
   // (ops/attention/joined_attention.h), as keep_latent() gives them.
   Tensor attend_latent(std::int64_t layer, Tensor q, Tensor c, const AttentionAttrs& attrs,
                        Tensor sinks = {}, const LatentRun& more = {},
-                       std::source_location where = std::source_location::current()) const;
+                       SourceLine where = std::source_location::current()) const;
   // 0 .. n - 1 [n] i32: the rows of a weight that keep_fixed() stores. Throws ValueError if n < 1.
-  Tensor fixed_places(std::int64_t n,
-                      std::source_location where = std::source_location::current()) const;
+  Tensor fixed_places(std::int64_t n, SourceLine where = std::source_location::current()) const;
   // Stores c [N, 1, E], which does not depend on the tokens, for attend_beside().
   FixedCells keep_fixed(std::int64_t layer, Tensor c,
-                        std::source_location where = std::source_location::current()) const;
+                        SourceLine where = std::source_location::current()) const;
   // As attend_latent(), with the fixed cells in the same softmax. Of tokens that were chosen, spans
   // are 1; memory with a window sees all of it.
   Tensor attend_beside(std::int64_t layer, Tensor q, Tensor c, const AttentionAttrs& attrs,
                        const FixedCells& fixed,
-                       std::source_location where = std::source_location::current()) const;
+                       SourceLine where = std::source_location::current()) const;
   // Stores c [T, 1, E] for attend_latent() of another memory. A token sees all vectors of its
   // sequence that are stored, or those that were chosen.
   LatentRun keep_latent(std::int64_t layer, Tensor c,
-                        std::source_location where = std::source_location::current()) const;
+                        SourceLine where = std::source_location::current()) const;
   // Memory with a cell for every n positions, for choose() and keep_latent(): the last token of
   // each n stores it, and tokens see the cells that are complete. Throws ValueError if n < 1.
   Memory every(std::int64_t n) const;
@@ -178,30 +176,28 @@ class Memory {
   // Stores the keys k [T, 1, E] of an indexer, and chooses what the step's tokens attend to by its
   // queries q [T, H, E] and, if there are any, weights [T, H] (choose_positions.h).
   Chosen choose(std::int64_t layer, Tensor q, Tensor k, const ChoosePositionsAttrs& attrs,
-                Tensor weights = {},
-                std::source_location where = std::source_location::current()) const;
+                Tensor weights = {}, SourceLine where = std::source_location::current()) const;
   // Memory in which a token sees only what was chosen. Its attend() takes no softcap and no biases.
   Memory chosen(const Chosen& chosen) const;
   // A convolution along the tokens, per channel, that also sees later ones
   // (ops/recurrent/centred_conv.h): x [T, C], w [C, K] -> [T, C]. Throws ValueError in memory that
   // does not see both ways.
-  Tensor centred_conv(Tensor x, Tensor w,
-                      std::source_location where = std::source_location::current()) const;
+  Tensor centred_conv(Tensor x, Tensor w, SourceLine where = std::source_location::current()) const;
   // A state of this shape, zero before the first token. Names are unique in a graph.
   Recurrent recurrent(std::string_view name, const Shape& shape,
-                      std::source_location where = std::source_location::current()) const;
+                      SourceLine where = std::source_location::current()) const;
 
   // For models of an encoder and a decoder (Architecture::encode). The encoder's graph keeps keys
   // [T, G, E] and values [T, G, Ev] of its text for a layer of the decoder. REQUIRES: once per
   // layer, in the encoder's graph, with the widths of the KvShape of attend_encoded().
   void keep_encoded(std::int64_t layer, Tensor k, Tensor v,
-                    std::source_location where = std::source_location::current()) const;
+                    SourceLine where = std::source_location::current()) const;
   // Every token of the decoder's graph attends to all positions of the text of its sequence:
   // q [T, H, E] -> [T, H, Ev]. H is a multiple of kv.G. REQUIRES: once per layer, in the decoder's
   // graph; the encoder's graph keeps keys and values of the same shape for this layer.
   Tensor attend_encoded(std::int64_t layer, Tensor q, const KvShape& kv,
                         const AttentionAttrs& attrs,
-                        std::source_location where = std::source_location::current()) const;
+                        SourceLine where = std::source_location::current()) const;
 
   // The parts that were requested so far.
   const std::vector<MemoryPart>& parts() const;
@@ -212,15 +208,15 @@ class Memory {
 
   MemoryPart& part(const MemoryPart& wanted) const;
   MemoryPart& rows() const;  // of recurrent states
-  Cells cells(std::source_location where) const;
-  AttentionRuns runs(const std::string& suffix, Tensor table, std::source_location where) const;
+  Cells cells(SourceLine where) const;
+  AttentionRuns runs(const std::string& suffix, Tensor table, SourceLine where) const;
   Tensor keep(const Cells& cells, const std::string& state, DType dtype, Tensor x,
-              std::source_location where) const;
+              SourceLine where) const;
   Tensor read(Tensor q, Tensor k, Tensor v, const Cells& cells, const AttentionAttrs& attrs,
-              const AttentionBias& bias, std::source_location where) const;
+              const AttentionBias& bias, SourceLine where) const;
   Tensor encoded_state(const std::string& name, DType dtype, std::int64_t G, std::int64_t E,
-                       std::source_location where) const;
-  Tensor input(const std::string& name, const Shape& shape, std::source_location where) const;
+                       SourceLine where) const;
+  Tensor input(const std::string& name, const Shape& shape, SourceLine where) const;
 
   std::shared_ptr<Requests> requests_;
   std::int64_t window_ = 0, chunk_ = 0, stride_ = 1;

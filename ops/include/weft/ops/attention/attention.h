@@ -68,6 +68,6 @@ struct AttentionBias {
 // biased_attention if the bias has anything to add.
 Tensor attention(Tensor q, Tensor k, Tensor v, const AttentionRuns& runs,
                  const AttentionAttrs& attrs, const AttentionBias& bias = {},
-                 std::source_location where = std::source_location::current());
+                 SourceLine where = std::source_location::current());
 
 }  // namespace weft

@@ -25,6 +25,6 @@ struct TemperatureAttrs {
 
 extern const OpDef kAttentionTemperature;  // inputs: x, pos
 Tensor attention_temperature(Tensor x, Tensor pos, const TemperatureAttrs& attrs,
-                             std::source_location where = std::source_location::current());
+                             SourceLine where = std::source_location::current());
 
 }  // namespace weft

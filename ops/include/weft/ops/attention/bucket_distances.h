@@ -33,6 +33,6 @@ std::int64_t distance_bucket(const BucketAttrs& attrs, std::int64_t n_buckets, s
 
 extern const OpDef kBucketDistances;  // inputs: table
 Tensor bucket_distances(Tensor table, const BucketAttrs& attrs,
-                        std::source_location where = std::source_location::current());
+                        SourceLine where = std::source_location::current());
 
 }  // namespace weft

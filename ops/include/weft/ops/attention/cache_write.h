@@ -14,6 +14,6 @@ namespace weft {
 
 extern const OpDef kCacheWrite;
 Tensor cache_write(Tensor state, Tensor x, Tensor cells,
-                   std::source_location where = std::source_location::current());
+                   SourceLine where = std::source_location::current());
 
 }  // namespace weft

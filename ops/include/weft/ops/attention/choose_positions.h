@@ -44,6 +44,6 @@ struct ChoosePositionsAttrs {
 extern const OpDef kChoosePositions;  // inputs: q, k, table, table_row, first, last, weights?
 Tensor choose_positions(Tensor q, Tensor k, const AttentionRuns& runs,
                         const ChoosePositionsAttrs& attrs, Tensor weights = {},
-                        std::source_location where = std::source_location::current());
+                        SourceLine where = std::source_location::current());
 
 }  // namespace weft

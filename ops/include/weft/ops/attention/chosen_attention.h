@@ -32,6 +32,6 @@ extern const OpDef
     kChosenAttention;  // inputs: q, k, v, table, table_row, first, last, chosen, sinks?
 Tensor chosen_attention(Tensor q, Tensor k, Tensor v, const AttentionRuns& runs, Tensor chosen,
                         const ChosenAttentionAttrs& attrs, Tensor sinks = {},
-                        std::source_location where = std::source_location::current());
+                        SourceLine where = std::source_location::current());
 
 }  // namespace weft

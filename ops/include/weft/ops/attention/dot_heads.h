@@ -9,6 +9,6 @@
 namespace weft {
 
 extern const OpDef kDotHeads;
-Tensor dot_heads(Tensor a, Tensor b, std::source_location where = std::source_location::current());
+Tensor dot_heads(Tensor a, Tensor b, SourceLine where = std::source_location::current());
 
 }  // namespace weft

@@ -64,6 +64,6 @@ extern const OpDef kJoinedAttention;
 // The table_row of both runs is that of the first.
 Tensor joined_attention(Tensor q, const LatentRun& window, const LatentRun& more,
                         const JoinedAttentionAttrs& attrs, Tensor sinks = {},
-                        std::source_location where = std::source_location::current());
+                        SourceLine where = std::source_location::current());
 
 }  // namespace weft

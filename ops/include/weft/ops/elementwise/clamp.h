@@ -17,7 +17,6 @@ struct ClampAttrs {
 };
 
 extern const OpDef kClamp;
-Tensor clamp(Tensor x, float low, float high,
-             std::source_location where = std::source_location::current());
+Tensor clamp(Tensor x, float low, float high, SourceLine where = std::source_location::current());
 
 }  // namespace weft

@@ -9,6 +9,6 @@
 namespace weft {
 
 extern const OpDef kExp;
-Tensor exp(Tensor x, std::source_location where = std::source_location::current());
+Tensor exp(Tensor x, SourceLine where = std::source_location::current());
 
 }  // namespace weft

@@ -13,6 +13,6 @@ namespace weft {
 double gelu_of(double x);
 
 extern const OpDef kGelu;
-Tensor gelu(Tensor x, std::source_location where = std::source_location::current());
+Tensor gelu(Tensor x, SourceLine where = std::source_location::current());
 
 }  // namespace weft

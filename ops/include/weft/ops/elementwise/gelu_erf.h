@@ -13,6 +13,6 @@ namespace weft {
 double gelu_erf_of(double x);
 
 extern const OpDef kGeluErf;
-Tensor gelu_erf(Tensor x, std::source_location where = std::source_location::current());
+Tensor gelu_erf(Tensor x, SourceLine where = std::source_location::current());
 
 }  // namespace weft

@@ -14,7 +14,6 @@
 namespace weft {
 
 extern const OpDef kLerp;
-Tensor lerp(Tensor a, Tensor b, Tensor w,
-            std::source_location where = std::source_location::current());
+Tensor lerp(Tensor a, Tensor b, Tensor w, SourceLine where = std::source_location::current());
 
 }  // namespace weft

@@ -14,7 +14,7 @@
 namespace weft {
 
 extern const OpDef kMul;
-Tensor mul(Tensor a, Tensor b, std::source_location where = std::source_location::current());
+Tensor mul(Tensor a, Tensor b, SourceLine where = std::source_location::current());
 inline Tensor operator*(Tensor a, Tensor b) {
   return mul(a, b);
 }

@@ -10,6 +10,6 @@
 namespace weft {
 
 extern const OpDef kRelu;
-Tensor relu(Tensor x, std::source_location where = std::source_location::current());
+Tensor relu(Tensor x, SourceLine where = std::source_location::current());
 
 }  // namespace weft

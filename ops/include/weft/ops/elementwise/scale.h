@@ -14,6 +14,6 @@ struct ScaleAttrs {
 };
 
 extern const OpDef kScale;
-Tensor scale(Tensor x, float factor, std::source_location where = std::source_location::current());
+Tensor scale(Tensor x, float factor, SourceLine where = std::source_location::current());
 
 }  // namespace weft

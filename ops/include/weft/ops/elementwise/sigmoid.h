@@ -9,6 +9,6 @@
 namespace weft {
 
 extern const OpDef kSigmoid;
-Tensor sigmoid(Tensor x, std::source_location where = std::source_location::current());
+Tensor sigmoid(Tensor x, SourceLine where = std::source_location::current());
 
 }  // namespace weft

@@ -9,6 +9,6 @@
 namespace weft {
 
 extern const OpDef kSilu;
-Tensor silu(Tensor x, std::source_location where = std::source_location::current());
+Tensor silu(Tensor x, SourceLine where = std::source_location::current());
 
 }  // namespace weft

@@ -9,6 +9,6 @@
 namespace weft {
 
 extern const OpDef kSoftplus;
-Tensor softplus(Tensor x, std::source_location where = std::source_location::current());
+Tensor softplus(Tensor x, SourceLine where = std::source_location::current());
 
 }  // namespace weft

@@ -8,6 +8,6 @@
 namespace weft {
 
 extern const OpDef kSqrt;
-Tensor sqrt(Tensor x, std::source_location where = std::source_location::current());
+Tensor sqrt(Tensor x, SourceLine where = std::source_location::current());
 
 }  // namespace weft

@@ -9,6 +9,6 @@
 namespace weft {
 
 extern const OpDef kTanh;
-Tensor tanh(Tensor x, std::source_location where = std::source_location::current());
+Tensor tanh(Tensor x, SourceLine where = std::source_location::current());
 
 }  // namespace weft

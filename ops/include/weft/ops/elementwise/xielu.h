@@ -22,7 +22,6 @@ struct XieluAttrs {
 };
 
 extern const OpDef kXielu;
-Tensor xielu(Tensor x, const XieluAttrs& attrs,
-             std::source_location where = std::source_location::current());
+Tensor xielu(Tensor x, const XieluAttrs& attrs, SourceLine where = std::source_location::current());
 
 }  // namespace weft

@@ -17,6 +17,6 @@ struct DivideIdsAttrs {
 
 extern const OpDef kDivideIds;
 Tensor divide_ids(Tensor ids, std::int32_t divisor,
-                  std::source_location where = std::source_location::current());
+                  SourceLine where = std::source_location::current());
 
 }  // namespace weft

@@ -21,6 +21,6 @@ struct GaussianTopKAttrs {
 
 extern const OpDef kGaussianTopK;
 Tensor gaussian_top_k(Tensor x, float deviations,
-                      std::source_location where = std::source_location::current());
+                      SourceLine where = std::source_location::current());
 
 }  // namespace weft

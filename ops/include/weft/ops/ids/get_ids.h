@@ -20,7 +20,7 @@ struct GetIdsAttrs {
 
 extern const OpDef kGetIds;
 Tensor get_ids(Tensor table, Tensor ids, std::int32_t max,
-               std::source_location where = std::source_location::current());
+               SourceLine where = std::source_location::current());
 
 // The definition for one region of y, for backends that split the work. `in` is table and ids.
 void get_ids_region(const GetIdsAttrs& attrs, Views in, const View& y,

@@ -17,6 +17,6 @@ struct IdsToFloatsAttrs {
 
 extern const OpDef kIdsToFloats;
 Tensor ids_to_floats(Tensor ids, std::int64_t width,
-                     std::source_location where = std::source_location::current());
+                     SourceLine where = std::source_location::current());
 
 }  // namespace weft

@@ -9,6 +9,6 @@
 namespace weft {
 
 extern const OpDef kNegateIds;
-Tensor negate_ids(Tensor ids, std::source_location where = std::source_location::current());
+Tensor negate_ids(Tensor ids, SourceLine where = std::source_location::current());
 
 }  // namespace weft

@@ -19,6 +19,6 @@ struct RemainderIdsAttrs {
 
 extern const OpDef kRemainderIds;
 Tensor remainder_ids(Tensor ids, std::int32_t divisor,
-                     std::source_location where = std::source_location::current());
+                     SourceLine where = std::source_location::current());
 
 }  // namespace weft

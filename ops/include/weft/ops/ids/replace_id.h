@@ -20,6 +20,6 @@ struct ReplaceIdAttrs {
 
 extern const OpDef kReplaceId;  // inputs: ids, otherwise
 Tensor replace_id(Tensor ids, Tensor otherwise, const ReplaceIdAttrs& attrs,
-                  std::source_location where = std::source_location::current());
+                  SourceLine where = std::source_location::current());
 
 }  // namespace weft

@@ -17,7 +17,6 @@ struct RoundToIdsAttrs {
 };
 
 extern const OpDef kRoundToIds;
-Tensor round_to_ids(Tensor x, std::int32_t max,
-                    std::source_location where = std::source_location::current());
+Tensor round_to_ids(Tensor x, std::int32_t max, SourceLine where = std::source_location::current());
 
 }  // namespace weft

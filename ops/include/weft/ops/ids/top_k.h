@@ -28,6 +28,6 @@ struct TopKAttrs {
 
 extern const OpDef kTopK;  // inputs: scores, bias?
 Tensor top_k(Tensor scores, const TopKAttrs& attrs, Tensor bias = {},
-             std::source_location where = std::source_location::current());
+             SourceLine where = std::source_location::current());
 
 }  // namespace weft

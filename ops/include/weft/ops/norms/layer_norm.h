@@ -26,7 +26,6 @@ struct RowMoments {
 RowMoments moments_of(std::span<const float> x, double eps);
 
 extern const OpDef kLayerNorm;
-Tensor layer_norm(Tensor x, float eps,
-                  std::source_location where = std::source_location::current());
+Tensor layer_norm(Tensor x, float eps, SourceLine where = std::source_location::current());
 
 }  // namespace weft

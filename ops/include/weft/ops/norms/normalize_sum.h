@@ -16,6 +16,6 @@ struct NormalizeSumAttrs {
 
 extern const OpDef kNormalizeSum;
 Tensor normalize_sum(Tensor x, const NormalizeSumAttrs& attrs = {},
-                     std::source_location where = std::source_location::current());
+                     SourceLine where = std::source_location::current());
 
 }  // namespace weft

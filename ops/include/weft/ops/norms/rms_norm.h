@@ -18,8 +18,7 @@ struct RmsNormAttrs {
 };
 
 extern const OpDef kRmsNorm;
-Tensor rms_norm(Tensor x, float eps, std::source_location where = std::source_location::current());
-Tensor rms_norm(Tensor x, Tensor w, float eps,
-                std::source_location where = std::source_location::current());
+Tensor rms_norm(Tensor x, float eps, SourceLine where = std::source_location::current());
+Tensor rms_norm(Tensor x, Tensor w, float eps, SourceLine where = std::source_location::current());
 
 }  // namespace weft

@@ -18,6 +18,6 @@ struct ExpSum {
 ExpSum exp_sum_of(std::span<const float> x);
 
 extern const OpDef kSoftmax;
-Tensor softmax(Tensor x, std::source_location where = std::source_location::current());
+Tensor softmax(Tensor x, SourceLine where = std::source_location::current());
 
 }  // namespace weft

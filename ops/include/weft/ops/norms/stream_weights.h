@@ -39,7 +39,7 @@ struct StreamWeightsAttrs {
 
 extern const OpDef kStreamWeights;
 Tensor stream_weights(Tensor x, Tensor scale, Tensor base, const StreamWeightsAttrs& attrs,
-                      std::source_location where = std::source_location::current());
+                      SourceLine where = std::source_location::current());
 
 // The definition for rows row0 .. row1 - 1 of y, for backends that split the work. `in` is x, scale
 // and base. Does not allocate.

@@ -5,6 +5,7 @@
 //   adjacent: pair i is (x[2i], x[2i + 1])     halves: pair i is (x[i], x[i + R / 2])
 //   (a, b) -> (a cos - b sin, a sin + b cos)
 
+#include <array>
 #include <cstdint>
 #include <source_location>
 #include <string_view>
@@ -16,6 +17,9 @@ namespace weft {
 
 enum class RopePairs : std::uint8_t { adjacent, halves };
 std::string_view to_string(RopePairs pairs);
+constexpr std::array<RopePairs, 2> all_values(RopePairs) {
+  return {RopePairs::adjacent, RopePairs::halves};
+}
 
 struct RopeApplyAttrs {
   RopePairs pairs = RopePairs::adjacent;
@@ -24,6 +28,6 @@ struct RopeApplyAttrs {
 
 extern const OpDef kRope;
 Tensor rope(Tensor x, Tensor angles, RopePairs pairs,
-            std::source_location where = std::source_location::current());
+            SourceLine where = std::source_location::current());
 
 }  // namespace weft

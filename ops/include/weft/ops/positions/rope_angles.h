@@ -53,7 +53,7 @@ struct RopeAttrs {
 
 extern const OpDef kRopeAngles;  // inputs: pos, factors?
 Tensor rope_angles(Tensor pos, const RopeAttrs& attrs, Tensor factors = {},
-                   std::source_location where = std::source_location::current());
+                   SourceLine where = std::source_location::current());
 
 // The definition for one region of y, for backends that split the work. `in` is pos and factors.
 // Does not allocate.

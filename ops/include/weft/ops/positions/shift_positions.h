@@ -23,6 +23,6 @@ struct ShiftAttrs {
 
 extern const OpDef kShiftPositions;  // inputs: pos, limit?
 Tensor shift_positions(Tensor pos, const ShiftAttrs& attrs, Tensor limit = {},
-                       std::source_location where = std::source_location::current());
+                       SourceLine where = std::source_location::current());
 
 }  // namespace weft

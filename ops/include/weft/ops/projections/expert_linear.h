@@ -14,6 +14,6 @@ namespace weft {
 
 extern const OpDef kExpertLinear;
 Tensor expert_linear(Tensor x, Tensor w, Tensor ids,
-                     std::source_location where = std::source_location::current());
+                     SourceLine where = std::source_location::current());
 
 }  // namespace weft

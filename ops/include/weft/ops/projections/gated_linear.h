@@ -5,6 +5,7 @@
 // Made by the pass fuse_gate_up; equals mul(act(linear(x, gate)), linear(x, up)).
 // Source of SwiGLU: Shazeer 2020, arXiv:2002.05202.
 
+#include <array>
 #include <string_view>
 #include <tuple>
 
@@ -14,6 +15,9 @@ namespace weft {
 
 enum class Activation : std::uint8_t { silu };
 std::string_view to_string(Activation a);
+constexpr std::array<Activation, 1> all_values(Activation) {
+  return {Activation::silu};
+}
 
 struct GatedLinearAttrs {
   Activation act = Activation::silu;

@@ -11,7 +11,6 @@
 namespace weft {
 
 extern const OpDef kHeadLinear;
-Tensor head_linear(Tensor x, Tensor w,
-                   std::source_location where = std::source_location::current());
+Tensor head_linear(Tensor x, Tensor w, SourceLine where = std::source_location::current());
 
 }  // namespace weft

@@ -13,6 +13,6 @@ namespace weft {
 
 extern const OpDef kLinear;  // inputs: x, w, bias?, residual?
 Tensor linear(Tensor x, Tensor w, Tensor bias = {},
-              std::source_location where = std::source_location::current());
+              SourceLine where = std::source_location::current());
 
 }  // namespace weft

@@ -11,6 +11,6 @@
 namespace weft {
 
 extern const OpDef kQuantize;
-Tensor quantize(Tensor x, std::source_location where = std::source_location::current());
+Tensor quantize(Tensor x, SourceLine where = std::source_location::current());
 
 }  // namespace weft

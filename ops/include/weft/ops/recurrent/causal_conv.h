@@ -34,6 +34,6 @@ struct CausalConvAttrs {
 
 extern const OpDef kCausalConv;
 Tensor causal_conv(Tensor x, Tensor w, Tensor bias, const StateRows& rows,
-                   std::source_location where = std::source_location::current());
+                   SourceLine where = std::source_location::current());
 
 }  // namespace weft

@@ -19,6 +19,6 @@ namespace weft {
 
 extern const OpDef kCentredConv;  // inputs: x, w, before
 Tensor centred_conv(Tensor x, Tensor w, Tensor before,
-                    std::source_location where = std::source_location::current());
+                    SourceLine where = std::source_location::current());
 
 }  // namespace weft

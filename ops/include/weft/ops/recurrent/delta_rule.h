@@ -34,6 +34,6 @@ enum Index : std::size_t { kQ, kK, kV, kDecay, kRemove, kWrite, kState, kFrom, k
 
 extern const OpDef kDeltaRule;
 Tensor delta_rule(const DeltaRuleInputs& in, const StateRows& rows,
-                  std::source_location where = std::source_location::current());
+                  SourceLine where = std::source_location::current());
 
 }  // namespace weft

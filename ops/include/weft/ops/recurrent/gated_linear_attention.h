@@ -34,6 +34,6 @@ enum Index : std::size_t { kQ, kK, kV, kDecay, kBonus, kState, kFrom, kBefore, k
 extern const OpDef kGatedLinearAttention;
 Tensor gated_linear_attention(Tensor q, Tensor k, Tensor v, Tensor decay, Tensor bonus,
                               const StateRows& rows,
-                              std::source_location where = std::source_location::current());
+                              SourceLine where = std::source_location::current());
 
 }  // namespace weft

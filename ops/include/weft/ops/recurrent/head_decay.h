@@ -26,6 +26,6 @@ float head_decay_factor(const HeadDecayAttrs& attrs, std::int64_t h);
 
 extern const OpDef kHeadDecay;
 Tensor head_decay(Tensor pos, const HeadDecayAttrs& attrs,
-                  std::source_location where = std::source_location::current());
+                  SourceLine where = std::source_location::current());
 
 }  // namespace weft

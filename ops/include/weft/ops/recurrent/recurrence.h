@@ -18,6 +18,6 @@ namespace weft {
 
 extern const OpDef kRecurrence;  // inputs: a, x, state, from, before
 Tensor recurrence(Tensor a, Tensor x, Tensor state, Tensor from, Tensor before,
-                  std::source_location where = std::source_location::current());
+                  SourceLine where = std::source_location::current());
 
 }  // namespace weft

@@ -26,6 +26,6 @@ enum Index : std::size_t { kX, kDt, kA, kB, kC, kState, kFrom, kBefore, kTo };
 
 extern const OpDef kSelectiveScan;
 Tensor selective_scan(Tensor x, Tensor dt, Tensor a, Tensor b, Tensor c, const StateRows& rows,
-                      std::source_location where = std::source_location::current());
+                      SourceLine where = std::source_location::current());
 
 }  // namespace weft

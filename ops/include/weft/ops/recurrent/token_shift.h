@@ -16,6 +16,6 @@ namespace weft {
 
 extern const OpDef kTokenShift;  // inputs: x, state, from, before, to
 Tensor token_shift(Tensor x, const StateRows& rows,
-                   std::source_location where = std::source_location::current());
+                   SourceLine where = std::source_location::current());
 
 }  // namespace weft

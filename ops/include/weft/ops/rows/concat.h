@@ -10,7 +10,6 @@
 namespace weft {
 
 extern const OpDef kConcat;
-Tensor concat(std::span<const Tensor> parts,
-              std::source_location where = std::source_location::current());
+Tensor concat(std::span<const Tensor> parts, SourceLine where = std::source_location::current());
 
 }  // namespace weft

@@ -9,7 +9,6 @@
 namespace weft {
 
 extern const OpDef kConcatHeads;
-Tensor concat_heads(Tensor a, Tensor b,
-                    std::source_location where = std::source_location::current());
+Tensor concat_heads(Tensor a, Tensor b, SourceLine where = std::source_location::current());
 
 }  // namespace weft

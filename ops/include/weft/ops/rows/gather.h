@@ -10,6 +10,6 @@
 namespace weft {
 
 extern const OpDef kGather;
-Tensor gather(Tensor x, Tensor ids, std::source_location where = std::source_location::current());
+Tensor gather(Tensor x, Tensor ids, SourceLine where = std::source_location::current());
 
 }  // namespace weft

@@ -11,7 +11,6 @@
 namespace weft {
 
 extern const OpDef kGetRows;
-Tensor get_rows(Tensor table, Tensor ids,
-                std::source_location where = std::source_location::current());
+Tensor get_rows(Tensor table, Tensor ids, SourceLine where = std::source_location::current());
 
 }  // namespace weft

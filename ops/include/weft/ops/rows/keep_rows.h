@@ -13,6 +13,6 @@ namespace weft {
 
 extern const OpDef kKeepRows;
 Tensor keep_rows(Tensor state, Tensor x, Tensor rows,
-                 std::source_location where = std::source_location::current());
+                 SourceLine where = std::source_location::current());
 
 }  // namespace weft

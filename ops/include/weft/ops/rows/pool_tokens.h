@@ -49,7 +49,6 @@ enum Index : std::size_t { kX, kScores, kPos, kState, kFrom, kBefore, kTo };
 
 extern const OpDef kPoolTokens;
 Tensor pool_tokens(Tensor x, Tensor scores, Tensor pos, const PoolTokensAttrs& attrs,
-                   const StateRows& rows,
-                   std::source_location where = std::source_location::current());
+                   const StateRows& rows, SourceLine where = std::source_location::current());
 
 }  // namespace weft

@@ -19,6 +19,6 @@ struct RepeatHeadsAttrs {
 
 extern const OpDef kRepeatHeads;
 Tensor repeat_heads(Tensor x, std::int64_t n_heads,
-                    std::source_location where = std::source_location::current());
+                    SourceLine where = std::source_location::current());
 
 }  // namespace weft

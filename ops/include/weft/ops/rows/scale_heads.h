@@ -9,7 +9,6 @@
 namespace weft {
 
 extern const OpDef kScaleHeads;
-Tensor scale_heads(Tensor x, Tensor factors,
-                   std::source_location where = std::source_location::current());
+Tensor scale_heads(Tensor x, Tensor factors, SourceLine where = std::source_location::current());
 
 }  // namespace weft

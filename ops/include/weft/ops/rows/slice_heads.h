@@ -19,6 +19,6 @@ struct SliceHeadsAttrs {
 
 extern const OpDef kSliceHeads;
 Tensor slice_heads(Tensor x, std::int64_t begin, std::int64_t end,
-                   std::source_location where = std::source_location::current());
+                   SourceLine where = std::source_location::current());
 
 }  // namespace weft

@@ -16,9 +16,9 @@ struct ReshapeAttrs {
 extern const OpDef kReshape;
 // [T, H * E] -> [T, H, E]. Throws ShapeError if n_heads does not divide the row.
 Tensor split_heads(Tensor x, std::int64_t n_heads,
-                   std::source_location where = std::source_location::current());
+                   SourceLine where = std::source_location::current());
 // [T, H, E] -> [T, H * E], also of more dimensions; a vector [D] -> [1, D].
-Tensor merge_heads(Tensor x, std::source_location where = std::source_location::current());
+Tensor merge_heads(Tensor x, SourceLine where = std::source_location::current());
 
 struct SliceAttrs {
   std::int64_t begin = 0, end = 0;  // columns of a rank-2 tensor, whole blocks
@@ -29,6 +29,6 @@ struct SliceAttrs {
 extern const OpDef kSlice;
 // Columns [begin, end) of x [T, D].
 Tensor slice(Tensor x, std::int64_t begin, std::int64_t end,
-             std::source_location where = std::source_location::current());
+             SourceLine where = std::source_location::current());
 
 }  // namespace weft

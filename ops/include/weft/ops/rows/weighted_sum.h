@@ -9,7 +9,6 @@
 namespace weft {
 
 extern const OpDef kWeightedSum;
-Tensor weighted_sum(Tensor x, Tensor weights,
-                    std::source_location where = std::source_location::current());
+Tensor weighted_sum(Tensor x, Tensor weights, SourceLine where = std::source_location::current());
 
 }  // namespace weft

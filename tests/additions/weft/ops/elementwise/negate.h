@@ -8,6 +8,6 @@
 namespace weft {
 
 extern const OpDef kNegate;
-Tensor negate(Tensor x, std::source_location where = std::source_location::current());
+Tensor negate(Tensor x, SourceLine where = std::source_location::current());
 
 }  // namespace weft

@@ -1,8 +1,10 @@
-#include "weft/base/error.h"
+#include "weft/base/source_line.h"
+
+#include <fmt/format.h>
 
 namespace weft {
 
-std::string to_string(const std::source_location& where) {
+std::string to_string(SourceLine where) {
   return fmt::format("{}:{}", where.file_name(), where.line());
 }
 
