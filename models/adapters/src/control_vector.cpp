@@ -8,6 +8,7 @@
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/files/gguf_writer.h"
+#include "weft/files/mapped_file.h"
 #include "weft/files/tensor_values.h"
 #include "weft/graph/layer_path.h"
 #include "weft/graph/pass.h"
@@ -110,7 +111,7 @@ ControlVector::ControlVector(std::span<const ControlVectorFile> files,
     writer.add_tensor(layer_path(layer, kWeight), {f32, {n_embd}},
                       std::as_bytes(std::span(values)));
   }
-  sums_ = Checkpoint::parse_copy(writer.to_bytes(), path_);
+  sums_ = Checkpoint::parse(MappedFile::anonymous(writer.to_bytes()), path_);
 }
 
 std::vector<AddedTensor> ControlVector::tensors() const {

@@ -7,6 +7,7 @@
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/files/gguf_writer.h"
+#include "weft/files/mapped_file.h"
 #include "weft/files/tensor_values.h"
 #include "weft/ops/projections/expert_linear.h"
 #include "weft/ops/projections/head_linear.h"
@@ -211,7 +212,7 @@ void Lora::make_transposed(const std::vector<std::string>& names) {
     writer.add_tensor(tensor_name(values.size()), {f32, {cols, rows}},
                       std::as_bytes(std::span(made)));
   }
-  made_ = Checkpoint::parse_copy(writer.to_bytes(), path());
+  made_ = Checkpoint::parse(MappedFile::anonymous(writer.to_bytes()), path());
   std::size_t i = 0;
   for (const std::string& name : names) {
     LowRank& low = weights_.at(name);

@@ -100,13 +100,24 @@ Checkpoint Checkpoint::parse(std::span<const std::byte> bytes, const std::string
   return Checkpoint(std::make_shared<const Impl>(std::move(files)));
 }
 
-Checkpoint Checkpoint::parse_copy(std::span<const std::byte> bytes, const std::string& name) {
+namespace {
+
+files::OpenedFiles parse_mapped(MappedFile mapped, const std::string& name) {
   files::OpenedFiles files;
   files.paths.push_back(name);
-  const MappedFile& map = files.maps.emplace_back(MappedFile::anonymous(bytes));
+  const MappedFile& map = files.maps.emplace_back(std::move(mapped));
   files.head = gguf::parse_whole(map.bytes(), name);
-  files.file_bytes = static_cast<std::int64_t>(bytes.size());
-  return Checkpoint(std::make_shared<const Impl>(std::move(files)));
+  files.file_bytes = static_cast<std::int64_t>(map.bytes().size());
+  gguf::stack_experts(files);
+  return files;
+}
+
+}  // namespace
+
+Checkpoint Checkpoint::parse(MappedFile file, const std::string& name) {
+  Checkpoint opened(std::make_shared<const Impl>(parse_mapped(std::move(file), name)));
+  opened.check_mapped();
+  return opened;
 }
 
 namespace {

@@ -5,6 +5,7 @@
 #include "weft/base/error.h"
 #include "weft/files/checkpoint.h"
 #include "weft/files/gguf_writer.h"
+#include "weft/files/mapped_file.h"
 
 #include "support/error_text.h"
 
@@ -24,7 +25,7 @@ Checkpoint sample() {
   writer.add_i32s("list", std::vector<std::int32_t>{1, 2});
   const std::vector<float> data{1, 2};
   writer.add_tensor("a", {f32, {2}}, std::as_bytes(std::span(data)));
-  return Checkpoint::parse_copy(writer.to_bytes(), "f");
+  return Checkpoint::parse(MappedFile::anonymous(writer.to_bytes()), "f");
 }
 
 }  // namespace

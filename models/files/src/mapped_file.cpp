@@ -45,6 +45,16 @@ MappedFile::MappedFile(const std::string& path) {
   stamp_ = stamp_of(file.info());
 }
 
+MappedFile MappedFile::of_descriptor(int fd, const std::string& name) {
+  struct stat info {};
+  if (::fstat(fd, &info) != 0) refuse_file(name, "cannot examine");
+  if (!S_ISREG(info.st_mode)) fail<IoError>("{}: is not a regular file", printable_path(name));
+  MappedFile file;
+  file.map(fd, static_cast<std::uintmax_t>(info.st_size), name);
+  file.stamp_ = stamp_of(info);
+  return file;
+}
+
 MappedFile MappedFile::anonymous(std::span<const std::byte> bytes) {
   const std::string name = "a file in memory";
   const int fd = ::memfd_create("weft", MFD_CLOEXEC);

@@ -5,9 +5,11 @@
 #include <utility>
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 
 #include "weft/base/error.h"
+#include "weft/base/opened_file.h"
 #include "weft/files/output_file.h"
 #include "weft/files/pages.h"
 
@@ -114,6 +116,21 @@ TEST_CASE("bytes in memory as a mapped file, and files that cannot be mapped") {
   CHECK_THROWS_WITH_AS(MappedFile("/dev/null"), doctest::Contains("is not a regular file"),
                        IoError);
   CacheDropper(path + "/none").drop(0, 10);  // a hint: nothing happens
+}
+
+TEST_CASE("a descriptor is mapped and stays open") {
+  const test::TempFolder folder;
+  const std::string path = (folder / "file").string();
+  std::ofstream(path) << "abc";
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const MappedFile mapped = MappedFile::of_descriptor(file.fd, "a name");
+  CHECK(text_of(mapped.bytes()) == "abc");
+  CHECK(::fcntl(file.fd, F_GETFD) >= 0);
+  CHECK_THROWS_WITH_AS(MappedFile::of_descriptor(-1, "a name"),
+                       "a name: cannot examine: Bad file descriptor", IoError);
+  const Descriptor directory(::open("/", O_RDONLY | O_CLOEXEC));
+  CHECK_THROWS_WITH_AS(MappedFile::of_descriptor(directory.fd, "a name"),
+                       "a name: is not a regular file", IoError);
 }
 
 }  // namespace

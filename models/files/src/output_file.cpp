@@ -82,7 +82,8 @@ OutputFile::~OutputFile() {
 void OutputFile::check(bool ok, const char* what) const {
   if (ok) return;
   const int code = errno;
-  fail<IoError>("{}: {}: {}", path_, what, std::generic_category().message(code));
+  throw IoError(fmt::format("{}: {}: {}", path_, what, std::generic_category().message(code)),
+                code);
 }
 
 void OutputFile::reserve(std::uint64_t n_bytes) {

@@ -156,7 +156,10 @@ Graph graph_of(const Model::Impl& model, bool encoder) {
 
 std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOptions& options) {
   report(options, 0);
-  const Checkpoint file = Checkpoint::open(path, {options.allow_unknown_settings});
+  return load(Checkpoint::open(path, {options.allow_unknown_settings}), options);
+}
+
+std::shared_ptr<const Model> Model::load(const Checkpoint& file, const ModelOptions& options) {
   auto impl =
       std::make_unique<Impl>(options.overrides.empty() ? file : file.with_keys(options.overrides));
   CheckpointSource& source = impl->source;

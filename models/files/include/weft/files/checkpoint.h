@@ -68,6 +68,7 @@ struct CheckpointTensor {
 };
 
 class Checkpoint;
+class MappedFile;
 
 // Copies the rows first .. last - 1, in order.
 void copy_rows(const CheckpointTensor& tensor, std::int64_t first, std::int64_t last,
@@ -104,8 +105,9 @@ class Checkpoint {
   // The same checks over the bytes of a GGUF file in memory, which outlive the object (tests,
   // fuzzing). `name` stands for the path in messages. Split models cannot be parsed this way.
   static Checkpoint parse(std::span<const std::byte> bytes, const std::string& name);
-  // The same for a copy of the bytes, which the object owns, in an unnamed file.
-  static Checkpoint parse_copy(std::span<const std::byte> bytes, const std::string& name);
+  // The same for a file that the object owns: MappedFile::anonymous() for a copy of bytes,
+  // MappedFile::of_descriptor() for an open file.
+  static Checkpoint parse(MappedFile file, const std::string& name);
 
   // This checkpoint and tensors of others, whose files become further parts. Metadata and path are
   // those of this one. Throws FormatError if a name is taken.

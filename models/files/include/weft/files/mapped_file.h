@@ -29,6 +29,9 @@ class MappedFile {
   // Throws IoError "PATH: cannot open: No such file or directory"; directories, pipes and devices
   // are refused. An empty file gives empty bytes.
   explicit MappedFile(const std::string& path);
+  // Maps the file of a descriptor, which stays open and the caller's. `name` stands for the path in
+  // messages. Throws IoError likewise.
+  static MappedFile of_descriptor(int fd, const std::string& name);
   // Copies the bytes into an unnamed file, which lives as long as its mapping. Throws IoError.
   static MappedFile anonymous(std::span<const std::byte> bytes);
   MappedFile(MappedFile&& other) noexcept;

@@ -67,6 +67,10 @@ class Model {
   static std::shared_ptr<const Model> load(const std::string& path,
                                            const ModelOptions& options = {});
 
+  // The same for a file that is open. `options.allow_unknown_settings` has no effect.
+  static std::shared_ptr<const Model> load(const Checkpoint& file,
+                                           const ModelOptions& options = {});
+
   const Checkpoint& file() const;  // without adapters
   // Its tensors, and those that its graphs have for adapters.
   const Checkpoint& weights() const;
