@@ -9,7 +9,7 @@
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/files/gguf_writer.h"
-#include "weft/files/pages.h"
+#include "weft/files/tensor_pages.h"
 #include "weft/files/tensor_values.h"
 #include "weft/ops/formats/format.h"
 
@@ -121,7 +121,7 @@ void put_rows(const CheckpointTensor& tensor, const GgufWriter::Put& put, Change
     put(bytes);
     done(std::ssize(bytes));
   }
-  for (const RowSource& source : row_sources(tensor, 0, n_rows)) release_pages(source.bytes);
+  for (const RowSource& source : row_sources(tensor, 0, n_rows)) unmap_source(source);
 }
 
 std::vector<ScaledLora> open_all(const Checkpoint& model, std::span<const LoraFile> files) {

@@ -96,6 +96,7 @@ Checkpoint Checkpoint::parse(std::span<const std::byte> bytes, const std::string
                            .head = gguf::parse_whole(bytes, name),
                            .texts = nullptr,
                            .file_bytes = static_cast<std::int64_t>(bytes.size())};
+  for (CheckpointTensor& tensor : files.head.tensors) tensor.lent = true;
   gguf::stack_experts(files);
   return Checkpoint(std::make_shared<const Impl>(std::move(files)));
 }

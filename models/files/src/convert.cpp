@@ -9,7 +9,7 @@
 #include "weft/base/printable.h"
 #include "weft/files/checkpoint.h"
 #include "weft/files/gguf_writer.h"
-#include "weft/files/pages.h"
+#include "weft/files/tensor_pages.h"
 #include "weft/ops/formats/format.h"
 
 namespace weft {
@@ -46,7 +46,7 @@ class RowWriter {
       put(convert(first * from_elems(row_bytes)));
       after(std::ssize(rows_));
     }
-    for (const RowSource& from : row_sources(tensor_, 0, n_rows)) release_pages(from.bytes);
+    for (const RowSource& from : row_sources(tensor_, 0, n_rows)) unmap_source(from);
   }
 
  private:

@@ -99,7 +99,7 @@ void sum_up(const Checkpoint& file, Piece& piece, bool release) {
   piece.sum = piece_checksum(*piece.tensor, piece.first, piece.last);
   if (!release) return;
   for (const RowSource& from : row_sources(*piece.tensor, piece.first, piece.last))
-    if (from.last) release_pages(from.bytes);
+    if (from.last) unmap_source(from);
 }
 
 // Sums up pieces on several threads.

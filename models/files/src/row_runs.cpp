@@ -72,18 +72,19 @@ std::vector<RowSource> row_sources(const CheckpointTensor& tensor, std::int64_t 
   if (tensor.runs.empty()) {
     const auto offset = static_cast<std::uint64_t>(first * row_bytes);
     return {{bytes(tensor.data + offset, (last - first) * row_bytes), tensor.part,
-             tensor.file_offset + offset}};
+             tensor.file_offset + offset, true, tensor.lent}};
   }
   std::vector<RowSource> sources;
   for_runs(tensor, first, last, [&](const RowRun& run, std::int64_t begin, std::int64_t end) {
     // Rows that are among others need all of the run.
     if (run.row_stride != row_bytes || run.inner < run.n_rows) {
-      sources.push_back(
-          {bytes(run.data, extent(run, tensor)), run.part, run.file_offset, end == run.n_rows});
+      sources.push_back({bytes(run.data, extent(run, tensor)), run.part, run.file_offset,
+                         end == run.n_rows, tensor.lent});
       return;
     }
     sources.push_back({bytes(run.data + begin * row_bytes, (end - begin) * row_bytes), run.part,
-                       run.file_offset + static_cast<std::uint64_t>(begin * row_bytes)});
+                       run.file_offset + static_cast<std::uint64_t>(begin * row_bytes), true,
+                       tensor.lent});
   });
   return sources;
 }

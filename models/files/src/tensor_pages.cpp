@@ -16,4 +16,8 @@ void prefault_rows(const Checkpoint& file, const CheckpointTensor& tensor, std::
   }
 }
 
+void unmap_source(const RowSource& from, std::size_t before) noexcept {
+  if (!from.lent) release_pages({from.bytes.data() - before, from.bytes.size() + before});
+}
+
 }  // namespace weft

@@ -71,8 +71,7 @@ std::vector<RowSource> Converter::sources(const Piece& piece) const {
 void Converter::release_source(const Piece& piece) const {
   for (const RowSource& from : sources(piece)) {
     if (!from.last) continue;
-    const std::size_t before = std::min<std::size_t>(from.file_offset, kFaultAround);
-    release_pages({from.bytes.data() - before, from.bytes.size() + before});
+    unmap_source(from, std::min<std::size_t>(from.file_offset, kFaultAround));
   }
 }
 

@@ -1,13 +1,21 @@
 #include "weft/run/model.h"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
+#include "weft/base/read_file.h"
+#include "weft/files/identity.h"
+#include "weft/ops/formats/q8_0.h"
+#include "weft/run/session.h"
 #include "weft/tokenize/tokenizer.h"
 
 #include "support/reference.h"
+#include "support/temp_folder.h"
+#include "support/tiny_model.h"
 
 using namespace weft;
 
@@ -29,6 +37,25 @@ TEST_CASE("golden models of the known families load") {
                            UnsupportedError);
     }
   }
+}
+
+TEST_CASE("a session of bytes in memory leaves them as they are") {
+  const test::TempFolder folder;
+  const std::string path = (folder / "tiny.gguf").string();
+  test::write_tiny_model({.matrices = q8_0}, path);
+  const std::string text = read_file(path);
+  const std::string kept = text;
+  const auto bytes = std::as_bytes(std::span(text));
+  const auto model = Model::load(Checkpoint::parse(bytes, "lent"));
+  Session session(model, {.context = 16, .weights = WeightMode::resident});
+  session.feed(0, std::vector{1, 2, 3});
+  CHECK(text == kept);
+  model->identity().contents({.threads = 1, .release_pages = true});
+  CHECK(text == kept);
+
+  Session mapped(Model::load(path), {.context = 16});
+  mapped.feed(0, std::vector{1, 2, 3});
+  CHECK(std::ranges::equal(session.logits(), mapped.logits()));
 }
 
 TEST_CASE("loading can be stopped") {

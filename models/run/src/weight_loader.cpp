@@ -90,7 +90,7 @@ class PageReleaser {
   // a chunk.
   void copied(const Chunk& c) {
     for (const RowSource& from : c.sources()) {
-      if (from.last) release_pages(from.bytes);
+      if (from.last) unmap_source(from);
     }
     for (const Chunk& chunk : releasable(c)) release(chunk);
   }
@@ -103,7 +103,7 @@ class PageReleaser {
   void release(const Chunk& c) const {
     for (const RowSource& from : c.sources()) {
       if (!from.last) continue;
-      release_pages(from.bytes);
+      unmap_source(from);
       if (droppers_.empty()) continue;
       droppers_[static_cast<std::size_t>(from.part)].drop(from.file_offset, from.bytes.size());
     }

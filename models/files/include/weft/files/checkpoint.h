@@ -60,6 +60,7 @@ struct CheckpointTensor {
   // Not empty for some tensors of directories: where their rows are, in the order of rows. `data`
   // is then null, and copy_rows() the way to read them.
   std::span<const RowRun> runs = {};
+  bool lent = false;  // the data is in memory of the caller (Checkpoint::parse)
 
   // Bytes of a row of the last dimension, and the number of such rows. Runs and the functions below
   // count these rows.
@@ -79,7 +80,8 @@ struct RowSource {
   std::span<const std::byte> bytes;
   std::int32_t part = 0;
   std::uint64_t file_offset = 0;
-  bool last = true;  // rows from `last` on do not need it
+  bool last = true;   // rows from `last` on do not need it
+  bool lent = false;  // CheckpointTensor::lent
 };
 // The bytes that copy_rows() reads for the same rows, and perhaps some bytes between them.
 std::vector<RowSource> row_sources(const CheckpointTensor& tensor, std::int64_t first,

@@ -12,4 +12,8 @@ namespace weft {
 void prefault_rows(const Checkpoint& file, const CheckpointTensor& tensor, std::int64_t first,
                    std::int64_t last);
 
+// Unmaps the pages of a source that is not needed any more (release_pages), and of `before` bytes
+// in front of it. Memory of the caller stays as it is: its pages could not be read again.
+void unmap_source(const RowSource& from, std::size_t before = 0) noexcept;
+
 }  // namespace weft
