@@ -34,7 +34,8 @@ set(WEFT_LAYERS
   run=models/run
   measure=models/measure
   serve=models/serve
-  check=models/check)
+  check=models/check
+  c_api=bindings/c)
 # The layers of the server, above all others. They are built with the programs.
 set(WEFT_SERVER_LAYERS
   http=tools/server/http

@@ -17,6 +17,7 @@ boxes=(
   "generate|generate|continues a text|#fdf3d8"
   "chat|chat|talks with a model|#fdf3d8"
   "weft|weft|inspects and checks models|#fdf3d8"
+  "c_api|bindings/c|the C API, libweft.so|#fdf3d8"
   "native|server/api/native|llama-server's endpoints|#fbe9e0"
   "ollama|server/api/ollama|Ollama's endpoints|#fbe9e0"
   "anthropic|server/api/anthropic|Anthropic's endpoints|#fbe9e0"

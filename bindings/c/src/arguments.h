@@ -1,0 +1,90 @@
+#pragma once
+// Arguments of C as C++ has them, checked; and results the other way.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "weft/base/error.h"
+#include "weft/weft.h"
+
+namespace weft::c_api {
+
+// Throws ValueError "`name` is NULL".
+[[noreturn]] void refuse_null(std::string_view name);
+template <class T>
+T& required(T* pointer, std::string_view name) {
+  if (!pointer) refuse_null(name);
+  return *pointer;
+}
+// A text that ends with a NUL.
+std::string_view required_text(const char* text, std::string_view name);
+inline std::string_view text_or(const char* text, std::string_view otherwise = {}) {
+  return text ? std::string_view(text) : otherwise;
+}
+
+// An array: throws ValueError for NULL unless n is 0, and for a size that no array has.
+void check_array(const void* data, std::size_t n, std::size_t element, std::string_view name);
+template <class T>
+std::span<T> array(T* data, std::size_t n, std::string_view name) {
+  check_array(data, n, sizeof(T), name);
+  return {data, n};
+}
+inline std::string_view text(const char* data, std::size_t size, std::string_view name) {
+  check_array(data, size, 1, name);
+  return {data, size};
+}
+inline std::string_view text(const weft_string& s, std::string_view name) {
+  return text(s.data, s.size, name);
+}
+
+// Throws UnsupportedError if a struct of `size` bytes has members that are unknown here and not
+// zero, and ValueError for sizes that no version has.
+void check_struct(const void* given, std::size_t size, std::size_t known, std::string_view name);
+
+// Options of the caller in a struct of any version: members that it lacks have their defaults. NULL
+// gives all defaults.
+template <class T>
+T read_options(const T* given, const T& defaults, std::string_view name) {
+  T options = defaults;
+  if (!given) return options;
+  const std::size_t size = given->struct_size;
+  check_struct(given, size, sizeof(T), name);
+  std::memcpy(static_cast<void*>(&options), given, std::min(size, sizeof(T)));
+  options.struct_size = sizeof(T);
+  return options;
+}
+
+// Fills a struct of the caller, of any version.
+template <class T>
+void write_struct(T* out, T value, std::string_view name) {
+  const std::size_t size = required(out, name).struct_size;
+  check_struct(out, size, sizeof(T), name);
+  value.struct_size = out->struct_size;
+  std::memcpy(static_cast<void*>(out), &value, std::min(size, sizeof(T)));
+}
+
+// weft_X_options_init(): the defaults, as far as the caller's struct knows them.
+template <class T>
+void init_options(T* out, std::size_t size, T defaults, std::string_view name) {
+  required(out, name);
+  if (size < 2 * sizeof(std::uint32_t) || size > 65536)
+    fail<ValueError>("{}: a struct of {} bytes is none of any version", name, size);
+  defaults.struct_size = static_cast<std::uint32_t>(size);
+  std::memset(static_cast<void*>(out), 0, size);
+  std::memcpy(static_cast<void*>(out), &defaults, std::min(size, sizeof(T)));
+}
+
+// Results.
+void write_text(weft_text* out, std::string_view text);
+weft_error* make_error(weft_status status, std::string message, int os_error);
+
+// Copies ids to an array of the caller, or throws StatusError WEFT_ERROR_CAPACITY. *n is their
+// number in both cases.
+void write_tokens(std::span<const weft_token> from, weft_token* out, std::size_t capacity,
+                  std::size_t* n);
+
+}  // namespace weft::c_api

@@ -1,0 +1,98 @@
+/* c_api_test [GROUP...]: runs the tests of the groups, or all. */
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "check.h"
+
+extern const test_case base_tests[], model_tests[], token_tests[], session_tests[];
+
+static const struct {
+  const char* name;
+  const test_case* tests;
+} groups[] = {{"base", base_tests},
+              {"models", model_tests},
+              {"tokens", token_tests},
+              {"sessions", session_tests}};
+
+weft_status check_status;
+static int failures;
+static const char* current;
+static char folder[] = "/tmp/weft-c-XXXXXX";
+static weft_model* bundled;
+
+void check_failed(const char* file, int line, const char* what) {
+  ++failures;
+  fprintf(stderr, "%s:%d: %s: failed: %s\n", file, line, current, what);
+}
+
+int check_success(weft_status status, weft_error* error, const char* file, int line,
+                  const char* what) {
+  if (status == WEFT_SUCCESS) return 1;
+  check_failed(file, line, what);
+  fprintf(stderr, "  %s: %s\n", weft_status_name(status), weft_error_message(error));
+  return 0;
+}
+
+void check_refused(weft_status got, weft_error* error, weft_status wanted, const char* message,
+                   const char* file, int line, const char* what) {
+  if (got != wanted || strstr(weft_error_message(error), message) == NULL ||
+      weft_error_status(error) != got) {
+    check_failed(file, line, what);
+    fprintf(stderr, "  got %s \"%s\", expected %s \"%s\"\n", weft_status_name(got),
+            weft_error_message(error), weft_status_name(wanted), message);
+  }
+  weft_error_free(error);
+}
+
+const char* model_path(void) {
+  const char* given = getenv("WEFT_TEST_MODEL");
+  return given != NULL ? given : WEFT_TEST_MODEL;
+}
+
+const char* temporary(const char* name) {
+  static char path[256];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  return path;
+}
+
+weft_model* stories(void) {
+  weft_error* error = NULL;
+  if (bundled == NULL) OK(weft_model_open(model_path(), NULL, &bundled, &error));
+  return bundled;
+}
+
+weft_session* new_session(int sequences) {
+  weft_error* error = NULL;
+  weft_session* session = NULL;
+  weft_session_options options;
+  weft_session_options_init(&options, sizeof options);
+  options.context = 256;
+  options.sequences = sequences;
+  OK(weft_session_open(stories(), &options, &session, &error));
+  return session;
+}
+
+static int wanted(const char* name, int argc, char** argv) {
+  for (int i = 1; i < argc; ++i)
+    if (strcmp(argv[i], name) == 0) return 1;
+  return argc < 2;
+}
+
+int main(int argc, char** argv) {
+  int n = 0;
+  if (mkdtemp(folder) == NULL) return 2;
+  for (size_t g = 0; g < sizeof groups / sizeof *groups; ++g) {
+    if (!wanted(groups[g].name, argc, argv)) continue;
+    for (const test_case* t = groups[g].tests; t->name != NULL; ++t, ++n) {
+      current = t->name;
+      t->run();
+    }
+  }
+  weft_model_free(bundled);
+  char command[64];
+  snprintf(command, sizeof command, "rm -r %s", folder);
+  if (system(command) != 0) return 2;
+  printf("%d tests, %d failures\n", n, failures);
+  return failures != 0 || n == 0;
+}
