@@ -58,6 +58,11 @@ T read_options(const T* given, const T& defaults, std::string_view name) {
   return options;
 }
 
+// Checks a struct of the caller that is to be filled, before work is done for it.
+template <class T>
+void check_output(const T* out, std::string_view name) {
+  check_struct(out, required(out, name).struct_size, sizeof(T), name);
+}
 // Fills a struct of the caller, of any version.
 template <class T>
 void write_struct(T* out, T value, std::string_view name) {

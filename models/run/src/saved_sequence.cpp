@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -19,27 +20,24 @@ namespace {
 constexpr std::string_view kSequenceMagic = "weftseq2", kFirstSequenceMagic = "weftseq1";
 constexpr std::string_view kAnySequenceMagic = "weftseq";
 
-// Writes bytes and hashes them.
+// Passes bytes on and hashes them.
 class Writer {
  public:
-  explicit Writer(const std::string& path) : file_(path) {}
+  explicit Writer(const WriteBytes& write) : write_(write) {}
 
   void bytes(std::span<const std::byte> bytes) {
     sum_.add(bytes);
-    file_.write(bytes);
+    write_(bytes);
   }
   void number(std::uint64_t value) { bytes(std::as_bytes(std::span(&value, 1))); }
   void block(std::span<const std::byte> content) {
     number(content.size());
     bytes(content);
   }
-  void commit() {
-    number(sum_.value());
-    file_.commit();
-  }
+  void end() { number(sum_.value()); }
 
  private:
-  OutputFile file_;
+  const WriteBytes& write_;
   Checksum sum_;
 };
 
@@ -78,7 +76,7 @@ std::span<const std::byte> read_block(gguf::Cursor& cursor, std::string_view wha
 }  // namespace
 
 void save_sequence(Session& session, std::int32_t sequence, std::span<const std::int32_t> tokens,
-                   std::string_view note, const std::string& path) {
+                   std::string_view note, const WriteBytes& write) {
   if (std::ssize(tokens) != session.length(sequence)) {
     fail<ValueError>("sequence {} has {} tokens, got {} to save", sequence,
                      session.length(sequence), tokens.size());
@@ -94,7 +92,7 @@ void save_sequence(Session& session, std::int32_t sequence, std::span<const std:
         printable_path(session.model().file().path()), sequence);
   }
   const SequenceOrigin origin = origin_of(session, sequence);
-  Writer writer(path);
+  Writer writer(write);
   writer.bytes(std::as_bytes(std::span(kSequenceMagic)));
   for (const std::uint64_t n :
        {origin.kernels, origin.description, origin.contents, origin.computation})
@@ -107,7 +105,17 @@ void save_sequence(Session& session, std::int32_t sequence, std::span<const std:
     writer.number(static_cast<std::uint64_t>(session.saved_bytes(sequence, i)));
     session.save(sequence, i, [&](std::span<const std::byte> bytes) { writer.bytes(bytes); });
   }
-  writer.commit();
+  writer.end();
+}
+
+void save_sequence(Session& session, std::int32_t sequence, std::span<const std::int32_t> tokens,
+                   std::string_view note, const std::string& path) {
+  std::optional<OutputFile> file;
+  save_sequence(session, sequence, tokens, note, [&](std::span<const std::byte> bytes) {
+    if (!file) file.emplace(path);  // not before the arguments were checked
+    file->write(bytes);
+  });
+  file->commit();
 }
 
 SavedSequence SavedSequence::parse(std::span<const std::byte> bytes, const std::string& name) {

@@ -534,9 +534,8 @@ WEFT_API weft_status weft_saved_free(weft_saved* saved);
 
 typedef struct weft_generation weft_generation;
 
-/* Chooses a token from logits, in which forbidden tokens are -inf and which it may change. An error
- * ends the call. */
-typedef weft_status (*weft_choose)(void* user, float* logits, size_t n, weft_token* token,
+/* Chooses a token from n logits, in which forbidden tokens are -inf. An error ends the call. */
+typedef weft_status (*weft_choose)(void* user, const float* logits, size_t n, weft_token* token,
                                    weft_error** error);
 
 typedef struct weft_generation_options {
@@ -593,7 +592,7 @@ typedef struct weft_generation_event {
   int32_t stop;
   weft_token token; /* -1 if the text ended without one */
   uint32_t n_top;
-  const char* text; /* what can be shown now, in whole characters; until the next call */
+  const char* text; /* what can be shown now, in whole characters, and a NUL; until the next call */
   size_t text_size;
   float logprob;           /* the token's, if logprobs were requested */
   int32_t n_unshown;       /* of the last tokens, how many may belong to a stop string */
@@ -633,9 +632,9 @@ WEFT_API weft_status weft_generation_get_info(weft_generation* generation,
 /* Several generations of one session in common steps, each with the bits it would have alone. */
 typedef struct weft_batch weft_batch;
 WEFT_API weft_status weft_batch_open(weft_session* session, weft_batch** batch, weft_error** error);
-/* One step. events[i] is of generations[i]; has_event[i] says whether it has one: prompts take
- * several steps. If rules or sampler of a generation fail, its event has the token -1 and
- * has_event[i] is a negative weft_status; the next step tries again. */
+/* One step. has_event[i] is 1 if generations[i] has a token or an end, in events[i]; 0 if not:
+ * prompts may take several steps; or the negated weft_status of its rules or its sampler, with the
+ * message in events[i].text: the next step tries again. */
 WEFT_API weft_status weft_batch_step(weft_batch* batch, weft_generation* const* generations,
                                      size_t n, weft_generation_event* events, int32_t* has_event,
                                      weft_error** error);

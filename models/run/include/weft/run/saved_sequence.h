@@ -9,6 +9,7 @@
 // read, but no session continues from them, because they do not identify their weights.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -41,10 +42,14 @@ SequenceOrigin origin_of(const Session& session, std::int32_t sequence);
 // everything else is the same. Throws IoError.
 std::string difference(const SequenceOrigin& saved, const Session& session, std::int32_t sequence);
 
-// Writes the contents of a sequence. `tokens` are those that were fed to it. The file appears when
-// it is complete (OutputFile). Throws ValueError if their number is not the sequence's length, and
-// if it mixes scales of LoRAs (Session::mixes_lora_scales); IoError; UnsupportedError if the model
-// has an encoder.
+using WriteBytes = std::function<void(std::span<const std::byte>)>;
+// Passes the bytes of such a file to `write`, piece by piece. `tokens` are those that were fed to
+// the sequence. Throws ValueError if their number is not the sequence's length, and if it mixes
+// scales of LoRAs (Session::mixes_lora_scales); IoError; UnsupportedError if the model has an
+// encoder.
+void save_sequence(Session& session, std::int32_t sequence, std::span<const std::int32_t> tokens,
+                   std::string_view note, const WriteBytes& write);
+// The same in a file, which appears when it is complete (OutputFile).
 void save_sequence(Session& session, std::int32_t sequence, std::span<const std::int32_t> tokens,
                    std::string_view note, const std::string& path);
 

@@ -1,0 +1,60 @@
+#include <math.h>
+
+#include "check.h"
+
+static const weft_string texts[] = {{"The cat sat.", 12}, {"A dog ran away quickly", 22}};
+
+static void texts_become_vectors(void) {
+  weft_error* error = NULL;
+  weft_embedder* embedder = NULL;
+  weft_embedder_options options;
+  weft_session_options session;
+  weft_embedder_info info = {.struct_size = sizeof info};
+  weft_embedding all[2], one;
+  weft_session_options_init(&session, sizeof session);
+  session.context = 128;
+  weft_embedder_options_init(&options, sizeof options);
+  options.pooling = "mean";
+  options.session = &session;
+  if (!OK(weft_embedder_open(stories(), &options, &embedder, &error))) return;
+  OK(weft_embedder_get_info(embedder, &info, &error));
+  CHECK(strcmp(info.pooling, "mean") == 0 && info.width > 0 && info.max_tokens > 0);
+  if (OK(weft_embedder_embed(embedder, texts, 2, all, &error))) {
+    double length = 0;
+    for (size_t i = 0; i < all[0].n_values; ++i) length += all[0].values[i] * all[0].values[i];
+    CHECK(fabs(length - 1) < 1e-5);
+    CHECK(all[0].n_values == (size_t)info.width && all[0].n_tokens > 1);
+    const float first = all[1].values[0];
+    weft_token tokens[32];
+    size_t n = 0;
+    OK(weft_tokenize(stories(), texts[1].data, texts[1].size, WEFT_ADD_SPECIAL, tokens, 32, &n,
+                     &error));
+    OK(weft_embedder_embed_tokens(embedder, tokens, n, &one, &error));
+    CHECK(one.values[0] == first && one.n_tokens == (int64_t)n);
+  }
+  CHECK(weft_embedder_cancel(embedder) == WEFT_SUCCESS);
+  const weft_string empty = {"", 0};
+  REFUSED(WEFT_ERROR_ARGUMENT, "", weft_embedder_embed(embedder, &empty, 1, all, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "`embeddings` is NULL",
+          weft_embedder_embed(embedder, texts, 2, NULL, &error));
+  const weft_token wrong = -1;
+  REFUSED(WEFT_ERROR_ARGUMENT, "", weft_embedder_embed_tokens(embedder, &wrong, 1, &one, &error));
+  weft_rank ranks[2];
+  REFUSED(WEFT_ERROR_ARGUMENT, "", weft_embedder_rank(embedder, "q", 1, texts, 2, ranks, &error));
+  weft_embedder_free(embedder);
+
+  options.pooling = "sum";
+  REFUSED(WEFT_ERROR_ARGUMENT, "unknown pooling 'sum'",
+          weft_embedder_open(stories(), &options, &embedder, &error));
+  options.pooling = "rank";
+  REFUSED(WEFT_ERROR_UNSUPPORTED, "", weft_embedder_open(stories(), &options, &embedder, &error));
+  options.pooling = "none";
+  options.norm = -1;
+  if (OK(weft_embedder_open(stories(), &options, &embedder, &error))) {
+    OK(weft_embedder_embed(embedder, texts, 1, &one, &error));
+    CHECK(one.n_values == (size_t)(one.n_tokens * info.width));
+    weft_embedder_free(embedder);
+  }
+}
+
+const test_case embedder_tests[] = {{"texts become vectors", texts_become_vectors}, {NULL, NULL}};

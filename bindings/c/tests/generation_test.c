@@ -1,0 +1,310 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "check.h"
+
+static const char once[] = "Once upon a time";
+
+/* A generation in a sequence, which always chooses the most likely token. */
+static weft_generation* greedy(weft_session* session, int sequence,
+                               weft_generation_options* options) {
+  weft_error* error = NULL;
+  weft_generation* generation = NULL;
+  weft_generation_options defaults;
+  weft_sampler_options sampler;
+  weft_sampler_options_init(&sampler, sizeof sampler);
+  sampler.temperature = 0;
+  if (options == NULL) {
+    weft_generation_options_init(&defaults, sizeof defaults);
+    options = &defaults;
+  }
+  options->sampler = &sampler;
+  OK(weft_generation_open(session, sequence, options, &generation, &error));
+  return generation;
+}
+
+/* Up to `n` tokens of a text that has begun, and its text. Returns how it stopped. */
+static int take(weft_generation* generation, weft_token* tokens, size_t* n, char* text) {
+  weft_error* error = NULL;
+  weft_generation_event event = {.struct_size = sizeof event};
+  const size_t wanted = *n;
+  *n = 0;
+  text[0] = '\0';
+  while (*n < wanted) {
+    if (!OK(weft_generation_next(generation, &event, &error))) return -1;
+    strcat(text, event.text);
+    CHECK(event.text_size == strlen(event.text));
+    if (event.token >= 0) tokens[(*n)++] = event.token;
+    if (event.stop != WEFT_STOP_NONE) return event.stop;
+  }
+  return WEFT_STOP_NONE;
+}
+
+/* The most likely of n logits. */
+static weft_token best_of(const float* logits, size_t n) {
+  size_t best = 0;
+  for (size_t i = 1; i < n; ++i)
+    if (logits[i] > logits[best]) best = i;
+  return (weft_token)best;
+}
+
+static void greedy_texts_are_those_of_steps_and_argmax(void) {
+  weft_error* error = NULL;
+  weft_session* session = new_session(2);
+  weft_generation* generation = greedy(session, 0, NULL);
+  weft_token tokens[8];
+  char text[512];
+  size_t n = 8;
+  OK(weft_generation_begin_text(generation, once, strlen(once), &error));
+  CHECK(take(generation, tokens, &n, text) == WEFT_STOP_NONE && n == 8);
+
+  weft_generation_info info = {.struct_size = sizeof info};
+  OK(weft_generation_get_info(generation, &info, &error));
+  CHECK(info.n_new == 8 && info.n_prompt > 1 && info.ended == 0 && info.sequence == 0);
+  CHECK(info.n_tokens == (size_t)info.n_prompt + 8 && strcmp(info.stop_string, "") == 0);
+  const float* logits = NULL;
+  size_t v = 0;
+  OK(weft_session_feed(session, 1, info.tokens, (size_t)info.n_prompt, NULL, NULL, &error));
+  for (int i = 0; i < 8; ++i) {
+    OK(weft_session_get_logits(session, &logits, &v, &error));
+    const weft_token best = best_of(logits, v);
+    CHECK(best == tokens[i]);
+    OK(weft_session_feed(session, 1, &best, 1, NULL, NULL, &error));
+  }
+  weft_generation_free(generation);
+  weft_session_free(session);
+}
+
+static void texts_end_as_the_options_say(void) {
+  weft_error* error = NULL;
+  weft_session* session = new_session(1);
+  weft_generation_options options;
+  weft_generation_info info = {.struct_size = sizeof info};
+  weft_token tokens[64];
+  char text[2048];
+  size_t n = 64;
+  weft_generation_options_init(&options, sizeof options);
+  options.max_tokens = 5;
+  weft_generation* generation = greedy(session, 0, &options);
+  OK(weft_generation_begin_text(generation, once, strlen(once), &error));
+  CHECK(take(generation, tokens, &n, text) == WEFT_STOP_MAX_TOKENS && n == 5);
+  /* A second text reuses what the sequence holds. */
+  OK(weft_generation_begin_text(generation, once, strlen(once), &error));
+  n = 64;
+  CHECK(take(generation, tokens, &n, text) == WEFT_STOP_MAX_TOKENS);
+  OK(weft_generation_get_info(generation, &info, &error));
+  CHECK(info.n_reused == info.n_prompt - 1 && info.ended == 1);
+  weft_generation_free(generation);
+
+  const weft_string stop = {text + 4, 3};
+  char stopped[2048];
+  options.max_tokens = -1;
+  options.stops = &stop;
+  options.n_stops = 1;
+  generation = greedy(session, 0, &options);
+  OK(weft_generation_begin_text(generation, once, strlen(once), &error));
+  n = 64;
+  CHECK(take(generation, tokens, &n, stopped) == WEFT_STOP_STRING);
+  CHECK(strlen(stopped) <= 4 && strncmp(stopped, text, strlen(stopped)) == 0);
+  OK(weft_generation_get_info(generation, &info, &error));
+  CHECK(memcmp(info.stop_string, text + 4, 3) == 0);
+  weft_generation_free(generation);
+
+  options.n_stops = 0;
+  options.stop_tokens = &tokens[2];
+  options.n_stop_tokens = 1;
+  options.max_tokens = 50;
+  generation = greedy(session, 0, &options);
+  OK(weft_generation_begin_text(generation, once, strlen(once), &error));
+  n = 64;
+  CHECK(take(generation, tokens, &n, text) == WEFT_STOP_END_OF_TEXT);
+  weft_generation_free(generation);
+  weft_session_free(session);
+}
+
+static void logprobs_are_reported(void) {
+  weft_error* error = NULL;
+  weft_session* session = new_session(1);
+  weft_generation_options options;
+  weft_generation_event event = {.struct_size = sizeof event};
+  weft_generation_options_init(&options, sizeof options);
+  options.n_logprobs = 3;
+  weft_generation* generation = greedy(session, 0, &options);
+  OK(weft_generation_begin_text(generation, once, strlen(once), &error));
+  OK(weft_generation_prefill(generation, NULL, NULL, &error));
+  if (OK(weft_generation_next(generation, &event, &error))) {
+    CHECK(event.n_top == 3 && event.top[0].token == event.token);
+    CHECK(event.logprob == event.top[0].logprob && event.logprob < 0);
+    CHECK(event.top[0].logprob >= event.top[1].logprob);
+  }
+  weft_generation_free(generation);
+  weft_session_free(session);
+}
+
+static weft_status choose_the_third(void* user, const float* logits, size_t n, weft_token* token,
+                                    weft_error** error) {
+  if (*(int*)user > 2) return weft_error_make(WEFT_ERROR_ARGUMENT, "enough of it", error);
+  ++*(int*)user;
+  *token = isinf(logits[3]) || n < 4 ? 4 : 3;
+  return WEFT_SUCCESS;
+}
+static weft_status choose_nothing(void* user, const float* logits, size_t n, weft_token* token,
+                                  weft_error** error) {
+  (void)user, (void)logits, (void)n, (void)error;
+  *token = -7;
+  return WEFT_SUCCESS;
+}
+
+static void callbacks_choose_tokens(void) {
+  weft_error* error = NULL;
+  weft_session* session = new_session(1);
+  weft_generation_options options;
+  weft_generation_event event = {.struct_size = sizeof event};
+  int calls = 0;
+  weft_generation_options_init(&options, sizeof options);
+  options.choose = choose_the_third;
+  options.choose_user = &calls;
+  weft_generation* generation = greedy(session, 0, &options);
+  OK(weft_generation_begin_text(generation, once, strlen(once), &error));
+  for (int i = 0; i < 3; ++i) {
+    OK(weft_generation_next(generation, &event, &error));
+    CHECK(event.token == 3);
+  }
+  REFUSED(WEFT_ERROR_ARGUMENT, "enough of it", weft_generation_next(generation, &event, &error));
+  calls = 0;
+  OK(weft_generation_next(generation, &event, &error));
+  weft_generation_free(generation);
+  options.choose = choose_nothing;
+  generation = greedy(session, 0, &options);
+  OK(weft_generation_begin_text(generation, once, strlen(once), &error));
+  REFUSED(WEFT_ERROR_CALLBACK, "chose token -7", weft_generation_next(generation, &event, &error));
+  weft_generation_free(generation);
+  weft_session_free(session);
+}
+
+static void generations_fork_adopt_and_feed(void) {
+  weft_error* error = NULL;
+  weft_session* session = new_session(2);
+  weft_generation* generation = greedy(session, 0, NULL);
+  weft_generation* fork = NULL;
+  weft_token tokens[4], others[4];
+  char text[256];
+  size_t n = 4;
+  OK(weft_generation_begin_text(generation, once, strlen(once), &error));
+  take(generation, tokens, &n, text);
+  const uint64_t seed = 7;
+  if (OK(weft_generation_fork(generation, 1, &seed, &fork, &error))) {
+    size_t m = 4;
+    take(generation, tokens, &n, text);
+    take(fork, others, &m, text);
+    CHECK(n == m && memcmp(tokens, others, n * sizeof *tokens) == 0);
+    weft_generation_free(fork);
+  }
+  REFUSED(WEFT_ERROR_ARGUMENT, "", weft_generation_fork(generation, 0, NULL, &fork, &error));
+  OK(weft_generation_feed_last(generation, &error));
+  int64_t length = 0;
+  weft_generation_info info = {.struct_size = sizeof info};
+  OK(weft_generation_get_info(generation, &info, &error));
+  OK(weft_session_get_length(session, 0, &length, &error));
+  CHECK(length == (int64_t)info.n_tokens && info.n_pending == 0);
+  weft_generation_free(generation);
+
+  generation = greedy(session, 1, NULL);
+  const weft_token prompt[] = {1, 2, 3, 4};
+  OK(weft_session_truncate(session, 1, 0, &error));
+  OK(weft_session_feed(session, 1, prompt, 3, NULL, NULL, &error));
+  OK(weft_generation_adopt(generation, prompt, 3, &error));
+  OK(weft_generation_begin(generation, prompt, 4, 0, &error));
+  OK(weft_generation_prefill(generation, NULL, NULL, &error));
+  OK(weft_generation_get_info(generation, &info, &error));
+  CHECK(info.n_reused == 3);
+  REFUSED(WEFT_ERROR_ARGUMENT, "", weft_generation_adopt(generation, prompt, 1, &error));
+  weft_sampler_options sampler;
+  weft_sampler_options_init(&sampler, sizeof sampler);
+  sampler.seed = 5;
+  OK(weft_generation_set_sampler(generation, &sampler, &error));
+  OK(weft_generation_set_grammar(generation, NULL, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "", weft_generation_begin(generation, NULL, 0, 0, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "`prompt` is NULL",
+          weft_generation_begin(generation, NULL, 4, 0, &error));
+  weft_generation_free(generation);
+  REFUSED(WEFT_ERROR_ARGUMENT, "", weft_generation_open(session, 2, NULL, &generation, &error));
+  weft_session_free(session);
+}
+
+static void batches_give_each_text_its_own_tokens(void) {
+  weft_error* error = NULL;
+  weft_session* session = new_session(3);
+  weft_batch* batch = NULL;
+  weft_generation* texts[3];
+  static const char* const prompts[] = {"Once upon a time", "The dog", "Lily and her mother went"};
+  weft_token alone[3][6], together[3][6];
+  char text[512];
+  for (int i = 0; i < 3; ++i) {
+    size_t n = 6;
+    texts[i] = greedy(session, i, NULL);
+    OK(weft_generation_begin_text(texts[i], prompts[i], strlen(prompts[i]), &error));
+    take(texts[i], alone[i], &n, text);
+    OK(weft_generation_begin_text(texts[i], prompts[i], strlen(prompts[i]), &error));
+  }
+  OK(weft_batch_open(session, &batch, &error));
+  weft_generation_event events[3] = {{.struct_size = sizeof *events},
+                                     {.struct_size = sizeof *events},
+                                     {.struct_size = sizeof *events}};
+  int32_t has_event[3];
+  size_t counts[3] = {0, 0, 0};
+  for (int step = 0; step < 40 && (counts[0] < 6 || counts[1] < 6 || counts[2] < 6); ++step) {
+    if (!OK(weft_batch_step(batch, texts, 3, events, has_event, &error))) break;
+    for (int i = 0; i < 3; ++i)
+      if (has_event[i] == 1 && counts[i] < 6) together[i][counts[i]++] = events[i].token;
+  }
+  CHECK(memcmp(alone, together, sizeof alone) == 0);
+  weft_generation* twice[] = {texts[0], texts[0]};
+  REFUSED(WEFT_ERROR_ARGUMENT, "", weft_batch_step(batch, twice, 2, events, has_event, &error));
+  weft_session* other = new_session(1);
+  weft_generation* foreign = greedy(other, 0, NULL);
+  REFUSED(WEFT_ERROR_ARGUMENT, "another session",
+          weft_batch_step(batch, &foreign, 1, events, has_event, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "no array",
+          weft_batch_step(batch, texts, (size_t)1 << 63, events, has_event, &error));
+  weft_generation_free(foreign);
+  weft_session_free(other);
+  for (int i = 0; i < 3; ++i) weft_generation_free(texts[i]);
+  weft_batch_free(batch);
+  weft_session_free(session);
+}
+
+static void failures_in_a_batch_are_of_one_text(void) {
+  weft_error* error = NULL;
+  weft_session* session = new_session(2);
+  weft_batch* batch = NULL;
+  weft_generation_options options;
+  weft_generation_options_init(&options, sizeof options);
+  int calls = 3;
+  options.choose = choose_the_third;
+  options.choose_user = &calls;
+  weft_generation* texts[] = {greedy(session, 0, &options), greedy(session, 1, NULL)};
+  for (int i = 0; i < 2; ++i) OK(weft_generation_begin_text(texts[i], once, strlen(once), &error));
+  OK(weft_batch_open(session, &batch, &error));
+  weft_generation_event events[2] = {{.struct_size = sizeof *events},
+                                     {.struct_size = sizeof *events}};
+  int32_t has_event[2] = {0, 0};
+  for (int step = 0; step < 5 && has_event[0] == 0; ++step)
+    OK(weft_batch_step(batch, texts, 2, events, has_event, &error));
+  CHECK(has_event[0] == -WEFT_ERROR_ARGUMENT && has_event[1] == 1);
+  CHECK(strcmp(events[0].text, "enough of it") == 0 && events[0].token == -1);
+  weft_generation_free(texts[0]);
+  weft_generation_free(texts[1]);
+  weft_batch_free(batch);
+  weft_session_free(session);
+}
+
+const test_case generation_tests[] = {
+    {"greedy texts are those of steps and argmax", greedy_texts_are_those_of_steps_and_argmax},
+    {"texts end as the options say", texts_end_as_the_options_say},
+    {"logprobs are reported", logprobs_are_reported},
+    {"callbacks choose tokens", callbacks_choose_tokens},
+    {"generations fork, adopt and feed", generations_fork_adopt_and_feed},
+    {"batches give each text its own tokens", batches_give_each_text_its_own_tokens},
+    {"failures in a batch are of one text", failures_in_a_batch_are_of_one_text},
+    {NULL, NULL}};
