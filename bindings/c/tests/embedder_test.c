@@ -4,19 +4,26 @@
 
 static const weft_string texts[] = {{"The cat sat.", 12}, {"A dog ran away quickly", 22}};
 
-static void texts_become_vectors(void) {
-  weft_error* error = NULL;
+/* An embedder of the bundled model for short texts; NULL with an error. */
+static weft_embedder* open_embedder(const char* pooling, int norm, weft_error** error) {
   weft_embedder* embedder = NULL;
   weft_embedder_options options;
   weft_session_options session;
-  weft_embedder_info info = {.struct_size = sizeof info};
-  weft_embedding all[2], one;
   weft_session_options_init(&session, sizeof session);
   session.context = 128;
   weft_embedder_options_init(&options, sizeof options);
-  options.pooling = "mean";
+  options.pooling = pooling;
+  options.norm = norm;
   options.session = &session;
-  if (!OK(weft_embedder_open(stories(), &options, &embedder, &error))) return;
+  weft_embedder_open(stories(), &options, &embedder, error);
+  return embedder;
+}
+
+static void texts_become_vectors(void) {
+  weft_error* error = NULL;
+  weft_embedder* embedder = open_embedder("mean", 2, &error);
+  weft_embedder_info info = {.struct_size = sizeof info};
+  weft_embedding all[2], one;
   OK(weft_embedder_get_info(embedder, &info, &error));
   CHECK(strcmp(info.pooling, "mean") == 0 && info.width > 0 && info.max_tokens > 0);
   if (OK(weft_embedder_embed(embedder, texts, 2, all, &error))) {
@@ -32,29 +39,37 @@ static void texts_become_vectors(void) {
     OK(weft_embedder_embed_tokens(embedder, tokens, n, &one, &error));
     CHECK(one.values[0] == first && one.n_tokens == (int64_t)n);
   }
-  CHECK(weft_embedder_cancel(embedder) == WEFT_SUCCESS);
+  weft_embedder_free(embedder);
+  embedder = open_embedder("none", -1, &error);
+  OK(weft_embedder_embed(embedder, texts, 1, &one, &error));
+  CHECK(one.n_values == (size_t)(one.n_tokens * info.width));
+  weft_embedder_free(embedder);
+}
+
+static void bad_texts_and_options_are_refused(void) {
+  weft_error* error = NULL;
+  weft_embedder* embedder = open_embedder("mean", 2, &error);
+  weft_embedding all[2];
+  weft_rank ranks[2];
   const weft_string empty = {"", 0};
+  const weft_token wrong = -1;
+  CHECK(weft_embedder_cancel(embedder) == WEFT_SUCCESS);
   REFUSED(WEFT_ERROR_ARGUMENT, "", weft_embedder_embed(embedder, &empty, 1, all, &error));
   REFUSED(WEFT_ERROR_ARGUMENT, "`embeddings` is NULL",
           weft_embedder_embed(embedder, texts, 2, NULL, &error));
-  const weft_token wrong = -1;
-  REFUSED(WEFT_ERROR_ARGUMENT, "", weft_embedder_embed_tokens(embedder, &wrong, 1, &one, &error));
-  weft_rank ranks[2];
+  REFUSED(WEFT_ERROR_ARGUMENT, "", weft_embedder_embed_tokens(embedder, &wrong, 1, all, &error));
   REFUSED(WEFT_ERROR_ARGUMENT, "", weft_embedder_rank(embedder, "q", 1, texts, 2, ranks, &error));
   weft_embedder_free(embedder);
 
-  options.pooling = "sum";
-  REFUSED(WEFT_ERROR_ARGUMENT, "unknown pooling 'sum'",
-          weft_embedder_open(stories(), &options, &embedder, &error));
-  options.pooling = "rank";
-  REFUSED(WEFT_ERROR_UNSUPPORTED, "", weft_embedder_open(stories(), &options, &embedder, &error));
-  options.pooling = "none";
-  options.norm = -1;
-  if (OK(weft_embedder_open(stories(), &options, &embedder, &error))) {
-    OK(weft_embedder_embed(embedder, texts, 1, &one, &error));
-    CHECK(one.n_values == (size_t)(one.n_tokens * info.width));
-    weft_embedder_free(embedder);
-  }
+  CHECK(open_embedder("sum", 2, &error) == NULL);
+  CHECK(strstr(weft_error_message(error), "unknown pooling 'sum'") != NULL);
+  weft_error_free(error);
+  CHECK(open_embedder("rank", 2, &error) == NULL);
+  CHECK(weft_error_status(error) == WEFT_ERROR_UNSUPPORTED);
+  weft_error_free(error);
 }
 
-const test_case embedder_tests[] = {{"texts become vectors", texts_become_vectors}, {NULL, NULL}};
+const test_case embedder_tests[] = {
+    {"texts become vectors", texts_become_vectors},
+    {"bad texts and options are refused", bad_texts_and_options_are_refused},
+    {NULL, NULL}};

@@ -95,10 +95,24 @@ static void texts_end_as_the_options_say(void) {
   OK(weft_generation_get_info(generation, &info, &error));
   CHECK(info.n_reused == info.n_prompt - 1 && info.ended == 1);
   weft_generation_free(generation);
+  weft_session_free(session);
+}
+
+static void texts_end_at_stop_strings_and_tokens(void) {
+  weft_error* error = NULL;
+  weft_session* session = new_session(1);
+  weft_generation_options options;
+  weft_generation_info info = {.struct_size = sizeof info};
+  weft_token tokens[64];
+  char text[2048], stopped[2048];
+  size_t n = 6;
+  weft_generation* generation = greedy(session, 0, NULL);
+  OK(weft_generation_begin_text(generation, once, strlen(once), &error));
+  take(generation, tokens, &n, text);
+  weft_generation_free(generation);
 
   const weft_string stop = {text + 4, 3};
-  char stopped[2048];
-  options.max_tokens = -1;
+  weft_generation_options_init(&options, sizeof options);
   options.stops = &stop;
   options.n_stops = 1;
   generation = greedy(session, 0, &options);
@@ -182,7 +196,7 @@ static void callbacks_choose_tokens(void) {
   weft_session_free(session);
 }
 
-static void generations_fork_adopt_and_feed(void) {
+static void generations_fork_and_feed(void) {
   weft_error* error = NULL;
   weft_session* session = new_session(2);
   weft_generation* generation = greedy(session, 0, NULL);
@@ -208,10 +222,15 @@ static void generations_fork_adopt_and_feed(void) {
   OK(weft_session_get_length(session, 0, &length, &error));
   CHECK(length == (int64_t)info.n_tokens && info.n_pending == 0);
   weft_generation_free(generation);
+  weft_session_free(session);
+}
 
-  generation = greedy(session, 1, NULL);
+static void generations_adopt_what_a_sequence_holds(void) {
+  weft_error* error = NULL;
+  weft_session* session = new_session(2);
+  weft_generation* generation = greedy(session, 1, NULL);
+  weft_generation_info info = {.struct_size = sizeof info};
   const weft_token prompt[] = {1, 2, 3, 4};
-  OK(weft_session_truncate(session, 1, 0, &error));
   OK(weft_session_feed(session, 1, prompt, 3, NULL, NULL, &error));
   OK(weft_generation_adopt(generation, prompt, 3, &error));
   OK(weft_generation_begin(generation, prompt, 4, 0, &error));
@@ -259,17 +278,32 @@ static void batches_give_each_text_its_own_tokens(void) {
       if (has_event[i] == 1 && counts[i] < 6) together[i][counts[i]++] = events[i].token;
   }
   CHECK(memcmp(alone, together, sizeof alone) == 0);
-  weft_generation* twice[] = {texts[0], texts[0]};
-  REFUSED(WEFT_ERROR_ARGUMENT, "", weft_batch_step(batch, twice, 2, events, has_event, &error));
+  for (int i = 0; i < 3; ++i) weft_generation_free(texts[i]);
+  weft_batch_free(batch);
+  weft_session_free(session);
+}
+
+static void batches_refuse_what_is_not_theirs(void) {
+  weft_error* error = NULL;
+  weft_session* session = new_session(1);
   weft_session* other = new_session(1);
+  weft_generation* text = greedy(session, 0, NULL);
   weft_generation* foreign = greedy(other, 0, NULL);
+  weft_generation* twice[] = {text, text};
+  weft_generation_event events[2] = {{.struct_size = sizeof *events},
+                                     {.struct_size = sizeof *events}};
+  int32_t has_event[2];
+  weft_batch* batch = NULL;
+  OK(weft_batch_open(session, &batch, &error));
+  OK(weft_generation_begin_text(text, once, strlen(once), &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "", weft_batch_step(batch, twice, 2, events, has_event, &error));
   REFUSED(WEFT_ERROR_ARGUMENT, "another session",
           weft_batch_step(batch, &foreign, 1, events, has_event, &error));
   REFUSED(WEFT_ERROR_ARGUMENT, "no array",
-          weft_batch_step(batch, texts, (size_t)1 << 63, events, has_event, &error));
+          weft_batch_step(batch, twice, (size_t)1 << 63, events, has_event, &error));
   weft_generation_free(foreign);
+  weft_generation_free(text);
   weft_session_free(other);
-  for (int i = 0; i < 3; ++i) weft_generation_free(texts[i]);
   weft_batch_free(batch);
   weft_session_free(session);
 }
@@ -302,9 +336,12 @@ static void failures_in_a_batch_are_of_one_text(void) {
 const test_case generation_tests[] = {
     {"greedy texts are those of steps and argmax", greedy_texts_are_those_of_steps_and_argmax},
     {"texts end as the options say", texts_end_as_the_options_say},
+    {"texts end at stop strings and tokens", texts_end_at_stop_strings_and_tokens},
     {"logprobs are reported", logprobs_are_reported},
     {"callbacks choose tokens", callbacks_choose_tokens},
-    {"generations fork, adopt and feed", generations_fork_adopt_and_feed},
+    {"generations fork and feed", generations_fork_and_feed},
+    {"generations adopt what a sequence holds", generations_adopt_what_a_sequence_holds},
     {"batches give each text its own tokens", batches_give_each_text_its_own_tokens},
+    {"batches refuse what is not theirs", batches_refuse_what_is_not_theirs},
     {"failures in a batch are of one text", failures_in_a_batch_are_of_one_text},
     {NULL, NULL}};
