@@ -24,10 +24,10 @@ using namespace ops;
 using Inputs = std::span<const Tensor>;
 using Values = std::span<const NamedAttr>;
 
-// A function of several ops, and whether these inputs are its.
+// A function of several ops, for at least so many inputs: with fewer, the op of this name is meant.
 struct Composite {
-  std::string_view name;
-  std::size_t min_inputs, max_inputs;
+  OpSignature signature;
+  std::size_t min_inputs;
   Tensor (*apply)(Inputs in, Values values, SourceLine where);
 };
 
@@ -65,27 +65,42 @@ Tensor merge(Inputs in, Values values, SourceLine where) {
   return merge_heads(in[0], where);
 }
 
-constexpr Composite kComposites[] = {{"rms_norm", 2, 2, weighted_rms_norm},
-                                     {"layer_norm", 2, 3, weighted_layer_norm},
-                                     {"split_heads", 1, 1, split},
-                                     {"merge_heads", 1, 1, merge}};
+constexpr OpInput kX[] = {{"x"}};
+constexpr OpInput kWeighted[] = {{"x"}, {.name = "w", .optional = true}};
+constexpr OpInput kBiased[] = {
+    {"x"}, {.name = "w", .optional = true}, {.name = "bias", .optional = true}};
+
+const Composite kComposites[] = {
+    {{"layer_norm", kBiased, false, &kAttrsType<LayerNormAttrs>}, 2, weighted_layer_norm},
+    {{"merge_heads", kX, false, &kAttrsType<NoAttrs>}, 1, merge},
+    {{"rms_norm", kWeighted, false, &kAttrsType<RmsNormAttrs>}, 2, weighted_rms_norm},
+    {{"split_heads", kX, false, &kAttrsType<HeadsAttrs>}, 1, split}};
 
 [[noreturn]] void refuse_op(std::string_view name, SourceLine where) {
   std::vector<std::string_view> known;
-  for (const OpDef* op : all_ops()) known.push_back(op->name);
-  for (const Composite& c : kComposites) {
-    if (std::ranges::find(known, c.name) == known.end()) known.push_back(c.name);
-  }
+  for (const OpSignature& s : op_signatures()) known.push_back(s.name);
   fail<UnsupportedError>("no op '{}'{} ({})", printable(name.substr(0, 64)),
                          nearest_known(name.substr(0, 64), known), to_string(where));
 }
 
 }  // namespace
 
+std::vector<OpSignature> op_signatures() {
+  std::vector<OpSignature> all;
+  for (const Composite& c : kComposites) all.push_back(c.signature);
+  for (const OpDef* op : all_ops()) {
+    if (std::ranges::find(all, op->name, &OpSignature::name) == all.end())
+      all.push_back({op->name, op->inputs, op->variadic, op->attrs});
+  }
+  std::ranges::sort(all, {}, &OpSignature::name);
+  return all;
+}
+
 Tensor apply_op(std::string_view name, std::span<const Tensor> inputs,
                 std::span<const NamedAttr> attrs, SourceLine where) {
   for (const Composite& c : kComposites) {
-    if (c.name == name && inputs.size() >= c.min_inputs && inputs.size() <= c.max_inputs)
+    const OpSignature& s = c.signature;
+    if (s.name == name && inputs.size() >= c.min_inputs && inputs.size() <= s.inputs.size())
       return c.apply(inputs, attrs, where);
   }
   const OpDef* const op = find_op(name);

@@ -1,6 +1,8 @@
 #include "weft/ops/apply_op.h"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -81,6 +83,19 @@ TEST_CASE("errors name the op, the attribute and the line of the caller") {
   CHECK(error_of("rms_norm", in, {{"eps", 0.0}}) ==
         "rms_norm 'rms_norm': eps must be positive and finite, got 0 (toy.py:7)");
   CHECK(error_of("add", in, {}) == "add 'add': input 'b' is missing (toy.py:7)");
+}
+
+TEST_CASE("signatures name inputs and attributes") {
+  const std::vector<OpSignature> all = op_signatures();
+  CHECK(std::ranges::is_sorted(all, {}, &OpSignature::name));
+  const auto find = [&](std::string_view name) {
+    return *std::ranges::find(all, name, &OpSignature::name);
+  };
+  CHECK(find("rms_norm").inputs.size() == 2);
+  CHECK(find("rms_norm").inputs[1].optional);
+  CHECK(find("split_heads").attrs->make({}).to_json() == R"({"n_heads":0})");
+  CHECK(find("rope").attrs->make({}).to_json() == R"({"pairs":"adjacent"})");
+  CHECK(find("concat").variadic);
 }
 
 }  // namespace

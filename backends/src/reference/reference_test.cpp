@@ -1,8 +1,10 @@
+#include <stdexcept>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include "weft/backends/backend.h"
+#include "weft/backends/device.h"
 #include "weft/base/error.h"
 
 namespace weft {
@@ -42,6 +44,32 @@ TEST_CASE("the reference backend runs an unknown op without splitting it") {
   const Attrs attrs;
   kernel->run({.op = &kDouble, .attrs = &attrs, .in = in, .out = v}, Region::whole(v));
   CHECK(data == std::vector<float>{2, 4, 6});
+}
+
+// Fails like an op of another language.
+void reference_fails(const Attrs&, Views, View) {
+  throw std::runtime_error("no luck");
+}
+const OpDef kUnlucky{.name = "unlucky",
+                     .inputs = kDoubleInputs,
+                     .infer = infer_double,
+                     .reference = reference_fails,
+                     .custom = true};
+
+TEST_CASE("the errors of a custom op are reported") {
+  Graph g;
+  const Tensor x = g.input("x", {f32, {3}});
+  const Tensor y = g.add(kUnlucky, {{x}}, {}, std::source_location::current());
+  auto kernel = reference_backend().find(g, g[y.id()]);
+  REQUIRE(kernel);
+  CHECK(kernel->row == "unlucky custom");
+  KernelFailure failure;
+  const Attrs attrs;
+  KernelArgs args{.op = &kUnlucky, .attrs = &attrs};
+  const auto prepared = reference_backend().prepare(g, g[y.id()], args, failure);
+  args.prepared = prepared.get();
+  kernel->run(args, {});
+  CHECK(failure.take() == "node 'unlucky': no luck");
 }
 
 TEST_CASE("nodes without a definition have no kernel") {

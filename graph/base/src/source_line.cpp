@@ -5,6 +5,7 @@
 namespace weft {
 
 std::string to_string(SourceLine where) {
+  if (where.file_name().empty()) return "line unknown";
   return fmt::format("{}:{}", where.file_name(), where.line());
 }
 

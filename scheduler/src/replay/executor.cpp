@@ -161,7 +161,7 @@ void Executor::run(const Extents& extents, const std::atomic<bool>* cancel,
   impl_->observer = observer;
   impl_->stopped.store(false, std::memory_order_relaxed);
   impl_->replay ? impl_->replay->run() : impl_->run_alone();
-  if (const std::string text = impl_->failure.take(); !text.empty()) throw Error(text);
+  if (const std::string text = impl_->failure.take(); !text.empty()) throw KernelError(text);
   if (impl_->stopped.load(std::memory_order_relaxed))
     fail<CancelledError>("plan '{}' was cancelled", impl_->plan.name);
   if (impl_->poison && !impl_->poison->finding().empty())

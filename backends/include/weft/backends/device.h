@@ -11,6 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "weft/base/error.h"
+
 namespace weft {
 
 // `n_rows` runs of `row_bytes` bytes each, with a stride on either side.
@@ -68,7 +70,12 @@ class DeviceBuffer {
   std::int64_t size_ = 0;
 };
 
-// Collects errors of plug-in kernels, which cannot throw. Keeps the first one. Thread-safe.
+// A plug-in, or an op of another language, failed in a step.
+class KernelError : public Error {
+  using Error::Error;
+};
+
+// Collects errors of such kernels, which cannot throw. Keeps the first one. Thread-safe.
 class KernelFailure {
  public:
   void raise(std::string text) noexcept {

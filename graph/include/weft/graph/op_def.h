@@ -136,6 +136,10 @@ struct OpDef {
   // checked against it.
   Tensor (*definition)(const Attrs&, std::span<const Tensor> in) = nullptr;
 
+  // An op of another language, whose functions may throw any exception: plans name its kernel
+  // "OP custom", and compute it by `reference`.
+  bool custom = false;
+
   // Describes input `i` of a node. If the op is variadic, the last OpInput describes all that
   // follow.
   const OpInput& input(std::size_t i) const { return inputs[std::min(i, inputs.size() - 1)]; }

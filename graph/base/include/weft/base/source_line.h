@@ -26,7 +26,7 @@ class SourceLine {
   std::uint_least32_t line_ = 0;
 };
 
-// "models/arch/src/pages/llama.cpp:41"
+// "models/arch/src/pages/llama.cpp:41", "line unknown"
 std::string to_string(SourceLine where);
 
 }  // namespace weft
