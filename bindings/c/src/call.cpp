@@ -6,6 +6,7 @@
 #include <new>
 #include <thread>
 
+#include "weft/backends/device.h"
 #include "weft/run/nan_error.h"
 
 #include "arguments.h"
@@ -38,45 +39,40 @@ void end_calls() {
   }
 }
 
-weft_status status_of_current(std::string& message, int& os_error) {
-  const auto as = [&](weft_status status, const std::exception& e) {
-    message = e.what();
-    return status;
-  };
-  try {
-    throw;
-  } catch (const StatusError& e) {
-    return as(e.status(), e);
-  } catch (const HandleError& e) {
-    return as(WEFT_ERROR_HANDLE, e);
-  } catch (const ShapeError& e) {
-    return as(WEFT_ERROR_SHAPE, e);
-  } catch (const DTypeError& e) {
-    return as(WEFT_ERROR_DTYPE, e);
-  } catch (const FormatError& e) {
-    return as(WEFT_ERROR_FORMAT, e);
-  } catch (const UnsupportedError& e) {
-    return as(WEFT_ERROR_UNSUPPORTED, e);
-  } catch (const ValueError& e) {
-    return as(WEFT_ERROR_ARGUMENT, e);
-  } catch (const IoError& e) {
-    os_error = e.os_error();
-    return as(WEFT_ERROR_IO, e);
-  } catch (const BudgetError& e) {
-    return as(WEFT_ERROR_BUDGET, e);
-  } catch (const CancelledError& e) {
-    return as(WEFT_ERROR_CANCELLED, e);
-  } catch (const NanError& e) {
-    return as(WEFT_ERROR_NAN, e);
-  } catch (const std::bad_alloc&) {
-    message = "out of memory";
-    return WEFT_ERROR_MEMORY;
-  } catch (const std::exception& e) {
-    return as(WEFT_ERROR_INTERNAL, e);
-  } catch (...) {
-    message = "an unknown exception";
-    return WEFT_ERROR_INTERNAL;
+template <class E>
+bool is(const std::exception& e) {
+  return dynamic_cast<const E*>(&e) != nullptr;
+}
+
+struct StatusOf {
+  bool (*is)(const std::exception& e);
+  weft_status status;
+};
+constexpr StatusOf kStatuses[] = {{is<HandleError>, WEFT_ERROR_HANDLE},
+                                  {is<ShapeError>, WEFT_ERROR_SHAPE},
+                                  {is<DTypeError>, WEFT_ERROR_DTYPE},
+                                  {is<FormatError>, WEFT_ERROR_FORMAT},
+                                  {is<UnsupportedError>, WEFT_ERROR_UNSUPPORTED},
+                                  {is<ValueError>, WEFT_ERROR_ARGUMENT},
+                                  {is<IoError>, WEFT_ERROR_IO},
+                                  {is<BudgetError>, WEFT_ERROR_BUDGET},
+                                  {is<CancelledError>, WEFT_ERROR_CANCELLED},
+                                  {is<NanError>, WEFT_ERROR_NAN},
+                                  {is<KernelError>, WEFT_ERROR_CALLBACK},
+                                  {is<std::bad_alloc>, WEFT_ERROR_MEMORY}};
+
+weft_status status_of(const std::exception& e) {
+  if (const auto* with_status = dynamic_cast<const StatusError*>(&e)) return with_status->status();
+  for (const StatusOf& row : kStatuses) {
+    if (row.is(e)) return row.status;
   }
+  return WEFT_ERROR_INTERNAL;
+}
+
+weft_error* error_of(const std::exception& e) {
+  const auto* io = dynamic_cast<const IoError*>(&e);
+  const std::string message = is<std::bad_alloc>(e) ? "out of memory" : e.what();
+  return make_error(status_of(e), message, io ? io->os_error() : 0);
 }
 
 }  // namespace
@@ -100,13 +96,16 @@ RunningCall::~RunningCall() {
 
 weft_status report(weft_error** error) noexcept {
   try {
-    std::string message;
-    int os_error = 0;
-    const weft_status status = status_of_current(message, os_error);
-    if (error) *error = make_error(status, std::move(message), os_error);
-    return status;
+    throw;
+  } catch (const std::exception& e) {
+    try {
+      if (error) *error = error_of(e);
+    } catch (...) {
+      return WEFT_ERROR_MEMORY;
+    }
+    return status_of(e);
   } catch (...) {
-    return WEFT_ERROR_MEMORY;
+    return weft_error_make(WEFT_ERROR_INTERNAL, "an unknown exception", error);
   }
 }
 

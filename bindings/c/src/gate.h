@@ -9,10 +9,12 @@
 
 namespace weft::c_api {
 
-// Lets one call in. Belongs to the process that made it.
+// Lets one call in.
 class Gate {
  public:
-  explicit Gate(std::string_view name);  // "session", a constant
+  // Objects with workers belong to the process that made them.
+  enum Workers : bool { no_workers, has_workers };
+  explicit Gate(std::string_view name, Workers workers = no_workers);  // "session", a constant
   ~Gate();
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
@@ -21,11 +23,12 @@ class Gate {
   void cancel();
   // True while the call that is inside is to end.
   std::atomic<bool>& cancelled() { return cancelled_; }
-  bool is_parents() const { return process_ != process_generation(); }
+  bool is_parents() const { return workers_ && process_ != process_generation(); }
 
  private:
   friend class Inside;
   const std::string_view name_;
+  const Workers workers_;
   const std::uint32_t process_;
   std::atomic<bool> busy_{false}, cancelled_{false};
 };

@@ -5,16 +5,16 @@
 
 #include "check.h"
 
-extern const test_case base_tests[], embedder_tests[], generation_tests[], model_tests[],
-    saved_tests[], session_tests[], token_tests[];
+extern const test_case base_tests[], embedder_tests[], generation_tests[], graph_tests[],
+    model_tests[], saved_tests[], session_tests[], token_tests[];
 
 static const struct {
   const char* name;
   const test_case* tests;
 } groups[] = {
-    {"base", base_tests},       {"embedder", embedder_tests}, {"generations", generation_tests},
-    {"saved", saved_tests},     {"models", model_tests},      {"tokens", token_tests},
-    {"sessions", session_tests}};
+    {"base", base_tests},    {"embedder", embedder_tests}, {"generations", generation_tests},
+    {"graphs", graph_tests}, {"saved", saved_tests},       {"models", model_tests},
+    {"tokens", token_tests}, {"sessions", session_tests}};
 
 weft_status check_status;
 static int failures;

@@ -79,7 +79,7 @@ enum {
   WEFT_ERROR_BUSY = 12,       /* another call uses the object */
   WEFT_ERROR_FORKED = 13,     /* the object belongs to the parent process */
   WEFT_ERROR_CLOSED = 14,     /* the process is ending */
-  WEFT_ERROR_CALLBACK = 15,   /* a callback failed or threw */
+  WEFT_ERROR_CALLBACK = 15,   /* a callback, a custom op or a plug-in failed */
   WEFT_ERROR_CAPACITY = 16,   /* the array is too small: the number it needs was written */
   WEFT_ERROR_INTERNAL = 17    /* a defect of the library: please report it */
 };
@@ -931,7 +931,7 @@ WEFT_API weft_status weft_computation_get_state(weft_computation* computation, c
 WEFT_API weft_status weft_computation_run(weft_computation* computation, const int64_t* extents,
                                           size_t n_extents, weft_error** error);
 typedef struct weft_array {
-  const void* data;
+  void* data; /* of inputs and results: to be read only */
   const char* dtype;
   int32_t rank;
   int32_t reserved;
