@@ -17,7 +17,7 @@ struct ComputationObject : Object {
       : Object(kKind), computation(graph, options) {}
   bool is_parents() const override { return gate.is_parents(); }
 
-  Gate gate{"computation", Gate::has_workers};
+  Gate gate{"computation"};
   Computation computation;
 };
 

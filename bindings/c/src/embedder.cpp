@@ -22,7 +22,7 @@ struct EmbedderObject : Object {
   bool is_parents() const override { return gate.is_parents(); }
 
   const std::shared_ptr<ModelObject> model;
-  Gate gate{"embedder", Gate::has_workers};
+  Gate gate{"embedder"};
   Embedder embedder;
   const std::string pooling;
   std::vector<Embedding> last;  // of the last call

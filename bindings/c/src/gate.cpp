@@ -34,8 +34,8 @@ Gates& gates() {
 
 }  // namespace
 
-Gate::Gate(std::string_view name, Workers workers)
-    : name_(name), workers_(workers), process_(process_generation()) {
+Gate::Gate(std::string_view name, Threads threads)
+    : name_(name), threads_(threads), process_(process_generation()) {
   const std::lock_guard lock(gates().mutex);
   gates().all.push_back(this);
 }

@@ -9,12 +9,11 @@
 
 namespace weft::c_api {
 
-// Lets one call in.
+// Lets one call in. Belongs to the process that made it, unless its object has no threads.
 class Gate {
  public:
-  // Objects with workers belong to the process that made them.
-  enum Workers : bool { no_workers, has_workers };
-  explicit Gate(std::string_view name, Workers workers = no_workers);  // "session", a constant
+  enum class Threads : std::uint8_t { own, none };
+  explicit Gate(std::string_view name, Threads threads = Threads::own);  // "session", a constant
   ~Gate();
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
@@ -23,12 +22,12 @@ class Gate {
   void cancel();
   // True while the call that is inside is to end.
   std::atomic<bool>& cancelled() { return cancelled_; }
-  bool is_parents() const { return workers_ && process_ != process_generation(); }
+  bool is_parents() const { return threads_ == Threads::own && process_ != process_generation(); }
 
  private:
   friend class Inside;
   const std::string_view name_;
-  const Workers workers_;
+  const Threads threads_;
   const std::uint32_t process_;
   std::atomic<bool> busy_{false}, cancelled_{false};
 };

@@ -28,7 +28,7 @@ struct GraphObject : Object {
   Tensor tensor(weft_tensor_id id, std::string_view name) const;
   std::vector<Tensor> tensors(const weft_tensor_id* ids, std::size_t n) const;
 
-  Gate gate{"graph"};
+  Gate gate{"graph", Gate::Threads::none};
   std::optional<Graph> own;
   Graph* const graph;
   std::vector<std::unique_ptr<Graph::Scope>> scopes;  // destroyed in any order, before the graph

@@ -1,6 +1,7 @@
 #include "handles.h"
 
 #include <mutex>
+#include <new>
 #include <shared_mutex>
 #include <utility>
 #include <vector>
@@ -37,9 +38,10 @@ void lock_table() {
 void unlock_table() {
   table().mutex.unlock();
 }
+// A lock for reading and writing knows its owner by the thread, which is another one in the child.
 void unlock_in_child() {
   table().forks.fetch_add(1);
-  table().mutex.unlock();
+  new (&table().mutex) std::shared_mutex;
 }
 
 Table& table() {

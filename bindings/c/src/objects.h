@@ -49,7 +49,7 @@ struct SessionObject : Object {
   bool is_parents() const override { return gate.is_parents(); }
 
   const std::shared_ptr<ModelObject> model;
-  Gate gate{"session", Gate::has_workers};
+  Gate gate{"session"};
   Session session;
 };
 

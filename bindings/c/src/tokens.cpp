@@ -16,7 +16,7 @@ struct DetokenizerObject : Object {
       : Object(kKind), model(std::move(of)), detokenizer(model->text(), options) {}
 
   const std::shared_ptr<ModelObject> model;
-  Gate gate{"detokenizer"};
+  Gate gate{"detokenizer", Gate::Threads::none};
   Detokenizer detokenizer;
 };
 
