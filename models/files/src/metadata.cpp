@@ -15,6 +15,11 @@ std::size_t MetaArray::size() const {
   return std::visit([](const auto& v) { return v.size(); }, values);
 }
 
+const MetaArray* as_array(const MetaValue& value) {
+  const auto* array = std::get_if<std::shared_ptr<const MetaArray>>(&value.value);
+  return array ? array->get() : nullptr;
+}
+
 void MetadataSink::add_string(std::string_view key, std::string_view value) {
   add(key, {MetaType::string, value});
 }

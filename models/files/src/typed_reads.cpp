@@ -14,20 +14,15 @@ namespace weft {
 namespace {
 
 std::string describe(const MetaValue& value) {
-  const auto* array = std::get_if<std::shared_ptr<const MetaArray>>(&value.value);
+  const MetaArray* array = as_array(value);
   if (!array) return std::string(to_string(value.type));
-  return fmt::format("an array of {}", to_string((*array)->element));
+  return fmt::format("an array of {}", to_string(array->element));
 }
 
 [[noreturn]] void mismatch(const std::string& file, std::string_view key, std::string_view expected,
                            const std::string& got) {
   fail<FormatError>("{}: key '{}' must be {}, got {}", printable_path(file), printable(key),
                     expected, got);
-}
-
-const MetaArray* as_array(const MetaValue& value) {
-  const auto* array = std::get_if<std::shared_ptr<const MetaArray>>(&value.value);
-  return array ? array->get() : nullptr;
 }
 
 }  // namespace

@@ -1,17 +1,14 @@
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <iostream>
-#include <map>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "weft/base/json_string.h"
 #include "weft/base/printable.h"
-#include "weft/base/utf8.h"
 #include "weft/files/checkpoint.h"
+#include "weft/files/describe.h"
 #include "weft/scheduler/budget.h"
 
 #include "common/override_flags.h"
@@ -26,43 +23,6 @@ struct Limits {
   std::size_t text_bytes = 100;
 };
 
-struct Total {
-  std::int64_t tensors = 0, elems = 0, bytes = 0;
-  void add(const CheckpointTensor& t) {
-    ++tensors;
-    elems += t.spec.shape.elems();
-    bytes += t.n_bytes;
-  }
-  double bits() const {
-    return elems ? 8.0 * static_cast<double>(bytes) / static_cast<double>(elems) : 0;
-  }
-};
-
-struct Totals {
-  Total all;
-  std::map<std::int32_t, std::pair<DType, Total>> by_type;  // by number in the format
-
-  explicit Totals(std::span<const CheckpointTensor> tensors) {
-    for (const CheckpointTensor& t : tensors) {
-      all.add(t);
-      auto& [type, total] = by_type[t.spec.dtype.gguf_id()];
-      type = t.spec.dtype;
-      total.add(t);
-    }
-  }
-};
-
-// The shortest decimal that reads back as the number the file holds.
-std::string number(double value, MetaType type) {
-  return type == MetaType::float32 ? fmt::format("{}", static_cast<float>(value))
-                                   : fmt::format("{}", value);
-}
-
-const MetaArray* as_array(const MetaValue& value) {
-  const auto* array = std::get_if<std::shared_ptr<const MetaArray>>(&value.value);
-  return array ? array->get() : nullptr;
-}
-
 // One element of any kind as readable text. The overloads handle the alternatives of MetaValue and
 // MetaArray.
 struct TextOf {
@@ -71,7 +31,7 @@ struct TextOf {
 
   std::string operator()(std::uint64_t v) const { return fmt::format("{}", v); }
   std::string operator()(std::int64_t v) const { return fmt::format("{}", v); }
-  std::string operator()(double v) const { return number(v, type); }
+  std::string operator()(double v) const { return shortest_decimal(v, type); }
   std::string operator()(bool v) const { return v ? "true" : "false"; }
   std::string operator()(std::string_view v) const {
     return "\"" + printable(v, limits.text_bytes) + "\"";
@@ -128,8 +88,9 @@ void print_tensors(std::ostream& out, const Checkpoint& file) {
   }
 }
 
-void print_totals(std::ostream& out, const Totals& totals) {
-  const auto row = [&](std::string_view name, const Total& total, std::string_view remark) {
+void print_totals(std::ostream& out, const TensorTotals& totals) {
+  const auto row = [&](std::string_view name, const TensorTotals::Sum& total,
+                       std::string_view remark) {
     out << fmt::format(
         "  {:<8}  {:>6} tensors  {:>14} weights  {:>16} bytes  {:>10}  {:6.3f} bits per weight{}\n",
         name, total.tensors, total.elems, total.bytes, human_bytes(total.bytes), total.bits(),
@@ -152,103 +113,7 @@ void print_text(std::ostream& out, const Checkpoint& file, const Limits& limits)
   print_metadata(out, file, limits);
   if (file.tensors().empty()) return;
   print_tensors(out, file);
-  print_totals(out, Totals(file.tensors()));
-}
-
-// A text that is not UTF-8 becomes {"hex": "..."}, so that no byte is lost.
-std::string json_string_or_hex(std::string_view text) {
-  if (is_utf8(text)) return json_string(text);
-  std::string hex;
-  for (const char c : text) hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
-  return "{\"hex\": \"" + hex + "\"}";
-}
-
-// Keys must be strings: bytes that are not UTF-8 are escaped.
-std::string json_key(std::string_view text) {
-  const std::string plain = json_string_or_hex(text);
-  return plain.starts_with('"') ? plain : json_string(printable(text, text.size()));
-}
-
-// Writes one element of any kind directly to the stream, because arrays can be long.
-struct JsonOf {
-  std::ostream& out;
-  MetaType type;
-
-  void operator()(std::uint64_t v) const { out << fmt::format("{}", v); }
-  void operator()(std::int64_t v) const { out << fmt::format("{}", v); }
-  void operator()(bool v) const { out << (v ? "true" : "false"); }
-  void operator()(std::string_view v) const { out << json_string_or_hex(v); }
-  void operator()(double v) const {
-    std::isfinite(v) ? out << number(v, type) : out << '"' << number(v, type) << '"';
-  }
-  void operator()(const MetaValue& v) const { std::visit(JsonOf{out, v.type}, v.value); }
-  void operator()(const std::shared_ptr<const MetaArray>& array) const {
-    std::visit(
-        [&](const auto& values) {
-          using T = typename std::decay_t<decltype(values)>::value_type;
-          out << '[';
-          for (std::size_t i = 0; i < values.size(); ++i) {
-            if (i) out << ", ";
-            JsonOf{out, array->element}(static_cast<const T&>(values[i]));
-          }
-          out << ']';
-        },
-        array->values);
-  }
-};
-
-void print_json_tensors(std::ostream& out, const Checkpoint& file) {
-  const char* separator = "";
-  for (const CheckpointTensor& t : file.tensors()) {
-    std::string shape;
-    for (const Dim& dim : t.spec.shape)
-      shape += (shape.empty() ? "" : ", ") + fmt::format("{}", dim.bound);
-    out << separator
-        << fmt::format(
-               R"({{"name": {}, "type": "{}", "shape": [{}], "bytes": {}, "offset": {}, "part": {}}})",
-               json_string_or_hex(t.name), t.spec.dtype.name(), shape, t.n_bytes, t.file_offset,
-               t.part);
-    separator = ",\n    ";
-  }
-}
-
-void print_json(std::ostream& out, const Checkpoint& file) {
-  out << "{\n  \"files\": [";
-  const char* separator = "";
-  for (const std::string& path : file.part_paths()) {
-    out << separator << json_string_or_hex(path);
-    separator = ", ";
-  }
-  out << fmt::format(
-      "],\n  \"version\": {},\n  \"alignment\": {},\n  \"bytes\": {},\n  \"metadata\": {{",
-      file.version(), file.alignment(), file.file_bytes());
-  separator = "\n    ";
-  for (const MetaEntry& e : file.metadata()) {
-    out << separator << json_key(e.key)
-        << fmt::format(": {{\"type\": \"{}\", ", to_string(e.value.type));
-    if (const MetaArray* array = as_array(e.value))
-      out << fmt::format("\"element\": \"{}\", ", to_string(array->element));
-    out << "\"value\": ";
-    JsonOf{out, e.value.type}(e.value);
-    out << '}';
-    separator = ",\n    ";
-  }
-  out << "\n  },\n  \"tensors\": [\n    ";
-  print_json_tensors(out, file);
-  const Totals totals(file.tensors());
-  const auto total = [](const Total& t) {
-    return fmt::format(R"("tensors": {}, "weights": {}, "bytes": {}, "bits_per_weight": {})",
-                       t.tensors, t.elems, t.bytes, t.bits());
-  };
-  out << "\n  ],\n  \"types\": {";
-  separator = "\n    ";
-  for (const auto& [id, entry] : totals.by_type) {
-    out << separator
-        << fmt::format("\"{}\": {{{}, \"supported\": {}}}", entry.first.name(), total(entry.second),
-                       is_supported(entry.first));
-    separator = ",\n    ";
-  }
-  out << fmt::format("\n  }},\n  \"totals\": {{{}}}\n}}\n", total(totals.all));
+  print_totals(out, TensorTotals(file.tensors()));
 }
 
 int inspect(int argc, char** argv) {
@@ -275,7 +140,7 @@ int inspect(int argc, char** argv) {
       Checkpoint::open(model, {.allow_unknown_settings = true}).with_keys(overrides);
   std::ios::sync_with_stdio(false);
   if (json) {
-    print_json(std::cout, file);
+    write_json(std::cout, file);
   } else {
     print_text(std::cout, file, full ? Limits{SIZE_MAX, SIZE_MAX} : Limits{});
   }

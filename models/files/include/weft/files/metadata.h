@@ -49,6 +49,7 @@ struct MetaArray {
       values;
   std::size_t size() const;
 };
+const MetaArray* as_array(const MetaValue& value);  // null if it is not an array
 
 struct MetaEntry {
   std::string_view key;
