@@ -101,6 +101,14 @@ std::vector<std::int64_t> live_bytes_by_stage(const Plan& plan) {
   return live;
 }
 
+PlanBounds estimate_bounds(const Graph& graph, const Plan& plan) {
+  const Timeline timeline = estimate_timeline(graph, plan);
+  PlanBounds bounds{.critical_ns = critical_path_ns(graph, plan, longest_by_step(plan, timeline)),
+                    .ns = timeline.ns};
+  for (const double busy : timeline.busy_ns) bounds.lane_ns += busy / plan.lanes;
+  return bounds;
+}
+
 PeakStage peak_stage(const Plan& plan) {
   const std::vector<std::int64_t> live = live_bytes_by_stage(plan);
   if (live.empty()) return {};

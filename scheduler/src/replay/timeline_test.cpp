@@ -37,6 +37,10 @@ TEST_CASE("a timeline is as long as the planner predicted, and lanes work withou
     const double critical = critical_path_ns(graph, plan, longest_by_step(plan, timeline));
     CHECK(critical > 0);
     CHECK(critical <= timeline.ns);
+    const PlanBounds bounds = estimate_bounds(graph, plan);
+    CHECK(bounds.critical_ns == critical);
+    CHECK(bounds.lane_ns == doctest::Approx(busy / lanes));
+    CHECK(bounds.ns == timeline.ns);
   }
 }
 

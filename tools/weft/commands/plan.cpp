@@ -4,13 +4,13 @@
 #include <string>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "weft/backends/tunables.h"
 #include "weft/base/error.h"
 #include "weft/files/output_file.h"
 #include "weft/ops/attention/cache_cells.h"
 #include "weft/run/memory_plan.h"
+#include "weft/run/plan_json.h"
 #include "weft/scheduler/timeline.h"
 #include "weft/serve/engine.h"
 
@@ -22,8 +22,6 @@
 
 namespace weft::tools {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // "decode", "prefill" (the widest), "prefill 64", "encode" (likewise), "all".
 bool wanted(const PlannedModel& planned, const Plan& plan, const std::string& phase) {
@@ -42,36 +40,28 @@ void check_phase(const PlannedModel& planned, const std::string& phase) {
   fail<cli::UsageError>("--phase must be one of {}, got '{}'", names, phase);
 }
 
-// Lower bounds of a plan's memory and time.
+// Lower bounds of a plan's time, estimated or measured.
 struct Bounds {
-  double critical_ns = 0, lane_ns = 0;  // the longest chain; all work shared evenly by the lanes
-  double ns = 0;                        // its time, estimated or measured
+  PlanBounds bounds;
   bool measured = false;
 };
 
 Bounds bounds_of(const Graph& graph, const Plan& plan, const ProfiledPlan* profile) {
-  Bounds bounds;
-  const Timeline timeline = estimate_timeline(graph, plan);
-  std::vector<double> longest = longest_by_step(plan, timeline);
-  for (const double busy : timeline.busy_ns) bounds.lane_ns += busy / plan.lanes;
-  bounds.ns = timeline.ns;
-  if (profile) {
-    bounds.measured = true;
-    bounds.ns = profile->wall_ns;
-    bounds.lane_ns = 0;
-    for (std::size_t i = 0; i < plan.steps.size(); ++i) {
-      const ProfiledNode* node = profile->find(plan.steps[i].path);
-      const double ns = node ? node->ns : 0;
-      longest[i] = plan.steps[i].split == Split::one ? ns : ns / plan.lanes;
-      bounds.lane_ns += ns / plan.lanes;
-    }
+  if (!profile) return {.bounds = estimate_bounds(graph, plan)};
+  PlanBounds bounds{.ns = profile->wall_ns};
+  std::vector<double> longest;
+  for (const PlanStep& step : plan.steps) {
+    const ProfiledNode* node = profile->find(step.path);
+    const double ns = node ? node->ns : 0;
+    longest.push_back(step.split == Split::one ? ns : ns / plan.lanes);
+    bounds.lane_ns += ns / plan.lanes;
   }
   bounds.critical_ns = critical_path_ns(graph, plan, longest);
-  return bounds;
+  return {.bounds = bounds, .measured = true};
 }
 
 std::string bounds_text(const Graph& graph, const Plan& plan, const ProfiledPlan* profile) {
-  const Bounds b = bounds_of(graph, plan, profile);
+  const auto [b, measured] = bounds_of(graph, plan, profile);
   const PeakStage peak = peak_stage(plan);
   const auto tokens = std::ranges::find(plan.variables, "T", &Variable::name);
   const double per_token =
@@ -82,7 +72,7 @@ std::string bounds_text(const Graph& graph, const Plan& plan, const ProfiledPlan
       "critical path {}, work of a lane {}, {} {}: the critical path is {:.1f} % of it, lanes are "
       "busy {:.1f} % of it\n",
       human_bytes(plan.arena_bytes), human_bytes(peak.bytes), peak.stage, per_token,
-      human_ns(b.critical_ns), human_ns(b.lane_ns), b.measured ? "measured" : "estimated",
+      human_ns(b.critical_ns), human_ns(b.lane_ns), measured ? "measured" : "estimated",
       human_ns(b.ns), share(b.critical_ns), share(b.lane_ns));
 }
 
@@ -94,24 +84,6 @@ std::string start_text(const MemoryUse& use) {
   return fmt::format(
       "start: {} of new memory for weights, slow if a virtual machine must get it from its host\n",
       human_bytes(use.weights_resident));
-}
-
-// The tunables of the cpu backend that matter to the model's weights.
-std::vector<Tunable> tunables_of(const PlannedModel& planned) {
-  std::vector<DType> types;
-  for (const Graph& graph : planned.graphs) {
-    for (NodeId id = 0; id < graph.size(); ++id) {
-      const DType type = graph[id].spec.dtype;
-      if (graph[id].kind == NodeKind::weight && type.layout() != nullptr)
-        types.push_back(type.plain());
-    }
-  }
-  std::vector<Tunable> tunables;
-  if (types.empty() || cpu_backend_isa().empty()) return tunables;
-  tunables = cpu_tunables(cpu_backend_isa());
-  std::erase_if(tunables,
-                [&](const Tunable& c) { return std::ranges::count(types, c.weights) == 0; });
-  return tunables;
 }
 
 std::string tuned_text(const PlannedModel& planned) {
@@ -127,19 +99,6 @@ std::string tuned_text(const PlannedModel& planned) {
   if (!out.empty()) return "tuned for this machine:\n" + out;
   return cpu_backend_values().all().empty() ? "not tuned for this machine (weft tune)\n"
                                             : "tuned for this machine: the standard values\n";
-}
-
-Json tuned_json(const PlannedModel& planned) {
-  Json list = Json::array();
-  for (const Tunable& tunable : tunables_of(planned)) {
-    if (const TunedValue* const tuned = cpu_backend_values().find(tunable.name)) {
-      list.push_back({{"name", tunable.name},
-                      {"standard", tunable.standard},
-                      {"value", tuned->value},
-                      {"gain", tuned->gain}});
-    }
-  }
-  return list;
 }
 
 std::string head_of(const Model& model, const MemoryOffer& offer) {
@@ -185,59 +144,6 @@ std::string text_of(const Model& model, const MemoryOffer& offer, const std::str
     out += text.substr(0, steps) + bounds_text(graph, plan, of_plan) + text.substr(steps);
   }
   return out;
-}
-
-Json memory_json(const PlannedModel& planned) {
-  const MemoryUse& use = planned.memory;
-  return {{"weights_mapped", use.weights_mapped},
-          {"weights_resident", use.weights_resident},
-          {"state", use.state},
-          {"arena", use.arena},
-          {"scratch", use.scratch},
-          {"other", use.other},
-          {"device", use.device},
-          {"total", use.total()},
-          {"budget", planned.options.mem_budget}};
-}
-
-Json lines_json(const MemoryUse& use) {
-  Json lines = Json::array();
-  for (const MemoryUse::Named& line : use.lines())
-    lines.push_back({{"name", line.name}, {"bytes", line.bytes}});
-  return lines;
-}
-
-void print_json(const Model& model, const MemoryOffer& offer) {
-  const PlannedModel& planned = offer.planned;
-  const MemoryUse& use = planned.memory;
-  const SessionOptions& o = planned.options;
-  Json plans = Json::array();
-  for (std::size_t i = 0; i < planned.plans.size(); ++i) {
-    plans.push_back(Json::parse(planned.plans[i].to_json()));
-    const Bounds bounds = bounds_of(planned.graphs[i], planned.plans[i], nullptr);
-    plans.back()["executor"] = {{"kind", to_string(planned.plans[i].replay)},
-                                {"reason", planned.plans[i].replay_reason}};
-    plans.back()["critical_path_ns"] = bounds.critical_ns;
-    plans.back()["work_per_lane_ns"] = bounds.lane_ns;
-  }
-  const Json json{{"architecture", model.facts().architecture},
-                  {"context", o.context},
-                  {"sequences", o.sequences},
-                  {"slots", offer.slots},
-                  {"cells", o.cells},
-                  {"workers", o.workers},
-                  {"backend", o.backend},
-                  {"route", o.route},
-                  {"weights",
-                   {{"mode", to_string(o.weights)},
-                    {"reason", planned.weights_reason},
-                    {"dropped", planned.evicted_bytes}}},
-                  {"memory", memory_json(planned)},
-                  {"memory_lines", lines_json(use)},
-                  {"tuned", tuned_json(planned)},
-                  {"concessions", offer.concessions},
-                  {"plans", std::move(plans)}};
-  std::cout << json.dump(1) << '\n';
 }
 
 struct Picture {
@@ -362,7 +268,7 @@ int plan(int argc, char** argv) {
   if (!picture.out.empty()) {
     write_svg(*model, planned, flags.phase, picture, measured);
   } else if (flags.json) {
-    print_json(*model, offer);
+    std::cout << to_json(*model, offer);
   } else {
     std::cout << text_of(*model, offer, flags.phase, measured, picture.profile);
   }

@@ -35,6 +35,14 @@ double critical_path_ns(const Graph& graph, const Plan& plan, std::span<const do
 // The duration of each step: that of its slowest lane.
 std::vector<double> longest_by_step(const Plan& plan, const Timeline& timeline);
 
+// Lower bounds of a run's time, and its time.
+struct PlanBounds {
+  double critical_ns = 0;  // the longest chain of steps
+  double lane_ns = 0;      // all work, shared evenly by the lanes
+  double ns = 0;
+};
+PlanBounds estimate_bounds(const Graph& graph, const Plan& plan);
+
 // The first stage with the maximum of live bytes in the arena.
 struct PeakStage {
   std::int32_t stage = 0;
