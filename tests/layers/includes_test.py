@@ -29,7 +29,7 @@ LIBRARIES = {
 # Instructions and names of processors, and where they may stand.
 PROCESSOR = re.compile(r"__builtin_ia32_|\b_mm\d*_|\basm\b|\b__rdtsc|\b__get_cpuid|\b__(x86_64|i386|aarch64|arm)__")
 PROCESSOR_FILES = ["graph/base/include/weft/base/processor.h", "graph/base/src/processor.cpp",
-                   "backends/src/cpu/"]
+                   "backends/src/cpu/", "scheduler/src/machine/arithmetic.cpp"]
 # Queries of the processor, and the only file that may make them.
 QUERY = re.compile(r"__builtin_cpu_|__get_cpuid|\bcpuid\.h\b|\bxgetbv\b|\bgetauxval\b")
 QUERY_FILE = "graph/base/src/processor.cpp"

@@ -10,10 +10,10 @@
 #include "weft/backends/memory.h"
 #include "weft/files/output_file.h"
 #include "weft/ops/projections/linear.h"
+#include "weft/scheduler/best_pass.h"
+#include "weft/scheduler/machine_limits.h"
 #include "weft/scheduler/passes.h"
 
-#include "limits/limits.h"
-#include "limits/together.h"
 #include "one_node.h"
 
 namespace weft::bench {

@@ -107,9 +107,9 @@ std::vector<std::pair<int, std::optional<ReplayKind>>> runs_of(const Flags& flag
 }
 
 int print_limits(const Flags& flags) {
-  std::vector<Limits> limits;
+  std::vector<MachineLimits> limits;
   for (const int workers : workers_of(flags))
-    limits.push_back(measure_limits(workers, default_budget() / 2));
+    limits.push_back(bench::measure_limits(workers, default_budget() / 2));
   std::cout << to_text(limits);
   return 0;
 }
@@ -139,7 +139,7 @@ int measure_all(Flags& flags) {
   // Measured last, because it raises the peak of memory.
   if (!flags.no_limits) {
     for (const int workers : workers_of(flags))
-      report.limits.push_back(measure_limits(workers, unused / 2));
+      report.limits.push_back(bench::measure_limits(workers, unused / 2));
   }
   std::cout << (flags.json ? to_json(report) : to_text(report));
   return 0;

@@ -24,31 +24,13 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 2;  // version of the file and of the measurement
 
-Json json_of(const bench::ArithmeticLimit& limit) {
-  return {{"multiply_adds_per_second", limit.multiply_adds_per_second},
-          {"instruction", limit.instruction}};
-}
-
-Json json_of(const Limits& limits) {
-  const bench::ReadLimit& reads = limits.reads;
-  return {{"threads", limits.threads},
-          {"reads",
-           {{"bytes_per_second", reads.bytes_per_second},
-            {"how", reads.how},
-            {"buffer_bytes", reads.bytes},
-            {"cache_bytes", reads.cache_bytes},
-            {"measures_memory", reads.measures_memory()}}},
-          {"int8", json_of(limits.int8)},
-          {"f32", json_of(limits.f32)}};
-}
-
 bench::ArithmeticLimit arithmetic_of(const Json& json, int threads) {
   return {.multiply_adds_per_second = json.at("multiply_adds_per_second").get<double>(),
           .threads = threads,
           .instruction = json.at("instruction").get<std::string>()};
 }
 
-Limits limits_of(const Json& json) {
+MachineLimits limits_of(const Json& json) {
   const int threads = json.at("threads").get<int>();
   const Json& reads = json.at("reads");
   return {.threads = threads,
@@ -88,13 +70,13 @@ Json read_kept() {
   return ours ? json : Json{{"version", kVersion}, {"machines", Json::object()}};
 }
 
-void keep(const std::string& key, const Limits& limits) {
+void keep(const std::string& key, const MachineLimits& limits) {
   const fs::path path = cache_path();
   if (path.empty()) return;
   try {
     fs::create_directories(path.parent_path());
     Json json = read_kept();
-    json["machines"][key] = {{"measured", now_s()}, {"limits", json_of(limits)}};
+    json["machines"][key] = {{"measured", now_s()}, {"limits", Json::parse(to_json(limits))}};
     OutputFile file(path.string());
     file.write(json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n');
     file.commit();
@@ -105,20 +87,9 @@ void keep(const std::string& key, const Limits& limits) {
 
 }  // namespace
 
-Limits measure_limits(int threads, std::int64_t max_bytes) {
-  return {.threads = threads,
-          .reads = bench::measure_reads(threads, max_bytes),
-          .int8 = bench::measure_int8(threads, cpu_backend_isa()),
-          .f32 = bench::measure_f32(threads, cpu_backend_isa())};
-}
-
-std::string to_json(const Limits& limits) {
-  return json_of(limits).dump();
-}
-
-std::string to_text(const std::vector<Limits>& limits) {
+std::string to_text(const std::vector<MachineLimits>& limits) {
   std::string text;
-  for (const Limits& l : limits) {
+  for (const MachineLimits& l : limits) {
     const std::string threads = fmt::format("{} thread{}", l.threads, l.threads == 1 ? "" : "s");
     const auto arithmetic = [&](const char* name, const bench::ArithmeticLimit& limit) {
       if (limit.multiply_adds_per_second == 0) return;
@@ -136,13 +107,13 @@ std::string to_text(const std::vector<Limits>& limits) {
   return text;
 }
 
-Limits kept_limits(int threads, bool again, std::int64_t& age_s) {
+MachineLimits kept_limits(int threads, bool again, std::int64_t& age_s) {
   const std::string key =
       fmt::format("{}, {}, {} threads", processor_name(), cpu_backend_isa(), threads);
   if (!again) {
     try {
       const Json kept = read_kept().at("machines").at(key);
-      Limits limits = limits_of(kept.at("limits"));
+      MachineLimits limits = limits_of(kept.at("limits"));
       age_s = std::max<std::int64_t>(0, now_s() - kept.at("measured").get<std::int64_t>());
       if (limits.threads == threads) return limits;
     } catch (const Json::exception&) {
@@ -150,7 +121,7 @@ Limits kept_limits(int threads, bool again, std::int64_t& age_s) {
     }
   }
   age_s = 0;
-  const Limits limits = measure_limits(threads, default_budget() / 2);
+  const MachineLimits limits = bench::measure_limits(threads, default_budget() / 2);
   keep(key, limits);
   return limits;
 }
@@ -176,7 +147,7 @@ int limits(int argc, char** argv) {
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
   std::int64_t age_s = 0;
-  const Limits found = kept_limits(threads == 0 ? default_workers() : threads, again, age_s);
+  const MachineLimits found = kept_limits(threads == 0 ? default_workers() : threads, again, age_s);
   std::cout << (as_json ? to_json(found) + '\n' : to_text({found}));
   if (age_s > 0)
     std::cerr << fmt::format("measured {} min ago; --again measures again\n", age_s / 60);

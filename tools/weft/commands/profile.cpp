@@ -237,7 +237,7 @@ int profile_all(Flags& flags) {
   Session session(model, options);
   cli::print_concessions(session);
   std::int64_t age_s = 0;
-  const Limits limits = kept_limits(session.options().workers, flags.again, age_s);
+  const MachineLimits limits = kept_limits(session.options().workers, flags.again, age_s);
   const std::size_t room = max_recorded_calls(session, flags);
   Profiler profiler(session.options().workers, room), ignored(session.options().workers, room);
   std::optional<TraceEvents> trace;

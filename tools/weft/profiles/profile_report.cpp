@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double arithmetic_limit(const ProfileRow& row, const Limits& limits) {
+double arithmetic_limit(const ProfileRow& row, const MachineLimits& limits) {
   const bool quantized = row.work.of_quantized > row.work.of_float;
   return (quantized ? limits.int8 : limits.f32).multiply_adds_per_second;
 }
@@ -36,7 +36,7 @@ std::string rate(double amount, double ns) {
   return amount > 0 && ns > 0 ? fmt::format("{:.2f}", amount / ns) : "-";
 }
 
-std::vector<const ProfileRow*> by_gain(const PhaseProfile& p, const Limits& limits) {
+std::vector<const ProfileRow*> by_gain(const PhaseProfile& p, const MachineLimits& limits) {
   std::vector<const ProfileRow*> rows;
   for (const ProfileRow& row : p.rows) rows.push_back(&row);
   const auto gain = [&](const ProfileRow* r) { return p.time_ns(*r) - min_ns(*r, limits); };
@@ -44,7 +44,7 @@ std::vector<const ProfileRow*> by_gain(const PhaseProfile& p, const Limits& limi
   return rows;
 }
 
-std::string line(const PhaseProfile& p, const ProfileRow& row, const Limits& limits) {
+std::string line(const PhaseProfile& p, const ProfileRow& row, const MachineLimits& limits) {
   const double ns = p.time_ns(row), bytes = row.work.bytes(), products = row.work.multiply_adds;
   const auto steps = static_cast<double>(p.steps);
   const double reads = limits.reads.bytes_per_second / 1e9;
@@ -64,7 +64,7 @@ std::string cost_text(const PhaseProfile& p) {
                      p.overhead * p.plain_median_ns / nodes, p.step_nodes);
 }
 
-Json json_of(const PhaseProfile& p, const Limits& limits) {
+Json json_of(const PhaseProfile& p, const MachineLimits& limits) {
   Json json{{"phase", to_string(p.test.phase)},
             {"tokens", p.test.tokens},
             {"depth", p.test.depth},
@@ -107,7 +107,7 @@ double PhaseProfile::waiting_ns() const {
   return std::max(0.0, wall_ns - busy / workers);
 }
 
-double min_ns(const ProfileRow& row, const Limits& limits) {
+double min_ns(const ProfileRow& row, const MachineLimits& limits) {
   const auto time = [](double amount, double per_second) {
     return per_second > 0 ? amount / per_second * 1e9 : 0;
   };
@@ -115,7 +115,7 @@ double min_ns(const ProfileRow& row, const Limits& limits) {
                   time(row.work.multiply_adds, arithmetic_limit(row, limits)));
 }
 
-std::string to_text(const PhaseProfile& p, const Limits& limits, std::size_t top) {
+std::string to_text(const PhaseProfile& p, const MachineLimits& limits, std::size_t top) {
   const auto steps = static_cast<double>(p.steps);
   std::string text = fmt::format(
       "{} of {} after {}: {} a step, {:.1f} tokens/s, {:.0f} joins a step", to_string(p.test.phase),
@@ -141,7 +141,7 @@ std::string to_text(const PhaseProfile& p, const Limits& limits, std::size_t top
   return text;
 }
 
-std::string to_json(const std::vector<PhaseProfile>& profiles, const Limits& limits,
+std::string to_json(const std::vector<PhaseProfile>& profiles, const MachineLimits& limits,
                     const std::string& about) {
   Json json{{"limits", Json::parse(to_json(limits))}, {"phases", Json::array()}};
   for (const PhaseProfile& p : profiles) json["phases"].push_back(json_of(p, limits));

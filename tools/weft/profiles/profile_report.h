@@ -42,12 +42,12 @@ struct PhaseProfile {
 };
 
 // The minimum time that the limits allow for the work of a row; 0 if no limit is known.
-double min_ns(const ProfileRow& row, const Limits& limits);
+double min_ns(const ProfileRow& row, const MachineLimits& limits);
 
 // Sorted by the possible gain: time beyond min_ns(). At most `top` rows; 0: all.
-std::string to_text(const PhaseProfile& profile, const Limits& limits, std::size_t top);
+std::string to_text(const PhaseProfile& profile, const MachineLimits& limits, std::size_t top);
 // `about`: a JSON object, the plans and their nodes (profile_file.h).
-std::string to_json(const std::vector<PhaseProfile>& profiles, const Limits& limits,
+std::string to_json(const std::vector<PhaseProfile>& profiles, const MachineLimits& limits,
                     const std::string& about);
 
 }  // namespace weft::tools

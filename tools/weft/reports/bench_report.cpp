@@ -15,18 +15,18 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Null if nothing was measured.
-const Limits* limits_of(const Report& report, int workers) {
-  const auto it = std::ranges::find(report.limits, workers, &Limits::threads);
+const MachineLimits* limits_of(const Report& report, int workers) {
+  const auto it = std::ranges::find(report.limits, workers, &MachineLimits::threads);
   return it == report.limits.end() ? nullptr : &*it;
 }
 
 double read_limit(const Report& report, const Row& row) {
-  const Limits* limits = limits_of(report, row.workers);
+  const MachineLimits* limits = limits_of(report, row.workers);
   return limits ? limits->reads.bytes_per_second : 0;
 }
 
 double arithmetic_limit(const Report& report, const Row& row) {
-  const Limits* limits = limits_of(report, row.workers);
+  const MachineLimits* limits = limits_of(report, row.workers);
   if (!limits) return 0;
   return (row.is_quantized() ? limits->int8 : limits->f32).multiply_adds_per_second;
 }
@@ -107,7 +107,8 @@ std::string to_json(const Report& report) {
             {"memory", report.memory},
             {"logits_hash", fmt::format("{:016x}", report.logits_hash)}};
   for (const Row& row : report.rows) json["rows"].push_back(json_of(report, row));
-  for (const Limits& limits : report.limits) json["limits"].push_back(Json::parse(to_json(limits)));
+  for (const MachineLimits& limits : report.limits)
+    json["limits"].push_back(Json::parse(to_json(limits)));
   return json.dump(1) + '\n';
 }
 

@@ -14,7 +14,7 @@ struct Report {
   std::int64_t batch = 0, memory = 0;
   std::uint64_t logits_hash = 0;
   std::vector<Row> rows;
-  std::vector<Limits> limits;  // one for each number of workers; empty: not measured
+  std::vector<MachineLimits> limits;  // one for each number of workers; empty: not measured
 };
 
 std::string to_text(const Report& report);

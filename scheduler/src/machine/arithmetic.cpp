@@ -4,8 +4,8 @@
 #include <array>
 #include <string_view>
 
-#include "limits.h"
-#include "together.h"
+#include "weft/scheduler/best_pass.h"
+#include "weft/scheduler/machine_limits.h"
 
 namespace weft::bench {
 namespace {

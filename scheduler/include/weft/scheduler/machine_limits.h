@@ -38,4 +38,20 @@ struct ArithmeticLimit {
 ArithmeticLimit measure_int8(int threads, std::string_view set);
 ArithmeticLimit measure_f32(int threads, std::string_view set);
 
+// The limits for a number of threads.
+struct MachineLimits {
+  int threads = 0;
+  ReadLimit reads;
+  ArithmeticLimit int8, f32;
+};
+
+// Arithmetic with the instruction set of the cpu backend. Skips the read limit if `max_bytes` of
+// memory are not enough to measure it. Takes seconds. Throws ValueError if `threads` is outside
+// 1..kMaxWorkers, and as cpu_backend().
+MachineLimits measure_limits(int threads, std::int64_t max_bytes);
+
+// {"threads", "reads": {"bytes_per_second", "how", "buffer_bytes", "cache_bytes",
+// "measures_memory"}, "int8" and "f32": {"multiply_adds_per_second", "instruction"}}
+std::string to_json(const MachineLimits& limits);
+
 }  // namespace weft::bench

@@ -7,9 +7,8 @@
 #include <sys/mman.h>
 
 #include "weft/base/processor.h"
-
-#include "limits.h"
-#include "together.h"
+#include "weft/scheduler/best_pass.h"
+#include "weft/scheduler/machine_limits.h"
 
 namespace weft::bench {
 namespace {
