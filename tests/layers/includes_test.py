@@ -18,7 +18,7 @@ LIBRARIES = {
     r"nlohmann/(?!json_fwd)": ["scheduler/src", "models/text/sample/src",
                    "models/text/template/src", "models/text/reply/src",
                    "models/text/chat/src",
-                   "models/files/src", "models/run/src",
+                   "models/files/src", "models/run/src", "models/measure/src",
                    "models/serve/src", "models/check/src", "bindings/c/src",
                    "tools/server/hosting/src", "tools/server/program/src", *API_SOURCES],
     r"utf8proc\.h": ["models/text"],

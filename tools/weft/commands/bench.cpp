@@ -1,3 +1,5 @@
+#include "weft/measure/bench.h"
+
 #include <algorithm>
 #include <iostream>
 #include <optional>
@@ -12,16 +14,21 @@
 #include "weft/scheduler/budget.h"
 #include "weft/scheduler/workers.h"
 
+#include "commands/limits.h"
 #include "common/flags.h"
 #include "common/tune_once.h"
 #include "inputs/token_list.h"
 #include "made/made_model.h"
 #include "reports/bench_report.h"
-#include "reports/bench_rows.h"
 #include "subcommand.h"
 
 namespace weft::tools {
 namespace {
+
+using bench::Phase;
+using bench::Report;
+using bench::Row;
+using bench::Test;
 
 struct Flags {
   cli::ModelFlags model;
@@ -128,7 +135,8 @@ int measure_all(Flags& flags) {
     flags.model.session.executor = executor;
     Session session(model, flags.model.session);
     cli::print_concessions(session);
-    const std::vector<Row> rows = measure(session, tests, flags.repeats, hash);
+    const std::vector<Row> rows =
+        bench::measure(session, tests, flags.repeats, hash, &cli::interrupted());
     report.rows.insert(report.rows.end(), rows.begin(), rows.end());
     report.backend = session.options().backend;
     report.batch = session.options().prefill_width;

@@ -9,6 +9,8 @@
 #include "weft/base/error.h"
 #include "weft/files/output_file.h"
 #include "weft/graph/layer_path.h"
+#include "weft/measure/bench.h"
+#include "weft/measure/work.h"
 #include "weft/profiles/trace_events.h"
 #include "weft/scheduler/profiler.h"
 
@@ -20,6 +22,11 @@
 
 namespace weft::tools {
 namespace {
+
+using bench::Phase;
+using bench::Test;
+using bench::Work;
+using bench::work_of_node;
 
 struct Flags {
   cli::ModelFlags model;

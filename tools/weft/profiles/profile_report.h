@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "weft/measure/bench.h"
+
 #include "commands/limits.h"
-#include "reports/bench_rows.h"
 
 namespace weft::tools {
 
@@ -16,13 +17,13 @@ struct ProfileRow {
   std::string op, kernel;
   std::int64_t nodes = 0;  // nodes of the row, per step
   double busy_ns = 0;      // time of all workers together, in all steps of the phase
-  Work work;               // likewise
+  bench::Work work;        // likewise
 
   void divide(double n);  // makes the mean of n repetitions of their sum
 };
 
 struct PhaseProfile {
-  Test test;
+  bench::Test test;
   int workers = 0;
   // All that follows is for one repetition: means of the repetitions.
   std::int64_t steps = 0;

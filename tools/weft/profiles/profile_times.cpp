@@ -1,9 +1,8 @@
 #include "profiles/profile_times.h"
 
 #include "weft/base/error.h"
+#include "weft/measure/work.h"
 #include "weft/scheduler/plan.h"
-
-#include "reports/bench_work.h"
 
 namespace weft::tools {
 
@@ -40,7 +39,8 @@ void PlanTimes::add(const Profiler& profiler, std::span<const ProfiledStep> step
     const std::vector<PlanStep>& planned = session_.plan(at).steps;
     for (std::size_t s = 0; s < planned.size(); ++s) {
       plan.nodes[s].bytes +=
-          work_of_node(session_.graph(at), planned[s].node, step.depth, step.n_tokens).bytes();
+          bench::work_of_node(session_.graph(at), planned[s].node, step.depth, step.n_tokens)
+              .bytes();
     }
   }
 }

@@ -6,7 +6,7 @@
 
 #include "weft/run/session.h"
 
-namespace weft::tools {
+namespace weft::bench {
 
 struct Work {
   double weight_bytes = 0;  // each weight once per step; of tables only the rows that are looked up
@@ -27,4 +27,4 @@ Work work_of(const Session& session, std::int64_t depth, std::int64_t n_tokens, 
 // it.
 Work work_of_node(const Graph& graph, NodeId id, std::int64_t depth, std::int64_t n_tokens);
 
-}  // namespace weft::tools
+}  // namespace weft::bench

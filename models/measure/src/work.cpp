@@ -1,10 +1,10 @@
-#include "reports/bench_work.h"
+#include "weft/measure/work.h"
 
 #include <algorithm>
 
 #include "weft/ops/attention/cache_cells.h"
 
-namespace weft::tools {
+namespace weft::bench {
 namespace {
 
 Extents extents_of(const Graph& graph, std::int64_t n_tokens) {
@@ -102,4 +102,4 @@ Work work_of(const Session& session, std::int64_t depth, std::int64_t n_tokens,
   return all;
 }
 
-}  // namespace weft::tools
+}  // namespace weft::bench

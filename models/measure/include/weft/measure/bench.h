@@ -1,16 +1,17 @@
 #pragma once
-// The measurements of `weft bench`.
+// How fast a session computes: the measurements of `weft bench`.
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "weft/base/hash.h"
+#include "weft/measure/work.h"
 #include "weft/run/session.h"
+#include "weft/scheduler/machine_limits.h"
 
-#include "reports/bench_work.h"
-
-namespace weft::tools {
+namespace weft::bench {
 
 enum class Phase { prefill, decode, step };
 const char* to_string(Phase phase);
@@ -48,8 +49,24 @@ struct Row {
 };
 
 // Runs one warm-up repetition, whose logits go into `hash`, and `repeats` measured ones. REQUIRES:
-// the tests fit into the session's context, and steps into its prefill width.
+// repeats >= 1; the tests fit into the session's context, and steps into its prefill width. Throws
+// like Session::feed(): CancelledError if `cancel` became true.
 std::vector<Row> measure(Session& session, const std::vector<Test>& tests, std::int64_t repeats,
-                         Fnv1a64& hash);
+                         Fnv1a64& hash, const std::atomic<bool>* cancel = nullptr);
 
-}  // namespace weft::tools
+struct Report {
+  std::string model, architecture, backend;
+  std::int64_t batch = 0, memory = 0;
+  std::uint64_t logits_hash = 0;
+  std::vector<Row> rows;
+  std::vector<MachineLimits> limits;  // one for each number of workers; empty: not measured
+
+  // The machine's limits for the workers and the arithmetic of a row; 0: not measured.
+  double read_limit(const Row& row) const;        // bytes per second
+  double arithmetic_limit(const Row& row) const;  // multiply-adds per second
+};
+
+// An object with a newline at the end; "rows" has the rates and the work per token of each test.
+std::string to_json(const Report& report);
+
+}  // namespace weft::bench
