@@ -6,6 +6,8 @@
 #include <new>
 #include <thread>
 
+#include <pthread.h>
+
 #include "weft/backends/device.h"
 #include "weft/run/nan_error.h"
 
@@ -37,6 +39,11 @@ void end_calls() {
     cancel_all_gates();
     std::this_thread::sleep_for(milliseconds(1));
   }
+}
+
+// In the child of a fork, the calls of other threads do not exist.
+void forget_threads() {
+  process().running = own_calls;
 }
 
 template <class E>
@@ -78,7 +85,8 @@ weft_error* error_of(const std::exception& e) {
 }  // namespace
 
 RunningCall::RunningCall() {
-  static const int registered = std::atexit(end_calls);
+  static const int registered =
+      std::atexit(end_calls) + ::pthread_atfork(nullptr, nullptr, forget_threads);
   (void)registered;
   process().running.fetch_add(1);
   ++own_calls;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <oneapi/tbb/task_group.h>
+#include <pthread.h>
 #include <sched.h>
 
 #include "weft/base/error.h"
@@ -49,6 +50,21 @@ void start_threads(oneapi::tbb::task_arena& arena, int n_workers) {
     meet();
     group.wait();
   });
+}
+
+// Whether this process is the child of a fork and the parent had threads of oneTBB. They do not
+// exist here, locks that they held stay locked, and oneTBB has no way to start again.
+std::atomic<bool> threads_exist = false, threads_are_lost = false;
+
+void lose_threads() {
+  if (threads_exist) threads_are_lost = true;
+}
+
+bool may_use_threads() {
+  static const int registered = ::pthread_atfork(nullptr, nullptr, lose_threads);
+  (void)registered;
+  if (!threads_are_lost) threads_exist = true;
+  return !threads_are_lost;
 }
 
 // The maximum number of pieces of one group (pieces.h).
@@ -97,6 +113,10 @@ Workers::Workers(int n_workers) : count_(n_workers) {
     fail<ValueError>("workers must be 1 to {}, got {}", kMaxWorkers, n_workers);
   using oneapi::tbb::global_control;
   impl_ = std::make_unique<Impl>();
+  if (!may_use_threads()) {
+    count_ = 1;
+    return;
+  }
   if (global_control::active_value(global_control::max_allowed_parallelism) <
       static_cast<std::size_t>(n_workers)) {
     impl_->allow = std::make_unique<global_control>(global_control::max_allowed_parallelism,

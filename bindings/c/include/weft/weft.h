@@ -36,9 +36,10 @@
  * objects of that call are lost: they answer WEFT_ERROR_BUSY for ever, all others work.
  *
  * PROCESSES. In the child of a fork, models and all objects that do not compute work; sessions and
- * other objects with workers give WEFT_ERROR_FORKED, and new ones can be opened. exit() cancels
- * running calls and waits for them, milliseconds; later calls give WEFT_ERROR_CLOSED. The library
- * stays in the process: dlclose() has no effect.
+ * other objects with workers give WEFT_ERROR_FORKED. New ones can be opened; they compute on one
+ * thread if the parent had some before the fork. exit() cancels running calls and waits for them,
+ * milliseconds; later calls give WEFT_ERROR_CLOSED. The library stays in the process: dlclose() has
+ * no effect.
  */
 #ifndef WEFT_WEFT_H
 #define WEFT_WEFT_H

@@ -17,7 +17,9 @@ int default_workers();
 
 class Workers {
  public:
-  explicit Workers(int n_workers);  // throws ValueError outside 1..kMaxWorkers
+  // Throws ValueError outside 1..kMaxWorkers. In the child of a fork, if the parent had workers, the
+  // calling thread is the only one.
+  explicit Workers(int n_workers);
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;

@@ -1,0 +1,288 @@
+/* c_api_life CASE: threads, forks, jumps and the end of the process. A case is a process of its
+ * own, and succeeds with exit code 0 and no output. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+
+static int failures;
+weft_status check_status;
+void check_failed(const char* file, int line, const char* what) {
+  ++failures;
+  fprintf(stderr, "%s:%d: failed: %s\n", file, line, what);
+}
+int check_success(weft_status status, weft_error* error, const char* file, int line,
+                  const char* what) {
+  if (status == WEFT_SUCCESS) return 1;
+  check_failed(file, line, what);
+  fprintf(stderr, "  %s: %s\n", weft_status_name(status), weft_error_message(error));
+  return 0;
+}
+void check_refused(weft_status got, weft_error* error, weft_status wanted, const char* message,
+                   const char* file, int line, const char* what) {
+  if (got != wanted || strstr(weft_error_message(error), message) == NULL) {
+    check_failed(file, line, what);
+    fprintf(stderr, "  got %s \"%s\"\n", weft_status_name(got), weft_error_message(error));
+  }
+  weft_error_free(error);
+}
+const char* model_path(void) {
+  return WEFT_TEST_MODEL;
+}
+
+static void sleep_ms(long ms) {
+  const struct timespec time = {ms / 1000, ms % 1000 * 1000000};
+  nanosleep(&time, NULL);
+}
+
+static weft_model* open_model(void) {
+  weft_error* error = NULL;
+  weft_model* model = NULL;
+  OK(weft_model_open(model_path(), NULL, &model, &error));
+  return model;
+}
+
+static weft_session* open_session(weft_model* model) {
+  weft_error* error = NULL;
+  weft_session* session = NULL;
+  weft_session_options options;
+  weft_session_options_init(&options, sizeof options);
+  options.context = 512;
+  OK(weft_session_open(model, &options, &session, &error));
+  return session;
+}
+
+static const weft_token prompt[] = {1, 2, 3, 4, 5, 6};
+
+/* The most likely token after the prompt. */
+static weft_token answer(weft_session* session) {
+  weft_error* error = NULL;
+  const float* logits = NULL;
+  size_t n = 0, best = 0;
+  OK(weft_session_truncate(session, 0, 0, &error));
+  OK(weft_session_feed(session, 0, prompt, 6, NULL, NULL, &error));
+  OK(weft_session_get_logits(session, &logits, &n, &error));
+  for (size_t i = 1; i < n; ++i)
+    if (logits[i] > logits[best]) best = i;
+  return (weft_token)best;
+}
+
+/* Feeds a session without end, until a call fails; *status is how. */
+typedef struct endless {
+  weft_session* session;
+  weft_status status;
+} endless;
+static void* feed_without_end(void* user) {
+  endless* e = user;
+  e->status = WEFT_SUCCESS;
+  while (e->status == WEFT_SUCCESS) {
+    e->status = weft_session_truncate(e->session, 0, 0, NULL);
+    for (int i = 0; i < 50 && e->status == WEFT_SUCCESS; ++i)
+      e->status = weft_session_feed(e->session, 0, prompt, 6, NULL, NULL, NULL);
+  }
+  return NULL;
+}
+
+static void exit_while_computing(void) {
+  weft_model* model = open_model();
+  static endless all[3];
+  srand((unsigned)getpid());
+  for (int i = 0; i < 3; ++i) {
+    pthread_t thread;
+    all[i].session = open_session(model);
+    pthread_create(&thread, NULL, feed_without_end, &all[i]);
+  }
+  sleep_ms(rand() % 30);
+  exit(failures != 0);
+}
+
+/* Waits for a child. */
+static int succeeds(pid_t child) {
+  int status = -1;
+  waitpid(child, &status, 0);
+  if (status != 0) fprintf(stderr, "the child ended with status %#x\n", (unsigned)status);
+  return status == 0;
+}
+
+static void fork_in_peace(void) {
+  weft_error* error = NULL;
+  weft_model* model = open_model();
+  weft_session* session = open_session(model);
+  const weft_token expected = answer(session);
+  const pid_t child = fork();
+  if (child == 0) {
+    weft_token tokens[16];
+    size_t n = 0;
+    int64_t length = 0;
+    alarm(60); /* a child never hangs */
+    OK(weft_tokenize(model, "Once upon", 9, 0, tokens, 16, &n, &error));
+    REFUSED(WEFT_ERROR_FORKED, "belongs to the parent",
+            weft_session_get_length(session, 0, &length, &error));
+    weft_session* own = open_session(model);
+    CHECK(answer(own) == expected);
+    CHECK(weft_session_free(own) == WEFT_SUCCESS);
+    CHECK(weft_session_free(session) == WEFT_SUCCESS);
+    CHECK(weft_model_free(model) == WEFT_SUCCESS);
+    exit(failures != 0);
+  }
+  CHECK(succeeds(child));
+  CHECK(answer(session) == expected);
+  weft_session_free(session);
+  weft_model_free(model);
+}
+
+static void fork_while_computing(void) {
+  weft_model* model = open_model();
+  static endless computing;
+  pthread_t thread;
+  computing.session = open_session(model);
+  pthread_create(&thread, NULL, feed_without_end, &computing);
+  for (int i = 0; i < 10; ++i) {
+    sleep_ms(3);
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(60);
+      weft_session* own = open_session(model);
+      (void)answer(own);
+      weft_session_free(own);
+      exit(failures != 0);
+    }
+    CHECK(succeeds(child));
+  }
+  /* A call that begins later is not cancelled, so once may not be enough. */
+  while (computing.status == WEFT_SUCCESS) weft_session_cancel(computing.session), sleep_ms(1);
+  pthread_join(thread, NULL);
+  CHECK(computing.status == WEFT_ERROR_CANCELLED);
+}
+
+static void close_the_library_while_computing(void) {
+  void* library = dlopen(WEFT_TEST_LIBRARY, RTLD_NOW);
+  CHECK(library != NULL);
+  static endless computing;
+  weft_model* model = open_model();
+  pthread_t thread;
+  computing.session = open_session(model);
+  pthread_create(&thread, NULL, feed_without_end, &computing);
+  CHECK(dlclose(library) == 0);
+  sleep_ms(10);
+  CHECK(computing.status == WEFT_SUCCESS);
+}
+
+static void two_threads_in_one_session(void) {
+  weft_model* model = open_model();
+  weft_session* session = open_session(model);
+  endless both[2] = {{session, WEFT_SUCCESS}, {session, WEFT_SUCCESS}};
+  pthread_t threads[2];
+  for (int i = 0; i < 2; ++i) pthread_create(&threads[i], NULL, feed_without_end, &both[i]);
+  while (both[0].status == WEFT_SUCCESS && both[1].status == WEFT_SUCCESS) sleep_ms(1);
+  const int loser = both[0].status == WEFT_SUCCESS;
+  CHECK(both[loser].status == WEFT_ERROR_BUSY);
+  /* Freed while the other thread computes: it goes on, and its next call fails. */
+  CHECK(weft_session_free(session) == WEFT_SUCCESS);
+  for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
+  CHECK(both[!loser].status == WEFT_ERROR_HANDLE || both[!loser].status == WEFT_ERROR_BUSY);
+  weft_model_free(model);
+}
+
+static void* answer_often(void* user) {
+  weft_session* session = open_session((weft_model*)user);
+  const weft_token first = answer(session);
+  for (int i = 0; i < 20; ++i) CHECK(answer(session) == first);
+  weft_session_free(session);
+  return NULL;
+}
+
+static void sessions_side_by_side(void) {
+  weft_model* models[] = {open_model(), open_model()};
+  pthread_t threads[4];
+  for (int i = 0; i < 4; ++i) pthread_create(&threads[i], NULL, answer_often, models[i % 2]);
+  for (int i = 0; i < 4; ++i) pthread_join(threads[i], NULL);
+  weft_model_free(models[0]);
+  weft_model_free(models[1]);
+}
+
+static jmp_buf escape;
+static int32_t jump_from_loading(void* user, double share) {
+  (void)user, (void)share;
+  longjmp(escape, 1);
+}
+static int32_t jump_from_feeding(void* user, int64_t done, int64_t total) {
+  (void)user, (void)done, (void)total;
+  longjmp(escape, 1);
+}
+
+static void jumps_out_of_callbacks(void) {
+  weft_error* error = NULL;
+  weft_model* model = NULL;
+  weft_model_options options;
+  weft_model_options_init(&options, sizeof options);
+  options.progress = jump_from_loading;
+  if (setjmp(escape) == 0) weft_model_open(model_path(), &options, &model, NULL);
+  model = open_model();
+  weft_session* session = open_session(model);
+  weft_session* other = open_session(model);
+  if (setjmp(escape) == 0) weft_session_feed(session, 0, prompt, 6, jump_from_feeding, NULL, NULL);
+  int64_t length = 0;
+  REFUSED(WEFT_ERROR_BUSY, "a callback did not return",
+          weft_session_get_length(session, 0, &length, &error));
+  CHECK(answer(other) >= 0);
+  CHECK(weft_session_free(session) == WEFT_SUCCESS);
+  weft_session_free(other);
+  weft_session_options slow;
+  weft_session_options_init(&slow, sizeof slow);
+  slow.progress = jump_from_loading;
+  slow.weights = WEFT_WEIGHTS_RESIDENT;
+  if (setjmp(escape) == 0) weft_session_open(model, &slow, &session, NULL);
+  weft_model* second = open_model();
+  other = open_session(second);
+  CHECK(answer(other) >= 0);
+}
+
+/* A thread that ends in a callback unwinds the stack; the process goes on. */
+static int32_t end_thread(void* user, int64_t done, int64_t total) {
+  (void)done, (void)total;
+  if (user != NULL) pthread_exit(NULL);
+  return 0;
+}
+static void* feed_and_end(void* user) {
+  weft_session_feed((weft_session*)user, 0, prompt, 6, end_thread, user, NULL);
+  return NULL;
+}
+static void threads_that_end_in_callbacks(void) {
+  weft_model* model = open_model();
+  weft_session* session = open_session(model);
+  pthread_t thread;
+  pthread_create(&thread, NULL, feed_and_end, session);
+  pthread_join(thread, NULL);
+  CHECK(answer(session) >= 0);
+  weft_session_free(session);
+  weft_model_free(model);
+}
+
+static const struct {
+  const char* name;
+  void (*run)(void);
+} cases[] = {{"exit", exit_while_computing},
+             {"fork", fork_in_peace},
+             {"fork_busy", fork_while_computing},
+             {"dlclose", close_the_library_while_computing},
+             {"one_session", two_threads_in_one_session},
+             {"side_by_side", sessions_side_by_side},
+             {"longjmp", jumps_out_of_callbacks},
+             {"pthread_exit", threads_that_end_in_callbacks}};
+
+int main(int argc, char** argv) {
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    if (argc != 2 || strcmp(argv[1], cases[i].name) != 0) continue;
+    cases[i].run();
+    return failures != 0;
+  }
+  fputs("usage: c_api_life CASE\n", stderr);
+  return 2;
+}
