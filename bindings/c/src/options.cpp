@@ -6,6 +6,7 @@
 
 #include "weft/base/error.h"
 #include "weft/ops/attention/cache_cells.h"
+#include "weft/sample/sampler_knobs.h"
 
 #include "arguments.h"
 #include "call.h"
@@ -45,6 +46,15 @@ template <class Visit>
 void for_each_member(const Visit& visit) {
   std::apply([&](const auto&... pairs) { (visit(pairs.first, pairs.second), ...); },
              kSamplerMembers);
+}
+
+void check_ranges(const SamplerOptions& options) {
+  for_each_knob(sampler_knobs(), options, [](const auto& knob, auto value) {
+    constexpr bool kWhole = !std::is_floating_point_v<decltype(value)>;
+    if (!knob.range.contains(static_cast<double>(value)))
+      fail<ValueError>("{} must be {}, got {}", knob.name, expected_number(kWhole, knob.range),
+                       value);
+  });
 }
 
 DType cache_type(const char* name) {
@@ -141,6 +151,7 @@ SamplerOptions sampler_options(const weft_sampler_options* given) {
   const auto o = read_options(given, default_sampler_options(), "weft_sampler_options");
   SamplerOptions options;
   for_each_member([&](auto c, auto cpp) { options.*cpp = o.*c; });
+  check_ranges(options);
   for (const weft_logit_bias& b : array(o.logit_bias, o.n_logit_bias, "logit_bias"))
     options.logit_bias.emplace_back(b.token, b.bias);
   const auto breakers = array(o.dry_breakers, o.n_dry_breakers, "dry_breakers");

@@ -293,24 +293,29 @@ enum { /* what the text of a grammar is */
        WEFT_GRAMMAR_REGEX = 3,       /* of the whole text */
        WEFT_GRAMMAR_CHOICE = 4       /* a JSON array of texts, of which one */
 };
-/* `model` may be NULL unless the grammar names tokens. */
+/* `model` may be NULL unless the grammar names tokens, which then are those of this model. Objects
+ * of a schema have no members but those that it describes, and values no line breaks between
+ * them. */
 WEFT_API weft_status weft_grammar_open(int32_t kind, const char* text, size_t size,
                                        weft_model* model, weft_grammar** grammar,
                                        weft_error** error);
+/* 1 if it is a whole text of the grammar; named tokens are not part of texts. */
 WEFT_API weft_status weft_grammar_accepts(weft_grammar* grammar, const char* text, size_t size,
                                           int32_t* accepts, weft_error** error);
 WEFT_API weft_status weft_grammar_free(weft_grammar* grammar);
 
-/* A grammar applied to the tokens of a model, for one text. */
+/* A grammar applied to the tokens of a model with a tokenizer, for one text. */
 typedef struct weft_constraint weft_constraint;
 WEFT_API weft_status weft_constraint_open(weft_grammar* grammar, weft_model* model,
                                           weft_constraint** constraint, weft_error** error);
 /* One bit per token, lowest first: it may come next. Until the next call. */
 WEFT_API weft_status weft_constraint_get_mask(weft_constraint* constraint, const uint64_t** words,
                                               size_t* n_words, weft_error** error);
-/* Sets the logits of all other tokens to -inf. `n` is the vocabulary's size. */
+/* Sets the logits of all other tokens to -inf. `n` is the size of the vocabulary, or the row_width
+ * of a session; else WEFT_ERROR_SHAPE. WEFT_ERROR_ARGUMENT if no token is left. */
 WEFT_API weft_status weft_constraint_apply(weft_constraint* constraint, float* logits, size_t n,
                                            weft_error** error);
+/* Appends a token to the text, or refuses it (WEFT_ERROR_ARGUMENT): it is not in the mask. */
 WEFT_API weft_status weft_constraint_accept(weft_constraint* constraint, weft_token token,
                                             weft_error** error);
 WEFT_API weft_status weft_constraint_reset(weft_constraint* constraint, weft_error** error);
@@ -332,7 +337,8 @@ typedef struct weft_logit_bias {
   float bias; /* -INFINITY: never */
 } weft_logit_bias;
 
-/* docs/sampling.md describes every parameter, by the same names. */
+/* docs/sampling.md describes every parameter and its range, by the same names, but for `order`
+ * (samplers) and dry_breakers (tokens with the texts of dry_sequence_breakers). */
 typedef struct weft_sampler_options {
   uint32_t struct_size;
   int32_t top_k;
@@ -351,21 +357,24 @@ typedef struct weft_sampler_options {
   uint32_t n_logit_bias, n_dry_breakers;
   const weft_logit_bias* logit_bias;
   const weft_token* dry_breakers; /* repetitions do not reach across these */
-  const char* order;              /* names of stages, separated by ';'; NULL: the usual ones */
+  const char* order; /* names of stages, separated by ';'; NULL or "": the usual ones */
 } weft_sampler_options;
 WEFT_API weft_status weft_sampler_options_init(weft_sampler_options* options, size_t size);
 
 WEFT_API weft_status weft_sampler_open(const weft_sampler_options* options, weft_sampler** sampler,
                                        weft_error** error);
-/* Chooses from n logits, one per token; changes nothing but the random numbers. */
+/* Chooses from n logits, one per token; changes nothing but the random numbers and the candidates.
+ * NaN and +inf are refused, and logits that are all -inf (WEFT_ERROR_ARGUMENT). */
 WEFT_API weft_status weft_sampler_sample(weft_sampler* sampler, const float* logits, size_t n,
                                          weft_token* token, weft_error** error);
 /* Appends a token to the text that penalties see. */
 WEFT_API weft_status weft_sampler_accept(weft_sampler* sampler, weft_token token,
                                          weft_error** error);
-/* A new text, from the seed on. */
+/* A new text, with random numbers from the seed on. */
 WEFT_API weft_status weft_sampler_reset(weft_sampler* sampler, weft_error** error);
+/* Another seed, from now on; the text stays. */
 WEFT_API weft_status weft_sampler_reseed(weft_sampler* sampler, uint64_t seed, weft_error** error);
+/* It has seen the same text, and draws the same. */
 WEFT_API weft_status weft_sampler_copy(weft_sampler* sampler, weft_sampler** copy,
                                        weft_error** error);
 typedef struct weft_candidate {
@@ -373,7 +382,8 @@ typedef struct weft_candidate {
   float logit;
   float probability;
 } weft_candidate;
-/* What the stages kept at the last sample, until the next call. */
+/* What the stages kept at the last sample, until the next call; none before the first sample and
+ * after one that failed. */
 WEFT_API weft_status weft_sampler_get_candidates(weft_sampler* sampler,
                                                  const weft_candidate** candidates, size_t* n,
                                                  weft_error** error);
@@ -383,7 +393,8 @@ typedef struct weft_logprob {
   weft_token token;
   float logprob; /* natural logarithm */
 } weft_logprob;
-/* The n_top most likely tokens of n logits, best first, before any sampler. */
+/* The n_top most likely tokens of n logits, best first, ties by token, before any sampler. n_top is
+ * at most n. Logits are refused as by weft_sampler_sample(). */
 WEFT_API weft_status weft_top_logprobs(const float* logits, size_t n, weft_logprob* top,
                                        size_t n_top, weft_error** error);
 /* The logarithm of the probability of one token. */
