@@ -33,6 +33,16 @@ Json as_json(const ChatMessage& message) {
   return json;
 }
 
+Json as_json(std::span<const ChatMessage> messages) {
+  Json list = Json::array();
+  for (const ChatMessage& message : messages) list.push_back(as_json(message));
+  return list;
+}
+
+std::string one_line(const Json& json) {
+  return json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
+}
+
 // `where`: the part of the file, with a colon; empty for all of it.
 Json parse(std::string_view text, const std::string& name, const std::string& where = "") {
   if (text.size() > kMaxBytes)
@@ -105,13 +115,19 @@ struct Reader {
 }  // namespace
 
 std::string to_json(const Transcript& transcript) {
-  Json json{{"messages", Json::array()}};
-  for (const ChatMessage& message : transcript.messages)
-    json["messages"].push_back(as_json(message));
+  Json json{{"messages", as_json(std::span(transcript.messages))}};
   if (!transcript.tools.empty()) json["tools"] = Json::parse(transcript.tools);
   if (!transcript.kwargs.empty()) json["template_kwargs"] = Json::parse(transcript.kwargs);
   if (!transcript.cached_text.empty()) json["cached_text"] = transcript.cached_text;
   return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string to_json(std::span<const ChatMessage> messages) {
+  return one_line(as_json(messages));
+}
+
+std::string to_json(const ChatMessage& message) {
+  return one_line(as_json(message));
 }
 
 Transcript parse_transcript(std::string_view text, const std::string& name) {

@@ -5,6 +5,7 @@
 //   {"messages": [{"role": "user", "content": "Hello"}, ..],
 //    "tools": [..], "template_kwargs": {..}, "cached_text": ".."}
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,9 @@ struct Transcript {
 };
 
 std::string to_json(const Transcript& transcript);
+// Only the messages, as an array; and one of them. Bytes that are not UTF-8 become U+FFFD.
+std::string to_json(std::span<const ChatMessage> messages);
+std::string to_json(const ChatMessage& message);
 
 // Also accepts a bare array of messages. Throws FormatError "NAME: ..." for anything else.
 Transcript parse_transcript(std::string_view json, const std::string& name);
