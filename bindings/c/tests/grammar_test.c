@@ -80,6 +80,24 @@ static void malformed_grammars_are_refused(void) {
   CHECK(grammar == NULL);
 }
 
+static void deeply_nested_texts_are_refused(void) {
+  enum { kDepth = 200000 };
+  static const char* const opens[] = {"(", "{\"items\": ", "", "(", "["};
+  weft_error* error = NULL;
+  weft_grammar* grammar = NULL;
+  for (int32_t kind = 0; kind < 5; ++kind) {
+    if (kind == WEFT_GRAMMAR_JSON_OBJECT) continue;
+    const size_t n = strlen(opens[kind]);
+    char* text = malloc(16 + kDepth * n);
+    size_t at = (size_t)sprintf(text, "%s", kind == WEFT_GRAMMAR_GBNF ? "root ::= " : "");
+    for (int i = 0; i < kDepth; ++i, at += n) memcpy(text + at, opens[kind], n);
+    const weft_status status = weft_grammar_open(kind, text, at, NULL, &grammar, &error);
+    CHECK(status == WEFT_ERROR_FORMAT || status == WEFT_ERROR_BUDGET);
+    weft_error_free(error);
+    free(text);
+  }
+}
+
 static int allowed(const uint64_t* mask, weft_token token) {
   return (int)(mask[token / 64] >> (token % 64) & 1);
 }
@@ -241,6 +259,7 @@ static void grammars_name_tokens_of_a_model(void) {
 const test_case grammar_tests[] = {
     {"grammars of all kinds accept their texts", grammars_of_all_kinds_accept_their_texts},
     {"malformed grammars are refused", malformed_grammars_are_refused},
+    {"deeply nested texts are refused", deeply_nested_texts_are_refused},
     {"masks allow what the grammar allows", masks_allow_what_the_grammar_allows},
     {"logits of other tokens become infinite", logits_of_other_tokens_become_infinite},
     {"forced bytes are known", forced_bytes_are_known},

@@ -655,12 +655,14 @@ WEFT_API weft_status weft_batch_free(weft_batch* batch);
 /* ---- Chats --------------------------------------------------------------------------------------
  */
 
-/* Messages, tools and calls are JSON in the form of OpenAI's chat completions. */
+/* Messages, tools and calls are JSON in the form of OpenAI's chat completions. The content of a
+ * message is a text; reasoning_content is that of the assistant before it. */
 typedef struct weft_chat weft_chat;           /* how a model chats */
 typedef struct weft_chat_plan weft_chat_plan; /* one turn: prompt, constraint, how to read it */
 typedef struct weft_reply weft_reply;         /* one reply while it is generated */
 
-/* `chat_template`: Jinja, or the name of a built-in one; NULL: the model's. */
+/* `chat_template`: Jinja, or the name of a built-in one ("chatml", ...); NULL: the model's, and
+ * WEFT_ERROR_UNSUPPORTED if it has none. */
 WEFT_API weft_status weft_chat_open(weft_model* model, const char* chat_template, weft_chat** chat,
                                     weft_error** error);
 WEFT_API weft_status weft_chat_free(weft_chat* chat);
@@ -672,7 +674,9 @@ typedef struct weft_chat_turn {
   const char* tools;       /* a JSON array; NULL: none */
   const char* tool_choice; /* "auto", "none", "required", or the name of a tool; NULL: "auto" */
   const char* variables;   /* a JSON object for the template; NULL: none */
-  const char* constraint;  /* text of the constraint on the answer; NULL: none */
+  /* The text of the constraint on the answer, after reasoning and if no tool is called; of
+   * WEFT_GRAMMAR_GBNF on all that is generated. NULL: none, but for WEFT_GRAMMAR_JSON_OBJECT. */
+  const char* constraint;
   int32_t constraint_kind; /* WEFT_GRAMMAR_... */
   uint32_t without_generation_prompt;
   uint32_t answer_final_message; /* 1: a last message of the assistant is not continued */
@@ -680,7 +684,8 @@ typedef struct weft_chat_turn {
 } weft_chat_turn;
 WEFT_API weft_status weft_chat_turn_init(weft_chat_turn* turn, size_t size);
 
-/* The rendered prompt as text. */
+/* The prompt of the plan as text. What is wrong with a turn is named by its member: "tools[0]...".
+ * JSON that is malformed gives WEFT_ERROR_FORMAT, what cannot be kept gives WEFT_ERROR_ARGUMENT. */
 WEFT_API weft_status weft_chat_render(weft_chat* chat, const weft_chat_turn* turn, weft_text* text,
                                       weft_error** error);
 WEFT_API weft_status weft_chat_plan_open(weft_chat* chat, const weft_chat_turn* turn,
@@ -713,14 +718,17 @@ typedef struct weft_reply_event {
   size_t text_size;
   const char* id; /* of the call, or "" */
 } weft_reply_event;
-/* Events in order; the texts are valid until the callback returns. */
+/* Events in order; they are valid until the callback returns. NULL where one is expected: none. */
 typedef void (*weft_on_reply)(void* user, const weft_reply_event* event);
 WEFT_API weft_status weft_reply_open(weft_chat_plan* plan, weft_reply** reply, weft_error** error);
+/* The next piece of the reply, with the control tokens that mark reasoning and calls as text. */
 WEFT_API weft_status weft_reply_push(weft_reply* reply, const char* text, size_t size,
                                      weft_on_reply on_reply, void* user, weft_error** error);
+/* The end of the reply, after which it takes no more. */
 WEFT_API weft_status weft_reply_finish(weft_reply* reply, weft_on_reply on_reply, void* user,
                                        weft_error** error);
-/* The message so far: {"role": "assistant", "content": ...}. */
+/* The message so far, without a call that is not complete: {"role": "assistant", "content": ...,
+ * "reasoning_content": ..., "tool_calls": [...]}, the last two if there are any. */
 WEFT_API weft_status weft_reply_message_json(weft_reply* reply, weft_text* json,
                                              weft_error** error);
 WEFT_API weft_status weft_reply_free(weft_reply* reply);
@@ -730,7 +738,7 @@ typedef struct weft_conversation weft_conversation;
 typedef struct weft_conversation_options {
   uint32_t struct_size;
   uint32_t single_call;
-  weft_chat* chat;                     /* NULL: the model's */
+  weft_chat* chat;                     /* of the session's model; NULL: that of its template */
   const char* system;                  /* NULL: none */
   const char* tools;                   /* as in weft_chat_turn */
   const char* tool_choice;             /* likewise */
@@ -747,32 +755,39 @@ WEFT_API weft_status weft_conversation_options_init(weft_conversation_options* o
 WEFT_API weft_status weft_conversation_open(weft_session* session, int32_t sequence,
                                             const weft_conversation_options* options,
                                             weft_conversation** conversation, weft_error** error);
-/* Adds a message of the user and passes on the reply; *stop is why it ended. A reply with a
- * `prefill` begins with it (NULL: none). */
+/* Adds a message of the user and passes on the reply; *stop is why it ended (WEFT_STOP_...). A
+ * reply with a `prefill` begins with it (NULL: none); it cannot have a constraint. A cancelled
+ * reply stays as far as it came (WEFT_STOP_CANCELLED); a message without any reply does not, and
+ * after an error the messages are as before. */
 WEFT_API weft_status weft_conversation_say(weft_conversation* conversation, const char* message,
                                            size_t size, const char* prefill, weft_on_reply on_reply,
                                            void* user, int32_t* stop, weft_error** error);
-/* The result of the first open call. After the last one the model continues. */
+/* The result of the first open call. After the last one the model continues; until then *stop is
+ * WEFT_STOP_NONE. WEFT_ERROR_ARGUMENT if no call is open. */
 WEFT_API weft_status weft_conversation_answer_call(weft_conversation* conversation,
                                                    const char* result, size_t size,
                                                    weft_on_reply on_reply, void* user,
                                                    int32_t* stop, weft_error** error);
-/* Calls of the last reply without a result: [{"id", "name", "arguments"}]. */
+/* Calls of the last reply without a result: [{"id", "name", "arguments"}], all texts. */
 WEFT_API weft_status weft_conversation_open_calls_json(weft_conversation* conversation,
                                                        weft_text* json, weft_error** error);
+/* All messages, in the form of weft_chat_turn.messages. */
 WEFT_API weft_status weft_conversation_messages_json(weft_conversation* conversation,
                                                      weft_text* json, weft_error** error);
-/* Removes the last message of the user and what follows, and returns it. */
+/* Removes the last message of the user and what follows, and returns it; "" if there is none. */
 WEFT_API weft_status weft_conversation_undo_turn(weft_conversation* conversation,
                                                  weft_text* message, weft_error** error);
-/* Removes everything but the system prompt, or that as well. */
+/* Removes everything but the system prompt. */
 WEFT_API weft_status weft_conversation_reset(weft_conversation* conversation, weft_error** error);
+/* The same, with another system prompt from now on; NULL: none. */
 WEFT_API weft_status weft_conversation_set_system(weft_conversation* conversation,
                                                   const char* system, weft_error** error);
-/* As JSON if the name ends with .json, otherwise with the memory of the sequence. */
+/* As JSON if the name ends with .json, otherwise with the memory of the sequence. A file that is
+ * not a conversation is not replaced (WEFT_ERROR_UNSUPPORTED). */
 WEFT_API weft_status weft_conversation_save(weft_conversation* conversation, const char* path,
                                             weft_error** error);
-/* *n_cached (may be NULL): tokens that need not be computed. */
+/* Continues a saved conversation, with its system prompt, and with its tools and variables if there
+ * are none. *n_cached (may be NULL): tokens that need not be computed. */
 WEFT_API weft_status weft_conversation_load(weft_conversation* conversation, const char* path,
                                             int64_t* n_cached, weft_error** error);
 WEFT_API weft_status weft_conversation_free(weft_conversation* conversation);

@@ -1,0 +1,292 @@
+#include <stdlib.h>
+
+#include "check.h"
+
+static const char tools[] =
+    "[{\"type\": \"function\", \"function\": {\"name\": \"switch\", \"parameters\": {\"type\": "
+    "\"object\", \"properties\": {\"on\": {\"type\": \"boolean\"}}, \"required\": [\"on\"]}}}]";
+
+static weft_chat* open_chat(void) {
+  weft_error* error = NULL;
+  weft_chat* chat = NULL;
+  OK(weft_chat_open(stories(), "chatml", &chat, &error));
+  return chat;
+}
+
+static weft_chat_turn new_turn(const char* messages) {
+  weft_chat_turn turn;
+  CHECK(weft_chat_turn_init(&turn, sizeof turn) == WEFT_SUCCESS);
+  turn.messages = messages;
+  return turn;
+}
+
+/* The rendered turn; the caller frees it. */
+static weft_text render(const weft_chat_turn* turn) {
+  weft_error* error = NULL;
+  weft_text text = {NULL, 0};
+  weft_chat* chat = open_chat();
+  OK(weft_chat_render(chat, turn, &text, &error));
+  CHECK(weft_chat_free(chat) == WEFT_SUCCESS);
+  return text;
+}
+
+static void turns_become_prompts(void) {
+  static const char begin[] = "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n";
+  weft_error* error = NULL;
+  weft_chat_turn turn = new_turn("[{\"role\": \"user\", \"content\": \"Hi\"}]");
+  weft_text text = render(&turn);
+  CHECK(strcmp(text.data, begin) == 0);
+  weft_text_free(&text);
+  turn.without_generation_prompt = 1;
+  text = render(&turn);
+  CHECK(strcmp(text.data, "<|im_start|>user\nHi<|im_end|>\n") == 0);
+  weft_text_free(&text);
+  turn.without_generation_prompt = 0;
+  turn.messages =
+      "[{\"role\": \"user\", \"content\": \"Hi\"}, {\"role\": \"assistant\", \"content\": \"Ye\"}]";
+  text = render(&turn);
+  CHECK(strcmp(text.data + text.size - 2, "Ye") == 0); /* to be continued */
+  weft_text_free(&text);
+  turn.answer_final_message = 1;
+  text = render(&turn);
+  CHECK(strstr(text.data, "Ye<|im_end|>\n<|im_start|>assistant\n") != NULL);
+  weft_text_free(&text);
+  /* The model has the same template. Any Jinja is one, and variables are those of the turn. */
+  weft_chat* chat = NULL;
+  turn = new_turn("[{\"role\": \"user\", \"content\": \"Hi\"}]");
+  OK(weft_chat_open(stories(), NULL, &chat, &error));
+  OK(weft_chat_render(chat, &turn, &text, &error));
+  CHECK(strcmp(text.data, begin) == 0);
+  weft_text_free(&text);
+  weft_chat_free(chat);
+  OK(weft_chat_open(stories(), "{{ messages[0].content }}{{ more }}", &chat, &error));
+  turn = new_turn("[{\"role\": \"user\", \"content\": \"Hi\"}]");
+  turn.variables = "{\"more\": 7}";
+  OK(weft_chat_render(chat, &turn, &text, &error));
+  CHECK(strcmp(text.data, "Hi7") == 0);
+  weft_text_free(&text);
+  weft_chat_free(chat);
+}
+
+static void plans_have_tokens_and_a_grammar(void) {
+  weft_error* error = NULL;
+  weft_chat* chat = open_chat();
+  weft_chat_plan* plan = NULL;
+  weft_grammar* grammar = (weft_grammar*)&error;
+  weft_chat_turn turn = new_turn("[{\"role\": \"user\", \"content\": \"Hi\"}]");
+  const weft_token* tokens = NULL;
+  const char* text = NULL;
+  size_t n = 0, size = 0;
+  int32_t accepts = -1;
+  if (!OK(weft_chat_plan_open(chat, &turn, &plan, &error))) return;
+  OK(weft_chat_plan_get_tokens(plan, &tokens, &n, &error));
+  OK(weft_chat_plan_get_text(plan, &text, &size, &error));
+  weft_text back = {NULL, 0};
+  OK(weft_detokenize(stories(), tokens, n, WEFT_SHOW_SPECIAL | WEFT_STRIP_SPACE_PREFIX, &back,
+                     &error));
+  CHECK(n > 0 && size == strlen(text) && strstr(back.data, "<|im_start|>user\nHi") != NULL);
+  weft_text_free(&back);
+  OK(weft_chat_plan_grammar(plan, &grammar, &error));
+  CHECK(grammar == NULL); /* any text is a reply */
+  REFUSED(WEFT_ERROR_ARGUMENT, "`size` is NULL",
+          weft_chat_plan_get_text(plan, &text, NULL, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "`tokens` is NULL",
+          weft_chat_plan_get_tokens(plan, NULL, &n, &error));
+  CHECK(weft_chat_plan_free(plan) == WEFT_SUCCESS);
+  turn.constraint = "[\"yes\", \"no\"]";
+  turn.constraint_kind = WEFT_GRAMMAR_CHOICE;
+  OK(weft_chat_plan_open(chat, &turn, &plan, &error));
+  weft_chat_free(chat); /* the plan keeps what it needs */
+  OK(weft_chat_plan_grammar(plan, &grammar, &error));
+  weft_chat_plan_free(plan);
+  OK(weft_grammar_accepts(grammar, "yes", 3, &accepts, &error));
+  CHECK(accepts == 1);
+  OK(weft_grammar_accepts(grammar, "maybe", 5, &accepts, &error));
+  CHECK(accepts == 0);
+  weft_grammar_free(grammar);
+  REFUSED(WEFT_ERROR_HANDLE, "the chat plan was freed",
+          weft_chat_plan_grammar(plan, &grammar, &error));
+}
+
+#define HI "[{\"role\": \"user\", \"content\": \"Hi\"}]"
+static const struct {
+  const char *messages, *tools, *choice, *variables, *constraint;
+  int32_t kind;
+  weft_status status;
+  const char* message;
+} malformed[] = {
+    {NULL, NULL, NULL, NULL, NULL, 0, WEFT_ERROR_ARGUMENT, "`messages` is NULL"},
+    {"", NULL, NULL, NULL, NULL, 0, WEFT_ERROR_FORMAT, "messages: not JSON"},
+    {"[", NULL, NULL, NULL, NULL, 0, WEFT_ERROR_FORMAT, "messages: not JSON"},
+    {"[\"\xff\"]", NULL, NULL, NULL, NULL, 0, WEFT_ERROR_FORMAT, "messages: not JSON"},
+    {" {\"messages\": []}", NULL, NULL, NULL, NULL, 0, WEFT_ERROR_FORMAT, "JSON array"},
+    {"[7]", NULL, NULL, NULL, NULL, 0, WEFT_ERROR_FORMAT, "messages[0]"},
+    {"[{\"content\": \"x\"}]", NULL, NULL, NULL, NULL, 0, WEFT_ERROR_FORMAT, "no role"},
+    {"[{\"role\": \"user\", \"content\": [7]}]", NULL, NULL, NULL, NULL, 0, WEFT_ERROR_FORMAT,
+     "messages[0].content must be a string"},
+    {HI, "{", NULL, NULL, NULL, 0, WEFT_ERROR_FORMAT, "tools"},
+    {HI, "", NULL, NULL, NULL, 0, WEFT_ERROR_FORMAT, "tools: must be a JSON array"},
+    {HI, "[{\"function\": 7}]", NULL, NULL, NULL, 0, WEFT_ERROR_FORMAT, "tool"},
+    {HI, NULL, NULL, "", NULL, 0, WEFT_ERROR_FORMAT, "variables"},
+    {HI, "[{}]", NULL, NULL, NULL, 0, WEFT_ERROR_FORMAT, "tool"},
+    {HI, tools, "other", NULL, NULL, 0, WEFT_ERROR_ARGUMENT, "tool_choice: no tool is named"},
+    {HI, tools, "\xff", NULL, NULL, 0, WEFT_ERROR_FORMAT, "tool_choice: not UTF-8"},
+    {HI, NULL, "required", NULL, NULL, 0, WEFT_ERROR_ARGUMENT, "tool_choice"},
+    {HI, NULL, NULL, "[]", NULL, 0, WEFT_ERROR_FORMAT, "variables"},
+    {HI, NULL, NULL, "{\"\xff\": 1}", NULL, 0, WEFT_ERROR_FORMAT, "variables: not JSON"},
+    {HI, NULL, NULL, NULL, "{", WEFT_GRAMMAR_JSON_SCHEMA, WEFT_ERROR_ARGUMENT, "constraint:"},
+    {HI, NULL, NULL, NULL, "x", WEFT_GRAMMAR_CHOICE, WEFT_ERROR_FORMAT, "constraint: not JSON"},
+    {HI, NULL, NULL, NULL, "x", 9, WEFT_ERROR_ARGUMENT, "WEFT_GRAMMAR_"},
+    {HI, NULL, NULL, NULL, NULL, WEFT_GRAMMAR_REGEX, WEFT_ERROR_ARGUMENT, "`constraint` is NULL"},
+};
+
+static void malformed_turns_are_refused(void) {
+  weft_error* error = NULL;
+  weft_chat* chat = open_chat();
+  weft_chat_plan* plan = NULL;
+  weft_text text = {NULL, 0};
+  for (size_t i = 0; i < sizeof malformed / sizeof *malformed; ++i) {
+    weft_chat_turn turn = new_turn(malformed[i].messages);
+    turn.tools = malformed[i].tools;
+    turn.tool_choice = malformed[i].choice;
+    turn.variables = malformed[i].variables;
+    turn.constraint = malformed[i].constraint;
+    turn.constraint_kind = malformed[i].kind;
+    REFUSED(malformed[i].status, malformed[i].message,
+            weft_chat_plan_open(chat, &turn, &plan, &error));
+    REFUSED(malformed[i].status, malformed[i].message,
+            weft_chat_render(chat, &turn, &text, &error));
+  }
+  CHECK(plan == NULL && text.data == NULL);
+  REFUSED(WEFT_ERROR_ARGUMENT, "`turn` is NULL", weft_chat_render(chat, NULL, &text, &error));
+  weft_chat_free(chat);
+}
+
+static void templates_are_checked(void) {
+  weft_error* error = NULL;
+  weft_chat* chat = NULL;
+  weft_model* without = NULL;
+  weft_model_options options;
+  weft_model_options_init(&options, sizeof options);
+  options.vocabulary_only = 1;
+  options.overrides = "tokenizer.chat_template=str:";
+  OK(weft_model_open(model_path(), &options, &without, &error));
+  REFUSED(WEFT_ERROR_UNSUPPORTED, "no chat template", weft_chat_open(without, NULL, &chat, &error));
+  weft_model_free(without);
+  REFUSED(WEFT_ERROR_ARGUMENT, "unknown chat template 'chatmll'",
+          weft_chat_open(stories(), "chatmll", &chat, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "", weft_chat_open(stories(), "", &chat, &error));
+  REFUSED(WEFT_ERROR_FORMAT, "not UTF-8", weft_chat_open(stories(), "\xff", &chat, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "line 1", weft_chat_open(stories(), "{{ x", &chat, &error));
+  CHECK(weft_chat_open(stories(), "{{ '\xff' }}", &chat, NULL) != WEFT_SUCCESS);
+  REFUSED(WEFT_ERROR_ARGUMENT, "`chat` is NULL", weft_chat_open(stories(), "chatml", NULL, &error));
+  CHECK(chat == NULL);
+  /* A template may refuse messages. */
+  OK(weft_chat_open(stories(), "{{ raise_exception('never') }}", &chat, &error));
+  weft_chat_turn turn = new_turn("[{\"role\": \"user\", \"content\": \"Hi\"}]");
+  weft_text text = {NULL, 0};
+  REFUSED(WEFT_ERROR_ARGUMENT, "never", weft_chat_render(chat, &turn, &text, &error));
+  weft_chat_free(chat);
+  REFUSED(WEFT_ERROR_HANDLE, "the chat was freed", weft_chat_render(chat, &turn, &text, &error));
+}
+
+typedef struct heard {
+  char text[5][256]; /* by kind */
+  char id[32];
+  int n[5];
+} heard;
+
+static void hear(void* user, const weft_reply_event* event) {
+  heard* h = user;
+  CHECK(event->struct_size == sizeof *event && strlen(event->text) == event->text_size);
+  CHECK((event->call < 0) == (event->kind < WEFT_REPLY_CALL_BEGIN));
+  ++h->n[event->kind];
+  strncat(h->text[event->kind], event->text, 255 - strlen(h->text[event->kind]));
+  if (event->kind == WEFT_REPLY_CALL_BEGIN) snprintf(h->id, sizeof h->id, "%s", event->id);
+}
+
+static weft_reply* open_reply(const char* with_tools) {
+  weft_error* error = NULL;
+  weft_chat* chat = open_chat();
+  weft_chat_plan* plan = NULL;
+  weft_reply* reply = NULL;
+  weft_chat_turn turn = new_turn("[{\"role\": \"user\", \"content\": \"Hi\"}]");
+  turn.tools = with_tools;
+  OK(weft_chat_plan_open(chat, &turn, &plan, &error));
+  OK(weft_reply_open(plan, &reply, &error));
+  weft_chat_plan_free(plan);
+  weft_chat_free(chat);
+  return reply;
+}
+
+static void replies_are_read_as_they_come(void) {
+  static const char text[] = "{\"name\": \"switch\", \"arguments\": {\"on\": true}}";
+  weft_error* error = NULL;
+  weft_reply* reply = open_reply(tools);
+  weft_text json = {NULL, 0};
+  heard h;
+  memset(&h, 0, sizeof h);
+  for (size_t i = 0; i < strlen(text); ++i)
+    OK(weft_reply_push(reply, text + i, 1, hear, &h, &error));
+  OK(weft_reply_finish(reply, hear, &h, &error));
+  CHECK(strcmp(h.text[WEFT_REPLY_CALL_BEGIN], "switch") == 0 && strcmp(h.id, "call00000") == 0);
+  CHECK(strcmp(h.text[WEFT_REPLY_CALL_ARGUMENTS], "{\"on\": true}") == 0);
+  CHECK(h.n[WEFT_REPLY_CALL_BEGIN] == 1 && h.n[WEFT_REPLY_CALL_END] == 1);
+  OK(weft_reply_message_json(reply, &json, &error));
+  CHECK(strncmp(json.data, "{\"role\":\"assistant\",\"content\":\"\",\"tool_calls\":[{", 48) == 0);
+  CHECK(strstr(json.data, "\"arguments\":\"{\\\"on\\\": true}\"") != NULL);
+  /* The message can be part of the next turn. */
+  char messages[512];
+  snprintf(messages, sizeof messages, "[{\"role\": \"user\", \"content\": \"Hi\"}, %s]", json.data);
+  weft_chat_turn turn = new_turn(messages);
+  weft_text rendered = render(&turn);
+  CHECK(strstr(rendered.data, "switch") != NULL);
+  weft_text_free(&rendered);
+  weft_text_free(&json);
+  REFUSED(WEFT_ERROR_ARGUMENT, "has ended", weft_reply_push(reply, "x", 1, NULL, NULL, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "has ended", weft_reply_finish(reply, NULL, NULL, &error));
+  CHECK(weft_reply_free(reply) == WEFT_SUCCESS);
+}
+
+typedef struct again {
+  weft_reply* reply;
+  weft_status status;
+} again;
+
+static void push_again(void* user, const weft_reply_event* event) {
+  again* a = user;
+  a->status = weft_reply_push(a->reply, event->text, event->text_size, NULL, NULL, NULL);
+}
+
+static void replies_refuse_what_they_cannot_read(void) {
+  weft_error* error = NULL;
+  again a = {open_reply(NULL), WEFT_SUCCESS};
+  weft_text json = {NULL, 0};
+  OK(weft_reply_push(a.reply, "Hi", 2, push_again, &a, &error));
+  OK(weft_reply_push(a.reply, " \xff", 2, NULL, NULL, &error)); /* models generate any bytes */
+  OK(weft_reply_finish(a.reply, push_again, &a, &error));
+  CHECK(a.status == WEFT_ERROR_BUSY);
+  OK(weft_reply_message_json(a.reply, &json, &error));
+  CHECK(strcmp(json.data, "{\"role\":\"assistant\",\"content\":\"Hi \xef\xbf\xbd\"}") == 0);
+  weft_text_free(&json);
+  weft_reply_free(a.reply);
+  a.reply = open_reply(NULL);
+  REFUSED(WEFT_ERROR_ARGUMENT, "`text` is NULL",
+          weft_reply_push(a.reply, NULL, 1, NULL, NULL, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "no array has",
+          weft_reply_push(a.reply, "x", (size_t)1 << 63, NULL, NULL, &error));
+  OK(weft_reply_push(a.reply, NULL, 0, NULL, NULL, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "`json` is NULL", weft_reply_message_json(a.reply, NULL, &error));
+  weft_reply_free(a.reply);
+  REFUSED(WEFT_ERROR_HANDLE, "the reply was freed", weft_reply_finish(a.reply, NULL, NULL, &error));
+  REFUSED(WEFT_ERROR_HANDLE, "the chat plan is NULL", weft_reply_open(NULL, &a.reply, &error));
+}
+
+const test_case chat_tests[] = {
+    {"turns become prompts", turns_become_prompts},
+    {"plans have tokens and a grammar", plans_have_tokens_and_a_grammar},
+    {"malformed turns are refused", malformed_turns_are_refused},
+    {"templates are checked", templates_are_checked},
+    {"replies are read as they come", replies_are_read_as_they_come},
+    {"replies refuse what they cannot read", replies_refuse_what_they_cannot_read},
+    {NULL, NULL}};
