@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <utility>
 
 #include "weft/base/utf8.h"

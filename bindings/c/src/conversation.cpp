@@ -1,5 +1,8 @@
 #include "weft/serve/conversation.h"
 
+#include <span>
+#include <utility>
+
 #include <nlohmann/json.hpp>
 
 #include "arguments.h"

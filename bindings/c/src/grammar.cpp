@@ -1,6 +1,7 @@
 #include "weft/grammar/grammar.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>

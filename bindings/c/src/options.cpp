@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <tuple>
+#include <type_traits>
 
 #include "weft/base/error.h"
 #include "weft/ops/attention/cache_cells.h"

@@ -1,9 +1,9 @@
 #include "weft/sample/sampler.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "arguments.h"
