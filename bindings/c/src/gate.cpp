@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include <pthread.h>
+
+#include "weft/base/error.h"
 
 #include "call.h"
 
@@ -63,6 +66,16 @@ Inside::Inside(Gate& gate) : gate_(gate) {
 
 Inside::~Inside() {
   gate_.busy_ = false;
+}
+
+void CancellableCall::check() {
+  if (cancelled()) fail<CancelledError>("the process is ending: the call was cancelled");
+}
+
+std::function<bool(double)> CancellableCall::watch(std::function<bool(double)> progress) {
+  return [this, inner = std::move(progress)](double share) {
+    return !cancelled() && (!inner || inner(share));
+  };
 }
 
 void cancel_all_gates() {

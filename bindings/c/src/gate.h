@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string_view>
 
 #include "handles.h"
@@ -42,6 +43,22 @@ class Inside {
 
  private:
   Gate& gate_;
+};
+
+// A long call on no object that computes, which the end of the process cancels.
+class CancellableCall {
+ public:
+  CancellableCall() = default;
+
+  std::atomic<bool>& cancelled() { return gate_.cancelled(); }
+  // Throws CancelledError if it is to end.
+  void check();
+  // The same progress, which is false as soon as the call is to end. REQUIRES: used in this call.
+  std::function<bool(double)> watch(std::function<bool(double)> progress);
+
+ private:
+  Gate gate_{"call"};
+  Inside inside_{gate_};
 };
 
 // For the end of the process: cancels all calls that are inside a gate.

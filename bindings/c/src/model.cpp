@@ -6,6 +6,7 @@
 
 #include "weft/adapters/adapters.h"
 #include "weft/base/json_string.h"
+#include "weft/files/describe.h"
 #include "weft/files/mapped_file.h"
 #include "weft/files/vocabulary_file.h"
 
@@ -193,6 +194,16 @@ weft_status weft_model_get_info(weft_model* model, weft_model_info* info, weft_e
                                  .start = facts.start,
                                  .n_loras = static_cast<uint32_t>(m->n_loras)},
                  "weft_model_info");
+  });
+}
+
+weft_status weft_model_metadata_json(weft_model* model, size_t max_elements, weft_text* json,
+                                     weft_error** error) {
+  return call(error, [&] {
+    const auto m = pin<ModelObject>(model);
+    const std::string text = metadata_json(*m->file, max_elements);
+    m->file->check_mapped();
+    write_text(json, text);
   });
 }
 

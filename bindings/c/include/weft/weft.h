@@ -118,15 +118,16 @@ typedef void (*weft_log)(void* user, const char* line);
 
 /* ---- The library -------------------------------------------------------------------------- */
 
-WEFT_API const char* weft_version(void); /* "0.1.0" */
-/* 1000 * major + minor of the API that the library has. */
-WEFT_API uint32_t weft_api_version(void);
-/* Processor, instruction sets, default workers and budget, backends, formats: an object. */
+WEFT_API const char* weft_version(void);  /* "0.1.0" */
+WEFT_API uint32_t weft_api_version(void); /* 1000 * major + minor of the library's API */
+/* Processor, instruction sets, default workers and budget, backends, formats: an object. Loads the
+ * libraries of WEFT_BACKEND_PATH, and opens no device. */
 WEFT_API weft_status weft_about_json(weft_text* json, weft_error** error);
 /* Answers accesses to mapped files that were truncated or cannot be read: without it, the system
  * ends the process with SIGBUS. Handles this signal from now on, for mapped models only. */
 WEFT_API weft_status weft_guard_mappings(weft_error** error);
-/* Loads a backend from a shared library (weft/backends/abi.h). */
+/* Loads a backend from a shared library (weft/backends/abi.h), or from all "*.so" of a folder,
+ * where those that cannot be used are skipped: weft_about_json() says why. */
 WEFT_API weft_status weft_load_backend(const char* path, weft_error** error);
 
 /* ---- Models -------------------------------------------------------------------------------- */
@@ -194,7 +195,7 @@ typedef struct weft_model_info {
 WEFT_API weft_status weft_model_get_info(weft_model* model, weft_model_info* info,
                                          weft_error** error);
 /* All keys of the file: {"general.name": "x", ...}. Arrays of over `max_elements` become their
- * length: {"length": 32000}. */
+ * length, {"length": 32000}, and texts that are not UTF-8 {"hex": "00ff"}. */
 WEFT_API weft_status weft_model_metadata_json(weft_model* model, size_t max_elements,
                                               weft_text* json, weft_error** error);
 WEFT_API weft_status weft_model_warnings_json(weft_model* model, weft_text* json,
@@ -1132,27 +1133,25 @@ WEFT_API weft_status weft_register_architecture(const weft_architecture* archite
 /* The names of all architectures: an array. */
 WEFT_API weft_status weft_architectures_json(weft_text* json, weft_error** error);
 
-/* ---- Tools
- * ------------------------------------------------------------------------------------------- */
+/* ---- Tools ---------------------------------------------------------------------------------- */
 
 /* Header, metadata and tensors of a file or folder, as `weft inspect --json`. */
 WEFT_API weft_status weft_inspect_json(const char* path, weft_text* json, weft_error** error);
-
 /* The plans of a session, without loading weights, as `weft plan --json`. */
 WEFT_API weft_status weft_plan_json(weft_model* model, const weft_session_options* options,
                                     weft_text* json, weft_error** error);
-
-/* Every node against its scalar definition, as `weft verify --json`. Without tokens: random ones,
- * with steps across the borders of blocks and width classes. */
+/* Every node against its scalar definition, as `weft verify --json`. With n = 0: 8 random tokens,
+ * and steps across the borders of blocks and width classes. *passed becomes 0 or 1. */
 WEFT_API weft_status weft_verify_json(weft_model* model, const weft_session_options* options,
                                       const weft_token* tokens, size_t n, int32_t* passed,
                                       weft_text* json, weft_error** error);
-/* The checks of `weft selftest`. */
+/* The checks of `weft selftest`; `progress` is called before each, and can cancel. That of memory
+ * may fail while other sessions have the model's weights, or other threads allocate. */
 WEFT_API weft_status weft_selftest_json(weft_model* model, const weft_session_options* options,
                                         int32_t* passed, weft_text* json, weft_error** error);
 /* The checks of `weft new-model-check` for a built-in or registered architecture. `keys`: further
- * keys of the tiny model. `snapshot`: a file with the graph as Graphviz text, which is made if it
- * does not exist; NULL: none. */
+ * keys of the tiny model, or other values. `snapshot`: a file with the graph as Graphviz text,
+ * which is made if it does not exist; NULL: none. */
 WEFT_API weft_status weft_check_new_model_json(const char* architecture, const weft_value* keys,
                                                size_t n_keys, const char* snapshot, int32_t* passed,
                                                weft_text* json, weft_error** error);
@@ -1162,32 +1161,33 @@ WEFT_API weft_status weft_write_made_model(const char* architecture, const weft_
 
 typedef struct weft_bench_options {
   uint32_t struct_size;
-  int32_t repeats;
-  int64_t prompt_tokens;    /* 0: no test of prompts */
-  int64_t generated_tokens; /* 0: no test of generation */
-  int64_t depth;            /* tokens before them */
-  const weft_session_options* session;
+  int32_t repeats;                     /* after one that is not measured: 1 to 1000 */
+  int64_t prompt_tokens;               /* 0: no test of prompts */
+  int64_t generated_tokens;            /* 0: no test of generation */
+  int64_t depth;                       /* tokens before them */
+  const weft_session_options* session; /* NULL: the defaults; context 0: as long as needed */
 } weft_bench_options;
 WEFT_API weft_status weft_bench_options_init(weft_bench_options* options, size_t size);
-/* Tokens per second of every repetition, with bytes and multiply-adds, as `weft bench --json`. */
+/* Tokens, bytes and multiply-adds per second, as `weft bench --no-limits --json`. */
 WEFT_API weft_status weft_bench_json(weft_model* model, const weft_bench_options* options,
                                      weft_text* json, weft_error** error);
-/* What this machine can do: bytes and multiply-adds per second. Takes seconds. */
+/* What this machine can do: bytes and multiply-adds per second. Takes seconds. threads 0: the
+ * default workers. max_bytes 0: half the default budget; below 64 MiB, reads are not measured. */
 WEFT_API weft_status weft_limits_json(int32_t threads, int64_t max_bytes, weft_text* json,
                                       weft_error** error);
 
 typedef struct weft_quantize_options {
   uint32_t struct_size;
-  uint32_t pure;            /* 1: the main type for all tensors */
-  const char* type;         /* "Q4_K_M", ... */
-  const char* tensor_types; /* "REGEX=TYPE", one per line; NULL: none */
-  const char* output_type;  /* of output.weight; NULL: the mix's */
-  const char* embedding_type;
-  const char* imatrix; /* path of an importance matrix; NULL: none */
-  uint32_t leave_output;
-  uint32_t allow_requantize;
-  uint32_t nonfinite_to_zero;
-  int32_t workers; /* 0: min(2, processors) */
+  uint32_t pure;              /* 1: the main type for all tensors */
+  const char* type;           /* required: "Q4_K_M", ..., in any case */
+  const char* tensor_types;   /* "REGEX=TYPE", one per line, the first that matches; NULL: none */
+  const char* output_type;    /* of output.weight; NULL: the mix's */
+  const char* embedding_type; /* of token_embd.weight; likewise */
+  const char* imatrix;        /* path of an importance matrix; NULL: none */
+  uint32_t leave_output;      /* 1: output.weight stays as it is */
+  uint32_t allow_requantize;  /* 1: also convert tensors that are quantized; else refused */
+  uint32_t nonfinite_to_zero; /* 1: write 0 for NaN and infinity; else refused */
+  int32_t workers;            /* 0: min(2, processors) */
   weft_progress progress;
   void* progress_user;
 } weft_quantize_options;
