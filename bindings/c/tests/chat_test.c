@@ -282,6 +282,43 @@ static void replies_refuse_what_they_cannot_read(void) {
   REFUSED(WEFT_ERROR_HANDLE, "the chat plan is NULL", weft_reply_open(NULL, &a.reply, &error));
 }
 
+static void generations_reply_to_chats(void) {
+  weft_error* error = NULL;
+  weft_session* session = new_session(1);
+  weft_chat* chat = NULL;
+  weft_chat_plan* plan = NULL;
+  weft_generation* generation = NULL;
+  weft_reply* reply = NULL;
+  weft_chat_turn turn;
+  weft_text message = {NULL, 0};
+  weft_generation_event event = {.struct_size = sizeof event};
+  weft_chat_turn_init(&turn, sizeof turn);
+  turn.messages = "[{\"role\": \"user\", \"content\": \"A number?\"}]";
+  turn.constraint = "[0-9]{3}";
+  turn.constraint_kind = WEFT_GRAMMAR_REGEX;
+  OK(weft_chat_open(stories(), "chatml", &chat, &error));
+  OK(weft_chat_plan_open(chat, &turn, &plan, &error));
+  OK(weft_generation_open(session, 0, NULL, &generation, &error));
+  OK(weft_reply_open(plan, &reply, &error));
+  OK(weft_generation_begin_chat(generation, plan, 0, &error));
+  for (int i = 0; i < 20 && event.stop == WEFT_STOP_NONE; ++i) {
+    if (!OK(weft_generation_next(generation, &event, &error))) break;
+    OK(weft_reply_push(reply, event.text, event.text_size, NULL, NULL, &error));
+  }
+  CHECK(event.stop == WEFT_STOP_COMPLETE || event.stop == WEFT_STOP_END_OF_TEXT);
+  OK(weft_reply_finish(reply, NULL, NULL, &error));
+  if (OK(weft_reply_message_json(reply, &message, &error))) {
+    const char* digits = strpbrk(message.data, "0123456789");
+    CHECK(digits != NULL && strspn(digits, "0123456789") == 3);
+  }
+  weft_text_free(&message);
+  weft_reply_free(reply);
+  weft_chat_plan_free(plan);
+  weft_chat_free(chat);
+  weft_generation_free(generation);
+  weft_session_free(session);
+}
+
 const test_case chat_tests[] = {
     {"turns become prompts", turns_become_prompts},
     {"plans have tokens and a grammar", plans_have_tokens_and_a_grammar},
@@ -289,4 +326,5 @@ const test_case chat_tests[] = {
     {"templates are checked", templates_are_checked},
     {"replies are read as they come", replies_are_read_as_they_come},
     {"replies refuse what they cannot read", replies_refuse_what_they_cannot_read},
+    {"generations reply to chats", generations_reply_to_chats},
     {NULL, NULL}};

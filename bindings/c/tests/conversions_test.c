@@ -331,7 +331,7 @@ static void what_is_no_folder_of_a_model_is_not_converted(void) {
           weft_convert("/", NULL, NULL, NULL, NULL, &error));
 }
 
-const test_case conversion_tests[] = {
+const test_case conversions_tests[] = {
     {"models are quantized", models_are_quantized},
     {"a cancelled conversion leaves no file", a_cancelled_conversion_leaves_no_file},
     {"options of quantization are checked", options_of_quantization_are_checked},

@@ -5,16 +5,22 @@
 
 #include "check.h"
 
-extern const test_case base_tests[], embedder_tests[], generation_tests[], graph_tests[],
-    model_tests[], saved_tests[], session_tests[], token_tests[];
+/* The groups are the files X_test.c. */
+#define GROUPS(X)                                                                           \
+  X(base)                                                                                   \
+  X(chat)                                                                                   \
+  X(conversation)                                                                           \
+  X(conversions) X(embedder) X(generation) X(grammar) X(graph) X(model) X(sampler) X(saved) \
+      X(session) X(token) X(tools)
+
+#define DECLARED(name) extern const test_case name##_tests[];
+#define LISTED(name) {#name, name##_tests},
+GROUPS(DECLARED)
 
 static const struct {
   const char* name;
   const test_case* tests;
-} groups[] = {
-    {"base", base_tests},    {"embedder", embedder_tests}, {"generations", generation_tests},
-    {"graphs", graph_tests}, {"saved", saved_tests},       {"models", model_tests},
-    {"tokens", token_tests}, {"sessions", session_tests}};
+} groups[] = {GROUPS(LISTED)};
 
 weft_status check_status;
 static int failures;

@@ -698,7 +698,8 @@ WEFT_API weft_status weft_chat_plan_get_text(weft_chat_plan* plan, const char** 
 /* A new handle of the grammar of the reply; NULL if any text is one. */
 WEFT_API weft_status weft_chat_plan_grammar(weft_chat_plan* plan, weft_grammar** grammar,
                                             weft_error** error);
-/* Begins a generation with prompt and constraint of the plan. */
+/* Begins a text with the prompt of the plan and its grammar, which stays until another is set.
+ * Marks of reasoning and calls appear in the text, as weft_reply_push() needs them. */
 WEFT_API weft_status weft_generation_begin_chat(weft_generation* generation, weft_chat_plan* plan,
                                                 int32_t keep_state, weft_error** error);
 WEFT_API weft_status weft_chat_plan_free(weft_chat_plan* plan);

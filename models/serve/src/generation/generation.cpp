@@ -315,8 +315,9 @@ void Generation::set_lora_scales(std::span<const float> scales) {
 void Generation::set_sampler(const SamplerOptions& options) {
   impl_->set_sampler(options);
 }
-void Generation::set_grammar(std::shared_ptr<const Grammar> grammar) {
-  impl_->set_grammar(std::move(grammar));
+void Generation::set_grammar(std::shared_ptr<const Grammar> grammar,
+                             std::shared_ptr<const TokenTree> tree) {
+  impl_->set_grammar(std::move(grammar), std::move(tree));
 }
 
 bool Generation::prefill(const std::function<void(std::int64_t, std::int64_t)>& progress) {

@@ -39,7 +39,7 @@ struct Generation::Impl {
   void begin_rules();
   void append_forced();
   void set_sampler(const SamplerOptions& with);
-  void set_grammar(std::shared_ptr<const Grammar> grammar);
+  void set_grammar(std::shared_ptr<const Grammar> grammar, std::shared_ptr<const TokenTree> tree);
   void set_lora_scales(std::span<const float> scales);
   std::span<const float> allowed(std::span<const float> logits);
   void add_text(TokenId token);

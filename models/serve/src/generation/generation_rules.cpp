@@ -14,7 +14,9 @@ void Generation::Impl::make_rules() {
   rules_are_stale = false;
 }
 
-void Generation::Impl::set_grammar(std::shared_ptr<const Grammar> grammar) {
+void Generation::Impl::set_grammar(std::shared_ptr<const Grammar> grammar,
+                                   std::shared_ptr<const TokenTree> tree) {
+  if (tree) options.rules.tree = std::move(tree);
   if (grammar == options.rules.grammar) return;
   options.rules.grammar = std::move(grammar);
   rules_are_stale = true;

@@ -125,8 +125,10 @@ class Generation {
   void set_lora_scales(std::span<const float> scales);
   // Takes effect at the next begin(). Throws like Sampler.
   void set_sampler(const SamplerOptions& options);
-  // Replaces TextRulesOptions::grammar for the texts that begin from now on. Null: any text.
-  void set_grammar(std::shared_ptr<const Grammar> grammar);
+  // Replaces TextRulesOptions::grammar for the texts that begin from now on. Null: any text. A
+  // `tree` replaces that of the rules.
+  void set_grammar(std::shared_ptr<const Grammar> grammar,
+                   std::shared_ptr<const TokenTree> tree = nullptr);
 
   // Computes the rest of the prompt, so that next() need not. Returns false if cancelled; the
   // sequence then keeps the chunks that are complete. Throws like Session::feed().

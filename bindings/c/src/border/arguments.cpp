@@ -1,0 +1,58 @@
+#include "border/arguments.h"
+
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+#include "border/call.h"
+
+namespace weft::c_api {
+
+void refuse_null(std::string_view name) {
+  fail<ValueError>("`{}` is NULL", name);
+}
+
+std::string_view required_text(const char* text, std::string_view name) {
+  if (!text) refuse_null(name);
+  return text;
+}
+
+void check_array(const void* data, std::size_t n, std::size_t element, std::string_view name) {
+  if (n == 0) return;
+  if (!data) refuse_null(name);
+  if (n > static_cast<std::size_t>(PTRDIFF_MAX) / element)
+    fail<ValueError>("`{}`: no array has {} elements", name, n);
+}
+
+void check_struct(const void* given, std::size_t size, std::size_t known, std::string_view name) {
+  if (size < 2 * sizeof(std::uint32_t) || size > 65536)
+    fail<ValueError>("{}: struct_size is {}; was it initialized?", name, size);
+  const auto* bytes = static_cast<const unsigned char*>(given);
+  for (std::size_t i = known; i < size; ++i) {
+    if (bytes[i] != 0)
+      fail<UnsupportedError>(
+          "{}: byte {} is set, but the struct has {} bytes in version {}.{} of the API", name, i,
+          known, WEFT_API_VERSION_MAJOR, WEFT_API_VERSION_MINOR);
+  }
+}
+
+void write_text(weft_text* out, std::string_view text) {
+  weft_text& result = required(out, "the result");
+  auto* data = static_cast<char*>(std::malloc(text.size() + 1));
+  if (!data) throw std::bad_alloc();
+  std::copy(text.begin(), text.end(), data);
+  data[text.size()] = '\0';
+  result = {data, text.size()};
+}
+
+void write_tokens(std::span<const weft_token> from, weft_token* out, std::size_t capacity,
+                  std::size_t* n) {
+  required(n, "n") = from.size();
+  if (from.size() > capacity)
+    throw StatusError(WEFT_ERROR_CAPACITY,
+                      fmt::format("there are {} tokens, and room for {}", from.size(), capacity));
+  check_array(out, from.size(), sizeof *out, "tokens");
+  std::copy(from.begin(), from.end(), out);
+}
+
+}  // namespace weft::c_api

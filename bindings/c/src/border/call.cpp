@@ -1,0 +1,120 @@
+#include "border/call.h"
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <new>
+#include <thread>
+
+#include <pthread.h>
+
+#include "weft/backends/device.h"
+#include "weft/run/nan_error.h"
+
+#include "border/arguments.h"
+#include "border/gate.h"
+
+namespace weft::c_api {
+namespace {
+
+struct Process {
+  std::atomic<std::int64_t> running{0};
+  std::atomic<bool> ending{false};
+};
+
+Process& process() {
+  static Process& instance = *new Process;  // never destroyed: threads may be in a call
+  return instance;
+}
+
+thread_local std::int64_t own_calls = 0;
+
+// Runs at the end of the process, before libraries are destroyed. A call whose callback left by a
+// longjmp never ends, so the wait is limited.
+void end_calls() {
+  using namespace std::chrono;
+  process().ending = true;
+  const auto limit = steady_clock::now() + milliseconds(500);
+  while (process().running > own_calls && steady_clock::now() < limit) {
+    cancel_all_gates();
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+}
+
+// In the child of a fork, the calls of other threads do not exist.
+void forget_threads() {
+  process().running = own_calls;
+}
+
+template <class E>
+bool is(const std::exception& e) {
+  return dynamic_cast<const E*>(&e) != nullptr;
+}
+
+struct StatusOf {
+  bool (*is)(const std::exception& e);
+  weft_status status;
+};
+constexpr StatusOf kStatuses[] = {{is<HandleError>, WEFT_ERROR_HANDLE},
+                                  {is<ShapeError>, WEFT_ERROR_SHAPE},
+                                  {is<DTypeError>, WEFT_ERROR_DTYPE},
+                                  {is<FormatError>, WEFT_ERROR_FORMAT},
+                                  {is<UnsupportedError>, WEFT_ERROR_UNSUPPORTED},
+                                  {is<ValueError>, WEFT_ERROR_ARGUMENT},
+                                  {is<IoError>, WEFT_ERROR_IO},
+                                  {is<BudgetError>, WEFT_ERROR_BUDGET},
+                                  {is<CancelledError>, WEFT_ERROR_CANCELLED},
+                                  {is<NanError>, WEFT_ERROR_NAN},
+                                  {is<KernelError>, WEFT_ERROR_CALLBACK},
+                                  {is<std::bad_alloc>, WEFT_ERROR_MEMORY}};
+
+weft_status status_of(const std::exception& e) {
+  if (const auto* with_status = dynamic_cast<const StatusError*>(&e)) return with_status->status();
+  for (const StatusOf& row : kStatuses) {
+    if (row.is(e)) return row.status;
+  }
+  return WEFT_ERROR_INTERNAL;
+}
+
+weft_error* error_of(const std::exception& e) {
+  const auto* io = dynamic_cast<const IoError*>(&e);
+  const std::string message = is<std::bad_alloc>(e) ? "out of memory" : e.what();
+  return make_error(status_of(e), message, io ? io->os_error() : 0);
+}
+
+}  // namespace
+
+RunningCall::RunningCall() {
+  static const int registered =
+      std::atexit(end_calls) + ::pthread_atfork(nullptr, nullptr, forget_threads);
+  (void)registered;
+  process().running.fetch_add(1);
+  ++own_calls;
+  if (process().ending) {
+    process().running.fetch_sub(1);
+    --own_calls;
+    throw StatusError(WEFT_ERROR_CLOSED, "the process is ending: the library is closed");
+  }
+}
+
+RunningCall::~RunningCall() {
+  process().running.fetch_sub(1);
+  --own_calls;
+}
+
+weft_status report(weft_error** error) noexcept {
+  try {
+    throw;
+  } catch (const std::exception& e) {
+    try {
+      if (error) *error = error_of(e);
+    } catch (...) {
+      return WEFT_ERROR_MEMORY;
+    }
+    return status_of(e);
+  } catch (...) {
+    return weft_error_make(WEFT_ERROR_INTERNAL, "an unknown exception", error);
+  }
+}
+
+}  // namespace weft::c_api

@@ -1,0 +1,97 @@
+#pragma once
+// The border between C and C++: every function of the API is the body of a call().
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <cxxabi.h>
+
+#include "weft/base/error.h"
+#include "weft/weft.h"
+
+#include "border/handles.h"
+
+namespace weft::c_api {
+
+// A call that has the status and message of another one: of a callback.
+class StatusError : public Error {
+ public:
+  StatusError(weft_status status, const std::string& message) : Error(message), status_(status) {}
+  weft_status status() const { return status_; }
+
+ private:
+  weft_status status_;
+};
+
+// Counts a running call of this thread, so that the end of the process waits for it. Throws
+// StatusError WEFT_ERROR_CLOSED when the process ends.
+class RunningCall {
+ public:
+  RunningCall();
+  ~RunningCall();
+  RunningCall(const RunningCall&) = delete;
+  RunningCall& operator=(const RunningCall&) = delete;
+};
+
+// The status of the exception that is being handled; its error in *error unless that is NULL.
+weft_status report(weft_error** error) noexcept;
+
+// Runs a function of the API. No exception leaves it, but for those that end a thread.
+template <class F>
+weft_status call(weft_error** error, const F& f) {
+  try {
+    const RunningCall running;
+    f();
+    return WEFT_SUCCESS;
+  } catch (abi::__forced_unwind&) {
+    throw;
+  } catch (...) {
+    return report(error);
+  }
+}
+
+// Calls a function of the caller. What it throws becomes WEFT_ERROR_CALLBACK.
+template <class F>
+auto callback(const F& f) {
+  try {
+    return f();
+  } catch (abi::__forced_unwind&) {
+    throw;
+  } catch (const std::exception& e) {
+    throw StatusError(WEFT_ERROR_CALLBACK, std::string("a callback threw: ") + e.what());
+  } catch (...) {
+    throw StatusError(WEFT_ERROR_CALLBACK, "a callback threw an exception");
+  }
+}
+// The same for one that returns a status and makes an error: f(weft_error**).
+template <class F>
+void checked_callback(const F& f) {
+  weft_error* error = nullptr;
+  const weft_status status = callback([&] { return f(&error); });
+  if (status == WEFT_SUCCESS) {
+    weft_error_free(error);
+    return;
+  }
+  std::string message = weft_error_message(error);
+  weft_error_free(error);
+  if (message.empty()) message = "a callback returned an error without a message";
+  throw StatusError(status, message);
+}
+
+// Frees a handle of this kind.
+template <class T>
+weft_status free_handle(const void* handle) {
+  return call(nullptr, [&] {
+    if (handle) take_handle(handle, T::kKind);
+  });
+}
+
+// A handle for a new object.
+template <class Handle, class Object>
+Handle* handle_of(std::shared_ptr<Object> object) {
+  return static_cast<Handle*>(add_handle(std::move(object)));
+}
+
+}  // namespace weft::c_api

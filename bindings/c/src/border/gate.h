@@ -1,0 +1,67 @@
+#pragma once
+// Objects that one call at a time may use.
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "border/handles.h"
+
+namespace weft::c_api {
+
+// Lets one call in. Belongs to the process that made it, unless its object has no threads.
+class Gate {
+ public:
+  enum class Threads : std::uint8_t { own, none };
+  explicit Gate(std::string_view name, Threads threads = Threads::own);  // "session", a constant
+  ~Gate();
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+
+  // Cancels the call that is inside, if there is one. From any thread.
+  void cancel();
+  // True while the call that is inside is to end.
+  std::atomic<bool>& cancelled() { return cancelled_; }
+  bool is_parents() const { return threads_ == Threads::own && process_ != process_generation(); }
+
+ private:
+  friend class Inside;
+  const std::string_view name_;
+  const Threads threads_;
+  const std::uint32_t process_;
+  std::atomic<bool> busy_{false}, cancelled_{false};
+};
+
+// A call that is inside a gate. Throws StatusError: WEFT_ERROR_BUSY, WEFT_ERROR_FORKED.
+class Inside {
+ public:
+  explicit Inside(Gate& gate);
+  ~Inside();
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  Gate& gate_;
+};
+
+// A long call on no object that computes, which the end of the process cancels.
+class CancellableCall {
+ public:
+  CancellableCall() = default;
+
+  std::atomic<bool>& cancelled() { return gate_.cancelled(); }
+  // Throws CancelledError if it is to end.
+  void check();
+  // The same progress, which is false as soon as the call is to end. REQUIRES: used in this call.
+  std::function<bool(double)> watch(std::function<bool(double)> progress);
+
+ private:
+  Gate gate_{"call"};
+  Inside inside_{gate_};
+};
+
+// For the end of the process: cancels all calls that are inside a gate.
+void cancel_all_gates();
+
+}  // namespace weft::c_api

@@ -1,0 +1,80 @@
+#pragma once
+// The objects that functions of several sources share.
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "weft/files/checkpoint.h"
+#include "weft/grammar/token_constraint.h"
+#include "weft/run/session.h"
+#include "weft/tokenize/tokenizer.h"
+
+#include "border/gate.h"
+#include "border/handles.h"
+
+namespace weft::c_api {
+
+// Immutable: any number of threads.
+struct ModelObject : Object {
+  static constexpr Kind kKind = Kind::model;
+  ModelObject() : Object(kKind) {}
+
+  // Throw UnsupportedError if only the vocabulary was loaded, or if there is no tokenizer.
+  const std::shared_ptr<const Model>& computing() const;
+  const Tokenizer& text() const;
+  std::shared_ptr<const TokenTree> tree() const;  // built at the first call
+
+  std::string path, name, architecture;
+  std::shared_ptr<const void> bytes;  // of the caller; null: they are the library's
+  std::optional<Checkpoint> file;
+  std::shared_ptr<const Model> model;  // null: only the vocabulary
+  std::shared_ptr<const Vocabulary> vocabulary;
+  std::shared_ptr<const Tokenizer> tokenizer;  // null if there is none
+  std::string no_tokenizer;                    // why
+  std::size_t n_loras = 0;
+
+ private:
+  mutable std::once_flag tree_once_;
+  mutable std::shared_ptr<const TokenTree> tree_;
+};
+
+struct SessionObject : Object {
+  static constexpr Kind kKind = Kind::session;
+  SessionObject(std::shared_ptr<ModelObject> of, const SessionOptions& options)
+      : Object(kKind), model(std::move(of)), session(model->computing(), options) {}
+  bool is_parents() const override { return gate.is_parents(); }
+
+  const std::shared_ptr<ModelObject> model;
+  Gate gate{"session"};
+  Session session;
+};
+
+// A session that this call is inside of.
+class UsedSession {
+ public:
+  explicit UsedSession(const weft_session* handle) : UsedSession(pin<SessionObject>(handle)) {}
+  explicit UsedSession(std::shared_ptr<SessionObject> object)
+      : object_(std::move(object)), inside_(object_->gate) {}
+
+  Session* operator->() const { return &object_->session; }
+  Session& operator*() const { return object_->session; }
+  std::atomic<bool>* cancelled() const { return &object_->gate.cancelled(); }
+  const std::shared_ptr<SessionObject>& object() const { return object_; }
+
+ private:
+  std::shared_ptr<SessionObject> object_;
+  Inside inside_;
+};
+
+struct GrammarObject : Object {
+  static constexpr Kind kKind = Kind::grammar;
+  explicit GrammarObject(std::shared_ptr<const Grammar> of)
+      : Object(kKind), grammar(std::move(of)) {}
+  const std::shared_ptr<const Grammar> grammar;
+};
+
+}  // namespace weft::c_api

@@ -1,0 +1,203 @@
+// Architectures whose reader and builder are callbacks.
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <mutex>
+
+#include <nlohmann/json.hpp>
+
+#include "weft/arch/builder.h"
+#include "weft/base/printable.h"
+
+#include "border/arguments.h"
+#include "border/call.h"
+#include "graphs/builder_objects.h"
+
+namespace weft::c_api {
+
+void CallbackScope::check(Kind kind) const {
+  if (std::this_thread::get_id() != thread_ || __builtin_frame_address(0) > frame_)
+    fail<HandleError>("the callback that the {} belongs to has ended", to_string(kind));
+}
+
+namespace {
+
+struct OwnArchitectures {
+  std::mutex mutex;
+  std::map<std::string, std::unique_ptr<OwnArchitecture>, std::less<>> all;
+};
+
+OwnArchitectures& own_architectures() {
+  static auto& instance = *new OwnArchitectures;  // never destroyed, as models refer to it
+  return instance;
+}
+
+const OwnArchitecture& own_architecture(std::string_view name) {
+  const std::lock_guard lock(own_architectures().mutex);
+  return *own_architectures().all.find(name)->second;
+}
+
+// Frees a handle at the end of a callback.
+class TemporaryHandle {
+ public:
+  explicit TemporaryHandle(std::shared_ptr<Object> object)
+      : kind_(object->kind), handle_(add_handle(std::move(object))) {}
+  ~TemporaryHandle() {
+    try {
+      take_handle(handle_, kind_);
+    } catch (const HandleError&) {
+      return;  // the callback freed it
+    }
+  }
+  TemporaryHandle(const TemporaryHandle&) = delete;
+  TemporaryHandle& operator=(const TemporaryHandle&) = delete;
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(handle_);
+  }
+
+ private:
+  Kind kind_;
+  void* handle_;
+};
+
+arch::HparamsRules rules_of(std::uint32_t flags) {
+  return {
+      .norm = flags & WEFT_ARCHITECTURE_LAYER_NORM ? arch::NormKind::layer : arch::NormKind::rms,
+      .causal = (flags & WEFT_ARCHITECTURE_BOTH_WAYS) == 0};
+}
+
+arch::Config configure_own(const arch::Keys& keys) {
+  const OwnArchitecture& own = own_architecture(keys.arch());
+  const weft_architecture& callbacks = own.callbacks;
+  const auto c = std::make_shared<OwnHparams>();
+  static_cast<arch::Hparams&>(*c) = arch::read_hparams(keys, rules_of(callbacks.flags));
+  if (callbacks.flags & WEFT_ARCHITECTURE_EXPERTS) {
+    arch::read_experts(keys, *c);
+  } else {
+    arch::require_dense(keys, *c);
+  }
+  c->own = &own;
+  c->type.set(typeid(OwnHparams));
+  if (callbacks.configure) {
+    const TemporaryHandle config(std::make_shared<ConfigObject>(keys, *c));
+    checked_callback([&](weft_error** error) {
+      return callbacks.configure(callbacks.user, config.as<weft_config>(), error);
+    });
+  }
+  return c;
+}
+
+Tensor build_own(const arch::Weights& w, const arch::Hparams& hparams, const arch::Inputs& in) {
+  const auto& c = arch::config_cast<OwnHparams>(hparams);
+  const auto builder = std::make_shared<BuilderObject>(w, c, in);
+  builder->graph = std::make_shared<GraphObject>(&in.tokens.graph());
+  const TemporaryHandle graph(builder->graph), handle(builder);
+  builder->graph_handle = graph.as<weft_graph>();
+  const weft_architecture& callbacks = c.own->callbacks;
+  weft_tensor_id result = kNoNode;
+  checked_callback([&](weft_error** error) {
+    return callbacks.build(callbacks.user, handle.as<weft_builder>(), &result, error);
+  });
+  builder->graph->scopes.clear();
+  while (builder->weights.size() > 1) builder->weights.pop_back();
+  const Tensor rows = builder->graph->tensor(result, "result");
+  if (!rows) fail<ValueError>("architecture '{}' gave no result", c.own->name);
+  return rows;
+}
+
+// Reads a key that may be absent, in the range.
+template <class T>
+void check_range(T min, T max, std::string_view key) {
+  if (!(min <= max)) fail<ValueError>("'{}': min {} is above max {}", printable(key), min, max);
+}
+
+}  // namespace
+}  // namespace weft::c_api
+
+using namespace weft;
+using namespace weft::c_api;
+
+weft_status weft_config_integer(weft_config* config, const char* key, int64_t min, int64_t max,
+                                int64_t fallback, int64_t* value, weft_error** error) {
+  return call(error, [&] {
+    const auto c = used_in_callback<ConfigObject>(config);
+    const std::string name(required_text(key, "key"));
+    check_range(min, max, name);
+    const std::int64_t read = c->keys.size_or(name, min, max, fallback);
+    c->hparams.integers[name] = read;
+    if (value) *value = read;
+  });
+}
+
+weft_status weft_config_number(weft_config* config, const char* key, double min, double max,
+                               double fallback, double* value, weft_error** error) {
+  return call(error, [&] {
+    const auto c = used_in_callback<ConfigObject>(config);
+    const std::string name(required_text(key, "key"));
+    check_range(min, max, name);
+    const auto given = c->keys.find_number(name, min, max);
+    const double read = given ? static_cast<double>(*given) : fallback;
+    c->hparams.numbers[name] = read;
+    if (value) *value = read;
+  });
+}
+
+weft_status weft_config_flag(weft_config* config, const char* key, int32_t fallback, int32_t* value,
+                             weft_error** error) {
+  return call(error, [&] {
+    const auto c = used_in_callback<ConfigObject>(config);
+    const std::string name(required_text(key, "key"));
+    const bool read = c->keys.flag_or(name, fallback != 0);
+    c->hparams.integers[name] = read;
+    if (value) *value = read;
+  });
+}
+
+weft_status weft_config_text(weft_config* config, const char* key, const char** text,
+                             weft_error** error) {
+  return call(error, [&] {
+    const auto c = used_in_callback<ConfigObject>(config);
+    required(text, "text") = nullptr;
+    const auto found = c->keys.source().find_string(c->keys.name(required_text(key, "key")));
+    if (found) *text = c->texts.emplace_back(*found).c_str();
+  });
+}
+
+weft_status weft_config_refuse(weft_config* config, const char* key, const char* problem,
+                               weft_error** error) {
+  return call(error, [&] {
+    const auto c = used_in_callback<ConfigObject>(config);
+    fail<FormatError>("{}: key '{}' {}", c->keys.source().file(),
+                      c->keys.name(required_text(key, "key")), required_text(problem, "problem"));
+  });
+}
+
+weft_status weft_register_architecture(const weft_architecture* architecture, weft_error** error) {
+  return call(error, [&] {
+    required(architecture, "architecture");
+    auto own = std::make_unique<OwnArchitecture>();
+    own->callbacks = read_options(architecture, weft_architecture{}, "weft_architecture");
+    own->name = required_text(own->callbacks.name, "name");
+    if (!own->callbacks.build) fail<ValueError>("`build` is NULL");
+    const OwnArchitecture* added = nullptr;
+    {
+      const std::lock_guard lock(own_architectures().mutex);
+      const auto [it, is_new] = own_architectures().all.try_emplace(own->name, nullptr);
+      if (!is_new) fail<ValueError>("an architecture '{}' already exists", printable(own->name));
+      added = (it->second = std::move(own)).get();
+    }
+    try {
+      arch::register_architecture(
+          {.name = added->name,
+           .build = build_own,
+           .configure = configure_own,
+           .diffuses = (added->callbacks.flags & WEFT_ARCHITECTURE_DIFFUSES) != 0});
+    } catch (...) {
+      const std::lock_guard lock(own_architectures().mutex);
+      own_architectures().all.erase(added->name);
+      throw;
+    }
+  });
+}

@@ -1,0 +1,360 @@
+// The functions with which an architecture builds its graph.
+
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "weft/arch/blocks.h"
+
+#include "border/arguments.h"
+#include "border/call.h"
+#include "graphs/builder_objects.h"
+
+namespace weft::c_api {
+namespace {
+
+using Layer = arch::LayerHparams;
+using Hparams = arch::Hparams;
+
+struct LayerInteger {
+  std::string_view name;
+  std::int64_t Layer::*member;
+};
+constexpr LayerInteger kLayerIntegers[] = {
+    {"H", &Layer::H}, {"G", &Layer::G},           {"E", &Layer::E},        {"Ev", &Layer::Ev},
+    {"F", &Layer::F}, {"window", &Layer::window}, {"kv_of", &Layer::kv_of}};
+
+std::optional<std::int64_t> layer_integer(const Layer& layer, std::string_view name) {
+  for (const LayerInteger& i : kLayerIntegers) {
+    if (i.name == name) return layer.*i.member;
+  }
+  if (name == "experts") return layer.experts;
+  if (name == "rope") return static_cast<std::int64_t>(layer.rope);
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> model_integer(const Hparams& c, std::string_view name) {
+  if (name == "L") return c.L;
+  if (name == "D") return c.D;
+  if (name == "V") return c.V;
+  if (name == "context") return c.context;
+  if (name == "causal") return c.causal;
+  if (name == "X") return c.experts.X;
+  if (name == "K") return c.experts.K;
+  if (name == "expert_F") return c.experts.F;
+  if (name == "shared_F") return c.experts.shared_F;
+  return std::nullopt;
+}
+
+const Layer& layer_of(const Hparams& c, std::int32_t layer) {
+  if (layer < 0 || layer >= std::ssize(c.layers))
+    fail<ValueError>("`layer` must be from 0 to {}, got {}", std::ssize(c.layers) - 1, layer);
+  return c.layer(layer);
+}
+
+// A value of one layer, or for -1 the one that all layers share.
+std::optional<std::int64_t> shared_integer(const Hparams& c, std::string_view name) {
+  std::optional<std::int64_t> shared;
+  for (const Layer& layer : c.layers) {
+    const auto value = layer_integer(layer, name);
+    if (!value) return std::nullopt;
+    if (shared && *shared != *value)
+      fail<ValueError>("'{}' differs from layer to layer: name the layer", name);
+    shared = value;
+  }
+  return shared;
+}
+
+std::optional<std::int64_t> integer_of(const OwnHparams& c, std::int32_t layer,
+                                       std::string_view name) {
+  if (layer >= 0) return layer_integer(layer_of(c, layer), name);
+  if (const auto it = c.integers.find(name); it != c.integers.end()) return it->second;
+  if (const auto value = model_integer(c, name)) return value;
+  return shared_integer(c, name);
+}
+
+// In the arithmetic of the blocks in C++, so that plans have the same hash.
+double score_scale(std::int64_t width) {
+  return static_cast<double>(1 / std::sqrt(static_cast<float>(width)));
+}
+
+std::optional<double> number_of(const OwnHparams& c, std::int32_t layer, std::string_view name) {
+  if (name == "attention_scale") {
+    return score_scale(integer_of(c, layer, "E").value_or(1));
+  }
+  if (layer < 0) {
+    if (const auto it = c.numbers.find(name); it != c.numbers.end()) return it->second;
+    if (name == "eps") return static_cast<double>(c.eps);
+    if (name == "clamp_qkv") return static_cast<double>(c.clamp_qkv);
+    if (name == "expert_scale") return static_cast<double>(c.experts.scale);
+  }
+  const auto whole = integer_of(c, layer, name);
+  return whole ? std::optional(static_cast<double>(*whole)) : std::nullopt;
+}
+
+[[noreturn]] void refuse_name(std::string_view name) {
+  fail<ValueError>("no hyper-parameter '{}', and no key of this name was read", name);
+}
+
+weft_value value_of(std::string_view name, const AttrValue& value) {
+  weft_value v{.name = name.data()};  // the names of fields are literals
+  std::visit(
+      [&](const auto& x) {
+        using T = std::decay_t<decltype(x)>;
+        if constexpr (std::is_same_v<T, bool>) {
+          v.kind = WEFT_VALUE_BOOL, v.integer = x;
+        } else if constexpr (std::is_same_v<T, std::int64_t>) {
+          v.kind = WEFT_VALUE_INTEGER, v.integer = x, v.number = static_cast<double>(x);
+        } else if constexpr (std::is_floating_point_v<T>) {
+          v.kind = WEFT_VALUE_NUMBER, v.number = static_cast<double>(x);
+        } else {
+          v.kind = WEFT_VALUE_TEXT, v.text = interned(x).data();
+        }
+      },
+      value);
+  return v;
+}
+
+weft_attend_options default_attend_options() {
+  return {.struct_size = sizeof(weft_attend_options), .sinks = kNoNode};
+}
+
+arch::Memory memory_for(const arch::Memory& memory, const weft_attend_options& o) {
+  if (o.both_ways) return memory.both_ways(o.window);
+  return o.window != 0 ? memory.window(o.window) : memory;
+}
+
+Tensor attend(const BuilderObject& b, std::int64_t layer, weft_tensor_id q, weft_tensor_id k,
+              weft_tensor_id v, const weft_attend_options* given) {
+  const auto o = read_options(given, default_attend_options(), "weft_attend_options");
+  const Tensor queries = b.graph->tensor(q, "q");
+  if (!queries) fail<ValueError>("`q` is -1");
+  const double scale = o.scale != 0 ? o.scale : score_scale(queries.shape()[-1].bound);
+  const AttentionBias bias{.softcap = static_cast<float>(o.softcap),
+                           .alibi = static_cast<float>(o.alibi),
+                           .pos = o.alibi > 0 ? b.inputs.pos : Tensor(),
+                           .sinks = b.graph->tensor(o.sinks, "sinks")};
+  return memory_for(b.inputs.memory, o)
+      .attend(layer, queries, b.graph->tensor(k, "k"), b.graph->tensor(v, "v"),
+              {.scale = static_cast<float>(scale)}, bias, b.graph->where);
+}
+
+// The recurrent ops by name, with the number of inputs that they take; absent ones are at the end.
+struct RecurrentKind {
+  std::string_view name;
+  std::size_t n_inputs;
+  Tensor (*apply)(const arch::Recurrent& r, std::span<const Tensor> in, SourceLine where);
+};
+constexpr RecurrentKind kRecurrentKinds[] = {
+    {"scan", 2, [](const auto& r, auto in, auto at) { return r.scan(in[0], in[1], at); }},
+    {"token_shift", 1, [](const auto& r, auto in, auto at) { return r.token_shift(in[0], at); }},
+    {"causal_conv", 3,
+     [](const auto& r, auto in, auto at) { return r.causal_conv(in[0], in[1], in[2], at); }},
+    {"gated_linear_attention", 5,
+     [](const auto& r, auto in, auto at) {
+       return r.gated_linear_attention(in[0], in[1], in[2], in[3], in[4], at);
+     }},
+    {"delta_rule", 6,
+     [](const auto& r, auto in, auto at) {
+       return r.delta_rule({in[0], in[1], in[2], in[3], in[4], in[5]}, at);
+     }},
+    {"selective_scan", 5, [](const auto& r, auto in, auto at) {
+       return r.selective_scan(in[0], in[1], in[2], in[3], in[4], at);
+     }}};
+
+Tensor recurrent(const BuilderObject& b, std::string_view kind, std::string_view state,
+                 const Shape& shape, std::vector<Tensor> in) {
+  for (const RecurrentKind& k : kRecurrentKinds) {
+    if (k.name != kind) continue;
+    if (in.size() > k.n_inputs)
+      fail<ValueError>("{} takes {} inputs, got {}", kind, k.n_inputs, in.size());
+    in.resize(k.n_inputs);
+    return k.apply(b.inputs.memory.recurrent(state, shape, b.graph->where), in, b.graph->where);
+  }
+  std::string known;
+  for (const RecurrentKind& k : kRecurrentKinds)
+    known += (known.empty() ? "" : ", ") + std::string(k.name);
+  fail<ValueError>("unknown recurrent op '{}' (known: {})", kind, known);
+}
+
+// A function of a builder that makes a tensor.
+template <class F>
+weft_status build(weft_builder* builder, weft_tensor_id* result, weft_error** error, const F& f) {
+  return call(error, [&] {
+    required(result, "the result");
+    const auto b = used_in_callback<BuilderObject>(builder);
+    *result = f(*b).id();
+  });
+}
+
+Tensor weight(const BuilderObject& b, std::string_view name, const Shape& shape,
+              std::uint32_t flags) {
+  const arch::Weights& w = b.current();
+  const bool optional = (flags & WEFT_WEIGHT_OPTIONAL) != 0;
+  const bool plain = (flags & (WEFT_WEIGHT_SQUEEZED | WEFT_WEIGHT_STACKED)) == 0;
+  if (optional && (plain || !w.has(name))) return w.optional(name, shape, b.graph->where);
+  if (flags & WEFT_WEIGHT_SQUEEZED) return w.squeezed(name, shape, b.graph->where);
+  if (flags & WEFT_WEIGHT_STACKED) return w.stacked(name, shape, b.graph->where);
+  return w(name, shape, b.graph->where);
+}
+
+}  // namespace
+}  // namespace weft::c_api
+
+using namespace weft;
+using namespace weft::c_api;
+
+weft_status weft_builder_get_number(weft_builder* builder, int32_t layer, const char* name,
+                                    double* value, weft_error** error) {
+  return call(error, [&] {
+    const auto b = used_in_callback<BuilderObject>(builder);
+    const std::string_view wanted = required_text(name, "name");
+    const auto found = number_of(b->hparams, layer, wanted);
+    if (!found) refuse_name(wanted);
+    required(value, "value") = *found;
+  });
+}
+
+weft_status weft_builder_get_integer(weft_builder* builder, int32_t layer, const char* name,
+                                     int64_t* value, weft_error** error) {
+  return call(error, [&] {
+    const auto b = used_in_callback<BuilderObject>(builder);
+    const std::string_view wanted = required_text(name, "name");
+    const auto found = integer_of(b->hparams, layer, wanted);
+    if (!found) refuse_name(wanted);
+    required(value, "value") = *found;
+  });
+}
+
+weft_status weft_builder_get_rope(weft_builder* builder, weft_value* values, size_t capacity,
+                                  size_t* n, weft_error** error) {
+  return call(error, [&] {
+    const auto b = used_in_callback<BuilderObject>(builder);
+    required(n, "n") = 0;
+    Attrs(b->hparams.rope).for_each([&](std::string_view name, const AttrValue& value) {
+      if (*n < capacity) required(values, "values"), values[*n] = value_of(name, value);
+      ++*n;
+    });
+    if (*n > capacity)
+      throw StatusError(WEFT_ERROR_CAPACITY,
+                        fmt::format("there are {} values, and room for {}", *n, capacity));
+  });
+}
+
+weft_status weft_builder_get_graph(weft_builder* builder, weft_graph** graph, weft_error** error) {
+  return call(error, [&] {
+    required(graph, "graph") = used_in_callback<BuilderObject>(builder)->graph_handle;
+  });
+}
+
+weft_status weft_builder_get_input(weft_builder* builder, int32_t which, weft_tensor_id* tensor,
+                                   weft_error** error) {
+  return build(builder, tensor, error, [&](const BuilderObject& b) {
+    const Tensor inputs[] = {b.inputs.tokens, b.inputs.pos, b.inputs.out_rows};
+    if (which < 0 || which > WEFT_INPUT_OUT_ROWS)
+      fail<ValueError>("`which` must be from 0 to {}, got {}", int{WEFT_INPUT_OUT_ROWS}, which);
+    return inputs[which];
+  });
+}
+
+weft_status weft_builder_wants_embeddings(weft_builder* builder, int32_t* wants,
+                                          weft_error** error) {
+  return call(error, [&] {
+    required(wants, "wants") = used_in_callback<BuilderObject>(builder)->inputs.embeddings;
+  });
+}
+
+weft_status weft_builder_weight(weft_builder* builder, const char* name, const int64_t* dims,
+                                size_t rank, uint32_t flags, weft_tensor_id* tensor,
+                                weft_error** error) {
+  return build(builder, tensor, error, [&](const BuilderObject& b) {
+    return weight(b, required_text(name, "name"), fixed_shape(dims, rank), flags);
+  });
+}
+
+weft_status weft_builder_has_weight(weft_builder* builder, const char* name, int32_t* has,
+                                    weft_error** error) {
+  return call(error, [&] {
+    required(has, "has") =
+        used_in_callback<BuilderObject>(builder)->current().has(required_text(name, "name"));
+  });
+}
+
+weft_status weft_builder_ignore_weight(weft_builder* builder, const char* name,
+                                       weft_error** error) {
+  return call(error, [&] {
+    used_in_callback<BuilderObject>(builder)->current().ignore(required_text(name, "name"));
+  });
+}
+
+weft_status weft_builder_begin_block(weft_builder* builder, int64_t i, weft_error** error) {
+  return call(error, [&] {
+    const auto b = used_in_callback<BuilderObject>(builder);
+    if (b->weights.size() > 1) fail<ValueError>("a block is open: end it first");
+    if (i < 0) fail<ValueError>("`i` must not be negative, got {}", i);
+    b->weights.push_back(b->current().block(i));
+  });
+}
+
+weft_status weft_builder_end_block(weft_builder* builder, weft_error** error) {
+  return call(error, [&] {
+    const auto b = used_in_callback<BuilderObject>(builder);
+    if (b->weights.size() < 2) fail<ValueError>("no block is open");
+    b->weights.pop_back();
+  });
+}
+
+weft_status weft_attend_options_init(weft_attend_options* options, size_t size) {
+  return call(nullptr, [&] {
+    init_options(options, size, default_attend_options(), "weft_attend_options");
+  });
+}
+
+weft_status weft_builder_attend(weft_builder* builder, int64_t layer, weft_tensor_id q,
+                                weft_tensor_id k, weft_tensor_id v,
+                                const weft_attend_options* options, weft_tensor_id* y,
+                                weft_error** error) {
+  return build(builder, y, error,
+               [&](const BuilderObject& b) { return attend(b, layer, q, k, v, options); });
+}
+
+weft_status weft_builder_recurrent(weft_builder* builder, const char* kind, const char* state,
+                                   const int64_t* dims, size_t rank, const weft_tensor_id* inputs,
+                                   size_t n_inputs, weft_tensor_id* y, weft_error** error) {
+  return build(builder, y, error, [&](const BuilderObject& b) {
+    return recurrent(b, required_text(kind, "kind"), required_text(state, "state"),
+                     fixed_shape(dims, rank), b.graph->tensors(inputs, n_inputs));
+  });
+}
+
+weft_status weft_builder_norm(weft_builder* builder, const char* name, weft_tensor_id x,
+                              weft_tensor_id* y, weft_error** error) {
+  return build(builder, y, error, [&](const BuilderObject& b) {
+    return arch::norm(b.current(), required_text(name, "name"), b.hparams,
+                      present_tensor(*b.graph, x, "x"));
+  });
+}
+
+weft_status weft_builder_project(weft_builder* builder, const char* name, int64_t n_out,
+                                 int64_t n_in, weft_tensor_id x, weft_tensor_id* y,
+                                 weft_error** error) {
+  return build(builder, y, error, [&](const BuilderObject& b) {
+    return arch::project(b.current(), required_text(name, "name"), n_out, n_in,
+                         present_tensor(*b.graph, x, "x"));
+  });
+}
+
+weft_status weft_builder_rope_factors(weft_builder* builder, weft_tensor_id* factors,
+                                      weft_error** error) {
+  return build(builder, factors, error, [&](const BuilderObject& b) {
+    return arch::rope_factors(b.current(), b.hparams, b.inputs);
+  });
+}
+
+weft_status weft_builder_head(weft_builder* builder, weft_tensor_id h, weft_tensor_id embeddings,
+                              weft_tensor_id* rows, weft_error** error) {
+  return build(builder, rows, error, [&](const BuilderObject& b) {
+    return arch::head(b.current(), b.hparams, present_tensor(*b.graph, h, "h"),
+                      b.graph->tensor(embeddings, "embeddings"), b.inputs);
+  });
+}

@@ -1,0 +1,190 @@
+// Ops whose definitions are callbacks.
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include <nlohmann/json.hpp>
+
+#include "weft/base/printable.h"
+#include "weft/ops/apply_op.h"
+
+#include "border/arguments.h"
+#include "border/call.h"
+#include "graphs/graph_objects.h"
+
+namespace weft::c_api {
+
+weft_array array_of(const View& view);  // computation.cpp
+
+namespace {
+
+struct CustomOp;
+
+// Values as the caller's callbacks get them.
+struct GivenValues {
+  std::deque<std::string> texts;
+  std::vector<weft_value> values;
+};
+
+// The attributes of all custom ops. What C gave determines the text.
+struct CustomAttrs {
+  std::string values;  // a JSON object
+  const CustomOp* op = nullptr;
+  std::shared_ptr<const GivenValues> given;
+  static constexpr auto fields() { return std::tuple{field("values", &CustomAttrs::values)}; }
+};
+
+// Registered for the life of the process.
+struct CustomOp {
+  std::string name;
+  std::deque<std::string> input_names;
+  std::vector<OpInput> inputs;
+  weft_op callbacks{};
+  OpDef def;
+};
+
+weft_spec spec_of(const TensorSpec& spec) {
+  weft_spec s{.dtype = spec.dtype.name().data(), .rank = spec.shape.rank()};
+  std::ranges::copy(dims_of(spec.shape), s.dims);
+  return s;
+}
+
+// A custom op may keep the variables of its inputs, which the graph checked.
+TensorSpec spec_of(const weft_spec& s) {
+  if (s.rank < 0 || s.rank > kMaxRank)
+    fail<ShapeError>("the output has {} dimensions, at most {} are possible", s.rank, kMaxRank);
+  std::vector<Dim> dims;
+  for (const weft_dim& dim : std::span(s.dims, static_cast<std::size_t>(s.rank))) {
+    if (dim.bound < 0 || dim.variable < 0 || dim.variable > kMaxVariables)
+      fail<ShapeError>("the output has a dimension {} with variable {}", dim.bound, dim.variable);
+    dims.push_back(dim.variable == 0 ? Dim(dim.bound) : Dim(dim.bound, dim.variable - 1));
+  }
+  return {dtype_of(s.dtype), Shape(std::span<const Dim>(dims))};
+}
+
+TensorSpec infer_custom(const Attrs& attrs, Specs in) {
+  const auto& a = attrs.as<CustomAttrs>();
+  std::vector<weft_spec> inputs;
+  for (const TensorSpec& spec : in) inputs.push_back(spec_of(spec));
+  const weft_op& op = a.op->callbacks;
+  weft_spec output{};
+  checked_callback([&](weft_error** error) {
+    return op.infer(op.user, inputs.data(), inputs.size(), a.given->values.data(),
+                    a.given->values.size(), &output, error);
+  });
+  const TensorSpec spec = spec_of(output);
+  for (const Dim& dim : spec.shape) {
+    const auto has = [&](const TensorSpec& s) { return s.shape.rank() > 0 && s.shape[0] == dim; };
+    if (dim.varies() && std::ranges::none_of(in, has))
+      fail<ShapeError>("the output varies in a way that no input does");
+  }
+  return spec;
+}
+
+void compute_custom(const Attrs& attrs, Views in, View out) {
+  const auto& a = attrs.as<CustomAttrs>();
+  std::vector<weft_array> inputs;
+  for (const View& view : in) inputs.push_back(array_of(view));
+  weft_array output = array_of(out);
+  const weft_op& op = a.op->callbacks;
+  checked_callback([&](weft_error** error) {
+    return op.compute(op.user, inputs.data(), inputs.size(), a.given->values.data(),
+                      a.given->values.size(), &output, error);
+  });
+}
+
+// Kernel and definition are the same code: any difference is one too many.
+void exact_bound(const Attrs&, Views, View bounds) {
+  for (std::int64_t r = 0; r < bounds.rows(); ++r)
+    std::fill_n(bounds.row<float>(r), bounds.cols(), 0.0F);
+}
+
+struct CustomOps {
+  std::mutex mutex;
+  std::map<std::string, std::unique_ptr<CustomOp>, std::less<>> all;
+};
+
+CustomOps& custom_ops() {
+  static CustomOps& instance = *new CustomOps;  // never destroyed, as graphs refer to it
+  return instance;
+}
+
+std::unique_ptr<CustomOp> made_of(const weft_op& given) {
+  auto op = std::make_unique<CustomOp>();
+  op->name = required_text(given.name, "name");
+  if (op->name.empty()) fail<ValueError>("`name` is empty");
+  if (!given.infer || !given.compute)
+    fail<ValueError>("op '{}' needs the callbacks `infer` and `compute`", printable(op->name));
+  if (given.n_inputs == 0) fail<ValueError>("op '{}' has no inputs", printable(op->name));
+  for (const char* name : array(given.input_names, given.n_inputs, "input_names")) {
+    op->input_names.emplace_back(required_text(name, "input_names"));
+    op->inputs.push_back({.name = op->input_names.back(), .reach = Reach::all});
+  }
+  op->callbacks = given;
+  op->def = {.name = op->name,
+             .inputs = op->inputs,
+             .attrs = &kAttrsType<CustomAttrs>,
+             .infer = infer_custom,
+             .reference = compute_custom,
+             .bound = exact_bound,
+             .splits_rows = false,
+             .custom = true};
+  return op;
+}
+
+bool is_built_in(std::string_view name) {
+  const auto all = op_signatures();
+  return std::ranges::find(all, name, &OpSignature::name) != all.end();
+}
+
+}  // namespace
+
+const OpDef* find_custom_op(std::string_view name) {
+  const std::lock_guard lock(custom_ops().mutex);
+  const auto it = custom_ops().all.find(name);
+  return it == custom_ops().all.end() ? nullptr : &it->second->def;
+}
+
+Attrs custom_attrs(const OpDef& op, std::span<const NamedAttr> values) {
+  attrs::refuse_twice(values);
+  auto given = std::make_shared<GivenValues>();
+  auto json = nlohmann::json::object();  // sorted: the order of values does not matter
+  for (const NamedAttr& v : values) {
+    weft_value value{.name = given->texts.emplace_back(v.name).c_str()};
+    if (const bool* b = std::get_if<bool>(&v.value)) {
+      value.kind = WEFT_VALUE_BOOL, value.integer = *b;
+    } else if (const auto* i = std::get_if<std::int64_t>(&v.value)) {
+      value.kind = WEFT_VALUE_INTEGER, value.integer = *i;
+      value.number = static_cast<double>(*i);
+    } else if (const auto* d = std::get_if<double>(&v.value)) {
+      value.kind = WEFT_VALUE_NUMBER, value.number = *d;
+    } else {
+      value.kind = WEFT_VALUE_TEXT;
+      value.text = given->texts.emplace_back(std::get<std::string_view>(v.value)).c_str();
+    }
+    std::visit([&](const auto& x) { json[std::string(v.name)] = x; }, v.value);
+    given->values.push_back(value);
+  }
+  const std::lock_guard lock(custom_ops().mutex);
+  const CustomOp* const custom = custom_ops().all.find(op.name)->second.get();
+  return CustomAttrs{json.dump(), custom, std::move(given)};
+}
+
+}  // namespace weft::c_api
+
+using namespace weft;
+using namespace weft::c_api;
+
+weft_status weft_register_op(const weft_op* op, weft_error** error) {
+  return call(error, [&] {
+    required(op, "op");
+    auto made = made_of(read_options(op, weft_op{}, "weft_op"));
+    const std::string name = made->name;
+    if (is_built_in(name)) fail<ValueError>("op '{}' is built in", name);
+    const std::lock_guard lock(custom_ops().mutex);
+    if (!custom_ops().all.emplace(name, std::move(made)).second)
+      fail<ValueError>("an op '{}' is registered already", name);
+  });
+}

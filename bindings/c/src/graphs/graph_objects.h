@@ -1,0 +1,71 @@
+#pragma once
+// Graphs as handles, and what is common to the functions that build them.
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "weft/graph/graph.h"
+#include "weft/weft.h"
+
+#include "border/gate.h"
+#include "border/handles.h"
+
+namespace weft::c_api {
+
+struct GraphObject : Object {
+  static constexpr Kind kKind = Kind::graph;
+  GraphObject() : Object(kKind), own(std::in_place), graph(&*own) {}
+  explicit GraphObject(Graph&& made) : Object(kKind), own(std::move(made)), graph(&*own) {}
+  // The graph of a builder. The handle is freed before the graph ends.
+  explicit GraphObject(Graph* borrowed) : Object(kKind), graph(borrowed) {}
+
+  // No tensor for -1. Throws ValueError for nodes that do not exist.
+  Tensor tensor(weft_tensor_id id, std::string_view name) const;
+  std::vector<Tensor> tensors(const weft_tensor_id* ids, std::size_t n) const;
+
+  Gate gate{"graph", Gate::Threads::none};
+  std::optional<Graph> own;
+  Graph* const graph;
+  std::vector<std::unique_ptr<Graph::Scope>> scopes;  // destroyed in any order, before the graph
+  SourceLine where;
+};
+
+// Throws ValueError for -1, too.
+Tensor present_tensor(const GraphObject& graph, weft_tensor_id id, std::string_view name);
+
+struct UsedGraph {
+  explicit UsedGraph(const weft_graph* handle)
+      : object(pin<GraphObject>(handle)), inside(object->gate) {}
+  GraphObject* operator->() const { return object.get(); }
+  Graph& operator*() const { return *object->graph; }
+
+  std::shared_ptr<GraphObject> object;
+  Inside inside;
+};
+
+// Throws DTypeError listing the known names.
+DType dtype_of(const char* name);
+// Throws ValueError for more than four dimensions, and like Shape.
+Shape shape_of(const weft_dim* dims, std::size_t rank, const Graph& graph);
+Shape fixed_shape(const std::int64_t* dims, std::size_t rank);
+std::vector<weft_dim> dims_of(const Shape& shape);
+
+// Named values. Texts live as long as `values`. Throws ValueError for unknown kinds.
+std::vector<NamedAttr> attrs_of(const weft_value* values, std::size_t n);
+// The same text for the life of the process, which ends with a NUL.
+std::string_view interned(std::string_view text);
+
+// The op that weft_register_op() registered; null if there is none of this name.
+const OpDef* find_custom_op(std::string_view name);
+Attrs custom_attrs(const OpDef& op, std::span<const NamedAttr> values);
+
+// weft_graph_op() for any graph.
+Tensor apply(GraphObject& graph, const char* op, std::span<const Tensor> inputs,
+             std::span<const NamedAttr> attrs);
+
+}  // namespace weft::c_api

@@ -1,0 +1,115 @@
+// Types, shapes and attributes of graphs, as C has them.
+
+#include <mutex>
+#include <set>
+
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+#include "weft/ops/apply_op.h"
+#include "weft/ops/formats/format.h"
+
+#include "border/arguments.h"
+#include "graphs/graph_objects.h"
+
+namespace weft::c_api {
+
+Tensor GraphObject::tensor(weft_tensor_id id, std::string_view name) const {
+  if (id == kNoNode) return {};
+  if (id < 0 || id >= graph->size())
+    fail<ValueError>("`{}`: the graph has {} nodes, got {}", name, graph->size(), id);
+  return graph->tensor(id);
+}
+
+Tensor present_tensor(const GraphObject& graph, weft_tensor_id id, std::string_view name) {
+  const Tensor tensor = graph.tensor(id, name);
+  if (!tensor) fail<ValueError>("`{}` is -1", name);
+  return tensor;
+}
+
+std::vector<Tensor> GraphObject::tensors(const weft_tensor_id* ids, std::size_t n) const {
+  std::vector<Tensor> all;
+  for (const weft_tensor_id id : array(ids, n, "inputs")) all.push_back(tensor(id, "inputs"));
+  return all;
+}
+
+DType dtype_of(const char* name) {
+  const std::string_view wanted = required_text(name, "dtype");
+  if (wanted == i32.name()) return i32;
+  if (const Format* format = find_format_by_name(wanted)) return format->dtype;
+  std::string known;
+  for (const Format* format : all_formats())
+    known += (known.empty() ? "" : ", ") + std::string(format->dtype.name());
+  fail<DTypeError>("unknown type '{}' (known: I32, {})", printable(wanted), known);
+}
+
+Shape shape_of(const weft_dim* dims, std::size_t rank, const Graph& graph) {
+  if (rank > kMaxRank)
+    fail<ValueError>("a shape has at most {} dimensions, got {}", kMaxRank, rank);
+  const auto n_variables = std::ssize(graph.variables());
+  std::vector<Dim> all;
+  for (const weft_dim& dim : array(dims, rank, "dims")) {
+    if (dim.variable < 0 || dim.variable > n_variables)
+      fail<ValueError>("`dims`: the graph has {} variables, got number {}", n_variables,
+                       dim.variable);
+    if (dim.bound < 0) fail<ShapeError>("a dimension must not be negative, got {}", dim.bound);
+    all.push_back(dim.variable == 0 ? Dim(dim.bound) : Dim(dim.bound, dim.variable - 1));
+  }
+  return Shape(std::span<const Dim>(all));
+}
+
+Shape fixed_shape(const std::int64_t* dims, std::size_t rank) {
+  if (rank > kMaxRank)
+    fail<ValueError>("a shape has at most {} dimensions, got {}", kMaxRank, rank);
+  const auto all = array(dims, rank, "dims");
+  return Shape(std::vector<Dim>(all.begin(), all.end()));
+}
+
+std::vector<weft_dim> dims_of(const Shape& shape) {
+  std::vector<weft_dim> dims;
+  for (const Dim& dim : shape)
+    dims.push_back({.bound = dim.bound, .variable = dim.varies() ? dim.variable + 1 : 0});
+  return dims;
+}
+
+std::vector<NamedAttr> attrs_of(const weft_value* values, std::size_t n) {
+  std::vector<NamedAttr> attrs;
+  for (const weft_value& v : array(values, n, "attributes")) {
+    const std::string_view name = required_text(v.name, "name");
+    switch (v.kind) {
+      case WEFT_VALUE_INTEGER:
+        attrs.push_back({name, v.integer});
+        break;
+      case WEFT_VALUE_NUMBER:
+        attrs.push_back({name, v.number});
+        break;
+      case WEFT_VALUE_TEXT:
+        attrs.push_back({name, required_text(v.text, "text")});
+        break;
+      case WEFT_VALUE_BOOL:
+        attrs.push_back({name, v.integer != 0});
+        break;
+      default:
+        fail<ValueError>("'{}': unknown kind of value {}", printable(name), v.kind);
+    }
+  }
+  return attrs;
+}
+
+std::string_view interned(std::string_view text) {
+  static std::mutex& mutex = *new std::mutex;
+  static auto& texts =
+      *new std::set<std::string, std::less<>>;  // never destroyed, as nodes view it
+  const std::lock_guard lock(mutex);
+  const auto it = texts.find(text);
+  return it != texts.end() ? *it : *texts.emplace(text).first;
+}
+
+Tensor apply(GraphObject& graph, const char* op, std::span<const Tensor> inputs,
+             std::span<const NamedAttr> attrs) {
+  const std::string_view name = required_text(op, "op");
+  const OpDef* const custom = find_custom_op(name);
+  if (!custom) return apply_op(name, inputs, attrs, graph.where);
+  return graph.graph->add(*custom, inputs, custom_attrs(*custom, attrs), graph.where);
+}
+
+}  // namespace weft::c_api

@@ -1,0 +1,231 @@
+#include "models/generation.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "weft/serve/prompt.h"
+
+#include "border/arguments.h"
+#include "border/call.h"
+#include "border/options.h"
+#include "text/chat_objects.h"
+
+namespace weft::c_api {
+namespace {
+
+weft_generation_options default_generation_options() {
+  return {.struct_size = sizeof(weft_generation_options), .max_tokens = -1, .n_logprobs = -1};
+}
+
+std::function<TokenId(std::span<const float>)> choice_of(weft_choose choose, void* user) {
+  if (!choose) return {};
+  return [=](std::span<const float> logits) {
+    weft_token token = kNoToken;
+    checked_callback([&](weft_error** error) {
+      return choose(user, logits.data(), logits.size(), &token, error);
+    });
+    if (token < 0 || token >= std::ssize(logits))
+      throw StatusError(
+          WEFT_ERROR_CALLBACK,
+          fmt::format("a callback chose token {}, the vocabulary has {}", token, logits.size()));
+    return token;
+  };
+}
+
+TextRulesOptions rules_of(const weft_generation_options& o, const ModelObject& model) {
+  TextRulesOptions rules{.stops = strings_of(o.stops, o.n_stops, "stops"),
+                         .banned = strings_of(o.banned, o.n_banned, "banned")};
+  if (o.grammar) {
+    rules.grammar = pin<GrammarObject>(o.grammar)->grammar;
+    rules.tree = model.tree();
+  }
+  return rules;
+}
+
+std::optional<std::chrono::milliseconds> time_of(std::int64_t ms) {
+  if (ms < 0) fail<ValueError>("max_time_ms must not be negative, got {}", ms);
+  if (ms == 0) return std::nullopt;
+  return std::chrono::milliseconds(ms);
+}
+
+GenerationOptions generation_options(const weft_generation_options* given, SessionObject& session,
+                                     const std::shared_ptr<ShownControl>& shown) {
+  const auto o = read_options(given, default_generation_options(), "weft_generation_options");
+  shown->all = (o.decode_flags & WEFT_SHOW_SPECIAL) != 0;
+  const auto stop_tokens = array(o.stop_tokens, o.n_stop_tokens, "stop_tokens");
+  return {.sampler = sampler_options(o.sampler),
+          .choose = choice_of(o.choose, o.choose_user),
+          .rules = rules_of(o, *session.model),
+          .max_tokens = o.max_tokens,
+          .max_time = time_of(o.max_time_ms),
+          .ignore_eos = o.ignore_eos != 0,
+          .stop_tokens = {stop_tokens.begin(), stop_tokens.end()},
+          .min_tokens = o.min_tokens,
+          .token_healing = o.token_healing != 0,
+          .logprobs = o.n_logprobs,
+          .prompt_logprobs = o.prompt_logprobs != 0,
+          .decode = {.strip_space_prefix = (o.decode_flags & WEFT_STRIP_SPACE_PREFIX) != 0},
+          .shows_control =
+              [shown](TokenId id) {
+                return shown->all || std::ranges::find(shown->of_chat, id) != shown->of_chat.end();
+              },
+          .feed_last = o.keep_last_room != 0,
+          .cancel = &session.gate.cancelled()};
+}
+
+// A computation that was cancelled returns false.
+void require_done(bool done) {
+  if (!done) fail<CancelledError>("the call was cancelled");
+}
+
+SamplerStart start_of(std::int32_t keep_state) {
+  return keep_state ? SamplerStart::keep_state : SamplerStart::restart;
+}
+
+}  // namespace
+
+void give_event(const GenerationEvent& event, GenerationObject& object,
+                weft_generation_event* out) {
+  object.text = event.text;
+  object.top.clear();
+  weft_generation_event e{.stop = static_cast<std::int32_t>(event.stop),
+                          .token = event.token,
+                          .text = object.text.c_str(),
+                          .text_size = object.text.size(),
+                          .n_unshown = static_cast<std::int32_t>(event.n_unshown)};
+  if (event.logprobs) {
+    e.logprob = event.logprobs->chosen.logprob;
+    for (const TokenLogprob& t : event.logprobs->top) object.top.push_back({t.token, t.logprob});
+    e.top = object.top.data();
+    e.n_top = static_cast<std::uint32_t>(object.top.size());
+  }
+  write_struct(out, e, "weft_generation_event");
+}
+
+}  // namespace weft::c_api
+
+using namespace weft;
+using namespace weft::c_api;
+
+weft_status weft_generation_options_init(weft_generation_options* options, size_t size) {
+  return call(nullptr, [&] {
+    init_options(options, size, default_generation_options(), "weft_generation_options");
+  });
+}
+
+weft_status weft_generation_open(weft_session* session, int32_t sequence,
+                                 const weft_generation_options* options,
+                                 weft_generation** generation, weft_error** error) {
+  return call(error, [&] {
+    required(generation, "generation");
+    const UsedSession s(session);
+    auto shown = std::make_shared<ShownControl>();
+    Generation made(*s, sequence, generation_options(options, *s.object(), shown));
+    *generation = handle_of<weft_generation>(
+        std::make_shared<GenerationObject>(s.object(), std::move(shown), std::move(made)));
+  });
+}
+
+weft_status weft_generation_free(weft_generation* generation) {
+  return free_handle<GenerationObject>(generation);
+}
+
+weft_status weft_generation_begin(weft_generation* generation, const weft_token* prompt, size_t n,
+                                  int32_t keep_state, weft_error** error) {
+  return call(error, [&] {
+    UsedGeneration(generation)->begin(array(prompt, n, "prompt"), start_of(keep_state));
+  });
+}
+
+weft_status weft_generation_begin_text(weft_generation* generation, const char* prompt, size_t size,
+                                       weft_error** error) {
+  return call(error, [&] { UsedGeneration(generation)->begin(text(prompt, size, "prompt")); });
+}
+
+weft_status weft_generation_begin_chat(weft_generation* generation, weft_chat_plan* plan,
+                                       int32_t keep_state, weft_error** error) {
+  return call(error, [&] {
+    const UsedGeneration g(generation);
+    const auto p = pin<ChatPlanObject>(plan);
+    if (p->chat->model != g.object->session->model)
+      fail<ValueError>("the plan is of another model than the generation");
+    const auto tree = p->plan.grammar ? p->chat->model->tree() : nullptr;
+    g->set_grammar(p->plan.grammar, tree);
+    g->begin(p->plan.tokens, start_of(keep_state));
+    g.object->shown->of_chat = p->plan.shown;
+  });
+}
+
+weft_status weft_generation_prefill(weft_generation* generation, weft_token_progress progress,
+                                    void* user, weft_error** error) {
+  return call(error, [&] {
+    const UsedGeneration g(generation);
+    require_done(g->prefill(token_progress_of(progress, user, *g.session.cancelled())));
+  });
+}
+
+weft_status weft_generation_next(weft_generation* generation, weft_generation_event* event,
+                                 weft_error** error) {
+  return call(error, [&] {
+    const UsedGeneration g(generation);
+    check_output(event, "weft_generation_event");
+    give_event(g->next(), *g.object, event);
+  });
+}
+
+weft_status weft_generation_feed_last(weft_generation* generation, weft_error** error) {
+  return call(error, [&] { require_done(UsedGeneration(generation)->feed_last()); });
+}
+
+weft_status weft_generation_fork(weft_generation* generation, int32_t to_sequence,
+                                 const uint64_t* seed, weft_generation** fork, weft_error** error) {
+  return call(error, [&] {
+    required(fork, "fork");
+    const UsedGeneration g(generation);
+    const auto at = seed ? std::optional<std::uint64_t>(*seed) : std::nullopt;
+    *fork = handle_of<weft_generation>(std::make_shared<GenerationObject>(
+        g.session.object(), g.object->shown, g->fork(to_sequence, at)));
+  });
+}
+
+weft_status weft_generation_adopt(weft_generation* generation, const weft_token* held, size_t n,
+                                  weft_error** error) {
+  return call(error, [&] {
+    const auto tokens = array(held, n, "held");
+    UsedGeneration(generation)->adopt({tokens.begin(), tokens.end()});
+  });
+}
+
+weft_status weft_generation_set_sampler(weft_generation* generation,
+                                        const weft_sampler_options* sampler, weft_error** error) {
+  return call(error, [&] { UsedGeneration(generation)->set_sampler(sampler_options(sampler)); });
+}
+
+weft_status weft_generation_set_grammar(weft_generation* generation, weft_grammar* grammar,
+                                        weft_error** error) {
+  return call(error, [&] {
+    UsedGeneration(generation)
+        ->set_grammar(grammar ? pin<GrammarObject>(grammar)->grammar : nullptr);
+  });
+}
+
+weft_status weft_generation_get_info(weft_generation* generation, weft_generation_info* info,
+                                     weft_error** error) {
+  return call(error, [&] {
+    const UsedGeneration g(generation);
+    const std::span<const TokenId> tokens = g->tokens();
+    g.object->stop_string = g->stop_string();
+    write_struct(info,
+                 weft_generation_info{.sequence = g->sequence(),
+                                      .tokens = tokens.data(),
+                                      .n_tokens = tokens.size(),
+                                      .n_prompt = g->n_prompt(),
+                                      .n_reused = g->n_reused(),
+                                      .n_new = g->n_new(),
+                                      .n_pending = g->n_pending(),
+                                      .ended = g->ended(),
+                                      .stop_string = g.object->stop_string.c_str()},
+                 "weft_generation_info");
+  });
+}

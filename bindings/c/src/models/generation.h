@@ -1,0 +1,51 @@
+#pragma once
+// Generations, as batches and chats use them.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/serve/generation.h"
+
+#include "border/objects.h"
+
+namespace weft::c_api {
+
+// Which control tokens appear as text: all, or those of the chat that was begun last.
+struct ShownControl {
+  bool all = false;
+  std::vector<TokenId> of_chat;
+};
+
+struct GenerationObject : Object {
+  static constexpr Kind kKind = Kind::generation;
+  GenerationObject(std::shared_ptr<SessionObject> of, std::shared_ptr<ShownControl> control,
+                   Generation made)
+      : Object(kKind),
+        session(std::move(of)),
+        shown(std::move(control)),
+        generation(std::move(made)) {}
+  bool is_parents() const override { return session->is_parents(); }
+
+  const std::shared_ptr<SessionObject> session;
+  const std::shared_ptr<ShownControl> shown;  // the generation refers to it
+  Generation generation;
+  // What the last event and info refer to.
+  std::string text, stop_string;
+  std::vector<weft_logprob> top;
+};
+
+// A generation, inside its session.
+struct UsedGeneration {
+  explicit UsedGeneration(const weft_generation* handle)
+      : object(pin<GenerationObject>(handle)), session(object->session) {}
+  Generation* operator->() const { return &object->generation; }
+
+  std::shared_ptr<GenerationObject> object;
+  UsedSession session;
+};
+
+// Keeps what the event refers to in the object, and fills the caller's struct.
+void give_event(const GenerationEvent& event, GenerationObject& object, weft_generation_event* out);
+
+}  // namespace weft::c_api

@@ -1,0 +1,226 @@
+#include "weft/run/session.h"
+
+#include <nlohmann/json.hpp>
+
+#include "weft/draw/dot.h"
+
+#include "border/arguments.h"
+#include "border/call.h"
+#include "border/objects.h"
+#include "border/options.h"
+
+namespace weft::c_api {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::size_t plan_index(const Session& session, std::int64_t n_tokens) {
+  const std::int64_t widest = session.options().prefill_width;
+  if (n_tokens < 1 || n_tokens > widest)
+    fail<ValueError>("`n_tokens` must be from 1 to {}, got {}", widest, n_tokens);
+  return session.plan_for(n_tokens);
+}
+
+std::int64_t row_width(const Session& session) {
+  const ModelFacts& facts = session.model().facts();
+  return session.options().embeddings ? facts.n_embd : facts.n_vocab;
+}
+
+Json memory_json(const Session& session) {
+  Json memory = Json::object();
+  for (const MemoryUse::Named& line : session.memory().lines()) memory[line.name] = line.bytes;
+  return memory;
+}
+
+std::string session_json(const Session& session) {
+  const SessionOptions& o = session.options();
+  const Json json = {{"sequences", o.sequences},
+                     {"context", o.context},
+                     {"cells", o.cells},
+                     {"prefill_width", o.prefill_width},
+                     {"logits_rows", o.logits_rows},
+                     {"workers", o.workers},
+                     {"weights", to_string(o.weights)},
+                     {"backend", o.backend},
+                     {"route", o.route},
+                     {"cache_k", o.cache_k.name()},
+                     {"cache_v", o.cache_v.name()},
+                     {"mem_budget", o.mem_budget},
+                     {"embeddings", o.embeddings},
+                     {"allocated_bytes", session.allocated_bytes()},
+                     {"memory", memory_json(session)},
+                     {"concessions", session.concessions()}};
+  return json.dump();
+}
+
+// A cancelled feed() throws CancelledError: "cancelled" is the flag of the gate.
+void feed(const UsedSession& session, std::int32_t sequence, std::span<const weft_token> tokens,
+          weft_token_progress progress, void* user) {
+  session->feed(sequence, tokens, session.cancelled(),
+                token_progress_of(progress, user, *session.cancelled()));
+}
+
+// The step's tokens as C++ has them.
+std::vector<StepToken> step_tokens(const weft_step_token* tokens, std::size_t n,
+                                   const Session& session) {
+  const std::int64_t widest = session.options().prefill_width;
+  if (n > static_cast<std::size_t>(widest))
+    fail<ValueError>("a step has at most {} tokens (prefill_width), got {}", widest, n);
+  std::vector<StepToken> step;
+  step.reserve(n);
+  for (const weft_step_token& t : array(tokens, n, "tokens"))
+    step.push_back({t.token, t.sequence, t.logits != 0, t.type});
+  return step;
+}
+
+}  // namespace
+}  // namespace weft::c_api
+
+using namespace weft;
+using namespace weft::c_api;
+
+weft_status weft_session_open(weft_model* model, const weft_session_options* options,
+                              weft_session** session, weft_error** error) {
+  return call(error, [&] {
+    required(session, "session");
+    *session = handle_of<weft_session>(
+        std::make_shared<SessionObject>(pin<ModelObject>(model), session_options(options)));
+  });
+}
+
+weft_status weft_session_share(weft_session* session, weft_session** other, weft_error** error) {
+  return call(error, [&] {
+    required(other, "other") = handle_of<weft_session>(pin<SessionObject>(session));
+  });
+}
+
+weft_status weft_session_cancel(weft_session* session) {
+  return call(nullptr, [&] { pin<SessionObject>(session)->gate.cancel(); });
+}
+
+weft_status weft_session_free(weft_session* session) {
+  return free_handle<SessionObject>(session);
+}
+
+weft_status weft_session_get_info(weft_session* session, weft_session_info* info,
+                                  weft_error** error) {
+  return call(error, [&] {
+    const auto s = pin<SessionObject>(session);
+    const SessionOptions& o = s->session.options();
+    write_struct(info,
+                 weft_session_info{.sequences = o.sequences,
+                                   .context = o.context,
+                                   .prefill_width = o.prefill_width,
+                                   .logits_rows = o.logits_rows,
+                                   .row_width = row_width(s->session),
+                                   .allocated_bytes = s->session.allocated_bytes(),
+                                   .workers = o.workers,
+                                   .embeddings = o.embeddings},
+                 "weft_session_info");
+  });
+}
+
+weft_status weft_session_json(weft_session* session, weft_text* json, weft_error** error) {
+  return call(error, [&] { write_text(json, session_json(*UsedSession(session))); });
+}
+
+weft_status weft_session_plan_json(weft_session* session, int64_t n_tokens, weft_text* json,
+                                   weft_error** error) {
+  return call(error, [&] {
+    const UsedSession s(session);
+    write_text(json, s->plan(plan_index(*s, n_tokens)).to_json());
+  });
+}
+
+weft_status weft_session_get_plan_hash(weft_session* session, int64_t n_tokens, uint64_t* hash,
+                                       weft_error** error) {
+  return call(error, [&] {
+    const UsedSession s(session);
+    required(hash, "hash") = s->plan(plan_index(*s, n_tokens)).hash();
+  });
+}
+
+weft_status weft_session_dot(weft_session* session, int64_t n_tokens, weft_text* dot,
+                             weft_error** error) {
+  return call(error, [&] {
+    const UsedSession s(session);
+    write_text(dot, draw::to_dot(s->graph(plan_index(*s, n_tokens))));
+  });
+}
+
+weft_status weft_session_feed(weft_session* session, int32_t sequence, const weft_token* tokens,
+                              size_t n, weft_token_progress progress, void* user,
+                              weft_error** error) {
+  return call(error, [&] {
+    feed(UsedSession(session), sequence, array(tokens, n, "tokens"), progress, user);
+  });
+}
+
+weft_status weft_session_step(weft_session* session, const weft_step_token* tokens, size_t n,
+                              const float** rows, size_t* n_rows, weft_error** error) {
+  return call(error, [&] {
+    const UsedSession s(session);
+    const std::span<const float> all = s->step(step_tokens(tokens, n, *s), s.cancelled());
+    if (rows) *rows = all.data();
+    if (n_rows) *n_rows = all.size() / static_cast<std::size_t>(row_width(*s));
+  });
+}
+
+weft_status weft_session_get_logits(weft_session* session, const float** logits, size_t* n,
+                                    weft_error** error) {
+  return call(error, [&] {
+    const UsedSession s(session);
+    const std::span<const float> row = s->logits();
+    required(logits, "logits") = row.data();
+    if (n) *n = row.size();
+  });
+}
+
+weft_status weft_session_encode(weft_session* session, int32_t sequence, const weft_token* tokens,
+                                size_t n, weft_error** error) {
+  return call(error, [&] {
+    const UsedSession s(session);
+    s->encode(sequence, array(tokens, n, "tokens"), s.cancelled());
+  });
+}
+
+weft_status weft_session_get_length(weft_session* session, int32_t sequence, int64_t* length,
+                                    weft_error** error) {
+  return call(error, [&] { required(length, "length") = UsedSession(session)->length(sequence); });
+}
+
+weft_status weft_session_truncate(weft_session* session, int32_t sequence, int64_t length,
+                                  weft_error** error) {
+  return call(error, [&] { UsedSession(session)->truncate(sequence, length); });
+}
+
+weft_status weft_session_get_resume_point(weft_session* session, int32_t sequence, int64_t length,
+                                          int64_t* resume_point, weft_error** error) {
+  return call(error, [&] {
+    required(resume_point, "resume_point") = UsedSession(session)->resume_point(sequence, length);
+  });
+}
+
+weft_status weft_session_copy(weft_session* session, int32_t from, int32_t to, int64_t length,
+                              weft_error** error) {
+  return call(error, [&] {
+    const UsedSession s(session);
+    s->copy(from, to, length == -1 ? s->length(from) : length);
+  });
+}
+
+weft_status weft_session_set_lora_scales(weft_session* session, int32_t sequence,
+                                         const float* scales, size_t n, weft_error** error) {
+  return call(error,
+              [&] { UsedSession(session)->set_lora_scales(sequence, array(scales, n, "scales")); });
+}
+
+weft_status weft_session_get_lora_scales(weft_session* session, int32_t sequence,
+                                         const float** scales, size_t* n, weft_error** error) {
+  return call(error, [&] {
+    const UsedSession s(session);
+    const std::span<const float> all = s->lora_scales(sequence);
+    required(scales, "scales") = all.data();
+    required(n, "n") = all.size();
+  });
+}

@@ -1,0 +1,161 @@
+#include <utility>
+
+#include "weft/base/utf8.h"
+#include "weft/serve/transcript.h"
+
+#include "border/arguments.h"
+#include "border/call.h"
+#include "text/chat_objects.h"
+#include "text/constraints.h"
+
+namespace weft::c_api {
+namespace {
+
+constexpr std::string_view kSpace = " \t\r\n";
+
+// A built-in template by its name, or the text of one. A text that is neither would be a prompt
+// without messages.
+std::shared_ptr<const ChatTemplate> named_or_jinja(std::string_view text) {
+  const bool is_jinja = text.find("{{") != text.npos || text.find("{%") != text.npos;
+  if (is_jinja) return make_chat_template(text);
+  checked_utf8(text, "chat_template");
+  return make_named_chat_template(text);  // throws for unknown names
+}
+
+ChatFormat format_of(const ModelObject& model, const char* chat_template) {
+  if (chat_template) return chat_format(model.text(), named_or_jinja(chat_template));
+  ChatFormat format = chat_format(model.text(), *model.vocabulary);
+  if (!format.chat_template)
+    fail<UnsupportedError>(
+        "{}: the model has no chat template (it may not be made for chats): give one", model.path);
+  return format;
+}
+
+std::vector<ChatMessage> messages_of(const char* json) {
+  const std::string_view text = required_text(json, "messages");
+  const std::size_t begin = text.find_first_not_of(kSpace);
+  // An object could have tools, too.
+  if (begin != text.npos && text[begin] == '{')
+    fail<FormatError>("messages: must be a JSON array, got an object");
+  return parse_transcript(text, "messages").messages;
+}
+
+ChatTurn turn_of(const weft_chat_turn* given) {
+  required(given, "turn");
+  const auto t = read_options(given, weft_chat_turn{}, "weft_chat_turn");
+  ChatTurn turn{.messages = messages_of(t.messages),
+                .tools = tools_of(t.tools),
+                .tool_choice = tool_choice_of(t.tool_choice),
+                .parallel_calls = t.single_call == 0,
+                .constraint = reply_constraint(t.constraint_kind, t.constraint),
+                .kwargs = std::string(text_or(t.variables)),
+                .add_generation_prompt = t.without_generation_prompt == 0,
+                .continue_final_message = t.answer_final_message == 0,
+                .reasoning_apart = t.reasoning_in_content == 0,
+                .messages_place = "messages",
+                .choice_place = "tool_choice",
+                .tools_place = "tools"};
+  if (t.variables) check_kwargs(t.variables, "variables");
+  return turn;
+}
+
+}  // namespace
+
+ToolChoice tool_choice_of(const char* text) {
+  using Choice = ToolChoice::Kind;
+  if (!text) return {};
+  const std::string_view choice = checked_utf8(text, "tool_choice");
+  if (choice == "auto") return {};
+  if (choice == "none") return {.kind = Choice::none};
+  if (choice == "required") return {.kind = Choice::required};
+  return {.kind = Choice::named, .name = std::string(choice)};
+}
+
+std::vector<ChatTool> tools_of(const char* json) {
+  if (!json) return {};
+  if (!*json) fail<FormatError>("tools: must be a JSON array, got an empty text");
+  return parse_tools(json, "tools");
+}
+
+std::string_view checked_utf8(std::string_view text, std::string_view name) {
+  if (!is_utf8(text)) fail<FormatError>("{}: not UTF-8", name);
+  return text;
+}
+
+}  // namespace weft::c_api
+
+using namespace weft;
+using namespace weft::c_api;
+
+weft_status weft_chat_open(weft_model* model, const char* chat_template, weft_chat** chat,
+                           weft_error** error) {
+  return call(error, [&] {
+    required(chat, "chat");
+    auto m = pin<ModelObject>(model);
+    ChatFormat format = format_of(*m, chat_template);
+    *chat = handle_of<weft_chat>(std::make_shared<ChatObject>(std::move(m), std::move(format)));
+  });
+}
+
+weft_status weft_chat_free(weft_chat* chat) {
+  return free_handle<ChatObject>(chat);
+}
+
+weft_status weft_chat_turn_init(weft_chat_turn* turn, size_t size) {
+  return call(nullptr, [&] { init_options(turn, size, weft_chat_turn{}, "weft_chat_turn"); });
+}
+
+weft_status weft_chat_render(weft_chat* chat, const weft_chat_turn* turn, weft_text* text,
+                             weft_error** error) {
+  return call(error, [&] {
+    const auto c = pin<ChatObject>(chat);
+    required(text, "text");
+    write_text(text, plan_turn(c->format, turn_of(turn)).text);
+  });
+}
+
+weft_status weft_chat_plan_open(weft_chat* chat, const weft_chat_turn* turn, weft_chat_plan** plan,
+                                weft_error** error) {
+  return call(error, [&] {
+    required(plan, "plan");
+    auto c = pin<ChatObject>(chat);
+    ChatPlan made = plan_turn(c->format, turn_of(turn));
+    *plan =
+        handle_of<weft_chat_plan>(std::make_shared<ChatPlanObject>(std::move(c), std::move(made)));
+  });
+}
+
+weft_status weft_chat_plan_get_tokens(weft_chat_plan* plan, const weft_token** tokens, size_t* n,
+                                      weft_error** error) {
+  return call(error, [&] {
+    const auto p = pin<ChatPlanObject>(plan);
+    required(tokens, "tokens");
+    required(n, "n") = p->plan.tokens.size();
+    *tokens = p->plan.tokens.data();
+  });
+}
+
+weft_status weft_chat_plan_get_text(weft_chat_plan* plan, const char** text, size_t* size,
+                                    weft_error** error) {
+  return call(error, [&] {
+    const auto p = pin<ChatPlanObject>(plan);
+    required(text, "text");
+    required(size, "size") = p->plan.text.size();
+    *text = p->plan.text.c_str();
+  });
+}
+
+weft_status weft_chat_plan_grammar(weft_chat_plan* plan, weft_grammar** grammar,
+                                   weft_error** error) {
+  return call(error, [&] {
+    const auto p = pin<ChatPlanObject>(plan);
+    required(grammar, "grammar");
+    *grammar = p->plan.grammar
+                   ? handle_of<weft_grammar>(std::make_shared<GrammarObject>(p->plan.grammar))
+                   : nullptr;
+  });
+}
+
+weft_status weft_chat_plan_free(weft_chat_plan* plan) {
+  return free_handle<ChatPlanObject>(plan);
+}

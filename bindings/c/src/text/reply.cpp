@@ -1,0 +1,106 @@
+#include "weft/chat/reply_reader.h"
+#include "weft/chat/reply_sink.h"
+#include "weft/serve/transcript.h"
+
+#include "border/arguments.h"
+#include "border/call.h"
+#include "text/chat_objects.h"
+
+namespace weft::c_api {
+namespace {
+
+static_assert(static_cast<int>(ReplyEvent::Kind::content) == WEFT_REPLY_CONTENT);
+static_assert(static_cast<int>(ReplyEvent::Kind::reasoning) == WEFT_REPLY_REASONING);
+static_assert(static_cast<int>(ReplyEvent::Kind::call_begin) == WEFT_REPLY_CALL_BEGIN);
+static_assert(static_cast<int>(ReplyEvent::Kind::call_arguments) == WEFT_REPLY_CALL_ARGUMENTS);
+static_assert(static_cast<int>(ReplyEvent::Kind::call_end) == WEFT_REPLY_CALL_END);
+
+struct ReplyObject : Object {
+  static constexpr Kind kKind = Kind::reply;
+  explicit ReplyObject(const ChatPlan& plan) : Object(kKind), reader(plan.reading) {}
+
+  Gate gate{"reply", Gate::Threads::none};
+  ReplyReader reader;
+  MessageBuilder message;
+  bool finished = false;
+};
+
+// A reply that this call is inside of.
+class UsedReply {
+ public:
+  explicit UsedReply(const weft_reply* handle)
+      : object_(pin<ReplyObject>(handle)), inside_(object_->gate) {}
+  ReplyObject* operator->() const { return object_.get(); }
+
+ private:
+  std::shared_ptr<ReplyObject> object_;
+  Inside inside_;
+};
+
+void check_open(const UsedReply& reply) {
+  if (reply->finished) fail<ValueError>("the reply has ended (weft_reply_finish)");
+}
+
+// The message has all events, even if a callback throws.
+void take_all(const UsedReply& reply, const std::vector<ReplyEvent>& events, weft_on_reply on_reply,
+              void* user) {
+  reply->message.take(events);
+  for (const ReplyEvent& event : events) pass_on(event, on_reply, user);
+}
+
+}  // namespace
+
+void pass_on(const ReplyEvent& event, weft_on_reply on_reply, void* user) {
+  if (!on_reply) return;
+  const weft_reply_event shown{.struct_size = sizeof(weft_reply_event),
+                               .kind = static_cast<std::int32_t>(event.kind),
+                               .call = event.call,
+                               .text = event.text.c_str(),
+                               .text_size = event.text.size(),
+                               .id = event.id.c_str()};
+  callback([&] { on_reply(user, &shown); });
+}
+
+}  // namespace weft::c_api
+
+using namespace weft;
+using namespace weft::c_api;
+
+weft_status weft_reply_open(weft_chat_plan* plan, weft_reply** reply, weft_error** error) {
+  return call(error, [&] {
+    required(reply, "reply");
+    *reply = handle_of<weft_reply>(std::make_shared<ReplyObject>(pin<ChatPlanObject>(plan)->plan));
+  });
+}
+
+weft_status weft_reply_push(weft_reply* reply, const char* data, size_t size,
+                            weft_on_reply on_reply, void* user, weft_error** error) {
+  return call(error, [&] {
+    const UsedReply r(reply);
+    const std::string_view piece = text(data, size, "text");
+    check_open(r);
+    take_all(r, r->reader.push(piece), on_reply, user);
+  });
+}
+
+weft_status weft_reply_finish(weft_reply* reply, weft_on_reply on_reply, void* user,
+                              weft_error** error) {
+  return call(error, [&] {
+    const UsedReply r(reply);
+    check_open(r);
+    r->finished = true;
+    take_all(r, r->reader.finish(), on_reply, user);
+  });
+}
+
+weft_status weft_reply_message_json(weft_reply* reply, weft_text* json, weft_error** error) {
+  return call(error, [&] {
+    const UsedReply r(reply);
+    required(json, "json");
+    write_text(json, to_json(r->message.whole_message()));
+  });
+}
+
+weft_status weft_reply_free(weft_reply* reply) {
+  return free_handle<ReplyObject>(reply);
+}

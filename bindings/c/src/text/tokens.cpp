@@ -1,0 +1,180 @@
+#include <optional>
+#include <string>
+
+#include "weft/tokenize/tokenizer.h"
+
+#include "border/arguments.h"
+#include "border/call.h"
+#include "border/objects.h"
+
+namespace weft::c_api {
+namespace {
+
+struct DetokenizerObject : Object {
+  static constexpr Kind kKind = Kind::detokenizer;
+  DetokenizerObject(std::shared_ptr<ModelObject> of, const Detokenizer::Options& options)
+      : Object(kKind), model(std::move(of)), detokenizer(model->text(), options) {}
+
+  const std::shared_ptr<ModelObject> model;
+  Gate gate{"detokenizer", Gate::Threads::none};
+  Detokenizer detokenizer;
+};
+
+DecodeOptions decode_options(std::uint32_t flags) {
+  return {.show_special = (flags & WEFT_SHOW_SPECIAL) != 0,
+          .strip_space_prefix = (flags & WEFT_STRIP_SPACE_PREFIX) != 0};
+}
+
+// The vocabulary, after a check that it has texts and the token.
+const Vocabulary& checked(const ModelObject& model, weft_token token) {
+  const Vocabulary& vocabulary = *model.vocabulary;
+  if (!vocabulary.has_texts()) throw UnsupportedError(model.no_tokenizer);
+  if (token < 0 || token >= vocabulary.size())
+    fail<ValueError>("token {} is not in the vocabulary of {} tokens", token, vocabulary.size());
+  return vocabulary;
+}
+
+void give(std::string_view bytes, const char** data, std::size_t* size) {
+  required(data, "data") = bytes.data();
+  required(size, "size") = bytes.size();
+}
+
+std::uint32_t flag_of_type(TokenType type) {
+  switch (type) {
+    case TokenType::control:
+      return WEFT_TOKEN_CONTROL;
+    case TokenType::byte:
+      return WEFT_TOKEN_BYTE;
+    case TokenType::user_defined:
+      return WEFT_TOKEN_USER_DEFINED;
+    case TokenType::unknown:
+      return WEFT_TOKEN_UNKNOWN;
+    case TokenType::unused:
+      return WEFT_TOKEN_UNUSED;
+    default:
+      return 0;
+  }
+}
+
+TokenId newline_token(const ModelObject& model) {
+  const auto ids = model.text().encode("\n", {.add_special = false});
+  if (ids.size() == 1) return ids[0];
+  // SentencePiece puts a space before a text: the newline is then the last token.
+  return ids.empty() || model.text().bytes(ids.back()) != "\n" ? kNoToken : ids.back();
+}
+
+TokenId special_token(const ModelObject& model, std::int32_t which) {
+  const SpecialTokens& s = model.vocabulary->special();
+  const TokenId ids[] = {s.bos,     s.eos,     s.eot,     s.eom,     s.unk,
+                         s.sep,     s.pad,     s.cls,     s.mask,    s.fim_pre,
+                         s.fim_suf, s.fim_mid, s.fim_pad, s.fim_rep, s.fim_sep};
+  if (which == WEFT_TOKEN_NEWLINE) return newline_token(model);
+  if (which < 0 || which > WEFT_TOKEN_FIM_FILE)
+    fail<ValueError>("`which` must be from 0 to {}, got {}", int{WEFT_TOKEN_NEWLINE}, which);
+  return ids[which];
+}
+
+}  // namespace
+}  // namespace weft::c_api
+
+using namespace weft;
+using namespace weft::c_api;
+
+weft_status weft_tokenize(weft_model* model, const char* data, size_t size, uint32_t flags,
+                          weft_token* tokens, size_t capacity, size_t* n, weft_error** error) {
+  return call(error, [&] {
+    const auto m = pin<ModelObject>(model);
+    const auto ids = m->text().encode(text(data, size, "text"),
+                                      {.add_special = (flags & WEFT_ADD_SPECIAL) != 0,
+                                       .parse_special = (flags & WEFT_PARSE_SPECIAL) != 0});
+    write_tokens(ids, tokens, capacity, n);
+  });
+}
+
+weft_status weft_detokenize(weft_model* model, const weft_token* tokens, size_t n, uint32_t flags,
+                            weft_text* result, weft_error** error) {
+  return call(error, [&] {
+    const auto m = pin<ModelObject>(model);
+    const auto ids = array(tokens, n, "tokens");
+    write_text(result, m->text().decode(ids, decode_options(flags)));
+  });
+}
+
+weft_status weft_token_get_bytes(weft_model* model, weft_token token, const char** data,
+                                 size_t* size, weft_error** error) {
+  return call(error, [&] {
+    const auto m = pin<ModelObject>(model);
+    checked(*m, token);
+    give(m->text().bytes(token), data, size);
+  });
+}
+
+weft_status weft_token_get_text(weft_model* model, weft_token token, const char** data,
+                                size_t* size, weft_error** error) {
+  return call(error, [&] {
+    const auto m = pin<ModelObject>(model);
+    give(checked(*m, token).text(token), data, size);
+  });
+}
+
+weft_status weft_token_find(weft_model* model, const char* data, size_t size, weft_token* token,
+                            weft_error** error) {
+  return call(error, [&] {
+    const auto m = pin<ModelObject>(model);
+    required(token, "token") = m->vocabulary->find(text(data, size, "text"));
+  });
+}
+
+weft_status weft_token_get_info(weft_model* model, weft_token token, weft_token_info* info,
+                                weft_error** error) {
+  return call(error, [&] {
+    const auto m = pin<ModelObject>(model);
+    const Vocabulary& v = checked(*m, token);
+    std::uint32_t flags = flag_of_type(v.type(token));
+    if (v.ends_generation(token)) flags |= WEFT_TOKEN_ENDS_TEXT;
+    if (m->tokenizer && m->tokenizer->hidden(token)) flags |= WEFT_TOKEN_HIDDEN;
+    write_struct(info, weft_token_info{.flags = flags, .score = v.score(token)}, "weft_token_info");
+  });
+}
+
+weft_status weft_token_special(weft_model* model, int32_t which, weft_token* token,
+                               weft_error** error) {
+  return call(error, [&] {
+    const auto m = pin<ModelObject>(model);
+    required(token, "token") = special_token(*m, which);
+  });
+}
+
+weft_status weft_detokenizer_open(weft_model* model, uint32_t flags, weft_detokenizer** detokenizer,
+                                  weft_error** error) {
+  return call(error, [&] {
+    required(detokenizer, "detokenizer");
+    const auto invalid = (flags & WEFT_REPLACE_INVALID) != 0 ? Detokenizer::Invalid::replace
+                                                             : Detokenizer::Invalid::keep;
+    *detokenizer = handle_of<weft_detokenizer>(std::make_shared<DetokenizerObject>(
+        pin<ModelObject>(model), Detokenizer::Options{decode_options(flags), invalid}));
+  });
+}
+
+weft_status weft_detokenizer_push(weft_detokenizer* detokenizer, weft_token token,
+                                  const char** data, size_t* size, weft_error** error) {
+  return call(error, [&] {
+    const auto d = pin<DetokenizerObject>(detokenizer);
+    const Inside inside(d->gate);
+    checked(*d->model, token);
+    give(d->detokenizer.push(token), data, size);
+  });
+}
+
+weft_status weft_detokenizer_finish(weft_detokenizer* detokenizer, const char** data, size_t* size,
+                                    weft_error** error) {
+  return call(error, [&] {
+    const auto d = pin<DetokenizerObject>(detokenizer);
+    const Inside inside(d->gate);
+    give(d->detokenizer.finish(), data, size);
+  });
+}
+
+weft_status weft_detokenizer_free(weft_detokenizer* detokenizer) {
+  return free_handle<DetokenizerObject>(detokenizer);
+}
