@@ -6,6 +6,10 @@
 #   find_package(weft REQUIRED)
 #   target_link_libraries(mine PRIVATE weft::models)
 #
+# The C API, libweft.so, is the component `c`, which needs no other library:
+#   find_package(weft REQUIRED COMPONENTS c)
+#   target_link_libraries(mine PRIVATE weft::weft)
+#
 # The layers of the server are the component `server`, which needs more libraries:
 #   find_package(weft REQUIRED COMPONENTS server)
 #   target_link_libraries(mine PRIVATE weft::server)
@@ -30,6 +34,7 @@ foreach(folder IN LISTS WEFT_INCLUDES)
 endforeach()
 
 install(EXPORT weft NAMESPACE weft:: FILE weftTargets.cmake DESTINATION ${WEFT_CMAKE_DIR})
+install(EXPORT weft_c NAMESPACE weft:: FILE weftCTargets.cmake DESTINATION ${WEFT_CMAKE_DIR})
 if(TARGET weft_server)
   list(TRANSFORM WEFT_SERVER PREPEND weft_)
   install(TARGETS ${WEFT_SERVER} weft_server EXPORT weft_server ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})

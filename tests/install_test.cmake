@@ -15,6 +15,19 @@ add_test(NAME "install: another project uses the libraries"
     --build-options -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}
     --test-command ${consumer}/consumer ${PROJECT_SOURCE_DIR}/examples/models/weft-stories.gguf)
 
+set(install_c ${CMAKE_CURRENT_BINARY_DIR}/install_c)
+add_test(NAME "install: a program in C uses the library"
+  COMMAND ${CMAKE_CTEST_COMMAND}
+    --build-and-test ${CMAKE_CURRENT_SOURCE_DIR}/install_c ${install_c}
+    --build-generator ${CMAKE_GENERATOR}
+    --build-options -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_C_COMPILER=${CMAKE_C_COMPILER}
+    --test-command ${install_c}/first_text ${PROJECT_SOURCE_DIR}/examples/models/weft-stories.gguf)
+add_test(NAME "install: a program in C by pkg-config"
+  COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/install_c/pkg_config.sh
+    ${prefix}/${CMAKE_INSTALL_LIBDIR} ${CMAKE_C_COMPILER} ${PROJECT_SOURCE_DIR}/examples/models/weft-stories.gguf)
+set_tests_properties("install: a program in C uses the library" "install: a program in C by pkg-config"
+  PROPERTIES FIXTURES_REQUIRED installed TIMEOUT 300)
+
 if(Python3_Interpreter_FOUND)
   # An architecture of another project: built, checked, and compared with logits of another engine.
   set(new_architecture ${CMAKE_CURRENT_BINARY_DIR}/new_architecture)

@@ -1,0 +1,221 @@
+"""The interface of the C API: what weft.h declares, what libweft.so exports, what the tests call, and
+what earlier versions promised.
+
+    interface_test.py LIBRARY COMPILER
+    interface_test.py --store COMPILER    stores the interface of the version that weft.h names
+
+bindings/c/interface has the header of every version, X.Y.h, and its description by libabigail,
+X.Y.abi. The interface of the version in weft.h must be as it was stored: whoever changes it
+increments the version (WEFT_API_VERSION_MINOR for additions) and stores it again. Programs that were
+built with the header of an earlier version work with the library of today."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(os.environ.get("WEFT_SOURCE", pathlib.Path(__file__).parents[3]))
+HEADER = SOURCE / "bindings/c/include/weft/weft.h"
+STORED = SOURCE / "bindings/c/interface"
+MODEL = SOURCE / "examples/models/weft-stories.gguf"
+LIBRARY = COMPILER = None
+
+PROTOTYPE = re.compile(r"^WEFT_API ([\w \*]+?)(\bweft_\w+)\(([^;]*)\);", re.M)
+STRUCT = re.compile(r"typedef struct (weft_\w+) \{(.*?)\} \1;", re.S)
+CONSTANT = re.compile(r"\b(WEFT_[A-Z0-9_]+)\b")
+
+
+def without_comments(text):
+    return re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+
+
+def functions(text):
+    return [name for _, name, _ in PROTOTYPE.findall(without_comments(text))]
+
+
+def version(text):
+    return "{}.{}".format(*re.findall(r"#define WEFT_API_VERSION_M\w+ (\d+)", text))
+
+
+def compiled(folder, name, text, *flags):
+    """Compiles C in a folder; returns what the compiler printed, or None if it was content."""
+    source = folder / f"{name}.c"
+    source.write_text(text)
+    r = subprocess.run([COMPILER, "-std=c11", "-Wall", "-Werror", str(source), *flags], check=False,
+                       capture_output=True, text=True)
+    return None if r.returncode == 0 else r.stderr
+
+
+def include_folder(folder, header):
+    (folder / "weft").mkdir(exist_ok=True)
+    shutil.copy(header, folder / "weft/weft.h")
+    return f"-I{folder}"
+
+
+def members(body):
+    """The names of the members of a struct."""
+    found = []
+    for statement in without_comments(body).split(";"):
+        callback = re.search(r"\(\*(\w+)\)", statement)
+        if callback:
+            found.append(callback[1])
+        elif statement.strip():
+            # "const float* values", "uint32_t a, b", "weft_dim dims[4]"
+            for part in statement.split(","):
+                found.append(re.search(r"(\w+)(\[\d+\])?\s*$", part)[1])
+    return found
+
+
+def layout(folder, header):
+    """Lines "struct.member offset size" and "CONSTANT value" of a header."""
+    text = header.read_text()
+    lines = ["#include <stdio.h>", "#include <stddef.h>", '#include "weft/weft.h"', "int main(void) {"]
+    for name, body in STRUCT.findall(text):
+        for member in members(body):
+            lines.append(f'printf("{name}.{member} %zu %zu\\n", offsetof({name}, {member}), '
+                         f"sizeof((({name}*)0)->{member}));")
+    enums = re.findall(r"\benum \{(.*?)\};", without_comments(text), re.S)
+    for constant in dict.fromkeys(CONSTANT.findall(" ".join(enums))):
+        lines.append(f'printf("{constant} %lld\\n", (long long){constant});')
+    error = compiled(folder, "layout", "\n".join(lines) + "\nreturn 0; }\n",
+                     include_folder(folder, header), "-o", str(folder / "layout"))
+    if error:
+        raise AssertionError(error)
+    return subprocess.run([str(folder / "layout")], check=True, capture_output=True,
+                          text=True).stdout.splitlines()
+
+
+def breaks(old, new):
+    """Why programs that were built with the old header do not work with the new one; empty: they do."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch)
+        lost = set(layout(folder, old)) - set(layout(folder, new))
+        prototypes = [m.group(0) for m in PROTOTYPE.finditer(without_comments(old.read_text()))]
+        error = compiled(folder, "prototypes", '#include "weft/weft.h"\n' + "\n".join(prototypes),
+                         include_folder(folder, new), "-fsyntax-only")
+        gone = set(functions(old.read_text())) - set(functions(new.read_text()))
+        return sorted(lost | gone) + ([error] if error else [])
+
+
+def describe(header, path):
+    """Writes libabigail's description of an interface: of a library whose functions do nothing."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch)
+        bodies = []
+        for result, name, arguments in PROTOTYPE.findall(without_comments(header.read_text())):
+            value = "" if result.strip() == "void" else " return 0;"
+            bodies.append(f"{result}{name}({arguments}) {{{value} }}")
+        library = folder / "libweft.so"
+        error = compiled(folder, "probe", '#include "weft/weft.h"\n' + "\n".join(bodies),
+                         include_folder(folder, header), "-g", "-shared", "-fPIC", "-o", str(library))
+        if error:
+            raise AssertionError(error)
+        text = subprocess.run(["abidw", "--no-show-locs", "--no-corpus-path", "--no-comp-dir-path",
+                               str(library)], check=True, capture_output=True, text=True).stdout
+        path.write_text(text)
+
+
+def difference(stored, header):
+    """What libabigail finds different from a stored description; empty: nothing."""
+    with tempfile.TemporaryDirectory() as scratch:
+        now = pathlib.Path(scratch) / "now.abi"
+        describe(header, now)
+        r = subprocess.run(["abidiff", str(stored), str(now)], check=False, capture_output=True,
+                           text=True)
+        return "" if r.returncode == 0 else r.stdout
+
+
+class Interface(unittest.TestCase):
+    def test_the_library_exports_what_the_header_declares(self):
+        lines = subprocess.run(["nm", "-D", "--defined-only", LIBRARY], check=True,
+                               capture_output=True, text=True).stdout.split("\n")
+        symbols = {line.split()[-1] for line in lines if line and line.split()[-2] != "A"}
+        self.assertEqual(symbols, {f"{name}@@WEFT_1" for name in functions(HEADER.read_text())})
+
+    def test_every_function_is_called_by_a_test_in_c(self):
+        text = "".join(path.read_text() for path in (SOURCE / "bindings/c/tests").glob("*_test.c"))
+        called = set(re.findall(r"\b(weft_\w+)\(", text))
+        self.assertEqual([f for f in functions(HEADER.read_text()) if f not in called], [])
+
+    def test_the_header_is_c_and_cpp_and_goes_with_that_of_backends(self):
+        both = '#include "weft/backends/abi.h"\n#include "weft/weft.h"\n'
+        folders = [f"-I{SOURCE}/backends/include", f"-I{SOURCE}/bindings/c/include"]
+        for language in (["-x", "c", "-std=c11", "-pedantic"], ["-x", "c++", "-std=c++11"]):
+            r = subprocess.run([COMPILER, *language, "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
+                                *folders, "-"], check=False, input=both, capture_output=True, text=True)
+            self.assertEqual(r.stderr, "")
+
+
+class Promises(unittest.TestCase):
+    def test_the_interface_is_as_stored(self):
+        name = version(HEADER.read_text())
+        stored = STORED / f"{name}.abi"
+        self.assertTrue(stored.is_file(), f"the interface {name} is not stored: interface_test.py --store")
+        if not shutil.which("abidiff"):
+            self.skipTest("no abidiff: install abigail-tools")
+        self.assertEqual(difference(stored, HEADER), "",
+                         f"not the interface {name} that was stored: increment the version in weft.h, "
+                         "then interface_test.py --store")
+
+    def test_programs_of_earlier_versions_can_use_this_one(self):
+        headers = sorted(STORED.glob("*.h"))
+        self.assertTrue(headers)
+        for old in headers:
+            self.assertEqual(breaks(old, HEADER), [], old.name)
+
+    def test_a_program_of_the_first_version_runs(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = pathlib.Path(scratch)
+            program = (SOURCE / "bindings/c/tests/first_version.c").read_text()
+            where = pathlib.Path(LIBRARY).parent
+            error = compiled(folder, "first", program, include_folder(folder, STORED / "1.0.h"),
+                             "-o", str(folder / "first"), f"-L{where}", "-lweft", f"-Wl,-rpath,{where}")
+            self.assertIsNone(error)
+            r = subprocess.run([str(folder / "first"), str(MODEL)], check=False, capture_output=True,
+                               text=True, timeout=60)
+            self.assertEqual((r.returncode, r.stderr), (0, ""))
+
+    # Each edit of the header must be noticed.
+    def test_breaks_are_noticed(self):
+        text = HEADER.read_text()
+        edits = {
+            "a function is gone": ("WEFT_API const char* weft_version(void);", ""),
+            "an argument has another type": ("weft_sampler_reseed(weft_sampler* sampler, uint64_t seed",
+                                             "weft_sampler_reseed(weft_sampler* sampler, uint32_t seed"),
+            "members change places": ("weft_token token;\n  float logit;", "float logit;\n  weft_token token;"),
+            "a constant has another value": ("WEFT_ERROR_BUSY = 12", "WEFT_ERROR_BUSY = 18"),
+            "a member is inserted": ("typedef struct weft_token_info {\n  uint32_t struct_size;",
+                                     "typedef struct weft_token_info {\n  uint32_t struct_size, more;"),
+        }
+        with tempfile.TemporaryDirectory() as scratch:
+            changed = pathlib.Path(scratch) / "weft.h"
+            for what, (before, after) in edits.items():
+                self.assertEqual(text.count(before), 1, what)
+                changed.write_text(text.replace(before, after))
+                self.assertNotEqual(breaks(HEADER, changed), [], what)
+            changed.write_text(text.replace("  float score;\n} weft_token_info;",
+                                            "  float score;\n  uint32_t more;\n} weft_token_info;"))
+            self.assertEqual(breaks(HEADER, changed), [])  # a member at the end is an addition
+            if shutil.which("abidiff"):
+                self.assertNotEqual(difference(STORED / f"{version(text)}.abi", changed), "")
+
+
+def store():
+    name = version(HEADER.read_text())
+    STORED.mkdir(exist_ok=True)
+    shutil.copy(HEADER, STORED / f"{name}.h")
+    describe(HEADER, STORED / f"{name}.abi")
+    print(f"stored {STORED / name}.h and .abi")
+
+
+if __name__ == "__main__":
+    COMPILER = sys.argv.pop()
+    LIBRARY = sys.argv.pop()
+    if LIBRARY == "--store":
+        store()
+    else:
+        unittest.main()

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# pkg_config.sh LIBDIR COMPILER MODEL: builds first_text.c with what pkg-config says, with the shared
+# and with the static library, and runs it.
+set -euo pipefail
+libdir=$1 compiler=$2 model=$3
+source=$(dirname "$0")/first_text.c
+scratch=$(mktemp -d)
+trap 'rm -r "$scratch"' EXIT
+export PKG_CONFIG_PATH=$libdir/pkgconfig
+
+read -ra shared < <(pkg-config --cflags --libs weft)
+"$compiler" -std=c11 "$source" -o "$scratch/shared" "${shared[@]}" "-Wl,-rpath,$libdir"
+read -ra static < <(pkg-config --static --cflags --libs weft)
+static=("${static[@]/#-lweft/-l:libweft.a}")
+"$compiler" -std=c11 "$source" -o "$scratch/static" "${static[@]}"
+! readelf -d "$scratch/static" | grep -q libweft
+[[ "$("$scratch/shared" "$model")" == "$("$scratch/static" "$model")" ]]
