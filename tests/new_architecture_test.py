@@ -1,5 +1,5 @@
-"""The program of examples/new_architecture: its own checks, and its logits against another
-engine's.
+"""The programs of examples/new_architecture, in C++ and in C: their own checks, and their logits
+against another engine's.
 
 Usage: new_architecture_test.py PROGRAM"""
 
@@ -18,9 +18,12 @@ REFERENCE = pathlib.Path(os.environ.get("WEFT_REFERENCE",
                                         SOURCE.parent / "shared/reference")) / "golden/archs"
 
 
-def run(*args):
-    return subprocess.run([PROGRAM, *map(str, args)], capture_output=True, text=True, timeout=240,
-                          check=False)
+PROGRAMS = {"cpp": PROGRAM, "c": PROGRAM + "_c"}
+
+
+def run(*args, language="cpp"):
+    return subprocess.run([PROGRAMS[language], *map(str, args)], capture_output=True, text=True,
+                          timeout=240, check=False)
 
 
 class Granite(unittest.TestCase):
@@ -34,10 +37,18 @@ class Granite(unittest.TestCase):
         self.assertIn(", 0 failed, 0 skipped", r.stdout)
         self.assertRegex(r.stdout, r"passed +snapshot +as in .*granite\.dot")
 
+    def test_checks_in_c(self):
+        r = run(language="c")
+        self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+        checks = {check["name"]: check for check in json.loads(r.stdout)["checks"]}
+        self.assertEqual({check["verdict"] for check in checks.values()}, {"passed"})
+        self.assertRegex(checks["snapshot"]["detail"], r"as in .*granite\.dot")
+
     def test_wrong_files(self):
-        r = run("/nonexistent", 1)
-        self.assertEqual(r.returncode, 1)
-        self.assertTrue(r.stderr.startswith("granite: "), r.stderr)
+        for language, name in (("cpp", "granite: "), ("c", "granite_c: ")):
+            r = run("/nonexistent", 1, language=language)
+            self.assertEqual(r.returncode, 1)
+            self.assertTrue(r.stderr.startswith(name), r.stderr)
 
     @unittest.skipUnless(REFERENCE.is_dir(), "no reference data: set WEFT_REFERENCE")
     def test_golden_logits(self):
@@ -45,9 +56,15 @@ class Granite(unittest.TestCase):
         # The name of the example, where Weft has an architecture of its own.
         model = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "granit3.gguf"
         model.write_bytes((REFERENCE / "granite.gguf").read_bytes().replace(b"granite", b"granit3"))
+        hashes = [run(model, language=language).stdout for language in PROGRAMS]
+        self.assertRegex(hashes[0], "^[0-9a-f]{16}\n$")
+        self.assertEqual(hashes[0], hashes[1])
         for sequence in "ABC":
             r = run(model, *about["tokens"][sequence])
             self.assertEqual(r.returncode, 0, r.stderr)
+            in_c = run(model, *about["tokens"][sequence], language="c")
+            as_f32 = [[struct.pack("<f", float(x)) for x in p.stdout.split()] for p in (r, in_c)]
+            self.assertEqual(as_f32[0], as_f32[1])
             got = [float(x) for x in r.stdout.split()]
             data = (REFERENCE / f"granite.{sequence}.npy").read_bytes()
             start = 10 + int.from_bytes(data[8:10], "little")

@@ -2,7 +2,7 @@
 // Llama, with factors for embeddings, residuals, scores, logits. Source: IBM 2024, "Granite 3.0".
 //
 //   granite                   makes a tiny model and checks the builder: exit code 1 on failure
-//   granite MODEL.gguf 1 2 3  prints the logits of every position, one line each
+//   granite MODEL.gguf 1 2 3  prints the logits of every position; without tokens, the plan's hash
 
 #include <cmath>
 #include <iostream>
@@ -58,6 +58,7 @@ int main(int argc, char** argv) try {
     return report.passed() ? 0 : 1;
   }
   Session session(Model::load(argv[1]), {.cache_k = f32, .cache_v = f32});
+  if (argc == 2) std::cout << fmt::format("{:016x}\n", session.plan(0).hash());
   for (int i = 2; i < argc; ++i) {
     session.feed(0, std::vector{std::stoi(argv[i])});
     for (const float logit : session.logits()) std::cout << fmt::format("{} ", logit);
