@@ -36,7 +36,7 @@ if(Python3_Interpreter_FOUND)
       --build-and-test ${PROJECT_SOURCE_DIR}/examples/new_architecture ${new_architecture}
       --build-generator ${CMAKE_GENERATOR}
       --build-options -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}
-      --test-command ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/new_architecture_test.py ${new_architecture}/granite)
+      --test-command ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/new_architecture_test.py ${new_architecture}/granite ${prefix}/${CMAKE_INSTALL_BINDIR})
   set_tests_properties("install: a new architecture from outside" PROPERTIES
     FIXTURES_REQUIRED installed TIMEOUT 600 ENVIRONMENT "WEFT_SOURCE=${PROJECT_SOURCE_DIR};PYTHONDONTWRITEBYTECODE=1")
 endif()

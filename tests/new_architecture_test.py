@@ -1,7 +1,7 @@
 """The programs of examples/new_architecture, in C++ and in C: their own checks, and their logits
 against another engine's.
 
-Usage: new_architecture_test.py PROGRAM"""
+Usage: new_architecture_test.py PROGRAM FOLDER-OF-WEFT"""
 
 import json
 import os
@@ -13,6 +13,7 @@ import tempfile
 import unittest
 
 PROGRAM = sys.argv.pop(1)
+WEFT = pathlib.Path(sys.argv.pop(1))
 SOURCE = pathlib.Path(os.environ["WEFT_SOURCE"])
 REFERENCE = pathlib.Path(os.environ.get("WEFT_REFERENCE",
                                         SOURCE.parent / "shared/reference")) / "golden/archs"
@@ -49,6 +50,28 @@ class Granite(unittest.TestCase):
             r = run("/nonexistent", 1, language=language)
             self.assertEqual(r.returncode, 1)
             self.assertTrue(r.stderr.startswith(name), r.stderr)
+
+    # The programs of Weft run it from a shared library.
+    def test_extension(self):
+        extension = ["--extension", str(pathlib.Path(PROGRAM).parent / "libgranite.so")]
+
+        def weft(*args):
+            return subprocess.run([WEFT / args[0], *map(str, args[1:]), *extension], text=True,
+                                  capture_output=True, timeout=240, check=False)
+        r = weft("weft", "new-model-check", "granit3")
+        self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+        if not REFERENCE.is_dir():
+            self.skipTest("no reference data: set WEFT_REFERENCE")
+        model = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "granit3.gguf"
+        model.write_bytes((REFERENCE / "granite.gguf").read_bytes().replace(b"granite", b"granit3"))
+        for command in (["weft", "verify", "-m", model, "--tokens", "1,2,3"],
+                        ["weft", "dot", "-m", model], ["weft", "plan", "-m", model]):
+            r = weft(*command)
+            self.assertEqual((r.returncode, r.stderr), (0, ""), command)
+            self.assertIn("blk.0", r.stdout)
+        r = weft("weft", "verify", "-m", model, "--extension", model)
+        self.assertEqual(r.returncode, 1)
+        self.assertIn("cannot load an extension", r.stderr)
 
     @unittest.skipUnless(REFERENCE.is_dir(), "no reference data: set WEFT_REFERENCE")
     def test_golden_logits(self):

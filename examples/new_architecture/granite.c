@@ -1,7 +1,8 @@
 /* Granite 3 (dense) in C: the architecture of granite.cpp, with the same graph and the same bits.
  *
  *   granite_c                   makes a tiny model and checks the builder: exit code 1 on failure
- *   granite_c MODEL.gguf 1 2 3  prints the logits of every position; without tokens, the plan's hash
+ *   granite_c MODEL.gguf 1 2 3  prints the logits of every position; without tokens, the plan's
+ * hash
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -184,14 +185,21 @@ static weft_status run(int argc, char** argv, weft_error** error) {
   return weft_model_free(model);
 }
 
-int main(int argc, char** argv) {
+/* Called by this program, and by others that load it: generate --extension libgranite.so -m MODEL
+ */
+weft_status weft_extension_start(uint32_t api_version, weft_error** error) {
+  (void)api_version;
   const weft_architecture granite = {.struct_size = sizeof granite,
                                      .name = "granit3",
                                      .configure = configure,
                                      .build = build_granite};
+  return weft_register_architecture(&granite, error);
+}
+
+int main(int argc, char** argv) {
   weft_error* error = NULL;
   int failed = 0;
-  weft_status status = weft_register_architecture(&granite, &error);
+  weft_status status = weft_extension_start(weft_api_version(), &error);
   if (status == WEFT_SUCCESS)
     status = argc < 2 ? check_builder(&failed, &error) : run(argc, argv, &error);
   if (status != WEFT_SUCCESS) fprintf(stderr, "granite_c: %s\n", weft_error_message(error));

@@ -1,6 +1,5 @@
 // Granite 3 (dense) as an architecture outside of Weft's source tree, by the name of "granit3":
 // Llama, with factors for embeddings, residuals, scores, logits. Source: IBM 2024, "Granite 3.0".
-//
 //   granite                   makes a tiny model and checks the builder: exit code 1 on failure
 //   granite MODEL.gguf 1 2 3  prints the logits of every position; without tokens, the plan's hash
 

@@ -22,6 +22,7 @@
 #include "weft/serve/text_rules.h"
 
 #include "common/adapter_flags.h"
+#include "common/extension_flag.h"
 #include "common/knob_flags.h"
 #include "common/override_flags.h"
 #include "common/program.h"
@@ -192,6 +193,7 @@ void add_model_flags(App& app, ModelFlags& flags) {
   if (flags.path.empty()) model.required();
   add_step_flags(app, s);
   add_backend_flags(app, s);
+  add_extension_flag(app);
   add_memory_flags(app, flags);
   add_adapter_flags(app, flags.adapters);
   add_override_flag(app, flags.overrides);

@@ -293,6 +293,17 @@ static void errors_of_builders_reach_the_caller(void) {
   REFUSED(WEFT_ERROR_ARGUMENT, "'llama' already exists", weft_register_architecture(&a, &error));
 }
 
+static void extensions_are_loaded_once(void) {
+  weft_error* error = NULL;
+  weft_text names = {NULL, 0};
+  for (int i = 0; i < 2; ++i) OK(weft_load_extension(WEFT_TEST_EXTENSION, &error));
+  if (OK(weft_architectures_json(&names, &error))) CHECK(strstr(names.data, "\"granit3\"") != NULL);
+  weft_text_free(&names);
+  REFUSED(WEFT_ERROR_IO, "cannot load an extension", weft_load_extension("/no/such", &error));
+  REFUSED(WEFT_ERROR_UNSUPPORTED, "does not export weft_extension_start",
+          weft_load_extension(WEFT_TEST_PLUGINS "/libskeleton.so", &error));
+}
+
 const test_case architecture_tests[] = {
     {"an architecture in C has plan and bits of the built-in one",
      an_architecture_in_c_has_plan_and_bits_of_the_built_in_one},
@@ -301,4 +312,5 @@ const test_case architecture_tests[] = {
     {"keys and states are those of the architecture",
      keys_and_states_are_those_of_the_architecture},
     {"errors of builders reach the caller", errors_of_builders_reach_the_caller},
+    {"extensions are loaded once", extensions_are_loaded_once},
     {NULL, NULL}};

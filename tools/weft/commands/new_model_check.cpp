@@ -4,6 +4,7 @@
 #include "weft/base/error.h"
 #include "weft/check/new_model.h"
 
+#include "common/extension_flag.h"
 #include "subcommand.h"
 
 namespace weft::tools {
@@ -48,10 +49,10 @@ int new_model_check(int argc, char** argv) {
                  "compare the plain graph with this DOT file, or create it")
       .type_name("FILE");
   app.add_flag("--json", json, "print the report as JSON");
+  cli::add_extension_flag(app);
   app.footer(
-      "Programs with an architecture of their own call check_new_model() of "
-      "weft/check/new_model.h "
-      "(docs/adding_a_model.md).\n"
+      "An architecture of a library of your own: --extension; programs in C++ call "
+      "check_new_model() of weft/check/new_model.h (docs/adding_a_model.md).\n"
       "Examples:\n"
       "  weft new-model-check qwen3\n"
       "  weft new-model-check llama --key llama.rope.freq_base=500000.0 --snapshot llama.dot");

@@ -1131,6 +1131,11 @@ typedef struct weft_architecture {
 /* For the life of the process. Callbacks come from any thread, several at the same time. */
 WEFT_API weft_status weft_register_architecture(const weft_architecture* architecture,
                                                 weft_error** error);
+/* Ops and architectures in a shared library, which exports weft_extension_start(): it registers
+ * them. Also for weft's programs (--extension FILE); docs/c_api.md says how to build one. Once per
+ * library and process: it stays loaded. */
+typedef weft_status (*weft_extension_entry)(uint32_t api_version, weft_error** error);
+WEFT_API weft_status weft_load_extension(const char* path, weft_error** error);
 /* The names of all architectures: an array. */
 WEFT_API weft_status weft_architectures_json(weft_text* json, weft_error** error);
 

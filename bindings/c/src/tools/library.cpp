@@ -18,6 +18,7 @@
 
 #include "border/arguments.h"
 #include "border/call.h"
+#include "tools/extension.h"
 
 namespace weft::c_api {
 namespace {
@@ -108,6 +109,10 @@ weft_status weft_guard_mappings(weft_error** error) {
 
 weft_status weft_load_backend(const char* path, weft_error** error) {
   return call(error, [&] { load_plugins(std::string(required_text(path, "path"))); });
+}
+
+weft_status weft_load_extension(const char* path, weft_error** error) {
+  return call(error, [&] { load_extension(std::string(required_text(path, "path"))); });
 }
 
 weft_status weft_architectures_json(weft_text* json, weft_error** error) {
