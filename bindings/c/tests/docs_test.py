@@ -56,7 +56,7 @@ class Docs(unittest.TestCase):
             capture_output=True, text=True, timeout=240, check=False)
         self.assertEqual(compiled.returncode, 0, compiled.stderr)
         return subprocess.run([str(binary), str(MODEL)], cwd=folder, capture_output=True,
-                              text=True, timeout=240, check=False)
+                              text=True, timeout=60, check=False)
 
     def test_blocks_run_and_print_what_the_page_shows(self):
         all_blocks = list(blocks())
