@@ -3,8 +3,8 @@
     WEFT_SOURCE=... docs_test.py FOLDER_OF_LIBWEFT C_COMPILER
 
 The first block is a program. Every other block replaces the lines of its main() between "One text"
-and the next empty line; lines of a block that begin with #include or static come before main(). A
-block of text after one of C is what the program prints."""
+and the next empty line; its includes, static variables and functions come before main(). A block of
+text after one of C is what the program prints."""
 
 import os
 import pathlib
@@ -22,7 +22,8 @@ PAGES = [SOURCE / "docs/c_api.md", SOURCE / "docs/c_api_from_llama.md"]
 # A C block, and the block of text after it.
 BLOCK = re.compile(r"^```c\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.S | re.M)
 # Includes, variables and functions.
-GLOBAL = re.compile(r"^(?:#include [^\n]*\n|static [^\n]*;\n|static [^;{]*\{\n.*?^\}\n)", re.S | re.M)
+GLOBAL = re.compile(r"^(?:#include [^\n]*\n|static [^\n]*;\n"
+                    r"|(?:static|weft_status) [^;{]*\{\n.*?^\}\n)", re.S | re.M)
 NAME = re.compile(r"\bweft_\w+\b")
 
 
