@@ -245,6 +245,55 @@ static void keys_and_states_are_those_of_the_architecture(void) {
           weft_config_integer(last, "x", 0, 1, 0, &value, &error));
 }
 
+/* Attention of every kind, over the rows of the embeddings. */
+static weft_status build_attention(void* user, weft_builder* b, weft_tensor_id* result,
+                                   weft_error** error) {
+  (void)user;
+  build at = {0};
+  weft_tensor_id embeddings, h, x, y;
+  weft_attend_options how;
+  TRY(start(&at, b, error));
+  TRY(embed(&at, &embeddings, &h));
+  TRY(op(&at, "split_heads", h, -1, integer("n_heads", 2), NULL, &x));
+  TRY(weft_attend_options_init(&how, sizeof how));
+  how.window = 16;
+  how.softcap = 30;
+  TRY(weft_builder_attend(b, 0, x, x, x, &how, &y, error));
+  TRY(weft_graph_push_scope(at.g, "stored", error));
+  TRY(weft_builder_attend_stored(b, 0, y, &how, &y, error));
+  TRY(weft_graph_pop_scope(at.g, error));
+  TRY(weft_graph_push_scope(at.g, "others", error));
+  TRY(weft_attend_options_init(&how, sizeof how));
+  how.chunk = 8;
+  TRY(weft_builder_attend(b, 1, y, y, y, &how, &y, error));
+  TRY(weft_graph_pop_scope(at.g, error));
+  TRY(weft_graph_push_scope(at.g, "latent", error));
+  how.chunk = 0;
+  TRY(op(&at, "merge_heads", y, -1, none, NULL, &y));
+  TRY(op(&at, "split_heads", y, -1, integer("n_heads", 1), NULL, &y));
+  TRY(weft_builder_attend_latent(b, 2, y, y, &how, &y, error));
+  how.softcap = 1;
+  weft_tensor_id z;
+  if (weft_builder_attend_latent(b, 3, y, y, &how, &z, NULL) != WEFT_ERROR_ARGUMENT)
+    return weft_error_make(WEFT_ERROR_INTERNAL, "a softcap was accepted", error);
+  TRY(weft_graph_pop_scope(at.g, error));
+  TRY(op(&at, "merge_heads", y, -1, none, NULL, &y));
+  TRY(op(&at, "add", h, y, none, NULL, &h));
+  return weft_builder_head(b, h, embeddings, result, error);
+}
+
+static void attention_has_all_kinds_of_memory(void) {
+  weft_error* error = NULL;
+  const weft_architecture a = {
+      .struct_size = sizeof a, .name = "test_attention", .build = build_attention};
+  uint64_t hash = 0;
+  size_t n = 0;
+  OK(weft_register_architecture(&a, &error));
+  OK(weft_write_made_model("test_attention", NULL, 0, temporary("own.gguf"), &error));
+  free(logits_of(temporary("own.gguf"), &hash, &n));
+  CHECK(n > 0);
+}
+
 static weft_status build_nothing(void* user, weft_builder* b, weft_tensor_id* result,
                                  weft_error** out) {
   weft_error* error = NULL;
@@ -311,6 +360,7 @@ const test_case architecture_tests[] = {
      an_architecture_in_c_is_checked_as_others_are},
     {"keys and states are those of the architecture",
      keys_and_states_are_those_of_the_architecture},
+    {"attention has all kinds of memory", attention_has_all_kinds_of_memory},
     {"errors of builders reach the caller", errors_of_builders_reach_the_caller},
     {"extensions are loaded once", extensions_are_loaded_once},
     {NULL, NULL}};

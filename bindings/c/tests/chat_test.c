@@ -319,6 +319,14 @@ static void generations_reply_to_chats(void) {
   weft_session_free(session);
 }
 
+static void built_in_templates_have_names(void) {
+  weft_error* error = NULL;
+  weft_text names = {NULL, 0};
+  if (OK(weft_chat_templates_json(&names, &error)))
+    CHECK(strstr(names.data, "\"chatml\"") != NULL && names.data[0] == '[');
+  weft_text_free(&names);
+}
+
 const test_case chat_tests[] = {
     {"turns become prompts", turns_become_prompts},
     {"plans have tokens and a grammar", plans_have_tokens_and_a_grammar},
@@ -327,4 +335,5 @@ const test_case chat_tests[] = {
     {"replies are read as they come", replies_are_read_as_they_come},
     {"replies refuse what they cannot read", replies_refuse_what_they_cannot_read},
     {"generations reply to chats", generations_reply_to_chats},
+    {"built-in templates have names", built_in_templates_have_names},
     {NULL, NULL}};

@@ -155,6 +155,36 @@ static void logprobs_are_reported(void) {
   weft_session_free(session);
 }
 
+static void prompts_have_logprobs(void) {
+  weft_error* error = NULL;
+  weft_session* session = new_session(1);
+  weft_batch* batch = NULL;
+  weft_generation_options options;
+  weft_generation_event event = {.struct_size = sizeof event};
+  const weft_token_logprobs* rows = NULL;
+  weft_generation_info info = {.struct_size = sizeof info};
+  int32_t has_event = 0;
+  size_t n = 0;
+  weft_generation_options_init(&options, sizeof options);
+  options.n_logprobs = 2;
+  options.prompt_logprobs = 1;
+  weft_generation* generation = greedy(session, 0, &options);
+  OK(weft_generation_begin_text(generation, once, strlen(once), &error));
+  OK(weft_batch_open(session, &batch, &error));
+  for (int i = 0; i < 9 && has_event == 0; ++i)
+    OK(weft_batch_step(batch, &generation, 1, &event, &has_event, &error));
+  OK(weft_generation_get_info(generation, &info, &error));
+  if (OK(weft_generation_get_prompt_logprobs(generation, &rows, &n, &error))) {
+    CHECK(n == (size_t)info.n_prompt - 1);
+    for (size_t i = 0; i < n; ++i)
+      CHECK(rows[i].token == info.tokens[i + 1] && rows[i].logprob <= rows[i].top[0].logprob &&
+            rows[i].n_top == 2);
+  }
+  weft_batch_free(batch);
+  weft_generation_free(generation);
+  weft_session_free(session);
+}
+
 static weft_status choose_the_third(void* user, const float* logits, size_t n, weft_token* token,
                                     weft_error** error) {
   if (*(int*)user > 2) return weft_error_make(WEFT_ERROR_ARGUMENT, "enough of it", error);
@@ -221,6 +251,25 @@ static void generations_fork_and_feed(void) {
   OK(weft_generation_get_info(generation, &info, &error));
   OK(weft_session_get_length(session, 0, &length, &error));
   CHECK(length == (int64_t)info.n_tokens && info.n_pending == 0);
+  weft_generation_free(generation);
+  weft_session_free(session);
+}
+
+static void sequences_that_others_change_are_noticed(void) {
+  weft_error* error = NULL;
+  weft_session* session = new_session(1);
+  weft_generation* generation = greedy(session, 0, NULL);
+  weft_generation_event event = {.struct_size = sizeof event};
+  OK(weft_generation_begin_text(generation, once, strlen(once), &error));
+  OK(weft_generation_next(generation, &event, &error));
+  OK(weft_session_truncate(session, 0, 1, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "sequence 0 has 1 tokens, the generation left",
+          weft_generation_next(generation, &event, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "begin a text", weft_generation_feed_last(generation, &error));
+  const weft_token one = 1;
+  OK(weft_generation_adopt(generation, &one, 1, &error));
+  OK(weft_generation_begin_text(generation, once, strlen(once), &error));
+  OK(weft_generation_next(generation, &event, &error));
   weft_generation_free(generation);
   weft_session_free(session);
 }
@@ -338,8 +387,10 @@ const test_case generation_tests[] = {
     {"texts end as the options say", texts_end_as_the_options_say},
     {"texts end at stop strings and tokens", texts_end_at_stop_strings_and_tokens},
     {"logprobs are reported", logprobs_are_reported},
+    {"prompts have logprobs", prompts_have_logprobs},
     {"callbacks choose tokens", callbacks_choose_tokens},
     {"generations fork and feed", generations_fork_and_feed},
+    {"sequences that others change are noticed", sequences_that_others_change_are_noticed},
     {"generations adopt what a sequence holds", generations_adopt_what_a_sequence_holds},
     {"batches give each text its own tokens", batches_give_each_text_its_own_tokens},
     {"batches refuse what is not theirs", batches_refuse_what_is_not_theirs},

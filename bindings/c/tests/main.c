@@ -6,12 +6,14 @@
 #include "check.h"
 
 /* The groups are the files X_test.c. */
-#define GROUPS(X)                                                                                  \
-  X(architecture)                                                                                  \
-  X(base)                                                                                          \
-  X(chat)                                                                                          \
-  X(conversation) X(conversions) X(embedder) X(generation) X(grammar) X(graph) X(model) X(sampler) \
-      X(saved) X(session) X(token) X(tools)
+#define GROUPS(X)                                                                                \
+  X(architecture)                                                                                \
+  X(base)                                                                                        \
+  X(chat)                                                                                        \
+  X(conversation)                                                                                \
+  X(conversions)                                                                                 \
+  X(embedder) X(generation) X(grammar) X(graph) X(model) X(sampler) X(saved) X(session) X(token) \
+      X(tools)
 
 #define DECLARED(name) extern const test_case name##_tests[];
 #define LISTED(name) {#name, name##_tests},

@@ -27,6 +27,13 @@ static void texts_become_tokens_and_texts_again(void) {
           weft_tokenize(stories(), NULL, 3, 0, tokens, 64, &n, &error));
   /* Any bytes are texts. */
   OK(weft_tokenize(stories(), "\xff\0\x80", 3, 0, tokens, 64, &n, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "unknown bits 0x200",
+          weft_tokenize(stories(), once, 4, 1u << 9, tokens, 64, &n, &error));
+  OK(weft_tokenize(stories(), "\xff", 1, 0, tokens, 64, &n, &error));
+  if (OK(weft_detokenize(stories(), tokens, n, WEFT_STRIP_SPACE_PREFIX | WEFT_REPLACE_INVALID,
+                         &text, &error)))
+    CHECK(strcmp(text.data, "\xef\xbf\xbd") == 0);
+  weft_text_free(&text);
   const weft_token wrong[] = {-1, 1 << 30};
   REFUSED(WEFT_ERROR_ARGUMENT, "", weft_detokenize(stories(), wrong, 2, 0, &text, &error));
 }

@@ -32,8 +32,10 @@
  *
  * CALLBACKS run on the thread of the call, unless it is said otherwise. One must not use the
  * objects of that call (WEFT_ERROR_BUSY), except for weft_session_cancel(). A C++ exception that
- * leaves a callback ends the call with WEFT_ERROR_CALLBACK. After a longjmp out of a callback, the
- * objects of that call are lost: they answer WEFT_ERROR_BUSY for ever, all others work.
+ * leaves a callback ends the call with WEFT_ERROR_CALLBACK. A status that a callback returns is
+ * that of the call, except for weft_op.compute (WEFT_ERROR_CALLBACK, with its message). After a
+ * longjmp out of a callback, the objects of that call are lost: they answer WEFT_ERROR_BUSY for
+ * ever, all others work.
  *
  * PROCESSES. In the child of a fork, models and all objects that do not compute work; sessions and
  * other objects with workers give WEFT_ERROR_FORKED. New ones can be opened; they compute on one
@@ -61,7 +63,7 @@ extern "C" {
 #define WEFT_API __attribute__((visibility("default")))
 #endif
 
-/* ---- Errors and memory ------------------------------------------------------------------ */
+/* ---- Errors and memory --------------------------------------------------------------- */
 
 typedef int32_t weft_status;
 enum {
@@ -116,7 +118,7 @@ typedef int32_t (*weft_progress)(void* user, double share);
 /* A line without an end, about something that does not stop the work. */
 typedef void (*weft_log)(void* user, const char* line);
 
-/* ---- The library -------------------------------------------------------------------------- */
+/* ---- The library --------------------------------------------------------------------- */
 
 WEFT_API const char* weft_version(void);  /* "0.1.0" */
 WEFT_API uint32_t weft_api_version(void); /* 1000 * major + minor of the library's API */
@@ -130,7 +132,7 @@ WEFT_API weft_status weft_guard_mappings(weft_error** error);
  * where those that cannot be used are skipped: weft_about_json() says why. */
 WEFT_API weft_status weft_load_backend(const char* path, weft_error** error);
 
-/* ---- Models -------------------------------------------------------------------------------- */
+/* ---- Models -------------------------------------------------------------------------- */
 
 typedef struct weft_model weft_model;
 
@@ -206,7 +208,7 @@ WEFT_API weft_status weft_model_get_chat_template(weft_model* model, const char*
 /* WEFT_ERROR_IO if files of the weights have changed since they were opened. */
 WEFT_API weft_status weft_model_check_files(weft_model* model, weft_error** error);
 
-/* ---- Tokens --------------------------------------------------------------------------------- */
+/* ---- Tokens -------------------------------------------------------------------------- */
 
 enum {                              /* flags of weft_tokenize() */
        WEFT_ADD_SPECIAL = 1u << 0,  /* BOS, EOS and the like, as the file says */
@@ -220,7 +222,7 @@ WEFT_API weft_status weft_tokenize(weft_model* model, const char* text, size_t s
 enum {                              /* flags of weft_detokenize() and weft_detokenizer_open() */
        WEFT_SHOW_SPECIAL = 1u << 0, /* control tokens appear as their text */
        WEFT_STRIP_SPACE_PREFIX = 1u << 1, /* drop the space that encoding put before the text */
-       WEFT_REPLACE_INVALID = 1u << 2     /* U+FFFD for bytes that are not UTF-8 (detokenizer) */
+       WEFT_REPLACE_INVALID = 1u << 2     /* U+FFFD for bytes that are not UTF-8 */
 };
 WEFT_API weft_status weft_detokenize(weft_model* model, const weft_token* tokens, size_t n,
                                      uint32_t flags, weft_text* text, weft_error** error);
@@ -283,7 +285,7 @@ WEFT_API weft_status weft_detokenizer_finish(weft_detokenizer* detokenizer, cons
                                              size_t* size, weft_error** error);
 WEFT_API weft_status weft_detokenizer_free(weft_detokenizer* detokenizer);
 
-/* ---- Constraints ---------------------------------------------------------------------------- */
+/* ---- Constraints --------------------------------------------------------------------- */
 
 typedef struct weft_grammar weft_grammar;
 
@@ -328,8 +330,7 @@ WEFT_API weft_status weft_constraint_forced(weft_constraint* constraint, size_t 
                                             weft_text* text, weft_error** error);
 WEFT_API weft_status weft_constraint_free(weft_constraint* constraint);
 
-/* ---- Samplers ---------------------------------------------------------------------------------
- */
+/* ---- Samplers ------------------------------------------------------------------------ */
 
 typedef struct weft_sampler weft_sampler;
 
@@ -402,8 +403,7 @@ WEFT_API weft_status weft_top_logprobs(const float* logits, size_t n, weft_logpr
 WEFT_API weft_status weft_get_logprob(const float* logits, size_t n, weft_token token,
                                       float* logprob, weft_error** error);
 
-/* ---- Sessions ---------------------------------------------------------------------------------
- */
+/* ---- Sessions ------------------------------------------------------------------------ */
 
 typedef struct weft_session weft_session;
 
@@ -542,8 +542,7 @@ WEFT_API weft_status weft_saved_get_resume_point(weft_saved* saved, weft_session
                                                  weft_error** error);
 WEFT_API weft_status weft_saved_free(weft_saved* saved);
 
-/* ---- Generations --------------------------------------------------------------------------------
- */
+/* ---- Generations --------------------------------------------------------------------- */
 
 typedef struct weft_generation weft_generation;
 
@@ -642,6 +641,18 @@ typedef struct weft_generation_info {
 WEFT_API weft_status weft_generation_get_info(weft_generation* generation,
                                               weft_generation_info* info, weft_error** error);
 
+/* What a model thought of the tokens of a prompt, from the second one on. */
+typedef struct weft_token_logprobs {
+  weft_token token;
+  float logprob;
+  size_t n_top;
+  const weft_logprob* top; /* [n_top], best first */
+} weft_token_logprobs;
+/* For generations with prompt_logprobs whose prompt a batch computed; until the next call. */
+WEFT_API weft_status weft_generation_get_prompt_logprobs(weft_generation* generation,
+                                                         const weft_token_logprobs** logprobs,
+                                                         size_t* n, weft_error** error);
+
 /* Several generations of one session in common steps, each with the bits it would have alone. */
 typedef struct weft_batch weft_batch;
 WEFT_API weft_status weft_batch_open(weft_session* session, weft_batch** batch, weft_error** error);
@@ -653,8 +664,7 @@ WEFT_API weft_status weft_batch_step(weft_batch* batch, weft_generation* const* 
                                      weft_error** error);
 WEFT_API weft_status weft_batch_free(weft_batch* batch);
 
-/* ---- Chats --------------------------------------------------------------------------------------
- */
+/* ---- Chats --------------------------------------------------------------------------- */
 
 /* Messages, tools and calls are JSON in the form of OpenAI's chat completions. The content of a
  * message is a text; reasoning_content is that of the assistant before it. */
@@ -685,6 +695,8 @@ typedef struct weft_chat_turn {
 } weft_chat_turn;
 WEFT_API weft_status weft_chat_turn_init(weft_chat_turn* turn, size_t size);
 
+/* The names of the built-in templates: an array. */
+WEFT_API weft_status weft_chat_templates_json(weft_text* json, weft_error** error);
 /* The prompt of the plan as text. What is wrong with a turn is named by its member: "tools[0]...".
  * JSON that is malformed gives WEFT_ERROR_FORMAT, what cannot be kept gives WEFT_ERROR_ARGUMENT. */
 WEFT_API weft_status weft_chat_render(weft_chat* chat, const weft_chat_turn* turn, weft_text* text,
@@ -794,8 +806,7 @@ WEFT_API weft_status weft_conversation_load(weft_conversation* conversation, con
                                             int64_t* n_cached, weft_error** error);
 WEFT_API weft_status weft_conversation_free(weft_conversation* conversation);
 
-/* ---- Embeddings and ranks
- * -------------------------------------------------------------------------- */
+/* ---- Embeddings and ranks ------------------------------------------------------------ */
 
 typedef struct weft_embedder weft_embedder;
 
@@ -847,8 +858,7 @@ WEFT_API weft_status weft_embedder_rank(weft_embedder* embedder, const char* que
                                         size_t query_size, const weft_string* documents, size_t n,
                                         weft_rank* ranks, weft_error** error);
 
-/* ---- Graphs
- * ---------------------------------------------------------------------------------------- */
+/* ---- Graphs -------------------------------------------------------------------------- */
 
 /* A graph of ops, built node by node. Shapes have the slowest dimension first. */
 typedef struct weft_graph weft_graph;
@@ -982,8 +992,7 @@ WEFT_API weft_status weft_computation_plan_json(weft_computation* computation, w
 WEFT_API weft_status weft_computation_get_plan_hash(weft_computation* computation, uint64_t* hash,
                                                     weft_error** error);
 
-/* ---- Ops and architectures of one's own
- * ----------------------------------------------------------- */
+/* ---- Ops and architectures of one's own ---------------------------------------------- */
 
 /* An op that is not built in, by its scalar definition. Plans run the definition on one lane, as
  * the kernel "NAME custom"; proofs compare it with itself, and say so. */
@@ -1075,13 +1084,14 @@ WEFT_API weft_status weft_builder_begin_block(weft_builder* builder, int64_t i, 
 WEFT_API weft_status weft_builder_end_block(weft_builder* builder, weft_error** error);
 typedef struct weft_attend_options {
   uint32_t struct_size;
-  uint32_t both_ways;   /* 1: tokens also see later ones */
-  int64_t window;       /* the last tokens that are seen; 0: all */
-  double scale;         /* of q.k; 0: 1 / sqrt(E) */
-  double softcap;       /* of scores; 0: none */
-  double alibi;         /* 0: none */
-  weft_tensor_id sinks; /* -1: none */
-  int32_t reserved;
+  uint32_t both_ways;       /* 1: tokens also see later ones */
+  int64_t window;           /* the last tokens that are seen; 0: all */
+  int64_t chunk;            /* tokens see those of their own chunk of so many positions; 0: all */
+  double scale;             /* of q.k; 0: 1 / sqrt(E) */
+  double softcap;           /* of scores; 0: none */
+  double alibi;             /* 0: none */
+  weft_tensor_id sinks;     /* -1: none */
+  weft_tensor_id distances; /* -1: none; as in weft/ops/attention/attention.h */
 } weft_attend_options;
 WEFT_API weft_status weft_attend_options_init(weft_attend_options* options, size_t size);
 /* Stores k [T, G, E] and v [T, G, Ev] of this step in the memory of their sequences; every token of
@@ -1090,6 +1100,17 @@ WEFT_API weft_status weft_builder_attend(weft_builder* builder, int64_t layer, w
                                          weft_tensor_id k, weft_tensor_id v,
                                          const weft_attend_options* options, weft_tensor_id* y,
                                          weft_error** error);
+/* Attends to the keys and values that weft_builder_attend() stored for an earlier layer. */
+WEFT_API weft_status weft_builder_attend_stored(weft_builder* builder, int64_t layer,
+                                                weft_tensor_id q,
+                                                const weft_attend_options* options,
+                                                weft_tensor_id* y, weft_error** error);
+/* As weft_builder_attend(), with vectors c [T, G, E] that are both key and value: [T, H, E]. Takes
+ * no softcap and no alibi. */
+WEFT_API weft_status weft_builder_attend_latent(weft_builder* builder, int64_t layer,
+                                                weft_tensor_id q, weft_tensor_id c,
+                                                const weft_attend_options* options,
+                                                weft_tensor_id* y, weft_error** error);
 /* A recurrent op with a state per sequence: "scan", "token_shift", "causal_conv",
  * "gated_linear_attention", "delta_rule", "selective_scan", with the inputs of the C++ function
  * (weft/arch/memory.h). */
@@ -1139,7 +1160,7 @@ WEFT_API weft_status weft_load_extension(const char* path, weft_error** error);
 /* The names of all architectures: an array. */
 WEFT_API weft_status weft_architectures_json(weft_text* json, weft_error** error);
 
-/* ---- Tools ---------------------------------------------------------------------------------- */
+/* ---- Tools --------------------------------------------------------------------------- */
 
 /* Header, metadata and tensors of a file or folder, as `weft inspect --json`. */
 WEFT_API weft_status weft_inspect_json(const char* path, weft_text* json, weft_error** error);

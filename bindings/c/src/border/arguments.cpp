@@ -24,6 +24,11 @@ void check_array(const void* data, std::size_t n, std::size_t element, std::stri
     fail<ValueError>("`{}`: no array has {} elements", name, n);
 }
 
+void check_flags(std::uint32_t flags, std::uint32_t known, std::string_view name) {
+  if ((flags & ~known) != 0)
+    fail<ValueError>("`{}` has the unknown bits {:#x}", name, flags & ~known);
+}
+
 void check_struct(const void* given, std::size_t size, std::size_t known, std::string_view name) {
   if (size < 2 * sizeof(std::uint32_t) || size > 65536)
     fail<ValueError>("{}: struct_size is {}; was it initialized?", name, size);

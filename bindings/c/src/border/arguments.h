@@ -41,6 +41,9 @@ inline std::string_view text(const weft_string& s, std::string_view name) {
   return text(s.data, s.size, name);
 }
 
+// Throws ValueError for bits that are not `known`.
+void check_flags(std::uint32_t flags, std::uint32_t known, std::string_view name);
+
 // Throws UnsupportedError if a struct of `size` bytes has members that are unknown here and not
 // zero, and ValueError for sizes that no version has.
 void check_struct(const void* given, std::size_t size, std::size_t known, std::string_view name);

@@ -180,6 +180,10 @@ weft_status weft_register_architecture(const weft_architecture* architecture, we
     auto own = std::make_unique<OwnArchitecture>();
     own->callbacks = read_options(architecture, weft_architecture{}, "weft_architecture");
     own->name = required_text(own->callbacks.name, "name");
+    check_flags(own->callbacks.flags,
+                WEFT_ARCHITECTURE_LAYER_NORM | WEFT_ARCHITECTURE_BOTH_WAYS |
+                    WEFT_ARCHITECTURE_EXPERTS | WEFT_ARCHITECTURE_DIFFUSES,
+                "flags");
     if (!own->callbacks.build) fail<ValueError>("`build` is NULL");
     const OwnArchitecture* added = nullptr;
     {

@@ -116,27 +116,44 @@ weft_value value_of(std::string_view name, const AttrValue& value) {
 }
 
 weft_attend_options default_attend_options() {
-  return {.struct_size = sizeof(weft_attend_options), .sinks = kNoNode};
+  return {.struct_size = sizeof(weft_attend_options), .sinks = kNoNode, .distances = kNoNode};
 }
 
-arch::Memory memory_for(const arch::Memory& memory, const weft_attend_options& o) {
-  if (o.both_ways) return memory.both_ways(o.window);
-  return o.window != 0 ? memory.window(o.window) : memory;
-}
+// Queries, and how they attend.
+struct Attending {
+  Attending(const BuilderObject& builder, weft_tensor_id queries, const weft_attend_options* given)
+      : b(builder),
+        o(read_options(given, default_attend_options(), "weft_attend_options")),
+        q(present_tensor(*b.graph, queries, "q")) {}
 
-Tensor attend(const BuilderObject& b, std::int64_t layer, weft_tensor_id q, weft_tensor_id k,
-              weft_tensor_id v, const weft_attend_options* given) {
-  const auto o = read_options(given, default_attend_options(), "weft_attend_options");
-  const Tensor queries = b.graph->tensor(q, "q");
-  if (!queries) fail<ValueError>("`q` is -1");
-  const double scale = o.scale != 0 ? o.scale : score_scale(queries.shape()[-1].bound);
-  const AttentionBias bias{.softcap = static_cast<float>(o.softcap),
-                           .alibi = static_cast<float>(o.alibi),
-                           .pos = o.alibi > 0 ? b.inputs.pos : Tensor(),
-                           .sinks = b.graph->tensor(o.sinks, "sinks")};
-  return memory_for(b.inputs.memory, o)
-      .attend(layer, queries, b.graph->tensor(k, "k"), b.graph->tensor(v, "v"),
-              {.scale = static_cast<float>(scale)}, bias, b.graph->where);
+  arch::Memory memory() const {
+    if ((o.both_ways != 0) + (o.window != 0 && !o.both_ways) + (o.chunk != 0) > 1)
+      fail<ValueError>("a chunk goes with neither a window nor both_ways");
+    const arch::Memory& all = b.inputs.memory;
+    if (o.both_ways) return all.both_ways(o.window);
+    if (o.chunk != 0) return all.chunks(o.chunk);
+    return o.window != 0 ? all.window(o.window) : all;
+  }
+  AttentionAttrs attrs() const {
+    return {static_cast<float>(o.scale != 0 ? o.scale : score_scale(q.shape()[-1].bound))};
+  }
+  AttentionBias bias() const {
+    return {.softcap = static_cast<float>(o.softcap),
+            .alibi = static_cast<float>(o.alibi),
+            .pos = o.alibi > 0 || o.distances >= 0 ? b.inputs.pos : Tensor(),
+            .sinks = b.graph->tensor(o.sinks, "sinks"),
+            .distances = b.graph->tensor(o.distances, "distances")};
+  }
+
+  const BuilderObject& b;
+  const weft_attend_options o;
+  const Tensor q;
+};
+
+Tensor attend_latent(const Attending& a, std::int64_t layer, Tensor c) {
+  if (a.o.softcap != 0 || a.o.alibi != 0 || a.o.distances >= 0)
+    fail<ValueError>("attention to latent vectors takes no softcap, alibi or distances");
+  return a.memory().attend_latent(layer, a.q, c, a.attrs(), a.bias().sinks, {}, a.b.graph->where);
 }
 
 // The recurrent ops by name, with the number of inputs that they take; absent ones are at the end.
@@ -190,6 +207,7 @@ weft_status build(weft_builder* builder, weft_tensor_id* result, weft_error** er
 Tensor weight(const BuilderObject& b, std::string_view name, const Shape& shape,
               std::uint32_t flags) {
   const arch::Weights& w = b.current();
+  check_flags(flags, WEFT_WEIGHT_OPTIONAL | WEFT_WEIGHT_SQUEEZED | WEFT_WEIGHT_STACKED, "flags");
   const bool optional = (flags & WEFT_WEIGHT_OPTIONAL) != 0;
   const bool plain = (flags & (WEFT_WEIGHT_SQUEEZED | WEFT_WEIGHT_STACKED)) == 0;
   if (optional && (plain || !w.has(name))) return w.optional(name, shape, b.graph->where);
@@ -314,8 +332,29 @@ weft_status weft_builder_attend(weft_builder* builder, int64_t layer, weft_tenso
                                 weft_tensor_id k, weft_tensor_id v,
                                 const weft_attend_options* options, weft_tensor_id* y,
                                 weft_error** error) {
-  return build(builder, y, error,
-               [&](const BuilderObject& b) { return attend(b, layer, q, k, v, options); });
+  return build(builder, y, error, [&](const BuilderObject& b) {
+    const Attending a(b, q, options);
+    return a.memory().attend(layer, a.q, present_tensor(*b.graph, k, "k"),
+                             present_tensor(*b.graph, v, "v"), a.attrs(), a.bias(), b.graph->where);
+  });
+}
+
+weft_status weft_builder_attend_stored(weft_builder* builder, int64_t layer, weft_tensor_id q,
+                                       const weft_attend_options* options, weft_tensor_id* y,
+                                       weft_error** error) {
+  return build(builder, y, error, [&](const BuilderObject& b) {
+    const Attending a(b, q, options);
+    return a.memory().attend_stored(layer, a.q, a.attrs(), a.bias(), b.graph->where);
+  });
+}
+
+weft_status weft_builder_attend_latent(weft_builder* builder, int64_t layer, weft_tensor_id q,
+                                       weft_tensor_id c, const weft_attend_options* options,
+                                       weft_tensor_id* y, weft_error** error) {
+  return build(builder, y, error, [&](const BuilderObject& b) {
+    const Attending a(b, q, options);
+    return attend_latent(a, layer, present_tensor(*b.graph, c, "c"));
+  });
 }
 
 weft_status weft_builder_recurrent(weft_builder* builder, const char* kind, const char* state,

@@ -52,6 +52,7 @@ std::optional<std::chrono::milliseconds> time_of(std::int64_t ms) {
 GenerationOptions generation_options(const weft_generation_options* given, SessionObject& session,
                                      const std::shared_ptr<ShownControl>& shown) {
   const auto o = read_options(given, default_generation_options(), "weft_generation_options");
+  check_flags(o.decode_flags, WEFT_SHOW_SPECIAL | WEFT_STRIP_SPACE_PREFIX, "decode_flags");
   shown->all = (o.decode_flags & WEFT_SHOW_SPECIAL) != 0;
   const auto stop_tokens = array(o.stop_tokens, o.n_stop_tokens, "stop_tokens");
   return {.sampler = sampler_options(o.sampler),
@@ -77,6 +78,32 @@ GenerationOptions generation_options(const weft_generation_options* given, Sessi
 // A computation that was cancelled returns false.
 void require_done(bool done) {
   if (!done) fail<CancelledError>("the call was cancelled");
+}
+
+void give_prompt_logprobs(std::span<const TokenLogprobs> rows, GenerationObject& object) {
+  object.prompt_top.clear();
+  object.prompt_logprobs.clear();
+  for (const TokenLogprobs& row : rows) {
+    for (const TokenLogprob& t : row.top) object.prompt_top.push_back({t.token, t.logprob});
+  }
+  const weft_logprob* top = object.prompt_top.data();
+  for (const TokenLogprobs& row : rows) {
+    object.prompt_logprobs.push_back({.token = row.chosen.token,
+                                      .logprob = row.chosen.logprob,
+                                      .n_top = row.top.size(),
+                                      .top = top});
+    top += row.top.size();
+  }
+}
+
+// Throws ValueError if the sequence was changed by other means than the generation.
+void require_own_sequence(const UsedGeneration& g) {
+  const std::int64_t length = g.session->length(g->sequence());
+  const auto held = static_cast<std::int64_t>(g->held().size());
+  if (length != held)
+    fail<ValueError>(
+        "sequence {} has {} tokens, the generation left {}: begin a text, or adopt() its tokens",
+        g->sequence(), length, held);
 }
 
 SamplerStart start_of(std::int32_t keep_state) {
@@ -161,6 +188,7 @@ weft_status weft_generation_prefill(weft_generation* generation, weft_token_prog
                                     void* user, weft_error** error) {
   return call(error, [&] {
     const UsedGeneration g(generation);
+    require_own_sequence(g);
     require_done(g->prefill(token_progress_of(progress, user, *g.session.cancelled())));
   });
 }
@@ -170,12 +198,17 @@ weft_status weft_generation_next(weft_generation* generation, weft_generation_ev
   return call(error, [&] {
     const UsedGeneration g(generation);
     check_output(event, "weft_generation_event");
+    require_own_sequence(g);
     give_event(g->next(), *g.object, event);
   });
 }
 
 weft_status weft_generation_feed_last(weft_generation* generation, weft_error** error) {
-  return call(error, [&] { require_done(UsedGeneration(generation)->feed_last()); });
+  return call(error, [&] {
+    const UsedGeneration g(generation);
+    require_own_sequence(g);
+    require_done(g->feed_last());
+  });
 }
 
 weft_status weft_generation_fork(weft_generation* generation, int32_t to_sequence,
@@ -207,6 +240,19 @@ weft_status weft_generation_set_grammar(weft_generation* generation, weft_gramma
   return call(error, [&] {
     UsedGeneration(generation)
         ->set_grammar(grammar ? pin<GrammarObject>(grammar)->grammar : nullptr);
+  });
+}
+
+weft_status weft_generation_get_prompt_logprobs(weft_generation* generation,
+                                                const weft_token_logprobs** logprobs, size_t* n,
+                                                weft_error** error) {
+  return call(error, [&] {
+    const UsedGeneration g(generation);
+    required(logprobs, "logprobs");
+    required(n, "n");
+    give_prompt_logprobs(g->prompt_logprobs(), *g.object);
+    *logprobs = g.object->prompt_logprobs.data();
+    *n = g.object->prompt_logprobs.size();
   });
 }
 

@@ -33,6 +33,8 @@ struct GenerationObject : Object {
   // What the last event and info refer to.
   std::string text, stop_string;
   std::vector<weft_logprob> top;
+  std::vector<weft_logprob> prompt_top;
+  std::vector<weft_token_logprobs> prompt_logprobs;
 };
 
 // A generation, inside its session.

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "weft/base/json_string.h"
 #include "weft/base/utf8.h"
 #include "weft/serve/transcript.h"
 
@@ -103,6 +104,15 @@ weft_status weft_chat_free(weft_chat* chat) {
 
 weft_status weft_chat_turn_init(weft_chat_turn* turn, size_t size) {
   return call(nullptr, [&] { init_options(turn, size, weft_chat_turn{}, "weft_chat_turn"); });
+}
+
+weft_status weft_chat_templates_json(weft_text* json, weft_error** error) {
+  return call(error, [&] {
+    std::string names = "[";
+    for (const std::string_view name : chat_template_names())
+      names += (names.size() > 1 ? ", " : "") + json_string(name);
+    write_text(json, names + "]");
+  });
 }
 
 weft_status weft_chat_render(weft_chat* chat, const weft_chat_turn* turn, weft_text* text,

@@ -20,9 +20,22 @@ struct DetokenizerObject : Object {
   Detokenizer detokenizer;
 };
 
-DecodeOptions decode_options(std::uint32_t flags) {
-  return {.show_special = (flags & WEFT_SHOW_SPECIAL) != 0,
-          .strip_space_prefix = (flags & WEFT_STRIP_SPACE_PREFIX) != 0};
+Detokenizer::Options detokenizer_options(std::uint32_t flags) {
+  check_flags(flags, WEFT_SHOW_SPECIAL | WEFT_STRIP_SPACE_PREFIX | WEFT_REPLACE_INVALID, "flags");
+  return {.decode = {.show_special = (flags & WEFT_SHOW_SPECIAL) != 0,
+                     .strip_space_prefix = (flags & WEFT_STRIP_SPACE_PREFIX) != 0},
+          .invalid = (flags & WEFT_REPLACE_INVALID) != 0 ? Detokenizer::Invalid::replace
+                                                         : Detokenizer::Invalid::keep};
+}
+
+// The text of ids with U+FFFD for bytes that are not UTF-8.
+std::string replaced(const Tokenizer& tokenizer, std::span<const TokenId> ids,
+                     const Detokenizer::Options& options) {
+  for (const TokenId id : ids) tokenizer.check_id(id);
+  Detokenizer detokenizer(tokenizer, options);
+  std::string all;
+  for (const TokenId id : ids) all += detokenizer.push(id);
+  return all += detokenizer.finish();
 }
 
 // The vocabulary, after a check that it has texts and the token.
@@ -84,6 +97,7 @@ weft_status weft_tokenize(weft_model* model, const char* data, size_t size, uint
                           weft_token* tokens, size_t capacity, size_t* n, weft_error** error) {
   return call(error, [&] {
     const auto m = pin<ModelObject>(model);
+    check_flags(flags, WEFT_ADD_SPECIAL | WEFT_PARSE_SPECIAL, "flags");
     const auto ids = m->text().encode(text(data, size, "text"),
                                       {.add_special = (flags & WEFT_ADD_SPECIAL) != 0,
                                        .parse_special = (flags & WEFT_PARSE_SPECIAL) != 0});
@@ -95,8 +109,11 @@ weft_status weft_detokenize(weft_model* model, const weft_token* tokens, size_t 
                             weft_text* result, weft_error** error) {
   return call(error, [&] {
     const auto m = pin<ModelObject>(model);
+    const Detokenizer::Options options = detokenizer_options(flags);
     const auto ids = array(tokens, n, "tokens");
-    write_text(result, m->text().decode(ids, decode_options(flags)));
+    write_text(result, options.invalid == Detokenizer::Invalid::keep
+                           ? m->text().decode(ids, options.decode)
+                           : replaced(m->text(), ids, options));
   });
 }
 
@@ -149,10 +166,8 @@ weft_status weft_detokenizer_open(weft_model* model, uint32_t flags, weft_detoke
                                   weft_error** error) {
   return call(error, [&] {
     required(detokenizer, "detokenizer");
-    const auto invalid = (flags & WEFT_REPLACE_INVALID) != 0 ? Detokenizer::Invalid::replace
-                                                             : Detokenizer::Invalid::keep;
-    *detokenizer = handle_of<weft_detokenizer>(std::make_shared<DetokenizerObject>(
-        pin<ModelObject>(model), Detokenizer::Options{decode_options(flags), invalid}));
+    *detokenizer = handle_of<weft_detokenizer>(
+        std::make_shared<DetokenizerObject>(pin<ModelObject>(model), detokenizer_options(flags)));
   });
 }
 
