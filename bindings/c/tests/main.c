@@ -5,24 +5,29 @@
 
 #include "check.h"
 
+extern const test_case architecture_tests[], base_tests[], chat_tests[], conversation_tests[],
+    conversions_tests[], embedder_tests[], generation_tests[], grammar_tests[], graph_tests[],
+    model_tests[], sampler_tests[], saved_tests[], session_tests[], token_tests[], tools_tests[];
+
 /* The groups are the files X_test.c. */
-#define GROUPS(X)                                                                                \
-  X(architecture)                                                                                \
-  X(base)                                                                                        \
-  X(chat)                                                                                        \
-  X(conversation)                                                                                \
-  X(conversions)                                                                                 \
-  X(embedder) X(generation) X(grammar) X(graph) X(model) X(sampler) X(saved) X(session) X(token) \
-      X(tools)
-
-#define DECLARED(name) extern const test_case name##_tests[];
-#define LISTED(name) {#name, name##_tests},
-GROUPS(DECLARED)
-
 static const struct {
   const char* name;
   const test_case* tests;
-} groups[] = {GROUPS(LISTED)};
+} groups[] = {{"architecture", architecture_tests},
+              {"base", base_tests},
+              {"chat", chat_tests},
+              {"conversation", conversation_tests},
+              {"conversions", conversions_tests},
+              {"embedder", embedder_tests},
+              {"generation", generation_tests},
+              {"grammar", grammar_tests},
+              {"graph", graph_tests},
+              {"model", model_tests},
+              {"sampler", sampler_tests},
+              {"saved", saved_tests},
+              {"session", session_tests},
+              {"token", token_tests},
+              {"tools", tools_tests}};
 
 weft_status check_status;
 static int failures;
