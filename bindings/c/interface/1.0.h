@@ -658,7 +658,7 @@ typedef struct weft_batch weft_batch;
 WEFT_API weft_status weft_batch_open(weft_session* session, weft_batch** batch, weft_error** error);
 /* One step. has_event[i] is 1 if generations[i] has a token or an end, in events[i]; 0 if not:
  * prompts may take several steps; or the negated weft_status of its rules or its sampler, with the
- * message in events[i].text: the next step tries again. */
+ * message in events[i].text: the next step tries again. All events have the same struct_size. */
 WEFT_API weft_status weft_batch_step(weft_batch* batch, weft_generation* const* generations,
                                      size_t n, weft_generation_event* events, int32_t* has_event,
                                      weft_error** error);

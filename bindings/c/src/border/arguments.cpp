@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "weft/base/utf8.h"
+
 #include "border/call.h"
 
 namespace weft::c_api {
@@ -14,6 +16,11 @@ void refuse_null(std::string_view name) {
 
 std::string_view required_text(const char* text, std::string_view name) {
   if (!text) refuse_null(name);
+  return text;
+}
+
+std::string_view checked_utf8(std::string_view text, std::string_view name) {
+  if (!is_utf8(text)) fail<FormatError>("{}: not UTF-8", name);
   return text;
 }
 
@@ -29,9 +36,13 @@ void check_flags(std::uint32_t flags, std::uint32_t known, std::string_view name
     fail<ValueError>("`{}` has the unknown bits {:#x}", name, flags & ~known);
 }
 
-void check_struct(const void* given, std::size_t size, std::size_t known, std::string_view name) {
-  if (size < 2 * sizeof(std::uint32_t) || size > 65536)
-    fail<ValueError>("{}: struct_size is {}; was it initialized?", name, size);
+void check_struct_size(std::size_t size, std::size_t alignment, std::string_view name) {
+  if (size < 2 * sizeof(std::uint32_t) || size > 65536 || size % alignment != 0)
+    fail<ValueError>("{}: struct_size is {}, which no version has; was it initialized?", name,
+                     size);
+}
+
+void check_tail(const void* given, std::size_t size, std::size_t known, std::string_view name) {
   const auto* bytes = static_cast<const unsigned char*>(given);
   for (std::size_t i = known; i < size; ++i) {
     if (bytes[i] != 0)
@@ -52,11 +63,14 @@ void write_text(weft_text* out, std::string_view text) {
 
 void write_tokens(std::span<const weft_token> from, weft_token* out, std::size_t capacity,
                   std::size_t* n) {
-  required(n, "n") = from.size();
-  if (from.size() > capacity)
+  required(n, "n");
+  if (from.size() > capacity) {
+    *n = from.size();
     throw StatusError(WEFT_ERROR_CAPACITY,
                       fmt::format("there are {} tokens, and room for {}", from.size(), capacity));
+  }
   check_array(out, from.size(), sizeof *out, "tokens");
+  *n = from.size();
   std::copy(from.begin(), from.end(), out);
 }
 

@@ -22,6 +22,8 @@ T& required(T* pointer, std::string_view name) {
 }
 // A text that ends with a NUL.
 std::string_view required_text(const char* text, std::string_view name);
+// Throws FormatError: "NAME: not UTF-8".
+std::string_view checked_utf8(std::string_view text, std::string_view name);
 inline std::string_view text_or(const char* text, std::string_view otherwise = {}) {
   return text ? std::string_view(text) : otherwise;
 }
@@ -44,9 +46,17 @@ inline std::string_view text(const weft_string& s, std::string_view name) {
 // Throws ValueError for bits that are not `known`.
 void check_flags(std::uint32_t flags, std::uint32_t known, std::string_view name);
 
-// Throws UnsupportedError if a struct of `size` bytes has members that are unknown here and not
-// zero, and ValueError for sizes that no version has.
-void check_struct(const void* given, std::size_t size, std::size_t known, std::string_view name);
+// Throws ValueError for sizes that no version of a struct has: too small or large, or no multiple
+// of the alignment, which could end within a member.
+void check_struct_size(std::size_t size, std::size_t alignment, std::string_view name);
+// Throws UnsupportedError if a struct of `size` bytes has members after the `known` bytes that are
+// not zero.
+void check_tail(const void* given, std::size_t size, std::size_t known, std::string_view name);
+template <class T>
+void check_struct(const T* given, std::size_t size, std::string_view name) {
+  check_struct_size(size, alignof(T), name);
+  check_tail(given, size, sizeof(T), name);
+}
 
 // Options of the caller in a struct of any version: members that it lacks have their defaults. NULL
 // gives all defaults.
@@ -55,7 +65,7 @@ T read_options(const T* given, const T& defaults, std::string_view name) {
   T options = defaults;
   if (!given) return options;
   const std::size_t size = given->struct_size;
-  check_struct(given, size, sizeof(T), name);
+  check_struct(given, size, name);
   std::memcpy(static_cast<void*>(&options), given, std::min(size, sizeof(T)));
   options.struct_size = sizeof(T);
   return options;
@@ -64,13 +74,13 @@ T read_options(const T* given, const T& defaults, std::string_view name) {
 // Checks a struct of the caller that is to be filled, before work is done for it.
 template <class T>
 void check_output(const T* out, std::string_view name) {
-  check_struct(out, required(out, name).struct_size, sizeof(T), name);
+  check_struct(out, required(out, name).struct_size, name);
 }
 // Fills a struct of the caller, of any version.
 template <class T>
 void write_struct(T* out, T value, std::string_view name) {
   const std::size_t size = required(out, name).struct_size;
-  check_struct(out, size, sizeof(T), name);
+  check_struct(out, size, name);
   value.struct_size = out->struct_size;
   std::memcpy(static_cast<void*>(out), &value, std::min(size, sizeof(T)));
 }
@@ -79,19 +89,25 @@ void write_struct(T* out, T value, std::string_view name) {
 template <class T>
 void init_options(T* out, std::size_t size, T defaults, std::string_view name) {
   required(out, name);
-  if (size < 2 * sizeof(std::uint32_t) || size > 65536)
-    fail<ValueError>("{}: a struct of {} bytes is none of any version", name, size);
+  check_struct_size(size, alignof(T), name);
   defaults.struct_size = static_cast<std::uint32_t>(size);
   std::memset(static_cast<void*>(out), 0, size);
   std::memcpy(static_cast<void*>(out), &defaults, std::min(size, sizeof(T)));
 }
 
-// Results.
+// Results. Of two that belong together both are checked before one is written.
+template <class From, class T>
+void give(const From& from, T** data, std::size_t* n, std::string_view data_name,
+          std::string_view n_name) {
+  required(data, data_name);
+  required(n, n_name) = from.size();
+  *data = from.data();
+}
 void write_text(weft_text* out, std::string_view text);
 weft_error* make_error(weft_status status, std::string message, int os_error);
 
 // Copies ids to an array of the caller, or throws StatusError WEFT_ERROR_CAPACITY. *n is their
-// number in both cases.
+// number in these two cases.
 void write_tokens(std::span<const weft_token> from, weft_token* out, std::size_t capacity,
                   std::size_t* n);
 

@@ -65,7 +65,8 @@ auto callback(const F& f) {
     throw StatusError(WEFT_ERROR_CALLBACK, "a callback threw an exception");
   }
 }
-// The same for one that returns a status and makes an error: f(weft_error**).
+// The same for one that returns a status and makes an error: f(weft_error**). Numbers that are no
+// status become WEFT_ERROR_CALLBACK.
 template <class F>
 void checked_callback(const F& f) {
   weft_error* error = nullptr;
@@ -77,7 +78,8 @@ void checked_callback(const F& f) {
   std::string message = weft_error_message(error);
   weft_error_free(error);
   if (message.empty()) message = "a callback returned an error without a message";
-  throw StatusError(status, message);
+  const bool known = status > WEFT_SUCCESS && status <= WEFT_ERROR_INTERNAL;
+  throw StatusError(known ? status : WEFT_ERROR_CALLBACK, message);
 }
 
 // Frees a handle of this kind.

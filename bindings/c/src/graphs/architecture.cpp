@@ -159,9 +159,9 @@ weft_status weft_config_text(weft_config* config, const char* key, const char** 
                              weft_error** error) {
   return call(error, [&] {
     const auto c = used_in_callback<ConfigObject>(config);
-    required(text, "text") = nullptr;
+    required(text, "text");
     const auto found = c->keys.source().find_string(c->keys.name(required_text(key, "key")));
-    if (found) *text = c->texts.emplace_back(*found).c_str();
+    *text = found ? c->texts.emplace_back(*found).c_str() : nullptr;
   });
 }
 

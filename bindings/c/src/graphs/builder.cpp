@@ -1,8 +1,10 @@
 // The functions with which an architecture builds its graph.
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "weft/arch/blocks.h"
 
@@ -248,14 +250,18 @@ weft_status weft_builder_get_rope(weft_builder* builder, weft_value* values, siz
                                   size_t* n, weft_error** error) {
   return call(error, [&] {
     const auto b = used_in_callback<BuilderObject>(builder);
-    required(n, "n") = 0;
+    required(n, "n");
+    std::vector<weft_value> all;
     Attrs(b->hparams.rope).for_each([&](std::string_view name, const AttrValue& value) {
-      if (*n < capacity) required(values, "values"), values[*n] = value_of(name, value);
-      ++*n;
+      all.push_back(value_of(name, value));
     });
-    if (*n > capacity)
+    if (all.size() > capacity) {
+      *n = all.size();
       throw StatusError(WEFT_ERROR_CAPACITY,
                         fmt::format("there are {} values, and room for {}", *n, capacity));
+    }
+    std::ranges::copy(all, array(values, all.size(), "values").begin());
+    *n = all.size();
   });
 }
 

@@ -53,8 +53,7 @@ Extents extents_of(const Computation& computation, const std::int64_t* extents, 
 }
 
 void give_bytes(std::span<std::byte> bytes, void** data, std::size_t* size) {
-  required(data, "data") = bytes.data();
-  required(size, "size") = bytes.size();
+  give(bytes, data, size, "data", "size");
 }
 
 }  // namespace

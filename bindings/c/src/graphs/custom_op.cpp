@@ -1,5 +1,6 @@
 // Ops whose definitions are callbacks.
 
+#include <cmath>
 #include <deque>
 #include <map>
 #include <memory>
@@ -134,6 +135,13 @@ std::unique_ptr<CustomOp> made_of(const weft_op& given) {
   return op;
 }
 
+// JSON without a number for it would make NaN and infinities equal.
+nlohmann::json json_of_attr(const AttrValue& value) {
+  const auto* number = std::get_if<double>(&value);
+  if (number && !std::isfinite(*number)) return nlohmann::json::array({fmt::format("{}", *number)});
+  return std::visit([](const auto& x) { return nlohmann::json(x); }, value);
+}
+
 bool is_built_in(std::string_view name) {
   const auto all = op_signatures();
   return std::ranges::find(all, name, &OpSignature::name) != all.end();
@@ -164,7 +172,7 @@ Attrs custom_attrs(const OpDef& op, std::span<const NamedAttr> values) {
       value.kind = WEFT_VALUE_TEXT;
       value.text = given->texts.emplace_back(std::get<std::string_view>(v.value)).c_str();
     }
-    std::visit([&](const auto& x) { json[std::string(v.name)] = x; }, v.value);
+    json[std::string(v.name)] = json_of_attr(v.value);
     given->values.push_back(value);
   }
   const std::lock_guard lock(custom_ops().mutex);

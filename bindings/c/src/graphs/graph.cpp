@@ -217,7 +217,7 @@ weft_status weft_graph_json(weft_graph* graph, weft_text* json, weft_error** err
     const UsedGraph g(graph);
     Json nodes = Json::array();
     for (NodeId id = 0; id < (*g).size(); ++id) nodes.push_back(node_json(*g, id));
-    write_text(json, nodes.dump());
+    write_text(json, nodes.dump(-1, ' ', false, Json::error_handler_t::replace));
   });
 }
 

@@ -74,7 +74,7 @@ std::vector<weft_dim> dims_of(const Shape& shape) {
 std::vector<NamedAttr> attrs_of(const weft_value* values, std::size_t n) {
   std::vector<NamedAttr> attrs;
   for (const weft_value& v : array(values, n, "attributes")) {
-    const std::string_view name = required_text(v.name, "name");
+    const std::string_view name = checked_utf8(required_text(v.name, "name"), "attributes");
     switch (v.kind) {
       case WEFT_VALUE_INTEGER:
         attrs.push_back({name, v.integer});
@@ -83,7 +83,7 @@ std::vector<NamedAttr> attrs_of(const weft_value* values, std::size_t n) {
         attrs.push_back({name, v.number});
         break;
       case WEFT_VALUE_TEXT:
-        attrs.push_back({name, required_text(v.text, "text")});
+        attrs.push_back({name, checked_utf8(required_text(v.text, "text"), name)});
         break;
       case WEFT_VALUE_BOOL:
         attrs.push_back({name, v.integer != 0});

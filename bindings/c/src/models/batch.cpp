@@ -22,6 +22,30 @@ struct BatchObject : Object {
   std::vector<Generation*> generations;
 };
 
+// Events of the caller's version, each as large as the first one says.
+class EventArray {
+ public:
+  EventArray(weft_generation_event* events, std::size_t n) : events_(events) {
+    check_array(events, n, sizeof *events, "events");
+    if (n > 0) size_ = events->struct_size;
+    for (std::size_t i = 0; i < n; ++i) {
+      check_output(&(*this)[i], "weft_generation_event");
+      if ((*this)[i].struct_size != size_)
+        fail<ValueError>(
+            "weft_generation_event: the struct_size of event {} is {}, of the first {}", i,
+            (*this)[i].struct_size, size_);
+    }
+  }
+  weft_generation_event& operator[](std::size_t i) const {
+    auto* bytes = reinterpret_cast<std::byte*>(events_) + i * size_;
+    return *reinterpret_cast<weft_generation_event*>(bytes);
+  }
+
+ private:
+  weft_generation_event* events_;
+  std::size_t size_ = 0;
+};
+
 void pin_all(BatchObject& b, std::span<weft_generation* const> handles) {
   b.pinned.clear();
   b.generations.clear();
@@ -64,17 +88,17 @@ weft_status weft_batch_step(weft_batch* batch, weft_generation* const* generatio
     const UsedSession session(b->session);
     const auto handles = array(generations, n, "generations");
     check_array(has_event, n, sizeof *has_event, "has_event");
-    check_array(events, n, sizeof *events, "events");
-    for (std::size_t i = 0; i < n; ++i) check_output(&events[i], "weft_generation_event");
+    const EventArray out(events, n);
     pin_all(*b, handles);
+    const auto step = b->batch.step(b->generations, session.cancelled());
     std::fill_n(has_event, n, 0);
-    for (const Batch::Event& e : b->batch.step(b->generations, session.cancelled())) {
+    for (const Batch::Event& e : step) {
       const auto i = static_cast<std::size_t>(std::ranges::find(b->generations, e.generation) -
                                               b->generations.begin());
       if (e.error) {
-        has_event[i] = give_failure(e.error, *b->pinned[i], &events[i]);
+        has_event[i] = give_failure(e.error, *b->pinned[i], &out[i]);
       } else {
-        give_event(e.event, *b->pinned[i], &events[i]);
+        give_event(e.event, *b->pinned[i], &out[i]);
         has_event[i] = 1;
       }
     }

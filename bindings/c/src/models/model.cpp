@@ -144,10 +144,11 @@ weft_status weft_model_open_memory(const void* data, size_t size, const char* na
                                    void (*release)(void* user), void* user,
                                    const weft_model_options* options, weft_model** model,
                                    weft_error** error) {
-  // Also releases the bytes if the library is closed.
-  std::shared_ptr<LentBytes> lent;
+  bool owned = false;  // not if the library is closed
   const weft_status status = call(error, [&] {
+    std::shared_ptr<LentBytes> lent;
     if (release) lent = std::make_shared<LentBytes>(release, user);
+    owned = true;
     required(model, "model");
     const auto bytes = std::as_bytes(array(static_cast<const char*>(data), size, "data"));
     *model = open_model(options, std::exchange(lent, nullptr), [&](const OpenOptions&) {
@@ -156,6 +157,7 @@ weft_status weft_model_open_memory(const void* data, size_t size, const char* na
                      : Checkpoint::parse(MappedFile::anonymous(bytes), shown);
     });
   });
+  if (release && !owned) const LentBytes released(release, user);
   return status;
 }
 

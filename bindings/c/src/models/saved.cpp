@@ -75,8 +75,7 @@ weft_status weft_saved_get_tokens(weft_saved* saved, const weft_token** tokens, 
                                   weft_error** error) {
   return call(error, [&] {
     const auto all = pin<SavedObject>(saved)->saved.tokens();
-    required(tokens, "tokens") = all.data();
-    required(n, "n") = all.size();
+    give(all, tokens, n, "tokens", "n");
   });
 }
 
@@ -84,8 +83,7 @@ weft_status weft_saved_get_note(weft_saved* saved, const char** note, size_t* si
                                 weft_error** error) {
   return call(error, [&] {
     const auto all = pin<SavedObject>(saved)->saved.note();
-    required(note, "note") = all.data();
-    required(size, "size") = all.size();
+    give(all, note, size, "note", "size");
   });
 }
 

@@ -219,8 +219,6 @@ weft_status weft_session_get_lora_scales(weft_session* session, int32_t sequence
                                          const float** scales, size_t* n, weft_error** error) {
   return call(error, [&] {
     const UsedSession s(session);
-    const std::span<const float> all = s->lora_scales(sequence);
-    required(scales, "scales") = all.data();
-    required(n, "n") = all.size();
+    give(s->lora_scales(sequence), scales, n, "scales", "n");
   });
 }

@@ -1,7 +1,6 @@
 #include <utility>
 
 #include "weft/base/json_string.h"
-#include "weft/base/utf8.h"
 #include "weft/serve/transcript.h"
 
 #include "border/arguments.h"
@@ -78,11 +77,6 @@ std::vector<ChatTool> tools_of(const char* json) {
   return parse_tools(json, "tools");
 }
 
-std::string_view checked_utf8(std::string_view text, std::string_view name) {
-  if (!is_utf8(text)) fail<FormatError>("{}: not UTF-8", name);
-  return text;
-}
-
 }  // namespace weft::c_api
 
 using namespace weft;
@@ -139,9 +133,7 @@ weft_status weft_chat_plan_get_tokens(weft_chat_plan* plan, const weft_token** t
                                       weft_error** error) {
   return call(error, [&] {
     const auto p = pin<ChatPlanObject>(plan);
-    required(tokens, "tokens");
-    required(n, "n") = p->plan.tokens.size();
-    *tokens = p->plan.tokens.data();
+    give(p->plan.tokens, tokens, n, "tokens", "n");
   });
 }
 
@@ -149,9 +141,7 @@ weft_status weft_chat_plan_get_text(weft_chat_plan* plan, const char** text, siz
                                     weft_error** error) {
   return call(error, [&] {
     const auto p = pin<ChatPlanObject>(plan);
-    required(text, "text");
-    required(size, "size") = p->plan.text.size();
-    *text = p->plan.text.c_str();
+    give(p->plan.text, text, size, "text", "size");
   });
 }
 

@@ -38,9 +38,6 @@ ToolChoice tool_choice_of(const char* text);
 // None for NULL. Throws like parse_tools(), and FormatError for an empty text.
 std::vector<ChatTool> tools_of(const char* json);
 
-// Throws FormatError "NAME: not UTF-8".
-std::string_view checked_utf8(std::string_view text, std::string_view name);
-
 // Calls on_reply, unless it is NULL.
 void pass_on(const ReplyEvent& event, weft_on_reply on_reply, void* user);
 

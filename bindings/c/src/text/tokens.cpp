@@ -47,9 +47,10 @@ const Vocabulary& checked(const ModelObject& model, weft_token token) {
   return vocabulary;
 }
 
-void give(std::string_view bytes, const char** data, std::size_t* size) {
-  required(data, "data") = bytes.data();
-  required(size, "size") = bytes.size();
+// Before the text changes.
+void check_text_result(const char** text, const std::size_t* size) {
+  required(text, "text");
+  required(size, "size");
 }
 
 std::uint32_t flag_of_type(TokenType type) {
@@ -122,7 +123,7 @@ weft_status weft_token_get_bytes(weft_model* model, weft_token token, const char
   return call(error, [&] {
     const auto m = pin<ModelObject>(model);
     checked(*m, token);
-    give(m->text().bytes(token), data, size);
+    give(m->text().bytes(token), data, size, "data", "size");
   });
 }
 
@@ -130,7 +131,7 @@ weft_status weft_token_get_text(weft_model* model, weft_token token, const char*
                                 size_t* size, weft_error** error) {
   return call(error, [&] {
     const auto m = pin<ModelObject>(model);
-    give(checked(*m, token).text(token), data, size);
+    give(checked(*m, token).text(token), data, size, "data", "size");
   });
 }
 
@@ -177,7 +178,8 @@ weft_status weft_detokenizer_push(weft_detokenizer* detokenizer, weft_token toke
     const auto d = pin<DetokenizerObject>(detokenizer);
     const Inside inside(d->gate);
     checked(*d->model, token);
-    give(d->detokenizer.push(token), data, size);
+    check_text_result(data, size);
+    give(d->detokenizer.push(token), data, size, "text", "size");
   });
 }
 
@@ -186,7 +188,8 @@ weft_status weft_detokenizer_finish(weft_detokenizer* detokenizer, const char** 
   return call(error, [&] {
     const auto d = pin<DetokenizerObject>(detokenizer);
     const Inside inside(d->gate);
-    give(d->detokenizer.finish(), data, size);
+    check_text_result(data, size);
+    give(d->detokenizer.finish(), data, size, "text", "size");
   });
 }
 
