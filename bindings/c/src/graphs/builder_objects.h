@@ -68,6 +68,10 @@ struct BuilderObject : Object {
   weft_graph* graph_handle = nullptr;
 };
 
+// The usual scale of scores, in the arithmetic of the blocks in C++, so that plans have the same
+// hash.
+double score_scale(std::int64_t width);
+
 template <class T>
 std::shared_ptr<T> used_in_callback(const void* handle) {
   auto object = pin<T>(handle);
