@@ -1,9 +1,8 @@
 #include "border/gate.h"
 
-#include <algorithm>
+#include <list>
 #include <mutex>
 #include <utility>
-#include <vector>
 
 #include <pthread.h>
 
@@ -16,7 +15,7 @@ namespace {
 
 struct Gates {
   std::mutex mutex;
-  std::vector<Gate*> all;
+  std::list<Gate*> all;  // of objects with threads: only their calls take long
 };
 
 Gates& gates();
@@ -39,13 +38,15 @@ Gates& gates() {
 
 Gate::Gate(std::string_view name, Threads threads)
     : name_(name), threads_(threads), process_(process_generation()) {
+  if (threads_ == Threads::none) return;
   const std::lock_guard lock(gates().mutex);
-  gates().all.push_back(this);
+  place_ = gates().all.insert(gates().all.end(), this);
 }
 
 Gate::~Gate() {
+  if (threads_ == Threads::none) return;
   const std::lock_guard lock(gates().mutex);
-  std::erase(gates().all, this);
+  gates().all.erase(place_);
 }
 
 void Gate::cancel() {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <string_view>
 
 #include "border/handles.h"
@@ -30,6 +31,7 @@ class Gate {
   const std::string_view name_;
   const Threads threads_;
   const std::uint32_t process_;
+  std::list<Gate*>::iterator place_;  // in the list of all, unless there are no threads
   std::atomic<bool> busy_{false}, cancelled_{false};
 };
 

@@ -100,7 +100,8 @@ void* add_handle(std::shared_ptr<Object> object) {
   const std::unique_lock lock(all.mutex);
   if (all.free.empty()) {
     if (all.slots.size() > kSlotMask) fail<BudgetError>("there are {} handles", all.slots.size());
-    all.free.reserve(all.slots.size() + 1);  // so that freeing a handle needs no memory
+    // Freeing a handle needs no memory.
+    if (all.free.capacity() <= all.slots.size()) all.free.reserve(2 * all.slots.size() + 16);
     all.slots.emplace_back();
     all.free.push_back(static_cast<std::uint32_t>(all.slots.size() - 1));
   }
