@@ -188,7 +188,7 @@ static weft_status compute_number(void* user, const weft_array* inputs, size_t n
 }
 
 /* Passes merge nodes that are equal: NaN and infinity are not. */
-static void texts_of_graphs_may_be_bytes_and_numbers_anything(void) {
+static void numbers_of_graphs_may_be_any_and_texts_utf8(void) {
   weft_error* error = NULL;
   weft_graph* graph = NULL;
   weft_text json = {NULL, 0};
@@ -203,7 +203,10 @@ static void texts_of_graphs_may_be_bytes_and_numbers_anything(void) {
   weft_tensor_id x = -1, y = -1;
   OK(weft_register_op(&number, &error));
   OK(weft_graph_open(&graph, &error));
-  OK(weft_graph_input(graph, "x\xff", "F32", &one, 1, &x, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "is not UTF-8",
+          weft_graph_input(graph, "x\xff", "F32", &one, 1, &x, &error));
+  REFUSED(WEFT_ERROR_FORMAT, "file: not UTF-8", weft_graph_set_line(graph, "\xff", 1, &error));
+  OK(weft_graph_input(graph, "x", "F32", &one, 1, &x, &error));
   const weft_value wrong = {.name = "text", .kind = WEFT_VALUE_TEXT, .text = "\xff"};
   REFUSED(WEFT_ERROR_FORMAT, "text: not UTF-8",
           weft_graph_op(graph, "test_number", &x, 1, &wrong, 1, &y, &error));
@@ -235,6 +238,5 @@ const test_case misuse_tests[] = {
     {"structs end with a member", structs_end_with_a_member},
     {"numbers that are no status become one", numbers_that_are_no_status_become_one},
     {"events have the size that they say", events_have_the_size_that_they_say},
-    {"texts of graphs may be bytes and numbers anything",
-     texts_of_graphs_may_be_bytes_and_numbers_anything},
+    {"numbers of graphs may be any, and texts UTF-8", numbers_of_graphs_may_be_any_and_texts_utf8},
     {NULL, NULL}};

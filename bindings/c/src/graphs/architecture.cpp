@@ -100,7 +100,7 @@ Tensor build_own(const arch::Weights& w, const arch::Hparams& hparams, const arc
   checked_callback([&](weft_error** error) {
     return callbacks.build(callbacks.user, handle.as<weft_builder>(), &result, error);
   });
-  builder->graph->scopes.clear();
+  while (!builder->graph->scopes.empty()) builder->graph->scopes.pop_back();
   while (builder->weights.size() > 1) builder->weights.pop_back();
   const Tensor rows = builder->graph->tensor(result, "result");
   if (!rows) fail<ValueError>("architecture '{}' gave no result", c.own->name);

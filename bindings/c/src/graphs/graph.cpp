@@ -114,7 +114,8 @@ weft_status weft_graph_free(weft_graph* graph) {
 weft_status weft_graph_set_line(weft_graph* graph, const char* file, uint32_t line,
                                 weft_error** error) {
   return call(error, [&] {
-    UsedGraph(graph)->where = SourceLine(interned(required_text(file, "file")), line);
+    const std::string_view name = checked_utf8(required_text(file, "file"), "file");
+    UsedGraph(graph)->where = SourceLine(interned(name), line);
   });
 }
 
@@ -217,7 +218,7 @@ weft_status weft_graph_json(weft_graph* graph, weft_text* json, weft_error** err
     const UsedGraph g(graph);
     Json nodes = Json::array();
     for (NodeId id = 0; id < (*g).size(); ++id) nodes.push_back(node_json(*g, id));
-    write_text(json, nodes.dump(-1, ' ', false, Json::error_handler_t::replace));
+    write_text(json, nodes.dump());
   });
 }
 

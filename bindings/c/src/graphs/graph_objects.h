@@ -31,7 +31,7 @@ struct GraphObject : Object {
   Gate gate{"graph", Gate::Threads::none};
   std::optional<Graph> own;
   Graph* const graph;
-  std::vector<std::unique_ptr<Graph::Scope>> scopes;  // destroyed in any order, before the graph
+  std::vector<std::unique_ptr<Graph::Scope>> scopes;  // the last one ends first
   SourceLine where;
 };
 
