@@ -265,10 +265,30 @@ static void threads_that_end_in_callbacks(void) {
   weft_model_free(model);
 }
 
+/* Calls at the end of the process, after the library closed, fail; bytes are released all the same.
+ */
+static void count_release(void* user) {
+  ++*(int*)user;
+}
+static void open_when_closed(void) {
+  weft_error* error = NULL;
+  weft_model* model = NULL;
+  int released = 0;
+  REFUSED(WEFT_ERROR_CLOSED, "the process is ending",
+          weft_model_open_memory("GGUF", 4, "x", count_release, &released, NULL, &model, &error));
+  CHECK(released == 1 && model == NULL);
+  if (failures != 0) _exit(1);
+}
+static void calls_after_the_end(void) {
+  atexit(open_when_closed);
+  weft_model_free(open_model());
+}
+
 static const struct {
   const char* name;
   void (*run)(void);
 } cases[] = {{"exit", exit_while_computing},
+             {"closed", calls_after_the_end},
              {"fork", fork_in_peace},
              {"fork_busy", fork_while_computing},
              {"dlclose", close_the_library_while_computing},
