@@ -19,12 +19,20 @@ weft_attend_options default_attend_options() {
   return {.struct_size = sizeof(weft_attend_options), .sinks = kNoNode, .distances = kNoNode};
 }
 
+// A tensor [T, heads, width].
+Tensor of_heads(const BuilderObject& b, weft_tensor_id id, std::string_view name) {
+  const Tensor tensor = present_tensor(*b.graph, id, name);
+  if (tensor.shape().rank() != 3)
+    fail<ShapeError>("`{}` must have 3 dimensions, got {}", name, to_string(tensor.shape()));
+  return tensor;
+}
+
 // Queries, and how they attend.
 struct Attending {
   Attending(const BuilderObject& builder, weft_tensor_id queries, const weft_attend_options* given)
       : b(builder),
         o(read_options(given, default_attend_options(), "weft_attend_options")),
-        q(present_tensor(*b.graph, queries, "q")) {}
+        q(of_heads(b, queries, "q")) {}
 
   arch::Memory memory() const {
     if ((o.both_ways != 0) + (o.window != 0 && !o.both_ways) + (o.chunk != 0) > 1)
@@ -56,26 +64,26 @@ Tensor attend_latent(const Attending& a, std::int64_t layer, Tensor c) {
   return a.memory().attend_latent(layer, a.q, c, a.attrs(), a.bias().sinks, {}, a.b.graph->where);
 }
 
-// The recurrent ops by name, with the number of inputs that they take; absent ones are at the end.
+// The recurrent ops by name, with the numbers of inputs that they need and take.
 struct RecurrentKind {
   std::string_view name;
-  std::size_t n_inputs;
+  std::size_t n_needed, n_inputs;
   Tensor (*apply)(const arch::Recurrent& r, std::span<const Tensor> in, SourceLine where);
 };
 constexpr RecurrentKind kRecurrentKinds[] = {
-    {"scan", 2, [](const auto& r, auto in, auto at) { return r.scan(in[0], in[1], at); }},
-    {"token_shift", 1, [](const auto& r, auto in, auto at) { return r.token_shift(in[0], at); }},
-    {"causal_conv", 3,
+    {"scan", 2, 2, [](const auto& r, auto in, auto at) { return r.scan(in[0], in[1], at); }},
+    {"token_shift", 1, 1, [](const auto& r, auto in, auto at) { return r.token_shift(in[0], at); }},
+    {"causal_conv", 2, 3,
      [](const auto& r, auto in, auto at) { return r.causal_conv(in[0], in[1], in[2], at); }},
-    {"gated_linear_attention", 5,
+    {"gated_linear_attention", 4, 5,
      [](const auto& r, auto in, auto at) {
        return r.gated_linear_attention(in[0], in[1], in[2], in[3], in[4], at);
      }},
-    {"delta_rule", 6,
+    {"delta_rule", 4, 6,
      [](const auto& r, auto in, auto at) {
        return r.delta_rule({in[0], in[1], in[2], in[3], in[4], in[5]}, at);
      }},
-    {"selective_scan", 5, [](const auto& r, auto in, auto at) {
+    {"selective_scan", 5, 5, [](const auto& r, auto in, auto at) {
        return r.selective_scan(in[0], in[1], in[2], in[3], in[4], at);
      }}};
 
@@ -86,6 +94,10 @@ Tensor recurrent(const BuilderObject& b, std::string_view kind, std::string_view
     if (in.size() > k.n_inputs)
       fail<ValueError>("{} takes {} inputs, got {}", kind, k.n_inputs, in.size());
     in.resize(k.n_inputs);
+    for (std::size_t i = 0; i < k.n_needed; ++i) {
+      if (!in[i] || in[i].shape().rank() == 0)
+        fail<ValueError>("{}: input {} is absent or has no dimensions", kind, i);
+    }
     return k.apply(b.inputs.memory.recurrent(state, shape, b.graph->where), in, b.graph->where);
   }
   std::string known;
@@ -197,8 +209,8 @@ weft_status weft_builder_attend(weft_builder* builder, int64_t layer, weft_tenso
                                 weft_error** error) {
   return build(builder, y, error, [&](const BuilderObject& b) {
     const Attending a(b, q, options);
-    return a.memory().attend(layer, a.q, present_tensor(*b.graph, k, "k"),
-                             present_tensor(*b.graph, v, "v"), a.attrs(), a.bias(), b.graph->where);
+    return a.memory().attend(layer, a.q, of_heads(b, k, "k"), of_heads(b, v, "v"), a.attrs(),
+                             a.bias(), b.graph->where);
   });
 }
 
@@ -216,7 +228,7 @@ weft_status weft_builder_attend_latent(weft_builder* builder, int64_t layer, wef
                                        weft_tensor_id* y, weft_error** error) {
   return build(builder, y, error, [&](const BuilderObject& b) {
     const Attending a(b, q, options);
-    return attend_latent(a, layer, present_tensor(*b.graph, c, "c"));
+    return attend_latent(a, layer, of_heads(b, c, "c"));
   });
 }
 
@@ -232,8 +244,9 @@ weft_status weft_builder_recurrent(weft_builder* builder, const char* kind, cons
 weft_status weft_builder_norm(weft_builder* builder, const char* name, weft_tensor_id x,
                               weft_tensor_id* y, weft_error** error) {
   return build(builder, y, error, [&](const BuilderObject& b) {
-    return arch::norm(b.current(), required_text(name, "name"), b.hparams,
-                      present_tensor(*b.graph, x, "x"));
+    const Tensor rows = present_tensor(*b.graph, x, "x");
+    if (rows.shape().rank() == 0) fail<ShapeError>("`x` has no dimensions");
+    return arch::norm(b.current(), required_text(name, "name"), b.hparams, rows);
   });
 }
 
