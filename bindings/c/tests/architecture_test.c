@@ -302,7 +302,7 @@ static weft_status build_nothing(void* user, weft_builder* b, weft_tensor_id* re
   size_t n = 0;
   weft_tensor_id y = -1;
   const int64_t dims[] = {4};
-  (void)user, (void)result, (void)out;
+  (void)result, (void)out;
   REFUSED(WEFT_ERROR_ARGUMENT, "no hyper-parameter 'Q'",
           weft_builder_get_integer(b, -1, "Q", &value, &error));
   REFUSED(WEFT_ERROR_ARGUMENT, "`layer` must be from 0 to 1",
@@ -314,6 +314,9 @@ static weft_status build_nothing(void* user, weft_builder* b, weft_tensor_id* re
           weft_builder_attend(b, 0, -1, -1, -1, NULL, &y, &error));
   REFUSED(WEFT_ERROR_ARGUMENT, "unknown recurrent op 'x'",
           weft_builder_recurrent(b, "x", "s", dims, 1, NULL, 0, &y, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "input 0 is absent",
+          weft_builder_recurrent(b, "token_shift", "s", dims, 1, NULL, 0, &y, &error));
+  OK(weft_builder_get_graph(b, (weft_graph**)user, &error));
   weft_attend_options options;
   CHECK(weft_attend_options_init(&options, sizeof options) == WEFT_SUCCESS && options.sinks == -1);
   return WEFT_SUCCESS;
@@ -326,10 +329,14 @@ static weft_status build_with_error(void* user, weft_builder* b, weft_tensor_id*
 
 static void errors_of_builders_reach_the_caller(void) {
   weft_error* error = NULL;
-  weft_architecture a = {.struct_size = sizeof a, .name = "test_nothing", .build = build_nothing};
+  static weft_graph* last = NULL; /* of a callback that has ended */
+  weft_architecture a = {
+      .struct_size = sizeof a, .name = "test_nothing", .user = &last, .build = build_nothing};
   OK(weft_register_architecture(&a, &error));
   REFUSED(WEFT_ERROR_ARGUMENT, "gave no result",
           weft_write_made_model("test_nothing", NULL, 0, temporary("own.gguf"), &error));
+  int32_t size = 0;
+  REFUSED(WEFT_ERROR_HANDLE, "the graph was freed", weft_graph_get_size(last, &size, &error));
   a.name = "test_error", a.build = build_with_error;
   OK(weft_register_architecture(&a, &error));
   REFUSED(WEFT_ERROR_UNSUPPORTED, "not today",

@@ -217,6 +217,31 @@ static int32_t jump_from_feeding(void* user, int64_t done, int64_t total) {
   longjmp(escape, 1);
 }
 
+static weft_builder* lost_builder;
+static weft_graph* lost_graph;
+static weft_status jump_from_building(void* user, weft_builder* builder, weft_tensor_id* result,
+                                      weft_error** error) {
+  (void)user, (void)result;
+  lost_builder = builder;
+  weft_builder_get_graph(builder, &lost_graph, error);
+  longjmp(escape, 1);
+}
+
+static void jumps_out_of_builders(void) {
+  weft_error* error = NULL;
+  const weft_architecture a = {
+      .struct_size = sizeof a, .name = "test_jump", .build = jump_from_building};
+  weft_tensor_id y = -1;
+  int32_t size = 0;
+  OK(weft_register_architecture(&a, &error));
+  if (setjmp(escape) == 0) weft_write_made_model("test_jump", NULL, 0, "/tmp/no-such-model", NULL);
+  REFUSED(WEFT_ERROR_HANDLE, "has ended",
+          weft_builder_get_input(lost_builder, WEFT_INPUT_TOKENS, &y, &error));
+  REFUSED(WEFT_ERROR_HANDLE, "has ended", weft_graph_get_size(lost_graph, &size, &error));
+  weft_session* session = open_session(open_model());
+  CHECK(answer(session) >= 0);
+}
+
 static void jumps_out_of_callbacks(void) {
   weft_error* error = NULL;
   weft_model* model = NULL;
@@ -295,6 +320,7 @@ static const struct {
              {"one_session", two_threads_in_one_session},
              {"side_by_side", sessions_side_by_side},
              {"longjmp", jumps_out_of_callbacks},
+             {"longjmp_builder", jumps_out_of_builders},
              {"pthread_exit", threads_that_end_in_callbacks}};
 
 int main(int argc, char** argv) {

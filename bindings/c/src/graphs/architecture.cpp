@@ -16,11 +16,6 @@
 
 namespace weft::c_api {
 
-void CallbackScope::check(Kind kind) const {
-  if (std::this_thread::get_id() != thread_ || __builtin_frame_address(0) > frame_)
-    fail<HandleError>("the callback that the {} belongs to has ended", to_string(kind));
-}
-
 namespace {
 
 struct OwnArchitectures {

@@ -79,7 +79,7 @@ constexpr RecurrentKind kRecurrentKinds[] = {
      [](const auto& r, auto in, auto at) {
        return r.gated_linear_attention(in[0], in[1], in[2], in[3], in[4], at);
      }},
-    {"delta_rule", 4, 6,
+    {"delta_rule", 6, 6,
      [](const auto& r, auto in, auto at) {
        return r.delta_rule({in[0], in[1], in[2], in[3], in[4], in[5]}, at);
      }},

@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <thread>
 #include <variant>
 #include <vector>
 
@@ -28,19 +27,6 @@ struct OwnHparams : arch::Hparams {
   const OwnArchitecture* own = nullptr;
   std::map<std::string, double, std::less<>> numbers;
   std::map<std::string, std::int64_t, std::less<>> integers;
-};
-
-// A handle for one callback on one thread. It is stale when the callback has ended, also by a
-// longjmp: then a caller's frame is further out on the stack.
-class CallbackScope {
- public:
-  CallbackScope() : thread_(std::this_thread::get_id()), frame_(__builtin_frame_address(0)) {}
-  // Throws HandleError outside the callback.
-  void check(Kind kind) const;
-
- private:
-  std::thread::id thread_;
-  const void* frame_;
 };
 
 struct ConfigObject : Object {

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,12 +18,25 @@
 
 namespace weft::c_api {
 
+// A handle for one callback on one thread. It is stale when the callback has ended, also by a
+// longjmp: then a caller's frame is further out on the stack.
+class CallbackScope {
+ public:
+  CallbackScope() : thread_(std::this_thread::get_id()), frame_(__builtin_frame_address(0)) {}
+  // Throws HandleError outside the callback.
+  void check(Kind kind) const;
+
+ private:
+  std::thread::id thread_;
+  const void* frame_;
+};
+
 struct GraphObject : Object {
   static constexpr Kind kKind = Kind::graph;
   GraphObject() : Object(kKind), own(std::in_place), graph(&*own) {}
   explicit GraphObject(Graph&& made) : Object(kKind), own(std::move(made)), graph(&*own) {}
-  // The graph of a builder. The handle is freed before the graph ends.
-  explicit GraphObject(Graph* borrowed) : Object(kKind), graph(borrowed) {}
+  // The graph of a builder, for this callback. The handle is freed before the graph ends.
+  explicit GraphObject(Graph* borrowed) : Object(kKind), graph(borrowed), scope(std::in_place) {}
 
   // No tensor for -1. Throws ValueError for nodes that do not exist.
   Tensor tensor(weft_tensor_id id, std::string_view name) const;
@@ -31,6 +45,7 @@ struct GraphObject : Object {
   Gate gate{"graph", Gate::Threads::none};
   std::optional<Graph> own;
   Graph* const graph;
+  const std::optional<CallbackScope> scope;           // of a borrowed graph
   std::vector<std::unique_ptr<Graph::Scope>> scopes;  // the last one ends first
   SourceLine where;
 };
@@ -40,7 +55,9 @@ Tensor present_tensor(const GraphObject& graph, weft_tensor_id id, std::string_v
 
 struct UsedGraph {
   explicit UsedGraph(const weft_graph* handle)
-      : object(pin<GraphObject>(handle)), inside(object->gate) {}
+      : object(pin<GraphObject>(handle)), inside(object->gate) {
+    if (object->scope) object->scope->check(Kind::graph);
+  }
   GraphObject* operator->() const { return object.get(); }
   Graph& operator*() const { return *object->graph; }
 

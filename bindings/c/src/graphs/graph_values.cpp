@@ -13,6 +13,11 @@
 
 namespace weft::c_api {
 
+void CallbackScope::check(Kind kind) const {
+  if (std::this_thread::get_id() != thread_ || __builtin_frame_address(0) > frame_)
+    fail<HandleError>("the callback that the {} belongs to has ended", to_string(kind));
+}
+
 Tensor GraphObject::tensor(weft_tensor_id id, std::string_view name) const {
   if (id == kNoNode) return {};
   if (id < 0 || id >= graph->size())
