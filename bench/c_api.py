@@ -51,7 +51,7 @@ def main():
         values = [r[i] for r in ratios]
         print(f"{what:9} {statistics.median(values):10.3f} of generate, spread {spread(values):.3f}")
 
-    times = [float(run(bench, "start", library).stdout) for _ in range(args.rounds)]
+    times = [float(run(args.bin / "c_api_start", library).stdout) for _ in range(args.rounds)]
     with tempfile.TemporaryDirectory() as folder:
         stripped = os.path.join(folder, "libweft.so")
         run("strip", "-o", stripped, library)

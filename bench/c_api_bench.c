@@ -67,20 +67,9 @@ static void steps(const char* path, int n) {
   printf("%.2f\n", n / (now() - begin));
 }
 
-static void start(const char* path) {
-  const double begin = now();
-  void* library = dlopen(path, RTLD_NOW);
-  uint32_t (*version)(void) = NULL;
-  if (library == NULL) exit(1);
-  *(void**)&version = dlsym(library, "weft_api_version");
-  if (version == NULL || version() == 0) exit(1);
-  printf("%.3f\n", 1e3 * (now() - begin));
-}
-
 int main(int argc, char** argv) {
   if (argc == 4 && strcmp(argv[1], "text") == 0) return text(argv[2], atoi(argv[3])), 0;
   if (argc == 4 && strcmp(argv[1], "steps") == 0) return steps(argv[2], atoi(argv[3])), 0;
-  if (argc == 3 && strcmp(argv[1], "start") == 0) return start(argv[2]), 0;
-  fputs("usage: c_api_bench text|steps MODEL N, or start LIBRARY\n", stderr);
+  fputs("usage: c_api_bench text|steps MODEL N\n", stderr);
   return 2;
 }

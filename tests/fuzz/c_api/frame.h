@@ -46,7 +46,7 @@ class Frame {
   void set_struct_size(std::uint32_t size, std::size_t at = 0);
   // Memory with values that only a success may change.
   void watch(void* data, std::size_t size);
-  // Of the last array: mostly its size, never above it, or one that no array has.
+  // A size for the last array: mostly its own, never above it, or one that no array has.
   std::size_t size();
   const char* c_string(Words from);
   // The next text of a function, from its words.
