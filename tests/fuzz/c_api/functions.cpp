@@ -13,7 +13,7 @@ constexpr int kSlow = 30;
 struct Function {
   const char* name;
   void (*call)(Frame& f);
-  Words first, rest;  // of its texts
+  Words first, rest;  // the kinds of its texts
   int work;
 };
 
