@@ -3,14 +3,16 @@
 #include <mutex>
 #include <set>
 
+#include "weft/base/fork_mutex.h"
+#include "weft/base/no_destructor.h"
+
 namespace weft::backends {
 
 std::string_view intern(std::string text) {
-  static std::mutex mutex;
-  static auto& texts = *new std::set<std::string>;  // never destroyed: names outlive every static
-                                                    // that may print them
-  const std::lock_guard lock(mutex);
-  return *texts.insert(std::move(text)).first;
+  static NoDestructor<ForkMutex> mutex;
+  static NoDestructor<std::set<std::string>> texts;
+  const std::lock_guard lock(*mutex);
+  return *texts->insert(std::move(text)).first;
 }
 
 }  // namespace weft::backends

@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "weft/base/error.h"
-#include "weft/base/printable.h"
-#include "weft/base/utf8.h"
 
 #include "with_place.h"
 
@@ -24,15 +22,6 @@ std::string_view to_string(NodeKind kind) {
   return "op";
 }
 
-namespace {
-
-// Plans, whose text has all names, are hashed.
-void check_name(std::string_view name) {
-  if (!is_utf8(name)) fail<ValueError>("the name '{}' is not UTF-8", printable(name));
-}
-
-}  // namespace
-
 const TensorSpec& Tensor::spec() const {
   return (*graph_)[id_].spec;
 }
@@ -43,7 +32,6 @@ Tensor Tensor::named(std::string_view name) const {
 }
 
 Dim Graph::variable(std::string_view name, std::int64_t bound) {
-  check_name(name);
   if (bound < 1)
     fail<ValueError>("variable '{}' must have a bound of at least 1, got {}", name, bound);
   for (std::size_t i = 0; i < variables_.size(); ++i) {
@@ -66,7 +54,6 @@ Extents Graph::bounds() const {
 }
 
 Tensor Graph::insert(Node node) {
-  check_name(node.path);
   const NodeId id = size();
   if (!by_path_.emplace(node.path, id).second)
     fail<ValueError>("the graph already has a node '{}'", node.path);
@@ -102,7 +89,6 @@ void Graph::rename(NodeId id, std::string_view name) {
   const std::string path = scope_ + std::string(name);
   Node& node = nodes_[static_cast<std::size_t>(id)];
   if (path == node.path) return;
-  check_name(path);
   if (by_path_.contains(path)) fail<ValueError>("the graph already has a node '{}'", path);
   by_path_.erase(node.path);
   node.path = path;
@@ -149,7 +135,6 @@ Tensor Graph::add_at(std::string_view wanted_path, const OpDef& op, std::span<co
 
 void Graph::output(std::string_view name, Tensor t) {
   if (!t || &t.graph() != this) fail<ValueError>("output '{}' is not a tensor of this graph", name);
-  check_name(name);
   outputs_.push_back({std::string(name), t.id()});
 }
 

@@ -250,20 +250,6 @@ TEST_CASE("variables have one bound each, and there are not many") {
   CHECK(g.bounds()[2] == 2);
 }
 
-TEST_CASE("names are UTF-8, as the text of plans is") {
-  Graph g;
-  const Tensor x = g.input("\u00e9", {f32, {4}});
-  CHECK_THROWS_WITH_AS(g.input("a\xff", {f32, {4}}), "the name 'a\\xff' is not UTF-8", ValueError);
-  CHECK_THROWS_AS(g.weight("\xff", {f32, {4}}), ValueError);
-  CHECK_THROWS_AS(g.state("\xff", {f32, {4}}), ValueError);
-  CHECK_THROWS_AS(g.variable("\xff", 4), ValueError);
-  CHECK_THROWS_AS(g.output("\xff", x), ValueError);
-  CHECK_THROWS_AS(x.named("\xff"), ValueError);
-  const Graph::Scope scope(g, "\xff");
-  CHECK_THROWS_AS(twice(x), ValueError);
-  CHECK(g.size() == 1);
-}
-
 TEST_CASE("the error for a pass that forgets a node names the node") {
   Graph g;
   const Tensor x = g.input("x", {f32, {4}});

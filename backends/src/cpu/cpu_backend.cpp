@@ -7,6 +7,7 @@
 
 #include "weft/backends/tunables.h"
 #include "weft/base/error.h"
+#include "weft/base/no_destructor.h"
 
 #include "cpu/cpu_ops.h"
 #include "cpu/panels.h"
@@ -70,8 +71,9 @@ cpu::FeatureSet chosen_features() {
 }
 
 const cpu::CpuBackend& default_backend() {
-  static const cpu::CpuBackend backend(chosen_features(), stored_values(cpu_backend_isa()));
-  return backend;
+  static const NoDestructor<cpu::CpuBackend> backend(chosen_features(),
+                                                     stored_values(cpu_backend_isa()));
+  return *backend;
 }
 
 }  // namespace
@@ -96,24 +98,24 @@ std::unique_ptr<const Backend> make_cpu_backend(std::string_view isa, const Tune
 const Backend& cpu_backend(std::string_view isa) {
   cpu::features_of(
       isa, cpu::machine_features());  // throws for an unknown set, or one that is missing here
-  static const auto backends = [] {
+  static const NoDestructor backends([] {
     std::map<std::string_view, cpu::CpuBackend> all;
     for (const std::string_view name : cpu_isas())
       all.emplace(name, cpu::find_instruction_set(name).needs);
     return all;
-  }();
-  return backends.at(isa);
+  }());
+  return backends->at(isa);
 }
 
 std::span<const std::string_view> cpu_isas() {
-  static const auto names = [] {
+  static const NoDestructor names([] {
     std::vector<std::string_view> list;
     for (const cpu::InstructionSet& set : cpu::instruction_sets()) {
       if (cpu::machine_features().contains(set.needs)) list.push_back(set.name);
     }
     return list;
-  }();
-  return names;
+  }());
+  return *names;
 }
 
 }  // namespace weft

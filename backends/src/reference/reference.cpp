@@ -6,6 +6,7 @@
 
 #include "weft/backends/backend.h"
 #include "weft/backends/device.h"
+#include "weft/base/no_destructor.h"
 
 #include "intern.h"
 
@@ -55,8 +56,8 @@ class ReferenceBackend final : public Backend {
 }  // namespace
 
 const Backend& reference_backend() {
-  static const ReferenceBackend backend;
-  return backend;
+  static const NoDestructor<ReferenceBackend> backend;
+  return *backend;
 }
 
 }  // namespace weft

@@ -4,6 +4,8 @@
 
 #include "weft/arch/builder.h"
 #include "weft/base/error.h"
+#include "weft/base/fork_mutex.h"
+#include "weft/base/no_destructor.h"
 #include "weft/base/text.h"
 
 #include "decoder/text.h"
@@ -162,13 +164,13 @@ namespace {
 
 // The architectures of other projects. A deque, because models keep pointers to them.
 struct Registered {
-  std::mutex adding;  // taken first
-  std::mutex mutex;
+  ForkMutex adding;  // taken first
+  ForkMutex mutex;
   std::deque<Architecture> list;
 };
 Registered& registered() {
-  static Registered one;
-  return one;
+  static NoDestructor<Registered> one;
+  return *one;
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 
 #include "weft/base/checksum.h"
 #include "weft/base/error.h"
+#include "weft/base/fork_mutex.h"
+#include "weft/base/no_destructor.h"
 #include "weft/files/gguf_writer.h"
 #include "weft/files/pages.h"
 #include "weft/files/tensor_pages.h"
@@ -165,7 +167,7 @@ class Readers {
   const std::span<Piece> pieces_;
   const ReadOptions& options_;
   std::atomic<std::size_t> next_{0};
-  std::mutex mutex_;
+  ForkMutex mutex_;
   std::exception_ptr error_;
 };
 
@@ -193,13 +195,13 @@ class KnownContents {
   }
 
  private:
-  std::mutex mutex_;
+  ForkMutex mutex_;
   std::map<std::uint64_t, std::uint64_t> contents_;
 };
 
 KnownContents& known_contents_of_process() {
-  static KnownContents known;
-  return known;
+  static NoDestructor<KnownContents> known;
+  return *known;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "weft/adapters/adapters.h"
 #include "weft/arch/builder.h"
+#include "weft/base/fork_mutex.h"
 #include "weft/files/identity.h"
 #include "weft/run/model.h"
 #include "weft/tokenize/tokenizer.h"
@@ -45,8 +46,8 @@ struct Model::Impl {
  private:
   std::shared_ptr<const run::ResidentWeights> find_region(const run::WeightLayout& layout) const;
 
-  mutable std::mutex loading_mutex_;  // taken first
-  mutable std::mutex regions_mutex_;
+  mutable ForkMutex loading_mutex_{ForkMutex::Held::lasting};  // taken first
+  mutable ForkMutex regions_mutex_;
   mutable std::vector<std::weak_ptr<const run::ResidentWeights>> regions_;
 };
 

@@ -12,6 +12,7 @@
 #include <sched.h>
 
 #include "weft/base/error.h"
+#include "weft/base/fork_mutex.h"
 
 #include "machine/cgroup.h"
 #include "machine/workers_impl.h"
@@ -99,7 +100,7 @@ void scheduler::PoolFiller::on_scheduler_entry(bool) {
 
 void scheduler::Retire::operator()(PoolFiller* filler) const {
   struct Retired {
-    std::mutex mutex;
+    ForkMutex mutex;
     std::vector<std::unique_ptr<PoolFiller>> all;
   };
   static auto& retired = *new Retired;  // threads may leave arenas while the process ends

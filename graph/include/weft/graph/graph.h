@@ -44,7 +44,6 @@ struct Variable {
   std::int64_t bound = 0;
 };
 
-// Names and paths are UTF-8: all functions that take one throw ValueError if it is not.
 class Graph {
  public:
   Graph() = default;

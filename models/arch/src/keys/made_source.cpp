@@ -20,7 +20,8 @@ struct MadeUp {
   bool replaces = false;  // a value that was given and is refused
 };
 using Ids = std::vector<std::int64_t>;
-const MadeUp kMadeUp[] = {
+// Never destroyed: threads may make models while the process ends.
+const std::vector<MadeUp>& kMadeUp = *new std::vector<MadeUp>{
     {.key = "expert_count", .value = std::int64_t{4}},
     {.key = "expert_used_count", .value = std::int64_t{2}},
     {.key = "expert_feed_forward_length", .per_width = 1},

@@ -2,6 +2,7 @@
 // the name of the tool in its first line.
 #include <algorithm>
 
+#include "weft/base/no_destructor.h"
 #include "weft/base/text.h"
 
 #include "reply_parser.h"
@@ -52,10 +53,10 @@ class ChannelMachine final : public ReplyMachine {
   }
 
   void feed(char c) override {
-    static const std::vector<std::string_view> kMarkers = {
-        "<|start|>", "<|channel|>", "<|message|>", "<|end|>", "<|return|>", "<|call|>"};
-    const int found = finder_.feed(kMarkers, c, [this](char t) { text(t); });
-    if (found >= 0) marker(kMarkers[static_cast<std::size_t>(found)]);
+    static const NoDestructor markers(std::vector<std::string_view>{
+        "<|start|>", "<|channel|>", "<|message|>", "<|end|>", "<|return|>", "<|call|>"});
+    const int found = finder_.feed(*markers, c, [this](char t) { text(t); });
+    if (found >= 0) marker((*markers)[static_cast<std::size_t>(found)]);
   }
 
   void finish() override {
@@ -163,9 +164,9 @@ class SectionMachine final : public ReplyMachine {
   }
 
   void feed(char c) override {
-    static const std::vector<std::string_view> kMarkers = {">>>"};
+    static const NoDestructor markers(std::vector<std::string_view>{">>>"});
     if (body_) return feed_body(c);
-    const int found = finder_.feed(kMarkers, c, [this](char t) { text(t); });
+    const int found = finder_.feed(*markers, c, [this](char t) { text(t); });
     if (found < 0) return;
     if (state_ == State::header) events.add(Kind::content, std::exchange(header_, {}));
     state_ = State::header;

@@ -125,7 +125,7 @@ std::vector<std::string> names() {
 
 }  // namespace
 
-const std::vector<std::string> kSamplerOrder = names();
+const std::vector<std::string>& kSamplerOrder = *new std::vector<std::string>(names());
 
 std::vector<std::string> sampler_order(std::span<const std::string> names) {
   std::vector<std::string> order;

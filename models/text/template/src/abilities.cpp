@@ -18,13 +18,10 @@ constexpr std::string_view kSystem = "wqsystem", kTool = "wqtool", kValue = "wqv
 constexpr std::string_view kShortId = "wq3456789", kLongId = "call_wq3456789012345678901234",
                            kOtherShortId = "wq9876543";
 
-const std::string& definitions() {
-  static const std::string text =
-      R"([{"type": "function", "function": {"name": "wqtool", "description": "Finds a place.", )"
-      R"("parameters": {"type": "object", "properties": {"place": {"type": "string", )"
-      R"("description": "A place."}}, "required": ["place"]}}}])";
-  return text;
-}
+constexpr std::string_view kDefinitions =
+    R"([{"type": "function", "function": {"name": "wqtool", "description": "Finds a place.", )"
+    R"("parameters": {"type": "object", "properties": {"place": {"type": "string", )"
+    R"("description": "A place."}}, "required": ["place"]}}}])";
 
 ChatMessage call_of(std::string_view id) {
   return {.role = "assistant",
@@ -39,8 +36,9 @@ ChatMessage result_of(std::string_view id) {
           .name = std::string(kTool)};
 }
 
-const ChatMessage kUser{.role = "user", .content = "Hi"};
-const ChatMessage kAnswer{.role = "assistant", .content = "Hello"};
+// Never destroyed: threads may render while the process ends.
+const ChatMessage& kUser = *new ChatMessage{.role = "user", .content = "Hi"};
+const ChatMessage& kAnswer = *new ChatMessage{.role = "assistant", .content = "Hello"};
 
 class Prober {
  public:
@@ -109,7 +107,7 @@ bool shows_many_calls(const Prober& prober) {
 // Where the template looks for definitions of tools; empty if it shows none.
 std::string variable_of_tools(Prober prober) {
   const ChatMessage system{.role = "system", .content = "Be brief."};
-  prober.tools = definitions();
+  prober.tools = kDefinitions;
   for (const char* variable : {"tools", "xml_tools"}) {
     prober.variable = variable;
     if (prober.shows(kTool, {kUser}) || prober.shows(kTool, {system, kUser})) return variable;
@@ -134,7 +132,7 @@ TemplateAbilities abilities_of(const PlainRender& render) {
   found.tools = !variable.empty();
   if (found.tools) {
     found.tools_variable = prober.variable = variable;
-    prober.tools = definitions();
+    prober.tools = kDefinitions;
   }
   const Messages history{kUser, call_of(kShortId), result_of(kShortId)};
   found.calls = prober.shows(kValue, history);

@@ -17,8 +17,8 @@ int default_workers();
 
 class Workers {
  public:
-  // Throws ValueError outside 1..kMaxWorkers. In the child of a fork, if the parent had workers, the
-  // calling thread is the only one.
+  // Throws ValueError outside 1..kMaxWorkers. In the child of a fork, if the parent had workers,
+  // the calling thread is the only one.
   explicit Workers(int n_workers);
   ~Workers();
   Workers(const Workers&) = delete;

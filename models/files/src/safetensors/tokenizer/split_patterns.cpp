@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "weft/base/error.h"
+#include "weft/base/no_destructor.h"
 #include "weft/base/printable.h"
 #include "weft/files/checkpoint.h"
 
@@ -143,8 +144,8 @@ std::string_view find_pre_tokenizer_name(const JsonObject& pre_tokenizer, bool i
     collect(pre_tokenizer, patterns);
   }
   const Row* best = nullptr;
-  static const std::vector<Row> rows = make_rows();
-  for (const Row& row : rows) {
+  static const NoDestructor rows(make_rows());
+  for (const Row& row : *rows) {
     if (row.patterns != patterns) continue;
     if (!best || row.ignore_merges == ignore_merges) best = &row;
   }

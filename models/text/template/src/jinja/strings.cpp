@@ -1,6 +1,7 @@
 // The methods of texts that return new texts. Those that only search are in string_search.cpp.
 #include <algorithm>
 
+#include "weft/base/no_destructor.h"
 #include "weft/base/utf8.h"
 
 #include "jinja/natives.h"
@@ -263,12 +264,12 @@ constexpr NativeRow kStringMethods[] = {
 
 std::span<const NativeRow> string_methods() {
   // Both tables as one: built on first use.
-  static const std::vector<NativeRow> all = [] {
+  static const NoDestructor all([] {
     std::vector<NativeRow> rows(std::begin(kStringMethods), std::end(kStringMethods));
     rows.insert(rows.end(), string_search_methods().begin(), string_search_methods().end());
     return rows;
-  }();
-  return all;
+  }());
+  return *all;
 }
 
 std::vector<TextRange> split_lines(const Str& s, bool keep_ends) {

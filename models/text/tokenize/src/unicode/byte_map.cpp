@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "weft/base/no_destructor.h"
 #include "weft/base/utf8.h"
 
 namespace weft::tokenize {
@@ -30,8 +31,8 @@ struct Maps {
 };
 
 const Maps& maps() {
-  static const Maps maps;
-  return maps;
+  static const NoDestructor<Maps> maps;
+  return *maps;
 }
 
 }  // namespace

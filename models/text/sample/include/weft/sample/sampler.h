@@ -50,7 +50,7 @@ struct SamplerOptions {
 
 // penalties;dry;top_n_sigma;top_k;typ_p;tail_free;top_p;min_p;xtc;temperature;adaptive_p: the
 // default order. Logit biases come before all others, mirostat after them.
-extern const std::vector<std::string> kSamplerOrder;
+extern const std::vector<std::string>& kSamplerOrder;
 
 // The stages of these names as kSamplerOrder names them: the names that llama.cpp and others use
 // are known as well ("typical_p", "top-k", "temp"). Throws UnsupportedError for other names; the
