@@ -13,8 +13,8 @@
  * STRUCTS. Options begin with their size. weft_X_options_init() sets it and all defaults; every
  * program calls it, and NULL stands for the defaults. Structs that the library fills have their
  * size set by the caller. New members come at the end: old programs work with new libraries. A
- * program with a newer struct is served if the new members are zero, else refused with
- * WEFT_ERROR_UNSUPPORTED.
+ * program with newer options is served if the new members are zero, else refused with
+ * WEFT_ERROR_UNSUPPORTED; new members of structs that the library fills are then zero.
  *
  * TEXT is UTF-8 with a size in bytes, without a need for a NUL; names and paths (const char*) end
  * with one. Memory that functions return in a weft_text is the caller's (weft_text_free). All other
@@ -40,8 +40,8 @@
  * PROCESSES. In the child of a fork, models and all objects that do not compute work; sessions and
  * other objects with workers give WEFT_ERROR_FORKED. New ones can be opened; they compute on one
  * thread if the parent had some before the fork. exit() cancels running calls and waits for them,
- * milliseconds; later calls give WEFT_ERROR_CLOSED. The library stays in the process: dlclose() has
- * no effect.
+ * milliseconds, half a second at most; later calls give WEFT_ERROR_CLOSED. The library stays in the
+ * process: dlclose() has no effect.
  */
 #ifndef WEFT_WEFT_H
 #define WEFT_WEFT_H
@@ -249,26 +249,27 @@ typedef struct weft_token_info {
   uint32_t struct_size;
   uint32_t flags;
   float score;
+  int32_t reserved; /* 0 */
 } weft_token_info;
 WEFT_API weft_status weft_token_get_info(weft_model* model, weft_token token, weft_token_info* info,
                                          weft_error** error);
 enum {
-  WEFT_TOKEN_BOS = 0,
-  WEFT_TOKEN_EOS = 1,
-  WEFT_TOKEN_EOT = 2,
-  WEFT_TOKEN_EOM = 3,
-  WEFT_TOKEN_UNK = 4,
-  WEFT_TOKEN_SEP = 5,
-  WEFT_TOKEN_PAD = 6,
-  WEFT_TOKEN_CLS = 7,
-  WEFT_TOKEN_MASK = 8,
-  WEFT_TOKEN_FIM_PREFIX = 9,
-  WEFT_TOKEN_FIM_SUFFIX = 10,
-  WEFT_TOKEN_FIM_MIDDLE = 11,
-  WEFT_TOKEN_FIM_PAD = 12,
-  WEFT_TOKEN_FIM_REPOSITORY = 13,
-  WEFT_TOKEN_FIM_FILE = 14,
-  WEFT_TOKEN_NEWLINE = 15 /* the one token of "\n" */
+  WEFT_SPECIAL_BOS = 0,
+  WEFT_SPECIAL_EOS = 1,
+  WEFT_SPECIAL_EOT = 2,
+  WEFT_SPECIAL_EOM = 3,
+  WEFT_SPECIAL_UNK = 4,
+  WEFT_SPECIAL_SEP = 5,
+  WEFT_SPECIAL_PAD = 6,
+  WEFT_SPECIAL_CLS = 7,
+  WEFT_SPECIAL_MASK = 8,
+  WEFT_SPECIAL_FIM_PREFIX = 9,
+  WEFT_SPECIAL_FIM_SUFFIX = 10,
+  WEFT_SPECIAL_FIM_MIDDLE = 11,
+  WEFT_SPECIAL_FIM_PAD = 12,
+  WEFT_SPECIAL_FIM_REPOSITORY = 13,
+  WEFT_SPECIAL_FIM_FILE = 14,
+  WEFT_SPECIAL_NEWLINE = 15 /* the one token of "\n" */
 };
 WEFT_API weft_status weft_token_special(weft_model* model, int32_t which, weft_token* token,
                                         weft_error** error); /* -1: it has none */
@@ -648,7 +649,8 @@ typedef struct weft_token_logprobs {
   size_t n_top;
   const weft_logprob* top; /* [n_top], best first */
 } weft_token_logprobs;
-/* For generations with prompt_logprobs whose prompt a batch computed; until the next call. */
+/* For generations with prompt_logprobs, after the first event; until the next call. A prompt that
+ * weft_generation_prefill() computed has none. */
 WEFT_API weft_status weft_generation_get_prompt_logprobs(weft_generation* generation,
                                                          const weft_token_logprobs** logprobs,
                                                          size_t* n, weft_error** error);

@@ -136,55 +136,6 @@ static void texts_end_at_stop_strings_and_tokens(void) {
   weft_session_free(session);
 }
 
-static void logprobs_are_reported(void) {
-  weft_error* error = NULL;
-  weft_session* session = new_session(1);
-  weft_generation_options options;
-  weft_generation_event event = {.struct_size = sizeof event};
-  weft_generation_options_init(&options, sizeof options);
-  options.n_logprobs = 3;
-  weft_generation* generation = greedy(session, 0, &options);
-  OK(weft_generation_begin_text(generation, once, strlen(once), &error));
-  OK(weft_generation_prefill(generation, NULL, NULL, &error));
-  if (OK(weft_generation_next(generation, &event, &error))) {
-    CHECK(event.n_top == 3 && event.top[0].token == event.token);
-    CHECK(event.logprob == event.top[0].logprob && event.logprob < 0);
-    CHECK(event.top[0].logprob >= event.top[1].logprob);
-  }
-  weft_generation_free(generation);
-  weft_session_free(session);
-}
-
-static void prompts_have_logprobs(void) {
-  weft_error* error = NULL;
-  weft_session* session = new_session(1);
-  weft_batch* batch = NULL;
-  weft_generation_options options;
-  weft_generation_event event = {.struct_size = sizeof event};
-  const weft_token_logprobs* rows = NULL;
-  weft_generation_info info = {.struct_size = sizeof info};
-  int32_t has_event = 0;
-  size_t n = 0;
-  weft_generation_options_init(&options, sizeof options);
-  options.n_logprobs = 2;
-  options.prompt_logprobs = 1;
-  weft_generation* generation = greedy(session, 0, &options);
-  OK(weft_generation_begin_text(generation, once, strlen(once), &error));
-  OK(weft_batch_open(session, &batch, &error));
-  for (int i = 0; i < 9 && has_event == 0; ++i)
-    OK(weft_batch_step(batch, &generation, 1, &event, &has_event, &error));
-  OK(weft_generation_get_info(generation, &info, &error));
-  if (OK(weft_generation_get_prompt_logprobs(generation, &rows, &n, &error))) {
-    CHECK(n == (size_t)info.n_prompt - 1);
-    for (size_t i = 0; i < n; ++i)
-      CHECK(rows[i].token == info.tokens[i + 1] && rows[i].logprob <= rows[i].top[0].logprob &&
-            rows[i].n_top == 2);
-  }
-  weft_batch_free(batch);
-  weft_generation_free(generation);
-  weft_session_free(session);
-}
-
 static weft_status choose_the_third(void* user, const float* logits, size_t n, weft_token* token,
                                     weft_error** error) {
   if (*(int*)user > 2) return weft_error_make(WEFT_ERROR_ARGUMENT, "enough of it", error);
@@ -386,8 +337,6 @@ const test_case generation_tests[] = {
     {"greedy texts are those of steps and argmax", greedy_texts_are_those_of_steps_and_argmax},
     {"texts end as the options say", texts_end_as_the_options_say},
     {"texts end at stop strings and tokens", texts_end_at_stop_strings_and_tokens},
-    {"logprobs are reported", logprobs_are_reported},
-    {"prompts have logprobs", prompts_have_logprobs},
     {"callbacks choose tokens", callbacks_choose_tokens},
     {"generations fork and feed", generations_fork_and_feed},
     {"sequences that others change are noticed", sequences_that_others_change_are_noticed},

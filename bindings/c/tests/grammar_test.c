@@ -236,7 +236,7 @@ static void grammars_name_tokens_of_a_model(void) {
   size_t size = 0;
   char gbnf[64];
   weft_token bos = -1;
-  OK(weft_token_special(stories(), WEFT_TOKEN_BOS, &bos, &error));
+  OK(weft_token_special(stories(), WEFT_SPECIAL_BOS, &bos, &error));
   OK(weft_token_get_text(stories(), bos, &text, &size, &error));
   snprintf(gbnf, sizeof gbnf, "root ::= %.*s", (int)size, text);
   if (text[0] != '<') snprintf(gbnf, sizeof gbnf, "root ::= <%.*s>", (int)size, text);

@@ -37,6 +37,8 @@ static void results_of_sequences_are_not_written_alone(void) {
   const char* note = once;
   const float scale = 1;
   const float* scales = &scale;
+  REFUSED(WEFT_ERROR_ARGUMENT, "`other` is NULL", weft_session_share(session, NULL, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "`graph` is NULL", weft_graph_open(NULL, &error));
   OK(weft_session_feed(session, 0, &token, 1, NULL, NULL, &error));
   OK(weft_session_save(session, 0, &token, 1, "note", 4, &bytes, &error));
   OK(weft_saved_open_memory(bytes.data, bytes.size, &saved, &error));
@@ -94,6 +96,20 @@ static void structs_end_with_a_member(void) {
   weft_token_info info = {.struct_size = 10};
   REFUSED(WEFT_ERROR_ARGUMENT, "struct_size is 10",
           weft_token_get_info(stories(), 5, &info, &error));
+}
+
+/* A program of a newer version: what this one does not know becomes 0. */
+static void larger_results_end_with_zeros(void) {
+  weft_error* error = NULL;
+  struct {
+    weft_token_info info;
+    unsigned char newer[16];
+  } result;
+  memset(&result, 0x41, sizeof result);
+  result.info.struct_size = sizeof result;
+  OK(weft_token_get_info(stories(), 5, &result.info, &error));
+  CHECK(result.info.struct_size == sizeof result);
+  for (size_t i = 0; i < sizeof result.newer; ++i) CHECK(result.newer[i] == 0);
 }
 
 static weft_status fail_strangely(void* user, const float* logits, size_t n, weft_token* token,
@@ -193,7 +209,7 @@ static void names_of_graphs_are_utf8(void) {
   weft_tensor_id x = -1;
   const weft_dim one = {.bound = 1};
   OK(weft_graph_open(&graph, &error));
-  REFUSED(WEFT_ERROR_ARGUMENT, "is not UTF-8",
+  REFUSED(WEFT_ERROR_FORMAT, "name: not UTF-8",
           weft_graph_input(graph, "x\xff", "F32", &one, 1, &x, &error));
   REFUSED(WEFT_ERROR_FORMAT, "file: not UTF-8", weft_graph_set_line(graph, "\xff", 1, &error));
   weft_graph_free(graph);
@@ -245,6 +261,7 @@ const test_case misuse_tests[] = {
     {"results of sequences are not written alone", results_of_sequences_are_not_written_alone},
     {"a detokenizer keeps what it cannot give", a_detokenizer_keeps_what_it_cannot_give},
     {"structs end with a member", structs_end_with_a_member},
+    {"larger results end with zeros", larger_results_end_with_zeros},
     {"numbers that are no status become one", numbers_that_are_no_status_become_one},
     {"events have the size that they say", events_have_the_size_that_they_say},
     {"names of graphs are UTF-8", names_of_graphs_are_utf8},

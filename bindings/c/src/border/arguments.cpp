@@ -24,6 +24,10 @@ std::string_view checked_utf8(std::string_view text, std::string_view name) {
   return text;
 }
 
+std::string_view required_name(const char* text, std::string_view name) {
+  return checked_utf8(required_text(text, name), name);
+}
+
 void check_array(const void* data, std::size_t n, std::size_t element, std::string_view name) {
   if (n == 0) return;
   if (!data) refuse_null(name);
@@ -36,8 +40,12 @@ void check_flags(std::uint32_t flags, std::uint32_t known, std::string_view name
     fail<ValueError>("`{}` has the unknown bits {:#x}", name, flags & ~known);
 }
 
-void check_struct_size(std::size_t size, std::size_t alignment, std::string_view name) {
-  if (size < 2 * sizeof(std::uint32_t) || size > 65536 || size % alignment != 0)
+void check_least(std::int64_t number, std::int64_t least, std::string_view name) {
+  if (number < least) fail<ValueError>("{} must be at least {}, got {}", name, least, number);
+}
+
+void check_struct_size(std::size_t size, std::string_view name) {
+  if (size < kStructAlignment || size > 65536 || size % kStructAlignment != 0)
     fail<ValueError>("{}: struct_size is {}, which no version has; was it initialized?", name,
                      size);
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <span>
 #include <string>
@@ -24,6 +25,8 @@ T& required(T* pointer, std::string_view name) {
 std::string_view required_text(const char* text, std::string_view name);
 // Throws FormatError: "NAME: not UTF-8".
 std::string_view checked_utf8(std::string_view text, std::string_view name);
+// The same in UTF-8, for what appears in graphs, plans and messages.
+std::string_view required_name(const char* text, std::string_view name);
 inline std::string_view text_or(const char* text, std::string_view otherwise = {}) {
   return text ? std::string_view(text) : otherwise;
 }
@@ -46,17 +49,16 @@ inline std::string_view text(const weft_string& s, std::string_view name) {
 // Throws ValueError for bits that are not `known`.
 void check_flags(std::uint32_t flags, std::uint32_t known, std::string_view name);
 
-// Throws ValueError for sizes that no version of a struct has: too small or large, or no multiple
-// of the alignment, which could end within a member.
-void check_struct_size(std::size_t size, std::size_t alignment, std::string_view name);
+// Sizes of structs are multiples of this in every version, so that none ends within a member.
+constexpr std::size_t kStructAlignment = 8;
+// Throws ValueError for numbers below `least`.
+void check_least(std::int64_t number, std::int64_t least, std::string_view name);
+
+// Throws ValueError for sizes that no version of a struct has.
+void check_struct_size(std::size_t size, std::string_view name);
 // Throws UnsupportedError if a struct of `size` bytes has members after the `known` bytes that are
 // not zero.
 void check_tail(const void* given, std::size_t size, std::size_t known, std::string_view name);
-template <class T>
-void check_struct(const T* given, std::size_t size, std::string_view name) {
-  check_struct_size(size, alignof(T), name);
-  check_tail(given, size, sizeof(T), name);
-}
 
 // Options of the caller in a struct of any version: members that it lacks have their defaults. NULL
 // gives all defaults.
@@ -65,7 +67,9 @@ T read_options(const T* given, const T& defaults, std::string_view name) {
   T options = defaults;
   if (!given) return options;
   const std::size_t size = given->struct_size;
-  check_struct(given, size, name);
+  static_assert(sizeof(T) % kStructAlignment == 0);
+  check_struct_size(size, name);
+  check_tail(given, size, sizeof(T), name);
   std::memcpy(static_cast<void*>(&options), given, std::min(size, sizeof(T)));
   options.struct_size = sizeof(T);
   return options;
@@ -74,14 +78,16 @@ T read_options(const T* given, const T& defaults, std::string_view name) {
 // Checks a struct of the caller that is to be filled, before work is done for it.
 template <class T>
 void check_output(const T* out, std::string_view name) {
-  check_struct(out, required(out, name).struct_size, name);
+  static_assert(sizeof(T) % kStructAlignment == 0);
+  check_struct_size(required(out, name).struct_size, name);
 }
-// Fills a struct of the caller, of any version.
+// Fills a struct of the caller, of any version. What only newer ones have becomes 0.
 template <class T>
 void write_struct(T* out, T value, std::string_view name) {
-  const std::size_t size = required(out, name).struct_size;
-  check_struct(out, size, name);
+  check_output(out, name);
+  const std::size_t size = out->struct_size;
   value.struct_size = out->struct_size;
+  std::memset(static_cast<void*>(out), 0, size);
   std::memcpy(static_cast<void*>(out), &value, std::min(size, sizeof(T)));
 }
 
@@ -89,7 +95,7 @@ void write_struct(T* out, T value, std::string_view name) {
 template <class T>
 void init_options(T* out, std::size_t size, T defaults, std::string_view name) {
   required(out, name);
-  check_struct_size(size, alignof(T), name);
+  check_struct_size(size, name);
   defaults.struct_size = static_cast<std::uint32_t>(size);
   std::memset(static_cast<void*>(out), 0, size);
   std::memcpy(static_cast<void*>(out), &defaults, std::min(size, sizeof(T)));

@@ -50,6 +50,7 @@ Gate::~Gate() {
 }
 
 void Gate::cancel() {
+  const std::lock_guard lock(mutex_);
   if (busy_) cancelled_ = true;
 }
 
@@ -58,14 +59,17 @@ Inside::Inside(Gate& gate) : gate_(gate) {
     throw StatusError(
         WEFT_ERROR_FORKED,
         fmt::format("the {} belongs to the parent process: open a new one here", gate.name_));
-  if (gate.busy_.exchange(true))
+  const std::lock_guard lock(gate.mutex_);
+  if (gate.busy_)
     throw StatusError(
         WEFT_ERROR_BUSY,
         fmt::format("another call uses the {}, or a callback did not return from one", gate.name_));
+  gate.busy_ = true;
   gate.cancelled_ = false;
 }
 
 Inside::~Inside() {
+  const std::lock_guard lock(gate_.mutex_);
   gate_.busy_ = false;
 }
 

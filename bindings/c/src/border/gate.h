@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <mutex>
 #include <string_view>
 
 #include "border/handles.h"
@@ -32,7 +33,9 @@ class Gate {
   const Threads threads_;
   const std::uint32_t process_;
   std::list<Gate*>::iterator place_;  // in the list of all, unless there are no threads
-  std::atomic<bool> busy_{false}, cancelled_{false};
+  std::mutex mutex_;                  // of busy_ with cancelled_: cancel() reaches no later call
+  bool busy_ = false;
+  std::atomic<bool> cancelled_{false};
 };
 
 // A call that is inside a gate. Throws StatusError: WEFT_ERROR_BUSY, WEFT_ERROR_FORKED.

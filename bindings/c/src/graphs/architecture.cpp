@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/arch/builder.h"
+#include "weft/base/fork_mutex.h"
 #include "weft/base/printable.h"
 
 #include "border/arguments.h"
@@ -19,7 +20,7 @@ namespace weft::c_api {
 namespace {
 
 struct OwnArchitectures {
-  std::mutex mutex;
+  ForkMutex mutex;
   std::map<std::string, std::unique_ptr<OwnArchitecture>, std::less<>> all;
 };
 
@@ -118,7 +119,7 @@ weft_status weft_config_integer(weft_config* config, const char* key, int64_t mi
                                 int64_t fallback, int64_t* value, weft_error** error) {
   return call(error, [&] {
     const auto c = used_in_callback<ConfigObject>(config);
-    const std::string name(required_text(key, "key"));
+    const std::string name(required_name(key, "key"));
     check_range(min, max, name);
     const std::int64_t read = c->keys.size_or(name, min, max, fallback);
     c->hparams.integers[name] = read;
@@ -130,7 +131,7 @@ weft_status weft_config_number(weft_config* config, const char* key, double min,
                                double fallback, double* value, weft_error** error) {
   return call(error, [&] {
     const auto c = used_in_callback<ConfigObject>(config);
-    const std::string name(required_text(key, "key"));
+    const std::string name(required_name(key, "key"));
     check_range(min, max, name);
     const auto given = c->keys.find_number(name, min, max);
     const double read = given ? static_cast<double>(*given) : fallback;
@@ -143,7 +144,7 @@ weft_status weft_config_flag(weft_config* config, const char* key, int32_t fallb
                              weft_error** error) {
   return call(error, [&] {
     const auto c = used_in_callback<ConfigObject>(config);
-    const std::string name(required_text(key, "key"));
+    const std::string name(required_name(key, "key"));
     const bool read = c->keys.flag_or(name, fallback != 0);
     c->hparams.integers[name] = read;
     if (value) *value = read;
@@ -155,7 +156,7 @@ weft_status weft_config_text(weft_config* config, const char* key, const char** 
   return call(error, [&] {
     const auto c = used_in_callback<ConfigObject>(config);
     required(text, "text");
-    const auto found = c->keys.source().find_string(c->keys.name(required_text(key, "key")));
+    const auto found = c->keys.source().find_string(c->keys.name(required_name(key, "key")));
     *text = found ? c->texts.emplace_back(*found).c_str() : nullptr;
   });
 }
@@ -165,7 +166,7 @@ weft_status weft_config_refuse(weft_config* config, const char* key, const char*
   return call(error, [&] {
     const auto c = used_in_callback<ConfigObject>(config);
     fail<FormatError>("{}: key '{}' {}", c->keys.source().file(),
-                      c->keys.name(required_text(key, "key")), required_text(problem, "problem"));
+                      c->keys.name(required_name(key, "key")), required_name(problem, "problem"));
   });
 }
 
@@ -174,7 +175,7 @@ weft_status weft_register_architecture(const weft_architecture* architecture, we
     required(architecture, "architecture");
     auto own = std::make_unique<OwnArchitecture>();
     own->callbacks = read_options(architecture, weft_architecture{}, "weft_architecture");
-    own->name = required_text(own->callbacks.name, "name");
+    own->name = required_name(own->callbacks.name, "name");
     check_flags(own->callbacks.flags,
                 WEFT_ARCHITECTURE_LAYER_NORM | WEFT_ARCHITECTURE_BOTH_WAYS |
                     WEFT_ARCHITECTURE_EXPERTS | WEFT_ARCHITECTURE_DIFFUSES,

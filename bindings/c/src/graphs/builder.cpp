@@ -161,7 +161,7 @@ weft_status weft_builder_weight(weft_builder* builder, const char* name, const i
                                 size_t rank, uint32_t flags, weft_tensor_id* tensor,
                                 weft_error** error) {
   return build(builder, tensor, error, [&](const BuilderObject& b) {
-    return weight(b, required_text(name, "name"), fixed_shape(dims, rank), flags);
+    return weight(b, required_name(name, "name"), fixed_shape(dims, rank), flags);
   });
 }
 
@@ -169,14 +169,14 @@ weft_status weft_builder_has_weight(weft_builder* builder, const char* name, int
                                     weft_error** error) {
   return call(error, [&] {
     required(has, "has") =
-        used_in_callback<BuilderObject>(builder)->current().has(required_text(name, "name"));
+        used_in_callback<BuilderObject>(builder)->current().has(required_name(name, "name"));
   });
 }
 
 weft_status weft_builder_ignore_weight(weft_builder* builder, const char* name,
                                        weft_error** error) {
   return call(error, [&] {
-    used_in_callback<BuilderObject>(builder)->current().ignore(required_text(name, "name"));
+    used_in_callback<BuilderObject>(builder)->current().ignore(required_name(name, "name"));
   });
 }
 
@@ -236,7 +236,7 @@ weft_status weft_builder_recurrent(weft_builder* builder, const char* kind, cons
                                    const int64_t* dims, size_t rank, const weft_tensor_id* inputs,
                                    size_t n_inputs, weft_tensor_id* y, weft_error** error) {
   return build(builder, y, error, [&](const BuilderObject& b) {
-    return recurrent(b, required_text(kind, "kind"), required_text(state, "state"),
+    return recurrent(b, required_name(kind, "kind"), required_name(state, "state"),
                      fixed_shape(dims, rank), b.graph->tensors(inputs, n_inputs));
   });
 }
@@ -246,7 +246,7 @@ weft_status weft_builder_norm(weft_builder* builder, const char* name, weft_tens
   return build(builder, y, error, [&](const BuilderObject& b) {
     const Tensor rows = present_tensor(*b.graph, x, "x");
     if (rows.shape().rank() == 0) fail<ShapeError>("`x` has no dimensions");
-    return arch::norm(b.current(), required_text(name, "name"), b.hparams, rows);
+    return arch::norm(b.current(), required_name(name, "name"), b.hparams, rows);
   });
 }
 
@@ -254,7 +254,7 @@ weft_status weft_builder_project(weft_builder* builder, const char* name, int64_
                                  int64_t n_in, weft_tensor_id x, weft_tensor_id* y,
                                  weft_error** error) {
   return build(builder, y, error, [&](const BuilderObject& b) {
-    return arch::project(b.current(), required_text(name, "name"), n_out, n_in,
+    return arch::project(b.current(), required_name(name, "name"), n_out, n_in,
                          present_tensor(*b.graph, x, "x"));
   });
 }

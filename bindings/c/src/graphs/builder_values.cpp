@@ -123,7 +123,7 @@ weft_status weft_builder_get_number(weft_builder* builder, int32_t layer, const 
                                     double* value, weft_error** error) {
   return call(error, [&] {
     const auto b = used_in_callback<BuilderObject>(builder);
-    const std::string_view wanted = required_text(name, "name");
+    const std::string_view wanted = required_name(name, "name");
     const auto found = number_of(b->hparams, layer, wanted);
     if (!found) refuse_name(wanted);
     required(value, "value") = *found;
@@ -134,7 +134,7 @@ weft_status weft_builder_get_integer(weft_builder* builder, int32_t layer, const
                                      int64_t* value, weft_error** error) {
   return call(error, [&] {
     const auto b = used_in_callback<BuilderObject>(builder);
-    const std::string_view wanted = required_text(name, "name");
+    const std::string_view wanted = required_name(name, "name");
     const auto found = integer_of(b->hparams, layer, wanted);
     if (!found) refuse_name(wanted);
     required(value, "value") = *found;

@@ -96,7 +96,7 @@ weft_status weft_computation_set_weight(weft_computation* computation, const cha
                                         const void* data, size_t size, weft_error** error) {
   return call(error, [&] {
     UsedComputation(computation)
-        ->set_weight(required_text(name, "name"),
+        ->set_weight(required_name(name, "name"),
                      std::as_bytes(array(static_cast<const char*>(data), size, "data")));
   });
 }
@@ -104,14 +104,14 @@ weft_status weft_computation_set_weight(weft_computation* computation, const cha
 weft_status weft_computation_get_input(weft_computation* computation, const char* name, void** data,
                                        size_t* size, weft_error** error) {
   return call(error, [&] {
-    give_bytes(UsedComputation(computation)->input(required_text(name, "name")), data, size);
+    give_bytes(UsedComputation(computation)->input(required_name(name, "name")), data, size);
   });
 }
 
 weft_status weft_computation_get_state(weft_computation* computation, const char* name, void** data,
                                        size_t* size, weft_error** error) {
   return call(error, [&] {
-    give_bytes(UsedComputation(computation)->state(required_text(name, "name")), data, size);
+    give_bytes(UsedComputation(computation)->state(required_name(name, "name")), data, size);
   });
 }
 
@@ -127,7 +127,7 @@ weft_status weft_computation_get_output(weft_computation* computation, const cha
                                         weft_array* array, weft_error** error) {
   return call(error, [&] {
     required(array, "array") =
-        array_of(UsedComputation(computation)->output(required_text(name, "name")));
+        array_of(UsedComputation(computation)->output(required_name(name, "name")));
   });
 }
 
@@ -135,7 +135,7 @@ weft_status weft_computation_get_tensor(weft_computation* computation, const cha
                                         weft_array* array, weft_error** error) {
   return call(error, [&] {
     required(array, "array") =
-        array_of(UsedComputation(computation)->value(required_text(path, "path")));
+        array_of(UsedComputation(computation)->value(required_name(path, "path")));
   });
 }
 

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "weft/base/fork_mutex.h"
 #include "weft/base/printable.h"
 #include "weft/ops/apply_op.h"
 
@@ -103,7 +104,7 @@ void exact_bound(const Attrs&, Views, View bounds) {
 }
 
 struct CustomOps {
-  std::mutex mutex;
+  ForkMutex mutex;
   std::map<std::string, std::unique_ptr<CustomOp>, std::less<>> all;
 };
 
@@ -114,13 +115,13 @@ CustomOps& custom_ops() {
 
 std::unique_ptr<CustomOp> made_of(const weft_op& given) {
   auto op = std::make_unique<CustomOp>();
-  op->name = required_text(given.name, "name");
+  op->name = required_name(given.name, "name");
   if (op->name.empty()) fail<ValueError>("`name` is empty");
   if (!given.infer || !given.compute)
     fail<ValueError>("op '{}' needs the callbacks `infer` and `compute`", printable(op->name));
   if (given.n_inputs == 0) fail<ValueError>("op '{}' has no inputs", printable(op->name));
   for (const char* name : array(given.input_names, given.n_inputs, "input_names")) {
-    op->input_names.emplace_back(required_text(name, "input_names"));
+    op->input_names.emplace_back(required_name(name, "input_names"));
     op->inputs.push_back({.name = op->input_names.back(), .reach = Reach::all});
   }
   op->callbacks = given;

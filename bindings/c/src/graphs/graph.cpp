@@ -65,7 +65,7 @@ enum class Leaf { input, weight, state };
 
 Tensor add_leaf(GraphObject& g, Leaf kind, const char* name, const char* dtype,
                 const weft_dim* dims, std::size_t rank) {
-  const std::string_view path = required_text(name, "name");
+  const std::string_view path = required_name(name, "name");
   const TensorSpec spec{dtype_of(dtype), shape_of(dims, rank, *g.graph)};
   switch (kind) {
     case Leaf::input:
@@ -103,7 +103,8 @@ weft_status weft_ops_json(weft_text* json, weft_error** error) {
 
 weft_status weft_graph_open(weft_graph** graph, weft_error** error) {
   return call(error, [&] {
-    required(graph, "graph") = handle_of<weft_graph>(std::make_shared<GraphObject>());
+    required(graph, "graph");
+    *graph = handle_of<weft_graph>(std::make_shared<GraphObject>());
   });
 }
 
@@ -114,7 +115,7 @@ weft_status weft_graph_free(weft_graph* graph) {
 weft_status weft_graph_set_line(weft_graph* graph, const char* file, uint32_t line,
                                 weft_error** error) {
   return call(error, [&] {
-    const std::string_view name = checked_utf8(required_text(file, "file"), "file");
+    const std::string_view name = required_name(file, "file");
     UsedGraph(graph)->where = SourceLine(interned(name), line);
   });
 }
@@ -124,7 +125,7 @@ weft_status weft_graph_variable(weft_graph* graph, const char* name, int64_t bou
   return call(error, [&] {
     required(dim, "dim");
     if (bound < 1) fail<ValueError>("`bound` must be at least 1, got {}", bound);
-    const Dim made = (*UsedGraph(graph)).variable(required_text(name, "name"), bound);
+    const Dim made = (*UsedGraph(graph)).variable(required_name(name, "name"), bound);
     *dim = {.bound = made.bound, .variable = made.variable + 1};
   });
 }
@@ -163,14 +164,14 @@ weft_status weft_graph_set_name(weft_graph* graph, weft_tensor_id tensor, const 
   return call(error, [&] {
     const UsedGraph g(graph);
     const Tensor t = present_tensor(*g.object, tensor, "tensor");
-    (void)t.named(required_text(name, "name"));
+    (void)t.named(required_name(name, "name"));
   });
 }
 
 weft_status weft_graph_push_scope(weft_graph* graph, const char* prefix, weft_error** error) {
   return call(error, [&] {
     const UsedGraph g(graph);
-    g->scopes.push_back(std::make_unique<Graph::Scope>(*g, required_text(prefix, "prefix")));
+    g->scopes.push_back(std::make_unique<Graph::Scope>(*g, required_name(prefix, "prefix")));
   });
 }
 
@@ -186,7 +187,7 @@ weft_status weft_graph_output(weft_graph* graph, const char* name, weft_tensor_i
                               weft_error** error) {
   return call(error, [&] {
     const UsedGraph g(graph);
-    (*g).output(required_text(name, "name"), present_tensor(*g.object, tensor, "tensor"));
+    (*g).output(required_name(name, "name"), present_tensor(*g.object, tensor, "tensor"));
   });
 }
 

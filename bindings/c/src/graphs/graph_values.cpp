@@ -4,6 +4,7 @@
 #include <set>
 
 #include "weft/base/error.h"
+#include "weft/base/fork_mutex.h"
 #include "weft/base/printable.h"
 #include "weft/ops/apply_op.h"
 #include "weft/ops/formats/format.h"
@@ -38,7 +39,7 @@ std::vector<Tensor> GraphObject::tensors(const weft_tensor_id* ids, std::size_t 
 }
 
 DType dtype_of(const char* name) {
-  const std::string_view wanted = required_text(name, "dtype");
+  const std::string_view wanted = required_name(name, "dtype");
   if (wanted == i32.name()) return i32;
   if (const Format* format = find_format_by_name(wanted)) return format->dtype;
   std::string known;
@@ -79,7 +80,7 @@ std::vector<weft_dim> dims_of(const Shape& shape) {
 std::vector<NamedAttr> attrs_of(const weft_value* values, std::size_t n) {
   std::vector<NamedAttr> attrs;
   for (const weft_value& v : array(values, n, "attributes")) {
-    const std::string_view name = checked_utf8(required_text(v.name, "name"), "attributes");
+    const std::string_view name = required_name(v.name, "name");
     switch (v.kind) {
       case WEFT_VALUE_INTEGER:
         attrs.push_back({name, v.integer});
@@ -88,7 +89,7 @@ std::vector<NamedAttr> attrs_of(const weft_value* values, std::size_t n) {
         attrs.push_back({name, v.number});
         break;
       case WEFT_VALUE_TEXT:
-        attrs.push_back({name, checked_utf8(required_text(v.text, "text"), name)});
+        attrs.push_back({name, required_name(v.text, "text")});
         break;
       case WEFT_VALUE_BOOL:
         attrs.push_back({name, v.integer != 0});
@@ -101,7 +102,7 @@ std::vector<NamedAttr> attrs_of(const weft_value* values, std::size_t n) {
 }
 
 std::string_view interned(std::string_view text) {
-  static std::mutex& mutex = *new std::mutex;
+  static ForkMutex& mutex = *new ForkMutex;
   static auto& texts =
       *new std::set<std::string, std::less<>>;  // never destroyed, as nodes view it
   const std::lock_guard lock(mutex);
@@ -111,7 +112,7 @@ std::string_view interned(std::string_view text) {
 
 Tensor apply(GraphObject& graph, const char* op, std::span<const Tensor> inputs,
              std::span<const NamedAttr> attrs) {
-  const std::string_view name = required_text(op, "op");
+  const std::string_view name = required_name(op, "op");
   const OpDef* const custom = find_custom_op(name);
   if (!custom) return apply_op(name, inputs, attrs, graph.where);
   return graph.graph->add(*custom, inputs, custom_attrs(*custom, attrs), graph.where);

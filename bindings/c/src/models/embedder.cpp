@@ -48,6 +48,8 @@ weft_embedder_options default_embedder_options() {
 
 EmbedderOptions embedder_options(const weft_embedder_options* given) {
   const auto o = read_options(given, default_embedder_options(), "weft_embedder_options");
+  check_least(o.max_tokens, 0, "max_tokens");
+  check_least(o.texts_per_step, 1, "texts_per_step");
   EmbedderOptions options{.norm = o.norm,
                           .truncate = o.truncate != 0,
                           .max_tokens = o.max_tokens,

@@ -43,16 +43,34 @@ TextRulesOptions rules_of(const weft_generation_options& o, const ModelObject& m
   return rules;
 }
 
+// Throws ValueError for what no generation of a vocabulary of n tokens can mean.
+void check_ranges(const weft_generation_options& o, std::int64_t n_vocab) {
+  check_least(o.max_tokens, -1, "max_tokens");
+  check_least(o.min_tokens, 0, "min_tokens");
+  check_least(o.max_time_ms, 0, "max_time_ms");
+  check_least(o.n_logprobs, -1, "n_logprobs");
+  if (o.n_logprobs > n_vocab)
+    fail<ValueError>("n_logprobs must be at most {}, the vocabulary, got {}", n_vocab,
+                     o.n_logprobs);
+  for (const weft_token id : array(o.stop_tokens, o.n_stop_tokens, "stop_tokens")) {
+    if (id < 0 || id >= n_vocab)
+      fail<ValueError>("stop_tokens: {} is not a token, the vocabulary has {}", id, n_vocab);
+  }
+}
+
 std::optional<std::chrono::milliseconds> time_of(std::int64_t ms) {
-  if (ms < 0) fail<ValueError>("max_time_ms must not be negative, got {}", ms);
   if (ms == 0) return std::nullopt;
   return std::chrono::milliseconds(ms);
 }
 
-GenerationOptions generation_options(const weft_generation_options* given, SessionObject& session,
+weft_generation_options options_of(const weft_generation_options* given) {
+  return read_options(given, default_generation_options(), "weft_generation_options");
+}
+
+GenerationOptions generation_options(const weft_generation_options& o, SessionObject& session,
                                      const std::shared_ptr<ShownControl>& shown) {
-  const auto o = read_options(given, default_generation_options(), "weft_generation_options");
   check_flags(o.decode_flags, WEFT_SHOW_SPECIAL | WEFT_STRIP_SPACE_PREFIX, "decode_flags");
+  check_ranges(o, session.session.model().facts().n_vocab);
   shown->all = (o.decode_flags & WEFT_SHOW_SPECIAL) != 0;
   const auto stop_tokens = array(o.stop_tokens, o.n_stop_tokens, "stop_tokens");
   return {.sampler = sampler_options(o.sampler),
@@ -106,6 +124,17 @@ void require_own_sequence(const UsedGeneration& g) {
         g->sequence(), length, held);
 }
 
+GenerationEvent next_of(const UsedGeneration& g) {
+  // Only steps of batches have logprobs of the prompt.
+  if (!g.object->prompt_rows || g->ended() || g->n_pending() <= 1) return g->next();
+  Batch batch(*g.session);
+  Generation* const generation = &g.object->generation;
+  std::span<const Batch::Event> events;
+  while (events.empty()) events = batch.step({&generation, 1}, g.session.cancelled());
+  if (events[0].error) std::rethrow_exception(events[0].error);
+  return events[0].event;
+}
+
 SamplerStart start_of(std::int32_t keep_state) {
   return keep_state ? SamplerStart::keep_state : SamplerStart::restart;
 }
@@ -148,9 +177,11 @@ weft_status weft_generation_open(weft_session* session, int32_t sequence,
     required(generation, "generation");
     const UsedSession s(session);
     auto shown = std::make_shared<ShownControl>();
-    Generation made(*s, sequence, generation_options(options, *s.object(), shown));
-    *generation = handle_of<weft_generation>(
-        std::make_shared<GenerationObject>(s.object(), std::move(shown), std::move(made)));
+    const auto o = options_of(options);
+    Generation made(*s, sequence, generation_options(o, *s.object(), shown));
+    auto object = std::make_shared<GenerationObject>(s.object(), std::move(shown), std::move(made));
+    object->prompt_rows = o.prompt_logprobs != 0;
+    *generation = handle_of<weft_generation>(std::move(object));
   });
 }
 
@@ -199,7 +230,7 @@ weft_status weft_generation_next(weft_generation* generation, weft_generation_ev
     const UsedGeneration g(generation);
     check_output(event, "weft_generation_event");
     require_own_sequence(g);
-    give_event(g->next(), *g.object, event);
+    give_event(next_of(g), *g.object, event);
   });
 }
 
@@ -217,8 +248,10 @@ weft_status weft_generation_fork(weft_generation* generation, int32_t to_sequenc
     required(fork, "fork");
     const UsedGeneration g(generation);
     const auto at = seed ? std::optional<std::uint64_t>(*seed) : std::nullopt;
-    *fork = handle_of<weft_generation>(std::make_shared<GenerationObject>(
-        g.session.object(), g.object->shown, g->fork(to_sequence, at)));
+    auto object = std::make_shared<GenerationObject>(g.session.object(), g.object->shown,
+                                                     g->fork(to_sequence, at));
+    object->prompt_rows = g.object->prompt_rows;
+    *fork = handle_of<weft_generation>(std::move(object));
   });
 }
 

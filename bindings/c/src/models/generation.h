@@ -30,6 +30,7 @@ struct GenerationObject : Object {
   const std::shared_ptr<SessionObject> session;
   const std::shared_ptr<ShownControl> shown;  // the generation refers to it
   Generation generation;
+  bool prompt_rows = false;  // the prompt gets logprobs
   // What the last event and info refer to.
   std::string text, stop_string;
   std::vector<weft_logprob> top;

@@ -90,7 +90,8 @@ weft_status weft_session_open(weft_model* model, const weft_session_options* opt
 
 weft_status weft_session_share(weft_session* session, weft_session** other, weft_error** error) {
   return call(error, [&] {
-    required(other, "other") = handle_of<weft_session>(pin<SessionObject>(session));
+    required(other, "other");
+    *other = handle_of<weft_session>(pin<SessionObject>(session));
   });
 }
 

@@ -82,9 +82,9 @@ TokenId special_token(const ModelObject& model, std::int32_t which) {
   const TokenId ids[] = {s.bos,     s.eos,     s.eot,     s.eom,     s.unk,
                          s.sep,     s.pad,     s.cls,     s.mask,    s.fim_pre,
                          s.fim_suf, s.fim_mid, s.fim_pad, s.fim_rep, s.fim_sep};
-  if (which == WEFT_TOKEN_NEWLINE) return newline_token(model);
-  if (which < 0 || which > WEFT_TOKEN_FIM_FILE)
-    fail<ValueError>("`which` must be from 0 to {}, got {}", int{WEFT_TOKEN_NEWLINE}, which);
+  if (which == WEFT_SPECIAL_NEWLINE) return newline_token(model);
+  if (which < 0 || which > WEFT_SPECIAL_FIM_FILE)
+    fail<ValueError>("`which` must be from 0 to {}, got {}", int{WEFT_SPECIAL_NEWLINE}, which);
   return ids[which];
 }
 
