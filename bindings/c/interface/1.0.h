@@ -23,7 +23,8 @@
  * THREADS.
  *   any number at the same time  functions of weft_model, weft_grammar, weft_chat, weft_saved,
  *                                weft_chat_plan; those without a handle; all weft_X_free;
- *                                weft_session_cancel, weft_embedder_cancel
+ *                                weft_session_cancel, weft_embedder_cancel,
+ *                                weft_computation_cancel
  *   one call at a time           weft_session with its generations, batches and conversations;
  *                                each weft_embedder, weft_sampler, weft_constraint,
  *                                weft_detokenizer, weft_reply, weft_graph, weft_computation
@@ -31,7 +32,7 @@
  * other objects, work side by side. Threads need no registration.
  *
  * CALLBACKS run on the thread of the call, unless it is said otherwise. One must not use the
- * objects of that call (WEFT_ERROR_BUSY), except for weft_session_cancel(). A C++ exception that
+ * objects of that call (WEFT_ERROR_BUSY), except to cancel it. A C++ exception that
  * leaves a callback ends the call with WEFT_ERROR_CALLBACK. A status that a callback returns is
  * that of the call, except for weft_op.compute (WEFT_ERROR_CALLBACK, with its message). After a
  * longjmp out of a callback, the objects of that call are lost: they answer WEFT_ERROR_BUSY for
@@ -971,6 +972,8 @@ WEFT_API weft_status weft_computation_get_state(weft_computation* computation, c
 /* One run; `extents` has a value for each variable of the graph, in the order of their making. */
 WEFT_API weft_status weft_computation_run(weft_computation* computation, const int64_t* extents,
                                           size_t n_extents, weft_error** error);
+/* Ends the running call, if there is one, as soon as a node is done. */
+WEFT_API weft_status weft_computation_cancel(weft_computation* computation);
 typedef struct weft_array {
   void* data; /* of inputs and results: to be read only */
   const char* dtype;

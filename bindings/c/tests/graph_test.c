@@ -226,12 +226,14 @@ static weft_status infer_times(void* user, const weft_spec* inputs, size_t n,
   *output = inputs[0];
   return WEFT_SUCCESS;
 }
+static weft_computation* cancelled_by_times; /* NULL: none */
 static weft_status compute_times(void* user, const weft_array* inputs, size_t n,
                                  const weft_value* attributes, size_t n_attributes,
                                  weft_array* output, weft_error** error) {
   (void)n, (void)n_attributes;
   if (attributes[0].number == 0) return weft_error_make(WEFT_ERROR_ARGUMENT, "zero", error);
   ++*(int*)user;
+  if (cancelled_by_times) CHECK(weft_computation_cancel(cancelled_by_times) == WEFT_SUCCESS);
   for (int64_t r = 0; r < output->dims[0]; ++r) {
     const float* x = (const float*)((char*)inputs[0].data + r * inputs[0].row_stride);
     float* y = (float*)((char*)output->data + r * output->row_stride);
@@ -288,6 +290,23 @@ static void custom_ops_run_and_are_marked(void) {
   weft_graph_free(graph);
 }
 
+static void runs_can_be_cancelled(void) {
+  weft_error* error = NULL;
+  const weft_value two_times = number("factor", 2);
+  weft_graph* graph = with_custom_op(2);
+  OK(weft_graph_output(graph, "more", op(graph, "test_times", 5, -1, &two_times), &error));
+  weft_computation* c = computation_of(graph, 0);
+  const int64_t two = 2;
+  CHECK(weft_computation_cancel(c) == WEFT_SUCCESS); /* nothing runs */
+  OK(weft_computation_run(c, &two, 1, &error));
+  cancelled_by_times = c;
+  REFUSED(WEFT_ERROR_CANCELLED, "", weft_computation_run(c, &two, 1, &error));
+  cancelled_by_times = NULL;
+  OK(weft_computation_run(c, &two, 1, &error));
+  weft_computation_free(c);
+  weft_graph_free(graph);
+}
+
 static void failures_of_custom_ops_have_their_message(void) {
   weft_error* error = NULL;
   weft_graph* graph = with_custom_op(0);
@@ -309,5 +328,6 @@ const test_case graph_tests[] = {
     {"states outlive runs", states_outlive_runs},
     {"graphs of models can be read", graphs_of_models_can_be_read},
     {"custom ops run and are marked", custom_ops_run_and_are_marked},
+    {"runs can be cancelled", runs_can_be_cancelled},
     {"failures of custom ops have their message", failures_of_custom_ops_have_their_message},
     {NULL, NULL}};

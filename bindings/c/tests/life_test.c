@@ -309,10 +309,57 @@ static void calls_after_the_end(void) {
   weft_model_free(open_model());
 }
 
+static void* check_without_end(void* user) {
+  while (weft_check_new_model_json(user, NULL, 0, NULL, NULL, NULL, NULL) != WEFT_ERROR_CLOSED) {
+  }
+  return NULL;
+}
+/* Checks use what the library makes once and keeps, which exit() must not destroy. */
+static void exit_while_checking(void) {
+  static char architecture[] = "llama";
+  srand((unsigned)getpid());
+  for (int i = 0; i < 2; ++i) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, check_without_end, architecture);
+  }
+  sleep_ms(rand() % 60);
+  exit(failures != 0);
+}
+
+static volatile int opening;
+static void* open_without_end(void* model) {
+  while (opening) weft_session_free(open_session(model));
+  return NULL;
+}
+/* The locks that other threads held do not stay locked in the child. */
+static void fork_while_opening(void) {
+  weft_model* model = open_model();
+  pthread_t threads[2];
+  opening = 1;
+  for (int i = 0; i < 2; ++i) pthread_create(&threads[i], NULL, open_without_end, model);
+  for (int i = 0; i < 20; ++i) {
+    sleep_ms(2);
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(60);
+      weft_session* own = open_session(model);
+      (void)answer(own);
+      weft_session_free(own);
+      _exit(failures != 0);
+    }
+    CHECK(succeeds(child));
+  }
+  opening = 0;
+  for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
+  weft_model_free(model);
+}
+
 static const struct {
   const char* name;
   void (*run)(void);
 } cases[] = {{"exit", exit_while_computing},
+             {"exit_checking", exit_while_checking},
+             {"fork_opening", fork_while_opening},
              {"closed", calls_after_the_end},
              {"fork", fork_in_peace},
              {"fork_busy", fork_while_computing},

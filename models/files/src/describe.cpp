@@ -38,7 +38,9 @@ struct JsonOf {
   void operator()(bool v) const { out << (v ? "true" : "false"); }
   void operator()(std::string_view v) const { out << json_string_or_hex(v); }
   void operator()(double v) const {
-    const std::string text = shortest_decimal(v, type);
+    std::string text = shortest_decimal(v, type);
+    // JSON has one kind of numbers, but many readers of it have two.
+    if (text.find_first_of(".en") == std::string::npos) text += ".0";
     std::isfinite(v) ? out << text : out << '"' << text << '"';
   }
   void operator()(const MetaValue& v) const {

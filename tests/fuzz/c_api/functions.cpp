@@ -193,6 +193,7 @@ constexpr Function kFunctions[] = {
     CALL(weft_computation_get_input, name, name, 1),
     CALL(weft_computation_get_state, name, name, 1),
     CALL(weft_computation_run, name, name, 1),
+    CALL(weft_computation_cancel, text, text, 1),
     CALL(weft_computation_get_output, name, name, 1),
     CALL(weft_computation_get_tensor, name, name, 1),
     CALL(weft_computation_verify, name, name, 6),

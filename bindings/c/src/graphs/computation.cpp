@@ -123,6 +123,10 @@ weft_status weft_computation_run(weft_computation* computation, const int64_t* e
   });
 }
 
+weft_status weft_computation_cancel(weft_computation* computation) {
+  return call(nullptr, [&] { pin<ComputationObject>(computation)->gate.cancel(); });
+}
+
 weft_status weft_computation_get_output(weft_computation* computation, const char* name,
                                         weft_array* array, weft_error** error) {
   return call(error, [&] {
