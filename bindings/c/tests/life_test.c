@@ -335,6 +335,7 @@ static void* open_without_end(void* model) {
 static void fork_while_opening(void) {
   weft_model* model = open_model();
   pthread_t threads[2];
+  weft_session_free(open_session(model)); /* the first one makes what the library keeps */
   opening = 1;
   for (int i = 0; i < 2; ++i) pthread_create(&threads[i], NULL, open_without_end, model);
   for (int i = 0; i < 20; ++i) {

@@ -1,5 +1,6 @@
 #include "weft/base/fork_mutex.h"
 
+#include <atomic>
 #include <new>
 #include <thread>
 
@@ -7,7 +8,8 @@
 
 namespace weft {
 
-// The list of all, whose own mutex is held while the process forks.
+// The list of all. Its places are never freed, and are taken without a lock: mutexes are made
+// within initializers of statics, which a fork must not find waiting.
 class ForkMutexes {
  public:
   static ForkMutexes& all() {
@@ -16,52 +18,68 @@ class ForkMutexes {
   }
 
   void add(ForkMutex& m) {
-    const std::lock_guard lock(mutex_);
-    m.next_ = first_;
-    if (first_) first_->previous_ = &m;
-    first_ = &m;
+    for (Place* p = first_; p; p = p->next) {
+      ForkMutex* none = nullptr;
+      if (p->mutex.compare_exchange_strong(none, &m)) return;
+    }
+    auto* place = new Place{.mutex = &m, .next = first_};
+    while (!first_.compare_exchange_weak(place->next, place)) {
+    }
   }
   void remove(ForkMutex& m) {
-    const std::lock_guard lock(mutex_);
-    if (m.next_) m.next_->previous_ = m.previous_;
-    (m.previous_ ? m.previous_->next_ : first_) = m.next_;
+    const std::lock_guard lock(forking_);  // which uses the mutexes
+    for (Place* p = first_; p; p = p->next) {
+      if (p->mutex == &m) p->mutex = nullptr;
+    }
   }
 
  private:
+  struct Place {
+    std::atomic<ForkMutex*> mutex;
+    Place* next;
+    bool locked = false;  // by the fork
+  };
+
   ForkMutexes() { ::pthread_atfork(prepare, in_parent, in_child); }
 
   // Their order is unknown, so no thread may wait for one while it holds others.
   static void prepare() {
-    all().mutex_.lock();
+    all().forking_.lock();
     while (!all().try_lock_brief()) std::this_thread::yield();
   }
   static void in_parent() {
-    all().unlock_brief(nullptr);
-    all().mutex_.unlock();
+    all().unlock_brief();
+    all().forking_.unlock();
   }
+  // Whoever holds a mutex that the fork did not lock does not exist here.
   static void in_child() {
-    for (ForkMutex* m = all().first_; m; m = m->next_) {
-      if (m->held_ == ForkMutex::Held::lasting) ::new (static_cast<void*>(&m->mutex_)) std::mutex;
+    for (Place* p = all().first_; p; p = p->next) {
+      ForkMutex* const m = p->mutex;
+      if (m && !p->locked) ::new (static_cast<void*>(&m->mutex_)) std::mutex;
     }
     in_parent();
   }
 
   bool try_lock_brief() {
-    for (ForkMutex* m = first_; m; m = m->next_) {
-      if (m->held_ == ForkMutex::Held::lasting || m->try_lock()) continue;
-      unlock_brief(m);
+    for (Place* p = first_; p; p = p->next) {
+      ForkMutex* const m = p->mutex;
+      if (!m || m->held_ == ForkMutex::Held::lasting) continue;
+      p->locked = m->try_lock();
+      if (p->locked) continue;
+      unlock_brief();
       return false;
     }
     return true;
   }
-  void unlock_brief(const ForkMutex* end) {
-    for (ForkMutex* m = first_; m != end; m = m->next_) {
-      if (m->held_ == ForkMutex::Held::briefly) m->unlock();
+  void unlock_brief() {
+    for (Place* p = first_; p; p = p->next) {
+      if (p->locked) p->mutex.load()->unlock();
+      p->locked = false;
     }
   }
 
-  std::mutex mutex_;
-  ForkMutex* first_ = nullptr;
+  std::mutex forking_;
+  std::atomic<Place*> first_ = nullptr;
 };
 
 ForkMutex::ForkMutex(Held held) : held_(held) {

@@ -26,7 +26,6 @@ class ForkMutex {
   friend class ForkMutexes;
   std::mutex mutex_;
   const Held held_;
-  ForkMutex *previous_ = nullptr, *next_ = nullptr;  // in the list of all
 };
 
 }  // namespace weft
