@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "intern.h"
+#include "weft/base/intern.h"
 
 namespace weft::cpu {
 
@@ -98,7 +98,7 @@ std::span<const CpuOp* const> cpu_ops() {
 }
 
 std::string_view row_name(std::string_view what, const InstructionSet& isa) {
-  return backends::intern(std::string(what) + " " + std::string(isa.name));
+  return intern(std::string(what) + " " + std::string(isa.name));
 }
 
 std::optional<Kernel> with_row(std::string_view what, std::span<const KernelRow<KernelFn>> rows,

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "weft/base/error.h"
+#include "weft/base/intern.h"
 #include "weft/ops/rows/copy.h"
 
-#include "intern.h"
 #include "plugin/node_description.h"
 
 namespace weft::plugin {
@@ -122,7 +122,7 @@ std::optional<Kernel> PluginBackend::find(const Graph& graph, const Node& node) 
   if (node.op == &kCopy) {
     if (!memory_) return std::nullopt;
     const bool here = node.attrs.as<CopyAttrs>().from == MemoryId::host;
-    return Kernel{.row = backends::intern(fmt::format("copy {} {}", here ? "to" : "from", name_)),
+    return Kernel{.row = intern(fmt::format("copy {} {}", here ? "to" : "from", name_)),
                   .run = run_copy,
                   .splits = false,
                   .backend = this,
@@ -141,7 +141,7 @@ std::optional<Kernel> PluginBackend::find(const Graph& graph, const Node& node) 
                 support.scratch_bytes);
   support.kernel[sizeof(support.kernel) - 1] = '\0';
   const std::string_view row = support.kernel[0] ? support.kernel : node.op->name;
-  return Kernel{.row = backends::intern(fmt::format("{} {}", row, name_)),
+  return Kernel{.row = intern(fmt::format("{} {}", row, name_)),
                 .run = run_program,
                 .scratch_bytes = support.scratch_bytes,
                 .granule = std::max<std::int64_t>(1, support.granule),

@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 
 #include "weft/base/error.h"
+#include "weft/base/no_destructor.h"
 
 #include "plugin/plugin_backend.h"
 
@@ -37,8 +38,8 @@ struct Registry {
 
 // Never destroyed: backends outlive every static that may use them.
 Registry& registry() {
-  static auto& all = *new Registry;
-  return all;
+  static NoDestructor<Registry> all;
+  return *all;
 }
 
 bool is_name(std::string_view name) {

@@ -6,9 +6,8 @@
 
 #include "weft/backends/backend.h"
 #include "weft/backends/device.h"
+#include "weft/base/intern.h"
 #include "weft/base/no_destructor.h"
-
-#include "intern.h"
 
 namespace weft {
 namespace {
@@ -42,7 +41,7 @@ class ReferenceBackend final : public Backend {
   std::optional<Kernel> find(const Graph&, const Node& node) const override {
     if (!node.op || !node.op->reference) return std::nullopt;
     const char* kind = node.op->custom ? " custom" : " reference";
-    return Kernel{.row = backends::intern(std::string(node.op->name) + kind),
+    return Kernel{.row = intern(std::string(node.op->name) + kind),
                   .run = node.op->custom ? run_custom : run,
                   .splits = false};
   }

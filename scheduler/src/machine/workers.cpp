@@ -13,6 +13,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/fork_mutex.h"
+#include "weft/base/no_destructor.h"
 
 #include "machine/cgroup.h"
 #include "machine/workers_impl.h"
@@ -103,10 +104,10 @@ void scheduler::Retire::operator()(PoolFiller* filler) const {
     ForkMutex mutex;
     std::vector<std::unique_ptr<PoolFiller>> all;
   };
-  static auto& retired = *new Retired;  // threads may leave arenas while the process ends
-  const std::lock_guard lock(retired.mutex);
-  std::erase_if(retired.all, [](const auto& f) { return !f->is_observing(); });
-  retired.all.emplace_back(filler);
+  static NoDestructor<Retired> retired;  // threads may leave arenas while the process ends
+  const std::lock_guard lock(retired->mutex);
+  std::erase_if(retired->all, [](const auto& f) { return !f->is_observing(); });
+  retired->all.emplace_back(filler);
 }
 
 Workers::Workers(int n_workers) : count_(n_workers) {

@@ -44,6 +44,11 @@ void check_least(std::int64_t number, std::int64_t least, std::string_view name)
   if (number < least) fail<ValueError>("{} must be at least {}, got {}", name, least, number);
 }
 
+void check_between(std::int64_t number, std::int64_t min, std::int64_t max, std::string_view name) {
+  if (number < min || number > max)
+    fail<ValueError>("`{}` must be from {} to {}, got {}", name, min, max, number);
+}
+
 void check_struct_size(std::size_t size, std::string_view name) {
   if (size < kStructAlignment || size > 65536 || size % kStructAlignment != 0)
     fail<ValueError>("{}: struct_size is {}, which no version has; was it initialized?", name,
@@ -69,14 +74,18 @@ void write_text(weft_text* out, std::string_view text) {
   result = {data, text.size()};
 }
 
+void check_capacity(std::size_t size, std::size_t capacity, std::size_t* n,
+                    std::string_view things) {
+  required(n, "n");
+  if (size <= capacity) return;
+  *n = size;
+  throw StatusError(WEFT_ERROR_CAPACITY,
+                    fmt::format("there are {} {}, and room for {}", size, things, capacity));
+}
+
 void write_tokens(std::span<const weft_token> from, weft_token* out, std::size_t capacity,
                   std::size_t* n) {
-  required(n, "n");
-  if (from.size() > capacity) {
-    *n = from.size();
-    throw StatusError(WEFT_ERROR_CAPACITY,
-                      fmt::format("there are {} tokens, and room for {}", from.size(), capacity));
-  }
+  check_capacity(from.size(), capacity, n, "tokens");
   check_array(out, from.size(), sizeof *out, "tokens");
   *n = from.size();
   std::copy(from.begin(), from.end(), out);

@@ -49,11 +49,13 @@ inline std::string_view text(const weft_string& s, std::string_view name) {
 // Throws ValueError for bits that are not `known`.
 void check_flags(std::uint32_t flags, std::uint32_t known, std::string_view name);
 
-// Sizes of structs are multiples of this in every version, so that none ends within a member.
-constexpr std::size_t kStructAlignment = 8;
 // Throws ValueError for numbers below `least`.
 void check_least(std::int64_t number, std::int64_t least, std::string_view name);
+// Throws ValueError for numbers that are not from min to max.
+void check_between(std::int64_t number, std::int64_t min, std::int64_t max, std::string_view name);
 
+// Sizes of structs are multiples of this in every version, so that none ends within a member.
+constexpr std::size_t kStructAlignment = 8;
 // Throws ValueError for sizes that no version of a struct has.
 void check_struct_size(std::size_t size, std::string_view name);
 // Throws UnsupportedError if a struct of `size` bytes has members after the `known` bytes that are
@@ -112,6 +114,10 @@ void give(const From& from, T** data, std::size_t* n, std::string_view data_name
 void write_text(weft_text* out, std::string_view text);
 weft_error* make_error(weft_status status, std::string message, int os_error);
 
+// Throws StatusError WEFT_ERROR_CAPACITY, with the size in *n, if an array of the caller is too
+// small: "there are 5 tokens, and room for 3".
+void check_capacity(std::size_t size, std::size_t capacity, std::size_t* n,
+                    std::string_view things);
 // Copies ids to an array of the caller, or throws StatusError WEFT_ERROR_CAPACITY. *n is their
 // number in these two cases.
 void write_tokens(std::span<const weft_token> from, weft_token* out, std::size_t capacity,

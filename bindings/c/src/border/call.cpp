@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "weft/backends/device.h"
+#include "weft/base/no_destructor.h"
 #include "weft/run/nan_error.h"
 
 #include "border/arguments.h"
@@ -23,8 +24,8 @@ struct Process {
 };
 
 Process& process() {
-  static Process& instance = *new Process;  // never destroyed: threads may be in a call
-  return instance;
+  static NoDestructor<Process> instance;
+  return *instance;
 }
 
 thread_local std::int64_t own_calls = 0;

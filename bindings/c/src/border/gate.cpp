@@ -4,9 +4,9 @@
 #include <mutex>
 #include <utility>
 
-#include <pthread.h>
-
 #include "weft/base/error.h"
+#include "weft/base/fork_mutex.h"
+#include "weft/base/no_destructor.h"
 
 #include "border/call.h"
 
@@ -14,24 +14,13 @@ namespace weft::c_api {
 namespace {
 
 struct Gates {
-  std::mutex mutex;
+  ForkMutex mutex;
   std::list<Gate*> all;  // of objects with threads: only their calls take long
 };
 
-Gates& gates();
-
-void lock_gates() {
-  gates().mutex.lock();
-}
-void unlock_gates() {
-  gates().mutex.unlock();
-}
-
 Gates& gates() {
-  static Gates& instance = *new Gates;  // never destroyed: threads may be inside a gate
-  static const int registered = ::pthread_atfork(lock_gates, unlock_gates, unlock_gates);
-  (void)registered;
-  return instance;
+  static NoDestructor<Gates> instance;
+  return *instance;
 }
 
 }  // namespace
@@ -50,8 +39,13 @@ Gate::~Gate() {
 }
 
 void Gate::cancel() {
-  const std::lock_guard lock(mutex_);
+  if (threads_ == Threads::none || is_parents()) return;
+  const auto lock = locked();
   if (busy_) cancelled_ = true;
+}
+
+std::unique_lock<std::mutex> Gate::locked() {
+  return threads_ == Threads::own ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>();
 }
 
 Inside::Inside(Gate& gate) : gate_(gate) {
@@ -59,17 +53,16 @@ Inside::Inside(Gate& gate) : gate_(gate) {
     throw StatusError(
         WEFT_ERROR_FORKED,
         fmt::format("the {} belongs to the parent process: open a new one here", gate.name_));
-  const std::lock_guard lock(gate.mutex_);
-  if (gate.busy_)
+  const auto lock = gate.locked();
+  if (gate.busy_.exchange(true))
     throw StatusError(
         WEFT_ERROR_BUSY,
         fmt::format("another call uses the {}, or a callback did not return from one", gate.name_));
-  gate.busy_ = true;
   gate.cancelled_ = false;
 }
 
 Inside::~Inside() {
-  const std::lock_guard lock(gate_.mutex_);
+  const auto lock = gate_.locked();
   gate_.busy_ = false;
 }
 

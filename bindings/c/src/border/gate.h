@@ -21,7 +21,7 @@ class Gate {
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
-  // Cancels the call that is inside, if there is one. From any thread.
+  // Cancels the call that is inside, if there is one and the object has threads. From any thread.
   void cancel();
   // True while the call that is inside is to end.
   std::atomic<bool>& cancelled() { return cancelled_; }
@@ -29,13 +29,15 @@ class Gate {
 
  private:
   friend class Inside;
+  std::unique_lock<std::mutex> locked();  // not without threads
   const std::string_view name_;
   const Threads threads_;
   const std::uint32_t process_;
   std::list<Gate*>::iterator place_;  // in the list of all, unless there are no threads
-  std::mutex mutex_;                  // of busy_ with cancelled_: cancel() reaches no later call
-  bool busy_ = false;
-  std::atomic<bool> cancelled_{false};
+  // Of busy_ with cancelled_, so that cancel() reaches no later call. Unused without threads, where
+  // a child of a fork may find it locked.
+  std::mutex mutex_;
+  std::atomic<bool> busy_{false}, cancelled_{false};
 };
 
 // A call that is inside a gate. Throws StatusError: WEFT_ERROR_BUSY, WEFT_ERROR_FORKED.

@@ -8,6 +8,8 @@
 
 #include <pthread.h>
 
+#include "weft/base/no_destructor.h"
+
 namespace weft::c_api {
 namespace {
 
@@ -29,7 +31,6 @@ struct Table {
   std::atomic<std::uint32_t> forks{0};
 };
 
-// Never destroyed: threads may use it while the process ends.
 Table& table();
 
 void lock_table() {
@@ -45,13 +46,10 @@ void unlock_in_child() {
 }
 
 Table& table() {
-  static Table& instance = *[] {
-    auto* made = new Table;
-    return made;
-  }();
+  static NoDestructor<Table> instance;
   static const int registered = ::pthread_atfork(lock_table, unlock_table, unlock_in_child);
   (void)registered;
-  return instance;
+  return *instance;
 }
 
 struct Parts {

@@ -9,6 +9,7 @@
 
 #include "weft/arch/builder.h"
 #include "weft/base/fork_mutex.h"
+#include "weft/base/no_destructor.h"
 #include "weft/base/printable.h"
 
 #include "border/arguments.h"
@@ -25,8 +26,8 @@ struct OwnArchitectures {
 };
 
 OwnArchitectures& own_architectures() {
-  static auto& instance = *new OwnArchitectures;  // never destroyed, as models refer to it
-  return instance;
+  static NoDestructor<OwnArchitectures> instance;
+  return *instance;
 }
 
 const OwnArchitecture& own_architecture(std::string_view name) {

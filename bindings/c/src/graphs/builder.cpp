@@ -144,8 +144,7 @@ weft_status weft_builder_get_input(weft_builder* builder, int32_t which, weft_te
                                    weft_error** error) {
   return build(builder, tensor, error, [&](const BuilderObject& b) {
     const Tensor inputs[] = {b.inputs.tokens, b.inputs.pos, b.inputs.out_rows};
-    if (which < 0 || which > WEFT_INPUT_OUT_ROWS)
-      fail<ValueError>("`which` must be from 0 to {}, got {}", int{WEFT_INPUT_OUT_ROWS}, which);
+    check_between(which, 0, WEFT_INPUT_OUT_ROWS, "which");
     return inputs[which];
   });
 }

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "weft/base/intern.h"
+
 #include "border/arguments.h"
 #include "border/call.h"
 #include "graphs/builder_objects.h"
@@ -50,8 +52,7 @@ std::optional<std::int64_t> model_integer(const Hparams& c, std::string_view nam
 }
 
 const Layer& layer_of(const Hparams& c, std::int32_t layer) {
-  if (layer < 0 || layer >= std::ssize(c.layers))
-    fail<ValueError>("`layer` must be from 0 to {}, got {}", std::ssize(c.layers) - 1, layer);
+  check_between(layer, 0, std::ssize(c.layers) - 1, "layer");
   return c.layer(layer);
 }
 
@@ -106,7 +107,7 @@ weft_value value_of(std::string_view name, const AttrValue& value) {
         } else if constexpr (std::is_floating_point_v<T>) {
           v.kind = WEFT_VALUE_NUMBER, v.number = static_cast<double>(x);
         } else {
-          v.kind = WEFT_VALUE_TEXT, v.text = interned(x).data();
+          v.kind = WEFT_VALUE_TEXT, v.text = intern(x).data();
         }
       },
       value);
@@ -150,11 +151,7 @@ weft_status weft_builder_get_rope(weft_builder* builder, weft_value* values, siz
     Attrs(b->hparams.rope).for_each([&](std::string_view name, const AttrValue& value) {
       all.push_back(value_of(name, value));
     });
-    if (all.size() > capacity) {
-      *n = all.size();
-      throw StatusError(WEFT_ERROR_CAPACITY,
-                        fmt::format("there are {} values, and room for {}", *n, capacity));
-    }
+    check_capacity(all.size(), capacity, n, "values");
     std::ranges::copy(all, array(values, all.size(), "values").begin());
     *n = all.size();
   });

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/base/fork_mutex.h"
+#include "weft/base/no_destructor.h"
 #include "weft/base/printable.h"
 #include "weft/ops/apply_op.h"
 
@@ -109,8 +110,8 @@ struct CustomOps {
 };
 
 CustomOps& custom_ops() {
-  static CustomOps& instance = *new CustomOps;  // never destroyed, as graphs refer to it
-  return instance;
+  static NoDestructor<CustomOps> instance;
+  return *instance;
 }
 
 std::unique_ptr<CustomOp> made_of(const weft_op& given) {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "weft/base/intern.h"
 #include "weft/draw/dot.h"
 #include "weft/ops/apply_op.h"
 
@@ -116,7 +117,7 @@ weft_status weft_graph_set_line(weft_graph* graph, const char* file, uint32_t li
                                 weft_error** error) {
   return call(error, [&] {
     const std::string_view name = required_name(file, "file");
-    UsedGraph(graph)->where = SourceLine(interned(name), line);
+    UsedGraph(graph)->where = SourceLine(intern(name), line);
   });
 }
 
@@ -232,8 +233,7 @@ weft_status weft_model_graph(weft_model* model, int64_t n_tokens, weft_graph** g
   return call(error, [&] {
     required(graph, "graph");
     const auto m = pin<ModelObject>(model);
-    if (n_tokens < 1 || n_tokens > kMaxPrefillWidth)
-      fail<ValueError>("`n_tokens` must be from 1 to {}, got {}", kMaxPrefillWidth, n_tokens);
+    check_between(n_tokens, 1, kMaxPrefillWidth, "n_tokens");
     PlannedModel planned =
         plan_model(*m->computing(), {.prefill_width = n_tokens,
                                      .passes_off = {"all"},

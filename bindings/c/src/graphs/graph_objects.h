@@ -74,8 +74,6 @@ std::vector<weft_dim> dims_of(const Shape& shape);
 
 // Named values. Texts live as long as `values`. Throws ValueError for unknown kinds.
 std::vector<NamedAttr> attrs_of(const weft_value* values, std::size_t n);
-// The same text for the life of the process, which ends with a NUL.
-std::string_view interned(std::string_view text);
 
 // The op that weft_register_op() registered; null if there is none of this name.
 const OpDef* find_custom_op(std::string_view name);

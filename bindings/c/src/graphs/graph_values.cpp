@@ -1,10 +1,6 @@
 // Types, shapes and attributes of graphs, as C has them.
 
-#include <mutex>
-#include <set>
-
 #include "weft/base/error.h"
-#include "weft/base/fork_mutex.h"
 #include "weft/base/printable.h"
 #include "weft/ops/apply_op.h"
 #include "weft/ops/formats/format.h"
@@ -99,15 +95,6 @@ std::vector<NamedAttr> attrs_of(const weft_value* values, std::size_t n) {
     }
   }
   return attrs;
-}
-
-std::string_view interned(std::string_view text) {
-  static ForkMutex& mutex = *new ForkMutex;
-  static auto& texts =
-      *new std::set<std::string, std::less<>>;  // never destroyed, as nodes view it
-  const std::lock_guard lock(mutex);
-  const auto it = texts.find(text);
-  return it != texts.end() ? *it : *texts.emplace(text).first;
 }
 
 Tensor apply(GraphObject& graph, const char* op, std::span<const Tensor> inputs,

@@ -102,9 +102,7 @@ weft_status weft_saved_get_resume_point(weft_saved* saved, weft_session* session
   return call(error, [&] {
     const auto object = pin<SavedObject>(saved);
     const UsedSession s(session);
-    if (n_tokens < 0 || n_tokens > std::ssize(object->saved.tokens()))
-      fail<ValueError>("`n_tokens` must be from 0 to {}, got {}", object->saved.tokens().size(),
-                       n_tokens);
+    check_between(n_tokens, 0, std::ssize(object->saved.tokens()), "n_tokens");
     if (const std::string why = object->saved.why_not(*s); !why.empty()) throw ValueError(why);
     required(resume_point, "resume_point") = object->saved.resume_point(*s, n_tokens);
   });

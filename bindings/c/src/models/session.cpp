@@ -15,9 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::size_t plan_index(const Session& session, std::int64_t n_tokens) {
-  const std::int64_t widest = session.options().prefill_width;
-  if (n_tokens < 1 || n_tokens > widest)
-    fail<ValueError>("`n_tokens` must be from 1 to {}, got {}", widest, n_tokens);
+  check_between(n_tokens, 1, session.options().prefill_width, "n_tokens");
   return session.plan_for(n_tokens);
 }
 

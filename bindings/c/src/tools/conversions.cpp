@@ -58,8 +58,7 @@ QuantizeOptions quantize_options(const weft_quantize_options& o) {
     options.tensor_types.emplace_back(rule.substr(0, equals), rule.substr(equals + 1));
   }
   check(options);
-  if (o.workers < 0 || o.workers > kMaxWorkers)
-    fail<ValueError>("`workers` must be from 0 to {}, got {}", kMaxWorkers, o.workers);
+  check_between(o.workers, 0, kMaxWorkers, "workers");
   return options;
 }
 

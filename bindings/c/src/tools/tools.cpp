@@ -97,16 +97,12 @@ weft_bench_options default_bench_options() {
           .generated_tokens = 64};
 }
 
-void check_count(std::int64_t n, std::int64_t min, std::int64_t max, std::string_view name) {
-  if (n < min || n > max) fail<ValueError>("`{}` must be from {} to {}, got {}", name, min, max, n);
-}
-
 std::vector<bench::Test> bench_tests(const weft_bench_options& o) {
   constexpr std::int64_t kMaxTokens = std::int64_t{1} << 32;
-  check_count(o.repeats, 1, 1000, "repeats");
-  check_count(o.prompt_tokens, 0, kMaxTokens, "prompt_tokens");
-  check_count(o.generated_tokens, 0, kMaxTokens, "generated_tokens");
-  check_count(o.depth, 0, kMaxTokens, "depth");
+  check_between(o.repeats, 1, 1000, "repeats");
+  check_between(o.prompt_tokens, 0, kMaxTokens, "prompt_tokens");
+  check_between(o.generated_tokens, 0, kMaxTokens, "generated_tokens");
+  check_between(o.depth, 0, kMaxTokens, "depth");
   std::vector<bench::Test> tests;
   if (o.prompt_tokens > 0)
     tests.push_back({.phase = bench::Phase::prefill, .tokens = o.prompt_tokens, .depth = o.depth});
@@ -225,8 +221,8 @@ weft_status weft_limits_json(int32_t threads, int64_t max_bytes, weft_text* json
                              weft_error** error) {
   return call(error, [&] {
     required(json, "json");
-    check_count(threads, 0, kMaxWorkers, "threads");
-    check_count(max_bytes, 0, INT64_MAX, "max_bytes");
+    check_between(threads, 0, kMaxWorkers, "threads");
+    check_between(max_bytes, 0, INT64_MAX, "max_bytes");
     const auto limits = bench::measure_limits(threads == 0 ? default_workers() : threads,
                                               max_bytes == 0 ? default_budget() / 2 : max_bytes);
     write_text(json, to_json(limits));
