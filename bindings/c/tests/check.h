@@ -17,6 +17,8 @@ const char* model_path(void);
 /* A path in a folder that is removed at the end, in a buffer that later calls overwrite. */
 const char* temporary(const char* name);
 
+extern int check_failures;
+extern const char* check_context; /* the name of the test, for messages */
 void check_failed(const char* file, int line, const char* what);
 int check_success(weft_status status, weft_error* error, const char* file, int line,
                   const char* what);
@@ -39,5 +41,7 @@ extern weft_status check_status; /* of the last checked call */
 /* Common objects, opened once. */
 weft_model* stories(void);
 weft_session* new_session(int sequences);
+/* A generation in a sequence, which always chooses the most likely token. `options` may be NULL. */
+weft_generation* greedy(weft_session* session, int sequence, weft_generation_options* options);
 
 #endif

@@ -3,24 +3,6 @@
 
 static const char once[] = "Once upon a time";
 
-/* A generation in a sequence, which always chooses the most likely token. */
-static weft_generation* greedy(weft_session* session, int sequence,
-                               weft_generation_options* options) {
-  weft_error* error = NULL;
-  weft_generation* generation = NULL;
-  weft_generation_options defaults;
-  weft_sampler_options sampler;
-  weft_sampler_options_init(&sampler, sizeof sampler);
-  sampler.temperature = 0;
-  if (options == NULL) {
-    weft_generation_options_init(&defaults, sizeof defaults);
-    options = &defaults;
-  }
-  options->sampler = &sampler;
-  OK(weft_generation_open(session, sequence, options, &generation, &error));
-  return generation;
-}
-
 static void logprobs_are_reported(void) {
   weft_error* error = NULL;
   weft_session* session = new_session(1);

@@ -32,40 +32,8 @@ static const struct {
               {"token", token_tests},
               {"tools", tools_tests}};
 
-weft_status check_status;
-static int failures;
-static const char* current;
 static char folder[] = "/tmp/weft-c-XXXXXX";
 static weft_model* bundled;
-
-void check_failed(const char* file, int line, const char* what) {
-  ++failures;
-  fprintf(stderr, "%s:%d: %s: failed: %s\n", file, line, current, what);
-}
-
-int check_success(weft_status status, weft_error* error, const char* file, int line,
-                  const char* what) {
-  if (status == WEFT_SUCCESS) return 1;
-  check_failed(file, line, what);
-  fprintf(stderr, "  %s: %s\n", weft_status_name(status), weft_error_message(error));
-  return 0;
-}
-
-void check_refused(weft_status got, weft_error* error, weft_status wanted, const char* message,
-                   const char* file, int line, const char* what) {
-  if (got != wanted || strstr(weft_error_message(error), message) == NULL ||
-      weft_error_status(error) != got) {
-    check_failed(file, line, what);
-    fprintf(stderr, "  got %s \"%s\", expected %s \"%s\"\n", weft_status_name(got),
-            weft_error_message(error), weft_status_name(wanted), message);
-  }
-  weft_error_free(error);
-}
-
-const char* model_path(void) {
-  const char* given = getenv("WEFT_TEST_MODEL");
-  return given != NULL ? given : WEFT_TEST_MODEL;
-}
 
 const char* temporary(const char* name) {
   static char path[256];
@@ -90,6 +58,22 @@ weft_session* new_session(int sequences) {
   return session;
 }
 
+weft_generation* greedy(weft_session* session, int sequence, weft_generation_options* options) {
+  weft_error* error = NULL;
+  weft_generation* generation = NULL;
+  weft_generation_options defaults;
+  weft_sampler_options sampler;
+  weft_sampler_options_init(&sampler, sizeof sampler);
+  sampler.temperature = 0;
+  if (options == NULL) {
+    weft_generation_options_init(&defaults, sizeof defaults);
+    options = &defaults;
+  }
+  options->sampler = &sampler;
+  OK(weft_generation_open(session, sequence, options, &generation, &error));
+  return generation;
+}
+
 static int wanted(const char* name, int argc, char** argv) {
   for (int i = 1; i < argc; ++i)
     if (strcmp(argv[i], name) == 0) return 1;
@@ -102,7 +86,7 @@ int main(int argc, char** argv) {
   for (size_t g = 0; g < sizeof groups / sizeof *groups; ++g) {
     if (!wanted(groups[g].name, argc, argv)) continue;
     for (const test_case* t = groups[g].tests; t->name != NULL; ++t, ++n) {
-      current = t->name;
+      check_context = t->name;
       t->run();
     }
   }
@@ -110,6 +94,6 @@ int main(int argc, char** argv) {
   char command[64];
   snprintf(command, sizeof command, "rm -r %s", folder);
   if (system(command) != 0) return 2;
-  printf("%d tests, %d failures\n", n, failures);
-  return failures != 0 || n == 0;
+  printf("%d tests, %d failures\n", n, check_failures);
+  return check_failures != 0 || n == 0;
 }
