@@ -152,7 +152,8 @@ static weft_status check_builder(int* failed, weft_error** error) {
       NUMBER("granit3.attention.scale", 0.3), NUMBER("granit3.logit_scale", 4)};
   int32_t passed = 0;
   weft_text report;
-  TRY(weft_check_new_model_json("granit3", keys, 4, GRANITE_SNAPSHOT, &passed, &report, error));
+  TRY(weft_check_new_model_json("granit3", keys, 4, GRANITE_SNAPSHOT, NULL, &passed, &report,
+                                error));
   puts(report.data);
   weft_text_free(&report);
   *failed = !passed;

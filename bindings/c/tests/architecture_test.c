@@ -160,7 +160,7 @@ static void an_architecture_in_c_is_checked_as_others_are(void) {
   weft_error* error = NULL;
   weft_text report = {NULL, 0};
   int32_t passed = 0;
-  if (OK(weft_check_new_model_json("test_llama", NULL, 0, NULL, &passed, &report, &error)))
+  if (OK(weft_check_new_model_json("test_llama", NULL, 0, NULL, NULL, &passed, &report, &error)))
     CHECK(passed == 1);
   if (passed != 1 && report.data != NULL) fputs(report.data, stderr);
   weft_text_free(&report);

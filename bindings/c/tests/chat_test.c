@@ -82,7 +82,8 @@ static void plans_have_tokens_and_a_grammar(void) {
   OK(weft_chat_plan_get_tokens(plan, &tokens, &n, &error));
   OK(weft_chat_plan_get_text(plan, &text, &size, &error));
   weft_text back = {NULL, 0};
-  OK(weft_detokenize(stories(), tokens, n, WEFT_SHOW_SPECIAL | WEFT_STRIP_SPACE_PREFIX, &back,
+  OK(weft_detokenize(stories(), tokens, n,
+                     WEFT_DETOKENIZE_SHOW_SPECIAL | WEFT_DETOKENIZE_STRIP_SPACE_PREFIX, &back,
                      &error));
   CHECK(n > 0 && size == strlen(text) && strstr(back.data, "<|im_start|>user\nHi") != NULL);
   weft_text_free(&back);

@@ -34,8 +34,8 @@ static void texts_become_vectors(void) {
     const float first = all[1].values[0];
     weft_token tokens[32];
     size_t n = 0;
-    OK(weft_tokenize(stories(), texts[1].data, texts[1].size, WEFT_ADD_SPECIAL, tokens, 32, &n,
-                     &error));
+    OK(weft_tokenize(stories(), texts[1].data, texts[1].size, WEFT_TOKENIZE_ADD_SPECIAL, tokens, 32,
+                     &n, &error));
     OK(weft_embedder_embed_tokens(embedder, tokens, n, &one, &error));
     CHECK(one.values[0] == first && one.n_tokens == (int64_t)n);
   }
@@ -44,6 +44,23 @@ static void texts_become_vectors(void) {
   OK(weft_embedder_embed(embedder, texts, 1, &one, &error));
   CHECK(one.n_values == (size_t)(one.n_tokens * info.width));
   weft_embedder_free(embedder);
+}
+
+static void open_embedders_take_another_norm(void) {
+  weft_error* error = NULL;
+  weft_embedder* embedder = open_embedder("mean", 2, &error);
+  weft_embedding one;
+  weft_embedder_info info = {.struct_size = sizeof info};
+  OK(weft_embedder_set_output(embedder, 0, 1, &error));
+  float most = 0;
+  if (OK(weft_embedder_embed(embedder, texts, 1, &one, &error)))
+    for (size_t i = 0; i < one.n_values; ++i) most = fmaxf(most, fabsf(one.values[i]));
+  CHECK(fabsf(most - 32760) < 0.01F);
+  OK(weft_embedder_get_info(embedder, &info, &error));
+  CHECK(info.truncate == 1);
+  REFUSED(WEFT_ERROR_ARGUMENT, "norm", weft_embedder_set_output(embedder, -2, 1, &error));
+  weft_embedder_free(embedder);
+  REFUSED(WEFT_ERROR_HANDLE, "freed", weft_embedder_set_output(embedder, 2, 1, &error));
 }
 
 static void bad_texts_and_options_are_refused(void) {
@@ -71,5 +88,6 @@ static void bad_texts_and_options_are_refused(void) {
 
 const test_case embedder_tests[] = {
     {"texts become vectors", texts_become_vectors},
+    {"open embedders take another norm", open_embedders_take_another_norm},
     {"bad texts and options are refused", bad_texts_and_options_are_refused},
     {NULL, NULL}};

@@ -59,7 +59,9 @@ static void graphs_are_built_node_by_node(void) {
   if (OK(weft_graph_get_tensor(graph, 3, &info, &error))) CHECK(strcmp(info.path, "up") == 0);
   if (OK(weft_graph_json(graph, &text, &error)))
     CHECK(strstr(text.data, "\"where\":\"graph_test.c:31\"") != NULL &&
-          strstr(text.data, "\"shape\":[\"T\",64]") != NULL);
+          strstr(text.data, "\"shape\":[\"T\",64]") != NULL &&
+          strstr(text.data, "{\"variables\":[{\"name\":\"T\",\"bound\":4}],\"nodes\":[{") != NULL &&
+          strstr(text.data, "\"outputs\":[{\"name\":\"y\",\"node\":4}]}") != NULL);
   weft_text_free(&text);
   if (OK(weft_graph_dot(graph, &text, &error))) CHECK(strncmp(text.data, "digraph", 7) == 0);
   weft_text_free(&text);
@@ -90,7 +92,7 @@ static void mistakes_are_named_with_their_line(void) {
           weft_graph_op(graph, "add", wrong, 2, NULL, 0, &y, &error));
   REFUSED(WEFT_ERROR_ARGUMENT, "none of its inputs",
           weft_graph_op(graph, "silu", absent, 1, NULL, 0, &y, &error));
-  REFUSED(WEFT_ERROR_ARGUMENT, "unknown kind of value 9",
+  REFUSED(WEFT_ERROR_ARGUMENT, "the kind must be 1 to 4 (WEFT_VALUE_..), got 9",
           weft_graph_op(graph, "rms_norm", xw, 1, &odd, 1, &y, &error));
   REFUSED(WEFT_ERROR_ARGUMENT, "no array",
           weft_graph_op(graph, "add", xw, (size_t)1 << 63, NULL, 0, &y, &error));

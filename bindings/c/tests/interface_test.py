@@ -78,7 +78,7 @@ def layout(folder, header):
         for member in members(body):
             lines.append(f'printf("{name}.{member} %zu %zu\\n", offsetof({name}, {member}), '
                          f"sizeof((({name}*)0)->{member}));")
-    enums = re.findall(r"\benum \{(.*?)\};", without_comments(text), re.S)
+    enums = re.findall(r"\benum \w+ \{(.*?)\};", without_comments(text), re.S)
     for constant in dict.fromkeys(CONSTANT.findall(" ".join(enums))):
         lines.append(f'printf("{constant} %lld\\n", (long long){constant});')
     error = compiled(folder, "layout", "\n".join(lines) + "\nreturn 0; }\n",

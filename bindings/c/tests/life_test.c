@@ -290,7 +290,8 @@ static void calls_after_the_end(void) {
 }
 
 static void* check_without_end(void* user) {
-  while (weft_check_new_model_json(user, NULL, 0, NULL, NULL, NULL, NULL) != WEFT_ERROR_CLOSED) {
+  while (weft_check_new_model_json(user, NULL, 0, NULL, NULL, NULL, NULL, NULL) !=
+         WEFT_ERROR_CLOSED) {
   }
   return NULL;
 }
@@ -303,6 +304,36 @@ static void exit_while_checking(void) {
     pthread_create(&thread, NULL, check_without_end, architecture);
   }
   sleep_ms(rand() % 60);
+  exit(check_failures != 0);
+}
+
+/* A callback does not hold up the end of the process: who waits for what only it could end, waits
+ * for ever. */
+static volatile int in_callback;
+static int32_t wait_for_ever(void* user, int64_t done, int64_t total) {
+  (void)user, (void)done, (void)total;
+  in_callback = 1;
+  for (;;) pause();
+  return 0;
+}
+static void* feed_and_wait(void* session) {
+  weft_session_feed((weft_session*)session, 0, prompt, 6, wait_for_ever, NULL, NULL);
+  return NULL;
+}
+static struct timespec exit_began;
+static void check_how_long_it_took(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const double seconds =
+      (double)(now.tv_sec - exit_began.tv_sec) + 1e-9 * (double)(now.tv_nsec - exit_began.tv_nsec);
+  if (seconds > 0.4) _exit(3);
+}
+static void exit_while_a_callback_waits(void) {
+  atexit(check_how_long_it_took); /* runs after the library's */
+  pthread_t thread;
+  pthread_create(&thread, NULL, feed_and_wait, open_session(open_model()));
+  while (!in_callback) sleep_ms(1);
+  clock_gettime(CLOCK_MONOTONIC, &exit_began);
   exit(check_failures != 0);
 }
 
@@ -333,6 +364,7 @@ static const struct {
   void (*run)(void);
 } cases[] = {{"exit", exit_while_computing},
              {"exit_checking", exit_while_checking},
+             {"exit_callback", exit_while_a_callback_waits},
              {"fork_opening", fork_while_opening},
              {"closed", calls_after_the_end},
              {"fork", fork_in_peace},

@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -128,6 +129,43 @@ static void vocabularies_alone_can_be_opened(void) {
   weft_model_free(model);
 }
 
+static void values_replace_keys_of_the_file(void) {
+  weft_error* error = NULL;
+  weft_model* model = NULL;
+  weft_model_options options;
+  weft_model_options_init(&options, sizeof options);
+  weft_value values[] = {
+      {.name = "general.name", .kind = WEFT_VALUE_TEXT, .text = "a, b=int:1"},
+      {.name = "llama.context_length", .kind = WEFT_VALUE_INTEGER, .integer = 77}};
+  options.overrides = "llama.context_length=int:55,general.name=str:x";
+  options.override_values = values;
+  options.n_override_values = 2;
+  if (OK(weft_model_open(model_path(), &options, &model, &error))) {
+    weft_model_info info = {.struct_size = sizeof info};
+    OK(weft_model_get_info(model, &info, &error));
+    CHECK(strcmp(info.name, "a, b=int:1") == 0 && info.context == 77);
+    weft_model_free(model);
+  }
+  values[1].kind = 9;
+  REFUSED(WEFT_ERROR_ARGUMENT, "'llama.context_length': the kind",
+          weft_model_open(model_path(), &options, &model, &error));
+  values[1] =
+      (weft_value){.name = "llama.rope.freq_base", .kind = WEFT_VALUE_NUMBER, .number = NAN};
+  REFUSED(WEFT_ERROR_ARGUMENT, "finite", weft_model_open(model_path(), &options, &model, &error));
+  values[1].reserved = 1;
+  REFUSED(WEFT_ERROR_UNSUPPORTED, "weft_value: reserved must be 0, got 1",
+          weft_model_open(model_path(), &options, &model, &error));
+  values[1] = (weft_value){.name = "split.count", .kind = WEFT_VALUE_BOOL};
+  REFUSED(WEFT_ERROR_ARGUMENT, "'split.count' cannot be overridden",
+          weft_model_open(model_path(), &options, &model, &error));
+  values[1].name = NULL;
+  REFUSED(WEFT_ERROR_ARGUMENT, "`name` is NULL",
+          weft_model_open(model_path(), &options, &model, &error));
+  options.override_values = NULL;
+  REFUSED(WEFT_ERROR_ARGUMENT, "`override_values` is NULL",
+          weft_model_open(model_path(), &options, &model, &error));
+}
+
 static void files_that_are_no_models_are_refused(void) {
   weft_error* error = NULL;
   weft_model* model = NULL;
@@ -162,5 +200,6 @@ const test_case model_tests[] = {
     {"bytes in memory are a model", bytes_in_memory_are_a_model},
     {"descriptors are models", descriptors_are_models},
     {"vocabularies alone can be opened", vocabularies_alone_can_be_opened},
+    {"values replace keys of the file", values_replace_keys_of_the_file},
     {"files that are no models are refused", files_that_are_no_models_are_refused},
     {NULL, NULL}};

@@ -6,21 +6,22 @@ static void texts_become_tokens_and_texts_again(void) {
   weft_error* error = NULL;
   weft_token tokens[64];
   size_t n = 0;
-  if (!OK(weft_tokenize(stories(), once, strlen(once), WEFT_ADD_SPECIAL, tokens, 64, &n, &error)))
+  if (!OK(weft_tokenize(stories(), once, strlen(once), WEFT_TOKENIZE_ADD_SPECIAL, tokens, 64, &n,
+                        &error)))
     return;
   CHECK(n > 1);
   weft_token bos = -2;
   OK(weft_token_special(stories(), WEFT_SPECIAL_BOS, &bos, &error));
   CHECK(tokens[0] == bos);
   weft_text text = {NULL, 0};
-  OK(weft_detokenize(stories(), tokens, n, WEFT_STRIP_SPACE_PREFIX, &text, &error));
+  OK(weft_detokenize(stories(), tokens, n, WEFT_DETOKENIZE_STRIP_SPACE_PREFIX, &text, &error));
   CHECK(text.size == strlen(once) && memcmp(text.data, once, text.size) == 0);
   weft_text_free(&text);
 
   size_t needed = 0;
-  REFUSED(
-      WEFT_ERROR_CAPACITY, "room for 2",
-      weft_tokenize(stories(), once, strlen(once), WEFT_ADD_SPECIAL, tokens, 2, &needed, &error));
+  REFUSED(WEFT_ERROR_CAPACITY, "room for 2",
+          weft_tokenize(stories(), once, strlen(once), WEFT_TOKENIZE_ADD_SPECIAL, tokens, 2,
+                        &needed, &error));
   CHECK(needed == n);
   CHECK(weft_tokenize(stories(), NULL, 0, 0, NULL, 0, &n, NULL) == WEFT_SUCCESS && n == 0);
   REFUSED(WEFT_ERROR_ARGUMENT, "`text` is NULL",
@@ -30,7 +31,8 @@ static void texts_become_tokens_and_texts_again(void) {
   REFUSED(WEFT_ERROR_ARGUMENT, "unknown bits 0x200",
           weft_tokenize(stories(), once, 4, 1u << 9, tokens, 64, &n, &error));
   OK(weft_tokenize(stories(), "\xff", 1, 0, tokens, 64, &n, &error));
-  if (OK(weft_detokenize(stories(), tokens, n, WEFT_STRIP_SPACE_PREFIX | WEFT_REPLACE_INVALID,
+  if (OK(weft_detokenize(stories(), tokens, n,
+                         WEFT_DETOKENIZE_STRIP_SPACE_PREFIX | WEFT_DETOKENIZE_REPLACE_INVALID,
                          &text, &error)))
     CHECK(strcmp(text.data, "\xef\xbf\xbd") == 0);
   weft_text_free(&text);
@@ -72,7 +74,9 @@ static void detokenizers_give_whole_characters(void) {
   char joined[256];
   const char text[] = "na\xc3\xafve \xf0\x9f\x99\x82";
   OK(weft_tokenize(stories(), text, strlen(text), 0, tokens, 64, &n, &error));
-  if (!OK(weft_detokenizer_open(stories(), WEFT_STRIP_SPACE_PREFIX, &detokenizer, &error))) return;
+  if (!OK(weft_detokenizer_open(stories(), WEFT_DETOKENIZE_STRIP_SPACE_PREFIX, &detokenizer,
+                                &error)))
+    return;
   for (size_t i = 0; i <= n; ++i) {
     const char* piece = NULL;
     size_t size = 0;

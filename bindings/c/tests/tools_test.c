@@ -1,5 +1,7 @@
 /* The library and the machine; descriptions, checks and measurements of models. */
+#include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "check.h"
 
@@ -159,7 +161,7 @@ static void plans_are_made_without_a_session(void) {
   REFUSED(WEFT_ERROR_UNSUPPORTED, "only the vocabulary",
           weft_plan_json(vocabulary, NULL, &json, &error));
   REFUSED(WEFT_ERROR_UNSUPPORTED, "only the vocabulary",
-          weft_bench_json(vocabulary, NULL, &json, &error));
+          weft_bench_json(vocabulary, NULL, NULL, &json, &error));
   weft_model_free(vocabulary);
 }
 
@@ -175,31 +177,31 @@ static void nodes_are_verified(void) {
   int32_t passed = 0;
   weft_session_options options = one_worker();
   const weft_token tokens[] = {1, 2, 3, 4};
-  if (OK(weft_verify_json(stories(), &options, tokens, 4, &passed, &json, &error))) {
+  if (OK(weft_verify_json(stories(), &options, tokens, 4, NULL, &passed, &json, &error))) {
     CHECK(passed == 1);
     CHECK(has(&json, "\"plan\""));
     CHECK(has(&json, "\"worst_ratio\""));
     weft_text_free(&json);
   }
   passed = 0;
-  if (OK(weft_verify_json(stories(), &options, NULL, 0, &passed, &json, &error))) {
+  if (OK(weft_verify_json(stories(), &options, NULL, 0, NULL, &passed, &json, &error))) {
     CHECK(passed == 1);
     CHECK(has(&json, "64"));
     weft_text_free(&json);
   }
   const weft_token unknown = 1 << 30;
   passed = 7;
-  CHECK(weft_verify_json(stories(), &options, &unknown, 1, &passed, &json, NULL) ==
+  CHECK(weft_verify_json(stories(), &options, &unknown, 1, NULL, &passed, &json, NULL) ==
         WEFT_ERROR_ARGUMENT);
   CHECK(passed == 7);
   REFUSED(WEFT_ERROR_ARGUMENT, "`tokens` is NULL",
-          weft_verify_json(stories(), &options, NULL, 3, &passed, &json, &error));
+          weft_verify_json(stories(), &options, NULL, 3, NULL, &passed, &json, &error));
   REFUSED(WEFT_ERROR_ARGUMENT, "no array",
-          weft_verify_json(stories(), NULL, tokens, (size_t)1 << 63, &passed, &json, &error));
+          weft_verify_json(stories(), NULL, tokens, (size_t)1 << 63, NULL, &passed, &json, &error));
   REFUSED(WEFT_ERROR_ARGUMENT, "`passed` is NULL",
-          weft_verify_json(stories(), NULL, tokens, 1, NULL, &json, &error));
+          weft_verify_json(stories(), NULL, tokens, 1, NULL, NULL, &json, &error));
   REFUSED(WEFT_ERROR_HANDLE, "is NULL",
-          weft_verify_json(NULL, NULL, tokens, 1, &passed, &json, &error));
+          weft_verify_json(NULL, NULL, tokens, 1, NULL, &passed, &json, &error));
 }
 
 static void models_are_tested_against_themselves(void) {
@@ -208,7 +210,7 @@ static void models_are_tested_against_themselves(void) {
   int32_t passed = 0;
   int calls = 0;
   weft_session_options options = one_worker();
-  if (OK(weft_selftest_json(stories(), &options, &passed, &json, &error))) {
+  if (OK(weft_selftest_json(stories(), &options, NULL, &passed, &json, &error))) {
     CHECK(passed == 1);
     CHECK(has(&json, "prefill = decode"));
     CHECK(has(&json, "tokenizer"));
@@ -217,15 +219,15 @@ static void models_are_tested_against_themselves(void) {
   options.progress = cancel;
   options.progress_user = &calls;
   REFUSED(WEFT_ERROR_CANCELLED, "cancelled",
-          weft_selftest_json(stories(), &options, &passed, &json, &error));
+          weft_selftest_json(stories(), &options, NULL, &passed, &json, &error));
   CHECK(calls == 1);
   options.progress = NULL;
   options.backend = "abacus";
   REFUSED(WEFT_ERROR_ARGUMENT, "abacus",
-          weft_selftest_json(stories(), &options, &passed, &json, &error));
-  REFUSED(WEFT_ERROR_HANDLE, "", weft_selftest_json(NULL, NULL, &passed, &json, &error));
+          weft_selftest_json(stories(), &options, NULL, &passed, &json, &error));
+  REFUSED(WEFT_ERROR_HANDLE, "", weft_selftest_json(NULL, NULL, NULL, &passed, &json, &error));
   REFUSED(WEFT_ERROR_ARGUMENT, "`json` is NULL",
-          weft_selftest_json(stories(), NULL, &passed, NULL, &error));
+          weft_selftest_json(stories(), NULL, NULL, &passed, NULL, &error));
 }
 
 static void architectures_are_checked(void) {
@@ -237,21 +239,21 @@ static void architectures_are_checked(void) {
   const weft_value theta = {
       .name = "llama.rope.freq_base", .kind = WEFT_VALUE_NUMBER, .number = 500000};
   for (int round = 0; round < 2; ++round) {
-    if (!OK(weft_check_new_model_json("llama", &theta, 1, snapshot, &passed, &json, &error)))
+    if (!OK(weft_check_new_model_json("llama", &theta, 1, snapshot, NULL, &passed, &json, &error)))
       return;
     CHECK(passed == 1);
     CHECK(has(&json, round == 0 ? "written to " : "snapshot"));
     weft_text_free(&json);
   }
   REFUSED(WEFT_ERROR_UNSUPPORTED, "lama3",
-          weft_check_new_model_json("lama3", NULL, 0, NULL, &passed, &json, &error));
+          weft_check_new_model_json("lama3", NULL, 0, NULL, NULL, &passed, &json, &error));
   REFUSED(WEFT_ERROR_ARGUMENT, "`architecture` is NULL",
-          weft_check_new_model_json(NULL, NULL, 0, NULL, &passed, &json, &error));
+          weft_check_new_model_json(NULL, NULL, 0, NULL, NULL, &passed, &json, &error));
   REFUSED(WEFT_ERROR_ARGUMENT, "`keys` is NULL",
-          weft_check_new_model_json("llama", NULL, 1, NULL, &passed, &json, &error));
-  REFUSED(
-      WEFT_ERROR_ARGUMENT, "no array",
-      weft_check_new_model_json("llama", &theta, (size_t)1 << 63, NULL, &passed, &json, &error));
+          weft_check_new_model_json("llama", NULL, 1, NULL, NULL, &passed, &json, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "no array",
+          weft_check_new_model_json("llama", &theta, (size_t)1 << 63, NULL, NULL, &passed, &json,
+                                    &error));
 }
 
 static void speed_is_measured(void) {
@@ -267,7 +269,7 @@ static void speed_is_measured(void) {
   options.generated_tokens = 3;
   options.depth = 4;
   options.session = &session;
-  if (OK(weft_bench_json(stories(), &options, &json, &error))) {
+  if (OK(weft_bench_json(stories(), &options, NULL, &json, &error))) {
     CHECK(has(&json, "\"phase\": \"prefill\""));
     CHECK(has(&json, "\"phase\": \"decode\""));
     CHECK(has(&json, "\"rates\": ["));
@@ -287,42 +289,86 @@ static void measurements_that_make_no_sense_are_refused(void) {
   options.session = &session;
   options.depth = 62;
   REFUSED(WEFT_ERROR_ARGUMENT, "126 tokens do not fit a context of 64",
-          weft_bench_json(stories(), &options, &json, &error));
+          weft_bench_json(stories(), &options, NULL, &json, &error));
   options.depth = INT64_MAX;
-  REFUSED(WEFT_ERROR_ARGUMENT, "`depth`", weft_bench_json(stories(), &options, &json, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "`depth`",
+          weft_bench_json(stories(), &options, NULL, &json, &error));
   options.depth = 0;
   options.repeats = 0;
-  REFUSED(WEFT_ERROR_ARGUMENT, "`repeats`", weft_bench_json(stories(), &options, &json, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "`repeats`",
+          weft_bench_json(stories(), &options, NULL, &json, &error));
   options.repeats = 1;
   options.prompt_tokens = options.generated_tokens = 0;
   REFUSED(WEFT_ERROR_ARGUMENT, "nothing to measure",
-          weft_bench_json(stories(), &options, &json, &error));
+          weft_bench_json(stories(), &options, NULL, &json, &error));
   options.prompt_tokens = (int64_t)1 << 32;
   options.session = NULL;
-  CHECK(weft_bench_json(stories(), &options, &json, NULL) != WEFT_SUCCESS);
+  CHECK(weft_bench_json(stories(), &options, NULL, &json, NULL) != WEFT_SUCCESS);
   options.struct_size = 0;
   REFUSED(WEFT_ERROR_ARGUMENT, "weft_bench_options: struct_size is 0",
-          weft_bench_json(stories(), &options, &json, &error));
-  REFUSED(WEFT_ERROR_HANDLE, "", weft_bench_json(NULL, NULL, &json, &error));
+          weft_bench_json(stories(), &options, NULL, &json, &error));
+  REFUSED(WEFT_ERROR_HANDLE, "", weft_bench_json(NULL, NULL, NULL, &json, &error));
 }
 
 static void limits_of_the_machine_are_measured(void) {
   weft_error* error = NULL;
   weft_text json = {NULL, 0};
   /* Too few bytes to measure memory, which takes a second. */
-  if (OK(weft_limits_json(1, 1, &json, &error))) {
+  if (OK(weft_limits_json(1, 1, NULL, &json, &error))) {
     CHECK(has(&json, "\"threads\":1"));
     CHECK(has(&json, "\"reads\":{\"bytes_per_second\":0.0"));
     CHECK(has(&json, "\"int8\":{\"multiply_adds_per_second\":"));
     weft_text_free(&json);
   }
-  REFUSED(WEFT_ERROR_ARGUMENT, "`threads`", weft_limits_json(-1, 1, &json, &error));
-  REFUSED(WEFT_ERROR_ARGUMENT, "`threads`", weft_limits_json(INT32_MAX, 1, &json, &error));
-  REFUSED(WEFT_ERROR_ARGUMENT, "`max_bytes`", weft_limits_json(1, INT64_MIN, &json, &error));
-  REFUSED(WEFT_ERROR_ARGUMENT, "`json` is NULL", weft_limits_json(1, 1, NULL, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "`threads`", weft_limits_json(-1, 1, NULL, &json, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "`threads`", weft_limits_json(INT32_MAX, 1, NULL, &json, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "`max_bytes`", weft_limits_json(1, INT64_MIN, NULL, &json, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "`json` is NULL", weft_limits_json(1, 1, NULL, NULL, &error));
+}
+
+/* All calls that take a canceller; *canceller is cancelled, or will be. */
+static void expect_cancelled(weft_canceller* canceller) {
+  weft_error* error = NULL;
+  weft_text json = {NULL, 0};
+  int32_t passed = 7;
+  weft_session_options options = one_worker();
+  weft_bench_options bench;
+  weft_bench_options_init(&bench, sizeof bench);
+  bench.repeats = 1000;
+  const weft_status wanted = WEFT_ERROR_CANCELLED;
+  REFUSED(wanted, "", weft_bench_json(stories(), &bench, canceller, &json, &error));
+  REFUSED(wanted, "",
+          weft_verify_json(stories(), &options, NULL, 0, canceller, &passed, &json, &error));
+  REFUSED(wanted, "", weft_selftest_json(stories(), &options, canceller, &passed, &json, &error));
+  REFUSED(wanted, "",
+          weft_check_new_model_json("llama", NULL, 0, NULL, canceller, &passed, &json, &error));
+  REFUSED(wanted, "", weft_limits_json(1, 0, canceller, &json, &error));
+  CHECK(passed == 7 && json.data == NULL);
+}
+static void* cancel_soon(void* user) {
+  const struct timespec time = {0, 20000000};
+  nanosleep(&time, NULL);
+  CHECK(weft_canceller_cancel((weft_canceller*)user) == WEFT_SUCCESS);
+  return NULL;
+}
+
+static void calls_can_be_cancelled(void) {
+  weft_error* error = NULL;
+  weft_canceller* canceller = NULL;
+  pthread_t thread;
+  OK(weft_canceller_open(&canceller, &error));
+  pthread_create(&thread, NULL, cancel_soon, canceller);
+  expect_cancelled(canceller); /* the first call while it runs, the others at once */
+  pthread_join(thread, NULL);
+  CHECK(weft_canceller_free(canceller) == WEFT_SUCCESS);
+  CHECK(weft_canceller_cancel(canceller) == WEFT_ERROR_HANDLE);
+  weft_text json = {NULL, 0};
+  REFUSED(WEFT_ERROR_HANDLE, "canceller", weft_limits_json(1, 1, canceller, &json, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "`canceller` is NULL", weft_canceller_open(NULL, &error));
 }
 
 const test_case tools_tests[] = {
+    {"calls can be cancelled", calls_can_be_cancelled},
     {"the library describes itself and the machine", the_library_describes_itself_and_the_machine},
     {"mappings can be guarded", mappings_can_be_guarded},
     {"backends are loaded", backends_are_loaded},

@@ -83,6 +83,12 @@ class NewModelChecks {
     report_.checks.push_back(run_check(name, f));
   }
 
+  ModelVerification verify(const std::shared_ptr<const Model>& model,
+                           SessionOptions session) const {
+    session.cancel = options_.cancel;
+    return verify_model(model, {.session = session, .tokens = ids_});
+  }
+
   std::string shapes(bool optional) const;
   std::string round_trip() const;
   std::string passes() const;
@@ -148,8 +154,8 @@ std::string NewModelChecks::round_trip() const {
 // With definitions as kernels, passes that only rewrite must not change the result.
 std::string NewModelChecks::passes() const {
   const auto model = load(f32, true);
-  const ModelVerification result = verify_model(
-      model, {.session = {.backend = "reference", .cache_k = f32, .cache_v = f32}, .tokens = ids_});
+  const ModelVerification result =
+      verify(model, {.backend = "reference", .cache_k = f32, .cache_v = f32});
   if (!(result.nmse_from_plain <= kRewriteLimit))
     throw Failed{
         fmt::format("logits with passes have a normalized squared error of {:.3g} from "
@@ -167,7 +173,7 @@ std::string NewModelChecks::nodes(DType matrices) const {
     for (const bool fused : {true, false}) {
       SessionOptions session{.backend = "cpu:" + std::string(isa)};
       if (!fused) session.passes_off = {"all"};
-      const ModelVerification result = verify_model(model, {.session = session, .tokens = ids_});
+      const ModelVerification result = verify(model, session);
       for (const VerifiedStep& step : result.steps) {
         n_nodes += step.report.nodes.size();
         for (const NodeCheck& n : step.report.nodes) ratio = std::max(ratio, n.worst_ratio);
@@ -186,8 +192,7 @@ std::string NewModelChecks::nodes(DType matrices) const {
 
 std::string NewModelChecks::caches() const {
   for (const DType type : cache_types()) {
-    const ModelVerification result =
-        verify_model(model_, {.session = {.cache_k = type, .cache_v = type}, .tokens = ids_});
+    const ModelVerification result = verify(model_, {.cache_k = type, .cache_v = type});
     if (const NodeCheck* bad = result.first_bad())
       throw Failed{
           fmt::format("cache {}: {} '{}' ({})", type.name(), bad->op, bad->path, bad->where)};
@@ -203,8 +208,9 @@ std::string NewModelChecks::plans() const {
       weft::check(planned.plans[i], planned.graphs[i]);
     n_plans += planned.plans.size();
   }
-  return fmt::format("{} plans checked; {}", n_plans,
-                     check_memory(model_, {.context = 64, .workers = 1}, ids_));
+  return fmt::format(
+      "{} plans checked; {}", n_plans,
+      check_memory(model_, {.context = 64, .workers = 1, .cancel = options_.cancel}, ids_));
 }
 
 std::string NewModelChecks::snapshot() const {
@@ -244,7 +250,8 @@ SelfReport NewModelChecks::run() {
   });
   if (!model_) return std::move(report_);
   check("plans and memory", [&] { return plans(); });
-  SelftestOptions options{.tokens = {}, .progress = options_.progress};
+  const SelftestOptions options{
+      .session = {.cancel = options_.cancel}, .tokens = {}, .progress = options_.progress};
   for (SelfCheck& c : check_sessions(model_, options)) report_.checks.push_back(std::move(c));
   check("snapshot", [&] { return snapshot(); });
   return std::move(report_);

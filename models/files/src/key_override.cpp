@@ -68,6 +68,11 @@ std::size_t first_length(std::string_view text) {
   return std::min(comma, text.size());
 }
 
+void check_key(std::string_view key) {
+  if (is_layout_key(key) || key.size() > gguf::kMaxKeyBytes)
+    fail<ValueError>("key '{}' cannot be overridden", printable(key, 100));
+}
+
 KeyOverride parse_one(std::string_view text) {
   const Type* type = type_of(text);
   if (!type) {
@@ -76,8 +81,7 @@ KeyOverride parse_one(std::string_view text) {
   }
   const std::string_view key = text.substr(0, text.find('='));
   const std::string_view value = text.substr(key.size() + 1 + type->name.size() + 1);
-  if (is_layout_key(key) || key.size() > gguf::kMaxKeyBytes)
-    fail<ValueError>("key '{}' cannot be overridden", printable(key, 100));
+  check_key(key);
   const auto read = type->read(value);
   if (!read)
     fail<ValueError>("the value of key '{}' must be {}, got '{}'", printable(key), type->expected,
@@ -86,6 +90,14 @@ KeyOverride parse_one(std::string_view text) {
 }
 
 }  // namespace
+
+void check(const KeyOverride& given) {
+  check_key(given.key);
+  const auto* number = std::get_if<double>(&given.value);
+  if (number && !std::isfinite(*number))
+    fail<ValueError>("the value of key '{}' must be a finite number, got {}", printable(given.key),
+                     *number);
+}
 
 std::vector<KeyOverride> parse_key_overrides(std::string_view text) {
   std::vector<KeyOverride> overrides;

@@ -115,7 +115,7 @@ void Session::Impl::run(Runner& r, const std::atomic<bool>* cancel, NodeObserver
     model->weights().check_unchanged();
     files_checked = Clock::now();
   }
-  r.executor.run(r.extents, cancel, observer);
+  r.executor.run(r.extents, cancel ? cancel : planned.options.cancel, observer);
   check_mapped();
 }
 

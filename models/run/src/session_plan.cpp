@@ -138,6 +138,13 @@ WeightLayout layout_weights(const Model& model, const PlannedModel& planned) {
   return layout;
 }
 
+// The same progress, which is false as soon as loading is to end.
+std::function<bool(double)> until_cancelled(const SessionOptions& o) {
+  return [cancel = o.cancel, inner = o.progress](double share) {
+    return !*cancel && (!inner || inner(share));
+  };
+}
+
 LoadOptions load_options(const Model& model, const PlannedModel& planned) {
   const SessionOptions& o = planned.options;
   // If the page cache of the file and the copy do not fit together, the system would have to evict
@@ -147,7 +154,7 @@ LoadOptions load_options(const Model& model, const PlannedModel& planned) {
           .weight_cache = o.weight_cache,
           .warn = o.warn,
           .drop_cache = tight,
-          .progress = o.progress};
+          .progress = o.cancel ? until_cancelled(o) : o.progress};
 }
 
 }  // namespace run

@@ -18,11 +18,11 @@ Json arithmetic_json(const ArithmeticLimit& limit) {
 
 }  // namespace
 
-MachineLimits measure_limits(int threads, std::int64_t max_bytes) {
+MachineLimits measure_limits(int threads, std::int64_t max_bytes, const std::atomic<bool>* cancel) {
   if (threads < 1 || threads > kMaxWorkers)
     fail<ValueError>("the number of threads must be 1 to {}, got {}", kMaxWorkers, threads);
   return {.threads = threads,
-          .reads = measure_reads(threads, max_bytes),
+          .reads = measure_reads(threads, max_bytes, cancel),
           .int8 = measure_int8(threads, cpu_backend_isa()),
           .f32 = measure_f32(threads, cpu_backend_isa())};
 }

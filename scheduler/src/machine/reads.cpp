@@ -119,7 +119,7 @@ std::int64_t last_level_cache() {
   return largest;
 }
 
-ReadLimit measure_reads(int threads, std::int64_t max_bytes) {
+ReadLimit measure_reads(int threads, std::int64_t max_bytes, const std::atomic<bool>* cancel) {
   ReadLimit best{.threads = threads, .cache_bytes = last_level_cache()};
   if (max_bytes < kMinBytes) return best;
   const std::int64_t wanted = std::min(std::max(kDefaultBytes, 4 * best.cache_bytes), max_bytes);
@@ -132,6 +132,7 @@ ReadLimit measure_reads(int threads, std::int64_t max_bytes) {
     if (pages.data() == nullptr) continue;
     bool written = false;
     for (const Way& way : kWays) {
+      if (cancel && *cancel) fail<CancelledError>("the measurement was cancelled");
       const double seconds = best_pass(
           threads, passes,
           [&](int i) {

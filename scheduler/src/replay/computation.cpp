@@ -135,7 +135,7 @@ void Computation::run(const Extents& extents, const std::atomic<bool>* cancel) {
   impl_->has_run = true;
 }
 
-VerifyReport Computation::verify(const Extents& extents) {
+VerifyReport Computation::verify(const Extents& extents, const std::atomic<bool>* cancel) {
   impl_->require_weights();
   Runnable alone(impl_->graph, impl_->assignment, impl_->plan_options(1), impl_->weights,
                  impl_->states, impl_->workers);
@@ -146,7 +146,7 @@ VerifyReport Computation::verify(const Extents& extents) {
                         alone.executor.input(node.path).begin());
   }
   Verifier verifier(impl_->graph, alone.plan);
-  alone.executor.run(extents, nullptr, &verifier);
+  alone.executor.run(extents, cancel, &verifier);
   return verifier.report();
 }
 

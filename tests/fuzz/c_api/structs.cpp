@@ -50,6 +50,7 @@ void fill(Frame& f, weft_model_options& o) {
   change(f, o.allow_unknown_settings);
   change_array(f, o.loras, o.n_loras);
   change_array(f, o.control_vectors, o.n_control_vectors);
+  change_array(f, o.override_values, o.n_override_values);
   change(f, o.control_first_layer);
   change(f, o.control_last_layer);
 }

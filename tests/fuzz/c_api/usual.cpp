@@ -119,6 +119,11 @@ void* computation(World& w) {
   weft_computation_set_weight(opened, "w", ones, sizeof ones, nullptr);
   return opened;
 }
+void* canceller(World&) {
+  weft_canceller* opened = nullptr;
+  weft_canceller_open(&opened, nullptr);
+  return opened;
+}
 void* model(World&) {
   return stories();
 }

@@ -22,9 +22,8 @@
  *
  * THREADS.
  *   any number at the same time  functions of weft_model, weft_grammar, weft_chat, weft_saved,
- *                                weft_chat_plan; those without a handle; all weft_X_free;
- *                                weft_session_cancel, weft_embedder_cancel,
- *                                weft_computation_cancel
+ *                                weft_chat_plan; those without a handle; all weft_X_free
+ *                                and weft_X_cancel
  *   one call at a time           weft_session with its generations, batches and conversations;
  *                                each weft_embedder, weft_sampler, weft_constraint,
  *                                weft_detokenizer, weft_reply, weft_graph, weft_computation
@@ -67,7 +66,7 @@ extern "C" {
 /* ---- Errors and memory --------------------------------------------------------------- */
 
 typedef int32_t weft_status;
-enum {
+enum weft_status_code {
   WEFT_SUCCESS = 0,
   WEFT_ERROR_ARGUMENT = 1,    /* an argument or option is out of range */
   WEFT_ERROR_FORMAT = 2,      /* a file, text or message is malformed */
@@ -77,7 +76,7 @@ enum {
   WEFT_ERROR_IO = 6,          /* the system refused: weft_error_os_error() */
   WEFT_ERROR_BUDGET = 7,      /* it needs more memory than it may use */
   WEFT_ERROR_MEMORY = 8,      /* the system has no memory */
-  WEFT_ERROR_CANCELLED = 9,   /* by a callback or weft_session_cancel() */
+  WEFT_ERROR_CANCELLED = 9,   /* by a callback or one of weft_X_cancel() */
   WEFT_ERROR_NAN = 10,        /* logits are not numbers: the file or a kernel is wrong */
   WEFT_ERROR_HANDLE = 11,     /* not a handle of this type, or it was freed */
   WEFT_ERROR_BUSY = 12,       /* another call uses the object */
@@ -114,10 +113,33 @@ typedef struct weft_string {
   size_t size;
 } weft_string;
 
+/* A value with a name: a key of a file, an attribute of an op. */
+enum weft_value_kind {
+  WEFT_VALUE_INTEGER = 1,
+  WEFT_VALUE_NUMBER = 2,
+  WEFT_VALUE_TEXT = 3,
+  WEFT_VALUE_BOOL = 4
+};
+typedef struct weft_value {
+  const char* name;
+  int32_t kind;
+  int32_t reserved; /* 0 */
+  int64_t integer;  /* also of bools */
+  double number;
+  const char* text;
+} weft_value;
+
 /* `share` goes from 0 to 1. Anything but 0 as a result ends the call (WEFT_ERROR_CANCELLED). */
 typedef int32_t (*weft_progress)(void* user, double share);
 /* A line without an end, about something that does not stop the work. */
 typedef void (*weft_log)(void* user, const char* line);
+
+/* Ends calls that use no object which could be cancelled: those that it was given to, now and
+ * later. */
+typedef struct weft_canceller weft_canceller;
+WEFT_API weft_status weft_canceller_open(weft_canceller** canceller, weft_error** error);
+WEFT_API weft_status weft_canceller_cancel(weft_canceller* canceller);
+WEFT_API weft_status weft_canceller_free(weft_canceller* canceller);
 
 /* ---- The library --------------------------------------------------------------------- */
 
@@ -148,12 +170,14 @@ typedef struct weft_model_options {
   weft_progress progress;   /* may be NULL */
   void* progress_user;
   const char* quantize;  /* a type such as "Q4_K_M" to use weights in; NULL: as they are */
-  const char* overrides; /* "KEY=TYPE:VALUE,...", as in docs; NULL: none */
+  const char* overrides; /* "KEY=TYPE:VALUE,..." as of --override-kv; NULL: none */
   uint32_t allow_unknown_settings; /* 1: ignore settings of config.json that are not known */
   uint32_t n_loras, n_control_vectors;
   int32_t control_first_layer, control_last_layer; /* both 0: all */
-  const weft_adapter* loras;                       /* numbered from 0; scales are the defaults */
+  uint32_t n_override_values;
+  const weft_adapter* loras; /* numbered from 0; scales are the defaults */
   const weft_adapter* control_vectors;
+  const weft_value* override_values; /* of keys of the file, after `overrides` */
 } weft_model_options;
 WEFT_API weft_status weft_model_options_init(weft_model_options* options, size_t size);
 
@@ -173,13 +197,14 @@ WEFT_API weft_status weft_model_open_descriptor(int32_t descriptor, const char* 
                                                 weft_model** model, weft_error** error);
 WEFT_API weft_status weft_model_free(weft_model* model);
 
-enum {                                     /* weft_model_info.flags */
-       WEFT_MODEL_CAUSAL = 1u << 0,        /* tokens see only those before them */
-       WEFT_MODEL_HAS_OUTPUT = 1u << 1,    /* gives logits; otherwise only embeddings */
-       WEFT_MODEL_ENCODES = 1u << 2,       /* an encoder reads the prompt */
-       WEFT_MODEL_DIFFUSES = 1u << 3,      /* a diffusion language model */
-       WEFT_MODEL_HAS_TOKENIZER = 1u << 4, /* encodes and decodes text */
-       WEFT_MODEL_VOCABULARY_ONLY = 1u << 5
+/* weft_model_info.flags */
+enum weft_model_flag {
+  WEFT_MODEL_CAUSAL = 1u << 0,        /* tokens see only those before them */
+  WEFT_MODEL_HAS_OUTPUT = 1u << 1,    /* gives logits; otherwise only embeddings */
+  WEFT_MODEL_ENCODES = 1u << 2,       /* an encoder reads the prompt */
+  WEFT_MODEL_DIFFUSES = 1u << 3,      /* a diffusion language model */
+  WEFT_MODEL_HAS_TOKENIZER = 1u << 4, /* encodes and decodes text */
+  WEFT_MODEL_VOCABULARY_ONLY = 1u << 5
 };
 typedef struct weft_model_info {
   uint32_t struct_size;
@@ -211,19 +236,21 @@ WEFT_API weft_status weft_model_check_files(weft_model* model, weft_error** erro
 
 /* ---- Tokens -------------------------------------------------------------------------- */
 
-enum {                              /* flags of weft_tokenize() */
-       WEFT_ADD_SPECIAL = 1u << 0,  /* BOS, EOS and the like, as the file says */
-       WEFT_PARSE_SPECIAL = 1u << 1 /* control tokens spelled out in the text become that token */
+/* Flags of weft_tokenize(). No bit is also one of weft_detokenize_flag. */
+enum weft_tokenize_flag {
+  WEFT_TOKENIZE_ADD_SPECIAL = 1u << 0,  /* BOS, EOS and the like, as the file says */
+  WEFT_TOKENIZE_PARSE_SPECIAL = 1u << 1 /* control tokens may be spelled out in the text */
 };
 /* Writes at most `capacity` ids and their number to *n; WEFT_ERROR_CAPACITY if there are more, with
  * *n their number. Any bytes are accepted. */
 WEFT_API weft_status weft_tokenize(weft_model* model, const char* text, size_t size, uint32_t flags,
                                    weft_token* tokens, size_t capacity, size_t* n,
                                    weft_error** error);
-enum {                              /* flags of weft_detokenize() and weft_detokenizer_open() */
-       WEFT_SHOW_SPECIAL = 1u << 0, /* control tokens appear as their text */
-       WEFT_STRIP_SPACE_PREFIX = 1u << 1, /* drop the space that encoding put before the text */
-       WEFT_REPLACE_INVALID = 1u << 2     /* U+FFFD for bytes that are not UTF-8 */
+/* Flags of weft_detokenize() and weft_detokenizer_open() */
+enum weft_detokenize_flag {
+  WEFT_DETOKENIZE_SHOW_SPECIAL = 1u << 8,       /* control tokens appear as their text */
+  WEFT_DETOKENIZE_STRIP_SPACE_PREFIX = 1u << 9, /* without the space that encoding added in front */
+  WEFT_DETOKENIZE_REPLACE_INVALID = 1u << 10    /* U+FFFD for bytes that are not UTF-8 */
 };
 WEFT_API weft_status weft_detokenize(weft_model* model, const weft_token* tokens, size_t n,
                                      uint32_t flags, weft_text* text, weft_error** error);
@@ -237,14 +264,15 @@ WEFT_API weft_status weft_token_get_text(weft_model* model, weft_token token, co
 WEFT_API weft_status weft_token_find(weft_model* model, const char* text, size_t size,
                                      weft_token* token, weft_error** error);
 
-enum { /* weft_token_info.flags */
-       WEFT_TOKEN_CONTROL = 1u << 0,
-       WEFT_TOKEN_ENDS_TEXT = 1u << 1,
-       WEFT_TOKEN_HIDDEN = 1u << 2, /* plain output omits it */
-       WEFT_TOKEN_BYTE = 1u << 3,
-       WEFT_TOKEN_USER_DEFINED = 1u << 4,
-       WEFT_TOKEN_UNKNOWN = 1u << 5,
-       WEFT_TOKEN_UNUSED = 1u << 6
+/* weft_token_info.flags */
+enum weft_token_flag {
+  WEFT_TOKEN_CONTROL = 1u << 0,
+  WEFT_TOKEN_ENDS_TEXT = 1u << 1,
+  WEFT_TOKEN_HIDDEN = 1u << 2, /* plain output omits it */
+  WEFT_TOKEN_BYTE = 1u << 3,
+  WEFT_TOKEN_USER_DEFINED = 1u << 4,
+  WEFT_TOKEN_UNKNOWN = 1u << 5,
+  WEFT_TOKEN_UNUSED = 1u << 6
 };
 typedef struct weft_token_info {
   uint32_t struct_size;
@@ -254,7 +282,7 @@ typedef struct weft_token_info {
 } weft_token_info;
 WEFT_API weft_status weft_token_get_info(weft_model* model, weft_token token, weft_token_info* info,
                                          weft_error** error);
-enum {
+enum weft_special_token {
   WEFT_SPECIAL_BOS = 0,
   WEFT_SPECIAL_EOS = 1,
   WEFT_SPECIAL_EOT = 2,
@@ -291,12 +319,13 @@ WEFT_API weft_status weft_detokenizer_free(weft_detokenizer* detokenizer);
 
 typedef struct weft_grammar weft_grammar;
 
-enum { /* what the text of a grammar is */
-       WEFT_GRAMMAR_GBNF = 0,
-       WEFT_GRAMMAR_JSON_SCHEMA = 1,
-       WEFT_GRAMMAR_JSON_OBJECT = 2, /* any JSON object; the text is not used */
-       WEFT_GRAMMAR_REGEX = 3,       /* of the whole text */
-       WEFT_GRAMMAR_CHOICE = 4       /* a JSON array of texts, of which one */
+/* What the text of a grammar is */
+enum weft_grammar_kind {
+  WEFT_GRAMMAR_GBNF = 0,
+  WEFT_GRAMMAR_JSON_SCHEMA = 1,
+  WEFT_GRAMMAR_JSON_OBJECT = 2, /* any JSON object; the text is not used */
+  WEFT_GRAMMAR_REGEX = 3,       /* of the whole text */
+  WEFT_GRAMMAR_CHOICE = 4       /* a JSON array of texts, of which one */
 };
 /* `model` may be NULL unless the grammar names tokens, which then are those of this model. Objects
  * of a schema have no members but those that it describes, and values no line breaks between
@@ -409,7 +438,11 @@ WEFT_API weft_status weft_get_logprob(const float* logits, size_t n, weft_token 
 
 typedef struct weft_session weft_session;
 
-enum { WEFT_WEIGHTS_AUTO = 0, WEFT_WEIGHTS_MAPPED = 1, WEFT_WEIGHTS_RESIDENT = 2 };
+enum weft_weights_mode {
+  WEFT_WEIGHTS_AUTO = 0,
+  WEFT_WEIGHTS_MAPPED = 1,
+  WEFT_WEIGHTS_RESIDENT = 2
+};
 
 typedef struct weft_session_options {
   uint32_t struct_size;
@@ -567,7 +600,7 @@ typedef struct weft_generation_options {
   int64_t max_time_ms;    /* after the first token, at a line break; 0: no limit */
   int32_t n_logprobs;     /* most likely tokens to report per token; -1: no logprobs */
   uint32_t prompt_logprobs;
-  uint32_t decode_flags;   /* WEFT_SHOW_SPECIAL, WEFT_STRIP_SPACE_PREFIX */
+  uint32_t decode_flags;   /* weft_detokenize_flag, without REPLACE_INVALID */
   uint32_t keep_last_room; /* 1: another text follows: weft_generation_feed_last() */
   weft_choose choose;      /* instead of the sampler; may be NULL */
   void* choose_user;
@@ -591,15 +624,16 @@ WEFT_API weft_status weft_generation_begin_text(weft_generation* generation, con
 WEFT_API weft_status weft_generation_prefill(weft_generation* generation,
                                              weft_token_progress progress, void* user,
                                              weft_error** error);
-enum {                            /* weft_generation_event.stop */
-       WEFT_STOP_NONE = 0,        /* the text continues */
-       WEFT_STOP_END_OF_TEXT = 1, /* the model chose a token that ends it */
-       WEFT_STOP_STRING = 2,      /* it reached a stop string */
-       WEFT_STOP_COMPLETE = 3,    /* the grammar allows nothing more */
-       WEFT_STOP_MAX_TOKENS = 4,
-       WEFT_STOP_MAX_TIME = 5,
-       WEFT_STOP_CONTEXT_FULL = 6,
-       WEFT_STOP_CANCELLED = 7
+/* weft_generation_event.stop */
+enum weft_stop {
+  WEFT_STOP_NONE = 0,        /* the text continues */
+  WEFT_STOP_END_OF_TEXT = 1, /* the model chose a token that ends it */
+  WEFT_STOP_STRING = 2,      /* it reached a stop string */
+  WEFT_STOP_COMPLETE = 3,    /* the grammar allows nothing more */
+  WEFT_STOP_MAX_TOKENS = 4,
+  WEFT_STOP_MAX_TIME = 5,
+  WEFT_STOP_CONTEXT_FULL = 6,
+  WEFT_STOP_CANCELLED = 7
 };
 typedef struct weft_generation_event {
   uint32_t struct_size;
@@ -719,12 +753,13 @@ WEFT_API weft_status weft_generation_begin_chat(weft_generation* generation, wef
                                                 int32_t keep_state, weft_error** error);
 WEFT_API weft_status weft_chat_plan_free(weft_chat_plan* plan);
 
-enum { /* weft_reply_event.kind */
-       WEFT_REPLY_CONTENT = 0,
-       WEFT_REPLY_REASONING = 1,
-       WEFT_REPLY_CALL_BEGIN = 2,     /* the text is the tool's name */
-       WEFT_REPLY_CALL_ARGUMENTS = 3, /* a piece of the JSON object */
-       WEFT_REPLY_CALL_END = 4
+/* weft_reply_event.kind */
+enum weft_reply_kind {
+  WEFT_REPLY_CONTENT = 0,
+  WEFT_REPLY_REASONING = 1,
+  WEFT_REPLY_CALL_BEGIN = 2,     /* the text is the tool's name */
+  WEFT_REPLY_CALL_ARGUMENTS = 3, /* a piece of the JSON object */
+  WEFT_REPLY_CALL_END = 4
 };
 typedef struct weft_reply_event {
   uint32_t struct_size;
@@ -826,6 +861,9 @@ typedef struct weft_embedder_options {
 WEFT_API weft_status weft_embedder_options_init(weft_embedder_options* options, size_t size);
 WEFT_API weft_status weft_embedder_open(weft_model* model, const weft_embedder_options* options,
                                         weft_embedder** embedder, weft_error** error);
+/* Other values of these two options, for texts from now on. */
+WEFT_API weft_status weft_embedder_set_output(weft_embedder* embedder, int32_t norm,
+                                              uint32_t truncate, weft_error** error);
 /* Ends the running call, if there is one. */
 WEFT_API weft_status weft_embedder_cancel(weft_embedder* embedder);
 WEFT_API weft_status weft_embedder_free(weft_embedder* embedder);
@@ -872,19 +910,8 @@ typedef int32_t weft_tensor_id; /* a node of a graph; -1: none, an absent option
 typedef struct weft_dim {
   int64_t bound;
   int32_t variable;
-  int32_t reserved;
+  int32_t reserved; /* 0 */
 } weft_dim;
-
-enum { WEFT_VALUE_INTEGER = 1, WEFT_VALUE_NUMBER = 2, WEFT_VALUE_TEXT = 3, WEFT_VALUE_BOOL = 4 };
-/* An attribute of an op, or the value of a key. */
-typedef struct weft_value {
-  const char* name;
-  int32_t kind;
-  int32_t reserved;
-  int64_t integer; /* also of bools */
-  double number;
-  const char* text;
-} weft_value;
 
 /* All ops: [{"name", "inputs": [{"name", "optional"}], "variadic", "attributes": {name: default}}].
  * docs and headers in weft/ops say what each computes. */
@@ -938,7 +965,9 @@ typedef struct weft_tensor_info {
 WEFT_API weft_status weft_graph_get_size(weft_graph* graph, int32_t* n_nodes, weft_error** error);
 WEFT_API weft_status weft_graph_get_tensor(weft_graph* graph, weft_tensor_id tensor,
                                            weft_tensor_info* info, weft_error** error);
-/* Nodes with their inputs, attributes and lines: an array. */
+/* {"variables": [{"name", "bound"}], "nodes": [{"id", "path", "kind", "op", "inputs", "attributes",
+ * "dtype", "shape", "where", "made_by"}], "outputs": [{"name", "node"}]}. Dimensions that vary
+ * appear by the name of their variable. */
 WEFT_API weft_status weft_graph_json(weft_graph* graph, weft_text* json, weft_error** error);
 WEFT_API weft_status weft_graph_dot(weft_graph* graph, weft_text* dot, weft_error** error);
 /* The graph of a model for steps of up to that many tokens, before passes. */
@@ -1057,10 +1086,10 @@ WEFT_API weft_status weft_builder_get_integer(weft_builder* builder, int32_t lay
  * `capacity`. */
 WEFT_API weft_status weft_builder_get_rope(weft_builder* builder, weft_value* values,
                                            size_t capacity, size_t* n, weft_error** error);
-/* The graph that is built. The handle is the builder's. */
+/* The graph that is being built. The handle belongs to the builder. */
 WEFT_API weft_status weft_builder_get_graph(weft_builder* builder, weft_graph** graph,
                                             weft_error** error);
-enum {
+enum weft_step_input {
   WEFT_INPUT_TOKENS = 0,    /* [T] I32 */
   WEFT_INPUT_POSITIONS = 1, /* [T] I32 */
   WEFT_INPUT_OUT_ROWS = 2   /* [O] I32: rows of the step that need logits */
@@ -1070,7 +1099,7 @@ WEFT_API weft_status weft_builder_get_input(weft_builder* builder, int32_t which
 /* 1 if the result is the normalized rows [O, D] instead of logits [O, V]. */
 WEFT_API weft_status weft_builder_wants_embeddings(weft_builder* builder, int32_t* wants,
                                                    weft_error** error);
-enum {
+enum weft_weight_flag {
   WEFT_WEIGHT_OPTIONAL = 1u << 0, /* -1 if the file lacks it */
   WEFT_WEIGHT_SQUEEZED = 1u << 1, /* dimensions of 1 may differ */
   WEFT_WEIGHT_STACKED = 1u << 2   /* [X, N, K] that files may hold as [X N, K] */
@@ -1137,11 +1166,12 @@ WEFT_API weft_status weft_builder_head(weft_builder* builder, weft_tensor_id h,
                                        weft_tensor_id embeddings, weft_tensor_id* rows,
                                        weft_error** error);
 
-enum {                                         /* weft_architecture.flags */
-       WEFT_ARCHITECTURE_LAYER_NORM = 1u << 0, /* files have the epsilon of layer norms, not RMS */
-       WEFT_ARCHITECTURE_BOTH_WAYS = 1u << 1,  /* not causal unless the file says so */
-       WEFT_ARCHITECTURE_EXPERTS = 1u << 2,    /* reads the keys of mixtures of experts */
-       WEFT_ARCHITECTURE_DIFFUSES = 1u << 3
+/* weft_architecture.flags */
+enum weft_architecture_flag {
+  WEFT_ARCHITECTURE_LAYER_NORM = 1u << 0, /* files have the epsilon of layer norms, not RMS */
+  WEFT_ARCHITECTURE_BOTH_WAYS = 1u << 1,  /* not causal unless the file says so */
+  WEFT_ARCHITECTURE_EXPERTS = 1u << 2,    /* reads the keys of mixtures of experts */
+  WEFT_ARCHITECTURE_DIFFUSES = 1u << 3
 };
 typedef struct weft_architecture {
   uint32_t struct_size;
@@ -1167,25 +1197,29 @@ WEFT_API weft_status weft_architectures_json(weft_text* json, weft_error** error
 
 /* ---- Tools --------------------------------------------------------------------------- */
 
+/* A canceller may be NULL. Cancelled calls end as soon as a node is done. */
+
 /* Header, metadata and tensors of a file or folder, as `weft inspect --json`. */
 WEFT_API weft_status weft_inspect_json(const char* path, weft_text* json, weft_error** error);
 /* The plans of a session, without loading weights, as `weft plan --json`. */
 WEFT_API weft_status weft_plan_json(weft_model* model, const weft_session_options* options,
                                     weft_text* json, weft_error** error);
-/* Every node against its scalar definition, as `weft verify --json`. With n = 0: 8 random tokens,
- * and steps across the borders of blocks and width classes. *passed becomes 0 or 1. */
+/* Compares every node with its scalar definition, as `weft verify --json`. With n = 0: 8 random
+ * tokens, and steps across the borders of blocks and width classes. *passed becomes 0 or 1. */
 WEFT_API weft_status weft_verify_json(weft_model* model, const weft_session_options* options,
-                                      const weft_token* tokens, size_t n, int32_t* passed,
-                                      weft_text* json, weft_error** error);
-/* The checks of `weft selftest`; `progress` is called before each, and can cancel. That of memory
- * may fail while other sessions have the model's weights, or other threads allocate. */
+                                      const weft_token* tokens, size_t n, weft_canceller* canceller,
+                                      int32_t* passed, weft_text* json, weft_error** error);
+/* The checks of `weft selftest`; options->progress is also called before each of them. The check of
+ * memory may fail while other sessions have the model's weights, or other threads allocate. */
 WEFT_API weft_status weft_selftest_json(weft_model* model, const weft_session_options* options,
-                                        int32_t* passed, weft_text* json, weft_error** error);
+                                        weft_canceller* canceller, int32_t* passed, weft_text* json,
+                                        weft_error** error);
 /* The checks of `weft new-model-check` for a built-in or registered architecture. `keys`: further
  * keys of the tiny model, or other values. `snapshot`: a file with the graph as Graphviz text,
  * which is made if it does not exist; NULL: none. */
 WEFT_API weft_status weft_check_new_model_json(const char* architecture, const weft_value* keys,
-                                               size_t n_keys, const char* snapshot, int32_t* passed,
+                                               size_t n_keys, const char* snapshot,
+                                               weft_canceller* canceller, int32_t* passed,
                                                weft_text* json, weft_error** error);
 /* A tiny model of an architecture with random weights as a GGUF file, always the same. */
 WEFT_API weft_status weft_write_made_model(const char* architecture, const weft_value* keys,
@@ -1202,11 +1236,13 @@ typedef struct weft_bench_options {
 WEFT_API weft_status weft_bench_options_init(weft_bench_options* options, size_t size);
 /* Tokens, bytes and multiply-adds per second, as `weft bench --no-limits --json`. */
 WEFT_API weft_status weft_bench_json(weft_model* model, const weft_bench_options* options,
-                                     weft_text* json, weft_error** error);
-/* What this machine can do: bytes and multiply-adds per second. Takes seconds. threads 0: the
- * default workers. max_bytes 0: half the default budget; below 64 MiB, reads are not measured. */
-WEFT_API weft_status weft_limits_json(int32_t threads, int64_t max_bytes, weft_text* json,
-                                      weft_error** error);
+                                     weft_canceller* canceller, weft_text* json,
+                                     weft_error** error);
+/* What this machine can do: bytes and multiply-adds per second. Takes seconds; a cancelled call
+ * ends after the current pass. threads 0: the default workers. max_bytes 0: half the default
+ * budget; below 64 MiB, reads are not measured. */
+WEFT_API weft_status weft_limits_json(int32_t threads, int64_t max_bytes, weft_canceller* canceller,
+                                      weft_text* json, weft_error** error);
 
 typedef struct weft_quantize_options {
   uint32_t struct_size;
@@ -1222,6 +1258,8 @@ typedef struct weft_quantize_options {
   int32_t workers;            /* 0: min(2, processors) */
   weft_progress progress;
   void* progress_user;
+  weft_log log; /* warnings, before anything is written; may be NULL */
+  void* log_user;
 } weft_quantize_options;
 WEFT_API weft_status weft_quantize_options_init(weft_quantize_options* options, size_t size);
 /* Writes a GGUF file in other types; it appears when it is complete. */

@@ -40,6 +40,11 @@ void check_flags(std::uint32_t flags, std::uint32_t known, std::string_view name
     fail<ValueError>("`{}` has the unknown bits {:#x}", name, flags & ~known);
 }
 
+void check_reserved(std::int64_t reserved, std::string_view struct_name) {
+  if (reserved != 0)
+    fail<UnsupportedError>("{}: reserved must be 0, got {}", struct_name, reserved);
+}
+
 void check_least(std::int64_t number, std::int64_t least, std::string_view name) {
   if (number < least) fail<ValueError>("{} must be at least {}, got {}", name, least, number);
 }

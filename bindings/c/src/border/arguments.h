@@ -49,6 +49,10 @@ inline std::string_view text(const weft_string& s, std::string_view name) {
 // Throws ValueError for bits that are not `known`.
 void check_flags(std::uint32_t flags, std::uint32_t known, std::string_view name);
 
+// Throws UnsupportedError for a reserved member that is not 0: a later version may give it a
+// meaning.
+void check_reserved(std::int64_t reserved, std::string_view struct_name);
+
 // Throws ValueError for numbers below `least`.
 void check_least(std::int64_t number, std::int64_t least, std::string_view name);
 // Throws ValueError for numbers that are not from min to max.

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <new>
 #include <thread>
+#include <utility>
 
 #include <pthread.h>
 
@@ -30,8 +31,8 @@ Process& process() {
 
 thread_local std::int64_t own_calls = 0;
 
-// Runs at the end of the process, before libraries are destroyed. A call whose callback left by a
-// longjmp never ends, so the wait is limited.
+// Runs at the end of the process, before libraries are destroyed. The wait is limited: a plug-in
+// may compute for long.
 void end_calls() {
   using namespace std::chrono;
   process().ending = true;
@@ -91,16 +92,32 @@ RunningCall::RunningCall() {
   (void)registered;
   process().running.fetch_add(1);
   ++own_calls;
-  if (process().ending) {
+  try {
+    require_open();
+  } catch (...) {
     process().running.fetch_sub(1);
     --own_calls;
-    throw StatusError(WEFT_ERROR_CLOSED, "the process is ending: the library is closed");
+    throw;
   }
 }
 
 RunningCall::~RunningCall() {
   process().running.fetch_sub(1);
   --own_calls;
+}
+
+InCallback::InCallback() : calls_(std::exchange(own_calls, 0)) {
+  process().running.fetch_sub(calls_);
+}
+
+InCallback::~InCallback() {
+  process().running.fetch_add(calls_);
+  own_calls = calls_;
+}
+
+void require_open() {
+  if (process().ending)
+    throw StatusError(WEFT_ERROR_CLOSED, "the process is ending: the library is closed");
 }
 
 weft_status report(weft_error** error) noexcept {

@@ -2,8 +2,10 @@
 // The border between C and C++: every function of the API is the body of a call().
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include <cxxabi.h>
@@ -35,6 +37,20 @@ class RunningCall {
   RunningCall& operator=(const RunningCall&) = delete;
 };
 
+// A callback of the caller's program. The end of the process does not wait for the call meanwhile.
+class InCallback {
+ public:
+  InCallback();
+  ~InCallback();
+  InCallback(const InCallback&) = delete;
+  InCallback& operator=(const InCallback&) = delete;
+
+ private:
+  std::int64_t calls_;  // of this thread
+};
+// Throws StatusError WEFT_ERROR_CLOSED when the process ends.
+void require_open();
+
 // The status of the exception that is being handled; its error in *error unless that is NULL.
 weft_status report(weft_error** error) noexcept;
 
@@ -52,10 +68,11 @@ weft_status call(weft_error** error, const F& f) {
   }
 }
 
-// Calls a function of the caller. What it throws becomes WEFT_ERROR_CALLBACK.
+// The result of f(). What it throws becomes WEFT_ERROR_CALLBACK.
 template <class F>
-auto callback(const F& f) {
+auto result_of_callback(const F& f) {
   try {
+    const InCallback in_callback;
     return f();
   } catch (abi::__forced_unwind&) {
     throw;
@@ -63,6 +80,18 @@ auto callback(const F& f) {
     throw StatusError(WEFT_ERROR_CALLBACK, std::string("a callback threw: ") + e.what());
   } catch (...) {
     throw StatusError(WEFT_ERROR_CALLBACK, "a callback threw an exception");
+  }
+}
+// Calls a function of the caller.
+template <class F>
+auto callback(const F& f) {
+  if constexpr (std::is_void_v<decltype(f())>) {
+    result_of_callback(f);
+    require_open();
+  } else {
+    auto result = result_of_callback(f);
+    require_open();
+    return result;
   }
 }
 // The same for one that returns a status and makes an error: f(weft_error**). Numbers that are no

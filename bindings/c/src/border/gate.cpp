@@ -8,6 +8,7 @@
 #include "weft/base/fork_mutex.h"
 #include "weft/base/no_destructor.h"
 
+#include "border/arguments.h"
 #include "border/call.h"
 
 namespace weft::c_api {
@@ -66,8 +67,34 @@ Inside::~Inside() {
   gate_.busy_ = false;
 }
 
+void CancellerObject::cancel() {
+  const std::lock_guard lock(mutex_);
+  cancelled_ = true;
+  for (Gate* gate : gates_) gate->cancel();
+}
+
+void CancellerObject::add(Gate& gate) {
+  const std::lock_guard lock(mutex_);
+  gates_.push_back(&gate);
+  if (cancelled_) gate.cancel();
+}
+
+void CancellerObject::remove(Gate& gate) {
+  const std::lock_guard lock(mutex_);
+  std::erase(gates_, &gate);
+}
+
+CancellableCall::CancellableCall(const weft_canceller* canceller)
+    : canceller_(canceller ? pin<CancellerObject>(canceller) : nullptr) {
+  if (canceller_) canceller_->add(*gate_);
+}
+
+CancellableCall::~CancellableCall() {
+  if (canceller_) canceller_->remove(*gate_);
+}
+
 void CancellableCall::check() {
-  if (cancelled()) fail<CancelledError>("the process is ending: the call was cancelled");
+  if (cancelled()) fail<CancelledError>("the call was cancelled");
 }
 
 std::function<bool(double)> CancellableCall::watch(std::function<bool(double)> progress) {
@@ -82,3 +109,21 @@ void cancel_all_gates() {
 }
 
 }  // namespace weft::c_api
+
+using namespace weft;
+using namespace weft::c_api;
+
+weft_status weft_canceller_open(weft_canceller** canceller, weft_error** error) {
+  return call(error, [&] {
+    required(canceller, "canceller");
+    *canceller = handle_of<weft_canceller>(std::make_shared<CancellerObject>());
+  });
+}
+
+weft_status weft_canceller_cancel(weft_canceller* canceller) {
+  return call(nullptr, [&] { pin<CancellerObject>(canceller)->cancel(); });
+}
+
+weft_status weft_canceller_free(weft_canceller* canceller) {
+  return free_handle<CancellerObject>(canceller);
+}

@@ -5,8 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <string_view>
+#include <vector>
+
+#include "weft/base/fork_mutex.h"
+#include "weft/weft.h"
 
 #include "border/handles.h"
 
@@ -52,20 +57,43 @@ class Inside {
   Gate& gate_;
 };
 
-// A long call on no object that computes, which the end of the process cancels.
+// Cancels the calls that it was given to, now and later.
+class CancellerObject : public Object {
+ public:
+  static constexpr Kind kKind = Kind::canceller;
+  CancellerObject() : Object(kKind) {}
+
+  void cancel();
+  // Between these two the call inside the gate is cancelled, too.
+  void add(Gate& gate);
+  void remove(Gate& gate);
+
+ private:
+  ForkMutex mutex_;
+  bool cancelled_ = false;
+  std::vector<Gate*> gates_;
+};
+
+// A long call on no object that computes, which the end of the process cancels, and the canceller
+// of the caller unless it is NULL.
 class CancellableCall {
  public:
-  CancellableCall() = default;
+  explicit CancellableCall(const weft_canceller* canceller = nullptr);
+  ~CancellableCall();
+  CancellableCall(const CancellableCall&) = delete;
+  CancellableCall& operator=(const CancellableCall&) = delete;
 
-  std::atomic<bool>& cancelled() { return gate_.cancelled(); }
+  std::atomic<bool>& cancelled() { return gate_->cancelled(); }
   // Throws CancelledError if it is to end.
   void check();
   // The same progress, which is false as soon as the call is to end. REQUIRES: used in this call.
   std::function<bool(double)> watch(std::function<bool(double)> progress);
 
  private:
-  Gate gate_{"call"};
-  Inside inside_{gate_};
+  // Not on the stack: it stays in the list of all gates if a callback leaves by a longjmp.
+  std::unique_ptr<Gate> gate_ = std::make_unique<Gate>("call");
+  Inside inside_{*gate_};
+  std::shared_ptr<CancellerObject> canceller_;  // may be null
 };
 
 // For the end of the process: cancels all calls that are inside a gate.

@@ -14,6 +14,7 @@ namespace weft::c_api {
 // The kinds of handles. Their numbers are part of handles.
 enum class Kind : std::uint8_t {
   error,
+  canceller,
   model,
   detokenizer,
   grammar,

@@ -11,6 +11,7 @@
 
 #include "border/arguments.h"
 #include "border/call.h"
+#include "border/values.h"
 
 namespace weft::c_api {
 namespace {
@@ -74,6 +75,22 @@ std::optional<ReplayKind> executor_of(const char* name) {
   fail<ValueError>("executor must be 'flow' or 'crew', got '{}'", name);
 }
 
+KeyOverride override_of(const NamedValue& v) {
+  using Value = decltype(KeyOverride::value);
+  KeyOverride made{std::string(v.name), {}};
+  std::visit(
+      [&]<class T>(T value) {
+        if constexpr (std::is_same_v<T, std::string_view>) {
+          made.value = std::string(value);
+        } else {
+          made.value = Value(value);
+        }
+      },
+      v.value);
+  check(made);
+  return made;
+}
+
 WeightMode weight_mode(std::int32_t mode) {
   if (mode < WEFT_WEIGHTS_AUTO || mode > WEFT_WEIGHTS_RESIDENT)
     fail<ValueError>("weights must be 0, 1 or 2 (WEFT_WEIGHTS_..), got {}", mode);
@@ -114,14 +131,8 @@ SessionOptions session_options(const weft_session_options* given) {
                    .reuse_arena = o.separate_tensors == 0,
                    .embeddings = o.embeddings != 0,
                    .progress = progress_of(o.progress, o.progress_user)};
-  if (o.log) {
-    s.warn = [log = o.log, user = o.log_user](const std::string& line) {
-      callback([&] {
-        log(user, line.c_str());
-        return 0;
-      });
-    };
-  }
+  if (o.log)
+    s.warn = [log = o.log, user = o.log_user](const std::string& line) { log_to(log, user, line); };
   return s;
 }
 
@@ -130,6 +141,9 @@ ModelOptions model_options(const weft_model_options& o) {
                        .quantize = std::string(text_or(o.quantize)),
                        .allow_unknown_settings = o.allow_unknown_settings != 0};
   if (o.overrides && *o.overrides) options.overrides = parse_key_overrides(o.overrides);
+  for (const NamedValue& v :
+       named_values(o.override_values, o.n_override_values, "override_values"))
+    options.overrides.push_back(override_of(v));
   for (const weft_adapter& a : array(o.loras, o.n_loras, "loras"))
     options.adapters.loras.push_back({std::string(required_text(a.path, "path")), a.scale});
   for (const weft_adapter& a : array(o.control_vectors, o.n_control_vectors, "control_vectors"))
@@ -159,6 +173,11 @@ SamplerOptions sampler_options(const weft_sampler_options* given) {
   options.dry_breakers.assign(breakers.begin(), breakers.end());
   if (o.order) options.order = sampler_order(split_list(o.order, ';'));
   return options;
+}
+
+void log_to(weft_log log, void* user, const std::string& line) {
+  if (!log) return;
+  callback([&] { log(user, line.c_str()); });
 }
 
 std::function<bool(double)> progress_of(weft_progress progress, void* user) {

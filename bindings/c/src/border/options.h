@@ -19,6 +19,8 @@ SamplerOptions sampler_options(const weft_sampler_options* given);
 weft_session_options default_session_options();
 weft_sampler_options default_sampler_options();
 
+// Calls it, unless it is NULL.
+void log_to(weft_log log, void* user, const std::string& line);
 // Empty for NULL.
 std::function<bool(double)> progress_of(weft_progress progress, void* user);
 std::function<void(std::int64_t, std::int64_t)> token_progress_of(weft_token_progress progress,

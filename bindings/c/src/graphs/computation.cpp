@@ -149,7 +149,8 @@ weft_status weft_computation_verify(weft_computation* computation, const int64_t
   return call(error, [&] {
     required(passed, "passed");
     const UsedComputation c(computation);
-    const VerifyReport report = c->verify(extents_of(*c.operator->(), extents, n_extents));
+    const VerifyReport report =
+        c->verify(extents_of(*c.operator->(), extents, n_extents), &c.object->gate.cancelled());
     if (json) write_text(json, report.to_json());
     *passed = report.first_bad() == nullptr;
   });

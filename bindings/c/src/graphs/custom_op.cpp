@@ -59,7 +59,9 @@ TensorSpec spec_of(const weft_spec& s) {
   if (s.rank < 0 || s.rank > kMaxRank)
     fail<ShapeError>("the output has {} dimensions, at most {} are possible", s.rank, kMaxRank);
   std::vector<Dim> dims;
+  check_reserved(s.reserved, "weft_spec");
   for (const weft_dim& dim : std::span(s.dims, static_cast<std::size_t>(s.rank))) {
+    check_reserved(dim.reserved, "weft_dim");
     if (dim.bound < 0 || dim.variable < 0 || dim.variable > kMaxVariables)
       fail<ShapeError>("the output has a dimension {} with variable {}", dim.bound, dim.variable);
     dims.push_back(dim.variable == 0 ? Dim(dim.bound) : Dim(dim.bound, dim.variable - 1));

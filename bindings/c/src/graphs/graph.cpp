@@ -30,6 +30,13 @@ Json attrs_json(const Attrs& attrs) {
   return object;
 }
 
+// A custom op keeps all that it was given as one object (custom_op.cpp).
+Json attrs_json(const Node& node) {
+  const Json object = attrs_json(node.attrs);
+  if (!node.op || !node.op->custom) return object;
+  return Json::parse(object.at("values").get<std::string>());
+}
+
 Json op_json(const OpSignature& op) {
   Json inputs = Json::array();
   for (const OpInput& input : op.inputs)
@@ -55,11 +62,23 @@ Json node_json(const Graph& graph, NodeId id) {
           {"kind", to_string(node.kind)},
           {"op", node.op ? node.op->name : ""},
           {"inputs", node.inputs},
-          {"attributes", attrs_json(node.attrs)},
+          {"attributes", attrs_json(node)},
           {"dtype", node.spec.dtype.name()},
           {"shape", shape},
           {"where", to_string(node.where)},
           {"made_by", node.made_by}};
+}
+
+Json graph_json(const Graph& graph) {
+  Json variables = Json::array(), nodes = Json::array(), outputs = Json::array();
+  for (const auto& variable : graph.variables())
+    variables.push_back({{"name", variable.name}, {"bound", variable.bound}});
+  for (NodeId id = 0; id < graph.size(); ++id) nodes.push_back(node_json(graph, id));
+  for (const Graph::Output& output : graph.outputs())
+    outputs.push_back({{"name", output.name}, {"node", output.node}});
+  return {{"variables", std::move(variables)},
+          {"nodes", std::move(nodes)},
+          {"outputs", std::move(outputs)}};
 }
 
 enum class Leaf { input, weight, state };
@@ -216,12 +235,7 @@ weft_status weft_graph_get_tensor(weft_graph* graph, weft_tensor_id tensor, weft
 }
 
 weft_status weft_graph_json(weft_graph* graph, weft_text* json, weft_error** error) {
-  return call(error, [&] {
-    const UsedGraph g(graph);
-    Json nodes = Json::array();
-    for (NodeId id = 0; id < (*g).size(); ++id) nodes.push_back(node_json(*g, id));
-    write_text(json, nodes.dump());
-  });
+  return call(error, [&] { write_text(json, graph_json(*UsedGraph(graph)).dump()); });
 }
 
 weft_status weft_graph_dot(weft_graph* graph, weft_text* dot, weft_error** error) {

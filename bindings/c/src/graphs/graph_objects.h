@@ -72,7 +72,7 @@ Shape shape_of(const weft_dim* dims, std::size_t rank, const Graph& graph);
 Shape fixed_shape(const std::int64_t* dims, std::size_t rank);
 std::vector<weft_dim> dims_of(const Shape& shape);
 
-// Named values. Texts live as long as `values`. Throws ValueError for unknown kinds.
+// Texts live as long as `values`. Throws like named_values().
 std::vector<NamedAttr> attrs_of(const weft_value* values, std::size_t n);
 
 // The op that weft_register_op() registered; null if there is none of this name.

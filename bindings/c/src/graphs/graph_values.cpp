@@ -6,6 +6,7 @@
 #include "weft/ops/formats/format.h"
 
 #include "border/arguments.h"
+#include "border/values.h"
 #include "graphs/graph_objects.h"
 
 namespace weft::c_api {
@@ -50,6 +51,7 @@ Shape shape_of(const weft_dim* dims, std::size_t rank, const Graph& graph) {
   const auto n_variables = std::ssize(graph.variables());
   std::vector<Dim> all;
   for (const weft_dim& dim : array(dims, rank, "dims")) {
+    check_reserved(dim.reserved, "weft_dim");
     if (dim.variable < 0 || dim.variable > n_variables)
       fail<ValueError>("`dims`: the graph has {} variables, got number {}", n_variables,
                        dim.variable);
@@ -75,25 +77,8 @@ std::vector<weft_dim> dims_of(const Shape& shape) {
 
 std::vector<NamedAttr> attrs_of(const weft_value* values, std::size_t n) {
   std::vector<NamedAttr> attrs;
-  for (const weft_value& v : array(values, n, "attributes")) {
-    const std::string_view name = required_name(v.name, "name");
-    switch (v.kind) {
-      case WEFT_VALUE_INTEGER:
-        attrs.push_back({name, v.integer});
-        break;
-      case WEFT_VALUE_NUMBER:
-        attrs.push_back({name, v.number});
-        break;
-      case WEFT_VALUE_TEXT:
-        attrs.push_back({name, required_name(v.text, "text")});
-        break;
-      case WEFT_VALUE_BOOL:
-        attrs.push_back({name, v.integer != 0});
-        break;
-      default:
-        fail<ValueError>("'{}': unknown kind of value {}", printable(name), v.kind);
-    }
-  }
+  for (const NamedValue& v : named_values(values, n, "attributes"))
+    attrs.push_back({v.name, std::visit([](auto value) { return AttrValue(value); }, v.value)});
   return attrs;
 }
 

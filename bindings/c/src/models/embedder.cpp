@@ -94,6 +94,11 @@ weft_status weft_embedder_open(weft_model* model, const weft_embedder_options* o
   });
 }
 
+weft_status weft_embedder_set_output(weft_embedder* embedder, int32_t norm, uint32_t truncate,
+                                     weft_error** error) {
+  return call(error, [&] { UsedEmbedder(embedder)->embedder.set_output(norm, truncate != 0); });
+}
+
 weft_status weft_embedder_cancel(weft_embedder* embedder) {
   return call(nullptr, [&] { pin<EmbedderObject>(embedder)->gate.cancel(); });
 }

@@ -69,28 +69,30 @@ weft_generation_options options_of(const weft_generation_options* given) {
 
 GenerationOptions generation_options(const weft_generation_options& o, SessionObject& session,
                                      const std::shared_ptr<ShownControl>& shown) {
-  check_flags(o.decode_flags, WEFT_SHOW_SPECIAL | WEFT_STRIP_SPACE_PREFIX, "decode_flags");
+  check_flags(o.decode_flags, WEFT_DETOKENIZE_SHOW_SPECIAL | WEFT_DETOKENIZE_STRIP_SPACE_PREFIX,
+              "decode_flags");
   check_ranges(o, session.session.model().facts().n_vocab);
-  shown->all = (o.decode_flags & WEFT_SHOW_SPECIAL) != 0;
+  shown->all = (o.decode_flags & WEFT_DETOKENIZE_SHOW_SPECIAL) != 0;
   const auto stop_tokens = array(o.stop_tokens, o.n_stop_tokens, "stop_tokens");
-  return {.sampler = sampler_options(o.sampler),
-          .choose = choice_of(o.choose, o.choose_user),
-          .rules = rules_of(o, *session.model),
-          .max_tokens = o.max_tokens,
-          .max_time = time_of(o.max_time_ms),
-          .ignore_eos = o.ignore_eos != 0,
-          .stop_tokens = {stop_tokens.begin(), stop_tokens.end()},
-          .min_tokens = o.min_tokens,
-          .token_healing = o.token_healing != 0,
-          .logprobs = o.n_logprobs,
-          .prompt_logprobs = o.prompt_logprobs != 0,
-          .decode = {.strip_space_prefix = (o.decode_flags & WEFT_STRIP_SPACE_PREFIX) != 0},
-          .shows_control =
-              [shown](TokenId id) {
-                return shown->all || std::ranges::find(shown->of_chat, id) != shown->of_chat.end();
-              },
-          .feed_last = o.keep_last_room != 0,
-          .cancel = &session.gate.cancelled()};
+  return {
+      .sampler = sampler_options(o.sampler),
+      .choose = choice_of(o.choose, o.choose_user),
+      .rules = rules_of(o, *session.model),
+      .max_tokens = o.max_tokens,
+      .max_time = time_of(o.max_time_ms),
+      .ignore_eos = o.ignore_eos != 0,
+      .stop_tokens = {stop_tokens.begin(), stop_tokens.end()},
+      .min_tokens = o.min_tokens,
+      .token_healing = o.token_healing != 0,
+      .logprobs = o.n_logprobs,
+      .prompt_logprobs = o.prompt_logprobs != 0,
+      .decode = {.strip_space_prefix = (o.decode_flags & WEFT_DETOKENIZE_STRIP_SPACE_PREFIX) != 0},
+      .shows_control =
+          [shown](TokenId id) {
+            return shown->all || std::ranges::find(shown->of_chat, id) != shown->of_chat.end();
+          },
+      .feed_last = o.keep_last_room != 0,
+      .cancel = &session.gate.cancelled()};
 }
 
 // A computation that was cancelled returns false.

@@ -73,8 +73,8 @@ weft_model* open_model(const weft_model_options* given, std::shared_ptr<LentByte
   auto object = std::make_shared<ModelObject>();
   object->file = options.overrides.empty() ? file : file.with_keys(options.overrides);
   object->path = file.path();
-  object->name = file.find_string("general.name").value_or("");
-  object->architecture = file.find_string("general.architecture").value_or("");
+  object->name = object->file->find_string("general.name").value_or("");
+  object->architecture = object->file->find_string("general.architecture").value_or("");
   object->n_loras = options.adapters.loras.size();
   if (o.vocabulary_only) {
     object->bytes = std::move(bytes);

@@ -21,11 +21,14 @@ struct DetokenizerObject : Object {
 };
 
 Detokenizer::Options detokenizer_options(std::uint32_t flags) {
-  check_flags(flags, WEFT_SHOW_SPECIAL | WEFT_STRIP_SPACE_PREFIX | WEFT_REPLACE_INVALID, "flags");
-  return {.decode = {.show_special = (flags & WEFT_SHOW_SPECIAL) != 0,
-                     .strip_space_prefix = (flags & WEFT_STRIP_SPACE_PREFIX) != 0},
-          .invalid = (flags & WEFT_REPLACE_INVALID) != 0 ? Detokenizer::Invalid::replace
-                                                         : Detokenizer::Invalid::keep};
+  check_flags(flags,
+              WEFT_DETOKENIZE_SHOW_SPECIAL | WEFT_DETOKENIZE_STRIP_SPACE_PREFIX |
+                  WEFT_DETOKENIZE_REPLACE_INVALID,
+              "flags");
+  return {.decode = {.show_special = (flags & WEFT_DETOKENIZE_SHOW_SPECIAL) != 0,
+                     .strip_space_prefix = (flags & WEFT_DETOKENIZE_STRIP_SPACE_PREFIX) != 0},
+          .invalid = (flags & WEFT_DETOKENIZE_REPLACE_INVALID) != 0 ? Detokenizer::Invalid::replace
+                                                                    : Detokenizer::Invalid::keep};
 }
 
 // The text of ids with U+FFFD for bytes that are not UTF-8.
@@ -98,10 +101,10 @@ weft_status weft_tokenize(weft_model* model, const char* data, size_t size, uint
                           weft_token* tokens, size_t capacity, size_t* n, weft_error** error) {
   return call(error, [&] {
     const auto m = pin<ModelObject>(model);
-    check_flags(flags, WEFT_ADD_SPECIAL | WEFT_PARSE_SPECIAL, "flags");
-    const auto ids = m->text().encode(text(data, size, "text"),
-                                      {.add_special = (flags & WEFT_ADD_SPECIAL) != 0,
-                                       .parse_special = (flags & WEFT_PARSE_SPECIAL) != 0});
+    check_flags(flags, WEFT_TOKENIZE_ADD_SPECIAL | WEFT_TOKENIZE_PARSE_SPECIAL, "flags");
+    const auto ids = m->text().encode(
+        text(data, size, "text"), {.add_special = (flags & WEFT_TOKENIZE_ADD_SPECIAL) != 0,
+                                   .parse_special = (flags & WEFT_TOKENIZE_PARSE_SPECIAL) != 0});
     write_tokens(ids, tokens, capacity, n);
   });
 }

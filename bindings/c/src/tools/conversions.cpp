@@ -17,25 +17,18 @@
 #include "border/call.h"
 #include "border/gate.h"
 #include "border/options.h"
+#include "border/values.h"
 #include "tools/keys.h"
 
 namespace weft::c_api {
 namespace {
 
-arch::MadeSource::Value made_value(const weft_value& v) {
-  switch (v.kind) {
-    case WEFT_VALUE_INTEGER:
-      return v.integer;
-    case WEFT_VALUE_NUMBER:
-      return v.number;
-    case WEFT_VALUE_TEXT:
-      return std::string(required_text(v.text, "text"));
-    case WEFT_VALUE_BOOL:
-      return v.integer != 0;
-    default:
-      fail<ValueError>("key '{}': the kind must be 1 to 4 (WEFT_VALUE_..), got {}",
-                       printable(v.name), v.kind);
-  }
+arch::MadeSource::Value made_value(std::string_view text) {
+  return std::string(text);
+}
+template <class T>
+arch::MadeSource::Value made_value(T value) {
+  return value;
 }
 
 weft_quantize_options default_quantize_options() {
@@ -68,6 +61,7 @@ void quantize(const std::string& input, const std::string& output, const weft_qu
   if (o.imatrix) options.imatrix = &imatrix.emplace(Imatrix::read(o.imatrix));
   const Checkpoint file = Checkpoint::open(input);
   const QuantizePlan plan = plan_quantize(file, options);
+  for (const std::string& warning : plan.warnings) log_to(o.log, o.log_user, warning);
   CancellableCall running;
   quantize_file(file, plan, options,
                 {.workers = o.workers,
@@ -100,10 +94,8 @@ void convert(const std::string& folder, const std::string& output, ConvertOption
 std::vector<std::pair<std::string, arch::MadeSource::Value>> made_keys(const weft_value* keys,
                                                                        std::size_t n) {
   std::vector<std::pair<std::string, arch::MadeSource::Value>> made;
-  for (const weft_value& v : array(keys, n, "keys")) {
-    const std::string_view name = required_text(v.name, "name");
-    if (name.empty()) fail<ValueError>("the name of a key is empty");
-    made.emplace_back(name, made_value(v));
+  for (const NamedValue& v : named_values(keys, n, "keys")) {
+    made.emplace_back(v.name, std::visit([](auto value) { return made_value(value); }, v.value));
   }
   return made;
 }

@@ -69,10 +69,11 @@ class CallbackErrors {
   std::exception_ptr thrown_;
 };
 
-SelfReport run_selftest(const std::shared_ptr<const Model>& model, const SessionOptions& session) {
+SelfReport run_selftest(const std::shared_ptr<const Model>& model, const SessionOptions& session,
+                        CancellableCall& running) {
   SelftestOptions options{.session = session, .tokens = {}, .progress = {}};
+  options.session.cancel = &running.cancelled();
   CallbackErrors errors;
-  CancellableCall running;
   errors.watch(options.session.warn);
   options.progress = [&](const std::string&) {
     errors.rethrow();
@@ -114,15 +115,16 @@ std::vector<bench::Test> bench_tests(const weft_bench_options& o) {
   return tests;
 }
 
-std::string bench_json(const ModelObject& m, const weft_bench_options& o) {
+std::string bench_json(const ModelObject& m, const weft_bench_options& o,
+                       CancellableCall& running) {
   const std::vector<bench::Test> tests = bench_tests(o);
   SessionOptions options = session_options(o.session);
   const std::int64_t n = std::max(o.prompt_tokens, o.generated_tokens) + o.depth;
   if (options.context == 0) options.context = n;
   if (n > options.context)
     fail<ValueError>("{} tokens do not fit a context of {}", n, options.context);
+  options.cancel = &running.cancelled();
   Session session(m.computing(), options);
-  CancellableCall running;
   Fnv1a64 hash;
   bench::Report report{
       .model = m.path,
@@ -163,8 +165,8 @@ weft_status weft_plan_json(weft_model* model, const weft_session_options* option
 }
 
 weft_status weft_verify_json(weft_model* model, const weft_session_options* options,
-                             const weft_token* tokens, size_t n, int32_t* passed, weft_text* json,
-                             weft_error** error) {
+                             const weft_token* tokens, size_t n, weft_canceller* canceller,
+                             int32_t* passed, weft_text* json, weft_error** error) {
   return call(error, [&] {
     const auto m = pin<ModelObject>(model);
     required(passed, "passed"), required(json, "json");
@@ -173,6 +175,8 @@ weft_status weft_verify_json(weft_model* model, const weft_session_options* opti
                       .tokens = {given.begin(), given.end()},
                       .borders = n == 0};
     if (n == 0) how.tokens = tokens_to_verify(*m->computing(), how.session);
+    CancellableCall running(canceller);
+    how.session.cancel = &running.cancelled();
     const ModelVerification result = verify_model(m->computing(), how);
     write_text(json, result.to_json());
     *passed = result.passed();
@@ -180,23 +184,27 @@ weft_status weft_verify_json(weft_model* model, const weft_session_options* opti
 }
 
 weft_status weft_selftest_json(weft_model* model, const weft_session_options* options,
-                               int32_t* passed, weft_text* json, weft_error** error) {
+                               weft_canceller* canceller, int32_t* passed, weft_text* json,
+                               weft_error** error) {
   return call(error, [&] {
     const auto m = pin<ModelObject>(model);
     required(passed, "passed"), required(json, "json");
-    write_report(run_selftest(m->computing(), session_options(options)), passed, json);
+    CancellableCall running(canceller);
+    write_report(run_selftest(m->computing(), session_options(options), running), passed, json);
   });
 }
 
 weft_status weft_check_new_model_json(const char* architecture, const weft_value* keys,
-                                      size_t n_keys, const char* snapshot, int32_t* passed,
-                                      weft_text* json, weft_error** error) {
+                                      size_t n_keys, const char* snapshot,
+                                      weft_canceller* canceller, int32_t* passed, weft_text* json,
+                                      weft_error** error) {
   return call(error, [&] {
     required(passed, "passed"), required(json, "json");
-    CancellableCall running;
+    CancellableCall running(canceller);
     const NewModelOptions options{.keys = made_keys(keys, n_keys),
                                   .snapshot = std::string(text_or(snapshot)),
-                                  .progress = [&](const std::string&) { running.check(); }};
+                                  .progress = [&](const std::string&) { running.check(); },
+                                  .cancel = &running.cancelled()};
     const std::string name(required_text(architecture, "architecture"));
     write_report(check_new_model(name, options), passed, json);
   });
@@ -207,24 +215,27 @@ weft_status weft_bench_options_init(weft_bench_options* options, size_t size) {
               [&] { init_options(options, size, default_bench_options(), "weft_bench_options"); });
 }
 
-weft_status weft_bench_json(weft_model* model, const weft_bench_options* options, weft_text* json,
-                            weft_error** error) {
+weft_status weft_bench_json(weft_model* model, const weft_bench_options* options,
+                            weft_canceller* canceller, weft_text* json, weft_error** error) {
   return call(error, [&] {
     const auto m = pin<ModelObject>(model);
     required(json, "json");
-    write_text(
-        json, bench_json(*m, read_options(options, default_bench_options(), "weft_bench_options")));
+    const auto o = read_options(options, default_bench_options(), "weft_bench_options");
+    CancellableCall running(canceller);
+    write_text(json, bench_json(*m, o, running));
   });
 }
 
-weft_status weft_limits_json(int32_t threads, int64_t max_bytes, weft_text* json,
-                             weft_error** error) {
+weft_status weft_limits_json(int32_t threads, int64_t max_bytes, weft_canceller* canceller,
+                             weft_text* json, weft_error** error) {
   return call(error, [&] {
     required(json, "json");
     check_between(threads, 0, kMaxWorkers, "threads");
     check_between(max_bytes, 0, INT64_MAX, "max_bytes");
+    CancellableCall running(canceller);
     const auto limits = bench::measure_limits(threads == 0 ? default_workers() : threads,
-                                              max_bytes == 0 ? default_budget() / 2 : max_bytes);
+                                              max_bytes == 0 ? default_budget() / 2 : max_bytes,
+                                              &running.cancelled());
     write_text(json, to_json(limits));
   });
 }

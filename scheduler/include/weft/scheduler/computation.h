@@ -56,7 +56,7 @@ class Computation {
   void run(const Extents& extents, const std::atomic<bool>* cancel = nullptr);
   // Runs on one lane, and compares every node with its scalar definition. Changes inputs, states
   // and outputs as run() does, but not what output() and value() give.
-  VerifyReport verify(const Extents& extents);
+  VerifyReport verify(const Extents& extents, const std::atomic<bool>* cancel = nullptr);
 
   // By the names of outputs, and by the paths of nodes: with the extents of the last run, valid
   // until the next one. Throw ValueError for unknown names, before the first run, and value() if

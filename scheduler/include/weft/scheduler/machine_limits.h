@@ -2,6 +2,7 @@
 // The limits of this machine, to compare speeds with. Every figure is the best of many short passes
 // with several methods.
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -24,7 +25,10 @@ struct ReadLimit {
 // Streams through a buffer of four times the last-level cache, 256 MiB at least and `max_bytes`
 // at most, every thread through its own part: on small and on huge pages, with and without software
 // prefetch. Measures nothing if `max_bytes` is less than 64 MiB.
-ReadLimit measure_reads(int threads, std::int64_t max_bytes);
+//
+// Throws CancelledError if `cancel` became true, which is looked at between the methods.
+ReadLimit measure_reads(int threads, std::int64_t max_bytes,
+                        const std::atomic<bool>* cancel = nullptr);
 
 struct ArithmeticLimit {
   double multiply_adds_per_second = 0;  // all threads together; 0: not measured
@@ -47,8 +51,9 @@ struct MachineLimits {
 
 // Arithmetic with the instruction set of the cpu backend. Skips the read limit if `max_bytes` of
 // memory are not enough to measure it. Takes seconds. Throws ValueError if `threads` is outside
-// 1..kMaxWorkers, and as cpu_backend().
-MachineLimits measure_limits(int threads, std::int64_t max_bytes);
+// 1..kMaxWorkers, and as cpu_backend() and measure_reads().
+MachineLimits measure_limits(int threads, std::int64_t max_bytes,
+                             const std::atomic<bool>* cancel = nullptr);
 
 // {"threads", "reads": {"bytes_per_second", "how", "buffer_bytes", "cache_bytes",
 // "measures_memory"}, "int8" and "f32": {"multiply_adds_per_second", "instruction"}}

@@ -2,6 +2,8 @@
 // Checks new builder code. Makes a tiny model of the architecture, with random weights of the
 // shapes that the builder declares, and applies every check to it.
 
+#include <atomic>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +21,7 @@ struct NewModelOptions {
   // exist. Empty: no snapshot.
   std::string snapshot;
   std::function<void(const std::string&)> progress;  // as in SelftestOptions
+  const std::atomic<bool>* cancel = nullptr;         // as in SessionOptions
 };
 
 // The architecture must be built in or registered. Checks: the graph and its shapes, with and

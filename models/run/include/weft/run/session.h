@@ -72,6 +72,9 @@ struct SessionOptions {
   // Called with 0..1 while weights are loaded, on the thread that constructs the session; may be
   // empty. Return false to stop (CancelledError). Must not open a session of the same model.
   std::function<bool(double)> progress;
+  // Cancels loading and every step as soon as it is true, unless the call has a flag of its own;
+  // for those that open sessions for others. May be null; outlives the session.
+  const std::atomic<bool>* cancel = nullptr;
   // Called with a line about something that only costs time: a weight cache that cannot be used. On
   // the thread that constructs the session; may be empty.
   std::function<void(const std::string&)> warn;
