@@ -320,6 +320,28 @@ static void generations_reply_to_chats(void) {
   weft_session_free(session);
 }
 
+static void templates_are_rendered_without_a_model(void) {
+  weft_error* error = NULL;
+  weft_text text = {NULL, 0};
+  const char* jinja =
+      "{{ bos_token }}{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}";
+  const char* variables =
+      "{\"bos_token\": \"<s>\", \"messages\": [{\"role\": \"user\", \"content\": \"Hi\"}]}";
+  if (OK(weft_template_render(jinja, variables, &text, &error)))
+    CHECK(strcmp(text.data, "<s>[user]Hi") == 0);
+  weft_text_free(&text);
+  if (OK(weft_template_render("chatml", variables, &text, &error)))
+    CHECK(strstr(text.data, "<|im_start|>user\nHi<|im_end|>") != NULL);
+  weft_text_free(&text);
+  REFUSED(WEFT_ERROR_ARGUMENT, "line 1", weft_template_render("{{ 1 / }}", "{}", &text, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "no-such", weft_template_render("no-such", "{}", &text, &error));
+  REFUSED(WEFT_ERROR_FORMAT, "", weft_template_render(jinja, "[", &text, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "`variables` is NULL",
+          weft_template_render(jinja, NULL, &text, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "`chat_template` is NULL",
+          weft_template_render(NULL, "{}", &text, &error));
+}
+
 static void built_in_templates_have_names(void) {
   weft_error* error = NULL;
   weft_text names = {NULL, 0};
@@ -333,6 +355,7 @@ const test_case chat_tests[] = {
     {"plans have tokens and a grammar", plans_have_tokens_and_a_grammar},
     {"malformed turns are refused", malformed_turns_are_refused},
     {"templates are checked", templates_are_checked},
+    {"templates are rendered without a model", templates_are_rendered_without_a_model},
     {"replies are read as they come", replies_are_read_as_they_come},
     {"replies refuse what they cannot read", replies_refuse_what_they_cannot_read},
     {"generations reply to chats", generations_reply_to_chats},

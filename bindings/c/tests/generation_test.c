@@ -224,12 +224,43 @@ static void generations_adopt_what_a_sequence_holds(void) {
   weft_sampler_options_init(&sampler, sizeof sampler);
   sampler.seed = 5;
   OK(weft_generation_set_sampler(generation, &sampler, &error));
+  const weft_logit_bias bias = {1 << 30, 1};
+  sampler.logit_bias = &bias;
+  sampler.n_logit_bias = 1;
+  REFUSED(WEFT_ERROR_ARGUMENT, "logit_bias: 1073741824 is not a token",
+          weft_generation_set_sampler(generation, &sampler, &error));
   OK(weft_generation_set_grammar(generation, NULL, &error));
+  const weft_token unknown[] = {1, -1};
+  REFUSED(WEFT_ERROR_ARGUMENT, "prompt: -1 is not a token",
+          weft_generation_begin(generation, unknown, 2, 0, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "held: -1 is not a token",
+          weft_generation_adopt(generation, unknown, 2, &error));
   REFUSED(WEFT_ERROR_ARGUMENT, "", weft_generation_begin(generation, NULL, 0, 0, &error));
   REFUSED(WEFT_ERROR_ARGUMENT, "`prompt` is NULL",
           weft_generation_begin(generation, NULL, 4, 0, &error));
   weft_generation_free(generation);
   REFUSED(WEFT_ERROR_ARGUMENT, "", weft_generation_open(session, 2, NULL, &generation, &error));
+  weft_session_free(session);
+}
+
+/* A generation that was opened without a grammar takes one. */
+static void grammars_can_be_set_later(void) {
+  weft_error* error = NULL;
+  weft_session* session = new_session(1);
+  weft_generation* generation = greedy(session, 0, NULL);
+  weft_grammar* grammar = NULL;
+  weft_generation_event event = {.struct_size = sizeof event};
+  char text[64] = "";
+  OK(weft_grammar_open(WEFT_GRAMMAR_CHOICE, "[\"yes\", \"no\"]", 13, NULL, &grammar, &error));
+  OK(weft_generation_set_grammar(generation, grammar, &error));
+  weft_grammar_free(grammar);
+  OK(weft_generation_begin_text(generation, "Once upon", 9, &error));
+  do {
+    if (!OK(weft_generation_next(generation, &event, &error))) break;
+    strncat(text, event.text, sizeof text - strlen(text) - 1);
+  } while (event.stop == WEFT_STOP_NONE);
+  CHECK(strcmp(text, "yes") == 0 || strcmp(text, "no") == 0);
+  weft_generation_free(generation);
   weft_session_free(session);
 }
 
@@ -323,6 +354,7 @@ const test_case generation_tests[] = {
     {"generations fork and feed", generations_fork_and_feed},
     {"sequences that others change are noticed", sequences_that_others_change_are_noticed},
     {"generations adopt what a sequence holds", generations_adopt_what_a_sequence_holds},
+    {"grammars can be set later", grammars_can_be_set_later},
     {"batches give each text its own tokens", batches_give_each_text_its_own_tokens},
     {"batches refuse what is not theirs", batches_refuse_what_is_not_theirs},
     {"failures in a batch are of one text", failures_in_a_batch_are_of_one_text},

@@ -168,6 +168,25 @@ static void graphs_are_planned_run_and_proved(void) {
 }
 
 /* s[t] = x[t], and y = s: a state keeps what was written. */
+static void computations_have_a_budget(void) {
+  weft_error* error = NULL;
+  weft_graph* graph = small_layer();
+  weft_computation* c = NULL;
+  weft_computation_options options;
+  weft_computation_options_init(&options, sizeof options);
+  options.mem_budget = 8000; /* the weight has 8192 bytes */
+  REFUSED(WEFT_ERROR_BUDGET, "the memory budget is 7.8",
+          weft_computation_open(graph, &options, &c, &error));
+  options.mem_budget = -1;
+  REFUSED(WEFT_ERROR_ARGUMENT, "mem_budget", weft_computation_open(graph, &options, &c, &error));
+  options.mem_budget = 1 << 20;
+  if (OK(weft_computation_open(graph, &options, &c, &error))) weft_computation_free(c);
+  options.reserved = 1;
+  REFUSED(WEFT_ERROR_UNSUPPORTED, "weft_computation_options: reserved",
+          weft_computation_open(graph, &options, &c, &error));
+  weft_graph_free(graph);
+}
+
 static void states_outlive_runs(void) {
   weft_error* error = NULL;
   weft_graph* graph = NULL;
@@ -328,6 +347,7 @@ const test_case graph_tests[] = {
     {"mistakes are named with their line", mistakes_are_named_with_their_line},
     {"graphs are planned, run and proved", graphs_are_planned_run_and_proved},
     {"states outlive runs", states_outlive_runs},
+    {"computations have a budget", computations_have_a_budget},
     {"graphs of models can be read", graphs_of_models_can_be_read},
     {"custom ops run and are marked", custom_ops_run_and_are_marked},
     {"runs can be cancelled", runs_can_be_cancelled},

@@ -2,18 +2,45 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "weft/backends/memory.h"
 #include "weft/base/error.h"
+#include "weft/scheduler/budget.h"
 #include "weft/scheduler/passes.h"
 #include "weft/scheduler/planner.h"
 #include "weft/scheduler/workers.h"
 
 namespace weft {
 namespace {
+
+constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
+
+// The bytes of weights and states.
+std::int64_t lasting_bytes(const Graph& graph) {
+  std::int64_t total = 0;
+  for (NodeId id = 0; id < graph.size(); ++id) {
+    const NodeKind kind = graph[id].kind;
+    const bool lasts = kind == NodeKind::weight || kind == NodeKind::state;
+    if (lasts && __builtin_add_overflow(total, graph[id].spec.bytes(), &total)) return kUnlimited;
+  }
+  return total;
+}
+
+// Throws BudgetError unless the memory of a plan and `held` bytes fit. Returns their sum.
+std::int64_t require_fit(std::int64_t held, const Plan& plan, const ComputationOptions& options) {
+  const std::int64_t budget = options.mem_budget > 0 ? options.mem_budget : default_budget();
+  std::int64_t needed = held;
+  if (__builtin_add_overflow(needed, plan.arena_bytes + plan.scratch_bytes, &needed))
+    needed = kUnlimited;
+  if (needed > budget)
+    fail<BudgetError>("the computation needs {}, the memory budget is {}", human_bytes(needed),
+                      human_bytes(budget));
+  return needed;
+}
 
 // The memory of weights or of states, by path.
 using Buffers = std::map<std::string, Buffer, std::less<>>;
@@ -47,9 +74,9 @@ Assignment assignment_of(const ComputationOptions& options, const Graph& graph) 
 
 // A plan with what runs it.
 struct Runnable {
-  Runnable(const Graph& graph, const Assignment& assignment, const PlanOptions& options,
-           Buffers& weights, Buffers& states, Workers& workers)
-      : plan(make_plan(graph, assignment, options)),
+  Runnable(const Graph& graph, const Assignment& assignment, Plan made, Buffers& weights,
+           Buffers& states, Workers& workers)
+      : plan(std::move(made)),
         arena(std::max<std::int64_t>(plan.arena_bytes, 1)),
         scratch(std::max<std::int64_t>(plan.scratch_bytes, 1)),
         executor(graph, plan, assignment,
@@ -73,9 +100,11 @@ struct Computation::Impl {
         workers(n_workers),
         assignment(assignment_of(o, given)),
         graph(optimize(given, assignment, {.off = o.passes_off})),
+        plan(make_plan(graph, assignment, plan_options(n_workers))),
+        held(require_fit(lasting_bytes(graph), plan, o)),
         weights(buffers_of(graph, NodeKind::weight)),
         states(buffers_of(graph, NodeKind::state)),
-        runnable(graph, assignment, plan_options(n_workers), weights, states, workers) {
+        runnable(graph, assignment, std::move(plan), weights, states, workers) {
     for (const auto& [path, buffer] : weights) unset.insert(path);
   }
 
@@ -97,6 +126,8 @@ struct Computation::Impl {
   Workers workers;
   Assignment assignment;
   Graph graph;
+  Plan plan;          // moved into `runnable`
+  std::int64_t held;  // bytes of all tensors and of kernels
   Buffers weights, states;
   std::set<std::string> unset;  // weights without a value
   Runnable runnable;
@@ -137,8 +168,10 @@ void Computation::run(const Extents& extents, const std::atomic<bool>* cancel) {
 
 VerifyReport Computation::verify(const Extents& extents, const std::atomic<bool>* cancel) {
   impl_->require_weights();
-  Runnable alone(impl_->graph, impl_->assignment, impl_->plan_options(1), impl_->weights,
-                 impl_->states, impl_->workers);
+  Plan plan = make_plan(impl_->graph, impl_->assignment, impl_->plan_options(1));
+  require_fit(impl_->held, plan, impl_->options);
+  Runnable alone(impl_->graph, impl_->assignment, std::move(plan), impl_->weights, impl_->states,
+                 impl_->workers);
   for (NodeId id = 0; id < impl_->graph.size(); ++id) {
     const Node& node = impl_->graph[id];
     if (node.kind == NodeKind::input)

@@ -10,6 +10,7 @@
 #include "weft/base/error.h"
 #include "weft/ops/elementwise/silu.h"
 #include "weft/ops/projections/linear.h"
+#include "weft/scheduler/budget.h"
 
 #include "support/error_text.h"
 #include "support/eval.h"
@@ -53,6 +54,18 @@ TEST_CASE("a computation gives what the definitions give, and proves it") {
     CHECK(rows_of(computation.output("y")) == got);
     if (!reuse) CHECK(rows_of(computation.value("silu")) == got);
   }
+}
+
+TEST_CASE("a computation keeps to its budget, or says what it needs") {
+  const std::int64_t weight = 32 * 64 * 4;
+  const std::string need = text_of([&] { Computation(layer(), {.mem_budget = weight}); });
+  CHECK(need.starts_with("the computation needs "));
+  CHECK(need.ends_with(", the memory budget is " + human_bytes(weight)));
+  CHECK_THROWS_AS(Computation(layer(), {.mem_budget = weight}), BudgetError);
+  const std::vector<float> w(32 * 64, 1.0F);
+  Computation fits(layer(), {.mem_budget = weight + (1 << 20)});
+  fits.set_weight("up.weight", std::as_bytes(std::span(w)));
+  CHECK(fits.verify({1}).first_bad() == nullptr);
 }
 
 TEST_CASE("a computation says what is missing") {

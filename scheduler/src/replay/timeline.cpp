@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "weft/backends/memory.h"
 
 #include "plan/draft.h"
@@ -114,6 +116,15 @@ PeakStage peak_stage(const Plan& plan) {
   if (live.empty()) return {};
   const auto peak = std::max_element(live.begin(), live.end());
   return {static_cast<std::int32_t>(peak - live.begin()), *peak};
+}
+
+std::string human_ns(double ns) {
+  const auto text = [](double value, const char* unit) {
+    return fmt::format("{:.{}f} {}", value, value < 10 ? 2 : value < 100 ? 1 : 0, unit);
+  };
+  return ns < 1e3   ? fmt::format("{:.0f} ns", ns)
+         : ns < 1e6 ? text(ns / 1e3, "us")
+                    : text(ns / 1e6, "ms");
 }
 
 }  // namespace weft

@@ -13,6 +13,7 @@
 #include "weft/adapters/adapters.h"
 #include "weft/backends/backend.h"
 #include "weft/base/error.h"
+#include "weft/draw/graphviz.h"
 #include "weft/files/output_file.h"
 #include "weft/run/session.h"
 #include "weft/scheduler/passes.h"
@@ -20,7 +21,6 @@
 
 #include "common/flags.h"
 #include "inputs/variant.h"
-#include "pictures/graphviz.h"
 #include "pictures/picture_notes.h"
 #include "pictures/piece_picture.h"
 #include "pictures/viewer.h"
@@ -158,10 +158,10 @@ void write_picture(const std::string& path, const Drawn& drawn) {
   const std::string extension = std::filesystem::path(path).extension().string();
   const bool as_text = extension.empty() || extension == ".dot" || extension == ".gv";
   const bool as_page = extension == ".html" || extension == ".htm";
-  const std::string picture = as_text ? text
-                              : as_page
-                                  ? viewer_html(drawn.picture.title, draw(text, "svg"), drawn.facts)
-                                  : draw(text, extension.substr(1));
+  const std::string picture =
+      as_text   ? text
+      : as_page ? viewer_html(drawn.picture.title, draw::render(text, "svg"), drawn.facts)
+                : draw::render(text, extension.substr(1));
   OutputFile file(path);
   file.write(picture);
   file.commit();

@@ -11,12 +11,12 @@
 #include "weft/ops/attention/cache_cells.h"
 #include "weft/run/memory_plan.h"
 #include "weft/run/plan_json.h"
+#include "weft/scheduler/plan_svg.h"
 #include "weft/scheduler/timeline.h"
 #include "weft/serve/engine.h"
 
 #include "common/flags.h"
 #include "inputs/variant.h"
-#include "pictures/plan_svg.h"
 #include "profiles/profile_file.h"
 #include "subcommand.h"
 

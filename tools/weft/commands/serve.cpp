@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "weft/run/session.h"
+#include "weft/scheduler/plan_svg.h"
 
-#include "pictures/plan_svg.h"
 #include "profiles/request_profile.h"
 #include "subcommand.h"
 
@@ -23,8 +23,6 @@ std::string draw_plan(const Model& model, SessionOptions options) {
   PlanPicture picture;
   picture.title =
       fmt::format("{} ({}), plan {}", model.facts().name, model.facts().architecture, plan.name);
-  picture.facts =
-      fmt::format("{} steps, {} stages, {} joins", plan.steps.size(), plan.stages, plan.joins());
   return plan_svg(planned.graphs.front(), plan, picture);
 }
 

@@ -11,6 +11,7 @@
 #include "weft/base/error.h"
 #include "weft/graph/layer_path.h"
 #include "weft/scheduler/budget.h"
+#include "weft/scheduler/timeline.h"
 
 namespace weft::tools {
 namespace {

@@ -120,15 +120,6 @@ TimedStep median_step(const Json& json, const std::string& path, const std::stri
 
 }  // namespace
 
-std::string human_ns(double ns) {
-  const auto text = [](double value, const char* unit) {
-    return fmt::format("{:.{}f} {}", value, value < 10 ? 2 : value < 100 ? 1 : 0, unit);
-  };
-  return ns < 1e3   ? fmt::format("{:.0f} ns", ns)
-         : ns < 1e6 ? text(ns / 1e3, "us")
-                    : text(ns / 1e6, "ms");
-}
-
 const ProfiledNode* ProfiledPlan::find(std::string_view path) const {
   const auto found = std::ranges::find(nodes, path, &ProfiledNode::path);
   return found == nodes.end() ? nullptr : &*found;

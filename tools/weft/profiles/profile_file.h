@@ -9,6 +9,7 @@
 #include "weft/graph/graph.h"
 #include "weft/run/session.h"
 #include "weft/scheduler/plan.h"
+#include "weft/scheduler/timeline.h"
 
 namespace weft::tools {
 
@@ -35,18 +36,6 @@ struct ProfileFile {
   std::vector<ProfiledPlan> plans;
 };
 
-// A kernel call within one step, times since its begin.
-struct TimedCall {
-  std::string path;
-  int worker = 0;
-  std::int32_t stage = 0;
-  double begin_ns = 0, end_ns = 0;
-};
-struct TimedStep {
-  double ns = 0;
-  std::vector<TimedCall> calls;
-};
-
 // The instruction set of the cpu backend as `--backend cpu:NAME` takes it.
 std::string cpu_isa_name();
 
@@ -54,9 +43,6 @@ std::string cpu_isa_name();
 // except for their varying dimensions, backends, stages and lanes; neither the length of the
 // context nor kernels.
 std::string plan_signature(const Graph& graph, const Plan& plan);
-
-// "12.3 us"
-std::string human_ns(double ns);
 
 std::string to_json(const ProfileFile& profile);
 // Context, workers, place of the weights and instruction set that `options` leaves open become

@@ -503,6 +503,10 @@ WEFT_API weft_status weft_session_get_plan_hash(weft_session* session, int64_t n
 WEFT_API weft_status weft_session_dot(weft_session* session, int64_t n_tokens, weft_text* dot,
                                       weft_error** error);
 
+/* A picture of that plan: the arena, and the work of the lanes. */
+WEFT_API weft_status weft_session_plan_svg(weft_session* session, int64_t n_tokens, weft_text* svg,
+                                           weft_error** error);
+
 /* `done` of `total` tokens are computed. Anything but 0 ends the call. */
 typedef int32_t (*weft_token_progress)(void* user, int64_t done, int64_t total);
 /* Appends tokens to a sequence and keeps the logits of the last one. Arguments are checked before
@@ -734,6 +738,10 @@ WEFT_API weft_status weft_chat_turn_init(weft_chat_turn* turn, size_t size);
 
 /* The names of the built-in templates: an array. */
 WEFT_API weft_status weft_chat_templates_json(weft_text* json, weft_error** error);
+/* One render of a template (as in weft_chat_open()) with exactly these variables, a JSON object:
+ * messages, tools, bos_token, add_generation_prompt, ... Needs no model. */
+WEFT_API weft_status weft_template_render(const char* chat_template, const char* variables,
+                                          weft_text* text, weft_error** error);
 /* The prompt of the plan as text. What is wrong with a turn is named by its member: "tools[0]...".
  * JSON that is malformed gives WEFT_ERROR_FORMAT, what cannot be kept gives WEFT_ERROR_ARGUMENT. */
 WEFT_API weft_status weft_chat_render(weft_chat* chat, const weft_chat_turn* turn, weft_text* text,
@@ -970,6 +978,9 @@ WEFT_API weft_status weft_graph_get_tensor(weft_graph* graph, weft_tensor_id ten
  * appear by the name of their variable. */
 WEFT_API weft_status weft_graph_json(weft_graph* graph, weft_text* json, weft_error** error);
 WEFT_API weft_status weft_graph_dot(weft_graph* graph, weft_text* dot, weft_error** error);
+/* A picture of a text for Graphviz, whose program `dot` draws it: WEFT_ERROR_UNSUPPORTED if it is
+ * not installed. */
+WEFT_API weft_status weft_dot_svg(const char* dot, size_t size, weft_text* svg, weft_error** error);
 /* The graph of a model for steps of up to that many tokens, before passes. */
 WEFT_API weft_status weft_model_graph(weft_model* model, int64_t n_tokens, weft_graph** graph,
                                       weft_error** error);
@@ -983,7 +994,8 @@ typedef struct weft_computation_options {
   const char* route;         /* likewise */
   const char* passes_off;    /* likewise */
   uint32_t separate_tensors; /* 1: every tensor has its own memory: weft_computation_get_tensor() */
-  uint32_t reserved;
+  uint32_t reserved;         /* 0 */
+  int64_t mem_budget;        /* bytes of all tensors; 0: what the system has */
 } weft_computation_options;
 WEFT_API weft_status weft_computation_options_init(weft_computation_options* options, size_t size);
 WEFT_API weft_status weft_computation_open(weft_graph* graph,
@@ -1023,6 +1035,8 @@ WEFT_API weft_status weft_computation_verify(weft_computation* computation, cons
                                              weft_error** error);
 WEFT_API weft_status weft_computation_plan_json(weft_computation* computation, weft_text* json,
                                                 weft_error** error);
+WEFT_API weft_status weft_computation_plan_svg(weft_computation* computation, weft_text* svg,
+                                               weft_error** error);
 WEFT_API weft_status weft_computation_get_plan_hash(weft_computation* computation, uint64_t* hash,
                                                     weft_error** error);
 

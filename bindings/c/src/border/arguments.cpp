@@ -40,6 +40,13 @@ void check_flags(std::uint32_t flags, std::uint32_t known, std::string_view name
     fail<ValueError>("`{}` has the unknown bits {:#x}", name, flags & ~known);
 }
 
+void check_tokens(std::span<const weft_token> tokens, std::int64_t n_vocab, std::string_view name) {
+  for (const weft_token id : tokens) {
+    if (id < 0 || id >= n_vocab)
+      fail<ValueError>("{}: {} is not a token, the vocabulary has {}", name, id, n_vocab);
+  }
+}
+
 void check_reserved(std::int64_t reserved, std::string_view struct_name) {
   if (reserved != 0)
     fail<UnsupportedError>("{}: reserved must be 0, got {}", struct_name, reserved);

@@ -49,6 +49,9 @@ inline std::string_view text(const weft_string& s, std::string_view name) {
 // Throws ValueError for bits that are not `known`.
 void check_flags(std::uint32_t flags, std::uint32_t known, std::string_view name);
 
+// Throws ValueError for ids outside a vocabulary of this size.
+void check_tokens(std::span<const weft_token> tokens, std::int64_t n_vocab, std::string_view name);
+
 // Throws UnsupportedError for a reserved member that is not 0: a later version may give it a
 // meaning.
 void check_reserved(std::int64_t reserved, std::string_view struct_name);

@@ -175,6 +175,14 @@ SamplerOptions sampler_options(const weft_sampler_options* given) {
   return options;
 }
 
+SamplerOptions sampler_options(const weft_sampler_options* given, std::int64_t n_vocab) {
+  SamplerOptions options = sampler_options(given);
+  for (const auto& [token, bias] : options.logit_bias)
+    check_tokens({&token, 1}, n_vocab, "logit_bias");
+  check_tokens(options.dry_breakers, n_vocab, "dry_breakers");
+  return options;
+}
+
 void log_to(weft_log log, void* user, const std::string& line) {
   if (!log) return;
   callback([&] { log(user, line.c_str()); });

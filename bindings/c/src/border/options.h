@@ -15,6 +15,8 @@ namespace weft::c_api {
 SessionOptions session_options(const weft_session_options* given);
 ModelOptions model_options(const weft_model_options& given);
 SamplerOptions sampler_options(const weft_sampler_options* given);
+// The same for a vocabulary of this size: biases and breakers must be among its tokens.
+SamplerOptions sampler_options(const weft_sampler_options* given, std::int64_t n_vocab);
 
 weft_session_options default_session_options();
 weft_sampler_options default_sampler_options();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <span>
 
+#include "weft/scheduler/plan_svg.h"
+
 #include "border/arguments.h"
 #include "border/call.h"
 #include "border/options.h"
@@ -36,12 +38,15 @@ weft_computation_options default_computation_options() {
 
 ComputationOptions computation_options(const weft_computation_options* given) {
   const auto o = read_options(given, default_computation_options(), "weft_computation_options");
-  if (o.workers < 0) fail<ValueError>("workers must not be negative, got {}", o.workers);
+  check_reserved(o.reserved, "weft_computation_options");
+  check_least(o.workers, 0, "workers");
+  check_least(o.mem_budget, 0, "mem_budget");
   return {.workers = o.workers,
           .backend = std::string(text_or(o.backend, "cpu")),
           .route = std::string(text_or(o.route)),
           .passes_off = split_list(o.passes_off, ','),
-          .reuse_arena = o.separate_tensors == 0};
+          .reuse_arena = o.separate_tensors == 0,
+          .mem_budget = o.mem_budget};
 }
 
 Extents extents_of(const Computation& computation, const std::int64_t* extents, std::size_t n) {
@@ -159,6 +164,14 @@ weft_status weft_computation_verify(weft_computation* computation, const int64_t
 weft_status weft_computation_plan_json(weft_computation* computation, weft_text* json,
                                        weft_error** error) {
   return call(error, [&] { write_text(json, UsedComputation(computation)->plan().to_json()); });
+}
+
+weft_status weft_computation_plan_svg(weft_computation* computation, weft_text* svg,
+                                      weft_error** error) {
+  return call(error, [&] {
+    const UsedComputation c(computation);
+    write_text(svg, plan_svg(c->graph(), c->plan()));
+  });
 }
 
 weft_status weft_computation_get_plan_hash(weft_computation* computation, uint64_t* hash,

@@ -6,6 +6,7 @@
 
 #include "weft/base/intern.h"
 #include "weft/draw/dot.h"
+#include "weft/draw/graphviz.h"
 #include "weft/ops/apply_op.h"
 
 #include "border/arguments.h"
@@ -240,6 +241,13 @@ weft_status weft_graph_json(weft_graph* graph, weft_text* json, weft_error** err
 
 weft_status weft_graph_dot(weft_graph* graph, weft_text* dot, weft_error** error) {
   return call(error, [&] { write_text(dot, draw::to_dot(*UsedGraph(graph))); });
+}
+
+weft_status weft_dot_svg(const char* dot, size_t size, weft_text* svg, weft_error** error) {
+  return call(error, [&] {
+    required(svg, "svg");
+    write_text(svg, draw::render(text(dot, size, "dot"), "svg"));
+  });
 }
 
 weft_status weft_model_graph(weft_model* model, int64_t n_tokens, weft_graph** graph,

@@ -52,10 +52,7 @@ void check_ranges(const weft_generation_options& o, std::int64_t n_vocab) {
   if (o.n_logprobs > n_vocab)
     fail<ValueError>("n_logprobs must be at most {}, the vocabulary, got {}", n_vocab,
                      o.n_logprobs);
-  for (const weft_token id : array(o.stop_tokens, o.n_stop_tokens, "stop_tokens")) {
-    if (id < 0 || id >= n_vocab)
-      fail<ValueError>("stop_tokens: {} is not a token, the vocabulary has {}", id, n_vocab);
-  }
+  check_tokens(array(o.stop_tokens, o.n_stop_tokens, "stop_tokens"), n_vocab, "stop_tokens");
 }
 
 std::optional<std::chrono::milliseconds> time_of(std::int64_t ms) {
@@ -75,7 +72,7 @@ GenerationOptions generation_options(const weft_generation_options& o, SessionOb
   shown->all = (o.decode_flags & WEFT_DETOKENIZE_SHOW_SPECIAL) != 0;
   const auto stop_tokens = array(o.stop_tokens, o.n_stop_tokens, "stop_tokens");
   return {
-      .sampler = sampler_options(o.sampler),
+      .sampler = sampler_options(o.sampler, session.session.model().facts().n_vocab),
       .choose = choice_of(o.choose, o.choose_user),
       .rules = rules_of(o, *session.model),
       .max_tokens = o.max_tokens,
@@ -194,7 +191,10 @@ weft_status weft_generation_free(weft_generation* generation) {
 weft_status weft_generation_begin(weft_generation* generation, const weft_token* prompt, size_t n,
                                   int32_t keep_state, weft_error** error) {
   return call(error, [&] {
-    UsedGeneration(generation)->begin(array(prompt, n, "prompt"), start_of(keep_state));
+    const UsedGeneration g(generation);
+    const auto tokens = array(prompt, n, "prompt");
+    check_tokens(tokens, g.session->model().facts().n_vocab, "prompt");
+    g->begin(tokens, start_of(keep_state));
   });
 }
 
@@ -260,21 +260,27 @@ weft_status weft_generation_fork(weft_generation* generation, int32_t to_sequenc
 weft_status weft_generation_adopt(weft_generation* generation, const weft_token* held, size_t n,
                                   weft_error** error) {
   return call(error, [&] {
+    const UsedGeneration g(generation);
     const auto tokens = array(held, n, "held");
-    UsedGeneration(generation)->adopt({tokens.begin(), tokens.end()});
+    check_tokens(tokens, g.session->model().facts().n_vocab, "held");
+    g->adopt({tokens.begin(), tokens.end()});
   });
 }
 
 weft_status weft_generation_set_sampler(weft_generation* generation,
                                         const weft_sampler_options* sampler, weft_error** error) {
-  return call(error, [&] { UsedGeneration(generation)->set_sampler(sampler_options(sampler)); });
+  return call(error, [&] {
+    const UsedGeneration g(generation);
+    g->set_sampler(sampler_options(sampler, g.session->model().facts().n_vocab));
+  });
 }
 
 weft_status weft_generation_set_grammar(weft_generation* generation, weft_grammar* grammar,
                                         weft_error** error) {
   return call(error, [&] {
-    UsedGeneration(generation)
-        ->set_grammar(grammar ? pin<GrammarObject>(grammar)->grammar : nullptr);
+    const UsedGeneration g(generation);
+    const auto next = grammar ? pin<GrammarObject>(grammar)->grammar : nullptr;
+    g->set_grammar(next, next ? g.object->session->model->tree() : nullptr);
   });
 }
 

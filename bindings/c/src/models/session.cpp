@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/draw/dot.h"
+#include "weft/scheduler/plan_svg.h"
 
 #include "border/arguments.h"
 #include "border/call.h"
@@ -144,6 +145,18 @@ weft_status weft_session_dot(weft_session* session, int64_t n_tokens, weft_text*
   return call(error, [&] {
     const UsedSession s(session);
     write_text(dot, draw::to_dot(s->graph(plan_index(*s, n_tokens))));
+  });
+}
+
+weft_status weft_session_plan_svg(weft_session* session, int64_t n_tokens, weft_text* svg,
+                                  weft_error** error) {
+  return call(error, [&] {
+    const UsedSession s(session);
+    const std::size_t i = plan_index(*s, n_tokens);
+    const ModelFacts& facts = s->model().facts();
+    const std::string title =
+        fmt::format("{} ({}), plan {}", facts.name, facts.architecture, s->plan(i).name);
+    write_text(svg, plan_svg(s->graph(i), s->plan(i), {.title = title}));
   });
 }
 

@@ -109,6 +109,15 @@ weft_status weft_chat_templates_json(weft_text* json, weft_error** error) {
   });
 }
 
+weft_status weft_template_render(const char* chat_template, const char* variables, weft_text* text,
+                                 weft_error** error) {
+  return call(error, [&] {
+    required(text, "text");
+    const auto made = named_or_jinja(required_text(chat_template, "chat_template"));
+    write_text(text, made->render_arguments(required_text(variables, "variables")).text);
+  });
+}
+
 weft_status weft_chat_render(weft_chat* chat, const weft_chat_turn* turn, weft_text* text,
                              weft_error** error) {
   return call(error, [&] {

@@ -68,17 +68,18 @@ ConversationOptions conversation_options(const weft_conversation_options* given,
   if (o.max_reply < -1) fail<ValueError>("max_reply must be -1 or more, got {}", o.max_reply);
   tools_of(o.tools);  // throws if they are malformed
   if (o.variables) check_kwargs(o.variables, "variables");
-  ConversationOptions options{.chat_template = template_of_chat(o.chat, *session.object()),
-                              .system = std::string(checked_utf8(text_or(o.system), "system")),
-                              .tools = std::string(text_or(o.tools)),
-                              .tool_choice = tool_choice_of(o.tool_choice),
-                              .parallel_calls = o.single_call == 0,
-                              .kwargs = std::string(text_or(o.variables)),
-                              .constraint = reply_constraint(o.constraint_kind, o.constraint),
-                              .sampler = sampler_options(o.sampler),
-                              .rules = {.stops = strings_of(o.stops, o.n_stops, "stops")},
-                              .max_reply = o.max_reply,
-                              .cancel = session.cancelled()};
+  ConversationOptions options{
+      .chat_template = template_of_chat(o.chat, *session.object()),
+      .system = std::string(checked_utf8(text_or(o.system), "system")),
+      .tools = std::string(text_or(o.tools)),
+      .tool_choice = tool_choice_of(o.tool_choice),
+      .parallel_calls = o.single_call == 0,
+      .kwargs = std::string(text_or(o.variables)),
+      .constraint = reply_constraint(o.constraint_kind, o.constraint),
+      .sampler = sampler_options(o.sampler, session->model().facts().n_vocab),
+      .rules = {.stops = strings_of(o.stops, o.n_stops, "stops")},
+      .max_reply = o.max_reply,
+      .cancel = session.cancelled()};
   // Otherwise no reply has a grammar.
   if (o.tools || options.constraint.kind != Constraint::Kind::none)
     options.rules.tree = session.object()->model->tree();

@@ -31,7 +31,8 @@ struct ComputationOptions {
   std::string backend = "cpu";  // as for Routes; it computes in host memory
   std::string route;
   std::vector<std::string> passes_off;
-  bool reuse_arena = true;  // false: value() works, because every tensor has its own memory
+  bool reuse_arena = true;      // false: value() works, because every tensor has its own memory
+  std::int64_t mem_budget = 0;  // bytes of all tensors and kernels; 0: default_budget()
 };
 
 // One thread at a time.
@@ -39,7 +40,7 @@ class Computation {
  public:
   // Checks, optimizes and plans the graph, which may be changed or destroyed afterwards. Throws
   // like check(), optimize() and make_plan(); UnsupportedError for backends with memory of their
-  // own.
+  // own; BudgetError, before anything is allocated.
   explicit Computation(const Graph& graph, const ComputationOptions& options = {});
   ~Computation();
   Computation(Computation&&) noexcept;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "weft/graph/graph.h"
@@ -23,6 +24,18 @@ struct Timeline {
                                  // end
   std::vector<double> busy_ns;   // by lane
   double ns = 0;                 // time of the whole run: Plan::predicted_ns
+};
+
+// A kernel call within one step that was measured, times since its begin.
+struct TimedCall {
+  std::string path;
+  int worker = 0;
+  std::int32_t stage = 0;
+  double begin_ns = 0, end_ns = 0;
+};
+struct TimedStep {
+  double ns = 0;
+  std::vector<TimedCall> calls;
 };
 
 // REQUIRES: the plan is of this graph.
@@ -50,5 +63,8 @@ struct PeakStage {
 };
 PeakStage peak_stage(const Plan& plan);
 std::vector<std::int64_t> live_bytes_by_stage(const Plan& plan);
+
+// "12.3 us"
+std::string human_ns(double ns);
 
 }  // namespace weft

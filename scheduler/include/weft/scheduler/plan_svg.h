@@ -7,17 +7,16 @@
 #include "weft/scheduler/plan.h"
 #include "weft/scheduler/timeline.h"
 
-#include "profiles/profile_file.h"
-
-namespace weft::tools {
+namespace weft {
 
 struct PlanPicture {
-  std::string title, facts;
+  std::string title = {};  // empty: the name of the plan
+  std::string facts = {};  // lines below it; empty: the numbers of steps, stages and joins
   std::int64_t first_layer = 0, last_layer = -1;  // only their steps; -1: all
   const TimedStep* measured = nullptr;            // used instead of the estimate
 };
 
 // Well-formed SVG.
-std::string plan_svg(const Graph& graph, const Plan& plan, const PlanPicture& options);
+std::string plan_svg(const Graph& graph, const Plan& plan, const PlanPicture& options = {});
 
-}  // namespace weft::tools
+}  // namespace weft

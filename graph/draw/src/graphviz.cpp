@@ -1,4 +1,4 @@
-#include "pictures/graphviz.h"
+#include "weft/draw/graphviz.h"
 
 #include <cerrno>
 #include <cstring>
@@ -13,7 +13,7 @@
 
 extern char** environ;
 
-namespace weft::tools {
+namespace weft::draw {
 namespace {
 
 // An unnamed file for input or output, since a pipe could fill up and block.
@@ -50,7 +50,7 @@ class MemoryFile {
 
 }  // namespace
 
-std::string draw(std::string_view text, const std::string& format) {
+std::string render(std::string_view text, const std::string& format) {
   const MemoryFile in("dot-in"), out("dot-out");
   in.write(text);
   in.rewind();
@@ -66,7 +66,7 @@ std::string draw(std::string_view text, const std::string& format) {
   posix_spawn_file_actions_destroy(&actions);
   if (error == ENOENT) {
     fail<UnsupportedError>(
-        "the program 'dot' is not installed (package graphviz); -o FILE.dot does not need it");
+        "the program 'dot' is not installed (package graphviz); text in DOT does not need it");
   }
   if (error != 0) fail<IoError>("cannot run 'dot': {}", std::strerror(error));
 
@@ -78,4 +78,4 @@ std::string draw(std::string_view text, const std::string& format) {
   return out.read();
 }
 
-}  // namespace weft::tools
+}  // namespace weft::draw

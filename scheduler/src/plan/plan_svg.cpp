@@ -1,4 +1,4 @@
-#include "pictures/plan_svg.h"
+#include "weft/scheduler/plan_svg.h"
 
 #include <algorithm>
 #include <map>
@@ -11,7 +11,7 @@
 #include "weft/graph/layer_path.h"
 #include "weft/scheduler/budget.h"
 
-namespace weft::tools {
+namespace weft {
 namespace {
 
 constexpr double kLeft = 90, kTop = 120, kArena = 420, kGap = 70, kLane = 46, kLaneGap = 8;
@@ -101,14 +101,24 @@ class Painter {
     out_ += "</g>\n";
   }
 
+  std::string title() const {
+    return options_.title.empty() ? "plan " + plan_.name : options_.title;
+  }
+  std::string facts() const {
+    if (!options_.facts.empty()) return options_.facts;
+    return fmt::format("{} steps, {} stages, {} joins", plan_.steps.size(), plan_.stages,
+                       plan_.joins());
+  }
+
   std::string head() {
     std::string body = std::move(out_);
     out_.clear();
-    text(12, 24, options_.title, " font-size=\"18\" font-weight=\"bold\"");
+    text(12, 24, title(), " font-size=\"18\" font-weight=\"bold\"");
     double y = 42;
-    for (std::size_t begin = 0; begin < options_.facts.size(); y += 14) {
-      const std::size_t end = std::min(options_.facts.find('\n', begin), options_.facts.size());
-      text(12, y, options_.facts.substr(begin, end - begin), " font-size=\"11\"");
+    const std::string lines = facts();
+    for (std::size_t begin = 0; begin < lines.size(); y += 14) {
+      const std::size_t end = std::min(lines.find('\n', begin), lines.size());
+      text(12, y, lines.substr(begin, end - begin), " font-size=\"11\"");
       begin = end + 1;
     }
     double x = 12;
@@ -315,4 +325,4 @@ std::string plan_svg(const Graph& graph, const Plan& plan, const PlanPicture& op
   return Painter(graph, plan, options).paint();
 }
 
-}  // namespace weft::tools
+}  // namespace weft
