@@ -136,6 +136,19 @@ class Interface(unittest.TestCase):
         symbols = {line.split()[-1] for line in lines if line and line.split()[-2] != "A"}
         self.assertEqual(symbols, {f"{name}@@WEFT_1" for name in functions(HEADER.read_text())})
 
+    def test_nothing_is_destroyed_while_threads_may_use_it(self):
+        """Destructors of statics run at exit, when threads may still compute: statics have none
+        (NoDestructor), and only atexit() registers what runs then."""
+        code = subprocess.run(["objdump", "-d", "--no-show-raw-insn", LIBRARY], check=True,
+                              capture_output=True, text=True).stdout
+        function, callers = None, set()
+        for line in code.split("\n"):
+            if line.endswith(">:"):
+                function = line.split("<")[1][:-2]
+            elif "<__cxa_atexit@plt>" in line:
+                callers.add(function)
+        self.assertEqual(callers, {"atexit"})
+
     def test_every_function_is_called_by_a_test_in_c(self):
         text = "".join(path.read_text() for path in (SOURCE / "bindings/c/tests").glob("*_test.c"))
         called = set(re.findall(r"\b(weft_\w+)\(", text))

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "weft/base/fork_mutex.h"
@@ -55,6 +56,23 @@ class Inside {
 
  private:
   Gate& gate_;
+};
+
+// An object that this call is inside of. T has a `gate`, and an `inner()`: what callers use.
+template <class T>
+class Used {
+ public:
+  explicit Used(const void* handle) : Used(pin<T>(handle)) {}
+  explicit Used(std::shared_ptr<T> object) : object_(std::move(object)), inside_(object_->gate) {}
+
+  auto* operator->() const { return &object_->inner(); }
+  auto& operator*() const { return object_->inner(); }
+  const std::shared_ptr<T>& object() const { return object_; }
+  std::atomic<bool>& cancelled() const { return object_->gate.cancelled(); }
+
+ private:
+  std::shared_ptr<T> object_;
+  Inside inside_;
 };
 
 // Cancels the calls that it was given to, now and later.

@@ -47,28 +47,14 @@ struct SessionObject : Object {
   SessionObject(std::shared_ptr<ModelObject> of, const SessionOptions& options)
       : Object(kKind), model(std::move(of)), session(model->computing(), options) {}
   bool is_parents() const override { return gate.is_parents(); }
+  Session& inner() { return session; }
 
   const std::shared_ptr<ModelObject> model;
   Gate gate{"session"};
   Session session;
 };
 
-// A session that this call is inside of.
-class UsedSession {
- public:
-  explicit UsedSession(const weft_session* handle) : UsedSession(pin<SessionObject>(handle)) {}
-  explicit UsedSession(std::shared_ptr<SessionObject> object)
-      : object_(std::move(object)), inside_(object_->gate) {}
-
-  Session* operator->() const { return &object_->session; }
-  Session& operator*() const { return object_->session; }
-  std::atomic<bool>* cancelled() const { return &object_->gate.cancelled(); }
-  const std::shared_ptr<SessionObject>& object() const { return object_; }
-
- private:
-  std::shared_ptr<SessionObject> object_;
-  Inside inside_;
-};
+using UsedSession = Used<SessionObject>;
 
 struct GrammarObject : Object {
   static constexpr Kind kKind = Kind::grammar;

@@ -18,19 +18,13 @@ struct ComputationObject : Object {
   ComputationObject(const Graph& graph, const ComputationOptions& options)
       : Object(kKind), computation(graph, options) {}
   bool is_parents() const override { return gate.is_parents(); }
+  Computation& inner() { return computation; }
 
   Gate gate{"computation"};
   Computation computation;
 };
 
-struct UsedComputation {
-  explicit UsedComputation(const weft_computation* handle)
-      : object(pin<ComputationObject>(handle)), inside(object->gate) {}
-  Computation* operator->() const { return &object->computation; }
-
-  std::shared_ptr<ComputationObject> object;
-  Inside inside;
-};
+using UsedComputation = Used<ComputationObject>;
 
 weft_computation_options default_computation_options() {
   return {.struct_size = sizeof(weft_computation_options)};
@@ -124,7 +118,7 @@ weft_status weft_computation_run(weft_computation* computation, const int64_t* e
                                  size_t n_extents, weft_error** error) {
   return call(error, [&] {
     const UsedComputation c(computation);
-    c->run(extents_of(*c.operator->(), extents, n_extents), &c.object->gate.cancelled());
+    c->run(extents_of(*c, extents, n_extents), &c.cancelled());
   });
 }
 
@@ -154,8 +148,7 @@ weft_status weft_computation_verify(weft_computation* computation, const int64_t
   return call(error, [&] {
     required(passed, "passed");
     const UsedComputation c(computation);
-    const VerifyReport report =
-        c->verify(extents_of(*c.operator->(), extents, n_extents), &c.object->gate.cancelled());
+    const VerifyReport report = c->verify(extents_of(*c, extents, n_extents), &c.cancelled());
     if (json) write_text(json, report.to_json());
     *passed = report.first_bad() == nullptr;
   });

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
 #include "weft/base/intern.h"
 #include "weft/draw/dot.h"
 #include "weft/draw/graphviz.h"
@@ -11,13 +9,12 @@
 
 #include "border/arguments.h"
 #include "border/call.h"
+#include "border/json.h"
 #include "border/objects.h"
 #include "graphs/graph_objects.h"
 
 namespace weft::c_api {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json json_of(const AttrValue& value) {
   return std::visit([](const auto& v) { return Json(v); }, value);
@@ -104,7 +101,7 @@ weft_status leaf(weft_graph* graph, Leaf kind, const char* name, const char* dty
   return call(error, [&] {
     required(tensor, "tensor");
     const UsedGraph g(graph);
-    *tensor = add_leaf(*g.object, kind, name, dtype, dims, rank).id();
+    *tensor = add_leaf(*g.object(), kind, name, dtype, dims, rank).id();
   });
 }
 
@@ -118,7 +115,7 @@ weft_status weft_ops_json(weft_text* json, weft_error** error) {
   return call(error, [&] {
     Json all = Json::array();
     for (const OpSignature& op : op_signatures()) all.push_back(op_json(op));
-    write_text(json, all.dump());
+    write_text(json, json_text(all));
   });
 }
 
@@ -176,7 +173,7 @@ weft_status weft_graph_op(weft_graph* graph, const char* op, const weft_tensor_i
     required(tensor, "tensor");
     const UsedGraph g(graph);
     const auto in = g->tensors(inputs, n_inputs);
-    *tensor = apply(*g.object, op, in, attrs_of(attributes, n_attributes)).id();
+    *tensor = apply(*g.object(), op, in, attrs_of(attributes, n_attributes)).id();
   });
 }
 
@@ -184,7 +181,7 @@ weft_status weft_graph_set_name(weft_graph* graph, weft_tensor_id tensor, const 
                                 weft_error** error) {
   return call(error, [&] {
     const UsedGraph g(graph);
-    const Tensor t = present_tensor(*g.object, tensor, "tensor");
+    const Tensor t = present_tensor(*g.object(), tensor, "tensor");
     (void)t.named(required_name(name, "name"));
   });
 }
@@ -208,7 +205,7 @@ weft_status weft_graph_output(weft_graph* graph, const char* name, weft_tensor_i
                               weft_error** error) {
   return call(error, [&] {
     const UsedGraph g(graph);
-    (*g).output(required_name(name, "name"), present_tensor(*g.object, tensor, "tensor"));
+    (*g).output(required_name(name, "name"), present_tensor(*g.object(), tensor, "tensor"));
   });
 }
 
@@ -224,7 +221,7 @@ weft_status weft_graph_get_tensor(weft_graph* graph, weft_tensor_id tensor, weft
                                   weft_error** error) {
   return call(error, [&] {
     const UsedGraph g(graph);
-    const Node& node = (*g)[present_tensor(*g.object, tensor, "tensor").id()];
+    const Node& node = (*g)[present_tensor(*g.object(), tensor, "tensor").id()];
     weft_tensor_info result{.rank = node.spec.shape.rank(),
                             .kind = to_string(node.kind).data(),
                             .op = node.op ? node.op->name.data() : "",
@@ -236,7 +233,7 @@ weft_status weft_graph_get_tensor(weft_graph* graph, weft_tensor_id tensor, weft
 }
 
 weft_status weft_graph_json(weft_graph* graph, weft_text* json, weft_error** error) {
-  return call(error, [&] { write_text(json, graph_json(*UsedGraph(graph)).dump()); });
+  return call(error, [&] { write_text(json, json_text(graph_json(*UsedGraph(graph)))); });
 }
 
 weft_status weft_graph_dot(weft_graph* graph, weft_text* dot, weft_error** error) {

@@ -38,6 +38,7 @@ struct GraphObject : Object {
   // The graph of a builder, for this callback. The handle is freed before the graph ends.
   explicit GraphObject(Graph* borrowed) : Object(kKind), graph(borrowed), scope(std::in_place) {}
 
+  GraphObject& inner() { return *this; }
   // No tensor for -1. Throws ValueError for nodes that do not exist.
   Tensor tensor(weft_tensor_id id, std::string_view name) const;
   std::vector<Tensor> tensors(const weft_tensor_id* ids, std::size_t n) const;
@@ -53,16 +54,12 @@ struct GraphObject : Object {
 // Throws ValueError for -1, too.
 Tensor present_tensor(const GraphObject& graph, weft_tensor_id id, std::string_view name);
 
-struct UsedGraph {
-  explicit UsedGraph(const weft_graph* handle)
-      : object(pin<GraphObject>(handle)), inside(object->gate) {
-    if (object->scope) object->scope->check(Kind::graph);
+class UsedGraph : public Used<GraphObject> {
+ public:
+  explicit UsedGraph(const weft_graph* handle) : Used(handle) {
+    if (object()->scope) object()->scope->check(Kind::graph);
   }
-  GraphObject* operator->() const { return object.get(); }
-  Graph& operator*() const { return *object->graph; }
-
-  std::shared_ptr<GraphObject> object;
-  Inside inside;
+  Graph& operator*() const { return *object()->graph; }
 };
 
 // Throws DTypeError listing the known names.

@@ -90,7 +90,7 @@ weft_status weft_batch_step(weft_batch* batch, weft_generation* const* generatio
     check_array(has_event, n, sizeof *has_event, "has_event");
     const EventArray out(events, n);
     pin_all(*b, handles);
-    const auto step = b->batch.step(b->generations, session.cancelled());
+    const auto step = b->batch.step(b->generations, &session.cancelled());
     std::fill_n(has_event, n, 0);
     for (const Batch::Event& e : step) {
       const auto i = static_cast<std::size_t>(std::ranges::find(b->generations, e.generation) -

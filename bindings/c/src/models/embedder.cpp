@@ -20,6 +20,7 @@ struct EmbedderObject : Object {
         embedder(model->computing(), options),
         pooling(to_string(embedder.pooling())) {}
   bool is_parents() const override { return gate.is_parents(); }
+  EmbedderObject& inner() { return *this; }
 
   const std::shared_ptr<ModelObject> model;
   Gate gate{"embedder"};
@@ -28,14 +29,7 @@ struct EmbedderObject : Object {
   std::vector<Embedding> last;  // of the last call
 };
 
-struct UsedEmbedder {
-  explicit UsedEmbedder(const weft_embedder* handle)
-      : object(pin<EmbedderObject>(handle)), inside(object->gate) {}
-  EmbedderObject* operator->() const { return object.get(); }
-
-  std::shared_ptr<EmbedderObject> object;
-  Inside inside;
-};
+using UsedEmbedder = Used<EmbedderObject>;
 
 weft_embedder_options default_embedder_options() {
   const EmbedderOptions d;
@@ -113,7 +107,7 @@ weft_status weft_embedder_embed(weft_embedder* embedder, const weft_string* text
     const UsedEmbedder e(embedder);
     const auto out = results(embeddings, n, "embeddings");
     const std::vector<std::string> all = strings_of(texts, n, "texts");
-    e->last = e->embedder.embed(all, &e->gate.cancelled());
+    e->last = e->embedder.embed(all, &e.cancelled());
     for (std::size_t i = 0; i < n; ++i) out[i] = embedding_of(e->last[i]);
   });
 }
@@ -125,7 +119,7 @@ weft_status weft_embedder_embed_tokens(weft_embedder* embedder, const weft_token
     required(embedding, "embedding");
     const auto ids = array(tokens, n, "tokens");
     const TypedTokens all[] = {std::vector<TokenId>(ids.begin(), ids.end())};
-    e->last = e->embedder.embed(all, &e->gate.cancelled());
+    e->last = e->embedder.embed(all, &e.cancelled());
     *embedding = embedding_of(e->last[0]);
   });
 }
@@ -150,8 +144,7 @@ weft_status weft_embedder_rank(weft_embedder* embedder, const char* query, size_
     const UsedEmbedder e(embedder);
     const auto out = results(ranks, n, "ranks");
     const std::vector<std::string> all = strings_of(documents, n, "documents");
-    const auto ranked =
-        rank(e->embedder, text(query, query_size, "query"), all, 0, &e->gate.cancelled());
+    const auto ranked = rank(e->embedder, text(query, query_size, "query"), all, 0, &e.cancelled());
     for (std::size_t i = 0; i < n; ++i)
       out[i] = {.index = ranked[i].index, .score = ranked[i].score, .n_tokens = ranked[i].n_tokens};
   });

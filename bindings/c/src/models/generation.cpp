@@ -115,7 +115,7 @@ void give_prompt_logprobs(std::span<const TokenLogprobs> rows, GenerationObject&
 
 // Throws ValueError if the sequence was changed by other means than the generation.
 void require_own_sequence(const UsedGeneration& g) {
-  const std::int64_t length = g.session->length(g->sequence());
+  const std::int64_t length = g.object()->session->session.length(g->sequence());
   const auto held = static_cast<std::int64_t>(g->held().size());
   if (length != held)
     fail<ValueError>(
@@ -125,11 +125,11 @@ void require_own_sequence(const UsedGeneration& g) {
 
 GenerationEvent next_of(const UsedGeneration& g) {
   // Only steps of batches have logprobs of the prompt.
-  if (!g.object->prompt_rows || g->ended() || g->n_pending() <= 1) return g->next();
-  Batch batch(*g.session);
-  Generation* const generation = &g.object->generation;
+  if (!g.object()->prompt_rows || g->ended() || g->n_pending() <= 1) return g->next();
+  Batch batch(g.object()->session->session);
+  Generation* const generation = &g.object()->generation;
   std::span<const Batch::Event> events;
-  while (events.empty()) events = batch.step({&generation, 1}, g.session.cancelled());
+  while (events.empty()) events = batch.step({&generation, 1}, &g.cancelled());
   if (events[0].error) std::rethrow_exception(events[0].error);
   return events[0].event;
 }
@@ -193,7 +193,7 @@ weft_status weft_generation_begin(weft_generation* generation, const weft_token*
   return call(error, [&] {
     const UsedGeneration g(generation);
     const auto tokens = array(prompt, n, "prompt");
-    check_tokens(tokens, g.session->model().facts().n_vocab, "prompt");
+    check_tokens(tokens, g.object()->session->session.model().facts().n_vocab, "prompt");
     g->begin(tokens, start_of(keep_state));
   });
 }
@@ -208,12 +208,12 @@ weft_status weft_generation_begin_chat(weft_generation* generation, weft_chat_pl
   return call(error, [&] {
     const UsedGeneration g(generation);
     const auto p = pin<ChatPlanObject>(plan);
-    if (p->chat->model != g.object->session->model)
+    if (p->chat->model != g.object()->session->model)
       fail<ValueError>("the plan is of another model than the generation");
     const auto tree = p->plan.grammar ? p->chat->model->tree() : nullptr;
     g->set_grammar(p->plan.grammar, tree);
     g->begin(p->plan.tokens, start_of(keep_state));
-    g.object->shown->of_chat = p->plan.shown;
+    g.object()->shown->of_chat = p->plan.shown;
   });
 }
 
@@ -222,7 +222,7 @@ weft_status weft_generation_prefill(weft_generation* generation, weft_token_prog
   return call(error, [&] {
     const UsedGeneration g(generation);
     require_own_sequence(g);
-    require_done(g->prefill(token_progress_of(progress, user, *g.session.cancelled())));
+    require_done(g->prefill(token_progress_of(progress, user, g.cancelled())));
   });
 }
 
@@ -232,7 +232,7 @@ weft_status weft_generation_next(weft_generation* generation, weft_generation_ev
     const UsedGeneration g(generation);
     check_output(event, "weft_generation_event");
     require_own_sequence(g);
-    give_event(next_of(g), *g.object, event);
+    give_event(next_of(g), *g.object(), event);
   });
 }
 
@@ -250,9 +250,9 @@ weft_status weft_generation_fork(weft_generation* generation, int32_t to_sequenc
     required(fork, "fork");
     const UsedGeneration g(generation);
     const auto at = seed ? std::optional<std::uint64_t>(*seed) : std::nullopt;
-    auto object = std::make_shared<GenerationObject>(g.session.object(), g.object->shown,
+    auto object = std::make_shared<GenerationObject>(g.object()->session, g.object()->shown,
                                                      g->fork(to_sequence, at));
-    object->prompt_rows = g.object->prompt_rows;
+    object->prompt_rows = g.object()->prompt_rows;
     *fork = handle_of<weft_generation>(std::move(object));
   });
 }
@@ -262,7 +262,7 @@ weft_status weft_generation_adopt(weft_generation* generation, const weft_token*
   return call(error, [&] {
     const UsedGeneration g(generation);
     const auto tokens = array(held, n, "held");
-    check_tokens(tokens, g.session->model().facts().n_vocab, "held");
+    check_tokens(tokens, g.object()->session->session.model().facts().n_vocab, "held");
     g->adopt({tokens.begin(), tokens.end()});
   });
 }
@@ -271,7 +271,7 @@ weft_status weft_generation_set_sampler(weft_generation* generation,
                                         const weft_sampler_options* sampler, weft_error** error) {
   return call(error, [&] {
     const UsedGeneration g(generation);
-    g->set_sampler(sampler_options(sampler, g.session->model().facts().n_vocab));
+    g->set_sampler(sampler_options(sampler, g.object()->session->session.model().facts().n_vocab));
   });
 }
 
@@ -280,7 +280,7 @@ weft_status weft_generation_set_grammar(weft_generation* generation, weft_gramma
   return call(error, [&] {
     const UsedGeneration g(generation);
     const auto next = grammar ? pin<GrammarObject>(grammar)->grammar : nullptr;
-    g->set_grammar(next, next ? g.object->session->model->tree() : nullptr);
+    g->set_grammar(next, next ? g.object()->session->model->tree() : nullptr);
   });
 }
 
@@ -291,9 +291,9 @@ weft_status weft_generation_get_prompt_logprobs(weft_generation* generation,
     const UsedGeneration g(generation);
     required(logprobs, "logprobs");
     required(n, "n");
-    give_prompt_logprobs(g->prompt_logprobs(), *g.object);
-    *logprobs = g.object->prompt_logprobs.data();
-    *n = g.object->prompt_logprobs.size();
+    give_prompt_logprobs(g->prompt_logprobs(), *g.object());
+    *logprobs = g.object()->prompt_logprobs.data();
+    *n = g.object()->prompt_logprobs.size();
   });
 }
 
@@ -302,7 +302,7 @@ weft_status weft_generation_get_info(weft_generation* generation, weft_generatio
   return call(error, [&] {
     const UsedGeneration g(generation);
     const std::span<const TokenId> tokens = g->tokens();
-    g.object->stop_string = g->stop_string();
+    g.object()->stop_string = g->stop_string();
     write_struct(info,
                  weft_generation_info{.sequence = g->sequence(),
                                       .tokens = tokens.data(),
@@ -312,7 +312,7 @@ weft_status weft_generation_get_info(weft_generation* generation, weft_generatio
                                       .n_new = g->n_new(),
                                       .n_pending = g->n_pending(),
                                       .ended = g->ended(),
-                                      .stop_string = g.object->stop_string.c_str()},
+                                      .stop_string = g.object()->stop_string.c_str()},
                  "weft_generation_info");
   });
 }

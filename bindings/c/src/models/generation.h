@@ -26,8 +26,10 @@ struct GenerationObject : Object {
         shown(std::move(control)),
         generation(std::move(made)) {}
   bool is_parents() const override { return session->is_parents(); }
+  Generation& inner() { return generation; }
 
   const std::shared_ptr<SessionObject> session;
+  Gate& gate = session->gate;
   const std::shared_ptr<ShownControl> shown;  // the generation refers to it
   Generation generation;
   bool prompt_rows = false;  // the prompt gets logprobs
@@ -38,15 +40,7 @@ struct GenerationObject : Object {
   std::vector<weft_token_logprobs> prompt_logprobs;
 };
 
-// A generation, inside its session.
-struct UsedGeneration {
-  explicit UsedGeneration(const weft_generation* handle)
-      : object(pin<GenerationObject>(handle)), session(object->session) {}
-  Generation* operator->() const { return &object->generation; }
-
-  std::shared_ptr<GenerationObject> object;
-  UsedSession session;
-};
+using UsedGeneration = Used<GenerationObject>;
 
 // Keeps what the event refers to in the object, and fills the caller's struct.
 void give_event(const GenerationEvent& event, GenerationObject& object, weft_generation_event* out);

@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "weft/adapters/adapters.h"
-#include "weft/base/json_string.h"
 #include "weft/files/describe.h"
 #include "weft/files/mapped_file.h"
 #include "weft/files/vocabulary_file.h"
 
 #include "border/arguments.h"
 #include "border/call.h"
+#include "border/json.h"
 #include "border/objects.h"
 #include "border/options.h"
 
@@ -212,13 +212,10 @@ weft_status weft_model_metadata_json(weft_model* model, size_t max_elements, wef
 weft_status weft_model_warnings_json(weft_model* model, weft_text* json, weft_error** error) {
   return call(error, [&] {
     const auto m = pin<ModelObject>(model);
-    std::string list = "[";
     const auto& warnings = m->model       ? m->model->warnings()
                            : m->tokenizer ? m->tokenizer->warnings()
                                           : m->vocabulary->warnings();
-    for (const std::string& warning : warnings)
-      list += (list.size() > 1 ? ", " : "") + json_string(warning);
-    write_text(json, list + "]");
+    write_text(json, json_text(warnings));
   });
 }
 

@@ -1,19 +1,16 @@
 #include "weft/run/session.h"
 
-#include <nlohmann/json.hpp>
-
 #include "weft/draw/dot.h"
 #include "weft/scheduler/plan_svg.h"
 
 #include "border/arguments.h"
 #include "border/call.h"
+#include "border/json.h"
 #include "border/objects.h"
 #include "border/options.h"
 
 namespace weft::c_api {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::size_t plan_index(const Session& session, std::int64_t n_tokens) {
   check_between(n_tokens, 1, session.options().prefill_width, "n_tokens");
@@ -49,14 +46,14 @@ std::string session_json(const Session& session) {
                      {"allocated_bytes", session.allocated_bytes()},
                      {"memory", memory_json(session)},
                      {"concessions", session.concessions()}};
-  return json.dump();
+  return json_text(json);
 }
 
 // A cancelled feed() throws CancelledError: "cancelled" is the flag of the gate.
 void feed(const UsedSession& session, std::int32_t sequence, std::span<const weft_token> tokens,
           weft_token_progress progress, void* user) {
-  session->feed(sequence, tokens, session.cancelled(),
-                token_progress_of(progress, user, *session.cancelled()));
+  session->feed(sequence, tokens, &session.cancelled(),
+                token_progress_of(progress, user, session.cancelled()));
 }
 
 // The step's tokens as C++ has them.
@@ -172,7 +169,7 @@ weft_status weft_session_step(weft_session* session, const weft_step_token* toke
                               const float** rows, size_t* n_rows, weft_error** error) {
   return call(error, [&] {
     const UsedSession s(session);
-    const std::span<const float> all = s->step(step_tokens(tokens, n, *s), s.cancelled());
+    const std::span<const float> all = s->step(step_tokens(tokens, n, *s), &s.cancelled());
     if (rows) *rows = all.data();
     if (n_rows) *n_rows = all.size() / static_cast<std::size_t>(row_width(*s));
   });
@@ -192,7 +189,7 @@ weft_status weft_session_encode(weft_session* session, int32_t sequence, const w
                                 size_t n, weft_error** error) {
   return call(error, [&] {
     const UsedSession s(session);
-    s->encode(sequence, array(tokens, n, "tokens"), s.cancelled());
+    s->encode(sequence, array(tokens, n, "tokens"), &s.cancelled());
   });
 }
 

@@ -1,10 +1,10 @@
 #include <utility>
 
-#include "weft/base/json_string.h"
 #include "weft/serve/transcript.h"
 
 #include "border/arguments.h"
 #include "border/call.h"
+#include "border/json.h"
 #include "text/chat_objects.h"
 #include "text/constraints.h"
 
@@ -101,12 +101,7 @@ weft_status weft_chat_turn_init(weft_chat_turn* turn, size_t size) {
 }
 
 weft_status weft_chat_templates_json(weft_text* json, weft_error** error) {
-  return call(error, [&] {
-    std::string names = "[";
-    for (const std::string_view name : chat_template_names())
-      names += (names.size() > 1 ? ", " : "") + json_string(name);
-    write_text(json, names + "]");
-  });
+  return call(error, [&] { write_text(json, json_text(chat_template_names())); });
 }
 
 weft_status weft_template_render(const char* chat_template, const char* variables, weft_text* text,

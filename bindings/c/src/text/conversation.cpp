@@ -3,10 +3,9 @@
 #include <span>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "border/arguments.h"
 #include "border/call.h"
+#include "border/json.h"
 #include "border/options.h"
 #include "text/chat_objects.h"
 #include "text/constraints.h"
@@ -29,22 +28,14 @@ struct ConversationObject : Object {
                      const ConversationOptions& options)
       : Object(kKind), session(std::move(of)), conversation(session->session, sequence, options) {}
   bool is_parents() const override { return session->is_parents(); }
+  Conversation& inner() { return conversation; }
 
   const std::shared_ptr<SessionObject> session;
+  Gate& gate = session->gate;
   Conversation conversation;
 };
 
-// A conversation, inside its session.
-class UsedConversation {
- public:
-  explicit UsedConversation(const weft_conversation* handle)
-      : object_(pin<ConversationObject>(handle)), session_(object_->session) {}
-  Conversation* operator->() const { return &object_->conversation; }
-
- private:
-  std::shared_ptr<ConversationObject> object_;
-  UsedSession session_;
-};
+using UsedConversation = Used<ConversationObject>;
 
 weft_conversation_options default_conversation_options() {
   return {.struct_size = sizeof(weft_conversation_options),
@@ -79,7 +70,7 @@ ConversationOptions conversation_options(const weft_conversation_options* given,
       .sampler = sampler_options(o.sampler, session->model().facts().n_vocab),
       .rules = {.stops = strings_of(o.stops, o.n_stops, "stops")},
       .max_reply = o.max_reply,
-      .cancel = session.cancelled()};
+      .cancel = &session.cancelled()};
   // Otherwise no reply has a grammar.
   if (o.tools || options.constraint.kind != Constraint::Kind::none)
     options.rules.tree = session.object()->model->tree();
@@ -91,10 +82,10 @@ Conversation::Show show_by(weft_on_reply on_reply, void* user) {
 }
 
 std::string calls_json(const std::vector<ToolCall>& calls) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  Json list = Json::array();
   for (const ToolCall& c : calls)
     list.push_back({{"id", c.id}, {"name", c.name}, {"arguments", c.arguments}});
-  return list.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return json_text(list);
 }
 
 }  // namespace

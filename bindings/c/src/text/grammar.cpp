@@ -21,6 +21,7 @@ struct ConstraintObject : Object {
   static constexpr Kind kKind = Kind::constraint;
   ConstraintObject(std::shared_ptr<const Grammar> grammar, std::shared_ptr<ModelObject> of)
       : Object(kKind), model(std::move(of)), constraint(std::move(grammar), model->tree()) {}
+  TokenConstraint& inner() { return constraint; }
 
   const std::shared_ptr<ModelObject> model;
   Gate gate{"constraint", Gate::Threads::none};
@@ -28,18 +29,7 @@ struct ConstraintObject : Object {
   std::vector<float> logits;
 };
 
-// A constraint that this call is inside of.
-class UsedConstraint {
- public:
-  explicit UsedConstraint(const weft_constraint* handle)
-      : object_(pin<ConstraintObject>(handle)), inside_(object_->gate) {}
-  TokenConstraint* operator->() const { return &object_->constraint; }
-  ConstraintObject& object() const { return *object_; }
-
- private:
-  std::shared_ptr<ConstraintObject> object_;
-  Inside inside_;
-};
+using UsedConstraint = Used<ConstraintObject>;
 
 std::vector<std::string> choices_of(std::string_view json, const std::string& place) {
   using List = nlohmann::json;
@@ -157,9 +147,9 @@ weft_status weft_constraint_apply(weft_constraint* constraint, float* logits, si
   return call(error, [&] {
     const UsedConstraint c(constraint);
     const auto given = array(logits, n, "logits");
-    check_width(*c.object().model, n);
+    check_width(*c.object()->model, n);
     // They stay as they are if no token is allowed.
-    std::vector<float>& applied = c.object().logits;
+    std::vector<float>& applied = c.object()->logits;
     applied.assign(given.begin(), given.end());
     c->apply(applied);
     std::ranges::copy(applied, given.begin());

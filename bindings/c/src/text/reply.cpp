@@ -18,6 +18,7 @@ static_assert(static_cast<int>(ReplyEvent::Kind::call_end) == WEFT_REPLY_CALL_EN
 struct ReplyObject : Object {
   static constexpr Kind kKind = Kind::reply;
   explicit ReplyObject(const ChatPlan& plan) : Object(kKind), reader(plan.reading) {}
+  ReplyObject& inner() { return *this; }
 
   Gate gate{"reply", Gate::Threads::none};
   ReplyReader reader;
@@ -25,17 +26,7 @@ struct ReplyObject : Object {
   bool finished = false;
 };
 
-// A reply that this call is inside of.
-class UsedReply {
- public:
-  explicit UsedReply(const weft_reply* handle)
-      : object_(pin<ReplyObject>(handle)), inside_(object_->gate) {}
-  ReplyObject* operator->() const { return object_.get(); }
-
- private:
-  std::shared_ptr<ReplyObject> object_;
-  Inside inside_;
-};
+using UsedReply = Used<ReplyObject>;
 
 void check_open(const UsedReply& reply) {
   if (reply->finished) fail<ValueError>("the reply has ended (weft_reply_finish)");

@@ -18,6 +18,7 @@ namespace {
 struct SamplerObject : Object {
   static constexpr Kind kKind = Kind::sampler;
   explicit SamplerObject(Sampler from) : Object(kKind), sampler(std::move(from)) {}
+  SamplerObject& inner() { return *this; }
 
   Gate gate{"sampler", Gate::Threads::none};
   Sampler sampler;
@@ -25,17 +26,7 @@ struct SamplerObject : Object {
   std::vector<weft_candidate> candidates;
 };
 
-// A sampler that this call is inside of.
-class UsedSampler {
- public:
-  explicit UsedSampler(const weft_sampler* handle)
-      : object_(pin<SamplerObject>(handle)), inside_(object_->gate) {}
-  SamplerObject* operator->() const { return object_.get(); }
-
- private:
-  std::shared_ptr<SamplerObject> object_;
-  Inside inside_;
-};
+using UsedSampler = Used<SamplerObject>;
 
 std::span<const float> checked_logits(const float* logits, std::size_t n) {
   constexpr std::size_t kMaxTokens = std::numeric_limits<weft_token>::max();

@@ -14,6 +14,7 @@ struct DetokenizerObject : Object {
   static constexpr Kind kKind = Kind::detokenizer;
   DetokenizerObject(std::shared_ptr<ModelObject> of, const Detokenizer::Options& options)
       : Object(kKind), model(std::move(of)), detokenizer(model->text(), options) {}
+  DetokenizerObject& inner() { return *this; }
 
   const std::shared_ptr<ModelObject> model;
   Gate gate{"detokenizer", Gate::Threads::none};
@@ -178,8 +179,7 @@ weft_status weft_detokenizer_open(weft_model* model, uint32_t flags, weft_detoke
 weft_status weft_detokenizer_push(weft_detokenizer* detokenizer, weft_token token,
                                   const char** data, size_t* size, weft_error** error) {
   return call(error, [&] {
-    const auto d = pin<DetokenizerObject>(detokenizer);
-    const Inside inside(d->gate);
+    const Used<DetokenizerObject> d(detokenizer);
     checked(*d->model, token);
     check_text_result(data, size);
     give(d->detokenizer.push(token), data, size, "text", "size");
@@ -189,8 +189,7 @@ weft_status weft_detokenizer_push(weft_detokenizer* detokenizer, weft_token toke
 weft_status weft_detokenizer_finish(weft_detokenizer* detokenizer, const char** data, size_t* size,
                                     weft_error** error) {
   return call(error, [&] {
-    const auto d = pin<DetokenizerObject>(detokenizer);
-    const Inside inside(d->gate);
+    const Used<DetokenizerObject> d(detokenizer);
     check_text_result(data, size);
     give(d->detokenizer.finish(), data, size, "text", "size");
   });

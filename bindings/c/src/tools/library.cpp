@@ -3,8 +3,6 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
 #include "weft/arch/builder.h"
 #include "weft/backends/backend.h"
 #include "weft/backends/plugins.h"
@@ -18,16 +16,11 @@
 
 #include "border/arguments.h"
 #include "border/call.h"
+#include "border/json.h"
 #include "tools/extension.h"
 
 namespace weft::c_api {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-std::string dumped(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 // A built-in backend; "error" says why it cannot be used.
 Json built_in_json(std::string_view name) {
@@ -100,7 +93,7 @@ using namespace weft;
 using namespace weft::c_api;
 
 weft_status weft_about_json(weft_text* json, weft_error** error) {
-  return call(error, [&] { write_text(json, dumped(about_json())); });
+  return call(error, [&] { write_text(json, json_text(about_json())); });
 }
 
 weft_status weft_guard_mappings(weft_error** error) {
@@ -120,6 +113,6 @@ weft_status weft_architectures_json(weft_text* json, weft_error** error) {
     Json names = Json::array();
     for (const arch::Architecture* architecture : arch::architectures())
       names.push_back(architecture->name);
-    write_text(json, dumped(names));
+    write_text(json, json_text(names));
   });
 }
