@@ -81,7 +81,7 @@ void fill(Frame& f, weft_session_options& o) {
   if (f.world.byte() < 128) return;
   change(f, o.sequences), change(f, o.context), change(f, o.cells), change(f, o.prefill_width);
   change(f, o.logits_rows), change(f, o.weights), change(f, o.embeddings);
-  change(f, o.separate_tensors), change(f, o.mem_budget), change(f, o.reserved);
+  change(f, o.separate_tensors), change(f, o.mem_budget), change(f, o.caller_bytes);
   if (rarely(f)) o.workers = static_cast<std::int32_t>(f.world.integer() % 3);
   if (o.mem_budget <= 0 || o.mem_budget > 64 << 20)
     o.context = std::min<std::int64_t>(o.context, 64);

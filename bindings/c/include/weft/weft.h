@@ -1,24 +1,24 @@
 /* Weft's C API: models, sessions, text, chats, graphs and architectures for programs in any
  * language. docs/c_api.md has examples; docs/stability.md says what stays as it is.
  *
- * ERRORS. Functions return a weft_status; 0 is success. With a failure, `*error` becomes an error
- * with the message, unless `error` is NULL; the caller frees it. Results are written only with
+ * ERRORS. Functions return a weft_status; 0 is success. On failure, `*error` is set to an error
+ * with the message, which the caller frees; `error` may be NULL. Results are written only on
  * success. Nothing is printed, and no input ends the process.
  *
- * HANDLES. A pointer to one of the types below is a handle, which is not dereferenced: NULL, a
- * handle that was freed, and one of another type give WEFT_ERROR_HANDLE. Handles keep what they
- * were made from: a model may be freed while its sessions live. Freeing is never too early: what
- * other threads still use lives until they are done with it.
+ * HANDLES. A pointer to one of the opaque types below is a handle. It is looked up and never
+ * dereferenced: NULL, a freed handle and a handle of another type give WEFT_ERROR_HANDLE. Objects
+ * keep alive what they were made from: a model may be freed while its sessions live. Nothing is
+ * freed too early: what other threads still use lives until they are done with it.
  *
- * STRUCTS. Options begin with their size. weft_X_options_init() sets it and all defaults; every
- * program calls it, and NULL stands for the defaults. Structs that the library fills have their
- * size set by the caller. New members come at the end: old programs work with new libraries. A
- * program with newer options is served if the new members are zero, else refused with
- * WEFT_ERROR_UNSUPPORTED; new members of structs that the library fills are then zero.
+ * STRUCTS. Options begin with their size. weft_X_options_init() sets it and all defaults; call it
+ * always. NULL stands for the defaults. The caller sets the size of structs that the library fills.
+ * New members are appended, so old programs work with new libraries. A program with newer options
+ * is served if the new members are zero, else refused with WEFT_ERROR_UNSUPPORTED; the new members
+ * of structs that the library fills are then zero. Members with the name `reserved` must be 0.
  *
- * TEXT is UTF-8 with a size in bytes, without a need for a NUL; names and paths (const char*) end
- * with one. Memory that functions return in a weft_text is the caller's (weft_text_free). All other
- * pointers that they return belong to the handle, until it is freed or as said at the function.
+ * TEXT is UTF-8 with a size in bytes, and need not end with a NUL; names and paths (const char*)
+ * do. The caller owns memory that is returned in a weft_text (weft_text_free). All other pointers
+ * that functions return belong to the handle, and are valid until it is freed or as stated there.
  *
  * THREADS.
  *   any number at the same time  functions of weft_model, weft_grammar, weft_chat, weft_saved,
@@ -30,18 +30,19 @@
  * A second call meanwhile gives WEFT_ERROR_BUSY and changes nothing. Sessions of one model, and all
  * other objects, work side by side. Threads need no registration.
  *
- * CALLBACKS run on the thread of the call, unless it is said otherwise. One must not use the
- * objects of that call (WEFT_ERROR_BUSY), except to cancel it. A C++ exception that
- * leaves a callback ends the call with WEFT_ERROR_CALLBACK. A status that a callback returns is
- * that of the call, except for weft_op.compute (WEFT_ERROR_CALLBACK, with its message). After a
- * longjmp out of a callback, the objects of that call are lost: they answer WEFT_ERROR_BUSY for
- * ever, all others work.
+ * CALLBACKS run on the thread of the call, unless stated otherwise. A callback must not use the
+ * objects of its call (WEFT_ERROR_BUSY), except to cancel it. A C++ exception that leaves a
+ * callback ends the call with WEFT_ERROR_CALLBACK. A status that a callback returns becomes that of
+ * the call, except for weft_op.compute (WEFT_ERROR_CALLBACK, with its message). After a longjmp out
+ * of a callback, the objects of that call are lost: they answer WEFT_ERROR_BUSY forever; all others
+ * work.
  *
  * PROCESSES. In the child of a fork, models and all objects that do not compute work; sessions and
  * other objects with workers give WEFT_ERROR_FORKED. New ones can be opened; they compute on one
  * thread if the parent had some before the fork. exit() cancels running calls and waits for them,
- * milliseconds, half a second at most; later calls give WEFT_ERROR_CLOSED. The library stays in the
- * process: dlclose() has no effect.
+ * for milliseconds and half a second at most, but not for callbacks. Later calls, and those whose
+ * callback returns later, give WEFT_ERROR_CLOSED. The library stays in the process: dlclose() has
+ * no effect.
  */
 #ifndef WEFT_WEFT_H
 #define WEFT_WEFT_H
@@ -94,20 +95,20 @@ typedef int32_t weft_token; /* an id of the vocabulary; -1: none */
 WEFT_API const char* weft_status_name(weft_status status);
 /* The message, until the error is freed; "" for NULL and stale handles. */
 WEFT_API const char* weft_error_message(const weft_error* error);
-WEFT_API weft_status weft_error_status(const weft_error* error); /* WEFT_SUCCESS likewise */
+WEFT_API weft_status weft_error_status(const weft_error* error); /* WEFT_SUCCESS for those */
 WEFT_API int32_t weft_error_os_error(const weft_error* error);   /* errno; 0: none */
 WEFT_API void weft_error_free(weft_error* error);                /* NULL is allowed */
 /* For callbacks: makes an error and returns `status`. */
 WEFT_API weft_status weft_error_make(weft_status status, const char* message, weft_error** error);
 
-/* `size` bytes, and a NUL behind them. */
+/* `size` bytes, followed by a NUL. */
 typedef struct weft_text {
   char* data;
   size_t size;
 } weft_text;
 WEFT_API void weft_text_free(weft_text* text); /* sets `data` to NULL */
 
-/* Text of the caller. */
+/* Text that the caller owns. */
 typedef struct weft_string {
   const char* data;
   size_t size;
@@ -131,11 +132,10 @@ typedef struct weft_value {
 
 /* `share` goes from 0 to 1. Anything but 0 as a result ends the call (WEFT_ERROR_CANCELLED). */
 typedef int32_t (*weft_progress)(void* user, double share);
-/* A line without an end, about something that does not stop the work. */
+/* One line without its newline, about something that does not stop the work. */
 typedef void (*weft_log)(void* user, const char* line);
 
-/* Ends calls that use no object which could be cancelled: those that it was given to, now and
- * later. */
+/* Cancels calls on no object that could be cancelled: all that it is given to, running or later. */
 typedef struct weft_canceller weft_canceller;
 WEFT_API weft_status weft_canceller_open(weft_canceller** canceller, weft_error** error);
 WEFT_API weft_status weft_canceller_cancel(weft_canceller* canceller);
@@ -148,8 +148,9 @@ WEFT_API uint32_t weft_api_version(void); /* 1000 * major + minor of the library
 /* Processor, instruction sets, default workers and budget, backends, formats: an object. Loads the
  * libraries of WEFT_BACKEND_PATH, and opens no device. */
 WEFT_API weft_status weft_about_json(weft_text* json, weft_error** error);
-/* Answers accesses to mapped files that were truncated or cannot be read: without it, the system
- * ends the process with SIGBUS. Handles this signal from now on, for mapped models only. */
+/* From now on, mapped files that are truncated or cannot be read give WEFT_ERROR_IO. Without it,
+ * the system ends the process with SIGBUS. Installs a handler of this signal, for mapped models
+ * only. */
 WEFT_API weft_status weft_guard_mappings(weft_error** error);
 /* Loads a backend from a shared library (weft/backends/abi.h), or from all "*.so" of a folder,
  * where those that cannot be used are skipped: weft_about_json() says why. */
@@ -166,7 +167,7 @@ typedef struct weft_adapter {
 
 typedef struct weft_model_options {
   uint32_t struct_size;
-  uint32_t vocabulary_only; /* 1: only the tokenizer; what computes gives WEFT_ERROR_UNSUPPORTED */
+  uint32_t vocabulary_only; /* 1: only the tokenizer; computing gives WEFT_ERROR_UNSUPPORTED */
   weft_progress progress;   /* may be NULL */
   void* progress_user;
   const char* quantize;  /* a type such as "Q4_K_M" to use weights in; NULL: as they are */
@@ -217,7 +218,7 @@ typedef struct weft_model_info {
   int64_t n_params;     /* elements of all weights */
   int64_t weight_bytes; /* in the types in which they are used */
   int64_t token_types;
-  weft_token start; /* the first token of texts, if it encodes; -1 */
+  weft_token start; /* with an encoder: the first token of what is generated; else -1 */
   uint32_t n_loras;
 } weft_model_info;
 WEFT_API weft_status weft_model_get_info(weft_model* model, weft_model_info* info,
@@ -327,9 +328,8 @@ enum weft_grammar_kind {
   WEFT_GRAMMAR_REGEX = 3,       /* of the whole text */
   WEFT_GRAMMAR_CHOICE = 4       /* a JSON array of texts, of which one */
 };
-/* `model` may be NULL unless the grammar names tokens, which then are those of this model. Objects
- * of a schema have no members but those that it describes, and values no line breaks between
- * them. */
+/* `model` may be NULL unless the grammar names tokens, which are then those of this model. Objects
+ * of a schema have only the members that it describes, and no line breaks between values. */
 WEFT_API weft_status weft_grammar_open(int32_t kind, const char* text, size_t size,
                                        weft_model* model, weft_grammar** grammar,
                                        weft_error** error);
@@ -342,7 +342,7 @@ WEFT_API weft_status weft_grammar_free(weft_grammar* grammar);
 typedef struct weft_constraint weft_constraint;
 WEFT_API weft_status weft_constraint_open(weft_grammar* grammar, weft_model* model,
                                           weft_constraint** constraint, weft_error** error);
-/* One bit per token, lowest first: it may come next. Until the next call. */
+/* One bit per token, lowest first, set if it may come next. Valid until the next call. */
 WEFT_API weft_status weft_constraint_get_mask(weft_constraint* constraint, const uint64_t** words,
                                               size_t* n_words, weft_error** error);
 /* Sets the logits of all other tokens to -inf. `n` is the size of the vocabulary, or the row_width
@@ -407,7 +407,7 @@ WEFT_API weft_status weft_sampler_accept(weft_sampler* sampler, weft_token token
 WEFT_API weft_status weft_sampler_reset(weft_sampler* sampler, weft_error** error);
 /* Another seed, from now on; the text stays. */
 WEFT_API weft_status weft_sampler_reseed(weft_sampler* sampler, uint64_t seed, weft_error** error);
-/* It has seen the same text, and draws the same. */
+/* The copy has seen the same text and draws the same tokens. */
 WEFT_API weft_status weft_sampler_copy(weft_sampler* sampler, weft_sampler** copy,
                                        weft_error** error);
 typedef struct weft_candidate {
@@ -461,7 +461,7 @@ typedef struct weft_session_options {
   const char* passes_off;    /* "fuse_qkv,..." or "all"; NULL: none */
   const char* executor;      /* "crew", "flow"; NULL: chosen for each plan */
   int64_t mem_budget;        /* bytes for everything; 0: what the system has */
-  int64_t reserved;          /* bytes of the caller that the budget also covers */
+  int64_t caller_bytes;      /* bytes of the caller that the budget also covers */
   uint32_t embeddings;       /* 1: rows are hidden states [D] instead of logits [V] */
   uint32_t separate_tensors; /* 1: every activation has its own memory (for debugging) */
   weft_progress progress;    /* while weights are loaded; may be NULL */
@@ -564,7 +564,7 @@ WEFT_API weft_status weft_session_save_file(weft_session* session, int32_t seque
                                             const weft_token* tokens, size_t n, const char* note,
                                             size_t note_size, const char* path, weft_error** error);
 typedef struct weft_saved weft_saved;
-/* Checked bytes, which are copied; or a file. */
+/* From bytes, which are checked and copied; or from a file. */
 WEFT_API weft_status weft_saved_open_memory(const void* data, size_t size, weft_saved** saved,
                                             weft_error** error);
 WEFT_API weft_status weft_saved_open(const char* path, weft_saved** saved, weft_error** error);
@@ -605,7 +605,7 @@ typedef struct weft_generation_options {
   int32_t n_logprobs;     /* most likely tokens to report per token; -1: no logprobs */
   uint32_t prompt_logprobs;
   uint32_t decode_flags;   /* weft_detokenize_flag, without REPLACE_INVALID */
-  uint32_t keep_last_room; /* 1: another text follows: weft_generation_feed_last() */
+  uint32_t keep_last_room; /* 1: leave room for weft_generation_feed_last() */
   weft_choose choose;      /* instead of the sampler; may be NULL */
   void* choose_user;
 } weft_generation_options;
@@ -650,7 +650,7 @@ typedef struct weft_generation_event {
   int32_t n_unshown;       /* of the last tokens, how many may belong to a stop string */
   const weft_logprob* top; /* [n_top], best first; until the next call */
 } weft_generation_event;
-/* The next token with its text, or the end, which every later call gives again. */
+/* The next token with its text, or the end of the text, which every later call repeats. */
 WEFT_API weft_status weft_generation_next(weft_generation* generation, weft_generation_event* event,
                                           weft_error** error);
 /* Feeds the chosen tokens that the sequence does not hold yet. */
@@ -681,7 +681,7 @@ typedef struct weft_generation_info {
 WEFT_API weft_status weft_generation_get_info(weft_generation* generation,
                                               weft_generation_info* info, weft_error** error);
 
-/* What a model thought of the tokens of a prompt, from the second one on. */
+/* The logprobs of a token of a prompt, from the second one on. */
 typedef struct weft_token_logprobs {
   weft_token token;
   float logprob;
@@ -726,8 +726,9 @@ typedef struct weft_chat_turn {
   const char* tools;       /* a JSON array; NULL: none */
   const char* tool_choice; /* "auto", "none", "required", or the name of a tool; NULL: "auto" */
   const char* variables;   /* a JSON object for the template; NULL: none */
-  /* The text of the constraint on the answer, after reasoning and if no tool is called; of
-   * WEFT_GRAMMAR_GBNF on all that is generated. NULL: none, but for WEFT_GRAMMAR_JSON_OBJECT. */
+  /* A constraint on the answer, which follows the reasoning if no tool is called; one of
+   * WEFT_GRAMMAR_GBNF on all that is generated. NULL: none, except with WEFT_GRAMMAR_JSON_OBJECT,
+   * which needs no text. */
   const char* constraint;
   int32_t constraint_kind; /* WEFT_GRAMMAR_... */
   uint32_t without_generation_prompt;
@@ -778,7 +779,7 @@ typedef struct weft_reply_event {
   size_t text_size;
   const char* id; /* of the call, or "" */
 } weft_reply_event;
-/* Events in order; they are valid until the callback returns. NULL where one is expected: none. */
+/* Receives events in order, which are valid until it returns. May be NULL. */
 typedef void (*weft_on_reply)(void* user, const weft_reply_event* event);
 WEFT_API weft_status weft_reply_open(weft_chat_plan* plan, weft_reply** reply, weft_error** error);
 /* The next piece of the reply, with the control tokens that mark reasoning and calls as text. */
@@ -927,7 +928,7 @@ WEFT_API weft_status weft_ops_json(weft_text* json, weft_error** error);
 
 WEFT_API weft_status weft_graph_open(weft_graph** graph, weft_error** error);
 WEFT_API weft_status weft_graph_free(weft_graph* graph);
-/* The line of builder code of nodes that are added from now on, for messages and plans. */
+/* The source line of nodes that are added from now on, for messages and plans. */
 WEFT_API weft_status weft_graph_set_line(weft_graph* graph, const char* file, uint32_t line,
                                          weft_error** error);
 /* A dimension that varies from run to run. The same name gives the same variable. */
@@ -944,8 +945,8 @@ WEFT_API weft_status weft_graph_weight(weft_graph* graph, const char* name, cons
 WEFT_API weft_status weft_graph_state(weft_graph* graph, const char* name, const char* dtype,
                                       const weft_dim* dims, size_t rank, weft_tensor_id* tensor,
                                       weft_error** error);
-/* An op by its name, with inputs in its order and attributes by name; those that are not given have
- * their defaults. Paths, shapes and errors are those of the C++ functions. */
+/* Adds an op, with its inputs in order and attributes by name; those that are not given have their
+ * defaults. Paths, shapes and errors are those of the C++ functions. */
 WEFT_API weft_status weft_graph_op(weft_graph* graph, const char* op, const weft_tensor_id* inputs,
                                    size_t n_inputs, const weft_value* attributes,
                                    size_t n_attributes, weft_tensor_id* tensor, weft_error** error);
@@ -985,7 +986,7 @@ WEFT_API weft_status weft_dot_svg(const char* dot, size_t size, weft_text* svg, 
 WEFT_API weft_status weft_model_graph(weft_model* model, int64_t n_tokens, weft_graph** graph,
                                       weft_error** error);
 
-/* A graph that was planned and can run. Later changes of the graph do not matter to it. */
+/* A planned graph, ready to run. Later changes of the graph do not affect it. */
 typedef struct weft_computation weft_computation;
 typedef struct weft_computation_options {
   uint32_t struct_size;
@@ -1040,7 +1041,7 @@ WEFT_API weft_status weft_computation_plan_svg(weft_computation* computation, we
 WEFT_API weft_status weft_computation_get_plan_hash(weft_computation* computation, uint64_t* hash,
                                                     weft_error** error);
 
-/* ---- Ops and architectures of one's own ---------------------------------------------- */
+/* ---- Custom ops and architectures ---------------------------------------------------- */
 
 /* An op that is not built in, by its scalar definition. Plans run the definition on one lane, as
  * the kernel "NAME custom"; proofs compare it with itself, and say so. */
@@ -1065,7 +1066,7 @@ typedef struct weft_op {
                          const weft_value* attributes, size_t n_attributes, weft_array* output,
                          weft_error** error);
 } weft_op;
-/* For the life of the process; everything that `op` refers to is copied but `user`. */
+/* Registers it for the life of the process. All that `op` refers to is copied, except `user`. */
 WEFT_API weft_status weft_register_op(const weft_op* op, weft_error** error);
 
 /* What a callback of an architecture gets; valid until it returns. */
@@ -1073,7 +1074,7 @@ typedef struct weft_config weft_config;   /* keys of the file, and values read f
 typedef struct weft_builder weft_builder; /* the graph of a step */
 
 /* Keys "ARCH.*" by their names without the architecture. Values out of min..max are refused; absent
- * keys give `fallback`. Every value that was read can be had again from a builder. */
+ * keys give `fallback`. Builders can read every value again. */
 WEFT_API weft_status weft_config_integer(weft_config* config, const char* key, int64_t min,
                                          int64_t max, int64_t fallback, int64_t* value,
                                          weft_error** error);
@@ -1198,12 +1199,13 @@ typedef struct weft_architecture {
   weft_status (*build)(void* user, weft_builder* builder, weft_tensor_id* result,
                        weft_error** error);
 } weft_architecture;
-/* For the life of the process. Callbacks come from any thread, several at the same time. */
+/* Registers it for the life of the process. Callbacks run on any thread, several at the same time.
+ */
 WEFT_API weft_status weft_register_architecture(const weft_architecture* architecture,
                                                 weft_error** error);
-/* Ops and architectures in a shared library, which exports weft_extension_start(): it registers
- * them. Also for weft's programs (--extension FILE); docs/c_api.md says how to build one. Once per
- * library and process: it stays loaded. */
+/* Loads ops and architectures from a shared library, whose weft_extension_start() registers them.
+ * Weft's programs do the same with --extension FILE; docs/c_api.md says how to build one. A library
+ * is started once per process, and stays loaded. */
 typedef weft_status (*weft_extension_entry)(uint32_t api_version, weft_error** error);
 WEFT_API weft_status weft_load_extension(const char* path, weft_error** error);
 /* The names of all architectures: an array. */

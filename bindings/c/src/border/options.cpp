@@ -127,7 +127,7 @@ SessionOptions session_options(const weft_session_options* given) {
                    .weight_cache = std::string(text_or(o.weight_cache)),
                    .passes_off = split_list(o.passes_off, ','),
                    .mem_budget = o.mem_budget,
-                   .reserved = o.reserved,
+                   .reserved = o.caller_bytes,
                    .reuse_arena = o.separate_tensors == 0,
                    .embeddings = o.embeddings != 0,
                    .progress = progress_of(o.progress, o.progress_user)};
