@@ -150,10 +150,12 @@ INPUT = [
 ]
 
 TSAN = [
-    Check("build tsan", build("tsan", "scheduler_test", "run_test", "serve_test"), 300,
+    Check("build tsan", build("tsan", "scheduler_test", "run_test", "serve_test", "c_api_test", "c_api_life"), 360,
           pace="build", part="tsan"),
     Check("tests tsan", ctest("tsan", "-R", "^(scheduler|run)_test$"), 200, needs=("build tsan",),
           part="tsan"),
+    Check("tests tsan c_api", ctest("tsan", "-R", "^c_api: (life .*|session|generation|embedder)$"), 40,
+          needs=("build tsan",), part="tsan"),
     # The other tests of the binary have no threads of their own.
     Check("tests tsan engine",
           command("build/tsan/bin/serve_test", "--source-file=*engine*",

@@ -156,6 +156,27 @@ static void an_architecture_in_c_has_plan_and_bits_of_the_built_in_one(void) {
   weft_text_free(&names);
 }
 
+static void architectures_can_be_replaced(void) {
+  weft_error* error = NULL;
+  static int calls = 0;
+  weft_architecture llama = {.struct_size = sizeof llama,
+                             .flags = WEFT_ARCHITECTURE_REPLACES,
+                             .name = "test_llama",
+                             .user = &calls,
+                             .build = build_llama};
+  uint64_t hash = 0;
+  size_t n = 0;
+  OK(weft_register_architecture(&llama, &error));
+  free(logits_of(temporary("own.gguf"), &hash, &n));
+  CHECK(calls > 0);
+  llama.flags |= WEFT_ARCHITECTURE_DIFFUSES;
+  REFUSED(WEFT_ERROR_ARGUMENT, "diffuses", weft_register_architecture(&llama, &error));
+  llama.flags = WEFT_ARCHITECTURE_REPLACES;
+  llama.name = "llama";
+  REFUSED(WEFT_ERROR_ARGUMENT, "'llama' already exists",
+          weft_register_architecture(&llama, &error));
+}
+
 static void an_architecture_in_c_is_checked_as_others_are(void) {
   weft_error* error = NULL;
   weft_text report = {NULL, 0};
@@ -363,6 +384,7 @@ static void extensions_are_loaded_once(void) {
 const test_case architecture_tests[] = {
     {"an architecture in C has plan and bits of the built-in one",
      an_architecture_in_c_has_plan_and_bits_of_the_built_in_one},
+    {"architectures can be replaced", architectures_can_be_replaced},
     {"an architecture in C is checked as others are",
      an_architecture_in_c_is_checked_as_others_are},
     {"keys and states are those of the architecture",

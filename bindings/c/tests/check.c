@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-weft_status check_status;
-int check_failures;
+_Thread_local weft_status check_status;
+_Atomic int check_failures;
 const char* check_context = "";
 
 void check_failed(const char* file, int line, const char* what) {

@@ -17,7 +17,7 @@ const char* model_path(void);
 /* A path in a folder that is removed at the end, in a buffer that later calls overwrite. */
 const char* temporary(const char* name);
 
-extern int check_failures;
+extern _Atomic int check_failures;
 extern const char* check_context; /* the name of the test, for messages */
 void check_failed(const char* file, int line, const char* what);
 int check_success(weft_status status, weft_error* error, const char* file, int line,
@@ -27,7 +27,7 @@ void check_refused(weft_status got, weft_error* error, weft_status wanted, const
                    const char* file, int line, const char* what);
 
 #define CHECK(condition) ((condition) ? (void)0 : check_failed(__FILE__, __LINE__, #condition))
-extern weft_status check_status; /* of the last checked call */
+extern _Thread_local weft_status check_status; /* of the last checked call */
 /* The call succeeds: OK(weft_x(a, &error)), with a `weft_error* error`. 1 if it did. */
 #define OK(function_call)          \
   (check_status = (function_call), \

@@ -272,24 +272,31 @@ static weft_graph* with_custom_op(double factor) {
   return graph;
 }
 
-static void custom_ops_run_and_are_marked(void) {
+static int n_times; /* calls of the op */
+static void custom_ops_are_registered_once_or_replaced(void) {
   weft_error* error = NULL;
-  static int calls = 0; /* as long as the op lives */
   const char* names[] = {"x"};
   weft_op times = {.struct_size = sizeof times,
                    .n_inputs = 1,
                    .name = "test_times",
                    .input_names = names,
-                   .user = &calls,
+                   .user = &n_times,
                    .infer = infer_times,
                    .compute = compute_times};
   OK(weft_register_op(&times, &error));
   REFUSED(WEFT_ERROR_ARGUMENT, "registered already", weft_register_op(&times, &error));
+  times.flags = 2;
+  REFUSED(WEFT_ERROR_ARGUMENT, "`flags`", weft_register_op(&times, &error));
+  times.flags = WEFT_OP_REPLACES;
+  OK(weft_register_op(&times, &error));
   times.name = "silu";
   REFUSED(WEFT_ERROR_ARGUMENT, "is built in", weft_register_op(&times, &error));
   times.name = "test_more", times.compute = NULL;
   REFUSED(WEFT_ERROR_ARGUMENT, "needs the callbacks", weft_register_op(&times, &error));
+}
 
+static void custom_ops_run_and_are_marked(void) {
+  weft_error* error = NULL;
   weft_graph* graph = with_custom_op(3);
   weft_computation* c = computation_of(graph, 0);
   const int64_t two = 2;
@@ -297,10 +304,13 @@ static void custom_ops_run_and_are_marked(void) {
   weft_text text = {NULL, 0};
   int32_t passed = 0;
   OK(weft_computation_run(c, &two, 1, &error));
-  CHECK(calls == 1);
+  CHECK(n_times == 1);
   OK(weft_computation_get_output(c, "y", &y, &error));
   OK(weft_computation_get_output(c, "z", &z, &error));
   CHECK(((const float*)z.data)[5] == 3 * ((const float*)y.data)[5]);
+  OK(weft_graph_json(graph, &text, &error));
+  CHECK(strstr(text.data, "\"attributes\":{\"factor\":3.0}") != NULL);
+  weft_text_free(&text);
   OK(weft_computation_plan_json(c, &text, &error));
   CHECK(strstr(text.data, "test_times custom") != NULL);
   weft_text_free(&text);
@@ -349,6 +359,7 @@ const test_case graph_tests[] = {
     {"states outlive runs", states_outlive_runs},
     {"computations have a budget", computations_have_a_budget},
     {"graphs of models can be read", graphs_of_models_can_be_read},
+    {"custom ops are registered once or replaced", custom_ops_are_registered_once_or_replaced},
     {"custom ops run and are marked", custom_ops_run_and_are_marked},
     {"runs can be cancelled", runs_can_be_cancelled},
     {"failures of custom ops have their message", failures_of_custom_ops_have_their_message},

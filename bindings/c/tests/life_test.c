@@ -51,7 +51,7 @@ static weft_token answer(weft_session* session) {
 /* Feeds a session without end, until a call fails; *status is how. */
 typedef struct endless {
   weft_session* session;
-  weft_status status;
+  _Atomic weft_status status;
 } endless;
 static void* feed_without_end(void* user) {
   endless* e = user;

@@ -6,9 +6,9 @@
 #include "check.h"
 
 extern const test_case architecture_tests[], base_tests[], chat_tests[], conversation_tests[],
-    conversions_tests[], embedder_tests[], generation_tests[], grammar_tests[], graph_tests[],
-    logprobs_tests[], misuse_tests[], model_tests[], pictures_tests[], sampler_tests[],
-    saved_tests[], session_tests[], token_tests[], tools_tests[];
+    conversions_tests[], diffusion_tests[], embedder_tests[], generation_tests[], grammar_tests[],
+    graph_tests[], logprobs_tests[], misuse_tests[], model_tests[], pictures_tests[],
+    sampler_tests[], saved_tests[], session_tests[], token_tests[], tools_tests[];
 
 /* The groups are the files X_test.c. */
 static const struct {
@@ -19,6 +19,7 @@ static const struct {
               {"chat", chat_tests},
               {"conversation", conversation_tests},
               {"conversions", conversions_tests},
+              {"diffusion", diffusion_tests},
               {"embedder", embedder_tests},
               {"generation", generation_tests},
               {"grammar", grammar_tests},

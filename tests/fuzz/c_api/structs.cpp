@@ -147,6 +147,22 @@ void fill(Frame& f, weft_computation_options& o) {
   change(f, o.route, Words::name), change(f, o.passes_off, Words::name);
 }
 
+void fill(Frame& f, weft_beam_options& o) {
+  weft_beam_options_init(&o, sizeof o);
+  o.beams = 1 + f.world.byte() % 3;
+  change(f, o.beams), change(f, o.length_penalty), change(f, o.stopping, Words::name);
+}
+
+void fill(Frame& f, weft_diffusion_options& o) {
+  weft_diffusion_options_init(&o, sizeof o);
+  o.max_tokens = o.steps = 4;
+  o.mask_token = 1;
+  change(f, o.max_tokens), change(f, o.steps), change(f, o.block_length), change(f, o.eps);
+  change(f, o.algorithm, Words::name), change(f, o.algorithm_temperature);
+  change(f, o.guidance), change(f, o.shift_logits), change(f, o.mask_token), change(f, o.reserved);
+  o.sampler = options<weft_sampler_options>(f);
+}
+
 void fill(Frame& f, weft_attend_options& o) {
   weft_attend_options_init(&o, sizeof o);
   change(f, o.both_ways), change(f, o.window), change(f, o.scale), change(f, o.softcap);

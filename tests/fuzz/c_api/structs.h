@@ -14,6 +14,8 @@ void fill(Frame& f, weft_chat_turn& o);
 void fill(Frame& f, weft_conversation_options& o);
 void fill(Frame& f, weft_embedder_options& o);
 void fill(Frame& f, weft_computation_options& o);
+void fill(Frame& f, weft_beam_options& o);
+void fill(Frame& f, weft_diffusion_options& o);
 void fill(Frame& f, weft_attend_options& o);
 void fill(Frame& f, weft_bench_options& o);
 void fill(Frame& f, weft_quantize_options& o);

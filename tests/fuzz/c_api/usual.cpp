@@ -119,6 +119,11 @@ void* computation(World& w) {
   weft_computation_set_weight(opened, "w", ones, sizeof ones, nullptr);
   return opened;
 }
+void* diffusion(World& w) {
+  weft_diffusion* opened = nullptr;
+  weft_diffusion_open(existing<weft_session>(w), 0, nullptr, &opened, nullptr);
+  return opened;  // NULL: the model is none that diffuses
+}
 void* canceller(World&) {
   weft_canceller* opened = nullptr;
   weft_canceller_open(&opened, nullptr);

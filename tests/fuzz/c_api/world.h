@@ -18,7 +18,7 @@ namespace weft_fuzz {
 #define WEFT_FUZZ_HANDLES(X) \
   X(model) X(detokenizer) X(grammar) X(constraint) X(sampler) X(session) X(saved) X(generation) \
   X(batch) X(chat) X(chat_plan) X(reply) X(conversation) X(embedder) X(graph) X(computation) \
-  X(canceller)
+  X(canceller) X(diffusion)
 // clang-format on
 // Handles that exist during a callback.
 #define WEFT_FUZZ_PASSED_HANDLES(X) X(config) X(builder)

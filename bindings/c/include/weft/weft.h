@@ -24,7 +24,8 @@
  *   any number at the same time  functions of weft_model, weft_grammar, weft_chat, weft_saved,
  *                                weft_chat_plan; those without a handle; all weft_X_free
  *                                and weft_X_cancel
- *   one call at a time           weft_session with its generations, batches and conversations;
+ *   one call at a time           weft_session with its generations, batches, diffusions and
+ *                                conversations;
  *                                each weft_embedder, weft_sampler, weft_constraint,
  *                                weft_detokenizer, weft_reply, weft_graph, weft_computation
  * A second call meanwhile gives WEFT_ERROR_BUSY and changes nothing. Sessions of one model, and all
@@ -705,6 +706,67 @@ WEFT_API weft_status weft_batch_step(weft_batch* batch, weft_generation* const* 
                                      weft_error** error);
 WEFT_API weft_status weft_batch_free(weft_batch* batch);
 
+typedef struct weft_beam_options {
+  uint32_t struct_size;
+  int32_t beams; /* live hypotheses */
+  double
+      length_penalty;   /* a score is the sum of logprobs over the number of tokens to this power */
+  const char* stopping; /* with enough complete texts: "never", "likely", "first"; NULL: "likely" */
+} weft_beam_options;
+WEFT_API weft_status weft_beam_options_init(weft_beam_options* options, size_t size);
+/* The most likely whole texts after a prompt that was just begun in sequence 0, best first, under
+ * the rules of the generation, which has then ended: [{"text", "tokens", "logprob", "score",
+ * "ended"}]. Needs one sequence per beam; their contents are lost. */
+WEFT_API weft_status weft_generation_search_json(weft_generation* generation,
+                                                 const weft_beam_options* options, weft_text* json,
+                                                 weft_error** error);
+
+/* A text of a diffusion language model, whose masked tokens are filled in step by step, in any
+ * order. */
+typedef struct weft_diffusion weft_diffusion;
+typedef struct weft_diffusion_options {
+  uint32_t struct_size;
+  weft_token mask_token;               /* -1: the vocabulary's */
+  const weft_sampler_options* sampler; /* NULL: the defaults */
+  int64_t max_tokens;                  /* new tokens, all of which every step computes */
+  int64_t steps;
+  int64_t block_length;  /* blocks from left to right; 0: the whole text at once */
+  const char* algorithm; /* "confidence", "entropy", "margin", "random"; NULL: "confidence" */
+  double algorithm_temperature;
+  double eps;
+  double guidance;      /* without a classifier; 0: none */
+  int32_t shift_logits; /* 0 or 1; -1: as the file says */
+  uint32_t reserved;    /* 0 */
+} weft_diffusion_options;
+WEFT_API weft_status weft_diffusion_options_init(weft_diffusion_options* options, size_t size);
+/* Makes the steps of a session wide enough for such texts after prompts of up to n_prompt tokens.
+ */
+WEFT_API weft_status weft_diffusion_fit_session(const weft_diffusion_options* options,
+                                                size_t n_prompt, weft_session_options* session,
+                                                weft_error** error);
+WEFT_API weft_status weft_diffusion_open(weft_session* session, int32_t sequence,
+                                         const weft_diffusion_options* options,
+                                         weft_diffusion** diffusion, weft_error** error);
+WEFT_API weft_status weft_diffusion_begin(weft_diffusion* diffusion, const weft_token* prompt,
+                                          size_t n, weft_error** error);
+/* Fills in tokens; *more becomes 0 if none was masked, else 1. After a cancelled call the text is
+ * unchanged. */
+WEFT_API weft_status weft_diffusion_step(weft_diffusion* diffusion, int32_t* more,
+                                         weft_error** error);
+/* The new text up to the first token that ends it, with `masked` for masked tokens. */
+WEFT_API weft_status weft_diffusion_text(weft_diffusion* diffusion, const char* masked,
+                                         weft_text* text, weft_error** error);
+typedef struct weft_diffusion_info {
+  uint32_t struct_size;
+  int32_t sequence;
+  const weft_token* tokens; /* prompt and new tokens; until the next call */
+  size_t n_tokens;
+  int64_t n_prompt, n_masked, n_steps, steps_done;
+} weft_diffusion_info;
+WEFT_API weft_status weft_diffusion_get_info(weft_diffusion* diffusion, weft_diffusion_info* info,
+                                             weft_error** error);
+WEFT_API weft_status weft_diffusion_free(weft_diffusion* diffusion);
+
 /* ---- Chats --------------------------------------------------------------------------- */
 
 /* Messages, tools and calls are JSON in the form of OpenAI's chat completions. The content of a
@@ -1051,6 +1113,9 @@ typedef struct weft_spec {
   int32_t reserved;
   weft_dim dims[4];
 } weft_spec;
+enum weft_op_flag {
+  WEFT_OP_REPLACES = 1u << 0 /* another one of this name may be registered already */
+};
 typedef struct weft_op {
   uint32_t struct_size;
   uint32_t n_inputs;
@@ -1065,8 +1130,11 @@ typedef struct weft_op {
   weft_status (*compute)(void* user, const weft_array* inputs, size_t n,
                          const weft_value* attributes, size_t n_attributes, weft_array* output,
                          weft_error** error);
+  uint32_t flags;    /* WEFT_OP_REPLACES */
+  uint32_t reserved; /* 0 */
 } weft_op;
-/* Registers it for the life of the process. All that `op` refers to is copied, except `user`. */
+/* Registers it for the life of the process. All that `op` refers to is copied, except `user`.
+ * Graphs that have a replaced op keep it. */
 WEFT_API weft_status weft_register_op(const weft_op* op, weft_error** error);
 
 /* What a callback of an architecture gets; valid until it returns. */
@@ -1186,7 +1254,8 @@ enum weft_architecture_flag {
   WEFT_ARCHITECTURE_LAYER_NORM = 1u << 0, /* files have the epsilon of layer norms, not RMS */
   WEFT_ARCHITECTURE_BOTH_WAYS = 1u << 1,  /* not causal unless the file says so */
   WEFT_ARCHITECTURE_EXPERTS = 1u << 2,    /* reads the keys of mixtures of experts */
-  WEFT_ARCHITECTURE_DIFFUSES = 1u << 3
+  WEFT_ARCHITECTURE_DIFFUSES = 1u << 3,
+  WEFT_ARCHITECTURE_REPLACES = 1u << 4 /* another one of this name may be registered already */
 };
 typedef struct weft_architecture {
   uint32_t struct_size;
@@ -1200,7 +1269,7 @@ typedef struct weft_architecture {
                        weft_error** error);
 } weft_architecture;
 /* Registers it for the life of the process. Callbacks run on any thread, several at the same time.
- */
+ * Models that were loaded with a replaced architecture keep it. */
 WEFT_API weft_status weft_register_architecture(const weft_architecture* architecture,
                                                 weft_error** error);
 /* Loads ops and architectures from a shared library, whose weft_extension_start() registers them.

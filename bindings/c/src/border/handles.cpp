@@ -85,10 +85,10 @@ Slot& slot_of(Table& all, const Parts& parts) {
 
 std::string_view to_string(Kind kind) {
   constexpr std::string_view kNames[] = {
-      "error",      "canceller", "model",       "detokenizer",    "grammar",
-      "constraint", "sampler",   "session",     "saved sequence", "generation",
-      "batch",      "chat",      "chat plan",   "reply",          "conversation",
-      "embedder",   "graph",     "computation", "config",         "builder"};
+      "error",     "canceller", "model",          "detokenizer", "grammar", "constraint",
+      "sampler",   "session",   "saved sequence", "generation",  "batch",   "chat",
+      "chat plan", "reply",     "conversation",   "embedder",    "graph",   "computation",
+      "diffusion", "config",    "builder"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

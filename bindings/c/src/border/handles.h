@@ -31,6 +31,7 @@ enum class Kind : std::uint8_t {
   embedder,
   graph,
   computation,
+  diffusion,
   config,
   builder,
 };

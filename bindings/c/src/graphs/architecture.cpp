@@ -21,8 +21,10 @@ namespace weft::c_api {
 namespace {
 
 struct OwnArchitectures {
+  ForkMutex registering{ForkMutex::Held::lasting};  // taken first
   ForkMutex mutex;
-  std::map<std::string, std::unique_ptr<OwnArchitecture>, std::less<>> all;
+  // By name; the last one counts, models may have the others.
+  std::map<std::string, std::vector<std::unique_ptr<OwnArchitecture>>, std::less<>> all;
 };
 
 OwnArchitectures& own_architectures() {
@@ -32,7 +34,7 @@ OwnArchitectures& own_architectures() {
 
 const OwnArchitecture& own_architecture(std::string_view name) {
   const std::lock_guard lock(own_architectures().mutex);
-  return *own_architectures().all.find(name)->second;
+  return *own_architectures().all.find(name)->second.back();
 }
 
 // Frees a handle at the end of a callback.
@@ -102,6 +104,40 @@ Tensor build_own(const arch::Weights& w, const arch::Hparams& hparams, const arc
   const Tensor rows = builder->graph->tensor(result, "result");
   if (!rows) fail<ValueError>("architecture '{}' gave no result", c.own->name);
   return rows;
+}
+
+// Whether it took the place of one that was registered before.
+bool replaces(std::unique_ptr<OwnArchitecture>& own) {
+  const std::lock_guard lock(own_architectures().mutex);
+  const auto it = own_architectures().all.find(own->name);
+  if (it == own_architectures().all.end()) return false;
+  const std::uint32_t flags = own->callbacks.flags, before = it->second.back()->callbacks.flags;
+  if ((flags & WEFT_ARCHITECTURE_REPLACES) == 0)
+    fail<ValueError>("an architecture '{}' already exists", printable(own->name));
+  if (((flags ^ before) & WEFT_ARCHITECTURE_DIFFUSES) != 0)
+    fail<ValueError>("architecture '{}': only one that diffuses, too, can replace one that does",
+                     printable(own->name));
+  it->second.push_back(std::move(own));
+  return true;
+}
+
+void add_new(std::unique_ptr<OwnArchitecture> own) {
+  const OwnArchitecture& added = *own;
+  {
+    const std::lock_guard lock(own_architectures().mutex);
+    own_architectures().all[added.name].push_back(std::move(own));
+  }
+  try {
+    arch::register_architecture(
+        {.name = added.name,
+         .build = build_own,
+         .configure = configure_own,
+         .diffuses = (added.callbacks.flags & WEFT_ARCHITECTURE_DIFFUSES) != 0});
+  } catch (...) {
+    const std::lock_guard lock(own_architectures().mutex);
+    own_architectures().all.erase(added.name);
+    throw;
+  }
 }
 
 // Reads a key that may be absent, in the range.
@@ -179,26 +215,11 @@ weft_status weft_register_architecture(const weft_architecture* architecture, we
     own->name = required_name(own->callbacks.name, "name");
     check_flags(own->callbacks.flags,
                 WEFT_ARCHITECTURE_LAYER_NORM | WEFT_ARCHITECTURE_BOTH_WAYS |
-                    WEFT_ARCHITECTURE_EXPERTS | WEFT_ARCHITECTURE_DIFFUSES,
+                    WEFT_ARCHITECTURE_EXPERTS | WEFT_ARCHITECTURE_DIFFUSES |
+                    WEFT_ARCHITECTURE_REPLACES,
                 "flags");
     if (!own->callbacks.build) fail<ValueError>("`build` is NULL");
-    const OwnArchitecture* added = nullptr;
-    {
-      const std::lock_guard lock(own_architectures().mutex);
-      const auto [it, is_new] = own_architectures().all.try_emplace(own->name, nullptr);
-      if (!is_new) fail<ValueError>("an architecture '{}' already exists", printable(own->name));
-      added = (it->second = std::move(own)).get();
-    }
-    try {
-      arch::register_architecture(
-          {.name = added->name,
-           .build = build_own,
-           .configure = configure_own,
-           .diffuses = (added->callbacks.flags & WEFT_ARCHITECTURE_DIFFUSES) != 0});
-    } catch (...) {
-      const std::lock_guard lock(own_architectures().mutex);
-      own_architectures().all.erase(added->name);
-      throw;
-    }
+    const std::lock_guard lock(own_architectures().registering);
+    if (!replaces(own)) add_new(std::move(own));
   });
 }

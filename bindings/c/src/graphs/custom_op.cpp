@@ -108,7 +108,8 @@ void exact_bound(const Attrs&, Views, View bounds) {
 
 struct CustomOps {
   ForkMutex mutex;
-  std::map<std::string, std::unique_ptr<CustomOp>, std::less<>> all;
+  // By name; the last one counts, graphs may have the others.
+  std::map<std::string, std::vector<std::unique_ptr<CustomOp>>, std::less<>> all;
 };
 
 CustomOps& custom_ops() {
@@ -118,6 +119,8 @@ CustomOps& custom_ops() {
 
 std::unique_ptr<CustomOp> made_of(const weft_op& given) {
   auto op = std::make_unique<CustomOp>();
+  check_flags(given.flags, WEFT_OP_REPLACES, "flags");
+  check_reserved(given.reserved, "weft_op");
   op->name = required_name(given.name, "name");
   if (op->name.empty()) fail<ValueError>("`name` is empty");
   if (!given.infer || !given.compute)
@@ -146,6 +149,21 @@ nlohmann::json json_of_attr(const AttrValue& value) {
   return std::visit([](const auto& x) { return nlohmann::json(x); }, value);
 }
 
+// The one that has this definition.
+const CustomOp* custom_of(const OpDef& def) {
+  const std::lock_guard lock(custom_ops().mutex);
+  const auto& of_name = custom_ops().all.find(def.name)->second;
+  return std::ranges::find(of_name, &def, [](const auto& op) { return &op->def; })->get();
+}
+
+void add(std::unique_ptr<CustomOp> op) {
+  const std::lock_guard lock(custom_ops().mutex);
+  auto& of_name = custom_ops().all[op->name];
+  if (!of_name.empty() && (op->callbacks.flags & WEFT_OP_REPLACES) == 0)
+    fail<ValueError>("an op '{}' is registered already", op->name);
+  of_name.push_back(std::move(op));
+}
+
 bool is_built_in(std::string_view name) {
   const auto all = op_signatures();
   return std::ranges::find(all, name, &OpSignature::name) != all.end();
@@ -156,7 +174,7 @@ bool is_built_in(std::string_view name) {
 const OpDef* find_custom_op(std::string_view name) {
   const std::lock_guard lock(custom_ops().mutex);
   const auto it = custom_ops().all.find(name);
-  return it == custom_ops().all.end() ? nullptr : &it->second->def;
+  return it == custom_ops().all.end() ? nullptr : &it->second.back()->def;
 }
 
 Attrs custom_attrs(const OpDef& op, std::span<const NamedAttr> values) {
@@ -179,9 +197,7 @@ Attrs custom_attrs(const OpDef& op, std::span<const NamedAttr> values) {
     json[std::string(v.name)] = json_of_attr(v.value);
     given->values.push_back(value);
   }
-  const std::lock_guard lock(custom_ops().mutex);
-  const CustomOp* const custom = custom_ops().all.find(op.name)->second.get();
-  return CustomAttrs{json.dump(), custom, std::move(given)};
+  return CustomAttrs{json.dump(), custom_of(op), std::move(given)};
 }
 
 }  // namespace weft::c_api
@@ -193,10 +209,7 @@ weft_status weft_register_op(const weft_op* op, weft_error** error) {
   return call(error, [&] {
     required(op, "op");
     auto made = made_of(read_options(op, weft_op{}, "weft_op"));
-    const std::string name = made->name;
-    if (is_built_in(name)) fail<ValueError>("op '{}' is built in", name);
-    const std::lock_guard lock(custom_ops().mutex);
-    if (!custom_ops().all.emplace(name, std::move(made)).second)
-      fail<ValueError>("an op '{}' is registered already", name);
+    if (is_built_in(made->name)) fail<ValueError>("op '{}' is built in", made->name);
+    add(std::move(made));
   });
 }
