@@ -111,6 +111,36 @@ static void a_cancelled_conversion_leaves_no_file(void) {
   CHECK(n_files() == before);
 }
 
+/* Writes an importance matrix (the binary format) that has only one weight. */
+static void write_imatrix(const char* path) {
+  const char* name = "blk.0.attn_q.weight";
+  const int32_t one = 1, n_name = (int32_t)strlen(name), cols = 256;
+  FILE* file = fopen(path, "wb");
+  fwrite(&one, 4, 1, file); /* entries */
+  fwrite(&n_name, 4, 1, file);
+  fwrite(name, 1, (size_t)n_name, file);
+  fwrite(&one, 4, 1, file); /* calls */
+  fwrite(&cols, 4, 1, file);
+  for (int32_t i = 0; i < cols; ++i) fwrite(&(float){1}, 4, 1, file);
+  fclose(file);
+}
+static void keep_line(void* user, const char* line) {
+  snprintf((char*)user, 256, "%s", line);
+}
+
+static void warnings_of_quantization_are_logged(void) {
+  weft_error* error = NULL;
+  char imatrix[256], line[256] = "";
+  snprintf(imatrix, sizeof imatrix, "%s", temporary("one.imatrix"));
+  write_imatrix(imatrix);
+  weft_quantize_options options = to_type("Q4_K_M");
+  options.imatrix = imatrix;
+  options.log = keep_line;
+  options.log_user = line;
+  OK(weft_quantize(model_path(), fresh("weighted.gguf"), &options, &error));
+  CHECK(strstr(line, "one.imatrix: no importances for 27 of 28 tensors") != NULL);
+}
+
 static void options_of_quantization_are_checked(void) {
   weft_error* error = NULL;
   weft_quantize_options options = to_type(NULL);
@@ -334,6 +364,7 @@ static void what_is_no_folder_of_a_model_is_not_converted(void) {
 const test_case conversions_tests[] = {
     {"models are quantized", models_are_quantized},
     {"a cancelled conversion leaves no file", a_cancelled_conversion_leaves_no_file},
+    {"warnings of quantization are logged", warnings_of_quantization_are_logged},
     {"options of quantization are checked", options_of_quantization_are_checked},
     {"paths of quantization are checked", paths_of_quantization_are_checked},
     {"made models are always the same", made_models_are_always_the_same},
