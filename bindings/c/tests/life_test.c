@@ -1,29 +1,28 @@
 /* c_api_life CASE: threads, forks, jumps and the end of the process. A case is a process of its
  * own, and succeeds with exit code 0 and no output. */
+#include "life.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "check.h"
-
-static void sleep_ms(long ms) {
+void sleep_ms(long ms) {
   const struct timespec time = {ms / 1000, ms % 1000 * 1000000};
   nanosleep(&time, NULL);
 }
 
-static weft_model* open_model(void) {
+weft_model* open_model(void) {
   weft_error* error = NULL;
   weft_model* model = NULL;
   OK(weft_model_open(model_path(), NULL, &model, &error));
   return model;
 }
 
-static weft_session* open_session(weft_model* model) {
+weft_session* open_session(weft_model* model) {
   weft_error* error = NULL;
   weft_session* session = NULL;
   weft_session_options options;
@@ -35,8 +34,7 @@ static weft_session* open_session(weft_model* model) {
 
 static const weft_token prompt[] = {1, 2, 3, 4, 5, 6};
 
-/* The most likely token after the prompt. */
-static weft_token answer(weft_session* session) {
+weft_token answer(weft_session* session) {
   weft_error* error = NULL;
   const float* logits = NULL;
   size_t n = 0, best = 0;
@@ -48,12 +46,7 @@ static weft_token answer(weft_session* session) {
   return (weft_token)best;
 }
 
-/* Feeds a session without end, until a call fails; *status is how. */
-typedef struct endless {
-  weft_session* session;
-  _Atomic weft_status status;
-} endless;
-static void* feed_without_end(void* user) {
+void* feed_without_end(void* user) {
   endless* e = user;
   e->status = WEFT_SUCCESS;
   while (e->status == WEFT_SUCCESS) {
@@ -75,70 +68,6 @@ static void exit_while_computing(void) {
   }
   sleep_ms(rand() % 30);
   exit(check_failures != 0);
-}
-
-/* Waits for a child. */
-static int succeeds(pid_t child) {
-  int status = -1;
-  waitpid(child, &status, 0);
-  if (status != 0) fprintf(stderr, "the child ended with status %#x\n", (unsigned)status);
-  return status == 0;
-}
-
-static void fork_in_peace(void) {
-  weft_error* error = NULL;
-  weft_model* model = open_model();
-  weft_session* session = open_session(model);
-  const weft_token expected = answer(session);
-  const pid_t child = fork();
-  if (child == 0) {
-    weft_token tokens[16];
-    size_t n = 0;
-    int64_t length = 0;
-    alarm(60); /* a child never hangs */
-    OK(weft_tokenize(model, "Once upon", 9, 0, tokens, 16, &n, &error));
-    REFUSED(WEFT_ERROR_FORKED, "belongs to the parent",
-            weft_session_get_length(session, 0, &length, &error));
-    weft_session* own = open_session(model);
-    CHECK(answer(own) == expected);
-    CHECK(weft_session_free(own) == WEFT_SUCCESS);
-    CHECK(weft_session_free(session) == WEFT_SUCCESS);
-    CHECK(weft_model_free(model) == WEFT_SUCCESS);
-    exit(check_failures != 0);
-  }
-  CHECK(succeeds(child));
-  CHECK(answer(session) == expected);
-  weft_session_free(session);
-  weft_model_free(model);
-}
-
-/* `end` is exit() or _exit(). */
-static int child_computes(weft_model* model, void (*end)(int)) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(60);
-    weft_session* own = open_session(model);
-    (void)answer(own);
-    weft_session_free(own);
-    end(check_failures != 0);
-  }
-  return succeeds(child);
-}
-
-static void fork_while_computing(void) {
-  weft_model* model = open_model();
-  static endless computing;
-  pthread_t thread;
-  computing.session = open_session(model);
-  pthread_create(&thread, NULL, feed_without_end, &computing);
-  for (int i = 0; i < 10; ++i) {
-    sleep_ms(3);
-    CHECK(child_computes(model, exit));
-  }
-  /* A call that begins later is not cancelled, so once may not be enough. */
-  while (computing.status == WEFT_SUCCESS) weft_session_cancel(computing.session), sleep_ms(1);
-  pthread_join(thread, NULL);
-  CHECK(computing.status == WEFT_ERROR_CANCELLED);
 }
 
 static void close_the_library_while_computing(void) {
@@ -337,34 +266,13 @@ static void exit_while_a_callback_waits(void) {
   exit(check_failures != 0);
 }
 
-static volatile int opening;
-static void* open_without_end(void* model) {
-  while (opening) weft_session_free(open_session(model));
-  return NULL;
-}
-/* The locks that other threads held do not stay locked in the child. */
-static void fork_while_opening(void) {
-  weft_model* model = open_model();
-  pthread_t threads[2];
-  weft_session_free(open_session(model)); /* the first one makes what the library keeps */
-  opening = 1;
-  for (int i = 0; i < 2; ++i) pthread_create(&threads[i], NULL, open_without_end, model);
-  for (int i = 0; i < 20; ++i) {
-    sleep_ms(2);
-    /* oneTBB may wait in exit() for a thread of the parent that was joining an arena. */
-    CHECK(child_computes(model, _exit));
-  }
-  opening = 0;
-  for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
-  weft_model_free(model);
-}
-
 static const struct {
   const char* name;
   void (*run)(void);
 } cases[] = {{"exit", exit_while_computing},
              {"exit_checking", exit_while_checking},
              {"exit_callback", exit_while_a_callback_waits},
+             {"fork_new", fork_while_all_is_new},
              {"fork_opening", fork_while_opening},
              {"closed", calls_after_the_end},
              {"fork", fork_in_peace},

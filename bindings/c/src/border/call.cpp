@@ -22,6 +22,8 @@ namespace {
 struct Process {
   std::atomic<std::int64_t> running{0};
   std::atomic<bool> ending{false};
+  std::atomic<bool> warm{false};     // what the library makes once is made
+  std::atomic<bool> forking{false};  // calls wait
 };
 
 Process& process() {
@@ -43,9 +45,37 @@ void end_calls() {
   }
 }
 
-// In the child of a fork, the calls of other threads do not exist.
+// A fork while another thread makes what the library makes once would leave it half-made in the
+// child. So the first calls of other threads end before it, unless they wait for this thread.
+void wait_for_first_calls() {
+  using namespace std::chrono;
+  if (process().warm) return;
+  process().forking = true;
+  const auto limit = steady_clock::now() + seconds(2);
+  while (process().running > own_calls && steady_clock::now() < limit)
+    std::this_thread::sleep_for(microseconds(100));
+}
+void let_calls_go_on() {
+  process().forking = false;
+}
+// In the child, the calls of other threads do not exist.
 void forget_threads() {
   process().running = own_calls;
+  let_calls_go_on();
+}
+
+// When the library is loaded, so that no thread is inside of it yet. This handler of a fork runs
+// before those of the locks that calls need, which are made first.
+[[maybe_unused]] const int watched = [] {
+  (void)process_generation();
+  cancel_all_gates();
+  return ::pthread_atfork(wait_for_first_calls, let_calls_go_on, forget_threads);
+}();
+
+// At the first call: what the program registered before runs after end_calls().
+void watch_exit() {
+  static std::atomic<bool> watches{false};
+  if (!watches.load(std::memory_order_relaxed) && !watches.exchange(true)) std::atexit(end_calls);
 }
 
 template <class E>
@@ -87,10 +117,13 @@ weft_error* error_of(const std::exception& e) {
 }  // namespace
 
 RunningCall::RunningCall() {
-  static const int registered =
-      std::atexit(end_calls) + ::pthread_atfork(nullptr, nullptr, forget_threads);
-  (void)registered;
+  watch_exit();
   process().running.fetch_add(1);
+  while (process().forking && own_calls == 0) {
+    process().running.fetch_sub(1);
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    process().running.fetch_add(1);
+  }
   ++own_calls;
   try {
     require_open();
@@ -113,6 +146,10 @@ InCallback::InCallback() : calls_(std::exchange(own_calls, 0)) {
 InCallback::~InCallback() {
   process().running.fetch_add(calls_);
   own_calls = calls_;
+}
+
+void mark_warm() {
+  process().warm.store(true, std::memory_order_relaxed);
 }
 
 void require_open() {

@@ -37,6 +37,9 @@ class RunningCall {
   RunningCall& operator=(const RunningCall&) = delete;
 };
 
+// What the library makes once is made: forks need not wait for calls any more.
+void mark_warm();
+
 // A callback of the caller's program. The end of the process does not wait for the call meanwhile.
 class InCallback {
  public:

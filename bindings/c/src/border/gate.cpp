@@ -63,6 +63,7 @@ Inside::Inside(Gate& gate) : gate_(gate) {
 }
 
 Inside::~Inside() {
+  if (gate_.threads_ == Gate::Threads::own) mark_warm();
   const auto lock = gate_.locked();
   gate_.busy_ = false;
 }
