@@ -52,7 +52,7 @@ static void text(const char* path, int n) {
 static void steps(const char* path, int n) {
   weft_session* session = session_of(path);
   weft_token token = 1;
-  const float* logits = NULL;
+  float* logits = NULL;
   size_t v = 0;
   if (weft_session_feed(session, 0, &token, 1, NULL, NULL, NULL)) exit(1);
   const double begin = now();

@@ -135,6 +135,9 @@ typedef struct weft_value {
 typedef int32_t (*weft_progress)(void* user, double share);
 /* One line without its newline, about something that does not stop the work. */
 typedef void (*weft_log)(void* user, const char* line);
+/* Called about every 50 ms while steps are computed, on the thread of the call: for programs that
+ * must react to signals. Anything but 0 cancels the call. */
+typedef int32_t (*weft_poll)(void* user);
 
 /* Cancels calls on no object that could be cancelled: all that it is given to, running or later. */
 typedef struct weft_canceller weft_canceller;
@@ -164,6 +167,7 @@ typedef struct weft_model weft_model;
 typedef struct weft_adapter {
   const char* path; /* a GGUF file */
   float scale;
+  int32_t reserved; /* 0 */
 } weft_adapter;
 
 typedef struct weft_model_options {
@@ -302,8 +306,8 @@ enum weft_special_token {
   WEFT_SPECIAL_FIM_FILE = 14,
   WEFT_SPECIAL_NEWLINE = 15 /* the one token of "\n" */
 };
-WEFT_API weft_status weft_token_special(weft_model* model, int32_t which, weft_token* token,
-                                        weft_error** error); /* -1: it has none */
+WEFT_API weft_status weft_token_get_special(weft_model* model, int32_t which, weft_token* token,
+                                            weft_error** error); /* -1: it has none */
 
 /* Text token by token, in whole characters. */
 typedef struct weft_detokenizer weft_detokenizer;
@@ -358,8 +362,8 @@ WEFT_API weft_status weft_constraint_reset(weft_constraint* constraint, weft_err
 WEFT_API weft_status weft_constraint_get_state(weft_constraint* constraint, int32_t* may_end,
                                                int32_t* may_continue, weft_error** error);
 /* The bytes that must come next, at most `max_bytes`. */
-WEFT_API weft_status weft_constraint_forced(weft_constraint* constraint, size_t max_bytes,
-                                            weft_text* text, weft_error** error);
+WEFT_API weft_status weft_constraint_get_forced(weft_constraint* constraint, size_t max_bytes,
+                                                weft_text* text, weft_error** error);
 WEFT_API weft_status weft_constraint_free(weft_constraint* constraint);
 
 /* ---- Samplers ------------------------------------------------------------------------ */
@@ -432,8 +436,8 @@ typedef struct weft_logprob {
 WEFT_API weft_status weft_top_logprobs(const float* logits, size_t n, weft_logprob* top,
                                        size_t n_top, weft_error** error);
 /* The logarithm of the probability of one token. */
-WEFT_API weft_status weft_get_logprob(const float* logits, size_t n, weft_token token,
-                                      float* logprob, weft_error** error);
+WEFT_API weft_status weft_logprob_of(const float* logits, size_t n, weft_token token,
+                                     float* logprob, weft_error** error);
 
 /* ---- Sessions ------------------------------------------------------------------------ */
 
@@ -469,6 +473,8 @@ typedef struct weft_session_options {
   void* progress_user;
   weft_log log; /* may be NULL */
   void* log_user;
+  weft_poll poll; /* may be NULL */
+  void* poll_user;
 } weft_session_options;
 WEFT_API weft_status weft_session_options_init(weft_session_options* options, size_t size);
 
@@ -525,10 +531,9 @@ typedef struct weft_step_token {
 /* One step of tokens of any sequences: rows [n_rows, row_width] of those that request them, in
  * order, in the session's memory: the next call overwrites them. */
 WEFT_API weft_status weft_session_step(weft_session* session, const weft_step_token* tokens,
-                                       size_t n, const float** rows, size_t* n_rows,
-                                       weft_error** error);
+                                       size_t n, float** rows, size_t* n_rows, weft_error** error);
 /* The last row of the last step, in the session's memory. */
-WEFT_API weft_status weft_session_get_logits(weft_session* session, const float** logits, size_t* n,
+WEFT_API weft_status weft_session_get_logits(weft_session* session, float** logits, size_t* n,
                                              weft_error** error);
 /* For models with an encoder: it reads a text, which the sequence then attends to. */
 WEFT_API weft_status weft_session_encode(weft_session* session, int32_t sequence,
@@ -586,8 +591,16 @@ WEFT_API weft_status weft_saved_free(weft_saved* saved);
 
 typedef struct weft_generation weft_generation;
 
-/* Chooses a token from n logits, in which forbidden tokens are -inf. An error ends the call. */
-typedef weft_status (*weft_choose)(void* user, const float* logits, size_t n, weft_token* token,
+typedef struct weft_choice {
+  uint32_t struct_size;
+  uint32_t reserved;
+  const float* logits; /* [n_logits]; forbidden tokens are -inf */
+  size_t n_logits;
+  const weft_token* tokens; /* the prompt and the text so far */
+  size_t n_tokens;
+} weft_choice;
+/* Chooses a token. An error ends the call. What `choice` refers to is valid until it returns. */
+typedef weft_status (*weft_choose)(void* user, const weft_choice* choice, weft_token* token,
                                    weft_error** error);
 
 typedef struct weft_generation_options {
@@ -675,6 +688,7 @@ typedef struct weft_generation_info {
   const weft_token* tokens; /* prompt and new tokens; until the next call */
   size_t n_tokens;
   int64_t n_prompt, n_reused, n_new, n_pending;
+  int64_t n_held; /* the sequence holds so many of the tokens, from the first one on */
   int32_t ended;
   int32_t reserved;
   const char* stop_string; /* the one that was reached, or "" */
@@ -754,8 +768,8 @@ WEFT_API weft_status weft_diffusion_begin(weft_diffusion* diffusion, const weft_
 WEFT_API weft_status weft_diffusion_step(weft_diffusion* diffusion, int32_t* more,
                                          weft_error** error);
 /* The new text up to the first token that ends it, with `masked` for masked tokens. */
-WEFT_API weft_status weft_diffusion_text(weft_diffusion* diffusion, const char* masked,
-                                         weft_text* text, weft_error** error);
+WEFT_API weft_status weft_diffusion_get_text(weft_diffusion* diffusion, const char* masked,
+                                             weft_text* text, weft_error** error);
 typedef struct weft_diffusion_info {
   uint32_t struct_size;
   int32_t sequence;
@@ -816,8 +830,8 @@ WEFT_API weft_status weft_chat_plan_get_tokens(weft_chat_plan* plan, const weft_
 WEFT_API weft_status weft_chat_plan_get_text(weft_chat_plan* plan, const char** text, size_t* size,
                                              weft_error** error);
 /* A new handle of the grammar of the reply; NULL if any text is one. */
-WEFT_API weft_status weft_chat_plan_grammar(weft_chat_plan* plan, weft_grammar** grammar,
-                                            weft_error** error);
+WEFT_API weft_status weft_chat_plan_get_grammar(weft_chat_plan* plan, weft_grammar** grammar,
+                                                weft_error** error);
 /* Begins a text with the prompt of the plan and its grammar, which stays until another is set.
  * Marks of reasoning and calls appear in the text, as weft_reply_push() needs them. */
 WEFT_API weft_status weft_generation_begin_chat(weft_generation* generation, weft_chat_plan* plan,
@@ -841,8 +855,9 @@ typedef struct weft_reply_event {
   size_t text_size;
   const char* id; /* of the call, or "" */
 } weft_reply_event;
-/* Receives events in order, which are valid until it returns. May be NULL. */
-typedef void (*weft_on_reply)(void* user, const weft_reply_event* event);
+/* Receives events in order, which are valid until it returns. May be NULL. Anything but 0 ends the
+ * call, after all events of this piece are part of the message. */
+typedef int32_t (*weft_on_reply)(void* user, const weft_reply_event* event);
 WEFT_API weft_status weft_reply_open(weft_chat_plan* plan, weft_reply** reply, weft_error** error);
 /* The next piece of the reply, with the control tokens that mark reasoning and calls as text. */
 WEFT_API weft_status weft_reply_push(weft_reply* reply, const char* text, size_t size,
@@ -1059,6 +1074,8 @@ typedef struct weft_computation_options {
   uint32_t separate_tensors; /* 1: every tensor has its own memory: weft_computation_get_tensor() */
   uint32_t reserved;         /* 0 */
   int64_t mem_budget;        /* bytes of all tensors; 0: what the system has */
+  weft_poll poll;            /* for weft_computation_run(); may be NULL */
+  void* poll_user;
 } weft_computation_options;
 WEFT_API weft_status weft_computation_options_init(weft_computation_options* options, size_t size);
 WEFT_API weft_status weft_computation_open(weft_graph* graph,
@@ -1161,9 +1178,9 @@ WEFT_API weft_status weft_config_refuse(weft_config* config, const char* key, co
 /* Shared hyper-parameters by the letters of docs/glossary.md: "L", "D", "V", "context", "eps",
  * "attention_scale" (1 / sqrt(E)), "X", "K", ..., and of a layer "H", "G", "E", "Ev", "F",
  * "window", "kv_of". layer -1: those of the model; of a layer that all share, too. */
-WEFT_API weft_status weft_builder_get_number(weft_builder* builder, int32_t layer, const char* name,
+WEFT_API weft_status weft_builder_get_number(weft_builder* builder, int64_t layer, const char* name,
                                              double* value, weft_error** error);
-WEFT_API weft_status weft_builder_get_integer(weft_builder* builder, int32_t layer,
+WEFT_API weft_status weft_builder_get_integer(weft_builder* builder, int64_t layer,
                                               const char* name, int64_t* value, weft_error** error);
 /* The attributes of rope as the file says, for weft_graph_op("rope_angles"): n values of at most
  * `capacity`. */
@@ -1324,9 +1341,9 @@ WEFT_API weft_status weft_bench_json(weft_model* model, const weft_bench_options
                                      weft_canceller* canceller, weft_text* json,
                                      weft_error** error);
 /* What this machine can do: bytes and multiply-adds per second. Takes seconds; a cancelled call
- * ends after the current pass. threads 0: the default workers. max_bytes 0: half the default
+ * ends after the current pass. workers 0: the default workers. max_bytes 0: half the default
  * budget; below 64 MiB, reads are not measured. */
-WEFT_API weft_status weft_limits_json(int32_t threads, int64_t max_bytes, weft_canceller* canceller,
+WEFT_API weft_status weft_limits_json(int32_t workers, int64_t max_bytes, weft_canceller* canceller,
                                       weft_text* json, weft_error** error);
 
 typedef struct weft_quantize_options {

@@ -117,7 +117,7 @@ static float* logits_of(const char* path, uint64_t* hash, size_t* n) {
   weft_model* model = NULL;
   weft_session* session = NULL;
   const weft_token tokens[] = {1, 2, 3};
-  const float* logits = NULL;
+  float* logits = NULL;
   float* copy = NULL;
   if (OK(weft_model_open(path, NULL, &model, &error)) &&
       OK(weft_session_open(model, NULL, &session, &error)) &&

@@ -87,7 +87,7 @@ static void plans_have_tokens_and_a_grammar(void) {
                      &error));
   CHECK(n > 0 && size == strlen(text) && strstr(back.data, "<|im_start|>user\nHi") != NULL);
   weft_text_free(&back);
-  OK(weft_chat_plan_grammar(plan, &grammar, &error));
+  OK(weft_chat_plan_get_grammar(plan, &grammar, &error));
   CHECK(grammar == NULL); /* any text is a reply */
   REFUSED(WEFT_ERROR_ARGUMENT, "`size` is NULL",
           weft_chat_plan_get_text(plan, &text, NULL, &error));
@@ -98,7 +98,7 @@ static void plans_have_tokens_and_a_grammar(void) {
   turn.constraint_kind = WEFT_GRAMMAR_CHOICE;
   OK(weft_chat_plan_open(chat, &turn, &plan, &error));
   weft_chat_free(chat); /* the plan keeps what it needs */
-  OK(weft_chat_plan_grammar(plan, &grammar, &error));
+  OK(weft_chat_plan_get_grammar(plan, &grammar, &error));
   weft_chat_plan_free(plan);
   OK(weft_grammar_accepts(grammar, "yes", 3, &accepts, &error));
   CHECK(accepts == 1);
@@ -106,7 +106,7 @@ static void plans_have_tokens_and_a_grammar(void) {
   CHECK(accepts == 0);
   weft_grammar_free(grammar);
   REFUSED(WEFT_ERROR_HANDLE, "the chat plan was freed",
-          weft_chat_plan_grammar(plan, &grammar, &error));
+          weft_chat_plan_get_grammar(plan, &grammar, &error));
 }
 
 #define HI "[{\"role\": \"user\", \"content\": \"Hi\"}]"
@@ -197,13 +197,14 @@ typedef struct heard {
   int n[5];
 } heard;
 
-static void hear(void* user, const weft_reply_event* event) {
+static int32_t hear(void* user, const weft_reply_event* event) {
   heard* h = user;
   CHECK(event->struct_size == sizeof *event && strlen(event->text) == event->text_size);
   CHECK((event->call < 0) == (event->kind < WEFT_REPLY_CALL_BEGIN));
   ++h->n[event->kind];
   strncat(h->text[event->kind], event->text, 255 - strlen(h->text[event->kind]));
   if (event->kind == WEFT_REPLY_CALL_BEGIN) snprintf(h->id, sizeof h->id, "%s", event->id);
+  return 0;
 }
 
 static weft_reply* open_reply(const char* with_tools) {
@@ -254,9 +255,10 @@ typedef struct again {
   weft_status status;
 } again;
 
-static void push_again(void* user, const weft_reply_event* event) {
+static int32_t push_again(void* user, const weft_reply_event* event) {
   again* a = user;
   a->status = weft_reply_push(a->reply, event->text, event->text_size, NULL, NULL, NULL);
+  return 0;
 }
 
 static void replies_refuse_what_they_cannot_read(void) {

@@ -34,14 +34,15 @@ typedef struct heard {
   weft_session* cancelled; /* NULL: none */
 } heard;
 
-static void hear(void* user, const weft_reply_event* event) {
+static int32_t hear(void* user, const weft_reply_event* event) {
   heard* h = user;
   weft_text json = {NULL, 0};
   if (event->kind == WEFT_REPLY_CONTENT) strncat(h->text, event->text, 255 - strlen(h->text));
   h->n_calls += event->kind == WEFT_REPLY_CALL_END;
-  if (h->cancelled == NULL) return;
+  if (h->cancelled == NULL) return 0;
   CHECK(weft_session_json(h->cancelled, &json, NULL) == WEFT_ERROR_BUSY);
   CHECK(weft_session_cancel(h->cancelled) == WEFT_SUCCESS);
+  return 0;
 }
 
 static heard say(weft_conversation* conversation, const char* message, int32_t expected) {

@@ -43,7 +43,7 @@ static size_t logits_of(const char* path) {
   weft_session* session = NULL;
   weft_session_options options;
   const weft_token token = 1;
-  const float* logits = NULL;
+  float* logits = NULL;
   size_t n = 0;
   weft_session_options_init(&options, sizeof options);
   options.context = 32;

@@ -59,7 +59,7 @@ static void masked_tokens_are_filled_in(void) {
     CHECK(steps > 0 && steps <= 4);
     OK(weft_diffusion_get_info(diffusion, &info, &error));
     CHECK(info.n_masked == 0 && info.steps_done == 4);
-    REFUSED(WEFT_ERROR_UNSUPPORTED, "", weft_diffusion_text(diffusion, "_", &text, &error));
+    REFUSED(WEFT_ERROR_UNSUPPORTED, "", weft_diffusion_get_text(diffusion, "_", &text, &error));
     const weft_token unknown = 1 << 20;
     REFUSED(WEFT_ERROR_ARGUMENT, "prompt: 1048576 is not a token",
             weft_diffusion_begin(diffusion, &unknown, 1, &error));

@@ -44,7 +44,7 @@ static void greedy_texts_are_those_of_steps_and_argmax(void) {
   OK(weft_generation_get_info(generation, &info, &error));
   CHECK(info.n_new == 8 && info.n_prompt > 1 && info.ended == 0 && info.sequence == 0);
   CHECK(info.n_tokens == (size_t)info.n_prompt + 8 && strcmp(info.stop_string, "") == 0);
-  const float* logits = NULL;
+  float* logits = NULL;
   size_t v = 0;
   OK(weft_session_feed(session, 1, info.tokens, (size_t)info.n_prompt, NULL, NULL, &error));
   for (int i = 0; i < 8; ++i) {
@@ -118,16 +118,16 @@ static void texts_end_at_stop_strings_and_tokens(void) {
   weft_session_free(session);
 }
 
-static weft_status choose_the_third(void* user, const float* logits, size_t n, weft_token* token,
+static weft_status choose_the_third(void* user, const weft_choice* choice, weft_token* token,
                                     weft_error** error) {
   if (*(int*)user > 2) return weft_error_make(WEFT_ERROR_ARGUMENT, "enough of it", error);
   ++*(int*)user;
-  *token = isinf(logits[3]) || n < 4 ? 4 : 3;
+  *token = isinf(choice->logits[3]) || choice->n_logits < 4 || choice->n_tokens < 1 ? 4 : 3;
   return WEFT_SUCCESS;
 }
-static weft_status choose_nothing(void* user, const float* logits, size_t n, weft_token* token,
+static weft_status choose_nothing(void* user, const weft_choice* choice, weft_token* token,
                                   weft_error** error) {
-  (void)user, (void)logits, (void)n, (void)error;
+  (void)user, (void)choice, (void)error;
   *token = -7;
   return WEFT_SUCCESS;
 }
@@ -243,6 +243,28 @@ static void generations_adopt_what_a_sequence_holds(void) {
   weft_session_free(session);
 }
 
+/* A chat whose prompt is too long leaves the grammar that was set. */
+static int fails_to_begin_a_chat(weft_generation* generation) {
+  weft_error* error = NULL;
+  weft_chat* chat = NULL;
+  weft_chat_plan* plan = NULL;
+  weft_chat_turn turn;
+  static char messages[8192];
+  weft_chat_turn_init(&turn, sizeof turn);
+  strcpy(messages, "[{\"role\": \"user\", \"content\": \"");
+  for (int i = 0; i < 1000; ++i) strcat(messages, "a cat ");
+  strcat(messages, "\"}]");
+  turn.messages = messages;
+  turn.constraint = "zzz";
+  turn.constraint_kind = WEFT_GRAMMAR_REGEX;
+  OK(weft_chat_open(stories(), NULL, &chat, &error));
+  OK(weft_chat_plan_open(chat, &turn, &plan, &error));
+  const weft_status status = weft_generation_begin_chat(generation, plan, 0, NULL);
+  weft_chat_plan_free(plan);
+  weft_chat_free(chat);
+  return status == WEFT_ERROR_ARGUMENT;
+}
+
 /* A generation that was opened without a grammar takes one. */
 static void grammars_can_be_set_later(void) {
   weft_error* error = NULL;
@@ -254,6 +276,7 @@ static void grammars_can_be_set_later(void) {
   OK(weft_grammar_open(WEFT_GRAMMAR_CHOICE, "[\"yes\", \"no\"]", 13, NULL, &grammar, &error));
   OK(weft_generation_set_grammar(generation, grammar, &error));
   weft_grammar_free(grammar);
+  CHECK(fails_to_begin_a_chat(generation));
   OK(weft_generation_begin_text(generation, "Once upon", 9, &error));
   do {
     if (!OK(weft_generation_next(generation, &event, &error))) break;

@@ -206,14 +206,14 @@ static void forced_bytes_are_known(void) {
   const uint64_t* mask = NULL;
   size_t n_words = 0;
   weft_text text = {NULL, 0};
-  OK(weft_constraint_forced(constraint, SIZE_MAX, &text, &error));
+  OK(weft_constraint_get_forced(constraint, SIZE_MAX, &text, &error));
   CHECK(text.size == 2 && strcmp(text.data, "bc") == 0);
   weft_text_free(&text);
-  OK(weft_constraint_forced(constraint, 1, &text, &error));
+  OK(weft_constraint_get_forced(constraint, 1, &text, &error));
   CHECK(text.size == 1 && strcmp(text.data, "b") == 0);
   weft_text_free(&text);
   REFUSED(WEFT_ERROR_ARGUMENT, "`text` is NULL",
-          weft_constraint_forced(constraint, 1, NULL, &error));
+          weft_constraint_get_forced(constraint, 1, NULL, &error));
   REFUSED(WEFT_ERROR_ARGUMENT, "`words` is NULL",
           weft_constraint_get_mask(constraint, NULL, &n_words, &error));
   REFUSED(WEFT_ERROR_ARGUMENT, "`n_words` is NULL",
@@ -236,7 +236,7 @@ static void grammars_name_tokens_of_a_model(void) {
   size_t size = 0;
   char gbnf[64];
   weft_token bos = -1;
-  OK(weft_token_special(stories(), WEFT_SPECIAL_BOS, &bos, &error));
+  OK(weft_token_get_special(stories(), WEFT_SPECIAL_BOS, &bos, &error));
   OK(weft_token_get_text(stories(), bos, &text, &size, &error));
   snprintf(gbnf, sizeof gbnf, "root ::= %.*s", (int)size, text);
   if (text[0] != '<') snprintf(gbnf, sizeof gbnf, "root ::= <%.*s>", (int)size, text);

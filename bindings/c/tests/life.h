@@ -21,5 +21,6 @@ void fork_in_peace(void);
 void fork_while_computing(void);
 void fork_while_opening(void);
 void fork_while_all_is_new(void);
+void fork_while_saving(void);
 
 #endif

@@ -118,3 +118,45 @@ void fork_while_all_is_new(void) {
   CHECK(succeeds(child));
   pthread_join(thread, NULL);
 }
+
+/* Saving reads all weights of a model once. */
+static void save(weft_model* model) {
+  weft_error* error = NULL;
+  weft_text bytes = {NULL, 0};
+  const weft_token tokens[] = {1, 2};
+  weft_session* session = open_session(model);
+  OK(weft_session_feed(session, 0, tokens, 2, NULL, NULL, &error));
+  OK(weft_session_save(session, 0, tokens, 2, NULL, 0, &bytes, &error));
+  weft_text_free(&bytes);
+  weft_session_free(session);
+}
+static void* save_first(void* model) {
+  save((weft_model*)model);
+  return NULL;
+}
+/* The child does not wait for a thread that was reading. */
+void fork_while_saving(void) {
+  weft_model_options options;
+  weft_error* error = NULL;
+  weft_session_free(open_session(open_model()));
+  srand((unsigned)getpid());
+  for (int i = 0; i < 10; ++i) {
+    weft_model* model = NULL;
+    weft_model_options_init(&options, sizeof options);
+    options.quantize = i % 2 ? "Q4_0" : "Q8_0"; /* another identity */
+    OK(weft_model_open(model_path(), &options, &model, &error));
+    pthread_t thread;
+    pthread_create(&thread, NULL, save_first, model);
+    const struct timespec time = {0, rand() % 3000000};
+    nanosleep(&time, NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      save(model);
+      _exit(check_failures != 0);
+    }
+    CHECK(succeeds(child));
+    pthread_join(thread, NULL);
+    weft_model_free(model);
+  }
+}

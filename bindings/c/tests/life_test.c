@@ -36,7 +36,7 @@ static const weft_token prompt[] = {1, 2, 3, 4, 5, 6};
 
 weft_token answer(weft_session* session) {
   weft_error* error = NULL;
-  const float* logits = NULL;
+  float* logits = NULL;
   size_t n = 0, best = 0;
   OK(weft_session_truncate(session, 0, 0, &error));
   OK(weft_session_feed(session, 0, prompt, 6, NULL, NULL, &error));
@@ -273,6 +273,7 @@ static const struct {
              {"exit_checking", exit_while_checking},
              {"exit_callback", exit_while_a_callback_waits},
              {"fork_new", fork_while_all_is_new},
+             {"fork_saving", fork_while_saving},
              {"fork_opening", fork_while_opening},
              {"closed", calls_after_the_end},
              {"fork", fork_in_peace},

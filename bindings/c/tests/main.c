@@ -7,8 +7,8 @@
 
 extern const test_case architecture_tests[], base_tests[], chat_tests[], conversation_tests[],
     conversions_tests[], diffusion_tests[], embedder_tests[], generation_tests[], grammar_tests[],
-    graph_tests[], logprobs_tests[], misuse_tests[], model_tests[], pictures_tests[],
-    sampler_tests[], saved_tests[], session_tests[], token_tests[], tools_tests[];
+    graph_tests[], interrupt_tests[], logprobs_tests[], misuse_tests[], model_tests[],
+    pictures_tests[], sampler_tests[], saved_tests[], session_tests[], token_tests[], tools_tests[];
 
 /* The groups are the files X_test.c. */
 static const struct {
@@ -24,6 +24,7 @@ static const struct {
               {"generation", generation_tests},
               {"grammar", grammar_tests},
               {"graph", graph_tests},
+              {"interrupt", interrupt_tests},
               {"logprobs", logprobs_tests},
               {"misuse", misuse_tests},
               {"model", model_tests},

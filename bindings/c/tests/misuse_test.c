@@ -112,9 +112,9 @@ static void larger_results_end_with_zeros(void) {
   for (size_t i = 0; i < sizeof result.newer; ++i) CHECK(result.newer[i] == 0);
 }
 
-static weft_status fail_strangely(void* user, const float* logits, size_t n, weft_token* token,
+static weft_status fail_strangely(void* user, const weft_choice* choice, weft_token* token,
                                   weft_error** error) {
-  (void)logits, (void)n, (void)token;
+  (void)choice, (void)token;
   return weft_error_make(*(weft_status*)user, "strange", error);
 }
 
@@ -256,6 +256,35 @@ static void numbers_of_graphs_may_be_any(void) {
   weft_graph_free(graph);
 }
 
+static void values_that_have_no_meaning_yet_are_refused(void) {
+  weft_error* error = NULL;
+  weft_session* session = NULL;
+  weft_generation* generation = NULL;
+  weft_session_options options;
+  weft_session_options_init(&options, sizeof options);
+  options.context = 64;
+  options.embeddings = 2;
+  REFUSED(WEFT_ERROR_ARGUMENT, "`embeddings` must be 0 or 1, got 2",
+          weft_session_open(stories(), &options, &session, &error));
+  options.embeddings = 0;
+  options.executor = "\xff";
+  REFUSED(WEFT_ERROR_ARGUMENT, "got '\\xff'",
+          weft_session_open(stories(), &options, &session, &error));
+  options.executor = NULL;
+  options.embeddings = 1;
+  OK(weft_session_open(stories(), &options, &session, &error));
+  weft_generation_options how;
+  weft_generation_options_init(&how, sizeof how);
+  REFUSED(WEFT_ERROR_UNSUPPORTED, "embeddings, not logits",
+          weft_generation_open(session, 0, &how, &generation, &error));
+  weft_session_free(session);
+  session = new_session(1);
+  how.max_time_ms = INT64_MAX;
+  REFUSED(WEFT_ERROR_ARGUMENT, "`max_time_ms`",
+          weft_generation_open(session, 0, &how, &generation, &error));
+  weft_session_free(session);
+}
+
 const test_case misuse_tests[] = {
     {"of two results none is written alone", of_two_results_none_is_written_alone},
     {"results of sequences are not written alone", results_of_sequences_are_not_written_alone},
@@ -266,4 +295,5 @@ const test_case misuse_tests[] = {
     {"events have the size that they say", events_have_the_size_that_they_say},
     {"names of graphs are UTF-8", names_of_graphs_are_utf8},
     {"numbers of graphs may be any", numbers_of_graphs_may_be_any},
+    {"values that have no meaning yet are refused", values_that_have_no_meaning_yet_are_refused},
     {NULL, NULL}};

@@ -120,7 +120,7 @@ static void logprobs_are_those_of_a_softmax(void) {
   OK(weft_top_logprobs(logits, 4, top, 4, &error));
   CHECK(top[0].token == 1 && fabsf(top[0].logprob - logf(0.5F)) < 1e-6F);
   CHECK(top[1].token == 2 && top[2].token == 0 && top[3].token == 3);
-  OK(weft_get_logprob(logits, 4, 2, &one, &error));
+  OK(weft_logprob_of(logits, 4, 2, &one, &error));
   CHECK(fabsf(one - logf(0.25F)) < 1e-6F && one == top[1].logprob);
   OK(weft_top_logprobs(logits, 4, NULL, 0, &error));
   REFUSED(WEFT_ERROR_ARGUMENT, "`n_top`", weft_top_logprobs(logits, 3, top, 4, &error));
@@ -129,13 +129,13 @@ static void logprobs_are_those_of_a_softmax(void) {
           weft_top_logprobs(logits, (size_t)1 << 63, top, 4, &error));
   REFUSED(WEFT_ERROR_ARGUMENT, "no array has",
           weft_top_logprobs(logits, 4, top, (size_t)1 << 63, &error));
-  REFUSED(WEFT_ERROR_ARGUMENT, "`n`", weft_get_logprob(logits, (size_t)1 << 40, 0, &one, &error));
-  REFUSED(WEFT_ERROR_ARGUMENT, "`token`", weft_get_logprob(logits, 4, 4, &one, &error));
-  REFUSED(WEFT_ERROR_ARGUMENT, "`token`", weft_get_logprob(logits, 4, -1, &one, &error));
-  REFUSED(WEFT_ERROR_ARGUMENT, "`logprob` is NULL", weft_get_logprob(logits, 4, 0, NULL, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "`n`", weft_logprob_of(logits, (size_t)1 << 40, 0, &one, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "`token`", weft_logprob_of(logits, 4, 4, &one, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "`token`", weft_logprob_of(logits, 4, -1, &one, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "`logprob` is NULL", weft_logprob_of(logits, 4, 0, NULL, &error));
   const float wrong[] = {0, INFINITY, NAN}, none[] = {-INFINITY, -INFINITY};
   REFUSED(WEFT_ERROR_ARGUMENT, "token 1", weft_top_logprobs(wrong, 3, top, 1, &error));
-  REFUSED(WEFT_ERROR_ARGUMENT, "all 2 logits", weft_get_logprob(none, 2, 0, &one, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "all 2 logits", weft_logprob_of(none, 2, 0, &one, &error));
 }
 
 static void options_of_samplers_are_checked(void) {

@@ -7,7 +7,7 @@ static void sequences_are_saved_and_restored(void) {
   weft_session* session = new_session(2);
   weft_saved* saved = NULL;
   weft_text bytes = {NULL, 0};
-  const float* logits = NULL;
+  float* logits = NULL;
   const weft_token* tokens = NULL;
   const char* note = NULL;
   size_t n = 0;

@@ -7,7 +7,7 @@ static const weft_token prompt[] = {1, 2, 3, 4, 5, 6, 7};
 /* A copy of the last logits; the caller frees it. */
 static float* logits_of(weft_session* session, size_t* n) {
   weft_error* error = NULL;
-  const float* logits = NULL;
+  float* logits = NULL;
   if (!OK(weft_session_get_logits(session, &logits, n, &error))) return NULL;
   float* copy = malloc(*n * sizeof *copy);
   memcpy(copy, logits, *n * sizeof *copy);
@@ -51,7 +51,7 @@ static void steps_give_rows_in_the_memory_of_the_session(void) {
   weft_session* session = new_session(2);
   const weft_step_token step[] = {
       {.token = 1}, {.token = 2, .logits = 1}, {.token = 1, .sequence = 1, .logits = 1}};
-  const float* rows = NULL;
+  float* rows = NULL;
   size_t n_rows = 0;
   if (OK(weft_session_step(session, step, 3, &rows, &n_rows, &error))) {
     CHECK(n_rows == 2 && rows != NULL);
@@ -59,7 +59,7 @@ static void steps_give_rows_in_the_memory_of_the_session(void) {
     OK(weft_session_get_info(session, &info, &error));
     CHECK(info.row_width > 0 && info.sequences == 2 && info.context == 256);
     CHECK(info.allocated_bytes > 0 && info.workers >= 1 && info.embeddings == 0);
-    const float* last = NULL;
+    float* last = NULL;
     size_t n = 0;
     OK(weft_session_get_logits(session, &last, &n, &error));
     CHECK(last == rows + info.row_width && n == (size_t)info.row_width);

@@ -11,7 +11,7 @@ static void texts_become_tokens_and_texts_again(void) {
     return;
   CHECK(n > 1);
   weft_token bos = -2;
-  OK(weft_token_special(stories(), WEFT_SPECIAL_BOS, &bos, &error));
+  OK(weft_token_get_special(stories(), WEFT_SPECIAL_BOS, &bos, &error));
   CHECK(tokens[0] == bos);
   weft_text text = {NULL, 0};
   OK(weft_detokenize(stories(), tokens, n, WEFT_DETOKENIZE_STRIP_SPACE_PREFIX, &text, &error));
@@ -46,7 +46,7 @@ static void tokens_have_facts(void) {
   weft_token_info info = {.struct_size = sizeof info};
   const char* data = NULL;
   size_t size = 0;
-  OK(weft_token_special(stories(), WEFT_SPECIAL_EOS, &eos, &error));
+  OK(weft_token_get_special(stories(), WEFT_SPECIAL_EOS, &eos, &error));
   if (OK(weft_token_get_info(stories(), eos, &info, &error)))
     CHECK((info.flags & WEFT_TOKEN_CONTROL) && (info.flags & WEFT_TOKEN_ENDS_TEXT) &&
           (info.flags & WEFT_TOKEN_HIDDEN));
@@ -54,7 +54,7 @@ static void tokens_have_facts(void) {
     OK(weft_token_find(stories(), data, size, &found, &error));
     CHECK(found == eos);
   }
-  OK(weft_token_special(stories(), WEFT_SPECIAL_NEWLINE, &newline, &error));
+  OK(weft_token_get_special(stories(), WEFT_SPECIAL_NEWLINE, &newline, &error));
   if (newline >= 0 && OK(weft_token_get_bytes(stories(), newline, &data, &size, &error)))
     CHECK(size == 1 && data[0] == '\n');
   OK(weft_token_find(stories(), "no such token", 13, &found, &error));
@@ -63,7 +63,7 @@ static void tokens_have_facts(void) {
           weft_token_get_bytes(stories(), -1, &data, &size, &error));
   REFUSED(WEFT_ERROR_ARGUMENT, "not in the vocabulary",
           weft_token_get_info(stories(), 1 << 30, &info, &error));
-  REFUSED(WEFT_ERROR_ARGUMENT, "`which`", weft_token_special(stories(), 99, &found, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "`which`", weft_token_get_special(stories(), 99, &found, &error));
 }
 
 static void detokenizers_give_whole_characters(void) {

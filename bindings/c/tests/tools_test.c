@@ -320,8 +320,8 @@ static void limits_of_the_machine_are_measured(void) {
     CHECK(has(&json, "\"int8\":{\"multiply_adds_per_second\":"));
     weft_text_free(&json);
   }
-  REFUSED(WEFT_ERROR_ARGUMENT, "`threads`", weft_limits_json(-1, 1, NULL, &json, &error));
-  REFUSED(WEFT_ERROR_ARGUMENT, "`threads`", weft_limits_json(INT32_MAX, 1, NULL, &json, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "`workers`", weft_limits_json(-1, 1, NULL, &json, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "`workers`", weft_limits_json(INT32_MAX, 1, NULL, &json, &error));
   REFUSED(WEFT_ERROR_ARGUMENT, "`max_bytes`", weft_limits_json(1, INT64_MIN, NULL, &json, &error));
   REFUSED(WEFT_ERROR_ARGUMENT, "`json` is NULL", weft_limits_json(1, 1, NULL, NULL, &error));
 }

@@ -115,7 +115,12 @@ void Session::Impl::run(Runner& r, const std::atomic<bool>* cancel, NodeObserver
     model->weights().check_unchanged();
     files_checked = Clock::now();
   }
-  r.executor.run(r.extents, cancel ? cancel : planned.options.cancel, observer);
+  if (!cancel) cancel = planned.options.cancel;
+  if (planned.options.poll && !observer) {
+    poll.run(r.executor, r.extents, cancel);
+  } else {
+    r.executor.run(r.extents, cancel, observer);
+  }
   check_mapped();
 }
 

@@ -10,6 +10,7 @@
 #include "weft/backends/memory.h"
 #include "weft/base/clock.h"
 #include "weft/run/session.h"
+#include "weft/scheduler/poll.h"
 #include "weft/scheduler/workers.h"
 
 #include "device_memory.h"
@@ -40,6 +41,7 @@ struct Session::Impl {
         text(session_memory(arch::MemoryOf::text)),
         encoded(session_memory(arch::MemoryOf::encoded)),
         runners(planned.plans.size()),
+        poll(planned.options.poll),
         chunk(static_cast<std::size_t>(planned.options.prefill_width)),
         ends(static_cast<std::size_t>(planned.options.sequences)),
         lora_scales(static_cast<std::size_t>(planned.options.sequences),
@@ -91,6 +93,7 @@ struct Session::Impl {
   // sequence.
   run::SessionMemory text, encoded;
   std::vector<std::unique_ptr<run::Runner>> runners;  // by width class; null until first used
+  Poll poll;                                          // of SessionOptions::poll
   std::vector<StepToken> chunk;                    // used by feed(), so that it does not allocate
   std::vector<std::int64_t> ends;                  // used by write_ends(), likewise
   std::vector<LoraScales> lora_scales;             // by sequence

@@ -12,6 +12,7 @@
 #include "weft/scheduler/budget.h"
 #include "weft/scheduler/passes.h"
 #include "weft/scheduler/planner.h"
+#include "weft/scheduler/poll.h"
 #include "weft/scheduler/workers.h"
 
 namespace weft {
@@ -96,6 +97,7 @@ struct Runnable {
 struct Computation::Impl {
   Impl(const Graph& given, const ComputationOptions& o)
       : options(o),
+        poll(o.poll),
         n_workers(o.workers > 0 ? o.workers : default_workers()),
         workers(n_workers),
         assignment(assignment_of(o, given)),
@@ -122,6 +124,7 @@ struct Computation::Impl {
   }
 
   ComputationOptions options;
+  Poll poll;
   int n_workers;
   Workers workers;
   Assignment assignment;
@@ -162,7 +165,8 @@ std::span<std::byte> Computation::state(std::string_view name) {
 void Computation::run(const Extents& extents, const std::atomic<bool>* cancel) {
   impl_->require_weights();
   impl_->has_run = false;  // a run that fails has no outputs
-  impl_->runnable.executor.run(extents, cancel);
+  Executor& executor = impl_->runnable.executor;
+  impl_->options.poll ? impl_->poll.run(executor, extents, cancel) : executor.run(extents, cancel);
   impl_->has_run = true;
 }
 

@@ -168,6 +168,10 @@ void Executor::run(const Extents& extents, const std::atomic<bool>* cancel,
     fail<Error>("plan '{}': {}", impl_->plan.name, impl_->poison->finding());
 }
 
+void Executor::stop() noexcept {
+  impl_->stopped.store(true, std::memory_order_relaxed);
+}
+
 View Executor::output(std::string_view name) const {
   for (const Graph::Output& output : impl_->graph.outputs()) {
     if (output.name == name) return value(output.node);

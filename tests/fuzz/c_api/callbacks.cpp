@@ -92,15 +92,18 @@ void on_log(void* /*user*/, const char* line) {
   require(*line != '\0', "an empty line");
   goes_on();
 }
-void on_reply(void* /*user*/, const weft_reply_event* event) {
+std::int32_t on_reply(void* /*user*/, const weft_reply_event* event) {
   require(event->text[event->text_size] == '\0', "a text without a NUL");
-  goes_on();
+  return goes_on() ? 0 : 1;
 }
-weft_status on_choose(void* /*user*/, const float* logits, std::size_t n, weft_token* token,
+std::int32_t on_poll(void* /*user*/) {
+  return goes_on() ? 0 : 1;
+}
+weft_status on_choose(void* /*user*/, const weft_choice* choice, weft_token* token,
                       weft_error** error) {
   *token = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    if (logits[i] > logits[*token]) *token = static_cast<weft_token>(i);
+  for (std::size_t i = 0; i < choice->n_logits; ++i) {
+    if (choice->logits[i] > choice->logits[*token]) *token = static_cast<weft_token>(i);
   }
   if (world().byte() >= 224) *token = static_cast<weft_token>(world().integer());
   return result(goes_on(), error);
@@ -137,13 +140,14 @@ void fill(Frame& f, weft_op& o) {
   names[0] = "x";
   names[1] = f.c_string_or_null(Words::name);
   o.input_names = names;
+  o.flags = f.world.byte() % 2;
   o.infer = infer;
   o.compute = f.world.byte() < 240 ? compute : nullptr;
 }
 
 void fill(Frame& f, weft_architecture& o) {
   o.struct_size = sizeof o;
-  o.flags = f.world.byte() % 16;
+  o.flags = f.world.byte() % 32;
   o.name = f.c_string(Words::name);
   o.configure = f.world.byte() < 128 ? configure : nullptr;
   o.build = f.world.byte() < 240 ? build : nullptr;

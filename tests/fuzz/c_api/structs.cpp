@@ -90,6 +90,7 @@ void fill(Frame& f, weft_session_options& o) {
   change(f, o.passes_off, Words::name), change(f, o.executor, Words::dtype);
   if (rarely(f)) o.progress = on_progress;
   if (rarely(f)) o.log = on_log;
+  if (rarely(f)) o.poll = on_poll;
 }
 
 void fill(Frame& f, weft_generation_options& o) {

@@ -68,9 +68,9 @@ T* some(Frame& f, std::size_t most) {
 std::int32_t on_progress(void* user, double share);
 std::int32_t on_token_progress(void* user, std::int64_t done, std::int64_t total);
 void on_log(void* user, const char* line);
-void on_reply(void* user, const weft_reply_event* event);
-weft_status on_choose(void* user, const float* logits, std::size_t n, weft_token* token,
-                      weft_error** error);
+std::int32_t on_poll(void* user);
+std::int32_t on_reply(void* user, const weft_reply_event* event);
+weft_status on_choose(void* user, const weft_choice* choice, weft_token* token, weft_error** error);
 void on_release(void* user);
 
 }  // namespace weft_fuzz

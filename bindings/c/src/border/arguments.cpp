@@ -35,6 +35,11 @@ void check_array(const void* data, std::size_t n, std::size_t element, std::stri
     fail<ValueError>("`{}`: no array has {} elements", name, n);
 }
 
+bool is_set(std::int64_t flag, std::string_view name) {
+  if (flag != 0 && flag != 1) fail<ValueError>("`{}` must be 0 or 1, got {}", name, flag);
+  return flag != 0;
+}
+
 void check_flags(std::uint32_t flags, std::uint32_t known, std::string_view name) {
   if ((flags & ~known) != 0)
     fail<ValueError>("`{}` has the unknown bits {:#x}", name, flags & ~known);

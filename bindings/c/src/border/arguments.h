@@ -46,6 +46,9 @@ inline std::string_view text(const weft_string& s, std::string_view name) {
   return text(s.data, s.size, name);
 }
 
+// A member or argument that is 0 or 1. Throws ValueError for others, which later versions may use.
+bool is_set(std::int64_t flag, std::string_view name);
+
 // Throws ValueError for bits that are not `known`.
 void check_flags(std::uint32_t flags, std::uint32_t known, std::string_view name);
 

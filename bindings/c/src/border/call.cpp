@@ -78,6 +78,15 @@ void watch_exit() {
   if (!watches.load(std::memory_order_relaxed) && !watches.exchange(true)) std::atexit(end_calls);
 }
 
+// While another thread forks, these calls of this thread do not run.
+void let_forks_pass(std::int64_t calls) {
+  while (process().forking) {
+    process().running.fetch_sub(calls);
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    process().running.fetch_add(calls);
+  }
+}
+
 template <class E>
 bool is(const std::exception& e) {
   return dynamic_cast<const E*>(&e) != nullptr;
@@ -119,11 +128,7 @@ weft_error* error_of(const std::exception& e) {
 RunningCall::RunningCall() {
   watch_exit();
   process().running.fetch_add(1);
-  while (process().forking && own_calls == 0) {
-    process().running.fetch_sub(1);
-    std::this_thread::sleep_for(std::chrono::microseconds(100));
-    process().running.fetch_add(1);
-  }
+  if (own_calls == 0) let_forks_pass(1);
   ++own_calls;
   try {
     require_open();
@@ -145,6 +150,7 @@ InCallback::InCallback() : calls_(std::exchange(own_calls, 0)) {
 
 InCallback::~InCallback() {
   process().running.fetch_add(calls_);
+  if (calls_ > 0) let_forks_pass(calls_);
   own_calls = calls_;
 }
 

@@ -101,14 +101,13 @@ auto callback(const F& f) {
 // status become WEFT_ERROR_CALLBACK.
 template <class F>
 void checked_callback(const F& f) {
-  weft_error* error = nullptr;
-  const weft_status status = callback([&] { return f(&error); });
-  if (status == WEFT_SUCCESS) {
-    weft_error_free(error);
-    return;
-  }
-  std::string message = weft_error_message(error);
-  weft_error_free(error);
+  struct OwnedError {
+    ~OwnedError() { weft_error_free(error); }
+    weft_error* error = nullptr;
+  } owned;
+  const weft_status status = callback([&] { return f(&owned.error); });
+  if (status == WEFT_SUCCESS) return;
+  std::string message = weft_error_message(owned.error);
   if (message.empty()) message = "a callback returned an error without a message";
   const bool known = status > WEFT_SUCCESS && status <= WEFT_ERROR_INTERNAL;
   throw StatusError(known ? status : WEFT_ERROR_CALLBACK, message);

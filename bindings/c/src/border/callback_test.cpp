@@ -9,7 +9,7 @@
 
 namespace {
 
-void fail_callback(void*, const weft_reply_event*) {
+std::int32_t fail_callback(void*, const weft_reply_event*) {
   throw std::runtime_error("not today");
 }
 

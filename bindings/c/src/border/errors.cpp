@@ -4,6 +4,9 @@
 #include <memory>
 #include <string>
 
+#include "weft/base/printable.h"
+#include "weft/base/utf8.h"
+
 #include "border/arguments.h"
 #include "border/call.h"
 
@@ -33,10 +36,12 @@ constexpr const char* kStatusNames[] = {"success",     "argument", "format",  "s
                                         "unsupported", "io",       "budget",  "memory", "cancelled",
                                         "nan",         "handle",   "busy",    "forked", "closed",
                                         "callback",    "capacity", "internal"};
+static_assert(std::size(kStatusNames) == WEFT_ERROR_INTERNAL + 1);
 
 }  // namespace
 
 weft_error* make_error(weft_status status, std::string message, int os_error) {
+  if (!is_utf8(message)) message = printable(message, message.size());
   return handle_of<weft_error>(std::make_shared<ErrorObject>(status, std::move(message), os_error));
 }
 

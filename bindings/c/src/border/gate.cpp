@@ -63,7 +63,6 @@ Inside::Inside(Gate& gate) : gate_(gate) {
 }
 
 Inside::~Inside() {
-  if (gate_.threads_ == Gate::Threads::own) mark_warm();
   const auto lock = gate_.locked();
   gate_.busy_ = false;
 }

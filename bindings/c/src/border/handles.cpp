@@ -63,7 +63,7 @@ Parts parts_of(const void* handle, Kind kind) {
   const auto bits = reinterpret_cast<std::uintptr_t>(handle);
   if (bits == 0) fail<HandleError>("the {} is NULL", to_string(kind));
   const auto found = static_cast<Kind>((bits >> kKindShift) & kKindMask);
-  if ((bits & kFixedBits) != kFixedBits || found > Kind::builder || (bits >> 63) != 0)
+  if ((bits & kFixedBits) != kFixedBits || found >= Kind::count || (bits >> 63) != 0)
     fail<HandleError>("not a handle of a {}", to_string(kind));
   if (found != kind)
     fail<HandleError>("a {} was given, expected a {}", to_string(found), to_string(kind));
@@ -89,6 +89,7 @@ std::string_view to_string(Kind kind) {
       "sampler",   "session",   "saved sequence", "generation",  "batch",   "chat",
       "chat plan", "reply",     "conversation",   "embedder",    "graph",   "computation",
       "diffusion", "config",    "builder"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(Kind::count));
   return kNames[static_cast<std::size_t>(kind)];
 }
 

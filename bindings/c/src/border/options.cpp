@@ -67,6 +67,15 @@ DType cache_type(const char* name) {
   fail<ValueError>("a cache must be of one of the types {}, got '{}'", cache_type_names(), name);
 }
 
+template <class File>
+void add_adapters(const weft_adapter* given, std::size_t n, std::string_view name,
+                  std::vector<File>& files) {
+  for (const weft_adapter& a : array(given, n, name)) {
+    check_reserved(a.reserved, "weft_adapter");
+    files.push_back({std::string(required_text(a.path, "path")), a.scale});
+  }
+}
+
 std::optional<ReplayKind> executor_of(const char* name) {
   if (!name) return std::nullopt;
   for (const ReplayKind kind : {ReplayKind::flow, ReplayKind::crew}) {
@@ -128,27 +137,27 @@ SessionOptions session_options(const weft_session_options* given) {
                    .passes_off = split_list(o.passes_off, ','),
                    .mem_budget = o.mem_budget,
                    .reserved = o.caller_bytes,
-                   .reuse_arena = o.separate_tensors == 0,
-                   .embeddings = o.embeddings != 0,
-                   .progress = progress_of(o.progress, o.progress_user)};
+                   .reuse_arena = !is_set(o.separate_tensors, "separate_tensors"),
+                   .embeddings = is_set(o.embeddings, "embeddings"),
+                   .progress = progress_of(o.progress, o.progress_user),
+                   .poll = poll_of(o.poll, o.poll_user)};
   if (o.log)
     s.warn = [log = o.log, user = o.log_user](const std::string& line) { log_to(log, user, line); };
   return s;
 }
 
 ModelOptions model_options(const weft_model_options& o) {
-  ModelOptions options{.progress = progress_of(o.progress, o.progress_user),
-                       .quantize = std::string(text_or(o.quantize)),
-                       .allow_unknown_settings = o.allow_unknown_settings != 0};
+  ModelOptions options{
+      .progress = progress_of(o.progress, o.progress_user),
+      .quantize = std::string(text_or(o.quantize)),
+      .allow_unknown_settings = is_set(o.allow_unknown_settings, "allow_unknown_settings")};
   if (o.overrides && *o.overrides) options.overrides = parse_key_overrides(o.overrides);
   for (const NamedValue& v :
        named_values(o.override_values, o.n_override_values, "override_values"))
     options.overrides.push_back(override_of(v));
-  for (const weft_adapter& a : array(o.loras, o.n_loras, "loras"))
-    options.adapters.loras.push_back({std::string(required_text(a.path, "path")), a.scale});
-  for (const weft_adapter& a : array(o.control_vectors, o.n_control_vectors, "control_vectors"))
-    options.adapters.control_vectors.push_back(
-        {std::string(required_text(a.path, "path")), a.scale});
+  add_adapters(o.loras, o.n_loras, "loras", options.adapters.loras);
+  add_adapters(o.control_vectors, o.n_control_vectors, "control_vectors",
+               options.adapters.control_vectors);
   if (o.control_first_layer != 0 || o.control_last_layer != 0)
     options.adapters.control_layers = ControlLayers{o.control_first_layer, o.control_last_layer};
   return options;
@@ -186,6 +195,11 @@ SamplerOptions sampler_options(const weft_sampler_options* given, std::int64_t n
 void log_to(weft_log log, void* user, const std::string& line) {
   if (!log) return;
   callback([&] { log(user, line.c_str()); });
+}
+
+std::function<bool()> poll_of(weft_poll poll, void* user) {
+  if (!poll) return {};
+  return [=] { return callback([&] { return poll(user); }) == 0; };
 }
 
 std::function<bool(double)> progress_of(weft_progress progress, void* user) {

@@ -24,6 +24,7 @@ weft_sampler_options default_sampler_options();
 // Calls it, unless it is NULL.
 void log_to(weft_log log, void* user, const std::string& line);
 // Empty for NULL.
+std::function<bool()> poll_of(weft_poll poll, void* user);
 std::function<bool(double)> progress_of(weft_progress progress, void* user);
 std::function<void(std::int64_t, std::int64_t)> token_progress_of(weft_token_progress progress,
                                                                   void* user,

@@ -1,11 +1,7 @@
 // Architectures whose reader and builder are callbacks.
 
-#include <algorithm>
-#include <cmath>
 #include <map>
 #include <mutex>
-
-#include <nlohmann/json.hpp>
 
 #include "weft/arch/builder.h"
 #include "weft/base/fork_mutex.h"
@@ -140,7 +136,7 @@ void add_new(std::unique_ptr<OwnArchitecture> own) {
   }
 }
 
-// Reads a key that may be absent, in the range.
+// Throws ValueError for a range that has no values.
 template <class T>
 void check_range(T min, T max, std::string_view key) {
   if (!(min <= max)) fail<ValueError>("'{}': min {} is above max {}", printable(key), min, max);

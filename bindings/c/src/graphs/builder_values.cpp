@@ -51,9 +51,9 @@ std::optional<std::int64_t> model_integer(const Hparams& c, std::string_view nam
   return std::nullopt;
 }
 
-const Layer& layer_of(const Hparams& c, std::int32_t layer) {
+const Layer& layer_of(const Hparams& c, std::int64_t layer) {
   check_between(layer, 0, std::ssize(c.layers) - 1, "layer");
-  return c.layer(layer);
+  return c.layer(static_cast<std::int32_t>(layer));
 }
 
 // A value of one layer, or for -1 the one that all layers share.
@@ -69,7 +69,7 @@ std::optional<std::int64_t> shared_integer(const Hparams& c, std::string_view na
   return shared;
 }
 
-std::optional<std::int64_t> integer_of(const OwnHparams& c, std::int32_t layer,
+std::optional<std::int64_t> integer_of(const OwnHparams& c, std::int64_t layer,
                                        std::string_view name) {
   if (layer >= 0) return layer_integer(layer_of(c, layer), name);
   if (const auto it = c.integers.find(name); it != c.integers.end()) return it->second;
@@ -77,7 +77,7 @@ std::optional<std::int64_t> integer_of(const OwnHparams& c, std::int32_t layer,
   return shared_integer(c, name);
 }
 
-std::optional<double> number_of(const OwnHparams& c, std::int32_t layer, std::string_view name) {
+std::optional<double> number_of(const OwnHparams& c, std::int64_t layer, std::string_view name) {
   if (name == "attention_scale") {
     return score_scale(integer_of(c, layer, "E").value_or(1));
   }
@@ -95,32 +95,13 @@ std::optional<double> number_of(const OwnHparams& c, std::int32_t layer, std::st
   fail<ValueError>("no hyper-parameter '{}', and no key of this name was read", name);
 }
 
-weft_value value_of(std::string_view name, const AttrValue& value) {
-  weft_value v{.name = name.data()};  // the names of fields are literals
-  std::visit(
-      [&](const auto& x) {
-        using T = std::decay_t<decltype(x)>;
-        if constexpr (std::is_same_v<T, bool>) {
-          v.kind = WEFT_VALUE_BOOL, v.integer = x;
-        } else if constexpr (std::is_same_v<T, std::int64_t>) {
-          v.kind = WEFT_VALUE_INTEGER, v.integer = x, v.number = static_cast<double>(x);
-        } else if constexpr (std::is_floating_point_v<T>) {
-          v.kind = WEFT_VALUE_NUMBER, v.number = static_cast<double>(x);
-        } else {
-          v.kind = WEFT_VALUE_TEXT, v.text = intern(x).data();
-        }
-      },
-      value);
-  return v;
-}
-
 }  // namespace
 }  // namespace weft::c_api
 
 using namespace weft;
 using namespace weft::c_api;
 
-weft_status weft_builder_get_number(weft_builder* builder, int32_t layer, const char* name,
+weft_status weft_builder_get_number(weft_builder* builder, int64_t layer, const char* name,
                                     double* value, weft_error** error) {
   return call(error, [&] {
     const auto b = used_in_callback<BuilderObject>(builder);
@@ -131,7 +112,7 @@ weft_status weft_builder_get_number(weft_builder* builder, int32_t layer, const 
   });
 }
 
-weft_status weft_builder_get_integer(weft_builder* builder, int32_t layer, const char* name,
+weft_status weft_builder_get_integer(weft_builder* builder, int64_t layer, const char* name,
                                      int64_t* value, weft_error** error) {
   return call(error, [&] {
     const auto b = used_in_callback<BuilderObject>(builder);
@@ -149,7 +130,9 @@ weft_status weft_builder_get_rope(weft_builder* builder, weft_value* values, siz
     required(n, "n");
     std::vector<weft_value> all;
     Attrs(b->hparams.rope).for_each([&](std::string_view name, const AttrValue& value) {
-      all.push_back(value_of(name, value));
+      const auto* text = std::get_if<std::string_view>(&value);
+      // The names of fields are literals.
+      all.push_back(value_of(name.data(), value, text ? intern(*text).data() : nullptr));
     });
     check_capacity(all.size(), capacity, n, "values");
     std::ranges::copy(all, array(values, all.size(), "values").begin());

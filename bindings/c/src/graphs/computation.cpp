@@ -39,7 +39,8 @@ ComputationOptions computation_options(const weft_computation_options* given) {
           .backend = std::string(text_or(o.backend, "cpu")),
           .route = std::string(text_or(o.route)),
           .passes_off = split_list(o.passes_off, ','),
-          .reuse_arena = o.separate_tensors == 0,
+          .reuse_arena = !is_set(o.separate_tensors, "separate_tensors"),
+          .poll = poll_of(o.poll, o.poll_user),
           .mem_budget = o.mem_budget};
 }
 
@@ -119,6 +120,7 @@ weft_status weft_computation_run(weft_computation* computation, const int64_t* e
   return call(error, [&] {
     const UsedComputation c(computation);
     c->run(extents_of(*c, extents, n_extents), &c.cancelled());
+    mark_warm();
   });
 }
 

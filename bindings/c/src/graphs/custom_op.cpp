@@ -19,8 +19,6 @@
 
 namespace weft::c_api {
 
-weft_array array_of(const View& view);  // computation.cpp
-
 namespace {
 
 struct CustomOp;
@@ -182,20 +180,11 @@ Attrs custom_attrs(const OpDef& op, std::span<const NamedAttr> values) {
   auto given = std::make_shared<GivenValues>();
   auto json = nlohmann::json::object();  // sorted: the order of values does not matter
   for (const NamedAttr& v : values) {
-    weft_value value{.name = given->texts.emplace_back(v.name).c_str()};
-    if (const bool* b = std::get_if<bool>(&v.value)) {
-      value.kind = WEFT_VALUE_BOOL, value.integer = *b;
-    } else if (const auto* i = std::get_if<std::int64_t>(&v.value)) {
-      value.kind = WEFT_VALUE_INTEGER, value.integer = *i;
-      value.number = static_cast<double>(*i);
-    } else if (const auto* d = std::get_if<double>(&v.value)) {
-      value.kind = WEFT_VALUE_NUMBER, value.number = *d;
-    } else {
-      value.kind = WEFT_VALUE_TEXT;
-      value.text = given->texts.emplace_back(std::get<std::string_view>(v.value)).c_str();
-    }
+    const char* const name = given->texts.emplace_back(v.name).c_str();
+    const auto* text = std::get_if<std::string_view>(&v.value);
+    const char* const copied = text ? given->texts.emplace_back(*text).c_str() : nullptr;
     json[std::string(v.name)] = json_of_attr(v.value);
-    given->values.push_back(value);
+    given->values.push_back(value_of(name, v.value, copied));
   }
   return CustomAttrs{json.dump(), custom_of(op), std::move(given)};
 }

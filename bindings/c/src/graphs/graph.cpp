@@ -225,7 +225,7 @@ weft_status weft_graph_get_tensor(weft_graph* graph, weft_tensor_id tensor, weft
     weft_tensor_info result{.rank = node.spec.shape.rank(),
                             .kind = to_string(node.kind).data(),
                             .op = node.op ? node.op->name.data() : "",
-                            .path = node.path.c_str(),
+                            .path = intern(node.path).data(),
                             .dtype = node.spec.dtype.name().data()};
     std::ranges::copy(dims_of(node.spec.shape), result.dims);
     write_struct(info, result, "weft_tensor_info");

@@ -69,8 +69,12 @@ Shape shape_of(const weft_dim* dims, std::size_t rank, const Graph& graph);
 Shape fixed_shape(const std::int64_t* dims, std::size_t rank);
 std::vector<weft_dim> dims_of(const Shape& shape);
 
+// A value of C whose texts are those of `name` and `text`, which end with a NUL.
+weft_value value_of(const char* name, const AttrValue& value, const char* text);
 // Texts live as long as `values`. Throws like named_values().
 std::vector<NamedAttr> attrs_of(const weft_value* values, std::size_t n);
+
+weft_array array_of(const View& view);
 
 // The op that weft_register_op() registered; null if there is none of this name.
 const OpDef* find_custom_op(std::string_view name);

@@ -75,6 +75,24 @@ std::vector<weft_dim> dims_of(const Shape& shape) {
   return dims;
 }
 
+weft_value value_of(const char* name, const AttrValue& value, const char* text) {
+  weft_value v{.name = name, .text = text};
+  std::visit(
+      [&]<class T>(const T& x) {
+        if constexpr (std::is_same_v<T, bool>) {
+          v.kind = WEFT_VALUE_BOOL, v.integer = x;
+        } else if constexpr (std::is_same_v<T, std::int64_t>) {
+          v.kind = WEFT_VALUE_INTEGER, v.integer = x, v.number = static_cast<double>(x);
+        } else if constexpr (std::is_floating_point_v<T>) {
+          v.kind = WEFT_VALUE_NUMBER, v.number = static_cast<double>(x);
+        } else {
+          v.kind = WEFT_VALUE_TEXT;
+        }
+      },
+      value);
+  return v;
+}
+
 std::vector<NamedAttr> attrs_of(const weft_value* values, std::size_t n) {
   std::vector<NamedAttr> attrs;
   for (const NamedValue& v : named_values(values, n, "attributes"))

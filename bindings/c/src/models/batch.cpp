@@ -46,6 +46,15 @@ class EventArray {
   std::size_t size_ = 0;
 };
 
+// Lets go of the generations at the end of a step.
+struct Unpin {
+  BatchObject& batch;
+  explicit Unpin(BatchObject& of) : batch(of) {}
+  ~Unpin() { batch.pinned.clear(); }
+  Unpin(const Unpin&) = delete;
+  Unpin& operator=(const Unpin&) = delete;
+};
+
 void pin_all(BatchObject& b, std::span<weft_generation* const> handles) {
   b.pinned.clear();
   b.generations.clear();
@@ -89,8 +98,11 @@ weft_status weft_batch_step(weft_batch* batch, weft_generation* const* generatio
     const auto handles = array(generations, n, "generations");
     check_array(has_event, n, sizeof *has_event, "has_event");
     const EventArray out(events, n);
+    const Unpin unpin{*b};
     pin_all(*b, handles);
     const auto step = b->batch.step(b->generations, &session.cancelled());
+    if (b->batch.was_cancelled()) fail<CancelledError>("the step was cancelled");
+    mark_warm();
     std::fill_n(has_event, n, 0);
     for (const Batch::Event& e : step) {
       const auto i = static_cast<std::size_t>(std::ranges::find(b->generations, e.generation) -
@@ -102,7 +114,6 @@ weft_status weft_batch_step(weft_batch* batch, weft_generation* const* generatio
         has_event[i] = 1;
       }
     }
-    b->pinned.clear();
   });
 }
 

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "weft/serve/beam_texts.h"
 
 #include "border/arguments.h"
@@ -26,6 +28,8 @@ EarlyStopping stopping_of(const char* name) {
 BeamOptions beam_options(const weft_beam_options* given) {
   const auto o = read_options(given, default_beam_options(), "weft_beam_options");
   check_least(o.beams, 1, "beams");
+  if (!(std::abs(o.length_penalty) <= 1000))
+    fail<ValueError>("`length_penalty` must be from -1000 to 1000, got {}", o.length_penalty);
   return {.beams = static_cast<std::size_t>(o.beams),
           .length_penalty = o.length_penalty,
           .stopping = stopping_of(o.stopping)};

@@ -1,5 +1,6 @@
 #include "weft/serve/diffusion.h"
 
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -57,10 +58,11 @@ std::optional<bool> shift_of(std::int32_t shift) {
   return shift < 0 ? std::nullopt : std::optional(shift != 0);
 }
 
-DiffusionOptions diffusion_options(const weft_diffusion_options* given) {
+DiffusionOptions diffusion_options(const weft_diffusion_options* given,
+                                   std::int64_t n_vocab = std::numeric_limits<weft_token>::max()) {
   const auto o = read_options(given, default_diffusion_options(), "weft_diffusion_options");
   check_reserved(o.reserved, "weft_diffusion_options");
-  return {.sampler = sampler_options(o.sampler),
+  return {.sampler = sampler_options(o.sampler, n_vocab),
           .max_tokens = o.max_tokens,
           .steps = o.steps,
           .algorithm = algorithm_of(o.algorithm),
@@ -104,8 +106,7 @@ weft_status weft_diffusion_open(weft_session* session, int32_t sequence,
   return call(error, [&] {
     required(diffusion, "diffusion");
     const UsedSession s(session);
-    DiffusionOptions how = diffusion_options(options);
-    how.sampler = sampler_options(options ? options->sampler : nullptr, s->model().facts().n_vocab);
+    DiffusionOptions how = diffusion_options(options, s->model().facts().n_vocab);
     how.cancel = &s.cancelled();
     *diffusion =
         handle_of<weft_diffusion>(std::make_shared<DiffusionObject>(s.object(), sequence, how));
@@ -132,8 +133,8 @@ weft_status weft_diffusion_step(weft_diffusion* diffusion, int32_t* more, weft_e
   });
 }
 
-weft_status weft_diffusion_text(weft_diffusion* diffusion, const char* masked, weft_text* text,
-                                weft_error** error) {
+weft_status weft_diffusion_get_text(weft_diffusion* diffusion, const char* masked, weft_text* text,
+                                    weft_error** error) {
   return call(error, [&] {
     const UsedDiffusion d(diffusion);
     write_text(text, d->text(text_or(masked)));

@@ -45,7 +45,7 @@ EmbedderOptions embedder_options(const weft_embedder_options* given) {
   check_least(o.max_tokens, 0, "max_tokens");
   check_least(o.texts_per_step, 1, "texts_per_step");
   EmbedderOptions options{.norm = o.norm,
-                          .truncate = o.truncate != 0,
+                          .truncate = is_set(o.truncate, "truncate"),
                           .max_tokens = o.max_tokens,
                           .texts_per_step = o.texts_per_step,
                           .session = session_options(o.session)};
@@ -59,12 +59,6 @@ EmbedderOptions embedder_options(const weft_embedder_options* given) {
 
 weft_embedding embedding_of(const Embedding& e) {
   return {.values = e.values.data(), .n_values = e.values.size(), .n_tokens = e.n_tokens};
-}
-
-// Room for n results of the caller.
-template <class T>
-std::span<T> results(T* out, std::size_t n, std::string_view name) {
-  return array(out, n, name);
 }
 
 }  // namespace
@@ -83,14 +77,19 @@ weft_status weft_embedder_open(weft_model* model, const weft_embedder_options* o
                                weft_embedder** embedder, weft_error** error) {
   return call(error, [&] {
     required(embedder, "embedder");
-    *embedder = handle_of<weft_embedder>(
-        std::make_shared<EmbedderObject>(pin<ModelObject>(model), embedder_options(options)));
+    CancellableCall running;
+    EmbedderOptions how = embedder_options(options);
+    how.session.progress = running.watch(how.session.progress);
+    *embedder =
+        handle_of<weft_embedder>(std::make_shared<EmbedderObject>(pin<ModelObject>(model), how));
   });
 }
 
 weft_status weft_embedder_set_output(weft_embedder* embedder, int32_t norm, uint32_t truncate,
                                      weft_error** error) {
-  return call(error, [&] { UsedEmbedder(embedder)->embedder.set_output(norm, truncate != 0); });
+  return call(error, [&] {
+    UsedEmbedder(embedder)->embedder.set_output(norm, is_set(truncate, "truncate"));
+  });
 }
 
 weft_status weft_embedder_cancel(weft_embedder* embedder) {
@@ -105,9 +104,10 @@ weft_status weft_embedder_embed(weft_embedder* embedder, const weft_string* text
                                 weft_embedding* embeddings, weft_error** error) {
   return call(error, [&] {
     const UsedEmbedder e(embedder);
-    const auto out = results(embeddings, n, "embeddings");
+    const auto out = array(embeddings, n, "embeddings");
     const std::vector<std::string> all = strings_of(texts, n, "texts");
     e->last = e->embedder.embed(all, &e.cancelled());
+    mark_warm();
     for (std::size_t i = 0; i < n; ++i) out[i] = embedding_of(e->last[i]);
   });
 }
@@ -120,6 +120,7 @@ weft_status weft_embedder_embed_tokens(weft_embedder* embedder, const weft_token
     const auto ids = array(tokens, n, "tokens");
     const TypedTokens all[] = {std::vector<TokenId>(ids.begin(), ids.end())};
     e->last = e->embedder.embed(all, &e.cancelled());
+    mark_warm();
     *embedding = embedding_of(e->last[0]);
   });
 }
@@ -127,7 +128,7 @@ weft_status weft_embedder_embed_tokens(weft_embedder* embedder, const weft_token
 weft_status weft_embedder_get_info(weft_embedder* embedder, weft_embedder_info* info,
                                    weft_error** error) {
   return call(error, [&] {
-    const auto e = pin<EmbedderObject>(embedder);
+    const UsedEmbedder e(embedder);
     write_struct(info,
                  weft_embedder_info{.truncate = e->embedder.truncates(),
                                     .pooling = e->pooling.c_str(),
@@ -142,7 +143,7 @@ weft_status weft_embedder_rank(weft_embedder* embedder, const char* query, size_
                                weft_error** error) {
   return call(error, [&] {
     const UsedEmbedder e(embedder);
-    const auto out = results(ranks, n, "ranks");
+    const auto out = array(ranks, n, "ranks");
     const std::vector<std::string> all = strings_of(documents, n, "documents");
     const auto ranked = rank(e->embedder, text(query, query_size, "query"), all, 0, &e.cancelled());
     for (std::size_t i = 0; i < n; ++i)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <optional>
 
 #include "weft/serve/prompt.h"
@@ -18,13 +19,17 @@ weft_generation_options default_generation_options() {
   return {.struct_size = sizeof(weft_generation_options), .max_tokens = -1, .n_logprobs = -1};
 }
 
-std::function<TokenId(std::span<const float>)> choice_of(weft_choose choose, void* user) {
+std::function<TokenId(std::span<const float>, std::span<const TokenId>)> choice_of(
+    weft_choose choose, void* user) {
   if (!choose) return {};
-  return [=](std::span<const float> logits) {
+  return [=](std::span<const float> logits, std::span<const TokenId> tokens) {
+    const weft_choice choice{.struct_size = sizeof(weft_choice),
+                             .logits = logits.data(),
+                             .n_logits = logits.size(),
+                             .tokens = tokens.data(),
+                             .n_tokens = tokens.size()};
     weft_token token = kNoToken;
-    checked_callback([&](weft_error** error) {
-      return choose(user, logits.data(), logits.size(), &token, error);
-    });
+    checked_callback([&](weft_error** error) { return choose(user, &choice, &token, error); });
     if (token < 0 || token >= std::ssize(logits))
       throw StatusError(
           WEFT_ERROR_CALLBACK,
@@ -36,10 +41,8 @@ std::function<TokenId(std::span<const float>)> choice_of(weft_choose choose, voi
 TextRulesOptions rules_of(const weft_generation_options& o, const ModelObject& model) {
   TextRulesOptions rules{.stops = strings_of(o.stops, o.n_stops, "stops"),
                          .banned = strings_of(o.banned, o.n_banned, "banned")};
-  if (o.grammar) {
-    rules.grammar = pin<GrammarObject>(o.grammar)->grammar;
-    rules.tree = model.tree();
-  }
+  if (o.grammar) rules.grammar = pin<GrammarObject>(o.grammar)->grammar;
+  if (o.grammar || o.n_banned > 0) rules.tree = model.tree();
   return rules;
 }
 
@@ -47,7 +50,8 @@ TextRulesOptions rules_of(const weft_generation_options& o, const ModelObject& m
 void check_ranges(const weft_generation_options& o, std::int64_t n_vocab) {
   check_least(o.max_tokens, -1, "max_tokens");
   check_least(o.min_tokens, 0, "min_tokens");
-  check_least(o.max_time_ms, 0, "max_time_ms");
+  constexpr std::int64_t kMaxMs = std::numeric_limits<std::int64_t>::max() / 1'000'000;  // in ns
+  check_between(o.max_time_ms, 0, kMaxMs, "max_time_ms");
   check_least(o.n_logprobs, -1, "n_logprobs");
   if (o.n_logprobs > n_vocab)
     fail<ValueError>("n_logprobs must be at most {}, the vocabulary, got {}", n_vocab,
@@ -64,6 +68,12 @@ weft_generation_options options_of(const weft_generation_options* given) {
   return read_options(given, default_generation_options(), "weft_generation_options");
 }
 
+std::function<bool(TokenId)> shown_by(const std::shared_ptr<ShownControl>& shown) {
+  return [shown](TokenId id) {
+    return shown->all || std::ranges::find(shown->of_chat, id) != shown->of_chat.end();
+  };
+}
+
 GenerationOptions generation_options(const weft_generation_options& o, SessionObject& session,
                                      const std::shared_ptr<ShownControl>& shown) {
   check_flags(o.decode_flags, WEFT_DETOKENIZE_SHOW_SPECIAL | WEFT_DETOKENIZE_STRIP_SPACE_PREFIX,
@@ -77,18 +87,15 @@ GenerationOptions generation_options(const weft_generation_options& o, SessionOb
       .rules = rules_of(o, *session.model),
       .max_tokens = o.max_tokens,
       .max_time = time_of(o.max_time_ms),
-      .ignore_eos = o.ignore_eos != 0,
+      .ignore_eos = is_set(o.ignore_eos, "ignore_eos"),
       .stop_tokens = {stop_tokens.begin(), stop_tokens.end()},
       .min_tokens = o.min_tokens,
-      .token_healing = o.token_healing != 0,
+      .token_healing = is_set(o.token_healing, "token_healing"),
       .logprobs = o.n_logprobs,
-      .prompt_logprobs = o.prompt_logprobs != 0,
+      .prompt_logprobs = is_set(o.prompt_logprobs, "prompt_logprobs"),
       .decode = {.strip_space_prefix = (o.decode_flags & WEFT_DETOKENIZE_STRIP_SPACE_PREFIX) != 0},
-      .shows_control =
-          [shown](TokenId id) {
-            return shown->all || std::ranges::find(shown->of_chat, id) != shown->of_chat.end();
-          },
-      .feed_last = o.keep_last_room != 0,
+      .shows_control = shown_by(shown),
+      .feed_last = is_set(o.keep_last_room, "keep_last_room"),
       .cancel = &session.gate.cancelled()};
 }
 
@@ -129,13 +136,20 @@ GenerationEvent next_of(const UsedGeneration& g) {
   Batch batch(g.object()->session->session);
   Generation* const generation = &g.object()->generation;
   std::span<const Batch::Event> events;
-  while (events.empty()) events = batch.step({&generation, 1}, &g.cancelled());
+  while (events.empty()) {
+    events = batch.step({&generation, 1}, &g.cancelled());
+    require_done(!batch.was_cancelled());
+  }
   if (events[0].error) std::rethrow_exception(events[0].error);
   return events[0].event;
 }
 
+void set_grammar(GenerationObject& g, const std::shared_ptr<const Grammar>& grammar) {
+  g.generation.set_grammar(grammar, grammar ? g.session->model->tree() : nullptr);
+}
+
 SamplerStart start_of(std::int32_t keep_state) {
-  return keep_state ? SamplerStart::keep_state : SamplerStart::restart;
+  return is_set(keep_state, "keep_state") ? SamplerStart::keep_state : SamplerStart::restart;
 }
 
 }  // namespace
@@ -177,9 +191,11 @@ weft_status weft_generation_open(weft_session* session, int32_t sequence,
     const UsedSession s(session);
     auto shown = std::make_shared<ShownControl>();
     const auto o = options_of(options);
-    Generation made(*s, sequence, generation_options(o, *s.object(), shown));
+    const GenerationOptions how = generation_options(o, *s.object(), shown);
+    Generation made(*s, sequence, how);
     auto object = std::make_shared<GenerationObject>(s.object(), std::move(shown), std::move(made));
-    object->prompt_rows = o.prompt_logprobs != 0;
+    object->prompt_rows = how.prompt_logprobs;
+    object->grammar = how.rules.grammar;
     *generation = handle_of<weft_generation>(std::move(object));
   });
 }
@@ -195,12 +211,17 @@ weft_status weft_generation_begin(weft_generation* generation, const weft_token*
     const auto tokens = array(prompt, n, "prompt");
     check_tokens(tokens, g.object()->session->session.model().facts().n_vocab, "prompt");
     g->begin(tokens, start_of(keep_state));
+    g.object()->shown->of_chat.clear();
   });
 }
 
 weft_status weft_generation_begin_text(weft_generation* generation, const char* prompt, size_t size,
                                        weft_error** error) {
-  return call(error, [&] { UsedGeneration(generation)->begin(text(prompt, size, "prompt")); });
+  return call(error, [&] {
+    const UsedGeneration g(generation);
+    g->begin(text(prompt, size, "prompt"));
+    g.object()->shown->of_chat.clear();
+  });
 }
 
 weft_status weft_generation_begin_chat(weft_generation* generation, weft_chat_plan* plan,
@@ -210,9 +231,15 @@ weft_status weft_generation_begin_chat(weft_generation* generation, weft_chat_pl
     const auto p = pin<ChatPlanObject>(plan);
     if (p->chat->model != g.object()->session->model)
       fail<ValueError>("the plan is of another model than the generation");
-    const auto tree = p->plan.grammar ? p->chat->model->tree() : nullptr;
-    g->set_grammar(p->plan.grammar, tree);
-    g->begin(p->plan.tokens, start_of(keep_state));
+    const SamplerStart start = start_of(keep_state);
+    set_grammar(*g.object(), p->plan.grammar);
+    try {
+      g->begin(p->plan.tokens, start);
+    } catch (...) {
+      set_grammar(*g.object(), g.object()->grammar);
+      throw;
+    }
+    g.object()->grammar = p->plan.grammar;
     g.object()->shown->of_chat = p->plan.shown;
   });
 }
@@ -233,6 +260,7 @@ weft_status weft_generation_next(weft_generation* generation, weft_generation_ev
     check_output(event, "weft_generation_event");
     require_own_sequence(g);
     give_event(next_of(g), *g.object(), event);
+    mark_warm();
   });
 }
 
@@ -250,9 +278,12 @@ weft_status weft_generation_fork(weft_generation* generation, int32_t to_sequenc
     required(fork, "fork");
     const UsedGeneration g(generation);
     const auto at = seed ? std::optional<std::uint64_t>(*seed) : std::nullopt;
-    auto object = std::make_shared<GenerationObject>(g.object()->session, g.object()->shown,
-                                                     g->fork(to_sequence, at));
+    auto shown = std::make_shared<ShownControl>(*g.object()->shown);
+    Generation forked = g->fork(to_sequence, at, shown_by(shown));
+    auto object = std::make_shared<GenerationObject>(g.object()->session, std::move(shown),
+                                                     std::move(forked));
     object->prompt_rows = g.object()->prompt_rows;
+    object->grammar = g.object()->grammar;
     *fork = handle_of<weft_generation>(std::move(object));
   });
 }
@@ -279,8 +310,8 @@ weft_status weft_generation_set_grammar(weft_generation* generation, weft_gramma
                                         weft_error** error) {
   return call(error, [&] {
     const UsedGeneration g(generation);
-    const auto next = grammar ? pin<GrammarObject>(grammar)->grammar : nullptr;
-    g->set_grammar(next, next ? g.object()->session->model->tree() : nullptr);
+    g.object()->grammar = grammar ? pin<GrammarObject>(grammar)->grammar : nullptr;
+    set_grammar(*g.object(), g.object()->grammar);
   });
 }
 
@@ -311,6 +342,7 @@ weft_status weft_generation_get_info(weft_generation* generation, weft_generatio
                                       .n_reused = g->n_reused(),
                                       .n_new = g->n_new(),
                                       .n_pending = g->n_pending(),
+                                      .n_held = std::ssize(g->held()),
                                       .ended = g->ended(),
                                       .stop_string = g.object()->stop_string.c_str()},
                  "weft_generation_info");

@@ -67,7 +67,9 @@ weft_model* open_model(const weft_model_options* given, std::shared_ptr<LentByte
                        const std::function<Checkpoint(const OpenOptions&)>& open_file) {
   const auto o = read_options(given, weft_model_options{.struct_size = sizeof(weft_model_options)},
                               "weft_model_options");
-  const ModelOptions options = model_options(o);
+  ModelOptions options = model_options(o);
+  CancellableCall running;
+  options.progress = running.watch(options.progress);
   if (options.progress && !options.progress(0)) fail<CancelledError>("loading was cancelled");
   const Checkpoint file = open_file({options.allow_unknown_settings});
   auto object = std::make_shared<ModelObject>();
@@ -76,7 +78,7 @@ weft_model* open_model(const weft_model_options* given, std::shared_ptr<LentByte
   object->name = object->file->find_string("general.name").value_or("");
   object->architecture = object->file->find_string("general.architecture").value_or("");
   object->n_loras = options.adapters.loras.size();
-  if (o.vocabulary_only) {
+  if (is_set(o.vocabulary_only, "vocabulary_only")) {
     object->bytes = std::move(bytes);
     object->vocabulary = read_vocabulary(*object->file);
     read_tokenizer(*object);

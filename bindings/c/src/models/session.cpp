@@ -54,6 +54,7 @@ void feed(const UsedSession& session, std::int32_t sequence, std::span<const wef
           weft_token_progress progress, void* user) {
   session->feed(sequence, tokens, &session.cancelled(),
                 token_progress_of(progress, user, session.cancelled()));
+  mark_warm();
 }
 
 // The step's tokens as C++ has them.
@@ -65,7 +66,7 @@ std::vector<StepToken> step_tokens(const weft_step_token* tokens, std::size_t n,
   std::vector<StepToken> step;
   step.reserve(n);
   for (const weft_step_token& t : array(tokens, n, "tokens"))
-    step.push_back({t.token, t.sequence, t.logits != 0, t.type});
+    step.push_back({t.token, t.sequence, is_set(t.logits, "logits"), t.type});
   return step;
 }
 
@@ -79,8 +80,11 @@ weft_status weft_session_open(weft_model* model, const weft_session_options* opt
                               weft_session** session, weft_error** error) {
   return call(error, [&] {
     required(session, "session");
-    *session = handle_of<weft_session>(
-        std::make_shared<SessionObject>(pin<ModelObject>(model), session_options(options)));
+    CancellableCall running;
+    SessionOptions how = session_options(options);
+    how.progress = running.watch(how.progress);
+    *session =
+        handle_of<weft_session>(std::make_shared<SessionObject>(pin<ModelObject>(model), how));
   });
 }
 
@@ -166,21 +170,22 @@ weft_status weft_session_feed(weft_session* session, int32_t sequence, const wef
 }
 
 weft_status weft_session_step(weft_session* session, const weft_step_token* tokens, size_t n,
-                              const float** rows, size_t* n_rows, weft_error** error) {
+                              float** rows, size_t* n_rows, weft_error** error) {
   return call(error, [&] {
     const UsedSession s(session);
     const std::span<const float> all = s->step(step_tokens(tokens, n, *s), &s.cancelled());
-    if (rows) *rows = all.data();
+    mark_warm();
+    if (rows) *rows = const_cast<float*>(all.data());
     if (n_rows) *n_rows = all.size() / static_cast<std::size_t>(row_width(*s));
   });
 }
 
-weft_status weft_session_get_logits(weft_session* session, const float** logits, size_t* n,
+weft_status weft_session_get_logits(weft_session* session, float** logits, size_t* n,
                                     weft_error** error) {
   return call(error, [&] {
     const UsedSession s(session);
     const std::span<const float> row = s->logits();
-    required(logits, "logits") = row.data();
+    required(logits, "logits") = const_cast<float*>(row.data());
     if (n) *n = row.size();
   });
 }

@@ -43,18 +43,19 @@ std::vector<ChatMessage> messages_of(const char* json) {
 ChatTurn turn_of(const weft_chat_turn* given) {
   required(given, "turn");
   const auto t = read_options(given, weft_chat_turn{}, "weft_chat_turn");
-  ChatTurn turn{.messages = messages_of(t.messages),
-                .tools = tools_of(t.tools),
-                .tool_choice = tool_choice_of(t.tool_choice),
-                .parallel_calls = t.single_call == 0,
-                .constraint = reply_constraint(t.constraint_kind, t.constraint),
-                .kwargs = std::string(text_or(t.variables)),
-                .add_generation_prompt = t.without_generation_prompt == 0,
-                .continue_final_message = t.answer_final_message == 0,
-                .reasoning_apart = t.reasoning_in_content == 0,
-                .messages_place = "messages",
-                .choice_place = "tool_choice",
-                .tools_place = "tools"};
+  ChatTurn turn{
+      .messages = messages_of(t.messages),
+      .tools = tools_of(t.tools),
+      .tool_choice = tool_choice_of(t.tool_choice),
+      .parallel_calls = !is_set(t.single_call, "single_call"),
+      .constraint = reply_constraint(t.constraint_kind, t.constraint),
+      .kwargs = std::string(text_or(t.variables)),
+      .add_generation_prompt = !is_set(t.without_generation_prompt, "without_generation_prompt"),
+      .continue_final_message = !is_set(t.answer_final_message, "answer_final_message"),
+      .reasoning_apart = !is_set(t.reasoning_in_content, "reasoning_in_content"),
+      .messages_place = "messages",
+      .choice_place = "tool_choice",
+      .tools_place = "tools"};
   if (t.variables) check_kwargs(t.variables, "variables");
   return turn;
 }
@@ -149,8 +150,8 @@ weft_status weft_chat_plan_get_text(weft_chat_plan* plan, const char** text, siz
   });
 }
 
-weft_status weft_chat_plan_grammar(weft_chat_plan* plan, weft_grammar** grammar,
-                                   weft_error** error) {
+weft_status weft_chat_plan_get_grammar(weft_chat_plan* plan, weft_grammar** grammar,
+                                       weft_error** error) {
   return call(error, [&] {
     const auto p = pin<ChatPlanObject>(plan);
     required(grammar, "grammar");

@@ -38,7 +38,7 @@ ToolChoice tool_choice_of(const char* text);
 // None for NULL. Throws like parse_tools(), and FormatError for an empty text.
 std::vector<ChatTool> tools_of(const char* json);
 
-// Calls on_reply, unless it is NULL.
-void pass_on(const ReplyEvent& event, weft_on_reply on_reply, void* user);
+// Calls on_reply, unless it is NULL. False: the call is to end.
+bool pass_on(const ReplyEvent& event, weft_on_reply on_reply, void* user);
 
 }  // namespace weft::c_api

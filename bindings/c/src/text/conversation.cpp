@@ -64,7 +64,7 @@ ConversationOptions conversation_options(const weft_conversation_options* given,
       .system = std::string(checked_utf8(text_or(o.system), "system")),
       .tools = std::string(text_or(o.tools)),
       .tool_choice = tool_choice_of(o.tool_choice),
-      .parallel_calls = o.single_call == 0,
+      .parallel_calls = !is_set(o.single_call, "single_call"),
       .kwargs = std::string(text_or(o.variables)),
       .constraint = reply_constraint(o.constraint_kind, o.constraint),
       .sampler = sampler_options(o.sampler, session->model().facts().n_vocab),
@@ -77,8 +77,10 @@ ConversationOptions conversation_options(const weft_conversation_options* given,
   return options;
 }
 
-Conversation::Show show_by(weft_on_reply on_reply, void* user) {
-  return [=](const ReplyEvent& event) { pass_on(event, on_reply, user); };
+Conversation::Show show_by(const UsedConversation& c, weft_on_reply on_reply, void* user) {
+  return [=, cancelled = &c.cancelled()](const ReplyEvent& event) {
+    if (!pass_on(event, on_reply, user)) *cancelled = true;
+  };
 }
 
 std::string calls_json(const std::vector<ToolCall>& calls) {
@@ -120,7 +122,7 @@ weft_status weft_conversation_say(weft_conversation* conversation, const char* m
     const std::string_view said = checked_utf8(text(message, size, "message"), "message");
     const std::string_view begin = checked_utf8(text_or(prefill), "prefill");
     *stop = static_cast<std::int32_t>(
-        c->say(std::string(said), show_by(on_reply, user), std::string(begin)));
+        c->say(std::string(said), show_by(c, on_reply, user), std::string(begin)));
   });
 }
 
@@ -132,7 +134,8 @@ weft_status weft_conversation_answer_call(weft_conversation* conversation, const
     required(stop, "stop");
     const std::string_view answer = checked_utf8(text(result, size, "result"), "result");
     if (c->open_calls().empty()) fail<ValueError>("no call of the last reply waits for a result");
-    *stop = static_cast<std::int32_t>(c->answer_call(std::string(answer), show_by(on_reply, user)));
+    *stop =
+        static_cast<std::int32_t>(c->answer_call(std::string(answer), show_by(c, on_reply, user)));
   });
 }
 

@@ -180,8 +180,8 @@ weft_status weft_constraint_get_state(weft_constraint* constraint, int32_t* may_
   });
 }
 
-weft_status weft_constraint_forced(weft_constraint* constraint, size_t max_bytes, weft_text* forced,
-                                   weft_error** error) {
+weft_status weft_constraint_get_forced(weft_constraint* constraint, size_t max_bytes,
+                                       weft_text* forced, weft_error** error) {
   return call(error, [&] {
     const UsedConstraint c(constraint);
     required(forced, "text");

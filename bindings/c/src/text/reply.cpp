@@ -36,20 +36,22 @@ void check_open(const UsedReply& reply) {
 void take_all(const UsedReply& reply, const std::vector<ReplyEvent>& events, weft_on_reply on_reply,
               void* user) {
   reply->message.take(events);
-  for (const ReplyEvent& event : events) pass_on(event, on_reply, user);
+  for (const ReplyEvent& event : events) {
+    if (!pass_on(event, on_reply, user)) fail<CancelledError>("the callback ended the call");
+  }
 }
 
 }  // namespace
 
-void pass_on(const ReplyEvent& event, weft_on_reply on_reply, void* user) {
-  if (!on_reply) return;
+bool pass_on(const ReplyEvent& event, weft_on_reply on_reply, void* user) {
+  if (!on_reply) return true;
   const weft_reply_event shown{.struct_size = sizeof(weft_reply_event),
                                .kind = static_cast<std::int32_t>(event.kind),
                                .call = event.call,
                                .text = event.text.c_str(),
                                .text_size = event.text.size(),
                                .id = event.id.c_str()};
-  callback([&] { on_reply(user, &shown); });
+  return callback([&] { return on_reply(user, &shown); }) == 0;
 }
 
 }  // namespace weft::c_api

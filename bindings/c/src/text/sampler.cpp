@@ -138,8 +138,8 @@ weft_status weft_top_logprobs(const float* logits, size_t n, weft_logprob* top, 
   });
 }
 
-weft_status weft_get_logprob(const float* logits, size_t n, weft_token token, float* result,
-                             weft_error** error) {
+weft_status weft_logprob_of(const float* logits, size_t n, weft_token token, float* result,
+                            weft_error** error) {
   return call(error, [&] {
     const auto all = finite_logits(logits, n);
     check_index(token, n);

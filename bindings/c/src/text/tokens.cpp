@@ -159,8 +159,8 @@ weft_status weft_token_get_info(weft_model* model, weft_token token, weft_token_
   });
 }
 
-weft_status weft_token_special(weft_model* model, int32_t which, weft_token* token,
-                               weft_error** error) {
+weft_status weft_token_get_special(weft_model* model, int32_t which, weft_token* token,
+                                   weft_error** error) {
   return call(error, [&] {
     const auto m = pin<ModelObject>(model);
     required(token, "token") = special_token(*m, which);

@@ -40,10 +40,10 @@ QuantizeOptions quantize_options(const weft_quantize_options& o) {
                           .tensor_types = {},
                           .output_type = std::string(text_or(o.output_type)),
                           .embedding_type = std::string(text_or(o.embedding_type)),
-                          .pure = o.pure != 0,
-                          .leave_output = o.leave_output != 0,
-                          .allow_requantize = o.allow_requantize != 0,
-                          .nonfinite_to_zero = o.nonfinite_to_zero != 0};
+                          .pure = is_set(o.pure, "pure"),
+                          .leave_output = is_set(o.leave_output, "leave_output"),
+                          .allow_requantize = is_set(o.allow_requantize, "allow_requantize"),
+                          .nonfinite_to_zero = is_set(o.nonfinite_to_zero, "nonfinite_to_zero")};
   for (const std::string& rule : split_list(o.tensor_types, '\n')) {
     const std::size_t equals = rule.rfind('=');
     if (equals == std::string::npos || equals == 0)

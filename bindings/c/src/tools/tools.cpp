@@ -226,14 +226,14 @@ weft_status weft_bench_json(weft_model* model, const weft_bench_options* options
   });
 }
 
-weft_status weft_limits_json(int32_t threads, int64_t max_bytes, weft_canceller* canceller,
+weft_status weft_limits_json(int32_t workers, int64_t max_bytes, weft_canceller* canceller,
                              weft_text* json, weft_error** error) {
   return call(error, [&] {
     required(json, "json");
-    check_between(threads, 0, kMaxWorkers, "threads");
+    check_between(workers, 0, kMaxWorkers, "workers");
     check_between(max_bytes, 0, INT64_MAX, "max_bytes");
     CancellableCall running(canceller);
-    const auto limits = bench::measure_limits(threads == 0 ? default_workers() : threads,
+    const auto limits = bench::measure_limits(workers == 0 ? default_workers() : workers,
                                               max_bytes == 0 ? default_budget() / 2 : max_bytes,
                                               &running.cancelled());
     write_text(json, to_json(limits));

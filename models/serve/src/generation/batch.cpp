@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include <cxxabi.h>
+
 #include "weft/base/error.h"
 
 #include "generation/generation_impl.h"
@@ -33,6 +35,8 @@ void Batch::add_event(Generation* generation, F make) {
   try {
     const std::optional<GenerationEvent> event = make(generation->impl());
     if (event) events_.push_back({generation, *event});
+  } catch (abi::__forced_unwind&) {  // the thread ends
+    throw;
   } catch (...) {
     events_.push_back({generation, {}, std::current_exception()});
   }
@@ -98,6 +102,7 @@ std::span<const Batch::Event> Batch::step(std::span<Generation* const> generatio
   parts_.clear();
   tokens_.clear();
   n_rows_ = 0;
+  was_cancelled_ = false;
   for (Generation* generation : generations) {
     if (generation->ended()) continue;
     add_event(generation, [](Generation::Impl& g) -> std::optional<GenerationEvent> {
@@ -108,7 +113,8 @@ std::span<const Batch::Event> Batch::step(std::span<Generation* const> generatio
   }
   if (!events_.empty()) return events_;  // run the step in the next call, so that no event is lost
   for (Generation* generation : generations) {
-    if (!generation->ended() && !generation->impl().encode_text()) return events_;
+    was_cancelled_ = !generation->ended() && !generation->impl().encode_text();
+    if (was_cancelled_) return events_;
   }
   add_parts(generations, false, max_tokens);
   add_parts(generations, true, max_tokens);
@@ -119,6 +125,7 @@ std::span<const Batch::Event> Batch::step(std::span<Generation* const> generatio
   try {
     rows = session_.step(tokens_, cancel, observer);
   } catch (const CancelledError&) {
+    was_cancelled_ = true;
     return events_;
   }
   take_rows(rows);

@@ -26,6 +26,8 @@ Generation::Impl::Impl(Session& s, std::int32_t seq, const GenerationOptions& o)
       cancel(o.cancel ? o.cancel : &own_cancel),
       sampler(o.sampler) {
   session.length(sequence);  // throws for an unknown sequence
+  if (session.options().embeddings)
+    fail<UnsupportedError>("the session computes embeddings, not logits: it cannot write texts");
   make_rules();
   if (options.ignore_eos || options.min_tokens > 0) {
     const Vocabulary& vocabulary = session.model().vocabulary();
@@ -205,7 +207,7 @@ bool Generation::Impl::ends_text(TokenId token) const {
 GenerationEvent Generation::Impl::choose_from(std::span<const float> logits) {
   pass_prompt_to_sampler();
   const std::span<const float> left = allowed(logits);
-  const TokenId token = options.choose ? options.choose(left) : sampler.sample(left);
+  const TokenId token = options.choose ? options.choose(left, tokens) : sampler.sample(left);
   if (ends_text(token)) return end(StopReason::end_of_text, token);
   if (options.feed_last && std::ssize(tokens) == session.options().context)
     return end(StopReason::context_full);

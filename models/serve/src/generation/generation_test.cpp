@@ -82,7 +82,7 @@ TEST_CASE("the reasons why a text ends") {
   CHECK(end.tokens.empty());
   Generation endless(s.session, 0,
                      {.choose =
-                          [&](std::span<const float> logits) {
+                          [&](std::span<const float> logits, std::span<const TokenId>) {
                             CHECK(logits[static_cast<std::size_t>(s.end)] < -1e30F);
                             return TokenId{7};
                           },
@@ -153,7 +153,7 @@ TEST_CASE("the prefix of a healed prompt is gone with that prompt") {
 TEST_CASE("a generation can be restarted after cancel(), and a failed choice repeated") {
   Stories s;
   bool fails = false;
-  const auto choose = [&](std::span<const float> logits) {
+  const auto choose = [&](std::span<const float> logits, std::span<const TokenId>) {
     if (std::exchange(fails, false)) throw ValueError("no choice");
     return static_cast<TokenId>(std::ranges::max_element(logits) - logits.begin());
   };

@@ -21,7 +21,8 @@ inline std::shared_ptr<const Model> stories() {
 
 // Chooses these tokens, which must be allowed, then one that ends the text.
 inline auto script(std::vector<TokenId> ids, TokenId end) {
-  return [ids = std::move(ids), end, at = std::size_t{0}](std::span<const float> logits) mutable {
+  return [ids = std::move(ids), end, at = std::size_t{0}](std::span<const float> logits,
+                                                          std::span<const TokenId>) mutable {
     const TokenId id = at < ids.size() ? ids[at++] : end;
     CHECK(logits[static_cast<std::size_t>(id)] > -1e30F);
     return id;

@@ -19,12 +19,14 @@ Generation Generation::Impl::with_rules(Session& session, std::int32_t sequence,
   return Generation(std::move(made));
 }
 
-Generation Generation::fork(std::int32_t to_sequence, std::optional<std::uint64_t> seed) const {
+Generation Generation::fork(std::int32_t to_sequence, std::optional<std::uint64_t> seed,
+                            std::function<bool(TokenId)> shows_control) const {
   const Impl& from = *impl_;
   if (to_sequence == from.sequence)
     fail<ValueError>("cannot fork sequence {} to itself", to_sequence);
   GenerationOptions options = from.options;
   if (seed) options.sampler.seed = *seed;
+  if (shows_control) options.shows_control = std::move(shows_control);
   options.lora_scales.reset();  // copied with the sequence
   Generation forked = Impl::with_rules(from.session, to_sequence, options, from.rules);
   Impl* const to = forked.impl_.get();

@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -31,7 +32,8 @@ struct ComputationOptions {
   std::string backend = "cpu";  // as for Routes; it computes in host memory
   std::string route;
   std::vector<std::string> passes_off;
-  bool reuse_arena = true;      // false: value() works, because every tensor has its own memory
+  bool reuse_arena = true;     // false: value() works, because every tensor has its own memory
+  std::function<bool()> poll;  // as for Poll (scheduler/poll.h), while run() computes; may be empty
   std::int64_t mem_budget = 0;  // bytes of all tensors and kernels; 0: default_budget()
 };
 

@@ -81,6 +81,9 @@ class Executor {
   void run(const Extents& extents, const std::atomic<bool>* cancel = nullptr,
            NodeObserver* observer = nullptr);
 
+  // Cancels the run in progress. For observers.
+  void stop() noexcept;
+
   // An output of the graph with the extents of the last run; valid until the next one.
   View output(std::string_view name) const;
   // The output of any node with the extents of the last run (the first copy, if there are several).

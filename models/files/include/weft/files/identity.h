@@ -23,11 +23,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "weft/base/fork_mutex.h"
 #include "weft/files/checkpoint.h"
 
 namespace weft {
@@ -73,7 +73,7 @@ class Identity {
   std::uint64_t combined() const;
 
   const Checkpoint file_;
-  std::mutex mutex_;
+  ForkMutex mutex_{ForkMutex::Held::lasting};  // while files are read
   std::optional<std::uint64_t> description_, contents_;
   std::vector<std::optional<std::uint64_t>> tensors_;  // checksums of their pieces, by index
 };

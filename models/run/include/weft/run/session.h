@@ -75,6 +75,9 @@ struct SessionOptions {
   // Cancels loading and every step as soon as it is true, unless the call has a flag of its own;
   // for those that open sessions for others. May be null; outlives the session.
   const std::atomic<bool>* cancel = nullptr;
+  // Called on the thread of the call while steps are computed, between nodes, about every 50 ms.
+  // May be empty. Return false to stop (CancelledError). Not called in steps with an observer.
+  std::function<bool()> poll;
   // Called with a line about something that only costs time: a weight cache that cannot be used. On
   // the thread that constructs the session; may be empty.
   std::function<void(const std::string&)> warn;

@@ -33,8 +33,10 @@ namespace weft {
 
 struct GenerationOptions {
   SamplerOptions sampler = {};
-  // Chooses tokens instead of the sampler, from logits [V]; forbidden tokens are -inf.
-  std::function<TokenId(std::span<const float> logits)> choose = {};
+  // Chooses tokens instead of the sampler, from logits [V], in which forbidden tokens are -inf.
+  // `tokens`: the prompt and the text so far.
+  std::function<TokenId(std::span<const float> logits, std::span<const TokenId> tokens)> choose =
+      {};
   TextRulesOptions rules = {};
   std::int64_t max_tokens = -1;  // new tokens; -1: until the text ends or the context is full
   // The text ends this long after its first token, as soon as it also has a line break.
@@ -151,9 +153,11 @@ class Generation {
   void cancel();
 
   // A generation that continues from here in another sequence, with the same rules, held-back text
-  // and sampler state. It draws what this one would draw, or starts at `seed`. Throws ValueError
-  // for its own sequence, and like Session::copy().
-  Generation fork(std::int32_t to_sequence, std::optional<std::uint64_t> seed = {}) const;
+  // and sampler state. It draws what this one would draw, or starts at `seed`. `shows_control`
+  // replaces that of the options, unless it is empty. Throws ValueError for its own sequence, and
+  // like Session::copy().
+  Generation fork(std::int32_t to_sequence, std::optional<std::uint64_t> seed = {},
+                  std::function<bool(TokenId)> shows_control = {}) const;
 
   // The prompt (after token healing) and the new tokens, including those that were not fed yet.
   std::span<const TokenId> tokens() const;
@@ -207,6 +211,8 @@ class Batch {
                               const std::atomic<bool>* cancel = nullptr,
                               std::span<const std::int64_t> max_tokens = {},
                               NodeObserver* observer = nullptr);
+  // Whether the last step was aborted.
+  bool was_cancelled() const { return was_cancelled_; }
 
  private:
   struct Part {
@@ -226,6 +232,7 @@ class Batch {
   std::vector<Part> parts_;
   std::vector<StepToken> tokens_;
   std::int64_t n_rows_ = 0;
+  bool was_cancelled_ = false;
 };
 
 }  // namespace weft
