@@ -189,7 +189,8 @@ static weft_status run(int argc, char** argv, weft_error** error) {
 /* Called by this program, and by others that load it: generate --extension libgranite.so -m MODEL
  */
 weft_status weft_extension_start(uint32_t api_version, weft_error** error) {
-  (void)api_version;
+  if (api_version / 1000 != WEFT_API_VERSION_MAJOR)
+    return weft_error_make(WEFT_ERROR_UNSUPPORTED, "needs another version of Weft", error);
   const weft_architecture granite = {.struct_size = sizeof granite,
                                      .name = "granit3",
                                      .configure = configure,

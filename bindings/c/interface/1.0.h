@@ -28,22 +28,28 @@
  *                                conversations;
  *                                each weft_embedder, weft_sampler, weft_constraint,
  *                                weft_detokenizer, weft_reply, weft_graph, weft_computation
- * A second call meanwhile gives WEFT_ERROR_BUSY and changes nothing. Sessions of one model, and all
- * other objects, work side by side. Threads need no registration.
+ * A second call meanwhile gives WEFT_ERROR_BUSY and changes nothing; weft_session_get_info() and
+ * weft_session_share() are always allowed. Sessions of one model, and all other objects, work side
+ * by side. Threads need no registration.
  *
  * CALLBACKS run on the thread of the call, unless stated otherwise. A callback must not use the
  * objects of its call (WEFT_ERROR_BUSY), except to cancel it. A C++ exception that leaves a
  * callback ends the call with WEFT_ERROR_CALLBACK. A status that a callback returns becomes that of
- * the call, except for weft_op.compute (WEFT_ERROR_CALLBACK, with its message). After a longjmp out
- * of a callback, the objects of that call are lost: they answer WEFT_ERROR_BUSY forever; all others
- * work.
+ * the call, except for weft_op.compute (WEFT_ERROR_CALLBACK, with its message). A callback must not
+ * end its thread. After a longjmp out of a callback, the objects of that call are lost: they answer
+ * WEFT_ERROR_BUSY forever; all others work.
+ *
+ * CANCELLING. weft_X_cancel(), a canceller, and callbacks for progress and polls end a running
+ * call, which returns WEFT_ERROR_CANCELLED. Texts end instead: weft_generation_next() and
+ * weft_conversation_say() succeed with WEFT_STOP_CANCELLED. Sessions stay usable.
  *
  * PROCESSES. In the child of a fork, models and all objects that do not compute work; sessions and
- * other objects with workers give WEFT_ERROR_FORKED. New ones can be opened; they compute on one
- * thread if the parent had some before the fork. exit() cancels running calls and waits for them,
- * for milliseconds and half a second at most, but not for callbacks. Later calls, and those whose
- * callback returns later, give WEFT_ERROR_CLOSED. The library stays in the process: dlclose() has
- * no effect.
+ * other objects with workers give WEFT_ERROR_FORKED, and objects that another thread was using give
+ * WEFT_ERROR_BUSY. New ones can be opened; they compute on one thread if the parent had any
+ * sessions before the fork. exit() cancels running calls and waits for them, usually for
+ * milliseconds, at most for half a second. It does not wait for calls that are inside a callback.
+ * Later calls, and those whose callback returns later, give WEFT_ERROR_CLOSED. The library stays in
+ * the process: dlclose() has no effect.
  */
 #ifndef WEFT_WEFT_H
 #define WEFT_WEFT_H
@@ -85,7 +91,7 @@ enum weft_status_code {
   WEFT_ERROR_FORKED = 13,     /* the object belongs to the parent process */
   WEFT_ERROR_CLOSED = 14,     /* the process is ending */
   WEFT_ERROR_CALLBACK = 15,   /* a callback, a custom op or a plug-in failed */
-  WEFT_ERROR_CAPACITY = 16,   /* the array is too small: the number it needs was written */
+  WEFT_ERROR_CAPACITY = 16,   /* the array is too small; the required size was written to *n */
   WEFT_ERROR_INTERNAL = 17    /* a defect of the library: please report it */
 };
 
@@ -139,7 +145,8 @@ typedef void (*weft_log)(void* user, const char* line);
  * must react to signals. Anything but 0 cancels the call. */
 typedef int32_t (*weft_poll)(void* user);
 
-/* Cancels calls on no object that could be cancelled: all that it is given to, running or later. */
+/* Cancels calls that use no object with a cancel function: every call that it is passed to, running
+ * or later. */
 typedef struct weft_canceller weft_canceller;
 WEFT_API weft_status weft_canceller_open(weft_canceller** canceller, weft_error** error);
 WEFT_API weft_status weft_canceller_cancel(weft_canceller* canceller);
@@ -190,9 +197,9 @@ WEFT_API weft_status weft_model_options_init(weft_model_options* options, size_t
 /* A GGUF file (the first part of a split one), or a folder of safetensors. */
 WEFT_API weft_status weft_model_open(const char* path, const weft_model_options* options,
                                      weft_model** model, weft_error** error);
-/* The bytes of a GGUF file, which are not copied: they stay as they are until release(user) is
- * called, once, on any thread, after the model and all that was made from it; also if opening
- * fails. Without `release` they are copied. `name` stands for the path in messages. */
+/* A GGUF file in memory. The bytes are not copied, and must not change until release(user) is
+ * called: once, on any thread, when the model and everything made from it are freed, or when
+ * opening has failed. Without `release` they are copied. `name` stands for the path in messages. */
 WEFT_API weft_status weft_model_open_memory(const void* data, size_t size, const char* name,
                                             void (*release)(void* user), void* user,
                                             const weft_model_options* options, weft_model** model,
@@ -218,11 +225,11 @@ typedef struct weft_model_info {
   const char* architecture; /* "llama"; strings belong to the model */
   const char* name;         /* general.name, or "" */
   const char* path;
-  int64_t n_layers, n_embd, n_vocab;
-  int64_t context;      /* positions it was trained for */
-  int64_t n_params;     /* elements of all weights */
-  int64_t weight_bytes; /* in the types in which they are used */
-  int64_t token_types;
+  int64_t n_layers, n_embd, n_vocab; /* but for n_vocab 0 if only the vocabulary was loaded */
+  int64_t context;                   /* positions it was trained for */
+  int64_t n_params;                  /* elements of all weights */
+  int64_t weight_bytes;              /* in the types in which they are used */
+  int64_t token_types;               /* kinds of tokens, as segments of BERT; 1: no difference */
   weft_token start; /* with an encoder: the first token of what is generated; else -1 */
   uint32_t n_loras;
 } weft_model_info;
@@ -316,7 +323,7 @@ WEFT_API weft_status weft_detokenizer_open(weft_model* model, uint32_t flags,
 /* The text that the token completes, until the next call. */
 WEFT_API weft_status weft_detokenizer_push(weft_detokenizer* detokenizer, weft_token token,
                                            const char** text, size_t* size, weft_error** error);
-/* What was held back, at the end; another text may follow. */
+/* Ends the text and returns what was held back; another text may follow. */
 WEFT_API weft_status weft_detokenizer_finish(weft_detokenizer* detokenizer, const char** text,
                                              size_t* size, weft_error** error);
 WEFT_API weft_status weft_detokenizer_free(weft_detokenizer* detokenizer);
@@ -338,7 +345,8 @@ enum weft_grammar_kind {
 WEFT_API weft_status weft_grammar_open(int32_t kind, const char* text, size_t size,
                                        weft_model* model, weft_grammar** grammar,
                                        weft_error** error);
-/* 1 if it is a whole text of the grammar; named tokens are not part of texts. */
+/* *accepts becomes 1 if the text is a complete text of the grammar; named tokens are not part of
+ * texts. */
 WEFT_API weft_status weft_grammar_accepts(weft_grammar* grammar, const char* text, size_t size,
                                           int32_t* accepts, weft_error** error);
 WEFT_API weft_status weft_grammar_free(weft_grammar* grammar);
@@ -375,8 +383,8 @@ typedef struct weft_logit_bias {
   float bias; /* -INFINITY: never */
 } weft_logit_bias;
 
-/* docs/sampling.md describes every parameter and its range, by the same names, but for `order`
- * (samplers) and dry_breakers (tokens with the texts of dry_sequence_breakers). */
+/* docs/sampling.md describes every parameter and its range under the same name, except `order`
+ * (there: samplers) and `dry_breakers` (there: dry_sequence_breakers, as texts). */
 typedef struct weft_sampler_options {
   uint32_t struct_size;
   int32_t top_k;
@@ -484,7 +492,7 @@ WEFT_API weft_status weft_session_open(weft_model* model, const weft_session_opt
  * the first one was freed. */
 WEFT_API weft_status weft_session_share(weft_session* session, weft_session** other,
                                         weft_error** error);
-/* Ends the running call of the session, if there is one, as soon as a node is done. */
+/* Cancels the running call of the session, if there is one, as soon as the current node is done. */
 WEFT_API weft_status weft_session_cancel(weft_session* session);
 WEFT_API weft_status weft_session_free(weft_session* session);
 
@@ -514,7 +522,8 @@ WEFT_API weft_status weft_session_dot(weft_session* session, int64_t n_tokens, w
 WEFT_API weft_status weft_session_plan_svg(weft_session* session, int64_t n_tokens, weft_text* svg,
                                            weft_error** error);
 
-/* `done` of `total` tokens are computed. Anything but 0 ends the call. */
+/* `done` of `total` tokens are computed. Anything but 0 cancels the call, unless this was the last
+ * chunk. */
 typedef int32_t (*weft_token_progress)(void* user, int64_t done, int64_t total);
 /* Appends tokens to a sequence and keeps the logits of the last one. Arguments are checked before
  * anything is computed; a cancelled call keeps complete chunks of prefill_width. */
@@ -528,11 +537,12 @@ typedef struct weft_step_token {
   int32_t logits; /* 1: request a row */
   int32_t type;   /* below token_types */
 } weft_step_token;
-/* One step of tokens of any sequences: rows [n_rows, row_width] of those that request them, in
- * order, in the session's memory: the next call overwrites them. */
+/* One step of tokens of any sequences. Gives rows [n_rows, row_width] of those that request them,
+ * in order, in the session's memory: callers may write to them, and the next call overwrites them.
+ * Both results may be NULL. */
 WEFT_API weft_status weft_session_step(weft_session* session, const weft_step_token* tokens,
                                        size_t n, float** rows, size_t* n_rows, weft_error** error);
-/* The last row of the last step, in the session's memory. */
+/* The last row of the last step, likewise. `n` may be NULL. */
 WEFT_API weft_status weft_session_get_logits(weft_session* session, float** logits, size_t* n,
                                              weft_error** error);
 /* For models with an encoder: it reads a text, which the sequence then attends to. */
@@ -632,7 +642,7 @@ WEFT_API weft_status weft_generation_open(weft_session* session, int32_t sequenc
 WEFT_API weft_status weft_generation_free(weft_generation* generation);
 
 /* Begins a text after a prompt. What the sequence already holds of it is not computed again.
- * keep_state 1: the sampler goes on as after the last text. */
+ * With keep_state = 1 the sampler keeps its random numbers and history. */
 WEFT_API weft_status weft_generation_begin(weft_generation* generation, const weft_token* prompt,
                                            size_t n, int32_t keep_state, weft_error** error);
 /* The same with the prompt as text and the special tokens around it. */
@@ -658,10 +668,11 @@ typedef struct weft_generation_event {
   int32_t stop;
   weft_token token; /* -1 if the text ended without one */
   uint32_t n_top;
-  const char* text; /* what can be shown now, in whole characters, and a NUL; until the next call */
+  const char*
+      text; /* what can be shown now, in whole characters, NUL-terminated; until the next call */
   size_t text_size;
   float logprob;           /* the token's, if logprobs were requested */
-  int32_t n_unshown;       /* of the last tokens, how many may belong to a stop string */
+  int32_t n_unshown;       /* how many of the last tokens may belong to a stop string */
   const weft_logprob* top; /* [n_top], best first; until the next call */
 } weft_generation_event;
 /* The next token with its text, or the end of the text, which every later call repeats. */
@@ -688,7 +699,7 @@ typedef struct weft_generation_info {
   const weft_token* tokens; /* prompt and new tokens; until the next call */
   size_t n_tokens;
   int64_t n_prompt, n_reused, n_new, n_pending;
-  int64_t n_held; /* the sequence holds so many of the tokens, from the first one on */
+  int64_t n_held; /* how many of the tokens the sequence holds, from the first one on */
   int32_t ended;
   int32_t reserved;
   const char* stop_string; /* the one that was reached, or "" */
@@ -748,7 +759,7 @@ typedef struct weft_diffusion_options {
   const char* algorithm; /* "confidence", "entropy", "margin", "random"; NULL: "confidence" */
   double algorithm_temperature;
   double eps;
-  double guidance;      /* without a classifier; 0: none */
+  double guidance;      /* scale of classifier-free guidance; 0: none */
   int32_t shift_logits; /* 0 or 1; -1: as the file says */
   uint32_t reserved;    /* 0 */
 } weft_diffusion_options;
@@ -763,8 +774,8 @@ WEFT_API weft_status weft_diffusion_open(weft_session* session, int32_t sequence
                                          weft_diffusion** diffusion, weft_error** error);
 WEFT_API weft_status weft_diffusion_begin(weft_diffusion* diffusion, const weft_token* prompt,
                                           size_t n, weft_error** error);
-/* Fills in tokens; *more becomes 0 if none was masked, else 1. After a cancelled call the text is
- * unchanged. */
+/* Fills in tokens; *more becomes 0 if no token was masked any more, else 1. After a cancelled call
+ * the text is unchanged. */
 WEFT_API weft_status weft_diffusion_step(weft_diffusion* diffusion, int32_t* more,
                                          weft_error** error);
 /* The new text up to the first token that ends it, with `masked` for masked tokens. */
@@ -784,7 +795,7 @@ WEFT_API weft_status weft_diffusion_free(weft_diffusion* diffusion);
 /* ---- Chats --------------------------------------------------------------------------- */
 
 /* Messages, tools and calls are JSON in the form of OpenAI's chat completions. The content of a
- * message is a text; reasoning_content is that of the assistant before it. */
+ * message is a text; `reasoning_content` is the reasoning before it. */
 typedef struct weft_chat weft_chat;           /* how a model chats */
 typedef struct weft_chat_plan weft_chat_plan; /* one turn: prompt, constraint, how to read it */
 typedef struct weft_reply weft_reply;         /* one reply while it is generated */
@@ -819,8 +830,8 @@ WEFT_API weft_status weft_chat_templates_json(weft_text* json, weft_error** erro
  * messages, tools, bos_token, add_generation_prompt, ... Needs no model. */
 WEFT_API weft_status weft_template_render(const char* chat_template, const char* variables,
                                           weft_text* text, weft_error** error);
-/* The prompt of the plan as text. What is wrong with a turn is named by its member: "tools[0]...".
- * JSON that is malformed gives WEFT_ERROR_FORMAT, what cannot be kept gives WEFT_ERROR_ARGUMENT. */
+/* The prompt of the plan as text. Messages name the member that is wrong: "tools[0]...". Malformed
+ * JSON gives WEFT_ERROR_FORMAT, a constraint that cannot be enforced gives WEFT_ERROR_ARGUMENT. */
 WEFT_API weft_status weft_chat_render(weft_chat* chat, const weft_chat_turn* turn, weft_text* text,
                                       weft_error** error);
 WEFT_API weft_status weft_chat_plan_open(weft_chat* chat, const weft_chat_turn* turn,
@@ -829,7 +840,7 @@ WEFT_API weft_status weft_chat_plan_get_tokens(weft_chat_plan* plan, const weft_
                                                size_t* n, weft_error** error);
 WEFT_API weft_status weft_chat_plan_get_text(weft_chat_plan* plan, const char** text, size_t* size,
                                              weft_error** error);
-/* A new handle of the grammar of the reply; NULL if any text is one. */
+/* A new handle of the grammar of the reply; NULL if the reply is not constrained. */
 WEFT_API weft_status weft_chat_plan_get_grammar(weft_chat_plan* plan, weft_grammar** grammar,
                                                 weft_error** error);
 /* Begins a text with the prompt of the plan and its grammar, which stays until another is set.
@@ -924,8 +935,8 @@ WEFT_API weft_status weft_conversation_set_system(weft_conversation* conversatio
  * not a conversation is not replaced (WEFT_ERROR_UNSUPPORTED). */
 WEFT_API weft_status weft_conversation_save(weft_conversation* conversation, const char* path,
                                             weft_error** error);
-/* Continues a saved conversation, with its system prompt, and with its tools and variables if there
- * are none. *n_cached (may be NULL): tokens that need not be computed. */
+/* Continues a saved conversation, with its system prompt. Its tools and variables are used only if
+ * this conversation has none. *n_cached (may be NULL): tokens that need not be computed. */
 WEFT_API weft_status weft_conversation_load(weft_conversation* conversation, const char* path,
                                             int64_t* n_cached, weft_error** error);
 WEFT_API weft_status weft_conversation_free(weft_conversation* conversation);
@@ -1122,8 +1133,8 @@ WEFT_API weft_status weft_computation_get_plan_hash(weft_computation* computatio
 
 /* ---- Custom ops and architectures ---------------------------------------------------- */
 
-/* An op that is not built in, by its scalar definition. Plans run the definition on one lane, as
- * the kernel "NAME custom"; proofs compare it with itself, and say so. */
+/* Defines an op that is not built in. Plans run its `compute` on one lane, as the kernel "NAME
+ * custom"; proofs compare it with itself, and say so. */
 typedef struct weft_spec {
   const char* dtype;
   int32_t rank;
@@ -1177,7 +1188,7 @@ WEFT_API weft_status weft_config_refuse(weft_config* config, const char* key, co
 
 /* Shared hyper-parameters by the letters of docs/glossary.md: "L", "D", "V", "context", "eps",
  * "attention_scale" (1 / sqrt(E)), "X", "K", ..., and of a layer "H", "G", "E", "Ev", "F",
- * "window", "kv_of". layer -1: those of the model; of a layer that all share, too. */
+ * "window", "kv_of". layer = -1: values of the model, and those that all layers share. */
 WEFT_API weft_status weft_builder_get_number(weft_builder* builder, int64_t layer, const char* name,
                                              double* value, weft_error** error);
 WEFT_API weft_status weft_builder_get_integer(weft_builder* builder, int64_t layer,
@@ -1210,7 +1221,7 @@ WEFT_API weft_status weft_builder_weight(weft_builder* builder, const char* name
                                          weft_tensor_id* tensor, weft_error** error);
 WEFT_API weft_status weft_builder_has_weight(weft_builder* builder, const char* name, int32_t* has,
                                              weft_error** error);
-/* Files may have this tensor, and the graph does not use it. */
+/* Declares that files may have this tensor although the graph does not use it. */
 WEFT_API weft_status weft_builder_ignore_weight(weft_builder* builder, const char* name,
                                                 weft_error** error);
 /* Weights and paths of layer i, "blk.i.", until the block ends. */
@@ -1220,7 +1231,7 @@ typedef struct weft_attend_options {
   uint32_t struct_size;
   uint32_t both_ways;       /* 1: tokens also see later ones */
   int64_t window;           /* the last tokens that are seen; 0: all */
-  int64_t chunk;            /* tokens see those of their own chunk of so many positions; 0: all */
+  int64_t chunk;            /* tokens see only their own chunk of this many positions; 0: all */
   double scale;             /* of q.k; 0: 1 / sqrt(E) */
   double softcap;           /* of scores; 0: none */
   double alibi;             /* 0: none */
@@ -1252,16 +1263,18 @@ WEFT_API weft_status weft_builder_recurrent(weft_builder* builder, const char* k
                                             const char* state, const int64_t* dims, size_t rank,
                                             const weft_tensor_id* inputs, size_t n_inputs,
                                             weft_tensor_id* y, weft_error** error);
-/* Blocks that architectures share (weft/arch/blocks.h): the norm of the file with weight and bias;
- * x NAME.weight^T, with scale and bias if the file has them; the divisors of rope frequencies, or
- * -1; final norm and logits of the rows that need them. */
+/* Blocks that architectures share (weft/arch/blocks.h). */
+/* The norm of the file, with its weight and bias. */
 WEFT_API weft_status weft_builder_norm(weft_builder* builder, const char* name, weft_tensor_id x,
                                        weft_tensor_id* y, weft_error** error);
+/* x NAME.weight^T, with the scale and the bias if the file has them. */
 WEFT_API weft_status weft_builder_project(weft_builder* builder, const char* name, int64_t n_out,
                                           int64_t n_in, weft_tensor_id x, weft_tensor_id* y,
                                           weft_error** error);
+/* The divisors of the frequencies of rope; -1: none. */
 WEFT_API weft_status weft_builder_rope_factors(weft_builder* builder, weft_tensor_id* factors,
                                                weft_error** error);
+/* The final norm, and the logits of the rows that need them. */
 WEFT_API weft_status weft_builder_head(weft_builder* builder, weft_tensor_id h,
                                        weft_tensor_id embeddings, weft_tensor_id* rows,
                                        weft_error** error);
