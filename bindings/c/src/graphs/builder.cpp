@@ -1,8 +1,5 @@
 // The functions with which an architecture builds its graph.
 
-#include <algorithm>
-#include <cmath>
-#include <optional>
 #include <string>
 #include <vector>
 
