@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "weft/base/processor.h"
+#include "weft/base/error.h"
 #include "weft/scheduler/best_pass.h"
 #include "weft/scheduler/machine_limits.h"
 
