@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
-#include "weft/base/processor.h"
 #include "weft/base/error.h"
+#include "weft/base/processor.h"
 #include "weft/scheduler/best_pass.h"
 #include "weft/scheduler/machine_limits.h"
 
