@@ -1,0 +1,90 @@
+// Texts.
+#include <memory>
+
+#include "native.h"
+
+namespace weft_python {
+namespace {
+
+struct Generation : Handle<weft_generation, weft_generation_free> {
+  Generation() : Handle("text") {}
+};
+
+std::unique_ptr<Generation> open_text(const Session& session, std::int32_t sequence,
+                                      const py::dict& sampler, const Grammar* grammar,
+                                      const std::vector<std::string>& stops,
+                                      const py::dict& given) {
+  auto generation = std::make_unique<Generation>();
+  const SamplerOptions with(sampler);
+  weft_generation_options o;
+  weft_generation_options_init(&o, sizeof o);
+  Options reader(given);
+  reader.take("max_tokens", o.max_tokens).take("min_tokens", o.min_tokens);
+  reader.take("max_time_ms", o.max_time_ms).take("ignore_eos", o.ignore_eos);
+  reader.take("n_logprobs", o.n_logprobs);
+  reader.finish("generate()");
+  std::vector<weft_string> texts;
+  for (const std::string& stop : stops) texts.push_back({stop.data(), stop.size()});
+  o.stops = texts.data();
+  o.n_stops = static_cast<std::uint32_t>(texts.size());
+  o.sampler = &with.options;
+  o.grammar = grammar ? grammar->get() : nullptr;
+  o.decode_flags = WEFT_DETOKENIZE_STRIP_SPACE_PREFIX;
+  weft_session* const handle = session.get();
+  call([&](weft_error** error) {
+    return weft_generation_open(handle, sequence, &o, generation->out(), error);
+  });
+  return generation;
+}
+
+// (text, token, stop)
+py::tuple next_event(const Generation& generation) {
+  weft_generation_event event{};
+  event.struct_size = sizeof event;
+  weft_generation* const handle = generation.get();
+  call([&](weft_error** error) { return weft_generation_next(handle, &event, error); });
+  // Models may generate any bytes.
+  const auto text = py::reinterpret_steal<py::object>(
+      PyUnicode_DecodeUTF8(event.text, static_cast<Py_ssize_t>(event.text_size), "replace"));
+  if (!text) throw py::error_already_set();
+  return py::make_tuple(text, event.token, event.stop);
+}
+
+// The tokens that the sequence holds, and all of the text.
+py::tuple tokens_of(const Generation& generation) {
+  weft_generation_info i{};
+  i.struct_size = sizeof i;
+  weft_generation* const handle = generation.get();
+  call([&](weft_error** error) { return weft_generation_get_info(handle, &i, error); });
+  return py::make_tuple(std::vector<weft_token>(i.tokens, i.tokens + i.n_tokens), i.n_prompt,
+                        i.n_held);
+}
+
+}  // namespace
+
+void add_generations(py::module_& m) {
+  py::class_<Generation>(m, "Generation")
+      .def_static("open", &open_text, py::arg("session"), py::arg("sequence"), py::arg("sampler"),
+                  py::arg("grammar").none(true), py::arg("stops"), py::arg("options"))
+      .def("close", &Generation::close)
+      .def("begin",
+           [](const Generation& g, const py::handle& ids) {
+             const auto prompt = ids_of(ids);
+             weft_generation* const handle = g.get();
+             call([&](weft_error** error) {
+               return weft_generation_begin(handle, prompt.data(), prompt.size(), 0, error);
+             });
+           })
+      .def("adopt",
+           [](const Generation& g, const py::handle& ids) {
+             const auto held = ids_of(ids);
+             weft_generation* const handle = g.get();
+             call([&](weft_error** error) {
+               return weft_generation_adopt(handle, held.data(), held.size(), error);
+             });
+           })
+      .def("next", &next_event)
+      .def("tokens", &tokens_of);
+}
+
+}  // namespace weft_python

@@ -1,0 +1,216 @@
+// Models and their tokens.
+#include <memory>
+#include <optional>
+
+#include "native.h"
+
+namespace weft_python {
+namespace {
+
+struct ModelOptions {
+  explicit ModelOptions(const py::dict& given) : reader(given) {
+    weft_model_options_init(&options, sizeof options);
+    progress = py::reinterpret_borrow<py::object>(reader.find("progress"));
+    if (progress && !progress.is_none()) {
+      options.progress = call_progress;
+      options.progress_user = progress.ptr();
+    }
+    reader.take("vocabulary_only", options.vocabulary_only).take("quantize", options.quantize);
+    overrides();
+    reader.finish("Model()");
+  }
+  void overrides();
+
+  weft_model_options options{};
+  Options reader;
+  py::object progress;
+  std::deque<std::string> texts;
+  std::vector<weft_value> values;
+};
+
+// A dict of keys of the file with bool, int, float and str.
+void ModelOptions::overrides() {
+  const py::handle given = reader.find("overrides");
+  if (!given || given.is_none()) return;
+  for (const auto& [key, x] : py::cast<py::dict>(given)) {
+    weft_value v{};
+    v.name = texts.emplace_back(py::cast<std::string>(key)).c_str();
+    if (PyBool_Check(x.ptr())) {
+      v.kind = WEFT_VALUE_BOOL, v.integer = x.ptr() == Py_True;
+    } else if (PyLong_Check(x.ptr())) {
+      v.kind = WEFT_VALUE_INTEGER, v.integer = integer_of(x, v.name);
+    } else if (PyFloat_Check(x.ptr())) {
+      v.kind = WEFT_VALUE_NUMBER, v.number = number_of(x, v.name);
+    } else {
+      v.kind = WEFT_VALUE_TEXT, v.text = texts.emplace_back(bytes_of(x, v.name)).c_str();
+    }
+    values.push_back(v);
+  }
+  options.override_values = values.data();
+  options.n_override_values = static_cast<std::uint32_t>(values.size());
+}
+
+std::unique_ptr<Model> open_path(const std::string& path, const py::dict& given) {
+  auto model = std::make_unique<Model>();
+  const ModelOptions o(given);
+  call([&](weft_error** error) {
+    return weft_model_open(path.c_str(), &o.options, model->out(), error);
+  });
+  return model;
+}
+
+std::unique_ptr<Model> open_descriptor(std::int32_t descriptor, const py::dict& given) {
+  auto model = std::make_unique<Model>();
+  const ModelOptions o(given);
+  call([&](weft_error** error) {
+    return weft_model_open_descriptor(descriptor, nullptr, &o.options, model->out(), error);
+  });
+  return model;
+}
+
+void release_buffer(void* user) {
+  if (!Py_IsInitialized()) return;
+  const py::gil_scoped_acquire gil;
+  delete static_cast<py::buffer_info*>(user);
+}
+
+// The bytes of a read-only buffer are used where they are; others are copied.
+std::unique_ptr<Model> open_buffer(const py::buffer& buffer, const py::dict& given) {
+  auto model = std::make_unique<Model>();
+  const ModelOptions o(given);
+  auto info = std::make_unique<py::buffer_info>(buffer.request());
+  const auto size = static_cast<std::size_t>(info->size * info->itemsize);
+  const void* const data = info->ptr;
+  const bool lend = info->readonly;
+  py::buffer_info* const lent = lend ? info.release() : nullptr;
+  call([&](weft_error** error) {
+    return weft_model_open_memory(data, size, nullptr, lend ? release_buffer : nullptr, lent,
+                                  &o.options, model->out(), error);
+  });
+  return model;
+}
+
+py::dict info_of_model(const Model& model) {
+  weft_model_info i{};
+  i.struct_size = sizeof i;
+  weft_model* const handle = model.get();
+  call([&](weft_error** error) { return weft_model_get_info(handle, &i, error); });
+  using namespace py::literals;
+  return py::dict("flags"_a = i.flags, "architecture"_a = i.architecture, "name"_a = i.name,
+                  "path"_a = i.path, "n_layers"_a = i.n_layers, "n_embd"_a = i.n_embd,
+                  "n_vocab"_a = i.n_vocab, "context"_a = i.context, "n_params"_a = i.n_params,
+                  "weight_bytes"_a = i.weight_bytes, "n_loras"_a = i.n_loras);
+}
+
+template <class F>
+auto text_of(const Model& model, const F& f) {
+  Text text;
+  weft_model* const handle = model.get();
+  call([&](weft_error** error) { return f(handle, text.out(), error); });
+  return text.str();
+}
+
+std::vector<weft_token> encode(const Model& model, const py::handle& text, bool add_special,
+                               bool parse_special) {
+  const std::string bytes = bytes_of(text, "text");
+  std::vector<weft_token> ids(bytes.size() + 8);
+  std::size_t n = 0;
+  const std::uint32_t flags = (add_special ? WEFT_TOKENIZE_ADD_SPECIAL : 0) |
+                              (parse_special ? WEFT_TOKENIZE_PARSE_SPECIAL : 0);
+  const auto tokenize = [&](weft_error** error) {
+    return weft_tokenize(model.get(), bytes.data(), bytes.size(), flags, ids.data(), ids.size(), &n,
+                         error);
+  };
+  (void)model.get();
+  weft_status status = tokenize(nullptr);
+  if (status == WEFT_ERROR_CAPACITY) ids.resize(n);
+  if (status != WEFT_SUCCESS) call(tokenize);
+  ids.resize(n);
+  return ids;
+}
+
+py::bytes decode(const Model& model, const py::handle& ids, bool show_special, bool strip) {
+  const auto tokens = ids_of(ids);
+  const std::uint32_t flags = (show_special ? WEFT_DETOKENIZE_SHOW_SPECIAL : 0) |
+                              (strip ? WEFT_DETOKENIZE_STRIP_SPACE_PREFIX : 0);
+  weft_model* const handle = model.get();
+  Text text;
+  call([&](weft_error** error) {
+    return weft_detokenize(handle, tokens.data(), tokens.size(), flags, text.out(), error);
+  });
+  return text.bytes();
+}
+
+py::bytes token_bytes(const Model& model, std::int64_t id) {
+  const char* data = nullptr;
+  std::size_t size = 0;
+  weft_model* const handle = model.get();
+  call([&](weft_error** error) {
+    return weft_token_get_bytes(handle, static_cast<weft_token>(id), &data, &size, error);
+  });
+  return {data, size};
+}
+
+weft_token special(const Model& model, std::int32_t which) {
+  weft_token token = -1;
+  weft_model* const handle = model.get();
+  call([&](weft_error** error) { return weft_token_get_special(handle, which, &token, error); });
+  return token;
+}
+
+std::optional<std::string> chat_template(const Model& model) {
+  const char* text = nullptr;
+  weft_model* const handle = model.get();
+  call([&](weft_error** error) { return weft_model_get_chat_template(handle, &text, error); });
+  return text ? std::optional<std::string>(text) : std::nullopt;
+}
+
+// The text of a turn, whose parts are JSON.
+py::str render(const Model& model, const std::string& messages,
+               const std::optional<std::string>& tools, const std::optional<std::string>& variables,
+               bool add_generation_prompt) {
+  weft_chat* chat = nullptr;
+  weft_model* const handle = model.get();
+  call([&](weft_error** error) { return weft_chat_open(handle, nullptr, &chat, error); });
+  weft_chat_turn turn;
+  weft_chat_turn_init(&turn, sizeof turn);
+  turn.messages = messages.c_str();
+  turn.tools = tools ? tools->c_str() : nullptr;
+  turn.variables = variables ? variables->c_str() : nullptr;
+  turn.without_generation_prompt = !add_generation_prompt;
+  turn.answer_final_message = 1;
+  Text text;
+  weft_error* error = nullptr;
+  const weft_status status = weft_chat_render(chat, &turn, text.out(), &error);
+  weft_chat_free(chat);
+  finish(status, error);
+  return text.str();
+}
+
+}  // namespace
+
+void add_models(py::module_& m) {
+  py::class_<Model>(m, "Model")
+      .def_static("open", &open_path)
+      .def_static("open_descriptor", &open_descriptor)
+      .def_static("open_buffer", &open_buffer)
+      .def("close", &Model::close)
+      .def_property_readonly("closed", &Model::closed)
+      .def("info", &info_of_model)
+      .def("metadata_json",
+           [](const Model& model, std::size_t max_elements) {
+             return text_of(model, [&](weft_model* h, weft_text* out, weft_error** error) {
+               return weft_model_metadata_json(h, max_elements, out, error);
+             });
+           })
+      .def("warnings_json",
+           [](const Model& model) { return text_of(model, weft_model_warnings_json); })
+      .def("chat_template", &chat_template)
+      .def("encode", &encode)
+      .def("decode", &decode)
+      .def("token_bytes", &token_bytes)
+      .def("special", &special)
+      .def("render", &render);
+}
+
+}  // namespace weft_python

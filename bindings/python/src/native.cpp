@@ -1,0 +1,190 @@
+#include "native.h"
+
+#include <optional>
+
+#include <pthread.h>
+
+namespace weft_python {
+namespace {
+
+// Classes by the names of statuses; never destroyed, as the interpreter may be gone.
+py::dict& errors() {
+  static auto* const all = new py::dict;
+  return *all;
+}
+
+const pthread_t main_thread = pthread_self();
+
+struct Kept {
+  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+};
+thread_local Kept kept;
+
+void raise_kept() {
+  const Kept now = std::exchange(kept, {});
+  PyErr_Restore(now.type, now.value, now.trace);
+  throw py::error_already_set();
+}
+
+}  // namespace
+
+void set_errors(const py::dict& by_status) {
+  errors() = by_status;
+}
+
+void raise(const char* status, const std::string& message) {
+  const py::object kind = errors()[status];
+  PyErr_SetObject(kind.ptr(), py::str(message).ptr());
+  throw py::error_already_set();
+}
+
+void keep_exception() {
+  if (kept.type) {  // the first one counts
+    PyErr_Clear();
+    return;
+  }
+  PyErr_Fetch(&kept.type, &kept.value, &kept.trace);
+}
+
+void finish(weft_status status, weft_error* error) {
+  const std::string message = weft_error_message(error);
+  const std::int32_t os_error = weft_error_os_error(error);
+  weft_error_free(error);
+  if (kept.type) raise_kept();
+  if (status == WEFT_SUCCESS) return;
+  const py::object kind = errors()[weft_status_name(status)];
+  py::object raised = kind(message);
+  if (status == WEFT_ERROR_IO) raised.attr("errno") = os_error;
+  PyErr_SetObject(kind.ptr(), raised.ptr());
+  throw py::error_already_set();
+}
+
+std::int32_t poll_signals(void*) {
+  if (!pthread_equal(pthread_self(), main_thread)) return 0;
+  const py::gil_scoped_acquire gil;
+  if (PyErr_CheckSignals() == 0) return 0;
+  keep_exception();
+  return 1;
+}
+
+std::int32_t call_progress(void* user, double share) {
+  return in_python<std::int32_t>(1, [&] {
+    const py::object result = py::handle(static_cast<PyObject*>(user))(share);
+    return result.ptr() == Py_False ? 1 : 0;
+  });
+}
+
+std::int64_t integer_of(const py::handle& value, const std::string& name) {
+  if (!PyIndex_Check(value.ptr()))
+    throw py::type_error(name + " must be an integer, not " + Py_TYPE(value.ptr())->tp_name);
+  const auto index = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
+  if (!index) throw py::error_already_set();
+  int overflow = 0;
+  const long long number = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
+  if (overflow) raise("argument", name + " is out of range");
+  return number;
+}
+
+double number_of(const py::handle& value, const std::string& name) {
+  const double number = PyFloat_AsDouble(value.ptr());
+  if (number == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    throw py::type_error(name + " must be a number, not " + Py_TYPE(value.ptr())->tp_name);
+  }
+  return number;
+}
+
+std::string bytes_of(const py::handle& text, const char* name) {
+  if (py::isinstance<py::str>(text)) {
+    Py_ssize_t size = 0;
+    const char* const data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+    if (!data) throw py::error_already_set();
+    return {data, static_cast<std::size_t>(size)};
+  }
+  if (PyBytes_Check(text.ptr()) || PyByteArray_Check(text.ptr()) ||
+      PyMemoryView_Check(text.ptr())) {
+    const py::bytes all(py::reinterpret_steal<py::object>(PyBytes_FromObject(text.ptr())));
+    return std::string(all);
+  }
+  throw py::type_error(std::string(name) + " must be str or bytes, not " +
+                       Py_TYPE(text.ptr())->tp_name);
+}
+
+namespace {
+
+weft_token id_of(std::int64_t number) {
+  if (!std::in_range<weft_token>(number))
+    raise("argument", "token " + std::to_string(number) + " is not in the vocabulary");
+  return static_cast<weft_token>(number);
+}
+
+std::vector<weft_token> ids_of_array(const py::handle& given) {
+  const auto array = py::array::ensure(given);
+  if (!array) throw py::error_already_set();
+  const char kind = array.dtype().kind();
+  if (kind != 'i' && kind != 'u')
+    throw py::type_error("ids must be integers, not an array of " +
+                         std::string(py::str(array.dtype())));
+  if (array.ndim() != 1)
+    raise("argument", "ids must have one dimension, not " + std::to_string(array.ndim()));
+  const auto wide = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>(array);
+  std::vector<weft_token> ids;
+  for (py::ssize_t i = 0; i < wide.shape(0); ++i) ids.push_back(id_of(wide.at(i)));
+  return ids;
+}
+
+}  // namespace
+
+std::vector<weft_token> ids_of(const py::handle& ids) {
+  if (PyUnicode_Check(ids.ptr()) || PyBytes_Check(ids.ptr()) || PyByteArray_Check(ids.ptr()))
+    throw py::type_error(std::string("ids must be a sequence of integers, not ") +
+                         Py_TYPE(ids.ptr())->tp_name);
+  if (PyObject_CheckBuffer(ids.ptr())) return ids_of_array(ids);
+  if (!PySequence_Check(ids.ptr()))
+    throw py::type_error(std::string("ids must be a sequence of integers, not ") +
+                         Py_TYPE(ids.ptr())->tp_name);
+  const auto fast = py::reinterpret_steal<py::object>(PySequence_Fast(ids.ptr(), "ids"));
+  if (!fast) throw py::error_already_set();
+  std::vector<weft_token> all;
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(fast.ptr());
+  all.reserve(static_cast<std::size_t>(n));
+  for (Py_ssize_t i = 0; i < n; ++i)
+    all.push_back(id_of(integer_of(PySequence_Fast_GET_ITEM(fast.ptr(), i), "an id")));
+  return all;
+}
+
+py::handle Options::find(const char* name) {
+  taken_.insert(name);
+  return given_.contains(name) ? py::handle(given_[name]) : py::handle();
+}
+
+void Options::finish(const char* function) const {
+  for (const auto& [key, value] : given_) {
+    const auto name = py::cast<std::string>(key);
+    if (!taken_.contains(name))
+      throw py::type_error(std::string(function) + " got an unexpected keyword argument '" + name +
+                           "'");
+  }
+}
+
+void Options::refuse_range(const char* name, std::int64_t number) {
+  raise("argument", std::string(name) + " is out of range: " + std::to_string(number));
+}
+
+}  // namespace weft_python
+
+PYBIND11_MODULE(_weft, m) {
+  using namespace weft_python;
+  m.def("set_errors", &set_errors);
+  m.def("ids", [](const py::handle& ids) { return ids_of(ids); });
+  m.def("version", [] { return weft_version(); });
+  m.def("about_json", [] {
+    Text json;
+    call([&](weft_error** error) { return weft_about_json(json.out(), error); });
+    return json.str();
+  });
+  add_models(m);
+  add_sessions(m);
+  add_samplers(m);
+  add_generations(m);
+}

@@ -1,0 +1,178 @@
+#pragma once
+// What all sources of the module share: calls of the C API, errors, options, ids.
+
+#include <cstdint>
+#include <deque>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "weft/weft.h"
+
+namespace weft_python {
+
+namespace py = pybind11;
+
+// ---- errors
+
+// Raises the exception of a status (weft/_errors.py) with the message, and frees the error; or what
+// a callback of this call raised. Returns for WEFT_SUCCESS.
+void finish(weft_status status, weft_error* error);
+// Keeps the exception that is set, which finish() raises when the call has returned.
+void keep_exception();
+// For `poll`: lets Python's handlers of signals run, on the main thread. 1: one raised.
+std::int32_t poll_signals(void*);
+// For `progress`: calls the callable `user` with a share from 0 to 1. 1: it said False.
+std::int32_t call_progress(void* user, double share);
+void set_errors(const py::dict& by_status);
+[[noreturn]] void raise(const char* status, const std::string& message);
+
+// Calls a function of the C API without the GIL.
+template <class F>
+void call(F&& f) {
+  weft_error* error = nullptr;
+  weft_status status = WEFT_SUCCESS;
+  {
+    const py::gil_scoped_release without;
+    status = f(&error);
+  }
+  finish(status, error);
+}
+
+// A callback of the C API in Python: what it raises leaves the call. `failed` is the result then.
+template <class T, class F>
+T in_python(T failed, F&& f) {
+  const py::gil_scoped_acquire gil;
+  try {
+    return f();
+  } catch (py::error_already_set& e) {
+    e.restore();
+  } catch (const std::exception& e) {
+    PyErr_SetString(PyExc_RuntimeError, e.what());
+  }
+  keep_exception();
+  return failed;
+}
+
+// ---- objects
+
+// A handle, which close() frees.
+template <class T, weft_status (*Free)(T*)>
+class Handle {
+ public:
+  explicit Handle(const char* what) : what_(what) {}
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  ~Handle() { close(); }
+
+  T* get() const {
+    if (!handle_) raise("closed", std::string("the ") + what_ + " is closed");
+    return handle_;
+  }
+  T** out() { return &handle_; }
+  bool closed() const { return handle_ == nullptr; }
+  void close() {
+    T* const handle = std::exchange(handle_, nullptr);
+    if (!handle) return;
+    const py::gil_scoped_release without;
+    Free(handle);
+  }
+
+ private:
+  const char* what_;
+  T* handle_ = nullptr;
+};
+
+// ---- values
+
+// Ids from a sequence of integers, or an array of one dimension of integers.
+std::vector<weft_token> ids_of(const py::handle& ids);
+// UTF-8 of a str, or bytes as they are. TypeError for all else.
+std::string bytes_of(const py::handle& text, const char* name);
+std::int64_t integer_of(const py::handle& value, const std::string& name);
+double number_of(const py::handle& value, const std::string& name);
+// The text of a call, which is freed.
+class Text {
+ public:
+  Text() = default;
+  Text(const Text&) = delete;
+  Text& operator=(const Text&) = delete;
+  ~Text() { weft_text_free(&text_); }
+  weft_text* out() { return &text_; }
+  py::str str() const { return py::str(text_.data, text_.size); }
+  py::bytes bytes() const { return py::bytes(text_.data, text_.size); }
+
+ private:
+  weft_text text_{nullptr, 0};
+};
+
+// Members of a struct of options from keywords.
+class Options {
+ public:
+  explicit Options(const py::dict& given) : given_(given) {}
+
+  template <class T>
+  Options& take(const char* name, T& member) {
+    const py::handle value = find(name);
+    if (!value || value.is_none()) return *this;
+    if constexpr (std::is_same_v<T, const char*>) {
+      member = texts_.emplace_back(bytes_of(value, name)).c_str();
+    } else if constexpr (std::is_floating_point_v<T>) {
+      member = static_cast<T>(number_of(value, name));
+    } else {
+      const std::int64_t number = integer_of(value, name);
+      if (!std::in_range<T>(number)) refuse_range(name, number);
+      member = static_cast<T>(number);
+    }
+    return *this;
+  }
+  py::handle find(const char* name);
+  // Raises TypeError that names a keyword which nobody took.
+  void finish(const char* function) const;
+
+ private:
+  [[noreturn]] static void refuse_range(const char* name, std::int64_t number);
+  py::dict given_;
+  std::set<std::string> taken_;
+  std::deque<std::string> texts_;
+};
+
+// Parts of the module.
+void add_models(py::module_& m);
+void add_sessions(py::module_& m);
+void add_samplers(py::module_& m);
+void add_generations(py::module_& m);
+
+// ---- classes that several parts use
+
+struct Model : Handle<weft_model, weft_model_free> {
+  Model() : Handle("model") {}
+};
+struct Session : Handle<weft_session, weft_session_free> {
+  Session() : Handle("session") {}
+};
+struct Sampler : Handle<weft_sampler, weft_sampler_free> {
+  Sampler() : Handle("sampler") {}
+};
+struct Grammar : Handle<weft_grammar, weft_grammar_free> {
+  Grammar() : Handle("grammar") {}
+};
+
+// Samplers' options, which refer to `options`.
+struct SamplerOptions {
+  explicit SamplerOptions(const py::dict& given);
+  weft_sampler_options options;
+  Options reader;
+  std::vector<weft_logit_bias> biases;
+  std::vector<weft_token> breakers;
+};
+
+// Floats [shape] in the memory of a session, which they keep.
+py::array_t<float> rows_of(const Session& session, float* data, std::vector<py::ssize_t> shape);
+
+}  // namespace weft_python

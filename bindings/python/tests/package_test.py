@@ -1,0 +1,144 @@
+"""The package: models, tokenizers, sessions, texts, samplers, errors."""
+
+import asyncio
+import copy
+import gc
+import pathlib
+import pickle
+import sys
+import threading
+import unittest
+
+try:
+    import numpy as np
+except ImportError:
+    print("numpy is not installed")
+    sys.exit(77)
+
+import weft
+
+STORY = "Once upon a time"
+GREEDY = weft.Sampler(temperature=0)
+
+
+class Models(unittest.TestCase):
+    def test_the_bundled_model_says_what_it_is(self):
+        with weft.Model() as model:
+            self.assertEqual((model.architecture, model.metadata["general.architecture"]), ("llama",) * 2)
+            self.assertEqual(len(model.tokenizer), model.n_vocab)
+            self.assertIn("llama", repr(model))
+        self.assertTrue(model.closed)
+        with self.assertRaisesRegex(weft.ClosedError, "closed"):
+            model.session()
+
+    def test_models_come_from_bytes_and_descriptors(self):
+        raw = weft.bundled_model().read_bytes()
+        want = weft.Model().session(context=64).feed([5, 6, 7]).copy()
+        with open(weft.bundled_model(), "rb") as file:
+            models = [weft.Model.from_bytes(raw), weft.Model.from_bytes(bytearray(raw)),
+                      weft.Model.from_fd(file.fileno())]
+        del raw
+        gc.collect()
+        for model in models:
+            self.assertTrue(np.array_equal(model.session(context=64).feed([5, 6, 7]), want))
+
+    def test_errors_are_what_python_calls_them(self):
+        with self.assertRaises(OSError) as missing:
+            weft.Model("/none/such.gguf")
+        self.assertIsInstance(missing.exception, weft.IoError)
+        self.assertEqual(missing.exception.errno, 2)
+        self.assertTrue(str(missing.exception).startswith("/none/such.gguf: "))
+        with self.assertRaises(weft.FormatError):
+            weft.Model.from_bytes(b"no model")
+        with self.assertRaisesRegex(TypeError, "no_such_argument"):
+            weft.Model(no_such_argument=1)
+        with self.assertRaises(MemoryError):
+            weft.Model().session(mem_budget=1)
+
+    def test_what_progress_raises_comes_out(self):
+        def fail(share):
+            raise KeyError("from progress")
+        with self.assertRaisesRegex(KeyError, "from progress"):
+            weft.Model(progress=fail)
+        with self.assertRaises(weft.CancelledError):
+            weft.Model(progress=lambda share: False)
+
+    def test_nothing_is_pickled(self):
+        model = weft.Model()
+        for thing in (model, model.tokenizer, model.session(context=64), weft.Sampler()):
+            for f in (pickle.dumps, copy.copy, copy.deepcopy):
+                with self.assertRaisesRegex(TypeError, "cannot be pickled or copied: "):
+                    f(thing)
+
+
+class Sessions(unittest.TestCase):
+    def setUp(self):
+        self.model = weft.Model()
+        self.session = self.model.session(context=512, sequences=2)
+        self.ids = self.model.tokenizer.encode(STORY)
+
+    def test_logits_are_a_view_that_outlives_the_session(self):
+        a = self.session.feed(self.ids)
+        self.assertFalse(a.flags.owndata)
+        self.assertTrue(a.flags.writeable and np.shares_memory(a, self.session.logits))
+        self.assertTrue(np.shares_memory(np.from_dlpack(a), a))
+        want = a.copy()
+        self.session.close()
+        gc.collect()
+        self.assertTrue(np.array_equal(a, want))
+
+    def test_ids_come_in_any_sequence_of_integers(self):
+        want = self.session.feed(self.ids).copy()
+        for given in (tuple(self.ids), np.array(self.ids, np.uint16), memoryview(np.array(self.ids))):
+            self.session.truncate(0)
+            self.assertTrue(np.array_equal(self.session.feed(given), want))
+        for wrong in ([1.0], np.array([1.0]), "abc", [[1]], np.array([[1]]), [1 << 40], [-1], None):
+            with self.assertRaises((TypeError, ValueError)):
+                self.session.feed(wrong)
+        self.assertEqual(self.session.length(), len(self.ids))
+
+    def test_sequences_are_saved_and_copied(self):
+        self.session.feed(self.ids)
+        saved = self.session.save()
+        self.session.copy(0, 1)
+        want = self.session.feed([9], sequence=1).copy()
+        self.session.restore(saved, sequence=1)
+        self.assertTrue(np.array_equal(self.session.feed([9], sequence=1), want))
+        with self.assertRaises(weft.FormatError):
+            self.session.restore(saved[:-1])
+
+    def test_texts_are_the_same_in_one_piece_and_in_many(self):
+        whole = self.session.generate(STORY, max_tokens=20, sampler=GREEDY)
+        stream = self.session.stream(STORY, max_tokens=20, sampler=GREEDY)
+        self.assertEqual("".join(stream), whole)
+        self.assertEqual((stream.finish_reason, len(stream.tokens)), ("length", 20))
+        self.assertIn(self.session.generate(STORY, grammar='root ::= "yes" | "no"'), ("yes", "no"))
+
+    def test_streams_are_async_iterators(self):
+        async def read():
+            return [piece async for piece in self.session.stream(STORY, max_tokens=9, sampler=GREEDY)]
+        self.assertEqual("".join(asyncio.run(read())),
+                         self.session.generate(STORY, max_tokens=9, sampler=GREEDY))
+
+    def test_other_threads_wait_or_are_refused(self):
+        def work():
+            for _ in range(20):
+                try:
+                    self.session.truncate(0)
+                    self.session.feed(self.ids)
+                except weft.Error as e:
+                    self.assertTrue(str(e))
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def test_plans_show_themselves(self):
+        plan = self.session.plan()
+        self.assertIn("steps", plan.to_dict())
+        self.assertTrue(plan._repr_svg_().rstrip().endswith("</svg>"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,181 @@
+"""Models and tokenizers."""
+
+import json
+import os
+import pathlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Optional, Union
+
+from . import _weft
+from ._errors import ClosedError
+from ._objects import Unpicklable
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ._session import Session
+
+Ids = Union[Sequence[int], "np.ndarray[Any, Any]"]
+
+_SPECIAL_BOS, _SPECIAL_EOS = 0, 1
+_SHOWN_ELEMENTS = 1 << 40
+
+
+def bundled_model() -> pathlib.Path:
+    """The path of the model that comes with the package."""
+    return pathlib.Path(__file__).parent / "models" / "weft-stories.gguf"
+
+
+class Tokenizer(Unpicklable):
+    """Text as ids of a vocabulary, and back."""
+
+    _instead = "use Model.tokenizer of the other process"
+
+    def __init__(self, native: Any, n_vocab: int) -> None:
+        self._native = native
+        self._n_vocab = n_vocab
+
+    def __len__(self) -> int:
+        return self._n_vocab
+
+    def __repr__(self) -> str:
+        return f"<weft.Tokenizer of {self._n_vocab} tokens>"
+
+    @property
+    def bos_id(self) -> Optional[int]:
+        """The token that begins a text; None if there is none."""
+        return self._special(_SPECIAL_BOS)
+
+    @property
+    def eos_id(self) -> Optional[int]:
+        """The token that ends a text; None if there is none."""
+        return self._special(_SPECIAL_EOS)
+
+    def _special(self, which: int) -> Optional[int]:
+        token: int = self._native.special(which)
+        return None if token < 0 else token
+
+    def token_bytes(self, id: int) -> bytes:
+        """The bytes of one token, which may be part of a character."""
+        result: bytes = self._native.token_bytes(id)
+        return result
+
+    def encode(self, text: Union[str, bytes], *, add_special: bool = True,
+               parse_special: bool = False) -> list[int]:
+        """The ids of a text. add_special: with BOS and the like, as the file says. parse_special:
+        control tokens may be spelled out."""
+        ids: list[int] = self._native.encode(text, add_special, parse_special)
+        return ids
+
+    def decode(self, ids: Ids, *, show_special: bool = False) -> str:
+        """The text of ids, with U+FFFD for bytes that are not UTF-8."""
+        return self.decode_bytes(ids, show_special=show_special).decode("utf-8", "replace")
+
+    def decode_bytes(self, ids: Ids, *, show_special: bool = False) -> bytes:
+        """The bytes of ids."""
+        result: bytes = self._native.decode(ids, show_special, True)
+        return result
+
+    def apply_chat_template(self, messages: Sequence[Mapping[str, Any]], *,
+                            tools: Optional[Sequence[Mapping[str, Any]]] = None,
+                            add_generation_prompt: bool = True, **variables: Any) -> str:
+        """The messages as the text that the model was trained on."""
+        text: str = self._native.render(
+            json.dumps(list(messages)), None if tools is None else json.dumps(list(tools)),
+            json.dumps(variables) if variables else None, add_generation_prompt)
+        return text
+
+
+class Model(Unpicklable):
+    """A model: a GGUF file, or a folder of safetensors. Without a path, the bundled one.
+
+    `progress` is called with numbers from 0 to 1; False cancels. Keywords: vocabulary_only,
+    quantize (a type such as "Q4_K_M" to use weights in), overrides (a dict of keys of the file)."""
+
+    _instead = "load it from its path in the other process"
+
+    def __init__(self, path: Union[str, "os.PathLike[str]", None] = None, *,
+                 progress: Optional[Callable[[float], Any]] = None, **options: Any) -> None:
+        name = os.fspath(bundled_model() if path is None else path)
+        if not isinstance(name, str):
+            raise TypeError("path must be str or os.PathLike, not bytes")
+        self._open(_weft.Model.open(name, {**options, "progress": progress}))
+
+    def _open(self, native: Any) -> None:
+        self._native = native
+        self._info = native.info()
+        self._metadata: Optional[dict[str, Any]] = None
+
+    @classmethod
+    def from_bytes(cls, buffer: Any, *, progress: Optional[Callable[[float], Any]] = None,
+                   **options: Any) -> "Model":
+        """From the bytes of a GGUF file: bytes are used where they are, other buffers are copied."""
+        return cls._made(_weft.Model.open_buffer(buffer, {**options, "progress": progress}))
+
+    @classmethod
+    def from_fd(cls, fd: int, *, progress: Optional[Callable[[float], Any]] = None,
+                **options: Any) -> "Model":
+        """From an open file, which may be closed at once."""
+        return cls._made(_weft.Model.open_descriptor(fd, {**options, "progress": progress}))
+
+    @classmethod
+    def _made(cls, native: Any) -> "Model":
+        model = cls.__new__(cls)
+        model._open(native)
+        return model
+
+    def _opened(self) -> Any:
+        if self._native.closed:
+            raise ClosedError("the model is closed")
+        return self._native
+
+    name: str = property(lambda self: self._info["name"])  # type: ignore[assignment]
+    architecture: str = property(lambda self: self._info["architecture"])  # type: ignore[assignment]
+    n_vocab: int = property(lambda self: self._info["n_vocab"])  # type: ignore[assignment]
+    n_embd: int = property(lambda self: self._info["n_embd"])  # type: ignore[assignment]
+    n_layers: int = property(lambda self: self._info["n_layers"])  # type: ignore[assignment]
+    context: int = property(lambda self: self._info["context"])  # type: ignore[assignment]
+    n_params: int = property(lambda self: self._info["n_params"])  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        state = ", closed" if self.closed else ""
+        return f"<weft.Model {self.name or self._info['path']!r}, {self.architecture}{state}>"
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """All keys of the file with their values."""
+        if self._metadata is None:
+            self._metadata = json.loads(self._opened().metadata_json(_SHOWN_ELEMENTS))
+        return self._metadata
+
+    @property
+    def chat_template(self) -> Optional[str]:
+        """The template of the file in Jinja; None if it has none."""
+        text: Optional[str] = self._opened().chat_template()
+        return text
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer of the file."""
+        return Tokenizer(self._opened(), self.n_vocab)
+
+    def session(self, **options: Any) -> "Session":
+        """A session of this model: Session(model, **options)."""
+        from ._session import Session
+        return Session(self, **options)
+
+    @property
+    def closed(self) -> bool:
+        """Whether close() was called."""
+        closed: bool = self._native.closed
+        return closed
+
+    def close(self) -> None:
+        """Lets go of the model. Sessions that exist go on."""
+        self._native.close()
+
+    def __enter__(self) -> "Model":
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self.close()

@@ -1,0 +1,280 @@
+"""Sessions, and texts as they are written."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Optional, Union
+
+from . import _weft
+from ._errors import ArgumentError, ClosedError
+from ._model import Ids, Model, Tokenizer
+from ._objects import Unpicklable
+from ._plan import Plan
+from ._sampler import Grammar, Sampler
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Floats = np.ndarray[Any, np.dtype[np.float32]]
+
+# Why a text ended, by the numbers of the C API.
+_REASONS = {1: "stop", 2: "stop", 3: "stop", 4: "length", 5: "length", 6: "length", 7: "cancelled"}
+Stops = Union[str, Sequence[str]]
+
+
+class Stream(Unpicklable, Iterator[str], AsyncIterator[str]):
+    """The text of Session.stream(), piece by piece, in whole characters."""
+
+    _instead = "begin another one"
+
+    def __init__(self, session: "Session", native: Any, sequence: int) -> None:
+        self._session = session
+        self._native = native
+        self._sequence = sequence
+        self._ids: list[int] = []
+        self._closed = False
+        self.finish_reason: Optional[str] = None
+
+    def __repr__(self) -> str:
+        return f"<weft.Stream of {len(self._ids)} tokens, {self.finish_reason or 'open'}>"
+
+    @property
+    def tokens(self) -> list[int]:
+        """The ids that were chosen so far."""
+        return list(self._ids)
+
+    def __iter__(self) -> "Stream":
+        return self
+
+    def __next__(self) -> str:
+        while not self._closed:
+            text, token, stop = self._native.next()
+            if stop:
+                self._end(_REASONS[stop])
+            if token >= 0 and stop not in (1,):
+                self._ids.append(token)
+            if text:
+                result: str = text
+                return result
+        raise StopIteration
+
+    def _end(self, reason: str) -> None:
+        ids, _, held = self._native.tokens()
+        self._session._held[self._sequence] = ids[:held]
+        self.finish_reason = reason
+        self._closed = True
+        self._native.close()
+
+    def close(self) -> None:
+        """Ends the text here; any number of times."""
+        if not self._closed:
+            self._end(self.finish_reason or "closed")
+
+    def __aiter__(self) -> "Stream":
+        return self
+
+    async def __anext__(self) -> str:
+        try:
+            piece = await _elsewhere(self._session, lambda: next(self, None))
+        except asyncio.CancelledError:
+            self.close()
+            raise
+        if piece is None:
+            raise StopAsyncIteration
+        return piece
+
+    async def aclose(self) -> None:
+        """As close()."""
+        self.close()
+
+    def __del__(self) -> None:
+        if not getattr(self, "_closed", True):
+            self._closed = True
+            self._session._held[self._sequence] = None
+
+
+async def _elsewhere(session: "Session", work: Callable[[], Any]) -> Any:
+    """Runs a step in another thread. If the task is cancelled, the step ends first."""
+    running = asyncio.get_running_loop().run_in_executor(None, work)
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        session.cancel()
+        try:
+            await running
+        except Exception:  # noqa: BLE001 - the task was cancelled, whatever the step says
+            pass
+        raise
+
+
+class Session(Unpicklable):
+    """Sequences of tokens computed by a model, each with a memory of its own.
+
+    context: positions per sequence (0: the model's, at most 4096). workers: 0 chooses. mem_budget:
+    bytes for everything. Further keywords are those of SessionOptions in C++: cells,
+    prefill_width, logits_rows, backend, route, cache_k, cache_v, weight_cache, passes_off."""
+
+    _instead = "open one there, and move sequences with save() and restore()"
+
+    def __init__(self, model: Model, *, context: int = 0, sequences: int = 1, workers: int = 0,
+                 embeddings: bool = False, mem_budget: int = 0,
+                 progress: Optional[Callable[[float], Any]] = None, **options: Any) -> None:
+        if not isinstance(model, Model):
+            raise TypeError(f"model must be a weft.Model, not {type(model).__name__}")
+        self._model = model._opened()
+        self._tokenizer = Tokenizer(self._model, model.n_vocab)
+        self._name = repr(model)
+        self._native = _weft.Session.open(self._model, {
+            "context": context, "sequences": sequences, "workers": workers,
+            "embeddings": embeddings, "mem_budget": mem_budget, "progress": progress, **options})
+        self._info = self._native.info()
+        # The tokens of each sequence; None: unknown, because a text was left in the middle.
+        self._held: list[Optional[list[int]]] = [[] for _ in range(self._info["sequences"])]
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else f"context {self._info['context']}"
+        return f"<weft.Session of {self._name}, {state}>"
+
+    def _sequence(self, sequence: int) -> int:
+        if self.closed:
+            raise ClosedError("the session is closed")
+        if not isinstance(sequence, int) or isinstance(sequence, bool):
+            raise TypeError(f"sequence must be an integer, not {type(sequence).__name__}")
+        if not 0 <= sequence < len(self._held):
+            raise ArgumentError(f"sequence {sequence} is not in 0..{len(self._held) - 1}")
+        return sequence
+
+    def feed(self, ids: Ids, *, sequence: int = 0, all_logits: bool = False) -> "Floats":
+        """Appends tokens to a sequence. Gives the logits [V] of the last one, in the memory of the
+        session, or of all of them [n, V], which are a copy."""
+        at = self._sequence(sequence)
+        given = self._ids(ids)
+        held = self._held[at]
+        if all_logits:
+            return self._feed_rows(given, at)
+        self._held[at] = None
+        try:
+            self._native.feed(at, given)
+        finally:
+            self._held[at] = self._kept(held, given, at)
+        return self.logits
+
+    def _ids(self, ids: Ids) -> list[int]:
+        given: list[int] = _weft.ids(ids)
+        if not given:
+            raise ArgumentError("ids are empty")
+        return given
+
+    def _kept(self, held: Optional[list[int]], given: list[int], at: int) -> Optional[list[int]]:
+        if held is None or self.closed:
+            return None
+        return (held + given)[:self._native.length(at)]
+
+    def _feed_rows(self, given: list[int], at: int) -> "Floats":
+        import numpy as np
+        rows = min(self._info["logits_rows"], self._info["prefill_width"])
+        parts = []
+        for begin in range(0, len(given), rows):
+            part = given[begin:begin + rows]
+            parts.append(self._native.step(at, part).copy())
+            if self._held[at] is not None:
+                self._held[at] += part  # type: ignore[operator]
+        return np.concatenate(parts)
+
+    @property
+    def logits(self) -> "Floats":
+        """The logits [V] of the last token fed: a view of the session's memory, which the next
+        call overwrites, and which stays readable after close()."""
+        return self._native.logits()  # type: ignore[no-any-return]
+
+    def length(self, sequence: int = 0) -> int:
+        """Tokens of a sequence."""
+        n: int = self._native.length(self._sequence(sequence))
+        return n
+
+    def truncate(self, length: int, *, sequence: int = 0) -> None:
+        """Removes all tokens from position `length` on."""
+        at = self._sequence(sequence)
+        self._native.truncate(at, length)
+        held = self._held[at]
+        self._held[at] = [] if length == 0 else None if held is None else held[:length]
+
+    def copy(self, source: int, target: int, length: Optional[int] = None) -> None:
+        """Replaces sequence `target` by the first tokens of `source`, sharing their memory."""
+        a, b = self._sequence(source), self._sequence(target)
+        self._native.copy(a, b, -1 if length is None else length)
+        held = self._held[a]
+        self._held[b] = None if held is None else held[:length]
+
+    def save(self, sequence: int = 0) -> bytes:
+        """A sequence as bytes, for restore() in any session of the same model."""
+        at = self._sequence(sequence)
+        held = self._held[at]
+        if held is None:
+            raise ArgumentError(f"the tokens of sequence {at} are not known: truncate it to 0 first")
+        result: bytes = self._native.save(at, held)
+        return result
+
+    def restore(self, saved: bytes, *, sequence: int = 0) -> None:
+        """Replaces a sequence by a saved one."""
+        at = self._sequence(sequence)
+        if not isinstance(saved, bytes):
+            raise TypeError(f"saved must be bytes, not {type(saved).__name__}")
+        self._held[at] = self._native.restore(at, saved)
+
+    def stream(self, prompt: Union[str, Ids], *, max_tokens: int = 128,
+               sampler: Optional[Sampler] = None, stop: Stops = (),
+               grammar: Union[str, Grammar, None] = None,
+               json_schema: Union[str, Mapping[str, Any], None] = None,
+               sequence: int = 0) -> Stream:
+        """The text after a prompt, piece by piece. What the sequence holds of the prompt is not
+        computed again."""
+        at = self._sequence(sequence)
+        ids = self._tokenizer.encode(prompt, parse_special=True) if isinstance(prompt, str) \
+            else _weft.ids(prompt)
+        if grammar is not None and json_schema is not None:
+            raise ArgumentError("grammar and json_schema exclude each other")
+        rules = Grammar.from_json_schema(json_schema) if json_schema is not None \
+            else Grammar(grammar) if isinstance(grammar, str) else grammar
+        stops = [stop] if isinstance(stop, str) else list(stop)
+        native = _weft.Generation.open(
+            self._native, at, (sampler or Sampler())._options,
+            None if rules is None else rules._native, stops, {"max_tokens": max_tokens})
+        held = self._held[at]
+        if held is None:
+            self._native.truncate(at, 0)
+            held = []
+        native.adopt(held)
+        native.begin(ids)
+        self._held[at] = None
+        return Stream(self, native, at)
+
+    def generate(self, prompt: Union[str, Ids], **options: Any) -> str:
+        """The whole text of stream()."""
+        return "".join(self.stream(prompt, **options))
+
+    def plan(self, tokens: int = 1) -> Plan:
+        """The plan that runs steps of that many tokens."""
+        self._sequence(0)
+        return Plan(self._native.plan_json(tokens), self._native.plan_svg(tokens),
+                    self._native.plan_hash(tokens))
+
+    def cancel(self) -> None:
+        """Ends the running call, from any thread."""
+        if not self.closed:
+            self._native.cancel()
+
+    @property
+    def closed(self) -> bool:
+        """Whether close() was called."""
+        closed: bool = self._native.closed
+        return closed
+
+    def close(self) -> None:
+        """Frees the session; arrays of it stay readable."""
+        self._native.close()
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        self.close()
