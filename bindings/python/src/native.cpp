@@ -187,4 +187,5 @@ PYBIND11_MODULE(_weft, m) {
   add_sessions(m);
   add_samplers(m);
   add_generations(m);
+  add_chats(m);
 }

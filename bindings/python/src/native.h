@@ -147,6 +147,7 @@ void add_models(py::module_& m);
 void add_sessions(py::module_& m);
 void add_samplers(py::module_& m);
 void add_generations(py::module_& m);
+void add_chats(py::module_& m);
 
 // ---- classes that several parts use
 

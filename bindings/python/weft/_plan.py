@@ -1,5 +1,6 @@
 """Plans."""
 
+import html
 import json
 from typing import Any
 
@@ -10,7 +11,7 @@ class Plan:
     def __init__(self, text: str, svg: str, hash: int) -> None:
         self._text = text
         self._svg = svg
-        self.hash = hash
+        self.hash = f"{hash:016x}"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything about the plan."""
@@ -25,7 +26,11 @@ class Plan:
         return self._svg
 
     def _repr_html_(self) -> str:
-        return f'<div style="overflow-x: auto">{self._svg[self._svg.index("<svg"):]}</div>'
+        facts = {k: v for k, v in self.to_dict().items() if isinstance(v, (int, float, str))}
+        rows = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(str(v))}</td></tr>"
+                       for k, v in facts.items())
+        svg = self._svg[self._svg.index("<svg"):]
+        return f'<table>{rows}</table><div style="overflow-x: auto">{svg}</div>'
 
     def __repr__(self) -> str:
-        return f"<weft.Plan {self.hash:016x}>"
+        return f"<weft.Plan {self.hash}>"

@@ -1,0 +1,341 @@
+"""Completions: choosing tokens, stop strings, answers and chunks in OpenAI's form."""
+
+import time
+import uuid
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Optional, Union
+
+import numpy as np
+
+from .. import _weft
+from .._errors import ArgumentError
+from .._sampler import Grammar, Sampler
+
+if TYPE_CHECKING:
+    from .llama import Llama
+
+
+def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
+    """How many ids two texts have in common."""
+    n = 0
+    for x, y in zip(a, b):
+        if x != y:
+            break
+        n += 1
+    return n
+
+
+class Chooser:
+    """Chooses the next id from logits: processors, then the grammar, then the sampler."""
+
+    def __init__(self, llama: "Llama", sampler: Sampler, processors: Optional[Any],
+                 grammar: Optional[Grammar], ends: Optional[set[int]]) -> None:
+        self._llama = llama
+        self._sampler = sampler
+        if isinstance(processors, (list, tuple)):
+            from ._lists import LogitsProcessorList
+            processors = LogitsProcessorList(processors)
+        if processors is not None and not callable(processors):
+            raise TypeError("logits_processor must be callable: a LogitsProcessorList")
+        self._processors = processors
+        self._constraint = None if grammar is None else _weft.Constraint.open(
+            grammar._native, llama._weft_model._native)
+        self.complete = False
+
+    def begin(self, prompt: Sequence[int]) -> None:
+        """Penalties see the end of the prompt."""
+        for i in prompt[-self._llama.last_n_tokens_size:] if self._llama.last_n_tokens_size else ():
+            self._sampler.accept(int(i))
+
+    def choose(self, logits: Any) -> int:
+        """An id."""
+        if self._processors is None and self._constraint is None:
+            return self._sampler.sample(logits)
+        row = np.array(logits, np.float32)
+        if self._processors is not None:
+            row = self._processed(row)
+        if self._constraint is not None:
+            self._constraint.apply(row)
+        return self._sampler.sample(row)
+
+    def _processed(self, row: Any) -> Any:
+        assert self._processors is not None
+        given = self._processors(np.array(self._llama._input_ids), row)
+        if given is None:
+            raise TypeError("a logits processor gave None instead of scores")
+        result = np.ascontiguousarray(given, np.float32)
+        if result.shape != row.shape:
+            raise ArgumentError(f"a logits processor gave scores of shape {result.shape}, want "
+                                f"{row.shape}")
+        if np.isnan(result).any() or np.isposinf(result).any():
+            raise ArgumentError("a logits processor gave NaN or +inf")
+        if np.isneginf(result).all():
+            raise ArgumentError("a logits processor left no token")
+        return result.copy() if not result.flags.writeable else result
+
+    def accept(self, token: int) -> None:
+        """Appends an id to the text."""
+        self._sampler.accept(token)
+        if self._constraint is not None and not self.complete:
+            self._constraint.accept(token)
+            may_end, may_continue = self._constraint.state()
+            self.complete = may_end and not may_continue
+
+
+class Text:
+    """The text of tokens, cut at stop strings, in whole characters."""
+
+    def __init__(self, stops: list[bytes]) -> None:
+        self._stops = stops
+        self._raw = b""
+        self._given = 0
+        self.stopped = False
+
+    def add(self, piece: bytes) -> None:
+        """Appends bytes; `stopped` becomes true at the first stop string."""
+        self._raw += piece
+        found = [at for at in (self._raw.find(stop) for stop in self._stops) if at >= 0]
+        if found:
+            self._raw = self._raw[:min(found)]
+            self.stopped = True
+
+    def _safe(self, at_end: bool) -> int:
+        """How many bytes can be shown: no part of a stop string, and no half character."""
+        if self.stopped or at_end:
+            return len(self._raw)
+        held = 0
+        for stop in self._stops:
+            for n in range(min(len(stop) - 1, len(self._raw)), held, -1):
+                if self._raw.endswith(stop[:n]):
+                    held = n
+                    break
+        end = len(self._raw) - held
+        for back in range(1, min(4, end) + 1):
+            lead = self._raw[end - back]
+            if lead >= 0xC0:
+                size = 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+                return end - back if size > back else end
+            if lead < 0x80:
+                break
+        return end
+
+    def take(self, at_end: bool = False) -> str:
+        """What can be shown now and was not given yet."""
+        end = max(self._safe(at_end), self._given)
+        piece = self._raw[self._given:end]
+        self._given = end
+        return piece.decode("utf-8", "ignore")
+
+    @property
+    def whole(self) -> str:
+        """All of it."""
+        return self._raw.decode("utf-8", "ignore")
+
+
+def stops_of(stop: Optional[Union[str, list[str]]]) -> list[bytes]:
+    """The argument `stop`."""
+    given = [] if stop is None else [stop] if isinstance(stop, str) else list(stop)
+    for s in given:
+        if not isinstance(s, str):
+            raise TypeError(f"stop must be str or a list of str, not {type(s).__name__}")
+    return [s.encode() for s in given if s]
+
+
+def bias_of(llama: "Llama", logit_bias: Optional[dict[Any, float]]) -> Optional[dict[int, float]]:
+    """The argument `logit_bias`, whose ids may be text."""
+    if logit_bias is None:
+        return None
+    result = {}
+    for key, value in logit_bias.items():
+        token = int(key)
+        if not 0 <= token < llama.n_vocab():
+            raise ArgumentError(f"logit_bias: token {token} is not in the vocabulary")
+        result[token] = float(value)
+    return result
+
+
+class Request:
+    """One completion."""
+
+    def __init__(self, llama: "Llama", prompt: Union[str, list[int]], suffix: Optional[str],
+                 max_tokens: Optional[int], logprobs: Optional[int], echo: bool,
+                 stop: Optional[Union[str, list[str]]], seed: Optional[int], model: Optional[str],
+                 criteria: Optional[Any], processors: Optional[Any], grammar: Optional[Grammar],
+                 logit_bias: Optional[dict[Any, float]], sampling: dict[str, Any]) -> None:
+        llama._opened()
+        self.llama = llama
+        self.echo = echo
+        self.suffix = suffix
+        self.logprobs = logprobs
+        self.model = model if model is not None else llama.model_path
+        self.ids = self._prompt_ids(prompt)
+        self.prompt_text = prompt if isinstance(prompt, str) else \
+            llama.detokenize(self.ids, special=True).decode("utf-8", "ignore")
+        if len(self.ids) >= llama.n_ctx():
+            raise ArgumentError(f"Requested tokens ({len(self.ids)}) exceed context window of "
+                                f"{llama.n_ctx()}")
+        room = llama.n_ctx() - len(self.ids)
+        self.max_tokens = room if max_tokens is None or max_tokens <= 0 else min(max_tokens, room)
+        self.text = Text(stops_of(stop))
+        self.criteria = criteria
+        self.ends = ends_of(llama)
+        self.tokens: list[int] = []
+        self.rows: list[Any] = []
+        self.reason: Optional[str] = None
+        if logprobs is not None and not 0 <= logprobs <= llama.n_vocab():
+            raise ArgumentError(f"logprobs must be from 0 to {llama.n_vocab()}, got {logprobs}")
+        self.id = f"cmpl-{uuid.uuid4()}"
+        self.created = int(time.time())
+        bias = bias_of(llama, logit_bias)
+        if seed is not None and seed < 0:
+            seed = None
+        sampler = llama._sampler(seed=seed, logit_bias=bias, **sampling)
+        self.chooser = Chooser(llama, sampler, processors, grammar, self.ends)
+
+    def _prompt_ids(self, prompt: Union[str, list[int]]) -> list[int]:
+        llama = self.llama
+        if not isinstance(prompt, str):
+            return llama._checked(prompt)
+        ids = llama.tokenize(prompt.encode(), add_bos=True, special=True)
+        bos = llama.token_bos()
+        if len(ids) > 1 and bos >= 0 and ids[0] == ids[1] == bos:
+            warnings.warn("the prompt begins with the token that begins every text (BOS)",
+                          RuntimeWarning, stacklevel=4)
+        return ids or ([bos] if bos >= 0 else [])
+
+    # ---- writing
+
+    def _steps(self) -> Iterator[int]:
+        """Writes the text; gives the ids."""
+        llama = self.llama
+        if llama.cache is not None:
+            self._load_cached()
+        for token in llama._generate(list(self.ids), True, self.chooser, self.criteria):
+            if token in self.ends:
+                self.reason = "stop"
+                return
+            self.tokens.append(token)
+            if self.logprobs is not None:
+                self.rows.append(llama._scores[-1].copy())
+            self.text.add(llama.detokenize([token], prev_tokens=self.ids))
+            yield token
+            if self.text.stopped or self.chooser.complete:
+                self.reason = "stop"
+                return
+            if len(self.tokens) >= self.max_tokens:
+                self.reason = "length"
+                return
+        self.reason = "stop"
+
+    def _load_cached(self) -> None:
+        llama = self.llama
+        assert llama.cache is not None
+        try:
+            state = llama.cache[self.ids]
+        except KeyError:
+            return
+        cached = common_prefix(state.input_ids[:state.n_tokens].tolist(), self.ids)
+        if cached > common_prefix(llama._input_ids.tolist(), self.ids):
+            llama.load_state(state)
+
+    def _store(self) -> None:
+        llama = self.llama
+        if llama.cache is not None:
+            llama.cache[llama._input_ids.tolist()] = llama.save_state()
+
+    # ---- answers
+
+    def _choice(self, text: str, reason: Optional[str], logprobs: Any) -> dict[str, Any]:
+        return {"id": self.id, "object": "text_completion", "created": self.created,
+                "model": self.model,
+                "choices": [{"text": text, "index": 0, "logprobs": logprobs,
+                             "finish_reason": reason}]}
+
+    def answer(self) -> dict[str, Any]:
+        """The whole answer."""
+        prompt = self._prompt_logprobs() if self.echo and self.logprobs is not None else None
+        for _ in self._steps():
+            pass
+        self._store()
+        text = (self.prompt_text if self.echo else "") + self.text.whole + (self.suffix or "")
+        logprobs = None if self.logprobs is None else self._logprobs_of(
+            range(len(self.tokens)), len(self.prompt_text))
+        if prompt is not None and logprobs is not None:
+            logprobs = {name: prompt[name] + logprobs[name] for name in logprobs}
+        return {**self._choice(text, self.reason, logprobs), "usage": self.usage()}
+
+    def usage(self) -> dict[str, int]:
+        """Numbers of tokens."""
+        return {"prompt_tokens": len(self.ids), "completion_tokens": len(self.tokens),
+                "total_tokens": len(self.ids) + len(self.tokens)}
+
+    def chunks(self) -> Iterator[dict[str, Any]]:
+        """The answer piece by piece."""
+        if self.echo:
+            yield self._choice(self.prompt_text, None, None)
+        offset, n = len(self.prompt_text), 0
+        for _ in self._steps():
+            piece = self.text.take()
+            if not piece:
+                continue
+            logprobs = None
+            if self.logprobs is not None:
+                logprobs = self._logprobs_of(range(n, len(self.tokens)), offset)
+                n = len(self.tokens)
+            offset += len(piece)
+            yield self._choice(piece, None, logprobs)
+        self._store()
+        rest = self.text.take(at_end=True) + (self.suffix or "")
+        if rest:
+            yield self._choice(rest, None, None)
+        yield self._choice("", self.reason, None)
+
+    # ---- log-probabilities
+
+    def _row(self, logits: Any, token: int) -> tuple[float, dict[str, float]]:
+        wide = logits.astype(np.float64)
+        wide -= wide.max()
+        logs = wide - np.log(np.exp(wide).sum())
+        top = {}
+        for i in [*np.argsort(-logs, kind="stable")[:self.logprobs], token]:
+            top[self._token_text(int(i))] = float(logs[i])
+        return float(logs[token]), top
+
+    def _token_text(self, token: int) -> str:
+        return self.llama.detokenize([token], prev_tokens=self.ids, special=True).decode(
+            "utf-8", "ignore")
+
+    def _logprobs_of(self, numbers: range, offset: int) -> dict[str, Any]:
+        tokens, offsets, values, tops = [], [], [], []
+        for i in numbers:
+            value, top = self._row(self.rows[i], self.tokens[i])
+            text = self._token_text(self.tokens[i])
+            tokens.append(text)
+            offsets.append(offset)
+            offset += len(text)
+            values.append(value)
+            tops.append(top)
+        return {"tokens": tokens, "text_offset": offsets, "token_logprobs": values,
+                "top_logprobs": tops}
+
+    def _prompt_logprobs(self) -> dict[str, list[Any]]:
+        """Those of the prompt, without BOS; of its first token nothing is known."""
+        rows = self.llama._rows_of(self.ids)
+        first = int(self.ids[:1] == [self.llama.token_bos()])
+        result: dict[str, list[Any]] = {"tokens": [], "text_offset": [], "token_logprobs": [],
+                                        "top_logprobs": []}
+        offset = 0
+        for i in range(first, len(self.ids)):
+            text = self._token_text(self.ids[i])
+            value, top = (None, None) if i == first else self._row(rows[i - 1], self.ids[i])
+            for name, x in (("tokens", text), ("text_offset", offset), ("token_logprobs", value),
+                            ("top_logprobs", top)):
+                result[name].append(x)
+            offset += len(text)
+        return result
+
+
+def ends_of(llama: "Llama") -> set[int]:
+    """The ids that end a text."""
+    return {llama._special(which) for which in (1, 2, 3)} - {-1}

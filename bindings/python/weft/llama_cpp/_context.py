@@ -1,0 +1,367 @@
+"""Tokens, evaluation, sampling and states of a Llama."""
+
+import random
+from collections import deque
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING, Any, Optional
+
+import numpy as np
+
+from .. import _weft
+from .._errors import ArgumentError, ClosedError, FormatError, UnsupportedError
+from .._model import Model, Tokenizer
+from .._sampler import Sampler
+from . import _completion
+from ._constants import LLAMA_DEFAULT_SEED
+from ._handles import ContextHandle, ContextParams, ModelHandle
+from .llama_cache import BaseLlamaCache
+from .llama_grammar import LlamaGrammar, native_grammar
+from .llama_tokenizer import BaseLlamaTokenizer, LlamaTokenizer
+
+# The stages of their sampler, in their order.
+_ORDER = "penalties;top_k;tail_free;typ_p;top_p;min_p;temperature"
+
+
+
+# Rows of logits in a step, without logits_all.
+_ROWS = 16
+
+
+class LlamaState:
+    """What save_state() gives; plain values, which can be pickled."""
+
+    def __init__(self, input_ids: Any, scores: Any, n_tokens: int, llama_state: bytes,
+                 llama_state_size: int, seed: int) -> None:
+        self.input_ids = input_ids
+        self.scores = scores
+        self.n_tokens = n_tokens
+        self.llama_state = llama_state
+        self.llama_state_size = llama_state_size
+        self.seed = seed
+
+
+class Context:
+    """One sequence of tokens of a model."""
+
+    _weft_model: Model
+    _tokens: Tokenizer
+    _session: Any
+    _closed: bool
+    _logits_all: bool
+    _own_tokenizer: Optional[BaseLlamaTokenizer]
+    _n_ctx: int
+    n_batch: int
+    last_n_tokens_size: int
+    metadata: dict[str, str]
+    cache: Optional[BaseLlamaCache]
+
+    def _prepare(self, vocab_only: bool, workers: int, caches: dict[str, Optional[str]]) -> None:
+        self.context_params = ContextParams(self._n_ctx, self.n_batch)
+        self.n_tokens = 0
+        self.input_ids = np.zeros(self._n_ctx, np.intc)
+        self._fed: list[int] = []
+        rows = 1 if vocab_only else self._n_ctx
+        self.scores = np.zeros((rows, self.n_vocab()), np.float32)
+        if not vocab_only:
+            width = min(self.n_batch, 8192)
+            self._session = self._weft_model.session(
+                context=self._n_ctx, workers=workers, prefill_width=width,
+                logits_rows=width if self._logits_all else min(width, _ROWS), **caches)._native
+
+    @property
+    def _ctx(self) -> ContextHandle:
+        return ContextHandle(self)
+
+    @property
+    def _model(self) -> ModelHandle:
+        return ModelHandle(self)
+
+    # ---- tokens
+
+    def _opened(self) -> Any:
+        if self._closed:
+            raise ClosedError("the object is closed")
+        if self._session is None:
+            raise UnsupportedError("only the vocabulary was loaded (vocab_only)")
+        return self._session
+
+    def _words(self) -> Any:
+        if self._closed:
+            raise ClosedError("the object is closed")
+        return self._tokens
+
+    def tokenize(self, text: bytes, add_bos: bool = True, special: bool = False) -> list[int]:
+        """The ids of a text in UTF-8."""
+        tokens = self._words()
+        if self._own_tokenizer is not None:
+            return self._own_tokenizer.tokenize(text, add_bos, special)
+        if not isinstance(text, (bytes, bytearray, memoryview)):
+            raise TypeError(f"text must be bytes, not {type(text).__name__}: use text.encode()")
+        ids: list[int] = tokens.encode(bytes(text), add_special=False, parse_special=special)
+        if add_bos and self.token_bos() >= 0 and self._adds_bos():
+            ids.insert(0, self.token_bos())
+        return ids
+
+    def detokenize(self, tokens: Sequence[int], prev_tokens: Optional[Sequence[int]] = None,
+                   special: bool = False) -> bytes:
+        """The bytes of ids."""
+        words = self._words()
+        if self._own_tokenizer is not None:
+            return self._own_tokenizer.detokenize(list(tokens), prev_tokens, special)
+        ids: list[int] = _weft.ids(tokens)
+        strip = prev_tokens is None and bool(ids) and ids[0] == self.token_bos()
+        result: bytes = words._native.decode(ids, special, strip)
+        return result
+
+    def tokenizer(self) -> LlamaTokenizer:
+        """The tokenizer of the model."""
+        self._words()
+        return LlamaTokenizer(self)
+
+    def _adds_bos(self) -> bool:
+        if self.token_bos() < 0:
+            return False
+        ids: list[int] = self._words().encode("a", add_special=True)
+        return ids[:1] == [self.token_bos()]
+
+    def n_ctx(self) -> int:
+        """Positions of the context."""
+        self._words()
+        return self._n_ctx
+
+    def n_embd(self) -> int:
+        """Numbers of a hidden state."""
+        self._words()
+        return int(self._weft_model.n_embd or self.metadata.get(
+            f"{self._weft_model.architecture}.embedding_length", 0))
+
+    def n_vocab(self) -> int:
+        """Tokens of the vocabulary."""
+        self._words()
+        return self._weft_model.n_vocab
+
+    def _special(self, which: int) -> int:
+        token: int = self._words()._native.special(which)
+        return token
+
+    def token_bos(self) -> int:
+        """The token that begins a text; -1: none."""
+        return self._special(0)
+
+    def token_eos(self) -> int:
+        """The token that ends a text; -1: none."""
+        return self._special(1)
+
+    def token_nl(self) -> int:
+        """The token of a line break; -1: none."""
+        return self._special(15)
+
+    # ---- evaluation
+
+    @property
+    def _input_ids(self) -> Any:
+        return self.input_ids[:self.n_tokens]
+
+    @property
+    def _scores(self) -> Any:
+        return self.scores[:self.n_tokens]
+
+    @property
+    def eval_tokens(self) -> "deque[int]":
+        """The ids that are evaluated."""
+        return deque(self._input_ids.tolist(), maxlen=self._n_ctx)
+
+    @property
+    def eval_logits(self) -> "deque[list[float]]":
+        """The logits of all ids with logits_all, otherwise of the last one."""
+        rows = self._scores if self._logits_all else self._scores[-1:]
+        return deque(rows.tolist(), maxlen=self._n_ctx if self._logits_all else 1)
+
+    def reset(self) -> None:
+        """Forgets all tokens."""
+        self._opened()
+        self.n_tokens = 0
+
+    def set_seed(self, seed: int) -> None:
+        """Begins another sequence of random numbers; -1 and the default: a random one."""
+        if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+            raise TypeError(f"seed must be an integer, not {type(seed).__name__}")
+        self._seed = int(seed)
+        is_random = self._seed in (-1, 0, LLAMA_DEFAULT_SEED)
+        self._random = random.Random(None if is_random else self._seed)
+
+    def set_cache(self, cache: Optional[BaseLlamaCache]) -> None:
+        """Keeps states of completions in a cache; None: in none."""
+        self.cache = cache
+
+    def _checked(self, tokens: Any) -> list[int]:
+        ids: list[int] = _weft.ids(tokens)
+        for i in ids:
+            if not 0 <= i < self.n_vocab():
+                raise ArgumentError(f"token {i} is not in the vocabulary of {self.n_vocab()}")
+        return ids
+
+    def _sync(self) -> None:
+        """Makes the session hold what n_tokens and input_ids say."""
+        native = self._opened()
+        if not 0 <= self.n_tokens <= self._n_ctx:
+            raise ArgumentError(f"n_tokens is {self.n_tokens}, the context has {self._n_ctx}")
+        want = self._input_ids.tolist()
+        keep = _completion.common_prefix(want, self._fed)
+        if keep < len(self._fed):
+            try:
+                native.truncate(0, keep)
+            except UnsupportedError:
+                native.truncate(0, 0)
+                keep = 0
+            self._fed = self._fed[:keep]
+        if keep < len(want):
+            native.feed(0, want[keep:])
+            self._fed = want
+
+    def eval(self, tokens: Sequence[int]) -> None:
+        """Evaluates further ids."""
+        native = self._opened()
+        ids = self._checked(tokens)
+        self._sync()
+        if self.n_tokens + len(ids) > self._n_ctx:
+            raise ArgumentError(f"{self.n_tokens} and {len(ids)} tokens exceed the context window of "
+                                f"{self._n_ctx}")
+        for begin in range(0, len(ids), self.n_batch):
+            part = ids[begin:begin + self.n_batch]
+            end = self.n_tokens + len(part)
+            if self._logits_all:
+                self.scores[self.n_tokens:end] = native.step(0, part)
+            else:
+                native.feed(0, part)
+                self.scores[end - 1] = native.logits()
+            self._fed += part
+            self.input_ids[self.n_tokens:end] = part
+            self.n_tokens = end
+
+    def _rows_of(self, ids: list[int]) -> list[Any]:
+        """The logits after each of the ids, which are all that is evaluated then."""
+        native = self._opened()
+        self.n_tokens = 0
+        self._sync()
+        rows: list[Any] = []
+        width = min(self.n_batch, _ROWS)
+        for begin in range(0, len(ids), width):
+            part = ids[begin:begin + width]
+            rows += list(native.step(0, part).copy())
+            self._fed += part
+        self.n_tokens = len(ids)
+        self.input_ids[:len(ids)] = ids
+        self.scores[:len(ids)] = rows
+        return rows
+
+    def _sampler(self, *, seed: Optional[int] = None, **options: Any) -> Sampler:
+        if seed is None:
+            seed = self._random.getrandbits(63)
+        return Sampler(seed=seed, repeat_last_n=self.last_n_tokens_size, order=_ORDER, **options)
+
+    def sample(self, top_k: int = 40, top_p: float = 0.95, min_p: float = 0.05,
+               typical_p: float = 1.0, temp: float = 0.80, repeat_penalty: float = 1.0,
+               frequency_penalty: float = 0.0, presence_penalty: float = 0.0, tfs_z: float = 1.0,
+               mirostat_mode: int = 0, mirostat_eta: float = 0.1, mirostat_tau: float = 5.0,
+               penalize_nl: bool = True, logits_processor: Optional[Any] = None,
+               grammar: Optional[LlamaGrammar] = None, idx: Optional[int] = None) -> int:
+        """An id from the logits of the last position, or of position `idx`; evaluates nothing."""
+        self._opened()
+        if self.n_tokens == 0:
+            raise ArgumentError("nothing is evaluated")
+        at = self.n_tokens - 1 if idx is None else idx
+        if not -self.n_tokens <= at < self.n_tokens:
+            raise ArgumentError(f"idx {at} is not evaluated")
+        sampler = self._sampler(
+            temperature=temp, top_k=max(top_k, 0), top_p=top_p, min_p=min_p, typical_p=typical_p,
+            tfs_z=tfs_z, repeat_penalty=repeat_penalty, frequency_penalty=frequency_penalty,
+            presence_penalty=presence_penalty, mirostat=mirostat_mode, mirostat_eta=mirostat_eta,
+            mirostat_tau=mirostat_tau)
+        for i in self._input_ids[-self.last_n_tokens_size or self.n_tokens:]:
+            sampler.accept(int(i))
+        chooser = _completion.Chooser(self, sampler, logits_processor, native_grammar(grammar), None)
+        return chooser.choose(self._scores[at])
+
+    def generate(self, tokens: Sequence[int], top_k: int = 40, top_p: float = 0.95,
+                 min_p: float = 0.05, typical_p: float = 1.0, temp: float = 0.80,
+                 repeat_penalty: float = 1.0, reset: bool = True, frequency_penalty: float = 0.0,
+                 presence_penalty: float = 0.0, tfs_z: float = 1.0, mirostat_mode: int = 0,
+                 mirostat_tau: float = 5.0, mirostat_eta: float = 0.1, penalize_nl: bool = True,
+                 logits_processor: Optional[Any] = None, stopping_criteria: Optional[Any] = None,
+                 grammar: Optional[LlamaGrammar] = None
+                 ) -> Generator[int, Optional[Sequence[int]], None]:
+        """Ids without end. send(ids) appends ids after the one that was just given."""
+        self._opened()
+        sampler = self._sampler(
+            temperature=temp, top_k=max(top_k, 0), top_p=top_p, min_p=min_p, typical_p=typical_p,
+            tfs_z=tfs_z, repeat_penalty=repeat_penalty, frequency_penalty=frequency_penalty,
+            presence_penalty=presence_penalty, mirostat=mirostat_mode, mirostat_tau=mirostat_tau,
+            mirostat_eta=mirostat_eta)
+        chooser = _completion.Chooser(self, sampler, logits_processor, native_grammar(grammar), None)
+        return self._generate(self._checked(tokens), reset, chooser, stopping_criteria)
+
+    def _reuse(self, ids: list[int]) -> list[int]:
+        """Keeps what is evaluated of the ids, and gives the rest, at least one."""
+        keep = min(_completion.common_prefix(self._input_ids.tolist(), ids), len(ids) - 1)
+        self.n_tokens = keep
+        return ids[keep:]
+
+    def _take_back(self, mine: list[int]) -> list[int]:
+        """Makes the object hold this text again, after others used it; gives what is missing."""
+        if self._input_ids.tolist() == mine:
+            return []
+        keep = min(_completion.common_prefix(self._input_ids.tolist(), mine), len(mine) - 1)
+        self.n_tokens = keep
+        return mine[keep:]
+
+    def _generate(self, ids: list[int], reset: bool, chooser: "_completion.Chooser",
+                  criteria: Optional[Any]) -> Generator[int, Optional[Sequence[int]], None]:
+        chooser.begin(ids)
+        if reset and ids:
+            ids = self._reuse(ids)
+        while True:
+            self.eval(ids)
+            if criteria is not None and criteria(self._input_ids, self._scores[-1]):
+                return
+            mine = self._input_ids.tolist()
+            token = chooser.choose(self._scores[-1])
+            chooser.accept(token)
+            more = yield token
+            ids = [token]
+            if more is not None:
+                ids += self._checked(more)
+            ids = self._take_back(mine) + ids
+            if self.n_tokens + len(ids) > self._n_ctx:
+                return
+
+    # ---- states
+
+    def save_state(self) -> LlamaState:
+        """A copy of all that is evaluated."""
+        native = self._opened()
+        self._sync()
+        raw = native.save(0, self._fed)
+        rows = self._scores if self._logits_all else self._scores[-1:]
+        return LlamaState(self.input_ids.copy(), rows.copy(), self.n_tokens, raw, len(raw),
+                          self._seed)
+
+    def load_state(self, state: LlamaState) -> None:
+        """Goes on from a state of the same model."""
+        native = self._opened()
+        if state.n_tokens > self._n_ctx:
+            raise ArgumentError(f"the state has {state.n_tokens} tokens, the context {self._n_ctx}")
+        if len(state.llama_state) != state.llama_state_size:
+            raise FormatError("llama_state_size is not the size of llama_state")
+        fed = native.restore(0, state.llama_state)
+        if len(fed) != state.n_tokens:
+            native.truncate(0, 0)
+            self._fed, self.n_tokens = [], 0
+            raise FormatError(f"the state has {len(fed)} tokens, n_tokens is {state.n_tokens}")
+        self._fed = fed
+        self.n_tokens = state.n_tokens
+        self.input_ids[:self.n_tokens] = fed
+        n = min(len(state.scores), self.n_tokens)
+        if n > 0:
+            self.scores[self.n_tokens - n:self.n_tokens] = state.scores[-n:]
+        self.set_seed(state.seed)

@@ -1,0 +1,121 @@
+"""The arguments of Llama(): what is honoured, accepted and refused."""
+
+import os
+import pathlib
+import warnings
+from typing import Any, Optional
+
+from .._errors import ArgumentError, Error, UnsupportedError
+from .._model import Model
+
+# Arguments of older versions, at the values that change nothing.
+_LEFT_OVERS = {"n_parts": (-1,), "f16_kv": (True,), "mul_mat_q": (True, False, None),
+               "low_vram": (False, None), "n_gqa": (None,), "rms_norm_eps": (None,),
+               "embeddings": (True, False)}
+_CACHE_TYPES = {0: "F32", 1: "F16", 2: "Q4_0", 8: "Q8_0"}
+
+
+def refuse(name: str, why: str) -> None:
+    """Raises the error of an argument that cannot be honoured."""
+    raise UnsupportedError(f"{name}: {why}")
+
+
+def check_left_overs(more: dict[str, Any]) -> None:
+    """Refuses keywords that nobody knows."""
+    for name, value in more.items():
+        if name not in _LEFT_OVERS:
+            raise TypeError(f"Llama() got an unexpected keyword argument '{name}'")
+        if value not in _LEFT_OVERS[name]:
+            refuse(name, f"{value!r} cannot be honoured")
+
+
+def check_devices(n_gpu_layers: int, split_mode: int, main_gpu: int, tensor_split: Any,
+                  numa: Any, use_mlock: bool) -> None:
+    """Weft computes on CPUs."""
+    if n_gpu_layers == -1:
+        warnings.warn("n_gpu_layers=-1: Weft computes on CPUs, so no layer is on a GPU",
+                      RuntimeWarning, stacklevel=4)
+    elif n_gpu_layers != 0:
+        refuse("n_gpu_layers", "Weft computes on CPUs: use 0")
+    if split_mode not in (0, 1, 2):
+        refuse("split_mode", f"{split_mode!r} is unknown")
+    if main_gpu != 0:
+        refuse("main_gpu", "Weft computes on CPUs: use 0")
+    if tensor_split is not None:
+        refuse("tensor_split", "Weft computes on CPUs: use None")
+    if numa not in (False, 0, None):
+        refuse("numa", "memory is not placed by NUMA nodes: use False")
+    if use_mlock:
+        refuse("use_mlock", "pages are not locked: use False")
+
+
+def integer(name: str, value: Any, least: int, none: Optional[int] = None) -> int:
+    """An argument that is a number of things."""
+    if value is None and none is not None:
+        return none
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} must be an integer, not {type(value).__name__}")
+    number = int(value)
+    if number < least:
+        raise ArgumentError(f"{name} must be at least {least}, got {number}")
+    return number
+
+
+def cache_type(name: str, number: Optional[int]) -> Optional[str]:
+    """The name of a GGML type that a cache can have."""
+    if number is None:
+        return None
+    if number not in _CACHE_TYPES:
+        refuse(name, f"a cache cannot be of GGML type {number}; use 0 (F32), 1 (F16), 2 (Q4_0) or "
+                     "8 (Q8_0)")
+    return _CACHE_TYPES[number]
+
+
+def check_overrides(given: Optional[dict[str, Any]]) -> dict[str, Any]:
+    """kv_overrides."""
+    for key, value in (given or {}).items():
+        if not isinstance(key, str):
+            raise TypeError(f"kv_overrides: keys must be str, not {type(key).__name__}")
+        if not isinstance(value, (bool, int, float, str)):
+            raise TypeError(f"kv_overrides: the value of {key!r} must be bool, int, float or str, "
+                            f"not {type(value).__name__}")
+        if isinstance(value, str) and len(value.encode()) > 128:
+            raise ArgumentError(f"kv_overrides: the value of {key!r} has more than 128 bytes")
+    return dict(given or {})
+
+
+def rope_overrides(model: Model, scaling_type: int, base: float, scale: float,
+                   yarn: dict[str, Any]) -> dict[str, Any]:
+    """Keys that other values of rope than the file's need."""
+    defaults = {"yarn_ext_factor": -1.0, "yarn_attn_factor": 1.0, "yarn_beta_fast": 32.0,
+                "yarn_beta_slow": 1.0, "yarn_orig_ctx": 0}
+    for name, value in yarn.items():
+        if value != defaults[name]:
+            refuse(name, f"{value!r} cannot be honoured; override the keys of the file "
+                         "(kv_overrides)")
+    if scaling_type not in (-1, 0):
+        refuse("rope_scaling_type", f"{scaling_type!r} cannot be honoured; override the key "
+                                    "rope.scaling.type of the file (kv_overrides)")
+    keys: dict[str, Any] = {}
+    prefix = f"{model.architecture}.rope."
+    if base != 0.0 and base != model.metadata.get(prefix + "freq_base", 10000.0):
+        keys[prefix + "freq_base"] = float(base)
+    if scale not in (0.0, 1.0):
+        keys[prefix + "scaling.type"] = "linear"
+        keys[prefix + "scaling.factor"] = 1.0 / float(scale)
+    return keys
+
+
+def open_model(path: Any, use_mmap: bool, options: dict[str, Any]) -> Model:
+    """Loads a model; whatever is wrong with the file is a ValueError."""
+    name = os.fspath(path)
+    if not os.path.exists(name):
+        raise ArgumentError(f"Model path does not exist: {name}")
+    try:
+        if use_mmap or os.path.isdir(name):
+            return Model(name, **options)
+        return Model.from_bytes(pathlib.Path(name).read_bytes(), **options)
+    except ValueError:
+        raise
+    except Error as error:
+        raise ArgumentError(str(error)) from error

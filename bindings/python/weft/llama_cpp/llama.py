@@ -1,0 +1,231 @@
+"""Llama, with the interface of llama-cpp-python."""
+
+import os
+from collections.abc import Sequence
+from typing import Any, Optional, Union
+
+import numpy as np
+
+from .._errors import ArgumentError, UnsupportedError
+from . import _chat, _completion, _options
+from ._constants import LLAMA_DEFAULT_SEED
+from ._context import Context, LlamaState
+from ._lists import (
+    LogitsProcessor,
+    LogitsProcessorList,
+    MinTokensLogitsProcessor,
+    StoppingCriteria,
+    StoppingCriteriaList,
+)
+from .llama_cache import BaseLlamaCache
+from .llama_grammar import LlamaGrammar, native_grammar
+from .llama_tokenizer import BaseLlamaTokenizer
+
+
+class Llama(Context):
+    """A model with one sequence of tokens. docs/python.md lists which arguments are honoured."""
+
+    def __init__(
+            self, model_path: Union[str, "os.PathLike[str]"], *, n_gpu_layers: int = 0,
+            split_mode: int = 1, main_gpu: int = 0, tensor_split: Optional[list[float]] = None,
+            vocab_only: bool = False, use_mmap: bool = True, use_mlock: bool = False,
+            kv_overrides: Optional[dict[str, Union[bool, int, float, str]]] = None,
+            seed: int = LLAMA_DEFAULT_SEED, n_ctx: int = 512, n_batch: int = 512,
+            n_ubatch: int = 512, n_threads: Optional[int] = None,
+            n_threads_batch: Optional[int] = None, rope_scaling_type: Optional[int] = -1,
+            pooling_type: int = -1, attention_type: int = -1, rope_freq_base: float = 0.0,
+            rope_freq_scale: float = 0.0, yarn_ext_factor: float = -1.0,
+            yarn_attn_factor: float = 1.0, yarn_beta_fast: float = 32.0,
+            yarn_beta_slow: float = 1.0, yarn_orig_ctx: int = 0, logits_all: bool = False,
+            embedding: bool = False, offload_kqv: bool = True, flash_attn: bool = False,
+            op_offload: Optional[bool] = None, swa_full: Optional[bool] = None,
+            no_perf: bool = False, last_n_tokens_size: int = 64, lora_base: Optional[str] = None,
+            lora_scale: float = 1.0, lora_path: Optional[str] = None,
+            numa: Union[bool, int] = False, chat_format: Optional[str] = None,
+            chat_handler: Optional[Any] = None, draft_model: Optional[Any] = None,
+            tokenizer: Optional[BaseLlamaTokenizer] = None, type_k: Optional[int] = None,
+            type_v: Optional[int] = None, spm_infill: bool = False, verbose: bool = True,
+            **kwargs: Any) -> None:
+        self._session: Any = None
+        self._closed = False
+        _options.check_left_overs(kwargs)
+        _options.check_devices(n_gpu_layers, split_mode, main_gpu, tensor_split, numa, use_mlock)
+        if lora_base is not None or lora_path is not None:
+            _options.refuse("lora_path" if lora_path is not None else "lora_base",
+                            "LoRAs are not part of this interface: use weft.Model")
+        if pooling_type not in (-1, 0, 1, 2, 3):
+            _options.refuse("pooling_type", f"{pooling_type!r} cannot be honoured")
+        if spm_infill:
+            _options.refuse("spm_infill", "cannot be honoured")
+        self.model_path = os.fspath(model_path)
+        self.verbose = verbose
+        n_ctx = _options.integer("n_ctx", n_ctx, 0)
+        n_batch = _options.integer("n_batch", n_batch, 1)
+        _options.integer("n_ubatch", n_ubatch, 1)
+        workers = _options.integer("n_threads", n_threads, 0, 0)
+        _options.integer("n_threads_batch", n_threads_batch, 0, 0)
+        self.last_n_tokens_size = _options.integer("last_n_tokens_size", last_n_tokens_size, 0)
+        caches = {"cache_k": _options.cache_type("type_k", type_k),
+                  "cache_v": _options.cache_type("type_v", type_v)}
+        overrides = _options.check_overrides(kv_overrides)
+        yarn = {"yarn_ext_factor": yarn_ext_factor, "yarn_attn_factor": yarn_attn_factor,
+                "yarn_beta_fast": yarn_beta_fast, "yarn_beta_slow": yarn_beta_slow,
+                "yarn_orig_ctx": yarn_orig_ctx}
+        self._open(use_mmap, vocab_only, overrides, (rope_scaling_type, rope_freq_base,
+                                                     rope_freq_scale, yarn))
+        self.metadata = {key: _as_text(value) for key, value in self._weft_model.metadata.items()
+                         if not isinstance(value, (list, dict))}
+        self._n_ctx = n_ctx or max(self._weft_model.context, 1)
+        self.n_batch = min(self._n_ctx, n_batch)
+        self._logits_all = bool(logits_all)
+        self._embedding = embedding or bool(kwargs.get("embeddings"))
+        self._pooling_type = pooling_type
+        self._own_tokenizer = tokenizer
+        self.draft_model = draft_model
+        self.chat_format = chat_format
+        self.chat_handler = chat_handler
+        self.cache: Optional[BaseLlamaCache] = None
+        self.set_seed(seed)
+        self._prepare(vocab_only, workers, caches)
+        _chat.check_format(self)
+
+    def _open(self, use_mmap: bool, vocab_only: bool, overrides: dict[str, Any],
+              rope: tuple[Any, ...]) -> None:
+        options: dict[str, Any] = {"vocabulary_only": vocab_only}
+        if overrides:
+            options["overrides"] = overrides
+        model = _options.open_model(self.model_path, use_mmap, options)
+        more = _options.rope_overrides(model, *rope)
+        if more:
+            model.close()
+            model = _options.open_model(self.model_path, use_mmap,
+                                        {**options, "overrides": {**overrides, **more}})
+        self._weft_model = model
+        self._tokens = model.tokenizer
+
+    # ---- texts
+
+    def create_completion(
+            self, prompt: Union[str, list[int]], suffix: Optional[str] = None,
+            max_tokens: Optional[int] = 16, temperature: float = 0.8, top_p: float = 0.95,
+            min_p: float = 0.05, typical_p: float = 1.0, logprobs: Optional[int] = None,
+            echo: bool = False, stop: Optional[Union[str, list[str]]] = [],
+            frequency_penalty: float = 0.0, presence_penalty: float = 0.0,
+            repeat_penalty: float = 1.0, top_k: int = 40, stream: bool = False,
+            seed: Optional[int] = None, tfs_z: float = 1.0, mirostat_mode: int = 0,
+            mirostat_tau: float = 5.0, mirostat_eta: float = 0.1, model: Optional[str] = None,
+            stopping_criteria: Optional[Any] = None, logits_processor: Optional[Any] = None,
+            grammar: Optional[LlamaGrammar] = None,
+            logit_bias: Optional[dict[Any, float]] = None) -> Any:
+        """The text after a prompt: an answer in OpenAI's form, or an iterator of chunks."""
+        request = _completion.Request(
+            self, prompt, suffix, max_tokens, logprobs, echo, stop, seed, model,
+            stopping_criteria, logits_processor, native_grammar(grammar), logit_bias,
+            {"temperature": temperature, "top_k": max(top_k, 0), "top_p": top_p, "min_p": min_p,
+             "typical_p": typical_p, "tfs_z": tfs_z, "repeat_penalty": repeat_penalty,
+             "frequency_penalty": frequency_penalty, "presence_penalty": presence_penalty,
+             "mirostat": mirostat_mode, "mirostat_tau": mirostat_tau,
+             "mirostat_eta": mirostat_eta})
+        return request.chunks() if stream else request.answer()
+
+    def __call__(self, prompt: Union[str, list[int]], *arguments: Any, **keywords: Any) -> Any:
+        """As create_completion()."""
+        return self.create_completion(prompt, *arguments, **keywords)
+
+    def create_chat_completion(
+            self, messages: list[Any], functions: Optional[list[Any]] = None,
+            function_call: Optional[Any] = None, tools: Optional[list[Any]] = None,
+            tool_choice: Optional[Any] = None, temperature: float = 0.2, top_p: float = 0.95,
+            top_k: int = 40, min_p: float = 0.05, typical_p: float = 1.0, stream: bool = False,
+            stop: Optional[Union[str, list[str]]] = [], seed: Optional[int] = None,
+            response_format: Optional[Any] = None, max_tokens: Optional[int] = None,
+            presence_penalty: float = 0.0, frequency_penalty: float = 0.0,
+            repeat_penalty: float = 1.0, tfs_z: float = 1.0, mirostat_mode: int = 0,
+            mirostat_tau: float = 5.0, mirostat_eta: float = 0.1, model: Optional[str] = None,
+            logits_processor: Optional[Any] = None, grammar: Optional[LlamaGrammar] = None,
+            logit_bias: Optional[dict[Any, float]] = None, logprobs: Optional[bool] = None,
+            top_logprobs: Optional[int] = None) -> Any:
+        """The answer to messages, in OpenAI's form, or an iterator of chunks."""
+        arguments = {key: value for key, value in locals().items() if key != "self"}
+        return _chat.complete(self, **arguments)
+
+    def create_chat_completion_openai_v1(self, *arguments: Any, **keywords: Any) -> Any:
+        """The answer as an object of the package openai."""
+        try:
+            from openai.types.chat import (  # type: ignore[import,unused-ignore]
+                ChatCompletion,
+                ChatCompletionChunk,
+            )
+        except ImportError as error:
+            raise ImportError("create_chat_completion_openai_v1() needs the package openai") from error
+        answer = self.create_chat_completion(*arguments, **keywords)
+        if keywords.get("stream"):
+            return (ChatCompletionChunk(**chunk) for chunk in answer)
+        return ChatCompletion(**answer)
+
+    @staticmethod
+    def logits_to_logprobs(logits: Any, axis: int = -1) -> Any:
+        """Logarithms of probabilities."""
+        maximum = np.amax(logits, axis=axis, keepdims=True)
+        shifted = np.subtract(logits, np.where(np.isfinite(maximum), maximum, 0), dtype=np.float64)
+        return (shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))).astype(
+            np.float32)
+
+    @staticmethod
+    def longest_token_prefix(a: Sequence[int], b: Sequence[int]) -> int:
+        """How many ids two texts have in common."""
+        return _completion.common_prefix(a, b)
+
+    @classmethod
+    def from_pretrained(cls, repo_id: str, filename: Optional[str],
+                        additional_files: Optional[list[str]] = None,
+                        local_dir: Optional[Any] = None,
+                        local_dir_use_symlinks: Union[bool, str] = "auto",
+                        cache_dir: Optional[Any] = None, **kwargs: Any) -> "Llama":
+        """The one file of a folder that matches a pattern."""
+        import fnmatch
+        import pathlib
+        folder = pathlib.Path(repo_id)
+        if not folder.is_dir():
+            raise UnsupportedError(f"{repo_id} is not a folder, and Weft downloads nothing: fetch the "
+                                   "file, and give the folder that it is in")
+        names = sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+        found = [n for n in names if fnmatch.fnmatch(n, filename or "*.gguf")]
+        if len(found) != 1:
+            raise ArgumentError(f"{len(found)} files of {repo_id} match {filename!r}; there are: "
+                                f"{', '.join(names)}")
+        return cls(model_path=folder / found[0], **kwargs)
+
+    # ---- the end
+
+    def close(self) -> None:
+        """Frees the model; any number of times."""
+        if getattr(self, "_closed", True):
+            return
+        self._closed = True
+        if self._session is not None:
+            self._session.close()
+        if hasattr(self, "_weft_model"):
+            self._weft_model.close()
+
+    def __del__(self) -> None:
+        try:
+            self.close()
+        except Exception:  # noqa: BLE001 - the interpreter may be ending
+            pass
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError("a Llama cannot be pickled or copied: load it from its path, and move states "
+                        "with save_state()")
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+__all__ = [
+    "Llama", "LlamaState", "LogitsProcessor", "LogitsProcessorList", "MinTokensLogitsProcessor",
+    "StoppingCriteria", "StoppingCriteriaList",
+]
