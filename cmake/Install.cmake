@@ -47,6 +47,23 @@ install(FILES ${PROJECT_BINARY_DIR}/weftConfig.cmake ${PROJECT_BINARY_DIR}/weftC
   DESTINATION ${WEFT_CMAKE_DIR})
 
 if(WEFT_BUILD_PROGRAMS)
+  # They bring their libraries along in a wheel, also those that these libraries need.
+  foreach(program IN ITEMS weft generate chat)
+    set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
+    target_link_options(${program} PRIVATE -Wl,--disable-new-dtags)
+  endforeach()
   install(TARGETS weft weft-conform generate chat RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(DIRECTORY examples/models DESTINATION ${CMAKE_INSTALL_DATADIR}/weft FILES_MATCHING PATTERN "*.gguf")
+endif()
+
+# The component `python` is the package, as bindings/python/backend puts it into a wheel.
+if(WEFT_BUILD_PYTHON)
+  set(wheel COMPONENT python EXCLUDE_FROM_ALL)
+  install(TARGETS weft_python LIBRARY DESTINATION weft ${wheel})
+  install(TARGETS weft_shared LIBRARY DESTINATION weft/lib NAMELINK_SKIP ${wheel})
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/python/weft DESTINATION . ${wheel}
+    PATTERN "*.so" EXCLUDE PATTERN "__pycache__" EXCLUDE)
+  if(WEFT_BUILD_PROGRAMS)
+    install(TARGETS weft generate chat RUNTIME DESTINATION weft/bin ${wheel})
+  endif()
 endif()

@@ -18,8 +18,8 @@ class Sampler(Unpicklable):
     def __init__(self, *, temperature: float = 0.8, top_k: int = 40, top_p: float = 0.95,
                  min_p: float = 0.05, seed: int = 0,
                  logit_bias: Optional[Mapping[int, float]] = None, **more: Any) -> None:
-        self._options = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p,
-                         "seed": seed, **more}
+        self._options: dict[str, Any] = {"temperature": temperature, "top_k": top_k, "top_p": top_p,
+                                         "min_p": min_p, "seed": seed, **more}
         if logit_bias is not None:
             self._options["logit_bias"] = dict(logit_bias)
         self._native = _weft.Sampler.open(self._options)

@@ -74,7 +74,7 @@ class Stream(Unpicklable, Iterator[str], AsyncIterator[str]):
 
     async def __anext__(self) -> str:
         try:
-            piece = await _elsewhere(self._session, lambda: next(self, None))
+            piece: Optional[str] = await _elsewhere(self._session, lambda: next(self, None))
         except asyncio.CancelledError:
             self.close()
             raise
@@ -184,7 +184,7 @@ class Session(Unpicklable):
     def logits(self) -> "Floats":
         """The logits [V] of the last token fed: a view of the session's memory, which the next
         call overwrites, and which stays readable after close()."""
-        return self._native.logits()  # type: ignore[no-any-return]
+        return self._native.logits()
 
     def length(self, sequence: int = 0) -> int:
         """Tokens of a sequence."""

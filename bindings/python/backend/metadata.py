@@ -1,0 +1,60 @@
+"""The name, version, tag and description of the package."""
+
+import pathlib
+import re
+import sys
+import sysconfig
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+LICENSES = ("LICENSE", "NOTICE")
+
+
+def _version():
+    text = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
+    return re.search(r"project\(weft VERSION ([0-9.]+)", text)[1]
+
+
+VERSION = _version()
+DIST_INFO = f"weft-{VERSION}.dist-info"
+# What the file name of the module ends in: it fits only this interpreter.
+SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
+
+
+def tag():
+    """The tag of this interpreter, ABI and machine, such as cp311-cp311-linux_x86_64."""
+    if sys.implementation.name != "cpython":
+        raise SystemExit(f"weft needs CPython, not {sys.implementation.name}")
+    python = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    abi = f"{python}{getattr(sys, 'abiflags', '')}"
+    return f"{python}-{abi}-{re.sub('[-.]', '_', sysconfig.get_platform())}"
+
+
+def description():
+    lines = [
+        "Metadata-Version: 2.1",
+        "Name: weft",
+        f"Version: {VERSION}",
+        "Summary: Runs language models on CPUs and lets you inspect every step",
+        "License: Apache-2.0",
+        *(f"License-File: {name}" for name in LICENSES),
+        "Classifier: License :: OSI Approved :: Apache Software License",
+        "Classifier: Operating System :: POSIX :: Linux",
+        "Classifier: Programming Language :: Python :: 3",
+        "Classifier: Typing :: Typed",
+        "Requires-Python: >=3.9",
+        "Requires-Dist: numpy",
+        "Description-Content-Type: text/markdown",
+    ]
+    readme = (ROOT / "bindings/python/README.md").read_text(encoding="utf-8")
+    return "\n".join(lines) + "\n\n" + readme
+
+
+def files():
+    """The files of the folder DIST_INFO, but RECORD and licences."""
+    return {
+        "METADATA": description(),
+        "WHEEL": f"Wheel-Version: 1.0\nGenerator: weft_build ({VERSION})\nRoot-Is-Purelib: false\n"
+                 f"Tag: {tag()}\n",
+        "entry_points.txt": "[console_scripts]\nweft = weft.__main__:main\n",
+        "top_level.txt": "weft\n",
+    }
