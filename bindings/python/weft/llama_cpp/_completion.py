@@ -13,7 +13,7 @@ from .._errors import ArgumentError
 from .._sampler import Grammar, Sampler
 
 if TYPE_CHECKING:
-    from .llama import Llama
+    from ._context import Context
 
 
 def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
@@ -29,7 +29,7 @@ def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
 class Chooser:
     """Chooses the next id from logits: processors, then the grammar, then the sampler."""
 
-    def __init__(self, llama: "Llama", sampler: Sampler, processors: Optional[Any],
+    def __init__(self, llama: "Context", sampler: Sampler, processors: Optional[Any],
                  grammar: Optional[Grammar], ends: Optional[set[int]]) -> None:
         self._llama = llama
         self._sampler = sampler
@@ -142,7 +142,7 @@ def stops_of(stop: Optional[Union[str, list[str]]]) -> list[bytes]:
     return [s.encode() for s in given if s]
 
 
-def bias_of(llama: "Llama", logit_bias: Optional[dict[Any, float]]) -> Optional[dict[int, float]]:
+def bias_of(llama: "Context", logit_bias: Optional[dict[Any, float]]) -> Optional[dict[int, float]]:
     """The argument `logit_bias`, whose ids may be text."""
     if logit_bias is None:
         return None
@@ -158,7 +158,7 @@ def bias_of(llama: "Llama", logit_bias: Optional[dict[Any, float]]) -> Optional[
 class Request:
     """One completion."""
 
-    def __init__(self, llama: "Llama", prompt: Union[str, list[int]], suffix: Optional[str],
+    def __init__(self, llama: "Context", prompt: Union[str, list[int]], suffix: Optional[str],
                  max_tokens: Optional[int], logprobs: Optional[int], echo: bool,
                  stop: Optional[Union[str, list[str]]], seed: Optional[int], model: Optional[str],
                  criteria: Optional[Any], processors: Optional[Any], grammar: Optional[Grammar],
@@ -336,6 +336,6 @@ class Request:
         return result
 
 
-def ends_of(llama: "Llama") -> set[int]:
+def ends_of(llama: "Context") -> set[int]:
     """The ids that end a text."""
     return {llama._special(which) for which in (1, 2, 3)} - {-1}

@@ -50,6 +50,7 @@ class Context:
     _logits_all: bool
     _own_tokenizer: Optional[BaseLlamaTokenizer]
     _n_ctx: int
+    model_path: str
     n_batch: int
     last_n_tokens_size: int
     metadata: dict[str, str]

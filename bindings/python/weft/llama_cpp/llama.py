@@ -152,7 +152,7 @@ class Llama(Context):
     def create_chat_completion_openai_v1(self, *arguments: Any, **keywords: Any) -> Any:
         """The answer as an object of the package openai."""
         try:
-            from openai.types.chat import (  # type: ignore[import,unused-ignore]
+            from openai.types.chat import (  # type: ignore[import]
                 ChatCompletion,
                 ChatCompletionChunk,
             )

@@ -1,6 +1,7 @@
 """Tokenizers."""
 
 import abc
+from collections.abc import Sequence
 from typing import Any, Optional
 
 
@@ -13,7 +14,7 @@ class BaseLlamaTokenizer(abc.ABC):
         raise NotImplementedError
 
     @abc.abstractmethod
-    def detokenize(self, tokens: list[int], prev_tokens: Optional[list[int]] = None,
+    def detokenize(self, tokens: list[int], prev_tokens: Optional[Sequence[int]] = None,
                    special: bool = False) -> bytes:
         """The bytes of ids."""
         raise NotImplementedError
@@ -29,7 +30,7 @@ class LlamaTokenizer(BaseLlamaTokenizer):
         result: list[int] = self._llama.tokenize(text, add_bos, special)
         return result
 
-    def detokenize(self, tokens: list[int], prev_tokens: Optional[list[int]] = None,
+    def detokenize(self, tokens: list[int], prev_tokens: Optional[Sequence[int]] = None,
                    special: bool = False) -> bytes:
         result: bytes = self._llama.detokenize(tokens, prev_tokens, special)
         return result
