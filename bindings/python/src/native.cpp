@@ -28,6 +28,14 @@ void raise_kept() {
 
 }  // namespace
 
+bool is_finalizing() {
+#if PY_VERSION_HEX >= 0x030d0000
+  return Py_IsFinalizing();
+#else
+  return _Py_IsFinalizing();
+#endif
+}
+
 void set_errors(const py::dict& by_status) {
   errors() = by_status;
 }
@@ -60,6 +68,7 @@ void finish(weft_status status, weft_error* error) {
 }
 
 std::int32_t poll_signals(void*) {
+  if (is_finalizing()) return 1;
   if (!pthread_equal(pthread_self(), main_thread)) return 0;
   const py::gil_scoped_acquire gil;
   if (PyErr_CheckSignals() == 0) return 0;

@@ -11,6 +11,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
+#include <unistd.h>
 
 #include "weft/weft.h"
 
@@ -32,21 +33,32 @@ std::int32_t call_progress(void* user, double share);
 void set_errors(const py::dict& by_status);
 [[noreturn]] void raise(const char* status, const std::string& message);
 
+// Whether the interpreter is ending: then no thread may ask for the GIL.
+bool is_finalizing();
+// f() without the GIL. A thread that comes back while the interpreter ends stays here: taking the
+// GIL would end it in the middle of C++ code.
+template <class F>
+void without_gil(F&& f) {
+  if (is_finalizing()) return f();  // this thread ends it
+  PyThreadState* const state = PyEval_SaveThread();
+  f();
+  while (is_finalizing()) ::pause();
+  PyEval_RestoreThread(state);
+}
+
 // Calls a function of the C API without the GIL.
 template <class F>
 void call(F&& f) {
   weft_error* error = nullptr;
   weft_status status = WEFT_SUCCESS;
-  {
-    const py::gil_scoped_release without;
-    status = f(&error);
-  }
+  without_gil([&] { status = f(&error); });
   finish(status, error);
 }
 
 // A callback of the C API in Python: what it raises leaves the call. `failed` is the result then.
 template <class T, class F>
 T in_python(T failed, F&& f) {
+  if (is_finalizing()) return failed;
   const py::gil_scoped_acquire gil;
   try {
     return f();
@@ -79,8 +91,7 @@ class Handle {
   void close() {
     T* const handle = std::exchange(handle_, nullptr);
     if (!handle) return;
-    const py::gil_scoped_release without;
-    Free(handle);
+    without_gil([&] { Free(handle); });
   }
 
  private:

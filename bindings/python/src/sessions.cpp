@@ -128,13 +128,12 @@ std::vector<weft_token> restore(const Session& session, std::int32_t sequence,
   weft_error* error = nullptr;
   weft_status status = WEFT_SUCCESS;
   std::vector<weft_token> ids;
-  {
-    const py::gil_scoped_release without;
+  without_gil([&] {
     status = weft_saved_restore(saved, handle, sequence, -1, &error);
     if (status == WEFT_SUCCESS) status = weft_saved_get_tokens(saved, &tokens, &n, &error);
     if (status == WEFT_SUCCESS) ids.assign(tokens, tokens + n);
     weft_saved_free(saved);
-  }
+  });
   finish(status, error);
   return ids;
 }

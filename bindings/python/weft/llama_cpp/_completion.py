@@ -211,7 +211,12 @@ class Request:
         llama = self.llama
         if llama.cache is not None:
             self._load_cached()
-        for token in llama._generate(list(self.ids), True, self.chooser, self.criteria):
+        steps = llama._generate(list(self.ids), True, self.chooser, self.criteria)
+        while True:
+            with llama._lock:
+                token = next(steps, None)
+            if token is None:
+                break
             if token in self.ends:
                 self.reason = "stop"
                 return
@@ -254,6 +259,10 @@ class Request:
 
     def answer(self) -> dict[str, Any]:
         """The whole answer."""
+        with self.llama._lock:
+            return self._answer()
+
+    def _answer(self) -> dict[str, Any]:
         prompt = self._prompt_logprobs() if self.echo and self.logprobs is not None else None
         for _ in self._steps():
             pass

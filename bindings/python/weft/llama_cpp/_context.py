@@ -1,6 +1,7 @@
 """Tokens, evaluation, sampling and states of a Llama."""
 
 import random
+import threading
 from collections import deque
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any, Optional
@@ -58,6 +59,8 @@ class Context:
 
     def _prepare(self, vocab_only: bool, workers: int, caches: dict[str, Optional[str]]) -> None:
         self.context_params = ContextParams(self._n_ctx, self.n_batch)
+        # One call at a time; streams take it for each step.
+        self._lock = threading.RLock()
         self.n_tokens = 0
         self.input_ids = np.zeros(self._n_ctx, np.intc)
         self._fed: list[int] = []
@@ -222,6 +225,10 @@ class Context:
 
     def eval(self, tokens: Sequence[int]) -> None:
         """Evaluates further ids."""
+        with self._lock:
+            self._eval(tokens)
+
+    def _eval(self, tokens: Sequence[int]) -> None:
         native = self._opened()
         ids = self._checked(tokens)
         self._sync()
