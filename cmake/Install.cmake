@@ -56,7 +56,7 @@ if(WEFT_BUILD_PROGRAMS)
   install(DIRECTORY examples/models DESTINATION ${CMAKE_INSTALL_DATADIR}/weft FILES_MATCHING PATTERN "*.gguf")
 endif()
 
-# The component `python` is the package, as bindings/python/backend puts it into a wheel.
+# The component `python` is the package, which bindings/python/backend puts into a wheel.
 if(WEFT_BUILD_PYTHON)
   set(wheel COMPONENT python EXCLUDE_FROM_ALL)
   install(TARGETS weft_python LIBRARY DESTINATION weft ${wheel})

@@ -12,8 +12,8 @@ import metadata
 ROOT = metadata.ROOT
 TARGETS = ("weft_python", "weft_python_files", "weft", "generate", "chat")
 COMPILERS = ("c++", "g++", "clang++")
-# Not needed for a wheel.
-OPTIONAL = {"ccache", "doctest-dev", "ninja-build"}
+# Not needed to build a wheel.
+OPTIONAL = {"ccache", "doctest-dev", "ninja-build", "python3-numpy", "python3-venv"}
 
 
 def built(scratch):
@@ -27,6 +27,8 @@ def built(scratch):
         _check_tools()
         tree = _place(scratch)
         _configure(tree)
+        for copy in [*tree.glob("python/**/*.py"), *tree.glob("python/**/*.pyi")]:
+            copy.unlink()  # the source may be gone
         _run("build", ["cmake", "--build", tree, "--parallel", len(os.sched_getaffinity(0)),
                        "--target", *TARGETS])
     module = tree / "python/weft" / f"_weft{metadata.SUFFIX}"
@@ -49,11 +51,12 @@ def _place(scratch):
     tree = ROOT / "build" / f"wheel-{metadata.tag().split('-')[1]}"
     try:
         tree.mkdir(parents=True, exist_ok=True)
+        if os.access(tree, os.W_OK):
+            return tree
     except OSError:
-        if scratch is None:
-            raise
-    if os.access(tree, os.W_OK) or scratch is None:
-        return tree
+        pass
+    if scratch is None:
+        raise SystemExit(f"{tree}, which an editable installation refers to, cannot be written")
     return pathlib.Path(scratch, "build")
 
 

@@ -35,8 +35,8 @@ def bundle(package, wheel):
     """Adds the libraries that the binaries of a folder need; the paths of licences by package."""
     licenses = {}
     binaries = [p for p in package.rglob("*") if p.is_file() and p.read_bytes()[:4] == b"\x7fELF"]
-    needed = dict(sorted({pair for binary in binaries for pair in _needed(binary)}))
-    for name, path in needed.items():
+    needed = {name: path for binary in binaries for name, path in _needed(binary)}
+    for name, path in sorted(needed.items()):
         if path is None:
             raise SystemExit(f"{name}, which the build was linked with, is not found any more")
         if f"weft/lib/{name}" in wheel.names:

@@ -145,9 +145,13 @@ class Backend(unittest.TestCase):
 
     def test_what_is_missing_is_named(self):
         wheel = f"build_wheel({str(self.folder)!r})"
+        query = self.folder / "dpkg-query"
+        query.write_text("#!/bin/sh\nexit 1\n")
+        query.chmod(0o755)
         failed = backend(wheel, WEFT_BUILD_DIR="", PATH=str(self.folder))
         self.assertEqual(failed.returncode, 1)
         self.assertIn("cmake is not installed", failed.stderr)
+        self.assertRegex(failed.stderr, r"apt-get install .*\bcmake\b.* pybind11-dev")
         self.assertNotIn("Traceback", failed.stderr)
         failed = backend(wheel, WEFT_BUILD_DIR=str(self.folder))
         self.assertIn("not a build tree", failed.stderr)
