@@ -20,6 +20,23 @@ struct Kept {
 };
 thread_local Kept kept;
 
+// Exceptions of callbacks on other threads with their messages, the last few. Never destroyed.
+std::deque<std::pair<std::string, py::object>>& remembered() {
+  static auto* const all = new std::deque<std::pair<std::string, py::object>>;
+  return *all;
+}
+
+void raise_remembered(std::string_view message) {
+  auto& all = remembered();
+  for (auto it = all.begin(); it != all.end(); ++it) {
+    if (message.find(it->first) == std::string_view::npos) continue;
+    const py::object exception = std::move(it->second);
+    all.erase(it);
+    PyErr_SetObject(py::type::of(exception).ptr(), exception.ptr());
+    throw py::error_already_set();
+  }
+}
+
 void raise_kept() {
   const Kept now = std::exchange(kept, {});
   PyErr_Restore(now.type, now.value, now.trace);
@@ -54,12 +71,24 @@ void keep_exception() {
   PyErr_Fetch(&kept.type, &kept.value, &kept.trace);
 }
 
+std::string remember_exception(py::error_already_set& e) {
+  constexpr std::size_t most = 8;
+  const std::string kind = py::cast<std::string>(e.type().attr("__name__"));
+  const std::string message = kind + ": " + std::string(py::str(e.value()));
+  py::object exception = e.value();
+  if (e.trace()) PyException_SetTraceback(exception.ptr(), e.trace().ptr());
+  remembered().emplace_back(message, std::move(exception));
+  if (remembered().size() > most) remembered().pop_front();
+  return message;
+}
+
 void finish(weft_status status, weft_error* error) {
   const std::string message = weft_error_message(error);
   const std::int32_t os_error = weft_error_os_error(error);
   weft_error_free(error);
   if (kept.type) raise_kept();
   if (status == WEFT_SUCCESS) return;
+  if (status == WEFT_ERROR_CALLBACK) raise_remembered(message);
   const py::object kind = errors()[weft_status_name(status)];
   py::object raised = kind(message);
   if (status == WEFT_ERROR_IO) raised.attr("errno") = os_error;
@@ -197,4 +226,8 @@ PYBIND11_MODULE(_weft, m) {
   add_samplers(m);
   add_generations(m);
   add_chats(m);
+  add_graphs(m);
+  add_architectures(m);
+  add_custom_ops(m);
+  add_embedders(m);
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -26,6 +27,9 @@ namespace py = pybind11;
 void finish(weft_status status, weft_error* error);
 // Keeps the exception that is set, which finish() raises when the call has returned.
 void keep_exception();
+// For callbacks on threads of the library: remembers the exception, which finish() raises for an
+// error with this message.
+std::string remember_exception(py::error_already_set& e);
 // For `poll`: lets Python's handlers of signals run, on the main thread. 1: one raised.
 std::int32_t poll_signals(void*);
 // For `progress`: calls the callable `user` with a share from 0 to 1. 1: it said False.
@@ -159,6 +163,10 @@ void add_sessions(py::module_& m);
 void add_samplers(py::module_& m);
 void add_generations(py::module_& m);
 void add_chats(py::module_& m);
+void add_graphs(py::module_& m);
+void add_architectures(py::module_& m);
+void add_custom_ops(py::module_& m);
+void add_embedders(py::module_& m);
 
 // ---- classes that several parts use
 
@@ -174,6 +182,9 @@ struct Sampler : Handle<weft_sampler, weft_sampler_free> {
 struct Grammar : Handle<weft_grammar, weft_grammar_free> {
   Grammar() : Handle("grammar") {}
 };
+
+// The options of a session, with all that they refer to.
+std::shared_ptr<const weft_session_options> session_options(const py::dict& given);
 
 // Samplers' options, which refer to `options`.
 struct SamplerOptions {

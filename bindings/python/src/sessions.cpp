@@ -148,6 +148,11 @@ py::str text_of_plan(const Session& session, std::int64_t n_tokens) {
 
 }  // namespace
 
+std::shared_ptr<const weft_session_options> session_options(const py::dict& given) {
+  const auto all = std::make_shared<const SessionOptions>(given);
+  return {all, &all->options};
+}
+
 void add_sessions(py::module_& m) {
   py::class_<Session>(m, "Session")
       .def_static("open", &open_session)

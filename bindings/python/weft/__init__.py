@@ -22,6 +22,11 @@ from ._errors import (
     ShapeError,
     UnsupportedError,
 )
+from . import ops
+from ._architecture import Report, new_model_check, register_architecture
+from ._custom_op import register_op
+from ._graph import Graph, Tensor
+from ._graph_function import graph
 from ._model import Model, Tokenizer, bundled_model
 from ._plan import Plan
 from ._sampler import Grammar, Sampler
@@ -32,9 +37,10 @@ __version__: str = _version()
 
 __all__ = [
     "ArgumentError", "BudgetError", "BusyError", "CallbackError", "CancelledError", "ClosedError",
-    "DTypeError", "Error", "ForkedError", "FormatError", "Grammar", "InternalError", "IoError",
-    "Model", "NanError", "Plan", "Sampler", "Session", "ShapeError", "Stream", "Tokenizer",
-    "UnsupportedError", "bundled_model",
+    "DTypeError", "Error", "ForkedError", "FormatError", "Grammar", "Graph", "InternalError",
+    "IoError", "Model", "NanError", "Plan", "Report", "Sampler", "Session", "ShapeError", "Stream",
+    "Tensor", "Tokenizer", "UnsupportedError", "bundled_model", "graph", "new_model_check", "ops",
+    "register_architecture", "register_op",
 ]
 
 for _name in __all__:

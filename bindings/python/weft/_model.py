@@ -1,6 +1,7 @@
 """Models and tokenizers."""
 
 import json
+import operator
 import os
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _weft
 from ._errors import ClosedError
+from ._graph import Graph
 from ._objects import Unpicklable
 
 if TYPE_CHECKING:
@@ -163,6 +165,10 @@ class Model(Unpicklable):
         """A session of this model: Session(model, **options)."""
         from ._session import Session
         return Session(self, **options)
+
+    def graph(self, tokens: int = 1) -> Graph:
+        """The graph of steps of up to that many tokens, before passes."""
+        return Graph._made(_weft.Graph.of_model(self._opened(), operator.index(tokens)))
 
     @property
     def closed(self) -> bool:

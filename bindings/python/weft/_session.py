@@ -1,6 +1,7 @@
 """Sessions, and texts as they are written."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional, Union
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 # Why a text ended, by the numbers of the C API.
 _REASONS = {1: "stop", 2: "stop", 3: "stop", 4: "length", 5: "length", 6: "length", 7: "cancelled"}
+_NO_NORM, _EUCLIDEAN = -1, 2
 Stops = Union[str, Sequence[str]]
 
 
@@ -123,9 +125,11 @@ class Session(Unpicklable):
         self._model = model._opened()
         self._tokenizer = Tokenizer(self._model, model.n_vocab)
         self._name = repr(model)
-        self._native = _weft.Session.open(self._model, {
-            "context": context, "sequences": sequences, "workers": workers,
-            "embeddings": embeddings, "mem_budget": mem_budget, "progress": progress, **options})
+        self._options = {"context": context, "sequences": sequences, "workers": workers,
+                         "embeddings": embeddings, "mem_budget": mem_budget, **options}
+        self._native = _weft.Session.open(self._model, {**self._options, "progress": progress})
+        self._embedder: Any = None  # which embed() opens
+        self._embedding = threading.Lock()
         self._info = self._native.info()
         # The tokens of each sequence; None: unknown, because a text was left in the middle.
         self._held: list[Optional[list[int]]] = [[] for _ in range(self._info["sequences"])]
@@ -252,6 +256,25 @@ class Session(Unpicklable):
         """The whole text of stream()."""
         return "".join(self.stream(prompt, **options))
 
+    def embed(self, texts: Union[str, Sequence[str]], *, normalize: bool = False) -> "Floats":
+        """The embedding [D] of a text, or of several [n, D]: the mean of its tokens, unless the
+        file says otherwise. normalize: with length 1. Sequences are not touched."""
+        import numpy as np
+        self._sequence(0)
+        given = [texts] if isinstance(texts, str) else list(texts)
+        for text in given:
+            if not isinstance(text, str):
+                raise TypeError(f"texts must be str, not {type(text).__name__}")
+        with self._embedding:
+            if self._embedder is None:
+                self._embedder = _weft.Embedder.open(self._model, self._options, {})
+            norm = _EUCLIDEAN if normalize else _NO_NORM
+            rows: list["Floats"] = [row for row, _ in self._embedder.embed(given, norm, False)]
+            width: int = self._embedder.width()
+        if isinstance(texts, str):
+            return rows[0]
+        return np.stack(rows) if rows else np.empty((0, width), np.float32)
+
     def plan(self, tokens: int = 1) -> Plan:
         """The plan that runs steps of that many tokens."""
         self._sequence(0)
@@ -262,6 +285,8 @@ class Session(Unpicklable):
         """Ends the running call, from any thread."""
         if not self.closed:
             self._native.cancel()
+            if self._embedder is not None:
+                self._embedder.cancel()
 
     @property
     def closed(self) -> bool:
@@ -272,6 +297,8 @@ class Session(Unpicklable):
     def close(self) -> None:
         """Frees the session; arrays of it stay readable."""
         self._native.close()
+        if self._embedder is not None:
+            self._embedder.close()
 
     def __enter__(self) -> "Session":
         return self

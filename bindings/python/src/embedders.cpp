@@ -1,0 +1,75 @@
+// Embeddings of texts.
+#include <algorithm>
+
+#include "native.h"
+
+namespace weft_python {
+namespace {
+
+struct Embedder : Handle<weft_embedder, weft_embedder_free> {
+  Embedder() : Handle("session") {}
+};
+
+std::unique_ptr<Embedder> open_embedder(const Model& model, const py::dict& session,
+                                        const py::dict& given) {
+  auto embedder = std::make_unique<Embedder>();
+  const auto of_session = session_options(session);
+  weft_embedder_options o;
+  weft_embedder_options_init(&o, sizeof o);
+  o.norm = -1;
+  o.session = of_session.get();
+  Options reader(given);
+  reader.take("pooling", o.pooling).take("max_tokens", o.max_tokens);
+  reader.take("texts_per_step", o.texts_per_step);
+  reader.finish("Embedder()");
+  weft_model* const handle = model.get();
+  call([&](weft_error** error) { return weft_embedder_open(handle, &o, embedder->out(), error); });
+  return embedder;
+}
+
+// For each text a copy of its embedding, [width] or without pooling [n, width], and its tokens.
+py::list embed(const Embedder& embedder, const std::vector<std::string>& texts, std::int32_t norm,
+               bool truncate) {
+  weft_embedder* const e = embedder.get();
+  std::vector<weft_string> given;
+  for (const std::string& text : texts) given.push_back({text.data(), text.size()});
+  std::vector<weft_embedding> found(texts.size());
+  weft_embedder_info i{};
+  i.struct_size = sizeof i;
+  call([&](weft_error** error) {
+    weft_status status = weft_embedder_set_output(e, norm, truncate, error);
+    if (status == WEFT_SUCCESS) status = weft_embedder_get_info(e, &i, error);
+    if (status != WEFT_SUCCESS) return status;
+    return weft_embedder_embed(e, given.data(), given.size(), found.data(), error);
+  });
+  py::list all;
+  const bool pooled = std::string_view(i.pooling) != "none";
+  for (const weft_embedding& one : found) {
+    const auto n = static_cast<py::ssize_t>(one.n_values);
+    std::vector<py::ssize_t> shape{n};
+    if (!pooled) shape = {n / i.width, i.width};
+    py::array_t<float> values(shape);
+    std::copy_n(one.values, one.n_values, values.mutable_data());
+    all.append(py::make_tuple(values, one.n_tokens));
+  }
+  return all;
+}
+
+}  // namespace
+
+void add_embedders(py::module_& m) {
+  py::class_<Embedder>(m, "Embedder")
+      .def_static("open", &open_embedder)
+      .def("close", &Embedder::close)
+      .def("cancel", [](const Embedder& e) { weft_embedder_cancel(e.get()); })
+      .def("embed", &embed)
+      .def("width", [](const Embedder& e) {
+        weft_embedder_info i{};
+        i.struct_size = sizeof i;
+        weft_embedder* const handle = e.get();
+        call([&](weft_error** error) { return weft_embedder_get_info(handle, &i, error); });
+        return i.width;
+      });
+}
+
+}  // namespace weft_python

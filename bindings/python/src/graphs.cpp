@@ -1,0 +1,260 @@
+// Graphs, and their computations.
+#include "graphs.h"
+
+#include <cstring>
+
+namespace weft_python {
+
+Values::Values(const py::dict& given) {
+  for (const auto& [key, x] : given) {
+    weft_value v{};
+    v.name = texts_.emplace_back(py::cast<std::string>(key)).c_str();
+    if (PyBool_Check(x.ptr())) {
+      v.kind = WEFT_VALUE_BOOL, v.integer = x.ptr() == Py_True;
+    } else if (PyIndex_Check(x.ptr())) {
+      v.kind = WEFT_VALUE_INTEGER, v.integer = integer_of(x, v.name);
+    } else if (py::isinstance<py::str>(x)) {
+      v.kind = WEFT_VALUE_TEXT, v.text = texts_.emplace_back(bytes_of(x, v.name)).c_str();
+    } else {
+      v.kind = WEFT_VALUE_NUMBER, v.number = number_of(x, v.name);
+    }
+    values_.push_back(v);
+  }
+}
+
+py::dict dict_of(const weft_value* values, std::size_t n) {
+  py::dict all;
+  for (const weft_value* v = values; v != values + n; ++v) {
+    const py::str name(v->name);
+    if (v->kind == WEFT_VALUE_BOOL) {
+      all[name] = py::bool_(v->integer != 0);
+    } else if (v->kind == WEFT_VALUE_INTEGER) {
+      all[name] = py::int_(v->integer);
+    } else if (v->kind == WEFT_VALUE_NUMBER) {
+      all[name] = py::float_(v->number);
+    } else {
+      all[name] = py::str(v->text);
+    }
+  }
+  return all;
+}
+
+py::dtype numpy_type(const std::string& dtype) {
+  if (dtype == "F32") return py::dtype("float32");
+  if (dtype == "I32") return py::dtype("int32");
+  if (dtype == "F16") return py::dtype("float16");
+  raise("dtype", "numpy has no type for " + dtype);
+}
+
+py::array array_of(const weft_array& array, const py::handle& base) {
+  const py::dtype type = numpy_type(array.dtype);
+  std::vector<py::ssize_t> shape(array.dims, array.dims + array.rank), strides(shape.size());
+  py::ssize_t stride = type.itemsize();
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    strides[i] = i == 0 && shape.size() > 1 ? array.row_stride : stride;
+    stride *= shape[i];
+  }
+  return py::array(type, std::move(shape), std::move(strides), array.data, base);
+}
+
+namespace {
+
+struct Computation : Handle<weft_computation, weft_computation_free> {
+  Computation() : Handle("computation") {}
+};
+
+// A bound, and the number of a variable or 0.
+using Dims = std::vector<std::pair<std::int64_t, std::int32_t>>;
+using AddLeaf = weft_status (*)(weft_graph*, const char*, const char*, const weft_dim*, std::size_t,
+                                weft_tensor_id*, weft_error**);
+
+std::unique_ptr<Graph> new_graph() {
+  auto graph = std::make_unique<Graph>();
+  call([&](weft_error** error) { return weft_graph_open(graph->out(), error); });
+  return graph;
+}
+
+std::unique_ptr<Graph> graph_of_model(const Model& model, std::int64_t n_tokens) {
+  auto graph = std::make_unique<Graph>();
+  weft_model* const handle = model.get();
+  call([&](weft_error** error) { return weft_model_graph(handle, n_tokens, graph->out(), error); });
+  return graph;
+}
+
+template <AddLeaf F>
+weft_tensor_id add_leaf(const Graph& graph, const std::string& name, const std::string& dtype,
+                        const Dims& shape) {
+  std::vector<weft_dim> dims;
+  for (const auto& [bound, variable] : shape) dims.push_back({bound, variable, 0});
+  weft_graph* const g = graph.get();
+  return given_by<weft_tensor_id>([&](weft_tensor_id* id, weft_error** error) {
+    return F(g, name.c_str(), dtype.c_str(), dims.data(), dims.size(), id, error);
+  });
+}
+
+weft_tensor_id add_op(const Graph& graph, const std::string& op,
+                      const std::vector<weft_tensor_id>& inputs, const py::dict& attributes) {
+  const Values values(attributes);
+  weft_graph* const g = graph.get();
+  return given_by<weft_tensor_id>([&](weft_tensor_id* id, weft_error** error) {
+    return weft_graph_op(g, op.c_str(), inputs.data(), inputs.size(), values.data(), values.size(),
+                         id, error);
+  });
+}
+
+std::int32_t add_variable(const Graph& graph, const std::string& name, std::int64_t bound) {
+  weft_graph* const g = graph.get();
+  return given_by<weft_dim>([&](weft_dim* dim, weft_error** error) {
+           return weft_graph_variable(g, name.c_str(), bound, dim, error);
+         })
+      .variable;
+}
+
+// Path, type, and the dimensions as pairs of a bound and a variable.
+py::tuple tensor_info(const Graph& graph, weft_tensor_id id) {
+  weft_tensor_info i{};
+  i.struct_size = sizeof i;
+  weft_graph* const g = graph.get();
+  call([&](weft_error** error) { return weft_graph_get_tensor(g, id, &i, error); });
+  Dims shape;
+  for (std::int32_t d = 0; d < i.rank; ++d) shape.emplace_back(i.dims[d].bound, i.dims[d].variable);
+  return py::make_tuple(i.path, i.dtype, shape);
+}
+
+template <weft_status (*F)(weft_graph*, weft_text*, weft_error**)>
+py::str text_of_graph(const Graph& graph) {
+  Text text;
+  weft_graph* const g = graph.get();
+  call([&](weft_error** error) { return F(g, text.out(), error); });
+  return text.str();
+}
+
+py::str svg_of_dot(const std::string& dot) {
+  Text svg;
+  call([&](weft_error** error) { return weft_dot_svg(dot.data(), dot.size(), svg.out(), error); });
+  return svg.str();
+}
+
+std::unique_ptr<Computation> open_computation(const Graph& graph, const py::dict& given) {
+  auto computation = std::make_unique<Computation>();
+  weft_computation_options o;
+  weft_computation_options_init(&o, sizeof o);
+  o.poll = poll_signals;
+  Options reader(given);
+  reader.take("workers", o.workers).take("backend", o.backend).take("route", o.route);
+  reader.take("passes_off", o.passes_off).take("mem_budget", o.mem_budget);
+  reader.finish("run()");
+  weft_graph* const g = graph.get();
+  call([&](weft_error** error) { return weft_computation_open(g, &o, computation->out(), error); });
+  return computation;
+}
+
+// The rows come from the front of an array at its bounds.
+void set_input(const Computation& computation, const std::string& name, const py::buffer& given) {
+  const py::buffer_info info = given.request();
+  weft_computation* const c = computation.get();
+  void* data = nullptr;
+  std::size_t size = 0;
+  call([&](weft_error** error) {
+    return weft_computation_get_input(c, name.c_str(), &data, &size, error);
+  });
+  const auto n = static_cast<std::size_t>(info.size * info.itemsize);
+  if (n > size) raise("shape", "input '" + name + "' is larger than its bounds");
+  if (n > 0) std::memcpy(data, info.ptr, n);
+}
+
+void set_weight(const Computation& computation, const std::string& name, const py::buffer& given) {
+  const py::buffer_info info = given.request();
+  weft_computation* const c = computation.get();
+  call([&](weft_error** error) {
+    return weft_computation_set_weight(c, name.c_str(), info.ptr,
+                                       static_cast<std::size_t>(info.size * info.itemsize), error);
+  });
+}
+
+void run_computation(const Computation& computation, const std::vector<std::int64_t>& extents) {
+  weft_computation* const c = computation.get();
+  call([&](weft_error** error) {
+    return weft_computation_run(c, extents.data(), extents.size(), error);
+  });
+}
+
+// A copy.
+py::array output_of(const Computation& computation, const std::string& name) {
+  weft_computation* const c = computation.get();
+  const auto array = given_by<weft_array>([&](weft_array* out, weft_error** error) {
+    return weft_computation_get_output(c, name.c_str(), out, error);
+  });
+  return array_of(array, py::none()).attr("copy")();
+}
+
+py::tuple plan_of(const Computation& computation) {
+  weft_computation* const c = computation.get();
+  Text json, svg;
+  std::uint64_t hash = 0;
+  call([&](weft_error** error) { return weft_computation_plan_json(c, json.out(), error); });
+  call([&](weft_error** error) { return weft_computation_plan_svg(c, svg.out(), error); });
+  call([&](weft_error** error) { return weft_computation_get_plan_hash(c, &hash, error); });
+  return py::make_tuple(json.str(), svg.str(), hash);
+}
+
+void set_line(const Graph& graph, const std::string& file, std::uint32_t line) {
+  weft_graph* const g = graph.get();
+  call([&](weft_error** error) { return weft_graph_set_line(g, file.c_str(), line, error); });
+}
+
+void set_name(const Graph& graph, weft_tensor_id id, const std::string& name) {
+  weft_graph* const g = graph.get();
+  call([&](weft_error** error) { return weft_graph_set_name(g, id, name.c_str(), error); });
+}
+
+void add_output(const Graph& graph, const std::string& name, weft_tensor_id id) {
+  weft_graph* const g = graph.get();
+  call([&](weft_error** error) { return weft_graph_output(g, name.c_str(), id, error); });
+}
+
+std::int32_t size_of_graph(const Graph& graph) {
+  weft_graph* const g = graph.get();
+  return given_by<std::int32_t>(
+      [&](std::int32_t* n, weft_error** error) { return weft_graph_get_size(g, n, error); });
+}
+
+void add_graph_class(py::module_& m) {
+  py::class_<Graph>(m, "Graph")
+      .def_static("open", &new_graph)
+      .def_static("of_model", &graph_of_model)
+      .def("input", &add_leaf<weft_graph_input>)
+      .def("weight", &add_leaf<weft_graph_weight>)
+      .def("state", &add_leaf<weft_graph_state>)
+      .def("variable", &add_variable)
+      .def("op", &add_op)
+      .def("info", &tensor_info)
+      .def("set_line", &set_line)
+      .def("set_name", &set_name)
+      .def("output", &add_output)
+      .def("size", &size_of_graph)
+      .def("json", &text_of_graph<weft_graph_json>)
+      .def("dot", &text_of_graph<weft_graph_dot>);
+}
+
+}  // namespace
+
+void add_graphs(py::module_& m) {
+  add_graph_class(m);
+  m.def("dot_svg", &svg_of_dot);
+  m.def("ops_json", [] {
+    Text json;
+    call([&](weft_error** error) { return weft_ops_json(json.out(), error); });
+    return json.str();
+  });
+  py::class_<Computation>(m, "Computation")
+      .def_static("open", &open_computation)
+      .def("close", &Computation::close)
+      .def("set_input", &set_input)
+      .def("set_weight", &set_weight)
+      .def("run", &run_computation)
+      .def("output", &output_of)
+      .def("plan", &plan_of);
+}
+
+}  // namespace weft_python
