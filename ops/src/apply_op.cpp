@@ -98,6 +98,11 @@ std::vector<OpSignature> op_signatures() {
 
 Tensor apply_op(std::string_view name, std::span<const Tensor> inputs,
                 std::span<const NamedAttr> attrs, SourceLine where) {
+  // An absent weight of a norm makes it the plain op.
+  const bool is_composite = std::ranges::any_of(
+      kComposites, [&](const Composite& c) { return c.signature.name == name; });
+  while (is_composite && !inputs.empty() && !inputs.back())
+    inputs = inputs.first(inputs.size() - 1);
   for (const Composite& c : kComposites) {
     const OpSignature& s = c.signature;
     if (s.name == name && inputs.size() >= c.min_inputs && inputs.size() <= s.inputs.size())

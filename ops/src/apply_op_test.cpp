@@ -58,6 +58,16 @@ std::string error_of(std::string_view op, std::span<const Tensor> in,
   return text_of([&] { apply_op(op, in, attrs, kHere); });
 }
 
+TEST_CASE("absent inputs at the end are as if they were not given") {
+  Graph g;
+  const Tensor x = g.input("x", {f32, {3, 64}});
+  const Tensor in[] = {x, {}};
+  const Tensor y =
+      apply_op("rms_norm", in, std::vector<NamedAttr>{{"eps", 1e-5}}, SourceLine("toy.py", 7));
+  CHECK(g[y.id()].op->name == "rms_norm");
+  CHECK(g.size() == 2);
+}
+
 TEST_CASE("errors name the op, the attribute and the line of the caller") {
   Toy t;
   const Tensor in[] = {t.x};

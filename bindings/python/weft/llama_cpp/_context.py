@@ -15,6 +15,7 @@ from .._sampler import Sampler
 from . import _completion
 from ._constants import LLAMA_DEFAULT_SEED
 from ._handles import ContextHandle, ContextParams, ModelHandle
+from ._state import LlamaState
 from .llama_cache import BaseLlamaCache
 from .llama_grammar import LlamaGrammar, native_grammar
 from .llama_tokenizer import BaseLlamaTokenizer, LlamaTokenizer
@@ -26,19 +27,6 @@ _ORDER = "penalties;top_k;tail_free;typ_p;top_p;min_p;temperature"
 
 # Rows of logits in a step, without logits_all.
 _ROWS = 16
-
-
-class LlamaState:
-    """What save_state() gives; plain values, which can be pickled."""
-
-    def __init__(self, input_ids: Any, scores: Any, n_tokens: int, llama_state: bytes,
-                 llama_state_size: int, seed: int) -> None:
-        self.input_ids = input_ids
-        self.scores = scores
-        self.n_tokens = n_tokens
-        self.llama_state = llama_state
-        self.llama_state_size = llama_state_size
-        self.seed = seed
 
 
 class Context:
@@ -56,6 +44,7 @@ class Context:
     last_n_tokens_size: int
     metadata: dict[str, str]
     cache: Optional[BaseLlamaCache]
+    draft_model: Optional[Any]
 
     def _prepare(self, vocab_only: bool, workers: int, caches: dict[str, Optional[str]]) -> None:
         self.context_params = ContextParams(self._n_ctx, self.n_batch)
@@ -329,19 +318,46 @@ class Context:
         if reset and ids:
             ids = self._reuse(ids)
         while True:
-            self.eval(ids)
-            if criteria is not None and criteria(self._input_ids, self._scores[-1]):
-                return
-            mine = self._input_ids.tolist()
-            token = chooser.choose(self._scores[-1])
-            chooser.accept(token)
-            more = yield token
+            rows, guess = self._eval_drafted(ids)
+            for at, logits in enumerate(rows):
+                if criteria is not None and criteria(self._input_ids, logits):
+                    return
+                mine = self._input_ids.tolist()
+                token = chooser.choose(logits)
+                chooser.accept(token)
+                more = yield token
+                is_next = at < len(guess) and guess[at] == token and more is None
+                if not is_next or self._input_ids.tolist() != mine:
+                    break
+                self.n_tokens += 1  # the guess was evaluated with the others
             ids = [token]
             if more is not None:
                 ids += self._checked(more)
             ids = self._take_back(mine) + ids
             if self.n_tokens + len(ids) > self._n_ctx:
                 return
+
+    def _eval_drafted(self, ids: list[int]) -> tuple[list[Any], list[int]]:
+        """Evaluates ids, and what the draft model guesses to follow, in one step; gives the logits
+        after the last id and after each guess. n_tokens counts no guesses."""
+        if self.draft_model is None:
+            self.eval(ids)
+            return [self._scores[-1]], []
+        known = np.concatenate([self._input_ids, np.array(ids, np.intc)])
+        most = max(0, min(self._n_ctx - len(known), min(self.n_batch, _ROWS) - 1))
+        guess = self._checked([int(i) for i in self.draft_model(known)])[:most]
+        if len(ids) > 1:
+            self.eval(ids[:-1])
+        with self._lock:
+            self._sync()
+            part = [*ids[-1:], *guess]
+            rows = self._opened().step(0, part).copy()
+            begin, end = self.n_tokens, self.n_tokens + len(part)
+            self._fed += part
+            self.input_ids[begin:end] = part
+            self.scores[begin:end] = rows
+            self.n_tokens = begin + 1
+        return list(rows), guess
 
     # ---- states
 

@@ -7,9 +7,9 @@ from typing import Any, Optional, Union
 import numpy as np
 
 from .._errors import ArgumentError, UnsupportedError
-from . import _chat, _completion, _options
+from . import _chat, _completion, _embeddings, _options
 from ._constants import LLAMA_DEFAULT_SEED
-from ._context import Context, LlamaState
+from ._context import Context
 from ._lists import (
     LogitsProcessor,
     LogitsProcessorList,
@@ -17,6 +17,7 @@ from ._lists import (
     StoppingCriteria,
     StoppingCriteriaList,
 )
+from ._state import LlamaState
 from .llama_cache import BaseLlamaCache
 from .llama_grammar import LlamaGrammar, native_grammar
 from .llama_tokenizer import BaseLlamaTokenizer
@@ -80,6 +81,7 @@ class Llama(Context):
         self._logits_all = bool(logits_all)
         self._embedding = embedding or bool(kwargs.get("embeddings"))
         self._pooling_type = pooling_type
+        self._embedder: Any = None
         self._own_tokenizer = tokenizer
         self.draft_model = draft_model
         self.chat_format = chat_format
@@ -149,6 +151,17 @@ class Llama(Context):
         arguments = {key: value for key, value in locals().items() if key != "self"}
         return _chat.complete(self, **arguments)
 
+    def embed(self, input: Union[str, list[str]], normalize: bool = False, truncate: bool = True,
+              return_count: bool = False) -> Any:
+        """The embedding of a text, or of each of several. Without pooling, as chat models are, a row
+        per token: pooling_type=LLAMA_POOLING_TYPE_MEAN gives one vector."""
+        rows, count = _embeddings.embed(self, input, normalize, truncate)
+        return (rows, count) if return_count else rows
+
+    def create_embedding(self, input: Union[str, list[str]], model: Optional[str] = None) -> Any:
+        """Embeddings in OpenAI's form."""
+        return _embeddings.create_embedding(self, input, model)
+
     def create_chat_completion_openai_v1(self, *arguments: Any, **keywords: Any) -> Any:
         """The answer as an object of the package openai."""
         try:
@@ -205,6 +218,8 @@ class Llama(Context):
         self._closed = True
         if self._session is not None:
             self._session.close()
+        if getattr(self, "_embedder", None) is not None:
+            self._embedder.close()
         if hasattr(self, "_weft_model"):
             self._weft_model.close()
 

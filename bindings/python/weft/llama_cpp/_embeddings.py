@@ -1,0 +1,64 @@
+"""Embeddings."""
+
+from typing import TYPE_CHECKING, Any, Optional, Union
+
+from .. import _weft
+
+if TYPE_CHECKING:
+    from .llama import Llama
+
+_POOLINGS = {0: "none", 1: "mean", 2: "cls", 3: "last"}
+_NO_NORM, _EUCLIDEAN = -1, 2
+
+
+def _pooling(llama: "Llama") -> Optional[str]:
+    """The pooling of the argument, else the file's; a file that says nothing gives rows."""
+    if llama._pooling_type in _POOLINGS:
+        return _POOLINGS[llama._pooling_type]
+    says = any(key.endswith(".pooling_type") for key in llama.metadata)
+    return None if says else "none"
+
+
+def _embedder(llama: "Llama") -> Any:
+    if llama._embedder is None:
+        longest = min(llama.n_ctx(), llama.n_batch)
+        llama._embedder = _weft.Embedder.open(
+            llama._weft_model._native, {"context": llama.n_ctx(), "prefill_width": longest},
+            {"pooling": _pooling(llama), "max_tokens": longest})
+    return llama._embedder
+
+
+def embed(llama: "Llama", given: Union[str, list[str]], normalize: bool, truncate: bool
+          ) -> tuple[Any, int]:
+    """The embeddings, and how many tokens were read."""
+    llama._opened()
+    if not llama._embedding:
+        raise RuntimeError("embeddings need Llama(embedding=True)")
+    if not isinstance(given, (str, list, tuple)):
+        raise TypeError(f"input must be str or a list of str, not {type(given).__name__}")
+    texts = [given] if isinstance(given, str) else list(given)
+    for text in texts:
+        if not isinstance(text, str):
+            raise TypeError(f"input must be str or a list of str, not {type(text).__name__}")
+    with llama._lock:
+        embedder = _embedder(llama)
+        filled = [text for text in texts if text]
+        found = iter(embedder.embed(filled, _EUCLIDEAN if normalize else _NO_NORM, truncate))
+        rows, count = [], 0
+        for text in texts:
+            values, n = next(found) if text else (None, 0)
+            empty = [] if _pooling(llama) == "none" else [0.0] * llama.n_embd()
+            rows.append(empty if values is None else values.tolist())
+            count += n
+    return (rows[0] if isinstance(given, str) else rows), count
+
+
+def create_embedding(llama: "Llama", given: Union[str, list[str]], model: Optional[str]
+                     ) -> dict[str, Any]:
+    """The embeddings in OpenAI's form."""
+    texts = [given] if isinstance(given, str) else given
+    rows, count = embed(llama, texts, False, True)
+    return {"object": "list", "model": model if model is not None else llama.model_path,
+            "data": [{"object": "embedding", "embedding": row, "index": i}
+                     for i, row in enumerate(rows)],
+            "usage": {"prompt_tokens": count, "total_tokens": count}}
