@@ -175,7 +175,7 @@ static weft_status run(int argc, char** argv, weft_error** error) {
   }
   for (int i = 2; i < argc; ++i) {
     const weft_token token = atoi(argv[i]);
-    const float* logits;
+    float* logits;
     size_t n;
     TRY(weft_session_feed(session, 0, &token, 1, NULL, NULL, error));
     TRY(weft_session_get_logits(session, &logits, &n, error));

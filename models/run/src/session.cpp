@@ -155,7 +155,7 @@ std::span<const float> Session::Impl::step(std::span<const StepToken> tokens,
 }
 
 Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options)
-    : Session(plan_model(*model, options), model) {}
+    : Session{plan_model(*model, options), std::move(model)} {}  // braces: from left to right
 Session::Session(PlannedModel planned, std::shared_ptr<const Model> model)
     : impl_(std::make_unique<Impl>(std::move(model), std::move(planned))) {}
 Session::~Session() = default;
