@@ -11,26 +11,17 @@ import numpy as np
 from .. import _weft
 from .._errors import ArgumentError
 from .._sampler import Grammar, Sampler
+from .llama_cache import common_prefix
 
 if TYPE_CHECKING:
     from ._context import Context
-
-
-def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
-    """How many ids two texts have in common."""
-    n = 0
-    for x, y in zip(a, b):
-        if x != y:
-            break
-        n += 1
-    return n
 
 
 class Chooser:
     """Chooses the next id from logits: processors, then the grammar, then the sampler."""
 
     def __init__(self, llama: "Context", sampler: Sampler, processors: Optional[Any],
-                 grammar: Optional[Grammar], ends: Optional[set[int]]) -> None:
+                 grammar: Optional[Grammar]) -> None:
         self._llama = llama
         self._sampler = sampler
         if isinstance(processors, (list, tuple)):
@@ -191,7 +182,7 @@ class Request:
         if seed is not None and seed < 0:
             seed = None
         sampler = llama._sampler(seed=seed, logit_bias=bias, **sampling)
-        self.chooser = Chooser(llama, sampler, processors, grammar, self.ends)
+        self.chooser = Chooser(llama, sampler, processors, grammar)
 
     def _prompt_ids(self, prompt: Union[str, list[int]]) -> list[int]:
         llama = self.llama

@@ -18,7 +18,7 @@ from ._lists import (
     StoppingCriteriaList,
 )
 from ._state import LlamaState
-from .llama_cache import BaseLlamaCache
+from .llama_cache import BaseLlamaCache, common_prefix
 from .llama_grammar import LlamaGrammar, native_grammar
 from .llama_tokenizer import BaseLlamaTokenizer
 
@@ -187,7 +187,7 @@ class Llama(Context):
     @staticmethod
     def longest_token_prefix(a: Sequence[int], b: Sequence[int]) -> int:
         """How many ids two texts have in common."""
-        return _completion.common_prefix(a, b)
+        return common_prefix(a, b)
 
     @classmethod
     def from_pretrained(cls, repo_id: str, filename: Optional[str],

@@ -34,7 +34,8 @@ class BaseLlamaCache(abc.ABC):
         raise NotImplementedError
 
 
-def _common(a: Sequence[int], b: Sequence[int]) -> int:
+def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
+    """How many ids two texts have in common."""
     n = 0
     for x, y in zip(a, b):
         if x != y:
@@ -55,8 +56,8 @@ class LlamaRAMCache(BaseLlamaCache):
         return sum(state.llama_state_size for state in self.cache_state.values())
 
     def _longest(self, key: Sequence[int]) -> Optional[tuple[int, ...]]:
-        best = max(self.cache_state, key=lambda ids: _common(ids, key), default=None)
-        return best if best is not None and _common(best, key) > 0 else None
+        best = max(self.cache_state, key=lambda ids: common_prefix(ids, key), default=None)
+        return best if best is not None and common_prefix(best, key) > 0 else None
 
     def __getitem__(self, key: Sequence[int]) -> Any:
         found = self._longest(tuple(key))
@@ -98,8 +99,9 @@ class LlamaDiskCache(BaseLlamaCache):
         best, most = None, 0
         for file in self._files():
             ids = [int(i) for i in file.with_suffix(".ids").read_text().split()]
-            if _common(ids, key) > most:
-                best, most = file, _common(ids, key)
+            common = common_prefix(ids, key)
+            if common > most:
+                best, most = file, common
         return best
 
     def __getitem__(self, key: Sequence[int]) -> Any:
