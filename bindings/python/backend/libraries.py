@@ -20,7 +20,7 @@ def _needed(binary):
 
 
 def _package(path):
-    """Debian's package of a file; None where there is none."""
+    """Debian's package of a file, or None if no package owns it."""
     for name in (path, path.removeprefix("/usr"), os.path.realpath(path)):
         try:
             asked = subprocess.run(["dpkg-query", "--search", name], capture_output=True, text=True)

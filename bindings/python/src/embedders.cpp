@@ -10,13 +10,20 @@ struct Embedder : Handle<weft_embedder, weft_embedder_free> {
   Embedder() : Handle("session") {}
 };
 
+weft_embedder_info info_of(const Embedder& embedder) {
+  weft_embedder_info i{};
+  i.struct_size = sizeof i;
+  weft_embedder* const handle = embedder.get();
+  call([&](weft_error** error) { return weft_embedder_get_info(handle, &i, error); });
+  return i;
+}
+
 std::unique_ptr<Embedder> open_embedder(const Model& model, const py::dict& session,
                                         const py::dict& given) {
   auto embedder = std::make_unique<Embedder>();
   const auto of_session = session_options(session);
   weft_embedder_options o;
   weft_embedder_options_init(&o, sizeof o);
-  o.norm = -1;
   o.session = of_session.get();
   Options reader(given);
   reader.take("pooling", o.pooling).take("max_tokens", o.max_tokens);
@@ -28,17 +35,17 @@ std::unique_ptr<Embedder> open_embedder(const Model& model, const py::dict& sess
 }
 
 // For each text a copy of its embedding, [width] or without pooling [n, width], and its tokens.
-py::list embed(const Embedder& embedder, const std::vector<std::string>& texts, std::int32_t norm,
+py::list embed(const Embedder& embedder, const std::vector<std::string>& texts, bool normalize,
                bool truncate) {
   weft_embedder* const e = embedder.get();
   std::vector<weft_string> given;
   for (const std::string& text : texts) given.push_back({text.data(), text.size()});
   std::vector<weft_embedding> found(texts.size());
-  weft_embedder_info i{};
-  i.struct_size = sizeof i;
+  constexpr std::int32_t kNoNorm = -1, kEuclidean = 2;
+  const weft_embedder_info i = info_of(embedder);
   call([&](weft_error** error) {
-    weft_status status = weft_embedder_set_output(e, norm, truncate, error);
-    if (status == WEFT_SUCCESS) status = weft_embedder_get_info(e, &i, error);
+    const std::int32_t norm = normalize ? kEuclidean : kNoNorm;
+    const weft_status status = weft_embedder_set_output(e, norm, truncate, error);
     if (status != WEFT_SUCCESS) return status;
     return weft_embedder_embed(e, given.data(), given.size(), found.data(), error);
   });
@@ -63,13 +70,7 @@ void add_embedders(py::module_& m) {
       .def("close", &Embedder::close)
       .def("cancel", [](const Embedder& e) { weft_embedder_cancel(e.get()); })
       .def("embed", &embed)
-      .def("width", [](const Embedder& e) {
-        weft_embedder_info i{};
-        i.struct_size = sizeof i;
-        weft_embedder* const handle = e.get();
-        call([&](weft_error** error) { return weft_embedder_get_info(handle, &i, error); });
-        return i.width;
-      });
+      .def("width", [](const Embedder& e) { return info_of(e).width; });
 }
 
 }  // namespace weft_python

@@ -74,7 +74,7 @@ void release_buffer(void* user) {
   delete static_cast<py::buffer_info*>(user);
 }
 
-// The bytes of a read-only buffer are used where they are; others are copied.
+// A read-only buffer is used in place; others are copied.
 std::unique_ptr<Model> open_buffer(const py::buffer& buffer, const py::dict& given) {
   auto model = std::make_unique<Model>();
   const ModelOptions o(given);
@@ -203,8 +203,6 @@ void add_models(py::module_& m) {
                return weft_model_metadata_json(h, max_elements, out, error);
              });
            })
-      .def("warnings_json",
-           [](const Model& model) { return text_of(model, weft_model_warnings_json); })
       .def("chat_template", &chat_template)
       .def("encode", &encode)
       .def("decode", &decode)

@@ -50,11 +50,16 @@ std::unique_ptr<Session> open_session(const Model& model, const py::dict& given)
   return session;
 }
 
-py::dict info_of_session(const Session& session) {
+weft_session_info read_info(const Session& session) {
   weft_session_info i{};
   i.struct_size = sizeof i;
   weft_session* const handle = session.get();
   call([&](weft_error** error) { return weft_session_get_info(handle, &i, error); });
+  return i;
+}
+
+py::dict info_of_session(const Session& session) {
+  const weft_session_info i = read_info(session);
   using namespace py::literals;
   return py::dict("sequences"_a = i.sequences, "context"_a = i.context,
                   "prefill_width"_a = i.prefill_width, "logits_rows"_a = i.logits_rows,
@@ -89,11 +94,8 @@ py::array_t<float> step(const Session& session, std::int32_t sequence, const py:
   call([&](weft_error** error) {
     return weft_session_step(handle, tokens.data(), tokens.size(), &rows, &n_rows, error);
   });
-  weft_session_info i{};
-  i.struct_size = sizeof i;
-  call([&](weft_error** error) { return weft_session_get_info(handle, &i, error); });
-  return rows_of(session, rows,
-                 {static_cast<py::ssize_t>(n_rows), static_cast<py::ssize_t>(i.row_width)});
+  const auto width = static_cast<py::ssize_t>(read_info(session).row_width);
+  return rows_of(session, rows, {static_cast<py::ssize_t>(n_rows), width});
 }
 
 std::int64_t length_of(const Session& session, std::int32_t sequence) {
@@ -181,7 +183,6 @@ void add_sessions(py::module_& m) {
       .def("cancel", [](const Session& s) { weft_session_cancel(s.get()); })
       .def("plan_json", &text_of_plan<weft_session_plan_json>)
       .def("plan_svg", &text_of_plan<weft_session_plan_svg>)
-      .def("plan_dot", &text_of_plan<weft_session_dot>)
       .def("plan_hash", [](const Session& s, std::int64_t n_tokens) {
         std::uint64_t hash = 0;
         weft_session* const handle = s.get();

@@ -32,7 +32,7 @@ class Embeddings(unittest.TestCase):
     def test_texts_can_have_a_row_per_token(self):
         model = weft.Model()
         embedder = weft._weft.Embedder.open(model._native, {"context": 64}, {"pooling": "none"})
-        (rows, n), = embedder.embed(["One day"], -1, False)
+        (rows, n), = embedder.embed(["One day"], False, False)
         self.assertEqual(rows.shape, (n, model.n_embd))
         self.assertTrue(near(rows.mean(0), model.session(context=64).embed("One day")))
 

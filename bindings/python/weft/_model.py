@@ -111,7 +111,7 @@ class Model(Unpicklable):
     @classmethod
     def from_bytes(cls, buffer: Any, *, progress: Optional[Callable[[float], Any]] = None,
                    **options: Any) -> "Model":
-        """From the bytes of a GGUF file: bytes are used where they are, other buffers are copied."""
+        """From the bytes of a GGUF file: bytes are used in place, other buffers are copied."""
         return cls._made(_weft.Model.open_buffer(buffer, {**options, "progress": progress}))
 
     @classmethod

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 # Why a text ended, by the numbers of the C API.
 _REASONS = {1: "stop", 2: "stop", 3: "stop", 4: "length", 5: "length", 6: "length", 7: "cancelled"}
-_NO_NORM, _EUCLIDEAN = -1, 2
 Stops = Union[str, Sequence[str]]
 
 
@@ -268,8 +267,7 @@ class Session(Unpicklable):
         with self._embedding:
             if self._embedder is None:
                 self._embedder = _weft.Embedder.open(self._model, self._options, {})
-            norm = _EUCLIDEAN if normalize else _NO_NORM
-            rows: list["Floats"] = [row for row, _ in self._embedder.embed(given, norm, False)]
+            rows: list["Floats"] = [row for row, _ in self._embedder.embed(given, normalize, False)]
             width: int = self._embedder.width()
         if isinstance(texts, str):
             return rows[0]

@@ -115,7 +115,7 @@ def __getattr__(name: str) -> Callable[..., Tensor]:
     if name in _registered:
         return _function(_registered[name])
     if name.startswith("_") or name not in _built_in():
-        raise AttributeError(f"there is no op {name!r}: dir(weft.ops) lists all")
+        raise AttributeError(f"weft.ops has no op {name!r}: dir(weft.ops) lists them all")
     made = globals()[name] = _function(_built_in()[name])
     return made
 

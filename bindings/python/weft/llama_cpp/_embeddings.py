@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from .llama import Llama
 
 _POOLINGS = {0: "none", 1: "mean", 2: "cls", 3: "last"}
-_NO_NORM, _EUCLIDEAN = -1, 2
 
 
 def _pooling(llama: "Llama") -> Optional[str]:
@@ -43,7 +42,7 @@ def embed(llama: "Llama", given: Union[str, list[str]], normalize: bool, truncat
     with llama._lock:
         embedder = _embedder(llama)
         filled = [text for text in texts if text]
-        found = iter(embedder.embed(filled, _EUCLIDEAN if normalize else _NO_NORM, truncate))
+        found = iter(embedder.embed(filled, normalize, truncate))
         rows, count = [], 0
         for text in texts:
             values, n = next(found) if text else (None, 0)
