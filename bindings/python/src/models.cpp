@@ -16,17 +16,46 @@ struct ModelOptions {
       options.progress_user = progress.ptr();
     }
     reader.take("vocabulary_only", options.vocabulary_only).take("quantize", options.quantize);
+    reader.take("allow_unknown_settings", options.allow_unknown_settings);
     overrides();
+    adapters("loras", loras, options.loras, options.n_loras);
+    adapters("control_vectors", control_vectors, options.control_vectors,
+             options.n_control_vectors);
+    control_layers();
     reader.finish("Model()");
   }
   void overrides();
+  void adapters(const char* name, std::vector<weft_adapter>& all, const weft_adapter*& data,
+                std::uint32_t& n);
+  void control_layers();
 
   weft_model_options options{};
   Options reader;
   py::object progress;
   std::deque<std::string> texts;
   std::vector<weft_value> values;
+  std::vector<weft_adapter> loras, control_vectors;
 };
+
+// A list of pairs of a path and a scale.
+void ModelOptions::adapters(const char* name, std::vector<weft_adapter>& all,
+                            const weft_adapter*& data, std::uint32_t& n) {
+  const py::handle given = reader.find(name);
+  if (!given || given.is_none()) return;
+  for (const auto& pair : py::cast<py::list>(given)) {
+    const auto [path, scale] = py::cast<std::pair<std::string, float>>(pair);
+    all.push_back({texts.emplace_back(path).c_str(), scale, 0});
+  }
+  data = all.data();
+  n = static_cast<std::uint32_t>(all.size());
+}
+
+void ModelOptions::control_layers() {
+  const py::handle given = reader.find("control_layers");
+  if (!given || given.is_none()) return;
+  std::tie(options.control_first_layer, options.control_last_layer) =
+      py::cast<std::pair<std::int32_t, std::int32_t>>(given);
+}
 
 // A dict of keys of the file with bool, int, float and str.
 void ModelOptions::overrides() {

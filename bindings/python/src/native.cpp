@@ -71,6 +71,18 @@ void keep_exception() {
   PyErr_Fetch(&kept.type, &kept.value, &kept.trace);
 }
 
+KeptAside::KeptAside() : type_(kept.type), value_(kept.value), trace_(kept.trace) {
+  kept = {};
+}
+
+KeptAside::~KeptAside() {
+  if (!type_) return;
+  Py_XDECREF(kept.type);
+  Py_XDECREF(kept.value);
+  Py_XDECREF(kept.trace);
+  kept = {type_, value_, trace_};
+}
+
 std::string remember_exception(py::error_already_set& e) {
   constexpr std::size_t most = 8;
   const std::string kind = py::cast<std::string>(e.type().attr("__name__"));
@@ -83,6 +95,7 @@ std::string remember_exception(py::error_already_set& e) {
 }
 
 void finish(weft_status status, weft_error* error) {
+  if (status == WEFT_SUCCESS && !error && !kept.type) return;
   const std::string message = weft_error_message(error);
   const std::int32_t os_error = weft_error_os_error(error);
   weft_error_free(error);

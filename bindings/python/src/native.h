@@ -27,6 +27,18 @@ namespace py = pybind11;
 void finish(weft_status status, weft_error* error);
 // Keeps the exception that is set, which finish() raises when the call has returned.
 void keep_exception();
+// While it lives, what is kept is aside: calls that a callback makes do not raise it. The first
+// exception stays.
+class KeptAside {
+ public:
+  KeptAside();
+  KeptAside(const KeptAside&) = delete;
+  KeptAside& operator=(const KeptAside&) = delete;
+  ~KeptAside();
+
+ private:
+  PyObject *type_, *value_, *trace_;
+};
 // For callbacks on threads of the library: remembers the exception, which finish() raises for an
 // error with this message.
 std::string remember_exception(py::error_already_set& e);
@@ -64,6 +76,7 @@ template <class T, class F>
 T in_python(T failed, F&& f) {
   if (is_finalizing()) return failed;
   const py::gil_scoped_acquire gil;
+  const KeptAside aside;
   try {
     return f();
   } catch (py::error_already_set& e) {

@@ -178,6 +178,14 @@ void add_sessions(py::module_& m) {
             weft_session* const handle = s.get();
             call([&](weft_error** error) { return weft_session_copy(handle, from, to, n, error); });
           })
+      .def("set_lora_scales",
+           [](const Session& s, std::int32_t sequence, const std::vector<float>& scales) {
+             weft_session* const handle = s.get();
+             call([&](weft_error** error) {
+               return weft_session_set_lora_scales(handle, sequence, scales.data(), scales.size(),
+                                                   error);
+             });
+           })
       .def("save", &save)
       .def("restore", &restore)
       .def("cancel", [](const Session& s) { weft_session_cancel(s.get()); })

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import traceback
 import unittest
 
 try:
@@ -305,9 +306,15 @@ class Architectures(unittest.TestCase):
         def fails(w, c, inp):
             raise LookupError("from the builder")
 
-        weft.register_architecture("py_fails")(fails)
-        with self.assertRaisesRegex(LookupError, "from the builder"):
+        # The check goes on after the exception, and calls configure() again.
+        weft.register_architecture("py_fails", configure=lambda keys: keys.flag("py.flag"))(fails)
+        try:
             weft.new_model_check("py_fails")
+            frames = []
+        except LookupError as raised:
+            frames = [frame.name for frame in traceback.extract_tb(raised.__traceback__)]
+        self.assertIn("fails", frames)
+        self.assertNotIn("flag", frames)
 
         kept = []
 

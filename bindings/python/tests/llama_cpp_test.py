@@ -47,6 +47,45 @@ class Completions(unittest.TestCase):
         cut = llm(STORY, max_tokens=20, temperature=0, stop=[stop])["choices"][0]
         self.assertEqual((cut["text"], cut["finish_reason"]), (whole[:whole.index(stop)], "stop"))
 
+    def test_a_suffix_is_filled_in_where_the_model_has_tokens_for_it(self):
+        marks = {f"tokenizer.ggml.fim_{name}_token_id": id
+                 for name, id in (("pre", 5), ("suf", 6), ("mid", 7))}
+        seen = []
+
+        def look(ids, scores):
+            seen.append(ids.tolist())
+            return scores
+        for spm in (False, True):
+            llm = llama(kv_overrides=marks, spm_infill=spm)
+            bos = [llm.token_bos()]
+            prompt, end = llm.tokenize(b"Once upon", False), llm.tokenize(b" the end", False)
+            answer = llm("Once upon", suffix=" the end", max_tokens=3, logits_processor=look)
+            parts = [[6, *end], [5, *prompt]] if spm else [[5, *prompt], [6, *end]]
+            self.assertEqual(seen[0], [*bos, *parts[0], *parts[1], 7])
+            self.assertNotIn(" the end", answer["choices"][0]["text"])
+            seen.clear()
+        with self.assertRaisesRegex(weft.UnsupportedError, "spm_infill"):
+            llama(spm_infill=True)
+
+    def test_rope_is_scaled_by_keys_of_the_file(self):
+        def logits(**arguments):
+            llm = llama(**arguments)
+            llm.eval(llm.tokenize(STORY.encode()))
+            return llm._scores[-1].copy()
+        plain = logits()
+        self.assertTrue(np.array_equal(plain, logits(rope_freq_base=10000.0, rope_freq_scale=1.0)))
+        yarn = {"rope_scaling_type": 2, "rope_freq_scale": 0.5, "yarn_orig_ctx": 128}
+        key = "llama.rope.scaling."
+        self.assertTrue(np.array_equal(logits(**yarn), logits(kv_overrides={
+            key + "type": "yarn", key + "factor": 2.0, key + "original_context_length": 128})))
+        seen = [plain, logits(**yarn)]
+        for more in ({"yarn_beta_fast": 2.0}, {"yarn_beta_slow": 0.5}, {"yarn_ext_factor": 0.5},
+                     {"yarn_ext_factor": 0.0, "yarn_attn_factor": 2.0}):
+            seen.append(logits(**yarn, **more))
+            self.assertFalse(any(np.array_equal(seen[-1], other) for other in seen[:-1]), more)
+        with self.assertRaisesRegex(weft.UnsupportedError, "rope_scaling_type"):
+            llama(rope_scaling_type=9)
+
     def test_two_streams_of_one_object_do_not_mix(self):
         llm = llama()
         prompts = (STORY, "One day Victor")

@@ -300,7 +300,7 @@ class Report:
         counts = {"passed": 0, "failed": 0, "skipped": 0}
         lines = [report.get("about", "").rstrip("\n")]
         for check in report["checks"]:
-            counts[check["verdict"]] = counts.get(check["verdict"], 0) + 1
+            counts[check["verdict"].lower()] += 1
             lines.append(f"{check['verdict']:<8} {check['name']:<22} {check['detail']}")
         lines.append(", ".join(f"{n} {verdict}" for verdict, n in counts.items()))
         return "\n".join(lines)

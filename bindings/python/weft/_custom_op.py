@@ -1,6 +1,5 @@
 """Ops that are defined by functions of numpy."""
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Optional, TypeVar, Union, overload
 
@@ -23,13 +22,15 @@ class Spec(NamedTuple):
 
 def _signature(function: Callable[..., Any]) -> tuple[list[str], dict[str, Any]]:
     """Inputs, and attributes with their defaults."""
+    import inspect
     inputs: list[str] = []
     attributes: dict[str, Any] = {}
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise TypeError(f"the function of an op must name its parameters, not *{name}")
-        if parameter.kind is parameter.KEYWORD_ONLY or parameter.default is not parameter.empty:
-            attributes[name] = parameter.default
+        has_default = parameter.default is not parameter.empty
+        if has_default or parameter.kind is parameter.KEYWORD_ONLY:
+            attributes[name] = parameter.default if has_default else ops.REQUIRED
         else:
             inputs.append(name)
     return inputs, attributes

@@ -1,6 +1,7 @@
 """Graphs of ops: built node by node, drawn, and run on arrays."""
 
 import json
+import numbers
 import operator
 import os
 import sys
@@ -108,7 +109,7 @@ class Tensor:
     def __mul__(self, other: Union["Tensor", float]) -> "Tensor":
         if isinstance(other, Tensor):
             return self._graph._op("mul", [self, other], {})
-        if isinstance(other, (int, float)):
+        if isinstance(other, numbers.Real):
             return self._graph._op("scale", [self], {"factor": float(other)})
         return NotImplemented
 

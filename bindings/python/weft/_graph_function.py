@@ -1,7 +1,6 @@
 """Functions of ops that are called with arrays."""
 
 import functools
-import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +8,8 @@ from ._errors import DTypeError
 from ._graph import TYPES, Graph, Tensor
 
 if TYPE_CHECKING:
+    import inspect
+
     import numpy as np
 
     Array = np.ndarray[Any, Any]
@@ -20,6 +21,7 @@ class GraphFunction:
     def __init__(self, function: Callable[..., Any]) -> None:
         if not callable(function):
             raise TypeError(f"expected a function, not {type(function).__name__}")
+        import inspect
         self._function = function
         self._signature = inspect.signature(function)
         self._graphs: dict[Any, tuple[Graph, Any]] = {}
@@ -43,11 +45,11 @@ class GraphFunction:
         bound = self._signature.bind(*args, **kwargs)
         arrays: "dict[str, Array]" = {}
         for name, value in bound.arguments.items():
-            kind = self._signature.parameters[name].kind
-            if kind is inspect.Parameter.VAR_POSITIONAL:
+            parameter = self._signature.parameters[name]
+            if parameter.kind is parameter.VAR_POSITIONAL:
                 arrays.update((f"{name}{i}", x) for i, x in enumerate(value)
                               if isinstance(x, np.ndarray))
-            elif kind is inspect.Parameter.VAR_KEYWORD:
+            elif parameter.kind is parameter.VAR_KEYWORD:
                 arrays.update((key, x) for key, x in value.items() if isinstance(x, np.ndarray))
             elif isinstance(value, np.ndarray):
                 arrays[name] = value
@@ -67,15 +69,15 @@ class GraphFunction:
             known = self._graphs[key] = self._built(bound, arrays)
         return (*known, arrays)
 
-    def _built(self, bound: inspect.BoundArguments, arrays: "dict[str, Array]") -> tuple[Graph, Any]:
+    def _built(self, bound: "inspect.BoundArguments", arrays: "dict[str, Array]") -> tuple[Graph, Any]:
         graph = Graph()
         tensors = {name: graph.input(name, a.shape, _type_of(name, a)) for name, a in arrays.items()}
         arguments = bound.arguments
         for name, value in list(arguments.items()):
-            kind = self._signature.parameters[name].kind
-            if kind is inspect.Parameter.VAR_POSITIONAL:
+            parameter = self._signature.parameters[name]
+            if parameter.kind is parameter.VAR_POSITIONAL:
                 arguments[name] = tuple(tensors.get(f"{name}{i}", x) for i, x in enumerate(value))
-            elif kind is inspect.Parameter.VAR_KEYWORD:
+            elif parameter.kind is parameter.VAR_KEYWORD:
                 arguments[name] = {key: tensors.get(key, x) for key, x in value.items()}
             else:
                 arguments[name] = tensors.get(name, value)

@@ -88,11 +88,26 @@ class Tokenizer(Unpicklable):
         return text
 
 
+def _with_adapters(options: dict[str, Any],
+                   progress: Optional[Callable[[float], Any]]) -> dict[str, Any]:
+    """The options of the native module, with adapters as pairs of a path and a scale."""
+    result: dict[str, Any] = {**options, "progress": progress}
+    for name in ("loras", "control_vectors"):
+        if result.get(name) is not None:
+            if isinstance(result[name], (str, os.PathLike)):
+                raise TypeError(f"{name} must be a list of paths, or of pairs of a path and a scale")
+            pairs = [x if isinstance(x, tuple) else (x, 1.0) for x in result[name]]
+            result[name] = [(os.fspath(path), float(scale)) for path, scale in pairs]
+    return result
+
+
 class Model(Unpicklable):
     """A model: a GGUF file, or a folder of safetensors. Without a path, the bundled one.
 
     `progress` is called with numbers from 0 to 1; False cancels. Keywords: vocabulary_only,
-    quantize (a type such as "Q4_K_M" to use weights in), overrides (a dict of keys of the file)."""
+    quantize (a type such as "Q4_K_M" to use weights in), overrides (a dict of keys of the file),
+    loras and control_vectors (paths of GGUF files, or pairs of a path and a scale), control_layers
+    (the first and the last layer that control vectors change), allow_unknown_settings."""
 
     _instead = "load it from its path in the other process"
 
@@ -101,24 +116,24 @@ class Model(Unpicklable):
         name = os.fspath(bundled_model() if path is None else path)
         if not isinstance(name, str):
             raise TypeError("path must be str or os.PathLike, not bytes")
-        self._open(_weft.Model.open(name, {**options, "progress": progress}))
+        self._open(_weft.Model.open(name, _with_adapters(options, progress)))
 
     def _open(self, native: Any) -> None:
-        self._native = native
-        self._info = native.info()
+        self._native: _weft.Model = native
+        self._info = self._native.info()
         self._metadata: Optional[dict[str, Any]] = None
 
     @classmethod
     def from_bytes(cls, buffer: Any, *, progress: Optional[Callable[[float], Any]] = None,
                    **options: Any) -> "Model":
         """From the bytes of a GGUF file: bytes are used in place, other buffers are copied."""
-        return cls._made(_weft.Model.open_buffer(buffer, {**options, "progress": progress}))
+        return cls._made(_weft.Model.open_buffer(buffer, _with_adapters(options, progress)))
 
     @classmethod
     def from_fd(cls, fd: int, *, progress: Optional[Callable[[float], Any]] = None,
                 **options: Any) -> "Model":
         """From an open file, which may be closed at once."""
-        return cls._made(_weft.Model.open_descriptor(fd, {**options, "progress": progress}))
+        return cls._made(_weft.Model.open_descriptor(fd, _with_adapters(options, progress)))
 
     @classmethod
     def _made(cls, native: Any) -> "Model":
@@ -131,13 +146,40 @@ class Model(Unpicklable):
             raise ClosedError("the model is closed")
         return self._native
 
-    name: str = property(lambda self: self._info["name"])  # type: ignore[assignment]
-    architecture: str = property(lambda self: self._info["architecture"])  # type: ignore[assignment]
-    n_vocab: int = property(lambda self: self._info["n_vocab"])  # type: ignore[assignment]
-    n_embd: int = property(lambda self: self._info["n_embd"])  # type: ignore[assignment]
-    n_layers: int = property(lambda self: self._info["n_layers"])  # type: ignore[assignment]
-    context: int = property(lambda self: self._info["context"])  # type: ignore[assignment]
-    n_params: int = property(lambda self: self._info["n_params"])  # type: ignore[assignment]
+    @property
+    def name(self) -> str:
+        """general.name of the file, or ""."""
+        return self._info["name"]
+
+    @property
+    def architecture(self) -> str:
+        """The architecture of the file: "llama", ..."""
+        return self._info["architecture"]
+
+    @property
+    def n_vocab(self) -> int:
+        """Tokens of the vocabulary."""
+        return self._info["n_vocab"]
+
+    @property
+    def n_embd(self) -> int:
+        """Numbers of a hidden state; 0 if only the vocabulary was loaded."""
+        return self._info["n_embd"]
+
+    @property
+    def n_layers(self) -> int:
+        """Layers; 0 if only the vocabulary was loaded."""
+        return self._info["n_layers"]
+
+    @property
+    def context(self) -> int:
+        """Positions that it was trained for."""
+        return self._info["context"]
+
+    @property
+    def n_params(self) -> int:
+        """Elements of all weights."""
+        return self._info["n_params"]
 
     def __repr__(self) -> str:
         state = ", closed" if self.closed else ""

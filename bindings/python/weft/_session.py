@@ -1,6 +1,5 @@
 """Sessions, and texts as they are written."""
 
-import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional, Union
@@ -74,6 +73,7 @@ class Stream(Unpicklable, Iterator[str], AsyncIterator[str]):
         return self
 
     async def __anext__(self) -> str:
+        import asyncio  # which takes longer to import than all else
         try:
             piece: Optional[str] = await _elsewhere(self._session, lambda: next(self, None))
         except asyncio.CancelledError:
@@ -95,6 +95,7 @@ class Stream(Unpicklable, Iterator[str], AsyncIterator[str]):
 
 async def _elsewhere(session: "Session", work: Callable[[], Any]) -> Any:
     """Runs a step in another thread. If the task is cancelled, the step ends first."""
+    import asyncio
     running = asyncio.get_running_loop().run_in_executor(None, work)
     try:
         return await asyncio.shield(running)
@@ -207,6 +208,10 @@ class Session(Unpicklable):
         self._native.copy(a, b, -1 if length is None else length)
         held = self._held[a]
         self._held[b] = None if held is None else held[:length]
+
+    def set_lora_scales(self, scales: Sequence[float], *, sequence: int = 0) -> None:
+        """One scale per LoRA of the model, for the tokens of a sequence from now on."""
+        self._native.set_lora_scales(self._sequence(sequence), [float(x) for x in scales])
 
     def save(self, sequence: int = 0) -> bytes:
         """A sequence as bytes, for restore() in any session of the same model."""

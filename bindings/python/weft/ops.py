@@ -6,13 +6,15 @@ weft.register_op() made are here, too. dir(weft.ops) lists all.
 """
 
 import functools
-import inspect
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, Optional
 
 from . import _weft
 from ._graph import Tensor
+
+# The default of an attribute that has none.
+REQUIRED = object()
 
 # Inputs and attributes of ops that were registered by Python.
 _registered: dict[str, dict[str, Any]] = {}
@@ -85,7 +87,7 @@ class _Arguments:
                 name = self.names[min(i, len(self.names) - 1)]
                 self.fail(f"needs a weft.Tensor as {name!r}")
         for name in self.left:
-            if self.op["attributes"][name] is inspect.Parameter.empty:
+            if self.op["attributes"][name] is REQUIRED:
                 self.fail(f"needs the attribute {name!r}")
         while self.inputs[-1] is None:
             self.inputs.pop()
@@ -105,7 +107,8 @@ def _function(op: dict[str, Any]) -> Callable[..., Tensor]:
     inputs = [f"{x['name']}=None" if x["optional"] else x["name"] for x in op["inputs"]]
     if op["variadic"]:
         inputs.append(f"*more_{inputs.pop()}" if len(inputs) > 1 else f"*{inputs.pop()}")
-    attributes = [f"{name}={value!r}" for name, value in op["attributes"].items()]
+    attributes = [name if value is REQUIRED else f"{name}={value!r}"
+                  for name, value in op["attributes"].items()]
     function.__name__ = function.__qualname__ = op["name"]
     function.__doc__ = f"{op['name']}({', '.join(inputs + attributes)}) -> Tensor"
     return function

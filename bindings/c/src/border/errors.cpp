@@ -25,6 +25,7 @@ struct ErrorObject : Object {
 
 // Null for NULL and stale handles.
 std::shared_ptr<ErrorObject> error_of(const weft_error* error) noexcept {
+  if (!error) return nullptr;  // bindings ask after every call
   try {
     return pin<ErrorObject>(error);
   } catch (...) {

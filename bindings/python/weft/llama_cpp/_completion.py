@@ -161,6 +161,9 @@ class Request:
         self.logprobs = logprobs
         self.model = model if model is not None else llama.model_path
         self.ids = self._prompt_ids(prompt)
+        if suffix is not None and llama._can_infill():
+            self.ids = llama._infill_ids(self.ids, suffix)
+            self.suffix = None
         self.prompt_text = prompt if isinstance(prompt, str) else \
             llama.detokenize(self.ids, special=True).decode("utf-8", "ignore")
         if len(self.ids) >= llama.n_ctx():

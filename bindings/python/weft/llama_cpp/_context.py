@@ -1,4 +1,4 @@
-"""Tokens, evaluation, sampling and states of a Llama."""
+"""Evaluation, sampling and states of a Llama."""
 
 import random
 import threading
@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any, Optional
 import numpy as np
 
 from .. import _weft
-from .._errors import ArgumentError, ClosedError, FormatError, UnsupportedError
-from .._model import Model, Tokenizer
+from .._errors import ArgumentError, FormatError, UnsupportedError
 from .._sampler import Sampler
 from . import _completion
 from ._constants import LLAMA_DEFAULT_SEED
 from ._handles import ContextHandle, ContextParams, ModelHandle
 from ._state import LlamaState
+from ._words import Words
 from .llama_cache import BaseLlamaCache, common_prefix
 from .llama_grammar import LlamaGrammar, native_grammar
-from .llama_tokenizer import BaseLlamaTokenizer, LlamaTokenizer
 
 # The stages of their sampler, in their order.
 _ORDER = "penalties;top_k;tail_free;typ_p;top_p;min_p;temperature"
@@ -32,20 +31,13 @@ def _same(a: Any, b: Any) -> bool:
     return bool(a.tobytes() == b.tobytes())
 
 
-class Context:
+class Context(Words):
     """One sequence of tokens of a model."""
 
-    _weft_model: Model
-    _tokens: Tokenizer
-    _session: Any
-    _closed: bool
     _logits_all: bool
-    _own_tokenizer: Optional[BaseLlamaTokenizer]
-    _n_ctx: int
     model_path: str
     n_batch: int
     last_n_tokens_size: int
-    metadata: dict[str, str]
     cache: Optional[BaseLlamaCache]
     draft_model: Optional[Any]
 
@@ -55,7 +47,8 @@ class Context:
         self._lock = threading.RLock()
         self.n_tokens = 0
         self.input_ids = np.zeros(self._n_ctx, np.intc)
-        self._fed = np.zeros(0, np.intc)  # what the session holds
+        # What the session holds, in front of a buffer.
+        self._fed_ids, self._n_fed = np.zeros(self._n_ctx, np.intc), 0
         rows = 1 if vocab_only else self._n_ctx
         self.scores = np.zeros((rows, self.n_vocab()), np.float32)
         if not vocab_only:
@@ -71,86 +64,6 @@ class Context:
     @property
     def _model(self) -> ModelHandle:
         return ModelHandle(self)
-
-    # ---- tokens
-
-    def _opened(self) -> Any:
-        if self._closed:
-            raise ClosedError("the object is closed")
-        if self._session is None:
-            raise UnsupportedError("only the vocabulary was loaded (vocab_only)")
-        return self._session
-
-    def _words(self) -> Any:
-        if self._closed:
-            raise ClosedError("the object is closed")
-        return self._tokens
-
-    def tokenize(self, text: bytes, add_bos: bool = True, special: bool = False) -> list[int]:
-        """The ids of a text in UTF-8."""
-        tokens = self._words()
-        if self._own_tokenizer is not None:
-            return self._own_tokenizer.tokenize(text, add_bos, special)
-        if not isinstance(text, (bytes, bytearray, memoryview)):
-            raise TypeError(f"text must be bytes, not {type(text).__name__}: use text.encode()")
-        ids: list[int] = tokens.encode(bytes(text), add_special=False, parse_special=special)
-        if add_bos and self.token_bos() >= 0 and self._adds_bos():
-            ids.insert(0, self.token_bos())
-        return ids
-
-    def detokenize(self, tokens: Sequence[int], prev_tokens: Optional[Sequence[int]] = None,
-                   special: bool = False) -> bytes:
-        """The bytes of ids."""
-        words = self._words()
-        if self._own_tokenizer is not None:
-            return self._own_tokenizer.detokenize(list(tokens), prev_tokens, special)
-        ids: list[int] = _weft.ids(tokens)
-        strip = prev_tokens is None and bool(ids) and ids[0] == self.token_bos()
-        result: bytes = words._native.decode(ids, special, strip)
-        return result
-
-    def tokenizer(self) -> LlamaTokenizer:
-        """The tokenizer of the model."""
-        self._words()
-        return LlamaTokenizer(self)
-
-    def _adds_bos(self) -> bool:
-        if self.token_bos() < 0:
-            return False
-        ids: list[int] = self._words().encode("a", add_special=True)
-        return ids[:1] == [self.token_bos()]
-
-    def n_ctx(self) -> int:
-        """Positions of the context."""
-        self._words()
-        return self._n_ctx
-
-    def n_embd(self) -> int:
-        """Numbers of a hidden state."""
-        self._words()
-        return int(self._weft_model.n_embd or self.metadata.get(
-            f"{self._weft_model.architecture}.embedding_length", 0))
-
-    def n_vocab(self) -> int:
-        """Tokens of the vocabulary."""
-        self._words()
-        return self._weft_model.n_vocab
-
-    def _special(self, which: int) -> int:
-        token: int = self._words()._native.special(which)
-        return token
-
-    def token_bos(self) -> int:
-        """The token that begins a text; -1: none."""
-        return self._special(0)
-
-    def token_eos(self) -> int:
-        """The token that ends a text; -1: none."""
-        return self._special(1)
-
-    def token_nl(self) -> int:
-        """The token of a line break; -1: none."""
-        return self._special(15)
 
     # ---- evaluation
 
@@ -192,9 +105,10 @@ class Context:
 
     def _checked(self, tokens: Any) -> list[int]:
         ids: list[int] = _weft.ids(tokens)
+        n = self.n_vocab()
         for i in ids:
-            if not 0 <= i < self.n_vocab():
-                raise ArgumentError(f"token {i} is not in the vocabulary of {self.n_vocab()}")
+            if not 0 <= i < n:
+                raise ArgumentError(f"token {i} is not in the vocabulary of {n}")
         return ids
 
     def _sync(self) -> None:
@@ -212,13 +126,19 @@ class Context:
             except UnsupportedError:
                 native.truncate(0, 0)
                 keep = 0
-            self._fed = self._fed[:keep]
+            self._n_fed = keep
         if keep < len(want):
             native.feed(0, want[keep:])
-            self._fed = want.copy()
+            self._append_fed(want[keep:])
 
-    def _append_fed(self, ids: list[int]) -> None:
-        self._fed = np.concatenate((self._fed, np.array(ids, np.intc)))
+    @property
+    def _fed(self) -> Any:
+        return self._fed_ids[:self._n_fed]
+
+    def _append_fed(self, ids: Any) -> None:
+        end = self._n_fed + len(ids)
+        self._fed_ids[self._n_fed:end] = ids
+        self._n_fed = end
 
     def eval(self, tokens: Sequence[int]) -> None:
         """Evaluates further ids."""
@@ -387,9 +307,10 @@ class Context:
         fed = native.restore(0, state.llama_state)
         if len(fed) != state.n_tokens:
             native.truncate(0, 0)
-            self._fed, self.n_tokens = self._fed[:0], 0
+            self._n_fed = self.n_tokens = 0
             raise FormatError(f"the state has {len(fed)} tokens, n_tokens is {state.n_tokens}")
-        self._fed = np.array(fed, np.intc)
+        self._n_fed = 0
+        self._append_fed(fed)
         self.n_tokens = state.n_tokens
         self.input_ids[:self.n_tokens] = fed
         n = min(len(state.scores), self.n_tokens)

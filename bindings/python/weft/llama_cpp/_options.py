@@ -12,6 +12,15 @@ from .._model import Model
 _LEFT_OVERS = {"n_parts": (-1,), "f16_kv": (True,), "mul_mat_q": (True, False, None),
                "low_vram": (False, None), "n_gqa": (None,), "rms_norm_eps": (None,),
                "embeddings": (True, False)}
+_ROPE_SCALINGS = {1: "linear", 2: "yarn", 3: "longrope"}
+# Defaults of arguments, and the keys below ARCH.rope that override the file's.
+_YARN = {"yarn_ext_factor": (-1.0, "scaling.yarn_ext_factor"),
+         "yarn_attn_factor": (1.0, "scaling.yarn_attn_factor"),
+         "yarn_beta_fast": (32.0, "scaling.yarn_beta_fast"),
+         "yarn_beta_slow": (1.0, "scaling.yarn_beta_slow"),
+         "yarn_orig_ctx": (0, "scaling.original_context_length")}
+# What holds if a file lacks the key.
+_ROPE_DEFAULTS = {"freq_base": 10000.0, "scaling.factor": 1.0, "scaling.type": "linear"}
 _CACHE_TYPES = {0: "F32", 1: "F16", 2: "Q4_0", 8: "Q8_0"}
 
 
@@ -84,26 +93,24 @@ def check_overrides(given: Optional[dict[str, Any]]) -> dict[str, Any]:
     return dict(given or {})
 
 
-def rope_overrides(model: Model, scaling_type: int, base: float, scale: float,
+def rope_overrides(model: Model, scaling_type: Optional[int], base: float, scale: float,
                    yarn: dict[str, Any]) -> dict[str, Any]:
-    """Keys that other values of rope than the file's need."""
-    defaults = {"yarn_ext_factor": -1.0, "yarn_attn_factor": 1.0, "yarn_beta_fast": 32.0,
-                "yarn_beta_slow": 1.0, "yarn_orig_ctx": 0}
-    for name, value in yarn.items():
-        if value != defaults[name]:
-            refuse(name, f"{value!r} cannot be honoured; override the keys of the file "
-                         "(kv_overrides)")
-    if scaling_type not in (-1, 0):
-        refuse("rope_scaling_type", f"{scaling_type!r} cannot be honoured; override the key "
-                                    "rope.scaling.type of the file (kv_overrides)")
-    keys: dict[str, Any] = {}
+    """Keys of rope that say something else than the file's."""
+    given: dict[str, Any] = {}
+    if scaling_type is not None and scaling_type not in (-1, 0):
+        if scaling_type not in _ROPE_SCALINGS:
+            refuse("rope_scaling_type", f"{scaling_type!r} is unknown")
+        given["scaling.type"] = _ROPE_SCALINGS[scaling_type]
+    if base != 0.0:
+        given["freq_base"] = float(base)
+    if scale != 0.0:
+        given["scaling.factor"] = 1.0 / float(scale)
+    for name, (default, key) in _YARN.items():
+        if yarn[name] != default:
+            given[key] = type(default)(yarn[name])
     prefix = f"{model.architecture}.rope."
-    if base != 0.0 and base != model.metadata.get(prefix + "freq_base", 10000.0):
-        keys[prefix + "freq_base"] = float(base)
-    if scale not in (0.0, 1.0):
-        keys[prefix + "scaling.type"] = "linear"
-        keys[prefix + "scaling.factor"] = 1.0 / float(scale)
-    return keys
+    return {prefix + key: value for key, value in given.items()
+            if value != model.metadata.get(prefix + key, _ROPE_DEFAULTS.get(key))}
 
 
 def open_model(path: Any, use_mmap: bool, options: dict[str, Any]) -> Model:

@@ -51,13 +51,11 @@ class Llama(Context):
         self._closed = False
         _options.check_left_overs(kwargs)
         _options.check_devices(n_gpu_layers, split_mode, main_gpu, tensor_split, numa, use_mlock)
-        if lora_base is not None or lora_path is not None:
-            _options.refuse("lora_path" if lora_path is not None else "lora_base",
-                            "LoRAs are not part of this interface: use weft.Model")
+        if lora_base is not None:
+            _options.refuse("lora_base", "a LoRA is added to the weights of the model itself: use None")
+        loras = [] if lora_path is None else [(os.fspath(lora_path), float(lora_scale))]
         if pooling_type not in (-1, 0, 1, 2, 3):
             _options.refuse("pooling_type", f"{pooling_type!r} cannot be honoured")
-        if spm_infill:
-            _options.refuse("spm_infill", "cannot be honoured")
         self.model_path = os.fspath(model_path)
         self.verbose = verbose
         n_ctx = _options.integer("n_ctx", n_ctx, 0)
@@ -72,8 +70,12 @@ class Llama(Context):
         yarn = {"yarn_ext_factor": yarn_ext_factor, "yarn_attn_factor": yarn_attn_factor,
                 "yarn_beta_fast": yarn_beta_fast, "yarn_beta_slow": yarn_beta_slow,
                 "yarn_orig_ctx": yarn_orig_ctx}
-        self._open(use_mmap, vocab_only, overrides, (rope_scaling_type, rope_freq_base,
-                                                     rope_freq_scale, yarn))
+        self._open(use_mmap, {"vocabulary_only": vocab_only, "overrides": overrides, "loras": loras},
+                   (rope_scaling_type, rope_freq_base, rope_freq_scale, yarn))
+        self._spm_infill = bool(spm_infill)
+        if spm_infill and not self._can_infill():
+            self.close()
+            _options.refuse("spm_infill", "the model has no tokens for infilling")
         self.metadata = {key: _as_text(value) for key, value in self._weft_model.metadata.items()
                          if not isinstance(value, (list, dict))}
         self._n_ctx = n_ctx or max(self._weft_model.context, 1)
@@ -91,17 +93,13 @@ class Llama(Context):
         self._prepare(vocab_only, workers, caches)
         _chat.check_format(self)
 
-    def _open(self, use_mmap: bool, vocab_only: bool, overrides: dict[str, Any],
-              rope: tuple[Any, ...]) -> None:
-        options: dict[str, Any] = {"vocabulary_only": vocab_only}
-        if overrides:
-            options["overrides"] = overrides
+    def _open(self, use_mmap: bool, options: dict[str, Any], rope: tuple[Any, ...]) -> None:
         model = _options.open_model(self.model_path, use_mmap, options)
         more = _options.rope_overrides(model, *rope)
         if more:
             model.close()
-            model = _options.open_model(self.model_path, use_mmap,
-                                        {**options, "overrides": {**overrides, **more}})
+            options["overrides"] = {**options["overrides"], **more}
+            model = _options.open_model(self.model_path, use_mmap, options)
         self._weft_model = model
         self._tokens = model.tokenizer
 
