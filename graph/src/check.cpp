@@ -43,7 +43,7 @@ NodeId owner_of(const Graph& graph, NodeId id) {
 
 // A state that a node updates while it computes its output belongs to this node alone.
 void check_updates(const Graph& graph) {
-  const PerNode<std::vector<NodeId>> users = graph.users();
+  const NodeUsers users = graph.users();
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];
     if (!node.op || node.op->updates < 0) continue;

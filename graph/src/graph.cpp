@@ -151,14 +151,8 @@ std::vector<TensorSpec> Graph::input_specs(const Node& node) const {
   return specs;
 }
 
-PerNode<std::vector<NodeId>> Graph::users() const {
-  PerNode<std::vector<NodeId>> users(*this);
-  for (NodeId id = 0; id < size(); ++id) {
-    for (const NodeId input : (*this)[id].inputs) {
-      if (input != kNoNode) users[input].push_back(id);
-    }
-  }
-  return users;
+NodeUsers Graph::users() const {
+  return NodeUsers(*this);
 }
 
 Graph::Scope::Scope(Graph& graph, std::string_view prefix)

@@ -35,7 +35,7 @@ void add_constraint_flags(App& app, ConstraintFlags& flags) {
 Constraint read_constraint(const ConstraintFlags& flags) {
   using Kind = Constraint::Kind;
   Constraint constraint;
-  constraint.schema = {.closed_objects = !flags.open_schema};
+  constraint.schema = {.closed_objects = !flags.open_schema, .single_line = true};
   const auto set = [&](Kind kind, const std::string& text) {
     constraint.kind = kind;
     constraint.text = text;

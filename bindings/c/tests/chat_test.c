@@ -68,6 +68,22 @@ static void turns_become_prompts(void) {
   weft_chat_free(chat);
 }
 
+static void plans_know_which_marks_are_read(void) {
+  weft_error* error = NULL;
+  weft_chat* chat = open_chat();
+  weft_chat_plan* plan = NULL;
+  weft_chat_turn turn = new_turn("[{\"role\": \"user\", \"content\": \"Hi\"}]");
+  const weft_token* tokens = NULL;
+  size_t n = 9;
+  if (!OK(weft_chat_plan_open(chat, &turn, &plan, &error))) return;
+  OK(weft_chat_plan_get_shown(plan, &tokens, &n, &error));
+  CHECK(n == 0); /* no marks of this template are control tokens */
+  REFUSED(WEFT_ERROR_ARGUMENT, "`n` is NULL",
+          weft_chat_plan_get_shown(plan, &tokens, NULL, &error));
+  weft_chat_plan_free(plan);
+  weft_chat_free(chat);
+}
+
 static void plans_have_tokens_and_a_grammar(void) {
   weft_error* error = NULL;
   weft_chat* chat = open_chat();
@@ -354,6 +370,7 @@ static void built_in_templates_have_names(void) {
 
 const test_case chat_tests[] = {
     {"turns become prompts", turns_become_prompts},
+    {"plans know which marks are read", plans_know_which_marks_are_read},
     {"plans have tokens and a grammar", plans_have_tokens_and_a_grammar},
     {"malformed turns are refused", malformed_turns_are_refused},
     {"templates are checked", templates_are_checked},

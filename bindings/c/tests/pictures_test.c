@@ -61,6 +61,76 @@ static void plans_are_drawn(void) {
   weft_graph_free(graph);
 }
 
-const test_case pictures_tests[] = {{"graphs are drawn by Graphviz", graphs_are_drawn_by_graphviz},
-                                    {"plans are drawn", plans_are_drawn},
-                                    {NULL, NULL}};
+static void graphs_of_plans_are_drawn_without_a_session(void) {
+  weft_error* error = NULL;
+  weft_model* model = stories();
+  weft_session* session = new_session(1);
+  weft_session_options options;
+  weft_text a = {NULL, 0}, b = {NULL, 0};
+  OK(weft_session_options_init(&options, sizeof options));
+  OK(weft_session_dot(session, 1, &a, &error));
+  if (OK(weft_model_dot(model, NULL, 1, &b, &error))) {
+    CHECK(strstr(b.data, "2 lanes") != NULL || strstr(b.data, "1 lanes") != NULL);
+    CHECK(strstr(b.data, "quantize") != NULL && strstr(b.data, "backend cpu") != NULL);
+    CHECK(strncmp(a.data, "digraph", 7) == 0);
+    weft_text_free(&b);
+  }
+  options.backend = "reference";
+  options.passes_off = "all";
+  if (OK(weft_model_dot(model, &options, 4, &b, &error))) {
+    CHECK(strstr(b.data, "backend reference") != NULL && strstr(b.data, "prefill") != NULL);
+    weft_text_free(&b);
+  }
+  REFUSED(WEFT_ERROR_ARGUMENT, "`n_tokens`", weft_model_dot(model, NULL, 0, &b, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "`n_tokens`", weft_model_dot(model, NULL, 1 << 20, &b, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "`dot` is NULL", weft_model_dot(model, NULL, 1, NULL, &error));
+  options.mem_budget = 1;
+  REFUSED(WEFT_ERROR_BUDGET, "", weft_model_dot(model, &options, 1, &b, &error));
+  weft_text_free(&a);
+  weft_session_free(session);
+}
+
+static void steps_are_measured(void) {
+  weft_error* error = NULL;
+  weft_session* session = new_session(1);
+  const weft_token tokens[] = {5, 6, 7};
+  weft_text json = {NULL, 0}, svg = {NULL, 0};
+  float* logits = NULL;
+  float first;
+  size_t n;
+  int64_t length = 0;
+  OK(weft_session_feed(session, 0, tokens, 3, NULL, NULL, &error));
+  OK(weft_session_get_logits(session, &logits, &n, &error));
+  first = logits[0];
+  OK(weft_session_truncate(session, 0, 0, &error));
+  if (OK(weft_session_profile(session, 0, tokens, 3, &json, &svg, &error))) {
+    CHECK(strstr(json.data, "\"n_tokens\":3,\"depth\":0") != NULL);
+    CHECK(strstr(json.data, "\"path\":\"blk.0.attn_norm\"") != NULL);
+    CHECK(is_picture(&svg));
+    weft_text_free(&json);
+  }
+  OK(weft_session_get_logits(session, &logits, &n, &error));
+  CHECK(logits[0] == first);
+  if (OK(weft_session_profile(session, 0, tokens, 1, &json, NULL, &error))) {
+    CHECK(strstr(json.data, "\"n_tokens\":1,\"depth\":3") != NULL);
+    weft_text_free(&json);
+  }
+  OK(weft_session_get_length(session, 0, &length, &error));
+  CHECK(length == 4);
+  REFUSED(WEFT_ERROR_ARGUMENT, "`n_tokens`",
+          weft_session_profile(session, 0, tokens, 0, &json, NULL, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "`json` is NULL",
+          weft_session_profile(session, 0, tokens, 1, NULL, NULL, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "sequence 9",
+          weft_session_profile(session, 9, tokens, 1, &json, NULL, &error));
+  OK(weft_session_get_length(session, 0, &length, &error));
+  CHECK(length == 4);
+  weft_session_free(session);
+}
+
+const test_case pictures_tests[] = {
+    {"graphs are drawn by Graphviz", graphs_are_drawn_by_graphviz},
+    {"plans are drawn", plans_are_drawn},
+    {"graphs of plans are drawn without a session", graphs_of_plans_are_drawn_without_a_session},
+    {"steps are measured", steps_are_measured},
+    {NULL, NULL}};

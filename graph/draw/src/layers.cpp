@@ -31,7 +31,7 @@ Layers::Layers(const Graph& graph)
   // A cache with another name belongs to the only layer that uses it.
   const auto users = graph.users();
   for (NodeId id = 0; id < graph.size(); ++id) {
-    const auto& used_by = users[id];
+    const std::span<const NodeId> used_by = users[id];
     if (graph[id].kind != NodeKind::state || of(id) != kNoLayer || used_by.empty()) continue;
     const std::int64_t layer = of(used_by[0]);
     const auto same = [&](NodeId user) { return of(user) == layer; };

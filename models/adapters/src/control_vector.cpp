@@ -124,8 +124,8 @@ std::vector<AddedTensor> ControlVector::tensors() const {
 namespace {
 
 // The output of a layer: its only node of this form that is read outside of it.
-NodeId end_of_layer(const Graph& graph, const PerNode<std::vector<NodeId>>& users,
-                    std::int64_t layer, const TensorSpec& spec, const std::string& file) {
+NodeId end_of_layer(const Graph& graph, const NodeUsers& users, std::int64_t layer,
+                    const TensorSpec& spec, const std::string& file) {
   std::vector<NodeId> ends;
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];

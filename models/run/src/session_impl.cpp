@@ -72,14 +72,18 @@ const std::byte* Session::Impl::weight(const Node& node) const {
   return data ? data : model->weights().find_tensor(node.path)->data;
 }
 
-std::size_t Session::Impl::plan_for(std::size_t n_tokens, bool of_text) const {
-  std::size_t i = of_text ? planned.n_step_plans : 0;
+std::size_t PlannedModel::plan_for(std::int64_t n_tokens, bool of_text) const {
+  std::size_t i = of_text ? n_step_plans : 0;
   const auto bound = [&](std::size_t plan) {
-    const std::vector<Variable>& variables = planned.graphs[plan].variables();
-    return static_cast<std::size_t>(variables[Runner::index_of(variables, "T")].bound);
+    const std::vector<Variable>& variables = graphs[plan].variables();
+    return variables[Runner::index_of(variables, "T")].bound;
   };
   while (bound(i) < n_tokens) ++i;
   return i;
+}
+
+std::size_t Session::Impl::plan_for(std::size_t n_tokens, bool of_text) const {
+  return planned.plan_for(static_cast<std::int64_t>(n_tokens), of_text);
 }
 
 Runner& Session::Impl::runner(std::size_t i) {

@@ -2,7 +2,7 @@
 // Queries about a graph that the fusion passes share.
 
 #include <cstdint>
-#include <vector>
+#include <span>
 
 #include "weft/graph/graph.h"
 #include "weft/graph/pass.h"
@@ -23,7 +23,7 @@ class Matching {
   explicit Matching(const Graph& graph);
 
   const Graph& graph() const { return graph_; }
-  const std::vector<NodeId>& users(NodeId id) const { return users_[id]; }
+  std::span<const NodeId> users(NodeId id) const { return users_[id]; }
   bool is_output(NodeId id) const { return output_[id] != 0; }
   bool is(NodeId id, const OpDef& op) const { return id != kNoNode && graph_[id].op == &op; }
   // Whether the node is of `op` and has only one user, so that it can be fused into that user.
@@ -33,7 +33,7 @@ class Matching {
 
  private:
   const Graph& graph_;
-  PerNode<std::vector<NodeId>> users_;
+  NodeUsers users_;
   PerNode<char> output_;
 };
 

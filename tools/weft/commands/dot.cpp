@@ -17,11 +17,11 @@
 #include "weft/files/output_file.h"
 #include "weft/run/session.h"
 #include "weft/scheduler/passes.h"
+#include "weft/scheduler/picture_notes.h"
 #include "weft/scheduler/routing.h"
 
 #include "common/flags.h"
 #include "inputs/variant.h"
-#include "pictures/picture_notes.h"
 #include "pictures/piece_picture.h"
 #include "pictures/viewer.h"
 #include "profiles/profile_file.h"
@@ -249,8 +249,7 @@ int dot(int argc, char** argv) {
     print_passes(*model, flags);
     return 0;
   }
-  draw::PictureOptions options{.title = fmt::format("{} ({}), {}", model->facts().name,
-                                                    model->facts().architecture, flags.phase),
+  draw::PictureOptions options{.title = fmt::format("{}, {}", model->facts().title(), flags.phase),
                                .fold = flags.fold == "none"         ? draw::Fold::none
                                        : flags.fold == "neighbours" ? draw::Fold::neighbours
                                                                     : draw::Fold::alike};

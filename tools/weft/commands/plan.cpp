@@ -173,8 +173,7 @@ void write_svg(const Model& model, const PlannedModel& planned, const std::strin
     measured = read_median_step(picture.profile, plan.name);
     options.measured = &*measured;
   }
-  options.title =
-      fmt::format("{} ({}), plan {}", model.facts().name, model.facts().architecture, plan.name);
+  options.title = fmt::format("{}, plan {}", model.facts().title(), plan.name);
   options.facts = fmt::format("{} steps, {} stages, {} joins\n{}", plan.steps.size(), plan.stages,
                               plan.joins(), bounds_text(graph, plan, of_plan));
   OutputFile file(picture.out);

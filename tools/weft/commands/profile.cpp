@@ -10,14 +10,13 @@
 #include "weft/files/output_file.h"
 #include "weft/graph/layer_path.h"
 #include "weft/measure/bench.h"
+#include "weft/measure/profile_times.h"
 #include "weft/measure/work.h"
 #include "weft/profiles/trace_events.h"
 #include "weft/scheduler/profiler.h"
 
 #include "common/flags.h"
-#include "profiles/profile_file.h"
 #include "profiles/profile_report.h"
-#include "profiles/profile_times.h"
 #include "subcommand.h"
 
 namespace weft::tools {

@@ -21,8 +21,7 @@ std::string draw_plan(const Model& model, SessionOptions options) {
   const PlannedModel planned = plan_model(model, options);
   const Plan& plan = planned.plans.front();
   PlanPicture picture;
-  picture.title =
-      fmt::format("{} ({}), plan {}", model.facts().name, model.facts().architecture, plan.name);
+  picture.title = fmt::format("{}, plan {}", model.facts().title(), plan.name);
   return plan_svg(planned.graphs.front(), plan, picture);
 }
 

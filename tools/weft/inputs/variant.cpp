@@ -1,7 +1,6 @@
 #include "inputs/variant.h"
 
 #include <charconv>
-#include <limits>
 #include <string_view>
 
 #include "weft/base/error.h"
@@ -51,13 +50,6 @@ void change(SessionOptions& options, const std::string& text) {
   }
 }
 
-PlannedModel plan_of(const Model& model, SessionOptions options) {
-  const bool stated = options.mem_budget > 0;
-  if (!stated && !fits_budget(model, options))
-    options.mem_budget = std::numeric_limits<std::int64_t>::max();
-  return plan_model(model, options);
-}
-
 }  // namespace
 
 void read_layers(const std::string& text, std::int64_t n_layers, std::int64_t& first_layer,
@@ -96,7 +88,7 @@ Variant make_variant(const Model& model, SessionOptions options, const std::stri
     change(options, changes.substr(begin, end - begin));
     begin = end + 1;
   }
-  Variant variant{plan_of(model, std::move(options)), 0};
+  Variant variant{plan_to_look_at(model, std::move(options)), 0};
   variant.index = find_phase(variant.planned, phase);
   return variant;
 }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "pictures/picture_notes.h"
+#include "weft/scheduler/picture_notes.h"
 
 namespace weft::tools {
 

@@ -7,10 +7,8 @@
 
 #include "weft/backends/backend.h"
 #include "weft/base/error.h"
-#include "weft/base/hash.h"
 #include "weft/base/printable.h"
 #include "weft/base/text.h"
-#include "weft/draw/picture.h"
 #include "weft/scheduler/workers.h"
 
 #include "common/read_text.h"
@@ -119,56 +117,6 @@ TimedStep median_step(const Json& json, const std::string& path, const std::stri
 }
 
 }  // namespace
-
-const ProfiledNode* ProfiledPlan::find(std::string_view path) const {
-  const auto found = std::ranges::find(nodes, path, &ProfiledNode::path);
-  return found == nodes.end() ? nullptr : &*found;
-}
-
-std::string plan_signature(const Graph& graph, const Plan& plan) {
-  Fnv1a64 hash;
-  hash.add(fmt::format("{} {}", plan.name, plan.lanes));
-  for (const PlanStep& step : plan.steps) {
-    const Node& node = graph[step.node];
-    // Lengths that depend on the context do not identify a plan.
-    const bool state = node.op->storage == Storage::state;
-    hash.add(fmt::format("\n{} {} {} {} {} {}", step.path, step.op, step.backend, step.stage,
-                         to_string(step.split), state ? "" : draw::spec_text(graph, node.spec)));
-    for (const NodeId in : node.inputs) {
-      if (in != kNoNode && graph[in].kind == NodeKind::weight)
-        hash.add(draw::spec_text(graph, graph[in].spec));
-    }
-  }
-  return fmt::format("{:016x}", hash.value());
-}
-
-std::string to_json(const ProfileFile& profile) {
-  Json plans = Json::array();
-  for (const ProfiledPlan& plan : profile.plans) {
-    Json nodes = Json::array();
-    for (const ProfiledNode& node : plan.nodes)
-      nodes.push_back(
-          {{"path", node.path}, {"kernel", node.kernel}, {"ns", node.ns}, {"bytes", node.bytes}});
-    plans.push_back({{"name", plan.name},
-                     {"signature", plan.signature},
-                     {"steps", plan.steps},
-                     {"wall_ns", plan.wall_ns},
-                     {"nodes", std::move(nodes)}});
-  }
-  const Json json{{"model", profile.model},     {"weights", profile.weights},
-                  {"backend", profile.backend}, {"route", profile.route},
-                  {"isa", profile.isa},         {"context", profile.context},
-                  {"workers", profile.workers}, {"plans", std::move(plans)}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-std::string cpu_isa_name() {
-  const std::string own = cpu_backend().description();
-  for (const std::string_view name : cpu_isas()) {
-    if (cpu_backend(name).description() == own) return std::string(name);
-  }
-  return {};
-}
 
 ProfileFile read_profile(const std::string& path, SessionOptions& options) {
   ProfileFile profile = read_file(path, [](const Json& whole) {

@@ -1,50 +1,17 @@
 #pragma once
-// The output of `weft profile` about plans, as a trace (-o FILE) or a report (--json), for pictures
-// of the same plans: also on another machine.
+// Reads the output of `weft profile` about plans, a trace (-o FILE) or a report (--json), for
+// pictures of the same plans: also on another machine.
 
-#include <cstdint>
 #include <string>
-#include <vector>
 
 #include "weft/graph/graph.h"
+#include "weft/measure/profile_times.h"
 #include "weft/run/session.h"
 #include "weft/scheduler/plan.h"
 #include "weft/scheduler/timeline.h"
 
 namespace weft::tools {
 
-struct ProfiledNode {
-  std::string path, kernel;
-  double ns = 0;     // time of all workers together, mean of the steps
-  double bytes = 0;  // the same, at the measured depth
-};
-
-struct ProfiledPlan {
-  std::string name, signature;
-  std::int64_t steps = 0;
-  double wall_ns = 0;  // mean of the steps
-  std::vector<ProfiledNode> nodes;
-
-  const ProfiledNode* find(std::string_view path) const;
-};
-
-struct ProfileFile {
-  std::string model, weights, backend, route;
-  std::string isa;  // the cpu backend's: "avx2"
-  std::int64_t context = 0;
-  int workers = 0;
-  std::vector<ProfiledPlan> plans;
-};
-
-// The instruction set of the cpu backend as `--backend cpu:NAME` takes it.
-std::string cpu_isa_name();
-
-// The same for all plans whose nodes can be compared one by one: it has paths, ops, types, shapes
-// except for their varying dimensions, backends, stages and lanes; neither the length of the
-// context nor kernels.
-std::string plan_signature(const Graph& graph, const Plan& plan);
-
-std::string to_json(const ProfileFile& profile);
 // Context, workers, place of the weights and instruction set that `options` leaves open become
 // those of the profile, as far as this machine has them. Throws IoError, and FormatError if the
 // file is neither a trace nor a report.

@@ -47,7 +47,7 @@ double min_ns(const ProfileRow& row, const MachineLimits& limits);
 
 // Sorted by the possible gain: time beyond min_ns(). At most `top` rows; 0: all.
 std::string to_text(const PhaseProfile& profile, const MachineLimits& limits, std::size_t top);
-// `about`: a JSON object, the plans and their nodes (profile_file.h).
+// `about`: a JSON object, the plans and their nodes (weft/measure/profile_times.h).
 std::string to_json(const std::vector<PhaseProfile>& profiles, const MachineLimits& limits,
                     const std::string& about);
 

@@ -8,9 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "weft/measure/profile_times.h"
 #include "weft/profiles/trace_events.h"
-
-#include "profiles/profile_times.h"
 
 namespace weft::tools {
 namespace {

@@ -514,13 +514,26 @@ WEFT_API weft_status weft_session_plan_json(weft_session* session, int64_t n_tok
                                             weft_text* json, weft_error** error);
 WEFT_API weft_status weft_session_get_plan_hash(weft_session* session, int64_t n_tokens,
                                                 uint64_t* hash, weft_error** error);
-/* The graph of that plan, after all passes, for Graphviz. */
+/* The graph of that plan, after all passes, for Graphviz: the picture of `weft dot`. */
 WEFT_API weft_status weft_session_dot(weft_session* session, int64_t n_tokens, weft_text* dot,
                                       weft_error** error);
-
+/* The same for a session that is not opened. Options may be NULL. Without a budget, a plan that
+ * does not fit into memory is drawn, too. */
+WEFT_API weft_status weft_model_dot(weft_model* model, const weft_session_options* options,
+                                    int64_t n_tokens, weft_text* dot, weft_error** error);
 /* A picture of that plan: the arena, and the work of the lanes. */
 WEFT_API weft_status weft_session_plan_svg(weft_session* session, int64_t n_tokens, weft_text* svg,
                                            weft_error** error);
+
+/* Appends tokens as weft_session_feed() does, in one step of at most prefill_width, and measures
+ * it:
+ * {"plan", "n_tokens", "depth", "workers", "ns", "nodes": [{"path", "op", "kernel", "backend",
+ * "stage", "ns", "bytes", "multiply_adds"}]}. The nodes come in the order of the plan, with the
+ * time of all workers together; "depth" is the number of tokens before. `svg` (may be NULL): the
+ * picture of the plan, with the work of the lanes as measured. */
+WEFT_API weft_status weft_session_profile(weft_session* session, int32_t sequence,
+                                          const weft_token* tokens, size_t n, weft_text* json,
+                                          weft_text* svg, weft_error** error);
 
 /* `done` of `total` tokens are computed. Anything but 0 cancels the call, unless this was the last
  * chunk. */
@@ -645,7 +658,8 @@ WEFT_API weft_status weft_generation_free(weft_generation* generation);
  * With keep_state = 1 the sampler keeps its random numbers and history. */
 WEFT_API weft_status weft_generation_begin(weft_generation* generation, const weft_token* prompt,
                                            size_t n, int32_t keep_state, weft_error** error);
-/* The same with the prompt as text and the special tokens around it. */
+/* The same with the prompt as text, in which control tokens are read, and the special tokens around
+ * it. */
 WEFT_API weft_status weft_generation_begin_text(weft_generation* generation, const char* prompt,
                                                 size_t size, weft_error** error);
 /* Computes the prompt, which next() would do otherwise. */
@@ -838,6 +852,10 @@ WEFT_API weft_status weft_chat_plan_open(weft_chat* chat, const weft_chat_turn* 
                                          weft_chat_plan** plan, weft_error** error);
 WEFT_API weft_status weft_chat_plan_get_tokens(weft_chat_plan* plan, const weft_token** tokens,
                                                size_t* n, weft_error** error);
+/* Control tokens that weft_reply_push() needs as text, as they mark reasoning or calls. Only for
+ * callers that decode tokens themselves. */
+WEFT_API weft_status weft_chat_plan_get_shown(weft_chat_plan* plan, const weft_token** tokens,
+                                              size_t* n, weft_error** error);
 WEFT_API weft_status weft_chat_plan_get_text(weft_chat_plan* plan, const char** text, size_t* size,
                                              weft_error** error);
 /* A new handle of the grammar of the reply; NULL if the reply is not constrained. */
@@ -1274,7 +1292,8 @@ WEFT_API weft_status weft_builder_project(weft_builder* builder, const char* nam
 /* The divisors of the frequencies of rope; -1: none. */
 WEFT_API weft_status weft_builder_rope_factors(weft_builder* builder, weft_tensor_id* factors,
                                                weft_error** error);
-/* The final norm, and the logits of the rows that need them. */
+/* The final norm, and the logits of the rows that need them. `embeddings` (-1: none) take the place
+ * of output.weight in files without it. */
 WEFT_API weft_status weft_builder_head(weft_builder* builder, weft_tensor_id h,
                                        weft_tensor_id embeddings, weft_tensor_id* rows,
                                        weft_error** error);

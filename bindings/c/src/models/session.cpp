@@ -1,8 +1,5 @@
 #include "weft/run/session.h"
 
-#include "weft/draw/dot.h"
-#include "weft/scheduler/plan_svg.h"
-
 #include "border/arguments.h"
 #include "border/call.h"
 #include "border/json.h"
@@ -11,11 +8,6 @@
 
 namespace weft::c_api {
 namespace {
-
-std::size_t plan_index(const Session& session, std::int64_t n_tokens) {
-  check_between(n_tokens, 1, session.options().prefill_width, "n_tokens");
-  return session.plan_for(n_tokens);
-}
 
 std::int64_t row_width(const Session& session) {
   const ModelFacts& facts = session.model().facts();
@@ -123,42 +115,6 @@ weft_status weft_session_get_info(weft_session* session, weft_session_info* info
 
 weft_status weft_session_json(weft_session* session, weft_text* json, weft_error** error) {
   return call(error, [&] { write_text(json, session_json(*UsedSession(session))); });
-}
-
-weft_status weft_session_plan_json(weft_session* session, int64_t n_tokens, weft_text* json,
-                                   weft_error** error) {
-  return call(error, [&] {
-    const UsedSession s(session);
-    write_text(json, s->plan(plan_index(*s, n_tokens)).to_json());
-  });
-}
-
-weft_status weft_session_get_plan_hash(weft_session* session, int64_t n_tokens, uint64_t* hash,
-                                       weft_error** error) {
-  return call(error, [&] {
-    const UsedSession s(session);
-    required(hash, "hash") = s->plan(plan_index(*s, n_tokens)).hash();
-  });
-}
-
-weft_status weft_session_dot(weft_session* session, int64_t n_tokens, weft_text* dot,
-                             weft_error** error) {
-  return call(error, [&] {
-    const UsedSession s(session);
-    write_text(dot, draw::to_dot(s->graph(plan_index(*s, n_tokens))));
-  });
-}
-
-weft_status weft_session_plan_svg(weft_session* session, int64_t n_tokens, weft_text* svg,
-                                  weft_error** error) {
-  return call(error, [&] {
-    const UsedSession s(session);
-    const std::size_t i = plan_index(*s, n_tokens);
-    const ModelFacts& facts = s->model().facts();
-    const std::string title =
-        fmt::format("{} ({}), plan {}", facts.name, facts.architecture, s->plan(i).name);
-    write_text(svg, plan_svg(s->graph(i), s->plan(i), {.title = title}));
-  });
 }
 
 weft_status weft_session_feed(weft_session* session, int32_t sequence, const weft_token* tokens,

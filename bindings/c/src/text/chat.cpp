@@ -142,6 +142,14 @@ weft_status weft_chat_plan_get_tokens(weft_chat_plan* plan, const weft_token** t
   });
 }
 
+weft_status weft_chat_plan_get_shown(weft_chat_plan* plan, const weft_token** tokens, size_t* n,
+                                     weft_error** error) {
+  return call(error, [&] {
+    const auto p = pin<ChatPlanObject>(plan);
+    give(p->plan.shown, tokens, n, "tokens", "n");
+  });
+}
+
 weft_status weft_chat_plan_get_text(weft_chat_plan* plan, const char** text, size_t* size,
                                     weft_error** error) {
   return call(error, [&] {

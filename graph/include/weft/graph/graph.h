@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "weft/graph/attrs.h"
+#include "weft/graph/node_users.h"
 #include "weft/graph/op_def.h"
 #include "weft/graph/per_node.h"
 #include "weft/graph/tensor.h"
@@ -92,7 +93,7 @@ class Graph {
   // The specs of a node's inputs. The spec of an absent optional input is not present().
   std::vector<TensorSpec> input_specs(const Node& node) const;
   // Ids of the nodes that use each node.
-  PerNode<std::vector<NodeId>> users() const;
+  NodeUsers users() const;
 
   // Adds a path prefix to nodes that are added during its lifetime: Scope s(graph, "blk.3").
   class Scope {

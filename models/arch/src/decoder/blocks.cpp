@@ -61,7 +61,7 @@ Tensor head(const Weights& w, const Hparams& c, Tensor h, Tensor embd, const Inp
     w.ignore("output.bias");
     return rows;
   }
-  if (w.has("output.weight")) return project(w, "output", c.V, c.D, rows);
+  if (!embd || w.has("output.weight")) return project(w, "output", c.V, c.D, rows);
   return linear(rows, embd, w.optional("output.bias", {c.V})).named("output");
 }
 

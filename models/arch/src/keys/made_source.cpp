@@ -57,8 +57,7 @@ const std::vector<MadeUp>& kMadeUp = *new std::vector<MadeUp>{
 constexpr std::int64_t kOtherwise = 32;
 
 // Whether every op that uses node `id`, directly or as a view, would take it with this spec.
-bool accepted(const Graph& graph, const PerNode<std::vector<NodeId>>& users, NodeId id,
-              const TensorSpec& spec) {
+bool accepted(const Graph& graph, const NodeUsers& users, NodeId id, const TensorSpec& spec) {
   for (const NodeId user : users[id]) {
     const Node& node = graph[user];
     std::vector<TensorSpec> specs = graph.input_specs(node);
@@ -113,7 +112,7 @@ void MadeSource::learn(const Architecture& architecture) {
 
 // Chooses types for the tensors from number `first` on that the graph uses.
 void MadeSource::choose_types(const Graph& graph, std::size_t first) {
-  const PerNode<std::vector<NodeId>> users = graph.users();
+  const NodeUsers users = graph.users();
   for (std::size_t i = first; i < tensors_.size(); ++i) {
     const auto& [name, spec] = tensors_[i];
     const TensorSpec typed{type_of(name, spec.shape), spec.shape};

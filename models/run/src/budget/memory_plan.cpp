@@ -1,6 +1,7 @@
 #include "weft/run/memory_plan.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -257,6 +258,12 @@ PlannedModel plan_model(const Model& model, const SessionOptions& options) {
   if (!attempt.fits)
     refuse_session(model, attempt.planned, [](std::int64_t bytes) { return bytes; });
   return std::move(attempt.planned);
+}
+
+PlannedModel plan_to_look_at(const Model& model, SessionOptions options) {
+  if (options.mem_budget == 0 && !fits_budget(model, options))
+    options.mem_budget = std::numeric_limits<std::int64_t>::max();
+  return plan_model(model, options);
 }
 
 }  // namespace weft

@@ -52,6 +52,10 @@ struct MemoryOffer {
 // Whether plan_model() has a plan within the budget. Throws like it, except for BudgetError.
 bool fits_budget(const Model& model, const SessionOptions& options);
 
+// The plan to look at, not to run: as plan_model(), but without a budget in the options, a plan
+// that does not fit into memory is not refused.
+PlannedModel plan_to_look_at(const Model& model, SessionOptions options);
+
 // The part of the budget that is left for sessions; 0 if no budget was given. Throws BudgetError if
 // nothing is left.
 std::int64_t session_budget(const MemoryDemand& demand);

@@ -55,6 +55,10 @@ struct ModelFacts {
 
   // Whether it can continue a text; otherwise it only gives embeddings and scores.
   bool gives_text() const { return causal && has_output; }
+  // "Weft Stories (llama)", or "llama".
+  std::string title() const {
+    return name.empty() ? architecture : name + " (" + architecture + ")";
+  }
 };
 
 class Model {

@@ -223,6 +223,10 @@ struct PlannedModel {
   // The part of memory.weights_mapped that does not fit the default budget: the system has to evict
   // that many bytes from time to time. 0 if a budget was given.
   std::int64_t evicted_bytes = 0;
+
+  // The index of the plan that runs steps of that many tokens, at most prefill_width; or of the
+  // encoder's plans.
+  std::size_t plan_for(std::int64_t n_tokens, bool of_text = false) const;
 };
 PlannedModel plan_model(const Model& model, const SessionOptions& options);
 

@@ -1,10 +1,44 @@
-#include "profiles/profile_times.h"
+#include "weft/measure/profile_times.h"
 
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "weft/backends/backend.h"
 #include "weft/base/error.h"
 #include "weft/measure/work.h"
 #include "weft/scheduler/plan.h"
 
-namespace weft::tools {
+namespace weft {
+
+std::string to_json(const ProfileFile& profile) {
+  using Json = nlohmann::ordered_json;
+  Json plans = Json::array();
+  for (const ProfiledPlan& plan : profile.plans) {
+    Json nodes = Json::array();
+    for (const ProfiledNode& node : plan.nodes)
+      nodes.push_back(
+          {{"path", node.path}, {"kernel", node.kernel}, {"ns", node.ns}, {"bytes", node.bytes}});
+    plans.push_back({{"name", plan.name},
+                     {"signature", plan.signature},
+                     {"steps", plan.steps},
+                     {"wall_ns", plan.wall_ns},
+                     {"nodes", std::move(nodes)}});
+  }
+  const Json json{{"model", profile.model},     {"weights", profile.weights},
+                  {"backend", profile.backend}, {"route", profile.route},
+                  {"isa", profile.isa},         {"context", profile.context},
+                  {"workers", profile.workers}, {"plans", std::move(plans)}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string cpu_isa_name() {
+  const std::string own = cpu_backend().description();
+  for (const std::string_view name : cpu_isas()) {
+    if (cpu_backend(name).description() == own) return std::string(name);
+  }
+  return {};
+}
 
 PlaceOfStep find_step(const Session& session, const PlanStep* step) {
   for (std::size_t i = 0; i < session.n_plans(); ++i) {
@@ -65,4 +99,4 @@ ProfileFile PlanTimes::file() const {
   return file;
 }
 
-}  // namespace weft::tools
+}  // namespace weft

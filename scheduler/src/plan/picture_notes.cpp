@@ -1,4 +1,4 @@
-#include "pictures/picture_notes.h"
+#include "weft/scheduler/picture_notes.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,11 +9,12 @@
 
 #include "weft/backends/memory.h"
 #include "weft/base/error.h"
+#include "weft/draw/dot.h"
 #include "weft/graph/layer_path.h"
 #include "weft/scheduler/budget.h"
 #include "weft/scheduler/timeline.h"
 
-namespace weft::tools {
+namespace weft {
 namespace {
 
 // Colours of backends, in the order in which the plan names them.
@@ -266,4 +267,11 @@ draw::LayersAlike steps_alike(const Plan& plan) {
   };
 }
 
-}  // namespace weft::tools
+std::string plan_dot(const Graph& graph, const Plan& plan, std::string title) {
+  draw::Picture picture =
+      draw::picture_of(graph, {.title = std::move(title), .may_fold = steps_alike(plan)});
+  add_notes(picture, graph, plan, {});
+  return draw::to_dot(picture);
+}
+
+}  // namespace weft

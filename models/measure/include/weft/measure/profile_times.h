@@ -5,14 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "weft/run/session.h"
+#include "weft/scheduler/profiled_plan.h"
 #include "weft/scheduler/profiler.h"
 
-#include "profiles/profile_file.h"
-
-namespace weft::tools {
+namespace weft {
 
 // The place of a PlanStep among a session's plans.
 struct PlaceOfStep {
@@ -28,6 +28,20 @@ struct ProfiledStep {
   double ns() const { return static_cast<double>(end_ns - begin_ns); }
 };
 
+// What was measured about the plans of a session.
+struct ProfileFile {
+  std::string model, weights, backend, route;
+  std::string isa;  // the cpu backend's: "avx2"
+  std::int64_t context = 0;
+  int workers = 0;
+  std::vector<ProfiledPlan> plans;
+};
+
+std::string to_json(const ProfileFile& profile);
+
+// The instruction set of the cpu backend as `--backend cpu:NAME` takes it.
+std::string cpu_isa_name();
+
 class PlanTimes {
  public:
   explicit PlanTimes(const Session& session);  // the session outlives it
@@ -42,4 +56,4 @@ class PlanTimes {
   std::vector<ProfiledPlan> plans_;
 };
 
-}  // namespace weft::tools
+}  // namespace weft

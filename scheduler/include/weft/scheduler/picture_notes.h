@@ -7,10 +7,9 @@
 
 #include "weft/draw/picture.h"
 #include "weft/scheduler/plan.h"
+#include "weft/scheduler/profiled_plan.h"
 
-#include "profiles/profile_file.h"
-
-namespace weft::tools {
+namespace weft {
 
 struct NoteOptions {
   const ProfiledPlan* profile = nullptr;  // colours boxes by time, borders by bytes
@@ -32,4 +31,8 @@ std::vector<BoxFacts> add_notes(draw::Picture& picture, const Graph& graph, cons
 // Whether the plan does the same for both layers: backends, kernels, lanes.
 draw::LayersAlike steps_alike(const Plan& plan);
 
-}  // namespace weft::tools
+// The picture of `weft dot` for Graphviz: layers that are alike appear once, boxes say where they
+// run. The title goes above it.
+std::string plan_dot(const Graph& graph, const Plan& plan, std::string title);
+
+}  // namespace weft
