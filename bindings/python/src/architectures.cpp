@@ -241,6 +241,19 @@ py::tuple check_new_model(const std::string& name, const py::dict& keys,
   return py::make_tuple(passed != 0, json.str());
 }
 
+py::tuple verify_model(const Model& model, const py::handle& ids, const py::dict& options) {
+  const auto tokens = ids_of(ids);
+  const auto how = session_options(options);
+  weft_model* const handle = model.get();
+  Text json;
+  std::int32_t passed = 0;
+  call([&](weft_error** error) {
+    return weft_verify_json(handle, how.get(), tokens.data(), tokens.size(), nullptr, &passed,
+                            json.out(), error);
+  });
+  return py::make_tuple(passed != 0, json.str());
+}
+
 }  // namespace
 
 void add_architectures(py::module_& m) {
@@ -252,6 +265,7 @@ void add_architectures(py::module_& m) {
   add_keys_class(m);
   m.def("register_architecture", &register_architecture);
   m.def("check_new_model", &check_new_model);
+  m.def("verify_model", &verify_model);
   m.def("write_made_model", [](const std::string& name, const py::dict& keys,
                                const std::string& path) {
     const Values values(keys);

@@ -13,9 +13,6 @@ struct Constraint : Handle<weft_constraint, weft_constraint_free> {
 struct Chat : Handle<weft_chat, weft_chat_free> {
   Chat() : Handle("chat") {}
 };
-struct ChatPlan : Handle<weft_chat_plan, weft_chat_plan_free> {
-  ChatPlan() : Handle("plan") {}
-};
 struct Reply : Handle<weft_reply, weft_reply_free> {
   Reply() : Handle("reply") {}
 };
@@ -80,11 +77,12 @@ std::unique_ptr<ChatPlan> open_plan(const Chat& chat, const py::dict& given) {
   return plan;
 }
 
-std::vector<weft_token> tokens_of_plan(const ChatPlan& plan) {
+template <weft_status (*Get)(weft_chat_plan*, const weft_token**, std::size_t*, weft_error**)>
+std::vector<weft_token> ids_of_plan(const ChatPlan& plan) {
   const weft_token* tokens = nullptr;
   std::size_t n = 0;
   weft_chat_plan* const handle = plan.get();
-  call([&](weft_error** error) { return weft_chat_plan_get_tokens(handle, &tokens, &n, error); });
+  call([&](weft_error** error) { return Get(handle, &tokens, &n, error); });
   return {tokens, tokens + n};
 }
 
@@ -154,7 +152,8 @@ void add_chats(py::module_& m) {
   py::class_<Chat>(m, "Chat").def_static("open", &open_chat);
   py::class_<ChatPlan>(m, "ChatPlan")
       .def_static("open", &open_plan)
-      .def("tokens", &tokens_of_plan)
+      .def("tokens", &ids_of_plan<weft_chat_plan_get_tokens>)
+      .def("shown", &ids_of_plan<weft_chat_plan_get_shown>)
       .def("grammar", &grammar_of_plan);
   py::class_<Reply>(m, "Reply")
       .def_static("open", &open_reply)

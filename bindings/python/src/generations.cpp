@@ -75,6 +75,14 @@ void add_generations(py::module_& m) {
                return weft_generation_begin(handle, prompt.data(), prompt.size(), 0, error);
              });
            })
+      .def("begin_chat",
+           [](const Generation& g, const ChatPlan& plan) {
+             weft_generation* const handle = g.get();
+             weft_chat_plan* const of = plan.get();
+             call([&](weft_error** error) {
+               return weft_generation_begin_chat(handle, of, 0, error);
+             });
+           })
       .def("adopt",
            [](const Generation& g, const py::handle& ids) {
              const auto held = ids_of(ids);

@@ -188,6 +188,28 @@ py::array output_of(const Computation& computation, const std::string& name) {
   return array_of(array, py::none()).attr("copy")();
 }
 
+// The memory of a state, which lives as long as the computation.
+py::array_t<std::uint8_t> memory_of_state(const py::object& owner, const std::string& name) {
+  weft_computation* const c = py::cast<const Computation&>(owner).get();
+  void* data = nullptr;
+  std::size_t size = 0;
+  call([&](weft_error** error) {
+    return weft_computation_get_state(c, name.c_str(), &data, &size, error);
+  });
+  return py::array_t<std::uint8_t>(static_cast<py::ssize_t>(size), static_cast<std::uint8_t*>(data),
+                                   owner);
+}
+
+py::tuple verify(const Computation& computation, const std::vector<std::int64_t>& extents) {
+  weft_computation* const c = computation.get();
+  Text json;
+  std::int32_t passed = 0;
+  call([&](weft_error** error) {
+    return weft_computation_verify(c, extents.data(), extents.size(), &passed, json.out(), error);
+  });
+  return py::make_tuple(passed != 0, json.str());
+}
+
 py::tuple plan_of(const Computation& computation) {
   weft_computation* const c = computation.get();
   Text json, svg;
@@ -254,6 +276,8 @@ void add_graphs(py::module_& m) {
       .def("set_weight", &set_weight)
       .def("run", &run_computation)
       .def("output", &output_of)
+      .def("state", &memory_of_state)
+      .def("verify", &verify)
       .def("plan", &plan_of);
 }
 

@@ -232,6 +232,12 @@ void add_models(py::module_& m) {
                return weft_model_metadata_json(h, max_elements, out, error);
              });
            })
+      .def("dot",
+           [](const Model& model, std::int64_t n_tokens) {
+             return text_of(model, [&](weft_model* h, weft_text* out, weft_error** error) {
+               return weft_model_dot(h, nullptr, n_tokens, out, error);
+             });
+           })
       .def("chat_template", &chat_template)
       .def("encode", &encode)
       .def("decode", &decode)

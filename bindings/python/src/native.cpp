@@ -212,9 +212,11 @@ py::handle Options::find(const char* name) {
 void Options::finish(const char* function) const {
   for (const auto& [key, value] : given_) {
     const auto name = py::cast<std::string>(key);
-    if (!taken_.contains(name))
-      throw py::type_error(std::string(function) + " got an unexpected keyword argument '" + name +
-                           "'");
+    if (taken_.contains(name)) continue;
+    std::string known;
+    for (const std::string& one : taken_) known += (known.empty() ? "" : ", ") + one;
+    throw py::type_error(std::string(function) + " got an unexpected keyword argument '" + name +
+                         "'; it has " + known);
   }
 }
 

@@ -196,6 +196,10 @@ struct Grammar : Handle<weft_grammar, weft_grammar_free> {
   Grammar() : Handle("grammar") {}
 };
 
+struct ChatPlan : Handle<weft_chat_plan, weft_chat_plan_free> {
+  ChatPlan() : Handle("plan") {}
+};
+
 // The options of a session, with all that they refer to.
 std::shared_ptr<const weft_session_options> session_options(const py::dict& given);
 

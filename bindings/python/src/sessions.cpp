@@ -148,6 +148,35 @@ py::str text_of_plan(const Session& session, std::int64_t n_tokens) {
   return text.str();
 }
 
+std::uint64_t hash_of_plan(const Session& session, std::int64_t n_tokens) {
+  std::uint64_t hash = 0;
+  weft_session* const handle = session.get();
+  call([&](weft_error** error) {
+    return weft_session_get_plan_hash(handle, n_tokens, &hash, error);
+  });
+  return hash;
+}
+
+void set_lora_scales(const Session& session, std::int32_t sequence,
+                     const std::vector<float>& scales) {
+  weft_session* const handle = session.get();
+  call([&](weft_error** error) {
+    return weft_session_set_lora_scales(handle, sequence, scales.data(), scales.size(), error);
+  });
+}
+
+// One step, measured: JSON and the picture of the lanes.
+py::tuple profile(const Session& session, std::int32_t sequence, const py::handle& ids) {
+  const auto tokens = ids_of(ids);
+  Text json, svg;
+  weft_session* const handle = session.get();
+  call([&](weft_error** error) {
+    return weft_session_profile(handle, sequence, tokens.data(), tokens.size(), json.out(),
+                                svg.out(), error);
+  });
+  return py::make_tuple(json.str(), svg.str());
+}
+
 }  // namespace
 
 std::shared_ptr<const weft_session_options> session_options(const py::dict& given) {
@@ -178,27 +207,14 @@ void add_sessions(py::module_& m) {
             weft_session* const handle = s.get();
             call([&](weft_error** error) { return weft_session_copy(handle, from, to, n, error); });
           })
-      .def("set_lora_scales",
-           [](const Session& s, std::int32_t sequence, const std::vector<float>& scales) {
-             weft_session* const handle = s.get();
-             call([&](weft_error** error) {
-               return weft_session_set_lora_scales(handle, sequence, scales.data(), scales.size(),
-                                                   error);
-             });
-           })
+      .def("set_lora_scales", &set_lora_scales)
       .def("save", &save)
       .def("restore", &restore)
       .def("cancel", [](const Session& s) { weft_session_cancel(s.get()); })
       .def("plan_json", &text_of_plan<weft_session_plan_json>)
       .def("plan_svg", &text_of_plan<weft_session_plan_svg>)
-      .def("plan_hash", [](const Session& s, std::int64_t n_tokens) {
-        std::uint64_t hash = 0;
-        weft_session* const handle = s.get();
-        call([&](weft_error** error) {
-          return weft_session_get_plan_hash(handle, n_tokens, &hash, error);
-        });
-        return hash;
-      });
+      .def("plan_hash", &hash_of_plan)
+      .def("profile", &profile);
 }
 
 }  // namespace weft_python

@@ -79,7 +79,7 @@ class Adapters(unittest.TestCase):
         self.assertTrue(np.array_equal(row(lora_path=None), self.logits()))
         with self.assertRaisesRegex(weft.UnsupportedError, "lora_base"):
             row(lora_base="model.gguf")
-        with self.assertRaisesRegex(ValueError, "/none.gguf"):
+        with self.assertRaisesRegex(ValueError, "lora_path: /none.gguf"):
             row(lora_path="/none.gguf")
 
     def test_wrong_ones(self):

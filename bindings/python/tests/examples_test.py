@@ -1,6 +1,8 @@
 """The examples: each runs, and does what it says."""
 
+import ast
 import importlib
+import json
 import os
 import pathlib
 import shutil
@@ -57,9 +59,9 @@ class NewArchitecture(unittest.TestCase):
         sys.path.insert(0, str(EXAMPLES / "new_architecture"))
         self.addCleanup(sys.path.pop, 0)
         importlib.import_module("granite")
-        weft._weft.write_made_model("granit3", {
+        weft.write_made_model("granit3", model, keys={
             "granit3.embedding_scale": 12.0, "granit3.residual_scale": 0.22,
-            "granit3.attention.scale": 0.3, "granit3.logit_scale": 4.0}, str(model))
+            "granit3.attention.scale": 0.3, "granit3.logit_scale": 4.0})
         r = run(BUILD / "bin/weft", "logits", "-m", model, "--extension", extension, "--tokens",
                 "1,2,3,40", "-o", self.folder / "c.npy")
         self.assertEqual(r.returncode, 0, r.stderr)
@@ -72,6 +74,50 @@ class NewArchitecture(unittest.TestCase):
         r = self.granite("/nonexistent.gguf", 1)
         self.assertEqual((r.returncode, r.stdout), (1, ""))
         self.assertTrue(r.stderr.startswith("granite.py: /nonexistent.gguf: "), r.stderr)
+
+
+def shown(value):
+    """What a notebook shows."""
+    for name in ("_repr_html_", "_repr_svg_"):
+        text = getattr(value, name, lambda: None)()
+        if text is not None:
+            return text
+    return repr(value)
+
+
+class Notebook(unittest.TestCase):
+    """two_layers.ipynb, cell by cell, as a notebook runs it."""
+
+    def test_every_cell_runs_and_shows_itself(self):
+        cells = json.loads((EXAMPLES / "python/two_layers.ipynb").read_text())["cells"]
+        names, results = {"__name__": "__main__"}, []
+        for i, cell in enumerate(c for c in cells if c["cell_type"] == "code"):
+            tree = ast.parse("".join(cell["source"]), f"cell {i}")
+            last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+            exec(compile(tree, f"cell {i}", "exec"), names)
+            if last is not None:
+                value = eval(compile(ast.Expression(last.value), f"cell {i}", "eval"), names)
+                results.append((value, shown(value)))
+        names["folder"].cleanup()
+        model, graph, plan, proof, report, logits, profile = results
+        self.assertIn("two_layers", model[1])
+        if shutil.which("dot"):
+            self.assertRegex(graph[1], "(?s)<svg.*>two_layers, decode<")
+        for picture in (plan, profile):
+            self.assertRegex(picture[1], "(?s)<table>.*<svg")
+        self.assertTrue(proof[0].passed and report[0].passed)
+        self.assertRegex(proof[1], "blk.1.ffn_norm(?s:.)* 0 failed")
+        self.assertEqual(logits[0][0], (names["model"].n_vocab,))
+
+
+class Chat(unittest.TestCase):
+    def test_it_answers_until_its_input_ends(self):
+        source = EXAMPLES / "python/chat_with_tools.py"
+        self.assertLessEqual(len(source.read_text().splitlines()), 25)
+        r = subprocess.run([sys.executable, str(source), str(weft.bundled_model())], text=True,
+                           input="Tell me a story.\n", capture_output=True, timeout=200, check=False)
+        self.assertEqual((r.returncode, r.stderr), (0, ""))
+        self.assertGreater(len(r.stdout), 20)
 
 
 if __name__ == "__main__":

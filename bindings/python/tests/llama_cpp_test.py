@@ -1,8 +1,10 @@
 """The interface of llama-cpp-python."""
 
+import json
 import pickle
 import sys
 import unittest
+import unittest.mock
 import warnings
 
 try:
@@ -12,6 +14,7 @@ except ImportError:
     sys.exit(77)
 
 import weft
+from weft.llama_cpp._formats import find_format, format_names
 from weft.llama_cpp import Llama, LlamaGrammar, LlamaRAMCache, LogitsProcessorList, StoppingCriteriaList
 
 STORY = "Once upon a time"
@@ -66,6 +69,43 @@ class Completions(unittest.TestCase):
             seen.clear()
         with self.assertRaisesRegex(weft.UnsupportedError, "spm_infill"):
             llama(spm_infill=True)
+
+    def test_marks_of_calls_are_part_of_what_is_read(self):
+        llm = llama()
+        start = llm.tokenize(b"<|im_start|>", False, special=True)
+        for shown, text in (([], ""), (start, "<|im_start|>" * 2)):
+            with unittest.mock.patch.object(weft._weft.ChatPlan, "shown", lambda plan: shown):
+                answer = llm.create_chat_completion([{"role": "user", "content": "Hi"}],
+                                                    max_tokens=2, logit_bias={start[0]: 1000})
+            self.assertEqual(answer["choices"][0]["message"]["content"], text)
+
+    def test_formats_of_chats_by_their_names(self):
+        messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"},
+                    {"role": "assistant", "content": "Hello"}, {"role": "user", "content": "Why?"}]
+        for name, want in (
+                ("llama-2", "[INST] <<SYS>>\nBe brief.\n<</SYS>>\n\nHi [/INST] Hello </s><s>[INST] Why? [/INST]"),
+                ("alpaca", "Be brief.\n\n### Instruction:\nHi\n\n### Response:\nHello\n\n"
+                           "### Instruction:\nWhy?\n\n### Response:\n"),
+                ("gemma", "<start_of_turn>user\nBe brief.<end_of_turn>\n<start_of_turn>user\nHi<end_of_turn>\n"
+                          "<start_of_turn>model\nHello<end_of_turn>\n<start_of_turn>user\nWhy?<end_of_turn>\n"
+                          "<start_of_turn>model\n"),
+                ("vicuna", "Be brief. USER: Hi ASSISTANT: Hello</s>USER: Why? ASSISTANT:"),
+                ("mistral-instruct", "[INST] Be brief. [/INST][INST] Hi [/INST]Hello</s>[INST] Why? [/INST]"),
+                ("zephyr", "<|system|>\nBe brief.</s>\n<|user|>\nHi</s>\n<|assistant|>\nHello</s>\n"
+                           "<|user|>\nWhy?</s>\n<|assistant|>\n")):
+            template = find_format(name).template
+            got = weft._weft.render_template(template, json.dumps({
+                "messages": messages, "bos_token": "<s>", "eos_token": "</s>",
+                "add_generation_prompt": True}))
+            self.assertEqual(got, want, name)
+        for name in format_names():
+            llm = llama(chat_format=name)
+            answer = llm.create_chat_completion(messages[1:2], max_tokens=3, temperature=0)
+            self.assertEqual(answer["choices"][0]["message"]["role"], "assistant", name)
+        with self.assertRaisesRegex(weft.UnsupportedError, "'no-such'.*alpaca.*llama-2"):
+            llama(chat_format="no-such")
+        plain = llama(kv_overrides={"tokenizer.chat_template": ""})
+        self.assertTrue(plain.create_chat_completion(messages, max_tokens=3)["choices"])
 
     def test_rope_is_scaled_by_keys_of_the_file(self):
         def logits(**arguments):

@@ -50,7 +50,7 @@ class Models(unittest.TestCase):
         self.assertTrue(str(missing.exception).startswith("/none/such.gguf: "))
         with self.assertRaises(weft.FormatError):
             weft.Model.from_bytes(b"no model")
-        with self.assertRaisesRegex(TypeError, "no_such_argument"):
+        with self.assertRaisesRegex(TypeError, "'no_such_argument'; it has .*quantize"):
             weft.Model(no_such_argument=1)
         with self.assertRaises(MemoryError):
             weft.Model().session(mem_budget=1)
@@ -138,6 +138,24 @@ class Sessions(unittest.TestCase):
         plan = self.session.plan()
         self.assertIn("steps", plan.to_dict())
         self.assertTrue(plan._repr_svg_().rstrip().endswith("</svg>"))
+
+    def test_profiles_show_where_the_time_went(self):
+        want = self.session.feed(self.ids).copy()
+        self.session.truncate(0)
+        profile = self.session.profile(self.ids)
+        self.assertTrue(np.array_equal(self.session.logits, want))
+        step = profile.to_dict()
+        self.assertEqual((step["n_tokens"], step["depth"]), (len(self.ids), 0))
+        self.assertGreater(sum(node["ns"] for node in step["nodes"]), 0)
+        self.assertEqual(sum(row["nodes"] for row in profile.rows()), len(step["nodes"]))
+        self.assertIn("blk.*.attn_norm", [row["path"] for row in profile.rows()])
+        self.assertTrue(profile._repr_svg_().rstrip().endswith("</svg>"))
+        self.assertIn("% of the step", profile._repr_html_())
+        self.assertEqual(self.session.save(), self.session.save())
+        for wrong in ([], [-1], [1.5]):
+            with self.assertRaises((TypeError, ValueError)):
+                self.session.profile(wrong)
+        self.assertEqual(self.session.length(), len(self.ids))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Types: the stub has everything that the native module has, and mypy accepts the package."""
 
 import ast
+import importlib
 import importlib.util
 import os
 import pathlib
@@ -21,12 +22,18 @@ with weft.Model() as model, model.session(context=64) as session:
     logits: np.ndarray[tuple[int, ...], np.dtype[np.float32]] = session.feed(ids)
     token: int = weft.Sampler(temperature=0).sample(logits)
     pieces: list[str] = [piece for piece in session.stream("One day")]
+    said: str = weft.Chat(session, tools=[max]).say("Hi")
+graph = weft.Graph()
+x: weft.Tensor = graph.input("x", (4, 64))
+y: weft.Tensor = weft.ops.rms_norm(x, eps=1e-5)
+y = weft.ops.my_own(x)
 """
 WRONG = """\
 import weft
 
 weft.Sampler(temperature="hot")
 weft.Model().session().feed("no ids").no_such_name
+weft.ops.rms_norm(weft.Graph().input("x", (4,)), epsilon=1e-5)
 """
 
 
@@ -50,6 +57,15 @@ class Stub(unittest.TestCase):
                 self.assertEqual(stub, public(vars(getattr(_weft, node.name))), node.name)
 
 
+class StubOfOps(unittest.TestCase):
+    def test_it_is_up_to_date(self):
+        sys.path.insert(0, str(pathlib.Path(os.environ["WEFT_SOURCE"]) / "tools"))
+        self.addCleanup(sys.path.pop, 0)
+        made = importlib.import_module("ops_stub").stub()
+        self.assertEqual((PACKAGE / "ops.pyi").read_text(encoding="utf-8"), made,
+                         "run tools/ops_stub.py")
+
+
 @unittest.skipUnless(importlib.util.find_spec("mypy"), "mypy is not installed")
 class Mypy(unittest.TestCase):
     def test_the_package_and_programs_are_strict(self):
@@ -64,7 +80,7 @@ class Mypy(unittest.TestCase):
         lines = said.stdout.splitlines()
         others = [line for line in lines if not line.startswith("wrong.py:")]
         self.assertEqual((others, said.stderr), ([], ""))
-        self.assertEqual({line.split(":")[1] for line in lines}, {"3", "4"}, lines)
+        self.assertEqual({line.split(":")[1] for line in lines}, {"3", "4", "5"}, lines)
 
 
 if __name__ == "__main__":

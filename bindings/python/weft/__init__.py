@@ -23,12 +23,14 @@ from ._errors import (
     UnsupportedError,
 )
 from . import ops
-from ._architecture import Report, new_model_check, register_architecture
+from ._architecture import new_model_check, register_architecture, write_made_model
+from ._chat import Answer, Chat
 from ._custom_op import register_op
 from ._graph import Graph, Tensor
 from ._graph_function import graph
 from ._model import Model, Tokenizer, bundled_model
-from ._plan import Plan
+from ._plan import Plan, Profile
+from ._report import Proof, Report
 from ._sampler import Grammar, Sampler
 from ._session import Session, Stream
 from ._weft import version as _version
@@ -36,11 +38,11 @@ from ._weft import version as _version
 __version__: str = _version()
 
 __all__ = [
-    "ArgumentError", "BudgetError", "BusyError", "CallbackError", "CancelledError", "ClosedError",
-    "DTypeError", "Error", "ForkedError", "FormatError", "Grammar", "Graph", "InternalError",
-    "IoError", "Model", "NanError", "Plan", "Report", "Sampler", "Session", "ShapeError", "Stream",
-    "Tensor", "Tokenizer", "UnsupportedError", "bundled_model", "graph", "new_model_check", "ops",
-    "register_architecture", "register_op",
+    "Answer", "ArgumentError", "BudgetError", "BusyError", "CallbackError", "CancelledError", "Chat",
+    "ClosedError", "DTypeError", "Error", "ForkedError", "FormatError", "Grammar", "Graph",
+    "InternalError", "IoError", "Model", "NanError", "Plan", "Profile", "Proof", "Report", "Sampler",
+    "Session", "ShapeError", "Stream", "Tensor", "Tokenizer", "UnsupportedError", "bundled_model", "graph", "new_model_check", "ops",
+    "register_architecture", "register_op", "write_made_model",
 ]
 
 for _name in __all__:

@@ -1,14 +1,14 @@
 """Architectures, and ops, that are written in Python."""
 
 import contextlib
-import json
-import sys
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn, Optional
+from typing import Any, NoReturn, Optional, Union
 
 from . import _weft
 from ._errors import ArgumentError
 from ._graph import Graph, Tensor
+from ._report import Report
 
 _OPTIONAL, _SQUEEZED, _STACKED = 1, 2, 4
 _LAYER_NORM, _BOTH_WAYS, _EXPERTS, _DIFFUSES = 1, 2, 4, 8
@@ -280,35 +280,6 @@ def register_architecture(name: str, *, configure: Optional[Callable[[Keys], Any
     return register
 
 
-class Report:
-    """The result of checks: passed, and str() with a line for each."""
-
-    def __init__(self, passed: bool, text: str) -> None:
-        self.passed = passed
-        self._text = text
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything about the checks."""
-        result: dict[str, Any] = json.loads(self._text)
-        return result
-
-    def __bool__(self) -> bool:
-        return self.passed
-
-    def __str__(self) -> str:
-        report = self.to_dict()
-        counts = {"passed": 0, "failed": 0, "skipped": 0}
-        lines = [report.get("about", "").rstrip("\n")]
-        for check in report["checks"]:
-            counts[check["verdict"].lower()] += 1
-            lines.append(f"{check['verdict']:<8} {check['name']:<22} {check['detail']}")
-        lines.append(", ".join(f"{n} {verdict}" for verdict, n in counts.items()))
-        return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return f"<weft.Report {'passed' if self.passed else 'failed'}>"
-
-
 def new_model_check(name: str, *, keys: Optional[Mapping[str, Any]] = None,
                     snapshot: Optional[str] = None) -> Report:
     """Checks an architecture on a tiny model with random weights, as `weft new-model-check` does:
@@ -318,3 +289,12 @@ def new_model_check(name: str, *, keys: Optional[Mapping[str, Any]] = None,
     if not isinstance(name, str):
         raise TypeError(f"name must be str, not {type(name).__name__}")
     return Report(*_weft.check_new_model(name, dict(keys or {}), snapshot))
+
+
+def write_made_model(name: str, path: "Union[str, os.PathLike[str]]", *,
+                     keys: Optional[Mapping[str, Any]] = None) -> None:
+    """Writes a tiny model of an architecture with random weights as a GGUF file, always the same.
+    keys: further keys, or other values."""
+    if not isinstance(name, str):
+        raise TypeError(f"name must be str, not {type(name).__name__}")
+    _weft.write_made_model(name, dict(keys or {}), os.fspath(path))

@@ -13,6 +13,7 @@ from . import _weft
 from ._errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
 from ._objects import Unpicklable
 from ._plan import Plan
+from ._report import Proof
 
 if TYPE_CHECKING:
     import numpy as np
@@ -153,8 +154,10 @@ class Graph(Unpicklable):
         self._at: Optional[tuple[str, int]] = None
         self._inputs: dict[str, Tensor] = {}
         self._weights: dict[str, Tensor] = {}
+        self._states: dict[str, Tensor] = {}
         self._outputs: list[str] = []
         self._computation: Any = None
+        self._picture: Optional[str] = None  # in place of that of the nodes
         self._running = threading.Lock()
 
     @classmethod
@@ -165,7 +168,7 @@ class Graph(Unpicklable):
 
     def _change(self) -> None:
         """Before a node is added: notes the line of source that adds it."""
-        self._computation = None
+        self._computation = self._picture = None
         at = _line()
         if at is not None and at != self._at:
             self._native.set_line(*at)
@@ -184,7 +187,7 @@ class Graph(Unpicklable):
         return tensor._id
 
     def _leaf(self, add: Callable[..., int], name: str, shape: Shape, dtype: str) -> Tensor:
-        if _text(name, "name") in self._inputs or name in self._weights:
+        if any(_text(name, "name") in leaves for leaves in (self._inputs, self._weights, self._states)):
             raise ArgumentError(f"the graph has {name!r} already")
         self._change()
         return Tensor(self, add(name, _text(dtype, "dtype").upper(), dims_of(shape)))
@@ -200,8 +203,9 @@ class Graph(Unpicklable):
         return tensor
 
     def state(self, name: str, shape: Shape, dtype: str = "f32") -> Tensor:
-        """Memory that outlives a run, zero at first."""
-        return self._leaf(self._native.state, name, shape, dtype)
+        """Memory that outlives a run, zero at first: state_array()."""
+        self._states[name] = tensor = self._leaf(self._native.state, name, shape, dtype)
+        return tensor
 
     def variable(self, name: str, bound: int) -> Dim:
         """A first dimension that varies from run to run, up to a bound."""
@@ -216,20 +220,46 @@ class Graph(Unpicklable):
     def run(self, inputs: "Mapping[str, Array]", **options: Any) -> "dict[str, Array]":
         """Computes the outputs from arrays for all inputs. Options, for the first run: workers,
         backend, route, passes_off, mem_budget."""
+        with self._running:
+            computation, extents = self._ready(inputs, options)
+            computation.run(extents)
+            return {name: computation.output(name) for name in self._outputs}
+
+    def verify(self, inputs: "Mapping[str, Array]", **options: Any) -> Proof:
+        """Runs like run(), and compares every node with its scalar definition. Outputs and states
+        become those of this run."""
+        with self._running:
+            computation, extents = self._ready(inputs, options)
+            return Proof(*computation.verify(extents))
+
+    def state_array(self, name: str) -> "Array":
+        """The memory of a state between runs, which may be changed. A graph with weights must have
+        run. Blocks of quantized types are bytes."""
+        import numpy as np
+        if _text(name, "name") not in self._states:
+            raise ArgumentError(f"the graph has no state {name!r}")
+        _, dtype, dims = self._states[name]._info()
+        with self._running:
+            if self._computation is None and self._weights:
+                raise ArgumentError(f"the graph has not run yet, so state {name!r} has no memory")
+            raw: "Array" = self._opened({}, {}).state(name)
+        numpy = _NUMPY_TYPES.get(dtype.lower())
+        return raw if numpy is None else raw.view(np.dtype(numpy)).reshape(shape_of(dims))
+
+    def _ready(self, inputs: "Mapping[str, Array]", options: dict[str, Any]) -> tuple[Any, list[int]]:
+        """The computation with its inputs, and the extents of a run."""
         if not isinstance(inputs, Mapping):
             raise TypeError(f"inputs must be a dict of arrays, not {type(inputs).__name__}")
         for name in inputs:
             if name not in self._inputs and name not in self._weights:
                 raise ArgumentError(f"the graph has no input {name!r}")
-        with self._running:
-            extents: dict[int, tuple[int, str]] = {}
-            arrays = {name: self._checked(name, inputs, tensor, extents)
-                      for name, tensor in self._inputs.items()}
-            computation = self._opened(inputs, options)
-            for name, array in arrays.items():
-                computation.set_input(name, array)
-            computation.run([extents[number][0] for number in sorted(extents)])
-            return {name: computation.output(name) for name in self._outputs}
+        extents: dict[int, tuple[int, str]] = {}
+        arrays = {name: self._checked(name, inputs, tensor, extents)
+                  for name, tensor in self._inputs.items()}
+        computation = self._opened(inputs, options)
+        for name, array in arrays.items():
+            computation.set_input(name, array)
+        return computation, [extents[number][0] for number in sorted(extents)]
 
     def _opened(self, inputs: "Mapping[str, Array]", options: dict[str, Any]) -> Any:
         if self._computation is None or options:
@@ -291,8 +321,7 @@ class Graph(Unpicklable):
 
     def dot(self) -> str:
         """The graph as text for Graphviz."""
-        text: str = self._native.dot()
-        return text
+        return self._picture or self._native.dot()
 
     def svg(self) -> str:
         """The graph as a picture, which Graphviz draws: UnsupportedError if it is not installed."""

@@ -11,6 +11,7 @@ from . import _weft
 from ._errors import ClosedError
 from ._graph import Graph
 from ._objects import Unpicklable
+from ._report import Proof
 
 if TYPE_CHECKING:
     import numpy as np
@@ -209,8 +210,18 @@ class Model(Unpicklable):
         return Session(self, **options)
 
     def graph(self, tokens: int = 1) -> Graph:
-        """The graph of steps of up to that many tokens, before passes."""
-        return Graph._made(_weft.Graph.of_model(self._opened(), operator.index(tokens)))
+        """The graph of steps of up to that many tokens. Its nodes are those before passes; its
+        picture shows how a session would run it, as `weft dot` does."""
+        n = operator.index(tokens)
+        native = self._opened()
+        graph = Graph._made(_weft.Graph.of_model(native, n))
+        graph._picture = native.dot(n)
+        return graph
+
+    def verify(self, ids: Ids = (), **options: Any) -> Proof:
+        """Compares every node of steps with its scalar definition, as `weft verify` does. Without
+        ids: steps of random tokens. Options: those of a session."""
+        return Proof(*_weft.verify_model(self._opened(), ids, options))
 
     @property
     def closed(self) -> bool:

@@ -8,7 +8,7 @@ from . import _weft
 from ._errors import ArgumentError, ClosedError
 from ._model import Ids, Model, Tokenizer
 from ._objects import Unpicklable
-from ._plan import Plan
+from ._plan import Plan, Profile
 from ._sampler import Grammar, Sampler
 
 if TYPE_CHECKING:
@@ -243,6 +243,11 @@ class Session(Unpicklable):
             raise ArgumentError("grammar and json_schema exclude each other")
         rules = Grammar.from_json_schema(json_schema) if json_schema is not None \
             else Grammar(grammar) if isinstance(grammar, str) else grammar
+        return self._text(at, sampler, rules, stop, max_tokens, lambda text: text.begin(ids))
+
+    def _text(self, at: int, sampler: Optional[Sampler], rules: Optional[Grammar], stop: Stops,
+              max_tokens: int, begin: Callable[["_weft.Generation"], None]) -> Stream:
+        """A text in sequence `at`, which reuses what the sequence holds."""
         stops = [stop] if isinstance(stop, str) else list(stop)
         native = _weft.Generation.open(
             self._native, at, (sampler or Sampler())._options,
@@ -252,7 +257,7 @@ class Session(Unpicklable):
             self._native.truncate(at, 0)
             held = []
         native.adopt(held)
-        native.begin(ids)
+        begin(native)
         self._held[at] = None
         return Stream(self, native, at)
 
@@ -283,6 +288,17 @@ class Session(Unpicklable):
         self._sequence(0)
         return Plan(self._native.plan_json(tokens), self._native.plan_svg(tokens),
                     self._native.plan_hash(tokens))
+
+    def profile(self, ids: Ids, *, sequence: int = 0) -> Profile:
+        """Appends tokens in one step, as feed() does, and says where the time went."""
+        at = self._sequence(sequence)
+        given = self._ids(ids)
+        held = self._held[at]
+        self._held[at] = None
+        try:
+            return Profile(*self._native.profile(at, given))
+        finally:
+            self._held[at] = self._kept(held, given, at)
 
     def cancel(self) -> None:
         """Ends the running call, from any thread."""

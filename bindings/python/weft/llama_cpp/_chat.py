@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Optional
 from .. import _weft
 from .._errors import ArgumentError, UnsupportedError
 from . import _completion
+from ._formats import find_format, format_names
 from .llama_grammar import native_grammar
 
 if TYPE_CHECKING:
@@ -21,9 +22,9 @@ def check_format(llama: "Llama") -> None:
     if name is None or llama.chat_handler is not None:
         return
     from .llama_chat_format import handlers
-    if name in handlers or name in json.loads(_weft.chat_templates_json()):
-        return
-    raise UnsupportedError(f"chat_format: {name!r} is not known")
+    if name not in handlers and find_format(name) is None:
+        raise UnsupportedError(f"chat_format: {name!r} is not known; known are: "
+                               f"{', '.join(sorted([*handlers, *format_names()]))}")
 
 
 def complete(llama: "Llama", messages: list[Any], **arguments: Any) -> Any:
@@ -67,16 +68,24 @@ class Turn:
         if self.tools and self.choice != "none":
             turn.update(tools=json.dumps(self.tools), tool_choice=self.choice)
         self._constrain(turn)
-        chat = _weft.Chat.open(llama._weft_model._native, self._template())
+        template, self.stops = self._format()
+        chat = _weft.Chat.open(llama._weft_model._native, template)
         self.plan = _weft.ChatPlan.open(chat, turn)
         self.id = f"chatcmpl-{uuid.uuid4()}"
         self.created = int(time.time())
         self.model = arguments["model"] if arguments["model"] is not None else llama.model_path
 
-    def _template(self) -> Optional[str]:
-        if self.llama.chat_format is not None:
-            return self.llama.chat_format
-        return None if self.llama._weft_model.chat_template else "llama2"
+    def _format(self) -> tuple[Optional[str], list[str]]:
+        """The template, None for the file's, and what ends the answer."""
+        given = self.a["stop"]
+        stops = [given] if isinstance(given, str) else list(given or [])
+        name = self.llama.chat_format
+        if name is None and self.llama._weft_model.chat_template:
+            return None, stops
+        known = find_format(name or "llama-2")
+        if known is None:
+            raise UnsupportedError(f"chat_format: {name!r} is not known")
+        return known.template, [*stops, *known.stops]
 
     def _tools(self) -> tuple[list[Any], str]:
         tools, choice = self.a["tools"], self.a["tool_choice"]
@@ -120,14 +129,16 @@ class Turn:
             if planned is not None:
                 grammar = _Planned(planned)  # type: ignore[assignment]
         wants = a["top_logprobs"] or 0 if a["logprobs"] else None
-        return _completion.Request(
-            self.llama, self.plan.tokens(), None, a["max_tokens"], wants, False, a["stop"],
+        request = _completion.Request(
+            self.llama, self.plan.tokens(), None, a["max_tokens"], wants, False, self.stops,
             a["seed"], self.model, None, a["logits_processor"], grammar, a["logit_bias"],
             {"temperature": a["temperature"], "top_k": max(a["top_k"], 0), "top_p": a["top_p"],
              "min_p": a["min_p"], "typical_p": a["typical_p"], "tfs_z": a["tfs_z"],
              "repeat_penalty": a["repeat_penalty"], "frequency_penalty": a["frequency_penalty"],
              "presence_penalty": a["presence_penalty"], "mirostat": a["mirostat_mode"],
              "mirostat_tau": a["mirostat_tau"], "mirostat_eta": a["mirostat_eta"]})
+        request.shown = set(self.plan.shown())
+        return request
 
     def complete(self) -> Any:
         """The answer, or its chunks."""

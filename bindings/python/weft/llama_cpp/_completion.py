@@ -174,6 +174,7 @@ class Request:
         self.text = Text(stops_of(stop))
         self.criteria = criteria
         self.ends = ends_of(llama)
+        self.shown: set[int] = set()  # control tokens that appear in the text
         self.tokens: list[int] = []
         self.rows: list[Any] = []
         self.reason: Optional[str] = None
@@ -217,7 +218,8 @@ class Request:
             self.tokens.append(token)
             if self.logprobs is not None:
                 self.rows.append(llama._scores[-1].copy())
-            self.text.add(llama.detokenize([token], prev_tokens=self.ids))
+            self.text.add(llama.detokenize([token], prev_tokens=self.ids,
+                                           special=token in self.shown))
             yield token
             if self.text.stopped or self.chooser.complete:
                 self.reason = "stop"

@@ -122,7 +122,10 @@ def open_model(path: Any, use_mmap: bool, options: dict[str, Any]) -> Model:
         if use_mmap or os.path.isdir(name):
             return Model(name, **options)
         return Model.from_bytes(pathlib.Path(name).read_bytes(), **options)
-    except ValueError:
-        raise
     except Error as error:
+        for path, _ in options.get("loras", ()):
+            if path in str(error):
+                raise ArgumentError(f"lora_path: {error}") from error
+        if isinstance(error, ValueError):
+            raise
         raise ArgumentError(str(error)) from error
