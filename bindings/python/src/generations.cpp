@@ -29,7 +29,6 @@ std::unique_ptr<Generation> open_text(const Session& session, std::int32_t seque
   o.n_stops = static_cast<std::uint32_t>(texts.size());
   o.sampler = &with.options;
   o.grammar = grammar ? grammar->get() : nullptr;
-  o.decode_flags = WEFT_DETOKENIZE_STRIP_SPACE_PREFIX;
   weft_session* const handle = session.get();
   call([&](weft_error** error) {
     return weft_generation_open(handle, sequence, &o, generation->out(), error);

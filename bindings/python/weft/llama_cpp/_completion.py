@@ -264,8 +264,11 @@ class Request:
             pass
         self._store()
         text = (self.prompt_text if self.echo else "") + self.text.whole + (self.suffix or "")
+        begin = len(self.prompt_text)
+        if prompt is not None and prompt["tokens"]:
+            begin = prompt["text_offset"][-1] + len(prompt["tokens"][-1])
         logprobs = None if self.logprobs is None else self._logprobs_of(
-            range(len(self.tokens)), len(self.prompt_text))
+            range(len(self.tokens)), begin)
         if prompt is not None and logprobs is not None:
             logprobs = {name: prompt[name] + logprobs[name] for name in logprobs}
         return {**self._choice(text, self.reason, logprobs), "usage": self.usage()}

@@ -1,0 +1,212 @@
+"""The life of a process: Ctrl-C, forks, threads, and the end of the interpreter."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import unittest
+
+try:
+    import numpy as np
+except ImportError:
+    print("numpy is not installed")
+    sys.exit(77)
+
+import weft
+
+GREEDY = weft.Sampler(temperature=0)
+
+
+def script(code, **options):
+    """Runs a program; gives its exit code, output and seconds."""
+    begin = time.monotonic()
+    r = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True,
+                       timeout=60, check=False, **options)
+    return r.returncode, r.stdout, r.stderr, time.monotonic() - begin
+
+
+class Interrupts(unittest.TestCase):
+    def setUp(self):
+        self.session = weft.Model().session(context=4096)
+        self.ids = list(range(5, 1000))
+
+    def interrupted(self, work):
+        """How long `work` goes on after Ctrl-C, which comes while it computes."""
+        sent = []
+
+        def send():
+            time.sleep(0.05)
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+        thread = threading.Thread(target=send)
+        thread.start()
+        with self.assertRaises(KeyboardInterrupt):
+            work()
+        taken = time.monotonic() - sent[0]
+        thread.join()
+        return taken
+
+    def test_ctrl_c_ends_a_call(self):
+        def texts():
+            while True:
+                self.session.generate("Once", max_tokens=3000, sampler=GREEDY)
+
+        def prompts():
+            while True:
+                self.session.truncate(0)
+                self.session.feed(self.ids * 4)
+
+        def proofs():
+            while True:
+                weft.Model().verify()
+        for work in (texts, prompts, proofs):
+            self.assertLess(self.interrupted(work), 2, work.__name__)
+        self.session.truncate(0)
+        want = weft.Model().session(context=64).feed([5, 6]).copy()
+        self.assertTrue(np.array_equal(self.session.feed([5, 6]), want))
+
+    def test_what_a_handler_raises_comes_out(self):
+        class Enough(Exception):
+            pass
+
+        def stop(number, frame):
+            raise Enough
+        old = signal.signal(signal.SIGALRM, stop)
+        self.addCleanup(signal.signal, signal.SIGALRM, old)
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with self.assertRaises(Enough):
+            while True:
+                self.session.generate("Once", max_tokens=3000, sampler=GREEDY)
+
+
+class Forks(unittest.TestCase):
+    def test_a_child_computes_or_is_told_why_not(self):
+        code, out, err, _ = script("""
+            import os, signal, sys
+            import weft
+            model = weft.Model()
+            session = model.session(context=256)
+            want = session.generate("Once", max_tokens=20, sampler=weft.Sampler(temperature=0))
+            child = os.fork()
+            if child == 0:
+                signal.alarm(30)  # a child that hangs ends with a signal
+                said = []
+                for make in (lambda: session, lambda: model.session(context=256),
+                             lambda: weft.Model().session(context=256)):
+                    try:
+                        text = make().generate("Once", max_tokens=20, sampler=weft.Sampler(temperature=0))
+                        said.append("same" if text == want else "other")
+                    except weft.Error as e:
+                        said.append(type(e).__name__)
+                print(*said, flush=True)
+                os._exit(0)
+            _, status = os.waitpid(child, 0)
+            again = session.generate("Once", max_tokens=20, sampler=weft.Sampler(temperature=0))
+            print(status, again == want)
+        """)
+        self.assertEqual((code, err), (0, ""))
+        said = out.split()
+        self.assertEqual(said[-2:], ["0", "True"])
+        self.assertEqual(len(said), 5)
+        self.assertLessEqual(set(said[:3]), {"same", "ForkedError"})
+
+
+class Ends(unittest.TestCase):
+    """At exit nothing is printed, nothing waits for a computation."""
+
+    def ends(self, code, want=0):
+        got, out, err, seconds = script(code)
+        self.assertEqual((got, out, err), (want, "", ""))
+        self.assertLess(seconds, 15)
+
+    def test_while_another_thread_generates(self):
+        self.ends("""
+            import threading, time
+            import weft
+            session = weft.Model().session(context=4096)
+
+            def work():
+                while True:
+                    session.generate("Once", max_tokens=4000)
+            threading.Thread(target=work, daemon=True).start()
+            time.sleep(0.2)
+        """)
+
+    def test_with_objects_that_are_in_use(self):
+        self.ends("""
+            import sys
+            import weft
+            from weft.llama_cpp import Llama
+            model = weft.Model()
+            stream = model.session(context=64).stream("Once")
+            next(stream)
+            chat = weft.Chat(model.session(context=256)).stream("Hi")
+            next(chat)
+            llm = Llama(weft.bundled_model(), verbose=False)
+            chunks = llm("Once", stream=True)
+            next(chunks)
+            kept = [model, stream, chat, llm, chunks]
+            kept.append(kept)
+            sys.exit(3)
+        """, 3)
+
+
+class Threads(unittest.TestCase):
+    def test_sessions_of_one_model_run_side_by_side(self):
+        model = weft.Model()
+        want = model.session(context=128).generate("Once", max_tokens=40, sampler=GREEDY)
+        texts = []
+
+        def work():
+            with model.session(context=128) as session:
+                texts.append(session.generate("Once", max_tokens=40, sampler=GREEDY))
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(texts, [want] * 4)
+
+    def test_cancel_ends_a_call_of_another_thread(self):
+        session = weft.Model().session(context=4096)
+        ended = []
+
+        def work():
+            stream = session.stream("Once", max_tokens=4000)
+            try:
+                list(stream)
+                ended.append(stream.finish_reason)
+            except weft.CancelledError:
+                ended.append("cancelled")
+        thread = threading.Thread(target=work)
+        thread.start()
+        while thread.is_alive():
+            session.cancel()
+            time.sleep(0.005)
+        self.assertEqual(ended, ["cancelled"])
+
+    def test_closing_under_a_call_is_an_error_or_waits(self):
+        for _ in range(5):
+            session = weft.Model().session(context=2048)
+            seen = []
+
+            def work():
+                try:
+                    session.generate("Once", max_tokens=1500)
+                    seen.append(None)
+                except weft.Error as e:
+                    seen.append(e)
+            thread = threading.Thread(target=work)
+            thread.start()
+            time.sleep(0.01)
+            session.close()
+            thread.join(20)
+            self.assertFalse(thread.is_alive())
+            self.assertEqual(len(seen), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
