@@ -7,21 +7,17 @@ import keyword
 import pathlib
 import sys
 
-from weft import ops
+from weft import _ops
 
 STUB = pathlib.Path(__file__).resolve().parents[1] / "bindings/python/weft/ops.pyi"
 HEAD = '''\
 """The ops of graphs. Written by tools/ops_stub.py."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Optional, Union, overload
+from typing import Any, Optional, Union, overload
 
 from ._graph import Tensor
 
-REQUIRED: Final[object]
-_registered: dict[str, dict[str, Any]]
-
-def _built_in() -> dict[str, dict[str, Any]]: ...
 def __getattr__(name: str) -> Callable[..., Tensor]: ...  # of weft.register_op()
 '''
 
@@ -75,13 +71,13 @@ def stub_of(op):
 
 
 def stub():
-    parts = [stub_of(op) for _, op in sorted(ops._built_in().items())]
+    parts = [stub_of(op) for _, op in sorted(_ops.built_in().items())]
     return HEAD + "\n" + "\n".join(parts) + "\n"
 
 
 def main():
     STUB.write_text(stub(), encoding="utf-8")
-    print(f"wrote {STUB.name}, {len(ops._built_in())} ops", file=sys.stderr)
+    print(f"wrote {STUB.name}, {len(_ops.built_in())} ops", file=sys.stderr)
 
 
 if __name__ == "__main__":

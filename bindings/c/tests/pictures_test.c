@@ -117,7 +117,7 @@ static void steps_are_measured(void) {
   }
   OK(weft_session_get_length(session, 0, &length, &error));
   CHECK(length == 4);
-  REFUSED(WEFT_ERROR_ARGUMENT, "`n_tokens`",
+  REFUSED(WEFT_ERROR_ARGUMENT, "`n` must",
           weft_session_profile(session, 0, tokens, 0, &json, NULL, &error));
   REFUSED(WEFT_ERROR_ARGUMENT, "`json` is NULL",
           weft_session_profile(session, 0, tokens, 1, NULL, NULL, &error));

@@ -1,6 +1,7 @@
 """Wheels and source archives. The same files make the same bytes."""
 
 import base64
+import gzip
 import hashlib
 import io
 import os
@@ -74,10 +75,12 @@ def write_sdist(root, folder):
     def plain(info):
         info.uid = info.gid = info.mtime = 0
         info.uname = info.gname = ""
+        info.mode = 0o755 if info.mode & 0o100 else 0o644
         return info
 
-    with tarfile.open(pathlib.Path(folder, f"{base}.tar.gz"), "w:gz",
-                      format=tarfile.PAX_FORMAT) as tar:
+    with open(pathlib.Path(folder, f"{base}.tar.gz"), "wb") as file, \
+            gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed, \
+            tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for name in _sources(root):
             if name != "PKG-INFO":
                 tar.add(root / name, f"{base}/{name}", recursive=False, filter=plain)

@@ -15,11 +15,6 @@ struct Keys {
   weft_config* c = nullptr;
 };
 
-template <class F>
-weft_tensor_id tensor_by(F&& f) {
-  return given_by<weft_tensor_id>(f);
-}
-
 std::unique_ptr<Graph> graph_of_builder(const Builder& builder) {
   auto graph = std::make_unique<Graph>();
   call([&](weft_error** error) { return weft_builder_get_graph(builder.b, graph->out(), error); });
@@ -37,7 +32,7 @@ py::dict rope_of(const Builder& builder) {
 
 weft_tensor_id weight_of(const Builder& builder, const std::string& name, const Sizes& dims,
                          std::uint32_t flags) {
-  return tensor_by([&](weft_tensor_id* id, weft_error** error) {
+  return given_by<weft_tensor_id>([&](weft_tensor_id* id, weft_error** error) {
     return weft_builder_weight(builder.b, name.c_str(), dims.data(), dims.size(), flags, id, error);
   });
 }
@@ -58,7 +53,7 @@ struct AttendOptions {
 weft_tensor_id attend(const Builder& builder, std::int64_t layer, const Ids& qkv,
                       const py::dict& given) {
   const AttendOptions o(given);
-  return tensor_by([&](weft_tensor_id* y, weft_error** error) {
+  return given_by<weft_tensor_id>([&](weft_tensor_id* y, weft_error** error) {
     if (qkv.size() == 1)
       return weft_builder_attend_stored(builder.b, layer, qkv[0], &o.options, y, error);
     if (qkv.size() == 2)
@@ -70,7 +65,7 @@ weft_tensor_id attend(const Builder& builder, std::int64_t layer, const Ids& qkv
 
 weft_tensor_id recurrent(const Builder& builder, const std::string& kind, const std::string& state,
                          const Sizes& dims, const Ids& inputs) {
-  return tensor_by([&](weft_tensor_id* y, weft_error** error) {
+  return given_by<weft_tensor_id>([&](weft_tensor_id* y, weft_error** error) {
     return weft_builder_recurrent(builder.b, kind.c_str(), state.c_str(), dims.data(), dims.size(),
                                   inputs.data(), inputs.size(), y, error);
   });
@@ -80,25 +75,25 @@ void add_builder_blocks(py::class_<Builder>& builder) {
   builder
       .def("norm",
            [](const Builder& at, const std::string& name, weft_tensor_id x) {
-             return tensor_by([&](weft_tensor_id* y, weft_error** error) {
+             return given_by<weft_tensor_id>([&](weft_tensor_id* y, weft_error** error) {
                return weft_builder_norm(at.b, name.c_str(), x, y, error);
              });
            })
       .def("project",
            [](const Builder& at, const std::string& name, std::int64_t n_out, std::int64_t n_in,
               weft_tensor_id x) {
-             return tensor_by([&](weft_tensor_id* y, weft_error** error) {
+             return given_by<weft_tensor_id>([&](weft_tensor_id* y, weft_error** error) {
                return weft_builder_project(at.b, name.c_str(), n_out, n_in, x, y, error);
              });
            })
       .def("rope_factors",
            [](const Builder& at) {
-             return tensor_by([&](weft_tensor_id* y, weft_error** error) {
+             return given_by<weft_tensor_id>([&](weft_tensor_id* y, weft_error** error) {
                return weft_builder_rope_factors(at.b, y, error);
              });
            })
       .def("head", [](const Builder& at, weft_tensor_id h, weft_tensor_id embeddings) {
-        return tensor_by([&](weft_tensor_id* y, weft_error** error) {
+        return given_by<weft_tensor_id>([&](weft_tensor_id* y, weft_error** error) {
           return weft_builder_head(at.b, h, embeddings, y, error);
         });
       });
@@ -144,7 +139,7 @@ void add_builder_values(py::class_<Builder>& builder) {
            })
       .def("input",
            [](const Builder& at, std::int32_t which) {
-             return tensor_by([&](weft_tensor_id* id, weft_error** error) {
+             return given_by<weft_tensor_id>([&](weft_tensor_id* id, weft_error** error) {
                return weft_builder_get_input(at.b, which, id, error);
              });
            })
@@ -233,9 +228,9 @@ py::tuple check_new_model(const std::string& name, const py::dict& keys,
   const Values values(keys);
   Text json;
   std::int32_t passed = 0;
-  call([&](weft_error** error) {
+  call_watched([&](weft_canceller* canceller, weft_error** error) {
     return weft_check_new_model_json(name.c_str(), values.data(), values.size(),
-                                     snapshot ? snapshot->c_str() : nullptr, nullptr, &passed,
+                                     snapshot ? snapshot->c_str() : nullptr, canceller, &passed,
                                      json.out(), error);
   });
   return py::make_tuple(passed != 0, json.str());

@@ -9,8 +9,9 @@ struct CustomOp {
   py::object infer, compute;
 };
 
-py::dict attributes_of(const weft_value* values, std::size_t n) {
-  return dict_of(values, n);
+// A copy: the function may keep it.
+py::array copy_of(const weft_array& array) {
+  return array_of(array, py::none()).attr("copy")();
 }
 
 // infer([(dtype, shape)], attributes) gives (dtype, shape); shapes have a bound and a variable per
@@ -28,7 +29,7 @@ weft_status infer_in_python(void* user, const weft_spec* inputs, std::size_t n,
       specs.append(py::make_tuple(s->dtype, dims));
     }
     const py::tuple made =
-        static_cast<CustomOp*>(user)->infer(specs, attributes_of(attributes, n_attributes));
+        static_cast<CustomOp*>(user)->infer(specs, dict_of(attributes, n_attributes));
     // Names of types that live as long as the process.
     output->dtype = PyUnicode_AsUTF8(py::object(made[0]).ptr());
     const auto dims = py::cast<Dims>(made[1]);
@@ -46,13 +47,16 @@ weft_status infer_in_python(void* user, const weft_spec* inputs, std::size_t n,
 weft_status compute_in_python(void* user, const weft_array* inputs, std::size_t n,
                               const weft_value* attributes, std::size_t n_attributes,
                               weft_array* output, weft_error** error) {
+  const CallbackScope scope;
+  if (!scope) return weft_error_make(WEFT_ERROR_CALLBACK, "the interpreter is ending", error);
   const py::gil_scoped_acquire gil;
   try {
     py::list arrays;
-    for (const weft_array* a = inputs; a != inputs + n; ++a)
-      arrays.append(array_of(*a, py::none()));
-    static_cast<CustomOp*>(user)->compute(arrays, attributes_of(attributes, n_attributes),
-                                          array_of(*output, py::none()));
+    for (const weft_array* a = inputs; a != inputs + n; ++a) arrays.append(copy_of(*a));
+    py::array out = array_of(*output, py::none());
+    const py::tuple shape(out.attr("shape"));
+    out[py::ellipsis()] = static_cast<CustomOp*>(user)->compute(
+        arrays, dict_of(attributes, n_attributes), shape, out.dtype());
     return WEFT_SUCCESS;
   } catch (py::error_already_set& e) {
     return weft_error_make(WEFT_ERROR_CALLBACK, remember_exception(e).c_str(), error);

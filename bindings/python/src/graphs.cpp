@@ -14,7 +14,7 @@ Values::Values(const py::dict& given) {
     } else if (PyIndex_Check(x.ptr())) {
       v.kind = WEFT_VALUE_INTEGER, v.integer = integer_of(x, v.name);
     } else if (py::isinstance<py::str>(x)) {
-      v.kind = WEFT_VALUE_TEXT, v.text = texts_.emplace_back(bytes_of(x, v.name)).c_str();
+      v.kind = WEFT_VALUE_TEXT, v.text = texts_.emplace_back(c_text_of(x, v.name)).c_str();
     } else {
       v.kind = WEFT_VALUE_NUMBER, v.number = number_of(x, v.name);
     }

@@ -43,8 +43,8 @@ void ModelOptions::adapters(const char* name, std::vector<weft_adapter>& all,
   const py::handle given = reader.find(name);
   if (!given || given.is_none()) return;
   for (const auto& pair : py::cast<py::list>(given)) {
-    const auto [path, scale] = py::cast<std::pair<std::string, float>>(pair);
-    all.push_back({texts.emplace_back(path).c_str(), scale, 0});
+    const auto [path, scale] = py::cast<std::pair<py::object, float>>(pair);
+    all.push_back({texts.emplace_back(c_text_of(path, name)).c_str(), scale, 0});
   }
   data = all.data();
   n = static_cast<std::uint32_t>(all.size());
@@ -71,7 +71,7 @@ void ModelOptions::overrides() {
     } else if (PyFloat_Check(x.ptr())) {
       v.kind = WEFT_VALUE_NUMBER, v.number = number_of(x, v.name);
     } else {
-      v.kind = WEFT_VALUE_TEXT, v.text = texts.emplace_back(bytes_of(x, v.name)).c_str();
+      v.kind = WEFT_VALUE_TEXT, v.text = texts.emplace_back(c_text_of(x, v.name)).c_str();
     }
     values.push_back(v);
   }
@@ -79,7 +79,8 @@ void ModelOptions::overrides() {
   options.n_override_values = static_cast<std::uint32_t>(values.size());
 }
 
-std::unique_ptr<Model> open_path(const std::string& path, const py::dict& given) {
+std::unique_ptr<Model> open_path(const py::handle& given_path, const py::dict& given) {
+  const std::string path = c_text_of(given_path, "path");
   auto model = std::make_unique<Model>();
   const ModelOptions o(given);
   call([&](weft_error** error) {
@@ -97,24 +98,26 @@ std::unique_ptr<Model> open_descriptor(std::int32_t descriptor, const py::dict& 
   return model;
 }
 
-void release_buffer(void* user) {
-  if (!Py_IsInitialized()) return;
+void release_bytes(void* user) {
+  const CallbackScope scope;
+  if (!scope) return;  // nobody can free it any more
   const py::gil_scoped_acquire gil;
-  delete static_cast<py::buffer_info*>(user);
+  Py_DECREF(static_cast<PyObject*>(user));
 }
 
-// A read-only buffer is used in place; others are copied.
-std::unique_ptr<Model> open_buffer(const py::buffer& buffer, const py::dict& given) {
+// Bytes, which cannot change, are used in place; other buffers are copied.
+std::unique_ptr<Model> open_buffer(const py::object& buffer, const py::dict& given) {
   auto model = std::make_unique<Model>();
   const ModelOptions o(given);
-  auto info = std::make_unique<py::buffer_info>(buffer.request());
-  const auto size = static_cast<std::size_t>(info->size * info->itemsize);
-  const void* const data = info->ptr;
-  const bool lend = info->readonly;
-  py::buffer_info* const lent = lend ? info.release() : nullptr;
+  const auto bytes = py::reinterpret_steal<py::object>(PyBytes_CheckExact(buffer.ptr())
+                                                           ? Py_NewRef(buffer.ptr())
+                                                           : PyBytes_FromObject(buffer.ptr()));
+  if (!bytes) throw py::error_already_set();
+  PyObject* const lent = Py_NewRef(bytes.ptr());
   call([&](weft_error** error) {
-    return weft_model_open_memory(data, size, nullptr, lend ? release_buffer : nullptr, lent,
-                                  &o.options, model->out(), error);
+    return weft_model_open_memory(PyBytes_AS_STRING(lent),
+                                  static_cast<std::size_t>(PyBytes_GET_SIZE(lent)), nullptr,
+                                  release_bytes, lent, &o.options, model->out(), error);
   });
   return model;
 }
@@ -125,14 +128,15 @@ py::dict info_of_model(const Model& model) {
   weft_model* const handle = model.get();
   call([&](weft_error** error) { return weft_model_get_info(handle, &i, error); });
   using namespace py::literals;
-  return py::dict("flags"_a = i.flags, "architecture"_a = i.architecture, "name"_a = i.name,
-                  "path"_a = i.path, "n_layers"_a = i.n_layers, "n_embd"_a = i.n_embd,
-                  "n_vocab"_a = i.n_vocab, "context"_a = i.context, "n_params"_a = i.n_params,
-                  "weight_bytes"_a = i.weight_bytes, "n_loras"_a = i.n_loras);
+  return py::dict("flags"_a = i.flags, "architecture"_a = text_of(i.architecture),
+                  "name"_a = text_of(i.name), "path"_a = text_of(i.path), "n_layers"_a = i.n_layers,
+                  "n_embd"_a = i.n_embd, "n_vocab"_a = i.n_vocab, "context"_a = i.context,
+                  "n_params"_a = i.n_params, "weight_bytes"_a = i.weight_bytes,
+                  "n_loras"_a = i.n_loras);
 }
 
 template <class F>
-auto text_of(const Model& model, const F& f) {
+auto text_from(const Model& model, const F& f) {
   Text text;
   weft_model* const handle = model.get();
   call([&](weft_error** error) { return f(handle, text.out(), error); });
@@ -146,14 +150,25 @@ std::vector<weft_token> encode(const Model& model, const py::handle& text, bool 
   std::size_t n = 0;
   const std::uint32_t flags = (add_special ? WEFT_TOKENIZE_ADD_SPECIAL : 0) |
                               (parse_special ? WEFT_TOKENIZE_PARSE_SPECIAL : 0);
-  const auto tokenize = [&](weft_error** error) {
-    return weft_tokenize(model.get(), bytes.data(), bytes.size(), flags, ids.data(), ids.size(), &n,
-                         error);
+  weft_model* const handle = model.get();
+  weft_error* error = nullptr;
+  weft_status status = WEFT_SUCCESS;
+  const auto tokenize = [&] {
+    for (int round = 0; round < 2; ++round) {
+      weft_error_free(std::exchange(error, nullptr));
+      status = weft_tokenize(handle, bytes.data(), bytes.size(), flags, ids.data(), ids.size(), &n,
+                             &error);
+      if (status != WEFT_ERROR_CAPACITY) return;
+      ids.resize(n);
+    }
   };
-  (void)model.get();
-  weft_status status = tokenize(nullptr);
-  if (status == WEFT_ERROR_CAPACITY) ids.resize(n);
-  if (status != WEFT_SUCCESS) call(tokenize);
+  // Others may run meanwhile; for short texts that would take longer than encoding them.
+  if (bytes.size() > std::size_t{1} << 12) {
+    without_gil(tokenize);
+  } else {
+    tokenize();
+  }
+  finish(status, error);
   ids.resize(n);
   return ids;
 }
@@ -174,9 +189,9 @@ py::bytes token_bytes(const Model& model, std::int64_t id) {
   const char* data = nullptr;
   std::size_t size = 0;
   weft_model* const handle = model.get();
-  call([&](weft_error** error) {
-    return weft_token_get_bytes(handle, static_cast<weft_token>(id), &data, &size, error);
-  });
+  const weft_token token = id_of(id);
+  call(
+      [&](weft_error** error) { return weft_token_get_bytes(handle, token, &data, &size, error); });
   return {data, size};
 }
 
@@ -223,18 +238,19 @@ void add_models(py::module_& m) {
       .def_static("open", &open_path)
       .def_static("open_descriptor", &open_descriptor)
       .def_static("open_buffer", &open_buffer)
+      .def("share", [](Model& model) { return Model::share(model); })
       .def("close", &Model::close)
       .def_property_readonly("closed", &Model::closed)
       .def("info", &info_of_model)
       .def("metadata_json",
            [](const Model& model, std::size_t max_elements) {
-             return text_of(model, [&](weft_model* h, weft_text* out, weft_error** error) {
+             return text_from(model, [&](weft_model* h, weft_text* out, weft_error** error) {
                return weft_model_metadata_json(h, max_elements, out, error);
              });
            })
       .def("dot",
            [](const Model& model, std::int64_t n_tokens) {
-             return text_of(model, [&](weft_model* h, weft_text* out, weft_error** error) {
+             return text_from(model, [&](weft_model* h, weft_text* out, weft_error** error) {
                return weft_model_dot(h, nullptr, n_tokens, out, error);
              });
            })

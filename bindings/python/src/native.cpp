@@ -1,8 +1,9 @@
 #include "native.h"
 
-#include <optional>
-
-#include <pthread.h>
+#include <chrono>
+#include <cstring>
+#include <future>
+#include <thread>
 
 namespace weft_python {
 namespace {
@@ -12,8 +13,6 @@ py::dict& errors() {
   static auto* const all = new py::dict;
   return *all;
 }
-
-const pthread_t main_thread = pthread_self();
 
 struct Kept {
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
@@ -26,15 +25,19 @@ std::deque<std::pair<std::string, py::object>>& remembered() {
   return *all;
 }
 
+// The longest message that is part of this one: "ValueError: a" is part of "ValueError: ab".
 void raise_remembered(std::string_view message) {
   auto& all = remembered();
+  auto found = all.end();
   for (auto it = all.begin(); it != all.end(); ++it) {
     if (message.find(it->first) == std::string_view::npos) continue;
-    const py::object exception = std::move(it->second);
-    all.erase(it);
-    PyErr_SetObject(py::type::of(exception).ptr(), exception.ptr());
-    throw py::error_already_set();
+    if (found == all.end() || it->first.size() >= found->first.size()) found = it;
   }
+  if (found == all.end()) return;
+  const py::object exception = std::move(found->second);
+  all.erase(found);
+  PyErr_SetObject(py::type::of(exception).ptr(), exception.ptr());
+  throw py::error_already_set();
 }
 
 void raise_kept() {
@@ -44,14 +47,6 @@ void raise_kept() {
 }
 
 }  // namespace
-
-bool is_finalizing() {
-#if PY_VERSION_HEX >= 0x030d0000
-  return Py_IsFinalizing();
-#else
-  return _Py_IsFinalizing();
-#endif
-}
 
 void set_errors(const py::dict& by_status) {
   errors() = by_status;
@@ -84,17 +79,18 @@ KeptAside::~KeptAside() {
 }
 
 std::string remember_exception(py::error_already_set& e) {
-  constexpr std::size_t most = 8;
+  constexpr std::size_t kMaxRemembered = 8;
   const std::string kind = py::cast<std::string>(e.type().attr("__name__"));
   const std::string message = kind + ": " + std::string(py::str(e.value()));
   py::object exception = e.value();
   if (e.trace()) PyException_SetTraceback(exception.ptr(), e.trace().ptr());
   remembered().emplace_back(message, std::move(exception));
-  if (remembered().size() > most) remembered().pop_front();
+  if (remembered().size() > kMaxRemembered) remembered().pop_front();
   return message;
 }
 
 void finish(weft_status status, weft_error* error) {
+  if (running_calls == 0 && status == WEFT_SUCCESS) remembered().clear();
   if (status == WEFT_SUCCESS && !error && !kept.type) return;
   const std::string message = weft_error_message(error);
   const std::int32_t os_error = weft_error_os_error(error);
@@ -110,12 +106,41 @@ void finish(weft_status status, weft_error* error) {
 }
 
 std::int32_t poll_signals(void*) {
-  if (is_finalizing()) return 1;
-  if (!pthread_equal(pthread_self(), main_thread)) return 0;
+  if (!is_main_thread()) return 0;
+  const CallbackScope scope;
+  if (!scope) return 1;
   const py::gil_scoped_acquire gil;
   if (PyErr_CheckSignals() == 0) return 0;
   keep_exception();
   return 1;
+}
+
+void call_watched(const std::function<weft_status(weft_canceller*, weft_error**)>& f) {
+  if (!is_main_thread()) return call([&](weft_error** error) { return f(nullptr, error); });
+  weft_canceller* canceller = nullptr;
+  call([&](weft_error** error) { return weft_canceller_open(&canceller, error); });
+  weft_error* error = nullptr;
+  weft_status status = WEFT_SUCCESS;
+  Kept raised;
+  without_gil([&] {
+    std::promise<void> done;
+    const std::future<void> ended = done.get_future();
+    std::thread worker([&] {
+      status = f(canceller, &error);
+      raised = std::exchange(kept, {});
+      done.set_value();
+    });
+    while (ended.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) {
+      if (poll_signals(nullptr) != 0) weft_canceller_cancel(canceller);
+    }
+    worker.join();
+    weft_canceller_free(canceller);
+  });
+  if (raised.type && !kept.type) kept = std::exchange(raised, {});
+  Py_XDECREF(raised.type);
+  Py_XDECREF(raised.value);
+  Py_XDECREF(raised.trace);
+  finish(status, error);
 }
 
 std::int32_t call_progress(void* user, double share) {
@@ -161,13 +186,27 @@ std::string bytes_of(const py::handle& text, const char* name) {
                        Py_TYPE(text.ptr())->tp_name);
 }
 
-namespace {
+py::str text_of(const char* text) {
+  const auto size = static_cast<Py_ssize_t>(std::strlen(text));
+  auto decoded = py::reinterpret_steal<py::str>(PyUnicode_DecodeUTF8(text, size, "replace"));
+  if (!decoded) throw py::error_already_set();
+  return decoded;
+}
+
+std::string c_text_of(const py::handle& text, const char* name) {
+  std::string bytes = bytes_of(text, name);
+  if (bytes.find('\0') != std::string::npos)
+    raise("argument", std::string(name) + " must not contain NUL");
+  return bytes;
+}
 
 weft_token id_of(std::int64_t number) {
   if (!std::in_range<weft_token>(number))
     raise("argument", "token " + std::to_string(number) + " is not in the vocabulary");
   return static_cast<weft_token>(number);
 }
+
+namespace {
 
 std::vector<weft_token> ids_of_array(const py::handle& given) {
   const auto array = py::array::ensure(given);
@@ -194,13 +233,14 @@ std::vector<weft_token> ids_of(const py::handle& ids) {
   if (!PySequence_Check(ids.ptr()))
     throw py::type_error(std::string("ids must be a sequence of integers, not ") +
                          Py_TYPE(ids.ptr())->tp_name);
-  const auto fast = py::reinterpret_steal<py::object>(PySequence_Fast(ids.ptr(), "ids"));
-  if (!fast) throw py::error_already_set();
+  // A copy, as __index__ of an item may change a list.
+  const auto items = py::reinterpret_steal<py::object>(PySequence_Tuple(ids.ptr()));
+  if (!items) throw py::error_already_set();
   std::vector<weft_token> all;
-  const Py_ssize_t n = PySequence_Fast_GET_SIZE(fast.ptr());
+  const Py_ssize_t n = PyTuple_GET_SIZE(items.ptr());
   all.reserve(static_cast<std::size_t>(n));
   for (Py_ssize_t i = 0; i < n; ++i)
-    all.push_back(id_of(integer_of(PySequence_Fast_GET_ITEM(fast.ptr(), i), "an id")));
+    all.push_back(id_of(integer_of(PyTuple_GET_ITEM(items.ptr(), i), "an id")));
   return all;
 }
 
@@ -229,6 +269,8 @@ void Options::refuse_range(const char* name, std::int64_t number) {
 PYBIND11_MODULE(_weft, m) {
   using namespace weft_python;
   m.def("set_errors", &set_errors);
+  m.def("begin_exit", &begin_exit);
+  m.def("set_main_thread", &set_main_thread);
   m.def("ids", [](const py::handle& ids) { return ids_of(ids); });
   m.def("version", [] { return weft_version(); });
   m.def("about_json", [] {

@@ -1,8 +1,10 @@
 #pragma once
 // What all sources of the module share: calls of the C API, errors, options, ids.
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -12,7 +14,6 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
-#include <unistd.h>
 
 #include "weft/weft.h"
 
@@ -49,32 +50,63 @@ std::int32_t call_progress(void* user, double share);
 void set_errors(const py::dict& by_status);
 [[noreturn]] void raise(const char* status, const std::string& message);
 
-// Whether the interpreter is ending: then no thread may ask for the GIL.
-bool is_finalizing();
-// f() without the GIL. A thread that comes back while the interpreter ends stays here: taking the
-// GIL would end it in the middle of C++ code.
+// ---- the interpreter
+
+// For Python's atexit: from now on, callbacks on other threads fail, and these threads do not come
+// back to Python. Waits for the callbacks that run, for a second at most.
+void begin_exit();
+void set_main_thread(std::uint64_t ident);  // at import, and in the child of a fork
+bool is_main_thread();
+// Whether this thread may not ask for the GIL any more, which would end it in the middle of C++.
+bool is_ending();
+// With the GIL again; a thread that may not ask for it stays here.
+void come_back(PyThreadState* state);
+
+// While it lives, begin_exit() waits. False: the callback must fail at once.
+class CallbackScope {
+ public:
+  CallbackScope();
+  CallbackScope(const CallbackScope&) = delete;
+  CallbackScope& operator=(const CallbackScope&) = delete;
+  ~CallbackScope();
+  explicit operator bool() const { return runs_; }
+
+ private:
+  bool runs_;
+};
+
+// f() without the GIL.
 template <class F>
 void without_gil(F&& f) {
-  if (is_finalizing()) return f();  // this thread ends it
+  if (is_ending()) return f();  // the thread that ends the interpreter
   PyThreadState* const state = PyEval_SaveThread();
   f();
-  while (is_finalizing()) ::pause();
-  PyEval_RestoreThread(state);
+  come_back(state);
 }
+
+// Calls of the C API that run; exceptions that none of them can raise are forgotten.
+inline std::atomic<int> running_calls{0};
 
 // Calls a function of the C API without the GIL.
 template <class F>
 void call(F&& f) {
   weft_error* error = nullptr;
   weft_status status = WEFT_SUCCESS;
+  ++running_calls;
   without_gil([&] { status = f(&error); });
+  --running_calls;
   finish(status, error);
 }
+
+// The same for functions that take a canceller, and do not look for signals themselves: on another
+// thread, while this one waits for Ctrl-C.
+void call_watched(const std::function<weft_status(weft_canceller*, weft_error**)>& f);
 
 // A callback of the C API in Python: what it raises leaves the call. `failed` is the result then.
 template <class T, class F>
 T in_python(T failed, F&& f) {
-  if (is_finalizing()) return failed;
+  const CallbackScope scope;
+  if (!scope) return failed;
   const py::gil_scoped_acquire gil;
   const KeptAside aside;
   try {
@@ -107,13 +139,25 @@ class Handle {
   bool closed() const { return handle_ == nullptr; }
   void close() {
     T* const handle = std::exchange(handle_, nullptr);
-    if (!handle) return;
-    without_gil([&] { Free(handle); });
+    if (handle && !shared_) without_gil([&] { Free(handle); });
+    shared_.reset();
+  }
+  // Another handle of the same object, which is freed with the last one.
+  template <class Derived>
+  static std::unique_ptr<Derived> share(Derived& of) {
+    T* const handle = of.get();
+    if (!of.shared_)
+      of.shared_ = std::shared_ptr<T>(handle, [](T* last) { without_gil([&] { Free(last); }); });
+    auto other = std::make_unique<Derived>();
+    other->handle_ = handle;
+    other->shared_ = of.shared_;
+    return other;
   }
 
  private:
   const char* what_;
   T* handle_ = nullptr;
+  std::shared_ptr<T> shared_;  // null: it is the only one
 };
 
 // ---- values
@@ -122,6 +166,12 @@ class Handle {
 std::vector<weft_token> ids_of(const py::handle& ids);
 // UTF-8 of a str, or bytes as they are. TypeError for all else.
 std::string bytes_of(const py::handle& text, const char* name);
+// A token id; ArgumentError for numbers that none can have.
+weft_token id_of(std::int64_t number);
+// A text of the library, with U+FFFD for bytes that are not UTF-8.
+py::str text_of(const char* text);
+// The same as bytes_of(), for functions that take a text up to a NUL: ArgumentError if it has one.
+std::string c_text_of(const py::handle& text, const char* name);
 std::int64_t integer_of(const py::handle& value, const std::string& name);
 double number_of(const py::handle& value, const std::string& name);
 // The text of a call, which is freed.
@@ -149,7 +199,7 @@ class Options {
     const py::handle value = find(name);
     if (!value || value.is_none()) return *this;
     if constexpr (std::is_same_v<T, const char*>) {
-      member = texts_.emplace_back(bytes_of(value, name)).c_str();
+      member = texts_.emplace_back(c_text_of(value, name)).c_str();
     } else if constexpr (std::is_floating_point_v<T>) {
       member = static_cast<T>(number_of(value, name));
     } else {

@@ -23,7 +23,7 @@ SamplerOptions::SamplerOptions(const py::dict& given) : reader(given) {
   reader.take("order", o.order);
   if (const py::handle b = reader.find("logit_bias"); b && !b.is_none()) {
     for (const auto& [id, bias] : py::cast<py::dict>(b))
-      biases.push_back({static_cast<weft_token>(integer_of(id, "an id of logit_bias")),
+      biases.push_back({id_of(integer_of(id, "an id of logit_bias")),
                         static_cast<float>(number_of(bias, "a bias"))});
   }
   if (const py::handle b = reader.find("dry_breakers"); b && !b.is_none()) breakers = ids_of(b);
@@ -90,11 +90,10 @@ void add_samplers(py::module_& m) {
       .def("close", &Sampler::close)
       .def("sample", &sample)
       .def("accept",
-           [](const Sampler& s, std::int64_t token) {
+           [](const Sampler& s, std::int64_t given) {
              weft_sampler* const handle = s.get();
-             call([&](weft_error** error) {
-               return weft_sampler_accept(handle, static_cast<weft_token>(token), error);
-             });
+             const weft_token token = id_of(given);
+             call([&](weft_error** error) { return weft_sampler_accept(handle, token, error); });
            })
       .def("reset", [](const Sampler& s) {
         weft_sampler* const handle = s.get();

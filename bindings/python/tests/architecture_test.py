@@ -147,8 +147,11 @@ class Architectures(unittest.TestCase):
         wrong = []
 
         def work():
-            if not np.array_equal(model.session(context=64).feed([1, 2]), want):
-                wrong.append(1)
+            try:
+                if not np.array_equal(model.session(context=64).feed([1, 2]), want):
+                    wrong.append("other logits")
+            except BaseException as e:  # noqa: BLE001 - threads lose exceptions
+                wrong.append(e)
         threads = [threading.Thread(target=work) for _ in range(3)]
         for thread in threads:
             thread.start()

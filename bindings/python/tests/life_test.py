@@ -62,7 +62,10 @@ class Interrupts(unittest.TestCase):
         def proofs():
             while True:
                 weft.Model().verify()
-        for work in (texts, prompts, proofs):
+        def checks():
+            while True:
+                weft.new_model_check("llama")
+        for work in (texts, prompts, proofs, checks):
             self.assertLess(self.interrupted(work), 2, work.__name__)
         self.session.truncate(0)
         want = weft.Model().session(context=64).feed([5, 6]).copy()
@@ -80,6 +83,33 @@ class Interrupts(unittest.TestCase):
         with self.assertRaises(Enough):
             while True:
                 self.session.generate("Once", max_tokens=3000, sampler=GREEDY)
+
+
+    def test_after_an_import_on_another_thread(self):
+        code, out, err, _ = script("""
+            import os, signal, threading, time
+
+            def load():
+                global weft
+                import weft
+            thread = threading.Thread(target=load)
+            thread.start()
+            thread.join()
+            session = weft.Model().session(context=4096, prefill_width=8)
+
+            def send():
+                time.sleep(0.1)
+                os.kill(os.getpid(), signal.SIGINT)
+            threading.Thread(target=send).start()
+            begin = time.monotonic()
+            try:
+                while True:
+                    session.truncate(0)
+                    session.feed(list(range(5, 2000)) * 2)
+            except KeyboardInterrupt:
+                print(time.monotonic() - begin < 0.6)
+        """)
+        self.assertEqual((code, out, err), (0, "True\n", ""))
 
 
 class Forks(unittest.TestCase):
@@ -134,6 +164,28 @@ class Ends(unittest.TestCase):
             threading.Thread(target=work, daemon=True).start()
             time.sleep(0.2)
         """)
+
+    def test_while_a_custom_op_runs(self):
+        for _ in range(3):
+            self.ends("""
+                import threading, time
+                import numpy as np
+                import weft
+
+                @weft.register_op
+                def py_slow(x):
+                    for _ in range(50):
+                        x = x + 1
+                    return x
+                g = weft.Graph()
+                g.output(weft.ops.py_slow(g.input("x", (64, 64))), "y")
+
+                def work():
+                    while True:
+                        g.run({"x": np.zeros((64, 64), np.float32)})
+                threading.Thread(target=work, daemon=True).start()
+                time.sleep(0.3)
+            """)
 
     def test_with_objects_that_are_in_use(self):
         self.ends("""

@@ -5,6 +5,11 @@
         print(session.generate("Once upon a time"))
 """
 
+import atexit as _atexit
+import os as _os
+import threading as _threading
+
+from . import _weft, ops
 from ._errors import (
     ArgumentError,
     BudgetError,
@@ -22,7 +27,6 @@ from ._errors import (
     ShapeError,
     UnsupportedError,
 )
-from . import ops
 from ._architecture import new_model_check, register_architecture, write_made_model
 from ._chat import Answer, Chat
 from ._custom_op import register_op
@@ -32,10 +36,10 @@ from ._model import Model, Tokenizer, bundled_model
 from ._plan import Plan, Profile
 from ._report import Proof, Report
 from ._sampler import Grammar, Sampler
-from ._session import Session, Stream
-from ._weft import version as _version
+from ._session import Session
+from ._stream import Stream
 
-__version__: str = _version()
+__version__: str = _weft.version()
 
 __all__ = [
     "Answer", "ArgumentError", "BudgetError", "BusyError", "CallbackError", "CancelledError", "Chat",
@@ -44,6 +48,17 @@ __all__ = [
     "Session", "ShapeError", "Stream", "Tensor", "Tokenizer", "UnsupportedError", "bundled_model", "graph", "new_model_check", "ops",
     "register_architecture", "register_op", "write_made_model",
 ]
+
+
+def _note_main_thread() -> None:
+    ident = _threading.main_thread().ident
+    assert ident is not None
+    _weft.set_main_thread(ident)
+
+
+_note_main_thread()
+_os.register_at_fork(after_in_child=_note_main_thread)
+_atexit.register(_weft.begin_exit)
 
 for _name in __all__:
     if isinstance(globals()[_name], type):

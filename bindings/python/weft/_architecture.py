@@ -144,16 +144,17 @@ class Config:
 
     def __getitem__(self, name: str) -> Any:
         try:
-            return self._native.integer(self._layer, name)
-        except ArgumentError as e:
-            if not str(e).startswith("no hyper-parameter"):
-                raise
-        try:
-            return self._native.number(self._layer, name)
+            number: float = self._native.number(self._layer, name)  # of integers as well
         except ArgumentError as e:
             raise KeyError(str(e)) from None
+        try:
+            return self._native.integer(self._layer, name)
+        except ArgumentError:
+            return number
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
         try:
             return self[name]
         except KeyError as e:

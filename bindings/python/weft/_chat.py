@@ -1,6 +1,8 @@
 """Conversations."""
 
+import contextlib
 import json
+import weakref
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any, Optional, Union
 
@@ -8,14 +10,15 @@ from . import _weft
 from ._errors import ArgumentError
 from ._objects import Unpicklable
 from ._sampler import Sampler
-from ._session import Session, Stops, Stream
+from ._session import Session, Stops
+from ._stream import Stream
 from ._tools import Tool, called, description
 
 # Kinds of events and of constraints, by the numbers of the C API.
 _CONTENT, _REASONING = 0, 1
 _GBNF, _SCHEMA = 0, 1
 # Answers in a row that only call tools.
-_MOST_ROUNDS = 16
+_MAX_ROUNDS = 16
 
 
 class Answer(Unpicklable, Iterator[str], AsyncIterator[str]):
@@ -25,10 +28,11 @@ class Answer(Unpicklable, Iterator[str], AsyncIterator[str]):
 
     def __init__(self, chat: "Chat") -> None:
         self._chat = chat
+        self.finish_reason: Optional[str] = "closed"  # until it has begun
         self._rounds = 0
         self.reasoning = ""
-        self.finish_reason: Optional[str] = None
         self._begin()
+        self.finish_reason = None
 
     def __repr__(self) -> str:
         return f"<weft.Answer, {self.finish_reason or 'open'}>"
@@ -44,7 +48,11 @@ class Answer(Unpicklable, Iterator[str], AsyncIterator[str]):
 
     def __next__(self) -> str:
         while self.finish_reason is None:
-            piece = self._take(next(self._stream, None))
+            try:
+                piece = self._take(next(self._stream, None))
+            except BaseException:
+                self._give_up()
+                raise
             if piece:
                 return piece
         raise StopIteration
@@ -59,6 +67,9 @@ class Answer(Unpicklable, Iterator[str], AsyncIterator[str]):
                 text = await self._stream.__anext__()
             except StopAsyncIteration:
                 text = None
+            except BaseException:
+                self._give_up()
+                raise
             piece = self._take(text)
             if piece:
                 return piece
@@ -80,21 +91,38 @@ class Answer(Unpicklable, Iterator[str], AsyncIterator[str]):
         calls = message.get("tool_calls")
         complete = self._stream.finish_reason == "stop"
         self.finish_reason = "tool_calls" if calls and complete else self._stream.finish_reason
-        if calls and complete and self._rounds < _MOST_ROUNDS and self._chat._answer_calls(calls):
+        if calls and complete and self._rounds < _MAX_ROUNDS and self._chat._answer_calls(calls):
             self._begin()
             self.finish_reason = None
 
     def close(self) -> None:
-        """Ends the answer here; what was said so far becomes its message."""
+        """Ends the answer here. What was said so far becomes its message, so that the messages stay
+        in turn; also if the answer is not read to its end."""
         if self.finish_reason is None:
             self._stream.close()
-            self._reply.push("", True)
-            self._chat.messages.append(json.loads(self._reply.message_json()))
-            self.finish_reason = "closed"
+            self._finish_message()
 
     async def aclose(self) -> None:
-        """As close()."""
-        self.close()
+        """Ends the step that runs, if there is one, and the answer."""
+        if self.finish_reason is None:
+            await self._stream.aclose()
+            self._finish_message()
+
+    def _finish_message(self) -> None:
+        self.finish_reason = "closed"
+        self._reply.push("", True)
+        self._chat.messages.append(json.loads(self._reply.message_json()))
+
+    def _give_up(self) -> None:
+        """After an error."""
+        if self.finish_reason is None:
+            with contextlib.suppress(Exception):
+                self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "finish_reason", "none"):
+            return
+        self._give_up()
 
 
 class Chat(Unpicklable):
@@ -143,6 +171,7 @@ class Chat(Unpicklable):
         elif grammar is not None:
             self._turn.update(constraint=grammar, constraint_kind=_GBNF)
         self._tool_choice = tool_choice
+        self._answer: Callable[[], Optional[Answer]] = lambda: None  # the last one, while it lives
         self.messages: list[dict[str, Any]] = []
         if system is not None:
             self.messages.append({"role": "system", "content": system})
@@ -192,16 +221,21 @@ class Chat(Unpicklable):
 
     def stream(self, text: Optional[str] = None) -> Answer:
         """The answer to a message of the user, piece by piece; None: to the messages as they are."""
+        if text is not None and not isinstance(text, str):
+            raise TypeError(f"text must be str, not {type(text).__name__}")
+        last = self._answer()
+        if last is not None:
+            last.close()
         if text is not None:
-            if not isinstance(text, str):
-                raise TypeError(f"text must be str, not {type(text).__name__}")
             self.messages.append({"role": "user", "content": text})
         try:
-            return Answer(self)
+            answer = Answer(self)
         except BaseException:
             if text is not None:
                 self.messages.pop()
             raise
+        self._answer = weakref.ref(answer)
+        return answer
 
     def say(self, text: Optional[str] = None) -> str:
         """The whole answer of stream()."""

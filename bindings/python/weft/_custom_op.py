@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Optional, TypeVar, Union, overload
 
-from . import _weft, ops
+from . import _ops, _weft
 from ._graph import Dim, dims_of, shape_of
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -30,7 +30,7 @@ def _signature(function: Callable[..., Any]) -> tuple[list[str], dict[str, Any]]
             raise TypeError(f"the function of an op must name its parameters, not *{name}")
         has_default = parameter.default is not parameter.empty
         if has_default or parameter.kind is parameter.KEYWORD_ONLY:
-            attributes[name] = parameter.default if has_default else ops.REQUIRED
+            attributes[name] = parameter.default if has_default else _ops.REQUIRED
         else:
             inputs.append(name)
     return inputs, attributes
@@ -62,15 +62,16 @@ def _inference(name: str, infer: Optional[Callable[..., Any]]) -> Callable[..., 
     return run
 
 
-def _computation(name: str, function: Callable[..., Any]) -> Callable[..., None]:
-    def run(inputs: Sequence[Any], attributes: dict[str, Any], output: Any) -> None:
+def _computation(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def run(inputs: Sequence[Any], attributes: dict[str, Any], shape: tuple[int, ...],
+            dtype: Any) -> Any:
         import numpy as np
         for array in inputs:
             array.flags.writeable = False
         result = np.asarray(function(*inputs, **attributes))
-        if result.shape != output.shape:
-            raise ValueError(f"op {name!r} gave the shape {result.shape}, not {output.shape}")
-        np.copyto(output, result, casting="same_kind")
+        if result.shape != shape:
+            raise ValueError(f"op {name!r} gave the shape {result.shape}, not {shape}")
+        return result.astype(dtype, casting="same_kind", copy=False)
     return run
 
 
@@ -98,7 +99,7 @@ def register_op(function: Optional[F] = None, *, name: Optional[str] = None,
         op = str(name or getattr(function, "__name__", "op"))
         inputs, attributes = _signature(function)
         _weft.register_op(op, inputs, _inference(op, infer), _computation(op, function))
-        ops._registered[op] = {
+        _ops.registered[op] = {
             "name": op, "variadic": False, "attributes": attributes,
             "inputs": [{"name": x, "optional": False} for x in inputs]}
         return function

@@ -5,13 +5,12 @@ import numbers
 import operator
 import os
 import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
 from . import _weft
 from ._errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
-from ._objects import Unpicklable
+from ._objects import Lock, Unpicklable
 from ._plan import Plan
 from ._report import Proof
 
@@ -157,8 +156,9 @@ class Graph(Unpicklable):
         self._states: dict[str, Tensor] = {}
         self._outputs: list[str] = []
         self._computation: Any = None
+        self._options: dict[str, Any] = {}
         self._picture: Optional[str] = None  # in place of that of the nodes
-        self._running = threading.Lock()
+        self._running = Lock()
 
     @classmethod
     def _made(cls, native: Any) -> "Graph":
@@ -218,8 +218,9 @@ class Graph(Unpicklable):
         self._outputs.append(name)
 
     def run(self, inputs: "Mapping[str, Array]", **options: Any) -> "dict[str, Array]":
-        """Computes the outputs from arrays for all inputs. Options, for the first run: workers,
-        backend, route, passes_off, mem_budget."""
+        """Computes the outputs from arrays for all inputs, and for all weights in the first run.
+        Options: workers, backend, route, passes_off, mem_budget; others than those of the last run
+        need the weights again."""
         with self._running:
             computation, extents = self._ready(inputs, options)
             computation.run(extents)
@@ -262,12 +263,19 @@ class Graph(Unpicklable):
         return computation, [extents[number][0] for number in sorted(extents)]
 
     def _opened(self, inputs: "Mapping[str, Array]", options: dict[str, Any]) -> Any:
-        if self._computation is None or options:
-            computation = _weft.Computation.open(self._native, options)
-            for name, tensor in self._weights.items():
-                computation.set_weight(name, self._weight(name, inputs, tensor))
-            self._computation = computation
-        return self._computation
+        if self._computation is not None and (not options or options == self._options):
+            for name in self._weights:
+                if name in inputs:
+                    raise ArgumentError(f"weight {name!r} was given with the first run; what changes "
+                                        "from run to run is an input")
+            return self._computation
+        if self._computation is not None and self._states:
+            raise ArgumentError("the graph has states, so its options are those of the first run")
+        computation = _weft.Computation.open(self._native, options)
+        for name, tensor in self._weights.items():
+            computation.set_weight(name, self._weight(name, inputs, tensor))
+        self._computation, self._options = computation, dict(options)
+        return computation
 
     def _weight(self, name: str, inputs: "Mapping[str, Array]", tensor: Tensor) -> "Array":
         import numpy as np

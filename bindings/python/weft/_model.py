@@ -98,7 +98,7 @@ def _with_adapters(options: dict[str, Any],
             if isinstance(result[name], (str, os.PathLike)):
                 raise TypeError(f"{name} must be a list of paths, or of pairs of a path and a scale")
             pairs = [x if isinstance(x, tuple) else (x, 1.0) for x in result[name]]
-            result[name] = [(os.fspath(path), float(scale)) for path, scale in pairs]
+            result[name] = [(os.fsencode(path), float(scale)) for path, scale in pairs]
     return result
 
 
@@ -117,7 +117,7 @@ class Model(Unpicklable):
         name = os.fspath(bundled_model() if path is None else path)
         if not isinstance(name, str):
             raise TypeError("path must be str or os.PathLike, not bytes")
-        self._open(_weft.Model.open(name, _with_adapters(options, progress)))
+        self._open(_weft.Model.open(os.fsencode(name), _with_adapters(options, progress)))
 
     def _open(self, native: Any) -> None:
         self._native: _weft.Model = native
@@ -230,7 +230,7 @@ class Model(Unpicklable):
         return closed
 
     def close(self) -> None:
-        """Lets go of the model. Sessions that exist go on."""
+        """Lets go of the model. Sessions that exist keep it."""
         self._native.close()
 
     def __enter__(self) -> "Model":

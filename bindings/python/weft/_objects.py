@@ -1,6 +1,25 @@
 """What all objects of the library share."""
 
+import os
+import threading
 from typing import Any, NoReturn
+
+
+class Lock:
+    """A lock for with, which its thread may take again. In the child of a fork it is free: the
+    thread that held it does not exist there."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._process = os.getpid()
+
+    def __enter__(self) -> None:
+        if self._process != os.getpid():
+            self._lock, self._process = threading.RLock(), os.getpid()
+        self._lock.acquire()
+
+    def __exit__(self, *exception: Any) -> None:
+        self._lock.release()
 
 
 class Unpicklable:

@@ -1,111 +1,31 @@
-"""Sessions, and texts as they are written."""
+"""Sessions."""
 
-import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+import contextlib
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _weft
 from ._errors import ArgumentError, ClosedError
 from ._model import Ids, Model, Tokenizer
-from ._objects import Unpicklable
+from ._objects import Lock, Unpicklable
 from ._plan import Plan, Profile
 from ._sampler import Grammar, Sampler
+from ._stream import Stream
 
 if TYPE_CHECKING:
     import numpy as np
 
     Floats = np.ndarray[Any, np.dtype[np.float32]]
 
-# Why a text ended, by the numbers of the C API.
-_REASONS = {1: "stop", 2: "stop", 3: "stop", 4: "length", 5: "length", 6: "length", 7: "cancelled"}
 Stops = Union[str, Sequence[str]]
+_WEIGHTS = ("auto", "mapped", "resident")
 
 
-class Stream(Unpicklable, Iterator[str], AsyncIterator[str]):
-    """The text of Session.stream(), piece by piece, in whole characters."""
-
-    _instead = "begin another one"
-
-    def __init__(self, session: "Session", native: Any, sequence: int) -> None:
-        self._session = session
-        self._native = native
-        self._sequence = sequence
-        self._ids: list[int] = []
-        self._closed = False
-        self.finish_reason: Optional[str] = None
-
-    def __repr__(self) -> str:
-        return f"<weft.Stream of {len(self._ids)} tokens, {self.finish_reason or 'open'}>"
-
-    @property
-    def tokens(self) -> list[int]:
-        """The ids that were chosen so far."""
-        return list(self._ids)
-
-    def __iter__(self) -> "Stream":
-        return self
-
-    def __next__(self) -> str:
-        while not self._closed:
-            text, token, stop = self._native.next()
-            if stop:
-                self._end(_REASONS[stop])
-            if token >= 0 and stop not in (1,):
-                self._ids.append(token)
-            if text:
-                result: str = text
-                return result
-        raise StopIteration
-
-    def _end(self, reason: str) -> None:
-        ids, _, held = self._native.tokens()
-        self._session._held[self._sequence] = ids[:held]
-        self.finish_reason = reason
-        self._closed = True
-        self._native.close()
-
-    def close(self) -> None:
-        """Ends the text here; any number of times."""
-        if not self._closed:
-            self._end(self.finish_reason or "closed")
-
-    def __aiter__(self) -> "Stream":
-        return self
-
-    async def __anext__(self) -> str:
-        import asyncio  # which takes longer to import than all else
-        try:
-            piece: Optional[str] = await _elsewhere(self._session, lambda: next(self, None))
-        except asyncio.CancelledError:
-            self.close()
-            raise
-        if piece is None:
-            raise StopAsyncIteration
-        return piece
-
-    async def aclose(self) -> None:
-        """As close()."""
-        self.close()
-
-    def __del__(self) -> None:
-        if not getattr(self, "_closed", True):
-            self._closed = True
-            self._session._held[self._sequence] = None
-
-
-async def _elsewhere(session: "Session", work: Callable[[], Any]) -> Any:
-    """Runs a step in another thread. If the task is cancelled, the step ends first."""
-    import asyncio
-    running = asyncio.get_running_loop().run_in_executor(None, work)
-    try:
-        return await asyncio.shield(running)
-    except asyncio.CancelledError:
-        session.cancel()
-        try:
-            await running
-        except Exception:  # noqa: BLE001 - the task was cancelled, whatever the step says
-            pass
-        raise
+def _weights_mode(name: str) -> int:
+    if name not in _WEIGHTS:
+        raise ArgumentError(f"weights must be one of {', '.join(_WEIGHTS)}, got {name!r}")
+    return _WEIGHTS.index(name)
 
 
 class Session(Unpicklable):
@@ -113,7 +33,8 @@ class Session(Unpicklable):
 
     context: positions per sequence (0: the model's, at most 4096). workers: 0 chooses. mem_budget:
     bytes for everything. Further keywords are those of SessionOptions in C++: cells,
-    prefill_width, logits_rows, backend, route, cache_k, cache_v, weight_cache, passes_off."""
+    prefill_width (tokens of a step at most), logits_rows, weights ("auto", "mapped", "resident"),
+    backend, route, cache_k, cache_v, weight_cache, executor, passes_off, caller_bytes."""
 
     _instead = "open one there, and move sequences with save() and restore()"
 
@@ -122,17 +43,22 @@ class Session(Unpicklable):
                  progress: Optional[Callable[[float], Any]] = None, **options: Any) -> None:
         if not isinstance(model, Model):
             raise TypeError(f"model must be a weft.Model, not {type(model).__name__}")
-        self._model = model._opened()
+        self._model = model._opened().share()
         self._tokenizer = Tokenizer(self._model, model.n_vocab)
         self._name = repr(model)
+        if isinstance(options.get("weights"), str):
+            options["weights"] = _weights_mode(options["weights"])
         self._options = {"context": context, "sequences": sequences, "workers": workers,
                          "embeddings": embeddings, "mem_budget": mem_budget, **options}
         self._native = _weft.Session.open(self._model, {**self._options, "progress": progress})
         self._embedder: Any = None  # which embed() opens
-        self._embedding = threading.Lock()
+        self._embedding = Lock()
         self._info = self._native.info()
-        # The tokens of each sequence; None: unknown, because a text was left in the middle.
+        # The tokens of each sequence; None: unknown, because a text was left in the middle. Epochs
+        # count what was done to a sequence. Both change together with the sequence, under _using.
         self._held: list[Optional[list[int]]] = [[] for _ in range(self._info["sequences"])]
+        self._epochs = [0] * self._info["sequences"]
+        self._using, self._bookkeeping = Lock(), Lock()
 
     def __repr__(self) -> str:
         state = "closed" if self.closed else f"context {self._info['context']}"
@@ -141,26 +67,36 @@ class Session(Unpicklable):
     def _sequence(self, sequence: int) -> int:
         if self.closed:
             raise ClosedError("the session is closed")
-        if not isinstance(sequence, int) or isinstance(sequence, bool):
+        if isinstance(sequence, bool) or not hasattr(sequence, "__index__"):
             raise TypeError(f"sequence must be an integer, not {type(sequence).__name__}")
-        if not 0 <= sequence < len(self._held):
-            raise ArgumentError(f"sequence {sequence} is not in 0..{len(self._held) - 1}")
-        return sequence
+        at = operator.index(sequence)
+        if not 0 <= at < len(self._held):
+            raise ArgumentError(f"sequence {at} is not in 0..{len(self._held) - 1}")
+        return at
+
+    @contextlib.contextmanager
+    def _changing(self, at: int) -> Iterator[Optional[list[int]]]:
+        """Gives the tokens of a sequence, which are unknown afterwards unless the block says them.
+        Other threads wait."""
+        with self._using:
+            with self._bookkeeping:
+                held, self._held[at] = self._held[at], None
+                self._epochs[at] += 1
+            yield held
 
     def feed(self, ids: Ids, *, sequence: int = 0, all_logits: bool = False) -> "Floats":
         """Appends tokens to a sequence. Gives the logits [V] of the last one, in the memory of the
         session, or of all of them [n, V], which are a copy."""
         at = self._sequence(sequence)
         given = self._ids(ids)
-        held = self._held[at]
-        if all_logits:
-            return self._feed_rows(given, at)
-        self._held[at] = None
-        try:
-            self._native.feed(at, given)
-        finally:
-            self._held[at] = self._kept(held, given, at)
-        return self.logits
+        with self._changing(at) as held:
+            try:
+                if all_logits:
+                    return self._feed_rows(given, at)
+                self._native.feed(at, given)
+            finally:
+                self._held[at] = self._kept(held, given, at)
+            return self.logits
 
     def _ids(self, ids: Ids) -> list[int]:
         given: list[int] = _weft.ids(ids)
@@ -171,7 +107,9 @@ class Session(Unpicklable):
     def _kept(self, held: Optional[list[int]], given: list[int], at: int) -> Optional[list[int]]:
         if held is None or self.closed:
             return None
-        return (held + given)[:self._native.length(at)]
+        held += given
+        del held[self._native.length(at):]
+        return held
 
     def _feed_rows(self, given: list[int], at: int) -> "Floats":
         import numpy as np
@@ -180,8 +118,6 @@ class Session(Unpicklable):
         for begin in range(0, len(given), rows):
             part = given[begin:begin + rows]
             parts.append(self._native.step(at, part).copy())
-            if self._held[at] is not None:
-                self._held[at] += part  # type: ignore[operator]
         return np.concatenate(parts)
 
     @property
@@ -198,16 +134,29 @@ class Session(Unpicklable):
     def truncate(self, length: int, *, sequence: int = 0) -> None:
         """Removes all tokens from position `length` on."""
         at = self._sequence(sequence)
-        self._native.truncate(at, length)
-        held = self._held[at]
-        self._held[at] = [] if length == 0 else None if held is None else held[:length]
+        n = operator.index(length)
+        with self._changing(at) as held:
+            try:
+                self._native.truncate(at, n)
+            except BaseException:
+                self._held[at] = held
+                raise
+            self._held[at] = [] if n == 0 else None if held is None else held[:n]
 
     def copy(self, source: int, target: int, length: Optional[int] = None) -> None:
         """Replaces sequence `target` by the first tokens of `source`, sharing their memory."""
         a, b = self._sequence(source), self._sequence(target)
-        self._native.copy(a, b, -1 if length is None else length)
-        held = self._held[a]
-        self._held[b] = None if held is None else held[:length]
+        n = None if length is None else operator.index(length)
+        if n is not None and n < 0:
+            raise ArgumentError(f"length must be at least 0, got {n}")
+        with self._changing(b) as replaced:
+            held = replaced if a == b else self._held[a]
+            try:
+                self._native.copy(a, b, -1 if n is None else n)
+            except BaseException:
+                self._held[b] = replaced
+                raise
+            self._held[b] = None if held is None else held[:n]
 
     def set_lora_scales(self, scales: Sequence[float], *, sequence: int = 0) -> None:
         """One scale per LoRA of the model, for the tokens of a sequence from now on."""
@@ -216,10 +165,12 @@ class Session(Unpicklable):
     def save(self, sequence: int = 0) -> bytes:
         """A sequence as bytes, for restore() in any session of the same model."""
         at = self._sequence(sequence)
-        held = self._held[at]
-        if held is None:
-            raise ArgumentError(f"the tokens of sequence {at} are not known: truncate it to 0 first")
-        result: bytes = self._native.save(at, held)
+        with self._using:
+            held = self._held[at]
+            if held is None:
+                raise ArgumentError(
+                    f"the tokens of sequence {at} are not known: truncate it to 0 first")
+            result: bytes = self._native.save(at, held)
         return result
 
     def restore(self, saved: bytes, *, sequence: int = 0) -> None:
@@ -227,7 +178,12 @@ class Session(Unpicklable):
         at = self._sequence(sequence)
         if not isinstance(saved, bytes):
             raise TypeError(f"saved must be bytes, not {type(saved).__name__}")
-        self._held[at] = self._native.restore(at, saved)
+        with self._changing(at) as held:
+            try:
+                self._held[at] = self._native.restore(at, saved)
+            except BaseException:
+                self._held[at] = self._kept(held, [], at)
+                raise
 
     def stream(self, prompt: Union[str, Ids], *, max_tokens: int = 128,
                sampler: Optional[Sampler] = None, stop: Stops = (),
@@ -243,23 +199,34 @@ class Session(Unpicklable):
             raise ArgumentError("grammar and json_schema exclude each other")
         rules = Grammar.from_json_schema(json_schema) if json_schema is not None \
             else Grammar(grammar) if isinstance(grammar, str) else grammar
+        if rules is not None and not isinstance(rules, Grammar):
+            raise TypeError(f"grammar must be str or a weft.Grammar, not {type(rules).__name__}")
         return self._text(at, sampler, rules, stop, max_tokens, lambda text: text.begin(ids))
 
     def _text(self, at: int, sampler: Optional[Sampler], rules: Optional[Grammar], stop: Stops,
               max_tokens: int, begin: Callable[["_weft.Generation"], None]) -> Stream:
         """A text in sequence `at`, which reuses what the sequence holds."""
+        if sampler is not None and not isinstance(sampler, Sampler):
+            raise TypeError(f"sampler must be a weft.Sampler, not {type(sampler).__name__}")
         stops = [stop] if isinstance(stop, str) else list(stop)
+        for one in stops:
+            if not isinstance(one, str):
+                raise TypeError(f"stop must be str or a list of str, not {type(one).__name__}")
         native = _weft.Generation.open(
             self._native, at, (sampler or Sampler())._options,
-            None if rules is None else rules._native, stops, {"max_tokens": max_tokens})
-        held = self._held[at]
-        if held is None:
-            self._native.truncate(at, 0)
-            held = []
-        native.adopt(held)
-        begin(native)
-        self._held[at] = None
-        return Stream(self, native, at)
+            None if rules is None else rules._native, stops,
+            {"max_tokens": operator.index(max_tokens)})
+        with self._changing(at) as held:
+            if held is None:
+                self._native.truncate(at, 0)
+                held = []
+            native.adopt(held)
+            try:
+                begin(native)
+            except BaseException:
+                self._held[at] = self._kept(held, [], at)
+                raise
+            return Stream(self, native, at)
 
     def generate(self, prompt: Union[str, Ids], **options: Any) -> str:
         """The whole text of stream()."""
@@ -276,7 +243,11 @@ class Session(Unpicklable):
                 raise TypeError(f"texts must be str, not {type(text).__name__}")
         with self._embedding:
             if self._embedder is None:
-                self._embedder = _weft.Embedder.open(self._model, self._options, {})
+                # What this session has counts, and the texts come one by one.
+                used = self._options.get("caller_bytes", 0) + self._info["allocated_bytes"]
+                self._embedder = _weft.Embedder.open(
+                    self._model, {**self._options, "sequences": 1, "caller_bytes": used},
+                    {"texts_per_step": 1})
             rows: list["Floats"] = [row for row, _ in self._embedder.embed(given, normalize, False)]
             width: int = self._embedder.width()
         if isinstance(texts, str):
@@ -290,15 +261,15 @@ class Session(Unpicklable):
                     self._native.plan_hash(tokens))
 
     def profile(self, ids: Ids, *, sequence: int = 0) -> Profile:
-        """Appends tokens in one step, as feed() does, and says where the time went."""
+        """Appends tokens in one step (of at most prefill_width), as feed() does, and says where the
+        time went."""
         at = self._sequence(sequence)
         given = self._ids(ids)
-        held = self._held[at]
-        self._held[at] = None
-        try:
-            return Profile(*self._native.profile(at, given))
-        finally:
-            self._held[at] = self._kept(held, given, at)
+        with self._changing(at) as held:
+            try:
+                return Profile(*self._native.profile(at, given))
+            finally:
+                self._held[at] = self._kept(held, given, at)
 
     def cancel(self) -> None:
         """Ends the running call, from any thread."""

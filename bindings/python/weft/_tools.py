@@ -36,6 +36,8 @@ def description(tool: Tool) -> dict[str, Any]:
         raise TypeError(f"a tool must be a function or a dict, not {type(tool).__name__}")
     import inspect
     import typing
+    if not inspect.isroutine(tool) or inspect.iscoroutinefunction(tool):
+        raise TypeError(f"a tool must be a function that is not async, not {tool!r}")
     kinds = typing.get_type_hints(tool)
     properties, required = {}, []
     for name, parameter in inspect.signature(tool).parameters.items():
@@ -56,4 +58,4 @@ def called(functions: dict[str, Callable[..., Any]], call: dict[str, Any]) -> Op
     if function is None:
         return None
     result = function(**json.loads(call["function"]["arguments"]))
-    return result if isinstance(result, str) else json.dumps(result)
+    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)

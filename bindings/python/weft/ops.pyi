@@ -1,14 +1,10 @@
 """The ops of graphs. Written by tools/ops_stub.py."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Optional, Union, overload
+from typing import Any, Optional, Union, overload
 
 from ._graph import Tensor
 
-REQUIRED: Final[object]
-_registered: dict[str, dict[str, Any]]
-
-def _built_in() -> dict[str, dict[str, Any]]: ...
 def __getattr__(name: str) -> Callable[..., Tensor]: ...  # of weft.register_op()
 
 def add(a: Tensor, b: Tensor) -> Tensor: ...

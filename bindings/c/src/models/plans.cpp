@@ -22,8 +22,9 @@
 namespace weft::c_api {
 namespace {
 
-std::size_t plan_index(const Session& session, std::int64_t n_tokens) {
-  check_between(n_tokens, 1, session.options().prefill_width, "n_tokens");
+std::size_t plan_index(const Session& session, std::int64_t n_tokens,
+                       std::string_view name = "n_tokens") {
+  check_between(n_tokens, 1, session.options().prefill_width, name);
   return session.plan_for(n_tokens);
 }
 
@@ -46,7 +47,7 @@ class MeasuredStep {
       : session_(*session),
         depth_(session->length(sequence)),
         n_tokens_(std::ssize(tokens)),
-        plan_(plan_index(*session, n_tokens_)),
+        plan_(plan_index(*session, n_tokens_, "n")),
         profiler_(session->options().workers,
                   static_cast<std::size_t>(session_.plan(plan_).calls())) {
     std::vector<StepToken> step;

@@ -1,0 +1,133 @@
+"""Texts as they are written."""
+
+import threading
+from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING, Any, Optional
+
+from ._errors import ClosedError
+from ._objects import Unpicklable
+
+if TYPE_CHECKING:
+    from ._session import Session
+
+# Why a text ended, by the numbers of the C API.
+_REASONS = {1: "stop", 2: "stop", 3: "stop", 4: "length", 5: "length", 6: "length", 7: "cancelled"}
+
+
+class _Step:
+    """A step for an async iterator, which another thread runs unless it is abandoned before."""
+
+    def __init__(self, stream: "Stream") -> None:
+        self._stream = stream
+        self._lock = threading.Lock()
+        self._begun = self._abandoned = False
+        self.future: Any = None
+
+    def run(self) -> Optional[str]:
+        with self._lock:
+            if self._abandoned:
+                return None
+            self._begun = True
+        return next(self._stream, None)
+
+    def abandon(self) -> bool:
+        """False: it has begun."""
+        with self._lock:
+            self._abandoned = not self._begun
+            return self._abandoned
+
+
+class Stream(Unpicklable, Iterator[str], AsyncIterator[str]):
+    """The text of Session.stream(), piece by piece, in whole characters."""
+
+    _instead = "begin another one"
+
+    def __init__(self, session: "Session", native: Any, sequence: int) -> None:
+        self._session = session
+        self._native = native
+        self._sequence = sequence
+        self._epoch = session._epochs[sequence]
+        self._step: Optional[_Step] = None  # of an async iterator
+        self._ids: list[int] = []
+        self._closed = False
+        self.finish_reason: Optional[str] = None
+
+    def __repr__(self) -> str:
+        return f"<weft.Stream of {len(self._ids)} tokens, {self.finish_reason or 'open'}>"
+
+    @property
+    def tokens(self) -> list[int]:
+        """The ids that were chosen so far."""
+        return list(self._ids)
+
+    def __iter__(self) -> "Stream":
+        return self
+
+    def __next__(self) -> str:
+        while not self._closed:
+            if self._session.closed:
+                raise ClosedError("the session is closed")
+            text, token, stop = self._native.next()
+            if stop:
+                self._end(_REASONS[stop])
+            if token >= 0 and stop != 1:
+                self._ids.append(token)
+            if text:
+                result: str = text
+                return result
+        raise StopIteration
+
+    def _end(self, reason: str) -> None:
+        ids, _, held = self._native.tokens()
+        self._leave(ids[:held])
+        self.finish_reason = reason
+        self._closed = True
+        self._native.close()
+
+    def _leave(self, held: Optional[list[int]]) -> None:
+        """Says what the sequence holds, unless others have used it since."""
+        session = self._session
+        with session._bookkeeping:
+            if session._epochs[self._sequence] == self._epoch:
+                session._held[self._sequence] = held
+
+    def close(self) -> None:
+        """Ends the text here; any number of times."""
+        if not self._closed:
+            self._end(self.finish_reason or "closed")
+
+    def __aiter__(self) -> "Stream":
+        return self
+
+    async def __anext__(self) -> str:
+        import asyncio  # which takes longer to import than all else
+        self._step = step = _Step(self)
+        step.future = asyncio.get_running_loop().run_in_executor(None, step.run)
+        try:
+            piece: Optional[str] = await asyncio.shield(step.future)
+        except asyncio.CancelledError:
+            await self.aclose()
+            raise
+        if piece is None:
+            raise StopAsyncIteration
+        return piece
+
+    async def aclose(self) -> None:
+        """Ends the step that runs, if there is one, and the text."""
+        import asyncio
+        step, self._step = self._step, None
+        while step is not None and not step.future.done() and not step.abandon():
+            self._session.cancel()
+            try:
+                await asyncio.wait([step.future], timeout=0.05)
+            except asyncio.CancelledError:
+                continue  # the step ends first
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_closed", True):
+            return
+        try:
+            self.close()
+        except Exception:  # noqa: BLE001 - a step may run in another thread
+            self._leave(None)
