@@ -7,7 +7,8 @@ import re
 import unittest
 
 SOURCE = pathlib.Path(os.environ["WEFT_SOURCE"])
-FOLDERS = ("graph", "ops", "backends", "scheduler", "models", "tools", "examples", "bench", "tests")
+FOLDERS = ("graph", "ops", "backends", "scheduler", "models", "bindings", "tools", "examples", "bench",
+           "tests")
 # Names of classes, and how many classes may have them.
 WORDS = {"Engine": 1, "Trace": 1, "ModelSource": 1, "Generation": 1, "Replay": 1,
          "Choice": 1, "Route": 0, "Program": 0, "Call": 0}

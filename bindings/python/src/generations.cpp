@@ -6,15 +6,15 @@
 namespace weft_python {
 namespace {
 
-struct Generation : Handle<weft_generation, weft_generation_free> {
-  Generation() : Handle("text") {}
+struct GenerationHandle : Handle<weft_generation, weft_generation_free> {
+  GenerationHandle() : Handle("text") {}
 };
 
-std::unique_ptr<Generation> open_text(const Session& session, std::int32_t sequence,
-                                      const py::dict& sampler, const Grammar* grammar,
-                                      const std::vector<std::string>& stops,
-                                      const py::dict& given) {
-  auto generation = std::make_unique<Generation>();
+std::unique_ptr<GenerationHandle> open_text(const Session& session, std::int32_t sequence,
+                                            const py::dict& sampler, const Grammar* grammar,
+                                            const std::vector<std::string>& stops,
+                                            const py::dict& given) {
+  auto generation = std::make_unique<GenerationHandle>();
   const SamplerOptions with(sampler);
   weft_generation_options o;
   weft_generation_options_init(&o, sizeof o);
@@ -37,7 +37,7 @@ std::unique_ptr<Generation> open_text(const Session& session, std::int32_t seque
 }
 
 // (text, token, stop)
-py::tuple next_event(const Generation& generation) {
+py::tuple next_event(const GenerationHandle& generation) {
   weft_generation_event event{};
   event.struct_size = sizeof event;
   weft_generation* const handle = generation.get();
@@ -50,7 +50,7 @@ py::tuple next_event(const Generation& generation) {
 }
 
 // The tokens that the sequence holds, and all of the text.
-py::tuple tokens_of(const Generation& generation) {
+py::tuple tokens_of(const GenerationHandle& generation) {
   weft_generation_info i{};
   i.struct_size = sizeof i;
   weft_generation* const handle = generation.get();
@@ -62,12 +62,12 @@ py::tuple tokens_of(const Generation& generation) {
 }  // namespace
 
 void add_generations(py::module_& m) {
-  py::class_<Generation>(m, "Generation")
+  py::class_<GenerationHandle>(m, "Generation")
       .def_static("open", &open_text, py::arg("session"), py::arg("sequence"), py::arg("sampler"),
                   py::arg("grammar").none(true), py::arg("stops"), py::arg("options"))
-      .def("close", &Generation::close)
+      .def("close", &GenerationHandle::close)
       .def("begin",
-           [](const Generation& g, const py::handle& ids) {
+           [](const GenerationHandle& g, const py::handle& ids) {
              const auto prompt = ids_of(ids);
              weft_generation* const handle = g.get();
              call([&](weft_error** error) {
@@ -75,7 +75,7 @@ void add_generations(py::module_& m) {
              });
            })
       .def("begin_chat",
-           [](const Generation& g, const ChatPlan& plan) {
+           [](const GenerationHandle& g, const ChatPlan& plan) {
              weft_generation* const handle = g.get();
              weft_chat_plan* const of = plan.get();
              call([&](weft_error** error) {
@@ -83,7 +83,7 @@ void add_generations(py::module_& m) {
              });
            })
       .def("adopt",
-           [](const Generation& g, const py::handle& ids) {
+           [](const GenerationHandle& g, const py::handle& ids) {
              const auto held = ids_of(ids);
              weft_generation* const handle = g.get();
              call([&](weft_error** error) {

@@ -271,7 +271,6 @@ void add_graphs(py::module_& m) {
   });
   py::class_<Computation>(m, "Computation")
       .def_static("open", &open_computation)
-      .def("close", &Computation::close)
       .def("set_input", &set_input)
       .def("set_weight", &set_weight)
       .def("run", &run_computation)

@@ -266,8 +266,50 @@ void Options::refuse_range(const char* name, std::int64_t number) {
 
 }  // namespace weft_python
 
+namespace {
+
+// Names of weft.h, without WEFT_.
+void add_constants(pybind11::module_& m) {
+#define CONSTANT(name) m.attr(#name) = static_cast<int>(WEFT_##name)
+  CONSTANT(GRAMMAR_GBNF);
+  CONSTANT(GRAMMAR_JSON_SCHEMA);
+  CONSTANT(GRAMMAR_JSON_OBJECT);
+  CONSTANT(GRAMMAR_REGEX);
+  CONSTANT(GRAMMAR_CHOICE);
+  CONSTANT(REPLY_CONTENT);
+  CONSTANT(REPLY_REASONING);
+  CONSTANT(REPLY_CALL_BEGIN);
+  CONSTANT(REPLY_CALL_ARGUMENTS);
+  CONSTANT(REPLY_CALL_END);
+  CONSTANT(SPECIAL_BOS);
+  CONSTANT(SPECIAL_EOS);
+  CONSTANT(SPECIAL_EOT);
+  CONSTANT(SPECIAL_EOM);
+  CONSTANT(SPECIAL_FIM_PREFIX);
+  CONSTANT(SPECIAL_FIM_SUFFIX);
+  CONSTANT(SPECIAL_FIM_MIDDLE);
+  CONSTANT(SPECIAL_NEWLINE);
+  CONSTANT(STOP_END_OF_TEXT);
+  CONSTANT(STOP_STRING);
+  CONSTANT(STOP_COMPLETE);
+  CONSTANT(STOP_MAX_TOKENS);
+  CONSTANT(STOP_MAX_TIME);
+  CONSTANT(STOP_CONTEXT_FULL);
+  CONSTANT(STOP_CANCELLED);
+  CONSTANT(INPUT_TOKENS);
+  CONSTANT(INPUT_POSITIONS);
+  CONSTANT(INPUT_OUT_ROWS);
+  CONSTANT(WEIGHTS_AUTO);
+  CONSTANT(WEIGHTS_MAPPED);
+  CONSTANT(WEIGHTS_RESIDENT);
+#undef CONSTANT
+}
+
+}  // namespace
+
 PYBIND11_MODULE(_weft, m) {
   using namespace weft_python;
+  add_constants(m);
   m.def("set_errors", &set_errors);
   m.def("begin_exit", &begin_exit);
   m.def("set_main_thread", &set_main_thread);

@@ -87,7 +87,6 @@ bool accepts(const Grammar& grammar, const py::handle& text) {
 void add_samplers(py::module_& m) {
   py::class_<Sampler>(m, "Sampler")
       .def_static("open", &open_sampler)
-      .def("close", &Sampler::close)
       .def("sample", &sample)
       .def("accept",
            [](const Sampler& s, std::int64_t given) {
@@ -102,7 +101,6 @@ void add_samplers(py::module_& m) {
   py::class_<Grammar>(m, "Grammar")
       .def_static("open", &open_grammar, py::arg("kind"), py::arg("text"),
                   py::arg("model").none(true))
-      .def("close", &Grammar::close)
       .def("accepts", &accepts);
 }
 

@@ -48,6 +48,7 @@ class Stub(unittest.TestCase):
     def test_it_has_the_names_of_the_module(self):
         kinds = (ast.FunctionDef, ast.ClassDef)
         stub = public(node.name for node in self.tree.body if isinstance(node, kinds))
+        stub |= {node.target.id for node in self.tree.body if isinstance(node, ast.AnnAssign)}
         self.assertEqual(stub, public(vars(_weft)))
 
     def test_it_has_the_members_of_the_classes(self):

@@ -12,7 +12,6 @@ from ._report import Report
 
 _OPTIONAL, _SQUEEZED, _STACKED = 1, 2, 4
 _LAYER_NORM, _BOTH_WAYS, _EXPERTS, _DIFFUSES = 1, 2, 4, 8
-_TOKENS, _POSITIONS, _OUT_ROWS = 0, 1, 2
 
 
 class _Step:
@@ -232,9 +231,9 @@ class Inputs:
 
     def __init__(self, step: _Step) -> None:
         native = step.native
-        self.tokens = Tensor(step.graph, native.input(_TOKENS))
-        self.pos = Tensor(step.graph, native.input(_POSITIONS))
-        self.out_rows = Tensor(step.graph, native.input(_OUT_ROWS))
+        self.tokens = Tensor(step.graph, native.input(_weft.INPUT_TOKENS))
+        self.pos = Tensor(step.graph, native.input(_weft.INPUT_POSITIONS))
+        self.out_rows = Tensor(step.graph, native.input(_weft.INPUT_OUT_ROWS))
         self.embeddings: bool = native.wants_embeddings()
         self.cache = Cache(step)
 

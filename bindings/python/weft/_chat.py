@@ -14,9 +14,6 @@ from ._session import Session, Stops
 from ._stream import Stream
 from ._tools import Tool, called, description
 
-# Kinds of events and of constraints, by the numbers of the C API.
-_CONTENT, _REASONING = 0, 1
-_GBNF, _SCHEMA = 0, 1
 # Answers in a row that only call tools.
 _MAX_ROUNDS = 16
 
@@ -79,8 +76,8 @@ class Answer(Unpicklable, Iterator[str], AsyncIterator[str]):
         """What is shown of a piece of text; None: the text has ended."""
         shown = ""
         for kind, said, _, _ in self._reply.push(text or "", text is None):
-            shown += said if kind == _CONTENT else ""
-            self.reasoning += said if kind == _REASONING else ""
+            shown += said if kind == _weft.REPLY_CONTENT else ""
+            self.reasoning += said if kind == _weft.REPLY_REASONING else ""
         if text is None:
             self._end()
         return shown
@@ -140,7 +137,7 @@ class Chat(Unpicklable):
     chat.answer_call(). tool_choice: "auto", "none", "required", or the name of a tool, for the
     first answer to each message. template: text in Jinja or the name of a built-in one, in place of
     the file's. variables: for the template. `messages` is a list in OpenAI's form, which may be
-    changed."""
+    changed. In asyncio, functions run on the thread of the loop."""
 
     _instead = "open one there with the same messages"
 
@@ -167,9 +164,9 @@ class Chat(Unpicklable):
             "variables": json.dumps(dict(variables)) if variables else None}
         if json_schema is not None:
             schema = json_schema if isinstance(json_schema, str) else json.dumps(json_schema)
-            self._turn.update(constraint=schema, constraint_kind=_SCHEMA)
+            self._turn.update(constraint=schema, constraint_kind=_weft.GRAMMAR_JSON_SCHEMA)
         elif grammar is not None:
-            self._turn.update(constraint=grammar, constraint_kind=_GBNF)
+            self._turn.update(constraint=grammar, constraint_kind=_weft.GRAMMAR_GBNF)
         self._tool_choice = tool_choice
         self._answer: Callable[[], Optional[Answer]] = lambda: None  # the last one, while it lives
         self.messages: list[dict[str, Any]] = []

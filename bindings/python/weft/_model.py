@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 Ids = Union[Sequence[int], "np.ndarray[Any, Any]"]
 
-_SPECIAL_BOS, _SPECIAL_EOS = 0, 1
 _SHOWN_ELEMENTS = 1 << 40
 
 
@@ -47,12 +46,12 @@ class Tokenizer(Unpicklable):
     @property
     def bos_id(self) -> Optional[int]:
         """The token that begins a text; None if there is none."""
-        return self._special(_SPECIAL_BOS)
+        return self._special(_weft.SPECIAL_BOS)
 
     @property
     def eos_id(self) -> Optional[int]:
         """The token that ends a text; None if there is none."""
-        return self._special(_SPECIAL_EOS)
+        return self._special(_weft.SPECIAL_EOS)
 
     def _special(self, which: int) -> Optional[int]:
         token: int = self._native.special(which)

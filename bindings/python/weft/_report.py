@@ -33,8 +33,7 @@ class Report:
     def __str__(self) -> str:
         about, rows = self._rows()
         lines = [about] if about else []
-        widths = [max((len(row[i]) for row in rows), default=0) for i in range(len(rows[:1][0]) - 1)] \
-            if rows else []
+        widths = [max(map(len, column)) for column in list(zip(*rows))[:-1]]
         for row in rows:
             cells = [text.ljust(width) for text, width in zip(row, widths)]
             lines.append("  ".join([*cells, row[-1]]))

@@ -47,7 +47,7 @@ class Grammar(Unpicklable):
 
     _instead = "make it from its text"
 
-    def __init__(self, text: Union[str, bytes], kind: int = 0,
+    def __init__(self, text: Union[str, bytes], kind: int = _weft.GRAMMAR_GBNF,
                  model: "Optional[Model]" = None) -> None:
         self._native = _weft.Grammar.open(kind, text, None if model is None else model._opened())
 
@@ -62,21 +62,22 @@ class Grammar(Unpicklable):
     @classmethod
     def from_gbnf(cls, text: str, model: "Optional[Model]" = None) -> "Grammar":
         """From GBNF; a grammar that names tokens needs the model."""
-        return cls(text, 0, model)
+        return cls(text, _weft.GRAMMAR_GBNF, model)
 
     @classmethod
     def from_json_schema(cls, schema: Union[str, Mapping[str, Any]]) -> "Grammar":
         """From a JSON schema, as text or as a dict."""
         import json
-        return cls(schema if isinstance(schema, str) else json.dumps(schema), 1)
+        return cls(schema if isinstance(schema, str) else json.dumps(schema),
+                   _weft.GRAMMAR_JSON_SCHEMA)
 
     @classmethod
     def from_regex(cls, pattern: str) -> "Grammar":
         """From a regular expression of the whole text."""
-        return cls(pattern, 3)
+        return cls(pattern, _weft.GRAMMAR_REGEX)
 
     @classmethod
     def from_choices(cls, choices: "list[str]") -> "Grammar":
         """One of these texts."""
         import json
-        return cls(json.dumps(list(choices)), 4)
+        return cls(json.dumps(list(choices)), _weft.GRAMMAR_CHOICE)

@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     Floats = np.ndarray[Any, np.dtype[np.float32]]
 
 Stops = Union[str, Sequence[str]]
-_WEIGHTS = ("auto", "mapped", "resident")
+_WEIGHTS = {"auto": _weft.WEIGHTS_AUTO, "mapped": _weft.WEIGHTS_MAPPED,
+            "resident": _weft.WEIGHTS_RESIDENT}
 
 
 def _weights_mode(name: str) -> int:
     if name not in _WEIGHTS:
         raise ArgumentError(f"weights must be one of {', '.join(_WEIGHTS)}, got {name!r}")
-    return _WEIGHTS.index(name)
+    return _WEIGHTS[name]
 
 
 class Session(Unpicklable):

@@ -4,14 +4,17 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any, Optional
 
+from . import _weft
 from ._errors import ClosedError
 from ._objects import Unpicklable
 
 if TYPE_CHECKING:
     from ._session import Session
 
-# Why a text ended, by the numbers of the C API.
-_REASONS = {1: "stop", 2: "stop", 3: "stop", 4: "length", 5: "length", 6: "length", 7: "cancelled"}
+# finish_reason, by what ended a text.
+_REASONS = {_weft.STOP_END_OF_TEXT: "stop", _weft.STOP_STRING: "stop", _weft.STOP_COMPLETE: "stop",
+            _weft.STOP_MAX_TOKENS: "length", _weft.STOP_MAX_TIME: "length",
+            _weft.STOP_CONTEXT_FULL: "length", _weft.STOP_CANCELLED: "cancelled"}
 
 
 class _Step:
@@ -70,7 +73,7 @@ class Stream(Unpicklable, Iterator[str], AsyncIterator[str]):
             text, token, stop = self._native.next()
             if stop:
                 self._end(_REASONS[stop])
-            if token >= 0 and stop != 1:
+            if token >= 0 and stop != _weft.STOP_END_OF_TEXT:
                 self._ids.append(token)
             if text:
                 result: str = text

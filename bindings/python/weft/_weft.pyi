@@ -14,6 +14,39 @@ _Text = Union[str, bytes, bytearray, memoryview]
 _Floats = np.ndarray[Any, np.dtype[np.float32]]
 _Options = dict[str, Any]
 
+# As in weft.h.
+GRAMMAR_GBNF: int
+GRAMMAR_JSON_SCHEMA: int
+GRAMMAR_JSON_OBJECT: int
+GRAMMAR_REGEX: int
+GRAMMAR_CHOICE: int
+REPLY_CONTENT: int
+REPLY_REASONING: int
+REPLY_CALL_BEGIN: int
+REPLY_CALL_ARGUMENTS: int
+REPLY_CALL_END: int
+SPECIAL_BOS: int
+SPECIAL_EOS: int
+SPECIAL_EOT: int
+SPECIAL_EOM: int
+SPECIAL_FIM_PREFIX: int
+SPECIAL_FIM_SUFFIX: int
+SPECIAL_FIM_MIDDLE: int
+SPECIAL_NEWLINE: int
+STOP_END_OF_TEXT: int
+STOP_STRING: int
+STOP_COMPLETE: int
+STOP_MAX_TOKENS: int
+STOP_MAX_TIME: int
+STOP_CONTEXT_FULL: int
+STOP_CANCELLED: int
+INPUT_TOKENS: int
+INPUT_POSITIONS: int
+INPUT_OUT_ROWS: int
+WEIGHTS_AUTO: int
+WEIGHTS_MAPPED: int
+WEIGHTS_RESIDENT: int
+
 def begin_exit() -> None: ...
 def set_main_thread(ident: int, /) -> None: ...
 def set_errors(by_status: Mapping[str, type[Exception]], /) -> None: ...
@@ -91,7 +124,6 @@ class Session:
 class Sampler:
     @staticmethod
     def open(options: _Options, /) -> Sampler: ...
-    def close(self) -> None: ...
     def sample(self, logits: Any, /) -> int: ...
     def accept(self, token: int, /) -> None: ...
     def reset(self) -> None: ...
@@ -99,7 +131,6 @@ class Sampler:
 class Grammar:
     @staticmethod
     def open(kind: int, text: _Text, model: Optional[Model]) -> Grammar: ...
-    def close(self) -> None: ...
     def accepts(self, text: _Text, /) -> bool: ...
 
 class Generation:
@@ -164,7 +195,6 @@ class Graph:
 class Computation:
     @staticmethod
     def open(graph: Graph, options: _Options, /) -> Computation: ...
-    def close(self) -> None: ...
     def set_input(self, name: str, array: _Array, /) -> None: ...
     def set_weight(self, name: str, array: _Array, /) -> None: ...
     def run(self, extents: Sequence[int], /) -> None: ...

@@ -49,7 +49,7 @@ class InCallback {
   InCallback& operator=(const InCallback&) = delete;
 
  private:
-  std::int64_t calls_;  // of this thread
+  std::int64_t calls_;  // that this thread runs
 };
 // Throws StatusError WEFT_ERROR_CLOSED when the process ends.
 void require_open();

@@ -29,7 +29,7 @@ struct ModelObject : Object {
   std::shared_ptr<const TokenTree> tree() const;  // built at the first call
 
   std::string path, name, architecture;
-  std::shared_ptr<const void> bytes;  // of the caller; null: they are the library's
+  std::shared_ptr<const void> bytes;  // owned by the caller; null: by the library
   std::optional<Checkpoint> file;
   std::shared_ptr<const Model> model;  // null: only the vocabulary
   std::shared_ptr<const Vocabulary> vocabulary;

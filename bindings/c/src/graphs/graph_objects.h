@@ -46,7 +46,7 @@ struct GraphObject : Object {
   Gate gate{"graph", Gate::Threads::none};
   std::optional<Graph> own;
   Graph* const graph;
-  const std::optional<CallbackScope> scope;           // of a borrowed graph
+  const std::optional<CallbackScope> scope;           // present if it is borrowed
   std::vector<std::unique_ptr<Graph::Scope>> scopes;  // the last one ends first
   SourceLine where;
 };

@@ -17,7 +17,7 @@ struct BatchObject : Object {
 
   const std::shared_ptr<SessionObject> session;
   Batch batch;
-  // Of a step, kept to save allocations.
+  // The texts of a step, kept to save allocations.
   std::vector<std::shared_ptr<GenerationObject>> pinned;
   std::vector<Generation*> generations;
 };

@@ -26,7 +26,7 @@ struct EmbedderObject : Object {
   Gate gate{"embedder"};
   Embedder embedder;
   const std::string pooling;
-  std::vector<Embedding> last;  // of the last call
+  std::vector<Embedding> last;  // results of the last call
 };
 
 using UsedEmbedder = Used<EmbedderObject>;

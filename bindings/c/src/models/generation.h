@@ -33,7 +33,7 @@ struct GenerationObject : Object {
   const std::shared_ptr<ShownControl> shown;  // the generation refers to it
   Generation generation;
   bool prompt_rows = false;                // the prompt gets logprobs
-  std::shared_ptr<const Grammar> grammar;  // of the texts that begin from now on; may be null
+  std::shared_ptr<const Grammar> grammar;  // for texts that begin from now on; may be null
   // What the last event and info refer to.
   std::string text, stop_string;
   std::vector<weft_logprob> top;
