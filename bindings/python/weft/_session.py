@@ -1,8 +1,7 @@
 """Sessions."""
 
-import contextlib
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _weft
@@ -11,7 +10,7 @@ from ._model import Ids, Model, Tokenizer
 from ._objects import Lock, Unpicklable
 from ._plan import Plan, Profile
 from ._sampler import Grammar, Sampler
-from ._stream import Stream
+from ._stream import Held, Stream
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,11 +54,8 @@ class Session(Unpicklable):
         self._embedder: Any = None  # which embed() opens
         self._embedding = Lock()
         self._info = self._native.info()
-        # The tokens of each sequence; None: unknown, because a text was left in the middle. Epochs
-        # count what was done to a sequence. Both change together with the sequence, under _using.
-        self._held: list[Optional[list[int]]] = [[] for _ in range(self._info["sequences"])]
-        self._epochs = [0] * self._info["sequences"]
-        self._using, self._bookkeeping = Lock(), Lock()
+        self._held = [Held([]) for _ in range(self._info["sequences"])]
+        self._using = Lock()
 
     def __repr__(self) -> str:
         state = "closed" if self.closed else f"context {self._info['context']}"
@@ -75,28 +71,25 @@ class Session(Unpicklable):
             raise ArgumentError(f"sequence {at} is not in 0..{len(self._held) - 1}")
         return at
 
-    @contextlib.contextmanager
-    def _changing(self, at: int) -> Iterator[Optional[list[int]]]:
-        """Gives the tokens of a sequence, which are unknown afterwards unless the block says them.
-        Other threads wait."""
-        with self._using:
-            with self._bookkeeping:
-                held, self._held[at] = self._held[at], None
-                self._epochs[at] += 1
-            yield held
+    def _take(self, at: int) -> tuple[Optional[list[int]], Held]:
+        """The tokens of a sequence, and where to note those that it has after the change. With
+        _using, so that other threads wait."""
+        before, self._held[at] = self._held[at], Held(None)
+        return before.ids, self._held[at]
 
     def feed(self, ids: Ids, *, sequence: int = 0, all_logits: bool = False) -> "Floats":
         """Appends tokens to a sequence. Gives the logits [V] of the last one, in the memory of the
         session, or of all of them [n, V], which are a copy."""
         at = self._sequence(sequence)
         given = self._ids(ids)
-        with self._changing(at) as held:
+        with self._using:
+            held, after = self._take(at)
             try:
                 if all_logits:
                     return self._feed_rows(given, at)
                 self._native.feed(at, given)
             finally:
-                self._held[at] = self._kept(held, given, at)
+                after.ids = self._kept(held, given, at)
             return self.logits
 
     def _ids(self, ids: Ids) -> list[int]:
@@ -136,13 +129,11 @@ class Session(Unpicklable):
         """Removes all tokens from position `length` on."""
         at = self._sequence(sequence)
         n = operator.index(length)
-        with self._changing(at) as held:
-            try:
-                self._native.truncate(at, n)
-            except BaseException:
-                self._held[at] = held
-                raise
-            self._held[at] = [] if n == 0 else None if held is None else held[:n]
+        with self._using:
+            held, after = self._take(at)
+            after.ids = held
+            self._native.truncate(at, n)
+            after.ids = [] if n == 0 else None if held is None else held[:n]
 
     def copy(self, source: int, target: int, length: Optional[int] = None) -> None:
         """Replaces sequence `target` by the first tokens of `source`, sharing their memory."""
@@ -150,14 +141,12 @@ class Session(Unpicklable):
         n = None if length is None else operator.index(length)
         if n is not None and n < 0:
             raise ArgumentError(f"length must be at least 0, got {n}")
-        with self._changing(b) as replaced:
-            held = replaced if a == b else self._held[a]
-            try:
-                self._native.copy(a, b, -1 if n is None else n)
-            except BaseException:
-                self._held[b] = replaced
-                raise
-            self._held[b] = None if held is None else held[:n]
+        with self._using:
+            held = self._held[a].ids
+            replaced, after = self._take(b)
+            after.ids = replaced
+            self._native.copy(a, b, -1 if n is None else n)
+            after.ids = None if held is None else held[:n]
 
     def set_lora_scales(self, scales: Sequence[float], *, sequence: int = 0) -> None:
         """One scale per LoRA of the model, for the tokens of a sequence from now on."""
@@ -167,7 +156,7 @@ class Session(Unpicklable):
         """A sequence as bytes, for restore() in any session of the same model."""
         at = self._sequence(sequence)
         with self._using:
-            held = self._held[at]
+            held = self._held[at].ids
             if held is None:
                 raise ArgumentError(
                     f"the tokens of sequence {at} are not known: truncate it to 0 first")
@@ -179,11 +168,12 @@ class Session(Unpicklable):
         at = self._sequence(sequence)
         if not isinstance(saved, bytes):
             raise TypeError(f"saved must be bytes, not {type(saved).__name__}")
-        with self._changing(at) as held:
+        with self._using:
+            held, after = self._take(at)
             try:
-                self._held[at] = self._native.restore(at, saved)
+                after.ids = self._native.restore(at, saved)
             except BaseException:
-                self._held[at] = self._kept(held, [], at)
+                after.ids = self._kept(held, [], at)
                 raise
 
     def stream(self, prompt: Union[str, Ids], *, max_tokens: int = 128,
@@ -217,17 +207,18 @@ class Session(Unpicklable):
             self._native, at, (sampler or Sampler())._options,
             None if rules is None else rules._native, stops,
             {"max_tokens": operator.index(max_tokens)})
-        with self._changing(at) as held:
+        with self._using:
+            held, after = self._take(at)
             if held is None:
                 self._native.truncate(at, 0)
                 held = []
-            native.adopt(held)
             try:
+                native.adopt(held)
                 begin(native)
             except BaseException:
-                self._held[at] = self._kept(held, [], at)
+                after.ids = self._kept(held, [], at)
                 raise
-            return Stream(self, native, at)
+            return Stream(self, native, after)
 
     def generate(self, prompt: Union[str, Ids], **options: Any) -> str:
         """The whole text of stream()."""
@@ -266,11 +257,12 @@ class Session(Unpicklable):
         time went."""
         at = self._sequence(sequence)
         given = self._ids(ids)
-        with self._changing(at) as held:
+        with self._using:
+            held, after = self._take(at)
             try:
                 return Profile(*self._native.profile(at, given))
             finally:
-                self._held[at] = self._kept(held, given, at)
+                after.ids = self._kept(held, given, at)
 
     def cancel(self) -> None:
         """Ends the running call, from any thread."""

@@ -17,6 +17,16 @@ _REASONS = {_weft.STOP_END_OF_TEXT: "stop", _weft.STOP_STRING: "stop", _weft.STO
             _weft.STOP_CONTEXT_FULL: "length", _weft.STOP_CANCELLED: "cancelled"}
 
 
+class Held:
+    """The tokens of a sequence; None: unknown, as a text is being written. Each change of the
+    sequence makes another one, so that what an older text says of it counts no more."""
+
+    __slots__ = ("ids",)
+
+    def __init__(self, ids: Optional[list[int]]) -> None:
+        self.ids = ids
+
+
 class _Step:
     """A step for an async iterator, which another thread runs unless it is abandoned before."""
 
@@ -45,11 +55,10 @@ class Stream(Unpicklable, Iterator[str], AsyncIterator[str]):
 
     _instead = "begin another one"
 
-    def __init__(self, session: "Session", native: Any, sequence: int) -> None:
+    def __init__(self, session: "Session", native: Any, after: Held) -> None:
         self._session = session
         self._native = native
-        self._sequence = sequence
-        self._epoch = session._epochs[sequence]
+        self._after = after
         self._step: Optional[_Step] = None  # of an async iterator
         self._ids: list[int] = []
         self._closed = False
@@ -82,17 +91,10 @@ class Stream(Unpicklable, Iterator[str], AsyncIterator[str]):
 
     def _end(self, reason: str) -> None:
         ids, _, held = self._native.tokens()
-        self._leave(ids[:held])
+        self._after.ids = ids[:held]
         self.finish_reason = reason
         self._closed = True
         self._native.close()
-
-    def _leave(self, held: Optional[list[int]]) -> None:
-        """Says what the sequence holds, unless others have used it since."""
-        session = self._session
-        with session._bookkeeping:
-            if session._epochs[self._sequence] == self._epoch:
-                session._held[self._sequence] = held
 
     def close(self) -> None:
         """Ends the text here; any number of times."""
@@ -133,4 +135,4 @@ class Stream(Unpicklable, Iterator[str], AsyncIterator[str]):
         try:
             self.close()
         except Exception:  # noqa: BLE001 - a step may run in another thread
-            self._leave(None)
+            pass
