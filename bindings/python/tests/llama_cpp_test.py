@@ -1,11 +1,7 @@
-"""The interface of llama-cpp-python."""
+"""The interface of llama-cpp-python: completions."""
 
-import json
-import pickle
 import sys
 import unittest
-import unittest.mock
-import warnings
 
 try:
     import numpy as np
@@ -14,8 +10,7 @@ except ImportError:
     sys.exit(77)
 
 import weft
-from weft.llama_cpp._formats import find_format, format_names
-from weft.llama_cpp import Llama, LlamaGrammar, LlamaRAMCache, LogitsProcessorList, StoppingCriteriaList
+from weft.llama_cpp import Llama, LlamaGrammar, LogitsProcessorList, StoppingCriteriaList
 
 STORY = "Once upon a time"
 
@@ -42,13 +37,24 @@ class Completions(unittest.TestCase):
 
     def test_chunks_join_to_the_text_and_hold_back_stops(self):
         llm = llama()
-        whole = llm(STORY, max_tokens=20, temperature=0)["choices"][0]["text"]
-        chunks = list(llm(STORY, max_tokens=20, temperature=0, stream=True))
+        asked = {"max_tokens": 20, "temperature": 0}
+        whole = llm(STORY, **asked)["choices"][0]["text"]
+        chunks = list(llm(STORY, stream=True, **asked))
         self.assertEqual("".join(c["choices"][0]["text"] for c in chunks), whole)
         self.assertEqual(chunks[-1]["choices"][0]["finish_reason"], "length")
-        stop = whole[9:13]
-        cut = llm(STORY, max_tokens=20, temperature=0, stop=[stop])["choices"][0]
-        self.assertEqual((cut["text"], cut["finish_reason"]), (whole[:whole.index(stop)], "stop"))
+        # Those that begin like a stop, but go on otherwise, are shown.
+        for stop in (whole[9:13], [whole[9:13], whole[2:5] + "#"], whole[14:30],
+                     [whole[3:25], "#"]):
+            cut = llm(STORY, stop=stop, **asked)["choices"][0]
+            at = whole.index(stop if isinstance(stop, str) else stop[0])
+            self.assertEqual((cut["text"], cut["finish_reason"]), (whole[:at], "stop"))
+            text = ""
+            chunks = list(llm(STORY, stop=stop, stream=True, **asked))
+            for chunk in chunks:
+                text += chunk["choices"][0]["text"]
+                self.assertEqual(text, whole[:at][:len(text)], "a part of a stop was shown")
+            self.assertEqual((text, chunks[-1]["choices"][0]["finish_reason"]),
+                             (whole[:at], "stop"))
 
     def test_a_suffix_is_filled_in_where_the_model_has_tokens_for_it(self):
         marks = {f"tokenizer.ggml.fim_{name}_token_id": id
@@ -69,62 +75,6 @@ class Completions(unittest.TestCase):
             seen.clear()
         with self.assertRaisesRegex(weft.UnsupportedError, "spm_infill"):
             llama(spm_infill=True)
-
-    def test_marks_of_calls_are_part_of_what_is_read(self):
-        llm = llama()
-        start = llm.tokenize(b"<|im_start|>", False, special=True)
-        for shown, text in (([], ""), (start, "<|im_start|>" * 2)):
-            with unittest.mock.patch.object(weft._weft.ChatPlan, "shown", lambda plan: shown):
-                answer = llm.create_chat_completion([{"role": "user", "content": "Hi"}],
-                                                    max_tokens=2, logit_bias={start[0]: 1000})
-            self.assertEqual(answer["choices"][0]["message"]["content"], text)
-
-    def test_formats_of_chats_by_their_names(self):
-        messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"},
-                    {"role": "assistant", "content": "Hello"}, {"role": "user", "content": "Why?"}]
-        for name, want in (
-                ("llama-2", "[INST] <<SYS>>\nBe brief.\n<</SYS>>\n\nHi [/INST] Hello </s><s>[INST] Why? [/INST]"),
-                ("alpaca", "Be brief.\n\n### Instruction:\nHi\n\n### Response:\nHello\n\n"
-                           "### Instruction:\nWhy?\n\n### Response:\n"),
-                ("gemma", "<start_of_turn>user\nBe brief.<end_of_turn>\n<start_of_turn>user\nHi<end_of_turn>\n"
-                          "<start_of_turn>model\nHello<end_of_turn>\n<start_of_turn>user\nWhy?<end_of_turn>\n"
-                          "<start_of_turn>model\n"),
-                ("vicuna", "Be brief. USER: Hi ASSISTANT: Hello</s>USER: Why? ASSISTANT:"),
-                ("mistral-instruct", "[INST] Be brief. [/INST][INST] Hi [/INST]Hello</s>[INST] Why? [/INST]"),
-                ("zephyr", "<|system|>\nBe brief.</s>\n<|user|>\nHi</s>\n<|assistant|>\nHello</s>\n"
-                           "<|user|>\nWhy?</s>\n<|assistant|>\n")):
-            template = find_format(name).template
-            got = weft._weft.render_template(template, json.dumps({
-                "messages": messages, "bos_token": "<s>", "eos_token": "</s>",
-                "add_generation_prompt": True}))
-            self.assertEqual(got, want, name)
-        for name in format_names():
-            llm = llama(chat_format=name)
-            answer = llm.create_chat_completion(messages[1:2], max_tokens=3, temperature=0)
-            self.assertEqual(answer["choices"][0]["message"]["role"], "assistant", name)
-        with self.assertRaisesRegex(weft.UnsupportedError, "'no-such'.*alpaca.*llama-2"):
-            llama(chat_format="no-such")
-        plain = llama(kv_overrides={"tokenizer.chat_template": ""})
-        self.assertTrue(plain.create_chat_completion(messages, max_tokens=3)["choices"])
-
-    def test_rope_is_scaled_by_keys_of_the_file(self):
-        def logits(**arguments):
-            llm = llama(**arguments)
-            llm.eval(llm.tokenize(STORY.encode()))
-            return llm._scores[-1].copy()
-        plain = logits()
-        self.assertTrue(np.array_equal(plain, logits(rope_freq_base=10000.0, rope_freq_scale=1.0)))
-        yarn = {"rope_scaling_type": 2, "rope_freq_scale": 0.5, "yarn_orig_ctx": 128}
-        key = "llama.rope.scaling."
-        self.assertTrue(np.array_equal(logits(**yarn), logits(kv_overrides={
-            key + "type": "yarn", key + "factor": 2.0, key + "original_context_length": 128})))
-        seen = [plain, logits(**yarn)]
-        for more in ({"yarn_beta_fast": 2.0}, {"yarn_beta_slow": 0.5}, {"yarn_ext_factor": 0.5},
-                     {"yarn_ext_factor": 0.0, "yarn_attn_factor": 2.0}):
-            seen.append(logits(**yarn, **more))
-            self.assertFalse(any(np.array_equal(seen[-1], other) for other in seen[:-1]), more)
-        with self.assertRaisesRegex(weft.UnsupportedError, "rope_scaling_type"):
-            llama(rope_scaling_type=9)
 
     def test_two_streams_of_one_object_do_not_mix(self):
         llm = llama()
@@ -158,55 +108,45 @@ class Completions(unittest.TestCase):
         self.assertEqual(len(choice["tokens"]), 3)
         self.assertTrue(all(type(x) is float and x <= 0 for x in choice["token_logprobs"]))
 
-
-class Chats(unittest.TestCase):
-    def test_answers_and_calls(self):
-        llm = llama(n_ctx=512)
-        messages = [{"role": "user", "content": "Hi"}]
-        said = llm.create_chat_completion(messages, max_tokens=5, temperature=0)
-        self.assertEqual(said["choices"][0]["message"]["role"], "assistant")
-        tool = {"type": "function", "function": {"name": "light", "parameters": {
-            "type": "object", "properties": {"on": {"type": "boolean"}}, "required": ["on"]}}}
-        called = llm.create_chat_completion(
-            messages, tools=[tool], tool_choice={"type": "function", "function": {"name": "light"}})
-        call = called["choices"][0]["message"]["tool_calls"][0]
-        self.assertEqual(call["function"]["name"], "light")
-        self.assertEqual(called["choices"][0]["finish_reason"], "tool_calls")
-
-
-class Objects(unittest.TestCase):
-    def test_arguments_that_cannot_be_honoured_are_refused_by_name(self):
-        for name, value in (("n_gpu_layers", 3), ("use_mlock", True), ("tensor_split", [1.0])):
-            with self.assertRaisesRegex(weft.UnsupportedError, name):
-                llama(**{name: value})
-        with self.assertRaisesRegex(TypeError, "n_ctxx"):
-            llama(n_ctxx=1)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            llama(n_gpu_layers=-1)
-        self.assertEqual([w.category for w in caught], [RuntimeWarning])
-        with self.assertRaises(ValueError):
-            Llama("/none/such.gguf", verbose=False)
-
-    def test_states_go_on_in_other_objects(self):
-        llm, other = llama(), llama()
-        ids = llm.tokenize(STORY.encode())
-        llm.eval(ids)
-        state = pickle.loads(pickle.dumps(llm.save_state()))
-        llm.eval([9])
-        other.load_state(state)
-        other.eval([9])
-        self.assertTrue((other._scores[-1] == llm._scores[-1]).all())
-        cache = LlamaRAMCache()
-        cache[ids] = state
-        self.assertIn(ids + [1], cache)
-
-    def test_closed_objects_say_so(self):
+    def test_empty_prompts_are_refused(self):
         llm = llama()
-        llm.close()
-        llm.close()
-        with self.assertRaisesRegex(weft.Error, "closed"):
-            llm(STORY)
+        without = llama(kv_overrides={"tokenizer.ggml.add_bos_token": False,
+                                      "tokenizer.ggml.bos_token_id": -1})
+        for made in (llm, without, llama(draft_model=lambda ids: [5, 6])):
+            for _ in range(2):  # nothing is evaluated, then something is
+                for call in (lambda: made([]), lambda: made([], stream=True),
+                             lambda: made.generate([])):
+                    with self.assertRaisesRegex(weft.ArgumentError, "empty"):
+                        call()
+                made.eval([9, 10])
+        self.assertEqual(llm("", max_tokens=1)["usage"]["prompt_tokens"], 1)
+        with self.assertRaisesRegex(weft.ArgumentError, "empty"):
+            without("")
+
+    def test_generation_goes_on_behind_what_is_evaluated(self):
+        for draft in (None, lambda ids: [5, 6]):
+            llm = llama(draft_model=draft)
+            with self.assertRaisesRegex(weft.ArgumentError, "nothing is evaluated"):
+                llm.generate([], reset=False)
+            ids = llm.tokenize(STORY.encode())
+            llm.eval(ids)
+            best = int(llm._scores[-1].argmax())
+            self.assertEqual(next(llm.generate([], temp=0.0, reset=False)), best)
+            self.assertEqual(llm.n_tokens, len(ids))
+
+    def test_the_sampling_arguments_mean_the_same_everywhere(self):
+        hot = {"top_k": 30, "top_p": 0.9, "min_p": 0.01, "repeat_penalty": 1.3}
+        for more in ({}, {"mirostat_mode": 2, "mirostat_tau": 3.0},
+                     {"typical_p": 0.5, "top_k": -1}):
+            options = {**hot, **more}
+            a, b = llama(), llama()
+            ids = a.tokenize(STORY.encode())
+            written = []
+            a(ids, max_tokens=5, temperature=0.7, stopping_criteria=lambda given, _: bool(
+                written.append(given.tolist())), **options)
+            steps = b.generate(ids, temp=0.7, **options)
+            text = [next(steps) for _ in range(5)]
+            self.assertEqual(written[-1], ids + text[:4])
 
 
 if __name__ == "__main__":

@@ -44,6 +44,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name.startswith(("llama_", "ggml_")):
         raise AttributeError(
-            f"weft.llama_cpp has no {name}(): C structs are not part of it; use weft.Session, or the "
-            "C API of libweft (weft/weft.h)")
+            f"weft.llama_cpp has no {name}(): C structs are not part of it; use weft.Session, or "
+            "the C API of libweft (weft/weft.h)")
     raise AttributeError(f"module 'weft.llama_cpp' has no attribute {name!r}")

@@ -1,15 +1,19 @@
-"""Chat completions."""
+"""Chat completions: the prompt of messages, answers and chunks in OpenAI's form."""
 
+import dataclasses
 import json
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Optional
 
 from .. import _weft
-from .._errors import ArgumentError, UnsupportedError
+from .._errors import UnsupportedError
+from .._sampler import Grammar
 from . import _completion
+from ._chat_arguments import constraint_of, n_logprobs, stops_of, texts_of, tools_of
 from ._formats import find_format, format_names
+from ._sampling import sampler_options
 from .llama_grammar import native_grammar
 
 if TYPE_CHECKING:
@@ -28,126 +32,127 @@ def check_format(llama: "Llama") -> None:
 
 
 def complete(llama: "Llama", messages: list[Any], **arguments: Any) -> Any:
-    """create_chat_completion()."""
+    """The answer to messages: Llama.create_chat_completion()."""
     llama._opened()
     from .llama_chat_format import handlers
     handler = llama.chat_handler or handlers.get(llama.chat_format or "")
     if handler is not None:
         return handler(llama=llama, messages=messages, **arguments)
-    return Turn(llama, messages, arguments).complete()
+    return answer(llama, plan_by_template(llama, messages, arguments), arguments)
 
 
-def _texts(messages: list[Any]) -> list[dict[str, Any]]:
-    """Messages whose contents are text."""
-    if not isinstance(messages, list) or not messages:
-        raise ArgumentError("messages must be a list with at least one message")
-    result = []
-    for message in messages:
-        if not isinstance(message, dict) or not isinstance(message.get("role"), str):
-            raise ArgumentError("a message must be a dict with a role")
-        content = message.get("content")
-        if isinstance(content, list):
-            for part in content:
-                if part.get("type") != "text":
-                    raise UnsupportedError(f"messages: content of type {part.get('type')!r} is not "
-                                           "supported, only text")
-            message = {**message, "content": "".join(part["text"] for part in content)}
-        result.append(message)
-    return result
+@dataclasses.dataclass
+class Planned:
+    """One turn of the model: its prompt, what ends it, and how to read it. A reply has push() and
+    message_json(), as _weft.Reply."""
+
+    ids: list[int]
+    stops: list[str]
+    grammar: Optional[Grammar]
+    reply: Callable[[], Any]
+    criteria: Optional[Any] = None
+    shown: frozenset[int] = frozenset()  # control tokens that the reply reads
+
+
+class PlainReply:
+    """A reply that is nothing but content."""
+
+    def __init__(self) -> None:
+        self._text = ""
+
+    def push(self, text: str, finish: bool) -> list[tuple[int, str, int, str]]:
+        """The events of a further piece of text."""
+        self._text += text
+        return [(_weft.REPLY_CONTENT, text, 0, "")]
+
+    def message_json(self) -> str:
+        """The message in OpenAI's form."""
+        return json.dumps({"role": "assistant", "content": self._text})
+
+
+class _NativeGrammar(Grammar):
+    """The grammar of a plan."""
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+
+
+def plan_by_template(llama: "Llama", messages: Any, a: Mapping[str, Any]) -> Planned:
+    """A turn with the template of the file, or with that of the chat format."""
+    tools, constraint = tools_of(a), constraint_of(a)
+    turn: dict[str, Any] = {"messages": json.dumps(texts_of(messages)), "answer_final_message": 1,
+                            "reasoning_in_content": 1}
+    if tools.offered and tools.choice != "none":
+        turn.update(tools=json.dumps(tools.offered), tool_choice=tools.choice)
+    if constraint is not None:
+        turn.update(constraint=constraint.text, constraint_kind=constraint.kind)
+    template, stops = _template(llama)
+    plan = _weft.ChatPlan.open(_weft.Chat.open(llama._weft_model._native, template), turn)
+    native = plan.grammar()
+    if native is not None and a["grammar"] is not None:
+        raise UnsupportedError(f"grammar: {tools.argument} asks for another one")
+    return Planned(plan.tokens(), stops, None if native is None else _NativeGrammar(native),
+                   lambda: _weft.Reply.open(plan), shown=frozenset(plan.shown()))
+
+
+def _template(llama: "Llama") -> tuple[Optional[str], list[str]]:
+    """The template, None for the file's, and what ends an answer beside the end token."""
+    name = llama.chat_format
+    if name is None and llama._weft_model.chat_template:
+        return None, []
+    known = find_format(name or "llama-2")
+    if known is None:
+        raise UnsupportedError(f"chat_format: {name!r} is not known")
+    return known.template, list(known.stops)
+
+
+def plan_by_formatter(llama: "Llama", formatter: Any, messages: Any, a: Mapping[str, Any]
+                      ) -> Planned:
+    """A turn whose prompt is made by a function. Such prompts say nothing about the form of calls,
+    so the answer is content."""
+    tools, constraint = tools_of(a), constraint_of(a)
+    if tools.is_forced:
+        raise UnsupportedError(f"{tools.argument}: the chat format says nothing about the form of "
+                               "calls; use 'auto' or 'none', or another chat_format")
+    formatted = formatter(messages=messages, functions=a["functions"],
+                          function_call=a["function_call"], tools=a["tools"],
+                          tool_choice=a["tool_choice"])
+    ids = llama.tokenize(formatted.prompt.encode(), add_bos=not formatted.added_special,
+                         special=True)
+    grammar = None if constraint is None else Grammar(constraint.text or "", constraint.kind)
+    return Planned(ids, stops_of(formatted.stop), grammar, PlainReply, formatted.stopping_criteria)
+
+
+def answer(llama: "Llama", planned: Planned, arguments: Mapping[str, Any]) -> Any:
+    """The answer of a turn, or its chunks."""
+    turn = Turn(llama, planned, arguments)
+    return turn.chunks() if arguments["stream"] else turn.answer()
 
 
 class Turn:
-    """One answer."""
+    """The answer of one turn: call answer() or chunks(), once."""
 
-    def __init__(self, llama: "Llama", messages: list[Any], arguments: dict[str, Any]) -> None:
-        self.llama = llama
-        self.a = arguments
-        self.tools, self.choice = self._tools()
-        turn: dict[str, Any] = {"messages": json.dumps(_texts(messages)), "answer_final_message": 1,
-                                "reasoning_in_content": 1}
-        if self.tools and self.choice != "none":
-            turn.update(tools=json.dumps(self.tools), tool_choice=self.choice)
-        self._constrain(turn)
-        template, self.stops = self._format()
-        chat = _weft.Chat.open(llama._weft_model._native, template)
-        self.plan = _weft.ChatPlan.open(chat, turn)
-        self.id = f"chatcmpl-{uuid.uuid4()}"
-        self.created = int(time.time())
-        self.model = arguments["model"] if arguments["model"] is not None else llama.model_path
+    def __init__(self, llama: "Llama", planned: Planned, a: Mapping[str, Any]) -> None:
+        self._planned = planned
+        self._id = f"chatcmpl-{uuid.uuid4()}"
+        self._created = int(time.time())
+        self._model = a["model"] if a["model"] is not None else llama.model_path
+        self._request = _completion.Request(
+            llama, planned.ids, sampler_options(a), seed=a["seed"], max_tokens=a["max_tokens"],
+            logprobs=n_logprobs(a), stop=[*stops_of(a["stop"]), *planned.stops], model=self._model,
+            criteria=planned.criteria, processors=a["logits_processor"],
+            grammar=planned.grammar or native_grammar(a["grammar"]), logit_bias=a["logit_bias"])
+        self._request.shown = set(planned.shown)
 
-    def _format(self) -> tuple[Optional[str], list[str]]:
-        """The template, None for the file's, and what ends the answer."""
-        given = self.a["stop"]
-        stops = [given] if isinstance(given, str) else list(given or [])
-        name = self.llama.chat_format
-        if name is None and self.llama._weft_model.chat_template:
-            return None, stops
-        known = find_format(name or "llama-2")
-        if known is None:
-            raise UnsupportedError(f"chat_format: {name!r} is not known")
-        return known.template, [*stops, *known.stops]
+    def _form(self, kind: str, choice: dict[str, Any]) -> dict[str, Any]:
+        return {"id": self._id, "object": kind, "created": self._created, "model": self._model,
+                "choices": [{"index": 0, **choice}]}
 
-    def _tools(self) -> tuple[list[Any], str]:
-        tools, choice = self.a["tools"], self.a["tool_choice"]
-        if tools is None and self.a["functions"] is not None:
-            tools = [{"type": "function", "function": f} for f in self.a["functions"]]
-            called = self.a["function_call"]
-            choice = {"type": "function", "function": called} if isinstance(called, dict) else called
-        tools = list(tools or [])
-        if choice is None:
-            return tools, "auto" if tools else "none"
-        if isinstance(choice, str):
-            if choice not in ("none", "auto", "required"):
-                raise ArgumentError(f"tool_choice: {choice!r} is unknown")
-            return tools, choice
-        name = choice.get("function", {}).get("name")
-        if name not in [t["function"]["name"] for t in tools]:
-            raise ArgumentError(f"tool_choice: no tool {name!r} was offered")
-        return tools, str(name)
-
-    def _constrain(self, turn: dict[str, Any]) -> None:
-        given = self.a["response_format"]
-        kind = given.get("type") if given else "text"
-        if kind == "text":
-            return
-        if self.a["grammar"] is not None:
-            raise UnsupportedError("grammar: response_format asks for another one")
-        if kind == "json_object" and given.get("schema") is None:
-            turn.update(constraint_kind=2)
-        elif kind == "json_object":
-            turn.update(constraint=json.dumps(given["schema"]), constraint_kind=1)
-        elif kind == "json_schema":
-            turn.update(constraint=json.dumps(given["json_schema"]["schema"]), constraint_kind=1)
-        else:
-            raise UnsupportedError(f"response_format: type {kind!r} is unknown")
-
-    def _request(self) -> "_completion.Request":
-        a = self.a
-        grammar = native_grammar(a["grammar"])
-        if grammar is None:
-            planned = self.plan.grammar()
-            if planned is not None:
-                grammar = _Planned(planned)  # type: ignore[assignment]
-        wants = a["top_logprobs"] or 0 if a["logprobs"] else None
-        request = _completion.Request(
-            self.llama, self.plan.tokens(), None, a["max_tokens"], wants, False, self.stops,
-            a["seed"], self.model, None, a["logits_processor"], grammar, a["logit_bias"],
-            {"temperature": a["temperature"], "top_k": max(a["top_k"], 0), "top_p": a["top_p"],
-             "min_p": a["min_p"], "typical_p": a["typical_p"], "tfs_z": a["tfs_z"],
-             "repeat_penalty": a["repeat_penalty"], "frequency_penalty": a["frequency_penalty"],
-             "presence_penalty": a["presence_penalty"], "mirostat": a["mirostat_mode"],
-             "mirostat_tau": a["mirostat_tau"], "mirostat_eta": a["mirostat_eta"]})
-        request.shown = set(self.plan.shown())
-        return request
-
-    def complete(self) -> Any:
-        """The answer, or its chunks."""
-        request = self._request()
-        return self._chunks(request) if self.a["stream"] else self._answer(request)
-
-    def _answer(self, request: "_completion.Request") -> dict[str, Any]:
+    def answer(self) -> dict[str, Any]:
+        """The answer in OpenAI's form."""
+        request = self._request
         raw = request.answer()
-        reply = _weft.Reply.open(self.plan)
+        reply = self._planned.reply()
         reply.push(request.text.whole, True)
         said = json.loads(reply.message_json())
         message: dict[str, Any] = {"role": "assistant", "content": said.get("content")}
@@ -158,14 +163,12 @@ class Turn:
             message["tool_calls"] = calls
             message["function_call"] = dict(calls[0]["function"])
             reason = "tool_calls"
-        return {"id": self.id, "object": "chat.completion", "created": self.created,
-                "model": self.model,
-                "choices": [{"index": 0, "message": message, "logprobs": self._logprobs(request),
-                             "finish_reason": reason}],
-                "usage": raw["usage"]}
+        return {**self._form("chat.completion", {
+            "message": message, "logprobs": self._logprobs(), "finish_reason": reason}),
+            "usage": raw["usage"]}
 
-    def _logprobs(self, request: "_completion.Request", first: int = 0
-                  ) -> Optional[dict[str, Any]]:
+    def _logprobs(self, first: int = 0) -> Optional[dict[str, Any]]:
+        request = self._request
         if request.logprobs is None:
             return None
         content = []
@@ -177,39 +180,32 @@ class Turn:
                             "top_logprobs": alternatives[:request.logprobs]})
         return {"content": content, "refusal": None}
 
-    def _chunk(self, delta: dict[str, Any], reason: Optional[str] = None) -> dict[str, Any]:
-        return {"id": self.id, "object": "chat.completion.chunk", "created": self.created,
-                "model": self.model,
-                "choices": [{"index": 0, "delta": delta, "logprobs": None,
-                             "finish_reason": reason}]}
+    def _chunk(self, delta: dict[str, Any], reason: Optional[str] = None,
+               logprobs: Optional[dict[str, Any]] = None) -> dict[str, Any]:
+        return self._form("chat.completion.chunk", {
+            "delta": delta, "logprobs": logprobs, "finish_reason": reason})
 
-    def _chunks(self, request: "_completion.Request") -> Iterator[dict[str, Any]]:
+    def chunks(self) -> Iterator[dict[str, Any]]:
+        """The answer as chunks in OpenAI's form; the last one has the reason of its end."""
         yield self._chunk({"role": "assistant"})
-        reply = _weft.Reply.open(self.plan)
-        calls = False
-        shown = 0
+        request = self._request
+        reply = self._planned.reply()
+        has_calls = False
+        n_shown = 0
         for raw in request.chunks():
             ended = raw["choices"][0]["finish_reason"] is not None
             for kind, text, call, id in reply.push(raw["choices"][0]["text"], ended):
-                if kind in (0, 1) and text:
-                    chunk = self._chunk({"content": text})
-                    chunk["choices"][0]["logprobs"] = self._logprobs(request, shown)
-                    shown = len(request.tokens)
-                    yield chunk
-                elif kind == 2:
-                    calls = True
-                    yield self._chunk({"tool_calls": [{
-                        "index": call, "id": id, "type": "function",
-                        "function": {"name": text, "arguments": ""}}]})
-                elif kind == 3:
-                    yield self._chunk({"tool_calls": [{
-                        "index": call, "id": id, "type": "function",
-                        "function": {"name": None, "arguments": text}}]})
-        yield self._chunk({}, "tool_calls" if calls else request.reason)
+                if kind in (_weft.REPLY_CONTENT, _weft.REPLY_REASONING) and text:
+                    logprobs = self._logprobs(n_shown)
+                    n_shown = len(request.tokens)
+                    yield self._chunk({"content": text}, logprobs=logprobs)
+                elif kind == _weft.REPLY_CALL_BEGIN:
+                    has_calls = True
+                    yield self._chunk(_call(call, id, {"name": text, "arguments": ""}))
+                elif kind == _weft.REPLY_CALL_ARGUMENTS:
+                    yield self._chunk(_call(call, id, {"name": None, "arguments": text}))
+        yield self._chunk({}, "tool_calls" if has_calls else request.reason)
 
 
-class _Planned:
-    """A native grammar in the place of a Grammar."""
-
-    def __init__(self, native: Any) -> None:
-        self._native = native
+def _call(index: int, id: str, function: dict[str, Any]) -> dict[str, Any]:
+    return {"tool_calls": [{"index": index, "id": id, "type": "function", "function": function}]}

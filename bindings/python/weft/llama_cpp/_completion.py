@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 import numpy as np
 
 from .. import _weft
-from .._errors import ArgumentError
+from .._errors import ArgumentError, BudgetError, CancelledError, ClosedError, Error
 from .._sampler import Grammar, Sampler
-from .llama_cache import common_prefix
+from .llama_cache import StateKey, common_prefix
 
 if TYPE_CHECKING:
     from ._context import Context
+
+_ENDS = (_weft.SPECIAL_EOS, _weft.SPECIAL_EOT, _weft.SPECIAL_EOM)
 
 
 class Chooser:
@@ -35,12 +37,12 @@ class Chooser:
         self.complete = False
 
     def begin(self, prompt: Sequence[int]) -> None:
-        """Penalties see the end of the prompt."""
+        """Shows penalties the last tokens of a prompt."""
         for i in prompt[-self._llama.last_n_tokens_size:] if self._llama.last_n_tokens_size else ():
             self._sampler.accept(int(i))
 
     def choose(self, logits: Any) -> int:
-        """An id."""
+        """The id that comes next after logits [V], which are not changed."""
         if self._processors is None and self._constraint is None:
             return self._sampler.sample(logits)
         row = np.array(logits, np.float32)
@@ -66,7 +68,7 @@ class Chooser:
         return result.copy() if not result.flags.writeable else result
 
     def accept(self, token: int) -> None:
-        """Appends an id to the text."""
+        """Appends an id to the text that penalties and the grammar follow."""
         self._sampler.accept(token)
         if self._constraint is not None and not self.complete:
             self._constraint.accept(token)
@@ -120,12 +122,12 @@ class Text:
 
     @property
     def whole(self) -> str:
-        """All of it."""
+        """The text so far, up to the first stop string, without a half character at its end."""
         return self._raw.decode("utf-8", "ignore")
 
 
 def stops_of(stop: Optional[Union[str, list[str]]]) -> list[bytes]:
-    """The argument `stop`."""
+    """The argument `stop` as bytes; empty ones are dropped."""
     given = [] if stop is None else [stop] if isinstance(stop, str) else list(stop)
     for s in given:
         if not isinstance(s, str):
@@ -147,28 +149,21 @@ def bias_of(llama: "Context", logit_bias: Optional[dict[Any, float]]) -> Optiona
 
 
 class Request:
-    """One completion."""
+    """One completion: call answer() or chunks(), once."""
 
-    def __init__(self, llama: "Context", prompt: Union[str, list[int]], suffix: Optional[str],
-                 max_tokens: Optional[int], logprobs: Optional[int], echo: bool,
-                 stop: Optional[Union[str, list[str]]], seed: Optional[int], model: Optional[str],
+    def __init__(self, llama: "Context", prompt: Union[str, list[int]], sampling: dict[str, Any],
+                 *, seed: Optional[int], max_tokens: Optional[int], logprobs: Optional[int],
+                 stop: Optional[Union[str, list[str]]], model: Optional[str],
                  criteria: Optional[Any], processors: Optional[Any], grammar: Optional[Grammar],
-                 logit_bias: Optional[dict[Any, float]], sampling: dict[str, Any]) -> None:
+                 logit_bias: Optional[dict[Any, float]], suffix: Optional[str] = None,
+                 echo: bool = False) -> None:
         llama._opened()
         self.llama = llama
         self.echo = echo
         self.suffix = suffix
         self.logprobs = logprobs
         self.model = model if model is not None else llama.model_path
-        self.ids = self._prompt_ids(prompt)
-        if suffix is not None and llama._can_infill():
-            self.ids = llama._infill_ids(self.ids, suffix)
-            self.suffix = None
-        self.prompt_text = prompt if isinstance(prompt, str) else \
-            llama.detokenize(self.ids, special=True).decode("utf-8", "ignore")
-        if len(self.ids) >= llama.n_ctx():
-            raise ArgumentError(f"Requested tokens ({len(self.ids)}) exceed context window of "
-                                f"{llama.n_ctx()}")
+        self._begin(prompt)
         room = llama.n_ctx() - len(self.ids)
         self.max_tokens = room if max_tokens is None or max_tokens <= 0 else min(max_tokens, room)
         self.text = Text(stops_of(stop))
@@ -182,11 +177,25 @@ class Request:
             raise ArgumentError(f"logprobs must be from 0 to {llama.n_vocab()}, got {logprobs}")
         self.id = f"cmpl-{uuid.uuid4()}"
         self.created = int(time.time())
-        bias = bias_of(llama, logit_bias)
         if seed is not None and seed < 0:
             seed = None
-        sampler = llama._sampler(seed=seed, logit_bias=bias, **sampling)
+        sampler = llama._sampler(seed=seed, logit_bias=bias_of(llama, logit_bias), **sampling)
         self.chooser = Chooser(llama, sampler, processors, grammar)
+
+    def _begin(self, prompt: Union[str, list[int]]) -> None:
+        """Sets the ids of the prompt, and its text."""
+        llama = self.llama
+        self.ids = self._prompt_ids(prompt)
+        if self.suffix is not None and llama._can_infill():
+            self.ids = llama._infill_ids(self.ids, self.suffix)
+            self.suffix = None
+        if not self.ids:
+            raise ArgumentError("prompt is empty: it has no tokens")
+        if len(self.ids) >= llama.n_ctx():
+            raise ArgumentError(f"Requested tokens ({len(self.ids)}) exceed context window of "
+                                f"{llama.n_ctx()}")
+        self.prompt_text = prompt if isinstance(prompt, str) else \
+            llama.detokenize(self.ids, special=True).decode("utf-8", "ignore")
 
     def _prompt_ids(self, prompt: Union[str, list[int]]) -> list[int]:
         llama = self.llama
@@ -196,13 +205,13 @@ class Request:
         bos = llama.token_bos()
         if len(ids) > 1 and bos >= 0 and ids[0] == ids[1] == bos:
             warnings.warn("the prompt begins with the token that begins every text (BOS)",
-                          RuntimeWarning, stacklevel=4)
+                          RuntimeWarning, stacklevel=5)
         return ids or ([bos] if bos >= 0 else [])
 
     # ---- writing
 
     def _steps(self) -> Iterator[int]:
-        """Writes the text; gives the ids."""
+        """Generates the text token by token; gives the ids."""
         llama = self.llama
         if llama.cache is not None:
             self._load_cached()
@@ -210,14 +219,14 @@ class Request:
         while True:
             with llama._lock:
                 token = next(steps, None)
+                if token is not None and token not in self.ends and self.logprobs is not None:
+                    self.rows.append(llama._scores[-1].copy())
             if token is None:
                 break
             if token in self.ends:
                 self.reason = "stop"
                 return
             self.tokens.append(token)
-            if self.logprobs is not None:
-                self.rows.append(llama._scores[-1].copy())
             self.text.add(llama.detokenize([token], prev_tokens=self.ids,
                                            special=token in self.shown))
             yield token
@@ -230,20 +239,35 @@ class Request:
         self.reason = "stop"
 
     def _load_cached(self) -> None:
+        """Loads a state with a longer prefix than what is evaluated. One that does not fit, as one
+        of another model does not, is a miss."""
         llama = self.llama
         assert llama.cache is not None
         try:
-            state = llama.cache[self.ids]
+            state = llama.cache[StateKey(self.ids, llama._identity())]
         except KeyError:
             return
         cached = common_prefix(state.input_ids[:state.n_tokens].tolist(), self.ids)
-        if cached > common_prefix(llama._input_ids.tolist(), self.ids):
-            llama.load_state(state)
+        with llama._lock:
+            if cached <= common_prefix(llama._input_ids.tolist(), self.ids):
+                return
+            try:
+                llama.load_state(state)
+            except (BudgetError, CancelledError, ClosedError):
+                raise
+            except Error:
+                return
 
     def _store(self) -> None:
         llama = self.llama
-        if llama.cache is not None:
-            llama.cache[llama._input_ids.tolist()] = llama.save_state()
+        if llama.cache is None:
+            return
+        with llama._lock:
+            ids = llama._input_ids.tolist()
+            if ids[:len(self.ids)] != self.ids:
+                return  # another text has the object now
+            state = llama.save_state()
+        llama.cache[StateKey(ids, llama._identity())] = state
 
     # ---- answers
 
@@ -254,7 +278,7 @@ class Request:
                              "finish_reason": reason}]}
 
     def answer(self) -> dict[str, Any]:
-        """The whole answer."""
+        """The answer in OpenAI's form."""
         with self.llama._lock:
             return self._answer()
 
@@ -274,12 +298,12 @@ class Request:
         return {**self._choice(text, self.reason, logprobs), "usage": self.usage()}
 
     def usage(self) -> dict[str, int]:
-        """Numbers of tokens."""
+        """The member `usage` of an answer."""
         return {"prompt_tokens": len(self.ids), "completion_tokens": len(self.tokens),
                 "total_tokens": len(self.ids) + len(self.tokens)}
 
     def chunks(self) -> Iterator[dict[str, Any]]:
-        """The answer piece by piece."""
+        """The answer as chunks in OpenAI's form; the last one has the reason of its end."""
         if self.echo:
             yield self._choice(self.prompt_text, None, None)
         offset, n = len(self.prompt_text), 0
@@ -346,4 +370,4 @@ class Request:
 
 def ends_of(llama: "Context") -> set[int]:
     """The ids that end a text."""
-    return {llama._special(which) for which in (1, 2, 3)} - {-1}
+    return {llama._special(which) for which in _ENDS} - {-1}

@@ -1,7 +1,6 @@
 """Evaluation, sampling and states of a Llama."""
 
 import random
-import threading
 from collections import deque
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any, Optional
@@ -10,11 +9,14 @@ import numpy as np
 
 from .. import _weft
 from .._errors import ArgumentError, FormatError, UnsupportedError
+from .._objects import Lock
 from .._sampler import Sampler
 from . import _completion
 from ._constants import LLAMA_DEFAULT_SEED
 from ._handles import ContextHandle, ContextParams, ModelHandle
-from ._state import LlamaState
+from ._options import cache_type
+from ._sampling import sampler_options
+from ._state import LlamaState, check_state
 from ._words import Words
 from .llama_cache import BaseLlamaCache, common_prefix
 from .llama_grammar import LlamaGrammar, native_grammar
@@ -41,21 +43,27 @@ class Context(Words):
     cache: Optional[BaseLlamaCache]
     draft_model: Optional[Any]
 
-    def _prepare(self, vocab_only: bool, workers: int, caches: dict[str, Optional[str]]) -> None:
+    _lock: Lock  # one call at a time; streams take it for each step
+
+    def _identity(self) -> str:
+        raise NotImplementedError
+
+    def _prepare(self, given: dict[str, Any]) -> None:
+        """Opens a session for the arguments of Llama()."""
         self.context_params = ContextParams(self._n_ctx, self.n_batch)
-        # One call at a time; streams take it for each step.
-        self._lock = threading.RLock()
         self.n_tokens = 0
         self.input_ids = np.zeros(self._n_ctx, np.intc)
         # What the session holds, in front of a buffer.
         self._fed_ids, self._n_fed = np.zeros(self._n_ctx, np.intc), 0
-        rows = 1 if vocab_only else self._n_ctx
+        rows = 1 if given["vocab_only"] else self._n_ctx
         self.scores = np.zeros((rows, self.n_vocab()), np.float32)
-        if not vocab_only:
+        if not given["vocab_only"]:
             width = min(self.n_batch, 8192)
             self._session = self._weft_model.session(
-                context=self._n_ctx, workers=workers, prefill_width=width,
-                logits_rows=width if self._logits_all else min(width, _ROWS), **caches)._native
+                context=self._n_ctx, workers=int(given["n_threads"] or 0), prefill_width=width,
+                logits_rows=width if self._logits_all else min(width, _ROWS),
+                cache_k=cache_type("type_k", given["type_k"]),
+                cache_v=cache_type("type_v", given["type_v"]))._native
 
     @property
     def _ctx(self) -> ContextHandle:
@@ -77,30 +85,34 @@ class Context(Words):
 
     @property
     def eval_tokens(self) -> "deque[int]":
-        """The ids that are evaluated."""
-        return deque(self._input_ids.tolist(), maxlen=self._n_ctx)
+        """The ids that are evaluated, as a copy."""
+        with self._lock:
+            return deque(self._input_ids.tolist(), maxlen=self._n_ctx)
 
     @property
     def eval_logits(self) -> "deque[list[float]]":
         """The logits of all ids with logits_all, otherwise of the last one."""
-        rows = self._scores if self._logits_all else self._scores[-1:]
-        return deque(rows.tolist(), maxlen=self._n_ctx if self._logits_all else 1)
+        with self._lock:
+            rows = self._scores if self._logits_all else self._scores[-1:]
+            return deque(rows.tolist(), maxlen=self._n_ctx if self._logits_all else 1)
 
     def reset(self) -> None:
-        """Forgets all tokens."""
+        """Forgets all tokens, so that the next evaluation begins a text."""
         self._opened()
-        self.n_tokens = 0
+        with self._lock:
+            self.n_tokens = 0
 
     def set_seed(self, seed: int) -> None:
         """Begins another sequence of random numbers; -1 and the default: a random one."""
         if isinstance(seed, bool) or not hasattr(seed, "__index__"):
             raise TypeError(f"seed must be an integer, not {type(seed).__name__}")
-        self._seed = int(seed)
-        is_random = self._seed in (-1, 0, LLAMA_DEFAULT_SEED)
-        self._random = random.Random(None if is_random else self._seed)
+        is_random = int(seed) in (-1, 0, LLAMA_DEFAULT_SEED)
+        with self._lock:
+            self._seed = int(seed)
+            self._random = random.Random(None if is_random else self._seed)
 
     def set_cache(self, cache: Optional[BaseLlamaCache]) -> None:
-        """Keeps states of completions in a cache; None: in none."""
+        """Looks for states of completions in a cache, and stores them there; None: no cache."""
         self.cache = cache
 
     def _checked(self, tokens: Any) -> list[int]:
@@ -141,7 +153,8 @@ class Context(Words):
         self._n_fed = end
 
     def eval(self, tokens: Sequence[int]) -> None:
-        """Evaluates further ids."""
+        """Appends ids to the text and computes their logits. If it raises, n_tokens counts
+        the ids of the steps that were complete."""
         with self._lock:
             self._eval(tokens)
 
@@ -150,8 +163,8 @@ class Context(Words):
         ids = self._checked(tokens)
         self._sync()
         if self.n_tokens + len(ids) > self._n_ctx:
-            raise ArgumentError(f"{self.n_tokens} and {len(ids)} tokens exceed the context window of "
-                                f"{self._n_ctx}")
+            raise ArgumentError(f"{self.n_tokens} and {len(ids)} tokens exceed the context window "
+                                f"of {self._n_ctx}")
         for begin in range(0, len(ids), self.n_batch):
             part = ids[begin:begin + self.n_batch]
             end = self.n_tokens + len(part)
@@ -192,21 +205,20 @@ class Context(Words):
                penalize_nl: bool = True, logits_processor: Optional[Any] = None,
                grammar: Optional[LlamaGrammar] = None, idx: Optional[int] = None) -> int:
         """An id from the logits of the last position, or of position `idx`; evaluates nothing."""
-        self._opened()
-        if self.n_tokens == 0:
-            raise ArgumentError("nothing is evaluated")
-        at = self.n_tokens - 1 if idx is None else idx
-        if not -self.n_tokens <= at < self.n_tokens:
-            raise ArgumentError(f"idx {at} is not evaluated")
-        sampler = self._sampler(
-            temperature=temp, top_k=max(top_k, 0), top_p=top_p, min_p=min_p, typical_p=typical_p,
-            tfs_z=tfs_z, repeat_penalty=repeat_penalty, frequency_penalty=frequency_penalty,
-            presence_penalty=presence_penalty, mirostat=mirostat_mode, mirostat_eta=mirostat_eta,
-            mirostat_tau=mirostat_tau)
-        for i in self._input_ids[-self.last_n_tokens_size or self.n_tokens:]:
-            sampler.accept(int(i))
-        chooser = _completion.Chooser(self, sampler, logits_processor, native_grammar(grammar))
-        return chooser.choose(self._scores[at])
+        options = sampler_options(locals())
+        native = native_grammar(grammar)
+        with self._lock:
+            self._opened()
+            if self.n_tokens == 0:
+                raise ArgumentError("nothing is evaluated")
+            at = self.n_tokens - 1 if idx is None else idx
+            if not -self.n_tokens <= at < self.n_tokens:
+                raise ArgumentError(f"idx {at} is not evaluated")
+            sampler = self._sampler(**options)
+            for i in self._input_ids[-self.last_n_tokens_size or self.n_tokens:]:
+                sampler.accept(int(i))
+            chooser = _completion.Chooser(self, sampler, logits_processor, native)
+            return chooser.choose(self._scores[at])
 
     def generate(self, tokens: Sequence[int], top_k: int = 40, top_p: float = 0.95,
                  min_p: float = 0.05, typical_p: float = 1.0, temp: float = 0.80,
@@ -216,15 +228,31 @@ class Context(Words):
                  logits_processor: Optional[Any] = None, stopping_criteria: Optional[Any] = None,
                  grammar: Optional[LlamaGrammar] = None
                  ) -> Generator[int, Optional[Sequence[int]], None]:
-        """Ids without end. send(ids) appends ids after the one that was just given."""
+        """The ids that follow `tokens`, one by one, until a criterion ends them or the context is
+        full; an end token does not. send(ids) appends ids after the one that was just given."""
+        options = sampler_options(locals())
         self._opened()
-        sampler = self._sampler(
-            temperature=temp, top_k=max(top_k, 0), top_p=top_p, min_p=min_p, typical_p=typical_p,
-            tfs_z=tfs_z, repeat_penalty=repeat_penalty, frequency_penalty=frequency_penalty,
-            presence_penalty=presence_penalty, mirostat=mirostat_mode, mirostat_tau=mirostat_tau,
-            mirostat_eta=mirostat_eta)
-        chooser = _completion.Chooser(self, sampler, logits_processor, native_grammar(grammar))
-        return self._generate(self._checked(tokens), reset, chooser, stopping_criteria)
+        ids = self._checked(tokens)
+        with self._lock:
+            if not ids and reset:
+                raise ArgumentError("tokens are empty")
+            if not ids and self.n_tokens == 0:
+                raise ArgumentError("nothing is evaluated, and tokens are empty")
+            chooser = _completion.Chooser(self, self._sampler(**options), logits_processor,
+                                          native_grammar(grammar))
+        return self._locked(self._generate(ids, reset, chooser, stopping_criteria))
+
+    def _locked(self, steps: Generator[int, Optional[Sequence[int]], None]
+                ) -> Generator[int, Optional[Sequence[int]], None]:
+        """The same steps, each of them under the lock."""
+        more: Optional[Sequence[int]] = None
+        while True:
+            with self._lock:
+                try:
+                    token = steps.send(more)
+                except StopIteration:
+                    return
+            more = yield token
 
     def _reuse(self, ids: list[int]) -> list[int]:
         """Keeps what is evaluated of the ids, and gives the rest, at least one."""
@@ -242,7 +270,7 @@ class Context(Words):
     def _generate(self, ids: list[int], reset: bool, chooser: "_completion.Chooser",
                   criteria: Optional[Any]) -> Generator[int, Optional[Sequence[int]], None]:
         chooser.begin(ids)
-        if reset and ids:
+        if reset:
             ids = self._reuse(ids)
         while True:
             rows, guess = self._eval_drafted(ids)
@@ -267,12 +295,14 @@ class Context(Words):
     def _eval_drafted(self, ids: list[int]) -> tuple[list[Any], list[int]]:
         """Evaluates ids, and what the draft model guesses to follow, in one step; gives the logits
         after the last id and after each guess. n_tokens counts no guesses."""
-        if self.draft_model is None:
+        if self.draft_model is None or not ids:
             self.eval(ids)
+            if self.n_tokens == 0:
+                raise ArgumentError("nothing is evaluated")
             return [self._scores[-1]], []
         known = np.concatenate([self._input_ids, np.array(ids, np.intc)])
-        most = max(0, min(self._n_ctx - len(known), min(self.n_batch, _ROWS) - 1))
-        guess = self._checked([int(i) for i in self.draft_model(known)])[:most]
+        room = max(0, min(self._n_ctx - len(known), min(self.n_batch, _ROWS) - 1))
+        guess = self._checked([int(i) for i in self.draft_model(known)])[:room]
         if len(ids) > 1:
             self.eval(ids[:-1])
         with self._lock:
@@ -290,28 +320,32 @@ class Context(Words):
 
     def save_state(self) -> LlamaState:
         """A copy of all that is evaluated."""
-        native = self._opened()
-        self._sync()
-        raw = native.save(0, self._fed)
-        rows = self._scores if self._logits_all else self._scores[-1:]
-        return LlamaState(self.input_ids.copy(), rows.copy(), self.n_tokens, raw, len(raw),
-                          self._seed)
+        with self._lock:
+            native = self._opened()
+            self._sync()
+            raw = native.save(0, self._fed)
+            rows = self._scores if self._logits_all else self._scores[-1:]
+            return LlamaState(self.input_ids.copy(), rows.copy(), self.n_tokens, raw, len(raw),
+                              self._seed, self._identity())
 
     def load_state(self, state: LlamaState) -> None:
-        """Goes on from a state of the same model."""
+        """Goes on from a state of the same model. If the state is refused, the tokens of the object
+        are as before."""
+        with self._lock:
+            self._load_state(state)
+
+    def _load_state(self, state: LlamaState) -> None:
         native = self._opened()
-        if state.n_tokens > self._n_ctx:
-            raise ArgumentError(f"the state has {state.n_tokens} tokens, the context {self._n_ctx}")
-        if len(state.llama_state) != state.llama_state_size:
-            raise FormatError("llama_state_size is not the size of llama_state")
-        fed = native.restore(0, state.llama_state)
-        if len(fed) != state.n_tokens:
+        check_state(state, self._n_ctx, self.n_vocab())
+        fed = np.array(native.restore(0, state.llama_state), np.intc)
+        said = np.asarray(state.input_ids)[:state.n_tokens]
+        if not np.array_equal(fed, said):
             native.truncate(0, 0)
-            self._n_fed = self.n_tokens = 0
-            raise FormatError(f"the state has {len(fed)} tokens, n_tokens is {state.n_tokens}")
+            self._n_fed = 0  # the tokens of before are evaluated again when they are needed
+            raise FormatError("the tokens in llama_state are not the first n_tokens of input_ids")
         self._n_fed = 0
         self._append_fed(fed)
-        self.n_tokens = state.n_tokens
+        self.n_tokens = len(fed)
         self.input_ids[:self.n_tokens] = fed
         n = min(len(state.scores), self.n_tokens)
         if n > 0:

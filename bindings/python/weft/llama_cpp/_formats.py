@@ -17,8 +17,8 @@ class Format(NamedTuple):
 def _turns(user: str, assistant: str, system: str = "{{ m.content }}\n\n", *, ask: str,
            default: str = "") -> str:
     """A template whose messages follow each other. `ask` begins the answer."""
-    branches = (f"{{% if m.role == 'system' %}}{system}{{% elif m.role == 'assistant' %}}{assistant}"
-                f"{{% else %}}{user}{{% endif %}}")
+    branches = (f"{{% if m.role == 'system' %}}{system}{{% elif m.role == 'assistant' %}}"
+                f"{assistant}{{% else %}}{user}{{% endif %}}")
     head = (f"{{% if messages[0].role != 'system' %}}{default}{{% endif %}}" if default else "")
     return (f"{head}{{% for m in messages %}}{branches}{{% endfor %}}"
             f"{{% if add_generation_prompt %}}{ask}{{% endif %}}")
@@ -61,7 +61,8 @@ _FORMATS = {
         "### System Prompt\n{{ m.content }}\n\n", ask="### Assistant\n"), ("### User Message",)),
     "qwen": Format("chatml"),
     "redpajama-incite": Format(_turns(
-        "<human>: {{ m.content }}\n", "<bot>: {{ m.content }}\n", "{{ m.content }}\n", ask="<bot>:"),
+        "<human>: {{ m.content }}\n", "<bot>: {{ m.content }}\n", "{{ m.content }}\n",
+        ask="<bot>:"),
         ("<human>:",)),
     "saiga": Format(_turns(
         "{{ bos_token }}user\n{{ m.content }}{{ eos_token }}",
@@ -71,7 +72,8 @@ _FORMATS = {
         "USER: {{ m.content }} ", "ASSISTANT: {{ m.content }}{{ eos_token }}", "{{ m.content }} ",
         ask="ASSISTANT:", default=_POLITE), ("USER:",)),
     "zephyr": Format(_turns(
-        "<|user|>\n{{ m.content }}{{ eos_token }}\n", "<|assistant|>\n{{ m.content }}{{ eos_token }}\n",
+        "<|user|>\n{{ m.content }}{{ eos_token }}\n",
+        "<|assistant|>\n{{ m.content }}{{ eos_token }}\n",
         "<|system|>\n{{ m.content }}{{ eos_token }}\n", ask="<|assistant|>\n")),
 }
 
@@ -84,5 +86,5 @@ def find_format(name: str) -> Optional[Format]:
 
 
 def format_names() -> list[str]:
-    """All of them."""
+    """The names that find_format() knows, sorted."""
     return sorted({*_FORMATS, *json.loads(_weft.chat_templates_json())})

@@ -16,13 +16,15 @@ class ContextHandle:
 
     def kv_cache_clear(self) -> None:
         """Forgets all tokens."""
-        self._llama.n_tokens = 0
+        self._llama.reset()
 
     def kv_cache_seq_rm(self, seq_id: int, p0: int, p1: int) -> bool:
-        """Forgets tokens from p0 on."""
-        if p1 not in (-1, self._llama.n_tokens) and p1 < self._llama.n_tokens:
-            raise UnsupportedError("kv_cache_seq_rm: only the end of a sequence can be removed")
-        self._llama.n_tokens = min(self._llama.n_tokens, max(p0, 0))
+        """Forgets the tokens from p0 on. p1 must be behind the last one, or -1."""
+        llama = self._llama
+        with llama._lock:
+            if 0 <= p1 < llama.n_tokens:
+                raise UnsupportedError("kv_cache_seq_rm: only the end of a sequence can be removed")
+            llama.n_tokens = min(llama.n_tokens, max(p0, 0))
         return True
 
 

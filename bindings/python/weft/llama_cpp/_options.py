@@ -1,27 +1,28 @@
 """The arguments of Llama(): what is honoured, accepted and refused."""
 
+import math
 import os
-import pathlib
 import warnings
+from collections.abc import Mapping
 from typing import Any, Optional
 
-from .._errors import ArgumentError, Error, UnsupportedError
-from .._model import Model
+from .._errors import ArgumentError, UnsupportedError
 
 # Arguments of older versions, at the values that change nothing.
 _LEFT_OVERS = {"n_parts": (-1,), "f16_kv": (True,), "mul_mat_q": (True, False, None),
                "low_vram": (False, None), "n_gqa": (None,), "rms_norm_eps": (None,),
                "embeddings": (True, False)}
-_ROPE_SCALINGS = {1: "linear", 2: "yarn", 3: "longrope"}
-# Defaults of arguments, and the keys below ARCH.rope that override the file's.
-_YARN = {"yarn_ext_factor": (-1.0, "scaling.yarn_ext_factor"),
-         "yarn_attn_factor": (1.0, "scaling.yarn_attn_factor"),
-         "yarn_beta_fast": (32.0, "scaling.yarn_beta_fast"),
-         "yarn_beta_slow": (1.0, "scaling.yarn_beta_slow"),
-         "yarn_orig_ctx": (0, "scaling.original_context_length")}
-# What holds if a file lacks the key.
-_ROPE_DEFAULTS = {"freq_base": 10000.0, "scaling.factor": 1.0, "scaling.type": "linear"}
 _CACHE_TYPES = {0: "F32", 1: "F16", 2: "Q4_0", 8: "Q8_0"}
+_FLAGS = ("vocab_only", "use_mmap", "use_mlock", "logits_all", "embedding", "spm_infill")
+# Integers, their minima, and what None means; None there: None is refused.
+_INTEGERS: dict[str, tuple[int, Optional[int]]] = {
+    "n_ctx": (0, None), "n_batch": (1, None), "n_ubatch": (1, None), "n_threads": (0, 0),
+    "n_threads_batch": (0, 0), "last_n_tokens_size": (0, None), "yarn_orig_ctx": (0, None),
+    "attention_type": (-1, None)}
+# Numbers and their minima.
+_NUMBERS = {"rope_freq_base": 0.0, "rope_freq_scale": 0.0, "yarn_ext_factor": -math.inf,
+            "yarn_attn_factor": -math.inf, "yarn_beta_fast": 0.0, "yarn_beta_slow": 0.0,
+            "lora_scale": -math.inf}
 
 
 def refuse(name: str, why: str) -> None:
@@ -29,8 +30,31 @@ def refuse(name: str, why: str) -> None:
     raise UnsupportedError(f"{name}: {why}")
 
 
-def check_left_overs(more: dict[str, Any]) -> None:
-    """Refuses keywords that nobody knows."""
+def check(given: Mapping[str, Any]) -> None:
+    """Raises an error that names the first argument of Llama() that cannot be honoured, as far as
+    that does not depend on the model."""
+    _check_left_overs(given["kwargs"])
+    path(given["model_path"], "model_path")
+    for name in _FLAGS:
+        _check_flag(name, given[name])
+    for name, (minimum, none) in _INTEGERS.items():
+        integer(name, given[name], minimum, none)
+    for name, lowest in _NUMBERS.items():
+        _check_number(name, given[name], lowest)
+    _check_devices(given)
+    _check_objects(given)
+    for name in ("type_k", "type_v"):
+        cache_type(name, given[name])
+    check_overrides(given["kv_overrides"])
+    if given["pooling_type"] not in (-1, 0, 1, 2, 3):
+        refuse("pooling_type", f"{given['pooling_type']!r} cannot be honoured")
+    if given["lora_base"] is not None:
+        refuse("lora_base", "a LoRA is added to the weights of the model itself: use None")
+    if given["lora_path"] is not None:
+        path(given["lora_path"], "lora_path")
+
+
+def _check_left_overs(more: Mapping[str, Any]) -> None:
     for name, value in more.items():
         if name not in _LEFT_OVERS:
             raise TypeError(f"Llama() got an unexpected keyword argument '{name}'")
@@ -38,50 +62,94 @@ def check_left_overs(more: dict[str, Any]) -> None:
             refuse(name, f"{value!r} cannot be honoured")
 
 
-def check_devices(n_gpu_layers: int, split_mode: int, main_gpu: int, tensor_split: Any,
-                  numa: Any, use_mlock: bool) -> None:
-    """Weft computes on CPUs."""
-    if n_gpu_layers == -1:
+def _check_devices(given: Mapping[str, Any]) -> None:
+    """Refuses devices and memory that Weft does not use."""
+    if given["n_gpu_layers"] == -1:
         warnings.warn("n_gpu_layers=-1: Weft computes on CPUs, so no layer is on a GPU",
                       RuntimeWarning, stacklevel=4)
-    elif n_gpu_layers != 0:
+    elif given["n_gpu_layers"] != 0:
         refuse("n_gpu_layers", "Weft computes on CPUs: use 0")
-    if split_mode not in (0, 1, 2):
-        refuse("split_mode", f"{split_mode!r} is unknown")
-    if main_gpu != 0:
+    if given["split_mode"] not in (0, 1, 2):
+        refuse("split_mode", f"{given['split_mode']!r} is unknown")
+    if given["main_gpu"] != 0:
         refuse("main_gpu", "Weft computes on CPUs: use 0")
-    if tensor_split is not None:
+    if given["tensor_split"] is not None:
         refuse("tensor_split", "Weft computes on CPUs: use None")
-    if numa not in (False, 0, None):
+    if given["numa"] not in (False, 0, None):
         refuse("numa", "memory is not placed by NUMA nodes: use False")
-    if use_mlock:
+    if given["use_mlock"]:
         refuse("use_mlock", "pages are not locked: use False")
 
 
-def integer(name: str, value: Any, least: int, none: Optional[int] = None) -> int:
-    """An argument that is a number of things."""
+def _check_objects(given: Mapping[str, Any]) -> None:
+    name = given["chat_format"]
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"chat_format must be str, not {type(name).__name__}")
+    for name in ("chat_handler", "draft_model"):
+        if given[name] is not None and not callable(given[name]):
+            raise TypeError(f"{name} must be callable, not {type(given[name]).__name__}")
+    words = given["tokenizer"]
+    if words is not None and not all(
+            callable(getattr(words, method, None)) for method in ("tokenize", "detokenize")):
+        raise TypeError("tokenizer must have tokenize() and detokenize(), as a BaseLlamaTokenizer, "
+                        f"not be {type(words).__name__}")
+
+
+def path(value: Any, name: str) -> str:
+    """A path as text."""
+    result = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if not isinstance(result, str):
+        raise TypeError(f"{name} must be str or os.PathLike, not {type(value).__name__}")
+    return result
+
+
+def _check_flag(name: str, value: Any) -> None:
+    """None is the default of the argument."""
+    if value is None or isinstance(value, bool):
+        return
+    if hasattr(value, "__index__") and value in (0, 1):
+        return
+    if type(value).__name__ not in ("bool_", "bool"):  # those of numpy
+        raise TypeError(f"{name} must be a bool, not {type(value).__name__}")
+
+
+def integer(name: str, value: Any, minimum: int, none: Optional[int] = None) -> int:
+    """An argument that is an integer; `none` is what None means."""
     if value is None and none is not None:
         return none
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name} must be an integer, not {type(value).__name__}")
     number = int(value)
-    if number < least:
-        raise ArgumentError(f"{name} must be at least {least}, got {number}")
+    if number < minimum:
+        raise ArgumentError(f"{name} must be at least {minimum}, got {number}")
     return number
 
 
-def cache_type(name: str, number: Optional[int]) -> Optional[str]:
+def _check_number(name: str, value: Any, minimum: float) -> None:
+    is_number = hasattr(value, "__float__") or hasattr(value, "__index__")
+    if isinstance(value, bool) or not is_number:
+        raise TypeError(f"{name} must be a number, not {type(value).__name__}")
+    number = float(value)
+    if not math.isfinite(number) or number < minimum:
+        want = "finite" if minimum == -math.inf else f"at least {minimum:g}"
+        raise ArgumentError(f"{name} must be {want}, got {number}")
+
+
+def cache_type(name: str, number: Any) -> Optional[str]:
     """The name of a GGML type that a cache can have."""
     if number is None:
         return None
-    if number not in _CACHE_TYPES:
+    found = _CACHE_TYPES.get(integer(name, number, 0))
+    if found is None:
         refuse(name, f"a cache cannot be of GGML type {number}; use 0 (F32), 1 (F16), 2 (Q4_0) or "
                      "8 (Q8_0)")
-    return _CACHE_TYPES[number]
+    return found
 
 
-def check_overrides(given: Optional[dict[str, Any]]) -> dict[str, Any]:
-    """kv_overrides."""
+def check_overrides(given: Any) -> dict[str, Any]:
+    """The argument kv_overrides; empty if it is None."""
+    if given is not None and not isinstance(given, Mapping):
+        raise TypeError(f"kv_overrides must be a dict, not {type(given).__name__}")
     for key, value in (given or {}).items():
         if not isinstance(key, str):
             raise TypeError(f"kv_overrides: keys must be str, not {type(key).__name__}")
@@ -91,41 +159,3 @@ def check_overrides(given: Optional[dict[str, Any]]) -> dict[str, Any]:
         if isinstance(value, str) and len(value.encode()) > 128:
             raise ArgumentError(f"kv_overrides: the value of {key!r} has more than 128 bytes")
     return dict(given or {})
-
-
-def rope_overrides(model: Model, scaling_type: Optional[int], base: float, scale: float,
-                   yarn: dict[str, Any]) -> dict[str, Any]:
-    """Keys of rope that say something else than the file's."""
-    given: dict[str, Any] = {}
-    if scaling_type is not None and scaling_type not in (-1, 0):
-        if scaling_type not in _ROPE_SCALINGS:
-            refuse("rope_scaling_type", f"{scaling_type!r} is unknown")
-        given["scaling.type"] = _ROPE_SCALINGS[scaling_type]
-    if base != 0.0:
-        given["freq_base"] = float(base)
-    if scale != 0.0:
-        given["scaling.factor"] = 1.0 / float(scale)
-    for name, (default, key) in _YARN.items():
-        if yarn[name] != default:
-            given[key] = type(default)(yarn[name])
-    prefix = f"{model.architecture}.rope."
-    return {prefix + key: value for key, value in given.items()
-            if value != model.metadata.get(prefix + key, _ROPE_DEFAULTS.get(key))}
-
-
-def open_model(path: Any, use_mmap: bool, options: dict[str, Any]) -> Model:
-    """Loads a model; whatever is wrong with the file is a ValueError."""
-    name = os.fspath(path)
-    if not os.path.exists(name):
-        raise ArgumentError(f"Model path does not exist: {name}")
-    try:
-        if use_mmap or os.path.isdir(name):
-            return Model(name, **options)
-        return Model.from_bytes(pathlib.Path(name).read_bytes(), **options)
-    except Error as error:
-        for path, _ in options.get("loras", ()):
-            if path in str(error):
-                raise ArgumentError(f"lora_path: {error}") from error
-        if isinstance(error, ValueError):
-            raise
-        raise ArgumentError(str(error)) from error

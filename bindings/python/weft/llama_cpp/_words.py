@@ -8,8 +8,8 @@ from .._errors import ClosedError, UnsupportedError
 from .._model import Model, Tokenizer
 from .llama_tokenizer import BaseLlamaTokenizer, LlamaTokenizer
 
-# The special tokens of infilling: before the prompt, the suffix and the answer.
-_INFILL = (9, 10, 11)
+# They precede the prompt, the suffix and the answer.
+_INFILL = (_weft.SPECIAL_FIM_PREFIX, _weft.SPECIAL_FIM_SUFFIX, _weft.SPECIAL_FIM_MIDDLE)
 
 
 class Words:
@@ -115,12 +115,12 @@ class Words:
 
     def token_bos(self) -> int:
         """The token that begins a text; -1: none."""
-        return self._special(0)
+        return self._special(_weft.SPECIAL_BOS)
 
     def token_eos(self) -> int:
         """The token that ends a text; -1: none."""
-        return self._special(1)
+        return self._special(_weft.SPECIAL_EOS)
 
     def token_nl(self) -> int:
         """The token of a line break; -1: none."""
-        return self._special(15)
+        return self._special(_weft.SPECIAL_NEWLINE)

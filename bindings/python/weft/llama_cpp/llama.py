@@ -7,7 +7,8 @@ from typing import Any, Optional, Union
 import numpy as np
 
 from .._errors import ArgumentError, UnsupportedError
-from . import _chat, _completion, _embeddings, _options
+from .._objects import Lock
+from . import _chat, _completion, _embeddings, _loading, _options
 from ._constants import LLAMA_DEFAULT_SEED
 from ._context import Context
 from ._lists import (
@@ -17,6 +18,7 @@ from ._lists import (
     StoppingCriteria,
     StoppingCriteriaList,
 )
+from ._sampling import sampler_options
 from ._state import LlamaState
 from .llama_cache import BaseLlamaCache, common_prefix
 from .llama_grammar import LlamaGrammar, native_grammar
@@ -47,61 +49,71 @@ class Llama(Context):
             tokenizer: Optional[BaseLlamaTokenizer] = None, type_k: Optional[int] = None,
             type_v: Optional[int] = None, spm_infill: bool = False, verbose: bool = True,
             **kwargs: Any) -> None:
+        given = dict(locals())
+        del given["self"]
         self._session: Any = None
         self._closed = False
-        _options.check_left_overs(kwargs)
-        _options.check_devices(n_gpu_layers, split_mode, main_gpu, tensor_split, numa, use_mlock)
-        if lora_base is not None:
-            _options.refuse("lora_base", "a LoRA is added to the weights of the model itself: use None")
-        loras = [] if lora_path is None else [(os.fspath(lora_path), float(lora_scale))]
-        if pooling_type not in (-1, 0, 1, 2, 3):
-            _options.refuse("pooling_type", f"{pooling_type!r} cannot be honoured")
-        self.model_path = os.fspath(model_path)
-        self.verbose = verbose
-        n_ctx = _options.integer("n_ctx", n_ctx, 0)
-        n_batch = _options.integer("n_batch", n_batch, 1)
-        _options.integer("n_ubatch", n_ubatch, 1)
-        workers = _options.integer("n_threads", n_threads, 0, 0)
-        _options.integer("n_threads_batch", n_threads_batch, 0, 0)
-        self.last_n_tokens_size = _options.integer("last_n_tokens_size", last_n_tokens_size, 0)
-        caches = {"cache_k": _options.cache_type("type_k", type_k),
-                  "cache_v": _options.cache_type("type_v", type_v)}
-        overrides = _options.check_overrides(kv_overrides)
-        yarn = {"yarn_ext_factor": yarn_ext_factor, "yarn_attn_factor": yarn_attn_factor,
-                "yarn_beta_fast": yarn_beta_fast, "yarn_beta_slow": yarn_beta_slow,
-                "yarn_orig_ctx": yarn_orig_ctx}
-        self._open(use_mmap, {"vocabulary_only": vocab_only, "overrides": overrides, "loras": loras},
-                   (rope_scaling_type, rope_freq_base, rope_freq_scale, yarn))
-        self._spm_infill = bool(spm_infill)
-        if spm_infill and not self._can_infill():
-            self.close()
-            _options.refuse("spm_infill", "the model has no tokens for infilling")
-        self.metadata = {key: _as_text(value) for key, value in self._weft_model.metadata.items()
-                         if not isinstance(value, (list, dict))}
-        self._n_ctx = n_ctx or max(self._weft_model.context, 1)
-        self.n_batch = min(self._n_ctx, n_batch)
-        self._logits_all = bool(logits_all)
-        self._embedding = embedding or bool(kwargs.get("embeddings"))
-        self._pooling_type = pooling_type
-        self._embedder: Any = None
-        self._own_tokenizer = tokenizer
-        self.draft_model = draft_model
-        self.chat_format = chat_format
-        self.chat_handler = chat_handler
-        self.cache: Optional[BaseLlamaCache] = None
-        self.set_seed(seed)
-        self._prepare(vocab_only, workers, caches)
+        self._lock = Lock()
+        _options.check(given)
+        self._open(given)
+        self._configure(given)
+        self._prepare(given)
         _chat.check_format(self)
 
-    def _open(self, use_mmap: bool, options: dict[str, Any], rope: tuple[Any, ...]) -> None:
-        model = _options.open_model(self.model_path, use_mmap, options)
-        more = _options.rope_overrides(model, *rope)
+    def _open(self, given: dict[str, Any]) -> None:
+        self.model_path = _options.path(given["model_path"], "model_path")
+        lora = given["lora_path"]
+        loras = [] if lora is None else [(os.fspath(lora), float(given["lora_scale"]))]
+        options: dict[str, Any] = {
+            "vocabulary_only": bool(given["vocab_only"]), "loras": loras,
+            "overrides": _options.check_overrides(given["kv_overrides"])}
+        use_mmap = given["use_mmap"] is None or bool(given["use_mmap"])
+        model = _loading.open_model(self.model_path, use_mmap, options)
+        yarn = {name: value for name, value in given.items() if name.startswith("yarn_")}
+        try:
+            more = _loading.rope_overrides(model, given["rope_scaling_type"],
+                                           given["rope_freq_base"], given["rope_freq_scale"], yarn)
+            _loading.check_attention(model, given["attention_type"])
+        except BaseException:
+            model.close()
+            raise
         if more:
             model.close()
             options["overrides"] = {**options["overrides"], **more}
-            model = _options.open_model(self.model_path, use_mmap, options)
+            model = _loading.open_model(self.model_path, use_mmap, options)
         self._weft_model = model
         self._tokens = model.tokenizer
+        self._computing = [loras, given["type_k"], given["type_v"]]
+
+    def _configure(self, given: dict[str, Any]) -> None:
+        if given["spm_infill"] and not self._can_infill():
+            self.close()
+            _options.refuse("spm_infill", "the model has no tokens for infilling")
+        self._spm_infill = bool(given["spm_infill"])
+        self.metadata = {key: _as_text(value) for key, value in self._weft_model.metadata.items()
+                         if not isinstance(value, (list, dict))}
+        self._n_ctx = int(given["n_ctx"]) or max(self._weft_model.context, 1)
+        self.n_batch = min(self._n_ctx, int(given["n_batch"]))
+        self.last_n_tokens_size = int(given["last_n_tokens_size"])
+        self._logits_all = bool(given["logits_all"])
+        self._embedding = bool(given["embedding"] or given["kwargs"].get("embeddings"))
+        self._pooling_type = given["pooling_type"]
+        self._embedder: Any = None
+        self._own_tokenizer = given["tokenizer"]
+        self.draft_model = given["draft_model"]
+        self.chat_format = given["chat_format"]
+        self.chat_handler = given["chat_handler"]
+        self.verbose = given["verbose"]
+        self._identity_text: Optional[str] = None
+        self.cache: Optional[BaseLlamaCache] = None
+        self.set_seed(given["seed"])
+
+    def _identity(self) -> str:
+        """What tells the states of this model from those of others in a cache."""
+        if self._identity_text is None:
+            self._identity_text = _loading.model_identity(
+                self.model_path, self._weft_model.metadata, self._computing)
+        return self._identity_text
 
     # ---- texts
 
@@ -118,14 +130,11 @@ class Llama(Context):
             grammar: Optional[LlamaGrammar] = None,
             logit_bias: Optional[dict[Any, float]] = None) -> Any:
         """The text after a prompt: an answer in OpenAI's form, or an iterator of chunks."""
+        options = sampler_options(locals())
         request = _completion.Request(
-            self, prompt, suffix, max_tokens, logprobs, echo, stop, seed, model,
-            stopping_criteria, logits_processor, native_grammar(grammar), logit_bias,
-            {"temperature": temperature, "top_k": max(top_k, 0), "top_p": top_p, "min_p": min_p,
-             "typical_p": typical_p, "tfs_z": tfs_z, "repeat_penalty": repeat_penalty,
-             "frequency_penalty": frequency_penalty, "presence_penalty": presence_penalty,
-             "mirostat": mirostat_mode, "mirostat_tau": mirostat_tau,
-             "mirostat_eta": mirostat_eta})
+            self, prompt, options, seed=seed, suffix=suffix, max_tokens=max_tokens,
+            logprobs=logprobs, echo=echo, stop=stop, model=model, criteria=stopping_criteria,
+            processors=logits_processor, grammar=native_grammar(grammar), logit_bias=logit_bias)
         return request.chunks() if stream else request.answer()
 
     def __call__(self, prompt: Union[str, list[int]], *arguments: Any, **keywords: Any) -> Any:
@@ -151,8 +160,8 @@ class Llama(Context):
 
     def embed(self, input: Union[str, list[str]], normalize: bool = False, truncate: bool = True,
               return_count: bool = False) -> Any:
-        """The embedding of a text, or of each of several. Without pooling, as chat models are, a row
-        per token: pooling_type=LLAMA_POOLING_TYPE_MEAN gives one vector."""
+        """The embedding of a text, or of each of several. Without pooling, as chat models are, a
+        row per token: pooling_type=LLAMA_POOLING_TYPE_MEAN gives one vector."""
         rows, count = _embeddings.embed(self, input, normalize, truncate)
         return (rows, count) if return_count else rows
 
@@ -168,7 +177,8 @@ class Llama(Context):
                 ChatCompletionChunk,
             )
         except ImportError as error:
-            raise ImportError("create_chat_completion_openai_v1() needs the package openai") from error
+            raise ImportError(
+                "create_chat_completion_openai_v1() needs the package openai") from error
         answer = self.create_chat_completion(*arguments, **keywords)
         if keywords.get("stream"):
             return (ChatCompletionChunk(**chunk) for chunk in answer)
@@ -176,7 +186,7 @@ class Llama(Context):
 
     @staticmethod
     def logits_to_logprobs(logits: Any, axis: int = -1) -> Any:
-        """Logarithms of probabilities."""
+        """The logarithms of the probabilities that softmax makes of logits, along an axis."""
         maximum = np.amax(logits, axis=axis, keepdims=True)
         shifted = np.subtract(logits, np.where(np.isfinite(maximum), maximum, 0), dtype=np.float64)
         return (shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True))).astype(
@@ -198,8 +208,8 @@ class Llama(Context):
         import pathlib
         folder = pathlib.Path(repo_id)
         if not folder.is_dir():
-            raise UnsupportedError(f"{repo_id} is not a folder, and Weft downloads nothing: fetch the "
-                                   "file, and give the folder that it is in")
+            raise UnsupportedError(f"{repo_id} is not a folder, and Weft downloads nothing: fetch "
+                                   "the file, and give the folder that it is in")
         names = sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
         found = [n for n in names if fnmatch.fnmatch(n, filename or "*.gguf")]
         if len(found) != 1:
@@ -228,8 +238,8 @@ class Llama(Context):
             pass
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise TypeError("a Llama cannot be pickled or copied: load it from its path, and move states "
-                        "with save_state()")
+        raise TypeError("a Llama cannot be pickled or copied: load it from its path, and move "
+                        "states with save_state()")
 
 
 def _as_text(value: Any) -> str:

@@ -1,12 +1,14 @@
 """Formats of chats."""
 
 import dataclasses
+import inspect
 import json
 import time
 from collections.abc import Callable
 from typing import Any, Optional, Union
 
 from .. import _weft
+from . import _chat
 
 handlers: dict[str, Any] = {}
 
@@ -34,7 +36,7 @@ def register_chat_completion_handler(name: str) -> Callable[[Any], Any]:
 
 
 def get_chat_completion_handler(name: str) -> Any:
-    """The handler of a name."""
+    """The handler that was registered under a name."""
     if name not in handlers:
         raise LlamaChatCompletionHandlerNotFoundException(
             f"Invalid chat handler: {name} (valid: {', '.join(sorted(handlers))})")
@@ -42,52 +44,24 @@ def get_chat_completion_handler(name: str) -> Any:
 
 
 def chat_formatter_to_chat_completion_handler(formatter: Any) -> Any:
-    """A handler that completes the prompt of a formatter."""
-    def handle(*, llama: Any, messages: list[Any], model: Optional[str] = None,
-               stop: Any = (), stream: bool = False, **arguments: Any) -> Any:
-        formatted = formatter(messages=messages, functions=arguments.get("functions"),
-                              function_call=arguments.get("function_call"),
-                              tools=arguments.get("tools"),
-                              tool_choice=arguments.get("tool_choice"))
-        stops = [stop] if isinstance(stop, str) else list(stop or [])
-        more = formatted.stop
-        stops += [more] if isinstance(more, str) else list(more or [])
-        names = ("temperature", "top_p", "top_k", "min_p", "typical_p", "seed", "max_tokens",
-                 "presence_penalty", "frequency_penalty", "repeat_penalty", "tfs_z",
-                 "mirostat_mode", "mirostat_tau", "mirostat_eta", "logits_processor", "grammar",
-                 "logit_bias")
-        prompt = llama.tokenize(formatted.prompt.encode(), add_bos=not formatted.added_special,
-                                special=True)
-        raw = llama.create_completion(
-            prompt, stop=stops, stream=stream, model=model,
-            stopping_criteria=formatted.stopping_criteria,
-            **{n: arguments[n] for n in names if n in arguments})
-        return _as_chunks(raw) if stream else _as_chat(raw)
+    """A handler that completes the prompt of a formatter. It takes the arguments of
+    create_chat_completion(), with the same defaults."""
+    def handle(*, llama: Any, messages: list[Any], **arguments: Any) -> Any:
+        known = _defaults()
+        for name in arguments:
+            if name not in known:
+                raise TypeError(f"the handler got an unexpected keyword argument '{name}'")
+        given = {**known, **arguments}
+        return _chat.answer(
+            llama, _chat.plan_by_formatter(llama, formatter, messages, given), given)
     return handle
 
 
-def _as_chat(raw: dict[str, Any]) -> dict[str, Any]:
-    choice = raw["choices"][0]
-    return {"id": "chat" + raw["id"], "object": "chat.completion", "created": raw["created"],
-            "model": raw["model"],
-            "choices": [{"index": 0, "message": {"role": "assistant", "content": choice["text"]},
-                         "logprobs": None, "finish_reason": choice["finish_reason"]}],
-            "usage": raw["usage"]}
-
-
-def _as_chunks(chunks: Any) -> Any:
-    first = True
-    for raw in chunks:
-        choice = raw["choices"][0]
-        base = {"id": "chat" + raw["id"], "object": "chat.completion.chunk",
-                "created": raw["created"], "model": raw["model"]}
-        if first:
-            first = False
-            yield {**base, "choices": [{"index": 0, "delta": {"role": "assistant"},
-                                        "logprobs": None, "finish_reason": None}]}
-        delta = {} if choice["finish_reason"] else {"content": choice["text"]}
-        yield {**base, "choices": [{"index": 0, "delta": delta, "logprobs": None,
-                                    "finish_reason": choice["finish_reason"]}]}
+def _defaults() -> dict[str, Any]:
+    """The arguments of create_chat_completion() and their defaults."""
+    from .llama import Llama
+    parameters = inspect.signature(Llama.create_chat_completion).parameters
+    return {name: p.default for name, p in parameters.items() if p.default is not p.empty}
 
 
 def register_chat_format(name: str) -> Callable[[Any], Any]:
@@ -99,7 +73,7 @@ def register_chat_format(name: str) -> Callable[[Any], Any]:
 
 
 class Jinja2ChatFormatter:
-    """A template in Jinja."""
+    """Makes prompts with a template in Jinja."""
 
     def __init__(self, template: str, eos_token: str, bos_token: str,
                  add_generation_prompt: bool = True,
@@ -129,5 +103,5 @@ class Jinja2ChatFormatter:
                                      stopping_criteria=criteria, added_special=True)
 
     def to_chat_handler(self) -> Any:
-        """A handler with this template."""
+        """A handler for chat_handler, which completes the prompts of this template."""
         return chat_formatter_to_chat_completion_handler(self)

@@ -4,6 +4,7 @@ import json
 import pathlib
 from typing import Any, Optional, Union
 
+from .. import _weft
 from .._sampler import Grammar
 
 JSON_GBNF = r"""root ::= value
@@ -21,7 +22,8 @@ JSON_ARR_GBNF = JSON_GBNF.replace("root ::= value", "root ::= array", 1)
 class LlamaGrammar:
     """What a text may be. Checked when it is made, and reusable."""
 
-    def __init__(self, *args: Any, _grammar: str, _kind: int = 0, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, _grammar: str, _kind: int = _weft.GRAMMAR_GBNF,
+                 **kwargs: Any) -> None:
         self._grammar = _grammar
         self._native = Grammar(_grammar, _kind)
 
@@ -39,18 +41,14 @@ class LlamaGrammar:
     def from_json_schema(cls, json_schema: str, verbose: bool = True) -> "LlamaGrammar":
         """From a JSON schema, as text."""
         text = json_schema if isinstance(json_schema, str) else json.dumps(json_schema)
-        return cls(_grammar=text, _kind=1)
-
-    @classmethod
-    def _json_object(cls) -> "LlamaGrammar":
-        return cls(_grammar="", _kind=2)
+        return cls(_grammar=text, _kind=_weft.GRAMMAR_JSON_SCHEMA)
 
     def reset(self) -> None:
         """Nothing to do: a text has a state of its own."""
 
 
 def native_grammar(grammar: Optional[Any]) -> Optional[Grammar]:
-    """The grammar of an argument."""
+    """The weft.Grammar of the argument `grammar`; None if there is none."""
     if grammar is None:
         return None
     if isinstance(grammar, LlamaGrammar):
