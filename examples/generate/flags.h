@@ -29,6 +29,9 @@ struct Options {
   int logprobs = -1;  // how many of the most likely tokens are shown per token; -1: none
   bool json = false;
 
+  std::string spec_type = "none";  // which drafts
+  std::size_t spec_draft_max = 8, spec_ngram_size = 3;
+
   std::int32_t beams = 0;  // 0: no search
   BeamOptions search;
   std::string not_with_beams;  // a given flag that cannot be combined with beam search

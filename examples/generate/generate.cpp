@@ -8,6 +8,7 @@
 #include "weft/base/text.h"
 #include "weft/chat/encode_chat.h"
 #include "weft/serve/beam_texts.h"
+#include "weft/serve/draft.h"
 #include "weft/serve/prompt.h"
 #include "weft/serve/prompt_cache.h"
 #include "weft/serve/shown_logprobs.h"
@@ -77,6 +78,10 @@ GenerationOptions settings(const Model& model, const Options& options) {
           .token_healing = options.token_healing,
           .logprobs = options.logprobs,
           .decode = {.strip_space_prefix = options.prompt.empty() || model.facts().encodes},
+          .draft = options.spec_type == "none"
+                       ? nullptr
+                       : std::make_shared<LookupDraft>(options.spec_ngram_size),
+          .max_guesses = options.spec_draft_max,
           .cancel = &cli::interrupt_flag()};
 }
 
@@ -110,6 +115,7 @@ void write_all(Session& session, std::span<const TokenId> tokens, const Options&
     generation.begin(tokens);
     why = write(generation, options, generated);
   }
+  if (how.draft) generated.guessed = how.draft->n_checked, generated.right = how.draft->n_right;
   if (options.logprobs < 0) cli::print_now("\n");
   std::cerr << '\n' << why << generate::summary(prompt, generated, n_kept);
 }

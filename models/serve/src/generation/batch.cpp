@@ -107,6 +107,7 @@ std::span<const Batch::Event> Batch::step(std::span<Generation* const> generatio
     if (generation->ended()) continue;
     add_event(generation, [](Generation::Impl& g) -> std::optional<GenerationEvent> {
       if (auto event = g.next_without_step()) return event;
+      if (const auto row = g.guesses.row(); !row.empty()) return g.choose(row);
       if (g.pending().empty()) return g.choose(g.unused_logits);
       return std::nullopt;
     });

@@ -84,6 +84,8 @@ void Generation::Impl::begin(std::vector<TokenId> prompt, SamplerStart start) {
   std::optional<TokenHealing> heal;
   if (options.token_healing && tokenizer) heal.emplace(*tokenizer, prompt);
   if (prompt.empty()) fail<ValueError>("a prompt needs at least one token");
+  guesses.drop(*this);
+  if (options.draft) options.draft->begin();
   const SessionOptions& o = session.options();
   if (std::ssize(prompt) > o.context)
     fail<ValueError>("the prompt has {} tokens, the context holds {}", prompt.size(), o.context);
@@ -164,6 +166,7 @@ std::optional<GenerationEvent> Generation::Impl::next_without_step() {
   if (is_cancelled()) return end(StopReason::cancelled);
   if (is_full()) return end(StopReason::max_tokens);
   append_forced();
+  if (!pending().empty()) guesses.drop(*this);
   if (n_delivered < tokens.size()) return deliver(tokens[n_delivered], {});
   return std::nullopt;
 }
@@ -212,6 +215,7 @@ GenerationEvent Generation::Impl::choose_from(std::span<const float> logits) {
   if (options.feed_last && std::ssize(tokens) == session.options().context)
     return end(StopReason::context_full);
   tokens.push_back(token);
+  guesses.settle(*this, token);
   may_look_ahead = true;
   return deliver(token, logits);
 }
@@ -231,6 +235,7 @@ GenerationEvent Generation::Impl::deliver(TokenId token, std::span<const float> 
   add_text(token);
   event.stop = stopped = stop_after(complete);
   if (stopped != StopReason::none) {
+    guesses.drop(*this);
     tokens.resize(n_delivered);
     flush_text();
   }
@@ -264,6 +269,7 @@ StopReason Generation::Impl::stop_after(bool complete) {
 }
 
 GenerationEvent Generation::Impl::end(StopReason reason, TokenId token) {
+  guesses.drop(*this);
   stopped = reason;
   tokens.resize(n_delivered);
   out.clear();
@@ -333,7 +339,10 @@ bool Generation::prefill(const std::function<void(std::int64_t, std::int64_t)>& 
 
 GenerationEvent Generation::next() {
   if (auto event = impl_->next_without_step()) return *event;
+  serve::Guesses& guesses = impl_->guesses;
+  if (!guesses.row().empty()) return impl_->choose(guesses.row());
   if (impl_->pending().empty()) return impl_->choose(impl_->unused_logits);
+  if (guesses.feed(*impl_)) return impl_->choose(guesses.row());
   if (!impl_->feed()) return impl_->end(StopReason::cancelled);
   return *impl_->choose_unless_full(impl_->session.logits());
 }

@@ -10,6 +10,8 @@
 #include "weft/serve/generation.h"
 #include "weft/tokenize/token_healing.h"
 
+#include "generation/guesses.h"
+
 namespace weft {
 
 struct Generation::Impl {
@@ -87,6 +89,7 @@ struct Generation::Impl {
   bool may_look_ahead = false;
   bool has_begun = false;
   StopReason stopped = StopReason::cancelled;  // nothing has begun
+  serve::Guesses guesses;
 
   // The logits after the last fed token, until a token is chosen from them: if prefill() computed
   // them before next(), or if choosing threw an exception.

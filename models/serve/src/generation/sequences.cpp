@@ -28,6 +28,7 @@ Generation Generation::fork(std::int32_t to_sequence, std::optional<std::uint64_
   if (seed) options.sampler.seed = *seed;
   if (shows_control) options.shows_control = std::move(shows_control);
   options.lora_scales.reset();  // copied with the sequence
+  options.draft.reset();        // it follows one text
   Generation forked = Impl::with_rules(from.session, to_sequence, options, from.rules);
   Impl* const to = forked.impl_.get();
   from.session.copy(from.sequence, to_sequence, static_cast<std::int64_t>(from.n_fed));
@@ -49,6 +50,8 @@ Generation Generation::fork(std::int32_t to_sequence, std::optional<std::uint64_
   to->has_begun = from.has_begun;
   to->stopped = from.stopped;
   to->unused_logits = from.unused_logits;
+  if (const auto row = from.guesses.row(); !row.empty())
+    to->unused_logits.assign(row.begin(), row.end());
   to->prompt_rows = from.prompt_rows;
   return forked;
 }
@@ -57,6 +60,7 @@ void Generation::move_to(std::int32_t sequence, std::span<const TokenId> held) {
   Impl& g = *impl_;
   Session& session = g.session;
   if (!g.has_begun) fail<ValueError>("the generation has no prompt: call begin() first");
+  g.guesses.drop(g);
   if (std::ssize(held) != session.length(sequence))
     fail<ValueError>("sequence {} has {} tokens, not {}", sequence, session.length(sequence),
                      held.size());
@@ -79,6 +83,7 @@ void Generation::move_to(std::int32_t sequence, std::span<const TokenId> held) {
 
 void Generation::adopt(std::vector<TokenId> held) {
   Impl& g = *impl_;
+  g.guesses.forget();
   if (std::ssize(held) != g.session.length(g.sequence))
     fail<ValueError>("sequence {} has {} tokens, not {}", g.sequence, g.session.length(g.sequence),
                      held.size());
@@ -89,6 +94,7 @@ void Generation::adopt(std::vector<TokenId> held) {
 }
 
 void Generation::save(const std::string& path, std::string_view note) const {
+  impl_->guesses.drop(*impl_);
   save_sequence(impl_->session, impl_->sequence, held(), note, path);
 }
 

@@ -27,6 +27,7 @@
 #include "weft/run/session.h"
 #include "weft/sample/logprobs.h"
 #include "weft/sample/sampler.h"
+#include "weft/serve/draft.h"
 #include "weft/serve/text_rules.h"
 
 namespace weft {
@@ -60,6 +61,11 @@ struct GenerationOptions {
   bool feed_last = false;
   // Computes the prompt even if max_tokens is 0.
   bool feed_prompt = false;
+  // Guesses tokens, of which a step of next() checks up to `max_guesses`, as far as the session's
+  // steps and rows of logits allow. The text is the same. Until the text ends, the sequence may
+  // hold guesses behind held(). Not used by a Batch, nor by forks.
+  std::shared_ptr<Draft> draft = {};
+  std::size_t max_guesses = 8;
   // The flag that cancel() sets. Generations may share one; it must outlive them. Null: its own.
   std::atomic<bool>* cancel = nullptr;
 };

@@ -1,0 +1,200 @@
+// Texts are the same with any draft.
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "weft/serve/draft.h"
+#include "weft/serve/generation.h"
+
+#include "generation/generation_test_support.h"
+#include "support/mixed_model.h"
+#include "support/tiny_model.h"
+
+namespace weft {
+namespace {
+
+using Ids = std::vector<TokenId>;
+
+// Guesses from a function.
+class MadeDraft final : public Draft {
+ public:
+  using Make = std::function<Ids(std::span<const TokenId>, std::size_t)>;
+  explicit MadeDraft(Make make) : make_(std::move(make)) {}
+  void begin() override { ++n_begun; }
+  void propose(std::span<const TokenId> tokens, std::size_t max, Ids& guesses) override {
+    const Ids made = make_(tokens, max);
+    guesses.insert(guesses.end(), made.begin(), made.end());
+  }
+  int n_begun = 0;
+
+ private:
+  Make make_;
+};
+
+std::shared_ptr<Draft> made(MadeDraft::Make make) {
+  return std::make_shared<MadeDraft>(std::move(make));
+}
+
+Ids propose(Draft& draft, const Ids& tokens, std::size_t max) {
+  Ids guesses;
+  draft.propose(tokens, max, guesses);
+  return guesses;
+}
+
+struct Text {
+  Ids tokens;
+  std::string text;
+  StopReason stop = StopReason::none;
+  std::int64_t guessed = 0, right = 0;
+  bool same_as(const Text& other) const {
+    return tokens == other.tokens && text == other.text && stop == other.stop;
+  }
+};
+
+Text write(Session& session, const Ids& prompt, const GenerationOptions& options) {
+  Text written;
+  Generation generation(session, 0, options);
+  generation.begin(prompt);
+  while (!generation.ended()) {
+    const GenerationEvent event = generation.next();
+    written.text += event.text;
+    written.stop = event.stop;
+  }
+  written.tokens.assign(generation.tokens().begin(), generation.tokens().end());
+  if (options.draft) {
+    written.guessed = options.draft->n_checked;
+    written.right = options.draft->n_right;
+  }
+  CHECK(session.length(0) == std::ssize(generation.held()));
+  return written;
+}
+
+// What follows the tokens in a text that is known, as far as they agree.
+std::shared_ptr<Draft> knowing(Ids all, std::size_t wrong_every) {
+  return made([=](std::span<const TokenId> tokens, std::size_t max) {
+    Ids guesses;
+    for (std::size_t i = tokens.size(); i < all.size() && guesses.size() < max; ++i)
+      guesses.push_back(wrong_every > 0 && i % wrong_every == 0 ? all[i] + 1 : all[i]);
+    return guesses;
+  });
+}
+
+std::shared_ptr<Draft> random_draft(std::uint32_t seed, TokenId n_vocab) {
+  auto random = std::make_shared<std::mt19937>(seed);
+  return made([=](std::span<const TokenId>, std::size_t max) {
+    Ids guesses((*random)() % (max + 1));
+    for (TokenId& id : guesses)
+      id = static_cast<TokenId>((*random)() % static_cast<unsigned>(n_vocab));
+    return guesses;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("a look-up guesses what followed the last time") {
+  LookupDraft draft(2);
+  draft.begin();
+  CHECK(propose(draft, {1, 2}, 4).empty());
+  CHECK(propose(draft, {1, 2, 3, 9, 1, 2}, 3) == Ids{3, 9, 1});
+  CHECK(propose(draft, {1, 2, 3, 9, 1, 2, 4, 8, 1, 2}, 1) == Ids{4});
+  CHECK(propose(draft, {1, 2, 3, 9, 1, 2, 4, 8, 1, 2, 7}, 3).empty());
+  draft.begin();
+  CHECK(propose(draft, {5, 6, 5, 6}, 5) == Ids{5, 6, 5, 6, 5});  // a repetition goes on
+  CHECK_THROWS_AS(LookupDraft(0), ValueError);
+}
+
+TEST_CASE("any draft leaves the text as it is") {
+  const auto model = test::stories();
+  Session session(model, {.context = 160});
+  const Ids prompt = model->tokenizer().encode("Once upon a time there was a fox named Pip. Once");
+  std::vector<GenerationOptions> kinds(5);
+  kinds[0] = {.sampler = {.temperature = 0}, .max_tokens = 60};
+  kinds[1] = {.sampler = {.seed = 7, .temperature = 0.9F}, .max_tokens = 60};
+  kinds[2] = {.sampler = {.seed = 3, .repeat_penalty = 1.3F}, .logprobs = 2};
+  kinds[3] = {.rules = {.grammar = Grammar::from_regex("( a| the)* (cat|dog)s?\\.")},
+              .max_tokens = 30};
+  kinds[4] = {.sampler = {.temperature = 0}, .rules = {.stops = {" was", "."}}, .feed_last = true};
+  for (const GenerationOptions& plain : kinds) {
+    const Text want = write(session, prompt, plain);
+    std::vector<std::shared_ptr<Draft>> drafts{
+        std::make_shared<LookupDraft>(1),
+        std::make_shared<LookupDraft>(3),
+        knowing(want.tokens, 0),
+        knowing(want.tokens, 3),
+        random_draft(1, static_cast<TokenId>(model->facts().n_vocab)),
+        made([](auto, std::size_t max) { return Ids(max + 5, 1); }),  // too many
+        made([](auto, std::size_t) {
+          return Ids{1, -1, 1 << 30};
+        }),  // no tokens
+        made([](auto, std::size_t) -> Ids { throw std::runtime_error("no guess"); })};
+    for (const auto& draft : drafts) {
+      for (const std::size_t max : {1, 4, 40}) {
+        GenerationOptions options = plain;
+        options.draft = draft;
+        options.max_guesses = max;
+        CHECK(write(session, prompt, options).same_as(want));
+      }
+    }
+  }
+}
+
+TEST_CASE("right guesses are counted, and need few steps") {
+  const auto model = test::stories();
+  Session session(model, {.context = 160});
+  const Ids prompt = model->tokenizer().encode("Once upon a time");
+  GenerationOptions options{.sampler = {.temperature = 0}, .max_tokens = 41};
+  const Text want = write(session, prompt, options);
+  options.draft = knowing(want.tokens, 0);
+  const Text text = write(session, prompt, options);
+  CHECK(text.right == text.guessed);
+  CHECK(text.right > 30);
+}
+
+TEST_CASE("models that forget write the same texts with drafts") {
+  const auto model = test::mixed_model();
+  const Ids prompt{3, 1, 4, 1, 5, 9, 2, 6};
+  Session session(model, {.context = 128});
+  const GenerationOptions plain{.sampler = {.seed = 5}, .max_tokens = 30, .ignore_eos = true};
+  const Text want = write(session, prompt, plain);
+  for (const auto& draft : {knowing(want.tokens, 0), knowing(want.tokens, 4),
+                            random_draft(2, static_cast<TokenId>(model->facts().n_vocab))}) {
+    GenerationOptions options = plain;
+    options.draft = draft;
+    CHECK(write(session, prompt, options).same_as(want));
+  }
+}
+
+TEST_CASE("forks, batches and saved sequences in the middle of guesses") {
+  const auto model = test::stories();
+  Session session(model, {.context = 160, .sequences = 2});
+  const Ids prompt = model->tokenizer().encode("Once upon a time");
+  const GenerationOptions plain{.sampler = {.seed = 9}, .max_tokens = 30};
+  const Text want = write(session, prompt, plain);
+  GenerationOptions options = plain;
+  options.draft = knowing(want.tokens, 7);
+  for (int before = 1; before < 12; ++before) {
+    Generation generation(session, 0, options);
+    generation.begin(prompt);
+    for (int i = 0; i < before; ++i) generation.next();
+    Generation fork = generation.fork(1);
+    Batch batch(session);
+    Generation* const both[] = {&generation, &fork};
+    while (!generation.ended() || !fork.ended()) batch.step(both);
+    for (const Generation* one : both)
+      CHECK(Ids(one->tokens().begin(), one->tokens().end()) == want.tokens);
+  }
+  std::int64_t held = 0;
+  {
+    Generation generation(session, 0, options);
+    generation.begin(prompt);
+    for (int i = 0; i < 5; ++i) generation.next();
+    held = std::ssize(generation.held());
+  }
+  CHECK(session.length(0) == held);
+}
+
+}  // namespace weft
