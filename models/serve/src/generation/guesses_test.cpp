@@ -74,7 +74,7 @@ Text write(Session& session, const Ids& prompt, const GenerationOptions& options
 }
 
 // What follows the tokens in a text that is known, as far as they agree.
-std::shared_ptr<Draft> knowing(Ids all, std::size_t wrong_every) {
+std::shared_ptr<Draft> knowing(const Ids& all, std::size_t wrong_every) {
   return made([=](std::span<const TokenId> tokens, std::size_t max) {
     Ids guesses;
     for (std::size_t i = tokens.size(); i < all.size() && guesses.size() < max; ++i)
