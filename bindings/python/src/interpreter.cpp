@@ -19,6 +19,13 @@ std::uint64_t own_ident() {
   return static_cast<std::uint64_t>(pthread_self());
 }
 
+bool ends_elsewhere() {
+  const std::uint64_t ending = ending_thread;
+  return ending != 0 && ending != own_ident();
+}
+
+}  // namespace
+
 bool is_finalizing() {
 #if PY_VERSION_HEX >= 0x030d0000
   return Py_IsFinalizing();
@@ -26,13 +33,6 @@ bool is_finalizing() {
   return _Py_IsFinalizing();
 #endif
 }
-
-bool ends_elsewhere() {
-  const std::uint64_t ending = ending_thread;
-  return ending != 0 && ending != own_ident();
-}
-
-}  // namespace
 
 void set_main_thread(std::uint64_t ident) {
   main_thread = ident;

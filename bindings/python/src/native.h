@@ -57,6 +57,7 @@ void set_errors(const py::dict& by_status);
 void begin_exit();
 void set_main_thread(std::uint64_t ident);  // at import, and in the child of a fork
 bool is_main_thread();
+bool is_finalizing();  // after Python's atexit
 // Whether this thread may not ask for the GIL any more, which would end it in the middle of C++.
 bool is_ending();
 // With the GIL again; a thread that may not ask for it stays here.
@@ -78,7 +79,7 @@ class CallbackScope {
 // f() without the GIL.
 template <class F>
 void without_gil(F&& f) {
-  if (is_ending()) return f();  // the thread that ends the interpreter
+  if (is_finalizing()) return f();  // this thread ends the interpreter
   PyThreadState* const state = PyEval_SaveThread();
   f();
   come_back(state);
