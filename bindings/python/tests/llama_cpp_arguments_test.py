@@ -3,25 +3,17 @@
 import inspect
 import os
 import pathlib
-import sys
 import unittest
 import unittest.mock
 import warnings
 
-try:
-    import numpy as np
-except ImportError:
-    print("numpy is not installed")
-    sys.exit(77)
+from support import STORY, llama  # first: it skips the test without numpy
+
+import numpy as np
 
 import weft
 from weft.llama_cpp import Llama
 
-STORY = "Once upon a time"
-
-
-def llama(**arguments):
-    return Llama(weft.bundled_model(), **{"n_ctx": 256, "seed": 1, "verbose": False, **arguments})
 REFERENCE = pathlib.Path(os.environ.get(
     "WEFT_REFERENCE", pathlib.Path(os.environ["WEFT_SOURCE"]).parent / "shared/reference"))
 # Arguments that say how something is computed, not what.
@@ -52,7 +44,7 @@ class Refusals(unittest.TestCase):
             llama(n_ctxx=1)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            llama(n_gpu_layers=-1)
+            Llama(weft.bundled_model(), n_ctx=256, seed=1, verbose=False, n_gpu_layers=-1)
         self.assertEqual([w.category for w in caught], [RuntimeWarning])
         self.assertEqual(caught[0].filename, __file__)
         with self.assertRaises(ValueError):

@@ -1,27 +1,15 @@
 """The interface of llama-cpp-python: chats."""
 
 import json
-import sys
 import unittest
 import unittest.mock
 
-try:
-    import numpy as np  # noqa: F401 - the package needs it
-except ImportError:
-    print("numpy is not installed")
-    sys.exit(77)
+from support import STORY, llama  # first: it skips the test without numpy
 
 import weft
-from weft.llama_cpp import Llama, LlamaGrammar
+from weft.llama_cpp import LlamaGrammar
 from weft.llama_cpp import llama_chat_format as formats
 from weft.llama_cpp._formats import find_format, format_names
-
-STORY = "Once upon a time"
-
-
-def llama(**arguments):
-    return Llama(weft.bundled_model(), **{"n_ctx": 256, "seed": 1, "verbose": False, **arguments})
-
 
 ASK = [{"role": "user", "content": "Hi"}]
 TOOL = {"type": "function", "function": {"name": "light", "parameters": {

@@ -3,25 +3,16 @@
 import copy
 import pathlib
 import pickle
-import sys
 import tempfile
 import threading
 import unittest
 
-try:
-    import numpy as np
-except ImportError:
-    print("numpy is not installed")
-    sys.exit(77)
+from support import STORY, llama  # first: it skips the test without numpy
+
+import numpy as np
 
 import weft
-from weft.llama_cpp import BaseLlamaCache, Llama, LlamaDiskCache, LlamaRAMCache
-
-STORY = "Once upon a time"
-
-
-def llama(**arguments):
-    return Llama(weft.bundled_model(), **{"n_ctx": 256, "seed": 1, "verbose": False, **arguments})
+from weft.llama_cpp import BaseLlamaCache, LlamaDiskCache, LlamaRAMCache
 
 
 def text_of(llm, prompt=STORY, **arguments):

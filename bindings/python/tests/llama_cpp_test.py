@@ -1,22 +1,13 @@
 """The interface of llama-cpp-python: completions."""
 
-import sys
 import unittest
 
-try:
-    import numpy as np
-except ImportError:
-    print("numpy is not installed")
-    sys.exit(77)
+from support import STORY, llama  # first: it skips the test without numpy
+
+import numpy as np
 
 import weft
-from weft.llama_cpp import Llama, LlamaGrammar, LogitsProcessorList, StoppingCriteriaList
-
-STORY = "Once upon a time"
-
-
-def llama(**arguments):
-    return Llama(weft.bundled_model(), **{"n_ctx": 256, "seed": 1, "verbose": False, **arguments})
+from weft.llama_cpp import LlamaGrammar, LogitsProcessorList, StoppingCriteriaList
 
 
 class Completions(unittest.TestCase):
