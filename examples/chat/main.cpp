@@ -14,6 +14,7 @@
 #include "chat/line_reader.h"
 #include "chat/word_wrap.h"
 #include "common/constraint_flags.h"
+#include "common/draft_flags.h"
 #include "common/flags.h"
 #include "common/program.h"
 #include "common/read_text.h"
@@ -30,6 +31,7 @@ struct Options {
   cli::ModelFlags model;
   cli::SamplerFlags sampler;
   cli::ConstraintFlags constraint;
+  cli::DraftFlags drafts;
   cli::TemplateFlags chat_template;
   ConversationOptions chat;
   std::string tools_file;
@@ -150,7 +152,7 @@ CommandResult handle(Chat& chat, LineReader& reader, std::string text) {
 
 // Handles all messages. Returns the exit code: a script must be able to see that a line was
 // refused, while a user at a terminal has read it.
-int converse(Chat& chat, LineReader& reader) {
+int converse(Chat& chat, LineReader& reader, const Speculation& speculation) {
   int code = 0;
   while (auto text = reader.message()) {
     const CommandResult result = handle(chat, reader, std::move(*text));
@@ -160,6 +162,7 @@ int converse(Chat& chat, LineReader& reader) {
     if (result == CommandResult::refused) code = cli::kError;
   }
   if (reader.interactive()) std::cerr << '\n';
+  std::cerr << cli::draft_report(speculation);
   return code;
 }
 
@@ -184,6 +187,9 @@ int run(Options options) {
   options.chat.rules = {.stops = options.constraint.stops, .banned = options.constraint.banned};
   options.chat.parallel_calls = !options.one_call;
   options.chat.cancel = &cli::interrupt_flag();
+  const Speculation speculation(session, cli::speculation_options(options.drafts, options.model));
+  options.chat.draft = speculation.draft(0);
+  options.chat.max_guesses = options.drafts.speculation.max_guesses;
   Conversation talk(session, 0, options.chat);
   cli::set_terminal_locale();
   if (!options.resume.empty())
@@ -197,7 +203,7 @@ int run(Options options) {
         facts.name.empty() ? options.model.path : facts.name, session.options().context);
   }
   cli::catch_interrupts(cli::Interrupts::every);
-  return converse(chat, reader);
+  return converse(chat, reader, speculation);
 }
 
 void add_tool_flags(cli::App& app, Options& options) {
@@ -228,6 +234,7 @@ int run_chat(int argc, char** argv) {
   cli::add_length_flag(app, options.chat.max_reply, "; the text is one reply");
   cli::add_constraint_flags(app, options.constraint);
   cli::add_sampler_flags(app, options.sampler);
+  cli::add_draft_flags(app, options.drafts);
   app.footer(
       "Examples:\n"
       "  chat\n"
@@ -241,6 +248,7 @@ int run_chat(int argc, char** argv) {
       "Without a terminal every line of stdin is a message, and the exit code is 1 if one was\n"
       "refused. Lines typed on a terminal are kept in ~/.local/state/weft/chat_history.");
   if (const auto code = cli::parse_flags(app, argc, argv)) return *code;
+  cli::complete(options.drafts);
   return run(options);
 }
 

@@ -21,6 +21,7 @@ constexpr const char* kExamples =
     "  generate -m model.gguf -p 'Dear Mr. Wat' --token-healing\n"
     "  generate -m model.gguf -f edit.txt --spec-type ngram-simple    # texts that repeat the "
     "prompt\n"
+    "  generate -m model.gguf -md small.gguf --spec-type ngram-simple,draft\n"
     "  generate -m model.gguf -p 'A short poem:' -n 60 --beams 4 --samples 2\n"
     "  generate -m model.gguf -p 'The capital of France is' -n 3 --logprobs 5 --json\n"
     "  generate -m llada.gguf -p 'A short poem:' -n 64 --diffusion-steps 32 "
@@ -123,27 +124,6 @@ void add_diffusion_flags(cli::App& app, Options& options) {
     flag.each([&options, flag](const std::string&) { options.only_with_diffusion = flag.name(); });
 }
 
-void add_draft_flags(cli::App& app, Options& options) {
-  const cli::Option type =
-      app.add_option("--spec-type", options.spec_type,
-                     "guess tokens, and check several in one step; the text is the same: none, or "
-                     "ngram-simple (what followed when the last tokens occurred before)")
-          .one_of({"none", "ngram-simple"})
-          .capture_default_str()
-          .type_name("NAME");
-  app.add_option("--spec-draft-n-max", options.spec_draft_max, "guesses in a step at most")
-      .range(1, 1024)
-      .capture_default_str()
-      .needs(type)
-      .type_name("N");
-  app.add_option("--spec-ngram-size-n", options.spec_ngram_size,
-                 "how many of the last tokens must have occurred before")
-      .range(1, 1024)
-      .capture_default_str()
-      .needs(type)
-      .type_name("N");
-}
-
 void add_prompt_cache_flags(cli::App& app, Options& options) {
   const cli::Option path =
       app.add_option("--prompt-cache", options.cache_path,
@@ -175,7 +155,7 @@ std::optional<int> read_flags(int argc, char** argv, Options& options) {
   cli::add_constraint_flags(app, options.constraint);
   add_conversation_flags(app, options);
   add_prompt_cache_flags(app, options);
-  add_draft_flags(app, options);
+  cli::add_draft_flags(app, options.drafts);
 
   const std::size_t n_others = app.get_options().size();
   app.add_flag("--token-healing", options.token_healing,
@@ -197,13 +177,14 @@ std::optional<int> read_flags(int argc, char** argv, Options& options) {
   auto flags = app.get_options();
   flags.erase(flags.begin(), flags.begin() + static_cast<std::ptrdiff_t>(n_others));
   flags.push_back(app.get_option("--prompt-cache-all"));
-  flags.push_back(app.get_option("--spec-type"));
+  for (const char* name : {"--spec-type", "--model-draft"}) flags.push_back(app.get_option(name));
   for (const cli::Option flag : flags)
     if (flag.given() && flag.name() != "--seed") options.not_with_beams = flag.name();
   return std::nullopt;
 }
 
 void complete_options(Options& o) {
+  cli::complete(o.drafts);
   if (o.beams > 0 && !o.not_with_beams.empty())
     fail<cli::UsageError>("--beams cannot be combined with {}", o.not_with_beams);
   if (o.beams > 0 && o.samples > o.beams)

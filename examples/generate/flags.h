@@ -9,6 +9,7 @@
 #include "weft/serve/diffusion.h"
 
 #include "common/constraint_flags.h"
+#include "common/draft_flags.h"
 #include "common/flags.h"
 #include "common/template_flags.h"
 
@@ -29,8 +30,7 @@ struct Options {
   int logprobs = -1;  // how many of the most likely tokens are shown per token; -1: none
   bool json = false;
 
-  std::string spec_type = "none";  // which drafts
-  std::size_t spec_draft_max = 8, spec_ngram_size = 3;
+  cli::DraftFlags drafts;
 
   std::int32_t beams = 0;  // 0: no search
   BeamOptions search;

@@ -8,11 +8,11 @@
 #include "weft/base/text.h"
 #include "weft/chat/encode_chat.h"
 #include "weft/serve/beam_texts.h"
-#include "weft/serve/draft.h"
 #include "weft/serve/prompt.h"
 #include "weft/serve/prompt_cache.h"
 #include "weft/serve/shown_logprobs.h"
 
+#include "common/draft_flags.h"
 #include "common/program.h"
 #include "common/read_text.h"
 #include "common/tune_once.h"
@@ -78,16 +78,18 @@ GenerationOptions settings(const Model& model, const Options& options) {
           .token_healing = options.token_healing,
           .logprobs = options.logprobs,
           .decode = {.strip_space_prefix = options.prompt.empty() || model.facts().encodes},
-          .draft = options.spec_type == "none"
-                       ? nullptr
-                       : std::make_shared<LookupDraft>(options.spec_ngram_size),
-          .max_guesses = options.spec_draft_max,
+          .max_guesses = options.drafts.speculation.max_guesses,
           .cancel = &cli::interrupt_flag()};
 }
 
 // Generates all texts that the options ask for, then prints speeds and remarks.
 void write_all(Session& session, std::span<const TokenId> tokens, const Options& options) {
   GenerationOptions how = settings(session.model(), options);
+  std::optional<Speculation> speculation;
+  if (options.drafts.any()) {
+    speculation.emplace(session, cli::speculation_options(options.drafts, options.model));
+    how.draft = speculation->draft(0);
+  }
   Generation generation(session, 0, how);
   PromptCache cache(options.cache_path, options.cache_read_only);
   std::string warning;
@@ -115,9 +117,10 @@ void write_all(Session& session, std::span<const TokenId> tokens, const Options&
     generation.begin(tokens);
     why = write(generation, options, generated);
   }
-  if (how.draft) generated.guessed = how.draft->n_checked, generated.right = how.draft->n_right;
   if (options.logprobs < 0) cli::print_now("\n");
-  std::cerr << '\n' << why << generate::summary(prompt, generated, n_kept);
+  std::cerr << '\n'
+            << why << generate::summary(prompt, generated, n_kept)
+            << (speculation ? cli::draft_report(*speculation) : "");
 }
 
 int run(Options options) {

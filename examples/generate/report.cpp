@@ -13,9 +13,6 @@ std::string Stage::to_text(const char* name) const {
 
 std::string summary(const Stage& prompt, const Stage& generated, std::int64_t n_cached) {
   std::string text = prompt.to_text("prompt") + generated.to_text("generated");
-  if (generated.guessed > 0)
-    text += fmt::format("{:<10}{:>6} tokens, {} of them right\n", "drafted", generated.guessed,
-                        generated.right);
   if (n_cached > 0)
     text += fmt::format("{:<10}{:>6} tokens of the prompt\n", "from cache", n_cached);
   return text;

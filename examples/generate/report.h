@@ -13,7 +13,6 @@ struct Stage {
   std::int64_t tokens = 0;
   std::int64_t fed = 0;  // the last one written is not
   double seconds = 0;
-  std::int64_t guessed = 0, right = 0;  // by a draft
   std::string to_text(const char* name) const;
 };
 

@@ -160,8 +160,9 @@ class Includes(unittest.TestCase):
                     "models/text/"}
         paths = [path for folder in ("models", "scheduler", "tools", "examples")
                  for path in (SOURCE / folder).rglob("*") if path.suffix in (".cpp", ".h")]
-        # They try plans: contexts for selftest, and a picture for any budget.
-        triers = {"models/check/src/borders.cpp", "tools/weft/inputs/variant.cpp",
+        # They try plans: contexts for selftest, a picture for any budget, drafts if there is room.
+        triers = {"models/check/src/borders.cpp", "models/serve/src/drafts/speculation.cpp",
+                  "tools/weft/inputs/variant.cpp",
                   "models/run/include/weft/run/memory_plan.h"}
         for path in paths:
             name = path.relative_to(SOURCE).as_posix()

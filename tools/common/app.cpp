@@ -254,6 +254,13 @@ std::vector<std::string> flag_names(const CLI::App& app) {
   return names;
 }
 
+constexpr std::pair<std::string_view, const char*> kShortNames[] = {
+    {"-np", "--parallel"},      {"-to", "--timeout"},       {"-cb", "--cont-batching"},
+    {"-fa", "--flash-attn"},    {"-ngl", "--gpu-layers"},   {"-ub", "--ubatch-size"},
+    {"-ctk", "--cache-type-k"}, {"-ctv", "--cache-type-v"}, {"-cram", "--cache-ram"},
+    {"-md", "--model-draft"},
+};
+
 // The message for unknown arguments: the first flag among them, and the nearest known one.
 std::string unknown_text(const CLI::App& app) {
   std::vector<std::string> words = app.remaining(true);
@@ -274,9 +281,22 @@ std::string unknown_text(const CLI::App& app) {
 
 }  // namespace
 
+std::vector<std::string> long_names(int argc, const char* const* argv) {
+  std::vector<std::string> arguments;
+  for (int i = 1; i < argc; ++i) {
+    std::string text = argv[i];
+    for (const auto& [from, to] : kShortNames)
+      if (text == from) text = to;
+    arguments.push_back(std::move(text));
+  }
+  return arguments;
+}
+
 std::optional<int> parse_flags(App& app, int argc, char** argv) {
   try {
-    app.app_->parse(argc, argv);
+    std::vector<std::string> arguments = long_names(argc, argv);
+    std::ranges::reverse(arguments);  // as CLI11 wants them
+    app.app_->parse(std::move(arguments));
     return std::nullopt;
   } catch (const CLI::ExtrasError&) {
     std::cerr << unknown_text(*app.app_) << "\nRun with --help for more information.\n";

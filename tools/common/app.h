@@ -130,8 +130,13 @@ class App {
   std::shared_ptr<CLI::App> app_;
 };
 
-// Parses the flags. Returns an exit code if the program should end: 0 after --help, 2 for wrong
-// usage. Prints help to stdout, errors to stderr. Passes on exceptions of the functions of options.
+// The arguments after the program's name, with the long names of those that have one dash and
+// several letters in llama.cpp: "-np" is "--parallel".
+std::vector<std::string> long_names(int argc, const char* const* argv);
+
+// Parses the flags, after long_names(). Returns an exit code if the program should end: 0 after
+// --help, 2 for wrong usage. Prints help to stdout, errors to stderr. Passes on exceptions of the
+// functions of options.
 std::optional<int> parse_flags(App& app, int argc, char** argv);
 
 }  // namespace weft::cli

@@ -53,6 +53,8 @@ Conversation::Conversation(Session& session, std::int32_t sequence,
                    .shows_control =
                        [this](TokenId id) { return std::ranges::find(shown_, id) != shown_.end(); },
                    .feed_last = true,
+                   .draft = options.draft,
+                   .max_guesses = options.max_guesses,
                    .cancel = options.cancel}) {
   if (!options_.chat_template)
     options_.chat_template = template_of(format_.tokenizer->vocabulary());

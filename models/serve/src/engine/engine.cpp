@@ -43,10 +43,11 @@ Engine::Impl::Impl(std::shared_ptr<const Model> m, const EngineOptions& o)
       offer(plan_memory(*model, engine_demand(*model, o))),
       options(with_offer(o, offer, session_budget(engine_demand(*model, o)))),
       session(std::move(offer.planned), model),
+      speculation(session, o.speculation),
       inbox(options.slots, o.max_waiting),
       store(session, inbox, options.slots),
-      slots(session, inbox, queue, store, options.slots),
-      stepper(session, inbox, slots, store, o.prompt_tokens_per_step),
+      slots(session, speculation, inbox, queue, store, options.slots),
+      stepper(session, speculation, inbox, slots, store, o.prompt_tokens_per_step),
       embedders(model, session, options.session) {
   const auto scales = session.lora_scales(0);
   lora_scales.assign(scales.begin(), scales.end());
@@ -87,8 +88,8 @@ void Engine::Impl::check(const TextRequest& wanted) const {
   if (wanted.texts < 1) fail<ValueError>("a request needs at least 1 text, got {}", wanted.texts);
   if (wanted.slot < -1 || wanted.slot >= options.slots)
     fail<ValueError>("no slot {}: the engine has {}", wanted.slot, options.slots);
-  if (g.choose || g.feed_last || g.cancel)
-    fail<ValueError>("`choose`, `feed_last` and `cancel` cannot be set for an engine");
+  if (g.choose || g.feed_last || g.draft || g.cancel)
+    fail<ValueError>("`choose`, `feed_last`, `draft` and `cancel` cannot be set for an engine");
   if (g.lora_scales) check_lora_scales(*g.lora_scales);
 }
 
@@ -121,13 +122,15 @@ std::shared_ptr<const TokenTree> Engine::Impl::token_tree() {
 
 // The bindings name all members: a new one does not compile until it is added here.
 EngineCounters& EngineCounters::operator+=(const EngineCounters& more) {
-  auto& [a_requests, a_cancelled, a_failed, a_prompt, a_reused, a_new, a_steps, a_prompt_s,
-         a_new_s] = *this;
+  auto& [a_requests, a_cancelled, a_failed, a_prompt, a_reused, a_new, a_steps, a_prompt_s, a_new_s,
+         a_drafted, a_right, a_drafting_s, a_without_s] = *this;
   const auto& [b_requests, b_cancelled, b_failed, b_prompt, b_reused, b_new, b_steps, b_prompt_s,
-               b_new_s] = more;
+               b_new_s, b_drafted, b_right, b_drafting_s, b_without_s] = more;
   a_requests += b_requests, a_cancelled += b_cancelled, a_failed += b_failed;
   a_prompt += b_prompt, a_reused += b_reused, a_new += b_new, a_steps += b_steps;
   a_prompt_s += b_prompt_s, a_new_s += b_new_s;
+  a_drafted += b_drafted, a_right += b_right;
+  a_drafting_s += b_drafting_s, a_without_s += b_without_s;
   return *this;
 }
 

@@ -55,6 +55,7 @@ struct Engine::Impl {
 
   // Owned by the engine's thread, except the inbox. Each one refers only to those before it.
   Session session;
+  Speculation speculation;
   serve::EngineInbox inbox;
   serve::EngineQueue queue;
   serve::SequenceStore store;

@@ -36,6 +36,7 @@ struct EngineText {
   std::shared_ptr<EngineRequest> request;
   std::int32_t index = 0;
   std::optional<Generation> generation;  // from its first slot on
+  std::shared_ptr<Draft> draft;          // likewise; null: there are none
   Clock::time_point started, first_token, last_token;
   std::int64_t n_reported = 0;  // prompt tokens in the last report of progress
   std::int64_t n_reused = 0;

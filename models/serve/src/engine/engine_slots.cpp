@@ -18,9 +18,10 @@ constexpr std::int64_t kMinAwaitedTokens = 64;
 
 }  // namespace
 
-EngineSlots::EngineSlots(Session& session, EngineInbox& inbox, EngineQueue& queue,
-                         SequenceStore& store, std::int32_t n)
+EngineSlots::EngineSlots(Session& session, const Speculation& speculation, EngineInbox& inbox,
+                         EngineQueue& queue, SequenceStore& store, std::int32_t n)
     : session_(session),
+      speculation_(speculation),
       inbox_(inbox),
       queue_(queue),
       store_(store),
@@ -116,6 +117,9 @@ void EngineSlots::begin(EngineText& text, std::int32_t slot) {
   GenerationOptions o = wanted.generation;
   o.sampler.seed += static_cast<std::uint64_t>(text.index);
   o.prompt_logprobs = wanted.prompt_logprobs && text.index == 0;
+  // A text that moves to another slot keeps it: sequences of draft models only save work.
+  o.draft = text.draft = speculation_.draft(slot);
+  o.max_guesses = speculation_.max_guesses();
   Generation g = Generation::Impl::with_rules(session_, slot, o, text.request->rules);
   const auto tokens = store_.tokens(slot);
   // Other scales of LoRAs have emptied the sequence.
@@ -168,7 +172,12 @@ void EngineSlots::report_end(EngineText& text, const GenerationEvent& event,
   EngineRequest& request = *text.request;
   const std::chrono::duration<double> seconds = text.last_token - text.first_token;
   const std::int64_t n_new = text.generation ? text.generation->n_new() : 0;
-  const TextEnd end{event.stop, std::string(stop_string), n_new, seconds.count()};
+  const TextEnd end{.reason = event.stop,
+                    .stop_string = std::string(stop_string),
+                    .n_new = n_new,
+                    .seconds = seconds.count(),
+                    .n_drafted = text.draft ? text.draft->n_checked : 0,
+                    .n_right = text.draft ? text.draft->n_right : 0};
   if (++request.n_ended == request.wanted.texts) inbox_.request_ended(request, false);
   notify(request, [&](TextListener& l) { l.on_end(text.index, event, end); });
 }

@@ -29,8 +29,8 @@ struct EngineSlot {
 class EngineSlots {
  public:
   // `n`: number of slots. The others must outlive it.
-  EngineSlots(Session& session, EngineInbox& inbox, EngineQueue& queue, SequenceStore& store,
-              std::int32_t n);
+  EngineSlots(Session& session, const Speculation& speculation, EngineInbox& inbox,
+              EngineQueue& queue, SequenceStore& store, std::int32_t n);
 
   std::span<EngineSlot> all() { return slots_; }
   std::size_t n_running() const;
@@ -64,6 +64,7 @@ class EngineSlots {
   void report_end(EngineText& text, const GenerationEvent& event, std::string_view stop_string);
 
   Session& session_;
+  const Speculation& speculation_;
   EngineInbox& inbox_;
   EngineQueue& queue_;
   SequenceStore& store_;

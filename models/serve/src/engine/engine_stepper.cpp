@@ -27,9 +27,11 @@ std::vector<PromptPacing::Width> widths(const Session& session) {
 
 }  // namespace
 
-EngineStepper::EngineStepper(Session& session, EngineInbox& inbox, EngineSlots& slots,
-                             SequenceStore& store, std::int64_t max_prompt_tokens)
-    : inbox_(inbox),
+EngineStepper::EngineStepper(Session& session, const Speculation& speculation, EngineInbox& inbox,
+                             EngineSlots& slots, SequenceStore& store,
+                             std::int64_t max_prompt_tokens)
+    : speculation_(speculation),
+      inbox_(inbox),
       slots_(slots),
       store_(store),
       batch_(session),
@@ -83,7 +85,6 @@ void EngineStepper::compute(std::span<EngineSlot* const> some) {
     limits_.push_back(quotas_[i]);
   }
   if (!inbox_.begin_step(requests_)) return;
-  const std::int64_t n_before = n_held(some);
   NodeObserver* const observer = profile_.begin(some);
   const Clock::time_point begin = Clock::now();
   std::span<const Batch::Event> events;
@@ -102,8 +103,8 @@ void EngineStepper::compute(std::span<EngineSlot* const> some) {
   if (is_short_of_memory) return make_room(error);
   if (error && some.size() > 1) return compute_each({some.begin(), some.end()});
   if (error) return slots_.fail_request(some[0]->text->request, error);
-  if (const std::int64_t n = n_held(some) - n_before; n > 0) count_step(seconds, n);
-  if (observer) profile_.notify_watchers(some);
+  if (const std::int64_t n = batch_.n_fed(); n > 0) count_step(seconds, n);
+  if (observer && batch_.n_fed() > 0) profile_.notify_watchers(some);
   for (EngineSlot* slot : some) report_prompt(*slot);
   for (const Batch::Event& event : events) collect(event);
 }
@@ -123,20 +124,19 @@ void EngineStepper::make_room(const std::exception_ptr& error) {
     if (slot->text) return slots_.fail_request(slot->text->request, error);
 }
 
-std::int64_t EngineStepper::n_held(std::span<EngineSlot* const> some) const {
-  std::int64_t n = 0;
-  for (const EngineSlot* slot : some) n += std::ssize(slot->text->generation->held());
-  return n;
-}
-
 void EngineStepper::count_step(double seconds, std::int64_t n_computed) {
   const std::int64_t n_texts = std::min(n_text_tokens_, n_computed);
   const double of_texts = n_texts == n_computed ? seconds
                           : n_texts == 0        ? 0
                                                 : std::min(seconds, pacing_.seconds_of(n_texts));
   pacing_.measured(n_texts, n_computed - n_texts, seconds);
+  const SpeculationCounters drafts = speculation_.counters();
   inbox_.update_state([&](EngineState& s) {
     ++s.counters.steps;
+    s.counters.drafted = static_cast<std::uint64_t>(drafts.n_drafted);
+    s.counters.drafted_right = static_cast<std::uint64_t>(drafts.n_right);
+    s.counters.drafting_seconds = drafts.seconds;
+    s.counters.seconds_without_drafts = drafts.seconds_without;
     s.counters.prompt_tokens += static_cast<std::uint64_t>(n_computed - n_texts);
     s.counters.new_seconds += of_texts;
     s.counters.prompt_seconds += seconds - of_texts;

@@ -29,8 +29,8 @@ struct EngineSlot;
 class EngineStepper {
  public:
   // The others must outlive it. `max_prompt_tokens`: EngineOptions::prompt_tokens_per_step.
-  EngineStepper(Session& session, EngineInbox& inbox, EngineSlots& slots, SequenceStore& store,
-                std::int64_t max_prompt_tokens);
+  EngineStepper(Session& session, const Speculation& speculation, EngineInbox& inbox,
+                EngineSlots& slots, SequenceStore& store, std::int64_t max_prompt_tokens);
 
   // Computes a step of all running texts, if there are any. If there is too little memory, only
   // makes room for the next call. Texts that fail end with their error.
@@ -41,11 +41,11 @@ class EngineStepper {
   void compute(std::span<EngineSlot* const> some);
   void compute_each(std::vector<EngineSlot*> some);
   void make_room(const std::exception_ptr& error);
-  std::int64_t n_held(std::span<EngineSlot* const> some) const;
   void count_step(double seconds, std::int64_t n_computed);
   void report_prompt(EngineSlot& slot);
   void collect(const Batch::Event& event);
 
+  const Speculation& speculation_;
   EngineInbox& inbox_;
   EngineSlots& slots_;
   SequenceStore& store_;

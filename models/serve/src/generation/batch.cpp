@@ -2,6 +2,7 @@
 
 #include <cxxabi.h>
 
+#include "weft/base/clock.h"
 #include "weft/base/error.h"
 
 #include "generation/generation_impl.h"
@@ -62,33 +63,67 @@ void Batch::add_part(Generation* generation, std::size_t max_tokens) {
   const SessionOptions& o = session_.options();
   const Generation::Impl& g = generation->impl();
   const auto pending = g.pending();
-  const auto room = static_cast<std::size_t>(o.prefill_width) - tokens_.size();
+  const auto room = static_cast<std::size_t>(o.prefill_width - n_tokens_);
   const std::size_t n_max = std::min({pending.size(), room, max_tokens});
   std::size_t n = 0;
   for (; n < n_max; ++n) {
     const bool needs_row = n + 1 == pending.size() || g.wants_prompt_row(g.n_fed + n);
     if (needs_row && n_rows_ == o.logits_rows) break;
-    tokens_.push_back({.token = pending[n], .sequence = g.sequence, .logits = needs_row});
     n_rows_ += needs_row;
   }
-  if (n > 0) parts_.push_back({generation, n});
+  n_tokens_ += static_cast<std::int64_t>(n);
+  if (n > 0) parts_.push_back({generation, n, {}});
+}
+
+// Adds guesses to the parts, which have one token each. They leave half of the step to prompts.
+void Batch::add_guesses() {
+  const SessionOptions& o = session_.options();
+  for (Part& part : parts_) {
+    const std::int64_t room = std::min(std::max(o.prefill_width / 2, std::int64_t{32}) - n_tokens_,
+                                       o.logits_rows - 1 - n_rows_);
+    Generation::Impl& g = part.generation->impl();
+    part.guesses = g.guesses.propose(g, n_tokens_, room);
+    n_tokens_ += std::ssize(part.guesses);
+    n_rows_ += std::ssize(part.guesses);
+  }
+}
+
+void Batch::collect_tokens() {
+  for (const Part& part : parts_) {
+    const Generation::Impl& g = part.generation->impl();
+    const auto pending = g.pending();
+    for (std::size_t i = 0; i < part.n_tokens; ++i) {
+      const bool needs_row = i + 1 == pending.size() || g.wants_prompt_row(g.n_fed + i);
+      tokens_.push_back({.token = pending[i], .sequence = g.sequence, .logits = needs_row});
+    }
+    for (const TokenId id : part.guesses)
+      tokens_.push_back({.token = id, .sequence = g.sequence, .logits = true});
+  }
 }
 
 // Logprobs of prompts and new tokens from the rows of the step.
-void Batch::take_rows(std::span<const float> rows) {
+void Batch::take_rows(std::span<const float> rows, double seconds) {
   const std::size_t width = n_rows_ > 0 ? rows.size() / static_cast<std::size_t>(n_rows_) : 0;
-  for (const Part& part : parts_) part.generation->impl().n_fed += part.n_tokens;
+  for (const Part& part : parts_) {
+    part.generation->impl().n_fed += part.n_tokens;
+    n_fed_ += static_cast<std::int64_t>(part.n_tokens);
+  }
   std::size_t row = 0, at = 0;
   for (const Part& part : parts_) {
     Generation::Impl& g = part.generation->impl();
     const bool ends = g.pending().empty();
+    const auto of_guesses = rows.subspan(width * row, width * (1 + part.guesses.size()));
     for (std::size_t i = 0; i < part.n_tokens; ++i) {
       if (!tokens_[at++].logits) continue;
       const auto logits = rows.subspan(width * row++, width);
-      if (!ends || i + 1 < part.n_tokens)
+      if (!ends || i + 1 < part.n_tokens) {
         g.add_prompt_row(logits);
-      else
-        add_event(part.generation, [&](auto& impl) { return impl.choose_unless_full(logits); });
+        continue;
+      }
+      row += part.guesses.size();
+      at += part.guesses.size();
+      g.guesses.stepped(g, of_guesses, n_tokens_, seconds);
+      add_event(part.generation, [&](auto& impl) { return impl.choose_unless_full(logits); });
     }
   }
 }
@@ -101,7 +136,7 @@ std::span<const Batch::Event> Batch::step(std::span<Generation* const> generatio
   events_.clear();
   parts_.clear();
   tokens_.clear();
-  n_rows_ = 0;
+  n_tokens_ = n_rows_ = n_fed_ = 0;
   was_cancelled_ = false;
   for (Generation* generation : generations) {
     if (generation->ended()) continue;
@@ -118,19 +153,32 @@ std::span<const Batch::Event> Batch::step(std::span<Generation* const> generatio
     if (was_cancelled_) return events_;
   }
   add_parts(generations, false, max_tokens);
+  add_guesses();
   add_parts(generations, true, max_tokens);
   ++turn_;
-  if (tokens_.empty()) return events_;
+  if (parts_.empty()) return events_;
+  collect_tokens();
+  compute(cancel, observer);
+  return events_;
+}
+
+void Batch::compute(const std::atomic<bool>* cancel, NodeObserver* observer) {
+  const auto forget_guesses = [&] {
+    for (const Part& part : parts_) part.generation->impl().guesses.forget();
+  };
+  const Clock::time_point start = Clock::now();
 
   std::span<const float> rows;
   try {
     rows = session_.step(tokens_, cancel, observer);
   } catch (const CancelledError&) {
     was_cancelled_ = true;
-    return events_;
+    return forget_guesses();
+  } catch (...) {
+    forget_guesses();
+    throw;
   }
-  take_rows(rows);
-  return events_;
+  take_rows(rows, seconds_since(start));
 }
 
 }  // namespace weft

@@ -343,7 +343,7 @@ GenerationEvent Generation::next() {
   if (!guesses.row().empty()) return impl_->choose(guesses.row());
   if (impl_->pending().empty()) return impl_->choose(impl_->unused_logits);
   if (guesses.feed(*impl_)) return impl_->choose(guesses.row());
-  if (!impl_->feed()) return impl_->end(StopReason::cancelled);
+  if (!guesses.feed_alone(*impl_)) return impl_->end(StopReason::cancelled);
   return *impl_->choose_unless_full(impl_->session.logits());
 }
 

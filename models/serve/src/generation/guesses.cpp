@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "weft/base/clock.h"
 #include "weft/base/error.h"
 
 #include "generation/generation_impl.h"
@@ -10,21 +11,32 @@
 namespace weft::serve {
 namespace {
 
-// How many guesses a step of the text can check.
+// How many guesses the text has a use for.
 std::int64_t room_of(const Generation::Impl& text) {
   if (!text.options.draft || text.pending().size() != 1 || text.n_new() == 0 || text.must_encode)
     return 0;
   const SessionOptions& o = text.session.options();
   const std::int64_t left =
       text.options.max_tokens < 0 ? o.context : text.options.max_tokens - text.n_new() - 1;
-  return std::min({left, o.context - std::ssize(text.tokens), o.prefill_width - 1,
-                   o.logits_rows - 1, static_cast<std::int64_t>(text.options.max_guesses)});
+  return std::min({left, o.context - std::ssize(text.tokens),
+                   static_cast<std::int64_t>(text.options.max_guesses)});
+}
+
+// Leaves the guesses up to the first one that the text cannot have.
+void remove_impossible(std::vector<TokenId>& ids, std::int64_t n_vocab,
+                       const std::optional<TextRules>& rules) {
+  std::optional<TextRules> after;
+  if (rules && rules->restricts()) after.emplace(*rules);
+  const auto is_possible = [&](TokenId id) {
+    return id >= 0 && id < n_vocab && (!after || after->accept_if_allowed(id));
+  };
+  ids.erase(std::ranges::find_if_not(ids, is_possible), ids.end());
 }
 
 }  // namespace
 
 Guesses::~Guesses() {
-  if (ids_.empty()) return;
+  if (rows_.empty()) return;
   try {
     cut();
   } catch (const std::exception&) {  // a session that lost its files, say: it reports that itself
@@ -32,65 +44,99 @@ Guesses::~Guesses() {
   }
 }
 
-bool Guesses::feed(Generation::Impl& text) {
-  const std::int64_t room = room_of(text);
-  if (room <= 0) return false;
+std::span<const TokenId> Guesses::propose(Generation::Impl& text, std::int64_t width,
+                                          std::int64_t room) {
+  forget();
+  room = std::min(room, room_of(text));
+  if (room <= 0) return {};
   const std::shared_ptr<Draft> draft = text.options.draft;
-  ids_.clear();
+  std::optional<TextRules> rules;
+  if (text.rules && text.rules->restricts()) rules.emplace(*text.rules);
   try {
-    draft->propose(text.tokens, static_cast<std::size_t>(room), ids_);
-    const std::int64_t n_vocab = text.session.model().facts().n_vocab;
-    const bool known =
-        std::ranges::all_of(ids_, [&](TokenId id) { return id >= 0 && id < n_vocab; });
-    if (!known || std::ssize(ids_) > room) ids_.clear();
-    if (ids_.empty()) return false;
-    std::vector<StepToken> step{
-        {.token = text.tokens.back(), .sequence = text.sequence, .logits = true}};
-    for (const TokenId id : ids_)
-      step.push_back({.token = id, .sequence = text.sequence, .logits = true});
-    const std::span<const float> rows = text.session.step(step, text.cancel);
-    rows_.assign(rows.begin(), rows.end());
+    draft->propose({.tokens = text.tokens,
+                    .max = static_cast<std::size_t>(room),
+                    .width = width,
+                    .rules = rules ? &*rules : nullptr,
+                    .cancel = text.cancel},
+                   ids_);
+    if (std::ssize(ids_) > room) ids_.clear();
+    remove_impossible(ids_, text.session.model().facts().n_vocab, text.rules);
+    was_asked_ = true;
   } catch (const CancelledError&) {
-    ids_.clear();
-    return false;                    // the text finds that out when it feeds
+    ids_.clear();                    // the text finds that out when it feeds
   } catch (const std::exception&) {  // the text goes on without drafts
     ids_.clear();
     text.options.draft.reset();
-    return false;
   }
+  return ids_;
+}
+
+void Guesses::stepped(Generation::Impl& text, std::span<const float> rows, std::int64_t width,
+                      double seconds) {
+  if (!std::exchange(was_asked_, false)) return;
+  text.options.draft->stepped(width, seconds);
+  if (ids_.empty()) return text.options.draft->settled(0, 0);
+  rows_.assign(rows.begin(), rows.end());
   session_ = &text.session;
   sequence_ = text.sequence;
-  text.n_fed = text.tokens.size();
   n_chosen_ = std::ssize(text.tokens);
   n_right_ = 0;
-  draft->n_checked += std::ssize(ids_);
+}
+
+bool Guesses::feed(Generation::Impl& text) {
+  const SessionOptions& o = text.session.options();
+  if (propose(text, 1, std::min(o.prefill_width, o.logits_rows) - 1).empty()) return false;
+  std::vector<StepToken> step{
+      {.token = text.tokens.back(), .sequence = text.sequence, .logits = true}};
+  for (const TokenId id : ids_)
+    step.push_back({.token = id, .sequence = text.sequence, .logits = true});
+  try {
+    const Clock::time_point start = Clock::now();
+    const std::span<const float> rows = text.session.step(step, text.cancel);
+    text.n_fed = text.tokens.size();
+    stepped(text, rows, std::ssize(step), seconds_since(start));
+    return true;
+  } catch (const CancelledError&) {
+    forget();
+  } catch (const std::exception&) {  // the text goes on without drafts
+    forget();
+    text.options.draft.reset();
+  }
+  return false;
+}
+
+bool Guesses::feed_alone(Generation::Impl& text) {
+  const Clock::time_point start = Clock::now();
+  if (!text.feed()) return false;
+  stepped(text, {}, 1, seconds_since(start));
   return true;
 }
 
 std::span<const float> Guesses::row() const {
-  if (ids_.empty()) return {};
+  if (rows_.empty()) return {};
   const std::size_t width = rows_.size() / (ids_.size() + 1);
   return std::span(rows_).subspan(n_right_ * width, width);
 }
 
 void Guesses::settle(Generation::Impl& text, TokenId token) {
-  if (ids_.empty()) return;
+  if (rows_.empty()) return;
   if (n_right_ == ids_.size() || ids_[n_right_] != token) return drop(text);
   ++n_right_;
   ++n_chosen_;
   text.n_fed = text.tokens.size();
-  if (text.options.draft) ++text.options.draft->n_right;
 }
 
 std::int64_t Guesses::cut() {
-  ids_.clear();
+  forget();
+  rows_.clear();
   const std::int64_t n = session_->resume_point(sequence_, n_chosen_);
   session_->truncate(sequence_, n);
   return n;
 }
 
 void Guesses::drop(Generation::Impl& text) {
-  if (ids_.empty()) return;
+  if (rows_.empty()) return;
+  if (text.options.draft) text.options.draft->settled(ids_.size(), n_right_);
   const std::int64_t n = cut();
   text.n_fed = static_cast<std::size_t>(n);
   if (n != n_chosen_) text.options.draft.reset();

@@ -16,9 +16,21 @@ class Guesses {
   Guesses& operator=(const Guesses&) = delete;
   ~Guesses();  // the sequence loses them
 
-  // Feeds the pending token of a text with guesses behind it. False: there are none, or they cannot
-  // be used.
+  // Asks the draft what may follow, if the text's next step feeds its last token alone. The step
+  // has `width` tokens without guesses, and `room` for guesses. Returns those that the step is to
+  // have behind that token, each with a row of logits.
+  std::span<const TokenId> propose(Generation::Impl& text, std::int64_t width, std::int64_t room);
+  // The step was computed: `rows` [1 + guesses, V] follow the token and each guess, if there were
+  // any; all texts together had `width` tokens.
+  void stepped(Generation::Impl& text, std::span<const float> rows, std::int64_t width,
+               double seconds);
+  // The step failed.
+  void forget() { ids_.clear(), was_asked_ = false; }
+
+  // Feeds the pending token of a text with guesses behind it. False: there are none.
   bool feed(Generation::Impl& text);
+  // Feeds what is pending without guesses. False: it was cancelled.
+  bool feed_alone(Generation::Impl& text);
   // The logits from which the next token is to be chosen; empty if there are no guesses.
   std::span<const float> row() const;
   // A token was chosen from row(), and is the last one of the text: the next row is ready if it was
@@ -27,14 +39,13 @@ class Guesses {
   // The sequence loses the guesses. If it cannot be cut there, it loses some of the text, too,
   // which is fed again, and there are no further guesses.
   void drop(Generation::Impl& text);
-  // Something else has replaced the sequence.
-  void forget() { ids_.clear(); }
 
  private:
   std::int64_t cut();  // returns the length that the sequence has then
 
   std::vector<TokenId> ids_;
-  std::vector<float> rows_;    // row i follows guess i - 1
+  std::vector<float> rows_;    // row i follows guess i - 1; empty before the step
+  bool was_asked_ = false;     // the draft, for the next step
   std::size_t n_right_ = 0;    // guesses that were chosen
   std::int64_t n_chosen_ = 0;  // tokens of the sequence that were chosen
   Session* session_ = nullptr;

@@ -25,8 +25,8 @@ class MadeDraft final : public Draft {
   using Make = std::function<Ids(std::span<const TokenId>, std::size_t)>;
   explicit MadeDraft(Make make) : make_(std::move(make)) {}
   void begin() override { ++n_begun; }
-  void propose(std::span<const TokenId> tokens, std::size_t max, Ids& guesses) override {
-    const Ids made = make_(tokens, max);
+  void propose(const DraftRequest& request, Ids& guesses) override {
+    const Ids made = make_(request.tokens, request.max);
     guesses.insert(guesses.end(), made.begin(), made.end());
   }
   int n_begun = 0;
@@ -41,7 +41,7 @@ std::shared_ptr<Draft> made(MadeDraft::Make make) {
 
 Ids propose(Draft& draft, const Ids& tokens, std::size_t max) {
   Ids guesses;
-  draft.propose(tokens, max, guesses);
+  draft.propose({.tokens = tokens, .max = max}, guesses);
   return guesses;
 }
 
@@ -95,16 +95,33 @@ std::shared_ptr<Draft> random_draft(std::uint32_t seed, TokenId n_vocab) {
 
 }  // namespace
 
-TEST_CASE("a look-up guesses what followed the last time") {
+TEST_CASE("a look-up guesses what followed the longest passage") {
   LookupDraft draft(2);
   draft.begin();
   CHECK(propose(draft, {1, 2}, 4).empty());
   CHECK(propose(draft, {1, 2, 3, 9, 1, 2}, 3) == Ids{3, 9, 1});
-  CHECK(propose(draft, {1, 2, 3, 9, 1, 2, 4, 8, 1, 2}, 1) == Ids{4});
+  CHECK(propose(draft, {1, 2, 3, 9, 1, 2, 4, 8, 1, 2}, 1) == Ids{4});  // equally long: the latest
   CHECK(propose(draft, {1, 2, 3, 9, 1, 2, 4, 8, 1, 2, 7}, 3).empty());
+  CHECK(propose(draft, {1, 2, 3, 9, 1, 2, 4, 8, 1, 2, 7, 9, 1, 2}, 1) == Ids{4});
   draft.begin();
   CHECK(propose(draft, {5, 6, 5, 6}, 5) == Ids{5, 6, 5, 6, 5});  // a repetition goes on
+  draft.begin();  // another text, which continues as the first one did
+  CHECK(propose(draft, {0, 3, 9}, 9) == Ids{1, 2, 4, 8, 1, 2, 7, 9, 1});
+  CHECK(propose(draft, {0, 3, 9, 1, 2, 7, 9, 1, 2}, 2).size() == 2);
   CHECK_THROWS_AS(LookupDraft(0), ValueError);
+}
+
+TEST_CASE("look-ups take linear time") {
+  for (const TokenId period : {1, 2, 1000}) {
+    LookupDraft draft(1);
+    draft.begin();
+    Ids tokens;
+    for (TokenId i = 0; i < 20'000; ++i) {
+      tokens.push_back(i % period);
+      const Ids guesses = propose(draft, tokens, 4);
+      if (i >= 2 * period) REQUIRE(guesses[0] == (i + 1) % period);
+    }
+  }
 }
 
 TEST_CASE("any draft leaves the text as it is") {

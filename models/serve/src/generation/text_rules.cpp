@@ -116,10 +116,16 @@ void TextRules::ban(std::span<float> logits) const {
 }
 
 bool TextRules::accept(TokenId id) {
+  const std::optional<bool> over = accept_if_allowed(id);
+  if (!over) fail<ValueError>("the grammar does not allow token {} here", id);
+  return *over;
+}
+
+std::optional<bool> TextRules::accept_if_allowed(TokenId id) {
   bool over = false;
   if (shared_) {
     TokenConstraint& c = constraint();
-    if (!c.accept(id)) fail<ValueError>("the grammar does not allow token {} here", id);
+    if (!c.accept(id)) return std::nullopt;
     stamp_ = ++shared_->stamp;
     place_ = c.place();
     accepted_.push_back(id);

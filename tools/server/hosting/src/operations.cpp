@@ -33,6 +33,14 @@ void add_engine_metrics(MetricsText& text, const PoolCounters& pool) {
                n(e.prompt_tokens_reused));
   text.counter("tokens_predicted_total", "Generated tokens.", n(e.new_tokens));
   text.counter("tokens_predicted_seconds_total", "Time spent on generated tokens.", e.new_seconds);
+  text.counter("tokens_drafted_total", "Guesses of drafts that steps checked.", n(e.drafted));
+  text.counter("tokens_drafted_accepted_total", "Guesses of drafts that were right.",
+               n(e.drafted_right));
+  text.counter("tokens_drafted_seconds_total", "Time of texts with drafts, as measured.",
+               e.drafting_seconds);
+  text.counter("tokens_drafted_seconds_without_total",
+               "What the same tokens would have taken without drafts, as estimated.",
+               e.seconds_without_drafts);
   text.counter("texts_total", "Requests to the engines.", n(e.requests));
   text.counter("requests_cancelled_total", "Requests whose client left, and other cancellations.",
                n(e.cancelled));

@@ -37,13 +37,6 @@ constexpr const char* kExamples =
     "Signals: SIGTERM finishes running requests and ends, a second one ends at once; SIGHUP reads\n"
     "the file of keys again. docs/server.md describes the interfaces.";
 
-// Names of llama-server that have one dash and several letters, which the parser does not know.
-constexpr std::pair<std::string_view, const char*> kShortNames[] = {
-    {"-np", "--parallel"},      {"-to", "--timeout"},       {"-cb", "--cont-batching"},
-    {"-fa", "--flash-attn"},    {"-ngl", "--gpu-layers"},   {"-ub", "--ubatch-size"},
-    {"-ctk", "--cache-type-k"}, {"-ctv", "--cache-type-v"}, {"-cram", "--cache-ram"},
-};
-
 cli::Option add_list(cli::App& app, const char* names, std::vector<std::string>& list,
                      const char* what, const char* type) {
   return app
@@ -251,18 +244,7 @@ void check(const Flags& flags) {
     fail<cli::UsageError>("--models-dir excludes --models-file");
   if (flags.model_given) fail<cli::UsageError>("{} excludes --model", several);
   if (!flags.aliases.empty()) fail<cli::UsageError>("{} excludes --alias", several);
-}
-
-// The arguments with llama-server's short names replaced.
-std::vector<std::string> long_names(int argc, char** argv) {
-  std::vector<std::string> arguments;
-  for (int i = 1; i < argc; ++i) {
-    std::string text = argv[i];
-    for (const auto& [from, to] : kShortNames)
-      if (text == from) text = to;
-    arguments.push_back(std::move(text));
-  }
-  return arguments;
+  if (!flags.drafts.model.empty()) fail<cli::UsageError>("{} excludes --model-draft", several);
 }
 
 // Without keys, and without files that a repetition must not write.
@@ -317,17 +299,15 @@ std::optional<int> parse(int argc, char** argv, Flags& flags) {
   add_model_choice(app, flags);
   add_port_flags(app, flags);
   add_work_flags(app, flags);
+  cli::add_draft_flags(app, flags.drafts);
   add_operation_flags(app, flags);
   add_request_defaults(app, flags);
   add_ignored_flags(app);
   app.footer(kExamples);
   const std::uint64_t random_seed = flags.sampler.seed;
-  std::vector<std::string> arguments = long_names(argc, argv);
-  flags.repeat_arguments = for_repetition(arguments);
-  std::vector<char*> pointers{argv[0]};
-  for (std::string& argument : arguments) pointers.push_back(argument.data());
-  if (const auto code = parse_flags(app, static_cast<int>(pointers.size()), pointers.data()))
-    return code;
+  flags.repeat_arguments = for_repetition(cli::long_names(argc, argv));
+  if (const auto code = parse_flags(app, argc, argv)) return code;
+  cli::complete(flags.drafts);
   hide_keys(argc, argv);
   flags.model_given = app.get_option("--model").given();
   flags.slots_given = app.get_option("--parallel").given();

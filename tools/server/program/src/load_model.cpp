@@ -10,13 +10,15 @@ namespace weft::server {
 namespace {
 
 EngineOptions engine_options(const Flags& flags, const Model& model, std::int64_t used,
-                             const std::function<bool(double)>& progress) {
+                             const std::function<bool(double)>& progress, const Warn& warn) {
   EngineOptions options =
       server_options(model, flags.model.session, flags.slots, flags.slots_given);
   options.max_waiting = flags.max_queue;
   options.session.progress = progress;
   options.used_bytes = used;
   options.warm_up = flags.warm_up;
+  options.speculation = cli::speculation_options(flags.drafts, flags.model);
+  options.speculation.warn = warn;
   if (flags.kept_prompts_mib >= 0) options.kept_prompts_bytes = flags.kept_prompts_mib << 20;
   return options;
 }
@@ -71,7 +73,8 @@ std::shared_ptr<api::ServedModel> start_model(const std::shared_ptr<const Model>
   ChatFormat chat;
   if (model->has_tokenizer())
     chat = chat_format(model->tokenizer(), template_of(flags, *model, warn));
-  auto engine = std::make_shared<Engine>(model, engine_options(flags, *model, used, progress));
+  auto engine =
+      std::make_shared<Engine>(model, engine_options(flags, *model, used, progress, warn));
   for (const std::string& given_up : engine->concessions())
     warn(fmt::format("to meet the memory budget: {}", given_up));
   auto served = api::served_model(source.names.front(), model, std::move(engine), std::move(chat));

@@ -29,6 +29,7 @@
 #include "weft/scheduler/profiler.h"
 #include "weft/serve/embeddings.h"
 #include "weft/serve/generation.h"
+#include "weft/serve/speculation.h"
 
 namespace weft {
 
@@ -52,6 +53,8 @@ struct EngineOptions {
   // Compute two short steps before the first request, which then pays neither for compiling plans
   // nor for pages of weights that were never touched. Not for models with an encoder.
   bool warm_up = false;
+  // Drafts for every text. Several texts check theirs in one step.
+  SpeculationOptions speculation = {};
 };
 
 // What a server asks for. `session` is that of a program: its context is of all slots together; 0:
@@ -84,7 +87,8 @@ class StepWatcher {
 
 struct TextRequest {
   std::vector<TokenId> prompt;
-  // `choose`, `feed_last` and `cancel` must not be set. Text i of several draws from seed + i.
+  // `choose`, `feed_last`, `draft` and `cancel` must not be set. Text i of several draws from seed
+  // + i.
   GenerationOptions generation = {};
   std::int32_t texts = 1;        // continuations of the prompt, which is computed once
   bool reuse = true;             // the prompt may continue from what slots and kept prompts hold
@@ -106,9 +110,10 @@ struct PromptDone {
 
 struct TextEnd {
   StopReason reason;
-  std::string stop_string;  // the one that was reached, if reason is stop_string
-  std::int64_t n_new;       // tokens
-  double seconds;           // from the first token's step to the last one's
+  std::string stop_string;                  // the one that was reached, if reason is stop_string
+  std::int64_t n_new;                       // tokens
+  double seconds;                           // from the first token's step to the last one's
+  std::int64_t n_drafted = 0, n_right = 0;  // guesses that steps checked; those that were right
 };
 
 // Called on the engine's thread, in order; must not block or throw. After on_end() of every text,
@@ -145,6 +150,9 @@ struct EngineCounters {
   std::uint64_t prompt_tokens = 0;  // that were computed
   std::uint64_t prompt_tokens_reused = 0, new_tokens = 0, steps = 0;
   double prompt_seconds = 0, new_seconds = 0;
+  std::uint64_t drafted = 0, drafted_right = 0;  // guesses, as in TextEnd
+  // Estimated: seconds of texts with drafts, and what they would have taken without.
+  double drafting_seconds = 0, seconds_without_drafts = 0;
 
   EngineCounters& operator+=(const EngineCounters& more);
 };

@@ -63,7 +63,7 @@ struct GenerationOptions {
   bool feed_prompt = false;
   // Guesses tokens, of which a step of next() checks up to `max_guesses`, as far as the session's
   // steps and rows of logits allow. The text is the same. Until the text ends, the sequence may
-  // hold guesses behind held(). Not used by a Batch, nor by forks.
+  // hold guesses behind held(). Forks have none.
   std::shared_ptr<Draft> draft = {};
   std::size_t max_guesses = 8;
   // The flag that cancel() sets. Generations may share one; it must outlive them. Null: its own.
@@ -219,25 +219,32 @@ class Batch {
                               NodeObserver* observer = nullptr);
   // Whether the last step was aborted.
   bool was_cancelled() const { return was_cancelled_; }
+  // The tokens that the last call computed, without guesses of drafts; 0 if it only returned events
+  // or was aborted.
+  std::int64_t n_fed() const { return n_fed_; }
 
  private:
   struct Part {
     Generation* generation;
-    std::size_t n_tokens;
+    std::size_t n_tokens;              // pending ones
+    std::span<const TokenId> guesses;  // behind them
   };
   template <class F>
   void add_event(Generation* generation, F make);
   void add_parts(std::span<Generation* const> generations, bool prompts,
                  std::span<const std::int64_t> max_tokens);
   void add_part(Generation* generation, std::size_t max_tokens);
-  void take_rows(std::span<const float> rows);
+  void add_guesses();
+  void collect_tokens();
+  void compute(const std::atomic<bool>* cancel, NodeObserver* observer);
+  void take_rows(std::span<const float> rows, double seconds);
 
   Session& session_;
   std::size_t turn_ = 0;  // who goes first
   std::vector<Event> events_;
   std::vector<Part> parts_;
   std::vector<StepToken> tokens_;
-  std::int64_t n_rows_ = 0;
+  std::int64_t n_tokens_ = 0, n_rows_ = 0, n_fed_ = 0;
   bool was_cancelled_ = false;
 };
 

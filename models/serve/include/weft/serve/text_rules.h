@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,6 +43,8 @@ class TextRules {
   // Appends the chosen token to the text. Returns true if the grammar allows nothing after it.
   // Throws ValueError for a token that the grammar does not allow.
   bool accept(TokenId id);
+  // The same, but returns nothing, and changes nothing, if the grammar does not allow the token.
+  std::optional<bool> accept_if_allowed(TokenId id);
   // The next tokens if the grammar allows only one continuation: none, or at least two. They can be
   // fed in one step.
   std::vector<TokenId> forced();

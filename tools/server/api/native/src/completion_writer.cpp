@@ -103,6 +103,9 @@ std::string CompletionWriter::final_json(int choice, const ChoiceEnd& end) {
   State& s = state(choice);
   const std::size_t prompt = prompt_of(choice);
   const PromptDone& done = prompts_[prompt];
+  RunTotals all = totals(choice, end.n_tokens, end.seconds);
+  all.n_drafted = end.n_drafted;
+  all.n_right = end.n_right;
   JsonObject json;
   json.add("index", choice)
       .add("content", s.text)
@@ -119,7 +122,7 @@ std::string CompletionWriter::final_json(int choice, const ChoiceEnd& end) {
       .add("stop_type", stop_type(end.stop))
       .add("stopping_word", end.stop_string)
       .add("tokens_cached", done.n_reused)
-      .add_json("timings", timings_json(totals(choice, end.n_tokens, end.seconds)));
+      .add_json("timings", timings_json(all));
   if (options_.logprobs && !stream_)
     json.add_json("completion_probabilities", fmt::format("[{}]", s.rows));
   s = {};

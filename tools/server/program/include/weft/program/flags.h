@@ -8,6 +8,7 @@
 
 #include "weft/http/access.h"
 
+#include "common/draft_flags.h"
 #include "common/flags.h"
 #include "common/template_flags.h"
 
@@ -43,6 +44,7 @@ struct Flags {
   std::int64_t kept_prompts_mib = -1;
   bool cache_prompt = true;
   bool warm_up = true;
+  cli::DraftFlags drafts;
 
   // reports of the server about itself
   bool metrics = true, slots_endpoint = true, props_writable = false, page = true;

@@ -1,0 +1,73 @@
+#pragma once
+// Drafts that pay or stay off: several kinds, of which the first one that has guesses is used, and
+// as many guesses as the measured times of steps and the acceptance so far justify
+// (docs/speculation.md).
+//
+//   Speculation speculation(session, {.kinds = {DraftKind::ngram_simple}});
+//   Generation text(session, 0, {.draft = speculation.draft(0), .max_guesses = 8});
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/serve/draft.h"
+#include "weft/serve/draft_model.h"
+
+namespace weft {
+
+enum class DraftKind : std::uint8_t {
+  model,         // a smaller model
+  ngram_simple,  // prompt look-up
+};
+std::span<const DraftKind> draft_kinds();
+std::string_view to_string(DraftKind kind);  // "draft", "ngram-simple"
+// Throws ValueError that lists the kinds.
+DraftKind draft_kind(std::string_view name);
+
+struct SpeculationOptions {
+  std::vector<DraftKind> kinds = {};  // asked in this order
+  std::size_t max_guesses = 8;        // in a step of a text
+  float p_min = 0;             // a draft model stops before a guess that it finds less likely
+  std::size_t ngram_size = 2;  // LookupDraft's
+  bool adaptive = true;        // false: always max_guesses, also where they do not pay
+  // For DraftKind::model. Its session gets what concerns sequences from that of the texts.
+  std::shared_ptr<const Model> draft_model = {};
+  SessionOptions draft_session = {};
+  // Called with a line when a kind is left out; may be empty.
+  std::function<void(const std::string&)> warn = {};
+};
+
+struct SpeculationCounters {
+  std::int64_t n_drafted = 0, n_right = 0;  // guesses that steps checked; those that were right
+  double seconds = 0;                       // steps and proposals
+  // What the same tokens would have taken without guesses, as far as it was measured.
+  double seconds_without = 0;
+};
+
+// The drafts of the texts of one session, which share costs and a draft model. Used by one thread
+// at a time. The drafts may outlive it.
+class Speculation {
+ public:
+  // Leaves out a draft model for whose session there is no room, or that costs more than the model
+  // itself. Throws ValueError for DraftKind::model without a model, and for an n-gram without
+  // tokens; and like DraftModel, except for BudgetError.
+  Speculation(const Session& session, const SpeculationOptions& options);
+
+  // For one text after the other in a sequence of the session. Null if no kind is left.
+  std::shared_ptr<Draft> draft(std::int32_t sequence) const;
+  SpeculationCounters counters() const;  // all drafts together
+  SpeculationCounters counters(DraftKind kind) const;
+  std::span<const DraftKind> kinds() const;  // that are used
+  std::size_t max_guesses() const;           // SpeculationOptions::max_guesses
+  const DraftModel* draft_model() const;     // null: none
+
+ private:
+  struct Shared;
+  std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace weft

@@ -1,0 +1,85 @@
+#pragma once
+// What drafts cost and bring, measured while texts are generated, and how many tokens to guess.
+//
+// A step of W tokens takes t(W). With n guesses of kind k, whose proposal takes d(k) each and whose
+// guess i is right with probability p(k, i) if those before it were, a step gives
+//   E = p(1) + p(1) p(2) + .. + p(1) .. p(n)
+// tokens more. best_length() maximizes (W + E) / (t(W + n) + n d), and returns 0 where W / t(W) is
+// not less. A kind that loses is tried again as long as all that was lost this way stays below a
+// small share of the time spent.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace weft::serve {
+
+class DraftCosts {
+ public:
+  static constexpr std::size_t kMaxGuesses = 32;
+  static constexpr std::int64_t kMaxWidth = 64;  // wider steps are not measured
+
+  // By kind: the cost of a guess in steps of one token, as expected before it is measured.
+  explicit DraftCosts(const std::vector<double>& expected_costs);
+
+  // Another text begins, which may be one of those that can be guessed.
+  void begin_text();
+  void stepped(std::int64_t width, double seconds);
+  // `extra`: seconds that were not for these guesses (Draft::prepare).
+  void proposed(std::size_t kind, std::size_t n_guesses, double seconds, double extra);
+  // After a step of `width` tokens and these guesses, which proposed() was told.
+  void settled(std::size_t kind, std::int64_t width, std::size_t n_guesses, std::size_t n_right);
+
+  // At most `max`.
+  std::size_t best_length(std::size_t kind, std::int64_t width, std::size_t max);
+
+  // Seconds, as far as they are known from measurements or from similar widths.
+  double step_seconds(std::int64_t width) const;
+  double guess_seconds(std::size_t kind) const;
+  double acceptance(std::size_t kind, std::size_t position) const;
+
+ private:
+  // The median of the last measurements, so that an interrupted one does not count.
+  class Recent {
+   public:
+    void add(double value);
+    std::size_t size() const { return n_; }
+    double median() const;
+
+   private:
+    static constexpr std::size_t kKept = 7;
+    std::array<double, kKept> values_{};
+    std::size_t n_ = 0, next_ = 0;
+  };
+  struct Kind {
+    double expected_cost = 0;
+    Recent guess_seconds;
+    // Guesses at each position whose predecessors were right, and those of them that were right;
+    // older ones count less.
+    std::array<double, kMaxGuesses> n_tried{}, n_right{};
+    std::array<double, kMaxGuesses> fading{};  // weight of what was expected before
+    std::int64_t n_settled = 0;                // times it was used
+    double lost = 0;                           // seconds
+  };
+
+  struct Choice {
+    std::size_t n = 0;
+    double gain = 0;  // tokens per second, as a multiple of those without guesses
+    double loss = 0;  // expected seconds, if the gain is below 1
+  };
+  Choice best_choice(const Kind& kind, std::int64_t width, std::size_t max) const;
+  double probability(const Kind& kind, std::size_t position, double before) const;
+  double guess_seconds(const Kind& kind) const;
+
+  std::vector<Kind> kinds_;
+  struct Width {
+    Recent seconds;
+    std::int64_t last = 0;  // the number of steps when it was measured
+  };
+  std::array<Width, static_cast<std::size_t>(kMaxWidth) + 1> widths_;
+  std::int64_t n_steps_ = 0;
+  double spent_ = 0;  // seconds
+};
+
+}  // namespace weft::serve

@@ -1,0 +1,180 @@
+#include "weft/serve/draft_model.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+#include "weft/run/model.h"
+#include "weft/run/nan_error.h"
+#include "weft/serve/text_rules.h"
+#include "weft/tokenize/vocabulary.h"
+
+namespace weft {
+namespace {
+
+// Tokens that propose() reads in passing.
+constexpr std::size_t kSmallLag = 16;
+
+constexpr const char* kRule = "a draft model needs the same vocabulary";
+
+void check_writes(const Model& model, const Model& draft) {
+  const std::string& path = draft.file().path();
+  const ModelFacts& facts = draft.facts();
+  if (!facts.gives_text())
+    fail<UnsupportedError>("{}: this model does not write texts, so it cannot draft them", path);
+  if (facts.encodes || model.facts().encodes)
+    fail<UnsupportedError>("{}: models with an encoder cannot draft, nor use drafts",
+                           facts.encodes ? path : model.file().path());
+}
+
+// The texts of two lists must be the same, as far as both go.
+template <class Text>
+void check_same(const Model& model, const Model& draft, const char* what, std::int64_t n,
+                Text text) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::string_view ours = text(model.vocabulary(), i), theirs = text(draft.vocabulary(), i);
+    if (ours == theirs) continue;
+    fail<ValueError>("{}: {} {} is '{}', but '{}' in {}: {}", draft.file().path(), what, i,
+                     printable(theirs), printable(ours), model.file().path(), kRule);
+  }
+}
+
+void check_same_vocabulary(const Model& model, const Model& draft) {
+  const Vocabulary &ours = model.vocabulary(), &theirs = draft.vocabulary();
+  const std::string &ours_in = model.file().path(), &theirs_in = draft.file().path();
+  if (ours.has_texts() != theirs.has_texts() || ours.kind() != theirs.kind())
+    fail<ValueError>("{}: the tokenizer is '{}', but '{}' in {}: {}", theirs_in, theirs.kind(),
+                     ours.kind(), ours_in, kRule);
+  if (!ours.has_texts() && ours.size() != theirs.size())
+    fail<ValueError>("{}: has {} tokens, {} has {}: {}", theirs_in, theirs.size(), ours_in,
+                     ours.size(), kRule);
+  if (ours.has_texts()) {
+    check_same(model, draft, "token", std::min(ours.size(), theirs.size()),
+               [](const Vocabulary& v, std::int64_t i) { return v.text(static_cast<TokenId>(i)); });
+    check_same(model, draft, "merge", std::min(ours.n_merges(), theirs.n_merges()),
+               [](const Vocabulary& v, std::int64_t i) { return v.merge(i); });
+  }
+  const SpecialTokens &a = ours.special(), &b = theirs.special();
+  if (a.bos != b.bos || a.eos != b.eos)
+    fail<ValueError>("{}: texts begin with token {} and end with {}, but with {} and {} in {}: {}",
+                     theirs_in, b.bos, b.eos, a.bos, a.eos, ours_in, kRule);
+}
+
+std::shared_ptr<const Model> checked(const Session& session, std::shared_ptr<const Model> draft) {
+  check_drafts(session.model(), *draft);
+  return draft;
+}
+
+float probability(std::span<const float> logits, float best) {
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(static_cast<double>(logit - best));
+  return static_cast<float>(1 / sum);
+}
+
+}  // namespace
+
+void check_drafts(const Model& model, const Model& draft) {
+  check_writes(model, draft);
+  check_same_vocabulary(model, draft);
+}
+
+SessionOptions DraftModel::options_beside(const Session& session, SessionOptions options) {
+  const SessionOptions& o = session.options();
+  options.context = o.context;
+  options.sequences = o.sequences;
+  options.cells = o.cells;
+  options.logits_rows = 1;
+  options.prefill_width = o.prefill_width;
+  options.embeddings = false;
+  options.reserved += session.memory().total();
+  return options;
+}
+
+DraftModel::DraftModel(const Session& session, std::shared_ptr<const Model> draft,
+                       SessionOptions options)
+    : session_(checked(session, draft), options_beside(session, std::move(options))),
+      relative_cost_(static_cast<double>(draft->facts().weight_bytes) /
+                     static_cast<double>(session.model().facts().weight_bytes)),
+      n_vocab_(std::min(draft->facts().n_vocab, session.model().facts().n_vocab)),
+      held_(static_cast<std::size_t>(session_.options().sequences)) {
+  warm_up();
+}
+
+// Computes two short steps, for which the first text would have to wait: they compile plans and
+// touch the weights.
+void DraftModel::warm_up() {
+  constexpr std::array<TokenId, 2> kTokens{0, 0};
+  try {
+    for (const std::size_t n : {std::size_t{2}, std::size_t{1}}) {
+      if (session_.options().context >= std::int64_t(n))
+        session_.feed(0, std::span(kTokens).first(n));
+      session_.truncate(0, 0);
+    }
+  } catch (const NanError&) {  // texts go on without guesses
+    session_.truncate(0, 0);
+  }
+}
+
+// Removes what is not the beginning of the tokens, of which at least the last one is left to feed.
+std::size_t DraftModel::keep(std::int32_t sequence, std::span<const TokenId> tokens) {
+  std::vector<TokenId>& held = held_[static_cast<std::size_t>(sequence)];
+  const auto same = std::ranges::mismatch(held, tokens).in1 - held.begin();
+  const std::int64_t n =
+      session_.resume_point(sequence, std::min<std::int64_t>(same, std::ssize(tokens) - 1));
+  session_.truncate(sequence, n);
+  held.resize(static_cast<std::size_t>(n));
+  return held.size();
+}
+
+void DraftModel::feed(std::int32_t sequence, std::span<const TokenId> tokens,
+                      const std::atomic<bool>* cancel) {
+  std::vector<TokenId>& held = held_[static_cast<std::size_t>(sequence)];
+  const std::size_t n_before = held.size();
+  held.insert(held.end(), tokens.begin(), tokens.end());
+  try {
+    session_.feed(sequence, tokens, cancel);
+  } catch (...) {  // it may have fed some of them
+    held.resize(std::max(n_before, static_cast<std::size_t>(session_.length(sequence))));
+    throw;
+  }
+}
+
+void DraftModel::prepare(std::int32_t sequence, const DraftRequest& request) {
+  const std::span<const TokenId> tokens = request.tokens;
+  const std::size_t n = keep(sequence, tokens);
+  if (n + kSmallLag >= tokens.size()) return;
+  feed(sequence, tokens.subspan(n, tokens.size() - 1 - n), request.cancel);
+}
+
+void DraftModel::propose(std::int32_t sequence, const DraftRequest& request, float p_min,
+                         std::vector<TokenId>& guesses) {
+  const std::span<const TokenId> tokens = request.tokens;
+  const auto known = [&](TokenId id) { return id < session_.model().facts().n_vocab; };
+  if (!std::ranges::all_of(tokens.subspan(keep(sequence, tokens)), known)) return;
+  const std::int64_t room = session_.options().context - std::ssize(tokens);
+  const std::size_t max =
+      std::min(request.max, static_cast<std::size_t>(std::max<std::int64_t>(room, 0)));
+  if (max == 0) return;
+  feed(sequence, tokens.subspan(session_.length(sequence)), request.cancel);
+  const Vocabulary& vocabulary = session_.model().vocabulary();
+  for (std::size_t i = 1;; ++i) {
+    auto logits = session_.logits().first(static_cast<std::size_t>(n_vocab_));
+    if (request.rules && request.rules->restricts()) {
+      row_.assign(logits.begin(), logits.end());
+      request.rules->restrict(row_);
+      logits = row_;
+    }
+    const auto best = std::ranges::max_element(logits);
+    const auto id = static_cast<TokenId>(best - logits.begin());
+    if (id < vocabulary.size() && vocabulary.ends_generation(id)) return;
+    if (p_min > 0 && probability(logits, *best) < p_min) return;
+    const bool over = request.rules && request.rules->accept(id);
+    guesses.push_back(id);
+    if (i == max || over) return;
+    feed(sequence, {&id, 1}, request.cancel);
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,144 @@
+#include "weft/serve/speculation.h"
+
+#include <doctest/doctest.h>
+
+#include "weft/base/error.h"
+#include "weft/serve/generation.h"
+
+#include "generation/generation_test_support.h"
+#include "support/error_text.h"
+#include "support/mixed_model.h"
+#include "support/tiny_model.h"
+
+namespace weft {
+namespace {
+
+using Ids = std::vector<TokenId>;
+
+struct Text {
+  Ids tokens;
+  std::string text;
+  bool operator==(const Text&) const = default;
+};
+
+Text write(Session& session, const Ids& prompt, const GenerationOptions& options) {
+  Generation generation(session, 0, options);
+  generation.begin(prompt);
+  Text written;
+  while (!generation.ended()) written.text += generation.next().text;
+  written.tokens.assign(generation.tokens().begin(), generation.tokens().end());
+  return written;
+}
+
+// A model that seldom agrees with `stories`: the same with noise in its weights.
+std::shared_ptr<const Model> noisy_tiny(float noise) {
+  return test::tiny_model({.change = [=](const std::string& name, std::vector<float>& values) {
+    std::uint32_t random = 7;
+    for (const char c : name) random = random * 31 + static_cast<unsigned char>(c);
+    for (float& v : values) {
+      random = random * 1664525 + 1013904223;
+      v += noise * (static_cast<float>(random >> 8) / static_cast<float>(1 << 24) - 0.5F);
+    }
+  }});
+}
+
+}  // namespace
+
+TEST_CASE("a draft model leaves texts as they are") {
+  const auto model = test::tiny_model();
+  const Ids prompt{3, 1, 4, 1, 5};
+  Session session(model, {.context = 100});
+  std::vector<GenerationOptions> kinds(3);
+  kinds[0] = {.sampler = {.temperature = 0}, .max_tokens = 50, .ignore_eos = true};
+  kinds[1] = {.sampler = {.seed = 7, .temperature = 0.9F}, .max_tokens = 50, .ignore_eos = true};
+  kinds[2] = {.sampler = {.seed = 3, .repeat_penalty = 1.3F}, .ignore_eos = true};  // to the end
+  for (const float noise : {0.0F, 0.05F, 3.0F}) {
+    const auto draft = noisy_tiny(noise);
+    for (const std::size_t max : {1, 4, 16}) {
+      for (const bool adaptive : {false, true}) {
+        const Speculation speculation(session,
+                                      {.kinds = {DraftKind::model, DraftKind::ngram_simple},
+                                       .max_guesses = max,
+                                       .adaptive = adaptive,
+                                       .draft_model = draft});
+        for (GenerationOptions options : kinds) {
+          const Text want = write(session, prompt, options);
+          options.draft = speculation.draft(0);
+          options.max_guesses = max;
+          CHECK(write(session, prompt, options) == want);
+        }
+        if (!adaptive) {
+          const SpeculationCounters counted = speculation.counters(DraftKind::model);
+          CHECK(counted.n_drafted > 0);
+          CHECK(counted.n_right <= counted.n_drafted);
+          if (noise == 0) CHECK(counted.n_right > 0);
+          CHECK(speculation.counters().n_drafted >= counted.n_drafted);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a model that is its own draft is always right") {
+  const auto model = test::tiny_model();
+  Session session(model, {.context = 100});
+  const Speculation speculation(
+      session, {.kinds = {DraftKind::model}, .adaptive = false, .draft_model = model});
+  const GenerationOptions options{.sampler = {.temperature = 0},
+                                  .max_tokens = 60,
+                                  .ignore_eos = true,
+                                  .draft = speculation.draft(0)};
+  for (const Ids& prompt : {Ids{3, 1, 4}, Ids{3, 1, 4, 8, 9}, Ids{2, 7}})
+    write(session, prompt, options);
+  const SpeculationCounters counted = speculation.counters();
+  CHECK(counted.n_drafted > 100);
+  CHECK(counted.n_right == counted.n_drafted);
+}
+
+TEST_CASE("a draft model proposes nothing that the rules forbid") {
+  const auto model = test::stories();
+  Session session(model, {.context = 160});
+  const Speculation speculation(
+      session, {.kinds = {DraftKind::model}, .adaptive = false, .draft_model = model});
+  const Ids prompt = model->tokenizer().encode("The fox was");
+  GenerationOptions options{
+      .sampler = {.temperature = 0},
+      .rules = {.grammar = Grammar::from_regex("( very)* (happy|tired)( and (happy|tired))*\\.")},
+      .max_tokens = 40};
+  const Text want = write(session, prompt, options);
+  options.draft = speculation.draft(0);
+  CHECK(write(session, prompt, options) == want);
+  // Under the same rules, the same model is always right.
+  CHECK(speculation.counters().n_right == speculation.counters().n_drafted);
+}
+
+TEST_CASE("draft models that cannot help") {
+  const auto model = test::tiny_model();
+  Session session(model, {.context = 64});
+  std::string warned;
+  SpeculationOptions options{.kinds = {DraftKind::model},
+                             .warn = [&](const std::string& line) { warned += line; }};
+  CHECK(test::text_of([&] { Speculation(session, options); }).find("need a draft model") !=
+        std::string::npos);
+  options.draft_model = test::stories();
+  CHECK(test::text_of([&] { Speculation(session, options); }).find("same vocabulary") !=
+        std::string::npos);
+  options.draft_model = test::tiny_model({.layers = 9});  // larger
+  CHECK(Speculation(session, options).draft(0) == nullptr);
+  CHECK(warned.find("no drafts by this model: it has") != std::string::npos);
+  warned.clear();
+  options.draft_model = model;
+  options.draft_session.mem_budget = session.memory().total() + 1000;
+  CHECK(Speculation(session, options).draft(0) == nullptr);
+  CHECK(warned.find("no drafts by this model") != std::string::npos);
+  options.kinds.push_back(DraftKind::ngram_simple);
+  CHECK(Speculation(session, options).draft(0) != nullptr);
+  CHECK_THROWS_AS(Speculation(session, {.ngram_size = 0}), ValueError);
+}
+
+TEST_CASE("kinds by name") {
+  for (const DraftKind kind : draft_kinds()) CHECK(draft_kind(to_string(kind)) == kind);
+  CHECK_THROWS_WITH_AS(draft_kind("magic"), doctest::Contains("ngram-simple"), ValueError);
+}
+
+}  // namespace weft

@@ -1,0 +1,118 @@
+#include "common/draft_flags.h"
+
+#include <algorithm>
+#include <iostream>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "weft/base/error.h"
+
+#include "common/program.h"
+
+namespace weft::cli {
+namespace {
+
+std::vector<DraftKind> parse_kinds(const std::string& text) {
+  std::vector<DraftKind> kinds;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string name = text.substr(at, end - at);
+    at = end + 1;
+    if (name == "none") continue;
+    try {
+      kinds.push_back(draft_kind(name == "draft-simple" ? "draft" : name));
+    } catch (const ValueError& error) {
+      reject_value("--spec-type", fmt::format("{}, none", error.what()));
+    }
+  }
+  return kinds;
+}
+
+std::string kind_names() {
+  std::vector<std::string_view> names;
+  std::ranges::transform(draft_kinds(), std::back_inserter(names),
+                         [](DraftKind kind) { return to_string(kind); });
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+void add_draft_flags(App& app, DraftFlags& flags) {
+  SpeculationOptions& o = flags.speculation;
+  app.add_option(
+         "--model-draft,--spec-draft-model", flags.model,
+         "-md; a smaller model of the same vocabulary that guesses tokens, several of which "
+         "are checked in one step; the text is the same")
+      .type_name("FILE");
+  app.add_option_function(
+         "--spec-type",
+         App::Function<std::string>([&o](const std::string& text) { o.kinds = parse_kinds(text); }),
+         fmt::format("who guesses tokens, the first that has any: a list of {} (ngram-simple: what "
+                     "followed when the last tokens occurred before); none (default: draft with "
+                     "-md)",
+                     kind_names()))
+      .type_name("NAME,...");
+  app.add_option_function(
+         "--spec-draft-n-max,--draft-max,--draft-n,--draft",
+         App::Function<std::int64_t>(
+             [&o](std::int64_t n) { o.max_guesses = static_cast<std::size_t>(n); }),
+         fmt::format("guesses in a step at most; fewer where they do not pay (default: {})",
+                     o.max_guesses))
+      .range(1, 1024)
+      .type_name("N");
+  app.add_option("--spec-draft-p-min,--draft-p-min", o.p_min,
+                 "a draft model stops before a guess that it finds less likely")
+      .real_range(0, 1)
+      .capture_default_str()
+      .type_name("P");
+  app.add_option_function(
+         "--spec-ngram-size-n", App::Function<std::int64_t>([&o](std::int64_t n) {
+           o.ngram_size = static_cast<std::size_t>(n);
+         }),
+         fmt::format("ngram-simple: how many of the last tokens must have occurred "
+                     "before (default: {})",
+                     o.ngram_size))
+      .range(1, 1024)
+      .type_name("N");
+  app.add_flag("--spec-adaptive,!--no-spec-adaptive", o.adaptive,
+               "guess only as much as measured times justify (default: yes)");
+}
+
+void complete(DraftFlags& flags) {
+  auto& kinds = flags.speculation.kinds;
+  const bool by_model = std::ranges::find(kinds, DraftKind::model) != kinds.end();
+  if (by_model && flags.model.empty())
+    fail<UsageError>("--spec-type {} needs a draft model: -md FILE", to_string(DraftKind::model));
+  if (!flags.model.empty() && kinds.empty()) kinds = {DraftKind::model};
+}
+
+SpeculationOptions speculation_options(const DraftFlags& flags, const ModelFlags& model) {
+  SpeculationOptions options = flags.speculation;
+  options.warn = model.session.warn;
+  options.draft_session = model.session;
+  options.draft_session.progress = {};
+  if (std::ranges::find(options.kinds, DraftKind::model) == options.kinds.end()) return options;
+  options.draft_model = Model::load(
+      flags.model,
+      {.progress = model.session.progress, .allow_unknown_settings = model.allow_unknown_settings});
+  for (const std::string& warning : options.draft_model->warnings())
+    if (options.warn) options.warn(warning);
+  return options;
+}
+
+std::string draft_report(const Speculation& speculation) {
+  const SpeculationCounters all = speculation.counters();
+  if (all.n_drafted == 0) return "";
+  std::vector<std::string> kinds;
+  for (const DraftKind kind : speculation.kinds()) {
+    const SpeculationCounters c = speculation.counters(kind);
+    kinds.push_back(fmt::format("{} {} of {}", to_string(kind), c.n_right, c.n_drafted));
+  }
+  return fmt::format("{:<10}{:>6} tokens, {} of them right ({}); {:.2f} times as fast as without\n",
+                     "drafted", all.n_drafted, all.n_right, fmt::join(kinds, ", "),
+                     all.seconds > 0 ? all.seconds_without / all.seconds : 1.0);
+}
+
+}  // namespace weft::cli
