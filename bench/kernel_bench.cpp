@@ -32,7 +32,7 @@ namespace weft::bench {
 namespace {
 
 constexpr std::int64_t kCold = std::int64_t{256} << 20;  // bytes, more than fits in caches
-constexpr std::int64_t kWidths[] = {1, 4, 8, 16, 32, 64, 512};
+constexpr std::int64_t kWidths[] = {1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 512};
 constexpr std::int64_t kModel = 2048, kHidden = 5632;  // the sizes of TinyLlama 1.1B
 
 // A benchmark: a graph whose output is the measured node.

@@ -19,6 +19,7 @@ struct PairSums {
   WEFT_INLINE void add(int i, typename S::Words w, typename S::Shared x) {
     const auto products = S::template pair_products<kSigned>(w, x);
     pairs = i % kPairs == 0 ? products : S::add16(pairs, products);
+    if (i % kPairs != 0) S::pin(pairs);
     if (i % kPairs < kPairs - 1) return;
     const auto words = S::add_pairs(pairs);
     sum = i < kPairs ? words : S::add32(sum, words);
@@ -52,7 +53,8 @@ struct Sixteen<Avx2> {
   using Shared = __m256i;  // the same word for all rows
 
   static constexpr int kRaise = 0;
-  static constexpr int kTile = 4, kDirectTile = 2;  // tokens whose sums stay in registers
+  static constexpr int kTile = 4, kDirectTile = 4;  // tokens whose sums stay in registers
+  static constexpr int kSums = 4;                   // sums of products that do
   static constexpr bool kAccumulates = false;       // in registers, besides sums of products
   static constexpr bool kPairs = false;             // multiplies two tokens at once
 
@@ -258,7 +260,7 @@ struct Sixteen<Avx2> {
 #ifdef __AVXVNNI__
 template <>
 struct Sixteen<AvxVnni> : Sixteen<Avx2> {
-  static constexpr int kRaise = 128, kTile = 6;
+  static constexpr int kRaise = 128, kTile = 6, kDirectTile = 6, kSums = 6;
 
   template <bool kFrom, int, bool, int, class Arch>
   using Sums = WordSums<Sixteen<Arch>, kFrom>;

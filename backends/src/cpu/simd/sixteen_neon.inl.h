@@ -78,7 +78,7 @@ struct Sixteen<Armv8> {
   using Shared = int8x16_t;
 
   static constexpr int kRaise = 0;
-  static constexpr int kTile = 2, kDirectTile = 1;
+  static constexpr int kTile = 2, kDirectTile = 1, kSums = 4;
   static constexpr bool kAccumulates = false;
   static constexpr bool kPairs = false;
 
@@ -337,7 +337,7 @@ struct Sixteen<Armv8> {
 #ifdef __ARM_FEATURE_DOTPROD
 template <>
 struct Sixteen<Neon> : Sixteen<Armv8> {
-  static constexpr int kTile = 4, kDirectTile = 2;
+  static constexpr int kTile = 4, kDirectTile = 4;
 
   template <bool kFrom, int, bool, int, class Arch>
   using Sums = WordSums<Sixteen<Arch>, kFrom>;

@@ -177,32 +177,68 @@ struct PanelTiles {
     }
   }
 
-  // A group of sub-blocks at once, so that the panel is read once and in order.
+  // Parts of a group whose sums for T tokens fit into registers together.
+  static constexpr int parts_at_once(int n_tokens) {
+    int n = C::kParts;
+    while (n > 1 && n * C::kScales * n_tokens > S::kSums) n /= 2;
+    return n;
+  }
+
+  // A group of sub-blocks, so that the panel is read once and in order. Parts that are not
+  // multiplied at once find its units in L1.
   template <int T, bool kPrefetch>
   static WEFT_INLINE void group(const std::byte* units, const std::byte* ahead, int g, Tokens<T>& x,
                                 const Floats* scales, const Floats* mins, Floats (&acc)[T]) {
-    Dots<T, kOffset> dots[C::kParts];
-    Tokens<T> part = x;
-#pragma GCC unroll 8
-    for (int p = 0; p < C::kParts; ++p, part += 1) dots[p].start(part);
-#pragma GCC unroll 8
-    for (int i = 0; i < (T == 1 && C::kOneToken ? 0 : 8); ++i) {
-      Words codes[C::kParts];
-      C::codes(units, g, i, codes);
-      if constexpr (kPrefetch) prefetch(ahead, 8 * g + i);
-      part = x;
-#pragma GCC unroll 8
-      for (int p = 0; p < C::kParts; ++p, part += 1) dots[p].add(part, i, codes[p]);
-    }
     if constexpr (T == 1 && C::kOneToken) {
+      Dots<T, kOffset> dots[C::kParts];
+      start(dots, x);
 #pragma GCC unroll 8
       for (int i = 0; i < (kPrefetch ? 8 : 0); ++i) prefetch(ahead, 8 * g + i);
       C::one_token(units, x, dots);
-    }
+      finish(dots, x, scales, mins, acc);
+    } else {
+      constexpr int kAtOnce = parts_at_once(T);
 #pragma GCC unroll 8
-    for (int p = 0; p < C::kParts; ++p, x += 1) {
+      for (int p = 0; p < C::kParts; p += kAtOnce) {
+        parts<T, kAtOnce, kPrefetch>(units, ahead, g, p, x, scales + p * C::kScales,
+                                     mins + p * C::kScales, acc);
+      }
+    }
+  }
+  // Parts first .. first + kCount - 1.
+  template <int T, int kCount, bool kPrefetch>
+  static WEFT_INLINE void parts(const std::byte* units, const std::byte* ahead, int g, int first,
+                                Tokens<T>& x, const Floats* scales, const Floats* mins,
+                                Floats (&acc)[T]) {
+    constexpr bool kHalves = kCount == 1 && C::kScales == 2;  // finishes each as soon as it can
+    Dots<T, kOffset> dots[kCount];
+    start(dots, x);
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) {
+      Words codes[C::kParts];
+      C::codes(units, g, i, codes);
+      if (kPrefetch && first == 0) prefetch(ahead, 8 * g + i);
+      Tokens<T> part = x;
+#pragma GCC unroll 8
+      for (int p = 0; p < kCount; ++p, part += 1) dots[p].add(part, i, codes[first + p]);
+      if (kHalves && i == 3) dots[0].finish(x, 0, scales, acc);
+    }
+    finish<kHalves>(dots, x, scales, mins, acc);
+  }
+  template <int T, int kCount>
+  static WEFT_INLINE void start(Dots<T, kOffset> (&dots)[kCount], Tokens<T> x) {
+#pragma GCC unroll 8
+    for (int p = 0; p < kCount; ++p, x += 1) dots[p].start(x);
+  }
+  // Advances `x` past the sub-blocks.
+  template <bool kOnlySecond = false, int T, int kCount>
+  static WEFT_INLINE void finish(Dots<T, kOffset> (&dots)[kCount], Tokens<T>& x,
+                                 const Floats* scales, const Floats* mins, Floats (&acc)[T]) {
+#pragma GCC unroll 8
+    for (int p = 0; p < kCount; ++p, x += 1) {
 #pragma GCC unroll 2
-      for (int s = 0; s < C::kScales; ++s) dots[p].finish(x, s, scales + p * C::kScales, acc);
+      for (int s = kOnlySecond ? 1 : 0; s < C::kScales; ++s)
+        dots[p].finish(x, s, scales + p * C::kScales, acc);
       if constexpr (C::kHasMins) subtract_mins(x, mins + p * C::kScales, acc);
     }
   }
