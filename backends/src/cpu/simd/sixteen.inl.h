@@ -10,11 +10,13 @@ namespace weft::cpu {
 // A chain of kLength dot products of words: four codes of weights each, with four codes of a token.
 // Codes of weights are within 0 .. kMaxCode, or signed and within -kMaxCode .. kMaxCode.
 // start(from) precedes the first product; from() is a number of each row to begin with, and 0 if
-// `kFrom` is false.
+// `kFrom` is false. The caller adds kAtOnce products to a chain before it turns to another one.
 //
 // With VNNI, signed codes are passed with an offset of 128 (Sixteen::kRaise).
 template <class S, bool kFrom>
 struct WordSums {
+  static constexpr int kAtOnce = 1;
+
   typename S::Words sum;
 
   template <class F>

@@ -11,6 +11,7 @@ struct PairSums {
   static constexpr int kFitting = 32767 / (2 * 127 * kMaxCode);
   static constexpr int kPairs = kFitting >= kLength ? kLength : kFitting >= 4 ? 4 : kFitting;
   static_assert(kPairs >= 1 && kLength % kPairs == 0);
+  static constexpr int kAtOnce = kPairs == 2 ? 2 : 1;  // so that pairs need not be kept
 
   typename S::Words sum, pairs;
 
@@ -23,6 +24,7 @@ struct PairSums {
     if (i % kPairs < kPairs - 1) return;
     const auto words = S::add_pairs(pairs);
     sum = i < kPairs ? words : S::add32(sum, words);
+    if (i >= kPairs) S::pin(sum);
   }
   template <class F>
   WEFT_INLINE typename S::Words total(F from) const {
@@ -53,10 +55,13 @@ struct Sixteen<Avx2> {
   using Shared = __m256i;  // the same word for all rows
 
   static constexpr int kRaise = 0;
-  static constexpr int kTile = 4, kDirectTile = 4;  // tokens whose sums stay in registers
-  static constexpr int kSums = 4;                   // sums of products that do
-  static constexpr bool kAccumulates = false;       // in registers, besides sums of products
-  static constexpr bool kPairs = false;             // multiplies two tokens at once
+  static constexpr int kTile = 4;              // tokens whose sums stay in registers
+  static constexpr int kSums = 4;              // sums that do, while codes are extracted
+  static constexpr int kDirectTile = 4;        // kTile, while codes are extracted
+  static constexpr int kMaxDirect = 8;         // max tokens for which they are, panel by panel
+  static constexpr int kDirectParts = 2;       // max parts of a group for which they are
+  static constexpr bool kAccumulates = false;  // in registers, besides sums of products
+  static constexpr bool kPairs = false;        // multiplies two tokens at once
 
   template <bool kFrom, int kMaxCode, bool kSigned, int kLength, class Arch>
   using Sums = PairSums<Sixteen<Arch>, kFrom, kMaxCode, kSigned, kLength>;
@@ -260,7 +265,7 @@ struct Sixteen<Avx2> {
 #ifdef __AVXVNNI__
 template <>
 struct Sixteen<AvxVnni> : Sixteen<Avx2> {
-  static constexpr int kRaise = 128, kTile = 6, kDirectTile = 6, kSums = 6;
+  static constexpr int kRaise = 128, kTile = 6;
 
   template <bool kFrom, int, bool, int, class Arch>
   using Sums = WordSums<Sixteen<Arch>, kFrom>;

@@ -12,7 +12,7 @@ struct Sixteen<Avx512> {
   using Shared = __m512i;
 
   static constexpr int kRaise = 0;
-  static constexpr int kTile = 8, kDirectTile = 8, kSums = 16;
+  static constexpr int kTile = 8, kSums = 16, kDirectTile = 8, kMaxDirect = 16, kDirectParts = 8;
   static constexpr bool kAccumulates = true;
   static constexpr bool kPairs = false;
 

@@ -34,6 +34,7 @@ struct LongSums {
   static constexpr int kFitting = 32767 / (127 * kMaxCode);
   static constexpr int kChain = kFitting >= kLength ? kLength : kFitting >= 4 ? 4 : kFitting;
   static_assert(kChain >= 1 && kLength % kChain == 0);
+  static constexpr int kAtOnce = 1;
 
   typename S::Words sum;
   FourRegisters<int16x8_t> low, high;  // products of the low and the high half of each register
@@ -78,7 +79,7 @@ struct Sixteen<Armv8> {
   using Shared = int8x16_t;
 
   static constexpr int kRaise = 0;
-  static constexpr int kTile = 2, kDirectTile = 1, kSums = 4;
+  static constexpr int kTile = 2, kSums = 4, kDirectTile = 1, kMaxDirect = 16, kDirectParts = 8;
   static constexpr bool kAccumulates = false;
   static constexpr bool kPairs = false;
 
@@ -337,7 +338,7 @@ struct Sixteen<Armv8> {
 #ifdef __ARM_FEATURE_DOTPROD
 template <>
 struct Sixteen<Neon> : Sixteen<Armv8> {
-  static constexpr int kTile = 4, kDirectTile = 4;
+  static constexpr int kTile = 4, kDirectTile = 2;
 
   template <bool kFrom, int, bool, int, class Arch>
   using Sums = WordSums<Sixteen<Arch>, kFrom>;

@@ -29,7 +29,7 @@ struct BlockSource {
   using Floats = typename S::Floats;
   static constexpr int kRows = 16, kBlockElems = 32 * C::kSubs, kStep = Blocks::kStep;
   static constexpr std::int64_t kMaxDirect = Blocks::kMaxDirect;
-  static constexpr int kDirectTile = S::kDirectTile;
+  static constexpr int kDirectTile = kMaxDirect < S::kDirectTile ? kMaxDirect : S::kDirectTile;
 
   template <int T, bool kPrefetch>
   static __attribute__((noinline)) void direct(const LinearArgs& a, std::int64_t t,
@@ -42,11 +42,17 @@ struct BlockSource {
     for (; b.at < b.n; b.next()) {
       alignas(64) Floats scales[C::kSubs * C::kScales], mins[C::kSubs * C::kScales];
       C::header(b.units, b.halves, scales, mins);
-#pragma GCC unroll 4
-      for (int g = 0; g < C::kGroups; ++g) {
+      const auto group = [&](int g) __attribute__((always_inline)) {
         const int sub = g * C::kParts;
         P::template group<T, kPrefetch>(b.units, b.units + a.ahead, g, x, scales + sub * C::kScales,
                                         mins + sub * C::kScales, acc);
+      };
+      if constexpr (T == 1) {
+#pragma GCC unroll 4
+        for (int g = 0; g < C::kGroups; ++g) group(g);
+      } else {  // with more tokens, all groups would not fit into the cache of decoded instructions
+#pragma GCC unroll 1
+        for (int g = 0; g < C::kGroups; ++g) group(g);
       }
     }
     for (int j = 0; j < T; ++j) {

@@ -6,7 +6,9 @@
 // - Blocks(args, c, b, n): n blocks from b on, a multiple of kStep, of the panel of columns from c
 //   on.
 // - units, halves: those of the current block, number `at` of `n`; next() advances to the next one.
-// - kMaxDirect: max tokens for which codes are extracted on the fly.
+// - kMaxDirect: max tokens for which codes are extracted on the fly: as many as a set takes, or one
+//   if a group has so many parts that its code would not fit into the processor's cache of decoded
+//   instructions.
 // - following(args, ...): the address after a piece of a panel.
 
 #include "cpu/kernels/linear/walk.inl.h"
@@ -24,7 +26,8 @@ struct PanelBlocks {
   static constexpr bool kInFile = false;
   static constexpr int kRows = 16, kHalves = C::kHasHalves ? C::kHalfBytes * kRows : 0;
   static constexpr int kStep = 4 / C::kHalfBytes;  // blocks whose halves lie together
-  static constexpr std::int64_t kMaxDirect = 16;
+  static constexpr std::int64_t kMaxDirect =
+      C::kParts > Sixteen<Arch>::kDirectParts ? 1 : Sixteen<Arch>::kMaxDirect;
 
   const std::byte *units, *halves;
   std::int64_t n, at = 0, rest;  // blocks up to the end of the panel
@@ -59,7 +62,7 @@ struct FileBlocks {
   static constexpr PanelLayout kLayout = kPanelLayout<Format>;
   static constexpr bool kInFile = true;
   static constexpr int kRows = 16, kStep = 1;
-  static constexpr std::int64_t kMaxDirect = S::kDirectTile;
+  static constexpr std::int64_t kMaxDirect = C::kParts > S::kDirectParts ? 1 : S::kDirectTile;
   static constexpr int kHalfBytes = kLayout.half_at == PanelLayout::kNone ? 0 : kLayout.half_bytes;
   static constexpr int kBlockBytes = 4 * C::kUnits + kHalfBytes;  // bytes of a block of one row
   static constexpr int kFirstUnit = kLayout.half_at == 0 ? kHalfBytes : 0;

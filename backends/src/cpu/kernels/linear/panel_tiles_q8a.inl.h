@@ -88,10 +88,15 @@ struct PanelTiles {
         }
       }
     }
-    // Elements 4i .. 4i + 3 of the 16 rows.
-    WEFT_INLINE void add(const Tokens<T>& x, int i, Words codes) {
+    // Elements 4i .. 4i + 3 of the 16 rows, and those of the kAtOnce - 1 following words.
+    static constexpr int kAtOnce = Sum::kAtOnce;
+    WEFT_INLINE void add(const Tokens<T>& x, int i, const Words (&codes)[kAtOnce]) {
 #pragma GCC unroll 12
-      for (int j = 0; j < T; ++j) v[i / kLength][j].add(i % kLength, codes, x.codes(j, i));
+      for (int j = 0; j < T; ++j) {
+#pragma GCC unroll 2
+        for (int n = 0; n < kAtOnce; ++n)
+          v[i / kLength][j].add((i + n) % kLength, codes[n], x.codes(j, i + n));
+      }
     }
     WEFT_INLINE void finish(const Tokens<T>& x, int s, const Floats* scales, Floats (&acc)[T]) {
 #pragma GCC unroll 12
@@ -136,13 +141,14 @@ struct PanelTiles {
     static constexpr int second(int pair) {
       return 2 * pair + 1 < T ? 2 * pair + 1 : 2 * pair;
     }
-    WEFT_INLINE void add(const Tokens<T>& x, int i, Words codes) {
+    static constexpr int kAtOnce = 1;
+    WEFT_INLINE void add(const Tokens<T>& x, int i, const Words (&codes)[1]) {
 #pragma GCC unroll 4
       for (int p = 0; p < kPairs; ++p) {
         const int byte = A::kCodes + i / 2 * 8;
         const auto pair = S::pair(x.template word<std::uint64_t>(2 * p, byte),
                                   x.template word<std::uint64_t>(second(p), byte));
-        S::add_products(v[i / kLength][p], i % 2, codes, pair);
+        S::add_products(v[i / kLength][p], i % 2, codes[0], pair);
       }
     }
     WEFT_INLINE void finish(const Tokens<T>& x, int s, const Floats* scales, Floats (&acc)[T]) {
@@ -211,17 +217,25 @@ struct PanelTiles {
                                 Tokens<T>& x, const Floats* scales, const Floats* mins,
                                 Floats (&acc)[T]) {
     constexpr bool kHalves = kCount == 1 && C::kScales == 2;  // finishes each as soon as it can
+    constexpr int kAtOnce = Dots<T, kOffset>::kAtOnce;
     Dots<T, kOffset> dots[kCount];
     start(dots, x);
+    asm("" : "+r"(units));  // or the compiler keeps the units of all parts, in memory
 #pragma GCC unroll 8
-    for (int i = 0; i < 8; ++i) {
-      Words codes[C::kParts];
-      C::codes(units, g, i, codes);
-      if (kPrefetch && first == 0) prefetch(ahead, 8 * g + i);
+    for (int i = 0; i < 8; i += kAtOnce) {
+      Words codes[kCount][kAtOnce];
+#pragma GCC unroll 2
+      for (int n = 0; n < kAtOnce; ++n) {
+        Words all[C::kParts];
+        C::codes(units, g, i + n, all);
+        if (kPrefetch && first == 0) prefetch(ahead, 8 * g + i + n);
+#pragma GCC unroll 8
+        for (int p = 0; p < kCount; ++p) codes[p][n] = all[first + p];
+      }
       Tokens<T> part = x;
 #pragma GCC unroll 8
-      for (int p = 0; p < kCount; ++p, part += 1) dots[p].add(part, i, codes[first + p]);
-      if (kHalves && i == 3) dots[0].finish(x, 0, scales, acc);
+      for (int p = 0; p < kCount; ++p, part += 1) dots[p].add(part, i, codes[p]);
+      if (kHalves && i + kAtOnce == 4) dots[0].finish(x, 0, scales, acc);
     }
     finish<kHalves>(dots, x, scales, mins, acc);
   }
@@ -293,10 +307,14 @@ struct PanelTiles {
       }
       std::conditional_t<S::kPairs, PairDots<T, kRaised>, Dots<T, kRaised>> dots;
       dots.start(x);
+      constexpr int kAtOnce = decltype(dots)::kAtOnce;
 #pragma GCC unroll 8
-      for (int i = 0; i < 8; ++i) {
-        dots.add(x, i, piece.codes[sub][i]);
-        if (C::kScales == 2 && i == 3) dots.finish(x, 0, piece.scales[sub], acc);
+      for (int i = 0; i < 8; i += kAtOnce) {
+        Words codes[kAtOnce];
+#pragma GCC unroll 2
+        for (int n = 0; n < kAtOnce; ++n) codes[n] = piece.codes[sub][i + n];
+        dots.add(x, i, codes);
+        if (C::kScales == 2 && i + kAtOnce == 4) dots.finish(x, 0, piece.scales[sub], acc);
       }
       dots.finish(x, C::kScales - 1, piece.scales[sub], acc);
       if constexpr (C::kHasMins) subtract_mins(x, piece.mins[sub], acc);

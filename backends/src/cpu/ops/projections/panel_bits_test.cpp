@@ -20,12 +20,16 @@
 
 namespace weft::test {
 
+// Every tile of narrow steps, and more tokens than any.
+constexpr std::int64_t kWidths[] = {1,  2,  3,  4,  5,  6,  7,  8,  9, 10,
+                                    11, 12, 13, 14, 15, 16, 17, 18, 37};
+
 // Whole panels: the rows after the last one are in file order.
 TEST_CASE("linear: panels give the same bits with every instruction set") {
   for (const DType w : cpu::panel_types()) {
     if (!cpu::has_panel_row(q8a, w.plain(), features_under_test())) continue;
     const std::int64_t k = 3 * w.block_elems(), n = 48;
-    for (const std::int64_t t : {1, 7, 37}) {
+    for (const std::int64_t t : kWidths) {
       Graph g;
       const Tensor x = g.input("x", {f32, {t, k}});
       g.output("y", linear(quantize(x), g.weight("w", {w, {n, k}})));
@@ -52,7 +56,7 @@ TEST_CASE("linear: weights in panels and in file order give the same bits") {
     if (!integer && !tests(least_fused()))
       continue;  // SSE2 adds floats in file order in another order
     const std::int64_t k = integer ? 3 * plain.block_elems() : 277, n = 53;
-    for (const std::int64_t t : {1, 2, 3, 5, 18, 37}) {
+    for (const std::int64_t t : kWidths) {
       CAPTURE(panels.name());
       CAPTURE(t);
       Floats results[2];
