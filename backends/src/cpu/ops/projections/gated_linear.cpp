@@ -1,6 +1,6 @@
 // Computes the gate and up projections into scratch, one block of tokens and columns at a time,
-// and combines them. A block has the tokens that one pass over the weights serves. Blocks of one
-// token are wide: kernels prefetch only weights of their own columns, so every block starts with
+// and combines them. A block has the tokens that one pass over the weights serves. Blocks of few
+// tokens are wide: kernels prefetch only weights of their own columns, so every block starts with
 // weights that were not prefetched.
 
 #include "weft/ops/projections/gated_linear.h"
@@ -15,17 +15,23 @@
 namespace weft::cpu {
 namespace {
 
-constexpr std::int64_t kCols = 64, kColsOfOne = 1024;
+constexpr std::int64_t kMinCols = 64, kMaxCols = 1024;
 
-// Bytes of one of the two parts of a block with that many tokens, or with one.
+// The columns of a block with that many tokens.
+std::int64_t block_cols(std::int64_t rows) {
+  return std::max(kMinCols, kMaxCols / std::max<std::int64_t>(rows, 1) / kMinCols * kMinCols);
+}
+
+// Bytes of one of the two parts of a block with at most that many tokens.
 std::int64_t part_bytes(std::int64_t rows) {
-  return align_up(std::max(rows * kCols, kColsOfOne) * static_cast<std::int64_t>(sizeof(float)));
+  return align_up(std::max(rows * kMinCols, kMaxCols) * static_cast<std::int64_t>(sizeof(float)));
 }
 
 template <class Arch>
 void run_block(const KernelArgs& args, const Region& block) noexcept {
   const View& x = args.in[0];
-  const std::int64_t part = part_bytes(block.row1 - block.row0);
+  const std::int64_t rows = block.row1 - block.row0, stride = block_cols(rows);
+  const std::int64_t part = part_bytes(rows);
   std::byte* parts[2];
   for (std::size_t i = 0; i < 2; ++i) {
     const View& w = args.in[1 + i];
@@ -33,16 +39,16 @@ void run_block(const KernelArgs& args, const Region& block) noexcept {
     LinearArgs a = projection_args(x, w, args.scratch.subspan(static_cast<std::size_t>(2 * part)));
     a.x += block.row0 * a.x_stride;
     a.y = parts[i];
-    a.y_stride = kCols * static_cast<std::int64_t>(sizeof(float));  // one token needs none
+    a.y_stride = stride * static_cast<std::int64_t>(sizeof(float));
     a.y_col = block.col0;
-    a.row1 = block.row1 - block.row0;
+    a.row1 = rows;
     a.col0 = block.col0;
     a.col1 = block.col1;
     project(ProjectionRows::of(args)[i], x, w, a);
   }
   const auto combine = elementwise<Arch>().silu_mul;
   for (std::int64_t t = block.row0; t < block.row1; ++t) {
-    const std::int64_t at = (t - block.row0) * kCols;
+    const std::int64_t at = (t - block.row0) * stride;
     combine(reinterpret_cast<const float*>(parts[0]) + at,
             reinterpret_cast<const float*>(parts[1]) + at, floats(args.out, t, block.col0),
             block.col1 - block.col0);
@@ -51,7 +57,7 @@ void run_block(const KernelArgs& args, const Region& block) noexcept {
 
 template <class Arch>
 void run(const KernelArgs& args, const Region& region) noexcept {
-  const std::int64_t cols = region.row1 - region.row0 == 1 ? kColsOfOne : kCols;
+  const std::int64_t cols = block_cols(region.row1 - region.row0);
   for (std::int64_t c = region.col0; c < region.col1; c += cols) {
     for (std::int64_t t = region.row0; t < region.row1; t += kPanelTokens) {
       run_block<Arch>(
