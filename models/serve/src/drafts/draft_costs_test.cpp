@@ -12,7 +12,7 @@ namespace {
 struct Made {
   std::function<double(double width)> step;
   double guess;       // seconds per guess
-  double acceptance;  // of each guess whose predecessors were right
+  double acceptance;  // how often a guess is right whose predecessors were
 };
 
 struct Times {
