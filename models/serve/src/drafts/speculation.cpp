@@ -119,7 +119,7 @@ class CombinedDraft final : public Draft {
   void settled(std::size_t guesses, std::size_t right) override {
     Draft::settled(guesses, right);
     const double width = static_cast<double>(width_);
-    double alone = step_seconds_;  // of the step without guesses
+    double alone = step_seconds_;  // that of the step without guesses
     if (guesses > 0 && used_) {
       shared_->costs.settled(*used_, width_, guesses, right);
       alone = shared_->costs.step_seconds(width_);
