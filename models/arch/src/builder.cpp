@@ -138,19 +138,30 @@ Tensor Weights::optional(std::string_view name, const Shape& shape, SourceLine w
 class GraphBuilder {
  public:
   GraphBuilder(const ModelSource& source, const GraphOptions& options)
-      : source_(source), encoder_(options.encoder), in_(inputs(graph_, options)) {}
+      : source_(source), options_(options), in_(inputs(graph_, options)) {}
 
   ModelGraph build(const Architecture& architecture, const Hparams& c) {
+    const bool draft = options_.part == GraphPart::draft;
     const Weights weights(graph_, source_);
-    const auto build = encoder_ ? architecture.encode : architecture.build;
-    graph_.output(in_.embeddings ? "embeddings" : "logits", build(weights, c, in_));
-    for (std::int64_t i = c.L; i < c.L + c.n_nextn; ++i) weights.ignore_block(i);
-    check_all_used(*weights.used_, architecture.name);
+    Tensor features;
+    if (draft) in_.features = graph_.input("features", {f32, {in_.tokens.shape()[0], c.D}});
+    if (draft || options_.features) in_.next_features = &features;
+    graph_.output(in_.embeddings ? "embeddings" : "logits",
+                  builder_of(architecture)(weights, c, in_));
+    if (features) graph_.output("features", features);
+    for (std::int64_t i = c.L; i < c.L + c.n_nextn && !draft; ++i) weights.ignore_block(i);
+    check_all_used(*weights.used_, architecture.name, draft ? fmt::format("blk.{}.", c.L) : "");
     return {std::move(graph_), in_.memory.parts()};
   }
 
  private:
+  decltype(Architecture::build) builder_of(const Architecture& architecture) const {
+    if (options_.part == GraphPart::encoder) return architecture.encode;
+    return options_.part == GraphPart::draft ? architecture.draft : architecture.build;
+  }
+
   static Inputs inputs(Graph& graph, const GraphOptions& options) {
+    const bool encoder = options.part == GraphPart::encoder;
     const Dim t = graph.variable("T", options.tokens);
     const Dim o = graph.variable("O", options.logits_rows);
     const Tensor tokens = graph.input("tokens", {i32, {t}}), pos = graph.input("pos", {i32, {t}});
@@ -161,21 +172,24 @@ class GraphBuilder {
         .step_tokens = options.step_tokens > 0 ? options.step_tokens : options.tokens,
         .cache_k = options.cache_k,
         .cache_v = options.cache_v,
-        .encoder = options.encoder};
+        .encoder = encoder};
     return {.tokens = tokens,
             .pos = pos,
             .out_rows = graph.input("out_rows", {i32, {o}}),
             .memory = Memory(graph, pos, sizes),
             .context = options.context,
-            .embeddings = options.embeddings || options.encoder};
+            .embeddings = encoder || (options.embeddings && options.part == GraphPart::steps)};
   }
 
-  void check_all_used(const Weights::Used& used, std::string_view arch) const {
+  // Of the tensors whose names begin with `prefix`.
+  void check_all_used(const Weights::Used& used, std::string_view arch,
+                      std::string_view prefix) const {
     constexpr std::size_t kShown = 5;
     std::size_t n_unknown = 0;
     std::string names;
     std::string_view file;  // the file of the first one
     for (const std::string_view name : source_.tensor_names()) {
+      if (!name.starts_with(prefix)) continue;
       if (used.names.contains(std::string(name)) || is_of_other_part(name)) continue;
       if (follows_pooling(name)) continue;
       if (n_unknown == 0) file = source_.file_of(name);
@@ -189,7 +203,7 @@ class GraphBuilder {
   }
 
   const ModelSource& source_;
-  const bool encoder_;
+  const GraphOptions& options_;
   Graph graph_;
   Inputs in_;
 };
@@ -211,6 +225,12 @@ auto with_file(const ModelSource& source, F f) {
 }
 
 }  // namespace
+
+bool has_draft_layers(const ModelSource& source, const Architecture& architecture,
+                      const Hparams& c) {
+  const std::string projection = fmt::format("blk.{}.nextn.eh_proj.weight", c.L);
+  return c.n_nextn > 0 && architecture.draft && source.find_tensor(projection);
+}
 
 ModelGraph build_model_graph(const ModelSource& source, const Architecture& architecture,
                              const Hparams& c, const GraphOptions& options) {

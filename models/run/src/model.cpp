@@ -140,13 +140,13 @@ void open_adapters(const AdapterFiles& files, const Graph& graph, const Graph* e
 }
 
 // The graph of steps or of the encoder. Errors concern the file, not the builder's code.
-Graph graph_of(const Model::Impl& model, bool encoder) {
+Graph graph_of(const Model::Impl& model, arch::GraphPart part) {
   const auto reword = [](std::string_view message) {
     return std::string(without_source_line(message));
   };
   return reword_errors<FormatError, ShapeError, DTypeError, ValueError>(reword, [&] {
     Graph graph =
-        arch::build_graph(model.source, *model.architecture, *model.hparams, {.encoder = encoder});
+        arch::build_graph(model.source, *model.architecture, *model.hparams, {.part = part});
     check(graph);
     return graph;
   });
@@ -174,12 +174,12 @@ std::shared_ptr<const Model> Model::load(const Checkpoint& file, const ModelOpti
   warn_of_new_keys(file, options.overrides, *impl);
   report(options, 0.8);
 
-  const Graph graph = graph_of(*impl, /*encoder=*/false);
+  const Graph graph = graph_of(*impl, arch::GraphPart::steps);
   impl->facts = facts_of(*impl);
   check_weights(source.checkpoint(), graph, nullptr, impl->facts);
   std::optional<Graph> encoder;
   if (impl->facts.encodes) {
-    encoder = graph_of(*impl, /*encoder=*/true);
+    encoder = graph_of(*impl, arch::GraphPart::encoder);
     check_weights(source.checkpoint(), *encoder, &graph, impl->facts);
     impl->facts.start = start_token(source, *impl);
   }

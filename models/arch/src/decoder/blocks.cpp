@@ -61,6 +61,10 @@ Tensor head(const Weights& w, const Hparams& c, Tensor h, Tensor embd, const Inp
     w.ignore("output.bias");
     return rows;
   }
+  return logits_of(w, c, rows, embd);
+}
+
+Tensor logits_of(const Weights& w, const Hparams& c, Tensor rows, Tensor embd) {
   if (!embd || w.has("output.weight")) return project(w, "output", c.V, c.D, rows);
   return linear(rows, embd, w.optional("output.bias", {c.V})).named("output");
 }

@@ -1,7 +1,11 @@
 #include "weft/arch/decoder.h"
 
+#include <array>
+#include <utility>
+
 #include "weft/ops/elementwise/add.h"
 #include "weft/ops/elementwise/scale.h"
+#include "weft/ops/rows/concat.h"
 #include "weft/ops/rows/get_rows.h"
 
 namespace weft::arch {
@@ -69,33 +73,90 @@ Tensor embed(const Weights& w, const Hparams& c, const Inputs& in, const Decoder
   return decoder.embedding_scale ? scale(h, *decoder.embedding_scale) : h;
 }
 
+// [T, R], by LayerRope.
+using Angles = std::array<Tensor, 3>;
+
+Angles angles_of(const Weights& w, const Hparams& c, const Inputs& in, const Decoder& decoder) {
+  const auto angles = [&](const Rope& rope) {
+    if (rope.attrs.n_rot == 0) return Tensor();
+    return rope_angles(in.pos, rope.attrs, rope.factors ? rope_factors(w, c, in) : Tensor());
+  };
+  const Tensor first = angles(decoder.rope);
+  return {first, angles(decoder.second_rope), Tensor()};
+}
+
+Tensor apply(const Decoder& decoder, const Layer& layer, Tensor h) {
+  for (const std::string_view name : decoder.unused_in_layers) layer.w.ignore(name);
+  if (decoder.whole_layer) return decoder.whole_layer(layer, h);
+  const std::vector<Residual> own =
+      decoder.layer_of ? decoder.layer_of(layer.index) : std::vector<Residual>();
+  for (const Residual& r : decoder.layer_of ? own : decoder.layer) h = apply(r, layer, h);
+  return h;
+}
+
+Tensor scaled(const Decoder& decoder, Tensor logits) {
+  if (decoder.logits_scale) logits = scale(logits, *decoder.logits_scale);
+  return decoder.logits_cap > 0 ? softcap(logits, decoder.logits_cap) : logits;
+}
+
 }  // namespace
 
 Tensor decode(const Weights& w, const Hparams& c, const Inputs& in, const Decoder& decoder) {
   Tensor embd = w("token_embd.weight", {c.V, c.D});
-  const auto angles_of = [&](const Rope& rope) {
-    if (rope.attrs.n_rot == 0) return Tensor();
-    return rope_angles(in.pos, rope.attrs, rope.factors ? rope_factors(w, c, in) : Tensor());
-  };
-  // [T, R], by LayerRope
-  const Tensor angles[] = {angles_of(decoder.rope), angles_of(decoder.second_rope), Tensor()};
+  const Angles angles = angles_of(w, c, in, decoder);
   Tensor h = embed(w, c, in, decoder, embd);
   for (std::int64_t i = 0; i < c.L; ++i) {
     const Weights blk = w.block(i);
-    for (const std::string_view name : decoder.unused_in_layers) blk.ignore(name);
-    const Layer layer{blk, c, in, i, angles[static_cast<std::size_t>(c.layer(i).rope)]};
-    if (decoder.whole_layer) {
-      h = decoder.whole_layer(layer, h);
-    } else if (decoder.layer_of) {
-      for (const Residual& r : decoder.layer_of(i)) h = apply(r, layer, h);
-    } else {
-      for (const Residual& r : decoder.layer) h = apply(r, layer, h);
-    }
+    h = apply(decoder, {blk, c, in, i, angles[static_cast<std::size_t>(c.layer(i).rope)]}, h);
   }
-  Tensor out = head(w, c, h, embd, in, decoder.final_norm);  // [O, V], or [O, D]
-  if (in.embeddings) return out;
-  if (decoder.logits_scale) out = scale(out, *decoder.logits_scale);
-  return decoder.logits_cap > 0 ? softcap(out, decoder.logits_cap) : out;
+  std::string_view final_norm = decoder.final_norm;
+  if (in.next_features) {
+    // Rows are picked after the norm, which is of each row: logits stay the same.
+    if (decoder.draft.normed && !final_norm.empty())
+      h = norm(w, std::exchange(final_norm, {}), c, h);
+    *in.next_features = h;
+  }
+  const Tensor out = head(w, c, h, embd, in, final_norm);  // [O, V], or [O, D]
+  return in.embeddings ? out : scaled(decoder, out);
+}
+
+namespace {
+
+Tensor draft_layer(const Weights& w, const Hparams& c, const Inputs& in, const Decoder& decoder) {
+  const Angles angles = angles_of(w, c, in, decoder);
+  const Weights blk = w.block(c.L);
+  Tensor embd = blk.optional("nextn.embed_tokens.weight", {c.V, c.D});
+  if (!embd) embd = w("token_embd.weight", {c.V, c.D});
+  const Tensor token = norm(blk, "nextn.enorm", c, embed(w, c, in, decoder, embd));
+  const Tensor features = norm(blk, "nextn.hnorm", c, in.features);
+  const Tensor h = project(blk, "nextn.eh_proj", c.D, 2 * c.D, concat(std::array{token, features}));
+  return apply(decoder, {blk, c, in, c.L, angles[static_cast<std::size_t>(c.layer(c.L).rope)]}, h);
+}
+
+Tensor draft_norm(const Weights& w, const Weights& blk, const Hparams& c, const Decoder& decoder,
+                  Tensor h) {
+  for (const std::string name : {"nextn.shared_head_norm", "layer_output_norm"}) {
+    if (blk.optional(name + ".weight", {c.D})) return norm(blk, name, c, h);
+  }
+  return decoder.final_norm.empty() ? h : norm(w, decoder.final_norm, c, h);
+}
+
+}  // namespace
+
+Tensor decode_draft(const Weights& w, const Hparams& c, const Inputs& in, const Decoder& decoder) {
+  Tensor h = draft_layer(w, c, in, decoder);
+  {
+    const Weights blk = w.block(c.L);
+    if (decoder.draft.next_normed) h = draft_norm(w, blk, c, decoder, h);
+    *in.next_features = h;
+    h = get_rows(h, in.out_rows).named("output_rows");  // [O, D]
+    if (!decoder.draft.next_normed) h = draft_norm(w, blk, c, decoder, h);
+    if (blk.optional("nextn.shared_head_head.weight", {c.V, c.D}))
+      return scaled(decoder, project(blk, "nextn.shared_head_head", c.V, c.D, h));
+  }
+  const bool tied = !w.has("output.weight");
+  const Tensor embd = tied ? w("token_embd.weight", {c.V, c.D}) : Tensor();
+  return scaled(decoder, logits_of(w, c, h, embd));
 }
 
 }  // namespace weft::arch

@@ -75,7 +75,8 @@ TEST_CASE("the layers without attention follow from flags or a period") {
   CHECK(recurrent({{"block_count", 3}, {"attention.recurrent_layers", List{0, 1, 0}}}) == "ara");
   CHECK(recurrent({{"block_count", 3},
                    {"nextn_predict_layers", 1},
-                   {"attention.recurrent_layers", List{1, 0, 0}}}) == "ra");
+                   {"attention.recurrent_layers", List{1, 0, 1}}}) == "raa");
+  CHECK(recurrent({{"block_count", 5}, {"nextn_predict_layers", 1}}) == "raraa");
 }
 
 TEST_CASE("dimensions of 1 of a convolution's weight do not matter") {

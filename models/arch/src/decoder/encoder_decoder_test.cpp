@@ -27,7 +27,7 @@ ModelGraph build(const MadeSource& source, bool encoder) {
                             .context = 70,
                             .cache_k = f32,
                             .cache_v = f16,
-                            .encoder = encoder});
+                            .part = encoder ? GraphPart::encoder : GraphPart::steps});
 }
 
 std::string refusal(const MadeSource& source, bool encoder) {

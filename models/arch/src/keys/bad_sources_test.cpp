@@ -74,7 +74,7 @@ void build(const ModelSource& source, const Architecture& architecture) {
   GraphOptions options{.tokens = 8, .logits_rows = 2, .sequences = 2, .context = 100};
   check(build_graph(source, architecture, *c, options));
   if (!architecture.encode) return;
-  options.encoder = true;
+  options.part = GraphPart::encoder;
   check(build_graph(source, architecture, *c, options));
 }
 

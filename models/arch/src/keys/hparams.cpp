@@ -148,7 +148,6 @@ Hparams read_hparams(const Keys& keys, const HparamsRules& rules) {
   read_rope(keys, c);
   c.n_nextn = keys.size_or("nextn_predict_layers", 0, c.L - 1, 0);
   c.L -= c.n_nextn;
-  c.layers.resize(static_cast<std::size_t>(c.L));
   return c;
 }
 
@@ -210,6 +209,14 @@ void read_groups(const Keys& keys, ExpertHparams& x) {
   }
 }
 
+// Whether the file has the tensors of an ffn for layer i, and no router.
+bool has_dense_ffn(const Keys& keys, std::int64_t i) {
+  const auto has = [&](std::string_view tensor) {
+    return keys.source().find_tensor(fmt::format("blk.{}.{}.weight", i, tensor)) != nullptr;
+  };
+  return has("ffn_up") && !has("ffn_gate_inp");
+}
+
 }  // namespace
 
 void read_experts(const Keys& keys, Hparams& c, const ExpertRules& rules) {
@@ -229,6 +236,8 @@ void read_experts(const Keys& keys, Hparams& c, const ExpertRules& rules) {
       std::max<std::int64_t>(1, keys.size_or("interleave_moe_layer_step", 0, c.L, 1));
   for (std::int64_t i = n_dense; i < c.L; ++i)
     c.layers[static_cast<std::size_t>(i)].experts = (i + 1) % step == 0;
+  for (std::int64_t i = c.L; i < c.L + c.n_nextn; ++i)
+    c.layers[static_cast<std::size_t>(i)].experts = !has_dense_ffn(keys, i);
   c.experts = x;
 }
 
@@ -238,7 +247,7 @@ void read_expert_limits(const Keys& keys, Hparams& c) {
     for (const float limit : limits) {
       if (!(limit >= 0)) keys.refuse(key, limit, "0 or a positive limit");
     }
-    if (limits.size() == 1) limits.resize(static_cast<std::size_t>(c.L), limits.front());
+    if (limits.size() == 1) limits.resize(c.layers.size(), limits.front());
     const std::int64_t n = std::ssize(limits);
     if (n > 0 && n != c.L && n != c.L + c.n_nextn)
       keys.refuse(key, fmt::format("{} limits", n),
@@ -271,8 +280,8 @@ void read_windows(const Keys& keys, Hparams& c, std::int64_t period, const Windo
     keys.refuse("attention.sliding_window_pattern", fmt::format("{} flags", flags.size()),
                 fmt::format("a period, or a flag for each of the {} layers", c.L + c.n_nextn));
   }
-  for (std::int64_t i = 0; i < c.L; ++i) {
-    const bool full = period < 2 || i % period == (rules.full_first ? 0 : period - 1);
+  for (std::int64_t i = 0; i < c.L + c.n_nextn; ++i) {
+    const bool full = period < 2 || i >= c.L || i % period == (rules.full_first ? 0 : period - 1);
     const bool windowed = flags.size() > 1 ? flags[static_cast<std::size_t>(i)] != 0 : !full;
     c.layers[static_cast<std::size_t>(i)].window = windowed ? window : 0;
   }

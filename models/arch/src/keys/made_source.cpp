@@ -104,7 +104,9 @@ void MadeSource::learn(const Architecture& architecture) {
   std::vector<Graph> graphs;
   graphs.push_back(build_graph(*this, architecture, *config, {}));
   if (architecture.encode)
-    graphs.push_back(build_graph(*this, architecture, *config, {.encoder = true}));
+    graphs.push_back(build_graph(*this, architecture, *config, {.part = GraphPart::encoder}));
+  if (architecture.draft && config->n_nextn > 0)
+    graphs.push_back(build_graph(*this, architecture, *config, {.part = GraphPart::draft}));
   learning_ = false;
   if (!type_of) return;
   for (const Graph& graph : graphs) choose_types(graph, n_before);

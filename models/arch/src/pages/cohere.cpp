@@ -48,13 +48,14 @@ Decoder cohere2moe(const Cohere& c) {
           .logits_scale = c.logits_scale};
 }
 
-// The dense first layers have rope even if they see everything.
+// The dense first layers and draft layers have rope even if they see everything.
 Cohere read_moe(const Keys& keys) {
   const bool rms = keys.find_number("attention.layer_norm_rms_epsilon", 0, 1).has_value();
   Cohere c{read_hparams(keys, {.norm = rms ? NormKind::rms : NormKind::layer})};
   read_experts(keys, c, {.gating = Gating::sigmoid, .normalize = false});
   read_windows(keys, c, 4, {.full_first = true});
-  for (LayerHparams& layer : c.layers) {
+  for (std::int64_t i = 0; i < c.L; ++i) {
+    LayerHparams& layer = c.layers[static_cast<std::size_t>(i)];
     if (layer.window == 0 && layer.experts) layer.rope = LayerRope::none;
   }
   c.logits_scale = keys.number_or("logit_scale", -1e6, 1e6, 1);

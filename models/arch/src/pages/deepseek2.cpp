@@ -22,7 +22,9 @@ struct DeepSeek2 : Hparams {
 Decoder deepseek2(const DeepSeek2& c) {
   LatentAttention attention{.n = c.latent, .scale = c.score_scale};
   attention.temperature = c.temperature;
-  return {.rope = {.attrs = c.rope, .factors = true}, .layer = pre_norm_layer(attention, Moe{})};
+  return {.rope = {.attrs = c.rope, .factors = true},
+          .layer = pre_norm_layer(attention, Moe{}),
+          .draft = {.next_normed = false}};
 }
 
 // Mistral 4 has YaRN, but scores as without it.

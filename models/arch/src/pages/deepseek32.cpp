@@ -49,6 +49,7 @@ Decoder sparse(const Sparse& c) {
   return {
       .rope = {.attrs = c.rope},
       .layer = pre_norm_layer(attention, Moe{}),
+      .draft = {.next_normed = false},
       // Files may have these also in layers that take the choice of an earlier one.
       .unused_in_layers = {"indexer.attn_q_b.weight", "indexer.attn_k.weight",
                            "indexer.k_norm.weight", "indexer.k_norm.bias", "indexer.proj.weight"}};
@@ -68,7 +69,7 @@ Sparse read_sparse(const Keys& keys, const ExpertRules& rules) {
   c.rope.attn_factor *= ratio;
   c.score_scale = read_score_scale(keys, c, c.latent) * ratio * ratio;
   c.indexer = read_indexer(keys, c);
-  c.chooses.assign(static_cast<std::size_t>(c.L), 1);
+  c.chooses.assign(c.layers.size(), 1);
   return c;
 }
 
@@ -82,7 +83,7 @@ Sparse read_glm(const Keys& keys) {
   for (std::int64_t i = 2; c.context >= 1 << 20 && i < c.L; ++i)
     c.chooses[static_cast<std::size_t>(i)] = i % 4 == 2;
   const auto types = keys.find_counts("attention.indexer.types", c.L, 0, 1);
-  if (!types.empty()) c.chooses = types;
+  std::ranges::copy(types, c.chooses.begin());
   if (c.chooses[0] == 0) keys.refuse("attention.indexer.types", 0, "1 in the first layer");
   return c;
 }

@@ -174,7 +174,6 @@ void check_nextn(const Keys& keys, Hparams& c) {
   const std::string name = fmt::format("blk.{}.nextn.eh_proj.weight", c.L);
   if (c.n_nextn == 0 || keys.source().find_tensor(name)) return;
   c.L += std::exchange(c.n_nextn, 0);
-  c.layers.resize(static_cast<std::size_t>(c.L), c.layers.back());
 }
 
 DeepSeek4 read(const Keys& keys) {

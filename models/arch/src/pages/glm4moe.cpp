@@ -10,7 +10,8 @@ namespace {
 Decoder glm4moe(const Hparams& c) {
   return {.rope = {.attrs = c.rope},
           .layer = pre_norm_layer(Attention{{norm_heads_if_present, rope_halves}}, Moe{},
-                                  "post_attention_norm")};
+                                  "post_attention_norm"),
+          .draft = {.next_normed = false}};
 }
 
 }  // namespace

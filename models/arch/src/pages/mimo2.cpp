@@ -22,17 +22,19 @@ Decoder mimo2(const Mimo& c) {
   const Attention attention{.q_and_k = {rope_halves}, .output = {scale_values}};
   return {.rope = {.attrs = c.rope},
           .second_rope = {.attrs = c.local_rope},
-          .layer = pre_norm_layer(attention, Moe{})};
+          .layer = pre_norm_layer(attention, Moe{}),
+          .draft = {.normed = false, .next_normed = false}};
 }
 
-// Layers with a router have experts.
+// Layers with a router have experts. Draft layers have dense ffns.
 Mimo read(const Keys& keys) {
   Mimo c{read_hparams(keys)};
   read_experts(keys, c, {.gating = Gating::sigmoid, .normalize = true, .required = true});
   for (std::size_t i = 0; i < c.layers.size(); ++i) {
     const std::string router = fmt::format("blk.{}.ffn_gate_inp.weight", i);
     const std::string dense = fmt::format("blk.{}.ffn_up.weight", i);
-    c.layers[i].experts = keys.source().find_tensor(router) || !keys.source().find_tensor(dense);
+    const bool unknown = !keys.source().find_tensor(dense) && std::cmp_less(i, c.L);
+    c.layers[i].experts = keys.source().find_tensor(router) || unknown;
   }
   read_windows(keys, c, 0);
   c.local_rope = read_local_rope(keys, c, 10000);

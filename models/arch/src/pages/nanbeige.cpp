@@ -40,6 +40,7 @@ Nanbeige read(const Keys& keys) {
   Nanbeige c{read_usual<>(keys)};
   c.n_passes = std::max<std::int64_t>(1, keys.size_or("num_loops", 0, kMaxLayers / c.L, 1));
   c.norm_between = !keys.flag_or("skip_loop_final_norm", false);
+  c.layers.resize(static_cast<std::size_t>(c.L));
   const std::vector<LayerHparams> once = c.layers;
   for (std::int64_t pass = 1; pass < c.n_passes; ++pass)
     c.layers.insert(c.layers.end(), once.begin(), once.end());

@@ -51,7 +51,9 @@ NemotronH read(const Keys& keys) {
 }  // namespace
 
 extern const Architecture kNemotronH, kNemotronHMoe;
-constinit const Architecture kNemotronH = decoder<nemotron_h, read>("nemotron_h");
-constinit const Architecture kNemotronHMoe = decoder<nemotron_h, read>("nemotron_h_moe");
+// A draft layer would be two of these layers, attention and experts.
+constinit const Architecture kNemotronH = without_draft(decoder<nemotron_h, read>("nemotron_h"));
+constinit const Architecture kNemotronHMoe =
+    without_draft(decoder<nemotron_h, read>("nemotron_h_moe"));
 
 }  // namespace weft::arch

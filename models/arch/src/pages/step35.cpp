@@ -20,7 +20,8 @@ Decoder step35(const Step& c) {
                             .output = {gate_by_sigmoid}};
   return {.rope = {.attrs = c.rope, .factors = true},
           .second_rope = {.attrs = c.local_rope},
-          .layer = pre_norm_layer(attention, ffn)};
+          .layer = pre_norm_layer(attention, ffn),
+          .draft = {.normed = false, .next_normed = false}};
 }
 
 Step read(const Keys& keys) {

@@ -34,17 +34,18 @@ struct WidthClass {
 arch::ModelGraph fused_class(const Model& model, const SessionOptions& o, const PassOptions& passes,
                              const WidthClass& c) {
   const Model::Impl& impl = model.impl();
-  arch::ModelGraph built = arch::build_model_graph(impl.source, *impl.architecture, *impl.hparams,
-                                                   {.tokens = c.width,
-                                                    .logits_rows = std::min(c.width, o.logits_rows),
-                                                    .sequences = o.sequences,
-                                                    .context = o.context,
-                                                    .cells = o.cells,
-                                                    .step_tokens = o.prefill_width,
-                                                    .cache_k = o.cache_k,
-                                                    .cache_v = o.cache_v,
-                                                    .embeddings = o.embeddings,
-                                                    .encoder = c.encoder});
+  arch::ModelGraph built = arch::build_model_graph(
+      impl.source, *impl.architecture, *impl.hparams,
+      {.tokens = c.width,
+       .logits_rows = std::min(c.width, o.logits_rows),
+       .sequences = o.sequences,
+       .context = o.context,
+       .cells = o.cells,
+       .step_tokens = o.prefill_width,
+       .cache_k = o.cache_k,
+       .cache_v = o.cache_v,
+       .embeddings = o.embeddings,
+       .part = c.encoder ? arch::GraphPart::encoder : arch::GraphPart::steps});
   if (!impl.adapters.empty()) built.graph = impl.adapters.apply(built.graph);
   built.graph = fuse(built.graph, passes);
   return built;

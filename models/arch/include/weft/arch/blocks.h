@@ -28,6 +28,8 @@ Tensor norm(const Weights& w, std::string_view name, const Hparams& c, Tensor x)
 // if the file has no output.weight.
 Tensor head(const Weights& w, const Hparams& c, Tensor h, Tensor embd, const Inputs& in,
             std::string_view norm_name = "output_norm");
+// Its last part: the logits of normalized rows, [O, D] -> [O, V].
+Tensor logits_of(const Weights& w, const Hparams& c, Tensor rows, Tensor embd);
 
 // The divisors of the rope frequencies in the file [R / 2], or no tensor: rope_freqs, or one of the
 // two sets of LongRoPE. The long set is used if the session's context is longer than the context

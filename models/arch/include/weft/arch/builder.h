@@ -82,6 +82,10 @@ struct Inputs {
   Memory memory;             // the state of sequences from step to step
   std::int64_t context = 0;  // max positions of a sequence of this session
   bool embeddings = false;   // head() returns the normalized rows instead of their logits
+  Tensor features;           // [T, D] f32, what a draft layer reads; none in other graphs
+  // If not null, decode() and decode_draft() set it to the features [T, D] f32 of all tokens of the
+  // step, which a draft layer reads next.
+  Tensor* next_features = nullptr;
 };
 
 // The config of a file: Hparams, or a struct that an architecture derives from it.
@@ -101,12 +105,22 @@ struct Architecture {
   // the text of a sequence and keeps what the decoder attends to (Memory::keep_encoded). Returns
   // the encoder's normalized rows, [O, D] f32. `build` then builds the decoder.
   Tensor (*encode)(const Weights& w, const Hparams& c, const Inputs& in) = nullptr;
+  // For architectures whose files may have draft layers, else null: builds the graph of the first
+  // one, as decode_draft() (weft/arch/decoder.h) does, and returns its logits, [O, V] f32. `build`
+  // then also sets Inputs::next_features.
+  Tensor (*draft)(const Weights& w, const Hparams& c, const Inputs& in) = nullptr;
   // A diffusion language model: it fills in the masked tokens of a text, all of which it sees.
   bool diffuses = false;
 };
 
 constexpr Architecture diffusing(Architecture architecture) {
   architecture.diffuses = true;
+  return architecture;
+}
+
+// For draft layers that decode_draft() does not build.
+constexpr Architecture without_draft(Architecture architecture) {
+  architecture.draft = nullptr;
   return architecture;
 }
 
@@ -143,6 +157,17 @@ const Architecture& find_architecture(const ModelSource& source);
 // The checked hyper-parameters of a file.
 Config configure(const ModelSource& source, const Architecture& architecture);
 
+// Whether a draft graph of the file can be built: it has layers for multi-token prediction, with
+// their tensors, and the architecture knows them. Files may count such layers and not have them.
+bool has_draft_layers(const ModelSource& source, const Architecture& architecture,
+                      const Hparams& c);
+
+enum class GraphPart : std::uint8_t {
+  steps,
+  encoder,  // REQUIRES: the architecture has one
+  draft,    // the first draft layer. REQUIRES: has_draft_layers()
+};
+
 struct GraphOptions {
   std::int64_t tokens = 1;       // bound of T
   std::int64_t logits_rows = 1;  // bound of O
@@ -151,15 +176,24 @@ struct GraphOptions {
   std::int64_t cells = 0;        // in the pool, for all sequences; 0: enough for all
   std::int64_t step_tokens = 0;  // in the session's widest step; 0: tokens
   DType cache_k = f16, cache_v = f16;
-  bool embeddings = false;
-  bool encoder = false;  // the graph of the encoder. REQUIRES: the architecture has one
+  bool embeddings = false;  // not of a draft layer
+  GraphPart part = GraphPart::steps;
+  bool features = false;  // also those of steps. REQUIRES: has_draft_layers()
 };
 
 // The graph of one width class. Inputs: "tokens", "pos" [T] i32, "out_rows" [O] i32, those of its
 // memory parts, and "types" [T] i32 if the model has a table of token types. Output: "logits" [O,
-// V], or "embeddings" [O, D] of an encoder or if they are requested. States are named by Memory.
-// Throws what Weights throws, and FormatError naming the tensors of the file that the architecture
-// does not know.
+// V], or "embeddings" [O, D] of an encoder or if they are requested; then "features" [T, D] f32, if
+// they are requested, which differ from the graph without them in nothing that logits depend on.
+// States are named by Memory. Throws what Weights throws, and FormatError naming the tensors of the
+// file that the architecture does not know.
+//
+// A draft graph has the same inputs and a memory of its own, and reads "features" [T, D] f32: a row
+// has the token of position p + 1, the features of the token at p, and p in "pos". Its outputs are
+// "logits" [O, V], of the token at p + 2, and "features" [T, D], with which the layer can draft the
+// next token. Of several draft layers only the first is used, for every token of a draft, and the
+// tensors of the others are not read. FormatError names tensors of blk.L that are not known; others
+// are of the graph of steps.
 struct ModelGraph {
   Graph graph;
   std::vector<MemoryPart> memory;  // the same for all width classes of a session

@@ -50,6 +50,12 @@ struct Rope {
   bool factors = false;  // divide frequencies by the factors in the file, if it has any
 };
 
+// Which hidden states draft layers were trained on: those after a norm, or those before it.
+struct DraftFeatures {
+  bool normed = true;       // the model's are taken after its final norm
+  bool next_normed = true;  // the draft layer's own are taken after the norm of its head
+};
+
 struct Decoder {
   // Layers use the one that c.layer(i).rope names. With n_rot 0 there is none.
   Rope rope = {}, second_rope = {};
@@ -63,6 +69,7 @@ struct Decoder {
   std::string_view final_norm = "output_norm";                         // empty: none
   std::optional<float> logits_scale = {};
   float logits_cap = 0;  // softcap on logits; 0: none
+  DraftFeatures draft = {};
   // Tensors of every layer that files may hold and the graph ignores.
   std::vector<std::string_view> unused_in_layers = {};
 };
@@ -70,6 +77,16 @@ struct Decoder {
 // Builds the graph: embeddings of the tokens, the residuals of every layer, head(). Nodes of layer
 // i have paths "blk.<i>.*".
 Tensor decode(const Weights& w, const Hparams& c, const Inputs& in, const Decoder& decoder);
+
+// Builds the graph of the draft layer blk.L, one of the layers that `decoder` describes:
+//   h = nextn.eh_proj [nextn.enorm(embedding) | nextn.hnorm(features)]
+//   logits = head(norm(layer(h)))
+// The file may have own embeddings (nextn.embed_tokens), an own norm (nextn.shared_head_norm or
+// layer_output_norm) and an own output matrix (nextn.shared_head_head), in place of the model's.
+// Returns the logits, [O, V], and sets in.next_features. REQUIRES: c.n_nextn > 0; in.features.
+// Source: DeepSeek-AI 2024, arXiv:2412.19437, section 2.2, whose published weights have the
+// embedding before the features.
+Tensor decode_draft(const Weights& w, const Hparams& c, const Inputs& in, const Decoder& decoder);
 
 // Makes an architecture from `Decoder describe(const Config&)` and `Config read(const Keys&)`.
 template <HparamsRules rules = HparamsRules{}>
@@ -90,7 +107,12 @@ constexpr Architecture decoder(std::string_view name, const HuggingFace& hugging
   constexpr auto build = [](const Weights& w, const Own& c, const Inputs& in) {
     return decode(w, c, in, describe(c));
   };
-  return architecture<build, read>(name, hugging_face);
+  Architecture made = architecture<build, read>(name, hugging_face);
+  made.draft = [](const Weights& w, const Hparams& c, const Inputs& in) {
+    const auto& own = config_cast<std::remove_cvref_t<Own>>(c);
+    return decode_draft(w, own, in, describe(own));
+  };
+  return made;
 }
 
 }  // namespace weft::arch

@@ -67,7 +67,7 @@ class ConfigType {
 struct Hparams {
   std::string arch;
   std::int64_t L = 0;        // layers
-  std::int64_t n_nextn = 0;  // further layers, for multi-token prediction; not part of the graph
+  std::int64_t n_nextn = 0;  // further layers, which draft (multi-token prediction)
   std::int64_t D = 0;        // model width
   std::int64_t V = 0;        // vocabulary
   std::int64_t context = 0;  // positions it was trained for
@@ -79,7 +79,7 @@ struct Hparams {
   bool causal = true;   // tokens see only those before them
   float clamp_qkv = 0;  // projections to q, k and v are clamped to -clamp_qkv .. clamp_qkv; 0: not
   ExpertHparams experts;
-  std::vector<LayerHparams> layers;  // [L]
+  std::vector<LayerHparams> layers;  // [L + n_nextn]
   ConfigType type;                   // set by configure()
 
   const LayerHparams& layer(std::int64_t i) const { return layers[static_cast<std::size_t>(i)]; }
@@ -135,7 +135,8 @@ struct ExpertRules {
 };
 // Reads the keys of a mixture of experts into c.experts, and which layers have one: those behind
 // leading_dense_block_count, of these every one, or every interleave_moe_layer_step-th. A file
-// without expert_count has none. REQUIRES: c is from read_hparams(). Throws like it.
+// without expert_count has none. Draft layers have one, unless the file has a dense ffn for them.
+// REQUIRES: c is from read_hparams(). Throws like it.
 void read_experts(const Keys& keys, Hparams& c, const ExpertRules& rules = {});
 
 // Reads swiglu_clamp_exp and swiglu_clamp_shexp, one limit or one per layer, into c.experts. Throws
@@ -158,7 +159,7 @@ struct WindowRules {
 };
 // Reads which layers see a window of attention.sliding_window tokens: those that the key
 // attention.sliding_window_pattern names, by a flag per layer or a period; `period` if it is
-// absent. With period n, all but every n-th layer have windows.
+// absent. With period n, all but every n-th layer have windows, and draft layers have none.
 void read_windows(const Keys& keys, Hparams& c, std::int64_t period, const WindowRules& rules = {});
 // Heads of layers with windows have attention.key_length_swa and value_length_swa elements, if the
 // file has these keys.
@@ -169,7 +170,7 @@ void read_local_heads(const Keys& keys, Hparams& c);
 RopeAttrs read_local_rope(const Keys& keys, Hparams& c, float base);
 // Reads which layers have no attention, and sets their G to 0: those that the flags in
 // attention.recurrent_layers name; without this key, all but every n-th, if
-// full_attention_interval is n, or `period` if it is absent.
+// full_attention_interval is n, or `period` if it is absent. Draft layers always have attention.
 void read_recurrent_layers(const Keys& keys, Hparams& c, std::int64_t period);
 // Reads rope.dimension_sections, if the file has it, into c.rope. Throws FormatError unless they
 // are 3 or 4 numbers from 0 on.

@@ -37,8 +37,9 @@ class MadeSource final : public ModelSource {
   // The endings of the names of optional tensors that it has in any case: ".bias".
   std::vector<std::string> optional_endings;
 
-  // Builds a graph of the architecture and adds every key and tensor that it requires. Afterwards
-  // the source behaves like a file: only add() adds tensors. Throws what find_architecture(),
+  // Builds the graphs of the architecture and adds every key and tensor that they require; with the
+  // key nextn_predict_layers, also those of the first draft layer. Afterwards the source behaves
+  // like a file: only add() adds tensors. Throws what find_architecture(),
   // configure() and build_graph() throw.
   void learn();
   void learn(const Architecture& architecture);
