@@ -181,8 +181,9 @@ def embedded(m, ids):
 
 
 def head(m, x, norm=rms_norm, tied=False):
-    """The last norm and the logits."""
-    x = norm(m, "output_norm", x)
+    """The last norm and the logits. Both hidden states stay in the model."""
+    m.hidden = x
+    m.normed = x = norm(m, "output_norm", x)
     w = m.weight("token_embd.weight" if tied else "output.weight", m.V, m.D)
     return x @ w.T
 
@@ -190,12 +191,18 @@ def head(m, x, norm=rms_norm, tied=False):
 def decoder(m, ids, mixer, ffn, norm=rms_norm, names=("attn_norm", "ffn_norm"), tied=False):
     """Xiong et al. 2020: two residuals per layer, each behind a norm. `mixer` and `ffn` get the
     layer and its normed input."""
+    m.parts = mixer, ffn, norm, names
     x = embedded(m, ids)
     for i in range(m.L):
-        l = m.layer(i)
-        x = x + mixer(l, norm(l, names[0], x))
-        x = x + ffn(l, norm(l, names[1], x))
+        x = residuals(m.layer(i), x)
     return head(m, x, norm, tied)
+
+
+def residuals(l, x, other_ffn=None):
+    """A layer as the decoder's."""
+    mixer, ffn, norm, names = l.parts
+    x = x + mixer(l, norm(l, names[0], x))
+    return x + (other_ffn or ffn)(l, norm(l, names[1], x))
 
 
 def between_streams(mixes, block, streams, tiny, rounds):

@@ -101,5 +101,13 @@ def glm_dsa(m, ids, shared=()):
                    lambda l, x: mixture(l, x, lambda l, z: sigmoid_weights(l, z, 2.5)))
 
 
-FORMS = {"glm-dsa": glm_dsa, "glm-dsa shared": lambda m, ids: glm_dsa(m, ids, shared=(1,)),
+def deepseek2(m, ids):
+    """transformers, DeepseekV3ForCausalLM, without groups of experts and YaRN."""
+    use_latents(m)
+    use_experts(m, expert_gating_func=SIGMOID, expert_weights_norm=True, expert_weights_scale=2.5)
+    return decoder(m, ids, lambda l, x: latent_attention(l, x, mask(m)),
+                   lambda l, x: mixture(l, x, lambda l, z: sigmoid_weights(l, z, 2.5)))
+
+
+FORMS = {"deepseek2": deepseek2, "glm-dsa": glm_dsa, "glm-dsa shared": lambda m, ids: glm_dsa(m, ids, shared=(1,)),
          "mistral4": mistral4, "mistral4 yarn": lambda m, ids: mistral4(m, ids, yarn=True)}

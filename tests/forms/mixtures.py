@@ -107,6 +107,31 @@ def granitemoe(m, ids, shared=0):
     return head(m, x) / m.dtype(divisor)
 
 
+def hy_v3(m, ids):
+    """transformers, HYV3ForCausalLM."""
+    use_experts(m, expert_gating_func=SIGMOID, expert_weights_norm=True, expert_weights_scale=1.4)
+    return decoder(m, ids, lambda l, x: attention(l, x, [norm_heads(l), rope(m)]),
+                   lambda l, x: mixture(l, x, biased(1.4)))
+
+
+def step35(m, ids):
+    """The published modeling_step3p5.py: a gate per head, more heads and another rotary embedding
+    in layers with a window; half of what is turned there is turned in the others."""
+    use_experts(m, expert_gating_func=SIGMOID, expert_weights_norm=True, expert_weights_scale=1.7)
+    m.n_rot = m.E
+    m.keys(attention__head_count=[4, 6, 6], attention__sliding_window=6,
+           attention__sliding_window_pattern=[0, 1, 1], rope__freq_base_swa=90.0)
+
+    def mix(l, x):
+        local, H = l.index > 0, 6 if l.index else 4
+        turn = rope(m, base=90.0) if local else rope(m, n_rot=m.E // 2)
+        gate = sigmoid(linear(l, "attn_gate", x, H))
+        return attention(l, x, [norm_heads(l), turn], seen=mask(m, 6 if local else None),
+                         gate=lambda l, x, y: y * gate[:, :, None], H=H)
+
+    return decoder(m, ids, mix, lambda l, x: mixture(l, x, biased(1.7)))
+
+
 def laguna(m, ids):
     """transformers, LagunaForCausalLM: a softplus gate per head, more heads and another rotary
     embedding in layers with a window."""
@@ -173,4 +198,4 @@ def smallthinker(m, ids):
 FORMS = {"bailingmoe2": bailingmoe2, "dots1": dots1, "exaone-moe": exaone_moe, "glm4moe": glm4moe,
          "granitemoe": granitemoe, "granitemoe shared": lambda m, ids: granitemoe(m, ids, 1),
          "laguna": laguna, "minimax-m2": minimax_m2, "olmoe": olmoe,
-         "qwen2moe": qwen2moe, "cohere2_moe": cohere2_moe, "smallthinker": smallthinker}
+         "qwen2moe": qwen2moe, "hy_v3": hy_v3, "step35": step35, "cohere2_moe": cohere2_moe, "smallthinker": smallthinker}

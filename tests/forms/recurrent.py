@@ -149,25 +149,39 @@ def gated_attention(l, x):
     return linear(l, "attn_output", y.reshape(T, -1), l.D)
 
 
+def use_qwen35(m):
+    """Sets the sizes."""
+    m.L, m.n_rot = 4, 8
+    m.keys(ssm__conv_kernel=4, ssm__state_size=8, ssm__group_count=2, ssm__time_step_rank=4,
+           ssm__inner_size=32, rope__dimension_sections=[2, 1, 1, 0], full_attention_interval=4)
+
+
 def qwen35moe(m, ids):
     """transformers, Qwen3_5MoeForConditionalGeneration, text alone: three of four layers are delta
     nets, the others have gates; a shared expert behind a gate of its own."""
-    m.L, m.n_rot = 4, 8
+    use_qwen35(m)
     use_experts(m, dense=0, shared=0, expert_shared_feed_forward_length=36)
-    m.keys(ssm__conv_kernel=4, ssm__state_size=8, ssm__group_count=2, ssm__time_step_rank=4,
-           ssm__inner_size=32, rope__dimension_sections=[2, 1, 1, 0], full_attention_interval=4)
 
     def ffn(l, x):
         gate = sigmoid(x @ l.weight("ffn_gate_inp_shexp.weight", l.D))[:, None]
         return (experts(l, x, softmax_weights(l, router(l, x), True))
                 + gate * gated_ffn(l, x, silu, 36, "_shexp"))
 
-    x = embedded(m, ids)
-    for l in map(m.layer, range(m.L)):
-        mixer = gated_attention if (l.index + 1) % 4 == 0 else delta_net
-        x = x + mixer(l, rms_norm(l, "attn_norm", x))
-        x = x + ffn(l, rms_norm(l, "post_attention_norm", x))
-    return head(m, x)
+    return qwen35_layers(m, ids, ffn)
+
+
+def qwen35_layers(m, ids, ffn):
+    """Delta nets in the first three layers."""
+    def mixer(l, x):
+        return delta_net(l, x) if l.index < 3 else gated_attention(l, x)
+
+    return decoder(m, ids, mixer, ffn, names=("attn_norm", "post_attention_norm"))
+
+
+def qwen35(m, ids):
+    """transformers, Qwen3_5ForConditionalGeneration, text alone: the same with plain ffns."""
+    use_qwen35(m)
+    return qwen35_layers(m, ids, gated_ffn)
 
 
 def channel_delta_net(l, x, width=8, taps=4, bound=-5.0):
@@ -210,7 +224,7 @@ def bailingmoe3(m, ids):
            swiglu_clamp_exp=[0.0] + [limit] * 3, swiglu_clamp_shexp=[0.0] + [shared_limit] * 3)
 
     def mix(l, x):
-        if (l.index + 1) % 4 != 0:
+        if l.index < 3:
             return channel_delta_net(l, x)
         gate = sigmoid(linear(l, "attn_gate", x, l.H))
         return latent_attention(l, x, mask(l), gate=gate[:, :, None])
@@ -231,4 +245,4 @@ def bailingmoe3(m, ids):
 FORMS = {"bailingmoe3": bailingmoe3,
          "lfm2 encoder": lambda m, ids: lfm2_layers(m, ids, gated_ffn, causal=False),
          "lfm2moe": lfm2moe, "lfm2moe encoder": lambda m, ids: lfm2moe(m, ids, causal=False),
-         "nemotron_h_moe": nemotron_h_moe, "qwen35moe": qwen35moe}
+         "nemotron_h_moe": nemotron_h_moe, "qwen35": qwen35, "qwen35moe": qwen35moe}

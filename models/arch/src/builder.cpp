@@ -229,7 +229,7 @@ auto with_file(const ModelSource& source, F f) {
 bool has_draft_layers(const ModelSource& source, const Architecture& architecture,
                       const Hparams& c) {
   const std::string projection = fmt::format("blk.{}.nextn.eh_proj.weight", c.L);
-  return c.n_nextn > 0 && architecture.draft && source.find_tensor(projection);
+  return architecture.draft && c.n_nextn > 0 && c.causal && source.find_tensor(projection);
 }
 
 ModelGraph build_model_graph(const ModelSource& source, const Architecture& architecture,

@@ -73,9 +73,14 @@ void build(const ModelSource& source, const Architecture& architecture) {
   const Config c = configure(source, architecture);
   GraphOptions options{.tokens = 8, .logits_rows = 2, .sequences = 2, .context = 100};
   check(build_graph(source, architecture, *c, options));
-  if (!architecture.encode) return;
-  options.part = GraphPart::encoder;
-  check(build_graph(source, architecture, *c, options));
+  if (architecture.encode) {
+    options.part = GraphPart::encoder;
+    check(build_graph(source, architecture, *c, options));
+  }
+  if (has_draft_layers(source, architecture, *c)) {
+    options.part = GraphPart::draft;
+    check(build_graph(source, architecture, *c, options));
+  }
 }
 
 // What was changed, and how.
@@ -214,6 +219,10 @@ TEST_CASE("wrong keys and tensors are refused with a message for every architect
     MadeSource good{std::string(architecture->name)};
     good.path = "bad.gguf";
     set_extra_keys(good, architecture->name);
+    if (architecture->draft) {
+      good.keys[fmt::format("{}.block_count", architecture->name)] = 3;
+      good.keys[fmt::format("{}.nextn_predict_layers", architecture->name)] = 1;
+    }
     try {
       good.learn(*architecture);
     } catch (const FormatError& e) {

@@ -105,7 +105,7 @@ void MadeSource::learn(const Architecture& architecture) {
   graphs.push_back(build_graph(*this, architecture, *config, {}));
   if (architecture.encode)
     graphs.push_back(build_graph(*this, architecture, *config, {.part = GraphPart::encoder}));
-  if (architecture.draft && config->n_nextn > 0)
+  if (architecture.draft && config->n_nextn > 0 && config->causal)
     graphs.push_back(build_graph(*this, architecture, *config, {.part = GraphPart::draft}));
   learning_ = false;
   if (!type_of) return;

@@ -144,7 +144,8 @@ Rwkv7 read_arwkv7(const Keys& keys) {
 }  // namespace
 
 extern const Architecture kArwkv7, kRwkv7;
-constinit const Architecture kArwkv7 = decoder<arwkv7, read_arwkv7>("arwkv7");
-constinit const Architecture kRwkv7 = decoder<rwkv7, read_rwkv7>("rwkv7");
+// A layer for drafts would lack the values of the first layer.
+constinit const Architecture kArwkv7 = without_draft(decoder<arwkv7, read_arwkv7>("arwkv7"));
+constinit const Architecture kRwkv7 = without_draft(decoder<rwkv7, read_rwkv7>("rwkv7"));
 
 }  // namespace weft::arch

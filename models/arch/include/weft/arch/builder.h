@@ -158,7 +158,8 @@ const Architecture& find_architecture(const ModelSource& source);
 Config configure(const ModelSource& source, const Architecture& architecture);
 
 // Whether a draft graph of the file can be built: it has layers for multi-token prediction, with
-// their tensors, and the architecture knows them. Files may count such layers and not have them.
+// their tensors, its tokens see only those before them, and the architecture knows such layers.
+// Files may count such layers and not have them.
 bool has_draft_layers(const ModelSource& source, const Architecture& architecture,
                       const Hparams& c);
 
