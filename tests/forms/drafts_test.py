@@ -12,7 +12,7 @@ import numpy as np
 import latent
 import mixtures
 import recurrent
-from blocks import embedded, gated_ffn, linear, residuals, rms_norm
+from blocks import embedded, gated_ffn, layer_norm, linear, residuals, rms_norm
 from made import Made
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "system"))
@@ -22,8 +22,12 @@ IDS = [7, 3, 11, 3, 42, 9, 1, 55, 3, 11, 29, 17, 42, 5, 8, 50, 33, 7, 2, 21]
 MORE = 4  # as in forms_test.py
 
 
-def drafted(form, normed=True, next_normed=True, ffn=None, norm="nextn.shared_head_norm",
-            own=False, **keys):
+def plain_layer_norm(m, name, x):
+    return layer_norm(m, name, x, bias=False)
+
+
+def drafted(form, normed=True, next_normed=True, layer=residuals, norm="nextn.shared_head_norm",
+            own=False, kind=rms_norm, output="output", scale=1, **keys):
     """DeepSeek-AI 2024, arXiv:2412.19437, section 2.2: a further layer reads the embedding of a
     token, and the features of the token before it. The model's features and those of the layer are
     hidden states after a norm, or before it. With `own`, the layer has its own matrices at both
@@ -35,29 +39,38 @@ def drafted(form, normed=True, next_normed=True, ffn=None, norm="nextn.shared_he
         x = embedded(m, ids[1:])
         if own:
             x = l.weight("nextn.embed_tokens.weight", m.V, m.D)[ids[1:]]
-        both = np.concatenate([rms_norm(l, "nextn.enorm", x),
-                               rms_norm(l, "nextn.hnorm", features[:-1])], axis=1)
-        x = residuals(l, linear(l, "nextn.eh_proj", both, m.D), ffn)
-        y = rms_norm(l if norm.startswith(("nextn", "layer")) else m, norm, x)
+        both = np.concatenate([kind(l, "nextn.enorm", x),
+                               kind(l, "nextn.hnorm", features[:-1])], axis=1)
+        x = layer(l, linear(l, "nextn.eh_proj", both, m.D))
+        y = kind(l if norm.startswith(("nextn", "layer")) else m, norm, x)
         w = (l.weight("nextn.shared_head_head.weight", m.V, m.D) if own
-             else m.weight("output.weight", m.V, m.D))
-        return [features, y @ w.T, y if next_normed else x]
+             else m.weight(output + ".weight", m.V, m.D))
+        return [features, y @ w.T * m.dtype(scale), y if next_normed else x]
     return outputs
 
 
 # Which hidden states are features: vLLM, deepseek_mtp.py, glm4_moe_mtp.py (also of GLM-5),
-# qwen3_next_mtp.py, exaone_moe_mtp.py, bailing_moe_mtp.py, step3p5_mtp.py.
+# qwen3_next_mtp.py, exaone_moe_mtp.py, bailing_moe_mtp.py, step3p5_mtp.py; llama.cpp, graph_mtp of
+# mimo2.cpp and cohere2moe.cpp.
 FORMS = {
     "bailingmoe2": drafted(mixtures.bailingmoe2, norm="layer_output_norm"),
     "bailingmoe3": drafted(recurrent.bailingmoe3, attention__head_count_kv=[0, 0, 0, 1, 1],
                            swiglu_clamp_exp=[0.0] + [0.4] * 4,
                            swiglu_clamp_shexp=[0.0] + [0.3] * 4),
+    "cohere2_moe": drafted(mixtures.cohere2_moe, layer=lambda l, x: l.whole(l, x),
+                           kind=plain_layer_norm, output="token_embd", scale=0.3,
+                           attention__sliding_window_pattern=[0, 1, 1, 1, 0, 0]),
     "deepseek2": drafted(latent.deepseek2, next_normed=False, own=True),
-    "exaone-moe": drafted(mixtures.exaone_moe, ffn=gated_ffn, norm="output_norm",
+    "exaone-moe": drafted(mixtures.exaone_moe, norm="output_norm",
+                          layer=lambda l, x: residuals(l, x, gated_ffn),
                           attention__sliding_window_pattern=[1, 1, 1, 0, 1, 1]),
     "glm-dsa": drafted(latent.glm_dsa, next_normed=False),
     "glm4moe": drafted(mixtures.glm4moe, next_normed=False),
     "hy_v3": drafted(mixtures.hy_v3),
+    "mimo2": drafted(mixtures.mimo2, normed=False, next_normed=False, norm="layer_output_norm",
+                     layer=lambda l, x: residuals(l, x, gated_ffn),
+                     attention__head_count_kv=[2, 4, 4, 4],
+                     attention__sliding_window_pattern=[0, 1, 1, 1]),
     "qwen35": drafted(recurrent.qwen35),
     "qwen35moe": drafted(recurrent.qwen35moe, norm="output_norm"),
     "step35": drafted(mixtures.step35, normed=False, next_normed=False,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from blocks import (attention, decoder, embedded, gated_ffn, head, layer_norm, linear, mask,
-                    norm_heads, norm_width, relu, rms_norm, rope, sigmoid, silu, softplus)
+                    norm_heads, norm_width, relu, rms_norm, rope, sigmoid, silu, softmax, softplus)
 from mixture import (best, experts, mixture, router, sigmoid_weights, softmax_weights, use_experts)
 
 SIGMOID = 2
@@ -45,14 +45,18 @@ def cohere2_moe(m, ids):
     local = [False, True, True, True, False]
     m.keys(attention__sliding_window=5, attention__sliding_window_pattern=[int(b) for b in local],
            attention__layer_norm_rms_epsilon=None, logit_scale=0.3)
-    x = embedded(m, ids)
-    for l in map(m.layer, range(m.L)):
+
+    def layer(l, x):
         n = layer_norm(l, "attn_norm", x, bias=False)
-        turn = local[l.index] or l.index < m.dense
-        y = attention(l, n, [rope(m, adjacent=True)] * turn,
-                      seen=mask(m, 5 if local[l.index] else None))
+        seen = 5 if l.index < m.L and local[l.index] else None
+        turn = seen or l.index < m.dense or l.index == m.L
+        y = attention(l, n, [rope(m, adjacent=True)] if turn else [], seen=mask(m, seen))
         z = mixture(l, n, chosen_sigmoid)
-        x = x + y + (z if l.index < m.dense else z / 2)
+        return x + y + (z if l.index < m.dense else z / 2)
+
+    m.whole, x = layer, embedded(m, ids)
+    for i in range(m.L):
+        x = layer(m.layer(i), x)
     return head(m, x, lambda m, name, x: layer_norm(m, name, x, bias=False),
                 tied=True) * m.dtype(0.3)
 
@@ -132,6 +136,35 @@ def step35(m, ids):
     return decoder(m, ids, mix, lambda l, x: mixture(l, x, biased(1.7)))
 
 
+def mimo2(m, ids):
+    """The published modeling_mimo_v2_flash.py: values are narrower than keys, and what attention
+    gives is scaled; layers with a window have more kv heads, sinks, and another rotary
+    embedding."""
+    value, scale = 10, 0.6
+    use_experts(m, shared=0, expert_gating_func=SIGMOID, expert_weights_norm=True)
+    m.n_rot = 8
+    m.keys(attention__head_count_kv=[2, 4, 4], attention__value_length=value,
+           attention__sliding_window=6, attention__sliding_window_pattern=[0, 1, 1],
+           rope__freq_base_swa=90.0, attention__value_scale=scale)
+
+    def mix(l, x):
+        T, local, G = len(x), l.index > 0, 4 if l.index else 2
+        q = linear(l, "attn_q", x, l.H * l.E).reshape(T, l.H, l.E)
+        k = linear(l, "attn_k", x, G * l.E).reshape(T, G, l.E)
+        v = linear(l, "attn_v", x, G * value).reshape(T, G, value)
+        q, k = (rope(m, base=90.0 if local else m.base)(a, "") for a in (q, k))
+        k, v = (np.repeat(a, l.H // G, axis=1) for a in (k, v))
+        scores = np.einsum("qhe,khe->hqk", q, k) / x.dtype.type(np.sqrt(l.E))
+        scores = np.where(mask(m, 6 if local else None), scores, -np.inf)
+        if local:
+            sinks = l.weight("attn_sinks.weight", l.H)[:, None, None]
+            scores = np.concatenate([scores, np.broadcast_to(sinks, (l.H, T, 1))], axis=2)
+        y = np.einsum("hqk,khv->qhv", softmax(scores)[:, :, :T], v) * x.dtype.type(scale)
+        return linear(l, "attn_output", y.reshape(T, -1), l.D)
+
+    return decoder(m, ids, mix, lambda l, x: mixture(l, x, biased(1)))
+
+
 def laguna(m, ids):
     """transformers, LagunaForCausalLM: a softplus gate per head, more heads and another rotary
     embedding in layers with a window."""
@@ -198,4 +231,4 @@ def smallthinker(m, ids):
 FORMS = {"bailingmoe2": bailingmoe2, "dots1": dots1, "exaone-moe": exaone_moe, "glm4moe": glm4moe,
          "granitemoe": granitemoe, "granitemoe shared": lambda m, ids: granitemoe(m, ids, 1),
          "laguna": laguna, "minimax-m2": minimax_m2, "olmoe": olmoe,
-         "qwen2moe": qwen2moe, "hy_v3": hy_v3, "step35": step35, "cohere2_moe": cohere2_moe, "smallthinker": smallthinker}
+         "qwen2moe": qwen2moe, "hy_v3": hy_v3, "step35": step35, "mimo2": mimo2, "cohere2_moe": cohere2_moe, "smallthinker": smallthinker}
