@@ -207,7 +207,9 @@ TEST_CASE("draft layers have attention to everything, and experts unless the fil
   CHECK(built().find("blk.2.ffn_up") != kNoNode);
 
   CHECK(test::build(learned("mimo2"), kDraft).find("blk.2.ffn_up") != kNoNode);
-  const Graph cohere = test::build(learned("cohere2moe"), kDraft);
+  const Graph cohere =
+      test::build(learned("cohere2moe", {{"expert_count", 4}, {"expert_used_count", 2}}), kDraft);
+  CHECK(cohere.find("blk.2.ffn_gate_inp") != kNoNode);
   CHECK(cohere.find("blk.2.attn_q_rope") != kNoNode);
   CHECK(cohere.find("first") != kNoNode);
 }

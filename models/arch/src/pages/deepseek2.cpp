@@ -3,7 +3,7 @@
 // with queries that grow with their position; PLM has an ffn of relu squared, MiniCPM3 SwiGLU and
 // scaled residuals; DeepSeek-OCR has plain attention. Sources: DeepSeek-AI 2024, arXiv:2405.04434;
 // 2024, arXiv:2412.19437; Deng et al. 2025, arXiv:2503.12167 (PLM);
-// https://huggingface.co/openbmb/MiniCPM3-4B.
+// https://huggingface.co/openbmb/MiniCPM3-4B; of drafts: vLLM, deepseek_mtp.py.
 
 #include <cmath>
 

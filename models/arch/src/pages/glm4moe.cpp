@@ -1,6 +1,6 @@
 // GLM-4.5 to 4.7: rope over halves of a part of each head, norms over query and key heads in the
 // larger models, experts behind a sigmoid router, dense first layers.
-// Source: GLM-4.5 Team 2025, arXiv:2508.06471.
+// Sources: GLM-4.5 Team 2025, arXiv:2508.06471; of drafts: vLLM, glm4_moe_mtp.py.
 
 #include "weft/arch/decoder.h"
 

@@ -1,6 +1,6 @@
 // MiMo-V2 Flash: values narrower than keys and scaled, layers with a window have more kv heads,
-// sinks and a rope of their own; experts behind a sigmoid router in most layers. Source: Xiaomi
-// 2025, https://github.com/XiaomiMiMo/MiMo-V2-Flash.
+// sinks and a rope of their own; experts behind a sigmoid router in most layers. Sources:
+// Xiaomi 2025, https://github.com/XiaomiMiMo/MiMo-V2-Flash; of drafts: llama.cpp, mimo2.cpp.
 
 #include "weft/arch/decoder.h"
 #include "weft/ops/elementwise/scale.h"

@@ -1,6 +1,7 @@
 // Step-3.5 Flash: layers with a window have more heads and a rope of their own, the others turn
 // half of a head; a gate per head; experts whose gate and other half are limited in some layers.
-// Source: StepFun 2026, https://huggingface.co/stepfun-ai/Step-3.5-Flash.
+// Sources: StepFun 2026, https://huggingface.co/stepfun-ai/Step-3.5-Flash; of drafts: vLLM,
+// step3p5_mtp.py.
 
 #include "weft/arch/decoder.h"
 

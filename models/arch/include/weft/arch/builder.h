@@ -118,7 +118,7 @@ constexpr Architecture diffusing(Architecture architecture) {
   return architecture;
 }
 
-// For draft layers that decode_draft() does not build.
+// An architecture whose draft layers, if files have any, decode_draft() cannot build.
 constexpr Architecture without_draft(Architecture architecture) {
   architecture.draft = nullptr;
   return architecture;
@@ -179,15 +179,15 @@ struct GraphOptions {
   DType cache_k = f16, cache_v = f16;
   bool embeddings = false;  // not of a draft layer
   GraphPart part = GraphPart::steps;
-  bool features = false;  // also those of steps. REQUIRES: has_draft_layers()
+  bool features = false;  // an output of steps, too. REQUIRES: the architecture has a draft graph
 };
 
 // The graph of one width class. Inputs: "tokens", "pos" [T] i32, "out_rows" [O] i32, those of its
 // memory parts, and "types" [T] i32 if the model has a table of token types. Output: "logits" [O,
-// V], or "embeddings" [O, D] of an encoder or if they are requested; then "features" [T, D] f32, if
-// they are requested, which differ from the graph without them in nothing that logits depend on.
-// States are named by Memory. Throws what Weights throws, and FormatError naming the tensors of the
-// file that the architecture does not know.
+// V], or "embeddings" [O, D] of an encoder or if they are requested; then, if requested, "features"
+// [T, D] f32, what a draft layer reads. They do not change the logits. States are named by Memory.
+// Throws what Weights throws, and FormatError naming the tensors of the file that the architecture
+// does not know.
 //
 // A draft graph has the same inputs and a memory of its own, and reads "features" [T, D] f32: a row
 // has the token of position p + 1, the features of the token at p, and p in "pos". Its outputs are

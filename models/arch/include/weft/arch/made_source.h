@@ -39,8 +39,8 @@ class MadeSource final : public ModelSource {
 
   // Builds the graphs of the architecture and adds every key and tensor that they require; with the
   // key nextn_predict_layers, also those of the first draft layer. Afterwards the source behaves
-  // like a file: only add() adds tensors. Throws what find_architecture(),
-  // configure() and build_graph() throw.
+  // like a file: only add() adds tensors. Throws what find_architecture(), configure() and
+  // build_graph() throw.
   void learn();
   void learn(const Architecture& architecture);
   void add(const std::string& name, const TensorSpec& spec);  // or replaces it
