@@ -181,7 +181,7 @@ class GraphBuilder {
             .embeddings = encoder || (options.embeddings && options.part == GraphPart::steps)};
   }
 
-  // Of the tensors whose names begin with `prefix`.
+  // Looks only at tensors whose names begin with `prefix`.
   void check_all_used(const Weights::Used& used, std::string_view arch,
                       std::string_view prefix) const {
     constexpr std::size_t kShown = 5;
