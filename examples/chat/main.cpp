@@ -178,6 +178,7 @@ int run(Options options) {
   cli::catch_interrupts(cli::Interrupts::once);
   cli::tune_once(options.model);
   const auto model = cli::load_model(options.model, cli::continue_unless_interrupted);
+  const SpeculationOptions drafts = cli::speculation_options(options.drafts, *model, options.model);
   Session session(model, options.model.session);
   cli::print_concessions(session);
   options.chat.chat_template = cli::load_template(options.chat_template, model->vocabulary());
@@ -187,8 +188,8 @@ int run(Options options) {
   options.chat.rules = {.stops = options.constraint.stops, .banned = options.constraint.banned};
   options.chat.parallel_calls = !options.one_call;
   options.chat.cancel = &cli::interrupt_flag();
-  const Speculation speculation(session, cli::speculation_options(options.drafts, options.model));
-  options.chat.draft = speculation.draft(0);
+  const Speculation speculation(session, drafts);
+  options.chat.draft = speculation.draft();
   options.chat.max_guesses = options.drafts.speculation.max_guesses;
   Conversation talk(session, 0, options.chat);
   cli::set_terminal_locale();

@@ -83,13 +83,10 @@ GenerationOptions settings(const Model& model, const Options& options) {
 }
 
 // Generates all texts that the options ask for, then prints speeds and remarks.
-void write_all(Session& session, std::span<const TokenId> tokens, const Options& options) {
+void write_all(Session& session, const Speculation& speculation, std::span<const TokenId> tokens,
+               const Options& options) {
   GenerationOptions how = settings(session.model(), options);
-  std::optional<Speculation> speculation;
-  if (options.drafts.any()) {
-    speculation.emplace(session, cli::speculation_options(options.drafts, options.model));
-    how.draft = speculation->draft(0);
-  }
+  how.draft = speculation.draft();
   Generation generation(session, 0, how);
   PromptCache cache(options.cache_path, options.cache_read_only);
   std::string warning;
@@ -120,7 +117,7 @@ void write_all(Session& session, std::span<const TokenId> tokens, const Options&
   if (options.logprobs < 0) cli::print_now("\n");
   std::cerr << '\n'
             << why << generate::summary(prompt, generated, n_kept)
-            << (speculation ? cli::draft_report(*speculation) : "");
+            << cli::draft_report(speculation);
 }
 
 int run(Options options) {
@@ -135,13 +132,14 @@ int run(Options options) {
     return cli::interrupted() ? cli::kInterrupted : 0;
   }
   generate::check_writes(*model, options);
+  const SpeculationOptions drafts = cli::speculation_options(options.drafts, *model, options.model);
   Session session(model, options.model.session);
   cli::print_concessions(session);
   if (std::ssize(tokens) > session.options().context) {
     fail<ValueError>("the prompt has {} tokens, the context holds {}: give a larger -c",
                      tokens.size(), session.options().context);
   }
-  write_all(session, tokens, options);
+  write_all(session, Speculation(session, drafts), tokens, options);
   std::cerr << fmt::format("memory    {} in all, {} workers, backend {}, seed {}\n",
                            human_bytes(session.memory().total()), session.options().workers,
                            session.options().backend, options.sampler.seed);

@@ -21,6 +21,7 @@ struct TinyModel {
   std::int64_t layers = 2;
   bool optional_tensors = false;  // biases and other tensors that files may lack
   std::int64_t experts = 0;       // per layer that can have them; each token chooses two
+  std::int64_t draft_layers = 0;  // behind the others
   // Called with the values of every tensor before they are encoded; may be empty.
   std::function<void(const std::string& name, std::vector<float>& values)> change;
 };
@@ -35,7 +36,9 @@ inline void set_experts(arch::MadeSource& source, std::string_view arch, std::in
 }
 
 inline void write_tiny_model(const TinyModel& about, const std::string& path) {
-  arch::MadeSource source(about.arch, {.L = about.layers, .H = about.heads});
+  arch::MadeSource source(about.arch, {.L = about.layers + about.draft_layers, .H = about.heads});
+  if (about.draft_layers > 0)
+    source.keys[about.arch + ".nextn_predict_layers"] = about.draft_layers;
   source.type_of = arch::matrices_of(about.matrices);
   source.optional_tensors = about.optional_tensors;
   if (about.experts > 0) set_experts(source, about.arch, about.experts);

@@ -37,6 +37,18 @@ std::string kind_names() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+void add_look_up_flag(App& app, SpeculationOptions& o) {
+  app.add_option_function(
+         "--spec-ngram-size-n", App::Function<std::int64_t>([&o](std::int64_t n) {
+           o.ngram_size = static_cast<std::size_t>(n);
+         }),
+         fmt::format("ngram-simple: how many of the last tokens must have occurred "
+                     "before (default: {})",
+                     o.ngram_size))
+      .range(1, 1024)
+      .type_name("N");
+}
+
 }  // namespace
 
 void add_draft_flags(App& app, DraftFlags& flags) {
@@ -47,12 +59,16 @@ void add_draft_flags(App& app, DraftFlags& flags) {
          "are checked in one step; the text is the same")
       .type_name("FILE");
   app.add_option_function(
-         "--spec-type",
-         App::Function<std::string>([&o](const std::string& text) { o.kinds = parse_kinds(text); }),
-         fmt::format("who guesses tokens, the first that has any: a list of {} (ngram-simple: what "
-                     "followed when the last tokens occurred before); none (default: draft with "
-                     "-md)",
-                     kind_names()))
+         "--spec-type", App::Function<std::string>([&flags](const std::string& text) {
+           flags.speculation.kinds = parse_kinds(text);
+           flags.kinds_given = true;
+         }),
+         fmt::format(
+             "who guesses tokens, the first that has any: a list of {} (draft: the model of "
+             "-md; draft-mtp: the model's own layer for that; ngram-simple: what followed "
+             "when the last tokens occurred before), or none. Default: draft with -md, else "
+             "draft-mtp if the model has such a layer",
+             kind_names()))
       .type_name("NAME,...");
   app.add_option_function(
          "--spec-draft-n-max,--draft-max,--draft-n,--draft",
@@ -67,15 +83,7 @@ void add_draft_flags(App& app, DraftFlags& flags) {
       .real_range(0, 1)
       .capture_default_str()
       .type_name("P");
-  app.add_option_function(
-         "--spec-ngram-size-n", App::Function<std::int64_t>([&o](std::int64_t n) {
-           o.ngram_size = static_cast<std::size_t>(n);
-         }),
-         fmt::format("ngram-simple: how many of the last tokens must have occurred "
-                     "before (default: {})",
-                     o.ngram_size))
-      .range(1, 1024)
-      .type_name("N");
+  add_look_up_flag(app, o);
   app.add_flag("--spec-adaptive,!--no-spec-adaptive", o.adaptive,
                "guess only as much as measured times justify (default: yes)");
 }
@@ -85,18 +93,25 @@ void complete(DraftFlags& flags) {
   const bool by_model = std::ranges::find(kinds, DraftKind::model) != kinds.end();
   if (by_model && flags.model.empty())
     fail<UsageError>("--spec-type {} needs a draft model: -md FILE", to_string(DraftKind::model));
-  if (!flags.model.empty() && kinds.empty()) kinds = {DraftKind::model};
+  if (!flags.model.empty() && !flags.kinds_given) kinds = {DraftKind::model};
 }
 
-SpeculationOptions speculation_options(const DraftFlags& flags, const ModelFlags& model) {
+SpeculationOptions speculation_options(const DraftFlags& flags, const Model& model,
+                                       ModelFlags& flags_of_model) {
   SpeculationOptions options = flags.speculation;
-  options.warn = model.session.warn;
-  options.draft_session = model.session;
+  const auto has = [&](DraftKind kind) {
+    return std::ranges::find(options.kinds, kind) != options.kinds.end();
+  };
+  if (!flags.kinds_given && options.kinds.empty() && model.facts().drafts)
+    options.kinds = {DraftKind::mtp};
+  options.warn = flags_of_model.session.warn;
+  options.draft_session = flags_of_model.session;
   options.draft_session.progress = {};
-  if (std::ranges::find(options.kinds, DraftKind::model) == options.kinds.end()) return options;
-  options.draft_model = Model::load(
-      flags.model,
-      {.progress = model.session.progress, .allow_unknown_settings = model.allow_unknown_settings});
+  flags_of_model.session.draft_layer = has(DraftKind::mtp);
+  if (!has(DraftKind::model)) return options;
+  options.draft_model =
+      Model::load(flags.model, {.progress = flags_of_model.session.progress,
+                                .allow_unknown_settings = flags_of_model.allow_unknown_settings});
   for (const std::string& warning : options.draft_model->warnings())
     if (options.warn) options.warn(warning);
   return options;

@@ -13,14 +13,17 @@ namespace weft::cli {
 struct DraftFlags {
   std::string model;               // -md
   SpeculationOptions speculation;  // without the model
-  bool any() const { return !speculation.kinds.empty(); }
+  bool kinds_given = false;
 };
 void add_draft_flags(App& app, DraftFlags& flags);
 // Call it after parsing. Throws UsageError for flags that do not go together.
 void complete(DraftFlags& flags);
 
-// The options of the flags, with the draft model loaded. Its sessions are as those of `model`.
-SpeculationOptions speculation_options(const DraftFlags& flags, const ModelFlags& model);
+// The options of the flags for texts of `model`, with the draft model loaded. Its session is as
+// that of `flags_of_model`, which gets a draft layer if that is wanted: by default, if the model
+// has one.
+SpeculationOptions speculation_options(const DraftFlags& flags, const Model& model,
+                                       ModelFlags& flags_of_model);
 
 // "drafted      120 tokens, 90 of them right (draft 80 of 110, ngram-simple 10 of 10); 1.62 times
 // as fast as without"; empty if nothing was drafted.

@@ -162,6 +162,9 @@ class GraphBuilder {
 
   static Inputs inputs(Graph& graph, const GraphOptions& options) {
     const bool encoder = options.part == GraphPart::encoder;
+    const MemoryOf own = encoder                            ? MemoryOf::text
+                         : options.part == GraphPart::draft ? MemoryOf::drafts
+                                                            : MemoryOf::sequence;
     const Dim t = graph.variable("T", options.tokens);
     const Dim o = graph.variable("O", options.logits_rows);
     const Tensor tokens = graph.input("tokens", {i32, {t}}), pos = graph.input("pos", {i32, {t}});
@@ -172,7 +175,7 @@ class GraphBuilder {
         .step_tokens = options.step_tokens > 0 ? options.step_tokens : options.tokens,
         .cache_k = options.cache_k,
         .cache_v = options.cache_v,
-        .encoder = encoder};
+        .own = own};
     return {.tokens = tokens,
             .pos = pos,
             .out_rows = graph.input("out_rows", {i32, {o}}),

@@ -152,6 +152,18 @@ Graph graph_of(const Model::Impl& model, arch::GraphPart part) {
   });
 }
 
+// A draft layer only saves time: a file with a bad one loads without it.
+void check_draft_layer(const Graph& steps, Model::Impl& model) {
+  try {
+    const Graph graph = graph_of(model, arch::GraphPart::draft);
+    ModelFacts counted;
+    check_weights(model.source.checkpoint(), graph, &steps, counted);
+    model.facts.drafts = true;
+  } catch (const Error& error) {
+    model.warnings.push_back(fmt::format("the model's draft layer is not used: {}", error.what()));
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOptions& options) {
@@ -183,6 +195,8 @@ std::shared_ptr<const Model> Model::load(const Checkpoint& file, const ModelOpti
     check_weights(source.checkpoint(), *encoder, &graph, impl->facts);
     impl->facts.start = start_token(source, *impl);
   }
+  if (has_draft_layers(source, *impl->architecture, *impl->hparams))
+    check_draft_layer(graph, *impl);
   open_adapters(options.adapters, graph, encoder ? &*encoder : nullptr, *impl);
   impl->identity = std::make_unique<Identity>(impl->weights);
   report(options, 1);

@@ -133,6 +133,7 @@ std::span<const float> Session::Impl::compute(std::span<const StepToken> tokens,
   run(r, cancel, observer);
   const View rows = r.executor.output(planned.options.embeddings ? "embeddings" : "logits");
   check_logits(tokens, rows);
+  if (planned.options.draft_layer) drafts.stage(tokens, memory, r);
   if (n_rows == 0) return {};
   const auto width = static_cast<std::size_t>(rows.cols());
   last = {rows.row<const float>(static_cast<std::int64_t>(n_rows - 1)), width};
@@ -142,8 +143,9 @@ std::span<const float> Session::Impl::compute(std::span<const StepToken> tokens,
 std::span<const float> Session::Impl::step(std::span<const StepToken> tokens,
                                            const std::atomic<bool>* cancel,
                                            NodeObserver* observer) {
-  memory.begin(tokens);
   last = {};
+  drafts.read_staged(cancel);
+  memory.begin(tokens);
   try {
     const std::span<const float> rows = compute(tokens, cancel, observer);
     memory.append();
@@ -188,6 +190,16 @@ std::span<const float> Session::step(std::span<const StepToken> tokens,
   return impl_->step(tokens, cancel, observer);
 }
 
+std::span<const float> Session::draft(std::int32_t sequence, std::int32_t token, bool goes_on,
+                                      const std::atomic<bool>* cancel) {
+  Impl& s = *impl_;
+  if (!s.planned.options.draft_layer)
+    fail<ValueError>("the session has no draft layer (SessionOptions::draft_layer)");
+  s.check_tokens({&token, 1});
+  s.last = {};
+  return s.drafts.draft(sequence, length(sequence), token, goes_on, cancel);
+}
+
 std::span<const float> Session::logits() const {
   if (impl_->last.empty()) fail<ValueError>("no logits: the last step requested none");
   return impl_->last;
@@ -214,6 +226,7 @@ void Session::truncate(std::int32_t sequence, std::int64_t new_length) {
                      new_length);
   }
   impl_->memory.truncate(sequence, new_length);
+  impl_->drafts.truncate(sequence, new_length);
   if (new_length == 0) impl_->forget_mixed(sequence);
 }
 
@@ -223,6 +236,7 @@ void Session::copy(std::int32_t from, std::int32_t to, std::int64_t new_length) 
     fail<ValueError>("sequence {} has {} tokens, cannot copy {}", from, length(from), new_length);
   }
   impl_->memory.copy(from, to, new_length);
+  impl_->drafts.copy(from, to, new_length);
   impl_->lora_scales[static_cast<std::size_t>(to)] =
       impl_->lora_scales[static_cast<std::size_t>(from)];
   if (new_length == 0) impl_->forget_mixed(to);
@@ -251,6 +265,7 @@ std::int64_t Session::resume_point_of_saved(std::int64_t length, std::int64_t sa
 void Session::restore(std::int32_t sequence, std::int64_t length, std::int64_t saved_length,
                       std::span<const std::span<const std::byte>> states) {
   impl_->memory.restore(sequence, length, saved_length, states);
+  impl_->drafts.forget(sequence);
   impl_->forget_mixed(sequence);
 }
 

@@ -72,8 +72,8 @@ const std::byte* Session::Impl::weight(const Node& node) const {
   return data ? data : model->weights().find_tensor(node.path)->data;
 }
 
-std::size_t PlannedModel::plan_for(std::int64_t n_tokens, bool of_text) const {
-  std::size_t i = of_text ? n_step_plans : 0;
+std::size_t PlannedModel::plan_for(std::int64_t n_tokens, bool other) const {
+  std::size_t i = other ? n_step_plans : 0;
   const auto bound = [&](std::size_t plan) {
     const std::vector<Variable>& variables = graphs[plan].variables();
     return variables[Runner::index_of(variables, "T")].bound;
@@ -82,8 +82,8 @@ std::size_t PlannedModel::plan_for(std::int64_t n_tokens, bool of_text) const {
   return i;
 }
 
-std::size_t Session::Impl::plan_for(std::size_t n_tokens, bool of_text) const {
-  return planned.plan_for(static_cast<std::int64_t>(n_tokens), of_text);
+std::size_t Session::Impl::plan_for(std::size_t n_tokens, bool other) const {
+  return planned.plan_for(static_cast<std::int64_t>(n_tokens), other);
 }
 
 Runner& Session::Impl::runner(std::size_t i) {
@@ -96,11 +96,11 @@ Runner& Session::Impl::runner(std::size_t i) {
       const auto at = std::ranges::find(devices, used.backend, &DeviceMemory::backend);
       bindings.devices.push_back((*at)->bindings());
     }
-    const bool of_text = i >= planned.n_step_plans;
-    runners[i] =
-        std::make_unique<Runner>(planned.graphs[i], planned.plans[i], planned.assignments[i],
-                                 bindings, workers, (of_text ? text : memory).input_names(),
-                                 encoded.input_names(), model->adapters().loras().size());
+    SessionMemory& other = planned.options.draft_layer ? drafted : text;
+    const SessionMemory& own = i < planned.n_step_plans ? memory : other;
+    runners[i] = std::make_unique<Runner>(
+        planned.graphs[i], planned.plans[i], planned.assignments[i], bindings, workers,
+        own.input_names(), encoded.input_names(), model->adapters().loras().size());
   }
   return *runners[i];
 }

@@ -14,6 +14,7 @@
 #include "weft/scheduler/workers.h"
 
 #include "device_memory.h"
+#include "drafts/draft_layer.h"
 #include "memory/session_memory.h"
 #include "model_impl.h"
 #include "session_runner.h"
@@ -40,6 +41,11 @@ struct Session::Impl {
         memory(session_memory(arch::MemoryOf::sequence)),
         text(session_memory(arch::MemoryOf::text)),
         encoded(session_memory(arch::MemoryOf::encoded)),
+        drafted(session_memory(arch::MemoryOf::drafts)),
+        drafts(
+            drafted, model->facts().n_embd, planned.options,
+            {.runner = [this](std::size_t n) -> run::Runner& { return runner(plan_for(n, true)); },
+             .run = [this](run::Runner& r, const auto* cancel) { run(r, cancel, nullptr); }}),
         runners(planned.plans.size()),
         poll(planned.options.poll),
         chunk(static_cast<std::size_t>(planned.options.prefill_width)),
@@ -55,8 +61,8 @@ struct Session::Impl {
   // that this one reads.
   std::int64_t weight_bytes() const;
   const std::byte* weight(const Node& node) const;
-  // The narrowest plan of steps, or of texts, for that many tokens.
-  std::size_t plan_for(std::size_t n_tokens, bool of_text = false) const;
+  // The narrowest plan of steps, or of the others, for that many tokens.
+  std::size_t plan_for(std::size_t n_tokens, bool other = false) const;
   run::Runner& runner(std::size_t plan);
   void check_tokens(std::span<const std::int32_t> tokens) const;
   void check_starts(std::int32_t sequence) const;
@@ -92,6 +98,8 @@ struct Session::Impl {
   // For models with an encoder: the text that is being encoded, and the encoded text of each
   // sequence.
   run::SessionMemory text, encoded;
+  run::SessionMemory drafted;
+  run::DraftLayer drafts;
   std::vector<std::unique_ptr<run::Runner>> runners;  // by width class; null until first used
   Poll poll;                                          // of SessionOptions::poll
   std::vector<StepToken> chunk;                    // used by feed(), so that it does not allocate

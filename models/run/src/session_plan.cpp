@@ -35,6 +35,13 @@ void check_cache_type(std::string_view which, DType dtype) {
                          cache_type_names(), dtype.name());
 }
 
+void check_draft_layer(const Model& model, const SessionOptions& o) {
+  if (!o.draft_layer) return;
+  if (o.embeddings) fail<ValueError>("a session that computes embeddings has no draft layer");
+  if (!model.facts().drafts)
+    fail<UnsupportedError>("{}: the model has no draft layer", model.file().path());
+}
+
 }  // namespace
 
 Routes routes_of(const SessionOptions& options) {
@@ -53,6 +60,7 @@ SessionOptions resolve(const Model& model, SessionOptions o) {
     fail<UnsupportedError>("{}: the model has no output matrix, so it gives embeddings, not text",
                            model.file().path());
   }
+  check_draft_layer(model, o);
   if (o.context == 0) o.context = default_context(model);
   check_range("context", o.context, 1, kMaxCells);
   check_range("sequences", o.sequences, 1, 1 << 16);

@@ -14,6 +14,11 @@ std::int64_t default_context(const Model& model);
 // Replaces zeros and checks everything. Throws ValueError and UnsupportedError.
 SessionOptions resolve(const Model& model, SessionOptions options);
 
+// Tokens in a step of the draft layer.
+inline constexpr std::int64_t kDraftWidth = 32;
+// Bytes of the features that a session with a draft layer keeps.
+std::int64_t draft_bytes(const Model& model, const SessionOptions& o);
+
 // The states of all graphs in host memory, in the order in which Session lays them out, each
 // aligned.
 std::vector<const Node*> states_on_host(const std::vector<Graph>& graphs,

@@ -27,6 +27,7 @@ struct Runner {
         out_rows(input(graph, "out_rows")),
         ends(input(graph, "ends")),
         last_encoded(input(graph, "last.encoded")),
+        features(floats(graph, "features")),
         t(index_of(graph.variables(), "T")),
         o(index_of(graph.variables(), "O")) {
     for (const std::string& name : memory_inputs) memory.push_back(input(graph, name));
@@ -58,6 +59,7 @@ struct Runner {
 
   Executor executor;
   std::span<std::int32_t> tokens, pos, types, out_rows, ends, last_encoded;
+  std::span<float> features;  // input of draft layers
   std::vector<std::span<std::int32_t>> memory, encoded;
   std::vector<std::span<float>> lora_scales;  // by LoRA, one number per token
   std::size_t t, o;                           // indices of the variables

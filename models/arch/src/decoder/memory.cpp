@@ -53,7 +53,7 @@ struct Memory::Requests {
   // The sizes for the graph's own tokens: an encoder reads one text at a time.
   MemorySizes own_sizes() const {
     MemorySizes own = sizes;
-    if (own.encoder) own.sequences = 1, own.cells = 0;
+    if (own.own == MemoryOf::text) own.sequences = 1, own.cells = 0;
     return own;
   }
 };
@@ -143,7 +143,7 @@ Memory::Cells Memory::cells(SourceLine where) const {
   return {
       .part = part({.kind = "cells",
                     .suffix = suffix,
-                    .of = sizes.encoder ? MemoryOf::text : MemoryOf::sequence,
+                    .of = sizes.own,
                     .window = window_,
                     .stride = stride_,
                     .n_rows = window_ > 0 ? window_blocks(window_, sizes) : all,
@@ -201,7 +201,7 @@ Tensor Memory::attend(std::int64_t layer, Tensor q, Tensor k, Tensor v, const At
   expect_every_position(stride_);
   const Cells at = cells(where);
   const MemorySizes& sizes = requests_->sizes;
-  const std::string_view cache = sizes.encoder ? "text" : "cache";
+  const std::string_view cache = sizes.own == MemoryOf::text ? "text" : "cache";
   const Tensor keys =
       keep(at, fmt::format("{}.k.{}", cache, layer), sizes.cache_k, k, where).named("cache_k");
   const Tensor values =

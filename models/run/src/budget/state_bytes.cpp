@@ -14,6 +14,7 @@ namespace {
 std::string kind_of(const arch::MemoryPart& part) {
   if (part.of == arch::MemoryOf::text) return "text that is read";
   if (part.of == arch::MemoryOf::encoded) return "encoded texts";
+  if (part.of == arch::MemoryOf::drafts) return "draft layer";
   if (part.window > 0) return fmt::format("last {} tokens", part.window);
   if (part.stride > 1) return fmt::format("every {} tokens", part.stride);
   if (part.checkpoint_every > 0) return "recurrent states";
@@ -41,7 +42,8 @@ StateBytes state_bytes(const PlannedModel& planned) {
         row += state->spec.row_bytes();
     if (part.of == arch::MemoryOf::text || part.grow_with == arch::RowsGrowWith::nothing)
       bytes.fixed += row * part.n_rows;
-    else if (part.of == arch::MemoryOf::sequence && part.grow_with == arch::RowsGrowWith::cells)
+    else if ((part.of == arch::MemoryOf::sequence || part.of == arch::MemoryOf::drafts) &&
+             part.grow_with == arch::RowsGrowWith::cells)
       bytes.block += row / part.stride;
     else
       bytes.sequence += row * ((part.n_rows + n - 1) / n);

@@ -19,13 +19,14 @@ using namespace run;
 // or several sequences and for the end of a prompt, wide ones for prefill.
 constexpr std::int64_t kWidths[] = {1, 8, 32, 128, 512, 2048};
 
-// A width class of steps, or of texts for the encoder.
+// A width class of steps, of texts for the encoder, or of the draft layer.
 struct WidthClass {
   std::int64_t width = 1;
-  bool encoder = false;
+  arch::GraphPart part = arch::GraphPart::steps;
 
   std::string name() const {
-    if (encoder) return fmt::format("encode {}", width);
+    if (part == arch::GraphPart::encoder) return fmt::format("encode {}", width);
+    if (part == arch::GraphPart::draft) return fmt::format("draft {}", width);
     return width == 1 ? "decode" : fmt::format("prefill {}", width);
   }
 };
@@ -37,7 +38,7 @@ arch::ModelGraph fused_class(const Model& model, const SessionOptions& o, const 
   arch::ModelGraph built = arch::build_model_graph(
       impl.source, *impl.architecture, *impl.hparams,
       {.tokens = c.width,
-       .logits_rows = std::min(c.width, o.logits_rows),
+       .logits_rows = c.part == arch::GraphPart::draft ? 1 : std::min(c.width, o.logits_rows),
        .sequences = o.sequences,
        .context = o.context,
        .cells = o.cells,
@@ -45,22 +46,26 @@ arch::ModelGraph fused_class(const Model& model, const SessionOptions& o, const 
        .cache_k = o.cache_k,
        .cache_v = o.cache_v,
        .embeddings = o.embeddings,
-       .part = c.encoder ? arch::GraphPart::encoder : arch::GraphPart::steps});
-  if (!impl.adapters.empty()) built.graph = impl.adapters.apply(built.graph);
+       .part = c.part,
+       .features = o.draft_layer && c.part == arch::GraphPart::steps});
+  // Drafts without adapters are less often right, which is all that they change there.
+  if (!impl.adapters.empty() && c.part != arch::GraphPart::draft)
+    built.graph = impl.adapters.apply(built.graph);
   built.graph = fuse(built.graph, passes);
   return built;
 }
 
-// Those of steps, then those of texts, each narrowest first.
+// Those of steps, then those of texts or of the draft layer, each narrowest first.
 std::vector<WidthClass> width_classes(const Model& model, const SessionOptions& o) {
   std::vector<WidthClass> classes;
-  for (const bool encoder : {false, true}) {
-    if (encoder && !model.facts().encodes) break;
-    for (const std::int64_t width : kWidths) {
-      if (width < o.prefill_width && !(encoder && width == 1)) classes.push_back({width, encoder});
-    }
-    classes.push_back({o.prefill_width, encoder});
-  }
+  const auto add = [&](arch::GraphPart part, std::int64_t narrowest, std::int64_t widest) {
+    for (const std::int64_t width : kWidths)
+      if (width >= narrowest && width < widest) classes.push_back({width, part});
+    classes.push_back({widest, part});
+  };
+  add(arch::GraphPart::steps, 1, o.prefill_width);
+  if (model.facts().encodes) add(arch::GraphPart::encoder, 2, o.prefill_width);
+  if (o.draft_layer) add(arch::GraphPart::draft, 1, kDraftWidth);
   return classes;
 }
 
@@ -96,6 +101,7 @@ void count_memory(const Model& model, PlannedModel& planned) {
   planned.memory = memory_use(planned.graphs, planned.plans, layout_weights(model, planned));
   planned.memory.states = states_by_kind(planned);
   planned.memory.other += planned.options.reserved;
+  if (planned.options.draft_layer) planned.memory.other += draft_bytes(model, planned.options);
 }
 
 PlannedModel plan_all(const Model& model, const SessionOptions& options, WeightMode weights) {
@@ -110,14 +116,15 @@ PlannedModel plan_all(const Model& model, const SessionOptions& options, WeightM
     arch::ModelGraph built = fused_class(model, o, passes, c);
     fused.push_back(std::move(built.graph));
     add_parts(built.memory, planned.memory_parts);
-    planned.n_step_plans += !c.encoder;
+    planned.n_step_plans += c.part == arch::GraphPart::steps;
   }
   routes.check_patterns(fused.front());
   planned.assignments = assign(fused, routes);
   for (std::size_t i = 0; i < classes.size(); ++i) {
     const Assignment& assignment = planned.assignments[i];
     Graph lowered = lower(std::move(fused[i]), assignment, passes);
-    if (classes[i].encoder) lowered = with_types_of(planned.graphs.front(), lowered);
+    if (classes[i].part != arch::GraphPart::steps)
+      lowered = with_types_of(planned.graphs.front(), lowered);
     planned.graphs.push_back(std::move(lowered));
     planned.plans.push_back(make_plan(planned.graphs.back(), assignment,
                                       {.name = classes[i].name(),

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/run/model.h"
 #include "weft/run/nan_error.h"
-#include "weft/serve/text_rules.h"
 #include "weft/tokenize/vocabulary.h"
+
+#include "drafts/likeliest.h"
 
 namespace weft {
 namespace {
@@ -67,12 +67,6 @@ std::shared_ptr<const Model> checked(const Session& session, std::shared_ptr<con
   return draft;
 }
 
-float probability(std::span<const float> logits, float best) {
-  double sum = 0;
-  for (const float logit : logits) sum += std::exp(static_cast<double>(logit - best));
-  return static_cast<float>(1 / sum);
-}
-
 }  // namespace
 
 void check_drafts(const Model& model, const Model& draft) {
@@ -93,14 +87,16 @@ SessionOptions DraftModel::options_beside(const Session& session, SessionOptions
 }
 
 DraftModel::DraftModel(const Session& session, std::shared_ptr<const Model> draft,
-                       SessionOptions options)
+                       SessionOptions options, float p_min)
     : session_(checked(session, draft), options_beside(session, std::move(options))),
       relative_cost_(static_cast<double>(draft->facts().weight_bytes) /
                      static_cast<double>(session.model().facts().weight_bytes)),
       n_vocab_(std::min(draft->facts().n_vocab, session.model().facts().n_vocab)),
-      held_(static_cast<std::size_t>(session_.options().sequences)) {
+      held_(static_cast<std::size_t>(session_.options().sequences)),
+      likeliest_(std::make_unique<serve::Likeliest>(session_.model().vocabulary(), p_min)) {
   warm_up();
 }
+DraftModel::~DraftModel() = default;
 
 // Computes two short steps, for which the first text would have to wait: they compile plans and
 // touch the weights.
@@ -141,40 +137,27 @@ void DraftModel::feed(std::int32_t sequence, std::span<const TokenId> tokens,
   }
 }
 
-void DraftModel::prepare(std::int32_t sequence, const DraftRequest& request) {
+void DraftModel::prepare(const DraftRequest& request) {
   const std::span<const TokenId> tokens = request.tokens;
-  const std::size_t n = keep(sequence, tokens);
+  const std::size_t n = keep(request.sequence, tokens);
   if (n + kSmallLag >= tokens.size()) return;
-  feed(sequence, tokens.subspan(n, tokens.size() - 1 - n), request.cancel);
+  feed(request.sequence, tokens.subspan(n, tokens.size() - 1 - n), request.cancel);
 }
 
-void DraftModel::propose(std::int32_t sequence, const DraftRequest& request, float p_min,
-                         std::vector<TokenId>& guesses) {
+void DraftModel::propose(const DraftRequest& request, std::vector<TokenId>& guesses) {
   const std::span<const TokenId> tokens = request.tokens;
   const auto known = [&](TokenId id) { return id < session_.model().facts().n_vocab; };
-  if (!std::ranges::all_of(tokens.subspan(keep(sequence, tokens)), known)) return;
+  const auto more = tokens.subspan(keep(request.sequence, tokens));
+  if (!std::ranges::all_of(more, known)) return;
   const std::int64_t room = session_.options().context - std::ssize(tokens);
-  const std::size_t max =
-      std::min(request.max, static_cast<std::size_t>(std::max<std::int64_t>(room, 0)));
-  if (max == 0) return;
-  feed(sequence, tokens.subspan(session_.length(sequence)), request.cancel);
-  const Vocabulary& vocabulary = session_.model().vocabulary();
-  for (std::size_t i = 1;; ++i) {
-    auto logits = session_.logits().first(static_cast<std::size_t>(n_vocab_));
-    if (request.rules && request.rules->restricts()) {
-      row_.assign(logits.begin(), logits.end());
-      request.rules->restrict(row_);
-      logits = row_;
-    }
-    const auto best = std::ranges::max_element(logits);
-    const auto id = static_cast<TokenId>(best - logits.begin());
-    if (id < vocabulary.size() && vocabulary.ends_generation(id)) return;
-    if (p_min > 0 && probability(logits, *best) < p_min) return;
-    const bool over = request.rules && request.rules->accept(id);
-    guesses.push_back(id);
-    if (i == max || over) return;
-    feed(sequence, {&id, 1}, request.cancel);
-  }
+  DraftRequest that_fits = request;
+  that_fits.max =
+      std::min(request.max, guesses.size() + std::size_t(std::max<std::int64_t>(room, 0)));
+  if (that_fits.max == guesses.size()) return;
+  feed(request.sequence, more, request.cancel);
+  const auto logits = [&] { return session_.logits().first(static_cast<std::size_t>(n_vocab_)); };
+  while (likeliest_->add(logits(), that_fits, guesses))
+    feed(request.sequence, {&guesses.back(), 1}, request.cancel);
 }
 
 }  // namespace weft

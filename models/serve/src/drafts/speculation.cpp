@@ -9,6 +9,7 @@
 #include "weft/run/memory_plan.h"
 
 #include "drafts/draft_costs.h"
+#include "drafts/layer_draft.h"
 
 namespace weft {
 namespace {
@@ -18,25 +19,23 @@ struct NamedKind {
   std::string_view name;
 };
 constexpr std::array kNames{NamedKind{DraftKind::model, "draft"},
+                            NamedKind{DraftKind::mtp, "draft-mtp"},
                             NamedKind{DraftKind::ngram_simple, "ngram-simple"}};
-constexpr std::array kKinds{DraftKind::model, DraftKind::ngram_simple};
+constexpr std::array kKinds{DraftKind::model, DraftKind::mtp, DraftKind::ngram_simple};
 static_assert(kKinds.size() == kNames.size());
 
-// The guesses of a draft model for one sequence.
+// The guesses of a draft model, which keeps what texts have in common.
 class ModelDraft final : public Draft {
  public:
-  ModelDraft(std::shared_ptr<DraftModel> model, std::int32_t sequence, float p_min)
-      : model_(std::move(model)), sequence_(sequence), p_min_(p_min) {}
-  void begin() override {}  // the model keeps what texts have in common
-  void prepare(const DraftRequest& request) override { model_->prepare(sequence_, request); }
+  explicit ModelDraft(std::shared_ptr<DraftModel> model) : model_(std::move(model)) {}
+  void begin() override {}
+  void prepare(const DraftRequest& request) override { model_->prepare(request); }
   void propose(const DraftRequest& request, std::vector<TokenId>& guesses) override {
-    model_->propose(sequence_, request, p_min_, guesses);
+    model_->propose(request, guesses);
   }
 
  private:
   std::shared_ptr<DraftModel> model_;
-  std::int32_t sequence_;
-  float p_min_;
 };
 
 }  // namespace
@@ -58,21 +57,34 @@ DraftKind draft_kind(std::string_view name) {
 }
 
 struct Speculation::Shared {
-  Shared(const SpeculationOptions& o, std::shared_ptr<DraftModel> m)
-      : options(o), model(std::move(m)), costs(expected_costs()), of_kinds(o.kinds.size()) {}
+  Shared(Session& s, const SpeculationOptions& o, std::shared_ptr<DraftModel> m)
+      : session(s),
+        options(o),
+        model(std::move(m)),
+        costs(expected_costs()),
+        of_kinds(o.kinds.size()) {}
+
+  // The cost of a guess, as a share of a step of one token.
+  double expected_cost(DraftKind kind) const {
+    if (kind == DraftKind::ngram_simple) return 0;
+    if (kind == DraftKind::model) return model->relative_cost();
+    const auto seconds = [&](std::size_t plan) { return double(session.plan(plan).predicted_ns); };
+    return seconds(session.n_step_plans()) / std::max(seconds(0), 1.0);
+  }
 
   std::vector<double> expected_costs() const {
     std::vector<double> shares;
-    for (const DraftKind kind : options.kinds)
-      shares.push_back(kind == DraftKind::model && model ? model->relative_cost() : 0);
+    for (const DraftKind kind : options.kinds) shares.push_back(expected_cost(kind));
     return shares;
   }
 
-  std::shared_ptr<Draft> make(DraftKind kind, std::int32_t sequence) const {
+  std::shared_ptr<Draft> make(DraftKind kind) const {
     if (kind == DraftKind::ngram_simple) return std::make_shared<LookupDraft>(options.ngram_size);
-    return std::make_shared<ModelDraft>(model, sequence, options.p_min);
+    if (kind == DraftKind::mtp) return std::make_shared<serve::LayerDraft>(session, options.p_min);
+    return std::make_shared<ModelDraft>(model);
   }
 
+  Session& session;
   const SpeculationOptions options;
   const std::shared_ptr<DraftModel> model;
   serve::DraftCosts costs;
@@ -85,10 +97,8 @@ namespace {
 template <class Shared>
 class CombinedDraft final : public Draft {
  public:
-  CombinedDraft(std::shared_ptr<Shared> shared, std::int32_t sequence)
-      : shared_(std::move(shared)) {
-    for (const DraftKind kind : shared_->options.kinds)
-      drafts_.push_back(shared_->make(kind, sequence));
+  explicit CombinedDraft(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {
+    for (const DraftKind kind : shared_->options.kinds) drafts_.push_back(shared_->make(kind));
   }
 
   void begin() override {
@@ -176,24 +186,29 @@ std::shared_ptr<DraftModel> open_draft_model(const Session& session, const Specu
                                  human_bytes(ours)));
   if (!fits_budget(*o.draft_model, DraftModel::options_beside(session, o.draft_session)))
     return leave_out("no room for its session in the memory budget");
-  return std::make_shared<DraftModel>(session, o.draft_model, o.draft_session);
+  return std::make_shared<DraftModel>(session, o.draft_model, o.draft_session, o.p_min);
 }
 
 }  // namespace
 
-Speculation::Speculation(const Session& session, const SpeculationOptions& options) {
+Speculation::Speculation(Session& session, const SpeculationOptions& options) {
   if (options.ngram_size == 0) fail<ValueError>("a look-up needs at least one token");
+  const auto has = [&](DraftKind kind) {
+    return std::ranges::find(options.kinds, kind) != options.kinds.end();
+  };
+  if (has(DraftKind::mtp) && !session.options().draft_layer)
+    fail<ValueError>("drafts of kind '{}' need a session with a draft layer",
+                     to_string(DraftKind::mtp));
   SpeculationOptions left = options;
   std::shared_ptr<DraftModel> model;
-  if (std::ranges::find(left.kinds, DraftKind::model) != left.kinds.end())
-    model = open_draft_model(session, options);
+  if (has(DraftKind::model)) model = open_draft_model(session, options);
   if (!model) std::erase(left.kinds, DraftKind::model);
-  shared_ = std::make_shared<Shared>(left, std::move(model));
+  shared_ = std::make_shared<Shared>(session, left, std::move(model));
 }
 
-std::shared_ptr<Draft> Speculation::draft(std::int32_t sequence) const {
+std::shared_ptr<Draft> Speculation::draft() const {
   if (shared_->options.kinds.empty()) return nullptr;
-  return std::make_shared<CombinedDraft<Shared>>(shared_, sequence);
+  return std::make_shared<CombinedDraft<Shared>>(shared_);
 }
 
 SpeculationCounters Speculation::counters() const {

@@ -63,7 +63,7 @@ TEST_CASE("a draft model leaves texts as they are") {
                                        .draft_model = draft});
         for (GenerationOptions options : kinds) {
           const Text want = write(session, prompt, options);
-          options.draft = speculation.draft(0);
+          options.draft = speculation.draft();
           options.max_guesses = max;
           CHECK(write(session, prompt, options) == want);
         }
@@ -87,7 +87,7 @@ TEST_CASE("a model that is its own draft is always right") {
   const GenerationOptions options{.sampler = {.temperature = 0},
                                   .max_tokens = 60,
                                   .ignore_eos = true,
-                                  .draft = speculation.draft(0)};
+                                  .draft = speculation.draft()};
   for (const Ids& prompt : {Ids{3, 1, 4}, Ids{3, 1, 4, 8, 9}, Ids{2, 7}})
     write(session, prompt, options);
   const SpeculationCounters counted = speculation.counters();
@@ -106,10 +106,34 @@ TEST_CASE("a draft model proposes nothing that the rules forbid") {
       .rules = {.grammar = Grammar::from_regex("( very)* (happy|tired)( and (happy|tired))*\\.")},
       .max_tokens = 40};
   const Text want = write(session, prompt, options);
-  options.draft = speculation.draft(0);
+  options.draft = speculation.draft();
   CHECK(write(session, prompt, options) == want);
   // Under the same rules, the same model is always right.
   CHECK(speculation.counters().n_right == speculation.counters().n_drafted);
+}
+
+TEST_CASE("a draft layer leaves texts as they are") {
+  for (const char* arch : {"glm4moe", "deepseek2", "qwen35"}) {
+    CAPTURE(arch);
+    const auto model = test::tiny_model({.arch = arch, .draft_layers = 1});
+    Session session(model, {.context = 100, .draft_layer = true});
+    std::vector<GenerationOptions> kinds(2);
+    kinds[0] = {.sampler = {.temperature = 0}, .max_tokens = 40, .ignore_eos = true};
+    kinds[1] = {.sampler = {.seed = 7, .temperature = 0.9F}, .ignore_eos = true};
+    for (const std::size_t max : {1, 3, 9}) {
+      const Speculation speculation(
+          session, {.kinds = {DraftKind::mtp}, .max_guesses = max, .adaptive = false});
+      for (GenerationOptions options : kinds) {
+        const Text want = write(session, {3, 1, 4, 1, 5}, options);
+        options.draft = speculation.draft();
+        CHECK(write(session, {3, 1, 4, 1, 5}, options) == want);
+      }
+      CHECK(speculation.counters(DraftKind::mtp).n_drafted > 0);
+    }
+  }
+  const auto plain = test::tiny_model();
+  Session session(plain, {.context = 64});
+  CHECK_THROWS_AS(Speculation(session, {.kinds = {DraftKind::mtp}}), ValueError);
 }
 
 TEST_CASE("draft models that cannot help") {
@@ -124,15 +148,15 @@ TEST_CASE("draft models that cannot help") {
   CHECK(test::text_of([&] { Speculation(session, options); }).find("same vocabulary") !=
         std::string::npos);
   options.draft_model = test::tiny_model({.layers = 9});  // larger
-  CHECK(Speculation(session, options).draft(0) == nullptr);
+  CHECK(Speculation(session, options).draft() == nullptr);
   CHECK(warned.find("no drafts by this model: it has") != std::string::npos);
   warned.clear();
   options.draft_model = model;
   options.draft_session.mem_budget = session.memory().total() + 1000;
-  CHECK(Speculation(session, options).draft(0) == nullptr);
+  CHECK(Speculation(session, options).draft() == nullptr);
   CHECK(warned.find("no drafts by this model") != std::string::npos);
   options.kinds.push_back(DraftKind::ngram_simple);
-  CHECK(Speculation(session, options).draft(0) != nullptr);
+  CHECK(Speculation(session, options).draft() != nullptr);
   CHECK_THROWS_AS(Speculation(session, {.ngram_size = 0}), ValueError);
 }
 

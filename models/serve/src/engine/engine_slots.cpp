@@ -117,8 +117,7 @@ void EngineSlots::begin(EngineText& text, std::int32_t slot) {
   GenerationOptions o = wanted.generation;
   o.sampler.seed += static_cast<std::uint64_t>(text.index);
   o.prompt_logprobs = wanted.prompt_logprobs && text.index == 0;
-  // A text that moves to another slot keeps it: sequences of draft models only save work.
-  o.draft = text.draft = speculation_.draft(slot);
+  o.draft = text.draft = speculation_.draft();
   o.max_guesses = speculation_.max_guesses();
   Generation g = Generation::Impl::with_rules(session_, slot, o, text.request->rules);
   const auto tokens = store_.tokens(slot);

@@ -54,6 +54,7 @@ std::span<const TokenId> Guesses::propose(Generation::Impl& text, std::int64_t w
   if (text.rules && text.rules->restricts()) rules.emplace(*text.rules);
   try {
     draft->propose({.tokens = text.tokens,
+                    .sequence = text.sequence,
                     .max = static_cast<std::size_t>(room),
                     .width = width,
                     .rules = rules ? &*rules : nullptr,

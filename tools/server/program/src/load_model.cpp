@@ -11,14 +11,16 @@ namespace {
 
 EngineOptions engine_options(const Flags& flags, const Model& model, std::int64_t used,
                              const std::function<bool(double)>& progress, const Warn& warn) {
+  cli::ModelFlags model_flags = flags.model;
+  SpeculationOptions drafts = cli::speculation_options(flags.drafts, model, model_flags);
+  drafts.warn = warn;
   EngineOptions options =
-      server_options(model, flags.model.session, flags.slots, flags.slots_given);
+      server_options(model, model_flags.session, flags.slots, flags.slots_given);
+  options.speculation = std::move(drafts);
   options.max_waiting = flags.max_queue;
   options.session.progress = progress;
   options.used_bytes = used;
   options.warm_up = flags.warm_up;
-  options.speculation = cli::speculation_options(flags.drafts, flags.model);
-  options.speculation.warn = warn;
   if (flags.kept_prompts_mib >= 0) options.kept_prompts_bytes = flags.kept_prompts_mib << 20;
   return options;
 }

@@ -41,6 +41,7 @@ enum class MemoryOf : std::uint8_t {
   sequence,  // the tokens of sequences
   text,      // the text that the encoder reads, one at a time
   encoded,   // what the encoder leaves of the text of each sequence
+  drafts,    // the tokens of sequences, in a draft layer
 };
 
 // What the number of a part's rows depends on.
@@ -71,7 +72,7 @@ struct MemorySizes {
   std::int64_t cells = 0;        // in the pool, for all sequences; 0: enough for all
   std::int64_t step_tokens = 1;  // in the session's widest step
   DType cache_k = f16, cache_v = f16;
-  bool encoder = false;  // the graph's tokens are those of a text for the encoder
+  MemoryOf own = MemoryOf::sequence;  // what the graph's tokens belong to: never `encoded`
 };
 
 // The keys and values of a layer's heads.

@@ -47,7 +47,9 @@ struct ModelFacts {
   // The model has an encoder, which reads the prompt, and a decoder, whose texts begin with the
   // token `start`.
   bool encodes = false;
-  std::int32_t start = -1;        // if it encodes
+  std::int32_t start = -1;  // if it encodes
+  // It has a layer that drafts what follows (SessionOptions::draft_layer).
+  bool drafts = false;
   bool diffuses = false;          // a diffusion language model, which is never causal
   std::int64_t token_types = 1;   // number of types of a step's tokens (StepToken::type)
   std::int64_t n_params = 0;      // elements of all weights

@@ -69,6 +69,9 @@ struct SessionOptions {
   bool reuse_arena = true;      // false: every activation has its own memory (verify)
   bool embeddings = false;  // rows are the model's last hidden states [D] instead of logits [V];
                             // needed if it has no output matrix (UnsupportedError)
+  // Steps also prepare the model's draft layer for Session::draft(). UnsupportedError if it has
+  // none (ModelFacts::drafts).
+  bool draft_layer = false;
   // Called with 0..1 while weights are loaded, on the thread that constructs the session; may be
   // empty. Return false to stop (CancelledError). Must not open a session of the same model.
   std::function<bool(double)> progress;
@@ -127,6 +130,15 @@ class Session {
   void encode(std::int32_t sequence, std::span<const std::int32_t> text,
               const std::atomic<bool>* cancel = nullptr, NodeObserver* observer = nullptr);
   std::int64_t text_length(std::int32_t sequence) const;  // tokens of its text; 0: it has none
+
+  // Drafts with the model's own layer for multi-token prediction (SessionOptions::draft_layer),
+  // which reads what the model made of the tokens of the sequence. `token` follows the tokens of
+  // the sequence, or, if `goes_on`, the tokens of the last calls for it, in which case no step has
+  // come between. Returns the logits [V] of the token after it, valid until the next call; empty if
+  // the layer does not know the last token of the sequence. Changes nothing that steps read. Throws
+  // like step(); drafts then begin anew.
+  std::span<const float> draft(std::int32_t sequence, std::int32_t token, bool goes_on,
+                               const std::atomic<bool>* cancel = nullptr);
 
   // [V]: the last row of logits of the last step; valid until the next one. Throws ValueError if
   // that step requested none or failed, or if there was none.
@@ -192,7 +204,7 @@ class Session {
   const std::vector<std::string>& concessions() const;
 
   // Plans and graphs by width class, narrowest first; index 0 is decode. Those from n_step_plans()
-  // on are of the encoder.
+  // on belong to the encoder, or to the draft layer.
   std::size_t n_plans() const;
   std::size_t n_step_plans() const;
   const Plan& plan(std::size_t i) const;
@@ -214,7 +226,8 @@ struct PlannedModel {
   std::vector<Graph> graphs;
   std::vector<Assignment> assignments;  // by graph
   std::vector<Plan> plans;
-  std::size_t n_step_plans = 0;  // the other plans are the encoder's, also narrowest first
+  // The other plans are those of the encoder or of the draft layer, also narrowest first.
+  std::size_t n_step_plans = 0;
   std::vector<arch::MemoryPart> memory_parts;  // the parts that the graphs' states form
   MemoryUse memory;
   std::vector<std::string> concessions;
@@ -225,8 +238,8 @@ struct PlannedModel {
   std::int64_t evicted_bytes = 0;
 
   // The index of the plan that runs steps of that many tokens, at most prefill_width; or of the
-  // encoder's plans.
-  std::size_t plan_for(std::int64_t n_tokens, bool of_text = false) const;
+  // other plans.
+  std::size_t plan_for(std::int64_t n_tokens, bool other = false) const;
 };
 PlannedModel plan_model(const Model& model, const SessionOptions& options);
 

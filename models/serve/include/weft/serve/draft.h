@@ -22,6 +22,7 @@ class TextRules;
 
 struct DraftRequest {
   std::span<const TokenId> tokens;  // the prompt and the text so far
+  std::int32_t sequence = 0;        // has all of them but the last
   std::size_t max = 0;              // how many guesses can be checked
   std::int64_t width = 1;           // tokens of the step without guesses, those of other texts too
   // The rules of the text after `tokens`, which the draft may advance; null: any token may follow.

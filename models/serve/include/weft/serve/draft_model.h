@@ -12,6 +12,10 @@
 
 namespace weft {
 
+namespace serve {
+class Likeliest;
+}
+
 // Throws UnsupportedError if the draft model cannot draft for the model (it does not write texts,
 // or one of them has an encoder), and ValueError that names the first difference of the
 // vocabularies: "draft.gguf: token 313 is 'thE', but 'the' in model.gguf: a draft model needs the
@@ -23,17 +27,19 @@ class DraftModel {
  public:
   // Throws like check_drafts(), and like Session: BudgetError if there is no room. Of `options`,
   // what concerns sequences is replaced by that of `session`.
-  DraftModel(const Session& session, std::shared_ptr<const Model> draft, SessionOptions options);
+  DraftModel(const Session& session, std::shared_ptr<const Model> draft, SessionOptions options,
+             float p_min = 0);
+  ~DraftModel();
 
   // The options of a session beside another one, from those that concern it alone.
   static SessionOptions options_beside(const Session& session, SessionOptions options);
 
   // Appends the tokens that the model finds likeliest, each after those before it, to `guesses`.
-  // Ends before one whose probability is below p_min. Throws like Session::feed().
-  void propose(std::int32_t sequence, const DraftRequest& request, float p_min,
-               std::vector<TokenId>& guesses);
+  // Ends before one whose probability is below `p_min` of the constructor. Throws like
+  // Session::feed().
+  void propose(const DraftRequest& request, std::vector<TokenId>& guesses);
   // Reads the tokens but the last one, if the sequence lags behind by more than a few.
-  void prepare(std::int32_t sequence, const DraftRequest& request);
+  void prepare(const DraftRequest& request);
 
   const Session& session() const { return session_; }
   // Bytes that a token reads, as a share of those that a token of the larger model reads.
@@ -49,7 +55,7 @@ class DraftModel {
   double relative_cost_;
   std::int64_t n_vocab_;                    // tokens that both models have
   std::vector<std::vector<TokenId>> held_;  // by sequence
-  std::vector<float> row_;
+  std::unique_ptr<serve::Likeliest> likeliest_;
 };
 
 }  // namespace weft

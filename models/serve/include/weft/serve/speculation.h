@@ -4,7 +4,7 @@
 // (docs/speculation.md).
 //
 //   Speculation speculation(session, {.kinds = {DraftKind::ngram_simple}});
-//   Generation text(session, 0, {.draft = speculation.draft(0), .max_guesses = 8});
+//   Generation text(session, 0, {.draft = speculation.draft(), .max_guesses = 8});
 
 #include <cstdint>
 #include <functional>
@@ -21,10 +21,11 @@ namespace weft {
 
 enum class DraftKind : std::uint8_t {
   model,         // a smaller model
+  mtp,           // the model's own layer for multi-token prediction
   ngram_simple,  // prompt look-up
 };
 std::span<const DraftKind> draft_kinds();
-std::string_view to_string(DraftKind kind);  // "draft", "ngram-simple"
+std::string_view to_string(DraftKind kind);  // "draft", "draft-mtp", "ngram-simple"
 // Throws ValueError that lists the kinds.
 DraftKind draft_kind(std::string_view name);
 
@@ -49,16 +50,17 @@ struct SpeculationCounters {
 };
 
 // The drafts of the texts of one session, which share costs and a draft model. Used by one thread
-// at a time. The drafts may outlive it.
+// at a time. The drafts may outlive it, but not the session.
 class Speculation {
  public:
   // Leaves out a draft model for whose session there is no room, or that costs more than the model
-  // itself. Throws ValueError for DraftKind::model without a model, and for an n-gram without
+  // itself. Throws ValueError for DraftKind::model without a model, for DraftKind::mtp with a
+  // session that has no draft layer (SessionOptions::draft_layer), and for an n-gram without
   // tokens; and like DraftModel, except for BudgetError.
-  Speculation(const Session& session, const SpeculationOptions& options);
+  Speculation(Session& session, const SpeculationOptions& options);
 
-  // For one text after the other in a sequence of the session. Null if no kind is left.
-  std::shared_ptr<Draft> draft(std::int32_t sequence) const;
+  // For one text after the other. Null if no kind is left.
+  std::shared_ptr<Draft> draft() const;
   SpeculationCounters counters() const;  // all drafts together
   SpeculationCounters counters(DraftKind kind) const;
   std::span<const DraftKind> kinds() const;  // that are used
