@@ -14,6 +14,9 @@
 namespace weft::cli {
 namespace {
 
+// Guesses that models with recurrent states check in a step: each takes memory for the states.
+constexpr std::int64_t kRewind = 4;
+
 std::vector<DraftKind> parse_kinds(const std::string& text) {
   std::vector<DraftKind> kinds;
   for (std::size_t at = 0; at <= text.size();) {
@@ -108,6 +111,9 @@ SpeculationOptions speculation_options(const DraftFlags& flags, const Model& mod
   options.draft_session = flags_of_model.session;
   options.draft_session.progress = {};
   flags_of_model.session.draft_layer = has(DraftKind::mtp);
+  if (!options.kinds.empty())
+    flags_of_model.session.rewind =
+        std::min(static_cast<std::int64_t>(options.max_guesses), kRewind);
   if (!has(DraftKind::model)) return options;
   options.draft_model =
       Model::load(flags.model, {.progress = flags_of_model.session.progress,

@@ -175,6 +175,7 @@ class GraphBuilder {
         .step_tokens = options.step_tokens > 0 ? options.step_tokens : options.tokens,
         .cache_k = options.cache_k,
         .cache_v = options.cache_v,
+        .rewind = options.rewind,
         .own = own};
     return {.tokens = tokens,
             .pos = pos,

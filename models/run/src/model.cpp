@@ -140,22 +140,22 @@ void open_adapters(const AdapterFiles& files, const Graph& graph, const Graph* e
 }
 
 // The graph of steps or of the encoder. Errors concern the file, not the builder's code.
-Graph graph_of(const Model::Impl& model, arch::GraphPart part) {
+arch::ModelGraph graph_of(const Model::Impl& model, arch::GraphPart part) {
   const auto reword = [](std::string_view message) {
     return std::string(without_source_line(message));
   };
   return reword_errors<FormatError, ShapeError, DTypeError, ValueError>(reword, [&] {
-    Graph graph =
-        arch::build_graph(model.source, *model.architecture, *model.hparams, {.part = part});
-    check(graph);
-    return graph;
+    arch::ModelGraph built =
+        arch::build_model_graph(model.source, *model.architecture, *model.hparams, {.part = part});
+    check(built.graph);
+    return built;
   });
 }
 
 // A draft layer only saves time: a file with a bad one loads without it.
 void check_draft_layer(const Graph& steps, Model::Impl& model) {
   try {
-    const Graph graph = graph_of(model, arch::GraphPart::draft);
+    const Graph graph = graph_of(model, arch::GraphPart::draft).graph;
     ModelFacts counted;
     check_weights(model.source.checkpoint(), graph, &steps, counted);
     model.facts.drafts = true;
@@ -186,12 +186,14 @@ std::shared_ptr<const Model> Model::load(const Checkpoint& file, const ModelOpti
   warn_of_new_keys(file, options.overrides, *impl);
   report(options, 0.8);
 
-  const Graph graph = graph_of(*impl, arch::GraphPart::steps);
+  const auto [graph, memory] = graph_of(*impl, arch::GraphPart::steps);
   impl->facts = facts_of(*impl);
+  impl->facts.recurrent = std::ranges::any_of(
+      memory, [](const arch::MemoryPart& part) { return part.checkpoint_every > 0; });
   check_weights(source.checkpoint(), graph, nullptr, impl->facts);
   std::optional<Graph> encoder;
   if (impl->facts.encodes) {
-    encoder = graph_of(*impl, arch::GraphPart::encoder);
+    encoder = graph_of(*impl, arch::GraphPart::encoder).graph;
     check_weights(source.checkpoint(), *encoder, &graph, impl->facts);
     impl->facts.start = start_token(source, *impl);
   }

@@ -76,6 +76,8 @@ SessionOptions resolve(const Model& model, SessionOptions o) {
   if (o.logits_rows == 0) {
     o.logits_rows = std::max<std::int64_t>(o.sequences, kDefaultLogitsRows);
   }
+  if (!model.facts().recurrent) o.rewind = arch::kGuaranteedRewind;
+  check_range("rewind", o.rewind, 0, arch::kGuaranteedRewind);
   check_range("rows of logits", o.logits_rows, 1, kMaxCells);
   o.logits_rows = std::min(o.logits_rows, o.prefill_width);
   if (o.workers == 0) o.workers = default_workers();

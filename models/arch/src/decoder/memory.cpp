@@ -328,9 +328,10 @@ Tensor Memory::attend_encoded(std::int64_t layer, Tensor q, const KvShape& kv,
 }
 
 MemoryPart& Memory::rows() const {
+  const MemorySizes sizes = requests_->own_sizes();
   // While a step runs, the states before and after it both exist.
   return part({.kind = "rows",
-               .n_rows = requests_->own_sizes().sequences * (kCheckpoints + 2),
+               .n_rows = sizes.sequences * (kCheckpoints + 2 + sizes.rewind),
                .checkpoint_every = kCheckpointEvery});
 }
 

@@ -16,11 +16,12 @@ class RowMemory final : public SequenceMemory {
   RowMemory(const arch::MemoryPart& part, const MemoryLimits& limits, StateStore store)
       : SequenceMemory(std::move(store)),
         suffix_(part.suffix),
+        rewind_(part.n_rows / limits.sequences - (arch::kCheckpoints + 2)),
         pool_(part.n_rows),
         sequences_(static_cast<std::size_t>(limits.sequences)) {
     for (Sequence& s : sequences_) {
-      s.kept.reserve(arch::kCheckpoints + 2);
-      s.reserved.reserve(arch::kCheckpoints + 2);
+      s.kept.reserve(static_cast<std::size_t>(arch::kCheckpoints + 2 + rewind_));
+      s.reserved.reserve(s.kept.capacity());
     }
   }
 
@@ -86,16 +87,31 @@ class RowMemory final : public SequenceMemory {
   }
   void take(Rows& rows, std::int64_t length) { rows.push_back({length, pool_.take()}); }
 
+  void take_for_rewind(const Growth& g);
+
   const std::string suffix_;
+  const std::int64_t rewind_;  // MemorySizes::rewind
   BlockPool pool_;
   std::vector<Sequence> sequences_;
 };
+
+// Rows for the states before each of the last tokens, if the step is one with guesses. REQUIRES: it
+// has reserved the checkpoints in it.
+void RowMemory::take_for_rewind(const Growth& g) {
+  if (g.to - g.from > rewind_ + 1) return;
+  Rows& reserved = of(g.sequence).reserved;
+  for (std::int64_t length = g.from + 1; length < g.to; ++length)
+    if (length % arch::kCheckpointEvery != 0) take(reserved, length);
+  std::ranges::sort(reserved, {}, &Row::length);
+}
 
 // Reserves rows for the end of the step and for the last checkpoints within it. Older checkpoints
 // are released now, so that there are always enough rows; a step that fails loses only these.
 const Growth* RowMemory::reserve(std::span<const Growth> step) {
   for (const Growth& g : step) {
     Sequence& s = of(g.sequence);
+    for (std::size_t i = s.kept.size(); i-- > 1;)  // those for the rewind of the last step
+      if (s.kept[i - 1].length % arch::kCheckpointEvery != 0) drop(s.kept, i - 1);
     const std::int64_t last = (g.to - 1) / arch::kCheckpointEvery * arch::kCheckpointEvery;
     const std::int64_t oldest =
         std::max(g.from + 1, last - (arch::kCheckpoints - 1) * arch::kCheckpointEvery);
@@ -104,6 +120,7 @@ const Growth* RowMemory::reserve(std::span<const Growth> step) {
     const std::int64_t n = first > last ? 0 : (last - first) / arch::kCheckpointEvery + 1;
     while (s.kept.size() > 1 && std::ssize(s.kept) + n > arch::kCheckpoints + 1) drop(s.kept, 0);
     for (std::int64_t i = 0; i < n; ++i) take(s.reserved, first + i * arch::kCheckpointEvery);
+    take_for_rewind(g);
     if (g.to > g.from) take(s.reserved, g.to);
   }
   return nullptr;

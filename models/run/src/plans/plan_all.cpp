@@ -43,6 +43,7 @@ arch::ModelGraph fused_class(const Model& model, const SessionOptions& o, const 
        .context = o.context,
        .cells = o.cells,
        .step_tokens = o.prefill_width,
+       .rewind = o.rewind,
        .cache_k = o.cache_k,
        .cache_v = o.cache_v,
        .embeddings = o.embeddings,

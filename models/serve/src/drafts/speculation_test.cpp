@@ -113,10 +113,10 @@ TEST_CASE("a draft model proposes nothing that the rules forbid") {
 }
 
 TEST_CASE("a draft layer leaves texts as they are") {
-  for (const char* arch : {"glm4moe", "deepseek2", "qwen35"}) {
+  for (const std::string arch : {"glm4moe", "deepseek2", "qwen35"}) {
     CAPTURE(arch);
     const auto model = test::tiny_model({.arch = arch, .draft_layers = 1});
-    Session session(model, {.context = 100, .draft_layer = true});
+    Session session(model, {.context = 100, .rewind = 9, .draft_layer = true});
     std::vector<GenerationOptions> kinds(2);
     kinds[0] = {.sampler = {.temperature = 0}, .max_tokens = 40, .ignore_eos = true};
     kinds[1] = {.sampler = {.seed = 7, .temperature = 0.9F}, .ignore_eos = true};

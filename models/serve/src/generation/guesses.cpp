@@ -18,7 +18,7 @@ std::int64_t room_of(const Generation::Impl& text) {
   const SessionOptions& o = text.session.options();
   const std::int64_t left =
       text.options.max_tokens < 0 ? o.context : text.options.max_tokens - text.n_new() - 1;
-  return std::min({left, o.context - std::ssize(text.tokens),
+  return std::min({left, o.rewind, o.context - std::ssize(text.tokens),
                    static_cast<std::int64_t>(text.options.max_guesses)});
 }
 

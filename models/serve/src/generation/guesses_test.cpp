@@ -173,15 +173,23 @@ TEST_CASE("right guesses are counted, and need few steps") {
 
 TEST_CASE("models that forget write the same texts with drafts") {
   const auto model = test::mixed_model();
+  REQUIRE(model->facts().recurrent);
   const Ids prompt{3, 1, 4, 1, 5, 9, 2, 6};
-  Session session(model, {.context = 128});
-  const GenerationOptions plain{.sampler = {.seed = 5}, .max_tokens = 30, .ignore_eos = true};
-  const Text want = write(session, prompt, plain);
-  for (const auto& draft : {knowing(want.tokens, 0), knowing(want.tokens, 4),
-                            random_draft(2, static_cast<TokenId>(model->facts().n_vocab))}) {
-    GenerationOptions options = plain;
-    options.draft = draft;
-    CHECK(write(session, prompt, options).same_as(want));
+  const GenerationOptions plain{.sampler = {.seed = 5}, .max_tokens = 100, .ignore_eos = true};
+  Session without(model, {.context = 128});
+  const Text want = write(without, prompt, plain);
+  for (const std::int64_t rewind : {0, 1, 3, 64}) {
+    Session session(model, {.context = 128, .rewind = rewind});
+    CHECK(session.memory().total() >= without.memory().total());
+    for (const auto& draft : {knowing(want.tokens, 0), knowing(want.tokens, 4),
+                              random_draft(2, static_cast<TokenId>(model->facts().n_vocab))}) {
+      GenerationOptions options = plain;
+      options.draft = draft;
+      options.max_guesses = 20;
+      CHECK(write(session, prompt, options).same_as(want));
+      CHECK(draft->n_checked >= (rewind > 0 ? 40 : 0));
+      if (rewind == 0) CHECK(draft->n_checked == 0);
+    }
   }
 }
 

@@ -176,6 +176,7 @@ struct GraphOptions {
   std::int64_t context = 1;      // positions per sequence
   std::int64_t cells = 0;        // in the pool, for all sequences; 0: enough for all
   std::int64_t step_tokens = 0;  // in the session's widest step; 0: tokens
+  std::int64_t rewind = 0;       // MemorySizes::rewind
   DType cache_k = f16, cache_v = f16;
   bool embeddings = false;  // not of a draft layer
   GraphPart part = GraphPart::steps;

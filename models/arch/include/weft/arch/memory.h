@@ -72,6 +72,8 @@ struct MemorySizes {
   std::int64_t cells = 0;        // in the pool, for all sequences; 0: enough for all
   std::int64_t step_tokens = 1;  // in the session's widest step
   DType cache_k = f16, cache_v = f16;
+  // How many of the last tokens of a step recurrent states can forget again.
+  std::int64_t rewind = 0;
   MemoryOf own = MemoryOf::sequence;  // what the graph's tokens belong to: never `encoded`
 };
 

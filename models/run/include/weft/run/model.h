@@ -48,6 +48,7 @@ struct ModelFacts {
   // token `start`.
   bool encodes = false;
   std::int32_t start = -1;  // if it encodes
+  bool recurrent = false;   // it has recurrent states, beside which it may have attention
   // It has a layer that drafts what follows (SessionOptions::draft_layer).
   bool drafts = false;
   bool diffuses = false;          // a diffusion language model, which is never causal

@@ -69,6 +69,10 @@ struct SessionOptions {
   bool reuse_arena = true;      // false: every activation has its own memory (verify)
   bool embeddings = false;  // rows are the model's last hidden states [D] instead of logits [V];
                             // needed if it has no output matrix (UnsupportedError)
+  // How many of the last tokens of a step truncate() can always remove, if the step has at most one
+  // more of the sequence: guesses that were wrong. Takes memory for as many recurrent states of
+  // each sequence, up to 64; without such states it is always 64.
+  std::int64_t rewind = 0;
   // Steps also prepare the model's draft layer for Session::draft(). UnsupportedError if it has
   // none (ModelFacts::drafts).
   bool draft_layer = false;
