@@ -32,8 +32,8 @@ set(WEFT_LAYERS
   quantize=models/quantize
   adapters=models/adapters
   run=models/run
-  measure=models/measure
   serve=models/serve
+  measure=models/measure
   check=models/check
   c_api=bindings/c)
 # The layers of the server, above all others. They are built with the programs.

@@ -35,6 +35,11 @@ void check_cache_type(std::string_view which, DType dtype) {
                          cache_type_names(), dtype.name());
 }
 
+std::int64_t rewind_of(const Model& model, const SessionOptions& o) {
+  check_range("rewind", o.rewind, 0, arch::kGuaranteedRewind);
+  return model.facts().recurrent ? o.rewind : arch::kGuaranteedRewind;
+}
+
 void check_draft_layer(const Model& model, const SessionOptions& o) {
   if (!o.draft_layer) return;
   if (o.embeddings) fail<ValueError>("a session that computes embeddings has no draft layer");
@@ -76,8 +81,7 @@ SessionOptions resolve(const Model& model, SessionOptions o) {
   if (o.logits_rows == 0) {
     o.logits_rows = std::max<std::int64_t>(o.sequences, kDefaultLogitsRows);
   }
-  if (!model.facts().recurrent) o.rewind = arch::kGuaranteedRewind;
-  check_range("rewind", o.rewind, 0, arch::kGuaranteedRewind);
+  o.rewind = rewind_of(model, o);
   check_range("rows of logits", o.logits_rows, 1, kMaxCells);
   o.logits_rows = std::min(o.logits_rows, o.prefill_width);
   if (o.workers == 0) o.workers = default_workers();

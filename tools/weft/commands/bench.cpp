@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -10,12 +11,17 @@
 #include <unistd.h>
 
 #include "weft/base/error.h"
+#include "weft/base/text.h"
+#include "weft/measure/drafts.h"
 #include "weft/run/session.h"
 #include "weft/scheduler/budget.h"
 #include "weft/scheduler/workers.h"
+#include "weft/serve/prompt.h"
 
 #include "commands/limits.h"
+#include "common/draft_flags.h"
 #include "common/flags.h"
+#include "common/read_text.h"
 #include "common/tune_once.h"
 #include "inputs/token_list.h"
 #include "made/made_model.h"
@@ -37,6 +43,10 @@ struct Flags {
   std::int64_t repeats = 5;
   bool json = false, no_limits = false, only_limits = false;
   std::vector<std::string> make_model;  // shape, type, file
+  bool speculate = false;
+  cli::DraftFlags drafts;
+  std::string prompt_file;
+  double acceptance = -1;  // below 0: that of the drafts
 };
 
 int make(const std::vector<std::string>& what) {
@@ -153,6 +163,61 @@ int measure_all(Flags& flags) {
   return 0;
 }
 
+// The file's text, or random tokens.
+std::vector<TokenId> prompt_of(const Flags& flags, const Model& model) {
+  if (!flags.prompt_file.empty())
+    return encode_prompt(model, with_line_feeds(cli::read_text(flags.prompt_file)));
+  const auto n = counts("-p", flags.prompts, false);
+  std::mt19937 random(1);
+  std::vector<TokenId> tokens(static_cast<std::size_t>(n.empty() ? 1 : n.front()));
+  for (TokenId& id : tokens)
+    id = static_cast<TokenId>(random() % static_cast<unsigned>(model.facts().n_vocab));
+  return tokens;
+}
+
+int measure_speculation(Flags& flags) {
+  cli::complete(flags.drafts);
+  cli::catch_interrupts(cli::Interrupts::once);
+  cli::tune_once(flags.model);
+  const auto model = cli::load_model(flags.model, cli::load_progress);
+  const std::vector<std::int64_t> predicts = counts("-n", flags.predicts, false);
+  bench::DraftTest test{.prompt = prompt_of(flags, *model),
+                        .tokens = predicts.empty() ? 64 : predicts.front(),
+                        .repeats = flags.repeats};
+  if (flags.acceptance >= 0) test.acceptance = flags.acceptance;
+  SessionOptions& o = flags.model.session;
+  if (o.context == 0) o.context = std::ssize(test.prompt) + test.tokens + 64;
+  o.workers = workers_of(flags).front();
+  SessionOptions plain_options = o;
+  const SpeculationOptions drafts = cli::speculation_options(flags.drafts, *model, flags.model);
+  if (drafts.kinds.empty())
+    fail<cli::UsageError>("the model has no draft layer: give -md FILE or --spec-type");
+  Session session(model, o);
+  cli::print_concessions(session);
+  Session plain(model, plain_options);
+  const bench::DraftReport report =
+      bench::measure_drafts(plain, session, drafts, test, &cli::interrupted());
+  std::cout << (flags.json ? to_json(report, test) : to_text(report, test));
+  return 0;
+}
+
+void add_speculation_flags(cli::App& app, Flags& flags) {
+  const cli::Option speculate =
+      app.add_flag("--speculate", flags.speculate,
+                   "measure what drafts gain: the same text of -n tokens with and without them, in "
+                   "turn, after -p random tokens or a prompt");
+  app.add_option("-f,--file", flags.prompt_file, "with --speculate: the prompt; - is stdin")
+      .needs(speculate)
+      .type_name("FILE");
+  app.add_option("--acceptance", flags.acceptance,
+                 "with --speculate: guesses cost what they cost, but are right with this "
+                 "probability each")
+      .real_range(0, 1)
+      .needs(speculate)
+      .type_name("P");
+  cli::add_draft_flags(app, flags.drafts);
+}
+
 void add_lists(cli::App& app, Flags& flags) {
   const auto add = [&](const char* names, std::string& list, const char* what) {
     app.add_option(names, list, what).capture_default_str().type_name("N[,N...]");
@@ -183,6 +248,7 @@ void add_flags(cli::App& app, Flags& flags) {
                "do not measure the machine's limits");
   app.add_flag("--limits", flags.only_limits, "measure only the machine's limits");
   app.add_flag("--json", flags.json, "print one JSON object");
+  add_speculation_flags(app, flags);
   app.add_option("--make-model", flags.make_model,
                  "write a model file with random weights, without measuring")
       .expected(3)
@@ -205,6 +271,8 @@ void add_flags(cli::App& app, Flags& flags) {
         "  weft bench -m model.gguf -p 512,2048 -n 128 -d 0,4096 -r 3 -t 1,2 --json\n"
         "  weft bench -m model.gguf -p 0 -n 64 --executor flow,crew\n"
         "  weft bench -m model.gguf -p 0 -n 0 --widths 1,2,4,8,16,32,64\n"
+        "  weft bench -m model.gguf --speculate --spec-type ngram-simple -f edit.txt -n 200\n"
+        "  weft bench -m 1.1b-mtp.gguf --speculate --acceptance 0.7\n"
         "  weft bench --limits -t 1,2\n"
         "  weft bench --make-model 1.1b Q4_K_M random.gguf\n"
         "  weft bench --make-model D=512,F=1536,L=8,H=8,G=2,V=32000 Q8_0 random.gguf");
@@ -222,7 +290,7 @@ int bench(int argc, char** argv) {
   if (!flags.make_model.empty()) return make(flags.make_model);
   if (flags.only_limits) return print_limits(flags);
   if (flags.model.path.empty()) fail<cli::UsageError>("-m is required");
-  return measure_all(flags);
+  return flags.speculate ? measure_speculation(flags) : measure_all(flags);
 }
 
 }  // namespace

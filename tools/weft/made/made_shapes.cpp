@@ -1,6 +1,8 @@
 // The shapes that --make-model knows by name. Sizes and keys are those of the models' published
 // configurations; models that are large have fewer layers.
 
+#include <algorithm>
+
 #include "made/made_model.h"
 
 namespace weft::tools {
@@ -48,6 +50,15 @@ MadeShape llama_8b() {
 // No model has it.
 MadeShape shape_9b() {
   return {.name = "9b", .D = 3584, .F = 14336, .L = 42, .H = 32, .G = 8, .V = 128256, .E = 128};
+}
+
+// The same with a draft layer, which models of these sizes do not have.
+MadeShape with_draft_layer(MadeShape shape) {
+  shape.name += "-mtp";
+  shape.note = "with a draft layer";
+  shape.L += 1;
+  shape.keys.emplace_back("nextn_predict_layers", std::int64_t{1});
+  return shape;
 }
 
 MadeShape gemma3_1b() {
@@ -248,8 +259,12 @@ const std::vector<MadeShape>& named_shapes() {
         stories_15m(),    tiny_llama(), mistral_7b(), llama_8b(),      shape_9b(),    gemma3_1b(),
         gemma3_4b(),      qwen3_0_6b(), phi3_mini(),  qwen3_30b_a3b(), gpt_oss_20b(), mixtral(),
         deepseek2_lite(), gpt2(),       bert_base(),  nomic_embed()};
+    shapes.push_back(with_draft_layer(tiny_llama()));
+    shapes.push_back(with_draft_layer(shape_9b()));
     const std::vector<MadeShape> recurrent = recurrent_shapes();
     shapes.insert(shapes.end(), recurrent.begin(), recurrent.end());
+    shapes.push_back(
+        with_draft_layer(*std::ranges::find(recurrent, "qwen35-like", &MadeShape::name)));
     return shapes;
   }();
   return kShapes;
