@@ -216,7 +216,7 @@ std::string known_shapes() {
     }
     if (s.tied) sizes += ",tied=1";
     text +=
-        fmt::format("  {:<15}{:<57}{:6.2f}e9 parameters{}{}\n", s.name, sizes,
+        fmt::format("  {:<16}{:<57}{:6.2f}e9 parameters{}{}\n", s.name, sizes,
                     static_cast<double>(s.parameters()) / 1e9, s.note.empty() ? "" : ", ", s.note);
   }
   return text;
