@@ -15,3 +15,4 @@ export WEFT_CPU_ISA="${WEFT_CPU_ISA:-avx2}"
 "$weft" dot -m "$model" -t 2 --layers 0 --diff no-pass=fuse_qkv default -o "$out/fuse_qkv.svg"
 "$weft" plan -m "$model" -t 2 --svg "$out/plan.svg" --layers 0-1
 "$weft" dot -m "$model" -t 2 --plan -o "$out/pieces.svg"
+dot -Tsvg "$out/verified_step.dot" -o "$out/verified_step.svg"

@@ -120,6 +120,7 @@ SpeculationOptions speculation_options(const DraftFlags& flags, const Model& mod
                                 .allow_unknown_settings = flags_of_model.allow_unknown_settings});
   for (const std::string& warning : options.draft_model->warnings())
     if (options.warn) options.warn(warning);
+  reserve_for_drafts(model, options, flags_of_model.session);
   return options;
 }
 

@@ -191,6 +191,22 @@ std::shared_ptr<DraftModel> open_draft_model(const Session& session, const Specu
 
 }  // namespace
 
+void reserve_for_drafts(const Model& model, const SpeculationOptions& options,
+                        SessionOptions& session) {
+  if (!options.draft_model) return;
+  check_drafts(model, *options.draft_model);
+  const SessionOptions resolved = plan_to_look_at(model, session).options;
+  SessionOptions of_draft = options.draft_session;
+  of_draft.context = resolved.context;
+  of_draft.sequences = resolved.sequences;
+  of_draft.cells = resolved.cells;
+  of_draft.prefill_width = resolved.prefill_width;
+  of_draft.logits_rows = 1;
+  SessionOptions both = session;
+  both.reserved += plan_to_look_at(*options.draft_model, of_draft).memory.total();
+  if (fits_budget(model, both)) session.reserved = both.reserved;
+}
+
 Speculation::Speculation(Session& session, const SpeculationOptions& options) {
   if (options.ngram_size == 0) fail<ValueError>("a look-up needs at least one token");
   const auto has = [&](DraftKind kind) {

@@ -49,6 +49,11 @@ struct SpeculationCounters {
   double seconds_without = 0;
 };
 
+// Reserves, in the options of the session of texts, what the session of the draft model will take
+// beside it, if there is a draft model and both fit into the budget.
+void reserve_for_drafts(const Model& model, const SpeculationOptions& options,
+                        SessionOptions& session);
+
 // The drafts of the texts of one session, which share costs and a draft model. Used by one thread
 // at a time. The drafts may outlive it, but not the session.
 class Speculation {
