@@ -128,8 +128,10 @@ void Guesses::settle(Generation::Impl& text, TokenId token) {
 }
 
 std::int64_t Guesses::cut() {
+  // A sequence that something else changed has none of the guesses, and may hold another text.
+  const bool is_own = session_->length(sequence_) == n_chosen_ + count();
   forget();
-  rows_.clear();
+  if (!is_own) return n_chosen_;
   const std::int64_t n = session_->resume_point(sequence_, n_chosen_);
   session_->truncate(sequence_, n);
   return n;
@@ -141,6 +143,12 @@ void Guesses::drop(Generation::Impl& text) {
   const std::int64_t n = cut();
   text.n_fed = static_cast<std::size_t>(n);
   if (n != n_chosen_) text.options.draft.reset();
+}
+
+void Guesses::set_aside(Generation::Impl& text) {
+  if (rows_.empty()) return;
+  text.unused_logits.assign(row().begin(), row().end());
+  drop(text);
 }
 
 }  // namespace weft::serve

@@ -2,6 +2,7 @@
 // The guesses of a draft that the sequence of a text holds, behind the tokens that were chosen.
 
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <vector>
 
@@ -14,7 +15,7 @@ class Guesses {
   Guesses() = default;
   Guesses(const Guesses&) = delete;
   Guesses& operator=(const Guesses&) = delete;
-  ~Guesses();  // the sequence loses them
+  ~Guesses();  // the sequence loses them, unless something else changed it
 
   // Asks the draft what may follow, if the text's next step feeds its last token alone. The step
   // has `width` tokens without guesses, and `room` for guesses. Returns those that the step is to
@@ -24,8 +25,8 @@ class Guesses {
   // any; all texts together had `width` tokens.
   void stepped(Generation::Impl& text, std::span<const float> rows, std::int64_t width,
                double seconds);
-  // The step failed.
-  void forget() { ids_.clear(), was_asked_ = false; }
+  // The step failed, or the sequence has been replaced.
+  void forget() { ids_.clear(), rows_.clear(), was_asked_ = false; }
 
   // Feeds the pending token of a text with guesses behind it. False: there are none.
   bool feed(Generation::Impl& text);
@@ -39,9 +40,16 @@ class Guesses {
   // The sequence loses the guesses. If it cannot be cut there, it loses some of the text, too,
   // which is fed again, and there are no further guesses.
   void drop(Generation::Impl& text);
+  // The same in the middle of a text, which keeps the logits of its next token.
+  void set_aside(Generation::Impl& text);
+  // Those that the sequence holds.
+  std::int64_t count() const {
+    return rows_.empty() ? 0 : std::ssize(ids_) - static_cast<std::int64_t>(n_right_);
+  }
 
  private:
-  std::int64_t cut();  // returns the length that the sequence has then
+  // Returns how many tokens of the text the sequence has then.
+  std::int64_t cut();
 
   std::vector<TokenId> ids_;
   std::vector<float> rows_;    // row i follows guess i - 1; empty before the step

@@ -222,4 +222,57 @@ TEST_CASE("forks, batches and saved sequences in the middle of guesses") {
   CHECK(session.length(0) == held);
 }
 
+TEST_CASE("sequences lose guesses in the middle of a text") {
+  const auto model = test::stories();
+  Session session(model, {.context = 160});
+  const Ids prompt = model->tokenizer().encode("Once upon a time");
+  const GenerationOptions plain{.sampler = {.seed = 9}, .max_tokens = 30};
+  const Text want = write(session, prompt, plain);
+  GenerationOptions options = plain;
+  options.draft = knowing(want.tokens, 7);
+  std::int64_t n_dropped = 0;
+  Generation generation(session, 0, options);
+  generation.begin(prompt);
+  while (!generation.ended()) {
+    generation.next();
+    CHECK(session.length(0) == std::ssize(generation.held()) + n_guessed(generation));
+    if (generation.n_new() % 3 != 0) continue;
+    n_dropped += n_guessed(generation);
+    drop_guesses(generation);
+    CHECK(session.length(0) == std::ssize(generation.held()));
+  }
+  CHECK(n_dropped > 0);
+  CHECK(Ids(generation.tokens().begin(), generation.tokens().end()) == want.tokens);
+}
+
+TEST_CASE("guesses in a sequence that something else changes") {
+  const auto model = test::stories();
+  Session session(model, {.context = 160});
+  const Ids prompt = model->tokenizer().encode("Once upon a time");
+  GenerationOptions options{.sampler = {.temperature = 0}, .max_tokens = 30};
+  const Text want = write(session, prompt, options);
+  options.draft = knowing(want.tokens, 0);
+  const auto begun = [&] {
+    auto generation = std::make_unique<Generation>(session, 0, options);
+    generation->begin(prompt);
+    for (int i = 0; i < 4; ++i) generation->next();
+    REQUIRE(n_guessed(*generation) > 0);
+    return generation;
+  };
+  auto old = begun();
+  session.truncate(0, 0);
+  const Ids other(40, 7);
+  session.feed(0, other);
+  old.reset();
+  CHECK(session.length(0) == 40);  // of which it took nothing
+
+  old = begun();
+  session.truncate(0, 2);
+  old->adopt({prompt[0], prompt[1]});
+  old->begin(prompt);
+  CHECK(old->n_reused() == 2);
+  while (!old->ended()) old->next();
+  CHECK(Ids(old->tokens().begin(), old->tokens().end()) == want.tokens);
+}
+
 }  // namespace weft

@@ -1,4 +1,4 @@
-// Operations of a generation on whole sequences: fork, save, restore.
+// Operations of a generation on whole sequences: fork, save, restore, removing guesses.
 #include <algorithm>
 
 #include "weft/base/error.h"
@@ -83,18 +83,26 @@ void Generation::move_to(std::int32_t sequence, std::span<const TokenId> held) {
 
 void Generation::adopt(std::vector<TokenId> held) {
   Impl& g = *impl_;
-  g.guesses.forget();
   if (std::ssize(held) != g.session.length(g.sequence))
     fail<ValueError>("sequence {} has {} tokens, not {}", g.sequence, g.session.length(g.sequence),
                      held.size());
+  g.guesses.forget();
   g.tokens = std::move(held);
   g.n_prompt = g.n_fed = g.n_delivered = g.n_seen = g.tokens.size();
   g.has_begun = false;
   g.stopped = StopReason::cancelled;
 }
 
+std::int64_t n_guessed(Generation& text) {
+  return text.impl().guesses.count();
+}
+
+void drop_guesses(Generation& text) {
+  text.impl().guesses.set_aside(text.impl());
+}
+
 void Generation::save(const std::string& path, std::string_view note) const {
-  impl_->guesses.drop(*impl_);
+  impl_->guesses.set_aside(*impl_);
   save_sequence(impl_->session, impl_->sequence, held(), note, path);
 }
 

@@ -63,7 +63,7 @@ struct GenerationOptions {
   bool feed_prompt = false;
   // Guesses tokens, of which a step of next() checks up to `max_guesses`, as far as the session's
   // steps and rows of logits allow. The text is the same. Until the text ends, the sequence may
-  // hold guesses behind held(). Forks have none.
+  // hold guesses behind held(): n_guessed(). Forks have no draft.
   std::shared_ptr<Draft> draft = {};
   std::size_t max_guesses = 8;
   // The flag that cancel() sets. Generations may share one; it must outlive them. Null: its own.
@@ -192,6 +192,11 @@ class Generation {
   explicit Generation(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
+
+// Guesses of the draft that the sequence of a text holds behind held().
+std::int64_t n_guessed(Generation& text);
+// The sequence loses them, also if the text goes on.
+void drop_guesses(Generation& text);
 
 // Runs several generations of one session together, in common steps. Each gives the same bits as if
 // it ran alone.
