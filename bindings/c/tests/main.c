@@ -8,7 +8,8 @@
 extern const test_case architecture_tests[], base_tests[], chat_tests[], conversation_tests[],
     conversions_tests[], diffusion_tests[], embedder_tests[], generation_tests[], grammar_tests[],
     graph_tests[], interrupt_tests[], logprobs_tests[], misuse_tests[], model_tests[],
-    pictures_tests[], sampler_tests[], saved_tests[], session_tests[], token_tests[], tools_tests[];
+    pictures_tests[], sampler_tests[], saved_tests[], session_tests[], speculation_tests[],
+    token_tests[], tools_tests[];
 
 /* The groups are the files X_test.c. */
 static const struct {
@@ -32,6 +33,7 @@ static const struct {
               {"sampler", sampler_tests},
               {"saved", saved_tests},
               {"session", session_tests},
+              {"speculation", speculation_tests},
               {"token", token_tests},
               {"tools", tools_tests}};
 

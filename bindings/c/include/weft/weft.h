@@ -24,8 +24,8 @@
  *   any number at the same time  functions of weft_model, weft_grammar, weft_chat, weft_saved,
  *                                weft_chat_plan; those without a handle; all weft_X_free
  *                                and weft_X_cancel
- *   one call at a time           weft_session with its generations, batches, diffusions and
- *                                conversations;
+ *   one call at a time           weft_session with its generations, batches, diffusions,
+ *                                conversations and speculations;
  *                                each weft_embedder, weft_sampler, weft_constraint,
  *                                weft_detokenizer, weft_reply, weft_graph, weft_computation
  * A second call meanwhile gives WEFT_ERROR_BUSY and changes nothing; weft_session_get_info() and
@@ -217,7 +217,9 @@ enum weft_model_flag {
   WEFT_MODEL_ENCODES = 1u << 2,       /* an encoder reads the prompt */
   WEFT_MODEL_DIFFUSES = 1u << 3,      /* a diffusion language model */
   WEFT_MODEL_HAS_TOKENIZER = 1u << 4, /* encodes and decodes text */
-  WEFT_MODEL_VOCABULARY_ONLY = 1u << 5
+  WEFT_MODEL_VOCABULARY_ONLY = 1u << 5,
+  WEFT_MODEL_RECURRENT = 1u << 6, /* has recurrent states, perhaps beside attention */
+  WEFT_MODEL_DRAFTS = 1u << 7     /* has a layer for drafts: weft_session_options.draft_layer */
 };
 typedef struct weft_model_info {
   uint32_t struct_size;
@@ -483,6 +485,11 @@ typedef struct weft_session_options {
   void* log_user;
   weft_poll poll; /* may be NULL */
   void* poll_user;
+  /* How many guesses of a draft a step can check in a model with recurrent states, each for memory
+   * of one more state per sequence: 0 to 64. Other models check up to 64 in any case. */
+  int64_t rewind;
+  uint32_t draft_layer; /* 1: prepare the model's layer for drafts, "draft-mtp" */
+  uint32_t reserved;
 } weft_session_options;
 WEFT_API weft_status weft_session_options_init(weft_session_options* options, size_t size);
 
@@ -610,6 +617,58 @@ WEFT_API weft_status weft_saved_get_resume_point(weft_saved* saved, weft_session
                                                  weft_error** error);
 WEFT_API weft_status weft_saved_free(weft_saved* saved);
 
+/* ---- Drafts -------------------------------------------------------------------------- */
+
+/* Guesses of what follows, of which one step checks several (speculative decoding). Every text is
+ * the same as without them, and its tokens come faster where guesses are often right. */
+typedef struct weft_speculation weft_speculation;
+
+/* With the names of llama.cpp's parameters. */
+typedef struct weft_speculation_options {
+  uint32_t struct_size;
+  int32_t n_max; /* guesses in a step of a text: 1 to 1024 */
+  /* Who guesses, in this order until one has guesses: "ngram-simple,draft". NULL: "draft" with a
+   * draft model, else "draft-mtp" with a draft layer, else "ngram-simple".
+   *   "draft"         the draft model
+   *   "draft-mtp"     the model's own layer (weft_session_options.draft_layer)
+   *   "ngram-simple"  what followed the last tokens when the text had them before
+   *   "none"          nobody */
+  const char* type;
+  weft_model* draft_model; /* smaller, of the same vocabulary; NULL: none */
+  /* Of the draft model, except for what concerns sequences; NULL: as the session. */
+  const weft_session_options* draft_session;
+  float p_min;          /* a model stops before a guess that it finds less likely: 0 to 1 */
+  int32_t ngram_size_n; /* how many of the last tokens a look-up compares: 1 to 1024 */
+  uint32_t adaptive;    /* 1: only as many guesses as measured times justify; 0: always n_max */
+  uint32_t reserved;
+  weft_log log; /* says why a type is left out, while it is opened; may be NULL */
+  void* log_user;
+} weft_speculation_options;
+WEFT_API weft_status weft_speculation_options_init(weft_speculation_options* options, size_t size);
+
+/* For any number of texts of the session, which share what was measured and the draft model's
+ * session. A draft model without room in the budget, or with more weights than the model, is left
+ * out. Refused: one of another vocabulary, and "draft-mtp" without a draft layer
+ * (WEFT_ERROR_ARGUMENT); models that cannot draft (WEFT_ERROR_UNSUPPORTED). */
+WEFT_API weft_status weft_speculation_open(weft_session* session,
+                                           const weft_speculation_options* options,
+                                           weft_speculation** speculation, weft_error** error);
+/* Texts that use it keep it. */
+WEFT_API weft_status weft_speculation_free(weft_speculation* speculation);
+
+typedef struct weft_speculation_info {
+  uint32_t struct_size;
+  int32_t n_max;
+  const char* type;  /* who guesses, without what was left out; "" if nobody is left */
+  int64_t n_drafted; /* guesses that steps checked, of all texts so far */
+  int64_t n_accepted;
+  double seconds;         /* steps and guessing; 0 for one type */
+  double seconds_without; /* what the same tokens would have taken, an estimate; likewise */
+} weft_speculation_info;
+/* Of all together, or of one `type` (NULL: all). */
+WEFT_API weft_status weft_speculation_get_info(weft_speculation* speculation, const char* type,
+                                               weft_speculation_info* info, weft_error** error);
+
 /* ---- Generations --------------------------------------------------------------------- */
 
 typedef struct weft_generation weft_generation;
@@ -645,10 +704,13 @@ typedef struct weft_generation_options {
   uint32_t keep_last_room; /* 1: leave room for weft_generation_feed_last() */
   weft_choose choose;      /* instead of the sampler; may be NULL */
   void* choose_user;
+  weft_speculation* speculation; /* of the same session; NULL: no drafts */
 } weft_generation_options;
 WEFT_API weft_status weft_generation_options_init(weft_generation_options* options, size_t size);
 
-/* Continues texts in one sequence, which nothing else may change meanwhile. */
+/* Continues texts in one sequence, which nothing else may change meanwhile. With drafts, the
+ * sequence may hold guesses behind the text (n_guessed), which it loses when the text ends, or the
+ * generation is freed. */
 WEFT_API weft_status weft_generation_open(weft_session* session, int32_t sequence,
                                           const weft_generation_options* options,
                                           weft_generation** generation, weft_error** error);
@@ -694,7 +756,7 @@ WEFT_API weft_status weft_generation_next(weft_generation* generation, weft_gene
                                           weft_error** error);
 /* Feeds the chosen tokens that the sequence does not hold yet. */
 WEFT_API weft_status weft_generation_feed_last(weft_generation* generation, weft_error** error);
-/* A generation that continues from here in another sequence. */
+/* A generation that continues from here in another sequence, without drafts. */
 WEFT_API weft_status weft_generation_fork(weft_generation* generation, int32_t to_sequence,
                                           const uint64_t* seed, weft_generation** fork,
                                           weft_error** error);
@@ -717,6 +779,7 @@ typedef struct weft_generation_info {
   int32_t ended;
   int32_t reserved;
   const char* stop_string; /* the one that was reached, or "" */
+  int64_t n_guessed;       /* guesses of drafts that the sequence holds behind those tokens */
 } weft_generation_info;
 WEFT_API weft_status weft_generation_get_info(weft_generation* generation,
                                               weft_generation_info* info, weft_error** error);
@@ -915,7 +978,8 @@ typedef struct weft_conversation_options {
   const weft_string* stops;
   uint32_t n_stops;
   int32_t constraint_kind;
-  int64_t max_reply; /* tokens; -1: no limit */
+  int64_t max_reply;             /* tokens; -1: no limit */
+  weft_speculation* speculation; /* of the same session; NULL: no drafts */
 } weft_conversation_options;
 WEFT_API weft_status weft_conversation_options_init(weft_conversation_options* options,
                                                     size_t size);

@@ -45,6 +45,11 @@ void Gate::cancel() {
   if (busy_) cancelled_ = true;
 }
 
+void Gate::run_inside(std::function<void()> work) {
+  const auto lock = locked();
+  busy_ ? left_.push_back(std::move(work)) : work();
+}
+
 std::unique_lock<std::mutex> Gate::locked() {
   return threads_ == Threads::own ? std::unique_lock(mutex_) : std::unique_lock<std::mutex>();
 }
@@ -63,7 +68,10 @@ Inside::Inside(Gate& gate) : gate_(gate) {
 }
 
 Inside::~Inside() {
+  std::vector<std::function<void()>> done;  // destroyed after the lock
   const auto lock = gate_.locked();
+  done.swap(gate_.left_);
+  for (auto& work : done) work();
   gate_.busy_ = false;
 }
 

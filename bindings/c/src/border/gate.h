@@ -32,6 +32,10 @@ class Gate {
   // True while the call that is inside is to end.
   std::atomic<bool>& cancelled() { return cancelled_; }
   bool is_parents() const { return threads_ == Threads::own && process_ != process_generation(); }
+  // Lets `work` use the object: now, or when the call that is inside ends. Calls that come
+  // meanwhile wait, so it must be short, use no gate, and throw nothing. For objects with threads
+  // of this process.
+  void run_inside(std::function<void()> work);
 
  private:
   friend class Inside;
@@ -44,6 +48,7 @@ class Gate {
   // a child of a fork may find it locked.
   std::mutex mutex_;
   std::atomic<bool> busy_{false}, cancelled_{false};
+  std::vector<std::function<void()>> left_;  // for the end of the call that is inside
 };
 
 // A call that is inside a gate. Throws StatusError: WEFT_ERROR_BUSY, WEFT_ERROR_FORKED.

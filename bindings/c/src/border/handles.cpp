@@ -88,7 +88,7 @@ std::string_view to_string(Kind kind) {
       "error",     "canceller", "model",          "detokenizer", "grammar", "constraint",
       "sampler",   "session",   "saved sequence", "generation",  "batch",   "chat",
       "chat plan", "reply",     "conversation",   "embedder",    "graph",   "computation",
-      "diffusion", "config",    "builder"};
+      "diffusion", "config",    "builder",        "speculation"};
   static_assert(std::size(kNames) == static_cast<std::size_t>(Kind::count));
   return kNames[static_cast<std::size_t>(kind)];
 }

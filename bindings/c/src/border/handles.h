@@ -34,6 +34,7 @@ enum class Kind : std::uint8_t {
   diffusion,
   config,
   builder,
+  speculation,
   count,
 };
 std::string_view to_string(Kind kind);  // "chat plan"

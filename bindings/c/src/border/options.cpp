@@ -121,6 +121,7 @@ weft_session_options default_session_options() {
 
 SessionOptions session_options(const weft_session_options* given) {
   const auto o = read_options(given, default_session_options(), "weft_session_options");
+  check_reserved(o.reserved, "weft_session_options");
   SessionOptions s{.context = o.context,
                    .sequences = o.sequences,
                    .cells = o.cells,
@@ -139,6 +140,8 @@ SessionOptions session_options(const weft_session_options* given) {
                    .reserved = o.caller_bytes,
                    .reuse_arena = !is_set(o.separate_tensors, "separate_tensors"),
                    .embeddings = is_set(o.embeddings, "embeddings"),
+                   .rewind = o.rewind,
+                   .draft_layer = is_set(o.draft_layer, "draft_layer"),
                    .progress = progress_of(o.progress, o.progress_user),
                    .poll = poll_of(o.poll, o.poll_user)};
   if (o.log)

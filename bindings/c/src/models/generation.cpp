@@ -10,6 +10,7 @@
 #include "border/arguments.h"
 #include "border/call.h"
 #include "border/options.h"
+#include "models/speculation.h"
 #include "text/chat_objects.h"
 
 namespace weft::c_api {
@@ -76,6 +77,7 @@ std::function<bool(TokenId)> shown_by(const std::shared_ptr<ShownControl>& shown
 
 GenerationOptions generation_options(const weft_generation_options& o, SessionObject& session,
                                      const std::shared_ptr<ShownControl>& shown) {
+  const Drafting drafting = drafting_by(o.speculation, session);
   check_flags(o.decode_flags, WEFT_DETOKENIZE_SHOW_SPECIAL | WEFT_DETOKENIZE_STRIP_SPACE_PREFIX,
               "decode_flags");
   check_ranges(o, session.session.model().facts().n_vocab);
@@ -96,6 +98,8 @@ GenerationOptions generation_options(const weft_generation_options& o, SessionOb
       .decode = {.strip_space_prefix = (o.decode_flags & WEFT_DETOKENIZE_STRIP_SPACE_PREFIX) != 0},
       .shows_control = shown_by(shown),
       .feed_last = is_set(o.keep_last_room, "keep_last_room"),
+      .draft = drafting.draft,
+      .max_guesses = drafting.max_guesses,
       .cancel = &session.gate.cancelled()};
 }
 
@@ -123,7 +127,7 @@ void give_prompt_logprobs(std::span<const TokenLogprobs> rows, GenerationObject&
 // Throws ValueError if the sequence was changed by other means than the generation.
 void require_own_sequence(const UsedGeneration& g) {
   const std::int64_t length = g.object()->session->session.length(g->sequence());
-  const auto held = static_cast<std::int64_t>(g->held().size());
+  const std::int64_t held = std::ssize(g->held()) + n_guessed(*g);
   if (length != held)
     fail<ValueError>(
         "sequence {} has {} tokens, the generation left {}: begin a text, or adopt() its tokens",
@@ -153,6 +157,19 @@ SamplerStart start_of(std::int32_t keep_state) {
 }
 
 }  // namespace
+
+// The last owner may be a thread that frees the handle while another one uses the session.
+GenerationObject::~GenerationObject() {
+  if (n_guessed(generation) == 0) return;
+  const auto left = std::make_shared<Generation>(std::move(generation));
+  gate.run_inside([left] {
+    try {
+      drop_guesses(*left);
+    } catch (const std::exception&) {  // a session that lost its files, say: it reports that itself
+      return;
+    }
+  });
+}
 
 void give_event(const GenerationEvent& event, GenerationObject& object,
                 weft_generation_event* out) {
@@ -344,7 +361,8 @@ weft_status weft_generation_get_info(weft_generation* generation, weft_generatio
                                       .n_pending = g->n_pending(),
                                       .n_held = std::ssize(g->held()),
                                       .ended = g->ended(),
-                                      .stop_string = g.object()->stop_string.c_str()},
+                                      .stop_string = g.object()->stop_string.c_str(),
+                                      .n_guessed = n_guessed(*g)},
                  "weft_generation_info");
   });
 }

@@ -25,6 +25,7 @@ struct GenerationObject : Object {
         session(std::move(of)),
         shown(std::move(control)),
         generation(std::move(made)) {}
+  ~GenerationObject() override;
   bool is_parents() const override { return session->is_parents(); }
   Generation& inner() { return generation; }
 

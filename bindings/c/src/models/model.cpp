@@ -106,6 +106,8 @@ std::uint32_t flags_of(const ModelObject& m) {
   if (facts.has_output) flags |= WEFT_MODEL_HAS_OUTPUT;
   if (facts.encodes) flags |= WEFT_MODEL_ENCODES;
   if (facts.diffuses) flags |= WEFT_MODEL_DIFFUSES;
+  if (facts.recurrent) flags |= WEFT_MODEL_RECURRENT;
+  if (facts.drafts) flags |= WEFT_MODEL_DRAFTS;
   return flags;
 }
 

@@ -35,6 +35,8 @@ std::string session_json(const Session& session) {
                      {"cache_v", o.cache_v.name()},
                      {"mem_budget", o.mem_budget},
                      {"embeddings", o.embeddings},
+                     {"rewind", o.rewind},
+                     {"draft_layer", o.draft_layer},
                      {"allocated_bytes", session.allocated_bytes()},
                      {"memory", memory_json(session)},
                      {"concessions", session.concessions()}};

@@ -7,6 +7,7 @@
 #include "border/call.h"
 #include "border/json.h"
 #include "border/options.h"
+#include "models/speculation.h"
 #include "text/chat_objects.h"
 #include "text/constraints.h"
 
@@ -26,14 +27,24 @@ struct ConversationObject : Object {
   static constexpr Kind kKind = Kind::conversation;
   ConversationObject(std::shared_ptr<SessionObject> of, std::int32_t sequence,
                      const ConversationOptions& options)
-      : Object(kKind), session(std::move(of)), conversation(session->session, sequence, options) {}
+      : Object(kKind),
+        session(std::move(of)),
+        draft(options.draft),
+        conversation(std::make_shared<Conversation>(session->session, sequence, options)) {}
+  ~ConversationObject() override;
   bool is_parents() const override { return session->is_parents(); }
-  Conversation& inner() { return conversation; }
+  Conversation& inner() { return *conversation; }
 
   const std::shared_ptr<SessionObject> session;
   Gate& gate = session->gate;
-  Conversation conversation;
+  const std::shared_ptr<Draft> draft;  // null: none
+  std::shared_ptr<Conversation> conversation;
 };
+
+// A reply that failed may have guesses in the sequence, which another thread may use.
+ConversationObject::~ConversationObject() {
+  if (draft) gate.run_inside([last = std::move(conversation)]() mutable { last.reset(); });
+}
 
 using UsedConversation = Used<ConversationObject>;
 
@@ -57,6 +68,7 @@ ConversationOptions conversation_options(const weft_conversation_options* given,
   if (session->options().embeddings)
     fail<UnsupportedError>("the session computes embeddings, not logits");
   if (o.max_reply < -1) fail<ValueError>("max_reply must be -1 or more, got {}", o.max_reply);
+  const Drafting drafting = drafting_by(o.speculation, *session.object());
   tools_of(o.tools);  // throws if they are malformed
   if (o.variables) check_kwargs(o.variables, "variables");
   ConversationOptions options{
@@ -70,6 +82,8 @@ ConversationOptions conversation_options(const weft_conversation_options* given,
       .sampler = sampler_options(o.sampler, session->model().facts().n_vocab),
       .rules = {.stops = strings_of(o.stops, o.n_stops, "stops")},
       .max_reply = o.max_reply,
+      .draft = drafting.draft,
+      .max_guesses = drafting.max_guesses,
       .cancel = &session.cancelled()};
   // Otherwise no reply has a grammar.
   if (o.tools || options.constraint.kind != Constraint::Kind::none)
