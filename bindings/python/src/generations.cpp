@@ -13,7 +13,7 @@ struct GenerationHandle : Handle<weft_generation, weft_generation_free> {
 std::unique_ptr<GenerationHandle> open_text(const Session& session, std::int32_t sequence,
                                             const py::dict& sampler, const Grammar* grammar,
                                             const std::vector<std::string>& stops,
-                                            const py::dict& given) {
+                                            const Speculation* speculation, const py::dict& given) {
   auto generation = std::make_unique<GenerationHandle>();
   const SamplerOptions with(sampler);
   weft_generation_options o;
@@ -29,6 +29,7 @@ std::unique_ptr<GenerationHandle> open_text(const Session& session, std::int32_t
   o.n_stops = static_cast<std::uint32_t>(texts.size());
   o.sampler = &with.options;
   o.grammar = grammar ? grammar->get() : nullptr;
+  o.speculation = speculation ? speculation->get() : nullptr;
   weft_session* const handle = session.get();
   call([&](weft_error** error) {
     return weft_generation_open(handle, sequence, &o, generation->out(), error);
@@ -64,7 +65,8 @@ py::tuple tokens_of(const GenerationHandle& generation) {
 void add_generations(py::module_& m) {
   py::class_<GenerationHandle>(m, "Generation")
       .def_static("open", &open_text, py::arg("session"), py::arg("sequence"), py::arg("sampler"),
-                  py::arg("grammar").none(true), py::arg("stops"), py::arg("options"))
+                  py::arg("grammar").none(true), py::arg("stops"),
+                  py::arg("speculation").none(true), py::arg("options"))
       .def("close", &GenerationHandle::close)
       .def("begin",
            [](const GenerationHandle& g, const py::handle& ids) {

@@ -300,6 +300,8 @@ void add_constants(pybind11::module_& m) {
   CONSTANT(INPUT_POSITIONS);
   CONSTANT(INPUT_OUT_ROWS);
   CONSTANT(MODEL_CAUSAL);
+  CONSTANT(MODEL_RECURRENT);
+  CONSTANT(MODEL_DRAFTS);
   CONSTANT(WEIGHTS_AUTO);
   CONSTANT(WEIGHTS_MAPPED);
   CONSTANT(WEIGHTS_RESIDENT);
@@ -324,6 +326,7 @@ PYBIND11_MODULE(_weft, m) {
   add_models(m);
   add_sessions(m);
   add_samplers(m);
+  add_speculations(m);
   add_generations(m);
   add_chats(m);
   add_graphs(m);

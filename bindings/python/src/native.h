@@ -225,6 +225,7 @@ class Options {
 void add_models(py::module_& m);
 void add_sessions(py::module_& m);
 void add_samplers(py::module_& m);
+void add_speculations(py::module_& m);
 void add_generations(py::module_& m);
 void add_chats(py::module_& m);
 void add_graphs(py::module_& m);
@@ -245,6 +246,10 @@ struct Sampler : Handle<weft_sampler, weft_sampler_free> {
 };
 struct Grammar : Handle<weft_grammar, weft_grammar_free> {
   Grammar() : Handle("grammar") {}
+};
+
+struct Speculation : Handle<weft_speculation, weft_speculation_free> {
+  Speculation() : Handle("speculation") {}
 };
 
 struct ChatPlan : Handle<weft_chat_plan, weft_chat_plan_free> {

@@ -33,6 +33,7 @@ struct SessionOptions {
     reader.take("weight_cache", o.weight_cache).take("passes_off", o.passes_off);
     reader.take("executor", o.executor).take("mem_budget", o.mem_budget);
     reader.take("caller_bytes", o.caller_bytes).take("embeddings", o.embeddings);
+    reader.take("rewind", o.rewind).take("draft_layer", o.draft_layer);
     reader.finish("Session()");
   }
   weft_session_options options{};

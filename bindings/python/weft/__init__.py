@@ -37,15 +37,16 @@ from ._plan import Plan, Profile
 from ._report import Proof, Report
 from ._sampler import Grammar, Sampler
 from ._session import Session
+from ._speculation import DraftCounts, Speculation
 from ._stream import Stream
 
 __version__: str = _weft.version()
 
 __all__ = [
     "Answer", "ArgumentError", "BudgetError", "BusyError", "CallbackError", "CancelledError", "Chat",
-    "ClosedError", "DTypeError", "Error", "ForkedError", "FormatError", "Grammar", "Graph",
+    "ClosedError", "DTypeError", "DraftCounts", "Error", "ForkedError", "FormatError", "Grammar", "Graph",
     "InternalError", "IoError", "Model", "NanError", "Plan", "Profile", "Proof", "Report", "Sampler",
-    "Session", "ShapeError", "Stream", "Tensor", "Tokenizer", "UnsupportedError", "bundled_model", "graph", "new_model_check", "ops",
+    "Session", "ShapeError", "Speculation", "Stream", "Tensor", "Tokenizer", "UnsupportedError", "bundled_model", "graph", "new_model_check", "ops",
     "register_architecture", "register_op", "write_made_model",
 ]
 

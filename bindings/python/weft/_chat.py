@@ -11,6 +11,7 @@ from ._errors import ArgumentError
 from ._objects import Unpicklable
 from ._sampler import Sampler
 from ._session import Session, Stops
+from ._speculation import Speculation
 from ._stream import Stream
 from ._tools import Tool, called, description
 
@@ -136,7 +137,7 @@ class Chat(Unpicklable):
     calls them; or dicts in OpenAI's form, whose calls are in chat.calls and wait for
     chat.answer_call(). tool_choice: "auto", "none", "required", or the name of a tool, for the
     first answer to each message. template: text in Jinja or the name of a built-in one, in place of
-    the file's. variables: for the template. `messages` is a list in OpenAI's form, which may be
+    the file's. variables: for the template. draft: guesses for its answers. `messages` is a list in OpenAI's form, which may be
     changed. In asyncio, functions run on the thread of the loop."""
 
     _instead = "open one there with the same messages"
@@ -147,7 +148,8 @@ class Chat(Unpicklable):
                  grammar: Optional[str] = None,
                  json_schema: Union[str, Mapping[str, Any], None] = None,
                  max_tokens: int = 1024, sequence: int = 0, template: Optional[str] = None,
-                 variables: Optional[Mapping[str, Any]] = None) -> None:
+                 variables: Optional[Mapping[str, Any]] = None,
+                 draft: Optional[Speculation] = None) -> None:
         if not isinstance(session, Session):
             raise TypeError(f"session must be a weft.Session, not {type(session).__name__}")
         if grammar is not None and json_schema is not None:
@@ -155,6 +157,7 @@ class Chat(Unpicklable):
         self._session = session
         self._sequence = session._sequence(sequence)
         self._sampler, self._stop, self._max_tokens = sampler, stop, max_tokens
+        self._draft = draft
         self._native = _weft.Chat.open(session._model, template)
         offered = [description(t) for t in tools]
         self._functions: dict[str, Callable[..., Any]] = {
@@ -185,7 +188,8 @@ class Chat(Unpicklable):
 
     def _text(self, plan: Any) -> Stream:
         return self._session._text(self._sequence, self._sampler, None, self._stop,
-                                   self._max_tokens, lambda text: text.begin_chat(plan))
+                                   self._max_tokens, self._draft,
+                                   lambda text: text.begin_chat(plan))
 
     def _answer_calls(self, calls: Sequence[dict[str, Any]]) -> bool:
         """Whether all of them have a result now."""

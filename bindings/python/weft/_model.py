@@ -181,6 +181,16 @@ class Model(Unpicklable):
         """Elements of all weights."""
         return self._info["n_params"]
 
+    @property
+    def drafts(self) -> bool:
+        """Whether it has a layer for drafts (weft.Speculation)."""
+        return bool(self._info["flags"] & _weft.MODEL_DRAFTS)
+
+    @property
+    def recurrent(self) -> bool:
+        """Whether it has recurrent states, perhaps beside attention."""
+        return bool(self._info["flags"] & _weft.MODEL_RECURRENT)
+
     def __repr__(self) -> str:
         state = ", closed" if self.closed else ""
         return f"<weft.Model {self.name or self._info['path']!r}, {self.architecture}{state}>"

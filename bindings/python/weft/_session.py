@@ -1,6 +1,7 @@
 """Sessions."""
 
 import operator
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional, Union
 
@@ -14,6 +15,8 @@ from ._stream import Held, Stream
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from ._speculation import Speculation
 
     Floats = np.ndarray[Any, np.dtype[np.float32]]
 
@@ -34,7 +37,9 @@ class Session(Unpicklable):
     context: positions per sequence (0: the model's, at most 4096). workers: 0 chooses. mem_budget:
     bytes for everything. Further keywords are those of SessionOptions in C++: cells,
     prefill_width (tokens of a step at most), logits_rows, weights ("auto", "mapped", "resident"),
-    backend, route, cache_k, cache_v, weight_cache, executor, passes_off, caller_bytes."""
+    backend, route, cache_k, cache_v, weight_cache, executor, passes_off, caller_bytes; for drafts
+    (weft.Speculation) draft_layer, and rewind: how many guesses a step can check in a model with
+    recurrent states."""
 
     _instead = "open one there, and move sequences with save() and restore()"
 
@@ -55,6 +60,8 @@ class Session(Unpicklable):
         self._embedding = Lock()
         self._info = self._native.info()
         self._held = [Held([]) for _ in range(self._info["sequences"])]
+        # Texts whose sequences may hold guesses behind them, by sequence.
+        self._drafted: dict[int, Callable[[], Optional[Stream]]] = {}
         self._using = Lock()
 
     def __repr__(self) -> str:
@@ -75,6 +82,9 @@ class Session(Unpicklable):
         """The tokens of a sequence, and where to note those that it has after the change. With
         _using, so that other threads wait."""
         before, self._held[at] = self._held[at], Held(None)
+        text = self._drafted.pop(at, lambda: None)()
+        if text is not None:
+            text._leave()
         return before.ids, self._held[at]
 
     def feed(self, ids: Ids, *, sequence: int = 0, all_logits: bool = False) -> "Floats":
@@ -143,6 +153,9 @@ class Session(Unpicklable):
             raise ArgumentError(f"length must be at least 0, got {n}")
         with self._using:
             held = self._held[a].ids
+            text = self._drafted.get(a, lambda: None)()
+            if n is None and text is not None:
+                n = text._n_held()
             replaced, after = self._take(b)
             after.ids = replaced
             self._native.copy(a, b, -1 if n is None else n)
@@ -180,9 +193,10 @@ class Session(Unpicklable):
                sampler: Optional[Sampler] = None, stop: Stops = (),
                grammar: Union[str, Grammar, None] = None,
                json_schema: Union[str, Mapping[str, Any], None] = None,
-               sequence: int = 0) -> Stream:
+               sequence: int = 0, draft: Optional["Speculation"] = None) -> Stream:
         """The text after a prompt, piece by piece. What the sequence holds of the prompt is not
-        computed again."""
+        computed again. With a `draft`, the sequence may hold guesses behind the text until it
+        ends."""
         at = self._sequence(sequence)
         ids = self._tokenizer.encode(prompt, parse_special=True) if isinstance(prompt, str) \
             else _weft.ids(prompt)
@@ -192,20 +206,24 @@ class Session(Unpicklable):
             else Grammar(grammar) if isinstance(grammar, str) else grammar
         if rules is not None and not isinstance(rules, Grammar):
             raise TypeError(f"grammar must be str or a weft.Grammar, not {type(rules).__name__}")
-        return self._text(at, sampler, rules, stop, max_tokens, lambda text: text.begin(ids))
+        return self._text(at, sampler, rules, stop, max_tokens, draft,
+                          lambda text: text.begin(ids))
 
     def _text(self, at: int, sampler: Optional[Sampler], rules: Optional[Grammar], stop: Stops,
-              max_tokens: int, begin: Callable[["_weft.Generation"], None]) -> Stream:
+              max_tokens: int, draft: Optional["Speculation"], begin: Callable[["_weft.Generation"], None]) -> Stream:
         """A text in sequence `at`, which reuses what the sequence holds."""
         if sampler is not None and not isinstance(sampler, Sampler):
             raise TypeError(f"sampler must be a weft.Sampler, not {type(sampler).__name__}")
+        drafts = getattr(draft, "_native", None)
+        if draft is not None and not isinstance(drafts, _weft.Speculation):
+            raise TypeError(f"draft must be a weft.Speculation, not {type(draft).__name__}")
         stops = [stop] if isinstance(stop, str) else list(stop)
         for one in stops:
             if not isinstance(one, str):
                 raise TypeError(f"stop must be str or a list of str, not {type(one).__name__}")
         native = _weft.Generation.open(
             self._native, at, (sampler or Sampler())._options,
-            None if rules is None else rules._native, stops,
+            None if rules is None else rules._native, stops, drafts,
             {"max_tokens": operator.index(max_tokens)})
         with self._using:
             held, after = self._take(at)
@@ -218,7 +236,10 @@ class Session(Unpicklable):
             except BaseException:
                 after.ids = self._kept(held, [], at)
                 raise
-            return Stream(self, native, after)
+            stream = Stream(self, native, after)
+            if draft is not None:
+                self._drafted[at] = weakref.ref(stream)
+            return stream
 
     def generate(self, prompt: Union[str, Ids], **options: Any) -> str:
         """The whole text of stream()."""
@@ -238,7 +259,8 @@ class Session(Unpicklable):
                 # What this session has counts, and the texts come one by one.
                 used = self._options.get("caller_bytes", 0) + self._info["allocated_bytes"]
                 self._embedder = _weft.Embedder.open(
-                    self._model, {**self._options, "sequences": 1, "caller_bytes": used},
+                    self._model, {**self._options, "sequences": 1, "caller_bytes": used,
+                                  "rewind": 0, "draft_layer": False},
                     {"texts_per_step": 1})
             rows: list["Floats"] = [row for row, _ in self._embedder.embed(given, normalize, False)]
             width: int = self._embedder.width()

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any, Optional
 
 from . import _weft
-from ._errors import ClosedError
+from ._errors import ArgumentError, ClosedError
 from ._objects import Unpicklable
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Stream(Unpicklable, Iterator[str], AsyncIterator[str]):
         self._after = after
         self._step: Optional[_Step] = None  # of an async iterator
         self._ids: list[int] = []
-        self._closed = False
+        self._closed = self._left = False
         self.finish_reason: Optional[str] = None
 
     def __repr__(self) -> str:
@@ -87,7 +87,23 @@ class Stream(Unpicklable, Iterator[str], AsyncIterator[str]):
             if text:
                 result: str = text
                 return result
+        if self._left:
+            raise ArgumentError("the sequence was changed before the text ended: begin another one")
         raise StopIteration
+
+    def _n_held(self) -> Optional[int]:
+        """Tokens of the text that the sequence holds, without guesses; None: as many as it has."""
+        if self._closed:
+            return None
+        held: int = self._native.tokens()[2]
+        return held
+
+    def _leave(self) -> None:
+        """Something else changes the sequence, which loses the guesses."""
+        if not self._closed:
+            self._closed = self._left = True
+            self.finish_reason = "closed"
+            self._native.close()
 
     def _end(self, reason: str) -> None:
         ids, _, held = self._native.tokens()

@@ -44,6 +44,8 @@ INPUT_TOKENS: int
 INPUT_POSITIONS: int
 INPUT_OUT_ROWS: int
 MODEL_CAUSAL: int
+MODEL_RECURRENT: int
+MODEL_DRAFTS: int
 WEIGHTS_AUTO: int
 WEIGHTS_MAPPED: int
 WEIGHTS_RESIDENT: int
@@ -134,10 +136,26 @@ class Grammar:
     def open(kind: int, text: _Text, model: Optional[Model]) -> Grammar: ...
     def accepts(self, text: _Text, /) -> bool: ...
 
+class _SpeculationInfo(TypedDict):
+    n_max: int
+    type: str
+    n_drafted: int
+    n_accepted: int
+    seconds: float
+    seconds_without: float
+
+class Speculation:
+    @staticmethod
+    def open(session: Session, draft_model: Optional[Model], draft_session: Optional[_Options],
+             options: _Options) -> tuple[Speculation, list[str]]: ...
+    def close(self) -> None: ...
+    def info(self, type: Optional[str], /) -> _SpeculationInfo: ...
+
 class Generation:
     @staticmethod
     def open(session: Session, sequence: int, sampler: _Options, grammar: Optional[Grammar],
-             stops: Sequence[str], options: _Options) -> Generation: ...
+             stops: Sequence[str], speculation: Optional[Speculation],
+             options: _Options) -> Generation: ...
     def close(self) -> None: ...
     def begin(self, ids: _Ids, /) -> None: ...
     def begin_chat(self, plan: ChatPlan, /) -> None: ...
