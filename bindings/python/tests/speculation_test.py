@@ -18,7 +18,8 @@ PROMPT = f"{STORY} there was a fox named Pip. {STORY}"
 def made_model(test, architecture, **keys):
     """A tiny model of an architecture, in a folder that the test removes."""
     path = pathlib.Path(test.enterContext(tempfile.TemporaryDirectory())) / "made.gguf"
-    weft.write_made_model(architecture, path, keys={f"{architecture}.{k}": v for k, v in keys.items()})
+    weft.write_made_model(architecture, path,
+                          keys={f"{architecture}.{k}": v for k, v in keys.items()})
     return weft.Model(path)
 
 
