@@ -249,7 +249,7 @@ int run_chat(int argc, char** argv) {
       "Without a terminal every line of stdin is a message, and the exit code is 1 if one was\n"
       "refused. Lines typed on a terminal are kept in ~/.local/state/weft/chat_history.");
   if (const auto code = cli::parse_flags(app, argc, argv)) return *code;
-  cli::complete(options.drafts);
+  cli::complete(options.drafts, options.model);
   return run(options);
 }
 

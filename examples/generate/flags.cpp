@@ -184,7 +184,7 @@ std::optional<int> read_flags(int argc, char** argv, Options& options) {
 }
 
 void complete_options(Options& o) {
-  cli::complete(o.drafts);
+  cli::complete(o.drafts, o.model);
   if (o.beams > 0 && !o.not_with_beams.empty())
     fail<cli::UsageError>("--beams cannot be combined with {}", o.not_with_beams);
   if (o.beams > 0 && o.samples > o.beams)

@@ -1,8 +1,9 @@
-// Computes the graph of a model's steps and that of its first draft layer with the definitions of
+// Computes the graph of a model's steps and that of its first draft layer, or
+// of a head in another file, with the definitions of
 // ops. Writes to stdout, as float32: the features of all tokens, then the draft layer's logits and
 // features for all tokens but the first.
 //
-// Usage: draft_graphs MODEL ID,ID,...
+// Usage: draft_graphs MODEL ID,ID,... [HEAD]
 
 #include <cstdint>
 #include <cstdio>
@@ -13,10 +14,9 @@
 
 #include <fmt/format.h>
 
-#include "weft/arch/builder.h"
-#include "weft/files/checkpoint.h"
+#include "weft/run/model.h"
 
-#include "checkpoint_source.h"
+#include "model_impl.h"
 #include "support/eval.h"
 #include "support/one_sequence.h"
 
@@ -28,60 +28,48 @@ void write(const std::vector<float>& values) {
   std::fwrite(values.data(), sizeof(float), values.size(), stdout);
 }
 
-class Graphs {
- public:
-  explicit Graphs(const std::string& path)
-      : source_(Checkpoint::open(path)),
-        architecture_(arch::find_architecture(source_)),
-        config_(configure(source_, architecture_)) {}
-
-  // The outputs of a graph: logits and features.
-  std::pair<std::vector<float>, std::vector<float>> run(arch::GraphPart part,
-                                                        const std::vector<std::int32_t>& tokens,
-                                                        const std::vector<float>& features) const {
-    const auto n = static_cast<std::int64_t>(tokens.size());
-    const Graph graph = build_graph(source_, architecture_, *config_,
-                                    {.tokens = n,
-                                     .logits_rows = n,
-                                     .context = n,
-                                     .cache_k = f32,
-                                     .cache_v = f32,
-                                     .part = part,
-                                     .features = true});
-    check(graph);
-    test::Evaluator eval(graph);
-    test::set_one_sequence(eval, graph, tokens);
-    if (part == arch::GraphPart::draft) eval.floats("features", features);
-    for (const CheckpointTensor& tensor : source_.checkpoint().tensors()) {
-      if (graph.find(tensor.name) != kNoNode)
-        eval.bytes(tensor.name, {tensor.data, static_cast<std::size_t>(tensor.n_bytes)});
-    }
-    eval.run();
-    return {eval.floats(graph[graph.outputs()[0].node].path),
-            eval.floats(graph[graph.outputs()[1].node].path)};
+// The outputs of a graph of the model: logits and features.
+std::pair<std::vector<float>, std::vector<float>> outputs_of(
+    const Model& model, arch::GraphPart part, const std::vector<std::int32_t>& tokens,
+    const std::vector<float>& features) {
+  const auto n = static_cast<std::int64_t>(tokens.size());
+  const Graph graph = model.impl()
+                          .graph({.tokens = n,
+                                  .logits_rows = n,
+                                  .context = n,
+                                  .cache_k = f32,
+                                  .cache_v = f32,
+                                  .part = part,
+                                  .features = true})
+                          .graph;
+  check(graph);
+  test::Evaluator eval(graph);
+  test::set_one_sequence(eval, graph, tokens);
+  if (part == arch::GraphPart::draft) eval.floats("features", features);
+  for (const CheckpointTensor& tensor : model.weights().tensors()) {
+    if (graph.find(tensor.name) != kNoNode)
+      eval.bytes(std::string(tensor.name), {tensor.data, static_cast<std::size_t>(tensor.n_bytes)});
   }
-
-  std::int64_t width() const { return config_->D; }
-
- private:
-  ::weft::run::CheckpointSource source_;
-  const arch::Architecture& architecture_;
-  const arch::Config config_;
-};
+  eval.run();
+  return {eval.floats(graph[graph.outputs()[0].node].path),
+          eval.floats(graph[graph.outputs()[1].node].path)};
+}
 
 }  // namespace
 
 int main(int argc, char** argv) try {
-  if (argc != 3) return 2;
+  if (argc != 3 && argc != 4) return 2;
   std::vector<std::int32_t> ids;
   std::istringstream text(argv[2]);
   for (std::string id; std::getline(text, id, ',');) ids.push_back(std::stoi(id));
-  const Graphs graphs(argv[1]);
-  std::vector<float> features = graphs.run(arch::GraphPart::steps, ids, {}).second;
+  ModelOptions options;
+  if (argc == 4) options.draft_file = argv[3];
+  const auto model = Model::load(argv[1], options);
+  std::vector<float> features = outputs_of(*model, arch::GraphPart::steps, ids, {}).second;
   write(features);
-  features.resize(features.size() - static_cast<std::size_t>(graphs.width()));
+  features.resize(features.size() - features.size() / ids.size());
   ids.erase(ids.begin());
-  const auto [logits, next] = graphs.run(arch::GraphPart::draft, ids, features);
+  const auto [logits, next] = outputs_of(*model, arch::GraphPart::draft, ids, features);
   write(logits);
   write(next);
   return 0;

@@ -12,7 +12,8 @@ import numpy as np
 import latent
 import mixtures
 import recurrent
-from blocks import embedded, gated_ffn, layer_norm, linear, residuals, rms_norm
+from blocks import (attention, embedded, gated_ffn, layer_norm, linear, residuals, rms_norm,
+                    rope)
 from made import Made
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "system"))
@@ -49,6 +50,28 @@ def drafted(form, normed=True, next_normed=True, layer=residuals, norm="nextn.sh
     return outputs
 
 
+def headed(form, normed):
+    """Li et al. 2025, arXiv:2503.01840: a head of another file reads the inputs of three layers, and
+    the token beside them. vLLM, llama_eagle3.py: the residual goes around the norm of the features,
+    or begins behind it."""
+    def outputs(m, ids):
+        form(m, ids)
+        inputs, layers = [embedded(m, ids)], [2, 0, 1]
+        for i in range(m.L - 1):
+            inputs.append(residuals(m.layer(i), inputs[-1]))
+        h = m.head = Made("eagle3", m.dtype)
+        h.D, h.L = 32, 1
+        h.keys(extract_layers=layers, target_hidden_size=m.D, norm_before_residual=normed)
+        g = linear(h, "fc", np.concatenate([inputs[i] for i in layers], axis=1), h.D)
+        l, x = h.layer(0), embedded(h, ids[1:])
+        n = rms_norm(l, "attn_norm_2", g[:-1])
+        both = np.concatenate([rms_norm(l, "attn_norm", x), n], axis=1)
+        y = (n if normed else g[:-1]) + attention(l, both, [rope(h, adjacent=True)])
+        y = y + gated_ffn(l, rms_norm(l, "ffn_norm", y))
+        return [g, linear(h, "output", rms_norm(h, "output_norm", y), h.V), y]
+    return outputs
+
+
 # Which hidden states are features: vLLM, deepseek_mtp.py, glm4_moe_mtp.py (also of GLM-5),
 # qwen3_next_mtp.py, exaone_moe_mtp.py, bailing_moe_mtp.py, step3p5_mtp.py; llama.cpp, graph_mtp of
 # mimo2.cpp and cohere2moe.cpp.
@@ -73,6 +96,8 @@ FORMS = {
                      attention__sliding_window_pattern=[0, 1, 1, 1]),
     "qwen35": drafted(recurrent.qwen35),
     "qwen35moe": drafted(recurrent.qwen35moe, norm="output_norm"),
+    "exaone-moe head": headed(mixtures.exaone_moe, normed=False),
+    "glm4moe head": headed(mixtures.glm4moe, normed=True),
     "step35": drafted(mixtures.step35, normed=False, next_normed=False,
                       attention__head_count=[4, 6, 6, 6],
                       attention__sliding_window_pattern=[0, 1, 1, 1]),
@@ -87,11 +112,15 @@ class Drafts(SystemTest):
     def weft(self, made):
         model = self.folder / "m.gguf"
         model.write_bytes(made.file())
-        out = self.runs("draft_graphs", model, ",".join(map(str, IDS))).out
+        files = [model]
+        if hasattr(made, "head"):
+            files.append(self.folder / "head.gguf")
+            files[1].write_bytes(made.head.file())
+        out = self.runs("draft_graphs", model, ",".join(map(str, IDS)), *files[1:]).out
         return np.frombuffer(out, dtype=np.float32).astype(np.float64)
 
     def compare(self, name):
-        exact, rough = (Made(name, dtype) for dtype in (np.float64, np.float32))
+        exact, rough = (Made(name.split()[0], dtype) for dtype in (np.float64, np.float32))
         want = FORMS[name](exact, IDS)
         rounded = FORMS[name](rough, IDS)
         got = np.split(self.weft(exact), np.cumsum([w.size for w in want]))

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "weft/base/error.h"
+#include "weft/run/draft_file.h"
 
 #include "common/program.h"
 
@@ -57,9 +58,10 @@ void add_look_up_flag(App& app, SpeculationOptions& o) {
 void add_draft_flags(App& app, DraftFlags& flags) {
   SpeculationOptions& o = flags.speculation;
   app.add_option(
-         "--model-draft,--spec-draft-model", flags.model,
+         "--model-draft,--spec-draft-model", flags.file,
          "-md; a smaller model of the same vocabulary that guesses tokens, several of which "
-         "are checked in one step; the text is the same")
+         "are checked in one step; the text is the same. Or a file with the model's own layer for "
+         "that (draft-mtp), or an EAGLE-3 head (draft-eagle3)")
       .type_name("FILE");
   app.add_option_function(
          "--spec-type", App::Function<std::string>([&flags](const std::string& text) {
@@ -68,9 +70,10 @@ void add_draft_flags(App& app, DraftFlags& flags) {
          }),
          fmt::format(
              "who guesses tokens, the first that has any: a list of {} (draft: the model of "
-             "-md; draft-mtp: the model's own layer for that; ngram-simple: what followed "
-             "when the last tokens occurred before), or none. Default: draft with -md, else "
-             "draft-mtp if the model has such a layer",
+             "-md; draft-mtp: the model's own layer for that; draft-eagle3: the head of -md; "
+             "ngram-simple: what followed "
+             "when the last tokens occurred before), or none. Default: what the file of -md "
+             "holds, else draft-mtp if the model has such a layer",
              kind_names()))
       .type_name("NAME,...");
   app.add_option_function(
@@ -91,12 +94,36 @@ void add_draft_flags(App& app, DraftFlags& flags) {
                "guess only as much as measured times justify (default: yes)");
 }
 
-void complete(DraftFlags& flags) {
+namespace {
+
+// The kind of drafts that the file of -md is for.
+DraftKind kind_of_file(const DraftFlags& flags, const ModelFlags& model) {
+  const auto file = Checkpoint::open(flags.file, {model.allow_unknown_settings});
+  const DraftFileKind kind = draft_file_kind(file);
+  if (kind == DraftFileKind::head) return DraftKind::eagle3;
+  return kind == DraftFileKind::layer ? DraftKind::mtp : DraftKind::model;
+}
+
+}  // namespace
+
+void complete(DraftFlags& flags, ModelFlags& model) {
   auto& kinds = flags.speculation.kinds;
-  const bool by_model = std::ranges::find(kinds, DraftKind::model) != kinds.end();
-  if (by_model && flags.model.empty())
-    fail<UsageError>("--spec-type {} needs a draft model: -md FILE", to_string(DraftKind::model));
-  if (!flags.model.empty() && !flags.kinds_given) kinds = {DraftKind::model};
+  const auto has = [&](DraftKind kind) { return std::ranges::find(kinds, kind) != kinds.end(); };
+  for (const DraftKind kind : {DraftKind::model, DraftKind::eagle3}) {
+    if (has(kind) && flags.file.empty())
+      fail<UsageError>("--spec-type {} needs a draft model: -md FILE", to_string(kind));
+  }
+  if (flags.file.empty()) return;
+  const DraftKind kind = kind_of_file(flags, model);
+  if (!flags.kinds_given) kinds = {kind};
+  if (has(DraftKind::model) && kind != DraftKind::model)
+    fail<UsageError>("--spec-type {} needs a model, but the file of -md is for {}: {}",
+                     to_string(DraftKind::model), to_string(kind), flags.file);
+  if (kind != DraftKind::model && !kinds.empty() && !has(kind))
+    fail<UsageError>("the file of -md is for --spec-type {}: {}", to_string(kind), flags.file);
+  const bool by_layer = has(DraftKind::mtp) || has(DraftKind::eagle3);
+  // A file of another kind is refused when the model is loaded.
+  if (by_layer && !has(DraftKind::model)) model.draft_file = flags.file;
 }
 
 SpeculationOptions speculation_options(const DraftFlags& flags, const Model& model,
@@ -110,14 +137,14 @@ SpeculationOptions speculation_options(const DraftFlags& flags, const Model& mod
   options.warn = flags_of_model.session.warn;
   options.draft_session = flags_of_model.session;
   options.draft_session.progress = {};
-  flags_of_model.session.draft_layer = has(DraftKind::mtp);
+  flags_of_model.session.draft_layer = has(DraftKind::mtp) || has(DraftKind::eagle3);
   if (!options.kinds.empty())
     flags_of_model.session.rewind =
         std::min(static_cast<std::int64_t>(options.max_guesses), kRewind);
   if (!has(DraftKind::model)) return options;
   options.draft_model =
-      Model::load(flags.model, {.progress = flags_of_model.session.progress,
-                                .allow_unknown_settings = flags_of_model.allow_unknown_settings});
+      Model::load(flags.file, {.progress = flags_of_model.session.progress,
+                               .allow_unknown_settings = flags_of_model.allow_unknown_settings});
   for (const std::string& warning : options.draft_model->warnings())
     if (options.warn) options.warn(warning);
   reserve_for_drafts(model, options, flags_of_model.session);

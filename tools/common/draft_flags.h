@@ -11,13 +11,15 @@
 namespace weft::cli {
 
 struct DraftFlags {
-  std::string model;               // -md
+  std::string file;                // -md
   SpeculationOptions speculation;  // without the model
   bool kinds_given = false;
 };
 void add_draft_flags(App& app, DraftFlags& flags);
-// Call it after parsing. Throws UsageError for flags that do not go together.
-void complete(DraftFlags& flags);
+// Call it after parsing. Looks at the file of -md: a part that drafts for the model
+// (weft/run/draft_file.h) is loaded with it, by `model`. Throws UsageError for flags that do not go
+// together, and like Checkpoint::open.
+void complete(DraftFlags& flags, ModelFlags& model);
 
 // The options of the flags for texts of `model`, with the draft model loaded. Its session is as
 // that of `flags_of_model`, which gets a draft layer if that is wanted: by default, if the model

@@ -227,7 +227,8 @@ std::shared_ptr<const Model> load_model(const ModelFlags& flags,
                                         .quantize = flags.quantize,
                                         .overrides = flags.overrides,
                                         .allow_unknown_settings = flags.allow_unknown_settings,
-                                        .adapters = flags.adapters});
+                                        .adapters = flags.adapters,
+                                        .draft_file = flags.draft_file});
   for (const std::string& warning : model->warnings()) std::cerr << "warning: " << warning << '\n';
   return model;
 }

@@ -26,6 +26,7 @@ struct ModelFlags {
   SessionOptions session;
   std::string quantize;  // ModelOptions::quantize
   AdapterFiles adapters;
+  std::string draft_file;  // ModelOptions::draft_file
   std::vector<KeyOverride> overrides;
   bool allow_unknown_settings = false;
 };

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "weft/arch/builder.h"
+#include "weft/arch/eagle3.h"
 #include "weft/base/error.h"
 #include "weft/base/fork_mutex.h"
 #include "weft/base/no_destructor.h"
@@ -217,6 +218,8 @@ const Architecture& find_architecture(const ModelSource& source) {
     if (a->name == *name) return *a;
   }
   const std::string shown = short_name(*name);
+  if (*name == kEagle3)
+    fail<UnsupportedError>("{}: not a model, but a head that drafts for one", source.file());
   fail<UnsupportedError>("{}: unsupported architecture '{}'{}", source.file(), shown,
                          nearest_known(shown, known_names()));
 }

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "weft/arch/dense_names.h"
+#include "weft/arch/eagle3.h"
 #include "weft/base/error.h"
 
 #include "decoder/text.h"
@@ -146,11 +147,18 @@ class GraphBuilder {
     Tensor features;
     if (draft) in_.features = graph_.input("features", {f32, {in_.tokens.shape()[0], c.D}});
     if (draft || options_.features) in_.next_features = &features;
+    if (!draft) in_.feature_layers = options_.feature_layers;
     graph_.output(in_.embeddings ? "embeddings" : "logits",
                   builder_of(architecture)(weights, c, in_));
     if (features) graph_.output("features", features);
+    if (options_.features && options_.feature_layers && !features)
+      fail<UnsupportedError>("{}: models of architecture '{}' give no features to draft heads",
+                             source_.file(), architecture.name);
+    if (options_.feature_layers && !draft) weights.ignore_part(kHeadPart);
     for (std::int64_t i = c.L; i < c.L + c.n_nextn && !draft; ++i) weights.ignore_block(i);
-    check_all_used(*weights.used_, architecture.name, draft ? fmt::format("blk.{}.", c.L) : "");
+    const std::string part =
+        options_.feature_layers ? fmt::format("{}.", kHeadPart) : fmt::format("blk.{}.", c.L);
+    check_all_used(*weights.used_, architecture.name, draft ? part : "");
     return {std::move(graph_), in_.memory.parts()};
   }
 

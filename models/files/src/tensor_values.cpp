@@ -46,8 +46,8 @@ void check_finite(const Checkpoint& file, const CheckpointTensor& tensor) {
     const auto bad = std::ranges::find_if(values, [](float v) { return !std::isfinite(v); });
     if (bad == values.end()) return;
     fail<FormatError>("{}: tensor '{}' holds {} at element {}: the file is damaged",
-                      printable_path(file.path()), printable(tensor.name), *bad,
-                      first + (bad - values.begin()));
+                      printable_path(file.part_paths()[static_cast<std::size_t>(tensor.part)]),
+                      printable(tensor.name), *bad, first + (bad - values.begin()));
   });
 }
 

@@ -2,6 +2,7 @@
 // A model file as builder code sees it.
 
 #include <map>
+#include <string>
 #include <string_view>
 
 #include "weft/arch/hparams.h"
@@ -12,12 +13,16 @@ namespace weft::run {
 class CheckpointSource : public arch::ModelSource {
  public:
   explicit CheckpointSource(Checkpoint file) : file_(std::move(file)) {}
+  // A source with further tensors: those that `model` has look as they do there. Messages about
+  // what is missing name `path`. `model` outlives it.
+  CheckpointSource(Checkpoint file, const CheckpointSource& model, std::string path)
+      : file_(std::move(file)), path_(std::move(path)), retyped_(model.retyped_) {}
 
   const Checkpoint& checkpoint() const { return file_; }
   // Presents the tensor of this name as one of another type.
   void retype(std::string_view name, const TensorSpec& spec) { retyped_[name] = spec; }
 
-  std::string_view file() const override { return file_.path(); }
+  std::string_view file() const override { return path_.empty() ? file_.path() : path_; }
   std::string_view file_of(std::string_view tensor) const override {
     const CheckpointTensor* found = file_.find_tensor(tensor);
     return found ? file_.part_paths()[static_cast<std::size_t>(found->part)] : file_.path();
@@ -69,6 +74,7 @@ class CheckpointSource : public arch::ModelSource {
 
  private:
   Checkpoint file_;
+  std::string path_;                                // empty: the file's
   std::map<std::string_view, TensorSpec> retyped_;  // names view the file
 };
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "weft/arch/eagle3.h"
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/base/text.h"
@@ -134,19 +135,26 @@ void open_adapters(const AdapterFiles& files, const Graph& graph, const Graph* e
                                           .n_layers = model.facts.n_layers,
                                           .n_embd = model.facts.n_embd,
                                           .graphs = graphs});
-  model.weights = model.adapters.weights(file);
+  model.weights = model.adapters.weights(model.weights);
   const auto& warnings = model.adapters.warnings();
   model.warnings.insert(model.warnings.end(), warnings.begin(), warnings.end());
 }
 
+// Graphs have the tensors of a head under other names than its file.
+std::string names_of_file(std::string_view message) {
+  const std::string prefix = fmt::format("'{}.", arch::kHeadPart);
+  std::string text(message);
+  for (std::size_t at; (at = text.find(prefix)) != text.npos;) text.replace(at, prefix.size(), "'");
+  return text;
+}
+
 // The graph of steps or of the encoder. Errors concern the file, not the builder's code.
-arch::ModelGraph graph_of(const Model::Impl& model, arch::GraphPart part) {
+arch::ModelGraph graph_of(const Model::Impl& model, arch::GraphPart part, bool features = false) {
   const auto reword = [](std::string_view message) {
-    return std::string(without_source_line(message));
+    return names_of_file(without_source_line(message));
   };
   return reword_errors<FormatError, ShapeError, DTypeError, ValueError>(reword, [&] {
-    arch::ModelGraph built =
-        arch::build_model_graph(model.source, *model.architecture, *model.hparams, {.part = part});
+    arch::ModelGraph built = model.graph({.part = part, .features = features});
     check(built.graph);
     return built;
   });
@@ -159,9 +167,26 @@ void check_draft_layer(const Graph& steps, Model::Impl& model) {
     ModelFacts counted;
     check_weights(model.source.checkpoint(), graph, &steps, counted);
     model.facts.drafts = true;
+    model.facts.draft_width = model.hparams->D;
   } catch (const Error& error) {
     model.warnings.push_back(fmt::format("the model's draft layer is not used: {}", error.what()));
   }
+}
+
+// The layer was asked for: what is wrong with it is an error.
+void use_draft_file(const ModelOptions& options, const Graph& steps, Model::Impl& model) {
+  const auto file = Checkpoint::open(options.draft_file, {options.allow_unknown_settings});
+  model.draft_file = join_draft_file(file, model.source, *model.architecture, *model.hparams);
+  model.weights = model.draft_file->source.checkpoint();
+  if (model.draft_file->feature_layers) {
+    const Graph more = graph_of(model, arch::GraphPart::steps, true).graph;
+    check_weights(model.weights, more, &steps, model.facts);
+  }
+  const Graph graph = graph_of(model, arch::GraphPart::draft).graph;
+  check_weights(model.weights, graph, &steps, model.facts);
+  model.facts.drafts = true;
+  model.facts.draft_head = model.draft_file->feature_layers != nullptr;
+  model.facts.draft_width = model.draft_file->hparams->D;
 }
 
 }  // namespace
@@ -197,12 +222,25 @@ std::shared_ptr<const Model> Model::load(const Checkpoint& file, const ModelOpti
     check_weights(source.checkpoint(), *encoder, &graph, impl->facts);
     impl->facts.start = start_token(source, *impl);
   }
-  if (has_draft_layers(source, *impl->architecture, *impl->hparams))
+  if (!options.draft_file.empty())
+    use_draft_file(options, graph, *impl);
+  else if (has_draft_layers(source, *impl->architecture, *impl->hparams))
     check_draft_layer(graph, *impl);
   open_adapters(options.adapters, graph, encoder ? &*encoder : nullptr, *impl);
   impl->identity = std::make_unique<Identity>(impl->weights);
   report(options, 1);
   return std::shared_ptr<const Model>(new Model(std::move(impl)));
+}
+
+arch::ModelGraph Model::Impl::graph(arch::GraphOptions options) const {
+  if (!draft_file) return arch::build_model_graph(source, *architecture, *hparams, options);
+  const run::DraftFile& f = *draft_file;
+  if (f.feature_layers && options.features) options.feature_layers = f.feature_layers;
+  if (options.part != arch::GraphPart::draft)
+    return arch::build_model_graph(options.feature_layers ? f.source : source, *architecture,
+                                   *hparams, options);
+  options.feature_layers = f.feature_layers;
+  return arch::build_model_graph(f.source, *f.architecture, *f.hparams, options);
 }
 
 std::shared_ptr<const ResidentWeights> Model::Impl::find_region(const WeightLayout& layout) const {
@@ -274,6 +312,10 @@ Identity& Model::identity() const {
 }
 const ModelFacts& Model::facts() const {
   return impl_->facts;
+}
+std::span<const std::int32_t> Model::draft_ids() const {
+  return impl_->draft_file ? std::span<const std::int32_t>(impl_->draft_file->ids)
+                           : std::span<const std::int32_t>();
 }
 const std::string& Model::quantized_to() const {
   return impl_->quantized_to;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "weft/adapters/adapters.h"
 #include "weft/arch/builder.h"
@@ -12,6 +13,7 @@
 #include "weft/tokenize/tokenizer.h"
 
 #include "checkpoint_source.h"
+#include "drafts/draft_file.h"
 #include "weight_loader.h"
 
 namespace weft {
@@ -21,16 +23,20 @@ struct Model::Impl {
 
   run::CheckpointSource source;
   Adapters adapters;
-  Checkpoint weights;                  // the file with the adapters
+  Checkpoint weights;                  // the file with the draft file and the adapters
   std::unique_ptr<Identity> identity;  // identifies `weights`
   const arch::Architecture* architecture = nullptr;
   arch::Config hparams;
+  std::optional<run::DraftFile> draft_file;  // none: the draft layer, if any, is the file's
   ModelFacts facts;
   std::string quantized_to;
   std::shared_ptr<const Vocabulary> vocabulary;
   std::shared_ptr<const Tokenizer> tokenizer;  // null if the file has none that we know
   std::string no_tokenizer;                    // why
   std::vector<std::string> warnings;
+
+  // A graph as it is built from the files. Throws like arch::build_model_graph().
+  arch::ModelGraph graph(arch::GraphOptions options) const;
 
   // A region that has the weights of this layout: that of another session, or a new one. Waits
   // while another thread fills a region.

@@ -43,7 +43,7 @@ struct Session::Impl {
         encoded(session_memory(arch::MemoryOf::encoded)),
         drafted(session_memory(arch::MemoryOf::drafts)),
         drafts(
-            drafted, model->facts().n_embd, planned.options,
+            drafted, model->facts().draft_width, planned.options,
             {.runner = [this](std::size_t n) -> run::Runner& { return runner(plan_for(n, true)); },
              .run = [this](run::Runner& r, const auto* cancel) { run(r, cancel, nullptr); }}),
         runners(planned.plans.size()),

@@ -1,8 +1,10 @@
 #include "weft/arch/decoder.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
+#include "weft/arch/eagle3.h"
 #include "weft/ops/elementwise/add.h"
 #include "weft/ops/elementwise/scale.h"
 #include "weft/ops/rows/concat.h"
@@ -99,18 +101,33 @@ Tensor scaled(const Decoder& decoder, Tensor logits) {
   return decoder.logits_cap > 0 ? softcap(logits, decoder.logits_cap) : logits;
 }
 
+// What a head reads of the inputs of layers; none if these are not one residual stream.
+Tensor features_of(const Weights& w, const FeatureLayers& of, const std::vector<Tensor>& inputs) {
+  std::vector<Tensor> joined;
+  for (const std::int64_t i : of.layers) joined.push_back(inputs[static_cast<std::size_t>(i)]);
+  const auto is_stream = [&](const Tensor& h) {
+    return h.shape().rank() == 2 && h.shape().last() == of.D;
+  };
+  if (!std::ranges::all_of(joined, is_stream)) return {};
+  return project(w.part(kHeadPart), "fc", of.out, std::ssize(joined) * of.D, concat(joined));
+}
+
 }  // namespace
 
 Tensor decode(const Weights& w, const Hparams& c, const Inputs& in, const Decoder& decoder) {
   Tensor embd = w("token_embd.weight", {c.V, c.D});
   const Angles angles = angles_of(w, c, in, decoder);
   Tensor h = embed(w, c, in, decoder, embd);
+  std::vector<Tensor> layer_inputs;
   for (std::int64_t i = 0; i < c.L; ++i) {
+    layer_inputs.push_back(h);
     const Weights blk = w.block(i);
     h = apply(decoder, {blk, c, in, i, angles[static_cast<std::size_t>(c.layer(i).rope)]}, h);
   }
   std::string_view final_norm = decoder.final_norm;
-  if (in.next_features) {
+  if (in.next_features && in.feature_layers) {
+    *in.next_features = features_of(w, *in.feature_layers, layer_inputs);
+  } else if (in.next_features) {
     // Rows are picked after the norm, which is of each row: logits stay the same.
     if (decoder.draft.normed && !final_norm.empty())
       h = norm(w, std::exchange(final_norm, {}), c, h);

@@ -10,7 +10,7 @@ namespace weft::run {
 std::int64_t draft_bytes(const Model& model, const SessionOptions& o) {
   constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
   const std::int64_t n_rows = o.sequences * (kDraftWidth + 1) + o.prefill_width + 1;
-  return n_rows * model.facts().n_embd * kFloat;
+  return n_rows * model.facts().draft_width * kFloat;
 }
 
 DraftState::DraftState(SessionMemory& layer, std::int64_t D, const SessionOptions& options)

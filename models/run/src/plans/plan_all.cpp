@@ -35,8 +35,7 @@ struct WidthClass {
 arch::ModelGraph fused_class(const Model& model, const SessionOptions& o, const PassOptions& passes,
                              const WidthClass& c) {
   const Model::Impl& impl = model.impl();
-  arch::ModelGraph built = arch::build_model_graph(
-      impl.source, *impl.architecture, *impl.hparams,
+  arch::ModelGraph built = impl.graph(
       {.tokens = c.width,
        .logits_rows = c.part == arch::GraphPart::draft ? 1 : std::min(c.width, o.logits_rows),
        .sequences = o.sequences,

@@ -1,5 +1,5 @@
 #pragma once
-// Drafts of the model's own layer for multi-token prediction (Session::draft).
+// Drafts of the model's own layer for multi-token prediction, or of a head (Session::draft).
 
 #include "weft/run/session.h"
 
@@ -11,7 +11,8 @@ class LayerDraft final : public Draft {
  public:
   // REQUIRES: the session has a draft layer. It outlives the draft.
   LayerDraft(Session& session, float p_min)
-      : session_(session), likeliest_(session.model().vocabulary(), p_min) {}
+      : session_(session),
+        likeliest_(session.model().vocabulary(), p_min, session.model().draft_ids()) {}
 
   void begin() override {}
   // No guesses for a request whose tokens are not those of its sequence and one more.

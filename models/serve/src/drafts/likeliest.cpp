@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "weft/serve/text_rules.h"
 
@@ -19,13 +20,22 @@ float probability(std::span<const float> logits, float best) {
 bool Likeliest::add(std::span<const float> logits, const DraftRequest& request,
                     std::vector<TokenId>& guesses) {
   if (logits.empty() || guesses.size() >= request.max) return false;
-  if (request.rules && request.rules->restricts()) {
-    row_.assign(logits.begin(), logits.end());
+  const bool restricted = request.rules && request.rules->restricts();
+  if (restricted && ids_.empty()) row_.assign(logits.begin(), logits.end());
+  if (restricted && !ids_.empty()) {
+    row_.assign(static_cast<std::size_t>(vocabulary_.size()),
+                -std::numeric_limits<float>::infinity());
+    for (std::size_t i = 0; i < ids_.size(); ++i)
+      row_[static_cast<std::size_t>(ids_[i])] = logits[i];
+  }
+  if (restricted) {
     request.rules->restrict(row_);
     logits = row_;
   }
   const auto best = std::ranges::max_element(logits);
-  const auto id = static_cast<TokenId>(best - logits.begin());
+  if (*best == -std::numeric_limits<float>::infinity()) return false;
+  const auto index = static_cast<std::size_t>(best - logits.begin());
+  const TokenId id = restricted || ids_.empty() ? static_cast<TokenId>(index) : ids_[index];
   if (id < vocabulary_.size() && vocabulary_.ends_generation(id)) return false;
   if (p_min_ > 0 && probability(logits, *best) < p_min_) return false;
   const bool over = request.rules && request.rules->accept(id);

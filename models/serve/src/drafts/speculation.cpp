@@ -20,8 +20,10 @@ struct NamedKind {
 };
 constexpr std::array kNames{NamedKind{DraftKind::model, "draft"},
                             NamedKind{DraftKind::mtp, "draft-mtp"},
+                            NamedKind{DraftKind::eagle3, "draft-eagle3"},
                             NamedKind{DraftKind::ngram_simple, "ngram-simple"}};
-constexpr std::array kKinds{DraftKind::model, DraftKind::mtp, DraftKind::ngram_simple};
+constexpr std::array kKinds{DraftKind::model, DraftKind::mtp, DraftKind::eagle3,
+                            DraftKind::ngram_simple};
 static_assert(kKinds.size() == kNames.size());
 
 // The guesses of a draft model, which keeps what texts have in common.
@@ -80,8 +82,8 @@ struct Speculation::Shared {
 
   std::shared_ptr<Draft> make(DraftKind kind) const {
     if (kind == DraftKind::ngram_simple) return std::make_shared<LookupDraft>(options.ngram_size);
-    if (kind == DraftKind::mtp) return std::make_shared<serve::LayerDraft>(session, options.p_min);
-    return std::make_shared<ModelDraft>(model);
+    if (kind == DraftKind::model) return std::make_shared<ModelDraft>(model);
+    return std::make_shared<serve::LayerDraft>(session, options.p_min);
   }
 
   Session& session;
@@ -212,9 +214,11 @@ Speculation::Speculation(Session& session, const SpeculationOptions& options) {
   const auto has = [&](DraftKind kind) {
     return std::ranges::find(options.kinds, kind) != options.kinds.end();
   };
-  if (has(DraftKind::mtp) && !session.options().draft_layer)
-    fail<ValueError>("drafts of kind '{}' need a session with a draft layer",
-                     to_string(DraftKind::mtp));
+  for (const DraftKind kind : {DraftKind::mtp, DraftKind::eagle3}) {
+    const bool head = session.model().facts().draft_head;
+    if (has(kind) && (!session.options().draft_layer || head != (kind == DraftKind::eagle3)))
+      fail<ValueError>("drafts of kind '{}' need a session with such a layer", to_string(kind));
+  }
   SpeculationOptions left = options;
   std::shared_ptr<DraftModel> model;
   if (has(DraftKind::model)) model = open_draft_model(session, options);

@@ -7,7 +7,9 @@
 
 #include "generation/generation_test_support.h"
 #include "support/error_text.h"
+#include "support/made_head.h"
 #include "support/mixed_model.h"
+#include "support/temp_folder.h"
 #include "support/tiny_model.h"
 
 namespace weft {
@@ -134,6 +136,51 @@ TEST_CASE("a draft layer leaves texts as they are") {
   const auto plain = test::tiny_model();
   Session session(plain, {.context = 64});
   CHECK_THROWS_AS(Speculation(session, {.kinds = {DraftKind::mtp}}), ValueError);
+}
+
+TEST_CASE("a head leaves texts as they are") {
+  const test::TempFolder folder;
+  ModelOptions loading;
+  loading.draft_file = (folder / "head.gguf").string();
+  for (const Ids& ids : {Ids{}, Ids{9, 3, 44, 20, 0, 7}}) {
+    test::write_head({.ids = {ids.begin(), ids.end()}}, loading.draft_file);
+    const auto model = test::tiny_model({}, loading);
+    Session session(model, {.context = 100, .draft_layer = true});
+    std::vector<GenerationOptions> kinds(2);
+    kinds[0] = {.sampler = {.temperature = 0}, .max_tokens = 40, .ignore_eos = true};
+    kinds[1] = {.sampler = {.seed = 7, .temperature = 0.9F}, .ignore_eos = true};
+    for (const std::size_t max : {1, 4}) {
+      const Speculation speculation(
+          session, {.kinds = {DraftKind::eagle3}, .max_guesses = max, .adaptive = false});
+      for (GenerationOptions options : kinds) {
+        const Text want = write(session, {3, 1, 4, 1, 5}, options);
+        options.draft = speculation.draft();
+        CHECK(write(session, {3, 1, 4, 1, 5}, options) == want);
+      }
+      CHECK(speculation.counters(DraftKind::eagle3).n_drafted > 0);
+    }
+    CHECK_THROWS_AS(Speculation(session, {.kinds = {DraftKind::mtp}}), ValueError);
+  }
+}
+
+TEST_CASE("guesses of a head with a vocabulary of its own are the model's tokens") {
+  const test::TempFolder folder;
+  ModelOptions loading;
+  loading.draft_file = (folder / "head.gguf").string();
+  test::write_head({.ids = {9, 3, 44, 20, 11, 7}}, loading.draft_file);
+  const auto model = test::tiny_model({}, loading);
+  Session session(model, {.context = 100, .draft_layer = true});
+  const Speculation speculation(session, {.kinds = {DraftKind::eagle3}, .adaptive = false});
+  const Ids prompt{3, 1, 4, 1, 5, 9, 2, 6};
+  for (std::size_t n = 2; n <= prompt.size(); ++n) {
+    session.feed(0, std::span(prompt).subspan(n - 2, 1));
+    const auto logits = session.draft(0, prompt[n - 1], false);
+    REQUIRE(logits.size() == 6);
+    const auto best = std::ranges::max_element(logits) - logits.begin();
+    Ids guesses;
+    speculation.draft()->propose({.tokens = std::span(prompt).first(n), .max = 1}, guesses);
+    CHECK(guesses == Ids{model->draft_ids()[static_cast<std::size_t>(best)]});
+  }
 }
 
 TEST_CASE("draft models that cannot help") {

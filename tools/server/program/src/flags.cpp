@@ -244,7 +244,7 @@ void check(const Flags& flags) {
     fail<cli::UsageError>("--models-dir excludes --models-file");
   if (flags.model_given) fail<cli::UsageError>("{} excludes --model", several);
   if (!flags.aliases.empty()) fail<cli::UsageError>("{} excludes --alias", several);
-  if (!flags.drafts.model.empty()) fail<cli::UsageError>("{} excludes --model-draft", several);
+  if (!flags.drafts.file.empty()) fail<cli::UsageError>("{} excludes --model-draft", several);
 }
 
 // Without keys, and without files that a repetition must not write.
@@ -307,7 +307,7 @@ std::optional<int> parse(int argc, char** argv, Flags& flags) {
   const std::uint64_t random_seed = flags.sampler.seed;
   flags.repeat_arguments = for_repetition(cli::long_names(argc, argv));
   if (const auto code = parse_flags(app, argc, argv)) return code;
-  cli::complete(flags.drafts);
+  cli::complete(flags.drafts, flags.model);
   hide_keys(argc, argv);
   flags.model_given = app.get_option("--model").given();
   flags.slots_given = app.get_option("--parallel").given();

@@ -56,7 +56,8 @@ std::shared_ptr<const Model> open_model(const Flags& flags, const std::string& p
   auto model = Model::load(path, {.quantize = flags.model.quantize,
                                   .overrides = flags.model.overrides,
                                   .allow_unknown_settings = flags.model.allow_unknown_settings,
-                                  .adapters = flags.model.adapters});
+                                  .adapters = flags.model.adapters,
+                                  .draft_file = flags.model.draft_file});
   for (const std::string& warning : model->warnings()) warn(warning);
   const std::int64_t context =
       server_options(*model, flags.model.session, flags.slots, flags.slots_given).session.context;

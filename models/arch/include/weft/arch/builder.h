@@ -74,6 +74,14 @@ class Weights {
   std::shared_ptr<Graph::Scope> scope_;
 };
 
+// Features that a head reads which is not of the model (weft/arch/eagle3.h): draft.fc [h_a | h_b |
+// ..] of the inputs [T, D] of some layers.
+struct FeatureLayers {
+  std::vector<std::int64_t> layers;  // a, b, ..
+  std::int64_t D = 0;
+  std::int64_t out = 0;  // features are [T, out]
+};
+
 // The inputs of a step.
 struct Inputs {
   Tensor tokens;             // [T] i32, ids
@@ -86,6 +94,7 @@ struct Inputs {
   // If not null, decode() and decode_draft() set it to the features [T, D] f32 of all tokens of the
   // step, which a draft layer reads next.
   Tensor* next_features = nullptr;
+  const FeatureLayers* feature_layers = nullptr;  // what decode() joins; null: DraftFeatures
 };
 
 // The config of a file: Hparams, or a struct that an architecture derives from it.
@@ -180,7 +189,11 @@ struct GraphOptions {
   DType cache_k = f16, cache_v = f16;
   bool embeddings = false;  // not of a draft layer
   GraphPart part = GraphPart::steps;
-  bool features = false;  // an output of steps, too. REQUIRES: the architecture has a draft graph
+  bool features = false;  // an output of steps, too. REQUIRES: the architecture has a draft graph,
+                          // or feature_layers
+  // Not null: drafts are those of a head, whose tensors the source has as "draft.*". Throws
+  // UnsupportedError for steps with features if the architecture does not use decode().
+  const FeatureLayers* feature_layers = nullptr;
 };
 
 // The graph of one width class. Inputs: "tokens", "pos" [T] i32, "out_rows" [O] i32, those of its

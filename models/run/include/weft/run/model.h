@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,10 @@ struct ModelOptions {
   // LoRAs and control vectors that the graphs of the model apply. Sessions choose the scale of each
   // LoRA for each sequence (Session::set_lora_scales); control vectors apply to all of them.
   AdapterFiles adapters;
+  // A file with a draft layer or a head for the model (weft/run/draft_file.h), which is used as one
+  // of its own would be: a layer shares the embeddings and the output matrix of the model. The mix
+  // and the keys above do not concern it. Empty: none.
+  std::string draft_file;
 };
 
 // Facts about a model that do not depend on its architecture.
@@ -51,6 +56,8 @@ struct ModelFacts {
   bool recurrent = false;   // it has recurrent states, beside which it may have attention
   // It has a layer that drafts what follows (SessionOptions::draft_layer).
   bool drafts = false;
+  bool draft_head = false;        // if it drafts: the layer is an EAGLE-3 head of another file
+  std::int64_t draft_width = 0;   // if it drafts: elements of the features that the layer reads
   bool diffuses = false;          // a diffusion language model, which is never causal
   std::int64_t token_types = 1;   // number of types of a step's tokens (StepToken::type)
   std::int64_t n_params = 0;      // elements of all weights
@@ -68,9 +75,11 @@ class Model {
  public:
   // Throws IoError, FormatError, UnsupportedError ("FILE: unsupported architecture 'gpt9'; nearest
   // known: gpt2"), ShapeError; ValueError for an unknown mix and UnsupportedError for a mix that
-  // cannot be written; like Adapters::open. Afterwards every weight that the graph needs is
-  // known to exist with the right shape and a supported type, and the architecture knows every
-  // weight of the file.
+  // cannot be written; like Adapters::open. Of a draft file, UnsupportedError "draft.gguf: a draft
+  // layer for architecture 'glm4moe', but model.gguf has 'llama'", and if it is none; ShapeError if
+  // it is for a model of other sizes; FormatError for a second draft layer. Afterwards every weight
+  // that the graph needs is known to exist with the right shape and a supported type, and the
+  // architecture knows every weight of the file.
   static std::shared_ptr<const Model> load(const std::string& path,
                                            const ModelOptions& options = {});
 
@@ -85,6 +94,9 @@ class Model {
   Identity& identity() const;
   const Adapters& adapters() const;
   const ModelFacts& facts() const;
+  // The tokens that the logits of drafts are of, if the draft layer has a vocabulary of its own.
+  // Empty: 0 .. V - 1.
+  std::span<const std::int32_t> draft_ids() const;
   const std::string& quantized_to() const;  // ModelOptions::quantize
   const Vocabulary& vocabulary() const;
   // Throws UnsupportedError "FILE has no tokenizer" unless has_tokenizer().

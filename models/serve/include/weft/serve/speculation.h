@@ -22,10 +22,11 @@ namespace weft {
 enum class DraftKind : std::uint8_t {
   model,         // a smaller model
   mtp,           // the model's own layer for multi-token prediction
+  eagle3,        // an EAGLE-3 head, which the model was loaded with (ModelOptions::draft_file)
   ngram_simple,  // prompt look-up
 };
 std::span<const DraftKind> draft_kinds();
-std::string_view to_string(DraftKind kind);  // "draft", "draft-mtp", "ngram-simple"
+std::string_view to_string(DraftKind kind);  // "draft", "draft-mtp", "draft-eagle3", ..
 // Throws ValueError that lists the kinds.
 DraftKind draft_kind(std::string_view name);
 
@@ -59,9 +60,9 @@ void reserve_for_drafts(const Model& model, const SpeculationOptions& options,
 class Speculation {
  public:
   // Leaves out a draft model for whose session there is no room, or that costs more than the model
-  // itself. Throws ValueError for DraftKind::model without a model, for DraftKind::mtp with a
-  // session that has no draft layer (SessionOptions::draft_layer), and for an n-gram without
-  // tokens; and like DraftModel, except for BudgetError.
+  // itself. Throws ValueError for DraftKind::model without a model, for DraftKind::mtp and
+  // eagle3 with a session that has no such layer (SessionOptions::draft_layer), and for an n-gram
+  // without tokens; and like DraftModel, except for BudgetError.
   Speculation(Session& session, const SpeculationOptions& options);
 
   // For one text after the other. Null if no kind is left.
