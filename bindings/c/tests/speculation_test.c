@@ -208,7 +208,8 @@ static void what_cannot_draft_is_refused(void) {
   weft_speculation_options options;
   weft_speculation_options_init(&options, sizeof options);
   options.type = "ngram-simple,magic";
-  refused(session, "'magic'; known: draft, draft-mtp, ngram-simple", WEFT_ERROR_ARGUMENT, options);
+  refused(session, "'magic'; known: draft, draft-mtp, draft-eagle3, ngram-simple",
+          WEFT_ERROR_ARGUMENT, options);
   options.type = "draft";
   refused(session, "need a draft model", WEFT_ERROR_ARGUMENT, options);
   options.draft_model = other;
@@ -217,7 +218,7 @@ static void what_cannot_draft_is_refused(void) {
   refused(session, "", WEFT_ERROR_HANDLE, options);
   options.draft_model = NULL;
   options.type = "draft-mtp";
-  refused(session, "a session with a draft layer", WEFT_ERROR_ARGUMENT, options);
+  refused(session, "need a session with such a layer", WEFT_ERROR_ARGUMENT, options);
   weft_session_free(session);
 }
 

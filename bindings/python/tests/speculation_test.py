@@ -138,10 +138,10 @@ class Refusals(unittest.TestCase):
             weft.Speculation(self.session, *arguments, **options)
 
     def test_what_cannot_draft(self):
-        self.refused("'magic'; known: draft, draft-mtp, ngram-simple", "magic")
+        self.refused("'magic'; known: draft, draft-mtp, draft-eagle3, ngram-simple", "magic")
         self.refused("need a draft model", "draft")
         self.refused("same vocabulary", draft_model=made_model(self, "llama"))
-        self.refused("a session with a draft layer", "draft-mtp")
+        self.refused("need a session with such a layer", "draft-mtp")
         for wrong in ({"n_max": 0}, {"p_min": 2}, {"ngram_size_n": 0}):
             self.refused(next(iter(wrong)), **wrong)
         with self.assertRaises(weft.UnsupportedError):

@@ -176,7 +176,7 @@ std::vector<TokenId> prompt_of(const Flags& flags, const Model& model) {
 }
 
 int measure_speculation(Flags& flags) {
-  cli::complete(flags.drafts);
+  cli::complete(flags.drafts, flags.model);
   cli::catch_interrupts(cli::Interrupts::once);
   cli::tune_once(flags.model);
   const auto model = cli::load_model(flags.model, cli::load_progress);
