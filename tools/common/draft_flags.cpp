@@ -121,6 +121,8 @@ void complete(DraftFlags& flags, ModelFlags& model) {
                      to_string(DraftKind::model), to_string(kind), flags.file);
   if (kind != DraftKind::model && !kinds.empty() && !has(kind))
     fail<UsageError>("the file of -md is for --spec-type {}: {}", to_string(kind), flags.file);
+  if (kind == DraftKind::model && flags.kinds_given && !has(kind))
+    fail<UsageError>("the model of -md is for --spec-type {}: {}", to_string(kind), flags.file);
   const bool by_layer = has(DraftKind::mtp) || has(DraftKind::eagle3);
   // A file of another kind is refused when the model is loaded.
   if (by_layer && !has(DraftKind::model)) model.draft_file = flags.file;

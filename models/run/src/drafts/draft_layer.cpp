@@ -66,6 +66,7 @@ std::span<const float> DraftLayer::run(std::int32_t sequence, std::span<const st
     std::copy_n(next.row<const float>(std::ssize(tokens) - 1), state_.width,
                 state_.chained.begin());
     memory.append();
+    state_.chained_sequence = sequence;
     return {logits.row<const float>(0), static_cast<std::size_t>(logits.cols())};
   } catch (...) {
     memory.rollback();
@@ -96,7 +97,8 @@ std::span<const float> DraftLayer::draft(std::int32_t sequence, std::int64_t len
   try {
     read_staged(cancel);
     DraftState::Followed& f = state_.of(sequence);
-    if (goes_on && !f.guess) fail<ValueError>("no draft to go on with for sequence {}", sequence);
+    if (goes_on && (!f.guess || state_.chained_sequence != sequence))
+      fail<ValueError>("no draft to go on with for sequence {}", sequence);
     if (!goes_on && (f.n_rows == 0 || f.length != length)) return {};
     if (!goes_on) return first(sequence, token, cancel);
     f.n_chained = state_.memory.length(sequence) - f.n_true;

@@ -54,9 +54,10 @@ struct DraftState {
   std::size_t width;               // D
   std::vector<Followed> followed;  // by sequence
   std::vector<Staged> staged;
-  std::vector<float> staged_rows;  // [prefill_width, D]
-  std::vector<float> chained;      // [D]: what the layer passes on to itself
-  std::vector<StepToken> step;     // used by run_drafts(), so that it does not allocate
+  std::vector<float> staged_rows;      // [prefill_width, D]
+  std::int32_t chained_sequence = -1;  // whose guesses the layer can go on with
+  std::vector<float> chained;          // [D]: what the layer passes on to itself
+  std::vector<StepToken> step;         // used by run_drafts(), so that it does not allocate
 };
 
 }  // namespace weft::run

@@ -82,7 +82,9 @@ SessionOptions DraftModel::options_beside(const Session& session, SessionOptions
   options.logits_rows = 1;
   options.prefill_width = o.prefill_width;
   options.embeddings = false;
-  options.reserved += session.memory().total();
+  // What was reserved beside that session was reserved for this one, or is in `options`, too.
+  options.reserved += session.memory().total() - o.reserved;
+  if (options.mem_budget == 0) options.mem_budget = o.mem_budget;
   return options;
 }
 

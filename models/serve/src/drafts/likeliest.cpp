@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "weft/base/error.h"
 #include "weft/serve/text_rules.h"
 
 namespace weft::serve {
@@ -29,7 +30,11 @@ bool Likeliest::add(std::span<const float> logits, const DraftRequest& request,
       row_[static_cast<std::size_t>(ids_[i])] = logits[i];
   }
   if (restricted) {
-    request.rules->restrict(row_);
+    try {
+      request.rules->restrict(row_);
+    } catch (const ValueError&) {  // the draft lacks the tokens that the grammar allows
+      return false;
+    }
     logits = row_;
   }
   const auto best = std::ranges::max_element(logits);

@@ -74,6 +74,8 @@ SessionOptions session_options(const Model& model, const EmbedderOptions& o,
                       ? s.prefill_width
                       : std::min(width, n * static_cast<std::int64_t>(rows_per_text));
   s.embeddings = true;
+  s.draft_layer = false;
+  s.rewind = 0;
   // The blocks of the texts of a step, each of which may begin one, and of a text that began
   // earlier.
   const std::int64_t earlier = model.facts().causal ? blocks_for(max_tokens) : 0;

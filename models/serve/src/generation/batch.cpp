@@ -162,6 +162,24 @@ std::span<const Batch::Event> Batch::step(std::span<Generation* const> generatio
   return events_;
 }
 
+// After a step that failed: texts go on without drafts. Returns whether the step had guesses.
+bool Batch::give_up_guesses() {
+  bool had_guesses = false;
+  for (Part& part : parts_) {
+    Generation::Impl& g = part.generation->impl();
+    g.guesses.forget();
+    if (part.guesses.empty()) continue;
+    had_guesses = true;
+    n_tokens_ -= std::ssize(part.guesses);
+    n_rows_ -= std::ssize(part.guesses);
+    part.guesses = {};
+    g.options.draft.reset();
+  }
+  tokens_.clear();
+  collect_tokens();
+  return had_guesses;
+}
+
 void Batch::compute(const std::atomic<bool>* cancel, NodeObserver* observer) {
   const auto forget_guesses = [&] {
     for (const Part& part : parts_) part.generation->impl().guesses.forget();
@@ -174,9 +192,11 @@ void Batch::compute(const std::atomic<bool>* cancel, NodeObserver* observer) {
   } catch (const CancelledError&) {
     was_cancelled_ = true;
     return forget_guesses();
-  } catch (...) {
-    forget_guesses();
+  } catch (abi::__forced_unwind&) {  // the thread ends
     throw;
+  } catch (...) {
+    if (!give_up_guesses()) throw;
+    return compute(cancel, observer);
   }
   take_rows(rows, seconds_since(start));
 }

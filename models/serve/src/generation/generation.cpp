@@ -47,6 +47,7 @@ void Generation::Impl::set_lora_scales(std::span<const float> scales) {
   const bool same = std::ranges::equal(old, scales);
   session.set_lora_scales(sequence, scales);
   if (same) return;
+  guesses.forget();
   session.truncate(sequence, 0);
   n_fed = 0;
   must_encode = session.model().facts().encodes;
@@ -84,8 +85,6 @@ void Generation::Impl::begin(std::vector<TokenId> prompt, SamplerStart start) {
   std::optional<TokenHealing> heal;
   if (options.token_healing && tokenizer) heal.emplace(*tokenizer, prompt);
   if (prompt.empty()) fail<ValueError>("a prompt needs at least one token");
-  guesses.drop(*this);
-  if (options.draft) options.draft->begin();
   const SessionOptions& o = session.options();
   if (std::ssize(prompt) > o.context)
     fail<ValueError>("the prompt has {} tokens, the context holds {}", prompt.size(), o.context);
@@ -93,6 +92,8 @@ void Generation::Impl::begin(std::vector<TokenId> prompt, SamplerStart start) {
   if (encodes && std::ssize(prompt) > o.prefill_width)
     fail<ValueError>("the prompt has {} tokens, the encoder reads at most {} in one step",
                      prompt.size(), o.prefill_width);
+  guesses.drop(*this);
+  if (options.draft) options.draft->begin();
   if (encodes) {  // the decoder's text begins after its start token
     const bool same_text = !must_encode && source == prompt && session.text_length(sequence) > 0;
     must_encode = !same_text;

@@ -36,7 +36,7 @@ void remove_impossible(std::vector<TokenId>& ids, std::int64_t n_vocab,
 }  // namespace
 
 Guesses::~Guesses() {
-  if (rows_.empty()) return;
+  if (rows_.empty() || count() == 0) return;  // the session may be in use by another thread
   try {
     cut();
   } catch (const std::exception&) {  // a session that lost its files, say: it reports that itself
@@ -47,6 +47,7 @@ Guesses::~Guesses() {
 std::span<const TokenId> Guesses::propose(Generation::Impl& text, std::int64_t width,
                                           std::int64_t room) {
   forget();
+  was_cancelled_ = false;
   room = std::min(room, room_of(text));
   if (room <= 0) return {};
   const std::shared_ptr<Draft> draft = text.options.draft;
@@ -64,7 +65,8 @@ std::span<const TokenId> Guesses::propose(Generation::Impl& text, std::int64_t w
     remove_impossible(ids_, text.session.model().facts().n_vocab, text.rules);
     was_asked_ = true;
   } catch (const CancelledError&) {
-    ids_.clear();                    // the text finds that out when it feeds
+    ids_.clear();
+    was_cancelled_ = true;
   } catch (const std::exception&) {  // the text goes on without drafts
     ids_.clear();
     text.options.draft.reset();
@@ -99,6 +101,7 @@ bool Guesses::feed(Generation::Impl& text) {
     return true;
   } catch (const CancelledError&) {
     forget();
+    was_cancelled_ = true;
   } catch (const std::exception&) {  // the text goes on without drafts
     forget();
     text.options.draft.reset();
@@ -107,6 +110,7 @@ bool Guesses::feed(Generation::Impl& text) {
 }
 
 bool Guesses::feed_alone(Generation::Impl& text) {
+  if (std::exchange(was_cancelled_, false)) return false;
   const Clock::time_point start = Clock::now();
   if (!text.feed()) return false;
   stepped(text, {}, 1, seconds_since(start));

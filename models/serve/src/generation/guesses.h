@@ -52,10 +52,11 @@ class Guesses {
   std::int64_t cut();
 
   std::vector<TokenId> ids_;
-  std::vector<float> rows_;    // row i follows guess i - 1; empty before the step
-  bool was_asked_ = false;     // the draft, for the next step
-  std::size_t n_right_ = 0;    // guesses that were chosen
-  std::int64_t n_chosen_ = 0;  // tokens of the sequence that were chosen
+  std::vector<float> rows_;     // row i follows guess i - 1; empty before the step
+  bool was_cancelled_ = false;  // by the flag or a poll, while guesses were made or checked
+  bool was_asked_ = false;      // the draft, for the next step
+  std::size_t n_right_ = 0;     // guesses that were chosen
+  std::int64_t n_chosen_ = 0;   // tokens of the sequence that were chosen
   Session* session_ = nullptr;
   std::int32_t sequence_ = 0;
 };

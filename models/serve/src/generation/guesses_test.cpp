@@ -275,4 +275,39 @@ TEST_CASE("guesses in a sequence that something else changes") {
   CHECK(Ids(old->tokens().begin(), old->tokens().end()) == want.tokens);
 }
 
+TEST_CASE("texts of a batch go on without guesses that do not fit") {
+  const auto model = test::tiny_model();
+  Session session(model, {.context = 128, .sequences = 2, .cells = 128});  // two blocks
+  session.feed(1, Ids(64, 1));
+  GenerationOptions options{.sampler = {.temperature = 0}, .max_tokens = 12, .ignore_eos = true};
+  Session roomy(model, {.context = 128});
+  const Text want = write(roomy, Ids(60, 2), options);
+  options.draft = made([](auto tokens, std::size_t max) { return Ids(max, tokens.back()); });
+  options.max_guesses = 8;
+  Generation generation(session, 0, options);
+  generation.begin(Ids(60, 2));
+  Batch batch(session);
+  Generation* const one[] = {&generation};
+  while (generation.n_new() < 4) batch.step(one);
+  CHECK(std::ranges::equal(generation.tokens().first(64), std::span(want.tokens).first(64)));
+  CHECK_THROWS_AS(([&] {
+                    for (;;) batch.step(one);
+                  }()),
+                  BudgetError);
+}
+
+TEST_CASE("a prompt that is refused leaves a text with guesses as it is") {
+  const auto model = test::tiny_model();
+  Session session(model, {.context = 64});
+  GenerationOptions options{.sampler = {.temperature = 0}, .max_tokens = 20, .ignore_eos = true};
+  const Text want = write(session, {3, 1, 4}, options);
+  options.draft = knowing(want.tokens, 0);
+  Generation generation(session, 0, options);
+  generation.begin(Ids{3, 1, 4});
+  for (int i = 0; i < 3; ++i) generation.next();
+  CHECK_THROWS_AS(generation.begin(Ids(65, 1)), ValueError);
+  while (!generation.ended()) generation.next();
+  CHECK(Ids(generation.tokens().begin(), generation.tokens().end()) == want.tokens);
+}
+
 }  // namespace weft

@@ -241,6 +241,7 @@ class Batch {
   void add_part(Generation* generation, std::size_t max_tokens);
   void add_guesses();
   void collect_tokens();
+  bool give_up_guesses();
   void compute(const std::atomic<bool>* cancel, NodeObserver* observer);
   void take_rows(std::span<const float> rows, double seconds);
 

@@ -12,9 +12,11 @@ namespace weft {
 // The logit, or the log probability, of a token that must not be chosen.
 inline constexpr float kForbidden = -std::numeric_limits<float>::infinity();
 
-// REQUIRES: the ids are within the row.
+// Ids beyond the row, which may be that of a model with a shorter vocabulary, are skipped.
+// REQUIRES: they are not negative.
 inline void forbid(std::span<const TokenId> ids, std::span<float> row) {
-  for (const TokenId id : ids) row[static_cast<std::size_t>(id)] = kForbidden;
+  for (const TokenId id : ids)
+    if (static_cast<std::size_t>(id) < row.size()) row[static_cast<std::size_t>(id)] = kForbidden;
 }
 
 }  // namespace weft
