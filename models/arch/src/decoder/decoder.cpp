@@ -47,7 +47,7 @@ Block side_by_side(Block a, Block b) {
   };
 }
 
-Block normed(std::string_view name, Block block) {
+Block normed(std::string_view name, const Block& block) {
   return [=](const Layer& l, Tensor x) { return block(l, norm(l.w, name, l.c, x)); };
 }
 

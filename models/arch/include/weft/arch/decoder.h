@@ -42,7 +42,7 @@ std::vector<Residual> sandwich_norm_layer(Block attention, Block ffn);
 // and ffn.
 Block side_by_side(Block a, Block b);
 // The block with its own norm before it.
-Block normed(std::string_view name, Block block);
+Block normed(std::string_view name, const Block& block);
 
 // Angles that layers share.
 struct Rope {
