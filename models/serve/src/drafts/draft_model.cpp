@@ -88,7 +88,7 @@ SessionOptions DraftModel::options_beside(const Session& session, SessionOptions
   return options;
 }
 
-DraftModel::DraftModel(const Session& session, std::shared_ptr<const Model> draft,
+DraftModel::DraftModel(const Session& session, const std::shared_ptr<const Model>& draft,
                        SessionOptions options, float p_min)
     : session_(checked(session, draft), options_beside(session, std::move(options))),
       relative_cost_(static_cast<double>(draft->facts().weight_bytes) /

@@ -181,6 +181,8 @@ void EngineSlots::report_end(EngineText& text, const GenerationEvent& event,
   notify(request, [&](TextListener& l) { l.on_end(text.index, event, end); });
 }
 
+// Its texts, which are released here, may be what else keeps the request.
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 void EngineSlots::fail_request(std::shared_ptr<EngineRequest> request,
                                const std::exception_ptr& error) {
   for (EngineSlot& slot : slots_) {

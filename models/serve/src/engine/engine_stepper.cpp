@@ -110,7 +110,7 @@ void EngineStepper::compute(std::span<EngineSlot* const> some) {
 }
 
 // A step failed: computes each text in a step of its own, so that only those fail that cause it.
-void EngineStepper::compute_each(std::vector<EngineSlot*> some) {
+void EngineStepper::compute_each(const std::vector<EngineSlot*>& some) {
   for (EngineSlot* slot : some) {
     if (slot->text) compute({&slot, 1});
   }

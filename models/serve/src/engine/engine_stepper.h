@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "weft/serve/generation.h"
+#include "weft/serve/speculation.h"
 
 #include "engine/prompt_pacing.h"
 #include "engine/step_profile.h"
@@ -39,7 +40,7 @@ class EngineStepper {
  private:
   void set_quotas();
   void compute(std::span<EngineSlot* const> some);
-  void compute_each(std::vector<EngineSlot*> some);
+  void compute_each(const std::vector<EngineSlot*>& some);
   void make_room(const std::exception_ptr& error);
   void count_step(double seconds, std::int64_t n_computed);
   void report_prompt(EngineSlot& slot);

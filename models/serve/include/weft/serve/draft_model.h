@@ -27,8 +27,8 @@ class DraftModel {
  public:
   // Throws like check_drafts(), and like Session: BudgetError if there is no room. Of `options`,
   // what concerns sequences is replaced by that of `session`.
-  DraftModel(const Session& session, std::shared_ptr<const Model> draft, SessionOptions options,
-             float p_min = 0);
+  DraftModel(const Session& session, const std::shared_ptr<const Model>& draft,
+             SessionOptions options, float p_min = 0);
   ~DraftModel();
 
   // The options of a session beside another one, from those that concern it alone.
