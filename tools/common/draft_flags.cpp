@@ -19,19 +19,11 @@ namespace {
 constexpr std::int64_t kRewind = 4;
 
 std::vector<DraftKind> parse_kinds(const std::string& text) {
-  std::vector<DraftKind> kinds;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    const std::string name = text.substr(at, end - at);
-    at = end + 1;
-    if (name == "none") continue;
-    try {
-      kinds.push_back(draft_kind(name == "draft-simple" ? "draft" : name));
-    } catch (const ValueError& error) {
-      reject_value("--spec-type", fmt::format("{}, none", error.what()));
-    }
+  try {
+    return draft_kinds_in(text);
+  } catch (const ValueError& error) {
+    reject_value("--spec-type", fmt::format("{}, none", error.what()));
   }
-  return kinds;
 }
 
 std::string kind_names() {

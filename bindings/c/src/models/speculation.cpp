@@ -27,9 +27,8 @@ std::vector<DraftKind> kinds_of(const weft_speculation_options& o, const Session
     return {session.options().draft_layer ? DraftKind::mtp : DraftKind::ngram_simple};
   }
   std::vector<DraftKind> kinds;
-  for (const std::string& name : split_list(o.type, ',')) {
-    if (name != "none") kinds.push_back(draft_kind(name == "draft-simple" ? "draft" : name));
-  }
+  for (const std::string& name : split_list(o.type, ','))
+    for (const DraftKind kind : draft_kinds_in(name)) kinds.push_back(kind);
   return kinds;
 }
 

@@ -27,10 +27,6 @@ DraftState::DraftState(SessionMemory& layer, std::int64_t D, const SessionOption
   step.reserve(kDraftWidth);
 }
 
-std::span<const float> DraftState::row(const Followed& f, std::int64_t i) const {
-  return std::span(f.rows).subspan(width * static_cast<std::size_t>(i), width);
-}
-
 void DraftState::stage(const Staged& token, std::span<const float> features) {
   std::ranges::copy(features, staged_rows.begin() + std::ssize(staged) * std::ssize(features));
   staged.push_back(token);

@@ -38,7 +38,7 @@ struct DraftState {
   DraftState(SessionMemory& memory, std::int64_t D, const SessionOptions& options);
 
   void stage(const Staged& token, std::span<const float> features);
-  // Adds a token to those that wait. Returns whether there is no room for another one.
+  // Adds a token to those that wait. Returns true if there is no room for another one.
   bool add(std::int32_t token, std::int32_t sequence, std::int64_t position,
            std::span<const float> features);
   // The first `n` rows, which wait no longer.
@@ -47,7 +47,6 @@ struct DraftState {
   void truncate(std::int32_t sequence, std::int64_t length);
   void copy(std::int32_t from, std::int32_t to, std::int64_t length);
   void forget(std::int32_t sequence);  // starts anew with the next token
-  std::span<const float> row(const Followed& f, std::int64_t i) const;
   Followed& of(std::int32_t sequence) { return followed[static_cast<std::size_t>(sequence)]; }
 
   SessionMemory& memory;           // that the layer has
@@ -57,7 +56,7 @@ struct DraftState {
   std::vector<float> staged_rows;      // [prefill_width, D]
   std::int32_t chained_sequence = -1;  // whose guesses the layer can go on with
   std::vector<float> chained;          // [D]: what the layer passes on to itself
-  std::vector<StepToken> step;         // used by run_drafts(), so that it does not allocate
+  std::vector<StepToken> step;         // used by DraftLayer::run(), so that it does not allocate
 };
 
 }  // namespace weft::run

@@ -119,12 +119,6 @@ double DraftCosts::probability(const Kind& kind, std::size_t position, double be
   return (kind.n_right[position] + prior * before) / (kind.n_tried[position] + prior);
 }
 
-double DraftCosts::acceptance(std::size_t kind, std::size_t position) const {
-  double p = kPrior;
-  for (std::size_t i = 0; i <= position; ++i) p = probability(kinds_[kind], i, p);
-  return p;
-}
-
 DraftCosts::Choice DraftCosts::best_choice(const Kind& kind, std::int64_t width,
                                            std::size_t max) const {
   Choice best;

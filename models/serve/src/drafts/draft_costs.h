@@ -37,7 +37,6 @@ class DraftCosts {
   // Seconds, as far as they are known from measurements or from similar widths.
   double step_seconds(std::int64_t width) const;
   double guess_seconds(std::size_t kind) const;
-  double acceptance(std::size_t kind, std::size_t position) const;
 
  private:
   // The median of the last measurements, so that an interrupted one does not count.

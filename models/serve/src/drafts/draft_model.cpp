@@ -74,14 +74,19 @@ void check_drafts(const Model& model, const Model& draft) {
   check_same_vocabulary(model, draft);
 }
 
+SessionOptions DraftModel::with_sequences_of(const SessionOptions& texts, SessionOptions options) {
+  options.context = texts.context;
+  options.sequences = texts.sequences;
+  options.cells = texts.cells;
+  options.prefill_width = texts.prefill_width;
+  options.logits_rows = 1;
+  options.embeddings = false;
+  return options;
+}
+
 SessionOptions DraftModel::options_beside(const Session& session, SessionOptions options) {
   const SessionOptions& o = session.options();
-  options.context = o.context;
-  options.sequences = o.sequences;
-  options.cells = o.cells;
-  options.logits_rows = 1;
-  options.prefill_width = o.prefill_width;
-  options.embeddings = false;
+  options = with_sequences_of(o, std::move(options));
   // What was reserved beside that session was reserved for this one, or is in `options`, too.
   options.reserved += session.memory().total() - o.reserved;
   if (options.mem_budget == 0) options.mem_budget = o.mem_budget;

@@ -22,9 +22,11 @@ constexpr std::array kNames{NamedKind{DraftKind::model, "draft"},
                             NamedKind{DraftKind::mtp, "draft-mtp"},
                             NamedKind{DraftKind::eagle3, "draft-eagle3"},
                             NamedKind{DraftKind::ngram_simple, "ngram-simple"}};
-constexpr std::array kKinds{DraftKind::model, DraftKind::mtp, DraftKind::eagle3,
-                            DraftKind::ngram_simple};
-static_assert(kKinds.size() == kNames.size());
+constexpr auto kKinds = [] {
+  std::array<DraftKind, kNames.size()> kinds{};
+  std::ranges::transform(kNames, kinds.begin(), &NamedKind::kind);
+  return kinds;
+}();
 
 // The guesses of a draft model, which keeps what texts have in common.
 class ModelDraft final : public Draft {
@@ -56,6 +58,17 @@ DraftKind draft_kind(std::string_view name) {
   std::string known;
   for (const NamedKind& k : kNames) known.append(known.empty() ? "" : ", ").append(k.name);
   fail<ValueError>("unknown kind of draft '{}'; known: {}", name, known);
+}
+
+std::vector<DraftKind> draft_kinds_in(std::string_view list) {
+  std::vector<DraftKind> kinds;
+  for (std::size_t at = 0; at <= list.size();) {
+    const std::size_t end = std::min(list.find(',', at), list.size());
+    const std::string_view name = list.substr(at, end - at);
+    if (name != "none") kinds.push_back(draft_kind(name == "draft-simple" ? "draft" : name));
+    at = end + 1;
+  }
+  return kinds;
 }
 
 struct Speculation::Shared {
@@ -198,12 +211,7 @@ void reserve_for_drafts(const Model& model, const SpeculationOptions& options,
   if (!options.draft_model) return;
   check_drafts(model, *options.draft_model);
   const SessionOptions resolved = plan_to_look_at(model, session).options;
-  SessionOptions of_draft = options.draft_session;
-  of_draft.context = resolved.context;
-  of_draft.sequences = resolved.sequences;
-  of_draft.cells = resolved.cells;
-  of_draft.prefill_width = resolved.prefill_width;
-  of_draft.logits_rows = 1;
+  const SessionOptions of_draft = DraftModel::with_sequences_of(resolved, options.draft_session);
   SessionOptions both = session;
   both.reserved += plan_to_look_at(*options.draft_model, of_draft).memory.total();
   if (fits_budget(model, both)) session.reserved = both.reserved;
@@ -248,10 +256,6 @@ std::span<const DraftKind> Speculation::kinds() const {
 
 std::size_t Speculation::max_guesses() const {
   return shared_->options.max_guesses;
-}
-
-const DraftModel* Speculation::draft_model() const {
-  return shared_->model.get();
 }
 
 }  // namespace weft

@@ -21,6 +21,11 @@ void check(std::span<Generation* const> generations, const Session& session) {
   }
 }
 
+// Whether the step needs the logits after the text's pending token `i`.
+bool needs_row(const Generation::Impl& g, std::size_t i) {
+  return i + 1 == g.pending().size() || g.wants_prompt_row(g.n_fed + i);
+}
+
 }  // namespace
 
 Batch::Batch(Session& session) : session_(session) {
@@ -67,9 +72,9 @@ void Batch::add_part(Generation* generation, std::size_t max_tokens) {
   const std::size_t n_max = std::min({pending.size(), room, max_tokens});
   std::size_t n = 0;
   for (; n < n_max; ++n) {
-    const bool needs_row = n + 1 == pending.size() || g.wants_prompt_row(g.n_fed + n);
-    if (needs_row && n_rows_ == o.logits_rows) break;
-    n_rows_ += needs_row;
+    const bool has_row = needs_row(g, n);
+    if (has_row && n_rows_ == o.logits_rows) break;
+    n_rows_ += has_row;
   }
   n_tokens_ += static_cast<std::int64_t>(n);
   if (n > 0) parts_.push_back({generation, n, {}});
@@ -93,8 +98,7 @@ void Batch::collect_tokens() {
     const Generation::Impl& g = part.generation->impl();
     const auto pending = g.pending();
     for (std::size_t i = 0; i < part.n_tokens; ++i) {
-      const bool needs_row = i + 1 == pending.size() || g.wants_prompt_row(g.n_fed + i);
-      tokens_.push_back({.token = pending[i], .sequence = g.sequence, .logits = needs_row});
+      tokens_.push_back({.token = pending[i], .sequence = g.sequence, .logits = needs_row(g, i)});
     }
     for (const TokenId id : part.guesses)
       tokens_.push_back({.token = id, .sequence = g.sequence, .logits = true});

@@ -31,6 +31,8 @@ class DraftModel {
              SessionOptions options, float p_min = 0);
   ~DraftModel();
 
+  // `options` with what concerns sequences as in the resolved options of the session of `texts`.
+  static SessionOptions with_sequences_of(const SessionOptions& texts, SessionOptions options);
   // The options of a session beside another one, from those that concern it alone.
   static SessionOptions options_beside(const Session& session, SessionOptions options);
 

@@ -29,13 +29,16 @@ std::span<const DraftKind> draft_kinds();
 std::string_view to_string(DraftKind kind);  // "draft", "draft-mtp", "draft-eagle3", ..
 // Throws ValueError that lists the kinds.
 DraftKind draft_kind(std::string_view name);
+// The kinds of "ngram-simple,draft". As in llama.cpp, "draft-simple" is another name of "draft",
+// and "none" adds no kind. Throws like draft_kind().
+std::vector<DraftKind> draft_kinds_in(std::string_view list);
 
 struct SpeculationOptions {
   std::vector<DraftKind> kinds = {};  // asked in this order
   std::size_t max_guesses = 8;        // in a step of a text
   float p_min = 0;             // a draft model stops before a guess that it finds less likely
   std::size_t ngram_size = 2;  // LookupDraft's
-  bool adaptive = true;        // false: always max_guesses, also where they do not pay
+  bool adaptive = true;        // false: always max_guesses, even if they do not pay
   // For DraftKind::model. Its session gets what concerns sequences from that of the texts.
   std::shared_ptr<const Model> draft_model = {};
   SessionOptions draft_session = {};
@@ -71,7 +74,6 @@ class Speculation {
   SpeculationCounters counters(DraftKind kind) const;
   std::span<const DraftKind> kinds() const;  // that are used
   std::size_t max_guesses() const;           // SpeculationOptions::max_guesses
-  const DraftModel* draft_model() const;     // null: none
 
  private:
   struct Shared;
