@@ -190,14 +190,14 @@ std::span<const float> Session::step(std::span<const StepToken> tokens,
   return impl_->step(tokens, cancel, observer);
 }
 
-std::span<const float> Session::draft(std::int32_t sequence, std::int32_t token, bool goes_on,
+std::span<const float> Session::draft(std::int32_t sequence, std::int32_t token, bool after_guesses,
                                       const std::atomic<bool>* cancel) {
   Impl& s = *impl_;
   if (!s.planned.options.draft_layer)
     fail<ValueError>("the session has no draft layer (SessionOptions::draft_layer)");
   s.check_tokens({&token, 1});
   s.last = {};
-  return s.drafts.draft(sequence, length(sequence), token, goes_on, cancel);
+  return s.drafts.draft(sequence, length(sequence), token, after_guesses, cancel);
 }
 
 std::span<const float> Session::logits() const {

@@ -92,15 +92,15 @@ std::span<const float> DraftLayer::first(std::int32_t sequence, std::int32_t tok
 }
 
 std::span<const float> DraftLayer::draft(std::int32_t sequence, std::int64_t length,
-                                         std::int32_t token, bool goes_on,
+                                         std::int32_t token, bool after_guesses,
                                          const std::atomic<bool>* cancel) {
   try {
     read_staged(cancel);
     DraftState::Followed& f = state_.of(sequence);
-    if (goes_on && (!f.guess || state_.chained_sequence != sequence))
+    if (after_guesses && (!f.guess || state_.chained_sequence != sequence))
       fail<ValueError>("no draft to go on with for sequence {}", sequence);
-    if (!goes_on && (f.n_rows == 0 || f.length != length)) return {};
-    if (!goes_on) return first(sequence, token, cancel);
+    if (!after_guesses && (f.n_rows == 0 || f.length != length)) return {};
+    if (!after_guesses) return first(sequence, token, cancel);
     f.n_chained = state_.memory.length(sequence) - f.n_true;
     return run(sequence, {&token, 1}, state_.chained, cancel);
   } catch (...) {

@@ -32,7 +32,7 @@ class DraftLayer {
   void read_staged(const std::atomic<bool>* cancel);
   // As Session::draft(), of a sequence that has `length` tokens.
   std::span<const float> draft(std::int32_t sequence, std::int64_t length, std::int32_t token,
-                               bool goes_on, const std::atomic<bool>* cancel);
+                               bool after_guesses, const std::atomic<bool>* cancel);
 
   void truncate(std::int32_t sequence, std::int64_t length) { state_.truncate(sequence, length); }
   void copy(std::int32_t from, std::int32_t to, std::int64_t length) {

@@ -145,6 +145,27 @@ TEST_CASE("drafts go on after a text was cut where the layer has read") {
   CHECK(session.draft(0, 1, false).empty());
 }
 
+TEST_CASE("drafts know nothing of tokens that were cut") {
+  const auto model = with_draft_layer();
+  Session session(model, options());
+  const Ids ids = random_ids(60, 1), more = random_ids(20, 2);
+  for (const std::int64_t length : {59, 58, 40, 25, 1}) {
+    CAPTURE(length);
+    std::vector<std::pair<Row, Row>> after_cut;
+    for (const std::int32_t last : {11, 12}) {
+      Ids all = ids;
+      std::ranges::fill(all.begin() + length, all.end(), last);
+      session.truncate(0, 0);
+      session.feed(0, all);
+      drafts(session, 0);
+      session.truncate(0, length);
+      session.feed(0, more);
+      after_cut.push_back(drafts(session, 0));
+    }
+    CHECK(after_cut[0] == after_cut[1]);
+  }
+}
+
 TEST_CASE("sessions without a draft layer, and wrong calls") {
   const auto model = with_draft_layer();
   Session plain(model, {.context = 64});

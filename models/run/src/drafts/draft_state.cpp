@@ -81,8 +81,9 @@ void DraftState::truncate(std::int32_t sequence, std::int64_t length) {
   f.n_rows = std::max<std::int64_t>(n, 0);
   f.tokens.resize(static_cast<std::size_t>(std::max<std::int64_t>(n - 1, 0)));
   if (n > 0) return;
+  f.n_true -= 1 - n + (f.guess ? 1 : 0);
+  f.n_true = std::max<std::int64_t>(f.n_true, 0);
   f.guess.reset();
-  f.n_true = std::clamp<std::int64_t>(f.n_true - (1 - n), 0, f.n_true);
 }
 
 void DraftState::copy(std::int32_t from, std::int32_t to, std::int64_t length) {

@@ -137,12 +137,12 @@ class Session {
 
   // Drafts with the model's own layer for multi-token prediction, or with a head
   // (SessionOptions::draft_layer), which reads what the model made of the tokens of the sequence.
-  // `token` follows the tokens of the sequence, or, if `goes_on`, the tokens of the last calls for
-  // it, in which case no step has come between. Returns the logits of the token after it, [V] or
-  // one for each of Model::draft_ids(), valid until the next call; empty if the layer does not know
-  // the last token of the sequence. Changes nothing that steps read. Throws like step(); drafts
-  // then begin anew.
-  std::span<const float> draft(std::int32_t sequence, std::int32_t token, bool goes_on,
+  // `token` follows the tokens of the sequence, or, if `after_guesses`, the tokens of the last
+  // calls for it, in which case no step has come between. Returns the logits of the token after it,
+  // [V] or one for each of Model::draft_ids(), valid until the next call; empty if the layer does
+  // not know the last token of the sequence. Changes nothing that steps read. Throws like step();
+  // drafts then begin anew.
+  std::span<const float> draft(std::int32_t sequence, std::int32_t token, bool after_guesses,
                                const std::atomic<bool>* cancel = nullptr);
 
   // [V]: the last row of logits of the last step; valid until the next one. Throws ValueError if
