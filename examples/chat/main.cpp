@@ -167,9 +167,7 @@ int converse(Chat& chat, LineReader& reader, const Speculation& speculation) {
 }
 
 int run(Options options) {
-  if (!options.tools_file.empty()) {
-    options.chat.tools = cli::read_text(options.tools_file);
-  }
+  if (!options.tools_file.empty()) options.chat.tools = cli::read_text(options.tools_file);
   const std::string& tools = options.chat.tools;  // errors in them come before the model is loaded
   check_tools(tools.empty() ? std::vector<ChatTool>{} : parse_tools(tools, "tools"),
               options.chat.tool_choice, "--tool-choice");
@@ -179,6 +177,7 @@ int run(Options options) {
   cli::tune_once(options.model);
   const auto model = cli::load_model(options.model, cli::continue_unless_interrupted);
   const SpeculationOptions drafts = cli::speculation_options(options.drafts, *model, options.model);
+  reserve_for_drafts(*model, drafts, options.model.session);
   Session session(model, options.model.session);
   cli::print_concessions(session);
   options.chat.chat_template = cli::load_template(options.chat_template, model->vocabulary());

@@ -197,6 +197,7 @@ void complete_options(Options& o) {
   session.sequences = o.beams;
   session.prefill_width = std::max<std::int64_t>(session.prefill_width, o.beams);
   o.search.beams = static_cast<std::size_t>(o.beams);
+  o.drafts.kinds_given = true;  // none, also of a model with a layer for them
 }
 
 }  // namespace weft::generate

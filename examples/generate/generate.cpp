@@ -133,6 +133,7 @@ int run(Options options) {
   }
   generate::check_writes(*model, options);
   const SpeculationOptions drafts = cli::speculation_options(options.drafts, *model, options.model);
+  reserve_for_drafts(*model, drafts, options.model.session);
   Session session(model, options.model.session);
   cli::print_concessions(session);
   if (std::ssize(tokens) > session.options().context) {

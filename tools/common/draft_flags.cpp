@@ -131,6 +131,7 @@ SpeculationOptions speculation_options(const DraftFlags& flags, const Model& mod
   options.warn = flags_of_model.session.warn;
   options.draft_session = flags_of_model.session;
   options.draft_session.progress = {};
+  options.draft_session.route.clear();  // its rules name nodes of the model
   flags_of_model.session.draft_layer = has(DraftKind::mtp) || has(DraftKind::eagle3);
   if (!options.kinds.empty())
     flags_of_model.session.rewind =
@@ -141,7 +142,6 @@ SpeculationOptions speculation_options(const DraftFlags& flags, const Model& mod
                                .allow_unknown_settings = flags_of_model.allow_unknown_settings});
   for (const std::string& warning : options.draft_model->warnings())
     if (options.warn) options.warn(warning);
-  reserve_for_drafts(model, options, flags_of_model.session);
   return options;
 }
 

@@ -22,8 +22,8 @@ void add_draft_flags(App& app, DraftFlags& flags);
 void complete(DraftFlags& flags, ModelFlags& model);
 
 // The options of the flags for texts of `model`, with the draft model loaded. Its session is as
-// that of `flags_of_model`, which gets a draft layer if that is wanted: by default, if the model
-// has one.
+// that of `flags_of_model`, without routes. That one gets a draft layer if that is wanted: by
+// default, if the model has one. No memory is reserved for a draft model (reserve_for_drafts).
 SpeculationOptions speculation_options(const DraftFlags& flags, const Model& model,
                                        ModelFlags& flags_of_model);
 

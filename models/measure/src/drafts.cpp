@@ -12,7 +12,8 @@
 namespace weft::bench {
 namespace {
 
-// Counts steps. If the text is known, guesses agree with it as often as wanted.
+// Counts steps. If the text is known, guesses agree with it as often as wanted. The draft does not
+// hear of ended texts: the next run writes the same one.
 class WatchedDraft final : public Draft {
  public:
   WatchedDraft(std::shared_ptr<Draft> inner, std::optional<double> acceptance,
@@ -30,9 +31,9 @@ class WatchedDraft final : public Draft {
       guesses[i] = agrees ? text_[at] : (text_[at] + 1) % n_vocab_;
     }
   }
-  void stepped(std::int64_t width, double seconds) override {
+  void stepped(const DraftStep& step) override {
     ++n_steps;
-    inner_->stepped(width, seconds);
+    inner_->stepped(step);
   }
   void settled(std::size_t guesses, std::size_t right) override {
     Draft::settled(guesses, right);

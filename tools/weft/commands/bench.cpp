@@ -190,6 +190,7 @@ int measure_speculation(Flags& flags) {
   o.workers = workers_of(flags).front();
   SessionOptions plain_options = o;
   const SpeculationOptions drafts = cli::speculation_options(flags.drafts, *model, flags.model);
+  reserve_for_drafts(*model, drafts, o);
   if (drafts.kinds.empty())
     fail<cli::UsageError>("the model has no draft layer: give -md FILE or --spec-type");
   Session session(model, o);

@@ -249,6 +249,15 @@ MemoryOffer plan_memory(const Model& model, const MemoryDemand& demand) {
   return MemoryPlanner(model, demand).plan();
 }
 
+bool fits_budget(const Model& model, const MemoryDemand& demand) {
+  try {
+    plan_memory(model, demand);
+    return true;
+  } catch (const BudgetError&) {
+    return false;
+  }
+}
+
 bool fits_budget(const Model& model, const SessionOptions& options) {
   return attempt_session(model, options).fits;
 }

@@ -51,6 +51,7 @@ DraftCosts::DraftCosts(const std::vector<double>& expected_costs) {
 void DraftCosts::stepped(std::int64_t width, double seconds) {
   ++n_steps_;
   spent_ += seconds;
+  expected_more_ = at_risk_ = 0;
   if (width < 1 || width > kMaxWidth) return;
   Width& measured = widths_[static_cast<std::size_t>(width)];
   // The first step of a width pays for what is done once.
@@ -61,9 +62,12 @@ void DraftCosts::proposed(std::size_t kind, std::size_t n_guesses, double second
   if (n_guesses > 0) kinds_[kind].guess_seconds.add(seconds / static_cast<double>(n_guesses));
   spent_ += seconds + extra;
   kinds_[kind].lost += seconds + extra;
+  if (n_guesses == 0) return;
+  expected_more_ += choice_.more;
+  at_risk_ += std::max(choice_.loss, 0.0);
 }
 
-void DraftCosts::settled(std::size_t kind, std::int64_t width, std::size_t n_guesses,
+void DraftCosts::settled(std::size_t kind, Shape shape, std::size_t n_guesses,
                          std::size_t n_right) {
   Kind& k = kinds_[kind];
   ++k.n_settled;
@@ -73,16 +77,16 @@ void DraftCosts::settled(std::size_t kind, std::int64_t width, std::size_t n_gue
     k.n_tried[i] = kForgetting * k.n_tried[i] + 1;
     k.n_right[i] = kForgetting * k.n_right[i] + (i < n_right ? 1 : 0);
   }
-  const double plain = step_seconds(width);
-  const double more = step_seconds(width + static_cast<std::int64_t>(n_guesses)) - plain;
-  k.lost += more - static_cast<double>(n_right) * plain / static_cast<double>(width);
+  const std::int64_t width = shape.width();
+  const double more =
+      step_seconds(width + static_cast<std::int64_t>(n_guesses)) - step_seconds(width);
+  const double of_token = step_seconds(shape.n_texts) / static_cast<double>(shape.n_texts);
+  k.lost += more - static_cast<double>(n_right) * of_token;
   k.lost = std::max(k.lost, -kMaxLoss * spent_);  // gains do not pay for later losses
 }
 
 void DraftCosts::begin_text() {
-  for (Kind& kind : kinds_)
-    if (kind.expected_cost == 0)
-      kind.lost = std::min(kind.lost, kMaxLoss * spent_ - kTextTrials * step_seconds(1));
+  for (Kind& kind : kinds_) kind.is_new_text = kind.expected_cost == 0;
 }
 
 // A width that was not measured is on the line through its neighbours; beyond the widest measured
@@ -119,10 +123,11 @@ double DraftCosts::probability(const Kind& kind, std::size_t position, double be
   return (kind.n_right[position] + prior * before) / (kind.n_tried[position] + prior);
 }
 
-DraftCosts::Choice DraftCosts::best_choice(const Kind& kind, std::int64_t width,
-                                           std::size_t max) const {
+DraftCosts::Choice DraftCosts::best_choice(const Kind& kind, Shape shape, std::size_t max) const {
   Choice best;
-  const double tokens = static_cast<double>(width), plain = step_seconds(width);
+  const std::int64_t width = shape.width();
+  const double tokens = static_cast<double>(shape.n_texts) + expected_more_;
+  const double plain = step_seconds(width);
   const double guess = guess_seconds(kind);
   double more = 0, all_right = 1, p = kPrior;
   for (std::size_t n = 1; n <= max; ++n) {
@@ -131,24 +136,27 @@ DraftCosts::Choice DraftCosts::best_choice(const Kind& kind, std::int64_t width,
     more += all_right;
     const double seconds = step_seconds(width + std::int64_t(n)) + static_cast<double>(n) * guess;
     const double gain = (tokens + more) / seconds / (tokens / plain);
-    if (gain > best.gain) best = {n, gain, seconds - (tokens + more) * plain / tokens};
+    if (gain > best.gain) best = {n, gain, seconds - (tokens + more) * plain / tokens, more};
   }
   return best;
 }
 
-std::size_t DraftCosts::best_length(std::size_t kind, std::int64_t width, std::size_t max) {
+std::size_t DraftCosts::best_length(std::size_t kind, Shape shape, std::size_t max) {
   Kind& k = kinds_[kind];
-  max = std::min(
-      {max, kMaxGuesses, static_cast<std::size_t>(std::max<std::int64_t>(kMaxWidth - width, 0))});
+  const std::int64_t room = std::max<std::int64_t>(kMaxWidth - shape.width(), 0);
+  max = std::min({max, kMaxGuesses, static_cast<std::size_t>(room)});
   if (max == 0 || n_steps_ < kFirstSteps) return 0;
+  if (std::exchange(k.is_new_text, false))
+    k.lost = std::min(k.lost, kMaxLoss * spent_ - kTextTrials * step_seconds(shape.n_texts));
   if (k.n_settled < 2 * kCautiousSteps) max = std::min(max, std::size_t{1} << k.n_settled / 2);
-  const Choice choice = best_choice(k, width, max);
-  const Width& plain = widths_[static_cast<std::size_t>(width)];
+  const Choice choice = best_choice(k, shape, max);
+  choice_ = choice;
+  const Width& plain = widths_[static_cast<std::size_t>(shape.n_texts)];
   const std::int64_t refresh = choice.gain < kSmallGain ? kEarlyRefresh : kRefresh;
   if (plain.last > 0 && n_steps_ - plain.last >= refresh) return 0;
   if (choice.gain >= (k.n_settled == 0 ? kMinFirstGain : kMinGain)) return choice.n;
   // A kind that loses is tried again, as far as that is bearable.
-  return k.lost + choice.loss <= kMaxLoss * spent_ ? choice.n : 0;
+  return k.lost + at_risk_ + choice.loss <= kMaxLoss * spent_ ? choice.n : 0;
 }
 
 }  // namespace weft::serve

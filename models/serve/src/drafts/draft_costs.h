@@ -4,9 +4,10 @@
 // A step of W tokens takes t(W). With n guesses of kind k, whose proposal takes d(k) each and whose
 // guess i is right with probability p(k, i) if those before it were, a step gives
 //   E = p(1) + p(1) p(2) + .. + p(1) .. p(n)
-// tokens more. best_length() maximizes (W + E) / (t(W + n) + n d), and returns 0 where W / t(W) is
-// not less. A kind that loses is tried again as long as all that was lost this way stays below a
-// small share of the time spent.
+// tokens more. For one of A texts, beside other guesses from which F tokens are expected,
+// best_length() maximizes (A + F + E) / (t(W + n) + n d), and returns 0 where (A + F) / t(W) is not
+// less. A kind that loses is tried again as long as all that was lost this way stays below a small
+// share of the time spent.
 
 #include <array>
 #include <cstddef>
@@ -23,16 +24,22 @@ class DraftCosts {
   // By kind: the cost of a guess in steps of one token, as expected before it is measured.
   explicit DraftCosts(const std::vector<double>& expected_costs);
 
+  // A step as far as it is known while its guesses are made.
+  struct Shape {
+    std::int64_t n_texts = 1;    // whose next tokens it gives
+    std::int64_t n_guesses = 0;  // of other texts
+    std::int64_t width() const { return n_texts + n_guesses; }
+  };
   // Another text begins, which may be one of those that can be guessed.
   void begin_text();
-  void stepped(std::int64_t width, double seconds);
-  // `extra`: seconds that were not for these guesses (Draft::prepare).
+  // At most `max` for a text of the next step.
+  std::size_t best_length(std::size_t kind, Shape shape, std::size_t max);
+  // What was guessed then. `extra`: seconds that were not for these guesses (Draft::prepare).
   void proposed(std::size_t kind, std::size_t n_guesses, double seconds, double extra);
-  // After a step of `width` tokens and these guesses, which proposed() was told.
-  void settled(std::size_t kind, std::int64_t width, std::size_t n_guesses, std::size_t n_right);
-
-  // At most `max`.
-  std::size_t best_length(std::size_t kind, std::int64_t width, std::size_t max);
+  // The step was computed, with so many tokens; 0: not counted, because it also read prompts.
+  void stepped(std::int64_t width, double seconds);
+  // What became of the guesses of a text in such a step.
+  void settled(std::size_t kind, Shape shape, std::size_t n_guesses, std::size_t n_right);
 
   // Seconds, as far as they are known from measurements or from similar widths.
   double step_seconds(std::int64_t width) const;
@@ -60,14 +67,16 @@ class DraftCosts {
     std::array<double, kMaxGuesses> fading{};  // weight of what was expected before
     std::int64_t n_settled = 0;                // times it was used
     double lost = 0;                           // seconds
+    bool is_new_text = false;
   };
 
   struct Choice {
     std::size_t n = 0;
     double gain = 0;  // tokens per second, as a multiple of those without guesses
     double loss = 0;  // expected seconds, if the gain is below 1
+    double more = 0;  // expected tokens
   };
-  Choice best_choice(const Kind& kind, std::int64_t width, std::size_t max) const;
+  Choice best_choice(const Kind& kind, Shape shape, std::size_t max) const;
   double probability(const Kind& kind, std::size_t position, double before) const;
   double guess_seconds(const Kind& kind) const;
 
@@ -79,6 +88,10 @@ class DraftCosts {
   std::array<Width, static_cast<std::size_t>(kMaxWidth) + 1> widths_;
   std::int64_t n_steps_ = 0;
   double spent_ = 0;  // seconds
+  Choice choice_;     // the last one of best_length()
+  // Of the guesses for the next step: tokens that are expected to be right, and seconds that are
+  // expected to be lost by trials.
+  double expected_more_ = 0, at_risk_ = 0;
 };
 
 }  // namespace weft::serve

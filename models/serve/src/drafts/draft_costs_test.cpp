@@ -29,14 +29,14 @@ Times write(const Made& made, std::int64_t n_tokens, std::size_t fixed = 0) {
   Times times;
   times.plain = static_cast<double>(n_tokens) * made.step(1);
   for (std::int64_t written = 0; written < n_tokens; ++written) {
-    const std::size_t n = fixed > 0 ? fixed : costs.best_length(0, 1, 16);
+    const std::size_t n = fixed > 0 ? fixed : costs.best_length(0, {}, 16);
     const double proposal = static_cast<double>(n) * made.guess * noise(random);
     const double step = made.step(1 + static_cast<double>(n)) * noise(random);
     std::size_t n_right = 0;
     while (n_right < n && uniform(random) < made.acceptance) ++n_right;
     if (n > 0) costs.proposed(0, n, proposal, 0);
     costs.stepped(1 + static_cast<std::int64_t>(n), step);
-    if (n > 0) costs.settled(0, 1, n, n_right);
+    if (n > 0) costs.settled(0, {}, n, n_right);
     times.with += proposal + step;
     times.n_drafted += static_cast<std::int64_t>(n);
     written += static_cast<std::int64_t>(n_right);
@@ -93,12 +93,12 @@ TEST_CASE("a kind that loses is tried again, and used once it pays") {
   const auto step = [&](std::size_t n, std::size_t n_right) {
     if (n > 0) costs.proposed(0, n, 0.1 * static_cast<double>(n), 0);
     costs.stepped(1 + static_cast<std::int64_t>(n), flat(1 + static_cast<double>(n)));
-    if (n > 0) costs.settled(0, 1, n, n_right);
+    if (n > 0) costs.settled(0, {}, n, n_right);
   };
-  for (int i = 0; i < 100; ++i) step(costs.best_length(0, 1, 8), 0);
+  for (int i = 0; i < 100; ++i) step(costs.best_length(0, {}, 8), 0);
   std::int64_t n_used = 0;
   for (int i = 0; i < 4000; ++i) {
-    const std::size_t n = costs.best_length(0, 1, 8);
+    const std::size_t n = costs.best_length(0, {}, 8);
     n_used += n > 0;
     step(n, n);
   }
@@ -114,11 +114,11 @@ TEST_CASE("wide batches need no guesses") {
   double spent = 0, plain = 0;
   std::int64_t n_used = 0;
   for (int i = 0; i < 2000; ++i) {
-    const std::size_t n = costs.best_length(0, 16, 8);
+    const std::size_t n = costs.best_length(0, {.n_texts = 16}, 8);
     const std::size_t n_right = i % 2 ? n : 0;
     const std::int64_t width = 16 + static_cast<std::int64_t>(n);
     costs.stepped(width, seconds(width));
-    if (n > 0) costs.settled(0, 16, n, n_right);
+    if (n > 0) costs.settled(0, {.n_texts = 16}, n, n_right);
     spent += seconds(width);
     plain += seconds(16) * (16 + static_cast<double>(n_right)) / 16;
     n_used += n > 0;
@@ -126,7 +126,7 @@ TEST_CASE("wide batches need no guesses") {
   CHECK(spent <= 1.015 * plain);
   CHECK(n_used < 1000);
   for (int i = 0; i < 9; ++i) costs.stepped(1, seconds(1));
-  CHECK(costs.best_length(0, 1, 8) > 0);
+  CHECK(costs.best_length(0, {}, 8) > 0);
 }
 
 TEST_CASE("times of widths that were not measured") {

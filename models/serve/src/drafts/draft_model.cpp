@@ -14,8 +14,8 @@
 namespace weft {
 namespace {
 
-// Tokens that propose() reads in passing.
-constexpr std::size_t kSmallLag = 16;
+constexpr std::size_t kSmallLag = 16;     // tokens that propose() reads in passing,
+constexpr std::size_t kReadAtOnce = 128;  // and those that prepare() does
 
 constexpr const char* kRule = "a draft model needs the same vocabulary";
 
@@ -74,19 +74,21 @@ void check_drafts(const Model& model, const Model& draft) {
   check_same_vocabulary(model, draft);
 }
 
-SessionOptions DraftModel::with_sequences_of(const SessionOptions& texts, SessionOptions options) {
+SessionOptions DraftModel::with_sequences_of(const SessionOptions& texts, SessionOptions options,
+                                             std::int32_t n_sequences) {
   options.context = texts.context;
-  options.sequences = texts.sequences;
-  options.cells = texts.cells;
+  options.sequences = n_sequences > 0 ? n_sequences : texts.sequences;
+  options.cells = 0;  // nobody would evict texts that have ended
   options.prefill_width = texts.prefill_width;
   options.logits_rows = 1;
   options.embeddings = false;
   return options;
 }
 
-SessionOptions DraftModel::options_beside(const Session& session, SessionOptions options) {
+SessionOptions DraftModel::options_beside(const Session& session, SessionOptions options,
+                                          std::int32_t n_sequences) {
   const SessionOptions& o = session.options();
-  options = with_sequences_of(o, std::move(options));
+  options = with_sequences_of(o, std::move(options), n_sequences);
   // What was reserved beside that session was reserved for this one, or is in `options`, too.
   options.reserved += session.memory().total() - o.reserved;
   if (options.mem_budget == 0) options.mem_budget = o.mem_budget;
@@ -94,8 +96,8 @@ SessionOptions DraftModel::options_beside(const Session& session, SessionOptions
 }
 
 DraftModel::DraftModel(const Session& session, const std::shared_ptr<const Model>& draft,
-                       SessionOptions options, float p_min)
-    : session_(checked(session, draft), options_beside(session, std::move(options))),
+                       SessionOptions options, float p_min, std::int32_t n_sequences)
+    : session_(checked(session, draft), options_beside(session, std::move(options), n_sequences)),
       relative_cost_(static_cast<double>(draft->facts().weight_bytes) /
                      static_cast<double>(session.model().facts().weight_bytes)),
       n_vocab_(std::min(draft->facts().n_vocab, session.model().facts().n_vocab)),
@@ -122,18 +124,19 @@ void DraftModel::warm_up() {
 
 // Removes what is not the beginning of the tokens, of which at least the last one is left to feed.
 std::size_t DraftModel::keep(std::int32_t sequence, std::span<const TokenId> tokens) {
-  std::vector<TokenId>& held = held_[static_cast<std::size_t>(sequence)];
+  auto& [held, n_text] = held_[static_cast<std::size_t>(sequence)];
   const auto same = std::ranges::mismatch(held, tokens).in1 - held.begin();
   const std::int64_t n =
       session_.resume_point(sequence, std::min<std::int64_t>(same, std::ssize(tokens) - 1));
   session_.truncate(sequence, n);
   held.resize(static_cast<std::size_t>(n));
+  if (std::size_t(same) < n_text) n_text = held.size();  // another text
   return held.size();
 }
 
 void DraftModel::feed(std::int32_t sequence, std::span<const TokenId> tokens,
                       const std::atomic<bool>* cancel) {
-  std::vector<TokenId>& held = held_[static_cast<std::size_t>(sequence)];
+  std::vector<TokenId>& held = held_[static_cast<std::size_t>(sequence)].tokens;
   const std::size_t n_before = held.size();
   held.insert(held.end(), tokens.begin(), tokens.end());
   try {
@@ -144,11 +147,15 @@ void DraftModel::feed(std::int32_t sequence, std::span<const TokenId> tokens,
   }
 }
 
-void DraftModel::prepare(const DraftRequest& request) {
+// Tokens that a recurrent model forgot together with wrong guesses are a cost of guesses.
+bool DraftModel::prepare(const DraftRequest& request) {
   const std::span<const TokenId> tokens = request.tokens;
   const std::size_t n = keep(request.sequence, tokens);
-  if (n + kSmallLag >= tokens.size()) return;
-  feed(request.sequence, tokens.subspan(n, tokens.size() - 1 - n), request.cancel);
+  const std::size_t n_known = std::max(n, held_[static_cast<std::size_t>(request.sequence)].n_text);
+  if (n_known + kSmallLag >= tokens.size()) return true;
+  const std::size_t n_read = std::min(tokens.size() - 1 - n, kReadAtOnce);
+  feed(request.sequence, tokens.subspan(n, n_read), request.cancel);
+  return n + n_read + kSmallLag >= tokens.size();
 }
 
 void DraftModel::propose(const DraftRequest& request, std::vector<TokenId>& guesses) {
@@ -162,6 +169,7 @@ void DraftModel::propose(const DraftRequest& request, std::vector<TokenId>& gues
       std::min(request.max, guesses.size() + std::size_t(std::max<std::int64_t>(room, 0)));
   if (that_fits.max == guesses.size()) return;
   feed(request.sequence, more, request.cancel);
+  held_[static_cast<std::size_t>(request.sequence)].n_text = tokens.size();
   const auto logits = [&] { return session_.logits().first(static_cast<std::size_t>(n_vocab_)); };
   while (likeliest_->add(logits(), that_fits, guesses))
     feed(request.sequence, {&guesses.back(), 1}, request.cancel);

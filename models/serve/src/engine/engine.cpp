@@ -31,7 +31,7 @@ void warm_up(Session& session, SequenceStore& store) {
 }
 
 EngineOptions with_offer(EngineOptions options, const MemoryOffer& offer, std::int64_t budget) {
-  options.slots = offer.slots;
+  options.slots = options.speculation.n_sequences = offer.slots;
   options.session.mem_budget = budget;
   return options;
 }
@@ -40,10 +40,10 @@ EngineOptions with_offer(EngineOptions options, const MemoryOffer& offer, std::i
 
 Engine::Impl::Impl(std::shared_ptr<const Model> m, const EngineOptions& o)
     : model(std::move(m)),
-      offer(plan_memory(*model, engine_demand(*model, o))),
+      offer(plan_engine(*model, o)),
       options(with_offer(o, offer, session_budget(engine_demand(*model, o)))),
       session(std::move(offer.planned), model),
-      speculation(session, o.speculation),
+      speculation(session, options.speculation),
       inbox(options.slots, o.max_waiting),
       store(session, inbox, options.slots),
       slots(session, speculation, inbox, queue, store, options.slots),
@@ -52,6 +52,8 @@ Engine::Impl::Impl(std::shared_ptr<const Model> m, const EngineOptions& o)
   const auto scales = session.lora_scales(0);
   lora_scales.assign(scales.begin(), scales.end());
   memory_use = session.memory();
+  memory_use.other -= session.options().reserved - o.session.reserved;  // for a draft model
+  memory_use += speculation.memory();
   session_options = session.options();
   context = session.options().context;
   if (o.warm_up && model->facts().gives_text() && !model->facts().encodes) warm_up(session, store);

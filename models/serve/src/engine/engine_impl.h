@@ -20,6 +20,9 @@
 
 namespace weft {
 
+// As plan_memory() of the engine_demand(); with room for a draft model, if there is any.
+MemoryOffer plan_engine(const Model& model, const EngineOptions& options);
+
 struct Engine::Impl {
   Impl(std::shared_ptr<const Model> model, const EngineOptions& options);
   ~Impl();

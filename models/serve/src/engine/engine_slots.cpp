@@ -130,6 +130,8 @@ void EngineSlots::begin(EngineText& text, std::int32_t slot) {
 
 // The text leaves its slot, which keeps its tokens. `returns`: the text goes back to the queue.
 EngineSlots::TextPtr EngineSlots::leave(EngineSlot& slot, bool returns) {
+  // Later, its guesses might be taken for tokens of another text in that sequence.
+  if (slot.text->generation) drop_guesses(*slot.text->generation);
   store_.detach(slot.index);
   TextPtr text = std::move(slot.text);
   inbox_.text_leaves(slot.index, returns);

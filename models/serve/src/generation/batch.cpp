@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include <cxxabi.h>
 
@@ -80,17 +81,24 @@ void Batch::add_part(Generation* generation, std::size_t max_tokens) {
   if (n > 0) parts_.push_back({generation, n, {}});
 }
 
-// Adds guesses to the parts, which have one token each. They leave half of the step to prompts.
-void Batch::add_guesses() {
+// Adds guesses to the parts, which have one token each, where the texts and prompts leave room.
+void Batch::add_guesses(std::span<Generation* const> generations) {
   const SessionOptions& o = session_.options();
+  std::int64_t n_pending = 0;
+  for (Generation* generation : generations) n_pending += std::ssize(generation->impl().pending());
+  const std::int64_t n_fed = std::min(n_pending, o.prefill_width);
+  // Long prompts leave room for a few guesses.
+  const std::int64_t n_max = std::min({std::max(o.prefill_width - n_fed, o.prefill_width / 8),
+                                       o.prefill_width - n_tokens_, o.logits_rows - 1 - n_rows_});
+  n_texts_ = std::ssize(parts_);
+  n_guesses_ = 0;
   for (Part& part : parts_) {
-    const std::int64_t room = std::min(std::max(o.prefill_width / 2, std::int64_t{32}) - n_tokens_,
-                                       o.logits_rows - 1 - n_rows_);
     Generation::Impl& g = part.generation->impl();
-    part.guesses = g.guesses.propose(g, n_tokens_, room);
-    n_tokens_ += std::ssize(part.guesses);
-    n_rows_ += std::ssize(part.guesses);
+    part.guesses = g.guesses.propose(g, n_texts_, n_guesses_, n_max - n_guesses_);
+    n_guesses_ += std::ssize(part.guesses);
   }
+  n_tokens_ += n_guesses_;
+  n_rows_ += n_guesses_;
 }
 
 void Batch::collect_tokens() {
@@ -106,7 +114,7 @@ void Batch::collect_tokens() {
 }
 
 // Logprobs of prompts and new tokens from the rows of the step.
-void Batch::take_rows(std::span<const float> rows, double seconds) {
+void Batch::take_rows(std::span<const float> rows, DraftStep step) {
   const std::size_t width = n_rows_ > 0 ? rows.size() / static_cast<std::size_t>(n_rows_) : 0;
   for (const Part& part : parts_) {
     part.generation->impl().n_fed += part.n_tokens;
@@ -126,7 +134,7 @@ void Batch::take_rows(std::span<const float> rows, double seconds) {
       }
       row += part.guesses.size();
       at += part.guesses.size();
-      g.guesses.stepped(g, of_guesses, n_tokens_, seconds);
+      g.guesses.stepped(g, of_guesses, step);
       add_event(part.generation, [&](auto& impl) { return impl.choose_unless_full(logits); });
     }
   }
@@ -157,7 +165,7 @@ std::span<const Batch::Event> Batch::step(std::span<Generation* const> generatio
     if (was_cancelled_) return events_;
   }
   add_parts(generations, false, max_tokens);
-  add_guesses();
+  add_guesses(generations);
   add_parts(generations, true, max_tokens);
   ++turn_;
   if (parts_.empty()) return events_;
@@ -166,22 +174,18 @@ std::span<const Batch::Event> Batch::step(std::span<Generation* const> generatio
   return events_;
 }
 
-// After a step that failed: texts go on without drafts. Returns whether the step had guesses.
-bool Batch::give_up_guesses() {
-  bool had_guesses = false;
+// After a step that failed. `for_good`: texts go on without drafts.
+void Batch::give_up_guesses(bool for_good) {
   for (Part& part : parts_) {
     Generation::Impl& g = part.generation->impl();
     g.guesses.forget();
-    if (part.guesses.empty()) continue;
-    had_guesses = true;
-    n_tokens_ -= std::ssize(part.guesses);
-    n_rows_ -= std::ssize(part.guesses);
-    part.guesses = {};
-    g.options.draft.reset();
+    if (!std::exchange(part.guesses, {}).empty() && for_good) g.options.draft.reset();
   }
+  n_tokens_ -= n_guesses_;
+  n_rows_ -= n_guesses_;
+  n_guesses_ = 0;
   tokens_.clear();
   collect_tokens();
-  return had_guesses;
 }
 
 void Batch::compute(const std::atomic<bool>* cancel, NodeObserver* observer) {
@@ -189,7 +193,6 @@ void Batch::compute(const std::atomic<bool>* cancel, NodeObserver* observer) {
     for (const Part& part : parts_) part.generation->impl().guesses.forget();
   };
   const Clock::time_point start = Clock::now();
-
   std::span<const float> rows;
   try {
     rows = session_.step(tokens_, cancel, observer);
@@ -198,11 +201,20 @@ void Batch::compute(const std::atomic<bool>* cancel, NodeObserver* observer) {
     return forget_guesses();
   } catch (abi::__forced_unwind&) {  // the thread ends
     throw;
+  } catch (const BudgetError&) {  // later steps may have room for guesses
+    if (n_guesses_ == 0) throw;
+    give_up_guesses(false);
+    return compute(cancel, observer);
   } catch (...) {
-    if (!give_up_guesses()) throw;
+    if (n_guesses_ == 0) throw;
+    give_up_guesses(true);
     return compute(cancel, observer);
   }
-  take_rows(rows, seconds_since(start));
+  take_rows(rows, {.began = start,
+                   .seconds = seconds_since(start),
+                   .n_texts = n_texts_,
+                   .n_guesses = n_guesses_,
+                   .reads_prompts = std::ssize(parts_) > n_texts_});
 }
 
 }  // namespace weft

@@ -236,8 +236,7 @@ GenerationEvent Generation::Impl::deliver(TokenId token, std::span<const float> 
   add_text(token);
   event.stop = stopped = stop_after(complete);
   if (stopped != StopReason::none) {
-    guesses.drop(*this);
-    tokens.resize(n_delivered);
+    guesses.end(*this);
     flush_text();
   }
   event.text = out;
@@ -270,9 +269,8 @@ StopReason Generation::Impl::stop_after(bool complete) {
 }
 
 GenerationEvent Generation::Impl::end(StopReason reason, TokenId token) {
-  guesses.drop(*this);
   stopped = reason;
-  tokens.resize(n_delivered);
+  guesses.end(*this);
   out.clear();
   flush_text();
   return {.token = token, .text = out, .stop = reason};

@@ -44,8 +44,8 @@ Guesses::~Guesses() {
   }
 }
 
-std::span<const TokenId> Guesses::propose(Generation::Impl& text, std::int64_t width,
-                                          std::int64_t room) {
+std::span<const TokenId> Guesses::propose(Generation::Impl& text, std::int64_t n_texts,
+                                          std::int64_t n_guesses, std::int64_t room) {
   forget();
   was_cancelled_ = false;
   room = std::min(room, room_of(text));
@@ -57,7 +57,8 @@ std::span<const TokenId> Guesses::propose(Generation::Impl& text, std::int64_t w
     draft->propose({.tokens = text.tokens,
                     .sequence = text.sequence,
                     .max = static_cast<std::size_t>(room),
-                    .width = width,
+                    .n_texts = n_texts,
+                    .n_guesses = n_guesses,
                     .rules = rules ? &*rules : nullptr,
                     .cancel = text.cancel},
                    ids_);
@@ -74,10 +75,9 @@ std::span<const TokenId> Guesses::propose(Generation::Impl& text, std::int64_t w
   return ids_;
 }
 
-void Guesses::stepped(Generation::Impl& text, std::span<const float> rows, std::int64_t width,
-                      double seconds) {
+void Guesses::stepped(Generation::Impl& text, std::span<const float> rows, const DraftStep& step) {
   if (!std::exchange(was_asked_, false)) return;
-  text.options.draft->stepped(width, seconds);
+  text.options.draft->stepped(step);
   if (ids_.empty()) return text.options.draft->settled(0, 0);
   rows_.assign(rows.begin(), rows.end());
   session_ = &text.session;
@@ -88,7 +88,7 @@ void Guesses::stepped(Generation::Impl& text, std::span<const float> rows, std::
 
 bool Guesses::feed(Generation::Impl& text) {
   const SessionOptions& o = text.session.options();
-  if (propose(text, 1, std::min(o.prefill_width, o.logits_rows) - 1).empty()) return false;
+  if (propose(text, 1, 0, std::min(o.prefill_width, o.logits_rows) - 1).empty()) return false;
   std::vector<StepToken> step{
       {.token = text.tokens.back(), .sequence = text.sequence, .logits = true}};
   for (const TokenId id : ids_)
@@ -97,11 +97,13 @@ bool Guesses::feed(Generation::Impl& text) {
     const Clock::time_point start = Clock::now();
     const std::span<const float> rows = text.session.step(step, text.cancel);
     text.n_fed = text.tokens.size();
-    stepped(text, rows, std::ssize(step), seconds_since(start));
+    stepped(text, rows, {start, seconds_since(start), 1, std::ssize(ids_)});
     return true;
   } catch (const CancelledError&) {
     forget();
     was_cancelled_ = true;
+  } catch (const BudgetError&) {  // later steps may have room for guesses
+    forget();
   } catch (const std::exception&) {  // the text goes on without drafts
     forget();
     text.options.draft.reset();
@@ -113,7 +115,7 @@ bool Guesses::feed_alone(Generation::Impl& text) {
   if (std::exchange(was_cancelled_, false)) return false;
   const Clock::time_point start = Clock::now();
   if (!text.feed()) return false;
-  stepped(text, {}, 1, seconds_since(start));
+  stepped(text, {}, {start, seconds_since(start)});
   return true;
 }
 
@@ -147,6 +149,12 @@ void Guesses::drop(Generation::Impl& text) {
   const std::int64_t n = cut();
   text.n_fed = static_cast<std::size_t>(n);
   if (n != n_chosen_) text.options.draft.reset();
+}
+
+void Guesses::end(Generation::Impl& text) {
+  drop(text);
+  text.tokens.resize(text.n_delivered);
+  if (text.options.draft) text.options.draft->ended(text.tokens);
 }
 
 void Guesses::set_aside(Generation::Impl& text) {

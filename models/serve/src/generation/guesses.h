@@ -18,13 +18,13 @@ class Guesses {
   ~Guesses();  // the sequence loses them, unless something else changed it
 
   // Asks the draft what may follow, if the text's next step feeds its last token alone. The step
-  // has `width` tokens without guesses, and `room` for guesses. Returns those that the step is to
+  // has so many texts, guesses of others, and `room` for guesses. Returns those that the step is to
   // have behind that token, each with a row of logits.
-  std::span<const TokenId> propose(Generation::Impl& text, std::int64_t width, std::int64_t room);
+  std::span<const TokenId> propose(Generation::Impl& text, std::int64_t n_texts,
+                                   std::int64_t n_guesses, std::int64_t room);
   // The step was computed: `rows` [1 + guesses, V] follow the token and each guess, if there were
-  // any; all texts together had `width` tokens.
-  void stepped(Generation::Impl& text, std::span<const float> rows, std::int64_t width,
-               double seconds);
+  // any.
+  void stepped(Generation::Impl& text, std::span<const float> rows, const DraftStep& step);
   // The step failed, or the sequence has been replaced.
   void forget() { ids_.clear(), rows_.clear(), was_asked_ = false; }
 
@@ -40,7 +40,9 @@ class Guesses {
   // The sequence loses the guesses. If it cannot be cut there, it loses some of the text, too,
   // which is fed again, and there are no further guesses.
   void drop(Generation::Impl& text);
-  // The same in the middle of a text, which keeps the logits of its next token.
+  // The text ends: it loses all tokens that were not delivered, and the draft hears of it.
+  void end(Generation::Impl& text);
+  // drop() in the middle of a text, which keeps the logits of its next token.
   void set_aside(Generation::Impl& text);
   // Those that the sequence holds.
   std::int64_t count() const {

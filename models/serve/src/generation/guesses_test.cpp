@@ -103,10 +103,13 @@ TEST_CASE("a look-up guesses what followed the longest passage") {
   CHECK(propose(draft, {1, 2, 3, 9, 1, 2, 4, 8, 1, 2}, 1) == Ids{4});  // equally long: the latest
   CHECK(propose(draft, {1, 2, 3, 9, 1, 2, 4, 8, 1, 2, 7}, 3).empty());
   CHECK(propose(draft, {1, 2, 3, 9, 1, 2, 4, 8, 1, 2, 7, 9, 1, 2}, 1) == Ids{4});
+  draft.ended(Ids{1, 2, 3, 9, 1, 2, 4, 8, 1, 2, 7, 9, 1});
   draft.begin();
   CHECK(propose(draft, {5, 6, 5, 6}, 5) == Ids{5, 6, 5, 6, 5});  // a repetition goes on
+  draft.ended(Ids{5, 6, 5, 6});
   draft.begin();  // another text, which continues as the first one did
   CHECK(propose(draft, {0, 3, 9}, 9) == Ids{1, 2, 4, 8, 1, 2, 7, 9, 1});
+  CHECK(propose(draft, {0, 3, 9, 0, 1, 2}, 1) == Ids{7});  // the latest of the other text
   CHECK(propose(draft, {0, 3, 9, 1, 2, 7, 9, 1, 2}, 2).size() == 2);
   CHECK_THROWS_AS(LookupDraft(0), ValueError);
 }
@@ -294,6 +297,51 @@ TEST_CASE("texts of a batch go on without guesses that do not fit") {
                     for (;;) batch.step(one);
                   }()),
                   BudgetError);
+  CHECK(options.draft->n_checked == 0);
+  session.truncate(1, 0);  // now there is room for guesses, too
+  while (!generation.ended()) batch.step(one);
+  CHECK(Ids(generation.tokens().begin(), generation.tokens().end()) == want.tokens);
+  CHECK(options.draft->n_checked > 0);
+}
+
+TEST_CASE("drafts hear what a step of several texts has") {
+  struct Heard final : Draft {
+    void begin() override {}
+    void propose(const DraftRequest& request, Ids& guesses) override {
+      asked.push_back({request.n_texts, request.n_guesses});
+      guesses.assign(std::min<std::size_t>(request.max, 2), 1);
+    }
+    void stepped(const DraftStep& step) override { steps.push_back(step); }
+    std::vector<std::pair<std::int64_t, std::int64_t>> asked;
+    std::vector<DraftStep> steps;
+  };
+  const auto model = test::tiny_model();
+  Session session(model, {.context = 200, .sequences = 3});
+  const std::array drafts{std::make_shared<Heard>(), std::make_shared<Heard>()};
+  std::vector<std::unique_ptr<Generation>> texts;
+  std::vector<Generation*> all;
+  for (std::int32_t i = 0; i < 3; ++i) {
+    GenerationOptions options{.max_tokens = 30, .ignore_eos = true, .max_guesses = 2};
+    if (i < 2) options.draft = drafts[std::size_t(i)];
+    texts.push_back(std::make_unique<Generation>(session, i, options));
+    texts.back()->begin(Ids(3, i));
+    all.push_back(texts.back().get());
+  }
+  Batch batch(session);
+  const auto both = std::span(all).first(2);
+  while (drafts[0]->steps.empty()) batch.step(both);
+  using Pair = std::pair<std::int64_t, std::int64_t>;
+  CHECK(std::min(drafts[0]->asked[0], drafts[1]->asked[0]) == Pair{2, 0});
+  CHECK(std::max(drafts[0]->asked[0], drafts[1]->asked[0]) == Pair{2, 2});
+  const DraftStep first = drafts[0]->steps[0], second = drafts[1]->steps[0];
+  CHECK(first.began == second.began);
+  CHECK(first.n_texts == 2);
+  CHECK(first.n_guesses == 4);
+  CHECK_FALSE(first.reads_prompts);
+  while (drafts[0]->steps.size() < 2) batch.step(all);
+  CHECK(drafts[0]->steps[1].reads_prompts);
+  CHECK(drafts[0]->steps[1].n_texts == 2);
+  CHECK(drafts[0]->steps[1].began != first.began);
 }
 
 TEST_CASE("a prompt that is refused leaves a text with guesses as it is") {

@@ -10,25 +10,40 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
+#include "weft/base/clock.h"
 #include "weft/tokenize/text_form.h"
 
 namespace weft {
 
 class TextRules;
+namespace serve {
+class KeptTexts;
+class Passages;
+}  // namespace serve
 
 struct DraftRequest {
   std::span<const TokenId> tokens;  // the prompt and the text so far
   std::int32_t sequence = 0;        // has all of them but the last
   std::size_t max = 0;              // how many guesses can be checked
-  std::int64_t width = 1;           // tokens of the step without guesses, those of other texts too
+  // The step that will check them so far: texts that get their next token from it, this one too,
+  // and guesses of others. It may also read prompts, which take the same time in any step.
+  std::int64_t n_texts = 1, n_guesses = 0;
   // The rules of the text after `tokens`, which the draft may advance; null: any token may follow.
   // Guesses that they forbid are not checked.
   TextRules* rules = nullptr;
   const std::atomic<bool>* cancel = nullptr;  // for those that compute; may be null
+};
+
+// A step that was computed.
+struct DraftStep {
+  Clock::time_point began;  // texts whose next token it gave all have the same
+  double seconds = 0;
+  std::int64_t n_texts = 1, n_guesses = 0;
+  bool reads_prompts = false;
 };
 
 // Belongs to one text at a time; used by one thread at a time.
@@ -37,16 +52,16 @@ class Draft {
   virtual ~Draft() = default;
   // Another text begins.
   virtual void begin() = 0;
-  // Reads what it lags behind, if that is more than it reads anyway: a cost that is not that of the
-  // guesses. Throws like propose().
-  virtual void prepare(const DraftRequest& /*request*/) {}
+  // Reads some of what it lags behind, if that is more than it reads anyway: a cost that is not
+  // that of the guesses. Returns false if more is left: then it has no guesses yet. Throws like
+  // propose().
+  virtual bool prepare(const DraftRequest& /*request*/) { return true; }
   // Appends up to `request.max` ids that may follow the tokens to `guesses`. In a text, tokens are
   // only added from call to call. What it throws ends the use of the draft, but for CancelledError.
   virtual void propose(const DraftRequest& request, std::vector<TokenId>& guesses) = 0;
 
-  // A step computed the text's next token, with or without guesses: `width` tokens of all texts and
-  // all guesses, in so many seconds.
-  virtual void stepped(std::int64_t /*width*/, double /*seconds*/) {}
+  // A step computed the text's next token, with or without guesses.
+  virtual void stepped(const DraftStep& /*step*/) {}
   // What became of them after that step: of the guesses that it had, if any, so many were right
   // from the first one on.
   virtual void settled(std::size_t guesses, std::size_t right) {
@@ -54,31 +69,30 @@ class Draft {
     n_right += static_cast<std::int64_t>(right);
   }
 
+  // The text ended, with these tokens.
+  virtual void ended(std::span<const TokenId> /*tokens*/) {}
+
   // Guesses that steps checked, and those of them that were right.
   std::int64_t n_checked = 0, n_right = 0;
 };
 
 // Prompt look-up: what followed the longest of the earlier passages that end as the text does, in
-// at least `size` tokens; in the text itself, or in texts that the draft saw before. A repetition
-// is continued. Costs a constant time per token, and 16 bytes. Source: Saxena 2023, "Prompt Lookup
-// Decoding".
+// at least `size` tokens; in the text itself, or in texts that ended before. A repetition is
+// continued. Costs a constant time per token, and about 50 bytes; of ended texts, the last 65536
+// tokens are kept. Source: Saxena 2023, "Prompt Lookup Decoding".
 class LookupDraft final : public Draft {
  public:
-  explicit LookupDraft(std::size_t size);  // throws ValueError for 0
+  // Drafts may share ended texts, of the same `size`; null: it has its own. Throws ValueError for a
+  // size of 0.
+  explicit LookupDraft(std::size_t size, std::shared_ptr<serve::KeptTexts> kept = nullptr);
+  ~LookupDraft() override;
   void begin() override;
   void propose(const DraftRequest& request, std::vector<TokenId>& guesses) override;
+  void ended(std::span<const TokenId> tokens) override;
 
  private:
-  void read(std::span<const TokenId> tokens);
-  std::size_t longest_match() const;
-
-  std::size_t size_;
-  std::vector<TokenId> history_;  // all texts, the last one at its end; kNoToken between them
-  std::size_t start_ = 0;         // where the last text begins
-  bool is_new_ = true;            // another one has begun
-  // Where the same `size` tokens ended before those that end at a position; 0: nowhere.
-  std::vector<std::uint32_t> previous_;
-  std::unordered_map<std::uint64_t, std::uint32_t> last_;  // by the hash of `size` tokens
+  std::unique_ptr<serve::Passages> text_;
+  std::shared_ptr<serve::KeptTexts> kept_;
 };
 
 }  // namespace weft

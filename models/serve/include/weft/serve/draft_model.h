@@ -1,6 +1,6 @@
 #pragma once
 // A smaller model that guesses what a larger one will write. It has a session of its own beside
-// that of the larger model, with as many sequences, which follow the texts.
+// that of the larger model, whose sequences follow the texts.
 
 #include <cstdint>
 #include <memory>
@@ -26,22 +26,26 @@ void check_drafts(const Model& model, const Model& draft);
 class DraftModel {
  public:
   // Throws like check_drafts(), and like Session: BudgetError if there is no room. Of `options`,
-  // what concerns sequences is replaced by that of `session`.
+  // what concerns sequences is replaced by that of `session`, of whose sequences the first
+  // `n_sequences` have texts; 0: all of them.
   DraftModel(const Session& session, const std::shared_ptr<const Model>& draft,
-             SessionOptions options, float p_min = 0);
+             SessionOptions options, float p_min = 0, std::int32_t n_sequences = 0);
   ~DraftModel();
 
-  // `options` with what concerns sequences as in the resolved options of the session of `texts`.
-  static SessionOptions with_sequences_of(const SessionOptions& texts, SessionOptions options);
-  // The options of a session beside another one, from those that concern it alone.
-  static SessionOptions options_beside(const Session& session, SessionOptions options);
+  // `options` for such a session, where `texts` are the resolved options of that of the texts.
+  static SessionOptions with_sequences_of(const SessionOptions& texts, SessionOptions options,
+                                          std::int32_t n_sequences = 0);
+  // The same beside that session, in the same budget.
+  static SessionOptions options_beside(const Session& session, SessionOptions options,
+                                       std::int32_t n_sequences = 0);
 
   // Appends the tokens that the model finds likeliest, each after those before it, to `guesses`.
   // Ends before one whose probability is below `p_min` of the constructor. Throws like
   // Session::feed().
   void propose(const DraftRequest& request, std::vector<TokenId>& guesses);
-  // Reads the tokens but the last one, if the sequence lags behind by more than a few.
-  void prepare(const DraftRequest& request);
+  // If the text has more than a few new tokens, reads some of them, as a step of a server reads of
+  // its prompts. Returns false if more than a few are left.
+  bool prepare(const DraftRequest& request);
 
   const Session& session() const { return session_; }
   // Bytes that a token reads, as a share of those that a token of the larger model reads.
@@ -55,8 +59,12 @@ class DraftModel {
 
   Session session_;
   double relative_cost_;
-  std::int64_t n_vocab_;                    // tokens that both models have
-  std::vector<std::vector<TokenId>> held_;  // by sequence
+  std::int64_t n_vocab_;  // tokens that both models have
+  struct Held {
+    std::vector<TokenId> tokens;  // a text and guesses
+    std::size_t n_text = 0;       // the longest text that the guesses were for
+  };
+  std::vector<Held> held_;  // by sequence
   std::unique_ptr<serve::Likeliest> likeliest_;
 };
 

@@ -239,11 +239,11 @@ class Batch {
   void add_parts(std::span<Generation* const> generations, bool prompts,
                  std::span<const std::int64_t> max_tokens);
   void add_part(Generation* generation, std::size_t max_tokens);
-  void add_guesses();
+  void add_guesses(std::span<Generation* const> generations);
   void collect_tokens();
-  bool give_up_guesses();
+  void give_up_guesses(bool for_good);
   void compute(const std::atomic<bool>* cancel, NodeObserver* observer);
-  void take_rows(std::span<const float> rows, double seconds);
+  void take_rows(std::span<const float> rows, DraftStep step);
 
   Session& session_;
   std::size_t turn_ = 0;  // who goes first
@@ -251,6 +251,7 @@ class Batch {
   std::vector<Part> parts_;
   std::vector<StepToken> tokens_;
   std::int64_t n_tokens_ = 0, n_rows_ = 0, n_fed_ = 0;
+  std::int64_t n_texts_ = 0, n_guesses_ = 0;  // in the step, without prompts
   bool was_cancelled_ = false;
 };
 

@@ -19,6 +19,10 @@
 
 namespace weft {
 
+namespace serve {
+struct SharedDrafts;
+}
+
 enum class DraftKind : std::uint8_t {
   model,         // a smaller model
   mtp,           // the model's own layer for multi-token prediction
@@ -42,6 +46,7 @@ struct SpeculationOptions {
   // For DraftKind::model. Its session gets what concerns sequences from that of the texts.
   std::shared_ptr<const Model> draft_model = {};
   SessionOptions draft_session = {};
+  std::int32_t n_sequences = 0;  // texts have the first so many of the session; 0: all of them
   // Called with a line when a kind is left out; may be empty.
   std::function<void(const std::string&)> warn = {};
 };
@@ -53,8 +58,11 @@ struct SpeculationCounters {
   double seconds_without = 0;
 };
 
-// Reserves, in the options of the session of texts, what the session of the draft model will take
-// beside it, if there is a draft model and both fit into the budget.
+// The bytes that the session of the draft model takes beside that of texts, whose resolved options
+// are given; 0 without a draft model. Throws like check_drafts().
+std::int64_t draft_model_bytes(const Model& model, const SpeculationOptions& options,
+                               const SessionOptions& texts);
+// Reserves them in the options of the session of texts, if both fit into the budget.
 void reserve_for_drafts(const Model& model, const SpeculationOptions& options,
                         SessionOptions& session);
 
@@ -74,10 +82,10 @@ class Speculation {
   SpeculationCounters counters(DraftKind kind) const;
   std::span<const DraftKind> kinds() const;  // that are used
   std::size_t max_guesses() const;           // SpeculationOptions::max_guesses
+  MemoryUse memory() const;                  // what the draft model's session has
 
  private:
-  struct Shared;
-  std::shared_ptr<Shared> shared_;
+  std::shared_ptr<serve::SharedDrafts> shared_;
 };
 
 }  // namespace weft

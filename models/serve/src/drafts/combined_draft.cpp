@@ -1,0 +1,137 @@
+#include "drafts/combined_draft.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "weft/base/error.h"
+
+#include "drafts/layer_draft.h"
+
+namespace weft::serve {
+namespace {
+
+// The guesses of a draft model, which keeps what texts have in common.
+class ModelDraft final : public Draft {
+ public:
+  explicit ModelDraft(std::shared_ptr<DraftModel> model) : model_(std::move(model)) {}
+  void begin() override {}
+  bool prepare(const DraftRequest& request) override { return model_->prepare(request); }
+  void propose(const DraftRequest& request, std::vector<TokenId>& guesses) override {
+    model_->propose(request, guesses);
+  }
+
+ private:
+  std::shared_ptr<DraftModel> model_;
+};
+
+// The cost of a guess of each kind, as a share of a step of one token.
+std::vector<double> expected_costs(const Session& session, const SpeculationOptions& options,
+                                   const DraftModel* model) {
+  const auto seconds = [&](std::size_t plan) { return double(session.plan(plan).predicted_ns); };
+  std::vector<double> shares;
+  for (const DraftKind kind : options.kinds) {
+    if (kind == DraftKind::ngram_simple)
+      shares.push_back(0);
+    else if (kind == DraftKind::model)
+      shares.push_back(model->relative_cost());
+    else
+      shares.push_back(seconds(session.n_step_plans()) / std::max(seconds(0), 1.0));
+  }
+  return shares;
+}
+
+}  // namespace
+
+SharedDrafts::SharedDrafts(Session& s, const SpeculationOptions& o, std::shared_ptr<DraftModel> m)
+    : session(s),
+      options(o),
+      model(std::move(m)),
+      kept(std::make_shared<KeptTexts>(options.ngram_size)),
+      costs(expected_costs(session, options, model.get())),
+      of_kinds(options.kinds.size()) {}
+
+std::shared_ptr<Draft> SharedDrafts::make(DraftKind kind) const {
+  if (kind == DraftKind::ngram_simple)
+    return std::make_shared<LookupDraft>(options.ngram_size, kept);
+  if (kind == DraftKind::model) return std::make_shared<ModelDraft>(model);
+  return std::make_shared<LayerDraft>(session, options.p_min);
+}
+
+// Every text of a step reports it.
+void SharedDrafts::stepped(const DraftStep& step) {
+  if (std::exchange(last_step, step.began) == step.began) return;
+  costs.stepped(step.reads_prompts ? 0 : step.n_texts + step.n_guesses, step.seconds);
+}
+
+CombinedDraft::CombinedDraft(std::shared_ptr<SharedDrafts> shared) : shared_(std::move(shared)) {
+  for (const DraftKind kind : shared_->options.kinds) drafts_.push_back(shared_->make(kind));
+}
+
+void CombinedDraft::begin() {
+  for (const auto& draft : drafts_)
+    if (draft) draft->begin();
+  shared_->costs.begin_text();
+}
+
+void CombinedDraft::propose(const DraftRequest& request, std::vector<TokenId>& guesses) {
+  const Clock::time_point start = Clock::now();
+  used_.reset();
+  shape_ = {.n_texts = request.n_texts, .n_guesses = request.n_guesses};
+  proposal_seconds_ = 0;
+  DraftRequest of_kind = request;
+  for (std::size_t k = 0; k < drafts_.size() && guesses.empty(); ++k) {
+    const std::size_t max = std::min(request.max, shared_->options.max_guesses);
+    of_kind.max = shared_->options.adaptive ? shared_->costs.best_length(k, shape_, max) : max;
+    if (of_kind.max > 0 && drafts_[k]) propose_by(k, of_kind, guesses);
+  }
+  proposal_seconds_ = seconds_since(start);
+}
+
+void CombinedDraft::propose_by(std::size_t kind, const DraftRequest& request,
+                               std::vector<TokenId>& guesses) {
+  Draft& draft = *drafts_[kind];
+  try {
+    const Clock::time_point start = Clock::now();
+    const bool is_ready = draft.prepare(request);
+    const double extra = seconds_since(start);
+    if (is_ready) draft.propose(request, guesses);
+    shared_->costs.proposed(kind, guesses.size(), seconds_since(start) - extra, extra);
+  } catch (const CancelledError&) {
+    throw;
+  } catch (const std::exception&) {  // the text goes on with the other kinds
+    drafts_[kind].reset();
+    guesses.clear();
+  }
+  if (!guesses.empty()) used_ = kind;
+}
+
+void CombinedDraft::ended(std::span<const TokenId> tokens) {
+  for (const auto& draft : drafts_)
+    if (draft) draft->ended(tokens);
+}
+
+void CombinedDraft::stepped(const DraftStep& step) {
+  shared_->stepped(step);
+  step_ = step;
+}
+
+// Counts the text's part of the step. What prompts of a step took is not known, so that those
+// steps do not count.
+void CombinedDraft::settled(std::size_t guesses, std::size_t right) {
+  Draft::settled(guesses, right);
+  if (guesses > 0 && used_) {
+    shared_->costs.settled(*used_, shape_, guesses, right);
+    for (SpeculationCounters* c : {&shared_->all, &shared_->of_kinds[*used_]}) {
+      c->n_drafted += static_cast<std::int64_t>(guesses);
+      c->n_right += static_cast<std::int64_t>(right);
+    }
+  }
+  if (step_.reads_prompts) return;
+  const auto texts = static_cast<double>(step_.n_texts);
+  const double plain =
+      step_.n_guesses > 0 ? shared_->costs.step_seconds(step_.n_texts) : step_.seconds;
+  shared_->all.seconds += step_.seconds / texts + proposal_seconds_;
+  shared_->all.seconds_without += static_cast<double>(1 + right) * plain / texts;
+}
+
+}  // namespace weft::serve

@@ -1,0 +1,53 @@
+#pragma once
+// A draft of several kinds, of which the first one that has guesses is used.
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "weft/base/clock.h"
+#include "weft/serve/speculation.h"
+
+#include "drafts/draft_costs.h"
+#include "drafts/passages.h"
+
+namespace weft::serve {
+
+// What the drafts of the texts of one session have in common.
+struct SharedDrafts {
+  // `model`: null if DraftKind::model is not one of the kinds. The session outlives it.
+  SharedDrafts(Session& s, const SpeculationOptions& o, std::shared_ptr<DraftModel> m);
+  std::shared_ptr<Draft> make(DraftKind kind) const;
+  void stepped(const DraftStep& step);
+
+  Session& session;
+  const SpeculationOptions options;
+  const std::shared_ptr<DraftModel> model;
+  const std::shared_ptr<KeptTexts> kept;  // for look-ups
+  DraftCosts costs;
+  SpeculationCounters all;
+  std::vector<SpeculationCounters> of_kinds;  // by options.kinds
+  Clock::time_point last_step;                // when it began
+};
+
+class CombinedDraft final : public Draft {
+ public:
+  explicit CombinedDraft(std::shared_ptr<SharedDrafts> shared);
+  void begin() override;
+  void propose(const DraftRequest& request, std::vector<TokenId>& guesses) override;
+  void stepped(const DraftStep& step) override;
+  void settled(std::size_t guesses, std::size_t right) override;
+  void ended(std::span<const TokenId> tokens) override;
+
+ private:
+  void propose_by(std::size_t kind, const DraftRequest& request, std::vector<TokenId>& guesses);
+
+  std::shared_ptr<SharedDrafts> shared_;
+  std::vector<std::shared_ptr<Draft>> drafts_;  // by kind; null: it failed
+  std::optional<std::size_t> used_;             // the kind of the last guesses
+  DraftCosts::Shape shape_;                     // when they were made
+  double proposal_seconds_ = 0;
+  DraftStep step_;  // the last one
+};
+
+}  // namespace weft::serve

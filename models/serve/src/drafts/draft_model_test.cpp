@@ -1,0 +1,106 @@
+#include "weft/serve/draft_model.h"
+
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "weft/run/memory_plan.h"
+#include "weft/serve/engine.h"
+#include "weft/serve/generation.h"
+#include "weft/serve/speculation.h"
+
+#include "support/tiny_model.h"
+
+namespace weft {
+namespace {
+
+using Ids = std::vector<TokenId>;
+
+Ids some_ids(std::size_t n) {
+  Ids ids(n);
+  for (std::size_t i = 0; i < n; ++i) ids[i] = static_cast<TokenId>(i * 7 % 50);
+  return ids;
+}
+
+}  // namespace
+
+TEST_CASE("a draft model reads a long prompt bit by bit") {
+  const auto model = test::tiny_model();
+  Session session(model, {.context = 600, .sequences = 3});
+  DraftModel draft(session, model, {}, 0, 2);
+  CHECK(draft.session().options().sequences == 2);
+  const Ids ids = some_ids(400);
+  const DraftRequest request{.tokens = ids, .sequence = 1, .max = 2};
+  std::int64_t before = 0;
+  int n_parts = 0;
+  for (; !draft.prepare(request); ++n_parts) {
+    const std::int64_t n_read = draft.session().length(1) - before;
+    CHECK(n_read > 0);
+    CHECK(n_read <= 128);
+    before += n_read;
+  }
+  CHECK(n_parts > 1);
+  Ids guesses;
+  draft.propose(request, guesses);
+  CHECK(guesses.size() == 2);
+  CHECK(draft.prepare(request));
+  CHECK(draft.session().length(1) == 399);  // without the guesses
+}
+
+TEST_CASE("what a recurrent draft model forgets with guesses is a cost of guesses") {
+  const auto model = test::tiny_model({.arch = "mamba"});
+  Session session(model, {.context = 200});
+  DraftModel draft(session, model, {});
+  Ids ids = some_ids(60);
+  while (!draft.prepare({.tokens = ids, .max = 3})) {
+  }
+  Ids guesses;
+  draft.propose({.tokens = ids, .max = 3}, guesses);
+  REQUIRE(guesses.size() == 3);
+  ids.push_back(guesses[0] == 3 ? 4 : 3);  // they were wrong
+  const std::int64_t n = draft.session().length(0);
+  CHECK(draft.prepare({.tokens = ids, .max = 3}));
+  CHECK(draft.session().length(0) < n - 20);  // nothing was read
+  guesses.clear();
+  draft.propose({.tokens = ids, .max = 3}, guesses);
+  CHECK(guesses.size() == 3);
+}
+
+TEST_CASE("an engine has room for its draft model") {
+  const auto model = test::tiny_model();
+  EngineOptions options{.slots = 2, .session = {.context = 256}};
+  options.kept_prompts_bytes = 100000;
+  options.speculation = {.kinds = {DraftKind::model}, .draft_model = model};
+  std::string warned;
+  options.speculation.warn = [&](const std::string& line) { warned += line; };
+  options.session.mem_budget = std::int64_t{16} << 20;
+  const Engine plain(
+      model,
+      {.slots = 2, .session = options.session, .kept_prompts_bytes = options.kept_prompts_bytes});
+  const Engine with(model, options);
+  CHECK(warned.empty());
+  // A draft for two slots, not for kept prompts.
+  const std::int64_t of_draft = plan_model(*model, {.context = 256,
+                                                    .sequences = 2,
+                                                    .prefill_width = 512,
+                                                    .logits_rows = 1,
+                                                    .mem_budget = options.session.mem_budget})
+                                    .memory.total();
+  CHECK(with.memory().total() <= options.session.mem_budget);
+  CHECK(with.memory().total() - plain.memory().total() > of_draft / 2);
+  CHECK(with.memory().total() - plain.memory().total() <= of_draft);
+
+  // The smallest budget without a draft.
+  EngineOptions smallest{.slots = 2, .session = {.context = 256}};
+  smallest.session.mem_budget = plain.memory().total();
+  while (fits_budget(*model, engine_demand(*model, smallest)))
+    smallest.session.mem_budget -= 1 << 14;
+  options.session.mem_budget = smallest.session.mem_budget + (1 << 14);
+  options.kept_prompts_bytes = 0;
+  const Engine without(model, options);
+  CHECK(warned.find("no drafts by this model") != std::string::npos);
+  CHECK(without.memory().total() <= options.session.mem_budget);
+}
+
+}  // namespace weft
