@@ -17,6 +17,7 @@ struct ModelOptions {
     }
     reader.take("vocabulary_only", options.vocabulary_only).take("quantize", options.quantize);
     reader.take("allow_unknown_settings", options.allow_unknown_settings);
+    reader.take("draft_file", options.draft_file);
     overrides();
     adapters("loras", loras, options.loras, options.n_loras);
     adapters("control_vectors", control_vectors, options.control_vectors,

@@ -56,6 +56,13 @@ class Texts(unittest.TestCase):
         self.assertEqual(speculation.type, "draft-mtp")
         self.check(session, speculation, [3, 1, 4, 1, 5, 9, 3, 1, 4])
 
+    def test_draft_files_are_checked(self):
+        path = weft.bundled_model()
+        with self.assertRaisesRegex(weft.Error, "a model of its own, expected a draft layer"):
+            weft.Model(path, draft_file=path)
+        with self.assertRaisesRegex(OSError, "no-such-draft.gguf"):
+            weft.Model(path, draft_file=pathlib.Path("no-such-draft.gguf"))
+
     def test_models_with_states_need_rewind(self):
         model = made_model(self, "mamba")
         self.assertTrue(model.recurrent)

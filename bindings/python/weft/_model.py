@@ -92,6 +92,8 @@ def _with_adapters(options: dict[str, Any],
                    progress: Optional[Callable[[float], Any]]) -> dict[str, Any]:
     """The options of the native module, with adapters as pairs of a path and a scale."""
     result: dict[str, Any] = {**options, "progress": progress}
+    if result.get("draft_file") is not None:
+        result["draft_file"] = os.fsencode(result["draft_file"])
     for name in ("loras", "control_vectors"):
         if result.get(name) is not None:
             if isinstance(result[name], (str, os.PathLike)):
@@ -107,7 +109,8 @@ class Model(Unpicklable):
     `progress` is called with numbers from 0 to 1; False cancels. Keywords: vocabulary_only,
     quantize (a type such as "Q4_K_M" to use weights in), overrides (a dict of keys of the file),
     loras and control_vectors (paths of GGUF files, or pairs of a path and a scale), control_layers
-    (the first and the last layer that control vectors change), allow_unknown_settings."""
+    (the first and the last layer that control vectors change), draft_file (a GGUF file with a layer
+    or a head that drafts for the model, see Speculation), allow_unknown_settings."""
 
     _instead = "load it from its path in the other process"
 

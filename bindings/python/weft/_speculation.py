@@ -29,9 +29,9 @@ class Speculation(Unpicklable):
         session.generate("Once upon a time", draft=drafts)
 
     type: who guesses, in this order until one has guesses, as "ngram-simple,draft": "draft" is
-    draft_model, a smaller model of the same vocabulary; "draft-mtp" the model's own layer, for
-    which the session needs draft_layer=True; "ngram-simple" what followed the last tokens when the
-    text had them before. By default the first of these that there is. n_max: guesses in a step of a
+    draft_model, a smaller model of the same vocabulary; "draft-mtp" the model's own layer, and
+    "draft-eagle3" a head (Model(draft_file=...)), for which the session needs draft_layer=True;
+    "ngram-simple" what followed the last tokens when this text, or one that ended, had them. By default the first of these that there is. n_max: guesses in a step of a
     text. p_min: a model stops before a guess that it finds less likely. ngram_size_n: how many of
     the last tokens "ngram-simple" compares. adaptive: only as many guesses as measured times
     justify; False: always n_max. draft_session: options of the draft model's session; by default

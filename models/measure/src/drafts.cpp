@@ -95,8 +95,10 @@ DraftReport measure_drafts(Session& plain, Session& session, const SpeculationOp
         std::make_shared<WatchedDraft>(draft, test.acceptance, without.tokens, n_vocab);
     const Run with = write(session, test, watched, options.max_guesses, cancel);
     if (with.tokens != without.tokens) fail<Error>("the text with drafts is another one");
-    if (i < 0) before = speculation.counters();
-    if (i < 0) continue;
+    if (i < 0) {
+      before = speculation.counters();
+      continue;
+    }
     report.without.rates.push_back(n / without.seconds);
     report.with.rates.push_back(n / with.seconds);
     report.gain.rates.push_back(without.seconds / with.seconds);
@@ -105,6 +107,8 @@ DraftReport measure_drafts(Session& plain, Session& session, const SpeculationOp
   report.drafted = speculation.counters();
   report.drafted.n_drafted -= before.n_drafted;
   report.drafted.n_right -= before.n_right;
+  report.drafted.seconds -= before.seconds;
+  report.drafted.seconds_without -= before.seconds_without;
   return report;
 }
 

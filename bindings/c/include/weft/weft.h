@@ -191,6 +191,9 @@ typedef struct weft_model_options {
   const weft_adapter* loras; /* numbered from 0; scales are the defaults */
   const weft_adapter* control_vectors;
   const weft_value* override_values; /* of keys of the file, after `overrides` */
+  /* A GGUF file with a layer that drafts for the model, "draft-mtp", or with an EAGLE-3 head,
+   * "draft-eagle3" (docs/speculation.md); NULL: none, or the model's own layer. */
+  const char* draft_file;
 } weft_model_options;
 WEFT_API weft_status weft_model_options_init(weft_model_options* options, size_t size);
 
@@ -628,10 +631,11 @@ typedef struct weft_speculation_options {
   uint32_t struct_size;
   int32_t n_max; /* guesses in a step of a text: 1 to 1024 */
   /* Who guesses, in this order until one has guesses: "ngram-simple,draft". NULL: "draft" with a
-   * draft model, else "draft-mtp" with a draft layer, else "ngram-simple".
+   * draft model, else "draft-mtp" or "draft-eagle3" with a draft layer, else "ngram-simple".
    *   "draft"         the draft model
    *   "draft-mtp"     the model's own layer (weft_session_options.draft_layer)
-   *   "ngram-simple"  what followed the last tokens when the text had them before
+   *   "draft-eagle3"  a head (weft_model_options.draft_file, weft_session_options.draft_layer)
+   *   "ngram-simple"  what followed the last tokens when this text, or one that ended, had them
    *   "none"          nobody */
   const char* type;
   weft_model* draft_model; /* smaller, of the same vocabulary; NULL: none */

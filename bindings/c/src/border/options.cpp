@@ -153,7 +153,8 @@ ModelOptions model_options(const weft_model_options& o) {
   ModelOptions options{
       .progress = progress_of(o.progress, o.progress_user),
       .quantize = std::string(text_or(o.quantize)),
-      .allow_unknown_settings = is_set(o.allow_unknown_settings, "allow_unknown_settings")};
+      .allow_unknown_settings = is_set(o.allow_unknown_settings, "allow_unknown_settings"),
+      .draft_file = std::string(text_or(o.draft_file))};
   if (o.overrides && *o.overrides) options.overrides = parse_key_overrides(o.overrides);
   for (const NamedValue& v :
        named_values(o.override_values, o.n_override_values, "override_values"))

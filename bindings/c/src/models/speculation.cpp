@@ -9,8 +9,6 @@
 namespace weft::c_api {
 namespace {
 
-constexpr std::int32_t kMax = 1024;  // of guesses, and of the tokens of a look-up
-
 weft_speculation_options default_speculation_options() {
   const SpeculationOptions d;
   return {.struct_size = sizeof(weft_speculation_options),
@@ -24,7 +22,8 @@ weft_speculation_options default_speculation_options() {
 std::vector<DraftKind> kinds_of(const weft_speculation_options& o, const Session& session) {
   if (!o.type) {
     if (o.draft_model) return {DraftKind::model};
-    return {session.options().draft_layer ? DraftKind::mtp : DraftKind::ngram_simple};
+    if (!session.options().draft_layer) return {DraftKind::ngram_simple};
+    return {session.model().facts().draft_head ? DraftKind::eagle3 : DraftKind::mtp};
   }
   std::vector<DraftKind> kinds;
   for (const std::string& name : split_list(o.type, ','))
@@ -54,10 +53,8 @@ SpeculationOptions speculation_options(const weft_speculation_options* given,
                                        const UsedSession& session) {
   const auto o = read_options(given, default_speculation_options(), "weft_speculation_options");
   check_reserved(o.reserved, "weft_speculation_options");
-  check_between(o.n_max, 1, kMax, "n_max");
-  check_between(o.ngram_size_n, 1, kMax, "ngram_size_n");
-  if (!(o.p_min >= 0 && o.p_min <= 1))
-    fail<ValueError>("`p_min` must be from 0 to 1, got {}", o.p_min);
+  check_between(o.n_max, 1, kMostGuesses, "n_max");
+  check_between(o.ngram_size_n, 1, kMostGuesses, "ngram_size_n");
   SpeculationOptions options{.kinds = kinds_of(o, *session),
                              .max_guesses = static_cast<std::size_t>(o.n_max),
                              .p_min = o.p_min,

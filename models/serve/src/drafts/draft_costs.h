@@ -89,8 +89,8 @@ class DraftCosts {
   std::int64_t n_steps_ = 0;
   double spent_ = 0;  // seconds
   Choice choice_;     // the last one of best_length()
-  // Of the guesses for the next step: tokens that are expected to be right, and seconds that are
-  // expected to be lost by trials.
+  // What is expected of the guesses for the next step: tokens that are right, and seconds lost by
+  // trials.
   double expected_more_ = 0, at_risk_ = 0;
 };
 

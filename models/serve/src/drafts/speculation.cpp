@@ -56,6 +56,17 @@ std::vector<DraftKind> draft_kinds_in(std::string_view list) {
 
 namespace {
 
+void check_numbers(const SpeculationOptions& o) {
+  const auto check = [](std::size_t n, const char* what) {
+    if (n < 1 || n > kMostGuesses)
+      fail<ValueError>("drafts need 1 to {} {}, got {}", kMostGuesses, what, n);
+  };
+  check(o.max_guesses, "guesses in a step");
+  check(o.ngram_size, "tokens for a look-up");
+  if (!(o.p_min >= 0 && o.p_min <= 1))
+    fail<ValueError>("`p_min` must be from 0 to 1, got {}", o.p_min);
+}
+
 // Null, with a warning, if it cannot help.
 std::shared_ptr<DraftModel> open_draft_model(const Session& session, const SpeculationOptions& o) {
   if (!o.draft_model)
@@ -98,7 +109,7 @@ void reserve_for_drafts(const Model& model, const SpeculationOptions& options,
 }
 
 Speculation::Speculation(Session& session, const SpeculationOptions& options) {
-  if (options.ngram_size == 0) fail<ValueError>("a look-up needs at least one token");
+  check_numbers(options);
   const auto has = [&](DraftKind kind) {
     return std::ranges::find(options.kinds, kind) != options.kinds.end();
   };

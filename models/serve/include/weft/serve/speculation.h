@@ -37,9 +37,11 @@ DraftKind draft_kind(std::string_view name);
 // and "none" adds no kind. Throws like draft_kind().
 std::vector<DraftKind> draft_kinds_in(std::string_view list);
 
+inline constexpr std::int64_t kMostGuesses = 1024;  // and tokens of a look-up
+
 struct SpeculationOptions {
   std::vector<DraftKind> kinds = {};  // asked in this order
-  std::size_t max_guesses = 8;        // in a step of a text
+  std::size_t max_guesses = 8;        // in a step of a text: 1 .. kMostGuesses
   float p_min = 0;             // a draft model stops before a guess that it finds less likely
   std::size_t ngram_size = 2;  // LookupDraft's
   bool adaptive = true;        // false: always max_guesses, even if they do not pay
@@ -71,9 +73,9 @@ void reserve_for_drafts(const Model& model, const SpeculationOptions& options,
 class Speculation {
  public:
   // Leaves out a draft model for whose session there is no room, or that costs more than the model
-  // itself. Throws ValueError for DraftKind::model without a model, for DraftKind::mtp and
-  // eagle3 with a session that has no such layer (SessionOptions::draft_layer), and for an n-gram
-  // without tokens; and like DraftModel, except for BudgetError.
+  // itself. Throws ValueError for numbers out of range, for DraftKind::model without a model, and
+  // for DraftKind::mtp and eagle3 with a session that has no such layer
+  // (SessionOptions::draft_layer); and like DraftModel, except for BudgetError.
   Speculation(Session& session, const SpeculationOptions& options);
 
   // For one text after the other. Null if no kind is left.
