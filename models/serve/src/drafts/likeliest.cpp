@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "weft/base/error.h"
+#include "weft/sample/sampler.h"
 #include "weft/serve/text_rules.h"
 
 namespace weft::serve {
@@ -37,12 +38,10 @@ bool Likeliest::add(std::span<const float> logits, const DraftRequest& request,
     }
     logits = row_;
   }
-  const auto best = std::ranges::max_element(logits);
-  if (*best == -std::numeric_limits<float>::infinity()) return false;
-  const auto index = static_cast<std::size_t>(best - logits.begin());
+  const auto index = static_cast<std::size_t>(likeliest(logits));
   const TokenId id = restricted || ids_.empty() ? static_cast<TokenId>(index) : ids_[index];
   if (id < vocabulary_.size() && vocabulary_.ends_generation(id)) return false;
-  if (p_min_ > 0 && probability(logits, *best) < p_min_) return false;
+  if (p_min_ > 0 && probability(logits, logits[index]) < p_min_) return false;
   const bool over = request.rules && request.rules->accept(id);
   guesses.push_back(id);
   return !over && guesses.size() < request.max;

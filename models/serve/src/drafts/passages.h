@@ -24,8 +24,8 @@ class Passages {
     std::size_t end = 0;  // the index of the token after the passage
     std::size_t length = 0;
   };
-  // Of the latest passages that end as `text` does and that tokens follow, the longest one: 0
-  // tokens if there is none.
+  // The longest of the latest passages that end as `text` does and that tokens follow: 0 tokens if
+  // there is none.
   Found longest(std::span<const TokenId> text) const;
 
  private:

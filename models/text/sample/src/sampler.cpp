@@ -1,6 +1,7 @@
 #include "weft/sample/sampler.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -10,6 +11,31 @@
 
 namespace weft {
 namespace {
+
+// Throws unless a token can be chosen. Returns the largest logit.
+float checked_max(std::span<const float> logits) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr std::size_t kLanes = 16;  // computed side by side
+  std::array<float, kLanes> best;
+  std::array<std::int32_t, kLanes> wrong{};
+  best.fill(-kInfinity);
+  const auto add = [&](std::size_t lane, float logit) {
+    best[lane] = logit > best[lane] ? logit : best[lane];
+    wrong[lane] |= static_cast<std::int32_t>(!(logit < kInfinity));  // also NaN
+  };
+  const std::size_t whole = logits.size() / kLanes * kLanes;
+  for (std::size_t i = 0; i < whole; i += kLanes)
+    for (std::size_t lane = 0; lane < kLanes; ++lane) add(lane, logits[i + lane]);
+  for (std::size_t i = whole; i < logits.size(); ++i) add(i - whole, logits[i]);
+  if (std::ranges::any_of(wrong, [](std::int32_t w) { return w != 0; })) {
+    const auto at = std::ranges::find_if(logits, [](float x) { return !(x < kInfinity); });
+    fail<ValueError>("the logit of token {} is {}", at - logits.begin(), *at);
+  }
+  const float max = *std::ranges::max_element(best);
+  if (max == -kInfinity)
+    fail<ValueError>("no token can be chosen: all {} logits are -inf", logits.size());
+  return max;
+}
 
 bool before(const Candidate& a, const Candidate& b) {
   return a.logit != b.logit ? a.logit > b.logit : a.id < b.id;
@@ -83,19 +109,22 @@ Sampler& Sampler::operator=(const Sampler& from) {
   return *this;
 }
 
+TokenId likeliest(std::span<const float> logits) {
+  const float max = checked_max(logits);
+  return static_cast<TokenId>(std::ranges::find(logits, max) - logits.begin());
+}
+
 TokenId Sampler::sample(std::span<const float> logits) {
   candidates_.sorted = false;
-  candidates_.items.resize(logits.size());
-  bool any = false;
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    if (std::isnan(logits[i]) || logits[i] == std::numeric_limits<float>::infinity()) {
-      fail<ValueError>("the logit of token {} is {}", i, logits[i]);
-    }
-    any |= std::isfinite(logits[i]);
-    candidates_.items[i] = {static_cast<TokenId>(i), logits[i], 0.0F};
+  if (stages_.size() == 1 && stages_.front()->keeps_likeliest()) {
+    const TokenId id = likeliest(logits);
+    candidates_.items.assign(1, {id, logits[static_cast<std::size_t>(id)], 1});
+    return id;
   }
-  if (!any) fail<ValueError>("no token can be chosen: all {} logits are -inf", logits.size());
-
+  checked_max(logits);
+  candidates_.items.resize(logits.size());
+  for (std::size_t i = 0; i < logits.size(); ++i)
+    candidates_.items[i] = {static_cast<TokenId>(i), logits[i], 0.0F};
   for (const auto& stage : stages_) stage->apply(candidates_, random_);
   candidates_.softmax();
   const std::vector<Candidate>& items = candidates_.items;

@@ -40,6 +40,7 @@ class TemperatureStage final : public StageOf<TemperatureStage> {
   explicit TemperatureStage(const Temperature& p) : p_(p) { check_finite(name(), {{"t", p.t}}); }
   std::string_view name() const override { return "temperature"; }
   void apply(Candidates& candidates, Random&) override { divide(candidates, p_.t); }
+  bool keeps_likeliest() const override { return p_.t < kMinTemperature; }
 
  private:
   const Temperature p_;
@@ -65,6 +66,7 @@ class DynamicTemperatureStage final : public StageOf<DynamicTemperatureStage> {
         std::clamp(entropy / std::log(static_cast<double>(candidates.items.size())), 0.0, 1.0);
     divide(candidates, low + (p_.t + p_.delta - low) * std::pow(relative, p_.exponent));
   }
+  bool keeps_likeliest() const override { return p_.delta <= 0 && p_.t < kMinTemperature; }
 
  private:
   const DynamicTemperature p_;

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "weft/base/error.h"
@@ -133,6 +134,38 @@ TEST_CASE("penalties look at the last n tokens") {
   sampler.accept(kNoToken);
   sampler.accept(1000000);  // not in the vocabulary: nothing to penalize
   CHECK(sampler.sample(logits) == 0);
+}
+
+TEST_CASE("the likeliest token is found as by stages that look at all candidates") {
+  Random random(5);
+  for (std::size_t n = 1; n < 70; ++n) {
+    for (int repeat = 0; repeat < 20; ++repeat) {
+      std::vector<float> logits(n);
+      for (float& x : logits) {
+        x = static_cast<float>(random.next() % 7) - 3;  // many are equal
+        if (x == -3) x = -kInf;
+      }
+      logits[random.next() % n] = -0.0F;
+      Sampler slow(chain_of(stages::Temperature{0}, stages::Temperature{0}), 1);
+      Sampler fast(SamplerOptions{.temperature = 0});
+      const TokenId id = slow.sample(logits);
+      CHECK(fast.sample(logits) == id);
+      CHECK(fast.candidates().size() == 1);
+      CHECK(fast.candidates()[0].id == slow.candidates()[0].id);
+      CHECK(fast.candidates()[0].logit == slow.candidates()[0].logit);
+      CHECK(fast.candidates()[0].p == 1);
+      CHECK(likeliest(logits) == id);
+      for (const float wrong : {kNan, kInf}) {
+        std::vector<float> bad = logits;
+        const std::size_t at = random.next() % n;
+        bad[at] = wrong;
+        CHECK_THROWS_WITH_AS(fast.sample(bad),
+                             doctest::Contains(fmt::format("token {} ", at).c_str()), ValueError);
+      }
+    }
+    CHECK_THROWS_WITH_AS(likeliest(std::vector<float>(n, -kInf)), doctest::Contains("-inf"),
+                         ValueError);
+  }
 }
 
 TEST_CASE("invalid logits are rejected by name") {

@@ -68,6 +68,8 @@ struct Likely {
 };
 std::vector<Likely> most_likely(std::span<const float> logits, std::size_t n);
 float logprob(std::span<const float> logits, TokenId id);
+// The first one with the largest logit. Throws ValueError like Sampler::sample().
+TokenId likeliest(std::span<const float> logits);
 
 class Sampler {
  public:

@@ -55,6 +55,8 @@ class SamplerStage {
   virtual void apply(Candidates& candidates, Random& random) = 0;
   virtual void accept(TokenId) {}  // the token is now part of the text
   virtual void reset() {}          // a new text begins
+  // Whether apply() always leaves the likeliest candidate alone, and draws no random number.
+  virtual bool keeps_likeliest() const { return false; }
   // A stage with the same parameters that has seen the same text. It shares nothing with this one.
   virtual StagePtr clone() const = 0;
 };
