@@ -57,13 +57,17 @@ struct Run {
 
 Run write(Session& session, const DraftTest& test, std::shared_ptr<Draft> draft,
           std::size_t max_guesses, const std::atomic<bool>* cancel) {
-  session.truncate(0, 0);
+  // What the last run has read of the prompt need not be read again.
+  const std::int64_t n_read = std::min(session.length(0), std::ssize(test.prompt) - 1);
+  const std::int64_t kept = session.resume_point(0, n_read);
+  session.truncate(0, kept);
   Generation text(session, 0,
                   {.sampler = {.temperature = 0},
                    .max_tokens = test.tokens,
                    .ignore_eos = true,
                    .draft = std::move(draft),
                    .max_guesses = max_guesses});
+  text.adopt({test.prompt.begin(), test.prompt.begin() + kept});
   text.begin(test.prompt);
   text.prefill();
   const Clock::time_point start = Clock::now();
