@@ -67,6 +67,16 @@ void check_numbers(const SpeculationOptions& o) {
     fail<ValueError>("`p_min` must be from 0 to 1, got {}", o.p_min);
 }
 
+// Every text keeps the logits after the guesses of a step.
+std::int64_t bytes_of_rows(const Model& model, const SpeculationOptions& o,
+                           const SessionOptions& texts) {
+  if (o.kinds.empty()) return 0;
+  const auto most = static_cast<std::int64_t>(o.max_guesses);
+  const std::int64_t n_rows = std::min({1 + most, 1 + texts.rewind, texts.logits_rows});
+  const std::int64_t n_texts = o.n_sequences > 0 ? o.n_sequences : texts.sequences;
+  return n_texts * n_rows * model.facts().n_vocab * std::int64_t{sizeof(float)};
+}
+
 // Null, with a warning, if it cannot help.
 std::shared_ptr<DraftModel> open_draft_model(const Session& session, const SpeculationOptions& o) {
   if (!o.draft_model)
@@ -91,20 +101,21 @@ std::shared_ptr<DraftModel> open_draft_model(const Session& session, const Specu
 
 }  // namespace
 
-std::int64_t draft_model_bytes(const Model& model, const SpeculationOptions& options,
-                               const SessionOptions& texts) {
-  if (!options.draft_model) return 0;
+std::int64_t draft_bytes(const Model& model, const SpeculationOptions& options,
+                         const SessionOptions& texts) {
+  const std::int64_t rows = bytes_of_rows(model, options, texts);
+  if (!options.draft_model) return rows;
   check_drafts(model, *options.draft_model);
   const SessionOptions of_draft =
       DraftModel::with_sequences_of(texts, options.draft_session, options.n_sequences);
-  return plan_to_look_at(*options.draft_model, of_draft).memory.total();
+  return rows + plan_to_look_at(*options.draft_model, of_draft).memory.total();
 }
 
 void reserve_for_drafts(const Model& model, const SpeculationOptions& options,
                         SessionOptions& session) {
-  if (!options.draft_model) return;
+  if (options.kinds.empty()) return;
   SessionOptions both = session;
-  both.reserved += draft_model_bytes(model, options, plan_to_look_at(model, session).options);
+  both.reserved += draft_bytes(model, options, plan_to_look_at(model, session).options);
   if (fits_budget(model, both)) session.reserved = both.reserved;
 }
 
@@ -146,10 +157,14 @@ std::span<const DraftKind> Speculation::kinds() const {
 }
 
 MemoryUse Speculation::memory() const {
-  if (!shared_->model) return {};
-  const Session& session = shared_->model->session();
-  MemoryUse memory = session.memory();
-  memory.other -= session.options().reserved;  // for the session of texts
+  MemoryUse memory;
+  if (shared_->model) {
+    const Session& session = shared_->model->session();
+    memory = session.memory();
+    memory.other -= session.options().reserved;  // for the session of texts
+  }
+  const Session& texts = shared_->session;
+  memory.other += bytes_of_rows(texts.model(), shared_->options, texts.options());
   return memory;
 }
 

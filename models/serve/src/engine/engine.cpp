@@ -52,7 +52,7 @@ Engine::Impl::Impl(std::shared_ptr<const Model> m, const EngineOptions& o)
   const auto scales = session.lora_scales(0);
   lora_scales.assign(scales.begin(), scales.end());
   memory_use = session.memory();
-  memory_use.other -= session.options().reserved - o.session.reserved;  // for a draft model
+  memory_use.other -= session.options().reserved - o.session.reserved;  // for drafts
   memory_use += speculation.memory();
   session_options = session.options();
   context = session.options().context;

@@ -20,7 +20,7 @@
 
 namespace weft {
 
-// As plan_memory() of the engine_demand(); with room for a draft model, if there is any.
+// As plan_memory() of the engine_demand(); with room for drafts, if there is any.
 MemoryOffer plan_engine(const Model& model, const EngineOptions& options);
 
 struct Engine::Impl {

@@ -59,10 +59,10 @@ MemoryDemand engine_demand(const Model& model, const EngineOptions& o) {
 MemoryOffer plan_engine(const Model& model, const EngineOptions& o) {
   MemoryDemand demand = engine_demand(model, o);
   MemoryOffer offer = plan_memory(model, demand);
-  if (!o.speculation.draft_model) return offer;
+  if (o.speculation.kinds.empty()) return offer;
   SpeculationOptions drafts = o.speculation;
   drafts.n_sequences = offer.slots;
-  demand.session.reserved += draft_model_bytes(model, drafts, offer.planned.options);
+  demand.session.reserved += draft_bytes(model, drafts, offer.planned.options);
   return fits_budget(model, demand) ? plan_memory(model, demand) : std::move(offer);
 }
 

@@ -60,10 +60,10 @@ struct SpeculationCounters {
   double seconds_without = 0;
 };
 
-// The bytes that the session of the draft model takes beside that of texts, whose resolved options
-// are given; 0 without a draft model. Throws like check_drafts().
-std::int64_t draft_model_bytes(const Model& model, const SpeculationOptions& options,
-                               const SessionOptions& texts);
+// The bytes that drafts take beside the session of texts, whose resolved options are given: the
+// session of the draft model, and logits of guesses. Throws like check_drafts().
+std::int64_t draft_bytes(const Model& model, const SpeculationOptions& options,
+                         const SessionOptions& texts);
 // Reserves them in the options of the session of texts, if both fit into the budget.
 void reserve_for_drafts(const Model& model, const SpeculationOptions& options,
                         SessionOptions& session);
@@ -84,7 +84,7 @@ class Speculation {
   SpeculationCounters counters(DraftKind kind) const;
   std::span<const DraftKind> kinds() const;  // that are used
   std::size_t max_guesses() const;           // SpeculationOptions::max_guesses
-  MemoryUse memory() const;                  // what the draft model's session has
+  MemoryUse memory() const;                  // what draft_bytes() counts, but a model left out
 
  private:
   std::shared_ptr<serve::SharedDrafts> shared_;
