@@ -274,6 +274,16 @@ TEST_CASE("draft layers that lack something or have too much are refused") {
   CHECK(refusal(source).starts_with("tiny.gguf: tensor 'blk.2.nextn.hnorm.weight' is missing"));
 }
 
+TEST_CASE("numbers of each layer that end before the draft layer") {
+  MadeSource source = learned("apertus");
+  CHECK(refusal(source) == "accepted");
+  source.keys["xielu.alpha_p"] = List{1, 1};
+  CHECK(refusal(source, {}) == "accepted");
+  CHECK(refusal(source).find("no number for layer 2, which drafts") != std::string::npos);
+  source.keys["xielu.alpha_p"] = List{1, 1, 1};
+  CHECK(refusal(source) == "accepted");
+}
+
 TEST_CASE("draft graphs of every architecture with them are complete") {
   for (const Architecture* architecture : architectures()) {
     if (!architecture->draft) continue;

@@ -203,6 +203,10 @@ std::vector<std::int64_t> MadeSource::find_ints(std::string_view key) const {
   return value ? std::vector{*value} : std::vector<std::int64_t>{};
 }
 std::vector<float> MadeSource::find_floats(std::string_view key) const {
+  if (array_size(key) > 0) {
+    const auto& list = std::get<std::vector<std::int64_t>>(keys.find(key)->second);
+    return {list.begin(), list.end()};
+  }
   const auto value = find_float(key);
   return value ? std::vector{static_cast<float>(*value)} : std::vector<float>{};
 }
