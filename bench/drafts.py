@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Measures what drafts gain, and prints the table of docs/performance_log.md.
+"""Measures what drafts gain, and prints a table of docs/performance_log.md.
 
-    bench/drafts.py [--bin build/release/bin] [--types Q4_K_M,Q8_0] [--kinds draft-mtp,draft,ngram-simple]
-                    [--depths 64,2048] [--max 1,2,4] [-n 64] [-r 3] [--results build/drafts.json]
+    bench/drafts.py [--bin build/release/bin] [--types Q4_K_M,Q8_0]
+                    [--kinds draft-mtp,draft,ngram-simple] [--depths 64,2048] [--max 1,2,4]
+                    [-n 64] [-r 3] [--results build/drafts.json]
 
 Rows are kinds, formats and depths (tokens of the prompt); columns the guesses of every step, and
 last as many as measured times justify. A cell is how many times as fast the text is as without
@@ -11,7 +12,8 @@ drafts, runs in turn: the median, and the least and most of the runs. The models
 0.7 each: what they cost is real, how often they are right is not. For ngram-simple, the prompt
 repeats itself, so that there is always something to guess.
 
-Results are added to the file of results, cell by cell; those that it has are not measured again.
+Results are added to the file of results, cell by cell; those that it has of the same program, with
+the same -n and -r, are not measured again.
 
     bench/drafts.py --texts [-n 100] [-r 9]
 
@@ -19,6 +21,7 @@ instead measures look-ups in texts of the bundled model, most of which leave not
 """
 
 import argparse
+import hashlib
 import itertools
 import json
 import pathlib
@@ -121,8 +124,11 @@ def main():
     parser.add_argument("-r", type=int, default=3)
     parser.add_argument("--results", type=pathlib.Path, default=ROOT / "build/drafts.json")
     args = parser.parse_args()
-    results = json.loads(args.results.read_text()) if args.results.exists() else {}
-    with tempfile.TemporaryDirectory(dir=ROOT / "build") as folder:
+    program = hashlib.sha256((args.bin / "weft").read_bytes()).hexdigest()
+    settings = f"{program} -n {args.n} -r {args.r}"
+    everything = json.loads(args.results.read_text()) if args.results.exists() else {}
+    results = everything.setdefault(settings, {})
+    with tempfile.TemporaryDirectory() as folder:
         if args.texts:
             return Bench(args, pathlib.Path(folder)).texts()
         for weights in args.types.split(","):
@@ -138,7 +144,7 @@ def main():
                         continue
                     print(f"{kind} {weights}, depth {depth}, {name}", file=sys.stderr)
                     row[name] = bench.cell(kind, weights, depth, most)
-                    args.results.write_text(json.dumps(results, indent=1))
+                    args.results.write_text(json.dumps(everything, indent=1))
             for path in pathlib.Path(folder).glob("*.gguf"):
                 path.unlink()
     table(results, args)

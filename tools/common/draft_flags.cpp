@@ -41,7 +41,7 @@ void add_look_up_flag(App& app, SpeculationOptions& o) {
          fmt::format("ngram-simple: how many of the last tokens must have occurred "
                      "before (default: {})",
                      o.ngram_size))
-      .range(1, kMostGuesses)
+      .range(1, kMaxNgram)
       .type_name("N");
 }
 
@@ -74,7 +74,7 @@ void add_draft_flags(App& app, DraftFlags& flags) {
              [&o](std::int64_t n) { o.max_guesses = static_cast<std::size_t>(n); }),
          fmt::format("guesses in a step at most; fewer where they do not pay (default: {})",
                      o.max_guesses))
-      .range(1, kMostGuesses)
+      .range(1, kMaxGuesses)
       .type_name("N");
   app.add_option("--spec-draft-p-min,--draft-p-min", o.p_min,
                  "a draft model stops before a guess that it finds less likely")

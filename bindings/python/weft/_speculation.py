@@ -31,11 +31,12 @@ class Speculation(Unpicklable):
     type: who guesses, in this order until one has guesses, as "ngram-simple,draft": "draft" is
     draft_model, a smaller model of the same vocabulary; "draft-mtp" the model's own layer, and
     "draft-eagle3" a head (Model(draft_file=...)), for which the session needs draft_layer=True;
-    "ngram-simple" what followed the last tokens when this text, or one that ended, had them. By default the first of these that there is. n_max: guesses in a step of a
-    text. p_min: a model stops before a guess that it finds less likely. ngram_size_n: how many of
-    the last tokens "ngram-simple" compares. adaptive: only as many guesses as measured times
-    justify; False: always n_max. draft_session: options of the draft model's session; by default
-    they are those of the session. A draft model that cannot help is left out with a warning."""
+    "ngram-simple" what followed the last tokens when this text, or one that ended, had them. By
+    default the first of these that there is. n_max: guesses in a step of a text. p_min: a model
+    stops before a guess that it finds less likely. ngram_size_n: how many of the last tokens
+    "ngram-simple" compares. adaptive: only as many guesses as measured times justify; False: always
+    n_max. draft_session: options of the draft model's session; by default they are those of the
+    session. A draft model that cannot help is left out with a warning."""
 
     _instead = "open one for a session there"
 

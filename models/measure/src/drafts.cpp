@@ -89,6 +89,7 @@ DraftReport measure_drafts(Session& plain, Session& session, const SpeculationOp
   const Speculation speculation(session, options);
   const auto draft = speculation.draft();
   if (!draft) fail<ValueError>("there are no drafts to measure");
+  for (Session* one : {&plain, &session}) one->truncate(0, 0);
   DraftReport report;
   const auto n_vocab = static_cast<TokenId>(session.model().facts().n_vocab);
   const double n = static_cast<double>(test.tokens);

@@ -9,7 +9,7 @@ namespace weft_fuzz {
 namespace {
 
 // Calls another function, or leaves by an exception. A call may end calls, or be any.
-bool is_next(void (*call)() = call_any, int calls = 1) {
+bool run_nested_calls(void (*call)() = call_any, int calls = 1) {
   World& w = world();
   const char* const outer = current_function;
   ++w.depth;
@@ -60,7 +60,7 @@ weft_status within(Handle* handle, void (*call)(), weft_error** error) {
   w.add(TypeOf<Handle>::kType, handle);
   bool ok = false;
   try {
-    ok = is_next(call, 6);
+    ok = run_nested_calls(call, 6);
   } catch (...) {
     w.drop(TypeOf<Handle>::kType, handle);
     throw;
@@ -83,21 +83,21 @@ weft_status build(void* /*user*/, weft_builder* builder, weft_tensor_id* tensor,
 }  // namespace
 
 std::int32_t on_progress(void* /*user*/, double /*share*/) {
-  return !is_next();
+  return !run_nested_calls();
 }
 std::int32_t on_token_progress(void* /*user*/, std::int64_t /*done*/, std::int64_t /*total*/) {
-  return !is_next();
+  return !run_nested_calls();
 }
 void on_log(void* /*user*/, const char* line) {
   require(*line != '\0', "an empty line");
-  is_next();
+  run_nested_calls();
 }
 std::int32_t on_reply(void* /*user*/, const weft_reply_event* event) {
   require(event->text[event->text_size] == '\0', "a text without a NUL");
-  return is_next() ? 0 : 1;
+  return run_nested_calls() ? 0 : 1;
 }
 std::int32_t on_poll(void* /*user*/) {
-  return is_next() ? 0 : 1;
+  return run_nested_calls() ? 0 : 1;
 }
 weft_status on_choose(void* /*user*/, const weft_choice* choice, weft_token* token,
                       weft_error** error) {
@@ -106,7 +106,7 @@ weft_status on_choose(void* /*user*/, const weft_choice* choice, weft_token* tok
     if (choice->logits[i] > choice->logits[*token]) *token = static_cast<weft_token>(i);
   }
   if (world().byte() >= 224) *token = static_cast<weft_token>(world().integer());
-  return result(is_next(), error);
+  return result(run_nested_calls(), error);
 }
 void on_release(void* user) {
   std::free(user);

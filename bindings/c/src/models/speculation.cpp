@@ -53,8 +53,8 @@ SpeculationOptions speculation_options(const weft_speculation_options* given,
                                        const UsedSession& session) {
   const auto o = read_options(given, default_speculation_options(), "weft_speculation_options");
   check_reserved(o.reserved, "weft_speculation_options");
-  check_between(o.n_max, 1, kMostGuesses, "n_max");
-  check_between(o.ngram_size_n, 1, kMostGuesses, "ngram_size_n");
+  check_between(o.n_max, 1, kMaxGuesses, "n_max");
+  check_between(o.ngram_size_n, 1, kMaxNgram, "ngram_size_n");
   SpeculationOptions options{.kinds = kinds_of(o, *session),
                              .max_guesses = static_cast<std::size_t>(o.n_max),
                              .p_min = o.p_min,

@@ -281,8 +281,8 @@ class Context(Words):
                 token = chooser.choose(logits)
                 chooser.accept(token)
                 more = yield token
-                after_guesses = at < len(guess) and guess[at] == token and more is None
-                if not after_guesses or not _same(self._input_ids, mine):
+                is_next = at < len(guess) and guess[at] == token and more is None
+                if not is_next or not _same(self._input_ids, mine):
                     break
                 self.n_tokens += 1  # the guess was evaluated with the others
             ids = [token]

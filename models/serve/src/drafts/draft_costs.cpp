@@ -49,10 +49,10 @@ DraftCosts::DraftCosts(const std::vector<double>& expected_costs) {
 }
 
 void DraftCosts::stepped(std::int64_t width, double seconds) {
-  ++n_steps_;
   spent_ += seconds;
-  expected_more_ = at_risk_ = 0;
-  if (width < 1 || width > kMaxWidth) return;
+  if (width < 1) return;
+  ++n_steps_;
+  if (width > kMaxWidth) return;
   Width& measured = widths_[static_cast<std::size_t>(width)];
   // The first step of a width pays for what is done once.
   if (std::exchange(measured.last, n_steps_) > 0) measured.seconds.add(seconds);
@@ -63,7 +63,7 @@ void DraftCosts::proposed(std::size_t kind, std::size_t n_guesses, double second
   spent_ += seconds + extra;
   kinds_[kind].lost += seconds + extra;
   if (n_guesses == 0) return;
-  expected_more_ += choice_.more;
+  expected_more_ += expected_right(kinds_[kind], n_guesses);
   at_risk_ += std::max(choice_.loss, 0.0);
 }
 
@@ -123,6 +123,16 @@ double DraftCosts::probability(const Kind& kind, std::size_t position, double be
   return (kind.n_right[position] + prior * before) / (kind.n_tried[position] + prior);
 }
 
+double DraftCosts::expected_right(const Kind& kind, std::size_t n) const {
+  double expected = 0, all_right = 1, p = kPrior;
+  for (std::size_t i = 0; i < std::min(n, kMaxGuesses); ++i) {
+    p = probability(kind, i, p);
+    all_right *= p;
+    expected += all_right;
+  }
+  return expected;
+}
+
 DraftCosts::Choice DraftCosts::best_choice(const Kind& kind, Shape shape, std::size_t max) const {
   Choice best;
   const std::int64_t width = shape.width();
@@ -136,7 +146,7 @@ DraftCosts::Choice DraftCosts::best_choice(const Kind& kind, Shape shape, std::s
     more += all_right;
     const double seconds = step_seconds(width + std::int64_t(n)) + static_cast<double>(n) * guess;
     const double gain = (tokens + more) / seconds / (tokens / plain);
-    if (gain > best.gain) best = {n, gain, seconds - (tokens + more) * plain / tokens, more};
+    if (gain > best.gain) best = {n, gain, seconds - (tokens + more) * plain / tokens};
   }
   return best;
 }
@@ -149,6 +159,7 @@ std::size_t DraftCosts::best_length(std::size_t kind, Shape shape, std::size_t m
   if (std::exchange(k.is_new_text, false))
     k.lost = std::min(k.lost, kMaxLoss * spent_ - kTextTrials * step_seconds(shape.n_texts));
   if (k.n_settled < 2 * kCautiousSteps) max = std::min(max, std::size_t{1} << k.n_settled / 2);
+  if (shape.n_guesses == 0) expected_more_ = at_risk_ = 0;  // the first guesses of a step
   const Choice choice = best_choice(k, shape, max);
   choice_ = choice;
   const Width& plain = widths_[static_cast<std::size_t>(shape.n_texts)];

@@ -74,9 +74,9 @@ class DraftCosts {
     std::size_t n = 0;
     double gain = 0;  // tokens per second, as a multiple of those without guesses
     double loss = 0;  // expected seconds, if the gain is below 1
-    double more = 0;  // expected tokens
   };
   Choice best_choice(const Kind& kind, Shape shape, std::size_t max) const;
+  double expected_right(const Kind& kind, std::size_t n) const;  // of n guesses
   double probability(const Kind& kind, std::size_t position, double before) const;
   double guess_seconds(const Kind& kind) const;
 

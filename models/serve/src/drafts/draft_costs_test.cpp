@@ -129,6 +129,40 @@ TEST_CASE("wide batches need no guesses") {
   CHECK(costs.best_length(0, {}, 8) > 0);
 }
 
+TEST_CASE("steps that also read prompts do not stop guesses") {
+  DraftCosts costs({0});
+  for (int i = 0; i < 6; ++i) costs.stepped(1, flat(1));
+  for (int i = 0; i < 200; ++i) {
+    const std::size_t n = costs.best_length(0, {}, 8);
+    if (i > 20) REQUIRE(n > 0);
+    if (n > 0) costs.proposed(0, n, 0, 0);
+    costs.stepped(0, 9);
+    if (n > 0) costs.settled(0, {}, n, n);
+  }
+}
+
+TEST_CASE("guesses of a step that failed are forgotten") {
+  DraftCosts costs({0}), other({0});
+  for (DraftCosts* one : {&costs, &other}) {
+    for (int i = 0; i < 10; ++i) one->stepped(1, 1);
+    for (int i = 0; i < 10; ++i) one->stepped(9, 3);
+    for (int i = 0; i < 20; ++i) {
+      one->proposed(0, 8, 0, 0);
+      one->settled(0, {}, 8, 6);
+    }
+  }
+  for (int i = 0; i < 5; ++i) {  // no step follows
+    const std::size_t n = costs.best_length(0, {}, 8);
+    REQUIRE(n > 0);
+    costs.proposed(0, n, 0, 0);
+  }
+  CHECK(costs.best_length(0, {}, 8) == other.best_length(0, {}, 8));
+  costs.proposed(0, 8, 0, 0);
+  other.proposed(0, 8, 0, 0);
+  const DraftCosts::Shape second{.n_texts = 2, .n_guesses = 8};
+  CHECK(costs.best_length(0, second, 8) == other.best_length(0, second, 8));
+}
+
 TEST_CASE("times of widths that were not measured") {
   DraftCosts costs({0.5});
   CHECK(costs.step_seconds(2) > costs.step_seconds(1));

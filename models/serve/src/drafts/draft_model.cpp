@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
@@ -78,7 +79,7 @@ SessionOptions DraftModel::with_sequences_of(const SessionOptions& texts, Sessio
                                              std::int32_t n_sequences) {
   options.context = texts.context;
   options.sequences = n_sequences > 0 ? n_sequences : texts.sequences;
-  options.cells = 0;  // nobody would evict texts that have ended
+  options.cells = 0;  // sequences do not share them: texts that ended would keep theirs
   options.prefill_width = texts.prefill_width;
   options.logits_rows = 1;
   options.embeddings = false;
@@ -91,7 +92,8 @@ SessionOptions DraftModel::options_beside(const Session& session, SessionOptions
   options = with_sequences_of(o, std::move(options), n_sequences);
   // What was reserved beside that session was reserved for this one, or is in `options`, too.
   options.reserved += session.memory().total() - o.reserved;
-  if (options.mem_budget == 0) options.mem_budget = o.mem_budget;
+  if (options.mem_budget == 0 || (o.mem_budget > 0 && o.mem_budget < options.mem_budget))
+    options.mem_budget = o.mem_budget;
   return options;
 }
 
@@ -124,6 +126,8 @@ void DraftModel::warm_up() {
 
 // Removes what is not the beginning of the tokens, of which at least the last one is left to feed.
 std::size_t DraftModel::keep(std::int32_t sequence, std::span<const TokenId> tokens) {
+  if (std::cmp_greater_equal(sequence, held_.size()))
+    fail<ValueError>("a draft for sequence {}, of {}", sequence, held_.size());
   auto& [held, n_text] = held_[static_cast<std::size_t>(sequence)];
   const auto same = std::ranges::mismatch(held, tokens).in1 - held.begin();
   const std::int64_t n =

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include "weft/base/error.h"
 #include "weft/run/memory_plan.h"
 #include "weft/serve/engine.h"
 #include "weft/serve/generation.h"
@@ -25,7 +26,7 @@ Ids some_ids(std::size_t n) {
 
 }  // namespace
 
-TEST_CASE("a draft model reads a long prompt bit by bit") {
+TEST_CASE("a draft model reads a long prompt in parts") {
   const auto model = test::tiny_model();
   Session session(model, {.context = 600, .sequences = 3});
   DraftModel draft(session, model, {}, 0, 2);
@@ -46,6 +47,34 @@ TEST_CASE("a draft model reads a long prompt bit by bit") {
   CHECK(guesses.size() == 2);
   CHECK(draft.prepare(request));
   CHECK(draft.session().length(1) == 399);  // without the guesses
+  CHECK_THROWS_AS(draft.propose({.tokens = ids, .sequence = 2, .max = 2}, guesses), ValueError);
+}
+
+TEST_CASE("texts concede nothing to their drafts") {
+  const auto model = test::tiny_model();
+  SessionOptions session{.context = 256, .weights = WeightMode::mapped};
+  const SpeculationOptions drafts{.kinds = {DraftKind::model}, .draft_model = model};
+  const std::int64_t most = 3 * plan_model(*model, session).memory.total();
+  int n_refused = 0, n_with = 0;
+  for (std::int64_t budget = most; budget > most / 8; budget -= most / 60) {
+    CAPTURE(budget);
+    session.mem_budget = budget;
+    if (!fits_budget(*model, session)) break;
+    SessionOptions beside = session;
+    reserve_for_drafts(*model, drafts, beside);
+    ++(beside.reserved > 0 ? n_with : n_refused);
+    const PlannedModel a = plan_model(*model, session), b = plan_model(*model, beside);
+    CHECK(a.concessions == b.concessions);
+    CHECK(a.options.cache_k == b.options.cache_k);
+    Session texts(model, beside);
+    const Speculation speculation(texts, drafts);
+    const std::int64_t all =
+        texts.memory().total() - beside.reserved + speculation.memory().total();
+    CHECK(all <= budget);
+    CHECK((speculation.draft() != nullptr) >= (beside.reserved > 0));
+  }
+  CHECK(n_with > 0);
+  CHECK(n_refused > 0);
 }
 
 TEST_CASE("what a recurrent draft model forgets with guesses is a cost of guesses") {

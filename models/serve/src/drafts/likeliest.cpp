@@ -30,15 +30,16 @@ bool Likeliest::add(std::span<const float> logits, const DraftRequest& request,
     for (std::size_t i = 0; i < ids_.size(); ++i)
       row_[static_cast<std::size_t>(ids_[i])] = logits[i];
   }
-  if (restricted) {
-    try {
+  std::size_t index = 0;
+  try {
+    if (restricted) {
       request.rules->restrict(row_);
-    } catch (const ValueError&) {  // the draft lacks the tokens that the grammar allows
-      return false;
+      logits = row_;
     }
-    logits = row_;
+    index = static_cast<std::size_t>(likeliest(logits));
+  } catch (const ValueError&) {  // the draft lacks the tokens that the rules allow
+    return false;
   }
-  const auto index = static_cast<std::size_t>(likeliest(logits));
   const TokenId id = restricted || ids_.empty() ? static_cast<TokenId>(index) : ids_[index];
   if (id < vocabulary_.size() && vocabulary_.ends_generation(id)) return false;
   if (p_min_ > 0 && probability(logits, logits[index]) < p_min_) return false;

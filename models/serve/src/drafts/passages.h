@@ -36,7 +36,7 @@ class Passages {
   std::unordered_map<std::uint64_t, std::uint32_t> last_;  // by the hash of `size` tokens
 };
 
-// Texts that ended, the latest ones.
+// Texts that ended, until there are too many tokens; then it begins anew.
 class KeptTexts {
  public:
   explicit KeptTexts(std::size_t size) : passages_(size) {}

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "weft/base/error.h"
 #include "weft/run/memory_plan.h"
@@ -57,12 +58,11 @@ std::vector<DraftKind> draft_kinds_in(std::string_view list) {
 namespace {
 
 void check_numbers(const SpeculationOptions& o) {
-  const auto check = [](std::size_t n, const char* what) {
-    if (n < 1 || n > kMostGuesses)
-      fail<ValueError>("drafts need 1 to {} {}, got {}", kMostGuesses, what, n);
-  };
-  check(o.max_guesses, "guesses in a step");
-  check(o.ngram_size, "tokens for a look-up");
+  if (o.max_guesses < 1 || o.max_guesses > kMaxGuesses)
+    fail<ValueError>("a step has 1 to {} guesses of a text, got {}", kMaxGuesses, o.max_guesses);
+  if (o.ngram_size < 1 || o.ngram_size > kMaxNgram)
+    fail<ValueError>("a look-up compares 1 to {} tokens, got {}", kMaxNgram, o.ngram_size);
+  if (o.n_sequences < 0) fail<ValueError>("drafts for {} sequences", o.n_sequences);
   if (!(o.p_min >= 0 && o.p_min <= 1))
     fail<ValueError>("`p_min` must be from 0 to 1, got {}", o.p_min);
 }
@@ -71,10 +71,23 @@ void check_numbers(const SpeculationOptions& o) {
 std::int64_t bytes_of_rows(const Model& model, const SpeculationOptions& o,
                            const SessionOptions& texts) {
   if (o.kinds.empty()) return 0;
-  const auto most = static_cast<std::int64_t>(o.max_guesses);
-  const std::int64_t n_rows = std::min({1 + most, 1 + texts.rewind, texts.logits_rows});
+  const auto max = static_cast<std::int64_t>(o.max_guesses);
+  const std::int64_t n_rows = std::min({1 + max, 1 + texts.rewind, texts.logits_rows});
   const std::int64_t n_texts = o.n_sequences > 0 ? o.n_sequences : texts.sequences;
   return n_texts * n_rows * model.facts().n_vocab * std::int64_t{sizeof(float)};
+}
+
+// Each of its tokens would cost more than one of the model.
+bool is_larger(const Model& draft, const Model& model) {
+  return draft.facts().weight_bytes > model.facts().weight_bytes;
+}
+
+// Whether there is room for the logits of guesses.
+bool has_room(const Session& session, const SpeculationOptions& o) {
+  const SessionOptions& texts = session.options();
+  const std::int64_t used = session.memory().total() - texts.reserved;
+  return texts.mem_budget == 0 ||
+         used + bytes_of_rows(session.model(), o, texts) <= texts.mem_budget;
 }
 
 // Null, with a warning, if it cannot help.
@@ -87,36 +100,42 @@ std::shared_ptr<DraftModel> open_draft_model(const Session& session, const Specu
     return nullptr;
   };
   check_drafts(session.model(), *o.draft_model);
-  const std::int64_t theirs = o.draft_model->facts().weight_bytes;
-  const std::int64_t ours = session.model().facts().weight_bytes;
-  if (theirs > ours)
-    return leave_out(fmt::format("it has {} of weights, the model has {}", human_bytes(theirs),
-                                 human_bytes(ours)));
-  if (!fits_budget(*o.draft_model,
-                   DraftModel::options_beside(session, o.draft_session, o.n_sequences)))
+  if (is_larger(*o.draft_model, session.model()))
+    return leave_out(fmt::format("it has {} of weights, the model has {}",
+                                 human_bytes(o.draft_model->facts().weight_bytes),
+                                 human_bytes(session.model().facts().weight_bytes)));
+  SessionOptions own = o.draft_session;
+  own.reserved += bytes_of_rows(session.model(), o, session.options());
+  if (!fits_budget(*o.draft_model, DraftModel::options_beside(session, own, o.n_sequences)))
     return leave_out("no room for its session in the memory budget");
-  return std::make_shared<DraftModel>(session, o.draft_model, o.draft_session, o.p_min,
+  return std::make_shared<DraftModel>(session, o.draft_model, std::move(own), o.p_min,
                                       o.n_sequences);
 }
 
 }  // namespace
 
-std::int64_t draft_bytes(const Model& model, const SpeculationOptions& options,
-                         const SessionOptions& texts) {
+std::int64_t speculation_bytes(const Model& model, const SpeculationOptions& options,
+                               const SessionOptions& texts) {
   const std::int64_t rows = bytes_of_rows(model, options, texts);
   if (!options.draft_model) return rows;
   check_drafts(model, *options.draft_model);
-  const SessionOptions of_draft =
+  if (is_larger(*options.draft_model, model)) return rows;
+  SessionOptions of_draft =
       DraftModel::with_sequences_of(texts, options.draft_session, options.n_sequences);
-  return rows + plan_to_look_at(*options.draft_model, of_draft).memory.total();
+  of_draft.mem_budget = std::numeric_limits<std::int64_t>::max();  // it concedes nothing, either
+  return rows + plan_model(*options.draft_model, of_draft).memory.total();
 }
 
 void reserve_for_drafts(const Model& model, const SpeculationOptions& options,
                         SessionOptions& session) {
-  if (options.kinds.empty()) return;
+  if (options.kinds.empty() || !fits_budget(model, session)) return;
+  const PlannedModel alone = plan_model(model, session);
   SessionOptions both = session;
-  both.reserved += draft_bytes(model, options, plan_to_look_at(model, session).options);
-  if (fits_budget(model, both)) session.reserved = both.reserved;
+  both.reserved += speculation_bytes(model, options, alone.options);
+  if (!fits_budget(model, both)) return;
+  const PlannedModel beside = plan_model(model, both);
+  if (beside.concessions == alone.concessions && beside.options.weights == alone.options.weights)
+    session.reserved = both.reserved;
 }
 
 Speculation::Speculation(Session& session, const SpeculationOptions& options) {
@@ -130,8 +149,12 @@ Speculation::Speculation(Session& session, const SpeculationOptions& options) {
       fail<ValueError>("drafts of kind '{}' need a session with such a layer", to_string(kind));
   }
   SpeculationOptions left = options;
+  if (!has_room(session, options)) {
+    if (options.warn) options.warn("no drafts: no room for their logits in the memory budget");
+    left.kinds.clear();
+  }
   std::shared_ptr<DraftModel> model;
-  if (has(DraftKind::model)) model = open_draft_model(session, options);
+  if (has(DraftKind::model) && !left.kinds.empty()) model = open_draft_model(session, options);
   if (!model) std::erase(left.kinds, DraftKind::model);
   shared_ = std::make_shared<serve::SharedDrafts>(session, left, std::move(model));
 }

@@ -20,7 +20,8 @@
 
 namespace weft {
 
-// As plan_memory() of the engine_demand(); with room for drafts, if there is any.
+// As plan_memory() of the engine_demand(); with room for drafts, if the engine need not concede
+// anything for them.
 MemoryOffer plan_engine(const Model& model, const EngineOptions& options);
 
 struct Engine::Impl {

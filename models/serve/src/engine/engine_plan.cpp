@@ -62,8 +62,12 @@ MemoryOffer plan_engine(const Model& model, const EngineOptions& o) {
   if (o.speculation.kinds.empty()) return offer;
   SpeculationOptions drafts = o.speculation;
   drafts.n_sequences = offer.slots;
-  demand.session.reserved += draft_bytes(model, drafts, offer.planned.options);
-  return fits_budget(model, demand) ? plan_memory(model, demand) : std::move(offer);
+  demand.session.reserved += speculation_bytes(model, drafts, offer.planned.options);
+  if (!fits_budget(model, demand)) return offer;
+  MemoryOffer beside = plan_memory(model, demand);
+  const bool concedes = beside.concessions != offer.concessions || beside.slots != offer.slots ||
+                        beside.planned.options.weights != offer.planned.options.weights;
+  return concedes ? std::move(offer) : std::move(beside);
 }
 
 }  // namespace weft

@@ -40,7 +40,7 @@ class Guesses {
   // The sequence loses the guesses. If it cannot be cut there, it loses some of the text, too,
   // which is fed again, and there are no further guesses.
   void drop(Generation::Impl& text);
-  // The text ends: it loses all tokens that were not delivered, and the draft hears of it.
+  // The text ends: it loses all tokens that were not delivered, and its draft is told.
   void end(Generation::Impl& text);
   // drop() in the middle of a text, which keeps the logits of its next token.
   void set_aside(Generation::Impl& text);

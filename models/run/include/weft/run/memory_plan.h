@@ -64,7 +64,7 @@ std::int64_t session_budget(const MemoryDemand& demand);
 // fit at all. Throws BudgetError, which states the demand and the most that fits, if even the
 // smallest demand does not fit; and like plan_model().
 MemoryOffer plan_memory(const Model& model, const MemoryDemand& demand);
-// Whether it has an offer. Throws like it, except for BudgetError.
+// Whether plan_memory() has an offer. Throws like it, except for BudgetError.
 bool fits_budget(const Model& model, const MemoryDemand& demand);
 
 }  // namespace weft

@@ -78,8 +78,9 @@ class Draft {
 
 // Prompt look-up: what followed the longest of the earlier passages that end as the text does, in
 // at least `size` tokens; in the text itself, or in texts that ended before. A repetition is
-// continued. Costs a constant time per token, and about 50 bytes; of ended texts, the last 65536
-// tokens are kept. Source: Saxena 2023, "Prompt Lookup Decoding".
+// continued. Costs a constant time per token, and about 50 bytes. Ended texts are forgotten, all at
+// once, where they would have more than 65536 tokens. Source: Saxena 2023, "Prompt Lookup
+// Decoding".
 class LookupDraft final : public Draft {
  public:
   // Drafts may share ended texts, of the same `size`; null: it has its own. Throws ValueError for a

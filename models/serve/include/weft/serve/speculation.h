@@ -37,18 +37,19 @@ DraftKind draft_kind(std::string_view name);
 // and "none" adds no kind. Throws like draft_kind().
 std::vector<DraftKind> draft_kinds_in(std::string_view list);
 
-inline constexpr std::int64_t kMostGuesses = 1024;  // and tokens of a look-up
+inline constexpr std::int64_t kMaxGuesses = 1024;  // for a text, in a step
+inline constexpr std::int64_t kMaxNgram = 1024;    // tokens that a look-up compares at least
 
 struct SpeculationOptions {
   std::vector<DraftKind> kinds = {};  // asked in this order
-  std::size_t max_guesses = 8;        // in a step of a text: 1 .. kMostGuesses
+  std::size_t max_guesses = 8;        // in a step of a text: 1 .. kMaxGuesses
   float p_min = 0;             // a draft model stops before a guess that it finds less likely
   std::size_t ngram_size = 2;  // LookupDraft's
   bool adaptive = true;        // false: always max_guesses, even if they do not pay
   // For DraftKind::model. Its session gets what concerns sequences from that of the texts.
   std::shared_ptr<const Model> draft_model = {};
   SessionOptions draft_session = {};
-  std::int32_t n_sequences = 0;  // texts have the first so many of the session; 0: all of them
+  std::int32_t n_sequences = 0;  // texts use the first n_sequences of the session; 0: all of them
   // Called with a line when a kind is left out; may be empty.
   std::function<void(const std::string&)> warn = {};
 };
@@ -61,10 +62,11 @@ struct SpeculationCounters {
 };
 
 // The bytes that drafts take beside the session of texts, whose resolved options are given: the
-// session of the draft model, and logits of guesses. Throws like check_drafts().
-std::int64_t draft_bytes(const Model& model, const SpeculationOptions& options,
-                         const SessionOptions& texts);
-// Reserves them in the options of the session of texts, if both fit into the budget.
+// session of the draft model, if it can help, and logits of guesses. Throws like check_drafts().
+std::int64_t speculation_bytes(const Model& model, const SpeculationOptions& options,
+                               const SessionOptions& texts);
+// Reserves them in the options of the session of texts, if that session need not concede anything
+// to the budget for them.
 void reserve_for_drafts(const Model& model, const SpeculationOptions& options,
                         SessionOptions& session);
 
@@ -73,9 +75,10 @@ void reserve_for_drafts(const Model& model, const SpeculationOptions& options,
 class Speculation {
  public:
   // Leaves out a draft model for whose session there is no room, or that costs more than the model
-  // itself. Throws ValueError for numbers out of range, for DraftKind::model without a model, and
-  // for DraftKind::mtp and eagle3 with a session that has no such layer
-  // (SessionOptions::draft_layer); and like DraftModel, except for BudgetError.
+  // itself; and all drafts if there is no room for logits of guesses. Throws ValueError for numbers
+  // out of range, for DraftKind::model without a model, and for DraftKind::mtp and eagle3 with a
+  // session that has no such layer (SessionOptions::draft_layer); and like DraftModel, except for
+  // BudgetError.
   Speculation(Session& session, const SpeculationOptions& options);
 
   // For one text after the other. Null if no kind is left.
@@ -84,7 +87,7 @@ class Speculation {
   SpeculationCounters counters(DraftKind kind) const;
   std::span<const DraftKind> kinds() const;  // that are used
   std::size_t max_guesses() const;           // SpeculationOptions::max_guesses
-  MemoryUse memory() const;                  // what draft_bytes() counts, but a model left out
+  MemoryUse memory() const;  // as speculation_bytes(), without a draft model that was left out
 
  private:
   std::shared_ptr<serve::SharedDrafts> shared_;
