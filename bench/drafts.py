@@ -87,7 +87,7 @@ class Bench:
             print(f"| {text} .. | {shown(cell)} |")
 
     def cell(self, kind, weights, depth, most):
-        how = (["--spec-draft-n-max", 8] if most is None else
+        how = (["--spec-draft-n-max", 16] if most is None else
                ["--spec-draft-n-max", most, "--no-spec-adaptive"])
         return self.measure(*self.flags(kind, weights, depth), "--acceptance", ACCEPTANCE, *how)
 

@@ -41,7 +41,7 @@ class Speculation(Unpicklable):
     _instead = "open one for a session there"
 
     def __init__(self, session: Session, type: Optional[str] = None, *,
-                 draft_model: Optional[Model] = None, n_max: int = 8, p_min: float = 0.0,
+                 draft_model: Optional[Model] = None, n_max: int = 16, p_min: float = 0.0,
                  ngram_size_n: int = 2, adaptive: bool = True,
                  draft_session: Optional[Mapping[str, Any]] = None) -> None:
         if not isinstance(session, Session):

@@ -35,7 +35,7 @@ struct ConversationOptions {
   TextRulesOptions rules = {};  // for every reply; the constraint takes the place of its grammar
   std::int64_t max_reply = -1;  // tokens; -1: until the model ends its turn or the context is full
   std::shared_ptr<Draft> draft = {};    // of replies: GenerationOptions::draft
-  std::size_t max_guesses = 8;          // GenerationOptions::max_guesses
+  std::size_t max_guesses = 16;         // GenerationOptions::max_guesses
   std::atomic<bool>* cancel = nullptr;  // GenerationOptions::cancel
 };
 

@@ -65,7 +65,7 @@ struct GenerationOptions {
   // steps and rows of logits allow. The text is the same. Until the text ends, the sequence may
   // hold guesses behind held(): n_guessed(). Forks have no draft.
   std::shared_ptr<Draft> draft = {};
-  std::size_t max_guesses = 8;
+  std::size_t max_guesses = 16;
   // The flag that cancel() sets. Generations may share one; it must outlive them. Null: its own.
   std::atomic<bool>* cancel = nullptr;
 };

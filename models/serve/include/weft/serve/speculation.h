@@ -4,7 +4,7 @@
 // (docs/speculation.md).
 //
 //   Speculation speculation(session, {.kinds = {DraftKind::ngram_simple}});
-//   Generation text(session, 0, {.draft = speculation.draft(), .max_guesses = 8});
+//   Generation text(session, 0, {.draft = speculation.draft()});
 
 #include <cstdint>
 #include <functional>
@@ -42,7 +42,7 @@ inline constexpr std::int64_t kMaxNgram = 1024;    // tokens that a look-up comp
 
 struct SpeculationOptions {
   std::vector<DraftKind> kinds = {};  // asked in this order
-  std::size_t max_guesses = 8;        // in a step of a text: 1 .. kMaxGuesses
+  std::size_t max_guesses = 16;       // in a step of a text: 1 .. kMaxGuesses
   float p_min = 0;             // a draft model stops before a guess that it finds less likely
   std::size_t ngram_size = 2;  // LookupDraft's
   bool adaptive = true;        // false: always max_guesses, even if they do not pay
