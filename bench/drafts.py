@@ -17,7 +17,8 @@ the same -n and -r, are not measured again.
 
     bench/drafts.py --texts [-n 100] [-r 9]
 
-instead measures look-ups in texts of the bundled model, most of which leave nothing to guess.
+instead measures look-ups in texts of the bundled model. Most of them leave little to guess; the
+last prompt is one text four times, which the model goes on with.
 """
 
 import argparse
@@ -34,7 +35,9 @@ BUNDLED = ROOT / "examples/models/weft-stories.gguf"
 ACCEPTANCE = 0.7
 TEXTS = ("Once upon a time", "The fox was", "Tom had a red boat. Tom", "It was dark. The girl",
          "Ben saw a red boat. Ben saw a blue boat. Ben saw a", "a b c d e f g h a b c d e f",
-         "The king said no. The queen said no. The", "One day, Mia went to the park with")
+         "The king said no. The queen said no. The", "One day, Mia went to the park with",
+         4 * ("Once upon a time there was a fox named Pip. Pip lived in the forest. One day Pip "
+              "saw a red boat on the lake. "))
 SENTENCES = " ".join(f"The {what} of the {whose} was {how} than the one before it."
                      for what in ("house", "boat", "story", "garden")
                      for whose in ("king", "girl", "fox")
@@ -84,7 +87,7 @@ class Bench:
             path = self.folder / f"{number}.txt"
             path.write_text(text, encoding="utf-8")
             cell = self.measure("-m", BUNDLED, "--spec-type", "ngram-simple", "-f", path)
-            print(f"| {text} .. | {shown(cell)} |")
+            print(f"| {text[:60]} .. | {shown(cell)} |")
 
     def cell(self, kind, weights, depth, most):
         how = (["--spec-draft-n-max", 16] if most is None else
