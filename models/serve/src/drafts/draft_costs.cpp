@@ -31,14 +31,11 @@ void DraftCosts::Recent::add(double value) {
   values_[next_] = value;
   next_ = (next_ + 1) % kKept;
   n_ = std::min(n_ + 1, kKept);
-}
-
-double DraftCosts::Recent::median() const {
   std::array<double, kKept> sorted = values_;
   const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(n_);
   const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>((n_ - 1) / 2);
   std::nth_element(sorted.begin(), middle, end);
-  return *middle;
+  median_ = *middle;
 }
 
 DraftCosts::DraftCosts(const std::vector<double>& expected_costs) {

@@ -51,12 +51,13 @@ class DraftCosts {
    public:
     void add(double value);
     std::size_t size() const { return n_; }
-    double median() const;
+    double median() const { return median_; }
 
    private:
     static constexpr std::size_t kKept = 7;
     std::array<double, kKept> values_{};
     std::size_t n_ = 0, next_ = 0;
+    double median_ = 0;
   };
   struct Kind {
     double expected_cost = 0;
