@@ -172,7 +172,7 @@ class Includes(unittest.TestCase):
             text = path.read_text()
             self.assertNotRegex(text, r"\battempt_session\(", name)
             if name not in triers:
-                self.assertNotRegex(text, r"\bfits_budget\(", name)
+                self.assertNotRegex(text, r"\b(fits_budget|plan_if_fits)\(", name)
             self.assertNotRegex(text, r"catch \(const (weft::)?BudgetError", name)
             self.assertNotRegex(text, r"concessions\.(push_back|insert|emplace)", name)
 

@@ -249,17 +249,22 @@ MemoryOffer plan_memory(const Model& model, const MemoryDemand& demand) {
   return MemoryPlanner(model, demand).plan();
 }
 
-bool fits_budget(const Model& model, const MemoryDemand& demand) {
+std::optional<MemoryOffer> plan_if_fits(const Model& model, const MemoryDemand& demand) {
   try {
-    plan_memory(model, demand);
-    return true;
+    return plan_memory(model, demand);
   } catch (const BudgetError&) {
-    return false;
+    return std::nullopt;
   }
 }
 
+std::optional<PlannedModel> plan_if_fits(const Model& model, const SessionOptions& options) {
+  SessionAttempt attempt = attempt_session(model, options);
+  if (!attempt.fits) return std::nullopt;
+  return std::move(attempt.planned);
+}
+
 bool fits_budget(const Model& model, const SessionOptions& options) {
-  return attempt_session(model, options).fits;
+  return plan_if_fits(model, options).has_value();
 }
 
 PlannedModel plan_model(const Model& model, const SessionOptions& options) {

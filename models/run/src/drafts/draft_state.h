@@ -38,7 +38,7 @@ struct DraftState {
   DraftState(SessionMemory& memory, std::int64_t D, const SessionOptions& options);
 
   void stage(const Staged& token, std::span<const float> features);
-  // Adds a token to those that wait. Returns true if there is no room for another one.
+  // Adds a token to those that wait. Returns true if they are full.
   bool add(std::int32_t token, std::int32_t sequence, std::int64_t position,
            std::span<const float> features);
   // The first `n` rows, which wait no longer.

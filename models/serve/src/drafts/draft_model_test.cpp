@@ -124,7 +124,7 @@ TEST_CASE("an engine has room for its draft model") {
   // The smallest budget without a draft.
   EngineOptions smallest{.slots = 2, .session = {.context = 256}};
   smallest.session.mem_budget = plain.memory().total();
-  while (fits_budget(*model, engine_demand(*model, smallest)))
+  while (plan_if_fits(*model, engine_demand(*model, smallest)))
     smallest.session.mem_budget -= 1 << 14;
   options.session.mem_budget = smallest.session.mem_budget + (1 << 14);
   options.kept_prompts_bytes = 0;

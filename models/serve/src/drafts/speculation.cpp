@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "weft/base/error.h"
 #include "weft/run/memory_plan.h"
@@ -128,13 +129,14 @@ std::int64_t speculation_bytes(const Model& model, const SpeculationOptions& opt
 
 void reserve_for_drafts(const Model& model, const SpeculationOptions& options,
                         SessionOptions& session) {
-  if (options.kinds.empty() || !fits_budget(model, session)) return;
-  const PlannedModel alone = plan_model(model, session);
+  if (options.kinds.empty()) return;
+  const auto alone = plan_if_fits(model, session);
+  if (!alone) return;
   SessionOptions both = session;
-  both.reserved += speculation_bytes(model, options, alone.options);
-  if (!fits_budget(model, both)) return;
-  const PlannedModel beside = plan_model(model, both);
-  if (beside.concessions == alone.concessions && beside.options.weights == alone.options.weights)
+  both.reserved += speculation_bytes(model, options, alone->options);
+  const auto beside = plan_if_fits(model, both);
+  if (beside && beside->concessions == alone->concessions &&
+      beside->options.weights == alone->options.weights)
     session.reserved = both.reserved;
 }
 

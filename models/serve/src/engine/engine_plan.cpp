@@ -63,11 +63,11 @@ MemoryOffer plan_engine(const Model& model, const EngineOptions& o) {
   SpeculationOptions drafts = o.speculation;
   drafts.n_sequences = offer.slots;
   demand.session.reserved += speculation_bytes(model, drafts, offer.planned.options);
-  if (!fits_budget(model, demand)) return offer;
-  MemoryOffer beside = plan_memory(model, demand);
-  const bool concedes = beside.concessions != offer.concessions || beside.slots != offer.slots ||
-                        beside.planned.options.weights != offer.planned.options.weights;
-  return concedes ? std::move(offer) : std::move(beside);
+  auto beside = plan_if_fits(model, demand);
+  // Fewer or shorter slots are concessions, too.
+  const bool concedes = !beside || beside->concessions != offer.concessions ||
+                        beside->planned.options.weights != offer.planned.options.weights;
+  return concedes ? std::move(offer) : *std::move(beside);
 }
 
 }  // namespace weft

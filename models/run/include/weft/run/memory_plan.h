@@ -5,6 +5,7 @@
 // engine (--server), and /props that of a running engine.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,8 +50,9 @@ struct MemoryOffer {
   std::vector<std::string> concessions;
 };
 
-// Whether plan_model() has a plan within the budget. Throws like it, except for BudgetError.
-bool fits_budget(const Model& model, const SessionOptions& options);
+// The plan of plan_model(), or none if it would throw BudgetError. Throws like it otherwise.
+std::optional<PlannedModel> plan_if_fits(const Model& model, const SessionOptions& options);
+bool fits_budget(const Model& model, const SessionOptions& options);  // whether there is one
 
 // The plan to look at, not to run: as plan_model(), but without a budget in the options, a plan
 // that does not fit into memory is not refused.
@@ -64,7 +66,7 @@ std::int64_t session_budget(const MemoryDemand& demand);
 // fit at all. Throws BudgetError, which states the demand and the most that fits, if even the
 // smallest demand does not fit; and like plan_model().
 MemoryOffer plan_memory(const Model& model, const MemoryDemand& demand);
-// Whether plan_memory() has an offer. Throws like it, except for BudgetError.
-bool fits_budget(const Model& model, const MemoryDemand& demand);
+// The offer of plan_memory(), or none if it would throw BudgetError. Throws like it otherwise.
+std::optional<MemoryOffer> plan_if_fits(const Model& model, const MemoryDemand& demand);
 
 }  // namespace weft

@@ -75,7 +75,7 @@ void reserve_for_drafts(const Model& model, const SpeculationOptions& options,
 class Speculation {
  public:
   // Leaves out a draft model for whose session there is no room, or that costs more than the model
-  // itself; and all drafts if there is no room for logits of guesses. Throws ValueError for numbers
+  // itself; and all drafts if the logits of guesses do not fit. Throws ValueError for numbers
   // out of range, for DraftKind::model without a model, and for DraftKind::mtp and eagle3 with a
   // session that has no such layer (SessionOptions::draft_layer); and like DraftModel, except for
   // BudgetError.
