@@ -80,7 +80,7 @@ void add_cache_flag(App& app, const char* names, DType& dtype, const char* what)
 
 void add_weights_flag(App& app, WeightMode& mode) {
   static constexpr WeightMode kModes[] = {WeightMode::automatic, WeightMode::mapped,
-                                          WeightMode::resident};
+                                          WeightMode::resident, WeightMode::streamed};
   std::vector<std::string> names;
   for (const WeightMode m : kModes) names.emplace_back(to_string(m));
   app.add_option_function(
@@ -88,8 +88,9 @@ void add_weights_flag(App& app, WeightMode& mode) {
          [&mode](const std::string& name) {
            mode = *std::ranges::find(kModes, name, [](WeightMode m) { return to_string(m); });
          },
-         "mapped: used directly from the file; resident: copied into the fastest layout; auto: "
-         "resident if that is faster and fits")
+         "mapped: used directly from the file; resident: copied into the fastest layout; streamed: "
+         "read from disk while tokens are computed, as far as the budget has no room for them; "
+         "auto: resident if that is faster and fits, streamed if the model does not fit")
       .one_of(names)
       .type_name("MODE");
 }

@@ -216,6 +216,14 @@ std::optional<std::uint64_t> Checkpoint::stamp() const {
 std::span<const std::string> Checkpoint::part_paths() const {
   return impl_->files.paths;
 }
+bool Checkpoint::is_at_path(std::int32_t part) const {
+  const std::string& path = impl_->files.paths[static_cast<std::size_t>(part)];
+  bool found = false;
+  impl_->check_files([&](const MappedFile& map, const std::string& of_map) {
+    found = found || (of_map == path && map.is_at(path));
+  });
+  return found;
+}
 std::span<const MetaEntry> Checkpoint::metadata() const {
   return impl_->files.head.metadata;
 }

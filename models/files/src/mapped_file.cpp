@@ -108,6 +108,13 @@ bool MappedFile::was_written(const std::string& path) const {
   return now.n_bytes != stamp_->n_bytes || now.modified_ns != stamp_->modified_ns;
 }
 
+bool MappedFile::is_at(const std::string& path) const {
+  struct stat info {};
+  if (!stamp_ || ::stat(path.c_str(), &info) != 0) return false;
+  const FileStamp now = stamp_of(info);
+  return now.device == stamp_->device && now.inode == stamp_->inode;
+}
+
 void refuse_missing_pages(const std::string& path) {
   fail<IoError>("{}: was truncated, or could not be read, while it was in use",
                 printable_path(path));

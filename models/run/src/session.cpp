@@ -116,10 +116,15 @@ void Session::Impl::run(Runner& r, const std::atomic<bool>* cancel, NodeObserver
     files_checked = Clock::now();
   }
   if (!cancel) cancel = planned.options.cancel;
-  if (planned.options.poll && !observer) {
-    poll.run(r.executor, r.extents, cancel);
-  } else {
-    r.executor.run(r.extents, cancel, observer);
+  try {
+    if (planned.options.poll && !observer) {
+      poll.run(r.executor, r.extents, cancel);
+    } else {
+      r.executor.run(r.extents, cancel, observer);
+    }
+  } catch (const CancelledError&) {
+    if (stream) stream->rethrow();
+    throw;
   }
   check_mapped();
 }
@@ -277,6 +282,9 @@ const SessionOptions& Session::options() const {
 }
 const MemoryUse& Session::memory() const {
   return impl_->planned.memory;
+}
+const Residency& Session::residency() const {
+  return impl_->planned.residency;
 }
 std::int64_t Session::allocated_bytes() const {
   return impl_->weight_bytes() + impl_->states.size() + impl_->arena.size() + impl_->scratch.size();

@@ -54,7 +54,7 @@ std::shared_ptr<const ResidentWeights> Session::Impl::load_weights() const {
   std::shared_ptr<const ResidentWeights> region;
   if (layout.region_bytes > 0) region = model->impl().resident_weights(layout, options);
   model->weights().check_mapped();
-  if (planned.options.weights == WeightMode::resident) return region;
+  if (planned.options.weights != WeightMode::mapped) return region;
   // If not all of it fits, reading the rest would only evict pages that were read before.
   if (planned.memory.total() - layout.table_bytes <= planned.options.mem_budget)
     prefault_mapped(model->weights(), layout, options);
@@ -62,13 +62,15 @@ std::shared_ptr<const ResidentWeights> Session::Impl::load_weights() const {
 }
 
 std::int64_t Session::Impl::weight_bytes() const {
-  if (!weights) return 0;
+  const std::int64_t streamed = stream ? stream->bytes() : 0;
+  if (!weights) return streamed;
   const WeightLayout layout = layout_weights(*model, planned);
-  return weights->layout() == layout ? weights->bytes() : layout.region_bytes;
+  return streamed + (weights->layout() == layout ? weights->bytes() : layout.region_bytes);
 }
 
 const std::byte* Session::Impl::weight(const Node& node) const {
   const std::byte* data = weights ? weights->find(node.path, node.spec.dtype) : nullptr;
+  if (!data && stream) data = stream->data(node.path);
   return data ? data : model->weights().find_tensor(node.path)->data;
 }
 
@@ -91,7 +93,9 @@ Runner& Session::Impl::runner(std::size_t i) {
     Bindings bindings{.weight = [&](const Node& node) { return weight(node); },
                       .state = [&](const Node& node) { return state_at.at(node.path); },
                       .arena = arena.bytes(),
-                      .scratch = scratch.bytes()};
+                      .scratch = scratch.bytes(),
+                      .devices = {},
+                      .stream = stream.get()};
     for (const PlanDevice& used : planned.plans[i].devices) {
       const auto at = std::ranges::find(devices, used.backend, &DeviceMemory::backend);
       bindings.devices.push_back((*at)->bindings());

@@ -18,6 +18,7 @@
 #include "memory/session_memory.h"
 #include "model_impl.h"
 #include "session_runner.h"
+#include "streaming/session_stream.h"
 
 namespace weft {
 
@@ -32,6 +33,7 @@ struct Session::Impl {
       : model(std::move(m)),
         planned(std::move(p)),
         weights(load_weights()),
+        stream(run::open_stream(model->weights(), planned.residency, planned.options.open_reads)),
         workers(planned.options.workers),
         states(planned.memory.state),
         arena(planned.memory.arena),
@@ -90,6 +92,7 @@ struct Session::Impl {
   std::shared_ptr<const Model> model;
   PlannedModel planned;
   std::shared_ptr<const run::ResidentWeights> weights;  // null if all stay in the file
+  std::unique_ptr<run::SessionStream> stream;           // null if no weights are streamed
   Workers workers;
   Buffer states, arena, scratch;
   std::vector<std::unique_ptr<run::DeviceMemory>> devices;

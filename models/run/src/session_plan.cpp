@@ -40,6 +40,14 @@ std::int64_t rewind_of(const Model& model, const SessionOptions& o) {
   return model.facts().recurrent ? o.rewind : arch::kGuaranteedRewind;
 }
 
+WeightMode weights_of(const Model& model, const SessionOptions& o) {
+  if (model.quantized_to().empty()) return o.weights;
+  if (o.weights == WeightMode::mapped || o.weights == WeightMode::streamed)
+    fail<ValueError>("weights that are converted to {} cannot be {}: they must be resident",
+                     model.quantized_to(), to_string(o.weights));
+  return WeightMode::resident;
+}
+
 void check_draft_layer(const Model& model, const SessionOptions& o) {
   if (!o.draft_layer) return;
   if (o.embeddings) fail<ValueError>("a session that computes embeddings has no draft layer");
@@ -90,11 +98,7 @@ SessionOptions resolve(const Model& model, SessionOptions o) {
   if (!o.cache_v.valid()) o.cache_v = f16;
   check_cache_type("K", o.cache_k);
   check_cache_type("V", o.cache_v);
-  if (!model.quantized_to().empty()) {
-    if (o.weights == WeightMode::mapped)
-      fail<ValueError>("weights that are converted to {} cannot stay mapped", model.quantized_to());
-    o.weights = WeightMode::resident;
-  }
+  o.weights = weights_of(model, o);
   check_range("bytes reserved", o.reserved, 0, std::int64_t{1} << 62);
   check_range("memory budget", o.mem_budget, 0, INT64_MAX);
   if (o.mem_budget == 0) o.mem_budget = default_budget();
@@ -122,8 +126,10 @@ const TensorSpec& state_spec(const std::vector<Graph>& graphs, const std::string
 }
 
 MemoryUse memory_use(const std::vector<Graph>& graphs, const std::vector<Plan>& plans,
-                     const WeightLayout& weights) {
-  MemoryUse use{.weights_mapped = weights.mapped_bytes, .weights_resident = weights.region_bytes};
+                     const WeightLayout& weights, const Residency& residency) {
+  MemoryUse use{.weights_mapped = weights.mapped_bytes,
+                .weights_resident = weights.region_bytes,
+                .weights_streamed = residency.bytes()};
   for (const Node* state : states_on_host(graphs, plans))
     use.state += align_up(state->spec.bytes());
   for (const DeviceUse& device : device_use(graphs, plans)) use.device += device.bytes();
@@ -134,15 +140,20 @@ MemoryUse memory_use(const std::vector<Graph>& graphs, const std::vector<Plan>& 
   return use;
 }
 
+Streamable find_streamable(const Model& model, const PlannedModel& planned) {
+  return find_streamable(model.weights(), planned.graphs, planned.plans, planned.n_step_plans);
+}
+
 WeightLayout layout_weights(const Model& model, const PlannedModel& planned) {
-  const bool resident = planned.options.weights == WeightMode::resident;
+  const bool resident = planned.options.weights != WeightMode::mapped;
+  const auto streamed = streamed_paths(planned.residency);
   const auto off_host = weights_off_host(planned.graphs, planned.plans);
   const std::size_t n_steps = planned.n_step_plans, n = planned.graphs.size();
   // The layout for one graph of steps, and one of texts if there are any.
   const auto layout_of = [&](std::size_t step, std::size_t text) {
     std::vector<const Graph*> graphs{&planned.graphs[step]};
     if (text < n) graphs.push_back(&planned.graphs[text]);
-    return layout_weights(model.weights(), graphs, resident, off_host);
+    return layout_weights(model.weights(), graphs, resident, off_host, streamed);
   };
   WeightLayout layout = layout_of(0, n_steps);
   for (std::size_t i = 1; i < n; ++i) {
@@ -174,7 +185,7 @@ LoadOptions load_options(const Model& model, const PlannedModel& planned) {
 }  // namespace run
 
 std::string_view to_string(WeightMode mode) {
-  constexpr std::string_view kNames[] = {"auto", "mapped", "resident"};
+  constexpr std::string_view kNames[] = {"auto", "mapped", "resident", "streamed"};
   return kNames[static_cast<std::size_t>(mode)];
 }
 

@@ -4,6 +4,7 @@
 
 #include "weft/run/session.h"
 
+#include "streaming/residency.h"
 #include "weight_loader.h"
 
 namespace weft::run {
@@ -28,10 +29,13 @@ const TensorSpec& state_spec(const std::vector<Graph>& graphs, const std::string
 
 // The memory of a session with these plans. REQUIRES: one plan per graph, at least one.
 MemoryUse memory_use(const std::vector<Graph>& graphs, const std::vector<Plan>& plans,
-                     const WeightLayout& weights);
+                     const WeightLayout& weights, const Residency& residency);
 
 // Plans every width class with weights of this mode, without regard to the budget.
 PlannedModel plan_all(const Model& model, const SessionOptions& options, WeightMode weights);
+
+// The weights of a planned session that could be streamed.
+Streamable find_streamable(const Model& model, const PlannedModel& planned);
 
 // Sets planned.memory.
 void count_memory(const Model& model, PlannedModel& planned);

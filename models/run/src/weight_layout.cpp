@@ -59,7 +59,8 @@ bool covers(const WeightLayout& layout, const WeightLayout& wanted) {
 }
 
 WeightLayout layout_weights(const Checkpoint& file, std::span<const Graph* const> graphs,
-                            bool resident, const std::vector<std::string>& off_host) {
+                            bool resident, const std::vector<std::string>& off_host,
+                            const std::set<std::string_view>& streamed) {
   WeightLayout layout;
   for (const Graph* graph : graphs) add_weights(file, *graph, off_host, layout.weights);
   std::ranges::sort(layout.weights, {}, [](const PlacedWeight& w) {
@@ -76,6 +77,8 @@ WeightLayout layout_weights(const Checkpoint& file, std::span<const Graph* const
                   in_file.name(), w.dtype.name());
     }
     layout.changes_types |= other_type;
+    w.streamed = streamed.contains(w.tensor->name);
+    if (w.streamed) continue;
     // Rows in another order than the graph's must be copied to be reordered.
     const bool reordered = !w.tensor->runs.empty();
     if (reordered || (resident && (w.whole || other_type))) {

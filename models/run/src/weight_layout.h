@@ -3,6 +3,7 @@
 // the types that the session's graphs give them. Computed from the file's header alone.
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,13 +22,14 @@ struct PlacedWeight {
   std::int64_t offset = kInFile;             // in the region
   bool converts = false;  // to another type than in the file, not only its layout
   bool whole = false;     // every step reads all of it, not only some rows
+  bool streamed = false;  // read from the file while steps run
   friend bool operator==(const PlacedWeight&, const PlacedWeight&) = default;
 };
 
 struct WeightLayout {
   std::vector<PlacedWeight> weights;  // in file order
   std::int64_t region_bytes = 0;      // as allocated
-  std::int64_t mapped_bytes = 0;      // weights that stay in the file
+  std::int64_t mapped_bytes = 0;      // weights that stay in the file and are read from its pages
   std::int64_t table_bytes = 0;       // the tables among them: a step reads only some rows
   bool changes_types = false;         // some weight has another type than in the file
   friend bool operator==(const WeightLayout&, const WeightLayout&) = default;
@@ -41,8 +43,10 @@ bool covers(const WeightLayout& layout, const WeightLayout& wanted);
 // order in the file. Weights that the graph needs in another type are converted when they are
 // copied into the region. Throws Error if a weight to be converted would have to stay in the file,
 // or is quantized there. Weights `off_host` are omitted, because only devices read them. Also
-// throws Error if two graphs need a weight in different types.
+// throws Error if two graphs need a weight in different types. Weights of `streamed` are in neither
+// place.
 WeightLayout layout_weights(const Checkpoint& file, std::span<const Graph* const> graphs,
-                            bool resident, const std::vector<std::string>& off_host = {});
+                            bool resident, const std::vector<std::string>& off_host = {},
+                            const std::set<std::string_view>& streamed = {});
 
 }  // namespace weft::run

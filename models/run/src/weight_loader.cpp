@@ -282,7 +282,7 @@ void prefault_mapped(const Checkpoint& file, const WeightLayout& layout,
                      const LoadOptions& options) {
   std::vector<Chunk> chunks;
   for (const PlacedWeight& w : layout.weights) {
-    if (w.offset == kInFile && w.whole) add_chunks(w, chunks);
+    if (w.offset == kInFile && w.whole && !w.streamed) add_chunks(w, chunks);
   }
   for_all(chunks, options, [&](const Chunk& c) { prefault(file, c); });
 }

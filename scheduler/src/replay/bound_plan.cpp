@@ -26,6 +26,20 @@ struct BoundPlan::Source {
   std::vector<Kernel> kernels;  // by step
 };
 
+namespace {
+
+std::vector<int> units_of(const WeightStream& stream, const Graph& graph, const Node& node) {
+  std::vector<int> units;
+  for (const NodeId id : node.inputs) {
+    if (id == kNoNode || graph[id].kind != NodeKind::weight) continue;
+    const int unit = stream.unit_of(graph[id]);
+    if (unit != kNoUnit && std::ranges::count(units, unit) == 0) units.push_back(unit);
+  }
+  return units;
+}
+
+}  // namespace
+
 BoundPlan::BoundPlan(const Graph& graph, const Plan& plan, const std::vector<PieceGroup>& pieces,
                      const Assignment& assignment, const MemoryMap& memory,
                      const Bindings& bindings, KernelFailure& failure)
@@ -35,6 +49,10 @@ BoundPlan::BoundPlan(const Graph& graph, const Plan& plan, const std::vector<Pie
   Source from{graph, plan, memory, bindings, {}};
   for (const PlanStep& step : plan.steps)
     from.kernels.push_back(kernel_of(graph, assignment, step));
+  if (bindings.stream) {
+    for (const PlanStep& step : plan.steps)
+      units_of_steps_.push_back(units_of(*bindings.stream, graph, graph[step.node]));
+  }
   for (std::size_t stage = 0; stage < units_.size(); ++stage) {
     const int shares = plan.shares_in(static_cast<std::int32_t>(stage));
     stages_[stage].shares = shares;
@@ -79,6 +97,7 @@ void BoundPlan::add(const Source& from, std::size_t index, int lane, int part, i
   const PlanStep& step = from.plan.steps[index];
   const Node& node = from.graph[step.node];
   KernelCall call{.run = from.kernels[index].run, .step = &step, .part = part, .parts = parts};
+  if (!units_of_steps_.empty()) call.units = units_of_steps_[index];
   call.args.op = node.op;
   call.args.attrs = &node.attrs;
   call.args.out = from.memory.view(step.node, lane);
@@ -130,6 +149,18 @@ void BoundPlan::watch(const Dim* dims, View& view) {
 
 void BoundPlan::set_extents(const Extents& extents) {
   for (const auto& [at, variable] : extents_) *at = extents[static_cast<std::size_t>(variable)];
+}
+
+std::vector<std::int32_t> BoundPlan::uses_of_units(const std::vector<PieceGroup>& pieces,
+                                                   const WeightStream& stream) const {
+  std::vector<std::int32_t> uses(stream.n_units());
+  for (const PieceGroup& group : pieces) {
+    for (const Piece& piece : group) {
+      for (const std::size_t step : piece.steps)
+        for (const int unit : units_of_steps_[step]) ++uses[static_cast<std::size_t>(unit)];
+    }
+  }
+  return uses;
 }
 
 std::span<const KernelCall> BoundPlan::share(int stage, int index, int worker) const {

@@ -28,6 +28,7 @@ struct KernelCall {
   std::span<const ColRange> cols;  // Split::cols
   int part = 0, parts = 1;         // Split::rows
   Device* device = nullptr;        // not null if the call only queues work on this device
+  std::span<const int> units;      // that it uses of the weight stream, each once
 };
 
 class BoundPlan {
@@ -45,6 +46,9 @@ class BoundPlan {
   std::span<const ReplayStage> stages() const { return stages_; }
   std::span<const KernelCall> share(int stage, int index, int worker) const;
   std::span<const KernelCall> copies(int stage, int lane) const;
+  // How many calls of a run use each unit of the weight stream.
+  std::vector<std::int32_t> uses_of_units(const std::vector<PieceGroup>& pieces,
+                                          const WeightStream& stream) const;
 
  private:
   using Range = std::pair<std::size_t, std::size_t>;  // indices of calls: [first, second)
@@ -65,11 +69,20 @@ class BoundPlan {
   std::vector<KernelCall> calls_;
   std::vector<Stage> units_;               // by stage
   std::vector<std::vector<View>> inputs_;  // by call
+  std::vector<std::vector<int>> units_of_steps_;
   std::vector<std::unique_ptr<PreparedKernel>> prepared_;
   std::vector<std::pair<std::int64_t*, std::int32_t>>
       extents_;  // where to write which variable's extent
   std::vector<ReplayStage> stages_;
 };
+
+// The rows of the output of which a call computes parts, at the extents its views have now.
+inline std::pair<std::int64_t, std::int64_t> rows_of(const KernelCall& call) {
+  const std::int64_t rows = call.args.out.rows();
+  if (call.step->split != Split::rows) return {0, rows};
+  return {lanes::row_cut(rows, call.part, call.parts),
+          lanes::row_cut(rows, call.part + 1, call.parts)};
+}
 
 // The parts of the output that a call computes, at the extents its views have now.
 template <class F>
@@ -81,8 +94,8 @@ void for_each_region(const KernelCall& call, F f) {
       f(Region{0, rows, 0, cols});
       return;
     case Split::rows: {
-      const Region region{lanes::row_cut(rows, call.part, call.parts),
-                          lanes::row_cut(rows, call.part + 1, call.parts), 0, cols};
+      const auto [row0, row1] = rows_of(call);
+      const Region region{row0, row1, 0, cols};
       if (!region.empty()) f(region);
       return;
     }

@@ -24,6 +24,8 @@ struct Executor::Impl final : ReplayJob {
   std::optional<Poison> poison;
   std::unique_ptr<Replay> replay;  // null: the calling thread does everything
   Extents extents;
+  WeightStream* stream = nullptr;
+  std::vector<std::int32_t> uses_of_units;  // by unit of the stream
 
   // The run in progress.
   const std::atomic<bool>* cancel = nullptr;
@@ -37,7 +39,9 @@ struct Executor::Impl final : ReplayJob {
         pieces(pieces_of(p)),
         memory(g, p, bindings),
         bound_plan(g, p, pieces, assignment, memory, bindings, failure),
-        extents(g.bounds()) {
+        extents(g.bounds()),
+        stream(bindings.stream) {
+    if (stream) uses_of_units = bound_plan.uses_of_units(pieces, *stream);
     if (options.poison.value_or(poison_wanted())) poison.emplace(g, p, bindings.arena);
     if (p.replay != ReplayKind::alone && p.lanes > 1 && w.count() > 1 && !poison)
       replay = make_replay(p.replay, *this, pieces, w);
@@ -53,9 +57,13 @@ struct Executor::Impl final : ReplayJob {
   }
   void run_alone() noexcept;
 
+  void stop_run() noexcept { stopped.store(true, std::memory_order_relaxed); }
   void set_extents(const Extents& wanted);
   void run_calls(std::span<const KernelCall> calls, int worker) noexcept;
+  void run_call(const KernelCall& call, int worker) noexcept;
   void run_cols(const KernelCall& call, int worker) noexcept;
+  bool acquire(const KernelCall& call) noexcept;
+  bool release(const KernelCall& call) noexcept;
   void run_observed(const KernelCall& call, int worker, const Region& region) noexcept;
   View sized(View view, const Shape& shape) const;
 };
@@ -79,24 +87,39 @@ void Executor::Impl::run_calls(std::span<const KernelCall> calls, int worker) no
   if (observer) observer->begin(worker);
   for (const KernelCall& call : calls) {
     if (stopped.load(std::memory_order_relaxed)) return;
-    if (cancel && cancel->load(std::memory_order_relaxed)) {
-      stopped.store(true, std::memory_order_relaxed);
-      return;
-    }
-    if (call.run_cols && !call.device && !poison && !(observer && observer->reads_values())) {
-      run_cols(call, worker);
-      continue;
-    }
-    for_each_region(call, [&](const Region& region) {
-      if (observer && call.device) return run_observed(call, worker, region);
-      if (poison && !call.device) Poison::before_call(call.args);
-      if (observer) observer->before(*call.step, worker, call.args, region);
-      call.run(call.args, region);
-      if (poison && !call.device) poison->after_call(*call.step, call.args, region);
-      if (observer) observer->after(*call.step, worker, call.args, region);
-    });
-    if (call.args.prepared && failure.raised()) stopped.store(true, std::memory_order_relaxed);
+    if (cancel && cancel->load(std::memory_order_relaxed)) return stop_run();
+    if (!acquire(call)) return stop_run();
+    run_call(call, worker);
+    if (!release(call)) return stop_run();
+    if (call.args.prepared && failure.raised()) stop_run();
   }
+}
+
+bool Executor::Impl::acquire(const KernelCall& call) noexcept {
+  if (call.units.empty()) return true;
+  const auto [row0, row1] = rows_of(call);
+  for (const int unit : call.units)
+    if (!stream->acquire(unit, call.args.in, row0, row1)) return false;
+  return true;
+}
+
+bool Executor::Impl::release(const KernelCall& call) noexcept {
+  for (const int unit : call.units)
+    if (!stream->release(unit)) return false;
+  return true;
+}
+
+void Executor::Impl::run_call(const KernelCall& call, int worker) noexcept {
+  if (call.run_cols && !call.device && !poison && !(observer && observer->reads_values()))
+    return run_cols(call, worker);
+  for_each_region(call, [&](const Region& region) {
+    if (observer && call.device) return run_observed(call, worker, region);
+    if (poison && !call.device) Poison::before_call(call.args);
+    if (observer) observer->before(*call.step, worker, call.args, region);
+    call.run(call.args, region);
+    if (poison && !call.device) poison->after_call(*call.step, call.args, region);
+    if (observer) observer->after(*call.step, worker, call.args, region);
+  });
 }
 
 // All ranges of columns in one call. The observer sees the range that they span.
@@ -160,7 +183,10 @@ void Executor::run(const Extents& extents, const std::atomic<bool>* cancel,
   impl_->cancel = cancel;
   impl_->observer = observer;
   impl_->stopped.store(false, std::memory_order_relaxed);
+  WeightStream* const stream = impl_->stream;
+  if (stream) stream->begin(impl_->uses_of_units, cancel, impl_->stopped);
   impl_->replay ? impl_->replay->run() : impl_->run_alone();
+  if (stream) stream->end();
   if (const std::string text = impl_->failure.take(); !text.empty()) throw KernelError(text);
   if (impl_->stopped.load(std::memory_order_relaxed))
     fail<CancelledError>("plan '{}' was cancelled", impl_->plan.name);
@@ -169,7 +195,7 @@ void Executor::run(const Extents& extents, const std::atomic<bool>* cancel,
 }
 
 void Executor::stop() noexcept {
-  impl_->stopped.store(true, std::memory_order_relaxed);
+  impl_->stop_run();
 }
 
 View Executor::output(std::string_view name) const {

@@ -30,7 +30,7 @@ std::int64_t row_stride(const Graph& graph, NodeId id) {
 }  // namespace
 
 MemoryMap::MemoryMap(const Graph& graph, const Plan& plan, const Bindings& bindings)
-    : graph_(graph), plan_(plan), base_(graph) {
+    : graph_(graph), plan_(plan), base_(graph), paged_(graph) {
   if (plan.placements.size() != graph.size())
     fail<ValueError>("plan '{}' belongs to another graph", plan.name);
   check_buffer("the arena", bindings.arena, plan.arena_bytes);
@@ -45,6 +45,7 @@ MemoryMap::MemoryMap(const Graph& graph, const Plan& plan, const Bindings& bindi
       // Kernels read weights through the same View as everything else; no kernel writes to one.
       base = bindings.weight ? const_cast<std::byte*>(bindings.weight(node)) : nullptr;
       if (!base) fail<ValueError>("weight '{}' is not bound", node.path);
+      if (bindings.stream) paged_[id] = bindings.stream->paged(node);
     } else if (node.kind == NodeKind::state) {
       base = bindings.state ? bindings.state(node) : nullptr;
       if (!base) fail<ValueError>("state '{}' is not bound", node.path);
@@ -97,6 +98,8 @@ View MemoryMap::view(NodeId id, int lane, MemoryId reader) const {
   View view{.data = base_[p.root], .dtype = node.spec.dtype, .rank = node.spec.shape.rank()};
   if (root.place == Place::weight && is_device(reader))
     view.data = weights_on_[device_index(reader)][p.root];
+  else if (node.kind == NodeKind::weight)
+    view.paged = paged_[id];
   if (p.place == Place::view) view.data += p.offset;
   if (root.copies > 1) view.data += lane * align_up(root.bytes);
   for (int i = 0; i < view.rank; ++i)

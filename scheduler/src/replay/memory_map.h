@@ -27,6 +27,7 @@ class MemoryMap {
   void bind_devices(const Bindings& bindings);
 
   PerNode<std::byte*> base_;                     // the first copy; null for views
+  PerNode<PagedRows*> paged_;                    // View::paged
   std::vector<PerNode<std::byte*>> weights_on_;  // by device
 };
 

@@ -79,8 +79,9 @@ void print_passes(const Model& model, const Flags& flags) {
     print_pass(pass->name, count_ops(graph), pass->summary);
   };
   const SessionOptions& session = flags.model.session;
-  const PassOptions passes{.off = session.passes_off,
-                           .resident = session.weights != WeightMode::mapped};
+  const PassOptions passes{
+      .off = session.passes_off,
+      .resident = session.weights != WeightMode::mapped && session.weights != WeightMode::streamed};
   Graph fused = fuse(plan_graph, passes, seen);
   const auto assignments = assign({&fused, 1}, Routes(session.backend, session.route));
   lower(std::move(fused), assignments.front(), passes, seen);

@@ -13,10 +13,12 @@ namespace weft::tools {
 namespace {
 
 WeightMode weight_mode(const std::string& text) {
-  for (const WeightMode mode : {WeightMode::automatic, WeightMode::mapped, WeightMode::resident}) {
+  for (const WeightMode mode :
+       {WeightMode::automatic, WeightMode::mapped, WeightMode::resident, WeightMode::streamed}) {
     if (text == to_string(mode)) return mode;
   }
-  fail<cli::UsageError>("weights must be auto, mapped or resident, got '{}'", printable(text));
+  fail<cli::UsageError>("weights must be auto, mapped, resident or streamed, got '{}'",
+                        printable(text));
 }
 
 int worker_count(const std::string& text) {

@@ -136,7 +136,7 @@ ProfileFile read_profile(const std::string& path, SessionOptions& options) {
   if (options.context == 0) options.context = profile.context;
   if (options.workers == 0) options.workers = profile.workers;
   if (options.weights == WeightMode::automatic) {
-    for (const WeightMode mode : {WeightMode::mapped, WeightMode::resident}) {
+    for (const WeightMode mode : {WeightMode::mapped, WeightMode::resident, WeightMode::streamed}) {
       if (profile.weights == to_string(mode)) options.weights = mode;
     }
   }

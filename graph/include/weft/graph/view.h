@@ -10,6 +10,20 @@
 
 namespace weft {
 
+// Rows of a weight that are read from disk when a node needs them: the matrices of experts. Two
+// lanes may ask at the same time.
+class PagedRows {
+ public:
+  // The bytes of row r if they are in memory, else null. Valid until the call of the kernel ends.
+  virtual const std::byte* find(std::int64_t r) noexcept = 0;
+  // Waits for them. Null if the run ends, because it was cancelled or the disk failed: what the
+  // kernel computes is then not used.
+  virtual const std::byte* wait(std::int64_t r) noexcept = 0;
+
+ protected:
+  ~PagedRows() = default;
+};
+
 // Rows of contiguous elements: element (r, c) of a rank >= 2 tensor lies at data + r * row_stride +
 // bytes(c). `dims` are the actual extents. An absent optional input has data == nullptr.
 struct View {
@@ -18,6 +32,9 @@ struct View {
   int rank = 0;
   std::array<std::int64_t, kMaxRank> dims{};
   std::int64_t row_stride = 0;  // bytes between rows
+  // Not null for a weight whose rows are read when they are needed. `data` then has the same bytes,
+  // in pages of a file: correct to read, but slow.
+  PagedRows* paged = nullptr;
 
   explicit operator bool() const { return data != nullptr; }
 

@@ -152,11 +152,42 @@ std::optional<SessionAttempt> plan_resident(const Model& model, const SessionOpt
   return std::nullopt;
 }
 
+// Uses what the smallest residency leaves of the budget.
+void grow_residency(const Streamable& weights, const Model& model, PlannedModel& planned) {
+  std::int64_t bytes =
+      planned.residency.bytes() + planned.options.mem_budget - needed_bytes(planned);
+  // The region is larger than its weights: they are aligned, and it is whole huge pages.
+  for (;;) {
+    auto grown = residency_within(weights, bytes);
+    planned.residency = grown ? std::move(*grown) : smallest_residency(weights);
+    count_memory(model, planned);
+    const std::int64_t over = needed_bytes(planned) - planned.options.mem_budget;
+    if (!grown || over <= 0) return;
+    bytes -= over;
+  }
+}
+
+// Keeps as many weights in memory as the budget allows, and reads the others from disk.
+SessionAttempt plan_streamed(const Model& model, const SessionOptions& options,
+                             const Limits& limits) {
+  PlannedModel planned = plan_all(model, options, WeightMode::streamed);
+  planned.weights_reason = options.weights == WeightMode::streamed
+                               ? "requested"
+                               : "the budget has no room for all of them";
+  if (!fit(model, limits, planned, needed_bytes)) return {std::move(planned), false};
+  grow_residency(find_streamable(model, planned), model, planned);
+  return {std::move(planned), true};
+}
+
 SessionAttempt plan_mapped(const Model& model, const SessionOptions& options, const Limits& limits,
                            std::string reason) {
   PlannedModel planned = plan_all(model, options, WeightMode::mapped);
   planned.weights_reason = std::move(reason);
   if (fit(model, limits, planned, needed_bytes)) return {std::move(planned), true};
+  if (options.weights == WeightMode::automatic) {
+    SessionAttempt streamed = plan_streamed(model, options, limits);
+    if (streamed.fits || limits.explicit_budget) return streamed;
+  }
   // A budget that was given must be met. With a default budget the system evicts pages of the file:
   // slow, but it works.
   if (limits.explicit_budget) return {std::move(planned), false};
@@ -183,6 +214,7 @@ SessionAttempt attempt_session(const Model& model, const SessionOptions& options
   const Limits limits{.explicit_budget = options.mem_budget != 0,
                       .explicit_cache = options.cache_k.valid() || options.cache_v.valid()};
   std::string reason = "requested";
+  if (resolved.weights == WeightMode::streamed) return plan_streamed(model, resolved, limits);
   if (resolved.weights == WeightMode::mapped)
     return plan_mapped(model, resolved, limits, std::move(reason));
   if (auto resident = plan_resident(model, resolved, limits, reason)) return std::move(*resident);

@@ -29,6 +29,7 @@ Json memory_json(const PlannedModel& planned) {
   const MemoryUse& use = planned.memory;
   return {{"weights_mapped", use.weights_mapped},
           {"weights_resident", use.weights_resident},
+          {"weights_streamed", use.weights_streamed},
           {"state", use.state},
           {"arena", use.arena},
           {"scratch", use.scratch},

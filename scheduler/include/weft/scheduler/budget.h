@@ -26,6 +26,7 @@ std::int64_t default_budget(std::int64_t held = 0);
 struct MemoryUse {
   std::int64_t weights_mapped = 0;    // in the file's pages, which the system may evict and reload
   std::int64_t weights_resident = 0;  // in private copies, repacked or converted
+  std::int64_t weights_streamed = 0;  // memory for weights that are read from disk by turns
   std::int64_t state = 0;             // KV caches
   std::int64_t arena = 0;             // activations
   std::int64_t scratch = 0;           // kernels' working memory, all lanes

@@ -15,6 +15,7 @@
 #include "weft/graph/graph.h"
 #include "weft/scheduler/plan.h"
 #include "weft/scheduler/routing.h"
+#include "weft/scheduler/weight_stream.h"
 #include "weft/scheduler/workers.h"
 
 namespace weft {
@@ -33,6 +34,9 @@ struct Bindings {
   std::span<std::byte> arena;                // at least Plan::arena_bytes, aligned to kAlignment
   std::span<std::byte> scratch;              // at least Plan::scratch_bytes, aligned likewise
   std::vector<DeviceBindings> devices = {};  // one per device of Plan::devices
+  // For weights that are not in memory all the time; `weight` gives their addresses too. Null: all
+  // are. REQUIRES: all units of a stage fit in its memory at the same time.
+  WeightStream* stream = nullptr;
 };
 
 // Is called before and after every node. Without an observer, a node costs one pointer test.

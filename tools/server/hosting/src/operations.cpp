@@ -57,6 +57,7 @@ void add_memory_metrics(MetricsText& text, const MemoryUse& m, std::int64_t budg
   text.begin("memory_bytes", MetricsText::Kind::gauge, "Memory by purpose, as weft plan predicts.");
   const std::pair<const char*, std::int64_t> kinds[] = {{"weights_mapped", m.weights_mapped},
                                                         {"weights_resident", m.weights_resident},
+                                                        {"weights_streamed", m.weights_streamed},
                                                         {"state", m.state},
                                                         {"arena", m.arena},
                                                         {"scratch", m.scratch},

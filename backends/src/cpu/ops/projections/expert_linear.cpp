@@ -19,6 +19,7 @@ namespace weft::cpu {
 namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
+constexpr std::int64_t kNoExpert = -1;
 constexpr std::int64_t kResultCols = 256;  // columns of a block of results that is copied
 
 struct Pair {
@@ -28,7 +29,7 @@ struct Pair {
 // The parts of scratch memory after that of the kernels of linear, in bytes.
 struct Layout {
   std::int64_t group;  // max pairs of one call of a linear kernel
-  std::int64_t choices, ends, pairs, x, results, total;
+  std::int64_t choices, ends, pairs, waiting, x, results, total;
 
   Layout(const TensorSpec& x_spec, const TensorSpec& w, const TensorSpec& ids, std::int64_t begin) {
     const std::int64_t n_tokens = ids.shape[0].bound, n_choices = ids.shape[1].bound;
@@ -36,7 +37,8 @@ struct Layout {
     choices = align_up(begin);
     ends = choices + align_up(n_choices * 4);
     pairs = ends + align_up((w.shape[0].bound + 1) * 4);
-    x = pairs + align_up(n_tokens * n_choices * static_cast<std::int64_t>(sizeof(Pair)));
+    waiting = pairs + align_up(n_tokens * n_choices * static_cast<std::int64_t>(sizeof(Pair)));
+    x = waiting + align_up(std::max(w.shape[0].bound + 1, n_choices));
     results = x + align_up(group * x_spec.dtype.bytes(x_spec.shape.last()));
     total = results + align_up(group * std::min(kResultCols, w.shape[1].bound) * kFloat);
   }
@@ -66,25 +68,30 @@ class Experts {
   void run(std::int64_t row0, std::int64_t row1, ColRange cols,
            std::span<const std::int32_t> choices) const {
     if (row1 - row0 == 1) {
-      for (const std::int32_t choice : choices) {
-        const Pair pair{static_cast<std::int32_t>(row0), choice};
-        compute(expert_of(pair), {&pair, 1}, cols);
-      }
+      const auto pair_of = [&](std::int64_t i) {
+        return Pair{static_cast<std::int32_t>(row0), choices[static_cast<std::size_t>(i)]};
+      };
+      for_each_matrix(
+          std::ssize(choices), [&](std::int64_t i) { return expert_of(pair_of(i)); },
+          [&](std::int64_t i, const std::byte* matrix) {
+            const Pair pair = pair_of(i);
+            compute(matrix, {&pair, 1}, cols);
+          });
       return;
     }
     const std::int64_t n_experts = args_.in[1].rows();
     auto* const ends = at<std::int32_t>(l_.ends);
     auto* const pairs = at<Pair>(l_.pairs);
     sort(row0, row1, choices, ends, pairs);
-    std::int32_t begin = 0;
-    for (std::int64_t e = 0; e <= n_experts; ++e) {
-      const std::int32_t end = ends[e];
-      for (std::int64_t i = begin; i < end; i += l_.group) {
-        const std::int64_t n = std::min(end - i, l_.group);
-        compute(e == n_experts ? -1 : e, {pairs + i, static_cast<std::size_t>(n)}, cols);
-      }
-      begin = end;
-    }
+    for_each_matrix(
+        n_experts + 1, [&](std::int64_t e) { return e == n_experts ? kNoExpert : e; },
+        [&](std::int64_t e, const std::byte* matrix) {
+          for (std::int64_t i = e == 0 ? 0 : ends[e - 1]; i < ends[e]; i += l_.group) {
+            const std::int64_t n = std::min(ends[e] - i, l_.group);
+            compute(matrix, {pairs + i, static_cast<std::size_t>(n)}, cols);
+          }
+        },
+        [&](std::int64_t e) { return ends[e] > (e == 0 ? 0 : ends[e - 1]); });
   }
 
   std::int64_t n_rows_of_experts() const { return n_; }
@@ -96,11 +103,53 @@ class Experts {
     return reinterpret_cast<T*>(args_.scratch.data() + offset);
   }
 
-  // The id of the expert; -1 if it is out of range.
+  // The id of the expert; kNoExpert if it is out of range.
   std::int64_t expert_of(Pair p) const {
     const std::int32_t id = args_.in[2].row<const std::int32_t>(p.token)[p.choice];
-    return id < 0 || id >= args_.in[1].rows() ? -1 : id;
+    return id < 0 || id >= args_.in[1].rows() ? kNoExpert : id;
   }
+
+  // Calls f(i, matrix) for the items 0 .. n - 1 that `wanted` accepts, with the matrix of the
+  // item's expert (null for kNoExpert): in order, or those first whose matrices are in memory while
+  // others are read. Results do not depend on the order.
+  template <class ExpertOf, class F, class Wanted>
+  void for_each_matrix(std::int64_t n, ExpertOf expert, F f, Wanted wanted) const {
+    const View& all = args_.in[1];
+    if (!all.paged) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        if (!wanted(i)) continue;
+        const std::int64_t e = expert(i);
+        f(i, e < 0 ? nullptr : all.row<const std::byte>(e));
+      }
+      return;
+    }
+    auto* const waiting = at<bool>(l_.waiting);
+    for (std::int64_t i = 0; i < n; ++i) waiting[i] = wanted(i);
+    for (;;) {
+      std::int64_t first = -1;  // one that is still missing
+      bool progress = false;
+      for (std::int64_t i = 0; i < n; ++i) {
+        if (!waiting[i]) continue;
+        const std::int64_t e = expert(i);
+        const std::byte* matrix = e < 0 ? nullptr : all.paged->find(e);
+        if (e >= 0 && !matrix) {
+          if (first < 0) first = i;
+          continue;
+        }
+        f(i, matrix);
+        waiting[i] = false;
+        progress = true;
+      }
+      if (first < 0) return;
+      // Others may have arrived during the last round.
+      if (!progress && !all.paged->wait(expert(first))) return;
+    }
+  }
+  template <class ExpertOf, class F>
+  void for_each_matrix(std::int64_t n, ExpertOf expert, F f) const {
+    for_each_matrix(n, expert, f, [](std::int64_t) { return true; });
+  }
+
   std::byte* x_of(Pair p) const {
     const View& x = args_.in[0];
     return x.row<std::byte>(p.token) + (x.rank == 3 ? x.dtype.bytes(p.choice * d_) : 0);
@@ -140,9 +189,9 @@ class Experts {
     return true;
   }
 
-  // Columns of the results of these pairs, all of one expert.
-  void compute(std::int64_t expert, std::span<const Pair> pairs, ColRange cols) const {
-    if (expert < 0) {
+  // Columns of the results of these pairs, all of one expert; NaN without one.
+  void compute(const std::byte* weights, std::span<const Pair> pairs, ColRange cols) const {
+    if (!weights) {
       for (const Pair pair : pairs) {
         auto* const y = reinterpret_cast<float*>(y_of(pair));
         std::fill(y + cols.begin, y + cols.end, std::numeric_limits<float>::quiet_NaN());
@@ -155,12 +204,12 @@ class Experts {
       x = gathered(pairs);
     const bool direct = at_equal_distances(
         pairs, [&](Pair p) { return y_of(p); }, y);
-    if (direct) return multiply(expert, std::ssize(pairs), x, y, 0, cols);
+    if (direct) return multiply(weights, std::ssize(pairs), x, y, 0, cols);
     for (std::int64_t c = cols.begin; c < cols.end; c += kResultCols) {
       const ColRange block{c, std::min(c + kResultCols, cols.end)};
       const std::int64_t width = (block.end - block.begin) * kFloat;
       const Rows results{at<std::byte>(l_.results), width};
-      multiply(expert, std::ssize(pairs), x, results, c, block);
+      multiply(weights, std::ssize(pairs), x, results, c, block);
       for (std::size_t i = 0; i < pairs.size(); ++i) {
         std::memcpy(y_of(pairs[i]) + c * kFloat,
                     results.first + static_cast<std::int64_t>(i) * width,
@@ -179,10 +228,10 @@ class Experts {
   }
 
   // The rows of y begin with column y_col.
-  void multiply(std::int64_t expert, std::int64_t n_rows, Rows x, Rows y, std::int64_t y_col,
+  void multiply(const std::byte* weights, std::int64_t n_rows, Rows x, Rows y, std::int64_t y_col,
                 ColRange cols) const {
     const View &all = args_.in[1], &in = args_.in[0];
-    const View matrix{.data = all.row<std::byte>(expert),
+    const View matrix{.data = const_cast<std::byte*>(weights),
                       .dtype = all.dtype,
                       .rank = 2,
                       .dims = {n_, d_},

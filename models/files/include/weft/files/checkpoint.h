@@ -133,8 +133,11 @@ class Checkpoint {
   // since it was mapped, by the times and sizes that the system knows.
   void check_mapped() const;
   void check_unchanged() const;
-  std::span<const std::string> part_paths() const;    // one for a whole file; a directory and its
-                                                      // shards
+  std::span<const std::string> part_paths() const;  // one for a whole file; a directory and its
+                                                    // shards
+  // Whether the file of a part's path is the one that was mapped, so that it can be opened again:
+  // not after it was replaced, nor for bytes in memory.
+  bool is_at_path(std::int32_t part) const;
   std::span<const MetaEntry> metadata() const;        // the first part's
   std::span<const CheckpointTensor> tensors() const;  // those of all parts, in file order
 

@@ -47,6 +47,8 @@ class MappedFile {
   // Whether the file of that name is the one that was mapped, but has another size or time of
   // modification now: it was written since then, or touched.
   bool was_written(const std::string& path) const;
+  // Whether the file of that name is the one that was mapped.
+  bool is_at(const std::string& path) const;
 
  private:
   void map(int fd, std::uintmax_t size, const std::string& path);

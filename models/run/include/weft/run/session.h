@@ -19,7 +19,9 @@
 #include <vector>
 
 #include "weft/arch/memory.h"
+#include "weft/files/file_reads.h"
 #include "weft/run/model.h"
+#include "weft/run/residency.h"
 #include "weft/scheduler/budget.h"
 #include "weft/scheduler/executor.h"
 #include "weft/scheduler/plan.h"
@@ -35,8 +37,10 @@ enum class WeightMode : std::uint8_t {
   mapped,     // the file's pages, unchanged: the system may evict and reload them
   resident,   // private memory on huge pages, in the layout that is best for the backend; sessions
               // of a model share it. Tables that steps read only some rows of stay mapped
+  streamed,   // read from disk while steps run, as far as the budget has no room for them: layers
+              // in a ring, experts in a cache (residency.h)
 };
-std::string_view to_string(WeightMode mode);  // "auto", "mapped", "resident"
+std::string_view to_string(WeightMode mode);  // "auto", "mapped", "resident", "streamed"
 
 struct SessionOptions {
   std::int64_t context = 0;    // cells per sequence; 0: min(the model's context, 4096)
@@ -59,6 +63,8 @@ struct SessionOptions {
   // requires it even with mapped weights.
   DType cache_k, cache_v;
   WeightMode weights = WeightMode::automatic;
+  // How streamed weights are read; empty: open_file_reads() (files/file_reads.h). For tests.
+  OpenFileReads open_reads;
   // Folder of files with resident weights, which are then mapped from there instead of packed at
   // every start; made if it is missing. Empty: none.
   std::string weight_cache;
@@ -202,6 +208,7 @@ class Session {
   const Model& model() const;
   const SessionOptions& options() const;  // as resolved, without zeros and automatic choices
   const MemoryUse& memory() const;        // predicted = allocated
+  const Residency& residency() const;     // of streamed weights
   std::int64_t allocated_bytes() const;   // counted at the allocations, including shared weights
   std::int64_t allocated_on_devices() const;
   // The concessions made to meet the budget. If the type of the cache was reduced, that comes
@@ -235,6 +242,7 @@ struct PlannedModel {
   std::size_t n_step_plans = 0;
   std::vector<arch::MemoryPart> memory_parts;  // the parts that the graphs' states form
   MemoryUse memory;
+  Residency residency;  // of WeightMode::streamed
   std::vector<std::string> concessions;
   SessionOptions options;
   std::string weights_reason;  // why options.weights was chosen

@@ -1,0 +1,59 @@
+#pragma once
+// Which weights of a session are in memory all the time, and which are read from disk while steps
+// run, for models that are larger than their budget. A value, made from the file's header and the
+// plans; the session allocates exactly these bytes.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+// A weight that every step reads as a whole. They are read in this order, again and again, each
+// into its place in a ring. Those that the plans read in the same stage have no bytes in common.
+struct StreamedWeight {
+  std::string path;
+  std::int64_t bytes = 0;  // that it has in the file
+  std::int64_t offset =
+      0;  // where its place in the ring begins, which has room for whole blocks of the disk
+  std::int64_t place = 0;  // bytes of the place
+  friend bool operator==(const StreamedWeight&, const StreamedWeight&) = default;
+};
+
+// Weights of experts that the same ids choose: those of one layer. An expert's matrices are kept
+// together, in a slot of the cache.
+struct ExpertGroup {
+  std::vector<std::string> paths;
+  std::int64_t n_experts = 0;
+  std::int64_t n_chosen = 0;      // by a token
+  std::int64_t max_tokens = 0;    // that a step may have
+  std::int64_t expert_bytes = 0;  // the matrices of one expert
+  std::int32_t slots = 0;         // index of SlotClass
+  friend bool operator==(const ExpertGroup&, const ExpertGroup&) = default;
+};
+
+// Slots of one size, which the groups whose experts have that size share.
+struct SlotClass {
+  std::int64_t slot_bytes = 0;
+  std::int64_t n_experts = 0;  // in all its groups
+  std::int64_t min_slots = 0;  // for all experts that may be needed at the same time
+  std::int64_t n_slots = 0;
+  friend bool operator==(const SlotClass&, const SlotClass&) = default;
+};
+
+struct Residency {
+  std::vector<StreamedWeight> streamed;
+  std::int64_t ring_bytes = 0;
+  std::vector<ExpertGroup> groups;  // in the order in which steps read them
+  std::vector<SlotClass> slots;
+
+  bool empty() const { return streamed.empty() && groups.empty(); }
+  std::int64_t cache_bytes() const;
+  std::int64_t bytes() const { return ring_bytes + cache_bytes(); }  // in memory
+  std::int64_t streamed_bytes() const;  // that every step reads in order
+  std::int64_t expert_bytes() const;    // all experts together
+  double cached_share() const;          // what part of the experts, 0..1
+  friend bool operator==(const Residency&, const Residency&) = default;
+};
+
+}  // namespace weft

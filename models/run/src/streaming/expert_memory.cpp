@@ -1,0 +1,173 @@
+#include "streaming/expert_memory.h"
+
+#include <algorithm>
+
+namespace weft::run {
+
+// A weight of a group: its rows are the matrices of experts.
+class ExpertMemory::Weight final : public PagedRows {
+ public:
+  Weight(ExpertMemory& memory, const Group& group, const CheckpointTensor& tensor,
+         std::size_t piece)
+      : memory_(memory), group_(group), tensor_(tensor), piece_(piece) {}
+
+  const std::byte* find(std::int64_t r) noexcept override {
+    const Fill& fill = fill_of(r);
+    return fill.ready.load(std::memory_order_acquire) ? fill.pieces[piece_].data() : nullptr;
+  }
+  const std::byte* wait(std::int64_t r) noexcept override {
+    const Fill& fill = fill_of(r);
+    return memory_.queue_.wait(fill, memory_.ends_) ? fill.pieces[piece_].data() : nullptr;
+  }
+
+  std::int64_t matrix_bytes() const { return tensor_.n_bytes / tensor_.spec.shape[0].bound; }
+  // Where the matrix of an expert is in the file.
+  FilePiece piece(std::int64_t expert, std::byte* place) const {
+    const std::int64_t bytes = matrix_bytes();
+    return {.file = tensor_.part,
+            .offset = tensor_.file_offset + static_cast<std::uint64_t>(expert * bytes),
+            .bytes = bytes,
+            .place = place};
+  }
+
+ private:
+  const Fill& fill_of(std::int64_t r) const;
+
+  ExpertMemory& memory_;
+  const Group& group_;
+  const CheckpointTensor& tensor_;
+  std::size_t piece_;  // its index in a fill
+};
+
+struct ExpertMemory::Group {
+  Group(std::int64_t n_experts, std::int64_t max_tokens)
+      : slot_of(static_cast<std::size_t>(n_experts)),
+        counts(static_cast<std::size_t>(n_experts)),
+        counted(static_cast<std::size_t>(max_tokens)) {
+    in_use.reserve(slot_of.size());
+  }
+  std::vector<std::unique_ptr<Weight>> weights;
+  std::vector<std::atomic<std::int32_t>> slot_of;  // of experts in use
+  std::vector<std::int32_t> in_use;                // slots
+  std::vector<std::int32_t> counts;                // of choices in the step, by expert
+  std::vector<std::uint8_t> counted;               // whether a token's choices are, by row
+  std::int64_t n_counted = 0;
+  std::atomic<bool> all_counted{false};
+  std::int64_t hits = 0, misses = 0;
+};
+
+const Fill& ExpertMemory::Weight::fill_of(std::int64_t r) const {
+  const auto& slot = group_.slot_of[static_cast<std::size_t>(r)];
+  return *memory_.fills_[static_cast<std::size_t>(slot.load(std::memory_order_acquire))];
+}
+
+ExpertMemory::ExpertMemory(const Checkpoint& file, const Residency& residency, ReadQueue& queue,
+                           const RunEnds& ends)
+    : queue_(queue), ends_(ends), cache_(residency) {
+  for (const ExpertGroup& g : residency.groups) {
+    auto group = std::make_unique<Group>(g.n_experts, g.max_tokens);
+    for (const std::string& path : g.paths) {
+      group->weights.push_back(
+          std::make_unique<Weight>(*this, *group, *file.find_tensor(path), group->weights.size()));
+    }
+    missing_.reserve(std::max(missing_.capacity(), static_cast<std::size_t>(g.n_experts)));
+    taken_.reserve(missing_.capacity());
+    chosen_.reserve(missing_.capacity());
+    groups_.push_back(std::move(group));
+  }
+  for (const SlotClass& slots : residency.slots) {
+    memory_.emplace_back(slots.n_slots * slots.slot_bytes);
+    for (std::int64_t i = 0; i < slots.n_slots; ++i) {
+      fills_.push_back(std::make_unique<Fill>());
+      places_.push_back(memory_.back().data() + i * slots.slot_bytes);
+    }
+  }
+}
+
+ExpertMemory::~ExpertMemory() = default;
+
+PagedRows* ExpertMemory::paged(std::size_t group, std::size_t weight) const {
+  return groups_[group]->weights[weight].get();
+}
+
+void ExpertMemory::acquire(std::size_t group, const View& ids, std::int64_t row0,
+                           std::int64_t row1) noexcept {
+  Group& g = *groups_[group];
+  if (g.all_counted.load(std::memory_order_acquire)) return;
+  const std::lock_guard lock(mutex_);
+  count(g, ids, row0, row1);
+  missing_.clear();
+  for (const std::int32_t expert : chosen_) {
+    const std::int32_t slot = cache_.slot_of(group, expert);
+    slot == kNoSlot ? missing_.push_back(expert) : use(g, slot);
+  }
+  taken_.clear();
+  cache_.take(group, missing_, {.group = group, .n_tokens = ids.rows()}, taken_);
+  for (const std::int32_t slot : taken_) {
+    use(g, slot);
+    read(slot);
+  }
+  g.hits += std::ssize(chosen_) - std::ssize(taken_);
+  g.misses += std::ssize(taken_);
+  if (g.n_counted == ids.rows()) g.all_counted.store(true, std::memory_order_release);
+}
+
+void ExpertMemory::count(Group& g, const View& ids, std::int64_t row0, std::int64_t row1) noexcept {
+  chosen_.clear();
+  for (std::int64_t t = row0; t < row1; ++t) {
+    std::uint8_t& counted = g.counted[static_cast<std::size_t>(t)];
+    if (counted) continue;
+    counted = true;
+    ++g.n_counted;
+    const std::int32_t* ids_of_row = ids.row<const std::int32_t>(t);
+    for (std::int64_t k = 0; k < ids.cols(); ++k) {
+      const std::int32_t e = ids_of_row[k];
+      if (e < 0 || e >= std::ssize(g.counts)) continue;
+      if (g.counts[static_cast<std::size_t>(e)]++ == 0) chosen_.push_back(e);
+    }
+  }
+}
+
+void ExpertMemory::use(Group& g, std::int32_t slot) noexcept {
+  cache_.hold(slot);
+  g.in_use.push_back(slot);
+  g.slot_of[static_cast<std::size_t>(cache_.owner(slot).expert)].store(slot,
+                                                                       std::memory_order_release);
+}
+
+void ExpertMemory::read(std::int32_t slot) noexcept {
+  const ExpertCache::Owner owner = cache_.owner(slot);
+  const auto& weights = groups_[static_cast<std::size_t>(owner.group)]->weights;
+  Fill& fill = *fills_[static_cast<std::size_t>(slot)];
+  std::byte* place = places_[static_cast<std::size_t>(slot)];
+  fill.ready.store(false, std::memory_order_relaxed);
+  fill.pieces.resize(weights.size());
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    fill.pieces[i] = weights[i]->piece(owner.expert, place);
+    place += FilePiece::max_place_bytes(weights[i]->matrix_bytes());
+  }
+  fill.urgent = true;
+  queue_.start(fill);
+}
+
+void ExpertMemory::release(std::size_t group) noexcept {
+  const std::lock_guard lock(mutex_);
+  Group& g = *groups_[group];
+  for (const std::int32_t slot : g.in_use) cache_.let_go(slot);
+  g.in_use.clear();
+  if (g.n_counted > 0) cache_.count(group, g.counts, g.n_counted);
+  std::ranges::fill(g.counts, 0);
+  std::ranges::fill(g.counted, 0);
+  g.n_counted = 0;
+  g.all_counted.store(false, std::memory_order_relaxed);
+}
+
+void ExpertMemory::reset() noexcept {
+  for (std::size_t g = 0; g < groups_.size(); ++g) release(g);
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < fills_.size(); ++i)
+    if (!fills_[i]->ready.load(std::memory_order_acquire))
+      cache_.empty(static_cast<std::int32_t>(i));
+}
+
+}  // namespace weft::run

@@ -1,0 +1,68 @@
+#pragma once
+// The experts of a model in memory: a cache that is filled from the model's files.
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "weft/backends/memory.h"
+#include "weft/files/checkpoint.h"
+#include "weft/graph/view.h"
+#include "weft/run/residency.h"
+
+#include "streaming/expert_cache.h"
+#include "streaming/read_queue.h"
+
+namespace weft::run {
+
+// Whether the run in progress has to end early.
+struct RunEnds {
+  const std::atomic<bool>* cancel = nullptr;
+  const std::atomic<bool>* stopped = nullptr;
+  bool operator()() const {
+    return (cancel && cancel->load(std::memory_order_relaxed)) ||
+           (stopped && stopped->load(std::memory_order_relaxed));
+  }
+};
+
+class ExpertMemory {
+ public:
+  // The queue and `ends` outlive it.
+  ExpertMemory(const Checkpoint& file, const Residency& residency, ReadQueue& queue,
+               const RunEnds& ends);
+  ~ExpertMemory();
+
+  std::size_t n_groups() const { return groups_.size(); }
+  std::size_t n_slots() const { return fills_.size(); }
+  PagedRows* paged(std::size_t group, std::size_t weight) const;
+
+  // Reads the experts that are missing of those in rows [row0, row1) of the ids [T, K], and keeps
+  // them in memory until release().
+  void acquire(std::size_t group, const View& ids, std::int64_t row0, std::int64_t row1) noexcept;
+  void release(std::size_t group) noexcept;
+  // After a run that ended early: forgets experts whose reads did not end. REQUIRES: the queue is
+  // drained.
+  void reset() noexcept;
+
+ private:
+  class Weight;
+  struct Group;
+  // Counts the choices of rows that were not counted yet, and appends experts that were not chosen
+  // before to chosen_.
+  void count(Group& group, const View& ids, std::int64_t row0, std::int64_t row1) noexcept;
+  void use(Group& group, std::int32_t slot) noexcept;
+  void read(std::int32_t slot) noexcept;
+
+  ReadQueue& queue_;
+  const RunEnds& ends_;
+  std::mutex mutex_;
+  ExpertCache cache_;
+  std::vector<std::unique_ptr<Group>> groups_;
+  std::vector<Buffer> memory_;                // by class
+  std::vector<std::unique_ptr<Fill>> fills_;  // by slot
+  std::vector<std::byte*> places_;            // by slot
+  std::vector<std::int32_t> chosen_, missing_, taken_;
+};
+
+}  // namespace weft::run

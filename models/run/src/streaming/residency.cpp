@@ -1,0 +1,373 @@
+#include "streaming/residency.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "weft/ops/projections/expert_linear.h"
+#include "weft/ops/rows/get_rows.h"
+
+#include "streaming/read_queue.h"
+
+namespace weft {
+
+std::int64_t Residency::cache_bytes() const {
+  std::int64_t sum = 0;
+  for (const SlotClass& c : slots) sum += c.n_slots * c.slot_bytes;
+  return sum;
+}
+
+std::int64_t Residency::streamed_bytes() const {
+  std::int64_t sum = 0;
+  for (const StreamedWeight& w : streamed) sum += w.bytes;
+  return sum;
+}
+
+std::int64_t Residency::expert_bytes() const {
+  std::int64_t sum = 0;
+  for (const ExpertGroup& g : groups) sum += g.n_experts * g.expert_bytes;
+  return sum;
+}
+
+double Residency::cached_share() const {
+  std::int64_t all = 0, cached = 0;
+  for (const SlotClass& c : slots) {
+    all += c.n_experts * c.slot_bytes;
+    cached += c.n_slots * c.slot_bytes;
+  }
+  return all == 0 ? 0 : static_cast<double>(cached) / static_cast<double>(all);
+}
+
+namespace run {
+namespace {
+
+constexpr std::int64_t kMinStreamed = 4096;  // smaller weights, a block of the disk, stay in memory
+
+// The stages in which a plan reads a weight.
+struct Use {
+  std::int32_t first = INT32_MAX, last = -1;
+  bool as_whole = true;  // every node reads all of it
+  NodeId ids = kNoNode;  // that choose the rows that nodes read, if they are the same for all nodes
+  bool by_ids = false;
+};
+
+// How a plan reads its weights, by path.
+using Uses = std::map<std::string, Use>;
+
+void add(const Node& node, std::int32_t stage, std::size_t input, Use& use) {
+  const bool is_new = use.last < 0;
+  const bool by_ids = node.op == &kExpertLinear && input == 1;
+  const NodeId ids = by_ids ? node.inputs[2] : kNoNode;
+  use.first = std::min(use.first, stage);
+  use.last = std::max(use.last, stage);
+  use.as_whole = use.as_whole && !by_ids && node.op != &kGetRows;
+  use.by_ids = by_ids && (is_new || (use.by_ids && use.ids == ids));
+  use.ids = ids;
+}
+
+// One lane runs step by step, so that each is a stage.
+Uses uses_of(const Graph& graph, const Plan& plan) {
+  Uses uses;
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const std::int32_t stage = plan.lanes == 1 ? static_cast<std::int32_t>(s) : plan.steps[s].stage;
+    const Node& node = graph[plan.steps[s].node];
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const NodeId id = node.inputs[i];
+      if (id != kNoNode && graph[id].kind == NodeKind::weight)
+        add(node, stage, i, uses[graph[id].path]);
+    }
+  }
+  return uses;
+}
+
+// Whether nodes read the weight as it is in the file.
+bool is_as_in_file(const Checkpoint& file, const std::string& path, const Graph& graph) {
+  const CheckpointTensor* tensor = file.find_tensor(path);
+  return tensor && tensor->runs.empty() && !tensor->lent &&
+         tensor->spec.dtype == graph[graph.find(path)].spec.dtype && file.is_at_path(tensor->part);
+}
+
+// In the order of the first plan's stages; of those that other plans read in another order, the
+// first.
+std::vector<Streamable::Whole> find_whole(const Checkpoint& file, const Graph& graph,
+                                          std::span<const Uses> plans, std::size_t n_steps) {
+  std::vector<Streamable::Whole> all;
+  for (const auto& [path, first] : plans.front()) {
+    const CheckpointTensor* tensor = file.find_tensor(path);
+    if (!is_as_in_file(file, path, graph) || tensor->spec.shape.rank() < 2 ||
+        tensor->n_bytes < kMinStreamed)
+      continue;
+    Streamable::Whole whole{.path = path,
+                            .bytes = tensor->n_bytes,
+                            .place = FilePiece::place_bytes(tensor->file_offset, tensor->n_bytes)};
+    bool fits = true;
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      const auto use = plans[i].find(path);
+      if (i >= n_steps) {
+        fits = fits && use == plans[i].end();
+      } else {
+        fits = fits && use != plans[i].end() && use->second.as_whole &&
+               use->second.first == use->second.last;
+        if (fits) whole.stages.push_back(use->second.first);
+      }
+    }
+    if (fits) all.push_back(std::move(whole));
+  }
+  std::ranges::stable_sort(all, {}, &Streamable::Whole::stages);
+  std::vector<std::int32_t> last(n_steps, 0);
+  std::erase_if(all, [&](const Streamable::Whole& whole) {
+    for (std::size_t i = 0; i < n_steps; ++i)
+      if (whole.stages[i] < last[i]) return true;
+    last = whole.stages;
+    return false;
+  });
+  return all;
+}
+
+// The first and the last stage that needs the experts of a group; none in a plan without it.
+struct Span {
+  std::int32_t first = 0, last = -1;
+  bool contains(std::int32_t stage) const { return first <= stage && stage <= last; }
+};
+
+struct FoundGroup {
+  ExpertGroup group;
+  std::vector<Span> spans;  // by plan
+  bool is_regular = true;   // all plans read the same weights by the same ids
+};
+
+FoundGroup new_group(const Checkpoint& file, const std::vector<std::string>& paths,
+                     std::int64_t n_chosen, std::size_t n_plans) {
+  FoundGroup found{.group = {.paths = paths, .n_chosen = n_chosen},
+                   .spans = std::vector<Span>(n_plans)};
+  found.group.n_experts = file.find_tensor(paths.front())->spec.shape[0].bound;
+  for (const std::string& path : paths) {
+    const CheckpointTensor& tensor = *file.find_tensor(path);
+    found.is_regular = found.is_regular && tensor.spec.shape[0].bound == found.group.n_experts;
+    found.group.expert_bytes += tensor.n_bytes / found.group.n_experts;
+  }
+  return found;
+}
+
+// Adds the groups of plan `i`, and its spans to those that plans before it have.
+void add_groups(const Checkpoint& file, const Graph& graph, std::span<const Uses> plans,
+                std::size_t i, std::vector<FoundGroup>& found) {
+  std::map<NodeId, std::vector<std::string>> by_ids;
+  for (const auto& [path, use] : plans[i])
+    if (use.by_ids && is_as_in_file(file, path, graph)) by_ids[use.ids].push_back(path);
+  for (const auto& [ids, paths] : by_ids) {
+    auto it = std::ranges::find_if(found, [&](const FoundGroup& f) {
+      return std::ranges::find_first_of(f.group.paths, paths) != f.group.paths.end();
+    });
+    if (it == found.end())
+      it = found.insert(it, new_group(file, paths, graph[ids].spec.shape.last(), plans.size()));
+    it->is_regular = it->is_regular && it->group.paths == paths;
+    it->group.max_tokens = std::max(it->group.max_tokens, graph[ids].spec.shape[0].bound);
+    Span& span = it->spans[i];
+    span.first = INT32_MAX;
+    for (const std::string& path : paths) {
+      span.first = std::min(span.first, plans[i].at(path).first);
+      span.last = std::max(span.last, plans[i].at(path).last);
+    }
+  }
+}
+
+std::vector<FoundGroup> find_groups(const Checkpoint& file, std::span<const Graph> graphs,
+                                    std::span<const Uses> plans) {
+  std::vector<FoundGroup> found;
+  for (std::size_t i = 0; i < plans.size(); ++i) add_groups(file, graphs[i], plans, i, found);
+  const auto is_read_otherwise = [&](const std::string& path) {
+    return std::ranges::any_of(plans, [&](const Uses& uses) {
+      const auto use = uses.find(path);
+      return use != uses.end() && !use->second.by_ids;
+    });
+  };
+  std::erase_if(found, [&](const FoundGroup& f) {
+    return !f.is_regular || std::ranges::any_of(f.group.paths, is_read_otherwise);
+  });
+  std::ranges::stable_sort(found, {}, [](const FoundGroup& f) { return f.spans.front().first; });
+  return found;
+}
+
+std::int64_t slot_bytes(const Checkpoint& file, const ExpertGroup& group) {
+  std::int64_t sum = 0;
+  for (const std::string& path : group.paths)
+    sum += FilePiece::max_place_bytes(file.find_tensor(path)->n_bytes / group.n_experts);
+  return sum;
+}
+
+// The experts of groups of one class that plans need in the stage in which this group is first
+// needed.
+std::int64_t needed_together(std::span<const FoundGroup> found, const FoundGroup& group) {
+  std::int64_t most = 0;
+  for (std::size_t plan = 0; plan < group.spans.size(); ++plan) {
+    std::int64_t sum = 0;
+    for (const FoundGroup& other : found) {
+      if (other.group.slots == group.group.slots &&
+          other.spans[plan].contains(group.spans[plan].first))
+        sum += other.group.n_experts;
+    }
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+Residency experts_of(const Checkpoint& file, std::vector<FoundGroup> found) {
+  Residency r;
+  for (FoundGroup& f : found) {
+    const std::int64_t bytes = slot_bytes(file, f.group);
+    auto it = std::ranges::find(r.slots, bytes, &SlotClass::slot_bytes);
+    if (it == r.slots.end()) it = r.slots.insert(it, {.slot_bytes = bytes});
+    f.group.slots = static_cast<std::int32_t>(it - r.slots.begin());
+    it->n_experts += f.group.n_experts;
+  }
+  for (const FoundGroup& f : found) {
+    SlotClass& slots = r.slots[static_cast<std::size_t>(f.group.slots)];
+    slots.min_slots = std::max(slots.min_slots, needed_together(found, f));
+    slots.n_slots = slots.min_slots;
+    r.groups.push_back(f.group);
+  }
+  return r;
+}
+
+// As many slots as fit: the same share of the experts of each class.
+void grow_cache(std::int64_t bytes, Residency& r) {
+  const auto with_share = [&](double share) {
+    Residency grown = r;
+    for (SlotClass& c : grown.slots)
+      c.n_slots = std::max(c.min_slots,
+                           static_cast<std::int64_t>(share * static_cast<double>(c.n_experts)));
+    return grown;
+  };
+  double low = 0, high = 1;
+  if (with_share(high).cache_bytes() <= bytes) low = high;
+  for (int i = 0; i < 40 && low < high; ++i) {
+    const double middle = (low + high) / 2;
+    (with_share(middle).cache_bytes() <= bytes ? low : high) = middle;
+  }
+  r = with_share(low);
+}
+
+using Wholes = std::vector<Streamable::Whole>;
+
+std::int64_t sum_of_bytes(const Wholes& weights) {
+  std::int64_t sum = 0;
+  for (const Streamable::Whole& w : weights) sum += w.bytes;
+  return sum;
+}
+
+// Two stages fit in the ring, the largest ones: the next is read while one is computed.
+std::int64_t ring_bytes(const Wholes& weights) {
+  std::int64_t most = 0;
+  for (std::size_t plan = 0; !weights.empty() && plan < weights.front().stages.size(); ++plan) {
+    std::map<std::int32_t, std::int64_t> places;
+    for (const Streamable::Whole& w : weights) {
+      std::int64_t& sum = places[w.stages[plan]];
+      sum += w.place;
+      most = std::max(most, sum);
+    }
+  }
+  return 2 * most;
+}
+
+// One after the other. A stage that continues at the beginning of the ring ends before its first
+// weight, because it needs at most half of the ring.
+void place_in_ring(const Wholes& weights, Residency& r) {
+  r.ring_bytes = ring_bytes(weights);
+  std::int64_t at = 0;
+  for (const Streamable::Whole& w : weights) {
+    if (at + w.place > r.ring_bytes) at = 0;
+    r.streamed.push_back({.path = w.path, .bytes = w.bytes, .offset = at, .place = w.place});
+    at += w.place;
+  }
+}
+
+// The weights of stages of the first plan, one after the other.
+std::vector<Wholes> by_stage(const Wholes& weights) {
+  std::vector<Wholes> stages;
+  for (const Streamable::Whole& w : weights) {
+    const bool same = !stages.empty() && stages.back().front().stages[0] == w.stages[0];
+    if (!same) stages.emplace_back();
+    stages.back().push_back(w);
+  }
+  return stages;
+}
+
+// The weights to be streamed if weights that are streamed and the ring may take `bytes`, and stages
+// of more than `largest` bytes are not streamed. nullopt if those do not fit.
+std::optional<Wholes> streamed_within(const std::vector<Wholes>& stages, std::int64_t bytes,
+                                      std::int64_t largest) {
+  std::vector<bool> kept(stages.size());
+  std::int64_t left = bytes - 2 * largest, rest = 0;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const std::int64_t size = sum_of_bytes(stages[i]);
+    kept[i] = ring_bytes(stages[i]) > 2 * largest;
+    (kept[i] ? left : rest) += kept[i] ? -size : size;
+  }
+  if (left < 0) return std::nullopt;
+  // Evenly distributed, so that the disk has time for each while the others are computed.
+  const double share = rest == 0 ? 0 : static_cast<double>(left) / static_cast<double>(rest);
+  for (const bool fill_up : {false, true}) {
+    double due = 0;
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      const std::int64_t size = sum_of_bytes(stages[i]);
+      if (kept[i]) continue;
+      due += share * static_cast<double>(size);
+      if (size > left || (!fill_up && due < static_cast<double>(size))) continue;
+      kept[i] = true;
+      due -= static_cast<double>(size);
+      left -= size;
+    }
+  }
+  Wholes streamed;
+  for (std::size_t i = 0; i < stages.size(); ++i)
+    if (!kept[i]) streamed.insert(streamed.end(), stages[i].begin(), stages[i].end());
+  return streamed;
+}
+
+}  // namespace
+
+Streamable find_streamable(const Checkpoint& file, std::span<const Graph> graphs,
+                           std::span<const Plan> plans, std::size_t n_steps) {
+  std::vector<Uses> uses;
+  for (std::size_t i = 0; i < plans.size(); ++i) uses.push_back(uses_of(graphs[i], plans[i]));
+  return {.whole = find_whole(file, graphs.front(), uses, n_steps),
+          .experts = experts_of(file, find_groups(file, graphs, uses))};
+}
+
+std::optional<Residency> residency_within(const Streamable& weights, std::int64_t bytes) {
+  Residency r = weights.experts;
+  const std::int64_t left = bytes - r.cache_bytes();
+  if (const std::int64_t all = sum_of_bytes(weights.whole); all <= left) {
+    grow_cache(bytes - all, r);
+    return r;
+  }
+  const std::vector<Wholes> stages = by_stage(weights.whole);
+  std::set<std::int64_t> sizes;
+  for (const Wholes& stage : stages) sizes.insert(ring_bytes(stage) / 2);
+  for (const std::int64_t largest : sizes) {
+    const auto streamed = streamed_within(stages, left, largest);
+    if (!streamed) continue;
+    place_in_ring(*streamed, r);
+    return r;
+  }
+  return std::nullopt;
+}
+
+std::set<std::string_view> streamed_paths(const Residency& residency) {
+  std::set<std::string_view> paths;
+  for (const StreamedWeight& w : residency.streamed) paths.insert(w.path);
+  for (const ExpertGroup& group : residency.groups)
+    paths.insert(group.paths.begin(), group.paths.end());
+  return paths;
+}
+
+Residency smallest_residency(const Streamable& weights) {
+  Residency r = weights.experts;
+  place_in_ring(weights.whole, r);
+  return r;
+}
+
+}  // namespace run
+}  // namespace weft

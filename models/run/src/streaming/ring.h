@@ -1,0 +1,45 @@
+#pragma once
+// Weights that are read in order, again and again, each into its place in a ring of memory.
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "weft/backends/memory.h"
+#include "weft/files/checkpoint.h"
+#include "weft/run/residency.h"
+
+#include "streaming/read_queue.h"
+
+namespace weft::run {
+
+class Ring {
+ public:
+  // Nothing is read before restart(). The queue outlives it.
+  Ring(const Checkpoint& file, const Residency& residency, ReadQueue& queue);
+
+  std::size_t size() const { return places_.size(); }
+  const std::byte* data(std::size_t i) const { return places_[i].fill->pieces[0].data(); }
+  const Fill& fill(std::size_t i) const { return *places_[i].fill; }
+
+  // Begins with the first weight. REQUIRES: the queue is drained.
+  void restart() noexcept;
+  // Weight i was read by the kernels: its memory may be used for others.
+  void release(std::size_t i) noexcept;
+
+ private:
+  struct Place {
+    std::unique_ptr<Fill> fill;
+    std::vector<std::size_t> overlaps;  // places with bytes in common, itself included
+    bool taken = false;
+  };
+  void read_on() noexcept;  // REQUIRES: mutex_ is held
+
+  Buffer memory_;
+  ReadQueue& queue_;
+  std::mutex mutex_;
+  std::vector<Place> places_;
+  std::size_t next_ = 0;  // to be read
+};
+
+}  // namespace weft::run

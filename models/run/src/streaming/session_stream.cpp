@@ -1,0 +1,125 @@
+#include "streaming/session_stream.h"
+
+#include <algorithm>
+
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+#include "weft/graph/graph.h"
+
+#include "streaming/residency.h"
+
+namespace weft::run {
+namespace {
+
+// The input of a node that chooses rows of its weights (weft/ops/projections/expert_linear.h).
+constexpr std::size_t kIds = 2;
+
+ReadQueue::Options queue_options(const Residency& residency, const OpenFileReads& open) {
+  std::size_t n = residency.streamed.size();
+  for (const SlotClass& slots : residency.slots) n += static_cast<std::size_t>(slots.n_slots);
+  return {.max_fills = n, .open = open};
+}
+
+// The files that were just opened must be those of the plan.
+void check_files(const Checkpoint& file, const Residency& residency) {
+  for (const std::string_view path : streamed_paths(residency)) {
+    const std::int32_t part = file.find_tensor(path)->part;
+    if (!file.is_at_path(part))
+      fail<IoError>("{}: was replaced while it was in use; load it again",
+                    printable_path(file.part_paths()[static_cast<std::size_t>(part)]));
+  }
+}
+
+}  // namespace
+
+SessionStream::SessionStream(const Checkpoint& file, const Residency& residency,
+                             const OpenFileReads& open)
+    : bytes_(residency.bytes()),
+      queue_(file.part_paths(), queue_options(residency, open), {}),
+      ring_(file, residency, queue_),
+      experts_(file, residency, queue_, ends_),
+      left_(n_units()) {
+  check_files(file, residency);
+  int unit = 0;
+  for (const StreamedWeight& w : residency.streamed) units_[w.path] = {.unit = unit++};
+  for (const ExpertGroup& group : residency.groups) {
+    for (std::size_t i = 0; i < group.paths.size(); ++i)
+      units_[group.paths[i]] = {.unit = unit, .weight = i};
+    ++unit;
+  }
+  ring_.restart();
+}
+
+std::unique_ptr<SessionStream> open_stream(const Checkpoint& file, const Residency& residency,
+                                           const OpenFileReads& open) {
+  if (residency.empty()) return nullptr;
+  return std::make_unique<SessionStream>(file, residency, open);
+}
+
+SessionStream::~SessionStream() {
+  queue_.drain();
+}
+
+int SessionStream::unit_of(const Node& weight) const {
+  const auto it = units_.find(weight.path);
+  return it == units_.end() ? kNoUnit : it->second.unit;
+}
+
+PagedRows* SessionStream::paged(const Node& weight) const {
+  const auto it = units_.find(weight.path);
+  if (it == units_.end() || !is_group(it->second.unit)) return nullptr;
+  return experts_.paged(group_of(it->second.unit), it->second.weight);
+}
+
+const std::byte* SessionStream::data(std::string_view path) const {
+  const auto it = units_.find(std::string(path));
+  if (it == units_.end() || is_group(it->second.unit)) return nullptr;
+  return ring_.data(static_cast<std::size_t>(it->second.unit));
+}
+
+void SessionStream::begin(std::span<const std::int32_t> uses, const std::atomic<bool>* cancel,
+                          const std::atomic<bool>& stopped) {
+  if (starts_over_ || queue_.failed()) start_over();
+  ends_ = {.cancel = cancel, .stopped = &stopped};
+  for (std::size_t i = 0; i < left_.size(); ++i) left_[i].store(uses[i], std::memory_order_relaxed);
+}
+
+bool SessionStream::acquire(int unit, std::span<const View> in, std::int64_t row0,
+                            std::int64_t row1) noexcept {
+  if (is_group(unit)) {
+    experts_.acquire(group_of(unit), in[kIds], row0, row1);
+    return !queue_.failed();
+  }
+  return queue_.wait(ring_.fill(static_cast<std::size_t>(unit)), ends_);
+}
+
+bool SessionStream::release(int unit) noexcept {
+  if (left_[static_cast<std::size_t>(unit)].fetch_sub(1, std::memory_order_acq_rel) == 1)
+    is_group(unit) ? experts_.release(group_of(unit))
+                   : ring_.release(static_cast<std::size_t>(unit));
+  return !queue_.failed();
+}
+
+void SessionStream::end() noexcept {
+  const auto is_left = [](const auto& left) { return left.load(std::memory_order_relaxed) > 0; };
+  if (std::ranges::any_of(left_, is_left)) {
+    queue_.drain();
+    starts_over_ = true;
+  }
+  ends_ = {};
+}
+
+// After a run that ended early. What failed is tried again.
+void SessionStream::start_over() {
+  queue_.drain();
+  experts_.reset();
+  queue_.forget_failure();
+  ring_.restart();
+  starts_over_ = false;
+}
+
+void SessionStream::rethrow() const {
+  queue_.rethrow();
+}
+
+}  // namespace weft::run

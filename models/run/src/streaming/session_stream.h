@@ -1,0 +1,66 @@
+#pragma once
+// The weights of a session that are read from disk while steps run (weft/run/residency.h).
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "weft/files/checkpoint.h"
+#include "weft/run/residency.h"
+#include "weft/scheduler/weight_stream.h"
+
+#include "streaming/expert_memory.h"
+#include "streaming/read_queue.h"
+#include "streaming/ring.h"
+
+namespace weft::run {
+
+class SessionStream final : public WeightStream {
+ public:
+  // Allocates residency.bytes(). `open` may be empty. The file outlives it. Throws IoError.
+  SessionStream(const Checkpoint& file, const Residency& residency, const OpenFileReads& open);
+  ~SessionStream() override;
+
+  // The address of a weight that is read as a whole; null for others.
+  const std::byte* data(std::string_view path) const;
+  // Throws IoError if the last run ended because something could not be read.
+  void rethrow() const;
+  std::int64_t bytes() const { return bytes_; }  // allocated
+
+  std::size_t n_units() const override { return ring_.size() + experts_.n_groups(); }
+  int unit_of(const Node& weight) const override;
+  PagedRows* paged(const Node& weight) const override;
+  void begin(std::span<const std::int32_t> uses, const std::atomic<bool>* cancel,
+             const std::atomic<bool>& stopped) override;
+  bool acquire(int unit, std::span<const View> in, std::int64_t row0,
+               std::int64_t row1) noexcept override;
+  bool release(int unit) noexcept override;
+  void end() noexcept override;
+
+ private:
+  bool is_group(int unit) const { return unit >= static_cast<int>(ring_.size()); }
+  std::size_t group_of(int unit) const { return static_cast<std::size_t>(unit) - ring_.size(); }
+  void start_over();
+
+  struct Streamed {
+    int unit = kNoUnit;
+    std::size_t weight = 0;  // its index in the group
+  };
+  std::unordered_map<std::string, Streamed> units_;  // by path
+  std::int64_t bytes_;
+  RunEnds ends_;
+  ReadQueue queue_;
+  Ring ring_;
+  ExpertMemory experts_;
+  std::vector<std::atomic<std::int32_t>> left_;  // calls of the run, by unit
+  bool starts_over_ = false;                     // the last run ended early
+};
+
+// Null if the residency streams nothing. Throws IoError.
+std::unique_ptr<SessionStream> open_stream(const Checkpoint& file, const Residency& residency,
+                                           const OpenFileReads& open);
+
+}  // namespace weft::run

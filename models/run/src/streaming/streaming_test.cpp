@@ -1,0 +1,230 @@
+// Sessions whose weights are read from disk while steps run.
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "weft/base/error.h"
+#include "weft/ops/formats/q8_0.h"
+#include "weft/run/session.h"
+
+#include "session_plan.h"
+#include "support/error_text.h"
+#include "support/session_steps.h"
+#include "support/temp_folder.h"
+#include "support/tiny_model.h"
+
+using namespace weft;
+using test::all_logits;
+using test::same_bits;
+using test::some_tokens;
+
+namespace {
+
+SessionOptions with_mode(WeightMode mode) {
+  return {.context = 128, .prefill_width = 32, .workers = 2, .weights = mode};
+}
+
+// A model whose file stays where it is.
+struct Kept {
+  explicit Kept(const test::TinyModel& about) {
+    test::write_tiny_model(about, path());
+    model = Model::load(path());
+  }
+  std::string path() const { return (folder / "model.gguf").string(); }
+
+  test::TempFolder folder;
+  std::shared_ptr<const Model> model;
+};
+
+const test::TinyModel kDense{.layers = 6};
+const test::TinyModel kExperts{.arch = "qwen3moe", .layers = 6, .experts = 16};
+
+// The smallest budget of streamed weights, and one with room for all of them.
+std::pair<std::int64_t, std::int64_t> budgets(const Model& model) {
+  const PlannedModel smallest = run::plan_all(
+      model, run::resolve(model, with_mode(WeightMode::streamed)), WeightMode::streamed);
+  const std::int64_t least = smallest.memory.total();
+  return {least, least + model.file().file_bytes()};
+}
+
+// Reads that fail, wait or are counted, as a test says.
+struct Reads {
+  std::atomic<bool> fails{false}, waits{false};
+  std::atomic<int> n{0};
+
+  OpenFileReads open() {
+    return [this](std::span<const std::string> paths, FileReads::Done done,
+                  const FileReadOptions& options) {
+      return std::make_unique<Wrapped>(*this, open_file_reads(paths, done, options), done);
+    };
+  }
+
+ private:
+  struct Wrapped final : FileReads {
+    Wrapped(Reads& about, std::unique_ptr<FileReads> file, Done end)
+        : reads(about), inner(std::move(file)), done(std::move(end)) {}
+    ~Wrapped() override {
+      later.clear();
+      inner.reset();
+    }
+    std::string describe() const override { return "a test"; }
+    void submit(const FileRead& read) noexcept override {
+      ++reads.n;
+      if (reads.fails) {
+        const std::lock_guard lock(mutex);
+        later.emplace_back([this, read] {
+          const ReadFailure failure{read.file, read.offset, read.needed, EIO};
+          done(read, &failure);
+        });
+        return;
+      }
+      if (!reads.waits) return inner->submit(read);
+      const std::lock_guard lock(mutex);
+      later.emplace_back([this, read] {
+        while (reads.waits) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        inner->submit(read);
+      });
+    }
+    Reads& reads;
+    std::unique_ptr<FileReads> inner;
+    Done done;
+    std::mutex mutex;
+    std::vector<std::jthread> later;
+  };
+};
+
+}  // namespace
+
+TEST_CASE("streamed weights give the bits of weights in memory for every budget") {
+  for (const test::TinyModel& about : {kDense, kExperts}) {
+    const Kept kept(about);
+    CAPTURE(about.arch);
+    const std::vector<std::int32_t> ids = some_tokens(90);
+    Session mapped(kept.model, with_mode(WeightMode::mapped));
+    const std::vector<float> want = all_logits(mapped, ids, 16);
+    const auto [least, most] = budgets(*kept.model);
+    std::set<std::int64_t> in_memory;
+    for (int share = 0; share <= 10; ++share) {
+      SessionOptions options = with_mode(WeightMode::streamed);
+      options.mem_budget = least + (most - least) * share / 10;
+      for (const std::size_t chunk : {1, 5, 16}) {
+        Session session(kept.model, options);
+        CAPTURE(share);
+        CAPTURE(chunk);
+        CHECK(same_bits(all_logits(session, ids, chunk), want));
+        CHECK(session.memory().total() <= options.mem_budget);
+        CHECK(session.allocated_bytes() + session.memory().weights_mapped ==
+              session.memory().total());
+        in_memory.insert(session.memory().total());
+      }
+    }
+    CHECK(in_memory.size() > 3);
+  }
+}
+
+TEST_CASE("a budget below the smallest plan is refused with the numbers") {
+  const Kept kept(kExperts);
+  SessionOptions options = with_mode(WeightMode::streamed);
+  options.mem_budget = budgets(*kept.model).first / 2;
+  const std::string text = test::text_of([&] { Session(kept.model, options); });
+  CAPTURE(text);
+  CHECK(text.find("needs") != std::string::npos);
+}
+
+TEST_CASE("a model that does not fit its budget is streamed") {
+  const Kept kept(kExperts);
+  SessionOptions options = with_mode(WeightMode::automatic);
+  const auto [least, most] = budgets(*kept.model);
+  options.mem_budget = least;
+  const PlannedModel planned = plan_model(*kept.model, options);
+  CHECK(planned.options.weights == WeightMode::streamed);
+  CHECK(planned.residency.groups.size() == 6);
+  CHECK(!planned.residency.streamed.empty());
+  options.mem_budget = 2 * most;
+  CHECK(plan_model(*kept.model, options).options.weights != WeightMode::streamed);
+}
+
+TEST_CASE("a read error fails the step by the name of the file, and the session lives") {
+  for (const test::TinyModel& about : {kDense, kExperts}) {
+    const Kept kept(about);
+    CAPTURE(about.arch);
+    const std::vector<std::int32_t> ids = some_tokens(12);
+    Session mapped(kept.model, with_mode(WeightMode::mapped));
+    const std::vector<float> want = all_logits(mapped, ids, 12);
+    Reads reads;
+    SessionOptions options = with_mode(WeightMode::streamed);
+    options.mem_budget = budgets(*kept.model).first;
+    options.open_reads = reads.open();
+    Session session(kept.model, options);
+    for (int round = 0; round < 3; ++round) {
+      reads.fails = true;
+      const std::string text = test::text_of([&] {
+        for (int i = 0; i < 3; ++i) session.feed(0, ids);  // some of it was read before
+      });
+      CHECK(text.find("model.gguf: cannot read ") != std::string::npos);
+      CHECK(text.find("Input/output error") != std::string::npos);
+      reads.fails = false;
+      session.truncate(0, 0);
+      CHECK(same_bits(all_logits(session, ids, 12), want));
+      session.truncate(0, 0);
+    }
+  }
+}
+
+TEST_CASE("a step that waits for the disk can be cancelled") {
+  for (const test::TinyModel& about : {kDense, kExperts}) {
+    const Kept kept(about);
+    const std::vector<std::int32_t> ids = some_tokens(12);
+    Reads reads;
+    reads.waits = true;
+    SessionOptions options = with_mode(WeightMode::streamed);
+    options.mem_budget = budgets(*kept.model).first;
+    options.open_reads = reads.open();
+    Session session(kept.model, options);
+    std::atomic<bool> cancel{false};
+    std::jthread other([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      cancel = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      reads.waits = false;
+    });
+    CHECK_THROWS_AS(session.feed(0, ids, &cancel), CancelledError);
+    other.join();
+    CHECK(session.length(0) == 0);
+    Session mapped(kept.model, with_mode(WeightMode::mapped));
+    CHECK(same_bits(all_logits(session, ids, 12), all_logits(mapped, ids, 12)));
+  }
+}
+
+TEST_CASE("a file that is truncated or replaced fails by its name") {
+  const Kept kept(kDense);
+  SessionOptions options = with_mode(WeightMode::streamed);
+  options.mem_budget = budgets(*kept.model).first;
+  {
+    Session session(kept.model, options);
+    session.feed(0, some_tokens(3));
+    std::filesystem::resize_file(kept.path(), std::filesystem::file_size(kept.path()) / 2);
+    CHECK_THROWS_WITH_AS(
+        [&] {
+          for (int i = 0; i < 3; ++i) session.feed(0, some_tokens(3));
+        }(),
+        doctest::Contains("model.gguf: "), IoError);
+  }
+  // The weights of a file without its name cannot be read again: they stay mapped.
+  const auto unnamed = test::tiny_model(kDense);
+  CHECK(run::plan_all(*unnamed, run::resolve(*unnamed, with_mode(WeightMode::streamed)),
+                      WeightMode::streamed)
+            .residency.empty());
+}
