@@ -108,8 +108,9 @@ class Weights(SystemTest):
         plan = self.plan("--mem-budget", str(total), *args)
         self.assertEqual(plan["weights"]["mode"], "mapped")
         self.assertLessEqual(plan["memory"]["total"], total)
-        self.refuses(1, "needs ", "weft", "plan", "-m", self.model, "--mem-budget", str(total - 1),
-                     *args)
+        less = ["--mem-budget", str(total - 1), *args]
+        self.refuses(1, "needs ", "weft", "plan", "-m", self.model, "--weights", "mapped", *less)
+        self.assertEqual(self.plan(*less)["weights"]["mode"], "streamed")
 
     def test_the_cache_shrinks_only_where_nobody_gave_its_type(self):
         memory = self.plan("-b", "1", "--weights", "mapped")["memory"]
@@ -121,7 +122,8 @@ class Weights(SystemTest):
         said = run("weft", "bench", "-m", self.model, "-c", "4096", "-p", "1", "-n", "0", "-r", "1",
                    "--no-bandwidth", *args)
         self.assertEqual(said.code, 0, said.err)
-        self.refuses(1, "needs ", "weft", "plan", "-m", self.model, "--cache-type-k", "f16", *args)
+        self.refuses(1, "needs ", "weft", "plan", "-m", self.model, "--cache-type-k", "f16",
+                     "--weights", "mapped", *args)
 
     def test_prefill_is_wide_again_after_the_cache_shrank(self):
         total = self.plan("--weights", "mapped", "--cache-type-k", "q8_0", "--cache-type-v",

@@ -42,9 +42,10 @@ std::int64_t rewind_of(const Model& model, const SessionOptions& o) {
 
 WeightMode weights_of(const Model& model, const SessionOptions& o) {
   if (model.quantized_to().empty()) return o.weights;
-  if (o.weights == WeightMode::mapped || o.weights == WeightMode::streamed)
-    fail<ValueError>("weights that are converted to {} cannot be {}: they must be resident",
-                     model.quantized_to(), to_string(o.weights));
+  if (o.weights == WeightMode::mapped)
+    fail<ValueError>("weights that are converted to {} cannot stay mapped", model.quantized_to());
+  if (o.weights == WeightMode::streamed)
+    fail<ValueError>("weights that are converted to {} cannot be streamed", model.quantized_to());
   return WeightMode::resident;
 }
 
