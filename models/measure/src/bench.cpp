@@ -23,9 +23,9 @@ double middle(std::vector<double> values) {
 
 // Ids spread over the vocabulary, the same in every run. Speed does not depend on the ids, but real
 // texts do not repeat a single token either.
-std::vector<std::int32_t> some_tokens(std::int64_t n, std::int64_t n_vocab) {
+std::vector<std::int32_t> some_tokens(std::int64_t first, std::int64_t n, std::int64_t n_vocab) {
   std::vector<std::int32_t> tokens;
-  for (std::int64_t i = 0; i < n; ++i)
+  for (std::int64_t i = first; i < first + n; ++i)
     tokens.push_back(static_cast<std::int32_t>((i * 7919 + 17) % n_vocab));
   return tokens;
 }
@@ -87,7 +87,10 @@ Json row_json(const Report& report, const Row& row) {
           {"share_of_arithmetic", share_json(products, report.arithmetic_limit(row))},
           {"joins_per_token", row.per_token(work.joins)},
           {"ns_per_node", row.ns_per_node()},
-          {"peak_rss", row.peak_rss}};
+          {"peak_rss", row.peak_rss},
+          {"disk_bytes_per_token", row.disk_bytes_per_token()},
+          {"share_of_hits", row.share_of_hits()},
+          {"share_of_waits", row.share_of_waits()}};
 }
 
 // Null if nothing was measured.
@@ -129,7 +132,11 @@ std::vector<Row> measure(Session& session, const std::vector<Test>& tests, std::
                          Fnv1a64& hash, const std::atomic<bool>* cancel) {
   std::vector<Row> rows;
   for (const Test& test : tests) {
-    const auto tokens = some_tokens(test.tokens, session.model().facts().n_vocab);
+    const bool streams = !session.residency().empty();
+    const auto tokens = [&](std::int64_t repetition) {
+      return some_tokens(streams ? repetition * test.tokens : 0, test.tokens,
+                         session.model().facts().n_vocab);
+    };
     const std::int64_t width =
         test.phase == Phase::decode ? 1 : std::min(test.tokens, session.options().prefill_width);
     Row row{.test = test,
@@ -137,13 +144,27 @@ std::vector<Row> measure(Session& session, const std::vector<Test>& tests, std::
             .executor = session.plan(session.plan_for(width)).replay,
             .work = work_of(session, test.depth, test.tokens, width)};
     session.fill_with_noise(0, test.depth);
-    repeat(session, test, tokens, cancel, &hash);
-    for (std::int64_t r = 0; r < repeats; ++r)
-      row.series.rates.push_back(repeat(session, test, tokens, cancel, nullptr));
+    repeat(session, test, tokens(0), cancel, &hash);
+    const StreamStats before = session.stream_stats();
+    for (std::int64_t r = 1; r <= repeats; ++r)
+      row.series.rates.push_back(repeat(session, test, tokens(r), cancel, nullptr));
+    row.stream = session.stream_stats().since(before);
     row.peak_rss = peak_rss();
     rows.push_back(std::move(row));
   }
   return rows;
+}
+
+double Row::share_of_waits() const {
+  double seconds = 0;
+  for (const double rate : series.rates) seconds += static_cast<double>(test.tokens) / rate;
+  return static_cast<double>(stream.total_wait_ns()) / 1e9 / (seconds * workers);
+}
+
+double Row::share_of_hits() const {
+  const StreamStats::Group all = stream.all_groups();
+  const auto needed = static_cast<double>(all.hits + all.misses);
+  return needed > 0 ? static_cast<double>(all.hits) / needed : 1;
 }
 
 double Report::read_limit(const Row& row) const {

@@ -286,6 +286,9 @@ const MemoryUse& Session::memory() const {
 const Residency& Session::residency() const {
   return impl_->planned.residency;
 }
+StreamStats Session::stream_stats() const {
+  return impl_->stream ? impl_->stream->stats() : StreamStats();
+}
 std::int64_t Session::allocated_bytes() const {
   return impl_->weight_bytes() + impl_->states.size() + impl_->arena.size() + impl_->scratch.size();
 }

@@ -2,6 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <numeric>
+#include <random>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include <fmt/ranges.h>
@@ -38,10 +43,10 @@ void put_letter(MadeShape& shape, std::string_view part) {
   std::int64_t value = 0;
   const auto [stop, error] = std::from_chars(number.data(), number.data() + number.size(), value);
   const auto* letter = std::ranges::find(kLetters, name, &Letter::name);
-  const bool known = name == "tied" || letter != std::end(kLetters);
+  const bool known = name == "tied" || name == "skew" || letter != std::end(kLetters);
   const bool whole = !number.empty() && error == std::errc() && stop == number.end();
-  const std::int64_t min = name == "tied" ? 0 : 1;
-  const std::int64_t max = name == "tied" ? 1 : known ? letter->max : 0;
+  const std::int64_t min = letter == std::end(kLetters) ? 0 : 1;
+  const std::int64_t max = name == "tied" ? 1 : name == "skew" ? 100 : known ? letter->max : 0;
   if (!known || !whole || value < min || value > max) {
     std::string letters;
     std::vector<std::string_view> names;
@@ -49,11 +54,13 @@ void put_letter(MadeShape& shape, std::string_view part) {
     for (const Letter& l : kLetters) letters += fmt::format(" {} to {},", l.name, l.max);
     fail<ValueError>(
         "'{}' is neither one of the shapes {} nor a letter with a number from 1 on, as in "
-        "D=512:{} or tied=1",
+        "D=512:{} tied=1 or skew=50",
         printable(part), fmt::join(names, ", "), letters);
   }
   if (name == "tied") {
     shape.tied = value != 0;
+  } else if (name == "skew") {
+    shape.skew = value;
   } else {
     shape.*(letter->member) = value;
   }
@@ -174,6 +181,35 @@ arch::MadeSource made_source(const MadeShape& s, const TypeChoice& type) {
   return source;
 }
 
+// Scales the rows of a router [X, D], so that some experts are chosen more often. The scales are
+// log-normal quantiles, in an order that differs from layer to layer.
+void skew_router(const MadeShape& shape, std::vector<float>& values) {
+  const auto n = values.size() / static_cast<std::size_t>(shape.D);
+  std::vector<std::size_t> order(n);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::mt19937 random(static_cast<std::uint32_t>(std::fabs(values[0]) * 1e9f));
+  for (std::size_t i = n; i > 1; --i) std::swap(order[i - 1], order[random() % i]);
+  for (std::size_t e = 0; e < n; ++e) {
+    const double x = (static_cast<double>(order[e]) + 0.5) / static_cast<double>(n);
+    const double logistic = std::log(x / (1 - x)) / 1.702;  // near the normal quantile
+    const auto scale = static_cast<float>(std::exp(static_cast<double>(shape.skew) / 100 * logistic));
+    const auto row = std::span(values).subspan(e * static_cast<std::size_t>(shape.D),
+                                               static_cast<std::size_t>(shape.D));
+    for (float& v : row) v *= scale;
+  }
+}
+
+// Experts are chosen by the token alone: otherwise all tokens of a random model are alike after a few
+// layers, which add more to them than they are.
+void skew(const MadeShape& shape, const std::string& name, std::vector<float>& values) {
+  const bool is_router = name.ends_with("ffn_gate_inp.weight");
+  const float scale = name.ends_with("attn_norm.weight")  ? 1e-3f
+                      : name.ends_with("ffn_norm.weight") ? 0.05f
+                                                          : 1;
+  for (float& v : values) v *= scale;
+  if (is_router) skew_router(shape, values);
+}
+
 }  // namespace
 
 arch::MadeSource source_of(const MadeShape& shape, std::string_view type) {
@@ -192,10 +228,17 @@ std::int64_t MadeShape::parameters() const {
 
 MadeShape parse_shape(std::string_view text) {
   MadeShape shape;
-  const auto known = std::ranges::find(named_shapes(), text, &MadeShape::name);
-  if (known != named_shapes().end()) return with_heads(*known);
-  shape.name = text;
-  for (std::size_t at = 0; at <= text.size();) {
+  std::size_t at = 0;
+  const std::string_view first = text.substr(0, text.find(','));
+  const auto known = std::ranges::find(named_shapes(), first, &MadeShape::name);
+  if (known != named_shapes().end()) {
+    shape = *known;
+    at = first.size() + 1;
+    if (at <= text.size()) shape.note = "with " + std::string(text.substr(at));
+  } else {
+    shape.name = text;
+  }
+  while (at <= text.size()) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
     put_letter(shape, text.substr(at, comma - at));
     at = comma + 1;
@@ -224,7 +267,10 @@ std::string known_shapes() {
 
 void make_model(const MadeShape& shape, std::string_view type, const std::string& path,
                 const std::function<bool(double)>& progress) {
-  write_made_model(source_of(shape, type), path, {.progress = progress});
+  const auto change = [&](const std::string& name, std::vector<float>& values) {
+    if (shape.skew > 0) skew(shape, name, values);
+  };
+  write_made_model(source_of(shape, type), path, {.change = change, .progress = progress});
 }
 
 }  // namespace weft::tools

@@ -16,7 +16,7 @@ namespace weft::tools {
 // The sizes of a model. Letters as in docs/glossary.md.
 struct MadeShape {
   std::string name;
-  std::string_view note = {};
+  std::string note = {};
   std::string_view architecture = "llama";
   // F, H and G are 0 in models without an ffn or attention.
   std::int64_t D = 0, F = 0, L = 0, H = 0, G = 0, V = 0;
@@ -24,6 +24,9 @@ struct MadeShape {
   std::int64_t Ev = 0;  // width of a head's values; default: E
   std::int64_t R = 0;   // width of the part that rope rotates; default: E
   bool tied = false;    // the token embedding serves as output matrix
+  // How unequally often experts are chosen: 0 to 100. With 50, half of 128 experts have 90 % of the
+  // choices of 8, and the first 4 %, as published for Qwen3-30B-A3B.
+  std::int64_t skew = 0;
   std::int64_t context = 131072;
   double rope_base = 500000;
   bool layer_norm = false;
@@ -38,7 +41,8 @@ struct MadeShape {
 const std::vector<MadeShape>& named_shapes();
 std::vector<MadeShape> recurrent_shapes();
 
-// "1.1b", or free form "D=2048,F=5632,L=22,H=32,G=4,V=32000" with E=.. and tied=1 if wanted.
+// "1.1b", or free form "D=2048,F=5632,L=22,H=32,G=4,V=32000" with E=.., tied=1 and skew=50 if
+// wanted, or both: "qwen3-30b-a3b,L=48,skew=50" is a named shape with other letters.
 // Throws ValueError that names the known shapes or the letter that is wrong.
 MadeShape parse_shape(std::string_view text);
 

@@ -26,6 +26,20 @@ std::string line(const bench::Report& report, const bench::Row& row) {
       human_bytes(row.peak_rss));
 }
 
+// What was read while tokens were computed; empty if nothing was.
+std::string disk_line(const bench::Row& row) {
+  if (row.stream.reader.empty()) return "";
+  const double bytes = row.disk_bytes_per_token();
+  std::string text = fmt::format(
+      "disk     {} {}: {} per token, {:.2f} GB/s ({}), {} of the time waiting",
+      to_string(row.test.phase), row.test.tokens, human_bytes(static_cast<std::int64_t>(bytes)),
+      row.per_second(bytes * static_cast<double>(row.test.tokens)) / 1e9, row.stream.reader,
+      percent(row.share_of_waits(), 1));
+  if (!row.stream.groups.empty())
+    text += fmt::format(", {} of the experts were in memory", percent(row.share_of_hits(), 1));
+  return text + '\n';
+}
+
 }  // namespace
 
 std::string to_text(const bench::Report& report) {
@@ -36,6 +50,7 @@ std::string to_text(const bench::Report& report) {
       "tokens", "depth", "w", "by", "tokens/s", "+-", "bytes/token", "GB/s", "limit", "G mul-add",
       "limit", "joins", "ns/node", "peak RSS");
   for (const bench::Row& row : report.rows) text += line(report, row);
+  for (const bench::Row& row : report.rows) text += disk_line(row);
   text += to_text(report.limits);
   if (!report.limits.empty() && report.memory < report.limits.front().reads.cache_bytes)
     text += "cache    The model may fit the cache: it can exceed the memory limit.\n";

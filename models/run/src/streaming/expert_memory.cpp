@@ -7,7 +7,7 @@ namespace weft::run {
 // A weight of a group: its rows are the matrices of experts.
 class ExpertMemory::Weight final : public PagedRows {
  public:
-  Weight(ExpertMemory& memory, const Group& group, const CheckpointTensor& tensor,
+  Weight(ExpertMemory& memory, Group& group, const CheckpointTensor& tensor,
          std::size_t piece)
       : memory_(memory), group_(group), tensor_(tensor), piece_(piece) {}
 
@@ -15,10 +15,7 @@ class ExpertMemory::Weight final : public PagedRows {
     const Fill& fill = fill_of(r);
     return fill.ready.load(std::memory_order_acquire) ? fill.pieces[piece_].data() : nullptr;
   }
-  const std::byte* wait(std::int64_t r) noexcept override {
-    const Fill& fill = fill_of(r);
-    return memory_.queue_.wait(fill, memory_.ends_) ? fill.pieces[piece_].data() : nullptr;
-  }
+  const std::byte* wait(std::int64_t r) noexcept override;
 
   std::int64_t matrix_bytes() const { return tensor_.n_bytes / tensor_.spec.shape[0].bound; }
   // Where the matrix of an expert is in the file.
@@ -34,7 +31,7 @@ class ExpertMemory::Weight final : public PagedRows {
   const Fill& fill_of(std::int64_t r) const;
 
   ExpertMemory& memory_;
-  const Group& group_;
+  Group& group_;
   const CheckpointTensor& tensor_;
   std::size_t piece_;  // its index in a fill
 };
@@ -54,11 +51,18 @@ struct ExpertMemory::Group {
   std::int64_t n_counted = 0;
   std::atomic<bool> all_counted{false};
   std::int64_t hits = 0, misses = 0;
+  std::atomic<std::int64_t> wait_ns{0};
 };
 
 const Fill& ExpertMemory::Weight::fill_of(std::int64_t r) const {
   const auto& slot = group_.slot_of[static_cast<std::size_t>(r)];
   return *memory_.fills_[static_cast<std::size_t>(slot.load(std::memory_order_acquire))];
+}
+
+const std::byte* ExpertMemory::Weight::wait(std::int64_t r) noexcept {
+  const Fill& fill = fill_of(r);
+  const bool is_there = memory_.queue_.wait(fill, memory_.ends_, group_.wait_ns);
+  return is_there ? fill.pieces[piece_].data() : nullptr;
 }
 
 ExpertMemory::ExpertMemory(const Checkpoint& file, const Residency& residency, ReadQueue& queue,
@@ -160,6 +164,14 @@ void ExpertMemory::release(std::size_t group) noexcept {
   std::ranges::fill(g.counted, 0);
   g.n_counted = 0;
   g.all_counted.store(false, std::memory_order_relaxed);
+}
+
+void ExpertMemory::add_stats(StreamStats& stats) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& g : groups_)
+    stats.groups.push_back({.hits = g->hits,
+                            .misses = g->misses,
+                            .wait_ns = g->wait_ns.load(std::memory_order_relaxed)});
 }
 
 void ExpertMemory::reset() noexcept {

@@ -41,6 +41,7 @@ class ExpertMemory {
   // them in memory until release().
   void acquire(std::size_t group, const View& ids, std::int64_t row0, std::int64_t row1) noexcept;
   void release(std::size_t group) noexcept;
+  void add_stats(StreamStats& stats) const;
   // After a run that ended early: forgets experts whose reads did not end. REQUIRES: the queue is
   // drained.
   void reset() noexcept;
@@ -56,7 +57,7 @@ class ExpertMemory {
 
   ReadQueue& queue_;
   const RunEnds& ends_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   ExpertCache cache_;
   std::vector<std::unique_ptr<Group>> groups_;
   std::vector<Buffer> memory_;                // by class

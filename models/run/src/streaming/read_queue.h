@@ -3,6 +3,7 @@
 // progress.
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -65,10 +66,10 @@ class ReadQueue {
 
   // Queues a fill, which is not queued and stays where it is until it is ready. Does not allocate.
   void start(Fill& fill) noexcept;
-  // Waits until the fill is ready. False after a failure, or if `ended` says so, which is asked
-  // every few milliseconds.
+  // Waits until the fill is ready, and adds the time to `waited_ns`. False after a failure, or if
+  // `ended` says so, which is asked every few milliseconds.
   template <class Ended>
-  bool wait(const Fill& fill, Ended ended);
+  bool wait(const Fill& fill, Ended ended, std::atomic<std::int64_t>& waited_ns);
   // Waits until nothing is queued and no read is in progress; those that have not started do not
   // start any more.
   void drain() noexcept;
@@ -99,15 +100,19 @@ class ReadQueue {
 };
 
 template <class Ended>
-bool ReadQueue::wait(const Fill& fill, Ended ended) {
+bool ReadQueue::wait(const Fill& fill, Ended ended, std::atomic<std::int64_t>& waited_ns) {
   constexpr std::chrono::milliseconds kAskEvery{10};
   if (fill.ready.load(std::memory_order_acquire)) return true;
+  const auto begun = std::chrono::steady_clock::now();
   std::unique_lock lock(mutex_);
-  while (!fill.ready.load(std::memory_order_acquire)) {
-    if (failed() || ended()) return false;
-    changed_.wait_for(lock, kAskEvery);
+  bool ends = false;
+  while (!fill.ready.load(std::memory_order_acquire) && !ends) {
+    ends = failed() || ended();
+    if (!ends) changed_.wait_for(lock, kAskEvery);
   }
-  return true;
+  const std::chrono::nanoseconds waited = std::chrono::steady_clock::now() - begun;
+  waited_ns.fetch_add(waited.count(), std::memory_order_relaxed);
+  return !ends;
 }
 
 }  // namespace weft::run

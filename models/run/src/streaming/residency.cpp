@@ -30,6 +30,28 @@ std::int64_t Residency::expert_bytes() const {
   return sum;
 }
 
+StreamStats StreamStats::since(const StreamStats& before) const {
+  StreamStats difference = *this;
+  difference.wait_ns -= before.wait_ns;
+  difference.bytes_read -= before.bytes_read;
+  for (std::size_t i = 0; i < before.groups.size(); ++i) {
+    difference.groups[i].hits -= before.groups[i].hits;
+    difference.groups[i].misses -= before.groups[i].misses;
+    difference.groups[i].wait_ns -= before.groups[i].wait_ns;
+  }
+  return difference;
+}
+
+StreamStats::Group StreamStats::all_groups() const {
+  Group sum;
+  for (const Group& g : groups) {
+    sum.hits += g.hits;
+    sum.misses += g.misses;
+    sum.wait_ns += g.wait_ns;
+  }
+  return sum;
+}
+
 double Residency::cached_share() const {
   std::int64_t all = 0, cached = 0;
   for (const SlotClass& c : slots) {

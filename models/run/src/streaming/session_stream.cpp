@@ -90,7 +90,7 @@ bool SessionStream::acquire(int unit, std::span<const View> in, std::int64_t row
     experts_.acquire(group_of(unit), in[kIds], row0, row1);
     return !queue_.failed();
   }
-  return queue_.wait(ring_.fill(static_cast<std::size_t>(unit)), ends_);
+  return queue_.wait(ring_.fill(static_cast<std::size_t>(unit)), ends_, wait_ns_);
 }
 
 bool SessionStream::release(int unit) noexcept {
@@ -116,6 +116,14 @@ void SessionStream::start_over() {
   queue_.forget_failure();
   ring_.restart();
   starts_over_ = false;
+}
+
+StreamStats SessionStream::stats() const {
+  StreamStats stats{.wait_ns = wait_ns_.load(std::memory_order_relaxed),
+                    .bytes_read = queue_.stats().bytes,
+                    .reader = queue_.describe()};
+  experts_.add_stats(stats);
+  return stats;
 }
 
 void SessionStream::rethrow() const {

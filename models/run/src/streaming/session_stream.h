@@ -29,6 +29,7 @@ class SessionStream final : public WeightStream {
   // Throws IoError if the last run ended because something could not be read.
   void rethrow() const;
   std::int64_t bytes() const { return bytes_; }  // allocated
+  StreamStats stats() const;                     // any thread
 
   std::size_t n_units() const override { return ring_.size() + experts_.n_groups(); }
   int unit_of(const Node& weight) const override;
@@ -57,6 +58,7 @@ class SessionStream final : public WeightStream {
   ExpertMemory experts_;
   std::vector<std::atomic<std::int32_t>> left_;  // calls of the run, by unit
   bool starts_over_ = false;                     // the last run ended early
+  std::atomic<std::int64_t> wait_ns_{0};         // for weights of the ring
 };
 
 // Null if the residency streams nothing. Throws IoError.

@@ -56,4 +56,22 @@ struct Residency {
   friend bool operator==(const Residency&, const Residency&) = default;
 };
 
+// What a session has read while its steps ran, since it was opened.
+struct StreamStats {
+  struct Group {
+    std::int64_t hits = 0, misses = 0;  // experts that steps needed, by whether they were in memory
+    std::int64_t wait_ns = 0;           // of all lanes together
+    friend bool operator==(const Group&, const Group&) = default;
+  };
+  std::vector<Group> groups;   // as in the residency
+  std::int64_t wait_ns = 0;    // for streamed weights, of all lanes together
+  std::int64_t bytes_read = 0;
+  std::string reader;          // "io_uring, direct"
+
+  // The difference to earlier statistics of the same session.
+  StreamStats since(const StreamStats& before) const;
+  Group all_groups() const;
+  std::int64_t total_wait_ns() const { return wait_ns + all_groups().wait_ns; }
+};
+
 }  // namespace weft

@@ -209,6 +209,7 @@ class Session {
   const SessionOptions& options() const;  // as resolved, without zeros and automatic choices
   const MemoryUse& memory() const;        // predicted = allocated
   const Residency& residency() const;     // of streamed weights
+  StreamStats stream_stats() const;       // likewise; any thread
   std::int64_t allocated_bytes() const;   // counted at the allocations, including shared weights
   std::int64_t allocated_on_devices() const;
   // The concessions made to meet the budget. If the type of the cache was reduced, that comes
