@@ -136,6 +136,7 @@ std::span<const float> Session::Impl::compute(std::span<const StepToken> tokens,
   Runner& r = runner(plan_for(tokens.size()));
   const std::size_t n_rows = write_inputs(r, tokens);
   run(r, cancel, observer);
+  if (stream) stream->count_rows(std::ssize(tokens));
   const View rows = r.executor.output(planned.options.embeddings ? "embeddings" : "logits");
   check_logits(tokens, rows);
   if (planned.options.draft_layer) drafts.stage(tokens, memory, r);

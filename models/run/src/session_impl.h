@@ -33,7 +33,7 @@ struct Session::Impl {
       : model(std::move(m)),
         planned(std::move(p)),
         weights(load_weights()),
-        stream(run::open_stream(model->weights(), planned.residency, planned.options.open_reads)),
+        stream(run::open_stream(*model, planned)),
         workers(planned.options.workers),
         states(planned.memory.state),
         arena(planned.memory.arena),

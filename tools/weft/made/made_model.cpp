@@ -192,15 +192,16 @@ void skew_router(const MadeShape& shape, std::vector<float>& values) {
   for (std::size_t e = 0; e < n; ++e) {
     const double x = (static_cast<double>(order[e]) + 0.5) / static_cast<double>(n);
     const double logistic = std::log(x / (1 - x)) / 1.702;  // near the normal quantile
-    const auto scale = static_cast<float>(std::exp(static_cast<double>(shape.skew) / 100 * logistic));
+    const auto scale =
+        static_cast<float>(std::exp(static_cast<double>(shape.skew) / 100 * logistic));
     const auto row = std::span(values).subspan(e * static_cast<std::size_t>(shape.D),
                                                static_cast<std::size_t>(shape.D));
     for (float& v : row) v *= scale;
   }
 }
 
-// Experts are chosen by the token alone: otherwise all tokens of a random model are alike after a few
-// layers, which add more to them than they are.
+// Experts are chosen by the token alone: otherwise all tokens of a random model are alike after a
+// few layers, which add more to them than they are.
 void skew(const MadeShape& shape, const std::string& name, std::vector<float>& values) {
   const bool is_router = name.ends_with("ffn_gate_inp.weight");
   const float scale = name.ends_with("attn_norm.weight")  ? 1e-3f
@@ -228,23 +229,24 @@ std::int64_t MadeShape::parameters() const {
 
 MadeShape parse_shape(std::string_view text) {
   MadeShape shape;
-  std::size_t at = 0;
   const std::string_view first = text.substr(0, text.find(','));
   const auto known = std::ranges::find(named_shapes(), first, &MadeShape::name);
-  if (known != named_shapes().end()) {
+  const bool is_named = known != named_shapes().end();
+  if (is_named && first == text) return with_heads(*known);
+  if (is_named) {
     shape = *known;
-    at = first.size() + 1;
-    if (at <= text.size()) shape.note = "with " + std::string(text.substr(at));
+    shape.note = fmt::format("with {}", text.substr(first.size() + 1));
   } else {
     shape.name = text;
   }
+  std::size_t at = is_named ? first.size() + 1 : 0;
   while (at <= text.size()) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
     put_letter(shape, text.substr(at, comma - at));
     at = comma + 1;
   }
   shape = with_heads(shape);
-  check_shape(shape);
+  if (!is_named) check_shape(shape);
   return shape;
 }
 

@@ -65,5 +65,14 @@ TEST_CASE("the help lists every shape with its sizes") {
   CHECK(help.find("mamba-370m") < sizes);
 }
 
+TEST_CASE("a named shape takes other letters, and routers that prefer some experts") {
+  const MadeShape shape = parse_shape("qwen3-30b-a3b,L=48,skew=50");
+  CHECK(shape.L == 48);
+  CHECK(shape.skew == 50);
+  CHECK(shape.parameters() == 30532122624);
+  CHECK_THROWS_AS(parse_shape("qwen3-30b-a3b,skew=101"), ValueError);
+  CHECK_THROWS_AS(parse_shape("qwen3-30b-a3b,L=0"), ValueError);
+}
+
 }  // namespace
 }  // namespace weft::tools

@@ -36,7 +36,8 @@ using Concession = bool (*)(const Model& model, const Limits& limits, PlannedMod
 
 // With a default budget, the system can evict rows of tables that are not being read.
 bool drop_tables(const Model& model, const Limits& limits, PlannedModel& planned) {
-  if (limits.explicit_budget || planned.evicted_bytes > 0) return false;
+  const bool counted = planned.options.weights != WeightMode::streamed;  // as a whole
+  if (limits.explicit_budget || planned.evicted_bytes > 0 || !counted) return false;
   planned.evicted_bytes = layout_weights(model, planned).table_bytes;
   if (planned.evicted_bytes == 0) return false;
   planned.concessions.push_back(fmt::format(
@@ -153,15 +154,15 @@ std::optional<SessionAttempt> plan_resident(const Model& model, const SessionOpt
 }
 
 // Uses what the smallest residency leaves of the budget.
-void grow_residency(const Streamable& weights, const Model& model, PlannedModel& planned) {
-  std::int64_t bytes =
-      planned.residency.bytes() + planned.options.mem_budget - needed_bytes(planned);
+void grow_residency(const Streamable& weights, const Model& model, std::int64_t budget,
+                    PlannedModel& planned) {
+  std::int64_t bytes = planned.residency.bytes() + budget - needed_bytes(planned);
   // The region is larger than its weights: they are aligned, and it is whole huge pages.
   for (;;) {
     auto grown = residency_within(weights, bytes);
     planned.residency = grown ? std::move(*grown) : smallest_residency(weights);
     count_memory(model, planned);
-    const std::int64_t over = needed_bytes(planned) - planned.options.mem_budget;
+    const std::int64_t over = needed_bytes(planned) - budget;
     if (!grown || over <= 0) return;
     bytes -= over;
   }
@@ -174,8 +175,12 @@ SessionAttempt plan_streamed(const Model& model, const SessionOptions& options,
   planned.weights_reason = options.weights == WeightMode::streamed
                                ? "requested"
                                : "the budget has no room for all of them";
-  if (!fit(model, limits, planned, needed_bytes)) return {std::move(planned), false};
-  grow_residency(find_streamable(model, planned), model, planned);
+  // A budget that was found is that of the program, too.
+  const std::int64_t program = limits.explicit_budget ? 0 : kHeadroom;
+  const auto needed = [&](const PlannedModel& p) { return needed_bytes(p) + program; };
+  if (!fit(model, limits, planned, needed)) return {std::move(planned), false};
+  grow_residency(find_streamable(model, planned), model, planned.options.mem_budget - program,
+                 planned);
   return {std::move(planned), true};
 }
 

@@ -19,10 +19,6 @@ using namespace run;
 // or several sequences and for the end of a prompt, wide ones for prefill.
 constexpr std::int64_t kWidths[] = {1, 8, 32, 128, 512, 2048};
 
-// Of tables, beside streamed weights: pages of the rows that steps read. The system evicts others,
-// also with a budget that was given.
-constexpr std::int64_t kTableBytes = std::int64_t{8} << 20;
-
 // A width class of steps, of texts for the encoder, or of the draft layer.
 struct WidthClass {
   std::int64_t width = 1;
@@ -104,6 +100,9 @@ namespace run {
 void count_memory(const Model& model, PlannedModel& planned) {
   planned.memory =
       memory_use(planned.graphs, planned.plans, layout_weights(model, planned), planned.residency);
+  if (planned.options.weights == WeightMode::streamed)
+    planned.memory.weights_mapped =
+        std::min(planned.memory.weights_mapped, kRowBytes * planned.options.prefill_width);
   planned.memory.states = states_by_kind(planned);
   planned.memory.other += planned.options.reserved;
   if (planned.options.draft_layer) planned.memory.other += draft_bytes(model, planned.options);
@@ -138,11 +137,8 @@ PlannedModel plan_all(const Model& model, const SessionOptions& options, WeightM
                                        .replay = o.executor,
                                        .reuse_arena = o.reuse_arena}));
   }
-  if (weights == WeightMode::streamed) {
+  if (weights == WeightMode::streamed)
     planned.residency = smallest_residency(find_streamable(model, planned));
-    const std::int64_t tables = layout_weights(model, planned).table_bytes;
-    planned.evicted_bytes = std::max<std::int64_t>(0, tables - kTableBytes);
-  }
   count_memory(model, planned);
   return planned;
 }

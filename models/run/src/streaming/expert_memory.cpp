@@ -7,8 +7,7 @@ namespace weft::run {
 // A weight of a group: its rows are the matrices of experts.
 class ExpertMemory::Weight final : public PagedRows {
  public:
-  Weight(ExpertMemory& memory, Group& group, const CheckpointTensor& tensor,
-         std::size_t piece)
+  Weight(ExpertMemory& memory, Group& group, const CheckpointTensor& tensor, std::size_t piece)
       : memory_(memory), group_(group), tensor_(tensor), piece_(piece) {}
 
   const std::byte* find(std::int64_t r) noexcept override {
@@ -50,6 +49,7 @@ struct ExpertMemory::Group {
   std::vector<std::uint8_t> counted;               // whether a token's choices are, by row
   std::int64_t n_counted = 0;
   std::atomic<bool> all_counted{false};
+  std::size_t slots = 0;  // class
   std::int64_t hits = 0, misses = 0;
   std::atomic<std::int64_t> wait_ns{0};
 };
@@ -77,15 +77,18 @@ ExpertMemory::ExpertMemory(const Checkpoint& file, const Residency& residency, R
     missing_.reserve(std::max(missing_.capacity(), static_cast<std::size_t>(g.n_experts)));
     taken_.reserve(missing_.capacity());
     chosen_.reserve(missing_.capacity());
+    group->slots = static_cast<std::size_t>(g.slots);
     groups_.push_back(std::move(group));
   }
   for (const SlotClass& slots : residency.slots) {
     memory_.emplace_back(slots.n_slots * slots.slot_bytes);
+    room_ahead_.push_back(slots.n_slots - slots.min_slots);
     for (std::int64_t i = 0; i < slots.n_slots; ++i) {
       fills_.push_back(std::make_unique<Fill>());
       places_.push_back(memory_.back().data() + i * slots.slot_bytes);
     }
   }
+  ahead_.reserve(fills_.size());
 }
 
 ExpertMemory::~ExpertMemory() = default;
@@ -99,6 +102,7 @@ void ExpertMemory::acquire(std::size_t group, const View& ids, std::int64_t row0
   Group& g = *groups_[group];
   if (g.all_counted.load(std::memory_order_acquire)) return;
   const std::lock_guard lock(mutex_);
+  end_ahead(false);
   count(g, ids, row0, row1);
   missing_.clear();
   for (const std::int32_t expert : chosen_) {
@@ -109,11 +113,46 @@ void ExpertMemory::acquire(std::size_t group, const View& ids, std::int64_t row0
   cache_.take(group, missing_, {.group = group, .n_tokens = ids.rows()}, taken_);
   for (const std::int32_t slot : taken_) {
     use(g, slot);
-    read(slot);
+    read(slot, true);
   }
   g.hits += std::ssize(chosen_) - std::ssize(taken_);
   g.misses += std::ssize(taken_);
-  if (g.n_counted == ids.rows()) g.all_counted.store(true, std::memory_order_release);
+  if (g.n_counted < ids.rows()) return;
+  g.all_counted.store(true, std::memory_order_release);
+  read_ahead(group, ids.rows());
+}
+
+void ExpertMemory::read_ahead(std::size_t group, std::int64_t n_tokens) noexcept {
+  constexpr float kProbably = 2;  // choices that are expected: then one is made in 86 % of steps
+  const std::size_t next = (group + 1) % groups_.size();
+  if (next == group) return;
+  const Group& g = *groups_[next];
+  std::int64_t& room = room_ahead_[g.slots];
+  missing_.clear();
+  for (std::int64_t e = 0; e < std::ssize(g.counts) && std::ssize(missing_) < room; ++e) {
+    const float p = cache_.frequency(next, e) * static_cast<float>(n_tokens);
+    if (p >= kProbably && cache_.slot_of(next, e) == kNoSlot)
+      missing_.push_back(static_cast<std::int32_t>(e));
+  }
+  taken_.clear();
+  cache_.take(next, missing_, {.group = group, .n_tokens = n_tokens}, taken_);
+  for (const std::int32_t slot : taken_) {
+    cache_.hold(slot);
+    ahead_.push_back(slot);
+    --room;
+    read(slot, false);
+  }
+}
+
+void ExpertMemory::end_ahead(bool all) noexcept {
+  std::erase_if(ahead_, [&](std::int32_t slot) {
+    if (!all && !fills_[static_cast<std::size_t>(slot)]->ready.load(std::memory_order_acquire))
+      return false;
+    cache_.let_go(slot);
+    const auto group = static_cast<std::size_t>(cache_.owner(slot).group);
+    ++room_ahead_[groups_[group]->slots];
+    return true;
+  });
 }
 
 void ExpertMemory::count(Group& g, const View& ids, std::int64_t row0, std::int64_t row1) noexcept {
@@ -135,11 +174,13 @@ void ExpertMemory::count(Group& g, const View& ids, std::int64_t row0, std::int6
 void ExpertMemory::use(Group& g, std::int32_t slot) noexcept {
   cache_.hold(slot);
   g.in_use.push_back(slot);
-  g.slot_of[static_cast<std::size_t>(cache_.owner(slot).expert)].store(slot,
-                                                                       std::memory_order_release);
+  const auto expert = static_cast<std::size_t>(cache_.owner(slot).expert);
+  g.slot_of[expert].store(slot, std::memory_order_release);
+  Fill& fill = *fills_[static_cast<std::size_t>(slot)];
+  if (!fill.ready.load(std::memory_order_acquire)) queue_.hurry(fill);
 }
 
-void ExpertMemory::read(std::int32_t slot) noexcept {
+void ExpertMemory::read(std::int32_t slot, bool urgent) noexcept {
   const ExpertCache::Owner owner = cache_.owner(slot);
   const auto& weights = groups_[static_cast<std::size_t>(owner.group)]->weights;
   Fill& fill = *fills_[static_cast<std::size_t>(slot)];
@@ -150,7 +191,7 @@ void ExpertMemory::read(std::int32_t slot) noexcept {
     fill.pieces[i] = weights[i]->piece(owner.expert, place);
     place += FilePiece::max_place_bytes(weights[i]->matrix_bytes());
   }
-  fill.urgent = true;
+  fill.urgent = urgent;
   queue_.start(fill);
 }
 
@@ -177,9 +218,11 @@ void ExpertMemory::add_stats(StreamStats& stats) const {
 void ExpertMemory::reset() noexcept {
   for (std::size_t g = 0; g < groups_.size(); ++g) release(g);
   const std::lock_guard lock(mutex_);
-  for (std::size_t i = 0; i < fills_.size(); ++i)
+  end_ahead(true);
+  for (std::size_t i = 0; i < fills_.size(); ++i) {
     if (!fills_[i]->ready.load(std::memory_order_acquire))
       cache_.empty(static_cast<std::int32_t>(i));
+  }
 }
 
 }  // namespace weft::run

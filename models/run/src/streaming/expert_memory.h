@@ -49,11 +49,16 @@ class ExpertMemory {
  private:
   class Weight;
   struct Group;
+  // Slots that are read ahead make room again when they are filled, or all of them.
+  void end_ahead(bool all) noexcept;
   // Counts the choices of rows that were not counted yet, and appends experts that were not chosen
   // before to chosen_.
   void count(Group& group, const View& ids, std::int64_t row0, std::int64_t row1) noexcept;
   void use(Group& group, std::int32_t slot) noexcept;
-  void read(std::int32_t slot) noexcept;
+  void read(std::int32_t slot, bool urgent) noexcept;
+  // Reads the experts that a step of n_tokens tokens will probably need in the group after this
+  // one.
+  void read_ahead(std::size_t group, std::int64_t n_tokens) noexcept;
 
   ReadQueue& queue_;
   const RunEnds& ends_;
@@ -63,6 +68,9 @@ class ExpertMemory {
   std::vector<Buffer> memory_;                // by class
   std::vector<std::unique_ptr<Fill>> fills_;  // by slot
   std::vector<std::byte*> places_;            // by slot
+  std::vector<std::int32_t> ahead_;           // slots that are read ahead, held
+  // How many more may be, by class: the others are enough for the experts needed at a time.
+  std::vector<std::int64_t> room_ahead_;
   std::vector<std::int32_t> chosen_, missing_, taken_;
 };
 

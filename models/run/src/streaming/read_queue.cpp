@@ -28,8 +28,8 @@ std::int64_t FilePiece::max_place_bytes(std::int64_t bytes) {
   return round_up(bytes + kBlock - 1);
 }
 
-ReadQueue::ReadQueue(std::span<const std::string> paths, Options options, Filled filled)
-    : paths_(paths.begin(), paths.end()), options_(std::move(options)), filled_(std::move(filled)) {
+ReadQueue::ReadQueue(std::span<const std::string> paths, Options options)
+    : paths_(paths.begin(), paths.end()), options_(std::move(options)) {
   queue_.reserve(options_.max_fills);
   const auto done = [this](const FileRead& read, const ReadFailure* failure) {
     this->done(read, failure);
@@ -49,10 +49,22 @@ void ReadQueue::start(Fill& fill) noexcept {
   fill.next_piece = 0;
   fill.next_at = 0;
   fill.reading = 0;
-  fill.queued = true;
+  insert(fill);
+  pump();
+}
+
+void ReadQueue::insert(Fill& fill) noexcept {
   const auto not_urgent = [](const Fill* f) { return !f->urgent; };
   queue_.insert(fill.urgent ? std::ranges::find_if(queue_, not_urgent) : queue_.end(), &fill);
-  pump();
+}
+
+void ReadQueue::hurry(Fill& fill) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto at = std::ranges::find(queue_, &fill);
+  fill.urgent = true;
+  if (at == queue_.end()) return;
+  queue_.erase(at);
+  insert(fill);
 }
 
 void ReadQueue::pump() noexcept {
@@ -85,7 +97,6 @@ bool ReadQueue::start_read(Fill& fill) noexcept {
 
 void ReadQueue::done(const FileRead& read, const ReadFailure* failure) noexcept {
   Fill& fill = *reinterpret_cast<Fill*>(read.tag);
-  bool filled = false;
   {
     const std::lock_guard lock(mutex_);
     --reading_;
@@ -99,15 +110,11 @@ void ReadQueue::done(const FileRead& read, const ReadFailure* failure) noexcept 
       stats_.bytes += static_cast<std::int64_t>(read.needed);
       ++stats_.n_reads;
     }
-    if (fill.reading == 0 && fill.next_piece == fill.pieces.size() && !failed()) {
-      filled = true;
-      fill.queued = false;
+    if (fill.reading == 0 && fill.next_piece == fill.pieces.size() && !failed())
       fill.ready.store(true, std::memory_order_release);
-    }
     pump();
   }
   changed_.notify_all();
-  if (filled && filled_) filled_(fill);
 }
 
 void ReadQueue::drain() noexcept {

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -41,7 +40,6 @@ struct Fill {
   std::size_t next_piece = 0;
   std::int64_t next_at = 0;  // bytes of its place whose reads have started
   std::int32_t reading = 0;  // reads in progress
-  bool queued = false;
 };
 
 struct ReadStats {
@@ -57,15 +55,14 @@ class ReadQueue {
     std::size_t max_fills = 0;     // that may be queued at the same time
     OpenFileReads open;            // empty: open_file_reads()
   };
-  // Called without locks when a fill is ready, on a thread of the reader.
-  using Filled = std::function<void(Fill&)>;
-
   // Throws IoError.
-  ReadQueue(std::span<const std::string> paths, Options options, Filled filled);
+  ReadQueue(std::span<const std::string> paths, Options options);
   ~ReadQueue();
 
   // Queues a fill, which is not queued and stays where it is until it is ready. Does not allocate.
   void start(Fill& fill) noexcept;
+  // Makes a queued fill urgent.
+  void hurry(Fill& fill) noexcept;
   // Waits until the fill is ready, and adds the time to `waited_ns`. False after a failure, or if
   // `ended` says so, which is asked every few milliseconds.
   template <class Ended>
@@ -82,13 +79,13 @@ class ReadQueue {
   ReadStats stats() const;
 
  private:
-  void pump() noexcept;  // REQUIRES: mutex_ is held
+  void insert(Fill& fill) noexcept;  // REQUIRES: mutex_ is held
+  void pump() noexcept;              // likewise
   bool start_read(Fill& fill) noexcept;
   void done(const FileRead& read, const ReadFailure* failure) noexcept;
 
   const std::vector<std::string> paths_;
   const Options options_;
-  const Filled filled_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Fill*> queue_;  // urgent ones first, each kind in order

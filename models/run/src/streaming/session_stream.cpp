@@ -4,8 +4,10 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
+#include "weft/files/pages.h"
 #include "weft/graph/graph.h"
 
+#include "session_plan.h"
 #include "streaming/residency.h"
 
 namespace weft::run {
@@ -33,9 +35,10 @@ void check_files(const Checkpoint& file, const Residency& residency) {
 }  // namespace
 
 SessionStream::SessionStream(const Checkpoint& file, const Residency& residency,
-                             const OpenFileReads& open)
+                             const OpenFileReads& open, Tables tables)
     : bytes_(residency.bytes()),
-      queue_(file.part_paths(), queue_options(residency, open), {}),
+      tables_(std::move(tables)),
+      queue_(file.part_paths(), queue_options(residency, open)),
       ring_(file, residency, queue_),
       experts_(file, residency, queue_, ends_),
       left_(n_units()) {
@@ -50,10 +53,23 @@ SessionStream::SessionStream(const Checkpoint& file, const Residency& residency,
   ring_.restart();
 }
 
-std::unique_ptr<SessionStream> open_stream(const Checkpoint& file, const Residency& residency,
-                                           const OpenFileReads& open) {
-  if (residency.empty()) return nullptr;
-  return std::make_unique<SessionStream>(file, residency, open);
+std::unique_ptr<SessionStream> open_stream(const Model& model, const PlannedModel& planned) {
+  if (planned.residency.empty()) return nullptr;
+  Tables tables{.bytes = {}, .max_rows = planned.options.prefill_width};
+  for (const PlacedWeight& w : layout_weights(model, planned).weights) {
+    const CheckpointTensor& tensor = *w.tensor;
+    if (w.offset == kInFile && !w.streamed && !tensor.lent)
+      tables.bytes.emplace_back(tensor.data, static_cast<std::size_t>(tensor.n_bytes));
+  }
+  return std::make_unique<SessionStream>(model.weights(), planned.residency,
+                                         planned.options.open_reads, std::move(tables));
+}
+
+void SessionStream::count_rows(std::int64_t n) noexcept {
+  rows_read_ += n;
+  if (rows_read_ < tables_.max_rows) return;
+  rows_read_ = 0;
+  for (const std::span<const std::byte> table : tables_.bytes) release_pages(table);
 }
 
 SessionStream::~SessionStream() {

@@ -10,6 +10,7 @@
 
 #include "weft/files/checkpoint.h"
 #include "weft/run/residency.h"
+#include "weft/run/session.h"
 #include "weft/scheduler/weight_stream.h"
 
 #include "streaming/expert_memory.h"
@@ -18,14 +19,24 @@
 
 namespace weft::run {
 
+// The tables of a session, of which steps read some rows: they are mapped. Their pages are released
+// after `max_rows` rows were read.
+struct Tables {
+  std::vector<std::span<const std::byte>> bytes;
+  std::int64_t max_rows = 0;
+};
+
 class SessionStream final : public WeightStream {
  public:
   // Allocates residency.bytes(). `open` may be empty. The file outlives it. Throws IoError.
-  SessionStream(const Checkpoint& file, const Residency& residency, const OpenFileReads& open);
+  SessionStream(const Checkpoint& file, const Residency& residency, const OpenFileReads& open,
+                Tables tables);
   ~SessionStream() override;
 
   // The address of a weight that is read as a whole; null for others.
   const std::byte* data(std::string_view path) const;
+  // A step has read that many rows of each table.
+  void count_rows(std::int64_t n) noexcept;
   // Throws IoError if the last run ended because something could not be read.
   void rethrow() const;
   std::int64_t bytes() const { return bytes_; }  // allocated
@@ -52,6 +63,8 @@ class SessionStream final : public WeightStream {
   };
   std::unordered_map<std::string, Streamed> units_;  // by path
   std::int64_t bytes_;
+  const Tables tables_;
+  std::int64_t rows_read_ = 0;  // since the pages of tables were released
   RunEnds ends_;
   ReadQueue queue_;
   Ring ring_;
@@ -61,8 +74,7 @@ class SessionStream final : public WeightStream {
   std::atomic<std::int64_t> wait_ns_{0};         // for weights of the ring
 };
 
-// Null if the residency streams nothing. Throws IoError.
-std::unique_ptr<SessionStream> open_stream(const Checkpoint& file, const Residency& residency,
-                                           const OpenFileReads& open);
+// Null if the plan streams nothing. Throws IoError.
+std::unique_ptr<SessionStream> open_stream(const Model& model, const PlannedModel& planned);
 
 }  // namespace weft::run

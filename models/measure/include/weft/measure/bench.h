@@ -40,15 +40,15 @@ struct Row {
   Series series;
   Work work;                  // work of one repetition
   std::int64_t peak_rss = 0;  // peak of the process so far
-  StreamStats stream;         // of all repetitions, if weights are streamed
+  StreamStats stream;         // in all repetitions, if weights are streamed
 
   double tokens_per_second() const { return series.median(); }
   double per_token(double amount) const { return amount / static_cast<double>(test.tokens); }
   double per_second(double amount) const { return per_token(amount) * tokens_per_second(); }
   double ns_per_node() const { return 1e9 / per_second(work.nodes); }
-  // Of the time of all lanes: what they waited for the disk.
+  // The part of the time of all lanes in which they waited for the disk.
   double share_of_waits() const;
-  // Of experts that steps needed: those that were in memory; 1 without experts.
+  // The part of the experts that steps needed that was in memory; 1 without experts.
   double share_of_hits() const;
   double disk_bytes_per_token() const {
     return per_token(static_cast<double>(stream.bytes_read) /
@@ -58,9 +58,9 @@ struct Row {
 };
 
 // Repetitions feed the same tokens, except to sessions with streamed weights: what was just read
-// would be in memory. Runs one warm-up repetition, whose logits go into `hash`, and `repeats` measured ones. REQUIRES:
-// repeats >= 1; the tests fit into the session's context, and steps into its prefill width. Throws
-// like Session::feed(): CancelledError if `cancel` became true.
+// would be in memory. Runs one warm-up repetition, whose logits go into `hash`, and `repeats`
+// measured ones. REQUIRES: repeats >= 1; the tests fit into the session's context, and steps into
+// its prefill width. Throws like Session::feed(): CancelledError if `cancel` became true.
 std::vector<Row> measure(Session& session, const std::vector<Test>& tests, std::int64_t repeats,
                          Fnv1a64& hash, const std::atomic<bool>* cancel = nullptr);
 

@@ -60,13 +60,13 @@ struct Residency {
 struct StreamStats {
   struct Group {
     std::int64_t hits = 0, misses = 0;  // experts that steps needed, by whether they were in memory
-    std::int64_t wait_ns = 0;           // of all lanes together
+    std::int64_t wait_ns = 0;           // the sum of all lanes
     friend bool operator==(const Group&, const Group&) = default;
   };
-  std::vector<Group> groups;   // as in the residency
-  std::int64_t wait_ns = 0;    // for streamed weights, of all lanes together
+  std::vector<Group> groups;  // as in the residency
+  std::int64_t wait_ns = 0;   // for streamed weights, the sum of all lanes
   std::int64_t bytes_read = 0;
-  std::string reader;          // "io_uring, direct"
+  std::string reader;  // "io_uring, direct"
 
   // The difference to earlier statistics of the same session.
   StreamStats since(const StreamStats& before) const;

@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""Decoding models that are larger than a memory limit: streamed weights against mapped ones.
+
+    sudo bench/larger_than_memory.py -m MODEL --limit 4G [--limit 8G] [--weft build/release/bin/weft]
+        [--peer NAME=PROGRAM] [--tokens 32] [--rounds 3] [--prompt 128] [--json FILE]
+
+Runs `weft bench` in a memory control group (version 1 or 2) of each limit, with streamed and with mapped
+weights, and the llama-bench of other programs, interleaved over the rounds; before each, the file is
+evicted from the page cache. Prints medians and spreads, and of streamed weights the bytes that were
+read, the hits, the waits, and what hits and the disk allow: a token takes the time that it takes with all
+weights in memory, and the time to read what was missing, at the speed at which the same program reads
+pieces of the same size without computing anything (`--probe`). Needs root for control groups.
+"""
+
+import argparse
+import json
+import mmap
+import os
+import re
+import statistics
+import subprocess
+import sys
+import threading
+import time
+
+
+class Group:
+    """A control group with a memory limit; removed at the end."""
+
+    def __init__(self, limit):
+        v2 = os.path.exists("/sys/fs/cgroup/cgroup.controllers")
+        parent = "/sys/fs/cgroup" if v2 else "/sys/fs/cgroup/memory"
+        self.path = os.path.join(parent, f"weft-larger-{os.getpid()}")
+        os.mkdir(self.path)
+        self._write("memory.max" if v2 else "memory.limit_in_bytes", limit)
+        self.peak_file = "memory.peak" if v2 else "memory.max_usage_in_bytes"
+
+    def _write(self, name, value):
+        with open(os.path.join(self.path, name), "w", encoding="ascii") as f:
+            f.write(str(value))
+
+    def enter(self):
+        self._write("cgroup.procs", os.getpid())
+
+    def close(self):
+        for _ in range(50):
+            try:
+                os.rmdir(self.path)
+                return
+            except OSError:
+                time.sleep(0.1)
+
+
+def size(text):
+    number = re.fullmatch(r"([0-9.]+)([KMGT]?)", text)
+    if not number:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a size: 4G, 512M")
+    return int(float(number[1]) * 1024 ** " KMGT".index(number[2] or " "))
+
+
+def evict(path):
+    """Drops the file from the page cache."""
+    fd = os.open(path, os.O_RDONLY)
+    os.fdatasync(fd)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(fd)
+
+
+def peak_rss(process, peak):
+    """Follows the largest anonymous memory of a process: what cannot be evicted."""
+    while process.poll() is None:
+        try:
+            with open(f"/proc/{process.pid}/status", encoding="ascii") as f:
+                found = re.search(r"RssAnon:\s+(\d+)", f.read())
+            peak[0] = max(peak[0], int(found[1]) * 1024 if found else 0)
+        except OSError:
+            return
+        time.sleep(0.05)
+
+
+def run(command, limit, model):
+    """Returns output and the peak of anonymous memory."""
+    evict(model)
+    group = Group(limit) if limit else None
+    try:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   preexec_fn=group.enter if group else None)
+        peak = [0]
+        follower = threading.Thread(target=peak_rss, args=(process, peak))
+        follower.start()
+        out, err = process.communicate()
+        follower.join()
+    finally:
+        if group:
+            group.close()
+    if process.returncode != 0:
+        sys.exit(f"{' '.join(command)}: exit code {process.returncode}\n{err.decode()}")
+    return out.decode(), peak[0]
+
+
+def weft(args, mode, limit):
+    """One run of `weft bench`: the rows by phase."""
+    command = [args.weft, "bench", "-m", args.model, "--weights", mode, "-p", str(args.prompt), "-n",
+               str(args.tokens), "-r", "1", "-c", str(args.prompt + args.tokens), "--json", "--no-bandwidth"]
+    if mode == "streamed":
+        command += ["--mem-budget", str(limit - (24 << 20))]
+    out, peak = run(command, limit, args.model)
+    rows = {row["phase"]: row for row in json.loads(out)["rows"]}
+    for row in rows.values():
+        row["peak"] = peak
+    return rows
+
+
+def peer(args, program, limit):
+    command = [program, "-m", args.model, "-p", str(args.prompt), "-n", str(args.tokens), "-r", "1", "-t", "2",
+               "-o", "json"]
+    out, peak = run(command, limit, args.model)
+    rows = {}
+    for test in json.loads(out[out.index("["):]):
+        phase = "prefill" if test["n_prompt"] > 0 else "decode"
+        rows[phase] = {"median": test["avg_ts"], "peak": peak}
+    return rows
+
+
+def read_speed(args, block):
+    """GB/s of direct reads of pieces at random places of the file, eight at a time."""
+    evict(args.model)
+    n_blocks = os.path.getsize(args.model) // block
+    todo = iter([(i * 7919) % n_blocks * block for i in range(max(64, (2 << 30) // block))])
+    lock = threading.Lock()
+    done = [0]
+
+    def work():
+        fd = os.open(args.model, os.O_RDONLY | os.O_DIRECT)
+        buffer = mmap.mmap(-1, block)
+        while True:
+            with lock:
+                offset = next(todo, None)
+            if offset is None:
+                break
+            n = os.preadv(fd, [buffer], offset)
+            with lock:
+                done[0] += n
+        os.close(fd)
+
+    begun = time.monotonic()
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return done[0] / (time.monotonic() - begun)
+
+
+def median(values):
+    return statistics.median(values)
+
+
+def table(args, limit, rows, speeds, whole):
+    print(f"\n{os.path.basename(args.model)}, limit {limit / 2**30:.2f} GiB, disk {median(speeds) / 1e9:.2f} GB/s "
+          f"({min(speeds) / 1e9:.2f} to {max(speeds) / 1e9:.2f})\n")
+    print("| program | phase | tokens/s | spread | of mapped | MB/token | hits | waiting | of what is possible "
+          "| memory |\n|---|---|---|---|---|---|---|---|---|---|")
+    for name, runs in rows.items():
+        for phase in ("prefill", "decode"):
+            mine = [r[phase] for r in runs if phase in r]
+            if not mine:
+                continue
+            rate = median([r["median"] for r in mine])
+            mapped = median([r[phase]["median"] for r in rows["mapped"]])
+            cells = ["", "", "", ""]
+            if name == "streamed":
+                missing = median([r["disk_bytes_per_token"] for r in mine])
+                in_memory = 1 / median([r[phase]["median"] for r in whole]) if whole else 0
+                possible = 1 / (in_memory + missing / median(speeds))
+                cells = [f"{missing / 1e6:.1f}", f"{100 * median([r['share_of_hits'] for r in mine]):.1f} %",
+                         f"{100 * median([r['share_of_waits'] for r in mine]):.0f} %",
+                         f"{100 * rate / possible:.0f} %"]
+            spread = f"{min(r['median'] for r in mine):.2f} to {max(r['median'] for r in mine):.2f}"
+            print(f"| {name} | {phase} | {rate:.2f} | {spread} | {rate / mapped:.2f} | {' | '.join(cells)} "
+                  f"| {max(r['peak'] for r in mine) / 2**30:.2f} GiB |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-m", "--model", required=True)
+    parser.add_argument("--limit", type=size, action="append", required=True)
+    parser.add_argument("--weft", default="build/release/bin/weft")
+    parser.add_argument("--peer", action="append", default=[], help="NAME=llama-bench of another program")
+    parser.add_argument("--tokens", type=int, default=32)
+    parser.add_argument("--prompt", type=int, default=128)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--block", type=size, default=size("1M"), help="of the reads that measure the disk")
+    parser.add_argument("--no-whole", action="store_true", help="all weights do not fit the machine either")
+    parser.add_argument("--json", help="file for all results")
+    args = parser.parse_args()
+    whole = [] if args.no_whole else [weft(args, "mapped", None)]
+    results = {}
+    for limit in args.limit:
+        rows = {"streamed": [], "mapped": []}
+        speeds = []
+        for _ in range(args.rounds):
+            speeds.append(read_speed(args, args.block))
+            for mode in ("streamed", "mapped"):
+                rows[mode].append(weft(args, mode, limit))
+            for named in args.peer:
+                name, program = named.split("=", 1)
+                rows.setdefault(name, []).append(peer(args, program, limit))
+        table(args, limit, rows, speeds, whole)
+        results[limit] = {"rows": rows, "speeds": speeds, "whole": whole}
+    if args.json:
+        with open(args.json, "w", encoding="utf-8") as f:
+            json.dump(results, f, indent=1)
+
+
+if __name__ == "__main__":
+    main()
