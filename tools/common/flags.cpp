@@ -153,6 +153,13 @@ void add_memory_flags(App& app, ModelFlags& flags) {
   add_cache_flag(app, "--cache-type-v", s.cache_v, "values");
   add_weights_flag(app, s.weights);
   add_weight_cache_flag(app, s.weight_cache);
+  s.expert_usage = "auto";
+  app.add_option_function(
+         "--expert-usage",
+         [&s](const std::string& file) { s.expert_usage = file == "off" ? "" : file; },
+         "file that keeps how often experts are chosen, so that the next start of a streamed model "
+         "begins with those; auto: MODEL.experts; off: none")
+      .type_name("FILE");
   app.add_option("--quantize", flags.quantize,
                  "convert F32, F16 and BF16 weights to this type when loading: Q8_0, Q4_K_M, ... "
                  "(weft quantize --help lists them)")

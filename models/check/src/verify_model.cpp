@@ -94,6 +94,9 @@ class ModelVerifier {
     const SessionOptions& resolved = session_.options();
     if (options.plain) {
       SessionOptions o = plain_options(*model, one_lane(options, {}));
+      // The definitions read the pages of the file, which the system evicts.
+      if (resolved.weights == WeightMode::streamed)
+        o.mem_budget = std::numeric_limits<std::int64_t>::max();
       o.cache_k = resolved.cache_k;
       o.cache_v = resolved.cache_v;
       o.prefill_width = resolved.prefill_width;

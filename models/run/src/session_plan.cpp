@@ -164,6 +164,32 @@ WeightLayout layout_weights(const Model& model, const PlannedModel& planned) {
   return layout;
 }
 
+}  // namespace run
+
+std::vector<PlacedTensor> placed_tensors(const Model& model, const PlannedModel& planned) {
+  std::vector<PlacedTensor> placed;
+  std::set<std::string_view> in_ring;
+  for (const StreamedWeight& w : planned.residency.streamed) in_ring.insert(w.path);
+  for (const PlacedWeight& w : layout_weights(model, planned).weights) {
+    const std::string_view name = w.tensor->name;
+    const WeightPlace place = in_ring.contains(name) ? WeightPlace::streamed
+                              : w.streamed           ? WeightPlace::cached
+                              : w.offset != kInFile  ? WeightPlace::resident
+                              : w.whole              ? WeightPlace::mapped
+                                                     : WeightPlace::rows;
+    placed.push_back(
+        {.name = std::string(name), .dtype = w.dtype, .bytes = w.tensor->n_bytes, .place = place});
+  }
+  return placed;
+}
+
+std::string_view to_string(WeightPlace place) {
+  constexpr std::string_view kNames[] = {"resident", "mapped", "rows", "streamed", "cached"};
+  return kNames[static_cast<std::size_t>(place)];
+}
+
+namespace run {
+
 // The same progress, which is false as soon as loading is to end.
 std::function<bool(double)> until_cancelled(const SessionOptions& o) {
   return [cancel = o.cancel, inner = o.progress](double share) {

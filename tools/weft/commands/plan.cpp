@@ -18,6 +18,7 @@
 #include "common/flags.h"
 #include "inputs/variant.h"
 #include "profiles/profile_file.h"
+#include "reports/residency_report.h"
 #include "subcommand.h"
 
 namespace weft::tools {
@@ -120,7 +121,7 @@ std::string head_of(const Model& model, const MemoryOffer& offer) {
   out += fmt::format("may use {}{}\n", human_bytes(o.mem_budget),
                      offer.concessions.empty() ? "" : ", hence these concessions:");
   for (const std::string& concession : offer.concessions) out += fmt::format("  {}\n", concession);
-  return out + tuned_text(planned) + start_text(planned.memory);
+  return out + tuned_text(planned) + start_text(planned.memory) + to_text(model, planned);
 }
 
 std::string text_of(const Model& model, const MemoryOffer& offer, const std::string& phase,

@@ -39,6 +39,30 @@ Json memory_json(const PlannedModel& planned) {
           {"budget", planned.options.mem_budget}};
 }
 
+Json residency_json(const Model& model, const PlannedModel& planned) {
+  const Residency& r = planned.residency;
+  Json tensors = Json::array(), groups = Json::array(), slots = Json::array();
+  for (const PlacedTensor& t : placed_tensors(model, planned))
+    tensors.push_back({{"name", t.name},
+                       {"type", t.dtype.name()},
+                       {"bytes", t.bytes},
+                       {"place", to_string(t.place)}});
+  for (const ExpertGroup& g : r.groups)
+    groups.push_back({{"weights", g.paths},
+                      {"experts", g.n_experts},
+                      {"chosen", g.n_chosen},
+                      {"expert_bytes", g.expert_bytes},
+                      {"slots", g.slots}});
+  for (const SlotClass& c : r.slots)
+    slots.push_back({{"bytes", c.slot_bytes},
+                     {"slots", c.n_slots},
+                     {"min_slots", c.min_slots},
+                     {"experts", c.n_experts}});
+  return {{"ring_bytes", r.ring_bytes},       {"streamed_bytes", r.streamed_bytes()},
+          {"cached_share", r.cached_share()}, {"groups", std::move(groups)},
+          {"slots", std::move(slots)},        {"tensors", std::move(tensors)}};
+}
+
 Json lines_json(const MemoryUse& use) {
   Json lines = Json::array();
   for (const MemoryUse::Named& line : use.lines())
@@ -94,6 +118,7 @@ std::string to_json(const Model& model, const MemoryOffer& offer) {
                    {{"mode", to_string(o.weights)},
                     {"reason", planned.weights_reason},
                     {"dropped", planned.evicted_bytes}}},
+                  {"residency", residency_json(model, planned)},
                   {"memory", memory_json(planned)},
                   {"memory_lines", lines_json(planned.memory)},
                   {"tuned", tuned_json(planned)},

@@ -127,21 +127,62 @@ void ExpertMemory::read_ahead(std::size_t group, std::int64_t n_tokens) noexcept
   const std::size_t next = (group + 1) % groups_.size();
   if (next == group) return;
   const Group& g = *groups_[next];
-  std::int64_t& room = room_ahead_[g.slots];
+  const std::int64_t room = room_ahead_[g.slots];
   missing_.clear();
   for (std::int64_t e = 0; e < std::ssize(g.counts) && std::ssize(missing_) < room; ++e) {
     const float p = cache_.frequency(next, e) * static_cast<float>(n_tokens);
     if (p >= kProbably && cache_.slot_of(next, e) == kNoSlot)
       missing_.push_back(static_cast<std::int32_t>(e));
   }
+  take_ahead(next, {.group = group, .n_tokens = n_tokens});
+}
+
+// Reads the missing_ experts of a group, which are not needed now.
+void ExpertMemory::take_ahead(std::size_t group, ExpertCache::Now now) noexcept {
   taken_.clear();
-  cache_.take(next, missing_, {.group = group, .n_tokens = n_tokens}, taken_);
+  cache_.take(group, missing_, now, taken_);
   for (const std::int32_t slot : taken_) {
     cache_.hold(slot);
     ahead_.push_back(slot);
-    --room;
+    --room_ahead_[groups_[group]->slots];
     read(slot, false);
   }
+}
+
+void ExpertMemory::warm_up(const ExpertUsage& usage) {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::vector<float>> by_class(room_ahead_.size());
+  for (std::size_t g = 0; g < usage.size(); ++g) {
+    std::vector<float>& all = by_class[groups_[g]->slots];
+    all.insert(all.end(), usage[g].begin(), usage[g].end());
+    for (std::size_t e = 0; e < usage[g].size(); ++e)
+      cache_.set_frequency(g, static_cast<std::int64_t>(e), usage[g][e]);
+  }
+  std::vector<float> least(by_class.size());  // that an expert needs to be among the first
+  for (std::size_t c = 0; c < by_class.size(); ++c) {
+    const auto n = static_cast<std::size_t>(room_ahead_[c]);
+    std::ranges::sort(by_class[c], std::greater());
+    least[c] = n < by_class[c].size() ? by_class[c][n] : 0;
+  }
+  for (std::size_t g = 0; g < usage.size(); ++g) {
+    missing_.clear();
+    const std::size_t c = groups_[g]->slots;
+    for (std::size_t e = 0; e < usage[g].size(); ++e)
+      if (usage[g][e] > least[c] && std::ssize(missing_) < room_ahead_[c])
+        missing_.push_back(static_cast<std::int32_t>(e));
+    take_ahead(g, {.group = g});
+  }
+}
+
+ExpertUsage ExpertMemory::usage() const {
+  const std::lock_guard lock(mutex_);
+  ExpertUsage usage;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    std::vector<float>& group = usage.emplace_back();
+    for (std::int64_t e = 0; e < std::ssize(groups_[g]->counts); ++e)
+      group.push_back(cache_.frequency(g, e));
+  }
+  return usage;
 }
 
 void ExpertMemory::end_ahead(bool all) noexcept {

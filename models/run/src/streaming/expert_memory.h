@@ -12,6 +12,7 @@
 #include "weft/run/residency.h"
 
 #include "streaming/expert_cache.h"
+#include "streaming/expert_usage.h"
 #include "streaming/read_queue.h"
 
 namespace weft::run {
@@ -42,6 +43,10 @@ class ExpertMemory {
   void acquire(std::size_t group, const View& ids, std::int64_t row0, std::int64_t row1) noexcept;
   void release(std::size_t group) noexcept;
   void add_stats(StreamStats& stats) const;
+  // Frequencies of earlier sessions, as usage() gave them: starts reading the experts that
+  // were chosen most, as far as there is room. REQUIRES: no run has begun.
+  void warm_up(const ExpertUsage& usage);
+  ExpertUsage usage() const;
   // After a run that ended early: forgets experts whose reads did not end. REQUIRES: the queue is
   // drained.
   void reset() noexcept;
@@ -49,6 +54,7 @@ class ExpertMemory {
  private:
   class Weight;
   struct Group;
+  void take_ahead(std::size_t group, ExpertCache::Now now) noexcept;
   // Slots that are read ahead make room again when they are filled, or all of them.
   void end_ahead(bool all) noexcept;
   // Counts the choices of rows that were not counted yet, and appends experts that were not chosen

@@ -10,6 +10,7 @@ Ring::Ring(const Checkpoint& file, const Residency& residency, ReadQueue& queue)
   for (const StreamedWeight& w : all) {
     const CheckpointTensor& tensor = *file.find_tensor(w.path);
     Place place{.fill = std::make_unique<Fill>()};
+    place.fill->urgent = true;
     place.fill->pieces.push_back({.file = tensor.part,
                                   .offset = tensor.file_offset,
                                   .bytes = tensor.n_bytes,

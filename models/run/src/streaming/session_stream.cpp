@@ -35,8 +35,11 @@ void check_files(const Checkpoint& file, const Residency& residency) {
 }  // namespace
 
 SessionStream::SessionStream(const Checkpoint& file, const Residency& residency,
-                             const OpenFileReads& open, Tables tables)
-    : bytes_(residency.bytes()),
+                             const OpenFileReads& open, Tables tables, UsageFile usage)
+    : file_(file),
+      residency_(residency),
+      usage_file_(std::move(usage)),
+      bytes_(residency.bytes()),
       tables_(std::move(tables)),
       queue_(file.part_paths(), queue_options(residency, open)),
       ring_(file, residency, queue_),
@@ -51,7 +54,37 @@ SessionStream::SessionStream(const Checkpoint& file, const Residency& residency,
     ++unit;
   }
   ring_.restart();
+  read_usage();
 }
+
+void SessionStream::read_usage() noexcept {
+  if (usage_file_.path.empty() || residency_.groups.empty()) return;
+  try {
+    experts_.warm_up(run::read_usage(usage_file_.path, file_, residency_));
+  } catch (const std::exception& e) {
+    if (usage_file_.warn)
+      usage_file_.warn(fmt::format("{}; starting without experts in memory", e.what()));
+  }
+}
+
+void SessionStream::write_usage() noexcept {
+  if (usage_file_.path.empty() || residency_.groups.empty() || !has_run_) return;
+  try {
+    run::write_usage(usage_file_.path, file_, experts_.usage());
+  } catch (const std::exception& e) {
+    if (usage_file_.warn)
+      usage_file_.warn(fmt::format("{}; the usage of experts is lost", e.what()));
+  }
+}
+
+namespace {
+
+UsageFile usage_file(const Model& model, const SessionOptions& options) {
+  if (options.expert_usage != "auto") return {.path = options.expert_usage, .warn = options.warn};
+  return {.path = model.file().path() + ".experts", .warn = {}};
+}
+
+}  // namespace
 
 std::unique_ptr<SessionStream> open_stream(const Model& model, const PlannedModel& planned) {
   if (planned.residency.empty()) return nullptr;
@@ -62,7 +95,8 @@ std::unique_ptr<SessionStream> open_stream(const Model& model, const PlannedMode
       tables.bytes.emplace_back(tensor.data, static_cast<std::size_t>(tensor.n_bytes));
   }
   return std::make_unique<SessionStream>(model.weights(), planned.residency,
-                                         planned.options.open_reads, std::move(tables));
+                                         planned.options.open_reads, std::move(tables),
+                                         usage_file(model, planned.options));
 }
 
 void SessionStream::count_rows(std::int64_t n) noexcept {
@@ -74,6 +108,7 @@ void SessionStream::count_rows(std::int64_t n) noexcept {
 
 SessionStream::~SessionStream() {
   queue_.drain();
+  write_usage();
 }
 
 int SessionStream::unit_of(const Node& weight) const {
@@ -96,6 +131,7 @@ const std::byte* SessionStream::data(std::string_view path) const {
 void SessionStream::begin(std::span<const std::int32_t> uses, const std::atomic<bool>* cancel,
                           const std::atomic<bool>& stopped) {
   if (starts_over_ || queue_.failed()) start_over();
+  has_run_ = true;
   ends_ = {.cancel = cancel, .stopped = &stopped};
   for (std::size_t i = 0; i < left_.size(); ++i) left_[i].store(uses[i], std::memory_order_relaxed);
 }

@@ -2,6 +2,7 @@
 // The weights of a session that are read from disk while steps run (weft/run/residency.h).
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -26,11 +27,17 @@ struct Tables {
   std::int64_t max_rows = 0;
 };
 
+// Where the usage of experts is kept; empty: nowhere.
+struct UsageFile {
+  std::string path;
+  std::function<void(const std::string&)> warn;  // may be empty
+};
+
 class SessionStream final : public WeightStream {
  public:
   // Allocates residency.bytes(). `open` may be empty. The file outlives it. Throws IoError.
   SessionStream(const Checkpoint& file, const Residency& residency, const OpenFileReads& open,
-                Tables tables);
+                Tables tables, UsageFile usage);
   ~SessionStream() override;
 
   // The address of a weight that is read as a whole; null for others.
@@ -56,12 +63,17 @@ class SessionStream final : public WeightStream {
   bool is_group(int unit) const { return unit >= static_cast<int>(ring_.size()); }
   std::size_t group_of(int unit) const { return static_cast<std::size_t>(unit) - ring_.size(); }
   void start_over();
+  void read_usage() noexcept;
+  void write_usage() noexcept;
 
   struct Streamed {
     int unit = kNoUnit;
     std::size_t weight = 0;  // its index in the group
   };
   std::unordered_map<std::string, Streamed> units_;  // by path
+  const Checkpoint& file_;
+  const Residency residency_;
+  const UsageFile usage_file_;
   std::int64_t bytes_;
   const Tables tables_;
   std::int64_t rows_read_ = 0;  // since the pages of tables were released
@@ -70,8 +82,9 @@ class SessionStream final : public WeightStream {
   Ring ring_;
   ExpertMemory experts_;
   std::vector<std::atomic<std::int32_t>> left_;  // calls of the run, by unit
-  bool starts_over_ = false;                     // the last run ended early
-  std::atomic<std::int64_t> wait_ns_{0};         // for weights of the ring
+  bool has_run_ = false;
+  bool starts_over_ = false;              // the last run ended early
+  std::atomic<std::int64_t> wait_ns_{0};  // for weights of the ring
 };
 
 // Null if the plan streams nothing. Throws IoError.

@@ -228,3 +228,43 @@ TEST_CASE("a file that is truncated or replaced fails by its name") {
                       WeightMode::streamed)
             .residency.empty());
 }
+
+TEST_CASE("the experts of the last session are read at the start of the next one") {
+  const Kept kept(kExperts);
+  const auto [least, most] = budgets(*kept.model);
+  const std::vector<std::int32_t> ids(30, 7);  // the same experts again and again
+  SessionOptions options = with_mode(WeightMode::streamed);
+  options.mem_budget = (least + most) / 2;
+  options.expert_usage = "auto";
+  std::vector<std::string> warnings;
+  options.warn = [&](const std::string& text) { warnings.push_back(text); };
+  const auto misses_of_first_step = [&] {
+    Reads reads;
+    SessionOptions counted = options;
+    counted.open_reads = reads.open();
+    Session session(kept.model, counted);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it reads ahead
+    session.feed(0, std::span(ids).first(1));
+    const std::int64_t misses = session.stream_stats().all_groups().misses;
+    for (const std::int32_t id : ids) session.feed(0, {&id, 1});
+    return misses;
+  };
+  CHECK(misses_of_first_step() > 0);
+  const std::string path = kept.path() + ".experts";
+  REQUIRE(std::filesystem::exists(path));
+  CHECK(misses_of_first_step() == 0);
+  // It is only a hint.
+  for (const std::string damage : {"", "x", "weftexp1 of another model"}) {
+    std::ofstream(path, std::ios::binary) << damage;
+    CHECK(misses_of_first_step() > 0);
+  }
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
+  options.expert_usage = path;
+  CHECK(misses_of_first_step() > 0);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].find("starting without experts in memory") != std::string::npos);
+  options.expert_usage = "/nowhere/usage";
+  CHECK(misses_of_first_step() > 0);
+  REQUIRE(warnings.size() == 2);
+  CHECK(warnings[1].find("/nowhere/usage") != std::string::npos);
+}

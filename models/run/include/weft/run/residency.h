@@ -5,7 +5,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "weft/graph/dtype.h"
 
 namespace weft {
 
@@ -55,6 +58,27 @@ struct Residency {
   double cached_share() const;          // what part of the experts, 0..1
   friend bool operator==(const Residency&, const Residency&) = default;
 };
+
+// Where steps find a weight.
+enum class WeightPlace : std::uint8_t {
+  resident,  // in memory all the time
+  mapped,    // in pages of the file, which steps read as a whole
+  rows,      // in pages of the file, of which steps read some rows
+  streamed,  // in the ring
+  cached,    // experts of it, in the cache
+};
+std::string_view to_string(WeightPlace place);
+
+struct PlacedTensor {
+  std::string name;
+  DType dtype;  // as steps read it
+  std::int64_t bytes = 0;
+  WeightPlace place = WeightPlace::resident;
+};
+struct PlannedModel;
+class Model;
+// In the order of the file.
+std::vector<PlacedTensor> placed_tensors(const Model& model, const PlannedModel& planned);
 
 // What a session has read while its steps ran, since it was opened.
 struct StreamStats {

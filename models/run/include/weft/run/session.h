@@ -65,6 +65,11 @@ struct SessionOptions {
   WeightMode weights = WeightMode::automatic;
   // How streamed weights are read; empty: open_file_reads() (files/file_reads.h). For tests.
   OpenFileReads open_reads;
+  // File with the usage of experts, if they are cached (WeightMode::streamed): the session begins
+  // by reading those that were chosen most in earlier ones, and updates the file when it ends. It
+  // costs time only if it cannot be used. Empty: none; "auto": the path of the model with
+  // ".experts", if it can be written.
+  std::string expert_usage;
   // Folder of files with resident weights, which are then mapped from there instead of packed at
   // every start; made if it is missing. Empty: none.
   std::string weight_cache;
@@ -91,8 +96,8 @@ struct SessionOptions {
   // Called on the thread of the call while steps are computed, between nodes, about every 50 ms.
   // May be empty. Return false to stop (CancelledError). Not called in steps with an observer.
   std::function<bool()> poll;
-  // Called with a line about something that only costs time: a weight cache that cannot be used. On
-  // the thread that constructs the session; may be empty.
+  // Called with a line about something that only costs time: a weight cache or a usage of experts
+  // that cannot be used. On the thread that constructs or destroys the session; may be empty.
   std::function<void(const std::string&)> warn;
 };
 
