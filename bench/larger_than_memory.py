@@ -103,7 +103,7 @@ def weft(args, mode, limit):
     command = [args.weft, "bench", "-m", args.model, "--weights", mode, "-p", str(args.prompt), "-n",
                str(args.tokens), "-r", "1", "-c", str(args.prompt + args.tokens), "--json", "--no-bandwidth"]
     if mode == "streamed":
-        command += ["--mem-budget", str(limit - (24 << 20)), "--expert-usage", "off"]
+        command += ["--mem-budget", str(limit - (24 << 20))]
     out, peak = run(command, limit, args.model)
     rows = {row["phase"]: row for row in json.loads(out)["rows"]}
     for row in rows.values():

@@ -222,6 +222,7 @@ int run_chat(int argc, char** argv) {
   cli::App app("Chats with a model. Replies go to stdout, everything else to stderr.", "chat");
   Options options;
   cli::add_model_flags(app, options.model);
+  cli::add_expert_usage_flag(app, options.model);
   const cli::Option system = app.add_option("--system", options.chat.system, "the system prompt");
   app.add_option("--resume", options.resume,
                  "continue the conversation that /save wrote to this file")

@@ -149,6 +149,7 @@ std::optional<int> read_flags(int argc, char** argv, Options& options) {
                "generate");
   app.footer(kExamples);
   cli::add_model_flags(app, options.model);
+  cli::add_expert_usage_flag(app, options.model);
   add_text_flags(app, options);
   add_beam_flags(app, options);
   add_diffusion_flags(app, options);

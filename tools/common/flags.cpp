@@ -153,13 +153,6 @@ void add_memory_flags(App& app, ModelFlags& flags) {
   add_cache_flag(app, "--cache-type-v", s.cache_v, "values");
   add_weights_flag(app, s.weights);
   add_weight_cache_flag(app, s.weight_cache);
-  s.expert_usage = "auto";
-  app.add_option_function(
-         "--expert-usage",
-         [&s](const std::string& file) { s.expert_usage = file == "off" ? "" : file; },
-         "file that keeps how often experts are chosen, so that the next start of a streamed model "
-         "begins with those; auto: MODEL.experts; off: none")
-      .type_name("FILE");
   app.add_option("--quantize", flags.quantize,
                  "convert F32, F16 and BF16 weights to this type when loading: Q8_0, Q4_K_M, ... "
                  "(weft quantize --help lists them)")
@@ -186,6 +179,17 @@ std::string bundled_model() {
     }
   }
   return "";
+}
+
+void add_expert_usage_flag(App& app, ModelFlags& flags) {
+  SessionOptions& s = flags.session;
+  s.expert_usage = "auto";
+  app.add_option_function(
+         "--expert-usage",
+         [&s](const std::string& file) { s.expert_usage = file == "off" ? "" : file; },
+         "file that keeps how often the experts of a streamed model are chosen, so that the next "
+         "start begins with those (default: auto, MODEL.experts); off: none")
+      .type_name("FILE");
 }
 
 void add_model_flags(App& app, ModelFlags& flags) {

@@ -43,6 +43,9 @@ void print_concessions(const Session& session);
 // Call it before other flags are added: it makes the last one count if a flag is repeated.
 void add_model_flags(App& app, ModelFlags& flags);
 
+// For programs that write texts.
+void add_expert_usage_flag(App& app, ModelFlags& flags);
+
 // The values of --executor: "auto", and the executors of several workers. "auto" is none.
 std::vector<std::string> executor_names();
 std::optional<ReplayKind> executor_of(const std::string& name);

@@ -125,14 +125,16 @@ std::shared_ptr<const TokenTree> Engine::Impl::token_tree() {
 // The bindings name all members: a new one does not compile until it is added here.
 EngineCounters& EngineCounters::operator+=(const EngineCounters& more) {
   auto& [a_requests, a_cancelled, a_failed, a_prompt, a_reused, a_new, a_steps, a_prompt_s, a_new_s,
-         a_drafted, a_right, a_drafting_s, a_without_s] = *this;
+         a_drafted, a_right, a_drafting_s, a_without_s, a_read, a_hits, a_misses, a_wait_s] = *this;
   const auto& [b_requests, b_cancelled, b_failed, b_prompt, b_reused, b_new, b_steps, b_prompt_s,
-               b_new_s, b_drafted, b_right, b_drafting_s, b_without_s] = more;
+               b_new_s, b_drafted, b_right, b_drafting_s, b_without_s, b_read, b_hits, b_misses,
+               b_wait_s] = more;
   a_requests += b_requests, a_cancelled += b_cancelled, a_failed += b_failed;
   a_prompt += b_prompt, a_reused += b_reused, a_new += b_new, a_steps += b_steps;
   a_prompt_s += b_prompt_s, a_new_s += b_new_s;
   a_drafted += b_drafted, a_right += b_right;
   a_drafting_s += b_drafting_s, a_without_s += b_without_s;
+  a_read += b_read, a_hits += b_hits, a_misses += b_misses, a_wait_s += b_wait_s;
   return *this;
 }
 
@@ -147,7 +149,14 @@ void Engine::cancel(RequestId id) {
   impl_->inbox.cancel(id);
 }
 EngineState Engine::state() const {
-  return impl_->inbox.state();
+  EngineState state = impl_->inbox.state();
+  const StreamStats stream = impl_->session.stream_stats();
+  const StreamStats::Group experts = stream.all_groups();
+  state.counters.weight_bytes_read = static_cast<std::uint64_t>(stream.bytes_read);
+  state.counters.experts_in_memory = static_cast<std::uint64_t>(experts.hits);
+  state.counters.experts_missing = static_cast<std::uint64_t>(experts.misses);
+  state.counters.weight_wait_seconds = static_cast<double>(stream.total_wait_ns()) / 1e9;
+  return state;
 }
 const Model& Engine::model() const {
   return *impl_->model;

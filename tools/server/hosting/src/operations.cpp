@@ -41,6 +41,14 @@ void add_engine_metrics(MetricsText& text, const PoolCounters& pool) {
   text.counter("tokens_drafted_seconds_without_total",
                "What the same tokens would have taken without drafts, as estimated.",
                e.seconds_without_drafts);
+  text.counter("weight_bytes_read_total", "Bytes of streamed weights that were read from disk.",
+               n(e.weight_bytes_read));
+  text.counter("experts_in_memory_total", "Experts that steps needed and that were in the cache.",
+               n(e.experts_in_memory));
+  text.counter("experts_missing_total", "Experts that steps needed and that had to be read.",
+               n(e.experts_missing));
+  text.counter("weight_wait_seconds_total", "Time for which workers waited for streamed weights.",
+               e.weight_wait_seconds);
   text.counter("texts_total", "Requests to the engines.", n(e.requests));
   text.counter("requests_cancelled_total", "Requests whose client left, and other cancellations.",
                n(e.cancelled));

@@ -295,6 +295,7 @@ std::optional<int> parse(int argc, char** argv, Flags& flags) {
       "Anthropic, Ollama and llama-server.",
       "weft serve");
   cli::add_model_flags(app, flags.model);
+  cli::add_expert_usage_flag(app, flags.model);
   app.get_option("--model").required(false);  // --models-dir and --models-file replace it
   add_model_choice(app, flags);
   add_port_flags(app, flags);

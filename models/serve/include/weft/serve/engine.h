@@ -153,6 +153,10 @@ struct EngineCounters {
   std::uint64_t drafted = 0, drafted_right = 0;  // guesses, as in TextEnd
   // Estimated: seconds of texts with drafts, and what they would have taken without.
   double drafting_seconds = 0, seconds_without_drafts = 0;
+  // Streamed weights: what was read from disk, the experts that steps needed, by whether they were
+  // in memory, and what all lanes together waited.
+  std::uint64_t weight_bytes_read = 0, experts_in_memory = 0, experts_missing = 0;
+  double weight_wait_seconds = 0;
 
   EngineCounters& operator+=(const EngineCounters& more);
 };
