@@ -7,9 +7,12 @@
 Runs `weft bench` in a memory control group (version 1 or 2) of each limit, with streamed and with mapped
 weights, and the llama-bench of other programs, interleaved over the rounds; before each, the file is
 evicted from the page cache. Prints medians and spreads, and of streamed weights the bytes that were
-read, the hits, the waits, and what hits and the disk allow: a token takes the time that it takes with all
-weights in memory, and the time to read what was missing, at the speed at which the same program reads
-pieces of the same size without computing anything (`--probe`). Needs root for control groups.
+read, the hits, the waits, and the share of what hits and the disk allow. The disk is measured in each
+round, by eight direct reads at a time: of pieces in order for dense models, of pieces at random places,
+as long as a matrix of an expert, for mixtures. Weights that are read in order can be read while others
+are computed, so that the longer of the two times is the limit. Experts are known only when the router has
+spoken: when decoding, the limit is the time with all weights in memory and the time to read what was
+missing. Needs root for control groups.
 """
 
 import argparse
@@ -122,11 +125,21 @@ def peer(args, program, limit):
     return rows
 
 
-def read_speed(args, block):
-    """GB/s of direct reads of pieces at random places of the file, eight at a time."""
+def expert_bytes(args):
+    """Bytes of a matrix of an expert, in whole blocks; 0 for a dense model."""
+    out, _ = run([args.weft, "plan", "-m", args.model, "--weights", "streamed", "-c", "128", "--json"], None,
+                 args.model)
+    groups = json.loads(out)["residency"]["groups"]
+    return groups[0]["expert_bytes"] // len(groups[0]["weights"]) // 4096 * 4096 if groups else 0
+
+
+def read_speed(args, piece):
+    """Bytes per second of direct reads, eight at a time, of pieces at random places, or in order."""
     evict(args.model)
+    block = piece or 1 << 20
     n_blocks = os.path.getsize(args.model) // block
-    todo = iter([(i * 7919) % n_blocks * block for i in range(max(64, (2 << 30) // block))])
+    step = 7919 if piece else 1
+    todo = iter([(i * step) % n_blocks * block for i in range((2 << 30) // block)])
     lock = threading.Lock()
     done = [0]
 
@@ -156,7 +169,7 @@ def median(values):
     return statistics.median(values)
 
 
-def table(args, limit, rows, speeds, whole):
+def table(args, limit, rows, speeds, whole, piece):
     print(f"\n{os.path.basename(args.model)}, limit {limit / 2**30:.2f} GiB, disk {median(speeds) / 1e9:.2f} GB/s "
           f"({min(speeds) / 1e9:.2f} to {max(speeds) / 1e9:.2f})\n")
     print("| program | phase | tokens/s | spread | of mapped | MB/token | hits | waiting | of what is possible "
@@ -172,7 +185,9 @@ def table(args, limit, rows, speeds, whole):
             if name == "streamed":
                 missing = median([r["disk_bytes_per_token"] for r in mine])
                 in_memory = 1 / median([r[phase]["median"] for r in whole]) if whole else 0
-                possible = 1 / (in_memory + missing / median(speeds))
+                reading = missing / median(speeds)
+                serial = piece and phase == "decode"
+                possible = 1 / (in_memory + reading if serial else max(in_memory, reading))
                 cells = [f"{missing / 1e6:.1f}", f"{100 * median([r['share_of_hits'] for r in mine]):.1f} %",
                          f"{100 * median([r['share_of_waits'] for r in mine]):.0f} %",
                          f"{100 * rate / possible:.0f} %"]
@@ -190,23 +205,23 @@ def main():
     parser.add_argument("--tokens", type=int, default=32)
     parser.add_argument("--prompt", type=int, default=128)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--block", type=size, default=size("1M"), help="of the reads that measure the disk")
     parser.add_argument("--no-whole", action="store_true", help="all weights do not fit the machine either")
     parser.add_argument("--json", help="file for all results")
     args = parser.parse_args()
+    piece = expert_bytes(args)
     whole = [] if args.no_whole else [weft(args, "mapped", None)]
     results = {}
     for limit in args.limit:
         rows = {"streamed": [], "mapped": []}
         speeds = []
         for _ in range(args.rounds):
-            speeds.append(read_speed(args, args.block))
+            speeds.append(read_speed(args, piece))
             for mode in ("streamed", "mapped"):
                 rows[mode].append(weft(args, mode, limit))
             for named in args.peer:
                 name, program = named.split("=", 1)
                 rows.setdefault(name, []).append(peer(args, program, limit))
-        table(args, limit, rows, speeds, whole)
+        table(args, limit, rows, speeds, whole, piece)
         results[limit] = {"rows": rows, "speeds": speeds, "whole": whole}
     if args.json:
         with open(args.json, "w", encoding="utf-8") as f:

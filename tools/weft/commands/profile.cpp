@@ -199,7 +199,9 @@ PhaseProfile profile_phase(Session& session, const Test& test, const Flags& flag
   run_watched(session, test, profiler);  // to warm up
   profiler.clear();
   for (std::int64_t r = 0; r < flags.repeats; ++r) {
+    const StreamStats before = session.stream_stats();
     const std::vector<ProfiledStep> steps = run_watched(session, test, profiler);
+    phase.stream += session.stream_stats().since(before);
     comparison.run(steps);
     for (const ProfiledStep& step : steps) {
       phase.wall_ns += step.ns();
@@ -212,6 +214,9 @@ PhaseProfile profile_phase(Session& session, const Test& test, const Flags& flag
     if (trace && r == 0) add_to_trace(session, test, steps, profiler, *trace);
     profiler.clear();
   }
+  for (const ExpertGroup& group : session.residency().groups)
+    phase.groups.push_back(group.paths.front());
+  phase.stream_wall_ns = phase.wall_ns;
   const auto n = static_cast<double>(flags.repeats);
   phase.wall_ns /= n;
   phase.joins /= n;

@@ -8,10 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/base/error.h"
+#include "weft/run/read_choices.h"
 #include "weft/scheduler/budget.h"
 #include "weft/scheduler/workers.h"
 
 #include "subcommand.h"
+#include "tune/reads.h"
 
 namespace weft::tools {
 namespace {
@@ -47,6 +49,31 @@ std::string to_json(const std::vector<MeasuredTunable>& measured, const std::str
   return Json{{"machine", tuned_machine(isa)}, {"choices", tunables}}.dump(1);
 }
 
+int store(const TunedValues& values, const std::string& name) {
+  const std::string path = bench::store_values(values, name);
+  if (path.empty()) fail<IoError>("not stored: set XDG_CACHE_HOME or HOME to a folder");
+  std::cerr << fmt::format("stored in {} for {}\n", path, tuned_machine(name));
+  return 0;
+}
+
+int tune_reads(const std::string& model, double seconds, bool as_json, bool dry) {
+  const bench::MeasuredReads measured = bench::measure_reads(model, seconds);
+  Json speeds = Json::array();
+  std::string text = fmt::format("{}: reads of pieces at random places\n", measured.reader);
+  for (const bench::ReadSpeed& s : measured.speeds) {
+    const bool best = s.depth == measured.best.depth && s.block == measured.best.block;
+    text += fmt::format("  {:2} of {:>9}: {:6.2f} GB/s{}\n", s.depth, human_bytes(s.block),
+                        s.bytes_per_second / 1e9, best ? " *" : "");
+    speeds.push_back({{"depth", s.depth},
+                      {"block", s.block},
+                      {"bytes_per_second", s.bytes_per_second},
+                      {"best", best}});
+  }
+  std::cout << (as_json ? Json{{"reader", measured.reader}, {"speeds", speeds}}.dump(1) + '\n'
+                        : text);
+  return dry ? 0 : store(bench::best_values(measured), std::string(run::kTunedReads));
+}
+
 int tune(int argc, char** argv) {
   cli::App app(
       "Measures which of several ways of computing the same bits are fastest on this machine, and "
@@ -55,21 +82,28 @@ int tune(int argc, char** argv) {
       "weft tune");
   int threads = 0;
   double seconds = 1.5;
+  std::string model;
   bool as_json = false, dry = false;
   app.add_option("-t,--threads", threads, "number of threads; 0: the default number of workers")
       .range(0, kMaxWorkers);
   app.add_option("--seconds", seconds,
                  "begin no measurement later; the most common formats come first")
       .real_range(0.1, 600);
+  app.add_option("-m,--model", model,
+                 "measure how the disk of this file is read best while steps run, for models that "
+                 "are larger than memory, instead of kernels")
+      .type_name("FILE");
   app.add_flag("--dry-run", dry, "measure, but store nothing");
   app.add_flag("--json", as_json, "print JSON");
   app.footer(
       "Examples:\n"
       "  weft tune\n"
       "  weft tune --seconds 10\n"
+      "  weft tune -m model.gguf          # reads of streamed weights\n"
       "  WEFT_CPU_ISA=avx2 weft tune --dry-run");
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
+  if (!model.empty()) return tune_reads(model, seconds, as_json, dry);
   const std::string isa(cpu_backend_isa());
   if (isa.empty() || cpu_tunables(isa).empty())
     fail<UnsupportedError>("there is nothing to choose with {}",
@@ -80,11 +114,7 @@ int tune(int argc, char** argv) {
                               .seconds = seconds,
                               .max_bytes = default_budget() / 2});
   std::cout << (as_json ? to_json(measured, isa) + '\n' : to_text(measured));
-  if (dry) return 0;
-  const std::string path = bench::store_values(bench::best_values(measured), isa);
-  if (path.empty()) fail<IoError>("not stored: set XDG_CACHE_HOME or HOME to a folder");
-  std::cerr << fmt::format("stored in {} for {}\n", path, tuned_machine(isa));
-  return 0;
+  return dry ? 0 : store(bench::best_values(measured), isa);
 }
 
 }  // namespace

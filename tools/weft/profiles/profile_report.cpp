@@ -115,6 +115,57 @@ double min_ns(const ProfileRow& row, const MachineLimits& limits) {
                   time(row.work.multiply_adds, arithmetic_limit(row, limits)));
 }
 
+namespace {
+
+// What lanes waited for the disk: for weights of the ring, and for experts by layer, the longest
+// waits first.
+std::string stream_text(const PhaseProfile& p, std::size_t top) {
+  if (p.stream.reader.empty()) return "";
+  const double lanes_ns = p.stream_wall_ns * p.workers;
+  const auto share = [&](std::int64_t ns) { return percent(static_cast<double>(ns), lanes_ns); };
+  const auto hits = [](const StreamStats::Group& g) {
+    return percent(static_cast<double>(g.hits), static_cast<double>(g.hits + g.misses));
+  };
+  std::string text = fmt::format("\nread from disk: {:.2f} GB/s ({}), {} of the time waiting\n",
+                                 static_cast<double>(p.stream.bytes_read) / p.stream_wall_ns,
+                                 p.stream.reader, share(p.stream.total_wait_ns()));
+  if (p.stream.wait_ns > 0)
+    text += fmt::format("{:<42}{:>10}{:>10}{:>10}\n", "weights in order", "", "",
+                        share(p.stream.wait_ns));
+  if (p.groups.empty()) return text;
+  text +=
+      fmt::format("{:<42}{:>10}{:>10}{:>10}\n", "experts of", "in memory", "missing", "waiting");
+  std::vector<std::size_t> order(p.groups.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater(),
+                           [&](std::size_t i) { return p.stream.groups[i].wait_ns; });
+  if (top > 0) order.resize(std::min(top, order.size()));
+  for (const std::size_t i : order) {
+    const StreamStats::Group& g = p.stream.groups[i];
+    text +=
+        fmt::format("{:<42}{:>10}{:>10}{:>10}\n", p.groups[i], hits(g), g.misses, share(g.wait_ns));
+  }
+  return text;
+}
+
+Json stream_json(const PhaseProfile& p) {
+  Json groups = Json::array();
+  for (std::size_t i = 0; i < p.groups.size(); ++i) {
+    const StreamStats::Group& g = p.stream.groups[i];
+    groups.push_back({{"weights", p.groups[i]},
+                      {"in_memory", g.hits},
+                      {"missing", g.misses},
+                      {"wait_ns", g.wait_ns}});
+  }
+  return {{"reader", p.stream.reader},
+          {"bytes_read", p.stream.bytes_read},
+          {"wall_ns", p.stream_wall_ns},
+          {"wait_ns", p.stream.wait_ns},
+          {"groups", std::move(groups)}};
+}
+
+}  // namespace
+
 std::string to_text(const PhaseProfile& p, const MachineLimits& limits, std::size_t top) {
   const auto steps = static_cast<double>(p.steps);
   std::string text = fmt::format(
@@ -138,13 +189,16 @@ std::string to_text(const PhaseProfile& p, const MachineLimits& limits, std::siz
   text += fmt::format("{:<28}{:>4}{:>10}{:>8}\n", "(waiting, between steps)", "",
                       human_time(p.waiting_ns() / steps), percent(p.waiting_ns(), p.wall_ns));
   if (p.dropped > 0) text += fmt::format("{} calls were not recorded\n", p.dropped);
-  return text;
+  return text + stream_text(p, top);
 }
 
 std::string to_json(const std::vector<PhaseProfile>& profiles, const MachineLimits& limits,
                     const std::string& about) {
   Json json{{"limits", Json::parse(to_json(limits))}, {"phases", Json::array()}};
-  for (const PhaseProfile& p : profiles) json["phases"].push_back(json_of(p, limits));
+  for (const PhaseProfile& p : profiles) {
+    json["phases"].push_back(json_of(p, limits));
+    if (!p.stream.reader.empty()) json["phases"].back()["stream"] = stream_json(p);
+  }
   json["profile"] = Json::parse(about);
   return json.dump(1) + '\n';
 }

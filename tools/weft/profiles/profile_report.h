@@ -27,15 +27,18 @@ struct PhaseProfile {
   int workers = 0;
   // All that follows is for one repetition: means of the repetitions.
   std::int64_t steps = 0;
-  std::int64_t step_nodes = 0;   // nodes of the plan of the first step
-  double wall_ns = 0;            // time of all steps
-  double plain_ns = 0;           // time of steps without the profiler
-  double plain_median_ns = 0;    // median time of a step without the profiler
-  double overhead = 0;           // overhead of the profiler, as a share of a step
-  std::vector<double> busy_ns;   // by worker
-  double joins = 0;              // joins of all steps
-  std::int64_t dropped = 0;      // calls that were not recorded
-  std::vector<ProfileRow> rows;  // in any order
+  std::int64_t step_nodes = 0;      // nodes of the plan of the first step
+  double wall_ns = 0;               // time of all steps
+  double plain_ns = 0;              // time of steps without the profiler
+  double plain_median_ns = 0;       // median time of a step without the profiler
+  double overhead = 0;              // overhead of the profiler, as a share of a step
+  std::vector<double> busy_ns;      // by worker
+  double joins = 0;                 // joins of all steps
+  std::int64_t dropped = 0;         // calls that were not recorded
+  std::vector<ProfileRow> rows;     // in any order
+  StreamStats stream;               // in all repetitions, if weights are streamed
+  double stream_wall_ns = 0;        // time of all repetitions
+  std::vector<std::string> groups;  // a name for each group of experts
 
   double time_ns(const ProfileRow& row) const { return row.busy_ns / workers; }
   // The time without computing: waiting for each other, and the time between steps.

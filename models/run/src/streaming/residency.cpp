@@ -30,6 +30,19 @@ std::int64_t Residency::expert_bytes() const {
   return sum;
 }
 
+StreamStats& StreamStats::operator+=(const StreamStats& more) {
+  reader = more.reader;
+  wait_ns += more.wait_ns;
+  bytes_read += more.bytes_read;
+  groups.resize(more.groups.size());
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    groups[i].hits += more.groups[i].hits;
+    groups[i].misses += more.groups[i].misses;
+    groups[i].wait_ns += more.groups[i].wait_ns;
+  }
+  return *this;
+}
+
 StreamStats StreamStats::since(const StreamStats& before) const {
   StreamStats difference = *this;
   difference.wait_ns -= before.wait_ns;

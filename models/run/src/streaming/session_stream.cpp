@@ -6,6 +6,7 @@
 #include "weft/base/printable.h"
 #include "weft/files/pages.h"
 #include "weft/graph/graph.h"
+#include "weft/run/read_choices.h"
 
 #include "session_plan.h"
 #include "streaming/residency.h"
@@ -19,7 +20,8 @@ constexpr std::size_t kIds = 2;
 ReadQueue::Options queue_options(const Residency& residency, const OpenFileReads& open) {
   std::size_t n = residency.streamed.size();
   for (const SlotClass& slots : residency.slots) n += static_cast<std::size_t>(slots.n_slots);
-  return {.max_fills = n, .open = open};
+  const ReadChoices choices = read_choices();
+  return {.depth = choices.depth, .block = choices.block, .max_fills = n, .open = open};
 }
 
 // The files that were just opened must be those of the plan.

@@ -92,6 +92,7 @@ struct StreamStats {
   std::int64_t bytes_read = 0;
   std::string reader;  // "io_uring, direct"
 
+  StreamStats& operator+=(const StreamStats& more);  // those of another time
   // The difference to earlier statistics of the same session.
   StreamStats since(const StreamStats& before) const;
   Group all_groups() const;
