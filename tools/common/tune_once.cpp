@@ -63,7 +63,8 @@ void tune_once(const ModelFlags& flags) {
   const SessionOptions& options = flags.session;
   const char* wish = std::getenv("WEFT_TUNE");
   if ((wish && *wish != '\0') || options.weights == WeightMode::mapped ||
-      options.backend != "cpu" || bytes_at(flags.path) < kLarge) {
+      options.weights == WeightMode::streamed || options.backend != "cpu" ||
+      bytes_at(flags.path) < kLarge) {
     return;
   }
   const std::string isa(cpu_backend_isa());

@@ -23,12 +23,19 @@ constexpr std::int64_t kBlocks[] = {256 * kKiB, 1024 * kKiB, 4096 * kKiB};
 constexpr int kDepths[] = {4, 8, 16};
 constexpr double kClearGainOfReads = 1.1;  // disks vary more than processors
 
+std::int64_t bytes_of(const std::string& path) {
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(path, error);
+  if (error) fail<IoError>("{}: {} (give a file of the model)", path, error.message());
+  return static_cast<std::int64_t>(bytes);
+}
+
 // Reads blocks of one size, so many at a time.
 class Reading {
  public:
   Reading(const std::string& path, ReadSpeed about)
       : about_(about),
-        n_blocks_(static_cast<std::int64_t>(std::filesystem::file_size(path)) / about.block),
+        n_blocks_(bytes_of(path) / about.block),
         buffer_(about.depth * about.block),
         reads_(open_file_reads(
             std::vector<std::string>{path},
@@ -41,6 +48,7 @@ class Reading {
   double run(std::chrono::duration<double> time, const std::string& path) {
     const auto begun = Clock::now();
     end_ = begun + std::chrono::duration_cast<Clock::duration>(time);
+    running_ = about_.depth;
     for (int i = 0; i < about_.depth; ++i) start(i);
     std::unique_lock lock(mutex_);
     idle_.wait(lock, [&] { return running_ == 0; });
@@ -54,7 +62,6 @@ class Reading {
     std::int64_t block = 0;
     {
       const std::lock_guard lock(mutex_);
-      ++running_;
       block = static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n_blocks_));
     }
     const auto size = static_cast<std::size_t>(about_.block);
@@ -71,7 +78,7 @@ class Reading {
       if (failure) failure_ = *failure;
       bytes_ += static_cast<std::int64_t>(read.needed);
       more = !failure_ && Clock::now() < end_;
-      if (--running_ == 0 && !more) idle_.notify_all();
+      if (!more && --running_ == 0) idle_.notify_all();
     }
     if (more) start(static_cast<std::int64_t>(read.tag));
   }
@@ -100,7 +107,7 @@ MeasuredReads measure_reads(const std::string& path, double seconds) {
       if (block != standard.block || depth != standard.depth)
         measured.speeds.push_back({.depth = depth, .block = block});
   }
-  const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(path));
+  const std::int64_t bytes = bytes_of(path);
   std::erase_if(measured.speeds, [&](const ReadSpeed& s) { return s.block > bytes; });
   if (measured.speeds.empty())
     fail<ValueError>("{}: has {} bytes, too few to measure reads", path, bytes);

@@ -142,7 +142,8 @@ MemoryUse memory_use(const std::vector<Graph>& graphs, const std::vector<Plan>& 
 }
 
 Streamable find_streamable(const Model& model, const PlannedModel& planned) {
-  return find_streamable(model.weights(), planned.graphs, planned.plans, planned.n_step_plans);
+  return find_streamable(model.weights(), planned.graphs, planned.plans, planned.assignments,
+                         planned.n_step_plans);
 }
 
 WeightLayout layout_weights(const Model& model, const PlannedModel& planned) {

@@ -18,8 +18,8 @@ SessionOptions resolve(const Model& model, SessionOptions options);
 // Tokens in a step of the draft layer.
 inline constexpr std::int64_t kDraftWidth = 32;
 // What a row of a table takes that steps read only some rows of, beside streamed weights: the
-// system also maps the pages around it. The pages are released after as many tokens as a step may
-// have.
+// system also maps the pages around it. The pages are released after the step with which at least
+// prefill_width rows have been read.
 inline constexpr std::int64_t kRowBytes = std::int64_t{64} << 10;
 // Bytes of the features that a session with a draft layer keeps.
 std::int64_t draft_bytes(const Model& model, const SessionOptions& o);

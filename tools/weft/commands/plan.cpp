@@ -79,12 +79,13 @@ std::string bounds_text(const Graph& graph, const Plan& plan, const ProfiledPlan
 
 // Describes the work before the first token.
 std::string start_text(const MemoryUse& use) {
-  if (use.weights_resident == 0)
+  const std::int64_t own = use.weights_resident + use.weights_streamed;
+  if (own == 0)
     return fmt::format("start: {} are used directly from the file\n",
                        human_bytes(use.weights_mapped));
   return fmt::format(
       "start: {} of new memory for weights, slow if a virtual machine must get it from its host\n",
-      human_bytes(use.weights_resident));
+      human_bytes(own));
 }
 
 std::string tuned_text(const PlannedModel& planned) {

@@ -74,36 +74,7 @@ int tune_reads(const std::string& model, double seconds, bool as_json, bool dry)
   return dry ? 0 : store(bench::best_values(measured), std::string(run::kTunedReads));
 }
 
-int tune(int argc, char** argv) {
-  cli::App app(
-      "Measures which of several ways of computing the same bits are fastest on this machine, and "
-      "stores them for all programs: how many bytes ahead kernels prefetch weights. Results never "
-      "depend on it. WEFT_TUNE=off ignores stored values.",
-      "weft tune");
-  int threads = 0;
-  double seconds = 1.5;
-  std::string model;
-  bool as_json = false, dry = false;
-  app.add_option("-t,--threads", threads, "number of threads; 0: the default number of workers")
-      .range(0, kMaxWorkers);
-  app.add_option("--seconds", seconds,
-                 "begin no measurement later; the most common formats come first")
-      .real_range(0.1, 600);
-  app.add_option("-m,--model", model,
-                 "measure how the disk of this file is read best while steps run, for models that "
-                 "are larger than memory, instead of kernels")
-      .type_name("FILE");
-  app.add_flag("--dry-run", dry, "measure, but store nothing");
-  app.add_flag("--json", as_json, "print JSON");
-  app.footer(
-      "Examples:\n"
-      "  weft tune\n"
-      "  weft tune --seconds 10\n"
-      "  weft tune -m model.gguf          # reads of streamed weights\n"
-      "  WEFT_CPU_ISA=avx2 weft tune --dry-run");
-  if (const auto code = parse_flags(app, argc, argv)) return *code;
-
-  if (!model.empty()) return tune_reads(model, seconds, as_json, dry);
+int tune_kernels(int threads, double seconds, bool as_json, bool dry) {
   const std::string isa(cpu_backend_isa());
   if (isa.empty() || cpu_tunables(isa).empty())
     fail<UnsupportedError>("there is nothing to choose with {}",
@@ -115,6 +86,41 @@ int tune(int argc, char** argv) {
                               .max_bytes = default_budget() / 2});
   std::cout << (as_json ? to_json(measured, isa) + '\n' : to_text(measured));
   return dry ? 0 : store(bench::best_values(measured), isa);
+}
+
+int tune(int argc, char** argv) {
+  cli::App app(
+      "Measures which of several ways of computing the same bits are fastest on this machine, and "
+      "stores them for all programs: how many bytes ahead kernels prefetch weights. Results never "
+      "depend on it. WEFT_TUNE=off ignores stored values.",
+      "weft tune");
+  int threads = 0;
+  double seconds = 1.5;
+  std::string model;
+  bool as_json = false, dry = false;
+  const cli::Option with_threads =
+      app.add_option("-t,--threads", threads, "number of threads; 0: the default number of workers")
+          .range(0, kMaxWorkers);
+  app.add_option("--seconds", seconds,
+                 "begin no measurement later; the most common formats come first")
+      .real_range(0.1, 600);
+  app.add_option("-m,--model", model,
+                 "measure how the disk of this file is read best while steps run, for models that "
+                 "are larger than memory, instead of kernels")
+      .type_name("FILE")
+      .excludes(with_threads);
+  app.add_flag("--dry-run", dry, "measure, but store nothing");
+  app.add_flag("--json", as_json, "print JSON");
+  app.footer(
+      "Examples:\n"
+      "  weft tune\n"
+      "  weft tune --seconds 10\n"
+      "  weft tune -m model.gguf          # reads of streamed weights\n"
+      "  WEFT_CPU_ISA=avx2 weft tune --dry-run");
+  if (const auto code = parse_flags(app, argc, argv)) return *code;
+
+  if (!model.empty()) return tune_reads(model, seconds, as_json, dry);
+  return tune_kernels(threads, seconds, as_json, dry);
 }
 
 }  // namespace

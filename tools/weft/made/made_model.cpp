@@ -79,7 +79,10 @@ void check_shape(const MadeShape& s) {
   for (const Letter& letter : kLetters) {
     if (s.*letter.member == 0) fail<ValueError>("shape '{}' lacks {}=", s.name, letter.name);
   }
-  if (s.H % s.G != 0) fail<ValueError>("shape '{}': G must divide H", s.name);
+}
+
+void check_heads(const MadeShape& s) {
+  if (s.G > 0 && s.H % s.G != 0) fail<ValueError>("shape '{}': G must divide H", s.name);
   if (s.E % 2 != 0) fail<ValueError>("shape '{}': heads of {} are odd", s.name, s.E);
 }
 
@@ -247,6 +250,10 @@ MadeShape parse_shape(std::string_view text) {
   }
   shape = with_heads(shape);
   if (!is_named) check_shape(shape);
+  check_heads(shape);
+  const auto has_experts = [](const auto& key) { return key.first == "expert_count"; };
+  if (shape.skew > 0 && std::ranges::none_of(shape.keys, has_experts))
+    fail<ValueError>("shape '{}' has no experts, so skew= has no effect", shape.name);
   return shape;
 }
 

@@ -72,6 +72,8 @@ TEST_CASE("a named shape takes other letters, and routers that prefer some exper
   CHECK(shape.parameters() == 30532122624);
   CHECK_THROWS_AS(parse_shape("qwen3-30b-a3b,skew=101"), ValueError);
   CHECK_THROWS_AS(parse_shape("qwen3-30b-a3b,L=0"), ValueError);
+  CHECK_THROWS_AS(parse_shape("1.1b,skew=50"), ValueError);  // no experts
+  CHECK_THROWS_AS(parse_shape("1.1b,H=33"), ValueError);
 }
 
 }  // namespace

@@ -61,6 +61,7 @@ struct Kernel {
   std::int64_t scratch_bytes = 0;   // per lane, for extents up to the bounds
   std::int64_t granule = 1;  // preferred multiple of columns (a tile's height); any region works
   bool splits = true;        // false: must compute the whole output in one call
+  bool pages_rows = false;   // reads the rows of a weight by View::paged if that is set
   // Numbers of tokens that fill a tile or a path for few tokens: with one more, the kernel computes
   // in another way, to the same bits. For checks, which run steps on both sides of them.
   std::vector<std::int64_t> token_tiles = {};

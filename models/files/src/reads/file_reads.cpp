@@ -16,6 +16,7 @@ namespace files {
 ReadFiles::ReadFiles(std::span<const std::string> paths, bool direct) : files_(paths.size()) {
   for (std::size_t i = 0; i < paths.size(); ++i) {
     File& file = files_[i];
+    if (paths[i].empty()) continue;
     file.buffered = open(paths[i].c_str(), O_RDONLY | O_CLOEXEC);
     if (file.buffered < 0) {
       const int error = errno;
@@ -31,7 +32,7 @@ ReadFiles::ReadFiles(std::span<const std::string> paths, bool direct) : files_(p
 
 ReadFiles::~ReadFiles() {
   for (const File& file : files_) {
-    close(file.buffered);
+    if (file.buffered >= 0) close(file.buffered);
     if (file.direct >= 0) close(file.direct);
   }
 }
@@ -43,7 +44,7 @@ int ReadFiles::descriptor(std::int32_t file, bool direct) const {
 
 bool ReadFiles::all_direct() const {
   for (const File& file : files_)
-    if (file.direct < 0) return false;
+    if (file.buffered >= 0 && file.direct < 0) return false;
   return true;
 }
 

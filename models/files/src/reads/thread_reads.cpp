@@ -2,12 +2,15 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <unistd.h>
+
+#include "weft/base/error.h"
 
 #include "reads/read_files.h"
 
@@ -20,16 +23,14 @@ class ThreadReads final : public FileReads {
       : files_(paths, options.direct), done_(std::move(done)) {
     queue_.reserve(static_cast<std::size_t>(options.depth));
     const int n = std::min(options.depth, kMaxThreads);
-    for (int i = 0; i < n; ++i) threads_.emplace_back([this] { work(); });
-  }
-  ~ThreadReads() override {
-    {
-      const std::lock_guard lock(mutex_);
-      ended_ = true;
+    try {
+      for (int i = 0; i < n; ++i) threads_.emplace_back([this] { work(); });
+    } catch (const std::system_error& e) {
+      stop();
+      fail<IoError>("cannot start threads that read: {}", e.what());
     }
-    wake_.notify_all();
-    threads_.clear();
   }
+  ~ThreadReads() override { stop(); }
 
   std::string describe() const override {
     return fmt::format("{} threads, {}", threads_.size(),
@@ -46,6 +47,15 @@ class ThreadReads final : public FileReads {
 
  private:
   static constexpr int kMaxThreads = 8;
+
+  void stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+    }
+    wake_.notify_all();
+    threads_.clear();
+  }
 
   void work() {
     for (;;) {

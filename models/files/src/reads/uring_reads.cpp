@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -18,6 +19,14 @@
 namespace weft::files {
 namespace {
 
+// The operation came with Linux 5.6, rings with 5.1.
+bool has_reads(io_uring& ring) {
+  io_uring_probe* const probe = io_uring_get_probe_ring(&ring);
+  const bool has = probe && io_uring_opcode_supported(probe, IORING_OP_READ) != 0;
+  io_uring_free_probe(probe);
+  return has;
+}
+
 class UringReads final : public FileReads {
  public:
   // Throws IoError.
@@ -32,7 +41,12 @@ class UringReads final : public FileReads {
     for (std::size_t i = 0; i < active_.size(); ++i) free_.push_back(i);
     wake_ = eventfd(0, EFD_CLOEXEC);
     if (wake_ < 0) fail<IoError>("eventfd: {}", std::strerror(errno));
-    thread_ = std::thread([this] { work(); });
+    try {
+      thread_ = std::thread([this] { work(); });
+    } catch (const std::system_error& e) {
+      close(wake_);
+      fail<IoError>("cannot start a thread that reads: {}", e.what());
+    }
   }
   ~UringReads() override {
     {
@@ -167,6 +181,10 @@ std::unique_ptr<FileReads> open_uring_reads(std::span<const std::string> paths,
   io_uring ring{};
   // A sleeping thread must be woken for an eventfd and for each read.
   if (io_uring_queue_init(static_cast<unsigned>(options.depth) + 1, &ring, 0) < 0) return nullptr;
+  if (!has_reads(ring)) {
+    io_uring_queue_exit(&ring);
+    return nullptr;
+  }
   try {
     return std::make_unique<UringReads>(ring, paths, std::move(done), options);
   } catch (...) {

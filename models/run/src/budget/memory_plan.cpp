@@ -63,8 +63,24 @@ class MemoryPlanner {
     sizes_ = sizes_of(demand_);
   }
 
+  // Fewer slots are better than weights that are read from disk in every step.
   MemoryOffer plan() {
     std::optional<Tried> tried;
+    const std::int64_t given = demand_.session.mem_budget;
+    const bool too_large = model_.facts().weight_bytes > (given > 0 ? given : default_budget());
+    for (const bool may_read_weights : {false, true}) {
+      may_read_weights_ = may_read_weights;
+      if (!may_read_weights && too_large) continue;
+      tried.reset();
+      least_.reset();
+      if (auto offer = try_sizes(tried)) return std::move(*offer);
+    }
+    refuse_session(model_, least_ ? *least_ : tried->attempt.planned,
+                   [this](std::int64_t bytes) { return budget_for(bytes); });
+  }
+
+ private:
+  std::optional<MemoryOffer> try_sizes(std::optional<Tried>& tried) {
     for (std::size_t i = first_size(tried); i < sizes_.size(); ++i) {
       if (!tried || sizes_[i].slots != tried->options.sequences ||
           sizes_[i].context != tried->options.context)
@@ -72,11 +88,9 @@ class MemoryPlanner {
       if (!tried->attempt.fits) continue;
       if (auto offer = complete(sizes_[i], std::move(*tried))) return describe(std::move(*offer));
     }
-    refuse_session(model_, least_ ? *least_ : tried->attempt.planned,
-                   [this](std::int64_t bytes) { return budget_for(bytes); });
+    return std::nullopt;
   }
 
- private:
   // The smallest budget of the program that leaves this many bytes to the session.
   std::int64_t budget_for(std::int64_t bytes) const {
     if (budget_ == 0) return bytes;
@@ -85,7 +99,7 @@ class MemoryPlanner {
   }
 
   Tried try_options(SessionOptions options) const {
-    SessionAttempt attempt = attempt_session(model_, options);
+    SessionAttempt attempt = attempt_session(model_, options, may_read_weights_);
     return {std::move(options), std::move(attempt)};
   }
 
@@ -231,6 +245,7 @@ class MemoryPlanner {
   std::int64_t budget_ = 0;  // the program's
   std::vector<Size> sizes_;
   std::optional<PlannedModel> least_;  // the last that did not fit
+  bool may_read_weights_ = true;
 };
 
 }  // namespace

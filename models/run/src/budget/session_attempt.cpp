@@ -31,6 +31,7 @@ struct Limits {
   std::int64_t min_prefill = kMinPrefill;  // lower limit of prefill_width
   bool explicit_budget = true;             // the budget was given, so it must be met
   bool explicit_cache = true;              // the cache types were given, so they must not change
+  bool may_read_weights = true;            // in every step
 };
 using Concession = bool (*)(const Model& model, const Limits& limits, PlannedModel& planned);
 
@@ -64,6 +65,8 @@ bool narrow(const Model& model, const Limits& limits, PlannedModel& planned) {
   remove_plan(planned, --planned.n_step_plans);
   planned.options.prefill_width = next;
   planned.options.logits_rows = std::min(planned.options.logits_rows, next);
+  if (planned.options.weights == WeightMode::streamed)
+    planned.residency = smallest_residency(find_streamable(model, planned));
   count_memory(model, planned);
   planned.concessions.push_back(fmt::format("prefill width {} -> {}: saves {}", width, next,
                                             human_bytes(before - planned.memory.total())));
@@ -198,6 +201,7 @@ SessionAttempt plan_mapped(const Model& model, const SessionOptions& options, co
   PlannedModel planned = plan_all(model, options, WeightMode::mapped);
   planned.weights_reason = std::move(reason);
   if (fit(model, limits, planned, needed_bytes)) return {std::move(planned), true};
+  if (!limits.may_read_weights) return {std::move(planned), false};
   if (options.weights == WeightMode::automatic) {
     SessionAttempt streamed = plan_streamed(model, options, limits);
     if (streamed.fits || limits.explicit_budget) return streamed;
@@ -223,10 +227,12 @@ std::int64_t headroom_bytes(const PlannedModel& planned) {
   return std::min(kHeadroom, planned.memory.weights_resident / 16);
 }
 
-SessionAttempt attempt_session(const Model& model, const SessionOptions& options) {
+SessionAttempt attempt_session(const Model& model, const SessionOptions& options,
+                               bool may_read_weights) {
   const SessionOptions resolved = resolve(model, options);
   const Limits limits{.explicit_budget = options.mem_budget != 0,
-                      .explicit_cache = options.cache_k.valid() || options.cache_v.valid()};
+                      .explicit_cache = options.cache_k.valid() || options.cache_v.valid(),
+                      .may_read_weights = may_read_weights};
   std::string reason = "requested";
   if (resolved.weights == WeightMode::streamed) return plan_streamed(model, resolved, limits);
   if (resolved.weights == WeightMode::mapped)

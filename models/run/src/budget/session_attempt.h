@@ -15,7 +15,10 @@ struct SessionAttempt {
 // Tables are left to the system, steps become narrower, the cache becomes Q8_0; and weights are
 // resident if they then leave headroom_bytes() of the budget free. Throws ValueError and
 // UnsupportedError for options that no budget helps.
-SessionAttempt attempt_session(const Model& model, const SessionOptions& options);
+// Unless `may_read_weights`, plans do not fit whose steps read weights from disk and that were not
+// requested: streamed ones, and mapped ones that the system has to evict.
+SessionAttempt attempt_session(const Model& model, const SessionOptions& options,
+                               bool may_read_weights = true);
 
 // The budget of a program that leaves this many bytes to its session.
 using BudgetOf = std::function<std::int64_t(std::int64_t session)>;

@@ -98,11 +98,14 @@ Graph with_types_of(const Graph& other, const Graph& graph) {
 namespace run {
 
 void count_memory(const Model& model, PlannedModel& planned) {
-  planned.memory =
-      memory_use(planned.graphs, planned.plans, layout_weights(model, planned), planned.residency);
-  if (planned.options.weights == WeightMode::streamed)
-    planned.memory.weights_mapped =
-        std::min(planned.memory.weights_mapped, kRowBytes * planned.options.prefill_width);
+  const WeightLayout layout = layout_weights(model, planned);
+  planned.memory = memory_use(planned.graphs, planned.plans, layout, planned.residency);
+  if (!planned.residency.empty()) {
+    const auto is_table = [](const PlacedWeight& w) { return w.offset == kInFile && !w.streamed; };
+    const std::int64_t rows =
+        2 * planned.options.prefill_width * std::ranges::count_if(layout.weights, is_table);
+    planned.memory.weights_mapped = std::min(planned.memory.weights_mapped, kRowBytes * rows);
+  }
   planned.memory.states = states_by_kind(planned);
   planned.memory.other += planned.options.reserved;
   if (planned.options.draft_layer) planned.memory.other += draft_bytes(model, planned.options);

@@ -62,7 +62,9 @@ const Fill& ExpertMemory::Weight::fill_of(std::int64_t r) const {
 const std::byte* ExpertMemory::Weight::wait(std::int64_t r) noexcept {
   const Fill& fill = fill_of(r);
   const bool is_there = memory_.queue_.wait(fill, memory_.ends_, group_.wait_ns);
-  return is_there ? fill.pieces[piece_].data() : nullptr;
+  if (is_there) return fill.pieces[piece_].data();
+  memory_.cut_short_.store(true, std::memory_order_release);
+  return nullptr;
 }
 
 ExpertMemory::ExpertMemory(const Checkpoint& file, const Residency& residency, ReadQueue& queue,
@@ -80,11 +82,14 @@ ExpertMemory::ExpertMemory(const Checkpoint& file, const Residency& residency, R
     group->slots = static_cast<std::size_t>(g.slots);
     groups_.push_back(std::move(group));
   }
+  std::size_t max_weights = 0;
+  for (const ExpertGroup& g : residency.groups) max_weights = std::max(max_weights, g.paths.size());
   for (const SlotClass& slots : residency.slots) {
     memory_.emplace_back(slots.n_slots * slots.slot_bytes);
     room_ahead_.push_back(slots.n_slots - slots.min_slots);
     for (std::int64_t i = 0; i < slots.n_slots; ++i) {
       fills_.push_back(std::make_unique<Fill>());
+      fills_.back()->pieces.reserve(max_weights);
       places_.push_back(memory_.back().data() + i * slots.slot_bytes);
     }
   }
@@ -92,6 +97,12 @@ ExpertMemory::ExpertMemory(const Checkpoint& file, const Residency& residency, R
 }
 
 ExpertMemory::~ExpertMemory() = default;
+
+std::int64_t ExpertMemory::bytes() const {
+  std::int64_t sum = 0;
+  for (const Buffer& memory : memory_) sum += memory.size();
+  return sum;
+}
 
 PagedRows* ExpertMemory::paged(std::size_t group, std::size_t weight) const {
   return groups_[group]->weights[weight].get();
@@ -115,6 +126,8 @@ void ExpertMemory::acquire(std::size_t group, const View& ids, std::int64_t row0
     use(g, slot);
     read(slot, true);
   }
+  // There are slots for all (SlotClass::min_slots); if not, nothing must be computed.
+  if (taken_.size() < missing_.size()) cut_short_.store(true, std::memory_order_release);
   g.hits += std::ssize(chosen_) - std::ssize(taken_);
   g.misses += std::ssize(taken_);
   if (g.n_counted < ids.rows()) return;

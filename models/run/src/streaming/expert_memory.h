@@ -35,6 +35,7 @@ class ExpertMemory {
   ~ExpertMemory();
 
   std::size_t n_groups() const { return groups_.size(); }
+  std::int64_t bytes() const;  // allocated
   std::size_t n_slots() const { return fills_.size(); }
   PagedRows* paged(std::size_t group, std::size_t weight) const;
 
@@ -42,6 +43,9 @@ class ExpertMemory {
   // them in memory until release().
   void acquire(std::size_t group, const View& ids, std::int64_t row0, std::int64_t row1) noexcept;
   void release(std::size_t group) noexcept;
+  // Whether some kernel did not get an expert in this run: its results must not be used.
+  bool cut_short() const { return cut_short_.load(std::memory_order_acquire); }
+  void begin() noexcept { cut_short_.store(false, std::memory_order_relaxed); }
   void add_stats(StreamStats& stats) const;
   // Frequencies of earlier sessions, as usage() gave them: starts reading the experts that
   // were chosen most, as far as there is room. REQUIRES: no run has begun.
@@ -68,6 +72,7 @@ class ExpertMemory {
 
   ReadQueue& queue_;
   const RunEnds& ends_;
+  std::atomic<bool> cut_short_{false};
   mutable std::mutex mutex_;
   ExpertCache cache_;
   std::vector<std::unique_ptr<Group>> groups_;

@@ -1,7 +1,9 @@
 #include "streaming/expert_usage.h"
 
+#include <array>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <span>
 #include <string_view>
 
@@ -21,6 +23,16 @@ template <class T>
 void add(std::vector<std::byte>& bytes, const T& value) {
   const auto more = std::as_bytes(std::span(&value, 1));
   bytes.insert(bytes.end(), more.begin(), more.end());
+}
+
+// Throws unless the file is missing, empty or a usage of experts.
+void check_kind(const std::string& path) {
+  std::array<char, kMagic.size()> begin{};
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return;
+  in.read(begin.data(), begin.size());
+  if (in.gcount() > 0 && std::string_view(begin.data(), begin.size()) != kMagic)
+    fail<FormatError>("{}: is not a usage of experts, so it is not replaced", path);
 }
 
 std::vector<float> read_group(gguf::Cursor& in, std::int64_t n_experts) {
@@ -60,6 +72,7 @@ ExpertUsage read_usage(const std::string& path, const Checkpoint& file,
 }
 
 void write_usage(const std::string& path, const Checkpoint& file, const ExpertUsage& usage) {
+  check_kind(path);
   std::vector<std::byte> bytes;
   for (const char c : kMagic) add(bytes, c);
   add(bytes, tensor_table(file));

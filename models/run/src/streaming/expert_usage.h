@@ -19,7 +19,7 @@ using ExpertUsage = std::vector<std::vector<float>>;  // by group, by expert
 // Empty if there is no such file. Throws IoError if it cannot be read, FormatError if it is damaged
 // or of another model.
 ExpertUsage read_usage(const std::string& path, const Checkpoint& file, const Residency& residency);
-// Replaces the file. Throws IoError.
+// Replaces the file. Throws IoError, and FormatError if there is another kind of file.
 void write_usage(const std::string& path, const Checkpoint& file, const ExpertUsage& usage);
 
 }  // namespace weft::run

@@ -90,27 +90,30 @@ struct Use {
 // How a plan reads its weights, by path.
 using Uses = std::map<std::string, Use>;
 
-void add(const Node& node, std::int32_t stage, std::size_t input, Use& use) {
+void add(const Node& node, std::int32_t stage, std::size_t input, bool pages, Use& use) {
   const bool is_new = use.last < 0;
   const bool by_ids = node.op == &kExpertLinear && input == 1;
   const NodeId ids = by_ids ? node.inputs[2] : kNoNode;
   use.first = std::min(use.first, stage);
   use.last = std::max(use.last, stage);
   use.as_whole = use.as_whole && !by_ids && node.op != &kGetRows;
-  use.by_ids = by_ids && (is_new || (use.by_ids && use.ids == ids));
+  use.by_ids = by_ids && pages && (is_new || (use.by_ids && use.ids == ids));
   use.ids = ids;
 }
 
 // One lane runs step by step, so that each is a stage.
-Uses uses_of(const Graph& graph, const Plan& plan) {
+Uses uses_of(const Graph& graph, const Plan& plan, const Assignment& assignment) {
   Uses uses;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const std::int32_t stage = plan.lanes == 1 ? static_cast<std::int32_t>(s) : plan.steps[s].stage;
     const Node& node = graph[plan.steps[s].node];
+    const auto kernel = assignment.find(graph, node);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const NodeId id = node.inputs[i];
-      if (id != kNoNode && graph[id].kind == NodeKind::weight)
-        add(node, stage, i, uses[graph[id].path]);
+      if (id == kNoNode || graph[id].kind != NodeKind::weight) continue;
+      Use& use = uses[graph[id].path];
+      add(node, stage, i, kernel && kernel->pages_rows, use);
+      if (plan.placements[id].weight_in.any_device()) use.as_whole = use.by_ids = false;
     }
   }
   return uses;
@@ -364,9 +367,11 @@ std::optional<Wholes> streamed_within(const std::vector<Wholes>& stages, std::in
 }  // namespace
 
 Streamable find_streamable(const Checkpoint& file, std::span<const Graph> graphs,
-                           std::span<const Plan> plans, std::size_t n_steps) {
+                           std::span<const Plan> plans, std::span<const Assignment> assignments,
+                           std::size_t n_steps) {
   std::vector<Uses> uses;
-  for (std::size_t i = 0; i < plans.size(); ++i) uses.push_back(uses_of(graphs[i], plans[i]));
+  for (std::size_t i = 0; i < plans.size(); ++i)
+    uses.push_back(uses_of(graphs[i], plans[i], assignments[i]));
   return {.whole = find_whole(file, graphs.front(), uses, n_steps),
           .experts = experts_of(file, find_groups(file, graphs, uses))};
 }

@@ -13,6 +13,7 @@
 #include "weft/graph/graph.h"
 #include "weft/run/residency.h"
 #include "weft/scheduler/plan.h"
+#include "weft/scheduler/routing.h"
 
 namespace weft::run {
 
@@ -32,8 +33,10 @@ struct Streamable {
 
 // `graphs` and `plans` of steps come first, `n_steps` of them; the others belong to an encoder or a
 // draft layer, whose own weights are not streamed as a whole.
+// Weights that devices read are not streamed, and experts only if all kernels page them.
 Streamable find_streamable(const Checkpoint& file, std::span<const Graph> graphs,
-                           std::span<const Plan> plans, std::size_t n_steps);
+                           std::span<const Plan> plans, std::span<const Assignment> assignments,
+                           std::size_t n_steps);
 
 // The residency that keeps as much as possible in `bytes`, those of weights that are then in memory
 // all the time included: all weights that are read as a whole if the experts leave room for them,

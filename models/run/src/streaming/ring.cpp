@@ -25,7 +25,10 @@ Ring::Ring(const Checkpoint& file, const Residency& residency, ReadQueue& queue)
 
 void Ring::restart() noexcept {
   const std::lock_guard lock(mutex_);
-  for (Place& place : places_) place.taken = false;
+  for (Place& place : places_) {
+    place.taken = false;
+    place.fill->ready.store(false, std::memory_order_relaxed);
+  }
   next_ = 0;
   read_on();
 }

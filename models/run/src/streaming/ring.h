@@ -19,6 +19,7 @@ class Ring {
   Ring(const Checkpoint& file, const Residency& residency, ReadQueue& queue);
 
   std::size_t size() const { return places_.size(); }
+  std::int64_t bytes() const { return memory_.size(); }  // allocated
   const std::byte* data(std::size_t i) const { return places_[i].fill->pieces[0].data(); }
   const Fill& fill(std::size_t i) const { return *places_[i].fill; }
 

@@ -24,6 +24,16 @@ ReadQueue::Options queue_options(const Residency& residency, const OpenFileReads
   return {.depth = choices.depth, .block = choices.block, .max_fills = n, .open = open};
 }
 
+// The paths of the parts from which weights are streamed; empty ones for the others.
+std::vector<std::string> streamed_parts(const Checkpoint& file, const Residency& residency) {
+  std::vector<std::string> paths(file.part_paths().size());
+  for (const std::string_view path : streamed_paths(residency)) {
+    const auto part = static_cast<std::size_t>(file.find_tensor(path)->part);
+    paths[part] = file.part_paths()[part];
+  }
+  return paths;
+}
+
 // The files that were just opened must be those of the plan.
 void check_files(const Checkpoint& file, const Residency& residency) {
   for (const std::string_view path : streamed_paths(residency)) {
@@ -41,9 +51,8 @@ SessionStream::SessionStream(const Checkpoint& file, const Residency& residency,
     : file_(file),
       residency_(residency),
       usage_file_(std::move(usage)),
-      bytes_(residency.bytes()),
       tables_(std::move(tables)),
-      queue_(file.part_paths(), queue_options(residency, open)),
+      queue_(streamed_parts(file, residency), queue_options(residency, open)),
       ring_(file, residency, queue_),
       experts_(file, residency, queue_, ends_),
       left_(n_units()) {
@@ -59,13 +68,19 @@ SessionStream::SessionStream(const Checkpoint& file, const Residency& residency,
   read_usage();
 }
 
+void SessionStream::warn(const std::string& text) const noexcept {
+  try {
+    if (usage_file_.warn) usage_file_.warn(text);
+  } catch (...) {  // the callback failed: nothing depends on it
+  }
+}
+
 void SessionStream::read_usage() noexcept {
   if (usage_file_.path.empty() || residency_.groups.empty()) return;
   try {
     experts_.warm_up(run::read_usage(usage_file_.path, file_, residency_));
   } catch (const std::exception& e) {
-    if (usage_file_.warn)
-      usage_file_.warn(fmt::format("{}; starting without experts in memory", e.what()));
+    warn(fmt::format("{}; starting without experts in memory", e.what()));
   }
 }
 
@@ -74,8 +89,7 @@ void SessionStream::write_usage() noexcept {
   try {
     run::write_usage(usage_file_.path, file_, experts_.usage());
   } catch (const std::exception& e) {
-    if (usage_file_.warn)
-      usage_file_.warn(fmt::format("{}; the usage of experts is lost", e.what()));
+    warn(fmt::format("{}; the usage of experts is lost", e.what()));
   }
 }
 
@@ -134,6 +148,7 @@ void SessionStream::begin(std::span<const std::int32_t> uses, const std::atomic<
                           const std::atomic<bool>& stopped) {
   if (starts_over_ || queue_.failed()) start_over();
   has_run_ = true;
+  experts_.begin();
   ends_ = {.cancel = cancel, .stopped = &stopped};
   for (std::size_t i = 0; i < left_.size(); ++i) left_[i].store(uses[i], std::memory_order_relaxed);
 }
@@ -142,7 +157,7 @@ bool SessionStream::acquire(int unit, std::span<const View> in, std::int64_t row
                             std::int64_t row1) noexcept {
   if (is_group(unit)) {
     experts_.acquire(group_of(unit), in[kIds], row0, row1);
-    return !queue_.failed();
+    return !experts_.cut_short();
   }
   return queue_.wait(ring_.fill(static_cast<std::size_t>(unit)), ends_, wait_ns_);
 }
@@ -151,12 +166,12 @@ bool SessionStream::release(int unit) noexcept {
   if (left_[static_cast<std::size_t>(unit)].fetch_sub(1, std::memory_order_acq_rel) == 1)
     is_group(unit) ? experts_.release(group_of(unit))
                    : ring_.release(static_cast<std::size_t>(unit));
-  return !queue_.failed();
+  return !experts_.cut_short();
 }
 
 void SessionStream::end() noexcept {
   const auto is_left = [](const auto& left) { return left.load(std::memory_order_relaxed) > 0; };
-  if (std::ranges::any_of(left_, is_left)) {
+  if (experts_.cut_short() || std::ranges::any_of(left_, is_left)) {
     queue_.drain();
     starts_over_ = true;
   }

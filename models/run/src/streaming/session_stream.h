@@ -46,8 +46,8 @@ class SessionStream final : public WeightStream {
   void count_rows(std::int64_t n) noexcept;
   // Throws IoError if the last run ended because something could not be read.
   void rethrow() const;
-  std::int64_t bytes() const { return bytes_; }  // allocated
-  StreamStats stats() const;                     // any thread
+  std::int64_t bytes() const { return ring_.bytes() + experts_.bytes(); }  // allocated
+  StreamStats stats() const;                                               // any thread
 
   std::size_t n_units() const override { return ring_.size() + experts_.n_groups(); }
   int unit_of(const Node& weight) const override;
@@ -63,6 +63,7 @@ class SessionStream final : public WeightStream {
   bool is_group(int unit) const { return unit >= static_cast<int>(ring_.size()); }
   std::size_t group_of(int unit) const { return static_cast<std::size_t>(unit) - ring_.size(); }
   void start_over();
+  void warn(const std::string& text) const noexcept;
   void read_usage() noexcept;
   void write_usage() noexcept;
 
@@ -74,7 +75,6 @@ class SessionStream final : public WeightStream {
   const Checkpoint& file_;
   const Residency residency_;
   const UsageFile usage_file_;
-  std::int64_t bytes_;
   const Tables tables_;
   std::int64_t rows_read_ = 0;  // since the pages of tables were released
   RunEnds ends_;

@@ -23,6 +23,12 @@ EngineEmbedders::EngineEmbedders(std::shared_ptr<const Model> model, const Sessi
 // The session gets what is left of the budget beside the others, with which it shares the weights.
 EmbedderOptions EngineEmbedders::options_for(EmbedderOptions wanted) const {
   const SessionOptions& o = session_.options();
+  if (!session_.residency().empty())
+    fail<UnsupportedError>(
+        "{}: streamed weights leave no memory for embeddings: give the server a larger "
+        "--mem-budget, "
+        "or start another one for them",
+        model_->file().path());
   wanted.session = wanted_session_;
   wanted.session.cells = 0;
   wanted.session.cache_k = wanted.session.cache_v = {};

@@ -302,6 +302,7 @@ std::optional<Kernel> find(FeatureSet has, const Graph& graph, const Node& node)
   if (!kernel) return std::nullopt;
   kernel->run = run;
   kernel->run_cols = run_cols;
+  kernel->pages_rows = true;
   const Layout layout(in[0], in[1], in[2], kernel->scratch_bytes);
   kernel->scratch_bytes = layout.total;
   kernel->token_tiles.push_back(layout.group);

@@ -64,8 +64,9 @@ struct FileReadOptions {
   bool direct = true;  // past the page cache
 };
 
-// Opens the files. Throws IoError "PATH: cannot open: ..." and, for ReadMethod::uring,
-// UnsupportedError if the system or the build lacks io_uring.
+// Opens the files; an empty path stands for one that is not read. Throws IoError "PATH: cannot
+// open: ..." and, for ReadMethod::uring, UnsupportedError if the system or the build lacks
+// io_uring.
 std::unique_ptr<FileReads> open_file_reads(std::span<const std::string> paths, FileReads::Done done,
                                            const FileReadOptions& options = {});
 
