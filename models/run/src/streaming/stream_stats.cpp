@@ -1,0 +1,68 @@
+// Sums and differences of residencies and of what was read.
+#include "weft/run/residency.h"
+
+namespace weft {
+
+std::int64_t Residency::cache_bytes() const {
+  std::int64_t sum = 0;
+  for (const SlotClass& c : slots) sum += c.n_slots * c.slot_bytes;
+  return sum;
+}
+
+std::int64_t Residency::streamed_bytes() const {
+  std::int64_t sum = 0;
+  for (const StreamedWeight& w : streamed) sum += w.bytes;
+  return sum;
+}
+
+std::int64_t Residency::expert_bytes() const {
+  std::int64_t sum = 0;
+  for (const ExpertGroup& g : groups) sum += g.n_experts * g.expert_bytes;
+  return sum;
+}
+
+StreamStats& StreamStats::operator+=(const StreamStats& more) {
+  reader = more.reader;
+  wait_ns += more.wait_ns;
+  bytes_read += more.bytes_read;
+  groups.resize(more.groups.size());
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    groups[i].hits += more.groups[i].hits;
+    groups[i].misses += more.groups[i].misses;
+    groups[i].wait_ns += more.groups[i].wait_ns;
+  }
+  return *this;
+}
+
+StreamStats StreamStats::since(const StreamStats& before) const {
+  StreamStats difference = *this;
+  difference.wait_ns -= before.wait_ns;
+  difference.bytes_read -= before.bytes_read;
+  for (std::size_t i = 0; i < before.groups.size(); ++i) {
+    difference.groups[i].hits -= before.groups[i].hits;
+    difference.groups[i].misses -= before.groups[i].misses;
+    difference.groups[i].wait_ns -= before.groups[i].wait_ns;
+  }
+  return difference;
+}
+
+StreamStats::Group StreamStats::all_groups() const {
+  Group sum;
+  for (const Group& g : groups) {
+    sum.hits += g.hits;
+    sum.misses += g.misses;
+    sum.wait_ns += g.wait_ns;
+  }
+  return sum;
+}
+
+double Residency::cached_share() const {
+  std::int64_t all = 0, cached = 0;
+  for (const SlotClass& c : slots) {
+    all += c.n_experts * c.slot_bytes;
+    cached += c.n_slots * c.slot_bytes;
+  }
+  return all == 0 ? 0 : static_cast<double>(cached) / static_cast<double>(all);
+}
+
+}  // namespace weft
