@@ -57,8 +57,8 @@ BoundPlan::BoundPlan(const Graph& graph, const Plan& plan, const std::vector<Pie
     const int shares = plan.shares_in(static_cast<std::int32_t>(stage));
     stages_[stage].shares = shares;
     units_[stage].workers = shares == 1 ? 1 : plan.lanes;
-    units_[stage].shares.resize(
-        static_cast<std::size_t>(plan.lanes * shares * units_[stage].workers));
+    const int n_calls = plan.lanes * shares * units_[stage].workers;
+    units_[stage].shares.resize(static_cast<std::size_t>(n_calls));
   }
   for (const PieceGroup& group : pieces) {
     for (const Piece& piece : group) add_piece(from, piece);
@@ -79,7 +79,8 @@ void BoundPlan::add_piece(const Source& from, const Piece& piece) {
   }
   const int index = piece.lane * shares + piece.share;
   for (int worker = 0; worker < unit.workers; ++worker) {
-    unit.shares[static_cast<std::size_t>(index * unit.workers + worker)] =
+    const int of_worker = index * unit.workers + worker;
+    unit.shares[static_cast<std::size_t>(of_worker)] =
         add_calls(from, piece, shares == 1 ? piece.lane : worker, index, lanes * shares);
   }
 }

@@ -65,7 +65,7 @@ struct Reads {
   std::atomic<int> n{0};
 
   OpenFileReads open() {
-    return [this](std::span<const std::string> paths, FileReads::Done done,
+    return [this](std::span<const std::string> paths, const FileReads::Done& done,
                   const FileReadOptions& options) {
       return std::make_unique<Wrapped>(*this, open_file_reads(paths, done, options), done);
     };
