@@ -17,41 +17,20 @@ import signal
 import statistics
 import subprocess
 import sys
-import time
+
+from control_group import V2, ControlGroup
 
 PERIOD_US = 100_000
 
 
-class Quota:
-    """A control group below the current one, with a CPU quota; removed at the end."""
+class Quota(ControlGroup):
+    """A control group with a CPU quota; removed at the end."""
 
     def __init__(self, cpus):
         self.cpus = cpus
-        v2 = os.path.exists("/sys/fs/cgroup/cgroup.controllers")
-        parent = "/sys/fs/cgroup" if v2 else "/sys/fs/cgroup/cpu"
-        self.path = os.path.join(parent, f"weft-contention-{os.getpid()}")
-        os.mkdir(self.path)
         quota = int(cpus * PERIOD_US)
-        if v2:
-            self._write("cpu.max", f"{quota} {PERIOD_US}")
-        else:
-            self._write("cpu.cfs_period_us", PERIOD_US)
-            self._write("cpu.cfs_quota_us", quota)
-
-    def _write(self, name, value):
-        with open(os.path.join(self.path, name), "w", encoding="ascii") as f:
-            f.write(str(value))
-
-    def enter(self):
-        self._write("cgroup.procs", os.getpid())
-
-    def close(self):
-        for _ in range(50):
-            try:
-                os.rmdir(self.path)
-                return
-            except OSError:
-                time.sleep(0.1)
+        super().__init__("cpu", {"cpu.max": f"{quota} {PERIOD_US}"} if V2 else
+                         {"cpu.cfs_period_us": PERIOD_US, "cpu.cfs_quota_us": quota})
 
 
 def busy_loop():

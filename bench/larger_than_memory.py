@@ -26,32 +26,11 @@ import sys
 import threading
 import time
 
+from control_group import V2, ControlGroup
 
-class Group:
-    """A control group with a memory limit; removed at the end."""
 
-    def __init__(self, limit):
-        v2 = os.path.exists("/sys/fs/cgroup/cgroup.controllers")
-        parent = "/sys/fs/cgroup" if v2 else "/sys/fs/cgroup/memory"
-        self.path = os.path.join(parent, f"weft-larger-{os.getpid()}")
-        os.mkdir(self.path)
-        self._write("memory.max" if v2 else "memory.limit_in_bytes", limit)
-        self.peak_file = "memory.peak" if v2 else "memory.max_usage_in_bytes"
-
-    def _write(self, name, value):
-        with open(os.path.join(self.path, name), "w", encoding="ascii") as f:
-            f.write(str(value))
-
-    def enter(self):
-        self._write("cgroup.procs", os.getpid())
-
-    def close(self):
-        for _ in range(50):
-            try:
-                os.rmdir(self.path)
-                return
-            except OSError:
-                time.sleep(0.1)
+def memory_limit(limit):
+    return ControlGroup("memory", {"memory.max" if V2 else "memory.limit_in_bytes": limit})
 
 
 def size(text):
@@ -84,7 +63,7 @@ def peak_rss(process, peak):
 def run(command, limit, model):
     """Returns output and the peak of anonymous memory."""
     evict(model)
-    group = Group(limit) if limit else None
+    group = memory_limit(limit) if limit else None
     try:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    preexec_fn=group.enter if group else None)

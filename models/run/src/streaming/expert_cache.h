@@ -34,7 +34,7 @@ class ExpertCache {
 
   // Held slots do not make room. Counted.
   void hold(std::int32_t slot) { ++slots_[static_cast<std::size_t>(slot)].held; }
-  void let_go(std::int32_t slot) { --slots_[static_cast<std::size_t>(slot)].held; }
+  void release(std::int32_t slot) { --slots_[static_cast<std::size_t>(slot)].held; }
 
   // Where a step of n_tokens tokens is: it computes group `group`.
   struct Now {

@@ -202,7 +202,7 @@ void ExpertMemory::end_ahead(bool all) noexcept {
   std::erase_if(ahead_, [&](std::int32_t slot) {
     if (!all && !fills_[static_cast<std::size_t>(slot)]->ready.load(std::memory_order_acquire))
       return false;
-    cache_.let_go(slot);
+    cache_.release(slot);
     const auto group = static_cast<std::size_t>(cache_.owner(slot).group);
     ++room_ahead_[groups_[group]->slots];
     return true;
@@ -252,7 +252,7 @@ void ExpertMemory::read(std::int32_t slot, bool urgent) noexcept {
 void ExpertMemory::release(std::size_t group) noexcept {
   const std::lock_guard lock(mutex_);
   Group& g = *groups_[group];
-  for (const std::int32_t slot : g.in_use) cache_.let_go(slot);
+  for (const std::int32_t slot : g.in_use) cache_.release(slot);
   g.in_use.clear();
   if (g.n_counted > 0) cache_.count(group, g.counts, g.n_counted);
   std::ranges::fill(g.counts, 0);

@@ -95,7 +95,7 @@ std::int64_t step(ExpertCache& cache, std::size_t layer, const std::vector<std::
   cache.count(layer, counts, n_tokens);
   for (const std::int32_t e : experts) {
     REQUIRE(cache.owner(cache.slot_of(layer, e)).expert == e);
-    cache.let_go(cache.slot_of(layer, e));
+    cache.release(cache.slot_of(layer, e));
   }
   return std::ssize(experts) - std::ssize(missing);
 }
@@ -210,7 +210,7 @@ TEST_CASE("held slots and better ones do not make room") {
   taken.clear();
   cache.take(1, one, {.group = 1}, taken);
   CHECK(taken.empty());
-  cache.let_go(3);
+  cache.release(3);
   // Group 2 is read ahead in group 1, but group 0 is never further away than the rest of a round.
   const std::int32_t expert = cache.owner(3).expert;
   cache.set_frequency(0, expert, 1);
