@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <time.h>
 
 #include "check.h"
 
@@ -138,7 +139,7 @@ static void options_are_checked(void) {
   REFUSED(WEFT_ERROR_ARGUMENT, "got 'Q9'",
           weft_session_open(stories(), &options, &session, &error));
   options.cache_k = NULL;
-  options.weights = 3;
+  options.weights = 4;
   REFUSED(WEFT_ERROR_ARGUMENT, "weights", weft_session_open(stories(), &options, &session, &error));
   options.weights = 0;
   options.executor = "x";
@@ -166,6 +167,134 @@ static void scales_of_loras_are_numbered(void) {
   weft_session_free(session);
 }
 
+/* A made mixture of experts, in a file that later calls replace. */
+static weft_model* mixture(void) {
+  weft_error* error = NULL;
+  weft_model* model = NULL;
+  const weft_value keys[] = {
+      {.name = "qwen3moe.block_count", .kind = WEFT_VALUE_INTEGER, .integer = 4},
+      {.name = "qwen3moe.expert_count", .kind = WEFT_VALUE_INTEGER, .integer = 16}};
+  const char* path = temporary("mixture.gguf");
+  remove(path);
+  OK(weft_write_made_model("qwen3moe", keys, 2, path, &error));
+  OK(weft_model_open(path, NULL, &model, &error));
+  return model;
+}
+
+static weft_session_options streamed(void) {
+  weft_session_options options;
+  weft_session_options_init(&options, sizeof options);
+  options.context = 64;
+  options.weights = WEFT_WEIGHTS_STREAMED;
+  return options;
+}
+
+/* A number in the JSON of a session; -1 if it has none of that name. */
+static long long number_of(weft_session* session, const char* name) {
+  weft_error* error = NULL;
+  weft_text json = {NULL, 0};
+  char key[64];
+  snprintf(key, sizeof key, "\"%s\":", name);
+  if (!OK(weft_session_json(session, &json, &error))) return -1;
+  const char* found = strstr(json.data, key);
+  const long long number = found == NULL ? -1 : strtoll(found + strlen(key), NULL, 10);
+  weft_text_free(&json);
+  return number;
+}
+
+static void streamed_weights_give_the_bits_of_mapped_ones(void) {
+  weft_error* error = NULL;
+  weft_model* model = mixture();
+  float* logits[2] = {NULL, NULL};
+  size_t n = 0;
+  for (int i = 0; i < 2; ++i) {
+    weft_session* session = NULL;
+    weft_session_options options = streamed();
+    if (i == 0) options.weights = WEFT_WEIGHTS_MAPPED;
+    OK(weft_session_open(model, &options, &session, &error));
+    OK(weft_session_feed(session, 0, prompt, 7, NULL, NULL, &error));
+    logits[i] = logits_of(session, &n);
+    if (i == 0) {
+      CHECK(number_of(session, "bytes_read") == -1);
+    } else {
+      CHECK(number_of(session, "bytes_read") > 0);
+      CHECK(number_of(session, "experts_missing") > 0);
+      const long long before = number_of(session, "experts_in_memory");
+      OK(weft_session_feed(session, 0, prompt, 7, NULL, NULL, &error));
+      CHECK(number_of(session, "experts_in_memory") > before);
+    }
+    weft_session_free(session);
+  }
+  if (logits[0] != NULL && logits[1] != NULL)
+    CHECK(memcmp(logits[0], logits[1], n * sizeof **logits) == 0);
+  free(logits[0]);
+  free(logits[1]);
+  weft_model_free(model);
+}
+
+static int exists(const char* path) {
+  FILE* file = fopen(path, "rb");
+  if (file != NULL) fclose(file);
+  return file != NULL;
+}
+
+/* The bytes that a new session has read after `n` tokens; without tokens, as soon as it has read
+ * any, or after a while. */
+static long long bytes_of_session(weft_model* model, const weft_session_options* options,
+                                  size_t n) {
+  weft_error* error = NULL;
+  weft_session* session = NULL;
+  if (!OK(weft_session_open(model, options, &session, &error))) return -1;
+  if (n > 0) OK(weft_session_feed(session, 0, prompt, n, NULL, NULL, &error));
+  long long bytes = number_of(session, "bytes_read");
+  const int polls = options->expert_usage == NULL ? 10 : 1000; /* of 10 ms */
+  for (int i = 0; i < polls && bytes == 0; ++i) {
+    nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    bytes = number_of(session, "bytes_read");
+  }
+  weft_session_free(session);
+  return bytes;
+}
+
+static void the_usage_of_experts_is_kept_in_a_file(void) {
+  weft_model* model = mixture();
+  char path[256];
+  snprintf(path, sizeof path, "%s", temporary("mixture.gguf.experts"));
+  weft_session_options options = streamed();
+  CHECK(bytes_of_session(model, &options, 7) > 0);
+  CHECK(!exists(path));
+  /* An older program, whose struct ends before it. */
+  options.expert_usage = path;
+  options.struct_size = offsetof(weft_session_options, expert_usage);
+  CHECK(bytes_of_session(model, &options, 7) > 0);
+  CHECK(!exists(path));
+  options.struct_size = sizeof options;
+  CHECK(bytes_of_session(model, &options, 7) > 0);
+  CHECK(exists(path));
+  CHECK(bytes_of_session(model, &options, 0) > 0); /* it reads ahead */
+  options.expert_usage = "auto";
+  CHECK(bytes_of_session(model, &options, 0) > 0);
+  options.expert_usage = NULL;
+  CHECK(bytes_of_session(model, &options, 0) == 0);
+  weft_model_free(model);
+}
+
+static void note_line(void* user, const char* line) {
+  snprintf(user, 256, "%s", line);
+}
+
+static void a_usage_that_cannot_be_kept_is_logged(void) {
+  weft_model* model = mixture();
+  char line[256] = "";
+  weft_session_options options = streamed();
+  options.expert_usage = "/no/such/folder/usage";
+  options.log = note_line;
+  options.log_user = line;
+  CHECK(bytes_of_session(model, &options, 7) > 0);
+  CHECK(strstr(line, "/no/such/folder/usage") != NULL);
+  weft_model_free(model);
+}
+
 const test_case session_tests[] = {
     {"sequences are fed, cut and copied", sequences_are_fed_cut_and_copied},
     {"steps give rows in the memory of the session", steps_give_rows_in_the_memory_of_the_session},
@@ -174,4 +303,8 @@ const test_case session_tests[] = {
     {"plans and pictures describe a session", plans_and_pictures_describe_a_session},
     {"options are checked", options_are_checked},
     {"scales of LoRAs are numbered", scales_of_loras_are_numbered},
+    {"streamed weights give the bits of mapped ones",
+     streamed_weights_give_the_bits_of_mapped_ones},
+    {"the usage of experts is kept in a file", the_usage_of_experts_is_kept_in_a_file},
+    {"a usage that cannot be kept is logged", a_usage_that_cannot_be_kept_is_logged},
     {NULL, NULL}};

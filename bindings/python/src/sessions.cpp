@@ -31,6 +31,7 @@ struct SessionOptions {
     reader.take("workers", o.workers).take("weights", o.weights).take("backend", o.backend);
     reader.take("route", o.route).take("cache_k", o.cache_k).take("cache_v", o.cache_v);
     reader.take("weight_cache", o.weight_cache).take("passes_off", o.passes_off);
+    reader.take("expert_usage", o.expert_usage);
     reader.take("executor", o.executor).take("mem_budget", o.mem_budget);
     reader.take("caller_bytes", o.caller_bytes).take("embeddings", o.embeddings);
     reader.take("rewind", o.rewind).take("draft_layer", o.draft_layer);

@@ -85,11 +85,12 @@ class Values(unittest.TestCase):
                      lambda: s.generate("a", stop=[5]), lambda: s.generate("a", max_tokens="a"),
                      lambda: s.generate(None), lambda: s.feed([1], sequence="0"),
                      lambda: s.feed([1], sequence=True), lambda: s.copy(0, 1, "a"),
-                     lambda: s.truncate(1.5), lambda: self.model.session(weights=1.5)):
+                     lambda: s.truncate(1.5), lambda: self.model.session(weights=1.5),
+                     lambda: self.model.session(expert_usage=5)):
             with self.assertRaises(TypeError) as raised:
                 call()
             self.assertNotIn("Invoked with", str(raised.exception))
-        with self.assertRaisesRegex(weft.ArgumentError, "auto, mapped, resident"):
+        with self.assertRaisesRegex(weft.ArgumentError, "auto, mapped, resident, streamed"):
             self.model.session(weights="fast")
         self.assertEqual(s.length(np.int64(0)), 0)
         self.model.session(context=64, weights="mapped").feed([5], sequence=np.int32(0))

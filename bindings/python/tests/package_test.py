@@ -6,8 +6,10 @@ import gc
 import pathlib
 import pickle
 import sys
+import tempfile
 import threading
 import unittest
+import unittest.mock
 
 try:
     import numpy as np
@@ -166,6 +168,43 @@ class Sessions(unittest.TestCase):
             with self.assertRaises((TypeError, ValueError)):
                 self.session.profile(wrong)
         self.assertEqual(self.session.length(), len(self.ids))
+
+
+class StreamedWeights(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        path = self.folder / "mixture.gguf"
+        weft.write_made_model("qwen3moe", path, keys={"qwen3moe.expert_count": 16})
+        self.model = weft.Model(path)
+
+    def logits(self, **options):
+        with self.model.session(context=64, **options) as session:
+            return session.feed([3, 1, 4, 1, 5]).copy()
+
+    def test_they_give_the_bits_of_mapped_ones(self):
+        want = self.logits(weights="mapped")
+        self.assertTrue(np.array_equal(self.logits(weights="streamed"), want))
+
+    def test_the_usage_of_experts_is_kept_in_a_file(self):
+        names = self.folder / "usage", str(self.folder / "usage-of-str"), "auto"
+        files = "usage", "usage-of-str", "mixture.gguf.experts"
+        for name, file in zip(names, files):
+            with self.subTest(file):
+                self.logits(weights="streamed")
+                self.logits(weights="mapped", expert_usage=name)
+                self.assertFalse((self.folder / file).exists())
+                self.logits(weights="streamed", expert_usage=name)
+                self.assertTrue((self.folder / file).read_bytes().startswith(b"weftexp1"))
+
+    def test_embeddings_leave_the_usage_alone(self):
+        with self.model.session(weights="streamed", expert_usage="auto") as session, \
+                unittest.mock.patch.object(weft._weft, "Embedder") as embedder:
+            embedder.open.side_effect = weft.BudgetError("no room")
+            with self.assertRaises(weft.BudgetError):
+                session.embed("a")
+            options = embedder.open.call_args.args[1]
+            self.assertEqual((options["weights"], options["expert_usage"]),
+                             (weft._weft.WEIGHTS_STREAMED, None))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Sessions."""
 
 import operator
+import os
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional, Union
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 Stops = Union[str, Sequence[str]]
 _WEIGHTS = {"auto": _weft.WEIGHTS_AUTO, "mapped": _weft.WEIGHTS_MAPPED,
-            "resident": _weft.WEIGHTS_RESIDENT}
+            "resident": _weft.WEIGHTS_RESIDENT, "streamed": _weft.WEIGHTS_STREAMED}
 
 
 def _weights_mode(name: str) -> int:
@@ -36,10 +37,12 @@ class Session(Unpicklable):
 
     context: positions per sequence (0: the model's, at most 4096). workers: 0 chooses. mem_budget:
     bytes for everything. Further keywords are those of SessionOptions in C++: cells,
-    prefill_width (tokens of a step at most), logits_rows, weights ("auto", "mapped", "resident"),
-    backend, route, cache_k, cache_v, weight_cache, executor, passes_off, caller_bytes; for drafts
-    (weft.Speculation) draft_layer, and rewind: how many guesses a step can check in a model with
-    recurrent states."""
+    prefill_width (tokens of a step at most), logits_rows, weights ("auto", "mapped", "resident",
+    "streamed"), expert_usage, backend, route, cache_k, cache_v, weight_cache, executor, passes_off,
+    caller_bytes; for drafts (weft.Speculation) draft_layer, and rewind: how many guesses a step can
+    check in a model with recurrent states. expert_usage: a file that keeps how often the experts of
+    a streamed model were chosen, so that the next session begins with those; "auto": the path of
+    the model with ".experts"."""
 
     _instead = "open one there, and move sequences with save() and restore()"
 
@@ -53,6 +56,8 @@ class Session(Unpicklable):
         self._name = repr(model)
         if isinstance(options.get("weights"), str):
             options["weights"] = _weights_mode(options["weights"])
+        if options.get("expert_usage") is not None:
+            options["expert_usage"] = os.fsencode(options["expert_usage"])
         self._options = {"context": context, "sequences": sequences, "workers": workers,
                          "embeddings": embeddings, "mem_budget": mem_budget, **options}
         self._native = _weft.Session.open(self._model, {**self._options, "progress": progress})
@@ -256,11 +261,12 @@ class Session(Unpicklable):
                 raise TypeError(f"texts must be str, not {type(text).__name__}")
         with self._embedding:
             if self._embedder is None:
-                # What this session has counts, and the texts come one by one.
+                # What this session has counts, and the texts come one by one. The usage of experts
+                # is that of this session.
                 used = self._options.get("caller_bytes", 0) + self._info["allocated_bytes"]
                 self._embedder = _weft.Embedder.open(
                     self._model, {**self._options, "sequences": 1, "caller_bytes": used,
-                                  "rewind": 0, "draft_layer": False},
+                                  "rewind": 0, "draft_layer": False, "expert_usage": None},
                     {"texts_per_step": 1})
             rows: list["Floats"] = [row for row, _ in self._embedder.embed(given, normalize, False)]
             width: int = self._embedder.width()

@@ -49,6 +49,7 @@ MODEL_DRAFTS: int
 WEIGHTS_AUTO: int
 WEIGHTS_MAPPED: int
 WEIGHTS_RESIDENT: int
+WEIGHTS_STREAMED: int
 
 def begin_exit() -> None: ...
 def set_main_thread(ident: int, /) -> None: ...

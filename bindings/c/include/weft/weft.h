@@ -459,7 +459,8 @@ typedef struct weft_session weft_session;
 enum weft_weights_mode {
   WEFT_WEIGHTS_AUTO = 0,
   WEFT_WEIGHTS_MAPPED = 1,
-  WEFT_WEIGHTS_RESIDENT = 2
+  WEFT_WEIGHTS_RESIDENT = 2,
+  WEFT_WEIGHTS_STREAMED = 3 /* what does not fit the budget is read from disk by each step */
 };
 
 typedef struct weft_session_options {
@@ -493,6 +494,11 @@ typedef struct weft_session_options {
   int64_t rewind;
   uint32_t draft_layer; /* 1: prepare the model's layer for drafts, "draft-mtp" */
   uint32_t reserved;
+  /* With streamed weights: a file that keeps how often each expert was chosen. The session begins
+   * by reading the most frequent ones, and updates the file when the last handle that keeps it is
+   * freed. If either fails, `log` gets a line, and only time is lost. "auto": the path of the
+   * model with ".experts", without such lines. NULL: none. */
+  const char* expert_usage;
 } weft_session_options;
 WEFT_API weft_status weft_session_options_init(weft_session_options* options, size_t size);
 
@@ -517,7 +523,10 @@ typedef struct weft_session_info {
 } weft_session_info;
 WEFT_API weft_status weft_session_get_info(weft_session* session, weft_session_info* info,
                                            weft_error** error);
-/* Options as resolved, memory by purpose, concessions: an object. */
+/* Options as resolved, memory by purpose, concessions: an object. With streamed weights it has
+ * "stream": {"reader", "bytes_read", "wait_ns", "experts_in_memory", "experts_missing"}, counted
+ * since the session was opened: the waits of all workers together, and the experts that steps
+ * needed. */
 WEFT_API weft_status weft_session_json(weft_session* session, weft_text* json, weft_error** error);
 /* The plan that runs steps of that many tokens, with its hash. */
 WEFT_API weft_status weft_session_plan_json(weft_session* session, int64_t n_tokens,

@@ -101,8 +101,9 @@ KeyOverride override_of(const NamedValue& v) {
 }
 
 WeightMode weight_mode(std::int32_t mode) {
-  if (mode < WEFT_WEIGHTS_AUTO || mode > WEFT_WEIGHTS_RESIDENT)
-    fail<ValueError>("weights must be 0, 1 or 2 (WEFT_WEIGHTS_..), got {}", mode);
+  static_assert(static_cast<int>(WeightMode::streamed) == WEFT_WEIGHTS_STREAMED);
+  if (mode < WEFT_WEIGHTS_AUTO || mode > WEFT_WEIGHTS_STREAMED)
+    fail<ValueError>("weights must be from 0 to 3 (WEFT_WEIGHTS_..), got {}", mode);
   return static_cast<WeightMode>(mode);
 }
 
@@ -134,6 +135,7 @@ SessionOptions session_options(const weft_session_options* given) {
                    .cache_k = cache_type(o.cache_k),
                    .cache_v = cache_type(o.cache_v),
                    .weights = weight_mode(o.weights),
+                   .expert_usage = std::string(text_or(o.expert_usage)),
                    .weight_cache = std::string(text_or(o.weight_cache)),
                    .passes_off = split_list(o.passes_off, ','),
                    .mem_budget = o.mem_budget,

@@ -20,26 +20,36 @@ Json memory_json(const Session& session) {
   return memory;
 }
 
+Json stream_json(const StreamStats& stats) {
+  const StreamStats::Group experts = stats.all_groups();
+  return {{"reader", stats.reader},
+          {"bytes_read", stats.bytes_read},
+          {"wait_ns", stats.total_wait_ns()},
+          {"experts_in_memory", experts.hits},
+          {"experts_missing", experts.misses}};
+}
+
 std::string session_json(const Session& session) {
   const SessionOptions& o = session.options();
-  const Json json = {{"sequences", o.sequences},
-                     {"context", o.context},
-                     {"cells", o.cells},
-                     {"prefill_width", o.prefill_width},
-                     {"logits_rows", o.logits_rows},
-                     {"workers", o.workers},
-                     {"weights", to_string(o.weights)},
-                     {"backend", o.backend},
-                     {"route", o.route},
-                     {"cache_k", o.cache_k.name()},
-                     {"cache_v", o.cache_v.name()},
-                     {"mem_budget", o.mem_budget},
-                     {"embeddings", o.embeddings},
-                     {"rewind", o.rewind},
-                     {"draft_layer", o.draft_layer},
-                     {"allocated_bytes", session.allocated_bytes()},
-                     {"memory", memory_json(session)},
-                     {"concessions", session.concessions()}};
+  Json json = {{"sequences", o.sequences},
+               {"context", o.context},
+               {"cells", o.cells},
+               {"prefill_width", o.prefill_width},
+               {"logits_rows", o.logits_rows},
+               {"workers", o.workers},
+               {"weights", to_string(o.weights)},
+               {"backend", o.backend},
+               {"route", o.route},
+               {"cache_k", o.cache_k.name()},
+               {"cache_v", o.cache_v.name()},
+               {"mem_budget", o.mem_budget},
+               {"embeddings", o.embeddings},
+               {"rewind", o.rewind},
+               {"draft_layer", o.draft_layer},
+               {"allocated_bytes", session.allocated_bytes()},
+               {"memory", memory_json(session)},
+               {"concessions", session.concessions()}};
+  if (!session.residency().empty()) json["stream"] = stream_json(session.stream_stats());
   return json_text(json);
 }
 

@@ -36,6 +36,7 @@ SessionOptions options_like(const SessionOptions& o) {
   SessionOptions like = o;
   like.route.clear();
   like.cache_k = like.cache_v = {};
+  if (like.expert_usage != "auto") like.expert_usage.clear();
   like.draft_layer = false;
   like.progress = {};
   return like;
