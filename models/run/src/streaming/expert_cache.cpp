@@ -7,9 +7,10 @@
 namespace weft::run {
 namespace {
 
-// Tokens after which a choice counts 1/e of what it did.
+// The moving averages: after this many tokens, the weight of a choice has fallen to 1/e.
 constexpr float kFast = 16, kSlow = 256;
-// Experts that were never chosen are as good as these: they differ by their layers alone.
+// Experts that are chosen more rarely count as if they had this frequency, so that only their
+// layers tell them apart.
 constexpr float kMinFrequency = 1e-4f;
 
 }  // namespace
@@ -62,14 +63,14 @@ void ExpertCache::take(std::size_t group, std::span<const std::int32_t> experts,
     const Victim& victim = victims_[static_cast<std::size_t>(i)];
     const Owner owner{static_cast<std::int32_t>(group), expert};
     if (group != now.group && needed_after(owner, now) >= victim.needed_after) return;
-    empty(victim.slot);
+    vacate(victim.slot);
     slots_[static_cast<std::size_t>(victim.slot)].owner = owner;
     g.slot_of[static_cast<std::size_t>(expert)] = victim.slot;
     taken.push_back(victim.slot);
   }
 }
 
-void ExpertCache::empty(std::int32_t slot) {
+void ExpertCache::vacate(std::int32_t slot) {
   Owner& owner = slots_[static_cast<std::size_t>(slot)].owner;
   if (owner.group >= 0)
     groups_[static_cast<std::size_t>(owner.group)].slot_of[static_cast<std::size_t>(owner.expert)] =

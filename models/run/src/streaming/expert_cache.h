@@ -2,11 +2,11 @@
 // Which experts are in which slots, and which one makes room for another. Knows no files and no
 // threads: the caller holds a lock.
 //
-// A slot makes room whose expert is expected to be needed last. Tokens chose expert e with a
-// frequency p, which follows the last tokens quickly and slowly; a step of T tokens then needs it
-// with min(1, T p), so it is needed again after the rest of the way round the layers, and 1 / that
-// - 1 further steps. Decoding thus keeps what is chosen often, and wide steps, which need all
-// experts, keep the layers that come next.
+// The expert that is expected to be needed last makes room. Let p be the share of tokens that chose
+// an expert, the mean of a fast and a slow moving average. A step of T tokens needs the expert with
+// probability q = min(1, T p). It is thus expected to be needed again after the layers until its
+// own, a part of a step, and another 1 / q - 1 steps. Decoding keeps the experts that are chosen
+// often. Wide steps, which need nearly all experts, keep those of the layers that come next.
 
 #include <cstdint>
 #include <span>
@@ -32,23 +32,23 @@ class ExpertCache {
   };
   Owner owner(std::int32_t slot) const { return slots_[static_cast<std::size_t>(slot)].owner; }
 
-  // Held slots do not make room. Counted.
+  // A held slot does not make room until it was released as often as it was held.
   void hold(std::int32_t slot) { ++slots_[static_cast<std::size_t>(slot)].held; }
   void release(std::int32_t slot) { --slots_[static_cast<std::size_t>(slot)].held; }
 
-  // Where a step of n_tokens tokens is: it computes group `group`.
+  // The step in progress.
   struct Now {
-    std::size_t group = 0;
-    std::int64_t n_tokens = 1;
+    std::size_t group = 0;      // that is computed
+    std::int64_t n_tokens = 1;  // in the step
   };
-  // Gives slots to experts of a group that have none, in their order, and appends the slots to
-  // `taken`. Stops early if no slot can make room; for experts of another group than the one that
-  // is computed now also if none holds an expert that is needed later than they are. Does not
-  // allocate if `taken` has the capacity.
+  // Gives slots to experts of a group, in their order, and appends the slots to `taken`. Stops
+  // early if all slots are held or, for a group that is not computed now, if all experts in memory
+  // are needed before the next one. Does not allocate if `taken` has the capacity. REQUIRES: the
+  // experts have no slots.
   void take(std::size_t group, std::span<const std::int32_t> experts, Now now,
             std::vector<std::int32_t>& taken);
-  // Takes the expert out of the slot.
-  void empty(std::int32_t slot);
+  // Removes the expert from the slot.
+  void vacate(std::int32_t slot);
 
   // A step of n_tokens tokens chose expert e counts[e] times.
   void count(std::size_t group, std::span<const std::int32_t> counts, std::int64_t n_tokens);
@@ -66,7 +66,7 @@ class ExpertCache {
     float mean() const { return (fast + slow) / 2; }
   };
   struct Group {
-    std::size_t slots = 0;  // class
+    std::size_t slots = 0;  // index of the SlotClass
     std::vector<std::int32_t> slot_of;
     std::vector<Frequency> frequencies;
   };
@@ -78,8 +78,8 @@ class ExpertCache {
 
   std::vector<Group> groups_;
   std::vector<Slot> slots_;
-  std::vector<std::size_t> first_;  // slot of each class, and the end
-  std::vector<Victim> victims_;     // of take()
+  std::vector<std::size_t> first_;  // the first slot of each class, and the number of all slots
+  std::vector<Victim> victims_;     // used by take()
 };
 
 }  // namespace weft::run

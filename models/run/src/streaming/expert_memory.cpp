@@ -4,7 +4,7 @@
 
 namespace weft::run {
 
-// A weight of a group: its rows are the matrices of experts.
+// A weight of a group. Its rows are the matrices of the experts.
 class ExpertMemory::Weight final : public PagedRows {
  public:
   Weight(ExpertMemory& memory, Group& group, const CheckpointTensor& tensor, std::size_t piece)
@@ -43,13 +43,13 @@ struct ExpertMemory::Group {
     in_use.reserve(slot_of.size());
   }
   std::vector<std::unique_ptr<Weight>> weights;
-  std::vector<std::atomic<std::int32_t>> slot_of;  // of experts in use
-  std::vector<std::int32_t> in_use;                // slots
-  std::vector<std::int32_t> counts;                // of choices in the step, by expert
-  std::vector<std::uint8_t> counted;               // whether a token's choices are, by row
-  std::int64_t n_counted = 0;
+  std::vector<std::atomic<std::int32_t>> slot_of;  // by expert; valid for those in use
+  std::vector<std::int32_t> in_use;                // slots that the step holds
+  std::vector<std::int32_t> counts;                // choices in this step, by expert
+  std::vector<std::uint8_t> counted;               // by row: whether its choices were counted
+  std::int64_t n_counted = 0;                      // rows
   std::atomic<bool> all_counted{false};
-  std::size_t slots = 0;  // class
+  std::size_t slots = 0;  // index of the SlotClass
   std::int64_t hits = 0, misses = 0;
   std::atomic<std::int64_t> wait_ns{0};
 };
@@ -126,7 +126,7 @@ void ExpertMemory::acquire(std::size_t group, const View& ids, std::int64_t row0
     use(g, slot);
     read(slot, true);
   }
-  // There are slots for all (SlotClass::min_slots); if not, nothing must be computed.
+  // SlotClass::min_slots ensures that all get a slot. Should one not, the run must not go on.
   if (taken_.size() < missing_.size()) cut_short_.store(true, std::memory_order_release);
   g.hits += std::ssize(chosen_) - std::ssize(taken_);
   g.misses += std::ssize(taken_);
@@ -136,7 +136,8 @@ void ExpertMemory::acquire(std::size_t group, const View& ids, std::int64_t row0
 }
 
 void ExpertMemory::read_ahead(std::size_t group, std::int64_t n_tokens) noexcept {
-  constexpr float kProbably = 2;  // choices that are expected: then one is made in 86 % of steps
+  // The expected number of choices from which an expert is read: 86 % of steps then choose it.
+  constexpr float kProbably = 2;
   const std::size_t next = (group + 1) % groups_.size();
   if (next == group) return;
   const Group& g = *groups_[next];
@@ -150,7 +151,7 @@ void ExpertMemory::read_ahead(std::size_t group, std::int64_t n_tokens) noexcept
   take_ahead(next, {.group = group, .n_tokens = n_tokens});
 }
 
-// Reads the missing_ experts of a group, which are not needed now.
+// Starts reading the experts in missing_, after those that are needed now.
 void ExpertMemory::take_ahead(std::size_t group, ExpertCache::Now now) noexcept {
   taken_.clear();
   cache_.take(group, missing_, now, taken_);
@@ -171,7 +172,7 @@ void ExpertMemory::warm_up(const ExpertUsage& usage) {
     for (std::size_t e = 0; e < usage[g].size(); ++e)
       cache_.set_frequency(g, static_cast<std::int64_t>(e), usage[g][e]);
   }
-  std::vector<float> least(by_class.size());  // that an expert needs to be among the first
+  std::vector<float> least(by_class.size());  // experts with a higher frequency are read
   for (std::size_t c = 0; c < by_class.size(); ++c) {
     const auto n = static_cast<std::size_t>(room_ahead_[c]);
     std::ranges::sort(by_class[c], std::greater());
@@ -275,7 +276,7 @@ void ExpertMemory::reset() noexcept {
   end_ahead(true);
   for (std::size_t i = 0; i < fills_.size(); ++i) {
     if (!fills_[i]->ready.load(std::memory_order_acquire))
-      cache_.empty(static_cast<std::int32_t>(i));
+      cache_.vacate(static_cast<std::int32_t>(i));
   }
 }
 

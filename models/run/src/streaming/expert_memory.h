@@ -14,18 +14,9 @@
 #include "streaming/expert_cache.h"
 #include "streaming/expert_usage.h"
 #include "streaming/read_queue.h"
+#include "streaming/run_ends.h"
 
 namespace weft::run {
-
-// Whether the run in progress has to end early.
-struct RunEnds {
-  const std::atomic<bool>* cancel = nullptr;
-  const std::atomic<bool>* stopped = nullptr;
-  bool operator()() const {
-    return (cancel && cancel->load(std::memory_order_relaxed)) ||
-           (stopped && stopped->load(std::memory_order_relaxed));
-  }
-};
 
 class ExpertMemory {
  public:
@@ -39,35 +30,34 @@ class ExpertMemory {
   std::size_t n_slots() const { return fills_.size(); }
   PagedRows* paged(std::size_t group, std::size_t weight) const;
 
-  // Reads the experts that are missing of those in rows [row0, row1) of the ids [T, K], and keeps
-  // them in memory until release().
+  // Rows [row0, row1) of the ids [T, K] name experts. Keeps those that are in memory there until
+  // release(), and starts reading the others.
   void acquire(std::size_t group, const View& ids, std::int64_t row0, std::int64_t row1) noexcept;
   void release(std::size_t group) noexcept;
-  // Whether some kernel did not get an expert in this run: its results must not be used.
+  // Whether a kernel of this run did not get an expert. The run's results must not be used then.
   bool cut_short() const { return cut_short_.load(std::memory_order_acquire); }
   void begin() noexcept { cut_short_.store(false, std::memory_order_relaxed); }
   void add_stats(StreamStats& stats) const;
-  // Frequencies of earlier sessions, as usage() gave them: starts reading the experts that
-  // were chosen most, as far as there is room. REQUIRES: no run has begun.
+  // Takes over the usage() of an earlier session, and starts reading the experts that were chosen
+  // most often, as many as there is room for. REQUIRES: no run has begun.
   void warm_up(const ExpertUsage& usage);
   ExpertUsage usage() const;
-  // After a run that ended early: forgets experts whose reads did not end. REQUIRES: the queue is
-  // drained.
+  // Releases what a run that ended early has acquired, and vacates the slots of experts that were
+  // not read completely. REQUIRES: the queue is drained.
   void reset() noexcept;
 
  private:
   class Weight;
   struct Group;
   void take_ahead(std::size_t group, ExpertCache::Now now) noexcept;
-  // Slots that are read ahead make room again when they are filled, or all of them.
+  // Releases slots that were read ahead: those that are filled, or all.
   void end_ahead(bool all) noexcept;
-  // Counts the choices of rows that were not counted yet, and appends experts that were not chosen
-  // before to chosen_.
+  // Counts the choices of rows that were not counted before. Afterwards, chosen_ has the experts
+  // that none of the earlier rows chose.
   void count(Group& group, const View& ids, std::int64_t row0, std::int64_t row1) noexcept;
   void use(Group& group, std::int32_t slot) noexcept;
   void read(std::int32_t slot, bool urgent) noexcept;
-  // Reads the experts that a step of n_tokens tokens will probably need in the group after this
-  // one.
+  // Starts reading the experts that a step of n_tokens tokens will probably need in the next group.
   void read_ahead(std::size_t group, std::int64_t n_tokens) noexcept;
 
   ReadQueue& queue_;
@@ -79,8 +69,9 @@ class ExpertMemory {
   std::vector<Buffer> memory_;                // by class
   std::vector<std::unique_ptr<Fill>> fills_;  // by slot
   std::vector<std::byte*> places_;            // by slot
-  std::vector<std::int32_t> ahead_;           // slots that are read ahead, held
-  // How many more may be, by class: the others are enough for the experts needed at a time.
+  std::vector<std::int32_t> ahead_;           // slots that are read ahead; they are held
+  // By class: how many more slots may be read ahead. The experts needed at the same time always
+  // have room in the others.
   std::vector<std::int64_t> room_ahead_;
   std::vector<std::int32_t> chosen_, missing_, taken_;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// How often experts were chosen, in a small file, so that the next session of the model begins with
-// those in memory that are chosen most.
+// A small file that keeps how often each expert was chosen. The next session of the model begins by
+// reading the experts that were chosen most often.
 //
 // The file, little-endian: "weftexp1"; u64 tensor_table() of the model; u32 number of groups; for
 // each group the u32 number of its experts and their f32 frequencies, 0..1; XXH3-64 of all that.

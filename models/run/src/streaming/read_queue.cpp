@@ -73,7 +73,7 @@ void ReadQueue::pump() noexcept {
   }
 }
 
-// Starts the fill's next read. False if that was the last one.
+// Starts the fill's next read. Returns false if it was the last one.
 bool ReadQueue::start_read(Fill& fill) noexcept {
   const FilePiece& piece = fill.pieces[fill.next_piece];
   const std::int64_t all = FilePiece::place_bytes(piece.offset, piece.bytes);
@@ -117,10 +117,13 @@ void ReadQueue::done(const FileRead& read, const ReadFailure* failure) noexcept 
   changed_.notify_all();
 }
 
-void ReadQueue::drain() noexcept {
-  std::unique_lock lock(mutex_);
+void ReadQueue::clear() noexcept {
+  const std::lock_guard lock(mutex_);
   queue_.clear();
-  changed_.wait(lock, [&] { return reading_ == 0; });
+}
+
+void ReadQueue::drain() noexcept {
+  drain([] { return false; });
 }
 
 void ReadQueue::rethrow() const {

@@ -15,14 +15,15 @@ namespace weft {
 namespace run {
 namespace {
 
-constexpr std::int64_t kMinStreamed = 4096;  // smaller weights, a block of the disk, stay in memory
+// Weights smaller than a block of the disk stay in memory.
+constexpr std::int64_t kMinStreamed = 4096;
 
 // The stages in which a plan reads a weight.
 struct Use {
   std::int32_t first = INT32_MAX, last = -1;
   bool as_whole = true;  // every node reads all of it
-  NodeId ids = kNoNode;  // that choose the rows that nodes read, if they are the same for all nodes
-  bool by_ids = false;
+  bool by_ids = false;   // every node reads the rows that `ids` choose
+  NodeId ids = kNoNode;
 };
 
 // How a plan reads its weights, by path.
@@ -39,7 +40,7 @@ void add(const Node& node, std::int32_t stage, std::size_t input, bool pages, Us
   use.ids = ids;
 }
 
-// One lane runs step by step, so that each is a stage.
+// With one lane, each step counts as a stage of its own, because they run one after the other.
 Uses uses_of(const Graph& graph, const Plan& plan, const Assignment& assignment) {
   Uses uses;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
@@ -57,21 +58,36 @@ Uses uses_of(const Graph& graph, const Plan& plan, const Assignment& assignment)
   return uses;
 }
 
-// Whether nodes read the weight as it is in the file.
-bool is_as_in_file(const Checkpoint& file, const std::string& path, const Graph& graph) {
-  const CheckpointTensor* tensor = file.find_tensor(path);
-  return tensor && tensor->runs.empty() && !tensor->lent &&
-         tensor->spec.dtype == graph[graph.find(path)].spec.dtype && file.is_at_path(tensor->part);
+// By part: whether its file can be opened again. Asks the system once for each.
+std::vector<bool> find_parts(const Checkpoint& file) {
+  std::vector<bool> parts;
+  for (std::size_t i = 0; i < file.part_paths().size(); ++i)
+    parts.push_back(file.is_at_path(static_cast<std::int32_t>(i)));
+  return parts;
 }
 
-// In the order of the first plan's stages; of those that other plans read in another order, the
-// first.
-std::vector<Streamable::Whole> find_whole(const Checkpoint& file, const Graph& graph,
+// A file whose weights may be streamed.
+struct Source {
+  const Checkpoint& file;
+  const std::vector<bool> parts = find_parts(file);
+
+  // Whether nodes read the weight as it is in the file.
+  bool has_as_read(const std::string& path, const Graph& graph) const {
+    const CheckpointTensor* tensor = file.find_tensor(path);
+    return tensor && tensor->runs.empty() && !tensor->lent &&
+           tensor->spec.dtype == graph[graph.find(path)].spec.dtype &&
+           parts[static_cast<std::size_t>(tensor->part)];
+  }
+};
+
+// In the order of the first plan's stages. Weights that another plan reads in another order are
+// left out.
+std::vector<Streamable::Whole> find_whole(const Source& source, const Graph& graph,
                                           std::span<const Uses> plans, std::size_t n_steps) {
   std::vector<Streamable::Whole> all;
   for (const auto& [path, first] : plans.front()) {
-    const CheckpointTensor* tensor = file.find_tensor(path);
-    if (!is_as_in_file(file, path, graph) || tensor->spec.shape.rank() < 2 ||
+    const CheckpointTensor* tensor = source.file.find_tensor(path);
+    if (!source.has_as_read(path, graph) || tensor->spec.shape.rank() < 2 ||
         tensor->n_bytes < kMinStreamed)
       continue;
     Streamable::Whole whole{.path = path,
@@ -101,7 +117,7 @@ std::vector<Streamable::Whole> find_whole(const Checkpoint& file, const Graph& g
   return all;
 }
 
-// The first and the last stage that needs the experts of a group; none in a plan without it.
+// The first and the last stage that needs the experts of a group. Empty if a plan lacks the group.
 struct Span {
   std::int32_t first = 0, last = -1;
   bool contains(std::int32_t stage) const { return first <= stage && stage <= last; }
@@ -126,18 +142,19 @@ FoundGroup new_group(const Checkpoint& file, const std::vector<std::string>& pat
   return found;
 }
 
-// Adds the groups of plan `i`, and its spans to those that plans before it have.
-void add_groups(const Checkpoint& file, const Graph& graph, std::span<const Uses> plans,
+// Adds the groups that plan `i` has and no earlier plan had, and the spans of all its groups.
+void add_groups(const Source& source, const Graph& graph, std::span<const Uses> plans,
                 std::size_t i, std::vector<FoundGroup>& found) {
   std::map<NodeId, std::vector<std::string>> by_ids;
   for (const auto& [path, use] : plans[i])
-    if (use.by_ids && is_as_in_file(file, path, graph)) by_ids[use.ids].push_back(path);
+    if (use.by_ids && source.has_as_read(path, graph)) by_ids[use.ids].push_back(path);
   for (const auto& [ids, paths] : by_ids) {
     auto it = std::ranges::find_if(found, [&](const FoundGroup& f) {
       return std::ranges::find_first_of(f.group.paths, paths) != f.group.paths.end();
     });
     if (it == found.end())
-      it = found.insert(it, new_group(file, paths, graph[ids].spec.shape.last(), plans.size()));
+      it = found.insert(it,
+                        new_group(source.file, paths, graph[ids].spec.shape.last(), plans.size()));
     it->is_regular = it->is_regular && it->group.paths == paths;
     it->group.max_tokens = std::max(it->group.max_tokens, graph[ids].spec.shape[0].bound);
     Span& span = it->spans[i];
@@ -149,10 +166,10 @@ void add_groups(const Checkpoint& file, const Graph& graph, std::span<const Uses
   }
 }
 
-std::vector<FoundGroup> find_groups(const Checkpoint& file, std::span<const Graph> graphs,
+std::vector<FoundGroup> find_groups(const Source& source, std::span<const Graph> graphs,
                                     std::span<const Uses> plans) {
   std::vector<FoundGroup> found;
-  for (std::size_t i = 0; i < plans.size(); ++i) add_groups(file, graphs[i], plans, i, found);
+  for (std::size_t i = 0; i < plans.size(); ++i) add_groups(source, graphs[i], plans, i, found);
   const auto is_read_otherwise = [&](const std::string& path) {
     return std::ranges::any_of(plans, [&](const Uses& uses) {
       const auto use = uses.find(path);
@@ -173,8 +190,8 @@ std::int64_t slot_bytes(const Checkpoint& file, const ExpertGroup& group) {
   return sum;
 }
 
-// The experts of groups of one class that plans need in the stage in which this group is first
-// needed.
+// How many experts need slots of the group's class in the stage that first needs the group: the
+// maximum of all plans.
 std::int64_t needed_together(std::span<const FoundGroup> found, const FoundGroup& group) {
   std::int64_t most = 0;
   for (std::size_t plan = 0; plan < group.spans.size(); ++plan) {
@@ -207,7 +224,7 @@ Residency experts_of(const Checkpoint& file, std::vector<FoundGroup> found) {
   return r;
 }
 
-// As many slots as fit: the same share of the experts of each class.
+// Adds slots as long as they fit. Each class gets slots for the same share of its experts.
 void grow_cache(std::int64_t bytes, Residency& r) {
   const auto with_share = [&](double share) {
     Residency grown = r;
@@ -233,7 +250,7 @@ std::int64_t sum_of_bytes(const Wholes& weights) {
   return sum;
 }
 
-// Two stages fit in the ring, the largest ones: the next is read while one is computed.
+// Twice the largest stage: one stage is read while another is computed.
 std::int64_t ring_bytes(const Wholes& weights) {
   std::int64_t most = 0;
   for (std::size_t plan = 0; !weights.empty() && plan < weights.front().stages.size(); ++plan) {
@@ -247,8 +264,8 @@ std::int64_t ring_bytes(const Wholes& weights) {
   return 2 * most;
 }
 
-// One after the other. A stage that continues at the beginning of the ring ends before its first
-// weight, because it needs at most half of the ring.
+// Places weights one behind the other, and begins again at 0 at the end of the ring. The weights of
+// a stage do not overlap, because a stage needs at most half of the ring.
 void place_in_ring(const Wholes& weights, Residency& r) {
   r.ring_bytes = ring_bytes(weights);
   std::int64_t at = 0;
@@ -259,7 +276,7 @@ void place_in_ring(const Wholes& weights, Residency& r) {
   }
 }
 
-// The weights of stages of the first plan, one after the other.
+// Splits the weights by the stages of the first plan.
 std::vector<Wholes> by_stage(const Wholes& weights) {
   std::vector<Wholes> stages;
   for (const Streamable::Whole& w : weights) {
@@ -270,8 +287,9 @@ std::vector<Wholes> by_stage(const Wholes& weights) {
   return stages;
 }
 
-// The weights to be streamed if weights that are streamed and the ring may take `bytes`, and stages
-// of more than `largest` bytes are not streamed. nullopt if those do not fit.
+// Chooses the stages to stream, so that the ring and the weights of all other stages take at most
+// `bytes`. A ring for stages of `largest` bytes is used, so larger stages stay in memory. nullopt
+// if these do not fit.
 std::optional<Wholes> streamed_within(const std::vector<Wholes>& stages, std::int64_t bytes,
                                       std::int64_t largest) {
   std::vector<bool> kept(stages.size());
@@ -310,8 +328,9 @@ Streamable find_streamable(const Checkpoint& file, std::span<const Graph> graphs
   std::vector<Uses> uses;
   for (std::size_t i = 0; i < plans.size(); ++i)
     uses.push_back(uses_of(graphs[i], plans[i], assignments[i]));
-  return {.whole = find_whole(file, graphs.front(), uses, n_steps),
-          .experts = experts_of(file, find_groups(file, graphs, uses))};
+  const Source source{.file = file};
+  return {.whole = find_whole(source, graphs.front(), uses, n_steps),
+          .experts = experts_of(file, find_groups(source, graphs, uses))};
 }
 
 std::optional<Residency> residency_within(const Streamable& weights, std::int64_t bytes) {

@@ -15,7 +15,7 @@ namespace weft::run {
 
 class Ring {
  public:
-  // Nothing is read before restart(). The queue outlives it.
+  // Reads nothing before restart(). The queue outlives the ring.
   Ring(const Checkpoint& file, const Residency& residency, ReadQueue& queue);
 
   std::size_t size() const { return places_.size(); }
@@ -23,16 +23,16 @@ class Ring {
   const std::byte* data(std::size_t i) const { return places_[i].fill->pieces[0].data(); }
   const Fill& fill(std::size_t i) const { return *places_[i].fill; }
 
-  // Begins with the first weight. REQUIRES: the queue is drained.
+  // Starts reading with the first weight. REQUIRES: the queue is drained.
   void restart() noexcept;
-  // Weight i was read by the kernels: its memory may be used for others.
+  // All kernels of the step have read weight i, so its memory may be used for other weights.
   void release(std::size_t i) noexcept;
 
  private:
   struct Place {
     std::unique_ptr<Fill> fill;
-    std::vector<std::size_t> overlaps;  // places with bytes in common, itself included
-    bool taken = false;
+    std::vector<std::size_t> overlaps;  // indices of places with bytes in common, its own included
+    bool taken = false;                 // by its weight, which is read or in use
   };
   void read_on() noexcept;  // REQUIRES: mutex_ is held
 
@@ -40,7 +40,7 @@ class Ring {
   ReadQueue& queue_;
   std::mutex mutex_;
   std::vector<Place> places_;
-  std::size_t next_ = 0;  // to be read
+  std::size_t next_ = 0;  // index of the weight to be read next
 };
 
 }  // namespace weft::run

@@ -14,7 +14,7 @@
 namespace weft::run {
 namespace {
 
-// The input of a node that chooses rows of its weights (weft/ops/projections/expert_linear.h).
+// The input with the ids of experts (weft/ops/projections/expert_linear.h).
 constexpr std::size_t kIds = 2;
 
 ReadQueue::Options queue_options(const Residency& residency, const OpenFileReads& open) {
@@ -24,7 +24,7 @@ ReadQueue::Options queue_options(const Residency& residency, const OpenFileReads
   return {.depth = choices.depth, .block = choices.block, .max_fills = n, .open = open};
 }
 
-// The paths of the parts from which weights are streamed; empty ones for the others.
+// The paths of parts, by index. Parts from which nothing is streamed have empty ones.
 std::vector<std::string> streamed_parts(const Checkpoint& file, const Residency& residency) {
   std::vector<std::string> paths(file.part_paths().size());
   for (const std::string_view path : streamed_paths(residency)) {
@@ -34,29 +34,30 @@ std::vector<std::string> streamed_parts(const Checkpoint& file, const Residency&
   return paths;
 }
 
-// The files that were just opened must be those of the plan.
-void check_files(const Checkpoint& file, const Residency& residency) {
-  for (const std::string_view path : streamed_paths(residency)) {
-    const std::int32_t part = file.find_tensor(path)->part;
-    if (!file.is_at_path(part))
+// Throws IoError if a path leads to another file than the one that the plan was made for.
+void check_files(const Checkpoint& file, std::span<const std::string> parts) {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (!parts[i].empty() && !file.is_at_path(static_cast<std::int32_t>(i)))
       fail<IoError>("{}: was replaced while it was in use; load it again",
-                    printable_path(file.part_paths()[static_cast<std::size_t>(part)]));
+                    printable_path(parts[i]));
   }
 }
 
 }  // namespace
 
 SessionStream::SessionStream(const Checkpoint& file, const Residency& residency,
-                             const OpenFileReads& open, Tables tables, UsageFile usage)
+                             const OpenFileReads& open, std::function<bool()> poll, Tables tables,
+                             UsageFile usage)
     : file_(file),
       residency_(residency),
       usage_file_(std::move(usage)),
       tables_(std::move(tables)),
+      poll_(std::move(poll)),
       queue_(streamed_parts(file, residency), queue_options(residency, open)),
       ring_(file, residency, queue_),
       experts_(file, residency, queue_, ends_),
       left_(n_units()) {
-  check_files(file, residency);
+  check_files(file, queue_.paths());
   int unit = 0;
   for (const StreamedWeight& w : residency.streamed) units_[w.path] = {.unit = unit++};
   for (const ExpertGroup& group : residency.groups) {
@@ -71,7 +72,7 @@ SessionStream::SessionStream(const Checkpoint& file, const Residency& residency,
 void SessionStream::warn(const std::string& text) const noexcept {
   try {
     if (usage_file_.warn) usage_file_.warn(text);
-  } catch (...) {  // the callback failed: nothing depends on it
+  } catch (...) {  // nothing depends on the callback
   }
 }
 
@@ -111,8 +112,8 @@ std::unique_ptr<SessionStream> open_stream(const Model& model, const PlannedMode
       tables.bytes.emplace_back(tensor.data, static_cast<std::size_t>(tensor.n_bytes));
   }
   return std::make_unique<SessionStream>(model.weights(), planned.residency,
-                                         planned.options.open_reads, std::move(tables),
-                                         usage_file(model, planned.options));
+                                         planned.options.open_reads, planned.options.poll,
+                                         std::move(tables), usage_file(model, planned.options));
 }
 
 void SessionStream::count_rows(std::int64_t n) noexcept {
@@ -146,15 +147,17 @@ const std::byte* SessionStream::data(std::string_view path) const {
 
 void SessionStream::begin(std::span<const std::int32_t> uses, const std::atomic<bool>* cancel,
                           const std::atomic<bool>& stopped) {
-  if (starts_over_ || queue_.failed()) start_over();
+  poll_.begin();
+  ends_ = {.cancel = cancel, .stopped = &stopped, .poll = &poll_};
+  must_start_over_ = (must_start_over_ || queue_.failed()) && !start_over();
   has_run_ = true;
   experts_.begin();
-  ends_ = {.cancel = cancel, .stopped = &stopped};
   for (std::size_t i = 0; i < left_.size(); ++i) left_[i].store(uses[i], std::memory_order_relaxed);
 }
 
 bool SessionStream::acquire(int unit, std::span<const View> in, std::int64_t row0,
                             std::int64_t row1) noexcept {
+  if (must_start_over_) return false;
   if (is_group(unit)) {
     experts_.acquire(group_of(unit), in[kIds], row0, row1);
     return !experts_.cut_short();
@@ -172,19 +175,20 @@ bool SessionStream::release(int unit) noexcept {
 void SessionStream::end() noexcept {
   const auto is_left = [](const auto& left) { return left.load(std::memory_order_relaxed) > 0; };
   if (experts_.cut_short() || std::ranges::any_of(left_, is_left)) {
-    queue_.drain();
-    starts_over_ = true;
+    queue_.clear();
+    must_start_over_ = true;
   }
   ends_ = {};
 }
 
-// After a run that ended early. What failed is tried again.
-void SessionStream::start_over() {
-  queue_.drain();
+// Begins again after a run that ended early, when its last reads have arrived. Returns false if the
+// new run has to end before.
+bool SessionStream::start_over() {
+  if (!queue_.drain(ends_)) return false;
   experts_.reset();
   queue_.forget_failure();
   ring_.restart();
-  starts_over_ = false;
+  return true;
 }
 
 StreamStats SessionStream::stats() const {
@@ -195,7 +199,8 @@ StreamStats SessionStream::stats() const {
   return stats;
 }
 
-void SessionStream::rethrow() const {
+void SessionStream::rethrow() {
+  poll_.rethrow();
   queue_.rethrow();
 }
 

@@ -17,17 +17,18 @@
 #include "streaming/expert_memory.h"
 #include "streaming/read_queue.h"
 #include "streaming/ring.h"
+#include "streaming/run_ends.h"
 
 namespace weft::run {
 
-// The tables of a session, of which steps read some rows: they are mapped. Their pages are released
-// after `max_rows` rows were read.
+// The mapped tables of a session. Steps read only some of their rows. The pages are released each
+// time that `max_rows` rows were read.
 struct Tables {
   std::vector<std::span<const std::byte>> bytes;
   std::int64_t max_rows = 0;
 };
 
-// Where the usage of experts is kept; empty: nowhere.
+// The file that keeps the usage of experts (expert_usage.h). Without a path, there is none.
 struct UsageFile {
   std::string path;
   std::function<void(const std::string&)> warn;  // may be empty
@@ -35,17 +36,19 @@ struct UsageFile {
 
 class SessionStream final : public WeightStream {
  public:
-  // Allocates residency.bytes(). `open` may be empty. The file outlives it. Throws IoError.
+  // Allocates residency.bytes(). `open` and `poll` (SessionOptions::poll) may be empty. The file
+  // outlives it. Throws IoError.
   SessionStream(const Checkpoint& file, const Residency& residency, const OpenFileReads& open,
-                Tables tables, UsageFile usage);
+                std::function<bool()> poll, Tables tables, UsageFile usage);
   ~SessionStream() override;
 
   // The address of a weight that is read as a whole; null for others.
   const std::byte* data(std::string_view path) const;
   // A step has read that many rows of each table.
   void count_rows(std::int64_t n) noexcept;
-  // Throws IoError if the last run ended because something could not be read.
-  void rethrow() const;
+  // After a run that ended early: throws what the poll threw, or IoError if a read failed. Returns
+  // if the run was cancelled.
+  void rethrow();
   std::int64_t bytes() const { return ring_.bytes() + experts_.bytes(); }  // allocated
   StreamStats stats() const;                                               // any thread
 
@@ -62,7 +65,7 @@ class SessionStream final : public WeightStream {
  private:
   bool is_group(int unit) const { return unit >= static_cast<int>(ring_.size()); }
   std::size_t group_of(int unit) const { return static_cast<std::size_t>(unit) - ring_.size(); }
-  void start_over();
+  bool start_over();
   void warn(const std::string& text) const noexcept;
   void read_usage() noexcept;
   void write_usage() noexcept;
@@ -77,14 +80,15 @@ class SessionStream final : public WeightStream {
   const UsageFile usage_file_;
   const Tables tables_;
   std::int64_t rows_read_ = 0;  // since the pages of tables were released
+  WaitPoll poll_;
   RunEnds ends_;
   ReadQueue queue_;
   Ring ring_;
   ExpertMemory experts_;
-  std::vector<std::atomic<std::int32_t>> left_;  // calls of the run, by unit
+  std::vector<std::atomic<std::int32_t>> left_;  // by unit: calls that the run has still to make
   bool has_run_ = false;
-  bool starts_over_ = false;              // the last run ended early
-  std::atomic<std::int64_t> wait_ns_{0};  // for weights of the ring
+  bool must_start_over_ = false;          // the last run ended early
+  std::atomic<std::int64_t> wait_ns_{0};  // spent on weights of the ring
 };
 
 // Null if the plan streams nothing. Throws IoError.

@@ -2,6 +2,16 @@
 #include "weft/run/residency.h"
 
 namespace weft {
+namespace {
+
+// Adds `sign` times `more`.
+void add(const StreamStats::Group& more, StreamStats::Group& sum, std::int64_t sign = 1) {
+  sum.hits += sign * more.hits;
+  sum.misses += sign * more.misses;
+  sum.wait_ns += sign * more.wait_ns;
+}
+
+}  // namespace
 
 std::int64_t Residency::cache_bytes() const {
   std::int64_t sum = 0;
@@ -26,11 +36,7 @@ StreamStats& StreamStats::operator+=(const StreamStats& more) {
   wait_ns += more.wait_ns;
   bytes_read += more.bytes_read;
   groups.resize(more.groups.size());
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    groups[i].hits += more.groups[i].hits;
-    groups[i].misses += more.groups[i].misses;
-    groups[i].wait_ns += more.groups[i].wait_ns;
-  }
+  for (std::size_t i = 0; i < groups.size(); ++i) add(more.groups[i], groups[i]);
   return *this;
 }
 
@@ -38,21 +44,14 @@ StreamStats StreamStats::since(const StreamStats& before) const {
   StreamStats difference = *this;
   difference.wait_ns -= before.wait_ns;
   difference.bytes_read -= before.bytes_read;
-  for (std::size_t i = 0; i < before.groups.size(); ++i) {
-    difference.groups[i].hits -= before.groups[i].hits;
-    difference.groups[i].misses -= before.groups[i].misses;
-    difference.groups[i].wait_ns -= before.groups[i].wait_ns;
-  }
+  for (std::size_t i = 0; i < before.groups.size(); ++i)
+    add(before.groups[i], difference.groups[i], -1);
   return difference;
 }
 
 StreamStats::Group StreamStats::all_groups() const {
   Group sum;
-  for (const Group& g : groups) {
-    sum.hits += g.hits;
-    sum.misses += g.misses;
-    sum.wait_ns += g.wait_ns;
-  }
+  for (const Group& g : groups) add(g, sum);
   return sum;
 }
 

@@ -6,9 +6,11 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -206,6 +208,65 @@ TEST_CASE("a step that waits for the disk can be cancelled") {
     Session mapped(kept.model, with_mode(WeightMode::mapped));
     CHECK(same_bits(all_logits(session, ids, 12), all_logits(mapped, ids, 12)));
   }
+}
+
+TEST_CASE("a step that waits for the disk polls, and ends although its reads do not") {
+  for (const test::TinyModel& about : {kDense, kExperts}) {
+    const Kept kept(about);
+    CAPTURE(about.arch);
+    const std::vector<std::int32_t> ids = some_tokens(12);
+    Reads reads;
+    std::function<bool()> poll = [] { return true; };
+    SessionOptions options = with_mode(WeightMode::streamed);
+    options.mem_budget = budgets(*kept.model).first;
+    options.open_reads = reads.open();
+    options.poll = [&, thread = std::this_thread::get_id()] {
+      CHECK(std::this_thread::get_id() == thread);
+      return poll();
+    };
+    reads.waits = true;
+    Session session(kept.model, options);
+    // Nodes that need no streamed weight run before the first wait, so the first calls may be
+    // between nodes.
+    int calls = 0;
+    poll = [&] { return ++calls < 4; };
+    CHECK_THROWS_AS(session.feed(0, ids), CancelledError);
+    CHECK(calls >= 4);
+    // The reads of the last step are still in progress: the next one waits for them.
+    calls = 0;
+    poll = [&] { return ++calls < 4 ? true : throw std::logic_error("poll"); };
+    CHECK_THROWS_WITH_AS(session.feed(0, ids), "poll", std::logic_error);
+    CHECK(calls >= 4);
+    const std::atomic<bool> cancel{true};
+    CHECK_THROWS_AS(session.feed(0, ids, &cancel), CancelledError);
+    reads.waits = false;
+    poll = [] { return true; };
+    CHECK(session.length(0) == 0);
+    Session mapped(kept.model, with_mode(WeightMode::mapped));
+    CHECK(same_bits(all_logits(session, ids, 12), all_logits(mapped, ids, 12)));
+  }
+}
+
+TEST_CASE("without a budget, or with one above the machine, all experts stay in memory") {
+  const Kept kept(kExperts);
+  const std::vector<std::int32_t> ids = some_tokens(20);
+  Session mapped(kept.model, with_mode(WeightMode::mapped));
+  const std::vector<float> want = all_logits(mapped, ids, 8);
+  for (const std::int64_t budget : {std::int64_t{0}, std::int64_t{1} << 60, INT64_MAX}) {
+    CAPTURE(budget);
+    SessionOptions options = with_mode(WeightMode::streamed);
+    options.mem_budget = budget;
+    const PlannedModel planned = plan_model(*kept.model, options);
+    CHECK(planned.residency.streamed.empty());
+    CHECK(planned.residency.cached_share() == 1);
+    CHECK(planned.memory.total() < budgets(*kept.model).second * 2);
+    Session session(kept.model, options);
+    CHECK(same_bits(all_logits(session, ids, 8), want));
+  }
+  SessionOptions options = with_mode(WeightMode::streamed);
+  options.mem_budget = -1;
+  CHECK_THROWS_WITH_AS(Session(kept.model, options), doctest::Contains("memory budget"),
+                       ValueError);
 }
 
 TEST_CASE("a file that is truncated or replaced fails by its name") {
