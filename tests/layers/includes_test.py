@@ -161,8 +161,10 @@ class Includes(unittest.TestCase):
                     "models/text/"}
         paths = [path for folder in ("models", "scheduler", "tools", "examples")
                  for path in (SOURCE / folder).rglob("*") if path.suffix in (".cpp", ".h")]
-        # They try plans: contexts for selftest, a picture for any budget, drafts if there is room.
-        triers = {"models/check/src/borders.cpp", "models/serve/src/drafts/speculation.cpp",
+        # They try plans: contexts for selftest and forecasts, a picture for any budget, drafts if there
+        # is room.
+        triers = {"models/check/src/borders.cpp", "models/measure/src/forecast.cpp",
+                  "models/serve/src/drafts/speculation.cpp",
                   "models/serve/src/engine/engine_plan.cpp", "tools/weft/inputs/variant.cpp",
                   "models/run/include/weft/run/memory_plan.h"}
         for path in paths:

@@ -2,19 +2,13 @@
 // Measures how fast a model's file can be read while steps run, by the number of reads in progress
 // and their size.
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "weft/base/tuned_values.h"
+#include "weft/measure/read_speed.h"
 
 namespace weft::bench {
-
-struct ReadSpeed {
-  int depth = 0;           // reads in progress
-  std::int64_t block = 0;  // bytes of each
-  double bytes_per_second = 0;
-};
 
 struct MeasuredReads {
   std::string reader;             // "io_uring, direct"

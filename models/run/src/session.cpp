@@ -91,6 +91,7 @@ std::size_t Session::Impl::write_inputs(Runner& r, std::span<const StepToken> to
 }
 
 void Session::Impl::check_logits(std::span<const StepToken> tokens, const View& rows) const {
+  if (sampled) return;
   std::int64_t row = 0;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     if (!tokens[i].logits) continue;

@@ -62,6 +62,7 @@ std::shared_ptr<const ResidentWeights> Session::Impl::load_weights() const {
 }
 
 std::int64_t Session::Impl::weight_bytes() const {
+  if (sampled) return sampled->bytes();
   const std::int64_t streamed = stream ? stream->bytes() : 0;
   if (!weights) return streamed;
   const WeightLayout layout = layout_weights(*model, planned);
@@ -69,6 +70,7 @@ std::int64_t Session::Impl::weight_bytes() const {
 }
 
 const std::byte* Session::Impl::weight(const Node& node) const {
+  if (sampled) return sampled->find(node.path);
   const std::byte* data = weights ? weights->find(node.path, node.spec.dtype) : nullptr;
   if (!data && stream) data = stream->data(node.path);
   return data ? data : model->weights().find_tensor(node.path)->data;

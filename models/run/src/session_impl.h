@@ -15,6 +15,7 @@
 
 #include "device_memory.h"
 #include "drafts/draft_layer.h"
+#include "estimates/sampled_weights.h"
 #include "memory/session_memory.h"
 #include "model_impl.h"
 #include "session_runner.h"
@@ -32,8 +33,9 @@ struct Session::Impl {
   Impl(std::shared_ptr<const Model> m, PlannedModel p)
       : model(std::move(m)),
         planned(std::move(p)),
-        weights(load_weights()),
-        stream(run::open_stream(*model, planned)),
+        sampled(run::open_samples(*model, planned)),
+        weights(sampled ? nullptr : load_weights()),
+        stream(sampled ? nullptr : run::open_stream(*model, planned)),
         workers(planned.options.workers),
         states(planned.memory.state),
         arena(planned.memory.arena),
@@ -91,6 +93,7 @@ struct Session::Impl {
 
   std::shared_ptr<const Model> model;
   PlannedModel planned;
+  std::unique_ptr<const run::SampledWeights> sampled;   // null: the weights are real
   std::shared_ptr<const run::ResidentWeights> weights;  // null if all stay in the file
   std::unique_ptr<run::SessionStream> stream;           // null if no weights are streamed
   Workers workers;

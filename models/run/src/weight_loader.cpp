@@ -127,21 +127,6 @@ class PageReleaser {
   std::vector<CacheDropper> droppers_;
 };
 
-// The first rows of a weight as they are in a region, one granule of its layout.
-std::vector<std::byte> first_rows(std::string_view file, const PlacedWeight& placed) {
-  PlacedWeight weight = placed;
-  weight.offset = 0;
-  std::vector<Chunk> chunks;
-  add_chunks(weight, chunks);
-  Chunk& c = chunks.front();
-  const RowLayout* layout = weight.dtype.layout();
-  c.last = std::min(c.last, layout ? layout->granule : 1);
-  const std::int64_t row_elems = weight.tensor->spec.shape.elems() / c.n_rows;
-  std::vector<std::byte> rows(static_cast<std::size_t>(weight.dtype.bytes(c.last * row_elems)));
-  copy_chunk(file, c, rows.data());
-  return rows;
-}
-
 // Gives the checksums of chunks, which are in the order of weights, to the identity if the chunks
 // are the pieces that it counts.
 void add_sums(std::span<const Chunk> chunks, std::span<const std::uint64_t> sums,
@@ -212,7 +197,7 @@ bool ResidentWeights::map_cached(const Checkpoint& file, Identity& identity,
     if (!unchanged) cache.check_contents(*mapped, identity.contents(read_options(options)));
     for (const PlacedWeight& w : layout_.weights) {
       if (w.offset == kInFile) continue;
-      const std::vector<std::byte> rows = first_rows(file.path(), w);
+      const std::vector<std::byte> rows = first_rows(file, w, 1);
       if (std::memcmp(rows.data(), region.data() + w.offset, rows.size()) != 0)
         fail<FormatError>("{}: has other values of '{}' than {}", cache.path(),
                           printable(w.tensor->name), file.path());
@@ -276,6 +261,23 @@ std::vector<std::byte> read_weight(const Checkpoint& file, const CheckpointTenso
     copy_chunk(file.path(), chunk, bytes.data());
   }
   return bytes;
+}
+
+std::vector<std::byte> first_rows(const Checkpoint& file, const PlacedWeight& placed,
+                                  std::int64_t max_bytes) {
+  PlacedWeight weight = placed;
+  weight.offset = 0;
+  std::vector<Chunk> chunks;
+  add_chunks(weight, chunks);
+  Chunk& c = chunks.front();
+  const RowLayout* layout = weight.dtype.layout();
+  const std::int64_t granule = layout ? layout->granule : 1;
+  const std::int64_t row_bytes = weight.dtype.bytes(weight.tensor->spec.shape.elems() / c.n_rows);
+  c.last = std::min(c.last, std::max(max_bytes / row_bytes / granule, std::int64_t{1}) * granule);
+  std::vector<std::byte> rows(static_cast<std::size_t>(c.last * row_bytes));
+  prefault(file, c);
+  copy_chunk(file.path(), c, rows.data());
+  return rows;
 }
 
 void prefault_mapped(const Checkpoint& file, const WeightLayout& layout,

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "weft/backends/memory.h"
 #include "weft/files/identity.h"
@@ -63,6 +64,11 @@ class ResidentWeights {
 // the file cannot be read, FormatError like ResidentWeights.
 std::vector<std::byte> read_weight(const Checkpoint& file, const CheckpointTensor& tensor,
                                    DType dtype);
+
+// The first rows of a weight as they are in a region: whole granules of its layout, at least one,
+// of up to `max_bytes` and at most a chunk (weight_chunks.h). Throws like read_weight().
+std::vector<std::byte> first_rows(const Checkpoint& file, const PlacedWeight& weight,
+                                  std::int64_t max_bytes);
 
 // Reads and maps the weights that stay in the file and that every step reads completely. Throws
 // IoError if the file cannot be read, CancelledError, and any exception of `progress`.

@@ -4,10 +4,12 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "weft/backends/tunables.h"
 #include "weft/base/error.h"
 #include "weft/files/output_file.h"
+#include "weft/measure/forecast.h"
 #include "weft/ops/attention/cache_cells.h"
 #include "weft/run/memory_plan.h"
 #include "weft/run/plan_json.h"
@@ -18,6 +20,7 @@
 #include "common/flags.h"
 #include "inputs/variant.h"
 #include "profiles/profile_file.h"
+#include "reports/forecast_report.h"
 #include "reports/residency_report.h"
 #include "subcommand.h"
 
@@ -155,7 +158,7 @@ struct Picture {
 struct Flags {
   cli::ModelFlags model;
   std::string phase = "decode";
-  bool json = false;
+  bool json = false, forecast = false;
   bool server = false;
   std::int32_t slots = 0;  // for --server; 0: not given
   Picture picture;
@@ -198,7 +201,8 @@ MemoryOffer offer_of(const Model& model, const Flags& flags) {
   return offer;
 }
 
-void add_size_flags(cli::App& app, Flags& flags) {
+// Returns --server.
+cli::Option add_size_flags(cli::App& app, Flags& flags) {
   const cli::Option sequences =
       app.add_option("--sequences", flags.model.session.sequences,
                      "number of sequences, each with a context of its own")
@@ -214,11 +218,12 @@ void add_size_flags(cli::App& app, Flags& flags) {
       .range(1, 1024)
       .needs(server)
       .type_name("N");
+  return server;
 }
 
 void add_flags(cli::App& app, Flags& flags) {
   cli::add_model_flags(app, flags.model);
-  add_size_flags(app, flags);
+  const cli::Option server = add_size_flags(app, flags);
   cli::add_cells_flag(app, flags.model.session);
   app.add_option(
          "--phase", flags.phase,
@@ -241,14 +246,35 @@ void add_flags(cli::App& app, Flags& flags) {
                  "draw times measured by weft profile (-o FILE or --json) instead of estimates")
       .type_name("FILE")
       .excludes(json);
+  app.add_flag("--forecast", flags.forecast,
+               "also time steps with samples of the weights, and forecast tokens per second after "
+               "0, 4096 and 16384 tokens, in memory and from disk, and the time to start")
+      .excludes(svg)
+      .excludes(server);
   app.footer(
       "Examples:\n"
       "  weft plan -m model.gguf -c 8192\n"
+      "  weft plan -m model.gguf --mem-budget 8G --forecast\n"
       "  weft plan -m model.gguf -c 8192 --sequences 32 --cache-cells 65536\n"
       "  weft plan -m model.gguf --mem-budget 2G --phase prefill\n"
       "  weft plan -m model.gguf --mem-budget 6G --server   # the plan of weft serve\n"
       "  weft plan -m model.gguf --svg plan.svg --layers 0-1\n"
       "  weft plan -m model.gguf --json | jq .memory");
+}
+
+// Prints the plan, or the forecast in place of the details of the plan.
+void print_forecast(const std::shared_ptr<const Model>& model, const Flags& flags,
+                    const MemoryOffer& offer) {
+  cli::catch_interrupts(cli::Interrupts::once);
+  const bench::Forecast forecast =
+      bench::forecast(model, flags.model.session, {.cancel = &cli::interrupted()});
+  if (!flags.json) {
+    std::cout << head_of(*model, offer) << to_text(forecast);
+    return;
+  }
+  auto json = nlohmann::ordered_json::parse(to_json(*model, offer));
+  json["forecast"] = nlohmann::ordered_json::parse(to_json(forecast));
+  std::cout << json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
 }
 
 int plan(int argc, char** argv) {
@@ -268,6 +294,8 @@ int plan(int argc, char** argv) {
   check_phase(planned, flags.phase);
   if (!picture.out.empty()) {
     write_svg(*model, planned, flags.phase, picture, measured);
+  } else if (flags.forecast) {
+    print_forecast(model, flags, offer);
   } else if (flags.json) {
     std::cout << to_json(*model, offer);
   } else {

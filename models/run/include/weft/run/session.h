@@ -73,6 +73,10 @@ struct SessionOptions {
   // Folder of files with resident weights, which are then mapped from there instead of packed at
   // every start; made if it is missing. Empty: none.
   std::string weight_cache;
+  // Samples stand in for the weights: steps take the time that they take with all weights in
+  // memory, but the session opens at once, needs some hundred MB for weights, and its results mean
+  // nothing. For forecasts (weft/measure/forecast.h). UnsupportedError if a device has weights.
+  bool sample_weights = false;
   std::vector<std::string> passes_off;
   std::int64_t mem_budget = 0;  // bytes for everything; 0: default_budget(). Met by concessions, or
                                 // refused with the numbers (BudgetError)
@@ -93,8 +97,9 @@ struct SessionOptions {
   // Cancels loading and every step as soon as it is true, unless the call has a flag of its own;
   // for those that open sessions for others. May be null; outlives the session.
   const std::atomic<bool>* cancel = nullptr;
-  // Called on the thread of the call while steps are computed, between nodes, about every 50 ms.
-  // May be empty. Return false to stop (CancelledError). Not called in steps with an observer.
+  // Called on the thread of the call while steps are computed, about every 50 ms: between nodes,
+  // unless the step has an observer, and while the thread waits for the disk. May be empty. Return
+  // false to stop (CancelledError).
   std::function<bool()> poll;
   // Called with a line about something that only costs time: a weight cache or a usage of experts
   // that cannot be used. On the thread that constructs or destroys the session; may be empty.

@@ -1,0 +1,91 @@
+#include "estimates/sampled_weights.h"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+#include "weft/base/error.h"
+
+#include "device_memory.h"
+#include "session_plan.h"
+#include "weight_loader.h"
+
+namespace weft::run {
+namespace {
+
+// A layer has several kinds of weights, so that together they are larger than caches.
+constexpr std::int64_t kKindBytes = std::int64_t{64} << 20;
+constexpr std::int64_t kSampleBytes = std::int64_t{2} << 20;  // read from the file
+
+std::int64_t bytes_of(const PlacedWeight& w) {
+  return w.dtype.bytes(w.tensor->spec.shape.elems());
+}
+
+bool is_mapped(const PlacedWeight& w) {
+  return w.offset == kInFile && !w.streamed;
+}
+
+bool same_kind(const PlacedWeight& a, const PlacedWeight& b) {
+  return a.dtype == b.dtype && a.tensor->spec == b.tensor->spec && is_mapped(a) == is_mapped(b) &&
+         a.whole == b.whole;
+}
+
+// Fills memory with copies of some rows: layouts of rows depend on nothing but their length.
+void repeat(std::span<const std::byte> rows, std::span<std::byte> to) {
+  while (!to.empty()) {
+    const std::size_t n = std::min(rows.size(), to.size());
+    std::memcpy(to.data(), rows.data(), n);
+    to = to.subspan(n);
+  }
+}
+
+}  // namespace
+
+SampledWeights::SampledWeights(const Checkpoint& file, const WeightLayout& layout) {
+  std::vector<Kind> kinds;
+  for (const PlacedWeight& w : layout.weights) {
+    const auto kind =
+        std::ranges::find_if(kinds, [&](const Kind& k) { return same_kind(*k.front(), w); });
+    (kind == kinds.end() ? kinds.emplace_back() : *kind).push_back(&w);
+  }
+  for (const Kind& kind : kinds) place(file, kind);
+}
+
+void SampledWeights::place(const Checkpoint& file, const Kind& kind) {
+  const PlacedWeight& first = *kind.front();
+  const std::int64_t bytes = bytes_of(first), step = align_up(bytes);
+  const auto n =
+      static_cast<std::size_t>(std::clamp<std::int64_t>(kKindBytes / step, 1, std::ssize(kind)));
+  std::vector<const std::byte*> samples;
+  if (is_mapped(first)) {
+    // Tables stay themselves: a step reads only some rows.
+    const std::size_t n_mapped = first.whole ? n : kind.size();
+    for (std::size_t i = 0; i < n_mapped; ++i) samples.push_back(kind[i]->tensor->data);
+  } else {
+    Buffer& memory = memory_.emplace_back(static_cast<std::int64_t>(n) * step);
+    const std::vector<std::byte> rows = first_rows(file, first, kSampleBytes);
+    for (std::size_t i = 0; i < n; ++i) {
+      std::byte* at = memory.data() + static_cast<std::int64_t>(i) * step;
+      repeat(rows, {at, static_cast<std::size_t>(bytes)});
+      samples.push_back(at);
+    }
+  }
+  for (std::size_t i = 0; i < kind.size(); ++i)
+    places_[kind[i]->tensor->name] = samples[i % samples.size()];
+}
+
+std::int64_t SampledWeights::bytes() const {
+  std::int64_t sum = 0;
+  for (const Buffer& memory : memory_) sum += memory.size();
+  return sum;
+}
+
+std::unique_ptr<const SampledWeights> open_samples(const Model& model,
+                                                   const PlannedModel& planned) {
+  if (!planned.options.sample_weights) return nullptr;
+  if (!device_use(planned.graphs, planned.plans).empty())
+    fail<UnsupportedError>("weights on devices cannot be sampled");
+  return std::make_unique<SampledWeights>(model.weights(), layout_weights(model, planned));
+}
+
+}  // namespace weft::run
