@@ -46,7 +46,7 @@ double repeat(Session& session, const Test& test, std::span<const std::int32_t> 
       test.phase == Phase::step ? std::max<std::int64_t>(1, kMinTokens / test.tokens) : 1;
   double seconds = 0;
   for (std::int64_t i = 0; i < again; ++i) {
-    session.truncate(0, test.depth);
+    rewind(session, test.depth);
     for (std::int64_t done = 0; done < test.tokens; done += piece) {
       const auto next =
           tokens.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(piece));
@@ -126,6 +126,11 @@ double Series::min() const {
 }
 double Series::max() const {
   return std::ranges::max(rates);
+}
+
+void rewind(Session& session, std::int64_t depth) {
+  if (session.resume_point(0, depth) == depth) return session.truncate(0, depth);
+  session.fill_with_noise(0, depth);
 }
 
 std::vector<Row> measure(Session& session, const std::vector<Test>& tests, std::int64_t repeats,

@@ -48,6 +48,19 @@ TEST_CASE("every test has a rate for each repetition, and the same logits") {
   CHECK(hash == again);
 }
 
+TEST_CASE("models with windows are measured after a depth that they cannot return to") {
+  ModelOptions options;
+  options.overrides = {{"gemma3.attention.sliding_window", std::int64_t{32}}};
+  const auto model = test::tiny_model({.arch = "gemma3"}, options);
+  Session session(model, {.context = 400, .prefill_width = 200, .workers = 1});
+  session.fill_with_noise(0, 200);
+  session.feed(0, std::vector<std::int32_t>(200, 1));
+  REQUIRE(session.resume_point(0, 200) != 200);
+  Fnv1a64 hash;
+  const Test test{.phase = Phase::prefill, .tokens = 200, .depth = 200};
+  CHECK(measure(session, {test}, 2, hash).at(0).series.rates.size() == 2);
+}
+
 TEST_CASE("the median and the median distance from it") {
   const Series series{.rates = {5, 1, 4, 2}};
   CHECK(series.median() == 3);

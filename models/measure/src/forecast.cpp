@@ -20,10 +20,13 @@ namespace {
 constexpr double kPublishedSkew = 0.5;  // see estimate_cache()
 constexpr double kReadSeconds = 0.5;
 
-void check_model(const Model& model) {
-  if (!model.facts().gives_text() || model.facts().encodes)
-    fail<UnsupportedError>("{}: forecasts are of models that continue texts, without an encoder",
+// The options of a session that can feed tokens.
+SessionOptions usable(const Model& model, SessionOptions options) {
+  if (model.facts().encodes)
+    fail<UnsupportedError>("{}: there are no forecasts of models with an encoder and a decoder",
                            model.file().path());
+  options.embeddings |= !model.facts().has_output;
+  return options;
 }
 
 // The speed of reading the model's largest file.
@@ -89,6 +92,7 @@ DepthForecast time_plan(const std::shared_ptr<const Model>& model, PlannedModel 
                       .n = (how.prompt + width - 1) / width,
                       .tokens = static_cast<double>(how.prompt)};
   result.prefill = phase_of(residency, prefill, disk);
+  if (!model->facts().gives_text()) return result;
   result.decode = phase_of(
       residency, {.computed = decode_seconds(session, depth, how.seconds, how.cancel)}, disk);
   return result;
@@ -101,6 +105,8 @@ DepthForecast forecast_at(const std::shared_ptr<const Model>& model, SessionOpti
   DepthForecast none{.depth = depth, .context = context};
   if (depth > 0) {
     const std::int64_t needed = depth + how.prompt;
+    none.refused = "the model reads whole texts";
+    if (!model->facts().causal) return none;
     none.refused = "longer than the context of the model";
     if (needed > model->facts().context) return none;
     options.context = none.context = std::max(context, needed);
@@ -124,9 +130,9 @@ nlohmann::ordered_json phase_json(const PhaseForecast& phase) {
 
 }  // namespace
 
-Forecast forecast(const std::shared_ptr<const Model>& model, const SessionOptions& options,
+Forecast forecast(const std::shared_ptr<const Model>& model, const SessionOptions& asked,
                   const ForecastOptions& how) {
-  check_model(*model);
+  const SessionOptions options = usable(*model, asked);
   const ReadSpeed disk = read_speed(*model);
   Forecast result{.read_speed = disk.bytes_per_second, .reader = disk.reader, .prompt = how.prompt};
   const PlannedModel first = plan_model(*model, options);
@@ -149,7 +155,7 @@ std::string to_json(const Forecast& forecast) {
     if (d.refused.empty()) {
       row["weights"] = to_string(d.weights);
       row["prefill"] = phase_json(d.prefill);
-      row["decode"] = phase_json(d.decode);
+      if (d.decode.in_memory > 0) row["decode"] = phase_json(d.decode);
     } else {
       row["refused"] = d.refused;
     }

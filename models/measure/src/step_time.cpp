@@ -13,7 +13,7 @@
 
 #include "weft/base/clock.h"
 #include "weft/base/error.h"
-#include "weft/measure/work.h"
+#include "weft/measure/bench.h"
 #include "weft/scheduler/profiler.h"
 
 namespace weft::bench {
@@ -81,7 +81,7 @@ class StageTimes {
     }
   }
 
-  // Of all stages. 0: none was timed.
+  // The time of the whole plan; 0 if no stage was timed.
   double ns() const {
     Timed all;
     for (const auto& [kind, timed] : timed_) all.add(timed.ns, timed.multiply_adds);
@@ -116,7 +116,7 @@ void check(const std::atomic<bool>* cancel) {
 // Seconds of the step; below 0 if it was not finished in time.
 double run_until(Session& session, std::int64_t depth, std::span<const StepToken> tokens,
                  double limit, const std::atomic<bool>* cancel, NodeObserver* observer) {
-  session.truncate(0, depth);
+  rewind(session, depth);
   const Deadline deadline(limit, cancel);
   const auto begun = Clock::now();
   try {
@@ -166,7 +166,7 @@ double decode_seconds(Session& session, std::int64_t depth, double limit,
   constexpr std::int64_t kMostTokens = 64;
   const std::int64_t most = std::min(kMostTokens, session.options().context - depth);
   const std::vector<StepToken> tokens = some_tokens(most, session.model().facts().n_vocab);
-  session.truncate(0, depth);
+  rewind(session, depth);
   std::vector<double> seconds;
   const auto begun = Clock::now();
   for (StepToken token : tokens) {

@@ -102,7 +102,7 @@ void run_steps(Session& session, const Test& test, Profiler& clock, ObserverOf o
   std::vector<StepToken> tokens = some_tokens(test.tokens, session.model().facts().n_vocab);
   const std::int64_t width =
       test.phase == Phase::decode ? 1 : std::min(test.tokens, session.options().prefill_width);
-  session.truncate(0, test.depth);
+  bench::rewind(session, test.depth);
   for (std::int64_t done = 0; done < test.tokens; done += width) {
     const std::int64_t n = std::min(width, test.tokens - done);
     const auto part =

@@ -57,6 +57,10 @@ struct Row {
   bool is_quantized() const { return work.of_quantized >= work.of_float; }
 };
 
+// Sequence 0, which has at least `depth` tokens, has so many afterwards: its own if it can be
+// truncated to them, else others with random memory.
+void rewind(Session& session, std::int64_t depth);
+
 // Repetitions feed the same tokens, except to sessions with streamed weights: what was just read
 // would be in memory. Runs one warm-up repetition, whose logits go into `hash`, and `repeats`
 // measured ones. REQUIRES: repeats >= 1; the tests fit into the session's context, and steps into

@@ -42,7 +42,8 @@ struct DepthForecast {
   std::int64_t context = 0;  // the session's: at least that of the options
   WeightMode weights = WeightMode::automatic;
   std::string refused;  // why there is none; the rest is then empty
-  PhaseForecast prefill, decode;
+  PhaseForecast prefill;
+  PhaseForecast decode;  // zeros if the model does not continue texts
 };
 
 struct Forecast {
@@ -55,8 +56,8 @@ struct Forecast {
   std::vector<DepthForecast> depths;
 };
 
-// Throws UnsupportedError for models that do not continue texts or that have an encoder, and for
-// plans with devices; like plan_model() unless only a depth above 0 does not fit; CancelledError.
+// Throws UnsupportedError for models with an encoder and a decoder, and for plans with devices;
+// like plan_model() unless only a depth above 0 does not fit; CancelledError.
 Forecast forecast(const std::shared_ptr<const Model>& model, const SessionOptions& options,
                   const ForecastOptions& how);
 
