@@ -35,7 +35,7 @@ struct Session::Impl {
         planned(std::move(p)),
         sampled(run::open_samples(*model, planned)),
         weights(sampled ? nullptr : load_weights()),
-        stream(sampled ? nullptr : run::open_stream(*model, planned)),
+        stream(sampled ? nullptr : run::open_stream(*model, planned, weights.get())),
         workers(planned.options.workers),
         states(planned.memory.state),
         arena(planned.memory.arena),

@@ -133,8 +133,8 @@ std::string stream_text(const PhaseProfile& p, std::size_t top) {
     text += fmt::format("{:<42}{:>10}{:>10}{:>10}\n", "weights in order", "", "",
                         share(p.stream.wait_ns));
   if (p.groups.empty()) return text;
-  text +=
-      fmt::format("{:<42}{:>10}{:>10}{:>10}\n", "experts of", "in memory", "missing", "waiting");
+  text += fmt::format("{:<42}{:>10}{:>10}{:>10}{:>14}\n", "experts of", "in memory", "missing",
+                      "waiting", "right guesses");
   std::vector<std::size_t> order(p.groups.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::greater(),
@@ -142,8 +142,9 @@ std::string stream_text(const PhaseProfile& p, std::size_t top) {
   if (top > 0) order.resize(std::min(top, order.size()));
   for (const std::size_t i : order) {
     const StreamStats::Group& g = p.stream.groups[i];
-    text +=
-        fmt::format("{:<42}{:>10}{:>10}{:>10}\n", p.groups[i], hits(g), g.misses, share(g.wait_ns));
+    text += fmt::format("{:<42}{:>10}{:>10}{:>10}{:>14}\n", p.groups[i], hits(g), g.misses,
+                        share(g.wait_ns),
+                        g.guesses > 0 ? fmt::format("{} of {}", g.right_guesses, g.guesses) : "-");
   }
   return text;
 }
@@ -155,7 +156,9 @@ Json stream_json(const PhaseProfile& p) {
     groups.push_back({{"weights", p.groups[i]},
                       {"in_memory", g.hits},
                       {"missing", g.misses},
-                      {"wait_ns", g.wait_ns}});
+                      {"wait_ns", g.wait_ns},
+                      {"guesses", g.guesses},
+                      {"right_guesses", g.right_guesses}});
   }
   return {{"reader", p.stream.reader},
           {"bytes_read", p.stream.bytes_read},

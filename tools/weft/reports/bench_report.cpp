@@ -37,6 +37,11 @@ std::string disk_line(const bench::Row& row) {
       percent(row.share_of_waits(), 1));
   if (!row.stream.groups.empty())
     text += fmt::format(", {} of the experts were in memory", percent(row.share_of_hits(), 1));
+  if (const StreamStats::Group all = row.stream.all_groups(); all.guesses > 0)
+    text += fmt::format(
+        ", {} of {} guesses were right",
+        percent(static_cast<double>(all.right_guesses), static_cast<double>(all.guesses)),
+        all.guesses);
   return text + '\n';
 }
 

@@ -66,7 +66,7 @@ class RandomSteps {
   void forget() { needed_ = missing_ = bytes_ = 0; }
   std::int64_t needed() const { return needed_; }
   std::int64_t missing() const { return missing_; }
-  std::int64_t bytes() const { return bytes_; }  // of those that were missing
+  std::int64_t missing_bytes() const { return bytes_; }
 
  private:
   void run(std::size_t g) {
@@ -122,7 +122,7 @@ CacheEstimate estimate_cache(const Residency& residency, std::int64_t n_tokens, 
   const auto n = static_cast<double>(run(kTokens));
   const auto needed = static_cast<double>(std::max<std::int64_t>(1, steps.needed()));
   return {.hits = 1 - static_cast<double>(steps.missing()) / needed,
-          .bytes_per_step = static_cast<double>(steps.bytes()) / n};
+          .bytes_per_step = static_cast<double>(steps.missing_bytes()) / n};
 }
 
 LoadEstimate estimate_load(const Model& model, const PlannedModel& planned) {

@@ -3,6 +3,14 @@
 #include <algorithm>
 
 namespace weft::run {
+namespace {
+
+// Experts of steps of so many tokens are guessed; wider ones need most experts anyway.
+constexpr std::int64_t kFewTokens = 4;
+// Wrong guesses cost reads and take the places of other experts, so guesses must often be right.
+constexpr float kMinPrecision = 0.5f;
+
+}  // namespace
 
 // A weight of a group. Its rows are the matrices of the experts.
 class ExpertMemory::Weight final : public PagedRows {
@@ -41,6 +49,7 @@ struct ExpertMemory::Group {
         counts(static_cast<std::size_t>(n_experts)),
         counted(static_cast<std::size_t>(max_tokens)) {
     in_use.reserve(slot_of.size());
+    guessed.reserve(slot_of.size());
   }
   std::vector<std::unique_ptr<Weight>> weights;
   std::vector<std::atomic<std::int32_t>> slot_of;  // by expert; valid for those in use
@@ -51,6 +60,9 @@ struct ExpertMemory::Group {
   std::atomic<bool> all_counted{false};
   std::size_t slots = 0;  // index of the SlotClass
   std::int64_t hits = 0, misses = 0;
+  std::vector<std::int32_t> guessed;  // missing experts, for the step in progress
+  std::int64_t guesses = 0, right_guesses = 0;
+  float precision = 1;  // the part of the last guesses that was right
   std::atomic<std::int64_t> wait_ns{0};
 };
 
@@ -68,8 +80,8 @@ const std::byte* ExpertMemory::Weight::wait(std::int64_t r) noexcept {
 }
 
 ExpertMemory::ExpertMemory(const Checkpoint& file, const Residency& residency, ReadQueue& queue,
-                           const RunEnds& ends)
-    : queue_(queue), ends_(ends), cache_(residency) {
+                           const RunEnds& ends, const ExpertGuesses::InMemory& in_memory)
+    : queue_(queue), ends_(ends), cache_(residency), guesses_(file, residency, in_memory) {
   for (const ExpertGroup& g : residency.groups) {
     auto group = std::make_unique<Group>(g.n_experts, g.max_tokens);
     for (const std::string& path : g.paths) {
@@ -79,6 +91,8 @@ ExpertMemory::ExpertMemory(const Checkpoint& file, const Residency& residency, R
     missing_.reserve(std::max(missing_.capacity(), static_cast<std::size_t>(g.n_experts)));
     taken_.reserve(missing_.capacity());
     chosen_.reserve(missing_.capacity());
+    guessed_.reserve(
+        std::max(guessed_.capacity(), static_cast<std::size_t>(kFewTokens * g.n_chosen)));
     group->slots = static_cast<std::size_t>(g.slots);
     groups_.push_back(std::move(group));
   }
@@ -108,11 +122,12 @@ PagedRows* ExpertMemory::paged(std::size_t group, std::size_t weight) const {
   return groups_[group]->weights[weight].get();
 }
 
-void ExpertMemory::acquire(std::size_t group, const View& ids, std::int64_t row0,
+void ExpertMemory::acquire(std::size_t group, const View& x, const View& ids, std::int64_t row0,
                            std::int64_t row1) noexcept {
   Group& g = *groups_[group];
   if (g.all_counted.load(std::memory_order_acquire)) return;
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  if (g.all_counted.load(std::memory_order_relaxed)) return;  // by another lane meanwhile
   end_ahead(false);
   count(g, ids, row0, row1);
   missing_.clear();
@@ -132,7 +147,41 @@ void ExpertMemory::acquire(std::size_t group, const View& ids, std::int64_t row0
   g.misses += std::ssize(taken_);
   if (g.n_counted < ids.rows()) return;
   g.all_counted.store(true, std::memory_order_release);
-  read_ahead(group, ids.rows());
+  check_guesses(g);
+  if (ids.rows() > kFewTokens) return read_ahead(group, ids.rows());
+  lock.unlock();
+  read_guesses(group, x);
+}
+
+void ExpertMemory::check_guesses(Group& g) noexcept {
+  constexpr float kWeight = 1.0f / 32;  // of the last guess
+  for (const std::int32_t e : g.guessed) {
+    const bool is_right = g.counts[static_cast<std::size_t>(e)] > 0;
+    ++g.guesses;
+    g.right_guesses += is_right;
+    g.precision += kWeight * ((is_right ? 1.0f : 0.0f) - g.precision);
+  }
+  g.guessed.clear();
+}
+
+void ExpertMemory::read_guesses(std::size_t group, const View& x) noexcept {
+  const std::size_t next = group + 1;  // the first group's input is that of another token
+  if (next >= groups_.size() || !guesses_.has(next)) return;
+  // One thread at a time is here: that which has counted the last row.
+  guessed_.clear();
+  for (std::int64_t r = 0; r < x.rows(); ++r) guesses_.add(next, x, r, guessed_);
+  std::ranges::sort(guessed_);
+  guessed_.erase(std::ranges::unique(guessed_).begin(), guessed_.end());
+  const std::lock_guard lock(mutex_);
+  Group& g = *groups_[next];
+  missing_.clear();
+  for (const std::int32_t e : guessed_)
+    if (cache_.slot_of(next, e) == kNoSlot) missing_.push_back(e);
+  g.guessed.assign(missing_.begin(), missing_.end());
+  if (g.precision < kMinPrecision) return;
+  const auto room = static_cast<std::size_t>(std::max<std::int64_t>(0, room_ahead_[g.slots]));
+  missing_.resize(std::min(missing_.size(), room));
+  take_ahead(next, {.group = group, .n_tokens = x.rows(), .is_sure = true});
 }
 
 void ExpertMemory::read_ahead(std::size_t group, std::int64_t n_tokens) noexcept {
@@ -267,7 +316,9 @@ void ExpertMemory::add_stats(StreamStats& stats) const {
   for (const auto& g : groups_)
     stats.groups.push_back({.hits = g->hits,
                             .misses = g->misses,
-                            .wait_ns = g->wait_ns.load(std::memory_order_relaxed)});
+                            .wait_ns = g->wait_ns.load(std::memory_order_relaxed),
+                            .guesses = g->guesses,
+                            .right_guesses = g->right_guesses});
 }
 
 void ExpertMemory::reset() noexcept {

@@ -12,6 +12,7 @@
 #include "weft/run/residency.h"
 
 #include "streaming/expert_cache.h"
+#include "streaming/expert_guesses.h"
 #include "streaming/expert_usage.h"
 #include "streaming/read_queue.h"
 #include "streaming/run_ends.h"
@@ -22,7 +23,7 @@ class ExpertMemory {
  public:
   // The queue and `ends` outlive it.
   ExpertMemory(const Checkpoint& file, const Residency& residency, ReadQueue& queue,
-               const RunEnds& ends);
+               const RunEnds& ends, const ExpertGuesses::InMemory& in_memory);
   ~ExpertMemory();
 
   std::size_t n_groups() const { return groups_.size(); }
@@ -31,8 +32,10 @@ class ExpertMemory {
   PagedRows* paged(std::size_t group, std::size_t weight) const;
 
   // Rows [row0, row1) of the ids [T, K] name experts. Keeps those that are in memory there until
-  // release(), and starts reading the others.
-  void acquire(std::size_t group, const View& ids, std::int64_t row0, std::int64_t row1) noexcept;
+  // release(), and starts reading the others. The first call in a step also gets their input x
+  // [T, D].
+  void acquire(std::size_t group, const View& x, const View& ids, std::int64_t row0,
+               std::int64_t row1) noexcept;
   void release(std::size_t group) noexcept;
   // Whether a kernel of this run did not get an expert. The run's results must not be used then.
   bool cut_short() const { return cut_short_.load(std::memory_order_acquire); }
@@ -59,12 +62,17 @@ class ExpertMemory {
   void read(std::int32_t slot, bool urgent) noexcept;
   // Starts reading the experts that a step of n_tokens tokens will probably need in the next group.
   void read_ahead(std::size_t group, std::int64_t n_tokens) noexcept;
+  // The same for a step of few tokens, by guesses from x. REQUIRES: the caller holds no lock.
+  void read_guesses(std::size_t group, const View& x) noexcept;
+  // Counts which guesses about the group were right, when its experts have been chosen.
+  void check_guesses(Group& group) noexcept;
 
   ReadQueue& queue_;
   const RunEnds& ends_;
   std::atomic<bool> cut_short_{false};
   mutable std::mutex mutex_;
   ExpertCache cache_;
+  ExpertGuesses guesses_;
   std::vector<std::unique_ptr<Group>> groups_;
   std::vector<Buffer> memory_;                // by class
   std::vector<std::unique_ptr<Fill>> fills_;  // by slot
@@ -73,7 +81,7 @@ class ExpertMemory {
   // By class: how many more slots may be read ahead. The experts needed at the same time always
   // have room in the others.
   std::vector<std::int64_t> room_ahead_;
-  std::vector<std::int32_t> chosen_, missing_, taken_;
+  std::vector<std::int32_t> chosen_, missing_, taken_, guessed_;
 };
 
 }  // namespace weft::run

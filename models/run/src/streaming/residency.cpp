@@ -8,6 +8,7 @@
 #include "weft/ops/projections/expert_linear.h"
 #include "weft/ops/rows/get_rows.h"
 
+#include "streaming/find_router.h"
 #include "streaming/read_queue.h"
 
 namespace weft {
@@ -155,6 +156,11 @@ void add_groups(const Source& source, const Graph& graph, std::span<const Uses> 
     if (it == found.end())
       it = found.insert(it,
                         new_group(source.file, paths, graph[ids].spec.shape.last(), plans.size()));
+    if (it->group.router.empty()) {
+      const RouterWeights weights = find_router(graph, ids, it->group.n_experts);
+      it->group.router = weights.router;
+      it->group.router_norm = weights.norm;
+    }
     it->is_regular = it->is_regular && it->group.paths == paths;
     it->group.max_tokens = std::max(it->group.max_tokens, graph[ids].spec.shape[0].bound);
     Span& span = it->spans[i];

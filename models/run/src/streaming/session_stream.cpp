@@ -14,8 +14,8 @@
 namespace weft::run {
 namespace {
 
-// The input with the ids of experts (weft/ops/projections/expert_linear.h).
-constexpr std::size_t kIds = 2;
+// The inputs of products with experts (weft/ops/projections/expert_linear.h).
+constexpr std::size_t kX = 0, kIds = 2;
 
 ReadQueue::Options queue_options(const Residency& residency, const OpenFileReads& open) {
   std::size_t n = residency.streamed.size();
@@ -47,7 +47,7 @@ void check_files(const Checkpoint& file, std::span<const std::string> parts) {
 
 SessionStream::SessionStream(const Checkpoint& file, const Residency& residency,
                              const OpenFileReads& open, std::function<bool()> poll, Tables tables,
-                             UsageFile usage)
+                             UsageFile usage, const ExpertGuesses::InMemory& in_memory)
     : file_(file),
       residency_(residency),
       usage_file_(std::move(usage)),
@@ -55,7 +55,7 @@ SessionStream::SessionStream(const Checkpoint& file, const Residency& residency,
       poll_(std::move(poll)),
       queue_(streamed_parts(file, residency), queue_options(residency, open)),
       ring_(file, residency, queue_),
-      experts_(file, residency, queue_, ends_),
+      experts_(file, residency, queue_, ends_, in_memory),
       left_(n_units()) {
   check_files(file, queue_.paths());
   int unit = 0;
@@ -103,7 +103,8 @@ UsageFile usage_file(const Model& model, const SessionOptions& options) {
 
 }  // namespace
 
-std::unique_ptr<SessionStream> open_stream(const Model& model, const PlannedModel& planned) {
+std::unique_ptr<SessionStream> open_stream(const Model& model, const PlannedModel& planned,
+                                           const ResidentWeights* weights) {
   if (planned.residency.empty()) return nullptr;
   Tables tables{.bytes = {}, .max_rows = planned.options.prefill_width};
   for (const PlacedWeight& w : layout_weights(model, planned).weights) {
@@ -111,9 +112,12 @@ std::unique_ptr<SessionStream> open_stream(const Model& model, const PlannedMode
     if (w.offset == kInFile && !w.streamed && !tensor.lent)
       tables.bytes.emplace_back(tensor.data, static_cast<std::size_t>(tensor.n_bytes));
   }
-  return std::make_unique<SessionStream>(model.weights(), planned.residency,
-                                         planned.options.open_reads, planned.options.poll,
-                                         std::move(tables), usage_file(model, planned.options));
+  const auto in_memory = [weights](std::string_view path) {
+    return reinterpret_cast<const float*>(weights ? weights->find(path, f32) : nullptr);
+  };
+  return std::make_unique<SessionStream>(
+      model.weights(), planned.residency, planned.options.open_reads, planned.options.poll,
+      std::move(tables), usage_file(model, planned.options), in_memory);
 }
 
 void SessionStream::count_rows(std::int64_t n) noexcept {
@@ -159,7 +163,7 @@ bool SessionStream::acquire(int unit, std::span<const View> in, std::int64_t row
                             std::int64_t row1) noexcept {
   if (must_start_over_) return false;
   if (is_group(unit)) {
-    experts_.acquire(group_of(unit), in[kIds], row0, row1);
+    experts_.acquire(group_of(unit), in[kX], in[kIds], row0, row1);
     return !experts_.cut_short();
   }
   return queue_.wait(ring_.fill(static_cast<std::size_t>(unit)), ends_, wait_ns_);

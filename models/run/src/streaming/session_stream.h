@@ -18,6 +18,7 @@
 #include "streaming/read_queue.h"
 #include "streaming/ring.h"
 #include "streaming/run_ends.h"
+#include "weight_loader.h"
 
 namespace weft::run {
 
@@ -37,9 +38,10 @@ struct UsageFile {
 class SessionStream final : public WeightStream {
  public:
   // Allocates residency.bytes(). `open` and `poll` (SessionOptions::poll) may be empty. The file
-  // outlives it. Throws IoError.
+  // and the weights in memory outlive it. Throws IoError.
   SessionStream(const Checkpoint& file, const Residency& residency, const OpenFileReads& open,
-                std::function<bool()> poll, Tables tables, UsageFile usage);
+                std::function<bool()> poll, Tables tables, UsageFile usage,
+                const ExpertGuesses::InMemory& in_memory);
   ~SessionStream() override;
 
   // The address of a weight that is read as a whole; null for others.
@@ -91,7 +93,9 @@ class SessionStream final : public WeightStream {
   std::atomic<std::int64_t> wait_ns_{0};  // spent on weights of the ring
 };
 
-// Null if the plan streams nothing. Throws IoError.
-std::unique_ptr<SessionStream> open_stream(const Model& model, const PlannedModel& planned);
+// Null if the plan streams nothing. `weights` are the others, which outlive it; may be null. Throws
+// IoError.
+std::unique_ptr<SessionStream> open_stream(const Model& model, const PlannedModel& planned,
+                                           const ResidentWeights* weights);
 
 }  // namespace weft::run

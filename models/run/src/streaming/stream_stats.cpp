@@ -9,6 +9,8 @@ void add(const StreamStats::Group& more, StreamStats::Group& sum, std::int64_t s
   sum.hits += sign * more.hits;
   sum.misses += sign * more.misses;
   sum.wait_ns += sign * more.wait_ns;
+  sum.guesses += sign * more.guesses;
+  sum.right_guesses += sign * more.right_guesses;
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace weft {
 // The experts that steps of some tokens find in the cache, once it has its usual contents.
 struct CacheEstimate {
   double hits = 1;            // the part of the experts that a step needs, 0..1
-  double bytes_per_step = 0;  // of those that are missing
+  double bytes_per_step = 0;  // that are read for those that are missing
 };
 
 // Tokens choose independently of each other. `skew` says how unequally: 0: all experts equally

@@ -32,6 +32,9 @@ struct ExpertGroup {
   std::int64_t max_tokens = 0;    // that a step may have
   std::int64_t expert_bytes = 0;  // the matrices of one expert
   std::int32_t slots = 0;         // index of SlotClass
+  // Weights [X, D] of the router and [D] of the norm before it, from which the choices of the next
+  // layer are guessed. Empty: unknown.
+  std::string router = {}, router_norm = {};
   friend bool operator==(const ExpertGroup&, const ExpertGroup&) = default;
 };
 
@@ -85,6 +88,8 @@ struct StreamStats {
   struct Group {
     std::int64_t hits = 0, misses = 0;  // experts that steps needed, by whether they were in memory
     std::int64_t wait_ns = 0;           // the sum of all lanes
+    // Missing experts that were expected to be chosen soon, and how many of them were.
+    std::int64_t guesses = 0, right_guesses = 0;
     friend bool operator==(const Group&, const Group&) = default;
   };
   std::vector<Group> groups;  // as in the residency
