@@ -154,12 +154,12 @@ void ExpertMemory::acquire(std::size_t group, const View& x, const View& ids, st
 }
 
 void ExpertMemory::check_guesses(Group& g) noexcept {
-  constexpr float kWeight = 1.0f / 32;  // of the last guess
+  constexpr float kLastGuess = 1.0f / 32;  // its weight in the mean
   for (const std::int32_t e : g.guessed) {
     const bool is_right = g.counts[static_cast<std::size_t>(e)] > 0;
     ++g.guesses;
     g.right_guesses += is_right;
-    g.precision += kWeight * ((is_right ? 1.0f : 0.0f) - g.precision);
+    g.precision += kLastGuess * ((is_right ? 1.0f : 0.0f) - g.precision);
   }
   g.guessed.clear();
 }
