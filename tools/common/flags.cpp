@@ -99,7 +99,7 @@ void add_weight_cache_flag(App& app, std::string& folder) {
   app.add_option(
          "--weight-cache,--panel-cache", folder,
          "folder for weights in the fastest layout: the first start writes them, later ones "
-         "map them; nothing is ever removed from it")
+         "map them, or stream from them; nothing is ever removed from it")
       .type_name("DIR");
 }
 

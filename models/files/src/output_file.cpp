@@ -121,6 +121,17 @@ void OutputFile::write(std::string_view text) {
   write(std::as_bytes(std::span(text.data(), text.size())));
 }
 
+void OutputFile::overwrite(std::uint64_t offset, std::span<const std::byte> bytes) {
+  flush();
+  while (!bytes.empty()) {
+    const ssize_t n = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    check(n >= 0, "cannot write");
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+    offset += static_cast<std::uint64_t>(n);
+  }
+}
+
 // Links an unnamed file to a name next to the target, from where it can replace the target.
 void OutputFile::link_into_place() {
   const std::string self = name_of_descriptor(fd_);

@@ -142,13 +142,18 @@ MemoryUse memory_use(const std::vector<Graph>& graphs, const std::vector<Plan>& 
 }
 
 Streamable find_streamable(const Model& model, const PlannedModel& planned) {
-  return find_streamable(model.weights(), planned.graphs, planned.plans, planned.assignments,
+  const WeightFiles files = streams_packed(planned.options) ? packed_file(model, planned).files()
+                                                            : WeightFiles(model.weights());
+  return find_streamable(files, planned.graphs, planned.plans, planned.assignments,
                          planned.n_step_plans);
 }
 
-WeightLayout layout_weights(const Model& model, const PlannedModel& planned) {
+namespace {
+
+// The layout of the weights that are not streamed.
+WeightLayout layout_without(const Model& model, const PlannedModel& planned,
+                            const std::set<std::string_view>& streamed) {
   const bool resident = planned.options.weights != WeightMode::mapped;
-  const auto streamed = streamed_paths(planned.residency);
   const auto off_host = weights_off_host(planned.graphs, planned.plans);
   const std::size_t n_steps = planned.n_step_plans, n = planned.graphs.size();
   // The layout for one graph of steps, and one of texts if there are any.
@@ -163,6 +168,16 @@ WeightLayout layout_weights(const Model& model, const PlannedModel& planned) {
     if (!same) fail<Error>("the plans of the session need weights in different types");
   }
   return layout;
+}
+
+}  // namespace
+
+WeightLayout layout_weights(const Model& model, const PlannedModel& planned) {
+  return layout_without(model, planned, streamed_paths(planned.residency));
+}
+
+PackedFile packed_file(const Model& model, const PlannedModel& planned) {
+  return {planned.options.weight_cache, model.weights(), layout_without(model, planned, {})};
 }
 
 }  // namespace run
@@ -204,7 +219,7 @@ LoadOptions load_options(const Model& model, const PlannedModel& planned) {
   // a page for every page that is copied.
   const bool tight = o.mem_budget - planned.memory.total() < model.weights().file_bytes();
   return {.threads = o.workers,
-          .weight_cache = o.weight_cache,
+          .weight_cache = streams_packed(o) ? "" : o.weight_cache,  // the others are packed anew
           .warn = o.warn,
           .drop_cache = tight,
           .progress = o.cancel ? until_cancelled(o) : o.progress};

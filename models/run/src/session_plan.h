@@ -4,6 +4,7 @@
 
 #include "weft/run/session.h"
 
+#include "streaming/packed_file.h"
 #include "streaming/residency.h"
 #include "weight_loader.h"
 
@@ -46,6 +47,13 @@ void count_memory(const Model& model, PlannedModel& planned);
 
 // The placement of a planned session's weights, which is the same for every width class.
 WeightLayout layout_weights(const Model& model, const PlannedModel& planned);
+
+// Whether weights are streamed from a packed file.
+inline bool streams_packed(const SessionOptions& o) {
+  return o.weights == WeightMode::streamed && !o.weight_cache.empty();
+}
+// REQUIRES: streams_packed() of its options.
+PackedFile packed_file(const Model& model, const PlannedModel& planned);
 
 // How a planned session loads them.
 LoadOptions load_options(const Model& model, const PlannedModel& planned);

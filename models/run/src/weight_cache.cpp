@@ -20,7 +20,7 @@ namespace weft::run {
 namespace {
 
 constexpr std::string_view kCacheMagic = "weftwgt1";
-constexpr std::size_t kRegionAt = 4096;
+constexpr auto kHeaderBytes = static_cast<std::size_t>(WeightCache::kRegionAt);
 
 struct Header {
   char magic[kCacheMagic.size()];
@@ -35,7 +35,8 @@ std::uint64_t checksum_of(const Header& header) {
 
 Header header_of(const MappedFile& file) {
   Header header{};
-  if (file.bytes().size() >= kRegionAt) std::memcpy(&header, file.bytes().data(), sizeof(header));
+  if (file.bytes().size() >= kHeaderBytes)
+    std::memcpy(&header, file.bytes().data(), sizeof(header));
   return header;
 }
 
@@ -86,13 +87,14 @@ std::optional<MappedFile> WeightCache::open() const {
         path_, header.n_bytes, header.hash, n_bytes_, hash_);
   if (header.header_checksum != checksum_of(header))
     fail<FormatError>("{}: is damaged: its header does not have its checksum", path_);
-  if (bytes.size() != kRegionAt + n_bytes_)
-    fail<FormatError>("{}: expected {} bytes, got {}", path_, kRegionAt + n_bytes_, bytes.size());
+  if (bytes.size() != kHeaderBytes + n_bytes_)
+    fail<FormatError>("{}: expected {} bytes, got {}", path_, kHeaderBytes + n_bytes_,
+                      bytes.size());
   return file;
 }
 
 std::span<const std::byte> WeightCache::region(const MappedFile& file) const {
-  return file.bytes().subspan(kRegionAt);
+  return file.bytes().subspan(kHeaderBytes);
 }
 
 void WeightCache::check_region(const MappedFile& file, std::uint64_t checksum) const {
@@ -130,18 +132,23 @@ void WeightCache::check_contents(const MappedFile& file, std::uint64_t contents)
   ::close(fd);
 }
 
-void WeightCache::store(std::span<const std::byte> region, std::uint64_t contents) const {
+void WeightCache::store(const std::function<void(const Write&)>& write_region,
+                        std::uint64_t contents) const {
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), error);
   OutputFile out(path_);
-  out.reserve(kRegionAt + region.size());
-  Header header{{}, hash_, n_bytes_, checksum(region), contents, 0, stamp_};
+  out.reserve(static_cast<std::uint64_t>(file_bytes()));
+  std::array<std::byte, kHeaderBytes> begin{};
+  out.write(begin);
+  Checksum sum;
+  write_region([&](std::span<const std::byte> bytes) {
+    sum.add(bytes);
+    out.write(bytes);
+  });
+  Header header{{}, hash_, n_bytes_, sum.value(), contents, 0, stamp_};
   std::memcpy(header.magic, kCacheMagic.data(), kCacheMagic.size());
   header.header_checksum = checksum_of(header);
-  std::array<std::byte, kRegionAt> begin{};
-  std::memcpy(begin.data(), &header, sizeof(header));
-  out.write(begin);
-  out.write(region);
+  out.overwrite(0, std::as_bytes(std::span(&header, 1)));
   out.commit();
 }
 

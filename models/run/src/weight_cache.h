@@ -1,5 +1,6 @@
 #pragma once
-// Resident weights in a file, from which a later start maps them instead of packing them again.
+// Weights in the layout of kernels in a file, from which a later start maps or streams them instead
+// of packing them again.
 //
 // The file, little-endian: "weftwgt1"; u64 hash of the model's tensor_table() and the layout; u64
 // n; u64 checksum of the region; u64 contents of the model (weft/files/identity.h); XXH3-64 of
@@ -13,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,8 +44,15 @@ class WeightCache {
   // Throws FormatError if the file was made of a model with other contents. Otherwise keeps the
   // stamp of the model's files, if it can, so that the next start need not read the weights.
   void check_contents(const MappedFile& file, std::uint64_t contents) const;
-  // Replaces the file, and makes the folder if it is missing. Throws IoError.
-  void store(std::span<const std::byte> region, std::uint64_t contents) const;
+  // Appends bytes to the region.
+  using Write = std::function<void(std::span<const std::byte>)>;
+  // Replaces the file, and makes the folder if it is missing. `write_region` writes the region from
+  // its beginning to its end. Throws IoError, and any exception of `write_region`.
+  void store(const std::function<void(const Write&)>& write_region, std::uint64_t contents) const;
+
+  // Where the region begins in the file, and the size of all of it.
+  static constexpr std::int64_t kRegionAt = 4096;
+  std::int64_t file_bytes() const { return kRegionAt + static_cast<std::int64_t>(n_bytes_); }
 
  private:
   std::string path_;

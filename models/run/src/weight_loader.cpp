@@ -177,7 +177,8 @@ ResidentWeights::ResidentWeights(const Checkpoint& file, Identity& identity, Wei
   if (map_cached(file, identity, cache, options)) return;
   fill(file, identity, options);
   try {
-    cache.store(region_.bytes(), identity.contents(read_options(options)));
+    cache.store([&](const WeightCache::Write& write) { write(region_.bytes()); },
+                identity.contents(read_options(options)));
   } catch (const CancelledError&) {
     throw;
   } catch (const Error& e) {
@@ -185,34 +186,15 @@ ResidentWeights::ResidentWeights(const Checkpoint& file, Identity& identity, Wei
   }
 }
 
-// False, after a warning if there was a file, if the region must be filled.
+// False if the region must be filled.
 bool ResidentWeights::map_cached(const Checkpoint& file, Identity& identity,
                                  const WeightCache& cache, const LoadOptions& options) {
-  try {
-    std::optional<MappedFile> mapped = cache.open();
-    if (!mapped) return false;
-    const std::span<const std::byte> region = cache.region(*mapped);
-    cache.check_region(*mapped, prefault_region(region, cache.path(), options));
-    const bool unchanged = cache.has_stamp(*mapped) && !identity.known_contents();
-    if (!unchanged) cache.check_contents(*mapped, identity.contents(read_options(options)));
-    for (const PlacedWeight& w : layout_.weights) {
-      if (w.offset == kInFile) continue;
-      const std::vector<std::byte> rows = first_rows(file, w, 1);
-      if (std::memcmp(rows.data(), region.data() + w.offset, rows.size()) != 0)
-        fail<FormatError>("{}: has other values of '{}' than {}", cache.path(),
-                          printable(w.tensor->name), file.path());
-    }
-    if (unchanged) identity.set_contents(cache.contents(*mapped));
-    mapped_ = std::move(*mapped);
-    mapped_path_ = cache.path();
-    data_ = region.data();
-    return true;
-  } catch (const CancelledError&) {
-    throw;
-  } catch (const Error& e) {
-    if (options.warn) options.warn(fmt::format("{}; packing the weights again", e.what()));
-    return false;
-  }
+  std::optional<MappedFile> mapped = open_cached(file, identity, cache, layout_, options, true);
+  if (!mapped) return false;
+  mapped_ = std::move(*mapped);
+  mapped_path_ = cache.path();
+  data_ = cache.region(mapped_).data();
+  return true;
 }
 
 void ResidentWeights::fill(const Checkpoint& file, Identity& identity, const LoadOptions& options) {
@@ -245,6 +227,76 @@ const std::byte* ResidentWeights::find(std::string_view name, DType dtype) const
   const auto it = placed_.find(name);
   const bool has = it != placed_.end() && it->second->dtype == dtype;
   return has ? data_ + it->second->offset : nullptr;
+}
+
+std::optional<MappedFile> open_cached(const Checkpoint& file, Identity& identity,
+                                      const WeightCache& cache, const WeightLayout& layout,
+                                      const LoadOptions& options, bool reads_region) {
+  try {
+    std::optional<MappedFile> mapped = cache.open();
+    if (!mapped) return std::nullopt;
+    const std::span<const std::byte> region = cache.region(*mapped);
+    if (reads_region) cache.check_region(*mapped, prefault_region(region, cache.path(), options));
+    const bool unchanged = cache.has_stamp(*mapped) && !identity.known_contents();
+    if (!unchanged) cache.check_contents(*mapped, identity.contents(read_options(options)));
+    for (const PlacedWeight& w : layout.weights) {
+      if (w.offset == kInFile) continue;
+      const std::vector<std::byte> rows = first_rows(file, w, 1);
+      if (std::memcmp(rows.data(), region.data() + w.offset, rows.size()) != 0)
+        fail<FormatError>("{}: has other values of '{}' than {}", cache.path(),
+                          printable(w.tensor->name), file.path());
+    }
+    if (unchanged) identity.set_contents(cache.contents(*mapped));
+    return mapped;
+  } catch (const CancelledError&) {
+    throw;
+  } catch (const Error& e) {
+    if (options.warn) options.warn(fmt::format("{}; packing the weights again", e.what()));
+    return std::nullopt;
+  }
+}
+
+void store_packed(const Checkpoint& file, Identity& identity, const WeightCache& cache,
+                  const WeightLayout& layout, const LoadOptions& options) {
+  const std::uint64_t contents = identity.contents(read_options(options));
+  cache.store(
+      [&](const WeightCache::Write& write) {
+        std::int64_t at = 0;
+        const auto fill_up = [&](std::int64_t end) {
+          const std::vector<std::byte> zeros(static_cast<std::size_t>(end - at));
+          write(zeros);
+          at = end;
+        };
+        for (const PlacedWeight& w : layout.weights) {
+          if (w.offset == kInFile) continue;
+          const auto done =
+              static_cast<double>(w.offset) / static_cast<double>(layout.region_bytes);
+          if (options.progress && !options.progress(done))
+            fail<CancelledError>("packing was cancelled");
+          fill_up(w.offset);
+          const std::vector<std::byte> bytes = read_weight(file, *w.tensor, w.dtype);
+          write(bytes);
+          at += std::ssize(bytes);
+          for (const RowSource& from : row_sources(*w.tensor, 0, w.tensor->n_rows()))
+            unmap_source(from);
+        }
+        fill_up(layout.region_bytes);
+        file.check_mapped();
+      },
+      contents);
+}
+
+View ResidentWeights::view(std::string_view name) const {
+  const auto it = placed_.find(name);
+  if (it == placed_.end()) return {};
+  const PlacedWeight& w = *it->second;
+  const Shape& shape = w.tensor->spec.shape;
+  View view{.data = const_cast<std::byte*>(data_) + w.offset,
+            .dtype = w.dtype,
+            .rank = shape.rank(),
+            .row_stride = w.dtype.bytes(shape.elems() / std::max<std::int64_t>(1, shape[0].bound))};
+  for (int i = 0; i < shape.rank(); ++i) view.dims[static_cast<std::size_t>(i)] = shape[i].bound;
+  return view;
 }
 
 std::vector<std::byte> read_weight(const Checkpoint& file, const CheckpointTensor& tensor,

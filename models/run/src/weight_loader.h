@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -12,6 +13,7 @@
 #include "weft/backends/memory.h"
 #include "weft/files/identity.h"
 #include "weft/files/mapped_file.h"
+#include "weft/graph/view.h"
 
 #include "weight_layout.h"
 
@@ -43,6 +45,8 @@ class ResidentWeights {
   std::int64_t bytes() const { return layout_.region_bytes; }
   // Null: it stays in the file, or has another type in the region.
   const std::byte* find(std::string_view name, DType dtype) const;
+  // The same weight in the type that it has. No data: it stays in the file.
+  View view(std::string_view name) const;
   bool failed() const { return mapped_.failed(); }  // the weight cache lost bytes
   // Throws IoError if the weight cache lost bytes while it was mapped.
   void check_mapped() const;
@@ -69,6 +73,16 @@ std::vector<std::byte> read_weight(const Checkpoint& file, const CheckpointTenso
 // of up to `max_bytes` and at most a chunk (weight_chunks.h). Throws like read_weight().
 std::vector<std::byte> first_rows(const Checkpoint& file, const PlacedWeight& weight,
                                   std::int64_t max_bytes);
+
+// The weight cache of a layout if it is there and was made of the model, else none, after a
+// warning. Only with `reads_region` are all of its bytes read and checked: those of a cache from
+// which weights are streamed do not fit into memory. Throws CancelledError.
+std::optional<MappedFile> open_cached(const Checkpoint& file, Identity& identity,
+                                      const WeightCache& cache, const WeightLayout& layout,
+                                      const LoadOptions& options, bool reads_region);
+// Makes it with one weight in memory at a time. Throws IoError, CancelledError.
+void store_packed(const Checkpoint& file, Identity& identity, const WeightCache& cache,
+                  const WeightLayout& layout, const LoadOptions& options);
 
 // Reads and maps the weights that stay in the file and that every step reads completely. Throws
 // IoError if the file cannot be read, CancelledError, and any exception of `progress`.

@@ -179,13 +179,35 @@ void grow_residency(const Streamable& weights, const Model& model, std::int64_t 
   }
 }
 
+// All weights that do not fit are streamed: from a packed file if there can be one.
+PlannedModel plan_all_streamed(const Model& model, const SessionOptions& options) {
+  const bool is_faster = !routes_of(options).lowering_backend().resident_lowering().empty();
+  std::string layout = is_faster ? "in the order of the file; --weight-cache packs them" : "";
+  if (is_faster && !options.weight_cache.empty()) {
+    PlannedModel packed = plan_all(model, options, WeightMode::streamed);
+    const PackedFile file = packed_file(model, packed);
+    const std::string obstacle = file.obstacle();
+    packed.weights_reason = fmt::format("packed in {}", file.path());
+    if (obstacle.empty() && file.is_useful()) return packed;
+    layout = "in the order of the file";
+    if (!obstacle.empty()) layout += fmt::format(": {}", obstacle);
+  }
+  SessionOptions as_in_file = options;
+  as_in_file.weight_cache.clear();
+  PlannedModel planned = plan_all(model, as_in_file, WeightMode::streamed);
+  planned.weights_reason = layout;
+  return planned;
+}
+
 // Keeps as many weights in memory as the budget allows, and reads the others from disk.
 SessionAttempt plan_streamed(const Model& model, const SessionOptions& options,
                              const Limits& limits) {
-  PlannedModel planned = plan_all(model, options, WeightMode::streamed);
-  planned.weights_reason = options.weights == WeightMode::streamed
-                               ? "requested"
-                               : "the budget has no room for all of them";
+  PlannedModel planned = plan_all_streamed(model, options);
+  std::string reason = options.weights == WeightMode::streamed
+                           ? "requested"
+                           : "the budget has no room for all of them";
+  if (!planned.weights_reason.empty()) reason += "; " + planned.weights_reason;
+  planned.weights_reason = std::move(reason);
   // A budget that was found is that of the program, too.
   const std::int64_t program = limits.explicit_budget ? 0 : kHeadroom;
   const auto needed = [&](const PlannedModel& p) { return needed_bytes(p) + program; };

@@ -115,7 +115,8 @@ PlannedModel plan_all(const Model& model, const SessionOptions& options, WeightM
   PlannedModel planned{.options = options};
   planned.options.weights = weights;
   const SessionOptions& o = planned.options;
-  const PassOptions passes{.off = o.passes_off, .resident = weights == WeightMode::resident};
+  const bool packs = weights == WeightMode::resident || streams_packed(o);
+  const PassOptions passes{.off = o.passes_off, .resident = packs};
   const Routes routes = routes_of(o);
   const std::vector<WidthClass> classes = width_classes(model, o);
   std::vector<Graph> fused;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "weft/graph/row_layout.h"
 #include "weft/ops/formats/format.h"
 
 namespace weft::run {
@@ -29,12 +30,13 @@ ExpertGuesses::ExpertGuesses(const Checkpoint& file, const Residency& residency,
     const ExpertGroup& before = residency.groups[i - 1];
     const ExpertGroup& group = residency.groups[i];
     if (group.router.empty() || before.router.empty()) continue;
-    const float* weights = in_memory(group.router);
-    const float* norm = in_memory(group.router_norm);
-    const float* norm_before = in_memory(before.router_norm);
     const std::int64_t width = file.find_tensor(group.router)->spec.shape.last();
-    if (!weights || !norm || !norm_before || width % kLanes != 0) continue;
-    if (file.find_tensor(before.router)->spec.shape.last() != width) continue;
+    if (file.find_tensor(before.router)->spec.shape.last() != width || width % kLanes != 0)
+      continue;
+    const float* weights = floats_of(in_memory(group.router));
+    const float* norm = floats_of(in_memory(group.router_norm));
+    const float* norm_before = floats_of(in_memory(before.router_norm));
+    if (!weights || !norm || !norm_before) continue;
     Router& router = routers_[i];
     router = {.weights = weights, .n_experts = group.n_experts, .n_chosen = group.n_chosen};
     for (std::int64_t d = 0; d < width; ++d)
@@ -42,6 +44,22 @@ ExpertGuesses::ExpertGuesses(const Checkpoint& file, const Residency& residency,
     input_.resize(std::max(input_.size(), router.scales.size()));
     scores_.resize(std::max(scores_.size(), static_cast<std::size_t>(group.n_experts)));
   }
+}
+
+const float* ExpertGuesses::floats_of(const View& weight) {
+  if (!weight || weight.dtype.plain() != f32) return nullptr;
+  const RowLayout* layout = weight.dtype.layout();
+  if (!layout) return weight.row<const float>(0);
+  Buffer& copy = copies_.emplace_back(f32.bytes(weight.rows() * weight.cols()));
+  for (std::int64_t r = 0; r < weight.rows(); ++r)
+    layout->read_row(weight, r, copy.data() + r * f32.bytes(weight.cols()));
+  return reinterpret_cast<const float*>(copy.data());
+}
+
+std::int64_t ExpertGuesses::copied_bytes() const {
+  std::int64_t sum = 0;
+  for (const Buffer& copy : copies_) sum += copy.size();
+  return sum;
 }
 
 void ExpertGuesses::add(std::size_t group, const View& x, std::int64_t r,

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/backends/memory.h"
 #include "weft/files/checkpoint.h"
 #include "weft/graph/view.h"
 #include "weft/run/residency.h"
@@ -18,11 +19,12 @@ namespace weft::run {
 
 class ExpertGuesses {
  public:
-  // The address of a weight in memory; null for one that is streamed or has another type.
-  using InMemory = std::function<const float*(std::string_view path)>;
-  // The weights outlive it.
+  // A weight in memory; nothing for one that is not there all the time.
+  using InMemory = std::function<View(std::string_view path)>;
+  // The weights outlive it. Routers in the layout of kernels are copied: Residency::router_bytes.
   ExpertGuesses(const Checkpoint& file, const Residency& residency, const InMemory& in_memory);
 
+  std::int64_t copied_bytes() const;
   // Whether the experts of a group can be guessed from inputs of the one before.
   bool has(std::size_t group) const { return routers_[group].weights != nullptr; }
   // Adds the group's experts that it would choose for row r of x [T, D], the input of the experts
@@ -37,12 +39,15 @@ class ExpertGuesses {
     std::vector<float> scales;
     std::int64_t n_experts = 0, n_chosen = 0;
   };
+  // Null unless the weight has elements of type F32.
+  const float* floats_of(const View& weight);
   struct Score {
     float value = 0;
     std::int32_t expert = 0;
   };
 
   std::vector<Router> routers_;  // by group
+  std::vector<Buffer> copies_;
   std::vector<float> input_;
   std::vector<Score> scores_;
 };

@@ -59,13 +59,20 @@ TEST_CASE("experts: a router's choice is guessed from the input of the layer bef
   for (std::size_t e = 0; e < 16; ++e) router[e * 64 + e] = 1;
   before[3] = 4;
   norm[9] = 8;
-  const std::map<std::string, const float*, std::less<>> weights{
-      {"blk.1.ffn_gate_inp.weight", router.data()},
-      {"blk.1.ffn_norm.weight", norm.data()},
-      {"blk.0.ffn_norm.weight", before.data()}};
+  const auto view_of = [](std::vector<float>& data, std::int64_t n_rows) {
+    return View{.data = reinterpret_cast<std::byte*>(data.data()),
+                .dtype = f32,
+                .rank = n_rows > 1 ? 2 : 1,
+                .dims = {n_rows > 1 ? n_rows : width, width},
+                .row_stride = 256};
+  };
+  const std::map<std::string, View, std::less<>> weights{
+      {"blk.1.ffn_gate_inp.weight", view_of(router, 16)},
+      {"blk.1.ffn_norm.weight", view_of(norm, 1)},
+      {"blk.0.ffn_norm.weight", view_of(before, 1)}};
   ExpertGuesses guesses(model->weights(), residency, [&](std::string_view name) {
     const auto it = weights.find(name);
-    return it == weights.end() ? nullptr : it->second;
+    return it == weights.end() ? View{} : it->second;
   });
   CHECK(!guesses.has(0));
   REQUIRE(guesses.has(1));

@@ -15,8 +15,8 @@ constexpr float kMinPrecision = 0.5f;
 // A weight of a group. Its rows are the matrices of the experts.
 class ExpertMemory::Weight final : public PagedRows {
  public:
-  Weight(ExpertMemory& memory, Group& group, const CheckpointTensor& tensor, std::size_t piece)
-      : memory_(memory), group_(group), tensor_(tensor), piece_(piece) {}
+  Weight(ExpertMemory& memory, Group& group, const WeightFiles::Location& all, std::size_t piece)
+      : memory_(memory), group_(group), all_(all), piece_(piece) {}
 
   const std::byte* find(std::int64_t r) noexcept override {
     const Fill& fill = fill_of(r);
@@ -24,12 +24,12 @@ class ExpertMemory::Weight final : public PagedRows {
   }
   const std::byte* wait(std::int64_t r) noexcept override;
 
-  std::int64_t matrix_bytes() const { return tensor_.n_bytes / tensor_.spec.shape[0].bound; }
+  std::int64_t matrix_bytes() const;
   // Where the matrix of an expert is in the file.
   FilePiece piece(std::int64_t expert, std::byte* place) const {
     const std::int64_t bytes = matrix_bytes();
-    return {.file = tensor_.part,
-            .offset = tensor_.file_offset + static_cast<std::uint64_t>(expert * bytes),
+    return {.file = all_.file,
+            .offset = all_.offset + static_cast<std::uint64_t>(expert * bytes),
             .bytes = bytes,
             .place = place};
   }
@@ -39,8 +39,8 @@ class ExpertMemory::Weight final : public PagedRows {
 
   ExpertMemory& memory_;
   Group& group_;
-  const CheckpointTensor& tensor_;
-  std::size_t piece_;  // its index in a fill
+  const WeightFiles::Location all_;  // the matrices of all experts
+  std::size_t piece_;                // its index in a fill
 };
 
 struct ExpertMemory::Group {
@@ -71,6 +71,10 @@ const Fill& ExpertMemory::Weight::fill_of(std::int64_t r) const {
   return *memory_.fills_[static_cast<std::size_t>(slot.load(std::memory_order_acquire))];
 }
 
+std::int64_t ExpertMemory::Weight::matrix_bytes() const {
+  return all_.bytes / std::ssize(group_.slot_of);
+}
+
 const std::byte* ExpertMemory::Weight::wait(std::int64_t r) noexcept {
   const Fill& fill = fill_of(r);
   const bool is_there = memory_.queue_.wait(fill, memory_.ends_, group_.wait_ns);
@@ -79,14 +83,14 @@ const std::byte* ExpertMemory::Weight::wait(std::int64_t r) noexcept {
   return nullptr;
 }
 
-ExpertMemory::ExpertMemory(const Checkpoint& file, const Residency& residency, ReadQueue& queue,
-                           const RunEnds& ends, const ExpertGuesses::InMemory& in_memory)
-    : queue_(queue), ends_(ends), cache_(residency), guesses_(file, residency, in_memory) {
+ExpertMemory::ExpertMemory(const WeightFiles& files, const Residency& residency, ReadQueue& queue,
+                           const RunEnds& ends, ExpertGuesses guesses)
+    : queue_(queue), ends_(ends), cache_(residency), guesses_(std::move(guesses)) {
   for (const ExpertGroup& g : residency.groups) {
     auto group = std::make_unique<Group>(g.n_experts, g.max_tokens);
     for (const std::string& path : g.paths) {
       group->weights.push_back(
-          std::make_unique<Weight>(*this, *group, *file.find_tensor(path), group->weights.size()));
+          std::make_unique<Weight>(*this, *group, files.at(path), group->weights.size()));
     }
     missing_.reserve(std::max(missing_.capacity(), static_cast<std::size_t>(g.n_experts)));
     taken_.reserve(missing_.capacity());
@@ -113,7 +117,7 @@ ExpertMemory::ExpertMemory(const Checkpoint& file, const Residency& residency, R
 ExpertMemory::~ExpertMemory() = default;
 
 std::int64_t ExpertMemory::bytes() const {
-  std::int64_t sum = 0;
+  std::int64_t sum = guesses_.copied_bytes();
   for (const Buffer& memory : memory_) sum += memory.size();
   return sum;
 }

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "weft/backends/memory.h"
-#include "weft/files/checkpoint.h"
 #include "weft/graph/view.h"
 #include "weft/run/residency.h"
 
@@ -16,14 +15,15 @@
 #include "streaming/expert_usage.h"
 #include "streaming/read_queue.h"
 #include "streaming/run_ends.h"
+#include "streaming/weight_files.h"
 
 namespace weft::run {
 
 class ExpertMemory {
  public:
   // The queue and `ends` outlive it.
-  ExpertMemory(const Checkpoint& file, const Residency& residency, ReadQueue& queue,
-               const RunEnds& ends, const ExpertGuesses::InMemory& in_memory);
+  ExpertMemory(const WeightFiles& files, const Residency& residency, ReadQueue& queue,
+               const RunEnds& ends, ExpertGuesses guesses);
   ~ExpertMemory();
 
   std::size_t n_groups() const { return groups_.size(); }

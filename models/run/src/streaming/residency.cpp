@@ -59,41 +59,18 @@ Uses uses_of(const Graph& graph, const Plan& plan, const Assignment& assignment)
   return uses;
 }
 
-// By part: whether its file can be opened again. Asks the system once for each.
-std::vector<bool> find_parts(const Checkpoint& file) {
-  std::vector<bool> parts;
-  for (std::size_t i = 0; i < file.part_paths().size(); ++i)
-    parts.push_back(file.is_at_path(static_cast<std::int32_t>(i)));
-  return parts;
-}
-
-// A file whose weights may be streamed.
-struct Source {
-  const Checkpoint& file;
-  const std::vector<bool> parts = find_parts(file);
-
-  // Whether nodes read the weight as it is in the file.
-  bool has_as_read(const std::string& path, const Graph& graph) const {
-    const CheckpointTensor* tensor = file.find_tensor(path);
-    return tensor && tensor->runs.empty() && !tensor->lent &&
-           tensor->spec.dtype == graph[graph.find(path)].spec.dtype &&
-           parts[static_cast<std::size_t>(tensor->part)];
-  }
-};
-
 // In the order of the first plan's stages. Weights that another plan reads in another order are
 // left out.
-std::vector<Streamable::Whole> find_whole(const Source& source, const Graph& graph,
+std::vector<Streamable::Whole> find_whole(const WeightFiles& files, const Graph& graph,
                                           std::span<const Uses> plans, std::size_t n_steps) {
   std::vector<Streamable::Whole> all;
   for (const auto& [path, first] : plans.front()) {
-    const CheckpointTensor* tensor = source.file.find_tensor(path);
-    if (!source.has_as_read(path, graph) || tensor->spec.shape.rank() < 2 ||
-        tensor->n_bytes < kMinStreamed)
-      continue;
+    const Node& weight = graph[graph.find(path)];
+    const auto found = files.find(weight);
+    if (!found || weight.spec.shape.rank() < 2 || found->bytes < kMinStreamed) continue;
     Streamable::Whole whole{.path = path,
-                            .bytes = tensor->n_bytes,
-                            .place = FilePiece::place_bytes(tensor->file_offset, tensor->n_bytes)};
+                            .bytes = found->bytes,
+                            .place = FilePiece::place_bytes(found->offset, found->bytes)};
     bool fits = true;
     for (std::size_t i = 0; i < plans.size(); ++i) {
       const auto use = plans[i].find(path);
@@ -128,38 +105,51 @@ struct FoundGroup {
   ExpertGroup group;
   std::vector<Span> spans;  // by plan
   bool is_regular = true;   // all plans read the same weights by the same ids
+  std::int64_t router_bytes = 0;
 };
 
-FoundGroup new_group(const Checkpoint& file, const std::vector<std::string>& paths,
-                     std::int64_t n_chosen, std::size_t n_plans) {
+FoundGroup new_group(const WeightFiles& files, const Graph& graph,
+                     const std::vector<std::string>& paths, std::int64_t n_chosen,
+                     std::size_t n_plans) {
   FoundGroup found{.group = {.paths = paths, .n_chosen = n_chosen},
                    .spans = std::vector<Span>(n_plans)};
-  found.group.n_experts = file.find_tensor(paths.front())->spec.shape[0].bound;
+  const auto n_experts = [&](const std::string& path) {
+    return graph[graph.find(path)].spec.shape[0].bound;
+  };
+  found.group.n_experts = n_experts(paths.front());
   for (const std::string& path : paths) {
-    const CheckpointTensor& tensor = *file.find_tensor(path);
-    found.is_regular = found.is_regular && tensor.spec.shape[0].bound == found.group.n_experts;
-    found.group.expert_bytes += tensor.n_bytes / found.group.n_experts;
+    found.is_regular = found.is_regular && n_experts(path) == found.group.n_experts;
+    found.group.expert_bytes += files.at(path).bytes / found.group.n_experts;
   }
   return found;
 }
 
+// What a copy of a router needs, if guesses cannot read it as it is.
+std::int64_t copied_router_bytes(const Graph& graph, const std::string& path) {
+  if (path.empty()) return 0;
+  const TensorSpec& spec = graph[graph.find(path)].spec;
+  const bool is_copied = spec.dtype.layout() && spec.dtype.plain() == f32;
+  return is_copied ? f32.bytes(spec.shape.elems()) : 0;
+}
+
 // Adds the groups that plan `i` has and no earlier plan had, and the spans of all its groups.
-void add_groups(const Source& source, const Graph& graph, std::span<const Uses> plans,
+void add_groups(const WeightFiles& files, const Graph& graph, std::span<const Uses> plans,
                 std::size_t i, std::vector<FoundGroup>& found) {
   std::map<NodeId, std::vector<std::string>> by_ids;
   for (const auto& [path, use] : plans[i])
-    if (use.by_ids && source.has_as_read(path, graph)) by_ids[use.ids].push_back(path);
+    if (use.by_ids && files.find(graph[graph.find(path)])) by_ids[use.ids].push_back(path);
   for (const auto& [ids, paths] : by_ids) {
     auto it = std::ranges::find_if(found, [&](const FoundGroup& f) {
       return std::ranges::find_first_of(f.group.paths, paths) != f.group.paths.end();
     });
     if (it == found.end())
       it = found.insert(it,
-                        new_group(source.file, paths, graph[ids].spec.shape.last(), plans.size()));
+                        new_group(files, graph, paths, graph[ids].spec.shape.last(), plans.size()));
     if (it->group.router.empty()) {
       const RouterWeights weights = find_router(graph, ids, it->group.n_experts);
       it->group.router = weights.router;
       it->group.router_norm = weights.norm;
+      it->router_bytes = copied_router_bytes(graph, weights.router);
     }
     it->is_regular = it->is_regular && it->group.paths == paths;
     it->group.max_tokens = std::max(it->group.max_tokens, graph[ids].spec.shape[0].bound);
@@ -172,10 +162,10 @@ void add_groups(const Source& source, const Graph& graph, std::span<const Uses> 
   }
 }
 
-std::vector<FoundGroup> find_groups(const Source& source, std::span<const Graph> graphs,
+std::vector<FoundGroup> find_groups(const WeightFiles& files, std::span<const Graph> graphs,
                                     std::span<const Uses> plans) {
   std::vector<FoundGroup> found;
-  for (std::size_t i = 0; i < plans.size(); ++i) add_groups(source, graphs[i], plans, i, found);
+  for (std::size_t i = 0; i < plans.size(); ++i) add_groups(files, graphs[i], plans, i, found);
   const auto is_read_otherwise = [&](const std::string& path) {
     return std::ranges::any_of(plans, [&](const Uses& uses) {
       const auto use = uses.find(path);
@@ -189,10 +179,10 @@ std::vector<FoundGroup> find_groups(const Source& source, std::span<const Graph>
   return found;
 }
 
-std::int64_t slot_bytes(const Checkpoint& file, const ExpertGroup& group) {
+std::int64_t slot_bytes(const WeightFiles& files, const ExpertGroup& group) {
   std::int64_t sum = 0;
   for (const std::string& path : group.paths)
-    sum += FilePiece::max_place_bytes(file.find_tensor(path)->n_bytes / group.n_experts);
+    sum += FilePiece::max_place_bytes(files.at(path).bytes / group.n_experts);
   return sum;
 }
 
@@ -212,10 +202,10 @@ std::int64_t needed_together(std::span<const FoundGroup> found, const FoundGroup
   return most;
 }
 
-Residency experts_of(const Checkpoint& file, std::vector<FoundGroup> found) {
+Residency experts_of(const WeightFiles& files, std::vector<FoundGroup> found) {
   Residency r;
   for (FoundGroup& f : found) {
-    const std::int64_t bytes = slot_bytes(file, f.group);
+    const std::int64_t bytes = slot_bytes(files, f.group);
     auto it = std::ranges::find(r.slots, bytes, &SlotClass::slot_bytes);
     if (it == r.slots.end()) it = r.slots.insert(it, {.slot_bytes = bytes});
     f.group.slots = static_cast<std::int32_t>(it - r.slots.begin());
@@ -226,6 +216,8 @@ Residency experts_of(const Checkpoint& file, std::vector<FoundGroup> found) {
     slots.min_slots = std::max(slots.min_slots, needed_together(found, f));
     slots.n_slots = slots.min_slots;
     r.groups.push_back(f.group);
+    // The first group's experts are not guessed.
+    if (r.groups.size() > 1) r.router_bytes += f.router_bytes;
   }
   return r;
 }
@@ -328,15 +320,14 @@ std::optional<Wholes> streamed_within(const std::vector<Wholes>& stages, std::in
 
 }  // namespace
 
-Streamable find_streamable(const Checkpoint& file, std::span<const Graph> graphs,
+Streamable find_streamable(const WeightFiles& files, std::span<const Graph> graphs,
                            std::span<const Plan> plans, std::span<const Assignment> assignments,
                            std::size_t n_steps) {
   std::vector<Uses> uses;
   for (std::size_t i = 0; i < plans.size(); ++i)
     uses.push_back(uses_of(graphs[i], plans[i], assignments[i]));
-  const Source source{.file = file};
-  return {.whole = find_whole(source, graphs.front(), uses, n_steps),
-          .experts = experts_of(file, find_groups(source, graphs, uses))};
+  return {.whole = find_whole(files, graphs.front(), uses, n_steps),
+          .experts = experts_of(files, find_groups(files, graphs, uses))};
 }
 
 std::optional<Residency> residency_within(const Streamable& weights, std::int64_t bytes) {

@@ -9,11 +9,12 @@
 #include <string_view>
 #include <vector>
 
-#include "weft/files/checkpoint.h"
 #include "weft/graph/graph.h"
 #include "weft/run/residency.h"
 #include "weft/scheduler/plan.h"
 #include "weft/scheduler/routing.h"
+
+#include "streaming/weight_files.h"
 
 namespace weft::run {
 
@@ -33,7 +34,7 @@ struct Streamable {
 // The first `n_steps` of `graphs` and `plans` are those of steps. The others belong to an encoder
 // or a draft layer, and weights that these read are not streamed as a whole. Weights that devices
 // read are not streamed, and experts only if all their kernels can wait for rows (PagedRows).
-Streamable find_streamable(const Checkpoint& file, std::span<const Graph> graphs,
+Streamable find_streamable(const WeightFiles& files, std::span<const Graph> graphs,
                            std::span<const Plan> plans, std::span<const Assignment> assignments,
                            std::size_t n_steps);
 

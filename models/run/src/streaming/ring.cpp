@@ -4,16 +4,16 @@
 
 namespace weft::run {
 
-Ring::Ring(const Checkpoint& file, const Residency& residency, ReadQueue& queue)
+Ring::Ring(const WeightFiles& files, const Residency& residency, ReadQueue& queue)
     : memory_(residency.ring_bytes), queue_(queue) {
   const std::vector<StreamedWeight>& all = residency.streamed;
   for (const StreamedWeight& w : all) {
-    const CheckpointTensor& tensor = *file.find_tensor(w.path);
+    const WeightFiles::Location& from = files.at(w.path);
     Place place{.fill = std::make_unique<Fill>()};
     place.fill->urgent = true;
-    place.fill->pieces.push_back({.file = tensor.part,
-                                  .offset = tensor.file_offset,
-                                  .bytes = tensor.n_bytes,
+    place.fill->pieces.push_back({.file = from.file,
+                                  .offset = from.offset,
+                                  .bytes = from.bytes,
                                   .place = memory_.data() + w.offset});
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (all[i].offset < w.offset + w.place && w.offset < all[i].offset + all[i].place)

@@ -6,17 +6,17 @@
 #include <vector>
 
 #include "weft/backends/memory.h"
-#include "weft/files/checkpoint.h"
 #include "weft/run/residency.h"
 
 #include "streaming/read_queue.h"
+#include "streaming/weight_files.h"
 
 namespace weft::run {
 
 class Ring {
  public:
   // Reads nothing before restart(). The queue outlives the ring.
-  Ring(const Checkpoint& file, const Residency& residency, ReadQueue& queue);
+  Ring(const WeightFiles& files, const Residency& residency, ReadQueue& queue);
 
   std::size_t size() const { return places_.size(); }
   std::int64_t bytes() const { return memory_.size(); }  // allocated

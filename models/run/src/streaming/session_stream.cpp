@@ -9,6 +9,7 @@
 #include "weft/run/read_choices.h"
 
 #include "session_plan.h"
+#include "streaming/packed_file.h"
 #include "streaming/residency.h"
 
 namespace weft::run {
@@ -24,20 +25,25 @@ ReadQueue::Options queue_options(const Residency& residency, const OpenFileReads
   return {.depth = choices.depth, .block = choices.block, .max_fills = n, .open = open};
 }
 
-// The paths of parts, by index. Parts from which nothing is streamed have empty ones.
-std::vector<std::string> streamed_parts(const Checkpoint& file, const Residency& residency) {
-  std::vector<std::string> paths(file.part_paths().size());
+// The paths of the files, by index. Those from which nothing is streamed are empty.
+std::vector<std::string> streamed_files(const WeightFiles& files, const Residency& residency) {
+  std::vector<std::string> paths(files.paths().size());
   for (const std::string_view path : streamed_paths(residency)) {
-    const auto part = static_cast<std::size_t>(file.find_tensor(path)->part);
-    paths[part] = file.part_paths()[part];
+    const auto i = static_cast<std::size_t>(files.at(path).file);
+    paths[i] = files.paths()[i];
   }
   return paths;
 }
 
+UsageFile usage_file(const Checkpoint& model, const SessionOptions& options) {
+  if (options.expert_usage != "auto") return {.path = options.expert_usage, .warn = options.warn};
+  return {.path = model.path() + ".experts", .warn = {}};
+}
+
 // Throws IoError if a path leads to another file than the one that the plan was made for.
-void check_files(const Checkpoint& file, std::span<const std::string> parts) {
+void check_files(const Checkpoint& model, std::span<const std::string> parts) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (!parts[i].empty() && !file.is_at_path(static_cast<std::int32_t>(i)))
+    if (!parts[i].empty() && !model.is_at_path(static_cast<std::int32_t>(i)))
       fail<IoError>("{}: was replaced while it was in use; load it again",
                     printable_path(parts[i]));
   }
@@ -45,19 +51,21 @@ void check_files(const Checkpoint& file, std::span<const std::string> parts) {
 
 }  // namespace
 
-SessionStream::SessionStream(const Checkpoint& file, const Residency& residency,
-                             const OpenFileReads& open, std::function<bool()> poll, Tables tables,
-                             UsageFile usage, const ExpertGuesses::InMemory& in_memory)
-    : file_(file),
+SessionStream::SessionStream(const Checkpoint& model, const Residency& residency,
+                             StreamSource source, const SessionOptions& options, Tables tables,
+                             const ExpertGuesses::InMemory& in_memory)
+    : model_(model),
       residency_(residency),
-      usage_file_(std::move(usage)),
+      source_(std::move(source)),
+      usage_file_(usage_file(model, options)),
       tables_(std::move(tables)),
-      poll_(std::move(poll)),
-      queue_(streamed_parts(file, residency), queue_options(residency, open)),
-      ring_(file, residency, queue_),
-      experts_(file, residency, queue_, ends_, in_memory),
+      poll_(options.poll),
+      queue_(streamed_files(source_.files, residency),
+             queue_options(residency, options.open_reads)),
+      ring_(source_.files, residency, queue_),
+      experts_(source_.files, residency, queue_, ends_, {model, residency, in_memory}),
       left_(n_units()) {
-  check_files(file, queue_.paths());
+  if (source_.packed.bytes().empty()) check_files(model, queue_.paths());
   int unit = 0;
   for (const StreamedWeight& w : residency.streamed) units_[w.path] = {.unit = unit++};
   for (const ExpertGroup& group : residency.groups) {
@@ -79,7 +87,7 @@ void SessionStream::warn(const std::string& text) const noexcept {
 void SessionStream::read_usage() noexcept {
   if (usage_file_.path.empty() || residency_.groups.empty()) return;
   try {
-    experts_.warm_up(run::read_usage(usage_file_.path, file_, residency_));
+    experts_.warm_up(run::read_usage(usage_file_.path, model_, residency_));
   } catch (const std::exception& e) {
     warn(fmt::format("{}; starting without experts in memory", e.what()));
   }
@@ -88,7 +96,7 @@ void SessionStream::read_usage() noexcept {
 void SessionStream::write_usage() noexcept {
   if (usage_file_.path.empty() || residency_.groups.empty() || !has_run_) return;
   try {
-    run::write_usage(usage_file_.path, file_, experts_.usage());
+    run::write_usage(usage_file_.path, model_, experts_.usage());
   } catch (const std::exception& e) {
     warn(fmt::format("{}; the usage of experts is lost", e.what()));
   }
@@ -96,9 +104,12 @@ void SessionStream::write_usage() noexcept {
 
 namespace {
 
-UsageFile usage_file(const Model& model, const SessionOptions& options) {
-  if (options.expert_usage != "auto") return {.path = options.expert_usage, .warn = options.warn};
-  return {.path = model.file().path() + ".experts", .warn = {}};
+StreamSource open_source(const Model& model, const PlannedModel& planned) {
+  if (!streams_packed(planned.options))
+    return {.files = WeightFiles(model.weights()), .packed = {}};
+  const PackedFile file = packed_file(model, planned);
+  return {.files = file.files(),
+          .packed = file.open(model.identity(), load_options(model, planned))};
 }
 
 }  // namespace
@@ -113,11 +124,11 @@ std::unique_ptr<SessionStream> open_stream(const Model& model, const PlannedMode
       tables.bytes.emplace_back(tensor.data, static_cast<std::size_t>(tensor.n_bytes));
   }
   const auto in_memory = [weights](std::string_view path) {
-    return reinterpret_cast<const float*>(weights ? weights->find(path, f32) : nullptr);
+    return weights ? weights->view(path) : View{};
   };
-  return std::make_unique<SessionStream>(
-      model.weights(), planned.residency, planned.options.open_reads, planned.options.poll,
-      std::move(tables), usage_file(model, planned.options), in_memory);
+  return std::make_unique<SessionStream>(model.weights(), planned.residency,
+                                         open_source(model, planned), planned.options,
+                                         std::move(tables), in_memory);
 }
 
 void SessionStream::count_rows(std::int64_t n) noexcept {
@@ -145,8 +156,10 @@ PagedRows* SessionStream::paged(const Node& weight) const {
 
 const std::byte* SessionStream::data(std::string_view path) const {
   const auto it = units_.find(std::string(path));
-  if (it == units_.end() || is_group(it->second.unit)) return nullptr;
-  return ring_.data(static_cast<std::size_t>(it->second.unit));
+  if (it == units_.end()) return nullptr;
+  if (!is_group(it->second.unit)) return ring_.data(static_cast<std::size_t>(it->second.unit));
+  if (source_.packed.bytes().empty()) return nullptr;
+  return source_.packed.bytes().data() + source_.files.at(path).offset;
 }
 
 void SessionStream::begin(std::span<const std::int32_t> uses, const std::atomic<bool>* cancel,

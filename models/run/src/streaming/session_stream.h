@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "weft/files/checkpoint.h"
+#include "weft/files/mapped_file.h"
 #include "weft/run/residency.h"
 #include "weft/run/session.h"
 #include "weft/scheduler/weight_stream.h"
@@ -18,9 +19,11 @@
 #include "streaming/read_queue.h"
 #include "streaming/ring.h"
 #include "streaming/run_ends.h"
-#include "weight_loader.h"
+#include "streaming/weight_files.h"
 
 namespace weft::run {
+
+class ResidentWeights;
 
 // The mapped tables of a session. Steps read only some of their rows. The pages are released each
 // time that `max_rows` rows were read.
@@ -35,16 +38,23 @@ struct UsageFile {
   std::function<void(const std::string&)> warn;  // may be empty
 };
 
+// Where weights are read from.
+struct StreamSource {
+  WeightFiles files;
+  MappedFile packed;  // the packed file, if it is that (packed_file.h)
+};
+
 class SessionStream final : public WeightStream {
  public:
-  // Allocates residency.bytes(). `open` and `poll` (SessionOptions::poll) may be empty. The file
-  // and the weights in memory outlive it. Throws IoError.
-  SessionStream(const Checkpoint& file, const Residency& residency, const OpenFileReads& open,
-                std::function<bool()> poll, Tables tables, UsageFile usage,
+  // Allocates residency.bytes(). `options` are the session's. `model` and the weights in memory,
+  // which `in_memory` finds, outlive it. Throws IoError.
+  SessionStream(const Checkpoint& model, const Residency& residency, StreamSource source,
+                const SessionOptions& options, Tables tables,
                 const ExpertGuesses::InMemory& in_memory);
   ~SessionStream() override;
 
-  // The address of a weight that is read as a whole; null for others.
+  // The address of a weight that is read as a whole, and of an expert's in a packed file: correct
+  // to read, but slow. Null for others.
   const std::byte* data(std::string_view path) const;
   // A step has read that many rows of each table.
   void count_rows(std::int64_t n) noexcept;
@@ -77,8 +87,9 @@ class SessionStream final : public WeightStream {
     std::size_t weight = 0;  // its index in the group
   };
   std::unordered_map<std::string, Streamed> units_;  // by path
-  const Checkpoint& file_;
+  const Checkpoint& model_;
   const Residency residency_;
+  const StreamSource source_;
   const UsageFile usage_file_;
   const Tables tables_;
   std::int64_t rows_read_ = 0;  // since the pages of tables were released

@@ -33,6 +33,8 @@ class OutputFile {
   // Both throw IoError, for example when the disk is full.
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
+  // Replaces bytes that were written before. REQUIRES: the target is a regular file.
+  void overwrite(std::uint64_t offset, std::span<const std::byte> bytes);  // throws IoError
   void commit();  // throws IoError. REQUIRES: called at most once, after the last write.
 
   std::uint64_t bytes_written() const { return written_; }

@@ -52,10 +52,11 @@ struct Residency {
   std::int64_t ring_bytes = 0;
   std::vector<ExpertGroup> groups;  // in the order in which steps read them
   std::vector<SlotClass> slots;
+  std::int64_t router_bytes = 0;  // copies of routers in another layout, for guesses
 
   bool empty() const { return streamed.empty() && groups.empty(); }
   std::int64_t cache_bytes() const;
-  std::int64_t bytes() const { return ring_bytes + cache_bytes(); }  // in memory
+  std::int64_t bytes() const { return ring_bytes + cache_bytes() + router_bytes; }  // in memory
   std::int64_t streamed_bytes() const;  // that every step reads in order
   std::int64_t expert_bytes() const;    // all experts together
   double cached_share() const;          // what part of the experts, 0..1

@@ -70,8 +70,9 @@ struct SessionOptions {
   // costs time only if it cannot be used. Empty: none; "auto": the path of the model with
   // ".experts", if it can be written.
   std::string expert_usage;
-  // Folder of files with resident weights, which are then mapped from there instead of packed at
-  // every start; made if it is missing. Empty: none.
+  // Folder of files with packed weights, which are then mapped or streamed from there instead of
+  // packed at every start; made if it is missing. Streamed weights are as in the model's files if
+  // the folder has no room. Empty: none.
   std::string weight_cache;
   // Samples stand in for the weights: steps take the time that they take with all weights in
   // memory, but the session opens at once, needs some hundred MB for weights, and its results mean
