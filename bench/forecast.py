@@ -39,7 +39,7 @@ def forecast(args, model):
     for row in out["depths"]:
         for phase in ("prefill", "decode"):
             if row["depth"] in args.depths and phase in row:
-                rates[phase, row["depth"]] = row[phase]["in_memory"]
+                rates[phase, row["depth"]] = row[phase]["skewed"]["tokens_per_second"]
     return rates
 
 
@@ -96,6 +96,8 @@ def main():
         finally:
             if os.path.exists(path):
                 os.remove(path)
+    if not ratios:
+        sys.exit("nothing was compared")
     within = sum(1 for ratio in ratios if 1 / 1.15 <= ratio <= 1.15)
     print(f"\n{within} of {len(ratios)} medians are within 15 %; {min(ratios):.2f} to {max(ratios):.2f}")
 

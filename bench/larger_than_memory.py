@@ -2,7 +2,8 @@
 """Decoding models that are larger than a memory limit: streamed weights against mapped ones.
 
     sudo bench/larger_than_memory.py -m MODEL --limit 4G [--limit 8G] [--weft build/release/bin/weft]
-        [--peer NAME=PROGRAM] [--tokens 32] [--rounds 3] [--prompt 128] [--json FILE]
+        [--peer NAME=PROGRAM] [--tokens 32] [--slow-tokens 8] [--rounds 3] [--prompt 128] [--json FILE]
+        [--weight-cache DIR]
 
 Runs `weft bench` in a memory control group (version 1 or 2) of each limit, with streamed and with mapped
 weights, and the llama-bench of other programs, interleaved over the rounds; before each, the file is
@@ -82,10 +83,13 @@ def run(command, limit, model):
 
 def weft(args, mode, limit):
     """One run of `weft bench`: the rows by phase."""
-    command = [args.weft, "bench", "-m", args.model, "--weights", mode, "-p", str(args.prompt), "-n",
-               str(args.tokens), "-r", "1", "-c", str(args.prompt + args.tokens), "--json", "--no-bandwidth"]
+    tokens = args.tokens if mode == "streamed" else args.slow_tokens
+    command = [args.weft, "bench", "-m", args.model, "--weights", mode, "-p", str(args.prompt), "-n", str(tokens),
+               "-r", "1", "-c", str(args.prompt + args.tokens), "--json", "--no-bandwidth"]
     if mode == "streamed":
         command += ["--mem-budget", str(limit - (24 << 20))]
+        if args.weight_cache:
+            command += ["--weight-cache", args.weight_cache]
     out, peak = run(command, limit, args.model)
     rows = {row["phase"]: row for row in json.loads(out)["rows"]}
     for row in rows.values():
@@ -94,7 +98,8 @@ def weft(args, mode, limit):
 
 
 def peer(args, program, limit):
-    command = [program, "-m", args.model, "-p", str(args.prompt), "-n", str(args.tokens), "-r", "1", "-t", "2",
+    command = [program, "-m", args.model, "-p", str(args.prompt), "-n", str(args.slow_tokens), "-r", "1", "-t",
+               "2",
                "-o", "json"]
     out, peak = run(command, limit, args.model)
     rows = {}
@@ -182,11 +187,14 @@ def main():
     parser.add_argument("--weft", default="build/release/bin/weft")
     parser.add_argument("--peer", action="append", default=[], help="NAME=llama-bench of another program")
     parser.add_argument("--tokens", type=int, default=32)
+    parser.add_argument("--slow-tokens", type=int, help="for mapped weights and peers (default: --tokens)")
     parser.add_argument("--prompt", type=int, default=128)
+    parser.add_argument("--weight-cache", help="folder for packed weights, for streamed ones")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--no-whole", action="store_true", help="all weights do not fit the machine either")
     parser.add_argument("--json", help="file for all results")
     args = parser.parse_args()
+    args.slow_tokens = args.slow_tokens or args.tokens
     piece = expert_bytes(args)
     whole = [] if args.no_whole else [weft(args, "mapped", None)]
     results = {}

@@ -15,21 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double middle(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t n = values.size();
-  return (values[(n - 1) / 2] + values[n / 2]) / 2;
-}
-
-// Ids spread over the vocabulary, the same in every run. Speed does not depend on the ids, but real
-// texts do not repeat a single token either.
-std::vector<std::int32_t> some_tokens(std::int64_t first, std::int64_t n, std::int64_t n_vocab) {
-  std::vector<std::int32_t> tokens;
-  for (std::int64_t i = first; i < first + n; ++i)
-    tokens.push_back(static_cast<std::int32_t>((i * 7919 + 17) % n_vocab));
-  return tokens;
-}
-
 std::int64_t peak_rss() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -46,7 +31,7 @@ double repeat(Session& session, const Test& test, std::span<const std::int32_t> 
       test.phase == Phase::step ? std::max<std::int64_t>(1, kMinTokens / test.tokens) : 1;
   double seconds = 0;
   for (std::int64_t i = 0; i < again; ++i) {
-    rewind(session, test.depth);
+    return_to_depth(session, test.depth);
     for (std::int64_t done = 0; done < test.tokens; done += piece) {
       const auto next =
           tokens.subspan(static_cast<std::size_t>(done), static_cast<std::size_t>(piece));
@@ -90,7 +75,9 @@ Json row_json(const Report& report, const Row& row) {
           {"peak_rss", row.peak_rss},
           {"disk_bytes_per_token", row.disk_bytes_per_token()},
           {"share_of_hits", row.share_of_hits()},
-          {"share_of_waits", row.share_of_waits()}};
+          {"share_of_waits", row.share_of_waits()},
+          {"guesses", row.stream.all_groups().guesses},
+          {"right_guesses", row.stream.all_groups().right_guesses}};
 }
 
 // Null if nothing was measured.
@@ -114,12 +101,12 @@ const char* to_string(Phase phase) {
 }
 
 double Series::median() const {
-  return middle(rates);
+  return bench::median(rates);
 }
 double Series::spread() const {
   std::vector<double> distances;
   for (const double rate : rates) distances.push_back(std::abs(rate - median()));
-  return middle(std::move(distances));
+  return bench::median(std::move(distances));
 }
 double Series::min() const {
   return std::ranges::min(rates);
@@ -128,7 +115,20 @@ double Series::max() const {
   return std::ranges::max(rates);
 }
 
-void rewind(Session& session, std::int64_t depth) {
+std::vector<std::int32_t> some_tokens(std::int64_t first, std::int64_t n, std::int64_t n_vocab) {
+  std::vector<std::int32_t> tokens;
+  for (std::int64_t i = first; i < first + n; ++i)
+    tokens.push_back(static_cast<std::int32_t>((i * 7919 + 17) % n_vocab));
+  return tokens;
+}
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t n = values.size();
+  return (values[(n - 1) / 2] + values[n / 2]) / 2;
+}
+
+void return_to_depth(Session& session, std::int64_t depth) {
   if (session.resume_point(0, depth) == depth) return session.truncate(0, depth);
   session.fill_with_noise(0, depth);
 }

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/base/error.h"
+#include "weft/files/file_reads.h"
 #include "weft/measure/read_speed.h"
 #include "weft/run/estimates.h"
 #include "weft/run/memory_plan.h"
@@ -38,8 +39,10 @@ ReadSpeed read_speed(const Model& model) {
     return error ? 0 : size;
   };
   const std::string& path = *std::ranges::max_element(paths, {}, bytes);
+  constexpr auto kBlock = static_cast<std::int64_t>(kReadAlignment);
   const run::ReadChoices choices = run::read_choices();
-  const auto block = std::min(choices.block, static_cast<std::int64_t>(bytes(path)) / 4096 * 4096);
+  const auto block =
+      std::min(choices.block, static_cast<std::int64_t>(bytes(path)) / kBlock * kBlock);
   if (block == 0) return {};
   return measure_read_speed(path, {.depth = choices.depth, .block = block}, kReadSeconds);
 }
@@ -53,28 +56,31 @@ struct Steps {
 };
 
 // Weights that are read in order are read while others are computed. Experts are too if a step is
-// wide, because those of the next layer are known before its router has chosen; when decoding, a
-// layer waits for them.
-ForecastSpeed speed_of(const Residency& residency, const Steps& steps, double skew, double disk) {
+// wide, because those of the next layer are known before its router has chosen. When decoding, a
+// layer waits for them: guesses make that shorter, but how many are right depends on the model.
+ForecastSpeed speed_of(const Residency& residency, const Steps& steps, double skew, double disk,
+                       const std::atomic<bool>* cancel) {
   constexpr std::int64_t kWide = 32;
-  const CacheEstimate cache = estimate_cache(residency, steps.width, skew);
+  const CacheEstimate cache = estimate_cache(residency, steps.width, skew, cancel);
   const auto in_order = static_cast<double>(residency.streamed_bytes());
-  const auto reading = [&](double bytes) { return bytes > 0 ? bytes / disk : 0; };
+  const auto reading = [&](double bytes) { return bytes > 0 && disk > 0 ? bytes / disk : 0; };
   const bool ahead = steps.width >= kWide;
   const double beside = reading(in_order + (ahead ? cache.bytes_per_step : 0));
   const double seconds =
       std::max(steps.computed, beside) + (ahead ? 0 : reading(cache.bytes_per_step));
   const auto n = static_cast<double>(steps.n);
   return {.tokens_per_second = steps.tokens / (n * seconds),
-          .hits = cache.hits,
+          .hits = cache.hit_rate,
           .bytes_per_token = n * (in_order + cache.bytes_per_step) / steps.tokens};
 }
 
-PhaseForecast phase_of(const Residency& residency, const Steps& steps, double disk) {
+PhaseForecast phase_of(const Residency& residency, const Steps& steps, double disk,
+                       const std::atomic<bool>* cancel) {
   PhaseForecast phase{.in_memory = steps.tokens / (static_cast<double>(steps.n) * steps.computed)};
-  phase.uniform = speed_of(residency, steps, 0, disk);
-  phase.skewed =
-      residency.groups.empty() ? phase.uniform : speed_of(residency, steps, kPublishedSkew, disk);
+  phase.uniform = speed_of(residency, steps, 0, disk, cancel);
+  phase.skewed = residency.groups.empty()
+                     ? phase.uniform
+                     : speed_of(residency, steps, kPublishedSkew, disk, cancel);
   return phase;
 }
 
@@ -91,29 +97,41 @@ DepthForecast time_plan(const std::shared_ptr<const Model>& model, PlannedModel 
                       .width = width,
                       .n = (how.prompt + width - 1) / width,
                       .tokens = static_cast<double>(how.prompt)};
-  result.prefill = phase_of(residency, prefill, disk);
+  result.prefill = phase_of(residency, prefill, disk, how.cancel);
   if (!model->facts().gives_text()) return result;
-  result.decode = phase_of(
-      residency, {.computed = decode_seconds(session, depth, how.seconds, how.cancel)}, disk);
+  const Steps decode{.computed = decode_seconds(session, depth, how.seconds, how.cancel)};
+  result.decode = phase_of(residency, decode, disk, how.cancel);
   return result;
+}
+
+// Why there is no session with that many tokens, which its memory must have room for.
+std::string refusal(const Model& model, const SessionOptions& options, std::int64_t depth,
+                    std::int64_t needed) {
+  if (depth == 0) return {};
+  if (!model.facts().causal) return "the model reads whole texts";
+  if (needed > model.facts().context) return "longer than the context of the model";
+  if (options.cells > 0 && needed > options.cells) return "longer than the cells of the cache";
+  return {};
 }
 
 // `context` is that of a session without a depth.
 DepthForecast forecast_at(const std::shared_ptr<const Model>& model, SessionOptions options,
                           std::int64_t context, std::int64_t depth, double disk,
                           const ForecastOptions& how) {
-  DepthForecast none{.depth = depth, .context = context};
-  if (depth > 0) {
-    const std::int64_t needed = depth + how.prompt;
-    none.refused = "the model reads whole texts";
-    if (!model->facts().causal) return none;
-    none.refused = "longer than the context of the model";
-    if (needed > model->facts().context) return none;
-    options.context = none.context = std::max(context, needed);
-  }
-  none.refused = "does not fit the budget";
+  const std::int64_t needed = depth + how.prompt;
+  DepthForecast none{.depth = depth,
+                     .context = depth > 0 ? std::max(context, needed) : context,
+                     .refused = refusal(*model, options, depth, needed)};
+  if (!none.refused.empty()) return none;
+  if (depth > 0) options.context = none.context;
   std::optional<PlannedModel> planned = plan_if_fits(*model, options);
-  return planned ? time_plan(model, std::move(*planned), depth, disk, how) : none;
+  const auto bytes = [&] {
+    return planned->memory.state + planned->memory.arena + sample_bytes(*model, *planned);
+  };
+  if (planned && bytes() <= planned->options.mem_budget)
+    return time_plan(model, std::move(*planned), depth, disk, how);
+  none.refused = planned ? "the budget has no room to time steps" : "does not fit the budget";
+  return none;
 }
 
 nlohmann::ordered_json speed_json(const ForecastSpeed& speed) {
@@ -130,16 +148,19 @@ nlohmann::ordered_json phase_json(const PhaseForecast& phase) {
 
 }  // namespace
 
-Forecast forecast(const std::shared_ptr<const Model>& model, const SessionOptions& asked,
+Forecast forecast(const std::shared_ptr<const Model>& model, const SessionOptions& requested,
                   const ForecastOptions& how) {
-  const SessionOptions options = usable(*model, asked);
+  if (how.prompt < 1 || how.seconds <= 0 || std::ranges::min(how.depths) < 0)
+    fail<ValueError>("a forecast needs a prompt, a time limit, and depths from 0 on");
+  const SessionOptions options = usable(*model, requested);
   const ReadSpeed disk = read_speed(*model);
   Forecast result{.read_speed = disk.bytes_per_second, .reader = disk.reader, .prompt = how.prompt};
   const PlannedModel first = plan_model(*model, options);
   const LoadEstimate load = estimate_load(*model, first);
   result.start_bytes = load.bytes;
   result.cached_start_seconds = load.cached_seconds;
-  const double reading = static_cast<double>(load.bytes) / std::max(1.0, disk.bytes_per_second);
+  const double reading =
+      disk.bytes_per_second > 0 ? static_cast<double>(load.bytes) / disk.bytes_per_second : 0;
   result.start_seconds = std::max(load.cached_seconds, reading);
   for (const std::int64_t depth : how.depths)
     result.depths.push_back(

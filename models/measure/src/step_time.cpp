@@ -19,10 +19,9 @@
 namespace weft::bench {
 namespace {
 
-std::vector<StepToken> some_tokens(std::int64_t n, std::int64_t n_vocab) {
+std::vector<StepToken> step_of(std::int64_t n, std::int64_t n_vocab) {
   std::vector<StepToken> tokens;
-  for (std::int64_t i = 0; i < n; ++i)
-    tokens.push_back({.token = static_cast<std::int32_t>((i * 7919 + 17) % n_vocab)});
+  for (const std::int32_t id : some_tokens(0, n, n_vocab)) tokens.push_back({.token = id});
   tokens.back().logits = true;
   return tokens;
 }
@@ -76,8 +75,9 @@ class StageTimes {
     }
     for (std::size_t s = 0; s < last; ++s) {
       if (ends[s] == 0) continue;
-      timed_[kinds_[s]].add(static_cast<double>(ends[s] - begin), multiply_adds_[s]);
-      begin = ends[s];
+      const std::int64_t end = std::max(ends[s], begin);
+      timed_[kinds_[s]].add(static_cast<double>(end - begin), multiply_adds_[s]);
+      begin = end;
     }
   }
 
@@ -116,7 +116,7 @@ void check(const std::atomic<bool>* cancel) {
 // Seconds of the step; below 0 if it was not finished in time.
 double run_until(Session& session, std::int64_t depth, std::span<const StepToken> tokens,
                  double limit, const std::atomic<bool>* cancel, NodeObserver* observer) {
-  rewind(session, depth);
+  return_to_depth(session, depth);
   const Deadline deadline(limit, cancel);
   const auto begun = Clock::now();
   try {
@@ -128,18 +128,12 @@ double run_until(Session& session, std::int64_t depth, std::span<const StepToken
   return seconds_since(begun);
 }
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
 }  // namespace
 
 double step_seconds(Session& session, std::int64_t depth, std::int64_t n_tokens, double limit,
                     const std::atomic<bool>* cancel) {
-  constexpr std::size_t kMostRuns = 5;
-  const std::vector<StepToken> tokens = some_tokens(n_tokens, session.model().facts().n_vocab);
+  constexpr std::size_t kMaxRuns = 5;
+  const std::vector<StepToken> tokens = step_of(n_tokens, session.model().facts().n_vocab);
   const std::size_t plan = session.plan_for(n_tokens);
   // The first run, which also gets memory from the system, shows whether there is time for all.
   Profiler profiler(session.options().workers,
@@ -154,7 +148,7 @@ double step_seconds(Session& session, std::int64_t depth, std::int64_t n_tokens,
   }
   std::vector<double> seconds;
   const auto begun = Clock::now();
-  while (seconds.empty() || (seconds.size() < kMostRuns && seconds_since(begun) < limit / 2)) {
+  while (seconds.empty() || (seconds.size() < kMaxRuns && seconds_since(begun) < limit / 2)) {
     const double time = run_until(session, depth, tokens, 1e9, cancel, nullptr);
     seconds.push_back(time);
   }
@@ -163,10 +157,10 @@ double step_seconds(Session& session, std::int64_t depth, std::int64_t n_tokens,
 
 double decode_seconds(Session& session, std::int64_t depth, double limit,
                       const std::atomic<bool>* cancel) {
-  constexpr std::int64_t kMostTokens = 64;
-  const std::int64_t most = std::min(kMostTokens, session.options().context - depth);
-  const std::vector<StepToken> tokens = some_tokens(most, session.model().facts().n_vocab);
-  rewind(session, depth);
+  constexpr std::int64_t kMaxTokens = 64;
+  const std::int64_t most = std::min(kMaxTokens, session.options().context - depth);
+  const std::vector<StepToken> tokens = step_of(most, session.model().facts().n_vocab);
+  return_to_depth(session, depth);
   std::vector<double> seconds;
   const auto begun = Clock::now();
   for (StepToken token : tokens) {
@@ -174,7 +168,7 @@ double decode_seconds(Session& session, std::int64_t depth, double limit,
     const auto step = Clock::now();
     session.step({&token, 1}, cancel);
     seconds.push_back(seconds_since(step));
-    if (seconds.size() > 2 && seconds_since(begun) > limit) break;
+    if (seconds.size() > 1 && seconds_since(begun) > limit) break;
   }
   if (seconds.size() > 1) seconds.erase(seconds.begin());  // gets memory from the system
   return median(std::move(seconds));

@@ -21,6 +21,13 @@ NodeId state_under(const Graph& graph, NodeId id) {
   return id != kNoNode && graph[id].kind == NodeKind::state ? id : kNoNode;
 }
 
+// The part of the cells of a cache that a token attends to, on average. A window has fewer of them
+// than the sequence has tokens.
+double share_attended(std::int64_t depth, std::int64_t n_tokens, double cells) {
+  const double attended = static_cast<double>(depth) + static_cast<double>(n_tokens + 1) / 2;
+  return std::min(1.0, attended / cells);
+}
+
 // Adds the work of one node in a step of `n_tokens` after `depth` others. `extents` are the step's.
 void add_node(const Graph& graph, const Node& node, const Extents& extents, std::int64_t depth,
               std::int64_t n_tokens, Work& work) {
@@ -54,7 +61,7 @@ void add_node(const Graph& graph, const Node& node, const Extents& extents, std:
     auto multiply_adds = static_cast<double>(cost.multiply_adds);
     if (cells > 0) {
       // The op counts every cell of the cache; token i attends to only depth + i + 1 of them.
-      multiply_adds *= (static_cast<double>(depth) + static_cast<double>(n_tokens + 1) / 2) / cells;
+      multiply_adds *= share_attended(depth, n_tokens, cells);
     }
     if (matrix || recurrent || cells > 0) work.multiply_adds += multiply_adds;  // not of norms
     if (matrix) (quantized ? work.of_quantized : work.of_float) += multiply_adds;

@@ -221,15 +221,28 @@ cli::Option add_size_flags(cli::App& app, Flags& flags) {
   return server;
 }
 
+void add_examples(cli::App& app) {
+  app.footer(
+      "Examples:\n"
+      "  weft plan -m model.gguf -c 8192\n"
+      "  weft plan -m model.gguf --mem-budget 8G --forecast\n"
+      "  weft plan -m model.gguf -c 8192 --sequences 32 --cache-cells 65536\n"
+      "  weft plan -m model.gguf --mem-budget 2G --phase prefill\n"
+      "  weft plan -m model.gguf --mem-budget 6G --server   # the plan of weft serve\n"
+      "  weft plan -m model.gguf --svg plan.svg --layers 0-1\n"
+      "  weft plan -m model.gguf --json | jq .memory");
+}
+
 void add_flags(cli::App& app, Flags& flags) {
   cli::add_model_flags(app, flags.model);
   const cli::Option server = add_size_flags(app, flags);
   cli::add_cells_flag(app, flags.model.session);
-  app.add_option(
-         "--phase", flags.phase,
-         "which plan to show in full: decode, prefill (the widest), 'prefill 8', encode (of a "
-         "model with an encoder), all")
-      .type_name("NAME");
+  const cli::Option phase =
+      app.add_option(
+             "--phase", flags.phase,
+             "which plan to show in full: decode, prefill (the widest), 'prefill 8', encode (of a "
+             "model with an encoder), all")
+          .type_name("NAME");
   const cli::Option json =
       app.add_flag("--json", flags.json, "print everything as one JSON object");
   const cli::Option svg =
@@ -242,24 +255,18 @@ void add_flags(cli::App& app, Flags& flags) {
                  "draw only the steps of these layers, for example 0-1")
       .type_name("A-B")
       .needs(svg);
-  app.add_option("--profile", flags.picture.profile,
-                 "draw times measured by weft profile (-o FILE or --json) instead of estimates")
-      .type_name("FILE")
-      .excludes(json);
+  const cli::Option profile =
+      app.add_option("--profile", flags.picture.profile,
+                     "draw times measured by weft profile (-o FILE or --json) instead of estimates")
+          .type_name("FILE")
+          .excludes(json);
   app.add_flag("--forecast", flags.forecast,
                "also time steps with samples of the weights, and forecast tokens per second after "
                "0, 4096 and 16384 tokens, in memory and from disk, and the time to start")
       .excludes(svg)
-      .excludes(server);
-  app.footer(
-      "Examples:\n"
-      "  weft plan -m model.gguf -c 8192\n"
-      "  weft plan -m model.gguf --mem-budget 8G --forecast\n"
-      "  weft plan -m model.gguf -c 8192 --sequences 32 --cache-cells 65536\n"
-      "  weft plan -m model.gguf --mem-budget 2G --phase prefill\n"
-      "  weft plan -m model.gguf --mem-budget 6G --server   # the plan of weft serve\n"
-      "  weft plan -m model.gguf --svg plan.svg --layers 0-1\n"
-      "  weft plan -m model.gguf --json | jq .memory");
+      .excludes(server)
+      .excludes(phase)
+      .excludes(profile);
 }
 
 // Prints the plan, or the forecast in place of the details of the plan.
@@ -278,10 +285,13 @@ void print_forecast(const std::shared_ptr<const Model>& model, const Flags& flag
 }
 
 int plan(int argc, char** argv) {
-  cli::App app("Shows how a model would run and what it would need, from the file's header alone.",
-               "weft plan");
+  cli::App app(
+      "Shows how a model would run and what it would need, from the file's header alone.\n"
+      "With --forecast, also how fast.",
+      "weft plan");
   Flags flags;
   add_flags(app, flags);
+  add_examples(app);
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
   const auto model = cli::load_inspected_model(flags.model);

@@ -87,10 +87,9 @@ class Sums {
   std::map<PlaceOfStep, Work> work_;
 };
 
-std::vector<StepToken> some_tokens(std::int64_t n, std::int64_t n_vocab) {
+std::vector<StepToken> tokens_of_steps(std::int64_t n, std::int64_t n_vocab) {
   std::vector<StepToken> tokens;
-  for (std::int64_t i = 0; i < n; ++i)
-    tokens.push_back({.token = static_cast<std::int32_t>((i * 7919 + 17) % n_vocab)});
+  for (const std::int32_t id : bench::some_tokens(0, n, n_vocab)) tokens.push_back({.token = id});
   return tokens;
 }
 
@@ -99,10 +98,10 @@ std::vector<StepToken> some_tokens(std::int64_t n, std::int64_t n_vocab) {
 template <class ObserverOf, class After>
 void run_steps(Session& session, const Test& test, Profiler& clock, ObserverOf observer_of,
                After after) {
-  std::vector<StepToken> tokens = some_tokens(test.tokens, session.model().facts().n_vocab);
+  std::vector<StepToken> tokens = tokens_of_steps(test.tokens, session.model().facts().n_vocab);
   const std::int64_t width =
       test.phase == Phase::decode ? 1 : std::min(test.tokens, session.options().prefill_width);
-  bench::rewind(session, test.depth);
+  bench::return_to_depth(session, test.depth);
   for (std::int64_t done = 0; done < test.tokens; done += width) {
     const std::int64_t n = std::min(width, test.tokens - done);
     const auto part =
@@ -112,12 +111,6 @@ void run_steps(Session& session, const Test& test, Profiler& clock, ObserverOf o
     session.step(part, &cli::interrupted(), observer_of(done / width));
     after(ProfiledStep{test.depth + done, n, begin_ns, clock.now_ns()});
   }
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 // Runs all steps with the profiler. Records are evaluated afterwards, because doing it between
@@ -163,8 +156,8 @@ class Comparison {
     double sum = 0;
     for (const double ns : plain_) sum += ns;
     phase.plain_ns = sum / static_cast<double>(plain_.size()) * static_cast<double>(phase.steps);
-    phase.plain_median_ns = median(plain_);
-    phase.overhead = median(ratios_) - 1;
+    phase.plain_median_ns = bench::median(plain_);
+    phase.overhead = bench::median(ratios_) - 1;
   }
 
  private:

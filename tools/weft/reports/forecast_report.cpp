@@ -13,9 +13,8 @@ using bench::ForecastSpeed;
 using bench::PhaseForecast;
 
 // Three digits, and all digits of the integer part.
-std::string rate(double tokens_per_second) {
-  return tokens_per_second < 100 ? fmt::format("{:.3g}", tokens_per_second)
-                                 : fmt::format("{:.0f}", tokens_per_second);
+std::string rate(double value) {
+  return value < 100 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
 }
 
 std::string from_disk(std::string_view choices, const ForecastSpeed& speed, bool has_experts) {
@@ -51,9 +50,9 @@ std::string to_text(const Forecast& forecast) {
     text +=
         fmt::format("disk: {}/s ({})\n",
                     human_bytes(static_cast<std::int64_t>(forecast.read_speed)), forecast.reader);
-  text += fmt::format("start: {:.2g} s to load {}, {:.2g} s from the page cache\n",
-                      forecast.start_seconds, human_bytes(forecast.start_bytes),
-                      forecast.cached_start_seconds);
+  text += fmt::format("start: {} s to load {}, {} s from the page cache\n",
+                      rate(forecast.start_seconds), human_bytes(forecast.start_bytes),
+                      rate(forecast.cached_start_seconds));
   for (const DepthForecast& d : forecast.depths) text += depth_text(d);
   return text;
 }

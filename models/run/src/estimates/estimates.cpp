@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "weft/base/clock.h"
+#include "weft/base/error.h"
 
+#include "estimates/sampled_weights.h"
 #include "session_plan.h"
 #include "streaming/expert_cache.h"
 #include "weight_loader.h"
@@ -107,22 +109,30 @@ double seconds_per_byte(const Checkpoint& file, const PlacedWeight& weight) {
 
 }  // namespace
 
-CacheEstimate estimate_cache(const Residency& residency, std::int64_t n_tokens, double skew) {
+CacheEstimate estimate_cache(const Residency& residency, std::int64_t n_tokens, double skew,
+                             const std::atomic<bool>* cancel) {
   // The cache is full after the first, and its frequencies are those of many tokens.
   constexpr std::int64_t kTokensBefore = 512, kTokens = 128, kMinSteps = 3;
   if (residency.groups.empty()) return {};
   RandomSteps steps(residency, n_tokens, skew);
   const auto run = [&](std::int64_t tokens) {
     const std::int64_t n = std::max(kMinSteps, tokens / n_tokens);
-    for (std::int64_t i = 0; i < n; ++i) steps.run();
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (cancel && *cancel) fail<CancelledError>("the estimate was cancelled");
+      steps.run();
+    }
     return n;
   };
   run(kTokensBefore);
   steps.forget();
   const auto n = static_cast<double>(run(kTokens));
   const auto needed = static_cast<double>(std::max<std::int64_t>(1, steps.needed()));
-  return {.hits = 1 - static_cast<double>(steps.missing()) / needed,
+  return {.hit_rate = 1 - static_cast<double>(steps.missing()) / needed,
           .bytes_per_step = static_cast<double>(steps.missing_bytes()) / n};
+}
+
+std::int64_t sample_bytes(const Model& model, const PlannedModel& planned) {
+  return SampledWeights::bytes_for(layout_weights(model, planned));
 }
 
 LoadEstimate estimate_load(const Model& model, const PlannedModel& planned) {

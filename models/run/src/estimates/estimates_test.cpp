@@ -23,17 +23,17 @@ Residency with_slots(std::int64_t n_slots) {
 }  // namespace
 
 TEST_CASE("experts: what is in memory is found, and unequal choices find more") {
-  CHECK(estimate_cache({}, 1, 0).hits == 1);
-  CHECK(estimate_cache(with_slots(512), 1, 0).hits == 1);
+  CHECK(estimate_cache({}, 1, 0).hit_rate == 1);
+  CHECK(estimate_cache(with_slots(512), 1, 0).hit_rate == 1);
   CHECK(estimate_cache(with_slots(512), 1, 0).bytes_per_step == 0);
   const CacheEstimate uniform = estimate_cache(with_slots(256), 1, 0);
   // Whatever the cache keeps, half of the experts get half of independent, equal choices.
-  CHECK(uniform.hits == doctest::Approx(0.5).epsilon(0.15));
-  CHECK(uniform.bytes_per_step == doctest::Approx((1 - uniform.hits) * 4 * 8 * 1000));
+  CHECK(uniform.hit_rate == doctest::Approx(0.5).epsilon(0.15));
+  CHECK(uniform.bytes_per_step == doctest::Approx((1 - uniform.hit_rate) * 4 * 8 * 1000));
   // As published: half of the experts have 90 % of the choices.
   const CacheEstimate skewed = estimate_cache(with_slots(256), 1, 0.5);
-  CHECK(skewed.hits > 0.8);
-  CHECK(skewed.hits < 0.95);
+  CHECK(skewed.hit_rate > 0.8);
+  CHECK(skewed.hit_rate < 0.95);
 }
 
 TEST_CASE("experts: wide steps need nearly all of them") {

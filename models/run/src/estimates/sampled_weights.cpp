@@ -5,6 +5,7 @@
 #include <span>
 
 #include "weft/base/error.h"
+#include "weft/files/tensor_pages.h"
 
 #include "device_memory.h"
 #include "session_plan.h"
@@ -39,28 +40,49 @@ void repeat(std::span<const std::byte> rows, std::span<std::byte> to) {
   }
 }
 
-}  // namespace
+using Kind = std::vector<const PlacedWeight*>;
 
-SampledWeights::SampledWeights(const Checkpoint& file, const WeightLayout& layout) {
+std::vector<Kind> kinds_of(const WeightLayout& layout) {
   std::vector<Kind> kinds;
   for (const PlacedWeight& w : layout.weights) {
     const auto kind =
         std::ranges::find_if(kinds, [&](const Kind& k) { return same_kind(*k.front(), w); });
     (kind == kinds.end() ? kinds.emplace_back() : *kind).push_back(&w);
   }
-  for (const Kind& kind : kinds) place(file, kind);
+  return kinds;
+}
+
+std::int64_t n_samples(const Kind& kind) {
+  return std::clamp<std::int64_t>(kKindBytes / align_up(bytes_of(*kind.front())), 1,
+                                  std::ssize(kind));
+}
+
+}  // namespace
+
+SampledWeights::SampledWeights(const Checkpoint& file, const WeightLayout& layout) {
+  for (const Kind& kind : kinds_of(layout)) place(file, kind);
+}
+
+std::int64_t SampledWeights::bytes_for(const WeightLayout& layout) {
+  std::int64_t sum = 0;
+  for (const Kind& kind : kinds_of(layout))
+    if (!is_mapped(*kind.front())) sum += n_samples(kind) * align_up(bytes_of(*kind.front()));
+  return sum;
 }
 
 void SampledWeights::place(const Checkpoint& file, const Kind& kind) {
   const PlacedWeight& first = *kind.front();
   const std::int64_t bytes = bytes_of(first), step = align_up(bytes);
-  const auto n =
-      static_cast<std::size_t>(std::clamp<std::int64_t>(kKindBytes / step, 1, std::ssize(kind)));
+  const auto n = static_cast<std::size_t>(n_samples(kind));
   std::vector<const std::byte*> samples;
   if (is_mapped(first)) {
     // Tables stay themselves: a step reads only some rows.
     const std::size_t n_mapped = first.whole ? n : kind.size();
-    for (std::size_t i = 0; i < n_mapped; ++i) samples.push_back(kind[i]->tensor->data);
+    for (std::size_t i = 0; i < n_mapped; ++i) {
+      const CheckpointTensor& t = *kind[i]->tensor;
+      if (first.whole) prefault_rows(file, t, 0, t.n_rows());
+      samples.push_back(t.data);
+    }
   } else {
     Buffer& memory = memory_.emplace_back(static_cast<std::int64_t>(n) * step);
     const std::vector<std::byte> rows = first_rows(file, first, kSampleBytes);

@@ -1,7 +1,7 @@
 #pragma once
-// Weights that stand in for those of a model whose speed is to be forecast: some of each kind, in
-// turn. Kernels compute with them as fast as with the real ones, and they are larger than the
-// caches of processors, but small.
+// Substitutes for the weights of a model whose speed is to be forecast: some of each kind, in turn.
+// Kernels compute with them as fast as with the real ones, and they are larger than the caches of
+// processors, but small.
 
 #include <cstdint>
 #include <memory>
@@ -23,9 +23,10 @@ class SampledWeights {
   // memory. Throws IoError if the file cannot be read.
   SampledWeights(const Checkpoint& file, const WeightLayout& layout);
 
-  // The address of what stands in for a weight of the layout.
+  // The address of the substitute for a weight of the layout.
   const std::byte* find(std::string_view name) const { return places_.at(name); }
-  std::int64_t bytes() const;  // allocated
+  std::int64_t bytes() const;                                 // allocated
+  static std::int64_t bytes_for(const WeightLayout& layout);  // the same, before
 
  private:
   using Kind = std::vector<const PlacedWeight*>;  // weights of a shape and a type

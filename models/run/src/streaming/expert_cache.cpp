@@ -62,7 +62,7 @@ void ExpertCache::take(std::size_t group, std::span<const std::int32_t> experts,
     const std::int32_t expert = experts[static_cast<std::size_t>(i)];
     const Victim& victim = victims_[static_cast<std::size_t>(i)];
     const Owner owner{static_cast<std::int32_t>(group), expert};
-    if (group != now.group && !now.is_sure && needed_after(owner, now) >= victim.needed_after)
+    if (group != now.group && !now.certain && needed_after(owner, now) >= victim.needed_after)
       return;
     vacate(victim.slot);
     slots_[static_cast<std::size_t>(victim.slot)].owner = owner;

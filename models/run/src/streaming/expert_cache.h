@@ -40,11 +40,11 @@ class ExpertCache {
   struct Now {
     std::size_t group = 0;      // that is computed
     std::int64_t n_tokens = 1;  // in the step
-    bool is_sure = false;       // the experts are taken to be needed, however rare they are
+    bool certain = false;       // the experts are taken to be needed, however rare they are
   };
   // Gives slots to experts of a group, in their order, and appends the slots to `taken`. Stops
   // early if all slots are held or, for a group that is not computed now, if all experts in memory
-  // are needed before the next one, unless it is sure. Does not allocate if `taken` has the
+  // are needed before the next one, unless `now` is certain. Does not allocate if `taken` has the
   // capacity. REQUIRES: the experts have no slots.
   void take(std::size_t group, std::span<const std::int32_t> experts, Now now,
             std::vector<std::int32_t>& taken);

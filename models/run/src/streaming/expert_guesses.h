@@ -1,7 +1,8 @@
 #pragma once
-// Guesses which experts the router of the next layer will choose: those that it would choose for
-// the input of this layer's experts. A layer changes the residual stream little, so most guesses
-// are right, and their experts are read while this layer is computed.
+// Guesses which experts the router of the next layer will choose: those with the largest products
+// of its weights with the input of this layer's experts. A layer changes the residual stream
+// little, so most guesses are right, and their experts are read while this layer is computed.
+// Biases and limits to groups of experts are ignored.
 // Source: Eliseev and Mazur 2023, arXiv:2312.17238, section 3.2.
 
 #include <cstdint>

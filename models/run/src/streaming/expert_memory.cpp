@@ -9,6 +9,8 @@ namespace {
 constexpr std::int64_t kFewTokens = 4;
 // Wrong guesses cost reads and take the places of other experts, so guesses must often be right.
 constexpr float kMinPrecision = 0.5f;
+// After wrong guesses, some are made again from time to time, but not read.
+constexpr std::int32_t kStepsBetweenTrials = 16;
 
 }  // namespace
 
@@ -63,6 +65,7 @@ struct ExpertMemory::Group {
   std::vector<std::int32_t> guessed;  // missing experts, for the step in progress
   std::int64_t guesses = 0, right_guesses = 0;
   float precision = 1;  // the part of the last guesses that was right
+  std::int32_t steps_without_guesses = 0;
   std::atomic<std::int64_t> wait_ns{0};
 };
 
@@ -95,6 +98,7 @@ ExpertMemory::ExpertMemory(const WeightFiles& files, const Residency& residency,
     missing_.reserve(std::max(missing_.capacity(), static_cast<std::size_t>(g.n_experts)));
     taken_.reserve(missing_.capacity());
     chosen_.reserve(missing_.capacity());
+    held_.reserve(std::max(held_.capacity(), static_cast<std::size_t>(kFewTokens * g.n_chosen)));
     guessed_.reserve(
         std::max(guessed_.capacity(), static_cast<std::size_t>(kFewTokens * g.n_chosen)));
     group->slots = static_cast<std::size_t>(g.slots);
@@ -137,6 +141,9 @@ void ExpertMemory::acquire(std::size_t group, const View& x, const View& ids, st
   missing_.clear();
   for (const std::int32_t expert : chosen_) {
     const std::int32_t slot = cache_.slot_of(group, expert);
+    const bool is_there = slot != kNoSlot && fills_[static_cast<std::size_t>(slot)]->ready.load(
+                                                 std::memory_order_acquire);
+    ++(is_there ? g.hits : g.misses);
     slot == kNoSlot ? missing_.push_back(expert) : use(g, slot);
   }
   taken_.clear();
@@ -147,8 +154,6 @@ void ExpertMemory::acquire(std::size_t group, const View& x, const View& ids, st
   }
   // SlotClass::min_slots ensures that all get a slot. Should one not, the run must not go on.
   if (taken_.size() < missing_.size()) cut_short_.store(true, std::memory_order_release);
-  g.hits += std::ssize(chosen_) - std::ssize(taken_);
-  g.misses += std::ssize(taken_);
   if (g.n_counted < ids.rows()) return;
   g.all_counted.store(true, std::memory_order_release);
   check_guesses(g);
@@ -158,12 +163,12 @@ void ExpertMemory::acquire(std::size_t group, const View& x, const View& ids, st
 }
 
 void ExpertMemory::check_guesses(Group& g) noexcept {
-  constexpr float kLastGuess = 1.0f / 32;  // its weight in the mean
+  constexpr float kSmoothing = 1.0f / 32;
   for (const std::int32_t e : g.guessed) {
     const bool is_right = g.counts[static_cast<std::size_t>(e)] > 0;
     ++g.guesses;
     g.right_guesses += is_right;
-    g.precision += kLastGuess * ((is_right ? 1.0f : 0.0f) - g.precision);
+    g.precision += kSmoothing * ((is_right ? 1.0f : 0.0f) - g.precision);
   }
   g.guessed.clear();
 }
@@ -171,21 +176,29 @@ void ExpertMemory::check_guesses(Group& g) noexcept {
 void ExpertMemory::read_guesses(std::size_t group, const View& x) noexcept {
   const std::size_t next = group + 1;  // the first group's input is that of another token
   if (next >= groups_.size() || !guesses_.has(next)) return;
-  // One thread at a time is here: that which has counted the last row.
+  // One thread at a time is here: the one that counted the last row.
+  Group& g = *groups_[next];
+  const bool reads = g.precision >= kMinPrecision;
+  if (!reads && ++g.steps_without_guesses % kStepsBetweenTrials != 0) return;
   guessed_.clear();
   for (std::int64_t r = 0; r < x.rows(); ++r) guesses_.add(next, x, r, guessed_);
   std::ranges::sort(guessed_);
   guessed_.erase(std::ranges::unique(guessed_).begin(), guessed_.end());
   const std::lock_guard lock(mutex_);
-  Group& g = *groups_[next];
   missing_.clear();
   for (const std::int32_t e : guessed_)
     if (cache_.slot_of(next, e) == kNoSlot) missing_.push_back(e);
   g.guessed.assign(missing_.begin(), missing_.end());
-  if (g.precision < kMinPrecision) return;
+  if (!reads) return;
   const auto room = static_cast<std::size_t>(std::max<std::int64_t>(0, room_ahead_[g.slots]));
   missing_.resize(std::min(missing_.size(), room));
-  take_ahead(next, {.group = group, .n_tokens = x.rows(), .is_sure = true});
+  // Guessed experts that are in memory must not make room for the others.
+  for (const std::int32_t e : guessed_)
+    if (const std::int32_t slot = cache_.slot_of(next, e); slot != kNoSlot) held_.push_back(slot);
+  for (const std::int32_t slot : held_) cache_.hold(slot);
+  take_ahead(next, {.group = group, .n_tokens = x.rows(), .certain = true});
+  for (const std::int32_t slot : held_) cache_.release(slot);
+  held_.clear();
 }
 
 void ExpertMemory::read_ahead(std::size_t group, std::int64_t n_tokens) noexcept {
@@ -328,6 +341,7 @@ void ExpertMemory::add_stats(StreamStats& stats) const {
 void ExpertMemory::reset() noexcept {
   for (std::size_t g = 0; g < groups_.size(); ++g) release(g);
   const std::lock_guard lock(mutex_);
+  for (const auto& group : groups_) group->guessed.clear();
   end_ahead(true);
   for (std::size_t i = 0; i < fills_.size(); ++i) {
     if (!fills_[i]->ready.load(std::memory_order_acquire))

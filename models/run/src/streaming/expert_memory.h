@@ -81,7 +81,7 @@ class ExpertMemory {
   // By class: how many more slots may be read ahead. The experts needed at the same time always
   // have room in the others.
   std::vector<std::int64_t> room_ahead_;
-  std::vector<std::int32_t> chosen_, missing_, taken_, guessed_;
+  std::vector<std::int32_t> chosen_, missing_, taken_, guessed_, held_;
 };
 
 }  // namespace weft::run

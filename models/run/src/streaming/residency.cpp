@@ -211,13 +211,16 @@ Residency experts_of(const WeightFiles& files, std::vector<FoundGroup> found) {
     f.group.slots = static_cast<std::int32_t>(it - r.slots.begin());
     it->n_experts += f.group.n_experts;
   }
-  for (const FoundGroup& f : found) {
+  for (FoundGroup& f : found) {
     SlotClass& slots = r.slots[static_cast<std::size_t>(f.group.slots)];
     slots.min_slots = std::max(slots.min_slots, needed_together(found, f));
     slots.n_slots = slots.min_slots;
+    // Steps do not run the layers of drafts one after the other.
+    const bool in_steps = f.spans.front().last >= 0;
+    if (!in_steps) f.group.router.clear();
+    const bool is_guessed = !r.groups.empty() && !r.groups.back().router.empty() && in_steps;
+    if (is_guessed) r.router_bytes += f.router_bytes;
     r.groups.push_back(f.group);
-    // The first group's experts are not guessed.
-    if (r.groups.size() > 1) r.router_bytes += f.router_bytes;
   }
   return r;
 }

@@ -167,6 +167,7 @@ void SessionStream::begin(std::span<const std::int32_t> uses, const std::atomic<
   poll_.begin();
   ends_ = {.cancel = cancel, .stopped = &stopped, .poll = &poll_};
   must_start_over_ = (must_start_over_ || queue_.failed()) && !start_over();
+  failure_is_old_ = must_start_over_;
   has_run_ = true;
   experts_.begin();
   for (std::size_t i = 0; i < left_.size(); ++i) left_[i].store(uses[i], std::memory_order_relaxed);
@@ -218,7 +219,7 @@ StreamStats SessionStream::stats() const {
 
 void SessionStream::rethrow() {
   poll_.rethrow();
-  queue_.rethrow();
+  if (!failure_is_old_) queue_.rethrow();
 }
 
 }  // namespace weft::run

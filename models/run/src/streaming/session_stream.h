@@ -101,11 +101,12 @@ class SessionStream final : public WeightStream {
   std::vector<std::atomic<std::int32_t>> left_;  // by unit: calls that the run has still to make
   bool has_run_ = false;
   bool must_start_over_ = false;          // the last run ended early
+  bool failure_is_old_ = false;           // the queue's, which the last run did not get to forget
   std::atomic<std::int64_t> wait_ns_{0};  // spent on weights of the ring
 };
 
-// Null if the plan streams nothing. `weights` are the others, which outlive it; may be null. Throws
-// IoError.
+// Null if the plan streams nothing. `weights` are those that are not streamed; they outlive it, and
+// may be null. Throws IoError.
 std::unique_ptr<SessionStream> open_stream(const Model& model, const PlannedModel& planned,
                                            const ResidentWeights* weights);
 

@@ -57,9 +57,14 @@ struct Row {
   bool is_quantized() const { return work.of_quantized >= work.of_float; }
 };
 
-// Sequence 0, which has at least `depth` tokens, has so many afterwards: its own if it can be
-// truncated to them, else others with random memory.
-void rewind(Session& session, std::int64_t depth);
+// Ids spread over the vocabulary, the same in every run. Speed does not depend on the ids, but real
+// texts do not repeat a single token either.
+std::vector<std::int32_t> some_tokens(std::int64_t first, std::int64_t n, std::int64_t n_vocab);
+// The mean of the middle values. REQUIRES: there are some.
+double median(std::vector<double> values);
+// Truncates sequence 0 to `depth` tokens. If the model cannot resume there, fills it with as many
+// random ones instead.
+void return_to_depth(Session& session, std::int64_t depth);
 
 // Repetitions feed the same tokens, except to sessions with streamed weights: what was just read
 // would be in memory. Runs one warm-up repetition, whose logits go into `hash`, and `repeats`

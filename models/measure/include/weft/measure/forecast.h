@@ -18,7 +18,9 @@ namespace weft::bench {
 struct ForecastOptions {
   std::vector<std::int64_t> depths = {0, 4096, 16384};
   std::int64_t prompt = 512;  // tokens of prefill
-  double seconds = 2;         // limit for timing a phase: of a longer step some stages are timed
+  // About the time for a phase. Of a longer prefill some stages are timed; decoding takes at least
+  // two steps.
+  double seconds = 2;
   const std::atomic<bool>* cancel = nullptr;  // may be null
 };
 
@@ -32,8 +34,9 @@ struct ForecastSpeed {
 // Prefill or decode after a number of tokens.
 struct PhaseForecast {
   double in_memory = 0;  // tokens per second with all weights in memory
-  // With experts that are chosen equally often, and as unequally as published (estimates.h). The
-  // same if no experts are streamed.
+  // With weights from disk, without the guesses of experts (a lower bound when decoding). Experts
+  // are chosen equally often, and as unequally as published (estimates.h). The same if no experts
+  // are streamed.
   ForecastSpeed uniform, skewed;
 };
 
@@ -56,8 +59,9 @@ struct Forecast {
   std::vector<DepthForecast> depths;
 };
 
-// Throws UnsupportedError for models with an encoder and a decoder, and for plans with devices;
-// like plan_model() unless only a depth above 0 does not fit; CancelledError.
+// Throws what plan_model() throws for depth 0; UnsupportedError for models with an encoder and a
+// decoder, and for plans with devices; ValueError unless there are a prompt, a time and depths from
+// 0 on; CancelledError.
 Forecast forecast(const std::shared_ptr<const Model>& model, const SessionOptions& options,
                   const ForecastOptions& how);
 

@@ -74,9 +74,10 @@ struct SessionOptions {
   // packed at every start; made if it is missing. Streamed weights are as in the model's files if
   // the folder has no room. Empty: none.
   std::string weight_cache;
-  // Samples stand in for the weights: steps take the time that they take with all weights in
-  // memory, but the session opens at once, needs some hundred MB for weights, and its results mean
-  // nothing. For forecasts (weft/measure/forecast.h). UnsupportedError if a device has weights.
+  // Weights are replaced by samples of them: steps take the time that they take with all weights in
+  // memory, but the session opens at once, needs some hundred MB for weights (estimates.h), and its
+  // results mean nothing. For forecasts (weft/measure/forecast.h). UnsupportedError if a device has
+  // weights.
   bool sample_weights = false;
   std::vector<std::string> passes_off;
   std::int64_t mem_budget = 0;  // bytes for everything; 0: default_budget(). Met by concessions, or
