@@ -8,17 +8,15 @@
 Runs `weft bench` in a memory control group (version 1 or 2) of each limit, with streamed and with mapped
 weights, and the llama-bench of other programs, interleaved over the rounds; before each, the file is
 evicted from the page cache. Prints medians and spreads, and of streamed weights the bytes that were
-read, the hits, the waits, and the share of what hits and the disk allow. The disk is measured in each
-round, by eight direct reads at a time: of pieces in order for dense models, of pieces at random places,
-as long as a matrix of an expert, for mixtures. Weights that are read in order can be read while others
-are computed, so that the longer of the two times is the limit. Experts are known only when the router has
-spoken: when decoding, the limit is the time with all weights in memory and the time to read what was
-missing. Needs root for control groups.
+read, the hits, the waits, and the share of what hits and the disk allow. `weft plan --forecast` measures
+the disk in each round, as sessions read it, and how fast decoding is with all weights in memory. Weights
+that are read in order can be read while others are computed, so that the longer of the two times is the
+limit. Experts are known only when the router has spoken: the limit is the sum of both times, which only
+guesses can exceed. Needs root for control groups.
 """
 
 import argparse
 import json
-import mmap
 import os
 import re
 import statistics
@@ -98,8 +96,8 @@ def weft(args, mode, limit):
 
 
 def peer(args, program, limit):
-    command = [program, "-m", args.model, "-p", str(args.prompt), "-n", str(args.slow_tokens), "-r", "1", "-t",
-               "2",
+    command = [program, "-m", args.model, "-p", str(args.prompt), "-n", str(args.slow_tokens), "-r", "1",
+               "-t", "2",
                "-o", "json"]
     out, peak = run(command, limit, args.model)
     rows = {}
@@ -109,53 +107,35 @@ def peer(args, program, limit):
     return rows
 
 
-def expert_bytes(args):
-    """Bytes of a matrix of an expert, in whole blocks; 0 for a dense model."""
-    out, _ = run([args.weft, "plan", "-m", args.model, "--weights", "streamed", "-c", "128", "--json"], None,
-                 args.model)
-    groups = json.loads(out)["residency"]["groups"]
-    return groups[0]["expert_bytes"] // len(groups[0]["weights"]) // 4096 * 4096 if groups else 0
-
-
-def read_speed(args, piece):
-    """Bytes per second of direct reads, eight at a time, of pieces at random places, or in order."""
-    evict(args.model)
-    block = piece or 1 << 20
-    n_blocks = os.path.getsize(args.model) // block
-    step = 7919 if piece else 1
-    todo = iter([(i * step) % n_blocks * block for i in range((2 << 30) // block)])
-    lock = threading.Lock()
-    done = [0]
-
-    def work():
-        fd = os.open(args.model, os.O_RDONLY | os.O_DIRECT)
-        buffer = mmap.mmap(-1, block)
-        while True:
-            with lock:
-                offset = next(todo, None)
-            if offset is None:
-                break
-            n = os.preadv(fd, [buffer], offset)
-            with lock:
-                done[0] += n
-        os.close(fd)
-
-    begun = time.monotonic()
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return done[0] / (time.monotonic() - begun)
+def forecast(args, limit):
+    """The speed of the disk, read as sessions read it, and tokens per second of decoding with all weights in
+    memory."""
+    command = [args.weft, "plan", "-m", args.model, "-c", "1024", "--weights", "streamed", "--mem-budget",
+               str(limit - (24 << 20)), "--forecast", "--json"]
+    if args.weight_cache:
+        command += ["--weight-cache", args.weight_cache]
+    plan = json.loads(run(command, None, args.model)[0])
+    return (plan["forecast"]["read_bytes_per_second"], plan["forecast"]["depths"][0]["decode"]["in_memory"],
+            bool(plan["residency"]["groups"]))
 
 
 def median(values):
     return statistics.median(values)
 
 
-def table(args, limit, rows, speeds, whole, piece):
+def possible(row, forecasts):
+    """Tokens per second of decoding that the disk and the experts in memory allow."""
+    in_memory = 1 / median([rate for _, rate, _ in forecasts])
+    reading = row["disk_bytes_per_token"] / median([speed for speed, _, _ in forecasts])
+    is_mixture = forecasts[0][2]
+    return 1 / (in_memory + reading if is_mixture else max(in_memory, reading))
+
+
+def table(args, limit, rows, forecasts):
+    speeds = [speed for speed, _, _ in forecasts]
     print(f"\n{os.path.basename(args.model)}, limit {limit / 2**30:.2f} GiB, disk {median(speeds) / 1e9:.2f} GB/s "
-          f"({min(speeds) / 1e9:.2f} to {max(speeds) / 1e9:.2f})\n")
+          f"({min(speeds) / 1e9:.2f} to {max(speeds) / 1e9:.2f}), decoding in memory "
+          f"{median([rate for _, rate, _ in forecasts]):.2f} tokens/s\n")
     print("| program | phase | tokens/s | spread | of mapped | MB/token | hits | waiting | of what is possible "
           "| memory |\n|---|---|---|---|---|---|---|---|---|---|")
     for name, runs in rows.items():
@@ -167,14 +147,11 @@ def table(args, limit, rows, speeds, whole, piece):
             mapped = median([r[phase]["median"] for r in rows["mapped"]])
             cells = ["", "", "", ""]
             if name == "streamed":
-                missing = median([r["disk_bytes_per_token"] for r in mine])
-                in_memory = 1 / median([r[phase]["median"] for r in whole]) if whole else 0
-                reading = missing / median(speeds)
-                serial = piece and phase == "decode"
-                possible = 1 / (in_memory + reading if serial else max(in_memory, reading))
-                cells = [f"{missing / 1e6:.1f}", f"{100 * median([r['share_of_hits'] for r in mine]):.1f} %",
+                cells = [f"{median([r['disk_bytes_per_token'] for r in mine]) / 1e6:.1f}",
+                         f"{100 * median([r['share_of_hits'] for r in mine]):.1f} %",
                          f"{100 * median([r['share_of_waits'] for r in mine]):.0f} %",
-                         f"{100 * rate / possible:.0f} %"]
+                         f"{100 * median([r['median'] / possible(r, forecasts) for r in mine]):.0f} %"
+                         if phase == "decode" else ""]
             spread = f"{min(r['median'] for r in mine):.2f} to {max(r['median'] for r in mine):.2f}"
             print(f"| {name} | {phase} | {rate:.2f} | {spread} | {rate / mapped:.2f} | {' | '.join(cells)} "
                   f"| {max(r['peak'] for r in mine) / 2**30:.2f} GiB |")
@@ -191,25 +168,25 @@ def main():
     parser.add_argument("--prompt", type=int, default=128)
     parser.add_argument("--weight-cache", help="folder for packed weights, for streamed ones")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--no-whole", action="store_true", help="all weights do not fit the machine either")
     parser.add_argument("--json", help="file for all results")
     args = parser.parse_args()
     args.slow_tokens = args.slow_tokens or args.tokens
-    piece = expert_bytes(args)
-    whole = [] if args.no_whole else [weft(args, "mapped", None)]
+    if args.weight_cache:  # made once, outside of the control groups
+        run([args.weft, "bench", "-m", args.model, "--weights", "streamed", "--mem-budget", str(min(args.limit)), "-p",
+             "0", "-n", "1", "-r", "1", "-c", "128", "--no-limits", "--weight-cache", args.weight_cache], None, args.model)
     results = {}
     for limit in args.limit:
         rows = {"streamed": [], "mapped": []}
-        speeds = []
+        forecasts = []
         for _ in range(args.rounds):
-            speeds.append(read_speed(args, piece))
+            forecasts.append(forecast(args, limit))
             for mode in ("streamed", "mapped"):
                 rows[mode].append(weft(args, mode, limit))
             for named in args.peer:
                 name, program = named.split("=", 1)
                 rows.setdefault(name, []).append(peer(args, program, limit))
-        table(args, limit, rows, speeds, whole, piece)
-        results[limit] = {"rows": rows, "speeds": speeds, "whole": whole}
+        table(args, limit, rows, forecasts)
+        results[limit] = {"rows": rows, "forecasts": forecasts}
     if args.json:
         with open(args.json, "w", encoding="utf-8") as f:
             json.dump(results, f, indent=1)

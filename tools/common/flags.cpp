@@ -79,15 +79,11 @@ void add_cache_flag(App& app, const char* names, DType& dtype, const char* what)
 }
 
 void add_weights_flag(App& app, WeightMode& mode) {
-  static constexpr WeightMode kModes[] = {WeightMode::automatic, WeightMode::mapped,
-                                          WeightMode::resident, WeightMode::streamed};
   std::vector<std::string> names;
-  for (const WeightMode m : kModes) names.emplace_back(to_string(m));
+  for (const WeightMode m : all_weight_modes()) names.emplace_back(to_string(m));
   app.add_option_function(
          "--weights",
-         [&mode](const std::string& name) {
-           mode = *std::ranges::find(kModes, name, [](WeightMode m) { return to_string(m); });
-         },
+         [&mode](const std::string& name) { mode = find_weight_mode(name).value_or(mode); },
          "mapped: used directly from the file; resident: copied into the fastest layout; streamed: "
          "read from disk while tokens are computed, as far as the budget has no room for them; "
          "auto: resident if that is faster and fits, streamed if the model does not fit")

@@ -75,6 +75,7 @@ Json row_json(const Report& report, const Row& row) {
           {"peak_rss", row.peak_rss},
           {"disk_bytes_per_token", row.disk_bytes_per_token()},
           {"share_of_hits", row.share_of_hits()},
+          {"hit_rates", row.hit_rates},
           {"share_of_waits", row.share_of_waits()},
           {"guesses", row.stream.all_groups().guesses},
           {"right_guesses", row.stream.all_groups().right_guesses}};
@@ -151,8 +152,11 @@ std::vector<Row> measure(Session& session, const std::vector<Test>& tests, std::
     session.fill_with_noise(0, test.depth);
     repeat(session, test, tokens(0), cancel, &hash);
     const StreamStats before = session.stream_stats();
-    for (std::int64_t r = 1; r <= repeats; ++r)
+    for (std::int64_t r = 1; r <= repeats; ++r) {
+      const StreamStats before_this = session.stream_stats();
       row.series.rates.push_back(repeat(session, test, tokens(r), cancel, nullptr));
+      row.hit_rates.push_back(session.stream_stats().since(before_this).all_groups().hit_rate());
+    }
     row.stream = session.stream_stats().since(before);
     row.peak_rss = peak_rss();
     rows.push_back(std::move(row));
@@ -164,12 +168,6 @@ double Row::share_of_waits() const {
   double seconds = 0;
   for (const double rate : series.rates) seconds += static_cast<double>(test.tokens) / rate;
   return static_cast<double>(stream.total_wait_ns()) / 1e9 / (seconds * workers);
-}
-
-double Row::share_of_hits() const {
-  const StreamStats::Group all = stream.all_groups();
-  const auto needed = static_cast<double>(all.hits + all.misses);
-  return needed > 0 ? static_cast<double>(all.hits) / needed : 1;
 }
 
 double Report::read_limit(const Row& row) const {

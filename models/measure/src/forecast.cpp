@@ -150,7 +150,8 @@ nlohmann::ordered_json phase_json(const PhaseForecast& phase) {
 
 Forecast forecast(const std::shared_ptr<const Model>& model, const SessionOptions& requested,
                   const ForecastOptions& how) {
-  if (how.prompt < 1 || how.seconds <= 0 || std::ranges::min(how.depths) < 0)
+  if (how.prompt < 1 || how.seconds <= 0 ||
+      std::ranges::any_of(how.depths, [](std::int64_t depth) { return depth < 0; }))
     fail<ValueError>("a forecast needs a prompt, a time limit, and depths from 0 on");
   const SessionOptions options = usable(*model, requested);
   const ReadSpeed disk = read_speed(*model);

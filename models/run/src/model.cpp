@@ -14,6 +14,7 @@
 #include "weft/quantize/quantize.h"
 
 #include "model_impl.h"
+#include "streaming/packed_file.h"
 
 namespace weft {
 namespace {
@@ -264,6 +265,11 @@ std::shared_ptr<const ResidentWeights> Model::Impl::resident_weights(
   const std::lock_guard lock(regions_mutex_);
   regions_.push_back(region);
   return region;
+}
+
+MappedFile Model::Impl::open_packed(const PackedFile& file, const LoadOptions& options) const {
+  const std::lock_guard loading(loading_mutex_);
+  return file.open(*identity, options);
 }
 
 std::int64_t Model::Impl::region_bytes(const WeightLayout& layout) const {

@@ -18,6 +18,10 @@
 
 namespace weft {
 
+namespace run {
+class PackedFile;
+}
+
 struct Model::Impl {
   explicit Impl(Checkpoint file) : source(std::move(file)), weights(source.checkpoint()) {}
 
@@ -42,6 +46,8 @@ struct Model::Impl {
   // while another thread fills a region.
   std::shared_ptr<const run::ResidentWeights> resident_weights(
       const run::WeightLayout& layout, const run::LoadOptions& options) const;
+  // PackedFile::open(). Waits while another thread makes a packed file or fills a region.
+  MappedFile open_packed(const run::PackedFile& file, const run::LoadOptions& options) const;
   // The bytes of the layout's region if a session holds one that has its weights now, else 0.
   std::int64_t region_bytes(const run::WeightLayout& layout) const;
   // Bytes of all regions that sessions hold now.

@@ -105,6 +105,7 @@ void Session::Impl::check_logits(std::span<const StepToken> tokens, const View& 
 void Session::Impl::check_mapped() const {
   model->weights().check_mapped();
   if (weights) weights->check_mapped();
+  if (stream) stream->check_mapped();
 }
 
 // A program that overwrites a file truncates it first, and the step that reads it then fails. A

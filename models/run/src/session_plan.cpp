@@ -150,9 +150,9 @@ Streamable find_streamable(const Model& model, const PlannedModel& planned) {
 
 namespace {
 
-// The layout of the weights that are not streamed.
-WeightLayout layout_without(const Model& model, const PlannedModel& planned,
-                            const std::set<std::string_view>& streamed) {
+// The layout of all weights but these.
+WeightLayout layout_except(const Model& model, const PlannedModel& planned,
+                           const std::set<std::string_view>& streamed) {
   const bool resident = planned.options.weights != WeightMode::mapped;
   const auto off_host = weights_off_host(planned.graphs, planned.plans);
   const std::size_t n_steps = planned.n_step_plans, n = planned.graphs.size();
@@ -173,11 +173,11 @@ WeightLayout layout_without(const Model& model, const PlannedModel& planned,
 }  // namespace
 
 WeightLayout layout_weights(const Model& model, const PlannedModel& planned) {
-  return layout_without(model, planned, streamed_paths(planned.residency));
+  return layout_except(model, planned, streamed_paths(planned.residency));
 }
 
 PackedFile packed_file(const Model& model, const PlannedModel& planned) {
-  return {planned.options.weight_cache, model.weights(), layout_without(model, planned, {})};
+  return {planned.options.weight_cache, model.weights(), layout_except(model, planned, {})};
 }
 
 }  // namespace run
@@ -219,7 +219,8 @@ LoadOptions load_options(const Model& model, const PlannedModel& planned) {
   // a page for every page that is copied.
   const bool tight = o.mem_budget - planned.memory.total() < model.weights().file_bytes();
   return {.threads = o.workers,
-          .weight_cache = streams_packed(o) ? "" : o.weight_cache,  // the others are packed anew
+          .weight_cache =
+              streams_packed(o) ? "" : o.weight_cache,  // those in memory are packed at every start
           .warn = o.warn,
           .drop_cache = tight,
           .progress = o.cancel ? until_cancelled(o) : o.progress};
@@ -227,9 +228,34 @@ LoadOptions load_options(const Model& model, const PlannedModel& planned) {
 
 }  // namespace run
 
+namespace {
+
+constexpr WeightMode kModes[] = {WeightMode::automatic, WeightMode::mapped, WeightMode::resident,
+                                 WeightMode::streamed};
+
+}  // namespace
+
+std::span<const WeightMode> all_weight_modes() {
+  return kModes;
+}
+
 std::string_view to_string(WeightMode mode) {
-  constexpr std::string_view kNames[] = {"auto", "mapped", "resident", "streamed"};
-  return kNames[static_cast<std::size_t>(mode)];
+  switch (mode) {
+    case WeightMode::automatic:
+      return "auto";
+    case WeightMode::mapped:
+      return "mapped";
+    case WeightMode::resident:
+      return "resident";
+    case WeightMode::streamed:
+      return "streamed";
+  }
+  return "";
+}
+
+std::optional<WeightMode> find_weight_mode(std::string_view name) {
+  const auto* mode = std::ranges::find(kModes, name, [](WeightMode m) { return to_string(m); });
+  return mode == std::end(kModes) ? std::nullopt : std::optional(*mode);
 }
 
 }  // namespace weft

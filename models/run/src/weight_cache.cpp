@@ -132,8 +132,7 @@ void WeightCache::check_contents(const MappedFile& file, std::uint64_t contents)
   ::close(fd);
 }
 
-void WeightCache::store(const std::function<void(const Write&)>& write_region,
-                        std::uint64_t contents) const {
+void WeightCache::store(const std::function<std::uint64_t(const Write&)>& write_region) const {
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), error);
   OutputFile out(path_);
@@ -141,7 +140,7 @@ void WeightCache::store(const std::function<void(const Write&)>& write_region,
   std::array<std::byte, kHeaderBytes> begin{};
   out.write(begin);
   Checksum sum;
-  write_region([&](std::span<const std::byte> bytes) {
+  const std::uint64_t contents = write_region([&](std::span<const std::byte> bytes) {
     sum.add(bytes);
     out.write(bytes);
   });

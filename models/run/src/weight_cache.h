@@ -47,8 +47,9 @@ class WeightCache {
   // Appends bytes to the region.
   using Write = std::function<void(std::span<const std::byte>)>;
   // Replaces the file, and makes the folder if it is missing. `write_region` writes the region from
-  // its beginning to its end. Throws IoError, and any exception of `write_region`.
-  void store(const std::function<void(const Write&)>& write_region, std::uint64_t contents) const;
+  // its beginning to its end, and then returns the contents of the model. Throws IoError, and any
+  // exception of `write_region`.
+  void store(const std::function<std::uint64_t(const Write&)>& write_region) const;
 
   // Where the region begins in the file, and the size of all of it.
   static constexpr std::int64_t kRegionAt = 4096;

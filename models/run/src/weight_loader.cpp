@@ -141,10 +141,6 @@ void add_sums(std::span<const Chunk> chunks, std::span<const std::uint64_t> sums
   }
 }
 
-ReadOptions read_options(const LoadOptions& options) {
-  return {.threads = options.threads, .release_pages = true, .progress = options.progress};
-}
-
 // Reads all pages of a mapped region, in pieces, and returns its checksum.
 std::uint64_t prefault_region(std::span<const std::byte> region, const std::string& path,
                               const LoadOptions& options) {
@@ -164,6 +160,10 @@ std::uint64_t prefault_region(std::span<const std::byte> region, const std::stri
 
 }  // namespace
 
+ReadOptions read_options(const LoadOptions& options) {
+  return {.threads = options.threads, .release_pages = true, .progress = options.progress};
+}
+
 ResidentWeights::ResidentWeights(const Checkpoint& file, Identity& identity, WeightLayout layout,
                                  const LoadOptions& options)
     : layout_(std::move(layout)) {
@@ -177,8 +177,10 @@ ResidentWeights::ResidentWeights(const Checkpoint& file, Identity& identity, Wei
   if (map_cached(file, identity, cache, options)) return;
   fill(file, identity, options);
   try {
-    cache.store([&](const WeightCache::Write& write) { write(region_.bytes()); },
-                identity.contents(read_options(options)));
+    cache.store([&](const WeightCache::Write& write) {
+      write(region_.bytes());
+      return identity.contents(read_options(options));
+    });
   } catch (const CancelledError&) {
     throw;
   } catch (const Error& e) {
@@ -247,6 +249,7 @@ std::optional<MappedFile> open_cached(const Checkpoint& file, Identity& identity
                           printable(w.tensor->name), file.path());
     }
     if (unchanged) identity.set_contents(cache.contents(*mapped));
+    if (!reads_region) weft::release_pages(region);
     return mapped;
   } catch (const CancelledError&) {
     throw;
@@ -254,36 +257,6 @@ std::optional<MappedFile> open_cached(const Checkpoint& file, Identity& identity
     if (options.warn) options.warn(fmt::format("{}; packing the weights again", e.what()));
     return std::nullopt;
   }
-}
-
-void store_packed(const Checkpoint& file, Identity& identity, const WeightCache& cache,
-                  const WeightLayout& layout, const LoadOptions& options) {
-  const std::uint64_t contents = identity.contents(read_options(options));
-  cache.store(
-      [&](const WeightCache::Write& write) {
-        std::int64_t at = 0;
-        const auto fill_up = [&](std::int64_t end) {
-          const std::vector<std::byte> zeros(static_cast<std::size_t>(end - at));
-          write(zeros);
-          at = end;
-        };
-        for (const PlacedWeight& w : layout.weights) {
-          if (w.offset == kInFile) continue;
-          const auto done =
-              static_cast<double>(w.offset) / static_cast<double>(layout.region_bytes);
-          if (options.progress && !options.progress(done))
-            fail<CancelledError>("packing was cancelled");
-          fill_up(w.offset);
-          const std::vector<std::byte> bytes = read_weight(file, *w.tensor, w.dtype);
-          write(bytes);
-          at += std::ssize(bytes);
-          for (const RowSource& from : row_sources(*w.tensor, 0, w.tensor->n_rows()))
-            unmap_source(from);
-        }
-        fill_up(layout.region_bytes);
-        file.check_mapped();
-      },
-      contents);
 }
 
 View ResidentWeights::view(std::string_view name) const {

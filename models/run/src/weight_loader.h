@@ -80,9 +80,9 @@ std::vector<std::byte> first_rows(const Checkpoint& file, const PlacedWeight& we
 std::optional<MappedFile> open_cached(const Checkpoint& file, Identity& identity,
                                       const WeightCache& cache, const WeightLayout& layout,
                                       const LoadOptions& options, bool reads_region);
-// Makes it with one weight in memory at a time. Throws IoError, CancelledError.
-void store_packed(const Checkpoint& file, Identity& identity, const WeightCache& cache,
-                  const WeightLayout& layout, const LoadOptions& options);
+
+// How the contents of a model are read for its identity.
+ReadOptions read_options(const LoadOptions& options);
 
 // Reads and maps the weights that stay in the file and that every step reads completely. Throws
 // IoError if the file cannot be read, CancelledError, and any exception of `progress`.

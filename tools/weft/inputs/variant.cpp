@@ -13,10 +13,7 @@ namespace weft::tools {
 namespace {
 
 WeightMode weight_mode(const std::string& text) {
-  for (const WeightMode mode :
-       {WeightMode::automatic, WeightMode::mapped, WeightMode::resident, WeightMode::streamed}) {
-    if (text == to_string(mode)) return mode;
-  }
+  if (const auto mode = find_weight_mode(text)) return *mode;
   fail<cli::UsageError>("weights must be auto, mapped, resident or streamed, got '{}'",
                         printable(text));
 }

@@ -135,11 +135,8 @@ ProfileFile read_profile(const std::string& path, SessionOptions& options) {
   });
   if (options.context == 0) options.context = profile.context;
   if (options.workers == 0) options.workers = profile.workers;
-  if (options.weights == WeightMode::automatic) {
-    for (const WeightMode mode : {WeightMode::mapped, WeightMode::resident, WeightMode::streamed}) {
-      if (profile.weights == to_string(mode)) options.weights = mode;
-    }
-  }
+  if (options.weights == WeightMode::automatic)
+    options.weights = find_weight_mode(profile.weights).value_or(options.weights);
   const bool left_open = options.backend == "cpu" && options.route.empty();
   if (left_open && profile.backend == "cpu" && profile.isa != cpu_isa_name() &&
       std::ranges::count(cpu_isas(), std::string_view(profile.isa)) != 0)

@@ -179,43 +179,51 @@ void grow_residency(const Streamable& weights, const Model& model, std::int64_t 
   }
 }
 
-// All weights that do not fit are streamed: from a packed file if there can be one.
-PlannedModel plan_all_streamed(const Model& model, const SessionOptions& options) {
-  const bool is_faster = !routes_of(options).lowering_backend().resident_lowering().empty();
-  std::string layout = is_faster ? "in the order of the file; --weight-cache packs them" : "";
-  if (is_faster && !options.weight_cache.empty()) {
-    PlannedModel packed = plan_all(model, options, WeightMode::streamed);
-    const PackedFile file = packed_file(model, packed);
-    const std::string obstacle = file.obstacle();
-    packed.weights_reason = fmt::format("packed in {}", file.path());
-    if (obstacle.empty() && file.is_useful()) return packed;
-    layout = "in the order of the file";
-    if (!obstacle.empty()) layout += fmt::format(": {}", obstacle);
+// The plan with packed weights, if that is wanted, faster and possible; otherwise `reason` says why
+// weights are streamed as they are in the model's files, unless they are the same.
+std::optional<PlannedModel> plan_packed(const Model& model, const SessionOptions& options,
+                                        std::string& reason) {
+  if (routes_of(options).lowering_backend().resident_lowering().empty()) return std::nullopt;
+  if (options.weight_cache.empty()) {
+    reason = "in the order of the file; --weight-cache packs them";
+    return std::nullopt;
   }
-  SessionOptions as_in_file = options;
-  as_in_file.weight_cache.clear();
-  PlannedModel planned = plan_all(model, as_in_file, WeightMode::streamed);
-  planned.weights_reason = layout;
-  return planned;
+  PlannedModel packed = plan_all(model, options, WeightMode::streamed);
+  const PackedFile file = packed_file(model, packed);
+  if (!file.is_useful()) return std::nullopt;
+  packed.weights_reason = fmt::format("packed in {}", file.path());
+  const std::string obstacle = file.obstacle();
+  if (obstacle.empty()) return packed;
+  reason = fmt::format("in the order of the file: {}", obstacle);
+  return std::nullopt;
 }
 
 // Keeps as many weights in memory as the budget allows, and reads the others from disk.
 SessionAttempt plan_streamed(const Model& model, const SessionOptions& options,
                              const Limits& limits) {
-  PlannedModel planned = plan_all_streamed(model, options);
-  std::string reason = options.weights == WeightMode::streamed
-                           ? "requested"
-                           : "the budget has no room for all of them";
-  if (!planned.weights_reason.empty()) reason += "; " + planned.weights_reason;
-  planned.weights_reason = std::move(reason);
   // A budget that was found is that of the program, too.
   const std::int64_t program = limits.explicit_budget ? 0 : kHeadroom;
   const auto needed = [&](const PlannedModel& p) { return needed_bytes(p) + program; };
-  if (!fit(model, limits, planned, needed)) return {std::move(planned), false};
-  const std::int64_t reserve = std::max(program, program_bytes(planned.options.mem_budget));
-  grow_residency(find_streamable(model, planned), model, planned.options.mem_budget - reserve,
-                 planned);
-  return {std::move(planned), true};
+  std::string layout;
+  auto planned = plan_packed(model, options, layout);
+  const bool packs = planned && fit(model, limits, *planned, needed);
+  if (!packs) {
+    if (planned) layout = "in the order of the file: the budget has no room for packed ones";
+    SessionOptions as_in_file = options;
+    as_in_file.weight_cache.clear();
+    planned = plan_all(model, as_in_file, WeightMode::streamed);
+    planned->weights_reason = layout;
+  }
+  std::string reason = options.weights == WeightMode::streamed
+                           ? "requested"
+                           : "the budget has no room for all of them";
+  if (!planned->weights_reason.empty()) reason += "; " + planned->weights_reason;
+  planned->weights_reason = std::move(reason);
+  if (!packs && !fit(model, limits, *planned, needed)) return {std::move(*planned), false};
+  const std::int64_t reserve = std::max(program, program_bytes(planned->options.mem_budget));
+  grow_residency(find_streamable(model, *planned), model, planned->options.mem_budget - reserve,
+                 *planned);
+  return {std::move(*planned), true};
 }
 
 SessionAttempt plan_mapped(const Model& model, const SessionOptions& options, const Limits& limits,

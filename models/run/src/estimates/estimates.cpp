@@ -132,7 +132,8 @@ CacheEstimate estimate_cache(const Residency& residency, std::int64_t n_tokens, 
 }
 
 std::int64_t sample_bytes(const Model& model, const PlannedModel& planned) {
-  return SampledWeights::bytes_for(layout_weights(model, planned));
+  const WeightLayout layout = layout_weights(model, planned);
+  return SampledWeights::bytes_for(layout, kind_bytes_for(layout, planned));
 }
 
 LoadEstimate estimate_load(const Model& model, const PlannedModel& planned) {

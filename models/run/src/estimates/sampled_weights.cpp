@@ -15,7 +15,8 @@ namespace weft::run {
 namespace {
 
 // A layer has several kinds of weights, so that together they are larger than caches.
-constexpr std::int64_t kKindBytes = std::int64_t{64} << 20;
+constexpr std::int64_t kMaxKindBytes = std::int64_t{64} << 20,
+                       kMinKindBytes = std::int64_t{1} << 20;
 constexpr std::int64_t kSampleBytes = std::int64_t{2} << 20;  // read from the file
 
 std::int64_t bytes_of(const PlacedWeight& w) {
@@ -52,28 +53,38 @@ std::vector<Kind> kinds_of(const WeightLayout& layout) {
   return kinds;
 }
 
-std::int64_t n_samples(const Kind& kind) {
-  return std::clamp<std::int64_t>(kKindBytes / align_up(bytes_of(*kind.front())), 1,
+std::int64_t n_samples(const Kind& kind, std::int64_t kind_bytes) {
+  return std::clamp<std::int64_t>(kind_bytes / align_up(bytes_of(*kind.front())), 1,
                                   std::ssize(kind));
 }
 
 }  // namespace
 
-SampledWeights::SampledWeights(const Checkpoint& file, const WeightLayout& layout) {
-  for (const Kind& kind : kinds_of(layout)) place(file, kind);
+SampledWeights::SampledWeights(const Checkpoint& file, const WeightLayout& layout,
+                               std::int64_t kind_bytes) {
+  for (const Kind& kind : kinds_of(layout)) place(file, kind, kind_bytes);
 }
 
-std::int64_t SampledWeights::bytes_for(const WeightLayout& layout) {
+std::int64_t kind_bytes_for(const WeightLayout& layout, const PlannedModel& planned) {
+  const MemoryUse& use = planned.memory;
+  const std::int64_t room = planned.options.mem_budget - use.state - use.arena - use.scratch;
+  std::int64_t bytes = kMaxKindBytes;
+  while (bytes > kMinKindBytes && SampledWeights::bytes_for(layout, bytes) > room) bytes /= 2;
+  return bytes;
+}
+
+std::int64_t SampledWeights::bytes_for(const WeightLayout& layout, std::int64_t kind_bytes) {
   std::int64_t sum = 0;
   for (const Kind& kind : kinds_of(layout))
-    if (!is_mapped(*kind.front())) sum += n_samples(kind) * align_up(bytes_of(*kind.front()));
+    if (!is_mapped(*kind.front()))
+      sum += n_samples(kind, kind_bytes) * align_up(bytes_of(*kind.front()));
   return sum;
 }
 
-void SampledWeights::place(const Checkpoint& file, const Kind& kind) {
+void SampledWeights::place(const Checkpoint& file, const Kind& kind, std::int64_t kind_bytes) {
   const PlacedWeight& first = *kind.front();
   const std::int64_t bytes = bytes_of(first), step = align_up(bytes);
-  const auto n = static_cast<std::size_t>(n_samples(kind));
+  const auto n = static_cast<std::size_t>(n_samples(kind, kind_bytes));
   std::vector<const std::byte*> samples;
   if (is_mapped(first)) {
     // Tables stay themselves: a step reads only some rows.
@@ -107,7 +118,8 @@ std::unique_ptr<const SampledWeights> open_samples(const Model& model,
   if (!planned.options.sample_weights) return nullptr;
   if (!device_use(planned.graphs, planned.plans).empty())
     fail<UnsupportedError>("weights on devices cannot be sampled");
-  return std::make_unique<SampledWeights>(model.weights(), layout_weights(model, planned));
+  const WeightLayout layout = layout_weights(model, planned);
+  return std::make_unique<SampledWeights>(model.weights(), layout, kind_bytes_for(layout, planned));
 }
 
 }  // namespace weft::run

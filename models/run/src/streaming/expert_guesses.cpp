@@ -29,7 +29,7 @@ ExpertGuesses::ExpertGuesses(const Checkpoint& file, const Residency& residency,
   for (std::size_t i = 1; i < routers_.size(); ++i) {
     const ExpertGroup& before = residency.groups[i - 1];
     const ExpertGroup& group = residency.groups[i];
-    if (group.router.empty() || before.router.empty()) continue;
+    if (!residency.guesses(i)) continue;
     const std::int64_t width = file.find_tensor(group.router)->spec.shape.last();
     if (file.find_tensor(before.router)->spec.shape.last() != width || width % kLanes != 0)
       continue;

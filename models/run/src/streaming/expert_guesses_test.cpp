@@ -47,6 +47,25 @@ TEST_CASE("experts: routers are found in every layer, with the norm of their inp
   CHECK(find_router(graph, graph.find("blk.2.ffn_norm"), 16).router.empty());
 }
 
+TEST_CASE("experts: routers of other families are found, or nothing is guessed") {
+  std::size_t n_found = 0;
+  for (const char* arch : {"deepseek2", "gpt-oss", "granitemoe", "olmoe", "gemma4", "glm4moe"}) {
+    CAPTURE(arch);
+    const test::TempFolder folder;
+    const std::string path = (folder / "model.gguf").string();
+    test::write_tiny_model({.arch = arch, .layers = 4, .experts = 16}, path);
+    const auto model = Model::load(path);
+    SessionOptions options{.context = 128, .prefill_width = 32, .workers = 2};
+    options.weights = WeightMode::streamed;
+    for (const ExpertGroup& group : plan_model(*model, options).residency.groups) {
+      CHECK(group.router.empty() == group.router_norm.empty());
+      CHECK((group.router.empty() || group.router.ends_with(".ffn_gate_inp.weight")));
+      n_found += !group.router.empty();
+    }
+  }
+  CHECK(n_found > 10);
+}
+
 TEST_CASE("experts: a router's choice is guessed from the input of the layer before") {
   const test::TempFolder folder;
   const std::string path = (folder / "model.gguf").string();

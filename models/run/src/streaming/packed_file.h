@@ -1,6 +1,7 @@
 #pragma once
 // A weight cache from which weights are streamed: kernels are then as fast as with weights that are
-// in memory all the time. It is the one that sessions with resident weights use (weight_cache.h).
+// in memory all the time. Sessions with resident weights of the same layout use the same file
+// (weight_cache.h). When it is opened, its header and the first rows of each weight are checked.
 
 #include <string>
 
@@ -28,11 +29,13 @@ class PackedFile {
   // made, or is there.
   std::string obstacle() const;
 
-  // Maps the file; makes it first if it cannot be used. Throws IoError, CancelledError, and any
-  // exception of the progress.
+  // Maps the file; makes it first if it cannot be used, with some MB of a weight in memory. Throws
+  // IoError, CancelledError, and any exception of the progress.
   MappedFile open(Identity& identity, const LoadOptions& options) const;
 
  private:
+  void write_region(const WeightCache::Write& write, const LoadOptions& options) const;
+
   const Checkpoint& model_;
   const WeightLayout layout_;
   const WeightCache cache_;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -89,6 +90,38 @@ TEST_CASE("experts are guessed with packed routers, too") {
   Session session(made.model, made.streamed(0.2));
   for (std::int32_t token = 0; token < 40; ++token) session.feed(0, std::vector{token});
   CHECK(session.stream_stats().all_groups().guesses > 0);
+  // Copies of routers are counted, but not of those that are in the ring.
+  for (const double share : {0.0, 0.1, 0.2, 0.6}) {
+    CAPTURE(share);
+    const Session other(made.model, made.streamed(share));
+    CHECK(other.allocated_bytes() == other.memory().total());
+  }
+}
+
+TEST_CASE("a model that is replaced between the plan and the session is refused") {
+  const Packable made(true);
+  SessionOptions options = made.streamed(0.2);
+  options.weight_cache.clear();
+  PlannedModel planned = plan_model(*made.model, options);
+  test::write_tiny_model({.matrices = q8_0, .layers = 2}, made.path() + ".new");
+  std::filesystem::rename(made.path() + ".new", made.path());
+  CHECK_THROWS_WITH_AS(Session(std::move(planned), made.model), doctest::Contains("model.gguf: "),
+                       IoError);
+}
+
+TEST_CASE("sessions that open at the same time use one packed file") {
+  const Packable made(true);
+  const SessionOptions options = made.streamed(0.4);
+  std::vector<float> mine, others;
+  std::jthread other([&] {
+    Session session(made.model, options);
+    others = all_logits(session, kIds, 7);
+  });
+  Session session(made.model, options);
+  mine = all_logits(session, kIds, 7);
+  other.join();
+  CHECK(same_bits(mine, others));
+  CHECK(made.packed().size() == 1);
 }
 
 TEST_CASE("a packed file is made once, and again if it is not that of the model") {

@@ -105,7 +105,6 @@ struct FoundGroup {
   ExpertGroup group;
   std::vector<Span> spans;  // by plan
   bool is_regular = true;   // all plans read the same weights by the same ids
-  std::int64_t router_bytes = 0;
 };
 
 FoundGroup new_group(const WeightFiles& files, const Graph& graph,
@@ -149,7 +148,7 @@ void add_groups(const WeightFiles& files, const Graph& graph, std::span<const Us
       const RouterWeights weights = find_router(graph, ids, it->group.n_experts);
       it->group.router = weights.router;
       it->group.router_norm = weights.norm;
-      it->router_bytes = copied_router_bytes(graph, weights.router);
+      it->group.router_bytes = copied_router_bytes(graph, weights.router);
     }
     it->is_regular = it->is_regular && it->group.paths == paths;
     it->group.max_tokens = std::max(it->group.max_tokens, graph[ids].spec.shape[0].bound);
@@ -215,11 +214,8 @@ Residency experts_of(const WeightFiles& files, std::vector<FoundGroup> found) {
     SlotClass& slots = r.slots[static_cast<std::size_t>(f.group.slots)];
     slots.min_slots = std::max(slots.min_slots, needed_together(found, f));
     slots.n_slots = slots.min_slots;
-    // Steps do not run the layers of drafts one after the other.
-    const bool in_steps = f.spans.front().last >= 0;
-    if (!in_steps) f.group.router.clear();
-    const bool is_guessed = !r.groups.empty() && !r.groups.back().router.empty() && in_steps;
-    if (is_guessed) r.router_bytes += f.router_bytes;
+    // Draft layers run outside of steps, so their experts are not guessed.
+    if (f.spans.front().last < 0) f.group.router.clear();
     r.groups.push_back(f.group);
   }
   return r;
@@ -275,6 +271,15 @@ void place_in_ring(const Wholes& weights, Residency& r) {
     r.streamed.push_back({.path = w.path, .bytes = w.bytes, .offset = at, .place = w.place});
     at += w.place;
   }
+}
+
+// Guesses need routers that are in memory all the time.
+void forget_streamed_routers(Residency& r) {
+  const auto is_streamed = [&](const std::string& path) {
+    return std::ranges::any_of(r.streamed, [&](const auto& w) { return w.path == path; });
+  };
+  for (ExpertGroup& group : r.groups)
+    if (is_streamed(group.router)) group.router.clear();
 }
 
 // Splits the weights by the stages of the first plan.
@@ -347,6 +352,7 @@ std::optional<Residency> residency_within(const Streamable& weights, std::int64_
     const auto streamed = streamed_within(stages, left, largest);
     if (!streamed) continue;
     place_in_ring(*streamed, r);
+    forget_streamed_routers(r);
     return r;
   }
   return std::nullopt;
@@ -363,6 +369,7 @@ std::set<std::string_view> streamed_paths(const Residency& residency) {
 Residency smallest_residency(const Streamable& weights) {
   Residency r = weights.experts;
   place_in_ring(weights.whole, r);
+  forget_streamed_routers(r);
   return r;
 }
 

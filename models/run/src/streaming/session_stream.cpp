@@ -8,6 +8,7 @@
 #include "weft/graph/graph.h"
 #include "weft/run/read_choices.h"
 
+#include "model_impl.h"
 #include "session_plan.h"
 #include "streaming/packed_file.h"
 #include "streaming/residency.h"
@@ -40,12 +41,17 @@ UsageFile usage_file(const Checkpoint& model, const SessionOptions& options) {
   return {.path = model.path() + ".experts", .warn = {}};
 }
 
-// Throws IoError if a path leads to another file than the one that the plan was made for.
-void check_files(const Checkpoint& model, std::span<const std::string> parts) {
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (!parts[i].empty() && !model.is_at_path(static_cast<std::int32_t>(i)))
+// Throws IoError if a path leads to another file than the one that is mapped: the files were opened
+// a moment before.
+void check_files(const Checkpoint& model, const MappedFile& packed,
+                 std::span<const std::string> paths) {
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (paths[i].empty()) continue;
+    const bool is_same = packed.bytes().empty() ? model.is_at_path(static_cast<std::int32_t>(i))
+                                                : packed.is_at(paths[i]);
+    if (!is_same)
       fail<IoError>("{}: was replaced while it was in use; load it again",
-                    printable_path(parts[i]));
+                    printable_path(paths[i]));
   }
 }
 
@@ -65,7 +71,7 @@ SessionStream::SessionStream(const Checkpoint& model, const Residency& residency
       ring_(source_.files, residency, queue_),
       experts_(source_.files, residency, queue_, ends_, {model, residency, in_memory}),
       left_(n_units()) {
-  if (source_.packed.bytes().empty()) check_files(model, queue_.paths());
+  check_files(model, source_.packed, queue_.paths());
   int unit = 0;
   for (const StreamedWeight& w : residency.streamed) units_[w.path] = {.unit = unit++};
   for (const ExpertGroup& group : residency.groups) {
@@ -105,11 +111,18 @@ void SessionStream::write_usage() noexcept {
 namespace {
 
 StreamSource open_source(const Model& model, const PlannedModel& planned) {
-  if (!streams_packed(planned.options))
-    return {.files = WeightFiles(model.weights()), .packed = {}};
-  const PackedFile file = packed_file(model, planned);
-  return {.files = file.files(),
-          .packed = file.open(model.identity(), load_options(model, planned))};
+  if (streams_packed(planned.options)) {
+    const PackedFile file = packed_file(model, planned);
+    return {.files = file.files(),
+            .packed = model.impl().open_packed(file, load_options(model, planned))};
+  }
+  StreamSource source{.files = WeightFiles(model.weights()), .packed = {}};
+  for (const std::string_view path : streamed_paths(planned.residency)) {
+    if (!source.files.contains(path))
+      fail<IoError>("{}: was replaced while it was in use; load it again",
+                    printable_path(model.weights().path()));
+  }
+  return source;
 }
 
 }  // namespace
@@ -215,6 +228,10 @@ StreamStats SessionStream::stats() const {
                     .reader = queue_.describe()};
   experts_.add_stats(stats);
   return stats;
+}
+
+void SessionStream::check_mapped() const {
+  if (source_.packed.failed()) refuse_missing_pages(source_.files.paths().front());
 }
 
 void SessionStream::rethrow() {

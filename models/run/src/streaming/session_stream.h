@@ -61,6 +61,8 @@ class SessionStream final : public WeightStream {
   // After a run that ended early: throws what the poll threw, or IoError if a read failed. Returns
   // if the run was cancelled.
   void rethrow();
+  // Throws IoError if the packed file has lost bytes.
+  void check_mapped() const;
   std::int64_t bytes() const { return ring_.bytes() + experts_.bytes(); }  // allocated
   StreamStats stats() const;                                               // any thread
 
@@ -101,7 +103,7 @@ class SessionStream final : public WeightStream {
   std::vector<std::atomic<std::int32_t>> left_;  // by unit: calls that the run has still to make
   bool has_run_ = false;
   bool must_start_over_ = false;          // the last run ended early
-  bool failure_is_old_ = false;           // the queue's, which the last run did not get to forget
+  bool failure_is_old_ = false;           // the queue still has the failure of an earlier run
   std::atomic<std::int64_t> wait_ns_{0};  // spent on weights of the ring
 };
 

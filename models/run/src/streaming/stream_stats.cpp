@@ -21,6 +21,13 @@ std::int64_t Residency::cache_bytes() const {
   return sum;
 }
 
+std::int64_t Residency::router_bytes() const {
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    if (guesses(i)) sum += groups[i].router_bytes;
+  return sum;
+}
+
 std::int64_t Residency::streamed_bytes() const {
   std::int64_t sum = 0;
   for (const StreamedWeight& w : streamed) sum += w.bytes;

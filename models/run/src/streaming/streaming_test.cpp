@@ -121,7 +121,7 @@ TEST_CASE("streamed weights give the bits of weights in memory for every budget"
     for (int share = 0; share <= 10; ++share) {
       SessionOptions options = with_mode(WeightMode::streamed);
       options.mem_budget = least + (most - least) * share / 10;
-      for (const std::size_t chunk : {1, 5, 16}) {
+      for (const std::size_t chunk : {1, 3, 5, 16}) {
         Session session(kept.model, options);
         CAPTURE(share);
         CAPTURE(chunk);

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+
 #include "weight_layout.h"
 
 namespace weft::run {
@@ -27,6 +30,12 @@ WeightFiles::WeightFiles(std::string path, const WeightLayout& layout, std::uint
         .bytes = w.dtype.bytes(w.tensor->spec.shape.elems()),
         .dtype = w.dtype};
   }
+}
+
+const WeightFiles::Location& WeightFiles::at(std::string_view path) const {
+  const auto it = locations_.find(path);
+  if (it == locations_.end()) fail<Error>("weight '{}' is not in the files", printable(path));
+  return it->second;
 }
 
 std::optional<WeightFiles::Location> WeightFiles::find(const Node& weight) const {

@@ -34,7 +34,8 @@ class WeightFiles {
 
   // None if the files lack the weight in the type that the graph gives it, or cannot be opened.
   std::optional<Location> find(const Node& weight) const;
-  const Location& at(std::string_view path) const { return locations_.find(path)->second; }
+  bool contains(std::string_view path) const { return locations_.contains(path); }
+  const Location& at(std::string_view path) const;  // REQUIRES: contains(path)
   std::span<const std::string> paths() const { return paths_; }
 
  private:

@@ -38,9 +38,10 @@ struct Row {
   int workers = 0;
   ReplayKind executor = ReplayKind::alone;  // the one of the plan for most of the tokens
   Series series;
-  Work work;                  // work of one repetition
-  std::int64_t peak_rss = 0;  // peak of the process so far
-  StreamStats stream;         // in all repetitions, if weights are streamed
+  Work work;                           // work of one repetition
+  std::int64_t peak_rss = 0;           // peak of the process so far
+  StreamStats stream;                  // in all repetitions, if weights are streamed
+  std::vector<double> hit_rates = {};  // the part of the experts in memory, by repetition
 
   double tokens_per_second() const { return series.median(); }
   double per_token(double amount) const { return amount / static_cast<double>(test.tokens); }
@@ -49,7 +50,7 @@ struct Row {
   // The part of the time of all lanes in which they waited for the disk.
   double share_of_waits() const;
   // The part of the experts that steps needed that was in memory; 1 without experts.
-  double share_of_hits() const;
+  double share_of_hits() const { return stream.all_groups().hit_rate(); }
   double disk_bytes_per_token() const {
     return per_token(static_cast<double>(stream.bytes_read) /
                      static_cast<double>(series.rates.size()));

@@ -35,6 +35,7 @@ struct ExpertGroup {
   // Weights [X, D] of the router and [D] of the norm before it, from which the choices of the next
   // layer are guessed. Empty: unknown.
   std::string router = {}, router_norm = {};
+  std::int64_t router_bytes = 0;  // that a copy of the router takes, if guesses need one
   friend bool operator==(const ExpertGroup&, const ExpertGroup&) = default;
 };
 
@@ -52,11 +53,15 @@ struct Residency {
   std::int64_t ring_bytes = 0;
   std::vector<ExpertGroup> groups;  // in the order in which steps read them
   std::vector<SlotClass> slots;
-  std::int64_t router_bytes = 0;  // copies of routers in another layout, for guesses
 
   bool empty() const { return streamed.empty() && groups.empty(); }
   std::int64_t cache_bytes() const;
-  std::int64_t bytes() const { return ring_bytes + cache_bytes() + router_bytes; }  // in memory
+  // Whether the experts of a group are guessed from the group before.
+  bool guesses(std::size_t group) const {
+    return group > 0 && !groups[group].router.empty() && !groups[group - 1].router.empty();
+  }
+  std::int64_t router_bytes() const;  // copies of routers for guesses
+  std::int64_t bytes() const { return ring_bytes + cache_bytes() + router_bytes(); }  // in memory
   std::int64_t streamed_bytes() const;  // that every step reads in order
   std::int64_t expert_bytes() const;    // all experts together
   double cached_share() const;          // what part of the experts, 0..1
@@ -91,6 +96,11 @@ struct StreamStats {
     std::int64_t wait_ns = 0;           // the sum of all lanes
     // Missing experts that were expected to be chosen soon, and how many of them were.
     std::int64_t guesses = 0, right_guesses = 0;
+
+    double hit_rate() const {  // 1 if no experts were needed
+      const auto needed = static_cast<double>(hits + misses);
+      return needed > 0 ? static_cast<double>(hits) / needed : 1;
+    }
     friend bool operator==(const Group&, const Group&) = default;
   };
   std::vector<Group> groups;  // as in the residency

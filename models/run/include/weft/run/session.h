@@ -41,6 +41,8 @@ enum class WeightMode : std::uint8_t {
               // in a ring, experts in a cache (residency.h)
 };
 std::string_view to_string(WeightMode mode);  // "auto", "mapped", "resident", "streamed"
+std::span<const WeightMode> all_weight_modes();
+std::optional<WeightMode> find_weight_mode(std::string_view name);
 
 struct SessionOptions {
   std::int64_t context = 0;    // cells per sequence; 0: min(the model's context, 4096)
