@@ -1,7 +1,6 @@
 #include "reads.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "weft/base/error.h"
 #include "weft/run/read_choices.h"
@@ -14,13 +13,6 @@ constexpr std::int64_t kBlocks[] = {256 * kKiB, 1024 * kKiB, 4096 * kKiB};
 constexpr int kDepths[] = {4, 8, 16};
 constexpr double kClearGainOfReads = 1.1;  // disks vary more than processors
 
-std::int64_t bytes_of(const std::string& path) {
-  std::error_code error;
-  const auto bytes = std::filesystem::file_size(path, error);
-  if (error) fail<IoError>("{}: {} (give a file of the model)", path, error.message());
-  return static_cast<std::int64_t>(bytes);
-}
-
 }  // namespace
 
 MeasuredReads measure_reads(const std::string& path, double seconds) {
@@ -32,7 +24,7 @@ MeasuredReads measure_reads(const std::string& path, double seconds) {
       if (block != standard.block || depth != standard.depth)
         measured.speeds.push_back({.depth = depth, .block = block});
   }
-  const std::int64_t bytes = bytes_of(path);
+  const std::int64_t bytes = readable_bytes(path);
   std::erase_if(measured.speeds, [&](const ReadSpeed& s) { return s.block > bytes; });
   if (measured.speeds.empty())
     fail<ValueError>("{}: has {} bytes, too few to measure reads", path, bytes);

@@ -104,7 +104,8 @@ DepthForecast time_plan(const std::shared_ptr<const Model>& model, PlannedModel 
   return result;
 }
 
-// Why there is no session with that many tokens, which its memory must have room for.
+// Says why steps after `depth` tokens cannot be timed. Empty if the memory can have room for the
+// `needed` tokens.
 std::string refusal(const Model& model, const SessionOptions& options, std::int64_t depth,
                     std::int64_t needed) {
   if (depth == 0) return {};

@@ -19,10 +19,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 std::int64_t n_blocks_of(const std::string& path, std::int64_t block) {
-  std::error_code error;
-  const auto bytes = std::filesystem::file_size(path, error);
-  if (error) fail<IoError>("{}: {} (give a file of the model)", path, error.message());
-  const std::int64_t n = static_cast<std::int64_t>(bytes) / block;
+  const std::int64_t bytes = readable_bytes(path);
+  const std::int64_t n = bytes / block;
   if (n == 0) fail<ValueError>("{}: has {} bytes, too few to measure reads", path, bytes);
   return n;
 }
@@ -94,6 +92,13 @@ class Reading {
 };
 
 }  // namespace
+
+std::int64_t readable_bytes(const std::string& path) {
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(path, error);
+  if (error) fail<IoError>("{}: {} (give a file of the model)", path, error.message());
+  return static_cast<std::int64_t>(bytes);
+}
 
 ReadSpeed measure_read_speed(const std::string& path, const ReadSpeed& about, double seconds) {
   Reading reading(path, about);

@@ -83,7 +83,7 @@ WeightLayout layout_weights(const Checkpoint& file, std::span<const Graph* const
     const bool reordered = !w.tensor->runs.empty();
     if (reordered || (resident && (w.whole || other_type))) {
       w.offset = layout.region_bytes;
-      layout.region_bytes += align_up(w.dtype.bytes(w.tensor->spec.shape.elems()));
+      layout.region_bytes += align_up(w.bytes());
     } else {
       layout.mapped_bytes += w.tensor->n_bytes;
       if (!w.whole) layout.table_bytes += w.tensor->n_bytes;

@@ -23,6 +23,8 @@ struct PlacedWeight {
   bool converts = false;  // to another type than in the file, not only its layout
   bool whole = false;     // every step reads all of it, not only some rows
   bool streamed = false;  // read from the file while steps run
+
+  std::int64_t bytes() const { return dtype.bytes(tensor->spec.shape.elems()); }  // in that type
   friend bool operator==(const PlacedWeight&, const PlacedWeight&) = default;
 };
 

@@ -138,9 +138,6 @@ std::int64_t sample_bytes(const Model& model, const PlannedModel& planned) {
 
 LoadEstimate estimate_load(const Model& model, const PlannedModel& planned) {
   const WeightLayout layout = layout_weights(model, planned);
-  const auto bytes_of = [](const PlacedWeight& w) {
-    return w.dtype.bytes(w.tensor->spec.shape.elems());
-  };
   LoadEstimate load;
   std::vector<std::pair<const PlacedWeight*, std::int64_t>> packed;  // the largest, and the sum
   for (const PlacedWeight& w : layout.weights) {
@@ -151,8 +148,8 @@ LoadEstimate estimate_load(const Model& model, const PlannedModel& planned) {
              other.first->tensor->spec.dtype == w.tensor->spec.dtype;
     });
     auto& [largest, sum] = same == packed.end() ? packed.emplace_back(&w, 0) : *same;
-    sum += bytes_of(w);
-    if (bytes_of(w) > bytes_of(*largest)) largest = &w;
+    sum += w.bytes();
+    if (w.bytes() > largest->bytes()) largest = &w;
   }
   for (const auto& [largest, sum] : packed)
     load.cached_seconds += seconds_per_byte(model.weights(), *largest) * static_cast<double>(sum);

@@ -19,10 +19,6 @@ constexpr std::int64_t kMaxKindBytes = std::int64_t{64} << 20,
                        kMinKindBytes = std::int64_t{1} << 20;
 constexpr std::int64_t kSampleBytes = std::int64_t{2} << 20;  // read from the file
 
-std::int64_t bytes_of(const PlacedWeight& w) {
-  return w.dtype.bytes(w.tensor->spec.shape.elems());
-}
-
 bool is_mapped(const PlacedWeight& w) {
   return w.offset == kInFile && !w.streamed;
 }
@@ -54,7 +50,7 @@ std::vector<Kind> kinds_of(const WeightLayout& layout) {
 }
 
 std::int64_t n_samples(const Kind& kind, std::int64_t kind_bytes) {
-  return std::clamp<std::int64_t>(kind_bytes / align_up(bytes_of(*kind.front())), 1,
+  return std::clamp<std::int64_t>(kind_bytes / align_up(kind.front()->bytes()), 1,
                                   std::ssize(kind));
 }
 
@@ -77,13 +73,13 @@ std::int64_t SampledWeights::bytes_for(const WeightLayout& layout, std::int64_t 
   std::int64_t sum = 0;
   for (const Kind& kind : kinds_of(layout))
     if (!is_mapped(*kind.front()))
-      sum += n_samples(kind, kind_bytes) * align_up(bytes_of(*kind.front()));
+      sum += n_samples(kind, kind_bytes) * align_up(kind.front()->bytes());
   return sum;
 }
 
 void SampledWeights::place(const Checkpoint& file, const Kind& kind, std::int64_t kind_bytes) {
   const PlacedWeight& first = *kind.front();
-  const std::int64_t bytes = bytes_of(first), step = align_up(bytes);
+  const std::int64_t bytes = first.bytes(), step = align_up(bytes);
   const auto n = static_cast<std::size_t>(n_samples(kind, kind_bytes));
   std::vector<const std::byte*> samples;
   if (is_mapped(first)) {

@@ -51,9 +51,10 @@ std::string PackedFile::obstacle() const {
   }
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::path(path()).parent_path();
-  if (::access(existing(folder).c_str(), W_OK | X_OK) != 0)
+  const std::filesystem::path parent = existing(folder);
+  if (::access(parent.c_str(), W_OK | X_OK) != 0)
     return fmt::format("{}: {}", folder.string(), std::generic_category().message(errno));
-  const auto space = std::filesystem::space(existing(folder), error);
+  const auto space = std::filesystem::space(parent, error);
   if (error) return fmt::format("{}: {}", folder.string(), error.message());
   if (space.available >= static_cast<std::uintmax_t>(cache_.file_bytes())) return {};
   return fmt::format("{} has room for {}, {} are needed", folder.string(),

@@ -1,5 +1,4 @@
-// Streamed models in places where files may be: other file systems, several parts, several
-// sessions.
+// Streams models from other file systems, from several parts, and with several sessions.
 
 #include <cerrno>
 #include <cstdlib>

@@ -275,11 +275,9 @@ void place_in_ring(const Wholes& weights, Residency& r) {
 
 // Guesses need routers that are in memory all the time.
 void forget_streamed_routers(Residency& r) {
-  const auto is_streamed = [&](const std::string& path) {
-    return std::ranges::any_of(r.streamed, [&](const auto& w) { return w.path == path; });
-  };
+  const std::set<std::string_view> streamed = streamed_paths(r);
   for (ExpertGroup& group : r.groups)
-    if (is_streamed(group.router)) group.router.clear();
+    if (streamed.contains(group.router)) group.router.clear();
 }
 
 // Splits the weights by the stages of the first plan.

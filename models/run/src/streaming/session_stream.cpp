@@ -41,6 +41,10 @@ UsageFile usage_file(const Checkpoint& model, const SessionOptions& options) {
   return {.path = model.path() + ".experts", .warn = {}};
 }
 
+[[noreturn]] void refuse_replaced(const std::string& path) {
+  fail<IoError>("{}: was replaced while it was in use; load it again", printable_path(path));
+}
+
 // Throws IoError if a path leads to another file than the one that is mapped: the files were opened
 // a moment before.
 void check_files(const Checkpoint& model, const MappedFile& packed,
@@ -49,9 +53,7 @@ void check_files(const Checkpoint& model, const MappedFile& packed,
     if (paths[i].empty()) continue;
     const bool is_same = packed.bytes().empty() ? model.is_at_path(static_cast<std::int32_t>(i))
                                                 : packed.is_at(paths[i]);
-    if (!is_same)
-      fail<IoError>("{}: was replaced while it was in use; load it again",
-                    printable_path(paths[i]));
+    if (!is_same) refuse_replaced(paths[i]);
   }
 }
 
@@ -118,9 +120,7 @@ StreamSource open_source(const Model& model, const PlannedModel& planned) {
   }
   StreamSource source{.files = WeightFiles(model.weights()), .packed = {}};
   for (const std::string_view path : streamed_paths(planned.residency)) {
-    if (!source.files.contains(path))
-      fail<IoError>("{}: was replaced while it was in use; load it again",
-                    printable_path(model.weights().path()));
+    if (!source.files.contains(path)) refuse_replaced(model.weights().path());
   }
   return source;
 }

@@ -27,7 +27,7 @@ WeightFiles::WeightFiles(std::string path, const WeightLayout& layout, std::uint
     if (w.offset == kInFile) continue;
     locations_[std::string(w.tensor->name)] = {
         .offset = begin + static_cast<std::uint64_t>(w.offset),
-        .bytes = w.dtype.bytes(w.tensor->spec.shape.elems()),
+        .bytes = w.bytes(),
         .dtype = w.dtype};
   }
 }

@@ -13,6 +13,9 @@ struct ReadSpeed {
   std::string reader = {};  // "io_uring, direct"
 };
 
+// Bytes of a file. Throws IoError if it is none.
+std::int64_t readable_bytes(const std::string& path);
+
 // Reads blocks at random places for about that time. `about` says how. Throws IoError, and
 // ValueError if the file is smaller than a block.
 ReadSpeed measure_read_speed(const std::string& path, const ReadSpeed& about, double seconds);
