@@ -16,6 +16,7 @@
 #include "gguf/experts.h"
 #include "gguf/part.h"
 #include "safetensors/directory.h"
+#include "tensor_parts.h"
 
 namespace weft {
 
@@ -34,6 +35,7 @@ struct Checkpoint::Impl {
   // Adds the stamps of all files. False if one has none that can be relied on.
   bool add_stamps(Checksum& sum) const {
     if (files.maps.empty() && sources.empty()) return false;
+    if (files.parts != 0) sum.add(std::as_bytes(std::span(&files.parts, 1)));
     for (const MappedFile& map : files.maps) {
       if (!map.stamp()) {
         sum.add(map.bytes());
@@ -190,6 +192,24 @@ Checkpoint Checkpoint::with_keys(std::span<const KeyOverride> overrides) const {
   files.head.by_key = files::index_by_name(
       entries, [](const MetaEntry& e) { return e.key; }, "key", path());
   files.texts = std::move(texts);
+  return Checkpoint(std::make_shared<const Impl>(std::move(files), std::vector{impl_}));
+}
+
+Checkpoint Checkpoint::with_parts(std::span<const TensorPart> parts) const {
+  files::OpenedFiles files = view_of(impl_->files);
+  auto names = std::make_shared<std::deque<std::string>>();
+  auto runs = std::make_shared<std::deque<std::vector<RowRun>>>();
+  std::vector<CheckpointTensor>& tensors = files.head.tensors;
+  tensors.clear();
+  for (const auto& [source, part] : files::in_file_order(*this, parts)) {
+    std::vector<RowRun> moved;
+    CheckpointTensor& tensor = tensors.emplace_back(files::cut_part(*source, *part, moved));
+    tensor.name = names->emplace_back(part->name);
+    if (!moved.empty()) tensor.runs = runs->emplace_back(std::move(moved));
+  }
+  files.texts = std::move(names);
+  files.runs = std::move(runs);
+  files.parts = files::hash_parts(parts);
   return Checkpoint(std::make_shared<const Impl>(std::move(files), std::vector{impl_}));
 }
 

@@ -41,6 +41,7 @@ struct OpenedFiles {
   std::shared_ptr<const std::deque<std::vector<RowRun>>> runs;
   bool is_directory = false;
   std::int64_t file_bytes = 0;
+  std::uint64_t parts = 0;  // if the tensors are parts of those of another checkpoint: which ones
 };
 
 // All rows of a matrix as rows first .. of a larger tensor.
@@ -53,6 +54,11 @@ inline RowRun whole_run(const CheckpointTensor& matrix, std::int64_t first) {
           .inner = n,
           .part = matrix.part,
           .file_offset = matrix.file_offset};
+}
+
+// Bytes from the data of a run to one of its rows.
+inline std::int64_t row_offset(const RowRun& run, std::int64_t row) {
+  return row / run.inner * run.outer_stride + row % run.inner * run.row_stride;
 }
 
 // Indices of `items`, sorted by name. Throws FormatError for equal names: "FILE: key 'K' appears

@@ -26,6 +26,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "weft/files/key_override.h"
@@ -37,6 +38,9 @@ namespace weft {
 // Rows of a tensor that are not in order, or not next to the previous rows in the files. Row r of
 // the run begins (r / inner) * outer_stride + (r % inner) * row_stride bytes after `data`. Its
 // elements are elem_stride bytes apart, or contiguous if that is 0.
+//
+// A run may have only some columns of its rows. Then the runs of the other columns of the same rows
+// are next to it, in the order of columns.
 struct RowRun {
   const std::byte* data = nullptr;  // into the mapping
   std::int64_t first = 0;           // the run's first row of the tensor
@@ -45,6 +49,8 @@ struct RowRun {
   std::int64_t inner = 0, outer_stride = 0;
   std::int32_t part = 0;          // index of the file
   std::uint64_t file_offset = 0;  // offset of `data` within that file
+  std::int64_t first_col = 0;     // the run's first column of the tensor
+  std::int64_t n_cols = 0;        // 0: all columns of the tensor
 };
 
 // One tensor of the file. `spec` has the slowest dimension first (GGUF stores the fastest first); a
@@ -57,8 +63,8 @@ struct CheckpointTensor {
   std::int64_t n_bytes = 0;
   std::int32_t part = 0;          // index of the file of a split model
   std::uint64_t file_offset = 0;  // within that file
-  // Not empty for some tensors of directories: where their rows are, in the order of rows. `data`
-  // is then null, and copy_rows() the way to read them.
+  // Not empty for some tensors of directories, of older files and of with_parts(): where their rows
+  // are, in the order of rows. `data` is then null, and copy_rows() the way to read them.
   std::span<const RowRun> runs = {};
   bool lent = false;  // the data is in memory of the caller (Checkpoint::parse)
 
@@ -94,6 +100,17 @@ struct AddedTensor {
   const CheckpointTensor* tensor = nullptr;  // a tensor of `from`
 };
 
+// A part of a tensor, for Checkpoint::with_parts().
+struct TensorPart {
+  std::string name;    // in the new checkpoint
+  std::string source;  // a tensor of the old one
+  int axis = 0;        // which dimension of the source is cut, the slowest first
+  // Half-open, not empty, not overlapping, in the order that they have in the part, where their
+  // lengths add up to the dimension. Whole blocks of the type if the axis is the last one. No
+  // ranges: the whole tensor.
+  std::vector<std::pair<std::int64_t, std::int64_t>> ranges = {};
+};
+
 struct OpenOptions {
   // Settings in config.json that Weft does not know have no effect. Otherwise they are refused with
   // UnsupportedError, because they may change the results of the model.
@@ -119,6 +136,13 @@ class Checkpoint {
   // key, the last one counts. Refers to the same files.
   Checkpoint with_keys(std::span<const KeyOverride> overrides) const;
 
+  // A checkpoint of only these parts of this one's tensors, in the order of their sources: what one
+  // of several machines holds of a model. Metadata, paths and files are those of this one. The
+  // whole of a tensor and one range of its slowest dimension stay where they are in the file; parts
+  // of tensors with runs, and other parts, are runs. Throws ValueError for sources, axes and ranges
+  // that do not exist, FormatError if a name is taken.
+  Checkpoint with_parts(std::span<const TensorPart> parts) const;
+
   const std::string& path() const;
   bool is_directory() const;  // a directory of safetensors: its metadata was derived, not read
   std::uint32_t version() const;
@@ -126,7 +150,8 @@ class Checkpoint {
   std::int64_t file_bytes() const;  // all parts
   // A hash of the stamps of the mapped files (FileStamp): if it is the same as at an earlier time,
   // so are their bytes. None if that is not certain, because a file was written a moment before it
-  // was mapped, or the bytes are the caller's. Copies of a file have other stamps.
+  // was mapped, or the bytes are the caller's. Copies of a file have other stamps, and so have
+  // other parts of it (with_parts).
   std::optional<std::uint64_t> stamp() const;
   // Throw IoError "FILE: ..., while it was in use": after some of its bytes could not be read
   // (MappedFile::failed(); takes a few nanoseconds unless a mapping has failed); if it was written
