@@ -117,6 +117,13 @@ Graph Rewriter::finish() {
   return graph;
 }
 
+Graph Rewriter::finish_with(std::span<const Graph::Output> outputs) {
+  for (const Graph::Output& output : outputs) to_.output(output.name, {&to_, output.node});
+  Graph graph = std::move(to_);
+  drop_dead_nodes(graph);
+  return graph;
+}
+
 Graph without_dead_nodes(const Graph& graph) {
   const PerNode<bool> alive = live_nodes(graph);
   Rewriter rewriter(graph, "");

@@ -51,6 +51,7 @@
 #include "weft/ops/projections/linear.h"
 #include "weft/ops/projections/linear_concat.h"
 #include "weft/ops/projections/quantize.h"
+#include "weft/ops/ranks/collectives.h"
 #include "weft/ops/recurrent/causal_conv.h"
 #include "weft/ops/recurrent/centred_conv.h"
 #include "weft/ops/recurrent/delta_rule.h"
@@ -77,9 +78,12 @@ namespace {
 
 constexpr const OpDef* kOps[] = {
     &kAdd,                   //
+    &kAllGather,             //
+    &kAllReduce,             //
     &kAttention,             //
     &kAttentionTemperature,  //
     &kBiasedAttention,       //
+    &kBroadcast,             //
     &kBucketDistances,       //
     &kCacheWrite,            //
     &kCausalConv,            //
@@ -118,6 +122,7 @@ constexpr const OpDef* kOps[] = {
     &kPoolTokens,            //
     &kQuantize,              //
     &kRecurrence,            //
+    &kRecv,                  //
     &kRelu,                  //
     &kRemainderIds,          //
     &kRepeatHeads,           //
@@ -131,6 +136,7 @@ constexpr const OpDef* kOps[] = {
     &kScale,                 //
     &kScaleHeads,            //
     &kSelectiveScan,         //
+    &kSend,                  //
     &kShiftPositions,        //
     &kSigmoid,               //
     &kSilu,                  //

@@ -89,6 +89,7 @@ std::vector<OpSignature> op_signatures() {
   std::vector<OpSignature> all;
   for (const Composite& c : kComposites) all.push_back(c.signature);
   for (const OpDef* op : all_ops()) {
+    if (op->collective) continue;  // added by the pass that divides a graph among ranks
     if (std::ranges::find(all, op->name, &OpSignature::name) == all.end())
       all.push_back({op->name, op->inputs, op->variadic, op->attrs});
   }
@@ -109,7 +110,7 @@ Tensor apply_op(std::string_view name, std::span<const Tensor> inputs,
       return c.apply(inputs, attrs, where);
   }
   const OpDef* const op = find_op(name);
-  if (!op) refuse_op(name, where);
+  if (!op || op->collective) refuse_op(name, where);
   const auto reword = [&](std::string_view message) {
     return fmt::format("{}: {} ({})", name, message, to_string(where));
   };

@@ -46,6 +46,11 @@ class Rewriter {
 
   // Copies outputs and returns the new graph without its dead nodes (see without_dead_nodes).
   Graph finish();
+  // The same for passes that give the new graph other outputs.
+  Graph finish_with(std::span<const Graph::Output> outputs);
+
+  // For weights and states that the old graph does not have.
+  Graph& target() { return to_; }
 
  private:
   friend Graph without_dead_nodes(const Graph& graph);
