@@ -46,6 +46,13 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/weftConfigVersion.cmake C
 install(FILES ${PROJECT_BINARY_DIR}/weftConfig.cmake ${PROJECT_BINARY_DIR}/weftConfigVersion.cmake
   DESTINATION ${WEFT_CMAKE_DIR})
 
+# Where launched_communicator() looks for them.
+foreach(mpi IN ITEMS openmpi mpich)
+  if(TARGET weft_transport_${mpi})
+    install(TARGETS weft_transport_${mpi} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/weft)
+  endif()
+endforeach()
+
 if(WEFT_BUILD_PROGRAMS)
   # They bring their libraries along in a wheel, also those that these libraries need.
   foreach(program IN ITEMS weft generate chat)

@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "weft/base/error.h"
+#include "weft/scheduler/rank_link.h"
+
+#include "ranks/exchange.h"
 
 namespace weft::scheduler {
 namespace {
@@ -137,11 +140,25 @@ void BoundPlan::bind_inputs(const Source& from) {
 void BoundPlan::prepare(const Source& from, KernelFailure& failure) {
   for (KernelCall& call : calls_) {
     const auto step = static_cast<std::size_t>(call.step - from.plan.steps.data());
+    if (call.args.op->collective) {
+      prepare_exchange(from, call, failure);
+      continue;
+    }
     auto made = from.kernels[step].backend->prepare(from.graph, from.graph[call.step->node],
                                                     call.args, failure);
     call.args.prepared = made.get();
     if (made) prepared_.push_back(std::move(made));
   }
+}
+
+void BoundPlan::prepare_exchange(const Source& from, KernelCall& call, KernelFailure& failure) {
+  const Node& node = from.graph[call.step->node];
+  if (!from.bindings.link)
+    fail<ValueError>("'{}' exchanges with other ranks, but the plan is bound to none", node.path);
+  auto made = std::make_unique<Exchange>(*from.bindings.link, node, failure);
+  call.args.prepared = made.get();
+  exchanges_.push_back(made.get());  // one lane runs all of them, in the order of the graph
+  prepared_.push_back(std::move(made));
 }
 
 void BoundPlan::watch(const Dim* dims, View& view) {

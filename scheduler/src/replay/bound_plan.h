@@ -31,6 +31,8 @@ struct KernelCall {
   std::span<const int> units;      // that it uses of the weight stream, each once
 };
 
+class Exchange;
+
 class BoundPlan {
  public:
   // Throws ValueError if the plan does not fit the graph or the assignment. Kernels report errors
@@ -47,6 +49,8 @@ class BoundPlan {
   std::span<const KernelCall> share(int stage, int index, int worker) const;
   std::span<const KernelCall> copies(int stage, int lane) const;
   // How many calls of a run use each unit of the weight stream.
+  // Those of its collective ops, in their order.
+  const std::vector<Exchange*>& exchanges() const { return exchanges_; }
   std::vector<std::int32_t> uses_of_units(const std::vector<PieceGroup>& pieces,
                                           const WeightStream& stream) const;
 
@@ -64,6 +68,7 @@ class BoundPlan {
   void add(const Source& from, std::size_t step, int lane, int part, int parts);
   void bind_inputs(const Source& from);
   void prepare(const Source& from, KernelFailure& failure);
+  void prepare_exchange(const Source& from, KernelCall& call, KernelFailure& failure);
   void watch(const Dim* dims, View& view);
 
   std::vector<KernelCall> calls_;
@@ -71,6 +76,7 @@ class BoundPlan {
   std::vector<std::vector<View>> inputs_;  // by call
   std::vector<std::vector<int>> units_of_steps_;
   std::vector<std::unique_ptr<PreparedKernel>> prepared_;
+  std::vector<Exchange*> exchanges_;
   std::vector<std::pair<std::int64_t*, std::int32_t>>
       extents_;  // where to write which variable's extent
   std::vector<ReplayStage> stages_;

@@ -1,10 +1,13 @@
 #include "weft/scheduler/executor.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "weft/base/error.h"
+#include "weft/scheduler/rank_link.h"
 
 #include "checks/poison.h"
+#include "ranks/exchange.h"
 #include "replay/bound_plan.h"
 #include "replay/host_copies.h"
 #include "replay/memory_map.h"
@@ -25,6 +28,7 @@ struct Executor::Impl final : ReplayJob {
   std::unique_ptr<Replay> replay;  // null: the calling thread does everything
   Extents extents;
   WeightStream* stream = nullptr;
+  RankLink* link = nullptr;                 // null if the plan has no exchanges
   std::vector<std::int32_t> uses_of_units;  // by unit of the stream
 
   // The run in progress.
@@ -40,7 +44,8 @@ struct Executor::Impl final : ReplayJob {
         memory(g, p, bindings),
         bound_plan(g, p, pieces, assignment, memory, bindings, failure),
         extents(g.bounds()),
-        stream(bindings.stream) {
+        stream(bindings.stream),
+        link(bound_plan.exchanges().empty() ? nullptr : bindings.link) {
     if (stream) uses_of_units = bound_plan.uses_of_units(pieces, *stream);
     if (options.poison.value_or(poison_wanted())) poison.emplace(g, p, bindings.arena);
     if (p.replay != ReplayKind::alone && p.lanes > 1 && w.count() > 1 && !poison)
@@ -56,6 +61,8 @@ struct Executor::Impl final : ReplayJob {
     run_calls(bound_plan.copies(stage, lane), worker);
   }
   void run_alone() noexcept;
+  bool has_ended() const noexcept;
+  void give_up_exchanges(std::string& error) noexcept;
 
   void stop_run() noexcept { stopped.store(true, std::memory_order_relaxed); }
   void set_extents(const Extents& wanted);
@@ -91,8 +98,27 @@ void Executor::Impl::run_calls(std::span<const KernelCall> calls, int worker) no
     if (!acquire(call)) return stop_run();
     run_call(call, worker);
     if (!release(call)) return stop_run();
-    if (call.args.prepared && failure.raised()) stop_run();
+    if (call.args.prepared && (failure.raised() || has_ended())) stop_run();
   }
+}
+
+// Whether the run ended on another rank.
+bool Executor::Impl::has_ended() const noexcept {
+  return link && link->ended_;
+}
+
+// Takes part in the exchanges that were left when the run stopped. A rank that was lost is not
+// waited for: the others are told to give up, too.
+void Executor::Impl::give_up_exchanges(std::string& error) noexcept {
+  try {
+    const auto exchanges = std::span(bound_plan.exchanges());
+    for (Exchange* exchange : exchanges.subspan(link->done_))
+      if (!link->broken_) exchange->give_up(error);
+  } catch (const std::exception& lost) {
+    link->broken_ = true;
+    if (error.empty()) error = lost.what();
+  }
+  if (link->broken_) link->communicator_.abandon(error);
 }
 
 bool Executor::Impl::acquire(const KernelCall& call) noexcept {
@@ -183,19 +209,27 @@ void Executor::run(const Extents& extents, const std::atomic<bool>* cancel,
   impl_->cancel = cancel;
   impl_->observer = observer;
   impl_->stopped.store(false, std::memory_order_relaxed);
+  if (RankLink* link = impl_->link) link->done_ = 0, link->ended_ = false;
   WeightStream* const stream = impl_->stream;
   if (stream) stream->begin(impl_->uses_of_units, cancel, impl_->stopped);
   impl_->replay ? impl_->replay->run() : impl_->run_alone();
   if (stream) stream->end();
-  if (const std::string text = impl_->failure.take(); !text.empty()) throw KernelError(text);
-  if (impl_->stopped.load(std::memory_order_relaxed))
-    fail<CancelledError>("plan '{}' was cancelled", impl_->plan.name);
+  std::string text = impl_->failure.take();
+  const bool stopped = impl_->stopped.load(std::memory_order_relaxed);
+  if (impl_->link && stopped) impl_->give_up_exchanges(text);
+  if (!text.empty()) throw KernelError(text);
+  if (stopped) fail<CancelledError>("plan '{}' was cancelled", impl_->plan.name);
   if (impl_->poison && !impl_->poison->finding().empty())
     fail<Error>("plan '{}': {}", impl_->plan.name, impl_->poison->finding());
 }
 
 void Executor::stop() noexcept {
   impl_->stop_run();
+}
+
+bool Executor::has_output(std::string_view name) const {
+  return std::ranges::find(impl_->graph.outputs(), name, &Graph::Output::name) !=
+         impl_->graph.outputs().end();
 }
 
 View Executor::output(std::string_view name) const {

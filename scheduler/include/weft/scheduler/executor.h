@@ -20,6 +20,8 @@
 
 namespace weft {
 
+class RankLink;
+
 // Memory of one of a plan's devices, in its addresses (weft/backends/device.h).
 struct DeviceBindings {
   std::function<std::byte*(const Node& weight_or_state)> at;  // like `weight` and `state` below
@@ -37,6 +39,8 @@ struct Bindings {
   // For weights that are not in memory all the time; `weight` gives their addresses too. Null: all
   // are. REQUIRES: all units of a stage fit in its memory at the same time.
   WeightStream* stream = nullptr;
+  // For plans with collective ops. Runs of the same plan on other ranks take part in it.
+  RankLink* link = nullptr;
 };
 
 // Is called before and after every node. Without an observer, a node costs one pointer test.
@@ -46,6 +50,9 @@ class NodeObserver {
   // Whether it reads the contents of tensors. If so, tensors on devices are copied to the host
   // before and after every call, and a device's work is finished when after() is called.
   virtual bool reads_values() const { return true; }
+  // Whether it compares nodes with their definitions (Verifier): every rank must do so in the same
+  // run, because the definitions of collective ops need the values of all of them.
+  virtual bool verifies() const { return false; }
   // Called on a worker before a sequence of one or more calls.
   virtual void begin(int /*worker*/) noexcept {}
   // Called on the worker that runs the node, before and after its kernel computes `region`.
@@ -79,9 +86,9 @@ class Executor {
   std::span<std::byte> input(std::string_view path);
 
   // One step. `extents` are the variables' actual extents. Throws ValueError unless 1 <= extent <=
-  // bound, CancelledError if `cancel` became true, and Error, naming backend and node, if a plug-in
-  // failed. After the latter two, some rows of states were already written; a later run may
-  // overwrite them.
+  // bound, CancelledError if `cancel` became true, on any rank, and Error, naming backend and node,
+  // if a plug-in or a rank failed. After the latter two, some rows of states were already written;
+  // a later run may overwrite them.
   void run(const Extents& extents, const std::atomic<bool>* cancel = nullptr,
            NodeObserver* observer = nullptr);
 
@@ -90,6 +97,7 @@ class Executor {
 
   // An output of the graph with the extents of the last run; valid until the next one.
   View output(std::string_view name) const;
+  bool has_output(std::string_view name) const;
   // The output of any node with the extents of the last run (the first copy, if there are several).
   // Valid after the run only if the plan was made with reuse_arena = false.
   View value(NodeId node) const;

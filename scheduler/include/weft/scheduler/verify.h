@@ -48,6 +48,7 @@ class Verifier : public NodeObserver {
  public:
   Verifier(const Graph& graph, const Plan& plan);
   ~Verifier() override;
+  bool verifies() const override { return true; }
   void before(const PlanStep& step, int worker, const KernelArgs& args,
               const Region& region) noexcept override;
   void after(const PlanStep& step, int worker, const KernelArgs& args,

@@ -1,0 +1,50 @@
+#pragma once
+// What the collective ops of plans exchange through: the endpoint of this rank, and how the run in
+// progress goes on all ranks.
+//
+// A rank that stops in the middle of a run, because it was cancelled or failed, tells the others so
+// in place of what it would have sent in the rest of the run, and takes what they send. So all
+// ranks end the run together, and the next one begins in order.
+
+#include <atomic>
+#include <cstddef>
+
+#include "weft/scheduler/communicator.h"
+
+namespace weft {
+
+class Executor;
+namespace scheduler {
+class Exchange;
+}
+
+// One per rank and model: plans of all its sessions may share it, if they run one after the other
+// in the same order on all ranks.
+class RankLink {
+ public:
+  // `communicator` outlives the link.
+  explicit RankLink(Communicator& communicator) : communicator_(communicator) {}
+  RankLink(const RankLink&) = delete;
+  RankLink& operator=(const RankLink&) = delete;
+
+  Communicator& communicator() const { return communicator_; }
+  int rank() const { return communicator_.rank(); }
+  // A rank was lost, or ranks do not agree about what comes next: no run can succeed any more.
+  bool broken() const { return broken_; }
+
+  // Set between runs, in the same way on all ranks.
+  double timeout = 600;  // seconds until the next message of a rank, at most
+  bool results = true;   // somebody wants the results of the next run (PeerAttrs::result)
+
+ private:
+  friend class scheduler::Exchange;
+  friend class Executor;
+
+  Communicator& communicator_;
+  bool broken_ = false;
+  // How the run in progress goes.
+  std::size_t done_ = 0;             // exchanges that are complete
+  std::atomic<bool> ended_ = false;  // it does not go on, on this rank or another
+};
+
+}  // namespace weft

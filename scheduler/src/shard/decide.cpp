@@ -1,0 +1,217 @@
+#include "shard/decide.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "weft/base/error.h"
+#include "weft/ops/attention/attention.h"
+#include "weft/ops/attention/chosen_attention.h"
+#include "weft/ops/projections/expert_linear.h"
+#include "weft/ops/projections/linear.h"
+
+namespace weft::scheduler {
+namespace {
+
+constexpr std::int64_t kRowGranule = 32;  // of projections whose results are gathered
+
+bool is_attention(const Node& node) {
+  return node.op == &kAttention || node.op == &kBiasedAttention || node.op == &kChosenAttention;
+}
+
+bool is_projection(const Node& node) {
+  return node.op == &kLinear || node.op == &kExpertLinear;
+}
+
+class Decider {
+ public:
+  Decider(const Graph& graph, int ranks, std::int64_t min_elems)
+      : graph_(graph),
+        ranks_(ranks),
+        min_elems_(min_elems),
+        made_{PerNode<Cut>(graph), PerNode<char>(graph)} {}
+
+  Decisions decide() {
+    if (ranks_ == 1) return std::move(made_);
+    for_each_op([&](NodeId id) { check_heads(id); });
+    for_each_op([&](NodeId id) { try_terms(id); });
+    for_each_op([&](NodeId id) { try_attention(id); });
+    for_each_op([&](NodeId id) { try_rows(id); });
+    return std::move(made_);
+  }
+
+ private:
+  // Cuts that belong together: they are made if that is worth it.
+  struct Trial {
+    std::map<NodeId, Cut> cuts;
+    std::int64_t elems = 0;  // of weights that are cut
+    bool possible = true;
+  };
+
+  template <class F>
+  void for_each_op(F f) {
+    for (NodeId id = 0; id < graph_.size(); ++id)
+      if (graph_[id].op) f(id);
+  }
+
+  const Shape& shape(NodeId id) const { return graph_[id].spec.shape; }
+
+  void check_heads(NodeId id) const {
+    const Node& node = graph_[id];
+    if (!is_attention(node)) return;
+    const std::int64_t heads = node.spec.shape[1].bound, groups = shape(node.inputs[1])[1].bound;
+    const std::int64_t units = groups > 1 ? std::gcd(heads, groups) : heads;
+    if (units % ranks_ == 0) return;
+    std::string would;
+    for (std::int64_t n = 2; n <= std::min<std::int64_t>(units, kMaxRanks); ++n)
+      if (units % n == 0) would += fmt::format("{}tp={}", would.empty() ? "" : ", ", n);
+    fail<ValueError>("tp={} does not divide the {} heads and {} key/value heads of '{}' ({})",
+                     ranks_, heads, groups, node.path,
+                     would.empty() ? "nothing does" : "possible: " + would);
+  }
+
+  bool is_cut(NodeId id) const { return !made_.cuts[id].whole(); }
+
+  // Weights are cut anywhere between their blocks.
+  void cut_weight(NodeId id, const Cut& cut, Trial& trial) const {
+    const Node& node = graph_[id];
+    const bool in_rows = cut.axis == node.spec.shape.rank() - 1;
+    const std::int64_t block = in_rows ? node.spec.dtype.block_elems() : 1;
+    if (std::ranges::any_of(cut.ends, [&](std::int64_t end) { return end % block != 0; }))
+      trial.possible = false;
+    if (node.spec.shape.rank() >= 2) trial.elems += node.spec.shape.elems();
+  }
+
+  // Whether the output of `id` can be computed in these parts, without asking whether it is worth
+  // it. If not, it is computed whole, and its parts are slices.
+  bool explore(NodeId id, const Cut& cut, Trial& trial) const {
+    const Cut& made = made_.cuts[id];
+    if (!made.whole()) return made == cut;
+    if (const auto tried = trial.cuts.find(id); tried != trial.cuts.end())
+      return tried->second == cut;
+    const Node& node = graph_[id];
+    if (node.kind == NodeKind::state) {
+      trial.cuts[id] = cut;
+      return true;
+    }
+    if (!node.op || made_.terms[id]) return false;
+    const auto needs = cuts_of_inputs(graph_, node, cut);
+    if (!needs) return false;
+    Trial inner = trial;
+    inner.cuts[id] = cut;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const NodeId input = node.inputs[i];
+      if (input == kNoNode || (*needs)[i].whole()) continue;
+      const Cut& need = (*needs)[i];
+      if (graph_[input].kind == NodeKind::weight) {
+        cut_weight(input, need, inner);
+      } else if (!explore(input, need, inner) && is_state(input)) {
+        return false;  // a state is as large as its parts are
+      }
+    }
+    if (!inner.possible) return false;
+    trial = std::move(inner);
+    return true;
+  }
+
+  bool is_state(NodeId id) const {
+    while (graph_[id].op && graph_[id].op->storage == Storage::state) id = graph_[id].inputs[0];
+    return graph_[id].kind == NodeKind::state;
+  }
+
+  // All that read or write a state that is cut must be cut likewise.
+  bool states_agree(const Trial& trial) const {
+    const auto is_new_state = [&](const auto& cut) {
+      return graph_[cut.first].kind == NodeKind::state;
+    };
+    if (std::ranges::none_of(trial.cuts, is_new_state)) return true;
+    const auto cut_of = [&](NodeId id) {
+      const auto tried = trial.cuts.find(id);
+      return tried != trial.cuts.end() ? tried->second : made_.cuts[id];
+    };
+    for (NodeId id = 0; id < graph_.size(); ++id) {
+      const Node& node = graph_[id];
+      if (!node.op) continue;
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        const NodeId input = node.inputs[i];
+        if (input == kNoNode || !is_state(input) || cut_of(input).whole()) continue;
+        const Cut own = cut_of(id);
+        const auto needs = own.whole() ? std::nullopt : cuts_of_inputs(graph_, node, own);
+        if (!needs || (*needs)[i] != cut_of(input)) return false;
+      }
+    }
+    return true;
+  }
+
+  void commit(const Trial& trial) {
+    for (const auto& [id, cut] : trial.cuts) made_.cuts[id] = cut;
+  }
+
+  // Granules of a dimension that leave every rank something, finest first.
+  std::vector<std::int64_t> granules(std::int64_t extent) const {
+    std::vector<std::int64_t> all;
+    for (std::int64_t g = 1; g * ranks_ <= extent; ++g)
+      if (extent % g == 0) all.push_back(g);
+    return all;
+  }
+
+  // A projection of an input that can be computed in parts, by heads or by columns.
+  void try_terms(NodeId id) {
+    const Node& node = graph_[id];
+    if (!is_projection(node) || shape(node.inputs[1]).elems() < min_elems_) return;
+    const NodeId x = node.inputs[0];
+    const int axis = shape(x).rank() - 1;
+    std::optional<Trial> best;
+    for (const std::int64_t granule : granules(shape(x)[axis].bound)) {
+      const Cut cut = even_cut(axis, shape(x)[axis].bound, granule, ranks_);
+      const auto needs = cuts_of_terms(graph_, node, cut);
+      if (!needs) return;
+      Trial trial;
+      cut_weight(node.inputs[1], (*needs)[1], trial);
+      trial.elems = 0;  // it could be cut in any case
+      if (!trial.possible || !explore(x, cut, trial) || trial.elems == 0) continue;
+      if (best && trial.elems <= best->elems) continue;
+      if (states_agree(trial)) best = std::move(trial);
+    }
+    if (!best) return;
+    commit(*best);
+    made_.terms[id] = 1;
+  }
+
+  // Heads of an attention whose results are needed whole.
+  void try_attention(NodeId id) {
+    const Node& node = graph_[id];
+    if (!is_attention(node) || is_cut(id)) return;
+    const std::int64_t heads = node.spec.shape[1].bound;
+    Trial trial;
+    if (explore(id, even_cut(1, heads, heads / ranks_, ranks_), trial) && trial.elems > 0 &&
+        states_agree(trial))
+      commit(trial);
+  }
+
+  // Rows of a projection whose results are needed whole.
+  void try_rows(NodeId id) {
+    const Node& node = graph_[id];
+    if (!is_projection(node) || is_cut(id) || made_.terms[id]) return;
+    const int axis = node.spec.shape.rank() - 1;
+    const std::int64_t n = node.spec.shape[axis].bound;
+    const std::int64_t granule = n % kRowGranule == 0 ? kRowGranule : 1;
+    if (shape(node.inputs[1]).elems() < min_elems_ || n / granule < ranks_) return;
+    if (axis != 1) return;  // only rows of two dimensions can be gathered
+    Trial trial;
+    if (explore(id, even_cut(axis, n, granule, ranks_), trial)) commit(trial);
+  }
+
+  const Graph& graph_;
+  const int ranks_;
+  const std::int64_t min_elems_;
+  Decisions made_;
+};
+
+}  // namespace
+
+Decisions decide(const Graph& graph, int ranks, std::int64_t min_elems) {
+  return Decider(graph, ranks, min_elems).decide();
+}
+
+}  // namespace weft::scheduler

@@ -1,0 +1,171 @@
+#include "weft/scheduler/shard.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "weft/base/error.h"
+#include "weft/ops/attention/attention.h"
+#include "weft/ops/attention/cache_write.h"
+#include "weft/ops/elementwise/add.h"
+#include "weft/ops/elementwise/mul.h"
+#include "weft/ops/elementwise/silu.h"
+#include "weft/ops/norms/rms_norm.h"
+#include "weft/ops/projections/linear.h"
+#include "weft/ops/ranks/collectives.h"
+#include "weft/ops/rows/get_rows.h"
+#include "weft/ops/rows/views.h"
+
+namespace weft {
+namespace {
+
+// A model of two layers with 4 heads of 8 elements in 2 groups; queries, keys and values are one
+// matrix.
+Graph model(std::int64_t n_layers = 2) {
+  Graph g;
+  const Dim t = g.variable("T", 4);
+  const Tensor tokens = g.input("tokens", {i32, {t}}), cells = g.input("cells", {i32, {t}});
+  const AttentionRuns runs{g.input("table", {i32, {1, 1}}), g.input("row", {i32, {t}}),
+                           g.input("first", {i32, {t}}), cells};
+  const Tensor embd = g.weight("embd.weight", {f32, {40, 32}});
+  Tensor h = get_rows(embd, tokens);
+  for (std::int64_t i = 0; i < n_layers; ++i) {
+    const Graph::Scope scope(g, "blk." + std::to_string(i));
+    const std::string prefix = "blk." + std::to_string(i) + ".";
+    const auto w = [&](const char* name, const Shape& shape) {
+      return g.weight(prefix + name, {f32, shape});
+    };
+    const Tensor x = rms_norm(h, w("norm.weight", {32}), 1e-5F);
+    const Tensor qkv = linear(x, w("qkv.weight", {64, 32}));
+    const auto heads = [&](std::int64_t begin, std::int64_t end) {
+      return split_heads(slice(qkv, begin, end), (end - begin) / 8);
+    };
+    const auto cache = [&](const char* name, Tensor part) {
+      return cache_write(g.state(prefix + name, {f16, {1, 2, 64, 8}}), part, cells);
+    };
+    const Tensor y =
+        attention(heads(0, 32), cache("k", heads(32, 48)), cache("v", heads(48, 64)), runs, {1});
+    h = add(h, linear(merge_heads(y), w("out.weight", {32, 32}), w("out.bias", {32})));
+    const Tensor z = rms_norm(h, 1e-5F);
+    const Tensor gate = silu(linear(z, w("gate.weight", {96, 32})));
+    const Tensor up = linear(z, w("up.weight", {96, 32}));
+    h = add(h, linear(mul(gate, up), w("down.weight", {32, 96})));
+  }
+  g.output("logits", linear(h, embd));
+  return g;
+}
+
+std::vector<std::string> paths_of(const Graph& graph, const OpDef& op) {
+  std::vector<std::string> paths;
+  for (NodeId id = 0; id < graph.size(); ++id)
+    if (graph[id].op == &op) paths.push_back(graph[id].path);
+  return paths;
+}
+
+std::string spec_of(const RankGraph& rank, std::string_view path) {
+  const NodeId id = rank.graph.find(path);
+  return id == kNoNode ? "none" : to_string(rank.graph[id].spec);
+}
+
+std::string refusal(const Graph& graph, const Sharding& sharding) {
+  try {
+    shard(graph, sharding, 0);
+  } catch (const ValueError& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST_CASE("shardings as texts") {
+  CHECK(parse_sharding("tp=2") == Sharding{.tp = 2});
+  CHECK(parse_sharding("pp=4") == Sharding{.pp = 4});
+  CHECK(parse_sharding("pp=3,tp=2") == Sharding{.tp = 2, .pp = 3});
+  CHECK(to_string(Sharding{.tp = 2, .pp = 3}) == "tp=2,pp=3");
+  CHECK(to_string(Sharding{.tp = 2}) == "tp=2");
+  CHECK(to_string(Sharding{.pp = 2}) == "pp=2");
+  for (const char* bad : {"", "tp", "tp=", "tp=0", "tp=-1", "tp=2x", "tp=257", "tp=2,", "tp=2,tp=2",
+                          "tp=32,pp=32", "sideways=2", "tp=2 pp=2"})
+    CHECK_THROWS_AS(parse_sharding(bad), ValueError);
+}
+
+TEST_CASE("tensor parallel: two sums per layer, heads by groups, a gathered vocabulary") {
+  const RankGraph r0 = shard(model(), {.tp = 2, .min_elems = 0}, 0),
+                  r1 = shard(model(), {.tp = 2, .min_elems = 0}, 1);
+  using Paths = std::vector<std::string>;
+  for (const RankGraph* rank : {&r0, &r1}) {
+    CHECK(paths_of(rank->graph, kAllReduce).size() == 4);
+    CHECK(paths_of(rank->graph, kAllGather) == Paths{"embd.all"});
+    CHECK(spec_of(*rank, "blk.0.k") == "F16 [1, 1, 64, 8]");
+    CHECK(spec_of(*rank, "blk.1.attention") == "F32 [?<=4, 2, 8]");
+    CHECK(spec_of(*rank, "embd.weight") == "F32 [40, 32]");  // for the rows of tokens
+    CHECK(rank->results == std::vector<std::string>{"logits"});
+  }
+  CHECK(spec_of(r0, "blk.0.qkv.weight[0:16]") == "F32 [16, 32]");
+  CHECK(spec_of(r1, "blk.0.qkv.weight[16:32]") == "F32 [16, 32]");
+  CHECK(spec_of(r1, "blk.0.qkv.weight[40:48]") == "F32 [8, 32]");
+  CHECK(spec_of(r1, "blk.0.down.weight[:,48:96]") == "F32 [32, 48]");
+  CHECK(spec_of(r1, "embd.weight[20:40]") == "F32 [20, 32]");
+  CHECK(spec_of(r0, "blk.0.out.bias") == "F32 [32]");  // is added once
+  CHECK(spec_of(r1, "blk.0.out.bias") == "none");
+  const auto part = std::ranges::find(r1.parts, "blk.0.qkv.weight[40:48]", &WeightPart::name);
+  REQUIRE(part != r1.parts.end());
+  CHECK(*part == WeightPart{"blk.0.qkv.weight[40:48]", "blk.0.qkv.weight", 0, 40, 48});
+}
+
+TEST_CASE("pipeline parallel: layers by rank, activations sent on, results for rank 0") {
+  const Sharding sharding{.pp = 2, .min_elems = 0};
+  const RankGraph r0 = shard(model(), sharding, 0), r1 = shard(model(), sharding, 1);
+  using Paths = std::vector<std::string>;
+  CHECK(paths_of(r0.graph, kSend) == Paths{"blk.0.add_1.send"});
+  CHECK(paths_of(r0.graph, kRecv) == Paths{"logits.recv"});
+  CHECK(paths_of(r1.graph, kRecv) == Paths{"blk.0.add_1.recv"});
+  CHECK(paths_of(r1.graph, kSend) == Paths{"logits.send"});
+  CHECK(r0.parts.empty());
+  CHECK(spec_of(r0, "blk.1.k") == "none");
+  CHECK(spec_of(r1, "blk.0.k") == "none");
+  CHECK(spec_of(r1, "blk.1.k") == "F16 [1, 2, 64, 8]");
+  CHECK(r0.results == std::vector<std::string>{"logits"});
+}
+
+TEST_CASE("both: groups of ranks") {
+  const Sharding sharding{.tp = 2, .pp = 2, .min_elems = 0};
+  const RankGraph r3 = shard(model(), sharding, 3);
+  const auto sums = paths_of(r3.graph, kAllReduce);
+  REQUIRE(sums.size() == 2);
+  const auto& group = r3.graph[r3.graph.find(sums[0])].attrs.as<GroupAttrs>();
+  CHECK(group.first == 2);
+  CHECK(group.ranks == 2);
+  const auto received = paths_of(r3.graph, kRecv);
+  REQUIRE(received.size() == 1);
+  CHECK(r3.graph[r3.graph.find(received[0])].attrs.as<PeerAttrs>().peer == 1);
+  CHECK(paths_of(r3.graph, kSend).empty());  // rank 2 sends the logits
+  CHECK(paths_of(shard(model(), sharding, 2).graph, kSend).size() == 1);
+}
+
+TEST_CASE("a sharding with one rank changes nothing") {
+  const Graph whole = model();
+  const RankGraph r = shard(whole, {.min_elems = 0}, 0);
+  CHECK(r.parts.empty());
+  REQUIRE(r.graph.size() == whole.size());
+  for (const OpDef* op : {&kLinear, &kSlice, &kAttention})
+    CHECK(paths_of(r.graph, *op) == paths_of(whole, *op));
+}
+
+TEST_CASE("shardings that do not divide a model are refused") {
+  CHECK(refusal(model(), {.tp = 3}) ==
+        "tp=3 does not divide the 4 heads and 2 key/value heads of 'blk.0.attention' (possible: "
+        "tp=2)");
+  CHECK(refusal(model(), {.pp = 3}) ==
+        "pp=3 needs at least as many layers, the model has 2 (up to pp=2)");
+}
+
+TEST_CASE("small projections are not worth an exchange") {
+  const RankGraph r = shard(model(), {.tp = 2, .min_elems = 1 << 20}, 0);
+  CHECK(paths_of(r.graph, kLinear).size() > 0);
+  CHECK(spec_of(r, "blk.0.down.weight") == "F32 [32, 96]");
+}
+
+}  // namespace
+}  // namespace weft

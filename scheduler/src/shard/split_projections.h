@@ -1,0 +1,28 @@
+#pragma once
+// Names of parts of weights, and projections whose results are slices of one product.
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "weft/graph/graph.h"
+#include "weft/scheduler/shard.h"
+
+namespace weft::scheduler {
+
+class PartNames {
+ public:
+  // The name of elements begin .. end - 1 of dimension `axis` of a weight, which may be a part
+  // itself. Throws UnsupportedError for a part of a part in another dimension.
+  std::string name(const std::string& weight, int axis, std::int64_t begin, std::int64_t end);
+  const WeightPart* find(std::string_view name) const;  // null: it is a whole weight
+
+ private:
+  std::map<std::string, WeightPart, std::less<>> parts_;
+};
+
+// slice(linear(x, w, b)) -> linear(x, rows of w, elements of b), if nothing else reads the product:
+// files may hold queries, keys and values as one matrix, of which each has heads of its own.
+Graph split_projections(const Graph& graph, PartNames& parts);
+
+}  // namespace weft::scheduler
