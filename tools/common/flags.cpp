@@ -16,6 +16,7 @@
 #include "weft/base/text.h"
 #include "weft/ops/attention/cache_cells.h"
 #include "weft/quantize/quantize.h"
+#include "weft/run/ranks.h"
 #include "weft/sample/sampler_knobs.h"
 #include "weft/scheduler/budget.h"
 #include "weft/serve/generation_knobs.h"
@@ -188,6 +189,14 @@ void add_expert_usage_flag(App& app, ModelFlags& flags) {
       .type_name("FILE");
 }
 
+Sharding sharding_of_flag(const std::string& text) {
+  try {
+    return parse_sharding(text);
+  } catch (const ValueError& error) {
+    reject_value("--shard", error.what());
+  }
+}
+
 void add_model_flags(App& app, ModelFlags& flags) {
   app.last_value_counts();
   SessionOptions& s = flags.session;
@@ -206,6 +215,11 @@ void add_model_flags(App& app, ModelFlags& flags) {
   add_adapter_flags(app, flags.adapters);
   add_override_flag(app, flags.overrides);
   add_unknown_settings_flag(app, flags.allow_unknown_settings);
+  app.add_option_function(
+         "--shard", [&flags](const std::string& text) { flags.sharding = sharding_of_flag(text); },
+         "divide the model among ranks: tp=N (parts of every layer), pp=N (some layers each), or "
+         "tp=N,pp=M; ranks are threads, or the processes that mpirun started")
+      .type_name("KIND=N");
   app.add_option("--no-pass", s.passes_off,
                  "skip a graph pass (weft dot --passes lists them), or 'all'")
       .take_all()
@@ -231,12 +245,18 @@ Option add_length_flag(App& app, std::int64_t& max_tokens, std::string_view more
 
 std::shared_ptr<const Model> load_model(const ModelFlags& flags,
                                         const std::function<bool(double)>& progress) {
-  auto model = Model::load(flags.path, {.progress = progress,
-                                        .quantize = flags.quantize,
-                                        .overrides = flags.overrides,
-                                        .allow_unknown_settings = flags.allow_unknown_settings,
-                                        .adapters = flags.adapters,
-                                        .draft_file = flags.draft_file});
+  const ModelOptions options{.progress = progress,
+                             .quantize = flags.quantize,
+                             .overrides = flags.overrides,
+                             .allow_unknown_settings = flags.allow_unknown_settings,
+                             .adapters = flags.adapters,
+                             .draft_file = flags.draft_file,
+                             .sharding = flags.sharding};
+  if (follows_rank_0()) {
+    follow_rank_0(flags.path, options);
+    std::exit(0);
+  }
+  auto model = Model::load(flags.path, options);
   for (const std::string& warning : model->warnings()) std::cerr << "warning: " << warning << '\n';
   return model;
 }

@@ -29,6 +29,7 @@ struct ModelFlags {
   std::string draft_file;  // ModelOptions::draft_file
   std::vector<KeyOverride> overrides;
   bool allow_unknown_settings = false;
+  Sharding sharding;
 };
 // Loads the model that the flags name. Prints its warnings to stderr.
 std::shared_ptr<const Model> load_model(const ModelFlags& flags,
@@ -42,6 +43,9 @@ std::shared_ptr<const Model> load_inspected_model(ModelFlags& flags,
 void print_concessions(const Session& session);
 // Call it before other flags are added: it makes the last one count if a flag is repeated.
 void add_model_flags(App& app, ModelFlags& flags);
+
+// The value of --shard. Throws like reject_value().
+Sharding sharding_of_flag(const std::string& text);
 
 // For programs that write texts.
 void add_expert_usage_flag(App& app, ModelFlags& flags);

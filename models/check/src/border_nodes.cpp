@@ -36,6 +36,7 @@ bool BorderNodes::by_row(const Node& node) const {
 
 bool BorderNodes::wanted(const PlanStep& step, const KernelArgs& args) {
   const Node& node = graph_[step.node];
+  if (node.op->collective) return true;  // other ranks compare it, too
   const auto n_before = [&] { return seen_[kind_of(graph_, step)]++; };
   const bool wide = args.out.rows() > 1;
   if (!by_row(node)) return !wide || every_ == 1 || n_before() % every_ == 0;

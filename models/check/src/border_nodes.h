@@ -22,6 +22,7 @@ class BorderNodes final : public NodeObserver {
   // For one step of n_tokens. REQUIRES: graph and next outlive it.
   BorderNodes(const Graph& graph, NodeObserver& next, std::int64_t n_tokens, std::int64_t max_rows,
               std::int64_t max_multiplications);
+  bool verifies() const override { return next_.verifies(); }
   void before(const PlanStep& step, int worker, const KernelArgs& args,
               const Region& region) noexcept override;
   void after(const PlanStep& step, int worker, const KernelArgs& args,

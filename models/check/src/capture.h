@@ -19,6 +19,7 @@ class Capture final : public NodeObserver {
   };
   // `next` is called first; may be null.
   explicit Capture(NodeObserver* next = nullptr) : next_(next) {}
+  bool verifies() const override { return next_ && next_->verifies(); }
   void before(const PlanStep& step, int worker, const KernelArgs& args,
               const Region& region) noexcept override;
   void after(const PlanStep& step, int worker, const KernelArgs& args,

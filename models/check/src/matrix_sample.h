@@ -37,6 +37,7 @@ class MatrixSample final : public NodeObserver {
                std::int64_t max_multiplications);
   std::int64_t every() const { return every_; }  // n
 
+  bool verifies() const override { return next_.verifies(); }
   void before(const PlanStep& step, int worker, const KernelArgs& args,
               const Region& region) noexcept override;
   void after(const PlanStep& step, int worker, const KernelArgs& args,

@@ -12,6 +12,7 @@
 #include "weft/base/printable.h"
 #include "weft/files/checkpoint.h"
 #include "weft/run/nan_error.h"
+#include "weft/run/ranks.h"
 #include "weft/scheduler/budget.h"
 
 #include "borders.h"
@@ -135,6 +136,7 @@ class ModelVerifier {
   void compare(VerifyReport& report, const Graph& graph, std::size_t done, std::size_t n,
                const Capture& got);
   void compare_logits(std::span<const float> got, std::span<const float> want);
+  void add_other_ranks(const std::string& plan);
   void check_dump();
   void narrow();
   const NamedTensor* in_dump(const std::string& path) const;
@@ -253,6 +255,13 @@ void ModelVerifier::compare_logits(std::span<const float> got, std::span<const f
   }
 }
 
+void ModelVerifier::add_other_ranks(const std::string& plan) {
+  const std::span<const VerifyReport> reports = reports_of_ranks(session_);
+  for (std::size_t i = 0; i < reports.size(); ++i)
+    result_.steps.push_back(
+        {.plan = fmt::format("{} on rank {}", plan, i + 1), .report = reports[i]});
+}
+
 // Verifies the nodes of the encoder, and gives all sequences a text.
 void ModelVerifier::encode() {
   const std::vector<std::int32_t> text = text_for(session_);
@@ -304,6 +313,7 @@ bool ModelVerifier::step(std::size_t done, std::size_t n) {
   result_.steps.push_back(
       {.plan = plan.name, .report = verifier.report(), .every_projection = sample.every()});
   compare(result_.steps.back().report, session_.graph(i), done, n, got);
+  add_other_ranks(plan.name);
   return more;
 }
 

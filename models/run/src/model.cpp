@@ -14,6 +14,7 @@
 #include "weft/quantize/quantize.h"
 
 #include "model_impl.h"
+#include "ranks/rank_world.h"
 #include "streaming/packed_file.h"
 
 namespace weft {
@@ -197,7 +198,8 @@ std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOpt
   return load(Checkpoint::open(path, {options.allow_unknown_settings}), options);
 }
 
-std::shared_ptr<const Model> Model::load(const Checkpoint& file, const ModelOptions& options) {
+std::unique_ptr<Model::Impl> Model::Impl::load(const Checkpoint& file,
+                                               const ModelOptions& options) {
   auto impl =
       std::make_unique<Impl>(options.overrides.empty() ? file : file.with_keys(options.overrides));
   CheckpointSource& source = impl->source;
@@ -228,6 +230,17 @@ std::shared_ptr<const Model> Model::load(const Checkpoint& file, const ModelOpti
   else if (has_draft_layers(source, *impl->architecture, *impl->hparams))
     check_draft_layer(graph, *impl);
   open_adapters(options.adapters, graph, encoder ? &*encoder : nullptr, *impl);
+  return impl;
+}
+
+std::shared_ptr<const Model> Model::load(const Checkpoint& file, const ModelOptions& options) {
+  auto impl = Impl::load(file, options);
+  if (options.sharding.ranks() > 1) {
+    impl->take_part(options.sharding, 0);
+    impl->ranks.world = std::make_shared<run::RankWorld>(file, options);
+    impl->ranks.link = &impl->ranks.world->link();
+    impl->ranks.share = impl->ranks.world->share();
+  }
   impl->identity = std::make_unique<Identity>(impl->weights);
   report(options, 1);
   return std::shared_ptr<const Model>(new Model(std::move(impl)));
@@ -322,6 +335,9 @@ const ModelFacts& Model::facts() const {
 std::span<const std::int32_t> Model::draft_ids() const {
   return impl_->draft_file ? std::span<const std::int32_t>(impl_->draft_file->ids)
                            : std::span<const std::int32_t>();
+}
+const Sharding& Model::sharding() const {
+  return impl_->ranks.sharding;
 }
 const std::string& Model::quantized_to() const {
   return impl_->quantized_to;

@@ -14,6 +14,7 @@
 
 #include "checkpoint_source.h"
 #include "drafts/draft_file.h"
+#include "ranks/rank_context.h"
 #include "weight_loader.h"
 
 namespace weft {
@@ -38,9 +39,20 @@ struct Model::Impl {
   std::shared_ptr<const Tokenizer> tokenizer;  // null if the file has none that we know
   std::string no_tokenizer;                    // why
   std::vector<std::string> warnings;
+  run::RankContext ranks;
+
+  // Everything but the identity.
+  static std::unique_ptr<Impl> load(const Checkpoint& file, const ModelOptions& options);
+  static std::shared_ptr<const Model> wrap(std::unique_ptr<Impl> impl);
+  // Makes it the model of one rank.
+  void take_part(const Sharding& sharding, int rank);
 
   // A graph as it is built from the files. Throws like arch::build_model_graph().
   arch::ModelGraph graph(arch::GraphOptions options) const;
+  // The same with adapters.
+  arch::ModelGraph plain_graph(const arch::GraphOptions& options) const;
+  // The part of that which this rank computes.
+  arch::ModelGraph rank_graph(const arch::GraphOptions& options) const;
 
   // A region that has the weights of this layout: that of another session, or a new one. Waits
   // while another thread fills a region.
@@ -63,4 +75,11 @@ struct Model::Impl {
   mutable std::vector<std::weak_ptr<const run::ResidentWeights>> regions_;
 };
 
+namespace run {
+
+// The model of one rank, which exchanges values by `link`. Throws like Model::load().
+std::shared_ptr<const Model> load_rank(const Checkpoint& file, const ModelOptions& options,
+                                       int rank, RankLink& link, int share);
+
+}  // namespace run
 }  // namespace weft

@@ -12,6 +12,12 @@ namespace {
 
 using namespace run;
 
+// Ranks other than 0 may have no results, and none are exchanged if nobody wants them.
+bool gives(const Model& model, const Runner& r, std::string_view result) {
+  const RankLink* link = model.impl().ranks.link;
+  return !link || (link->results && r.executor.has_output(result));
+}
+
 bool has_nan(std::span<const float> values) {
   bool found = false;
   for (const float v : values) found |= v != v;
@@ -139,7 +145,9 @@ std::span<const float> Session::Impl::compute(std::span<const StepToken> tokens,
   const std::size_t n_rows = write_inputs(r, tokens);
   run(r, cancel, observer);
   if (stream) stream->count_rows(std::ssize(tokens));
-  const View rows = r.executor.output(planned.options.embeddings ? "embeddings" : "logits");
+  const std::string_view result = planned.options.embeddings ? "embeddings" : "logits";
+  if (!gives(*model, r, result)) return {};
+  const View rows = r.executor.output(result);
   check_logits(tokens, rows);
   if (planned.options.draft_layer) drafts.stage(tokens, memory, r);
   if (n_rows == 0) return {};
@@ -155,11 +163,14 @@ std::span<const float> Session::Impl::step(std::span<const StepToken> tokens,
   drafts.read_staged(cancel);
   memory.begin(tokens);
   try {
+    if (followers) followers->step(tokens, observer && observer->verifies());
     const std::span<const float> rows = compute(tokens, cancel, observer);
     memory.append();
+    if (followers) followers->settle(true);
     return rows;
   } catch (...) {
     memory.rollback();
+    if (followers) followers->settle(false);
     throw;
   }
 }
@@ -233,6 +244,7 @@ void Session::truncate(std::int32_t sequence, std::int64_t new_length) {
     fail<ValueError>("sequence {} has {} tokens, cannot truncate to {}", sequence, length(sequence),
                      new_length);
   }
+  if (impl_->followers) impl_->followers->truncate(sequence, new_length);
   impl_->memory.truncate(sequence, new_length);
   impl_->drafts.truncate(sequence, new_length);
   if (new_length == 0) impl_->forget_mixed(sequence);
@@ -243,6 +255,7 @@ void Session::copy(std::int32_t from, std::int32_t to, std::int64_t new_length) 
   if (new_length < 0 || new_length > length(from)) {
     fail<ValueError>("sequence {} has {} tokens, cannot copy {}", from, length(from), new_length);
   }
+  if (impl_->followers) impl_->followers->copy(from, to, new_length);
   impl_->memory.copy(from, to, new_length);
   impl_->drafts.copy(from, to, new_length);
   impl_->lora_scales[static_cast<std::size_t>(to)] =

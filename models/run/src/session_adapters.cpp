@@ -32,6 +32,7 @@ void Session::set_lora_scales(std::int32_t sequence, std::span<const float> scal
   if (scales.size() != loras.size())
     fail<ValueError>("the model has {} LoRAs, got {} scales", loras.size(), scales.size());
   for (std::size_t i = 0; i < scales.size(); ++i) check_scale(loras[i].path, scales[i]);
+  if (impl_->followers) impl_->followers->set_lora_scales(sequence, scales);
   Impl::LoraScales& own = impl_->lora_scales[static_cast<std::size_t>(sequence)];
   if (impl_->memory.length(sequence) > 0 && !std::ranges::equal(scales, own.now)) own.mixed = true;
   std::ranges::copy(scales, own.now.begin());

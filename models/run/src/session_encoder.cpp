@@ -84,6 +84,7 @@ std::int64_t Session::text_length(std::int32_t sequence) const {
 }
 
 void Session::fill_with_noise(std::int32_t sequence, std::int64_t length) {
+  if (impl_->followers) impl_->followers->fill_with_noise(sequence, length);
   impl_->memory.fill_with_noise(sequence, length);
   impl_->drafts.forget(sequence);
   impl_->forget_mixed(sequence);

@@ -97,7 +97,8 @@ Runner& Session::Impl::runner(std::size_t i) {
                       .arena = arena.bytes(),
                       .scratch = scratch.bytes(),
                       .devices = {},
-                      .stream = stream.get()};
+                      .stream = stream.get(),
+                      .link = model->impl().ranks.link};
     for (const PlanDevice& used : planned.plans[i].devices) {
       const auto at = std::ranges::find(devices, used.backend, &DeviceMemory::backend);
       bindings.devices.push_back((*at)->bindings());

@@ -18,6 +18,7 @@
 #include "estimates/sampled_weights.h"
 #include "memory/session_memory.h"
 #include "model_impl.h"
+#include "ranks/rank_world.h"
 #include "session_runner.h"
 #include "streaming/session_stream.h"
 
@@ -55,7 +56,8 @@ struct Session::Impl {
         chunk(static_cast<std::size_t>(planned.options.prefill_width)),
         ends(static_cast<std::size_t>(planned.options.sequences)),
         lora_scales(static_cast<std::size_t>(planned.options.sequences),
-                    LoraScales{default_scales()}) {}
+                    LoraScales{default_scales()}),
+        followers(run::open_followers(*model, planned.options)) {}
 
   std::vector<std::unique_ptr<run::DeviceMemory>> allocate_on_devices() const;
   std::unordered_map<std::string, std::byte*> place_states();
@@ -112,7 +114,14 @@ struct Session::Impl {
   std::vector<std::int64_t> ends;                  // used by write_ends(), likewise
   std::vector<LoraScales> lora_scales;             // by sequence
   std::span<const float> last;                     // in the arena
+  std::unique_ptr<run::Followers> followers;       // of rank 0 of a sharded model
   Clock::time_point files_checked = Clock::now();  // when the system was asked about the files
+};
+
+// For the rest of this layer.
+struct SessionAccess {
+  static Session::Impl& impl(Session& session) { return *session.impl_; }
+  static const Session::Impl& impl(const Session& session) { return *session.impl_; }
 };
 
 }  // namespace weft

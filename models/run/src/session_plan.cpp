@@ -93,7 +93,8 @@ SessionOptions resolve(const Model& model, SessionOptions o) {
   o.rewind = rewind_of(model, o);
   check_range("rows of logits", o.logits_rows, 1, kMaxCells);
   o.logits_rows = std::min(o.logits_rows, o.prefill_width);
-  if (o.workers == 0) o.workers = default_workers();
+  const int share = model.impl().ranks.share;
+  if (o.workers == 0) o.workers = std::max(1, default_workers() / share);
   check_range("workers", o.workers, 1, kMaxWorkers);
   if (!o.cache_k.valid()) o.cache_k = f16;
   if (!o.cache_v.valid()) o.cache_v = f16;
@@ -102,7 +103,7 @@ SessionOptions resolve(const Model& model, SessionOptions o) {
   o.weights = weights_of(model, o);
   check_range("bytes reserved", o.reserved, 0, std::int64_t{1} << 62);
   check_range("memory budget", o.mem_budget, 0, INT64_MAX);
-  if (o.mem_budget == 0) o.mem_budget = default_budget();
+  if (o.mem_budget == 0) o.mem_budget = default_budget() / share;
   return o;
 }
 

@@ -35,7 +35,7 @@ struct WidthClass {
 arch::ModelGraph fused_class(const Model& model, const SessionOptions& o, const PassOptions& passes,
                              const WidthClass& c) {
   const Model::Impl& impl = model.impl();
-  arch::ModelGraph built = impl.graph(
+  arch::ModelGraph built = impl.rank_graph(
       {.tokens = c.width,
        .logits_rows = c.part == arch::GraphPart::draft ? 1 : std::min(c.width, o.logits_rows),
        .sequences = o.sequences,
@@ -48,9 +48,6 @@ arch::ModelGraph fused_class(const Model& model, const SessionOptions& o, const 
        .embeddings = o.embeddings,
        .part = c.part,
        .features = o.draft_layer && c.part == arch::GraphPart::steps});
-  // Drafts without adapters are less often right, which is all that they change there.
-  if (!impl.adapters.empty() && c.part != arch::GraphPart::draft)
-    built.graph = impl.adapters.apply(built.graph);
   built.graph = fuse(built.graph, passes);
   return built;
 }

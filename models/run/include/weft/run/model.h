@@ -12,6 +12,7 @@
 #include "weft/adapters/adapter_files.h"
 #include "weft/files/checkpoint.h"
 #include "weft/graph/graph.h"
+#include "weft/scheduler/shard.h"
 
 namespace weft {
 
@@ -37,6 +38,9 @@ struct ModelOptions {
   // of its own would be: a layer shares the embeddings and the output matrix of the model. The mix
   // and the keys above do not concern it. Empty: none.
   std::string draft_file;
+  // The model is divided among ranks (weft/run/ranks.h), and this one is rank 0. UnsupportedError
+  // for models with an encoder.
+  Sharding sharding;
 };
 
 // Facts about a model that do not depend on its architecture.
@@ -97,6 +101,7 @@ class Model {
   // The tokens that the logits of drafts are of, if the draft layer has a vocabulary of its own.
   // Empty: 0 .. V - 1.
   std::span<const std::int32_t> draft_ids() const;
+  const Sharding& sharding() const;
   const std::string& quantized_to() const;  // ModelOptions::quantize
   const Vocabulary& vocabulary() const;
   // Throws UnsupportedError "FILE has no tokenizer" unless has_tokenizer().

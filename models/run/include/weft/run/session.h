@@ -119,6 +119,7 @@ struct StepToken {
 };
 
 struct PlannedModel;
+struct SessionAccess;
 
 class Session {
  public:
@@ -241,6 +242,7 @@ class Session {
   std::size_t plan_for_text(std::int64_t n_tokens) const;  // likewise of encode()
 
  private:
+  friend struct SessionAccess;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -1,0 +1,59 @@
+#pragma once
+// What rank 0 tells the others to do. Messages on Channel::control: a command, and what follows it.
+// All ranks run the same build, so that structs are sent as they are.
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace weft::run {
+
+enum class CommandKind : std::int32_t {
+  open,         // a session; text: its options
+  close,        // a session
+  step,         // tokens: StepToken[]
+  truncate,     // numbers: sequence, length
+  copy,         // numbers: from, to, length
+  lora_scales,  // numbers: sequence; scales: float[]
+  noise,        // numbers: sequence, length
+  leave,        // the end
+};
+
+struct Command {
+  CommandKind kind = CommandKind::leave;
+  std::int32_t session = 0;
+  std::int32_t undo = 0;    // 1: the last step of this session failed; it leaves nothing behind
+  std::int32_t verify = 0;  // step: also compare its nodes with their definitions
+  std::int64_t numbers[3] = {};
+};
+
+// A message in a buffer that is used again and again.
+class Message {
+ public:
+  template <class T>
+  std::span<const std::byte> write(const Command& command, std::span<const T> more) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    bytes_.resize(sizeof(command) + more.size_bytes());
+    std::memcpy(bytes_.data(), &command, sizeof(command));
+    if (!more.empty()) std::memcpy(bytes_.data() + sizeof(command), more.data(), more.size_bytes());
+    return bytes_;
+  }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+// What follows the command of a message.
+template <class T>
+std::vector<T> payload(std::span<const std::byte> message) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  const auto bytes = message.subspan(sizeof(Command));
+  std::vector<T> values(bytes.size() / sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
+  return values;
+}
+
+}  // namespace weft::run

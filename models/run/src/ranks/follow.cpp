@@ -1,0 +1,175 @@
+// What the ranks other than 0 do: the parts of steps that rank 0 asks for.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "weft/base/build_id.h"
+#include "weft/base/error.h"
+#include "weft/files/identity.h"
+#include "weft/run/ranks.h"
+
+#include "model_impl.h"
+#include "ranks/rank_world.h"
+#include "session_impl.h"
+
+namespace weft::run {
+namespace {
+
+// A session of this rank. The last step is kept or undone when it is known how it went on rank 0.
+class FollowerSession {
+ public:
+  FollowerSession(std::shared_ptr<const Model> model, const SessionOptions& options)
+      : session_(std::move(model), options) {}
+
+  Session& session() { return session_; }
+
+  void settle(bool undo) {
+    if (!pending_) return;
+    pending_ = false;
+    if (undo) return SessionAccess::impl(session_).memory.rollback();
+    if (!failed_.empty()) fail<Error>("{}", failed_);
+    SessionAccess::impl(session_).memory.append();
+  }
+
+  // Returns the report on the nodes if there is an observer.
+  VerifyReport step(std::span<const StepToken> tokens, bool verify) {
+    std::optional<Verifier> verifier;
+    if (verify) {
+      const std::size_t plan = session_.plan_for(std::ssize(tokens));
+      verifier.emplace(session_.graph(plan), session_.plan(plan));
+    }
+    compute(tokens, verifier ? &*verifier : nullptr);
+    return verifier ? verifier->report() : VerifyReport();
+  }
+
+ private:
+  void compute(std::span<const StepToken> tokens, NodeObserver* observer) {
+    auto& s = SessionAccess::impl(session_);
+    s.memory.begin(tokens);
+    pending_ = true;
+    failed_.clear();
+    try {
+      s.compute(tokens, nullptr, observer);
+    } catch (const CancelledError&) {
+      failed_ = "the step was cancelled";
+    } catch (const std::exception& error) {
+      if (s.model->impl().ranks.link->broken()) throw;
+      failed_ = error.what();
+    }
+  }
+
+  Session session_;
+  bool pending_ = false;  // a step that was computed and is not part of the sequences yet
+  std::string failed_;    // how it failed, if it did
+};
+
+class Follower {
+ public:
+  Follower(std::shared_ptr<const Model> model, Communicator& communicator)
+      : model_(std::move(model)), communicator_(communicator) {}
+
+  void run() {
+    for (;;) {
+      const auto message = communicator_.receive(0, Channel::control, 0);
+      Command command;
+      if (message.size() < sizeof(command))
+        throw RankError(0, fmt::format("rank 0 sent {} bytes, expected a command", message.size()));
+      std::memcpy(&command, message.data(), sizeof(command));
+      if (command.kind == CommandKind::leave) return;
+      obey(command, message);
+    }
+  }
+
+ private:
+  void obey(const Command& command, std::span<const std::byte> message) {
+    if (command.kind == CommandKind::open) return open(command, message);
+    FollowerSession& own = sessions_.at(command.session);
+    own.settle(command.undo != 0);
+    Session& session = own.session();
+    const auto& n = command.numbers;
+    const auto sequence = static_cast<std::int32_t>(n[0]);
+    switch (command.kind) {
+      case CommandKind::close:
+        sessions_.erase(command.session);
+        return;
+      case CommandKind::step: {
+        const auto tokens = payload<StepToken>(message);
+        const auto wants = [](const StepToken& t) { return t.logits; };
+        model_->impl().ranks.link->results = std::ranges::any_of(tokens, wants);
+        const VerifyReport report = own.step(tokens, command.verify != 0);
+        if (command.verify != 0) answer(report_text(report));
+        return;
+      }
+      case CommandKind::truncate:
+        return session.truncate(sequence, n[1]);
+      case CommandKind::copy:
+        return session.copy(sequence, static_cast<std::int32_t>(n[1]), n[2]);
+      case CommandKind::lora_scales:
+        return session.set_lora_scales(sequence, payload<float>(message));
+      case CommandKind::noise:
+        return session.fill_with_noise(sequence, n[1]);
+      case CommandKind::open:
+      case CommandKind::leave:
+        return;
+    }
+  }
+
+  // Rank 0 waits for the answer: nothing, or the error.
+  void open(const Command& command, std::span<const std::byte> message) {
+    std::string error;
+    try {
+      const auto text = payload<char>(message);
+      const SessionOptions options = options_of_text({text.data(), text.size()});
+      sessions_.try_emplace(command.session, model_, options);
+    } catch (const std::exception& e) {
+      error = e.what();
+      if (error.empty()) error = "the session cannot be opened";
+    }
+    answer(error);
+  }
+
+  void answer(const std::string& text) {
+    communicator_.send(0, Channel::control, std::as_bytes(std::span(text)));
+  }
+
+  const std::shared_ptr<const Model> model_;
+  Communicator& communicator_;
+  std::map<int, FollowerSession> sessions_;
+};
+
+}  // namespace
+
+std::string introduction(const Checkpoint& file, const ModelOptions& options) {
+  Identity identity(file);
+  return fmt::format("build {}, sharding {}, model {:016x}", build_id(),
+                     to_string(options.sharding), identity.description());
+}
+
+void follow(const Checkpoint& file, const ModelOptions& options, Communicator& communicator,
+            int share) {
+  RankLink link(communicator);
+  const std::string own = introduction(file, options);
+  communicator.send(0, Channel::control, std::as_bytes(std::span(own)));
+  Follower(load_rank(file, options, communicator.rank(), link, share), communicator).run();
+}
+
+}  // namespace weft::run
+
+namespace weft {
+
+bool follows_rank_0() {
+  return launched_ranks() > 1 && launched_communicator().rank() > 0;
+}
+
+void follow_rank_0(const std::string& path, const ModelOptions& options) {
+  Communicator& communicator = launched_communicator();
+  try {
+    run::follow(Checkpoint::open(path, {options.allow_unknown_settings}), options, communicator, 1);
+  } catch (const std::exception& error) {
+    communicator.abandon(error.what());
+    throw;
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,21 @@
+#pragma once
+// What a rank's model knows about the others.
+
+#include <memory>
+
+#include "weft/scheduler/rank_link.h"
+#include "weft/scheduler/shard.h"
+
+namespace weft::run {
+
+class RankWorld;
+
+struct RankContext {
+  Sharding sharding;
+  int rank = 0;
+  RankLink* link = nullptr;          // outlives the model's sessions
+  std::shared_ptr<RankWorld> world;  // of rank 0
+  int share = 1;                     // ranks that share the processors and the memory of this one
+};
+
+}  // namespace weft::run

@@ -1,0 +1,87 @@
+// The model of one rank: the whole one, without what other ranks compute.
+#include <algorithm>
+
+#include "weft/base/error.h"
+#include "weft/run/ranks.h"
+
+#include "model_impl.h"
+#include "ranks/rank_world.h"
+#include "session_impl.h"
+
+namespace weft {
+
+std::shared_ptr<const Model> run::load_rank(const Checkpoint& file, const ModelOptions& options,
+                                            int rank, RankLink& link, int share) {
+  auto impl = Model::Impl::load(file, options);
+  impl->take_part(options.sharding, rank);
+  impl->ranks.link = &link;
+  impl->ranks.share = share;
+  impl->identity = std::make_unique<Identity>(impl->weights);
+  return Model::Impl::wrap(std::move(impl));
+}
+
+std::shared_ptr<const Model> Model::Impl::wrap(std::unique_ptr<Impl> impl) {
+  return std::shared_ptr<const Model>(new Model(std::move(impl)));
+}
+
+// Leaves the rank the parts of the weights that its graphs have.
+void Model::Impl::take_part(const Sharding& sharding, int rank) {
+  if (facts.encodes)
+    fail<UnsupportedError>("{}: a model with an encoder and a decoder cannot be sharded",
+                           source.file());
+  facts.drafts = false;
+  ranks = {.sharding = sharding, .rank = rank};
+  std::vector<TensorPart> parts;
+  const auto add = [&](bool embeddings) {
+    const RankGraph own = shard(plain_graph({.embeddings = embeddings}).graph, sharding, rank);
+    for (NodeId id = 0; id < own.graph.size(); ++id) {
+      const Node& node = own.graph[id];
+      if (node.kind != NodeKind::weight) continue;
+      if (std::ranges::find(parts, node.path, &TensorPart::name) != parts.end()) continue;
+      const auto part = std::ranges::find(own.parts, node.path, &WeightPart::name);
+      if (part == own.parts.end()) {
+        parts.push_back({.name = node.path, .source = node.path});
+      } else {
+        parts.push_back({.name = part->name,
+                         .source = part->source,
+                         .axis = part->axis,
+                         .ranges = {{part->begin, part->end}}});
+      }
+    }
+  };
+  if (facts.has_output) add(false);
+  add(true);
+  weights = weights.with_parts(parts);
+}
+
+// A graph as it is built from the files, with adapters.
+arch::ModelGraph Model::Impl::plain_graph(const arch::GraphOptions& options) const {
+  arch::ModelGraph built = graph(options);
+  // Drafts without adapters are less often right, which is all that they change there.
+  if (!adapters.empty() && options.part != arch::GraphPart::draft)
+    built.graph = adapters.apply(built.graph);
+  return built;
+}
+
+arch::ModelGraph Model::Impl::rank_graph(const arch::GraphOptions& options) const {
+  arch::ModelGraph built = plain_graph(options);
+  if (ranks.sharding.ranks() == 1) return built;
+  built.graph = shard(built.graph, ranks.sharding, ranks.rank).graph;
+  for (arch::MemoryPart& part : built.memory)
+    std::erase_if(part.states,
+                  [&](const std::string& state) { return built.graph.find(state) == kNoNode; });
+  return built;
+}
+
+std::unique_ptr<run::Followers> run::open_followers(const Model& model,
+                                                    const SessionOptions& options) {
+  const auto& world = model.impl().ranks.world;
+  return world ? std::make_unique<Followers>(world, options) : nullptr;
+}
+
+std::span<const VerifyReport> reports_of_ranks(const Session& session) {
+  const auto& followers = SessionAccess::impl(session).followers;
+  return followers ? std::span(followers->reports()) : std::span<const VerifyReport>();
+}
+
+}  // namespace weft

@@ -1,0 +1,102 @@
+#pragma once
+// The ranks of a sharded model as rank 0 sees them.
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "weft/run/session.h"
+#include "weft/scheduler/rank_link.h"
+#include "weft/scheduler/verify.h"
+
+#include "ranks/command.h"
+
+namespace weft::run {
+
+class RankWorld {
+ public:
+  // Starts the other ranks, or meets those that a launcher started. Throws ValueError if it started
+  // another number of them, or if one of them has another version or model; RankError if one is
+  // lost.
+  RankWorld(const Checkpoint& file, const ModelOptions& options);
+  // Sends the others away.
+  ~RankWorld();
+  RankWorld(const RankWorld&) = delete;
+  RankWorld& operator=(const RankWorld&) = delete;
+
+  RankLink& link() { return *link_; }
+  int share() const { return threads_.empty() ? 1 : static_cast<int>(threads_.size()) + 1; }
+  // Locked from the command for a step to its end: sessions take turns.
+  std::mutex& turn() { return turn_; }
+
+  void send(const Command& command, std::span<const std::byte> message);
+  // One message of each other rank, in their order. Throws RankError.
+  std::vector<std::string> receive_from_all(double seconds);
+  int new_session() { return next_session_++; }
+
+ private:
+  void start_threads(const Checkpoint& file, const ModelOptions& options);
+  void meet(const std::string& own);
+
+  std::vector<std::unique_ptr<Communicator>> endpoints_;  // in process, by rank
+  Communicator* communicator_ = nullptr;                  // of rank 0
+  std::unique_ptr<RankLink> link_;
+  std::mutex turn_;
+  int next_session_ = 0;
+  std::vector<std::thread> threads_;
+};
+
+// The other ranks' parts of a session of rank 0.
+class Followers {
+ public:
+  // Opens their sessions, and waits for them. Throws what opening them threw.
+  Followers(std::shared_ptr<RankWorld> world, const SessionOptions& options);
+  ~Followers();
+  Followers(const Followers&) = delete;
+  Followers& operator=(const Followers&) = delete;
+
+  // Begins a step, which ends with settle().
+  void step(std::span<const StepToken> tokens, bool verify);
+  void settle(bool kept);
+  void truncate(std::int32_t sequence, std::int64_t length);
+  void copy(std::int32_t from, std::int32_t to, std::int64_t length);
+  void set_lora_scales(std::int32_t sequence, std::span<const float> scales);
+  void fill_with_noise(std::int32_t sequence, std::int64_t length);
+  // Of the last step, if it was verified.
+  const std::vector<VerifyReport>& reports() const { return reports_; }
+
+ private:
+  template <class T>
+  void tell(CommandKind kind, std::initializer_list<std::int64_t> numbers, std::span<const T> more,
+            bool verify = false);
+
+  const std::shared_ptr<RankWorld> world_;
+  const int session_;
+  Message message_;
+  bool undo_ = false;       // the last step
+  bool verifying_ = false;  // the step in progress is verified
+  std::vector<VerifyReport> reports_;
+  std::unique_lock<std::mutex> turn_;
+};
+
+// Null unless the model is that of rank 0.
+std::unique_ptr<Followers> open_followers(const Model& model, const SessionOptions& options);
+
+// The options of a session as a text, for the others.
+std::string options_text(const SessionOptions& options);
+SessionOptions options_of_text(std::string_view text);
+
+// A report as a text, for rank 0.
+std::string report_text(const VerifyReport& report);
+VerifyReport report_of_text(std::string_view text);
+
+// What ranks compare when they meet: version, sharding, model.
+std::string introduction(const Checkpoint& file, const ModelOptions& options);
+
+// Runs a rank other than 0 until rank 0 sends it away. `share`: RankContext::share.
+void follow(const Checkpoint& file, const ModelOptions& options, Communicator& communicator,
+            int share);
+
+}  // namespace weft::run

@@ -1,0 +1,149 @@
+#include "weft/run/ranks.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include "weft/base/error.h"
+#include "weft/run/session.h"
+
+#include "support/tiny_model.h"
+
+namespace weft {
+namespace {
+
+using RankLogits = std::vector<float>;
+
+const std::vector<std::int32_t> kRankPrompt{3, 1, 4, 1, 5, 9, 2, 6};
+
+// The logits of the last token of a prompt in two chunks, and of two more tokens.
+RankLogits rank_logits(Session& session) {
+  RankLogits all;
+  const auto keep = [&](std::span<const float> row) {
+    all.insert(all.end(), row.begin(), row.end());
+  };
+  session.feed(0, kRankPrompt);
+  keep(session.logits());
+  for (const std::int32_t token : {7, 8}) {
+    const StepToken step{.token = token, .logits = true};
+    keep(session.step({&step, 1}));
+  }
+  return all;
+}
+
+SessionOptions rank_options() {
+  return {.context = 64, .prefill_width = 5, .workers = 1};
+}
+
+RankLogits rank_logits(const test::TinyModel& about, const Sharding& sharding) {
+  Session session(test::tiny_model(about, {.sharding = sharding}), rank_options());
+  return rank_logits(session);
+}
+
+double rank_distance(const RankLogits& a, const RankLogits& b) {
+  double error = 0, power = 0;
+  REQUIRE(a.size() == b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    error += std::pow(double{a[i]} - double{b[i]}, 2);
+    power += std::pow(double{b[i]}, 2);
+  }
+  return std::sqrt(error / power);
+}
+
+TEST_CASE("pipeline parallel gives the bits of one rank") {
+  const test::TinyModel about{.layers = 4};
+  const RankLogits alone = rank_logits(about, {});
+  for (const int pp : {2, 3, 4}) CHECK(rank_logits(about, {.pp = pp, .min_elems = 0}) == alone);
+}
+
+TEST_CASE("tensor parallel repeats, and differs by roundings") {
+  for (const char* arch : {"llama", "qwen3", "gemma2", "phi3", "gpt2", "falcon", "bloom"}) {
+    CAPTURE(arch);
+    const test::TinyModel about{.arch = arch, .optional_tensors = true};
+    const RankLogits alone = rank_logits(about, {});
+    const Sharding sharding{.tp = 2, .min_elems = 0};
+    const RankLogits ranks = rank_logits(about, sharding);
+    CHECK(rank_distance(ranks, alone) < 1e-5);
+    CHECK(rank_logits(about, sharding) == ranks);
+  }
+}
+
+TEST_CASE("a mixture of experts is divided") {
+  const test::TinyModel about{.arch = "qwen3moe", .experts = 4};
+  CHECK(rank_distance(rank_logits(about, {.tp = 2, .min_elems = 0}), rank_logits(about, {})) <
+        1e-5);
+}
+
+TEST_CASE("both kinds together") {
+  const test::TinyModel about{.layers = 4};
+  const Sharding both{.tp = 2, .pp = 2, .min_elems = 0};
+  const RankLogits ranks = rank_logits(about, both);
+  CHECK(ranks == rank_logits(about, {.tp = 2, .min_elems = 0}));
+}
+
+TEST_CASE("ranks forget, copy and go on together") {
+  const test::TinyModel about{.layers = 2};
+  for (const Sharding& sharding : {Sharding{.tp = 2, .min_elems = 0}, Sharding{.pp = 2}}) {
+    const auto model = test::tiny_model(about, {.sharding = sharding});
+    SessionOptions options = rank_options();
+    options.sequences = 2;
+    Session session(model, options);
+    const RankLogits first = rank_logits(session);
+    session.copy(0, 1, 4);
+    session.truncate(0, 0);
+    CHECK(rank_logits(session) == first);
+    session.feed(1, std::span(kRankPrompt).subspan(4));
+    CHECK(std::ranges::equal(session.logits(), std::span(first).first(session.logits().size())));
+  }
+}
+
+TEST_CASE("a cancelled step leaves no traces on any rank") {
+  for (const Sharding& sharding : {Sharding{.tp = 2, .min_elems = 0}, Sharding{.pp = 2}}) {
+    Session session(test::tiny_model({}, {.sharding = sharding}), rank_options());
+    const std::atomic<bool> cancel = true;
+    CHECK_THROWS_AS(session.feed(0, kRankPrompt, &cancel), CancelledError);
+    CHECK(session.length(0) == 0);
+    const RankLogits after = rank_logits(session);
+    session.truncate(0, 0);
+    CHECK(rank_logits(session) == after);
+  }
+}
+
+TEST_CASE("every node of every rank is verified") {
+  for (const Sharding& sharding : {Sharding{.tp = 2, .min_elems = 0}, Sharding{.pp = 2}}) {
+    Session session(test::tiny_model({}, {.sharding = sharding}), rank_options());
+    std::vector<StepToken> tokens;
+    for (const std::int32_t token : {1, 2, 3}) tokens.push_back({.token = token, .logits = true});
+    const std::size_t plan = session.plan_for(3);
+    Verifier verifier(session.graph(plan), session.plan(plan));
+    session.step(tokens, nullptr, &verifier);
+    const VerifyReport own = verifier.report();
+    const auto others = reports_of_ranks(session);
+    REQUIRE(others.size() == 1);
+    for (const VerifyReport* report : {&own, &others[0]}) {
+      CHECK(report->nodes.size() > 10);
+      CHECK(report->first_bad() == nullptr);
+    }
+  }
+}
+
+TEST_CASE("sessions of one model take turns") {
+  const auto model = test::tiny_model({}, {.sharding = {.tp = 2, .min_elems = 0}});
+  Session a(model, rank_options());
+  const RankLogits want = rank_logits(a);
+  Session b(model, rank_options());
+  CHECK(rank_logits(b) == want);
+  a.truncate(0, 0);
+  CHECK(rank_logits(a) == want);
+}
+
+TEST_CASE("shardings that cannot be are refused when the model is loaded") {
+  CHECK_THROWS_AS(test::tiny_model({}, {.sharding = {.tp = 3}}), ValueError);
+  CHECK_THROWS_AS(test::tiny_model({}, {.sharding = {.pp = 3}}), ValueError);
+  CHECK_THROWS_AS(test::tiny_model({.arch = "t5"}, {.sharding = {.pp = 2}}), UnsupportedError);
+}
+
+}  // namespace
+}  // namespace weft
