@@ -40,7 +40,7 @@ class Exchange final : public PreparedKernel {
   struct Peer {
     int rank = 0;
     bool ended = false;                    // it sends no more messages in this exchange
-    std::span<const std::byte> rows = {};  // of its last message
+    std::span<const std::byte> rows = {};  // those that it sent last
   };
 
   bool is_skipped() const { return result_ && !link_.results; }

@@ -25,10 +25,11 @@ bool is_projection(const Node& node) {
 
 class Decider {
  public:
-  Decider(const Graph& graph, int ranks, std::int64_t min_elems)
+  Decider(const Graph& graph, int ranks, std::int64_t min_elems, const PartNames& parts)
       : graph_(graph),
         ranks_(ranks),
         min_elems_(min_elems),
+        parts_(parts),
         made_{PerNode<Cut>(graph), PerNode<char>(graph)} {}
 
   Decisions decide() {
@@ -61,7 +62,7 @@ class Decider {
     if (!is_attention(node)) return;
     const std::int64_t heads = node.spec.shape[1].bound, groups = shape(node.inputs[1])[1].bound;
     const std::int64_t units = groups > 1 ? std::gcd(heads, groups) : heads;
-    if (units % ranks_ == 0) return;
+    if (heads == 1 || units % ranks_ == 0) return;  // one head is computed by all ranks
     std::string would;
     for (std::int64_t n = 2; n <= std::min<std::int64_t>(units, kMaxRanks); ++n)
       if (units % n == 0) would += fmt::format("{}tp={}", would.empty() ? "" : ", ", n);
@@ -75,6 +76,8 @@ class Decider {
   // Weights are cut anywhere between their blocks.
   void cut_weight(NodeId id, const Cut& cut, Trial& trial) const {
     const Node& node = graph_[id];
+    const WeightPart* part = parts_.find(node.path);
+    if (part && part->axis != cut.axis) trial.possible = false;
     const bool in_rows = cut.axis == node.spec.shape.rank() - 1;
     const std::int64_t block = in_rows ? node.spec.dtype.block_elems() : 1;
     if (std::ranges::any_of(cut.ends, [&](std::int64_t end) { return end % block != 0; }))
@@ -183,6 +186,7 @@ class Decider {
     const Node& node = graph_[id];
     if (!is_attention(node) || is_cut(id)) return;
     const std::int64_t heads = node.spec.shape[1].bound;
+    if (heads == 1) return;
     Trial trial;
     if (explore(id, even_cut(1, heads, heads / ranks_, ranks_), trial) && trial.elems > 0 &&
         states_agree(trial))
@@ -205,13 +209,14 @@ class Decider {
   const Graph& graph_;
   const int ranks_;
   const std::int64_t min_elems_;
+  const PartNames& parts_;
   Decisions made_;
 };
 
 }  // namespace
 
-Decisions decide(const Graph& graph, int ranks, std::int64_t min_elems) {
-  return Decider(graph, ranks, min_elems).decide();
+Decisions decide(const Graph& graph, int ranks, std::int64_t min_elems, const PartNames& parts) {
+  return Decider(graph, ranks, min_elems, parts).decide();
 }
 
 }  // namespace weft::scheduler

@@ -6,6 +6,7 @@
 #include "weft/scheduler/shard.h"
 
 #include "shard/cut.h"
+#include "shard/split_projections.h"
 
 namespace weft::scheduler {
 
@@ -14,7 +15,8 @@ struct Decisions {
   PerNode<char> terms;  // 1: every rank computes a term of a sum, from parts of the inputs
 };
 
-// Throws ValueError if the number of heads is no multiple of the number of ranks.
-Decisions decide(const Graph& graph, int ranks, std::int64_t min_elems);
+// `parts`: the names of weights that are parts already. Throws ValueError if the number of heads is
+// no multiple of the number of ranks.
+Decisions decide(const Graph& graph, int ranks, std::int64_t min_elems, const PartNames& parts);
 
 }  // namespace weft::scheduler

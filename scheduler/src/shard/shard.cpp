@@ -30,7 +30,7 @@ class RankWriter {
         rank_(rank),
         member_(rank % sharding.tp),
         own_stage_(rank / sharding.tp),
-        made_(decide(graph, sharding.tp, sharding.min_elems)),
+        made_(decide(graph, sharding.tp, sharding.min_elems, parts)),
         stage_(stages_of(graph, sharding.pp)),
         users_(graph.users()),
         parts_(parts),
