@@ -18,6 +18,17 @@ bool gives(const Model& model, const Runner& r, std::string_view result) {
   return !link || (link->results && r.executor.has_output(result));
 }
 
+// The tokens of a prompt that are computed together. Stages of a pipeline compute different parts of
+// it at the same time, so there must be several for each. Where a recurrent model is cut shows in
+// the last bits of its results.
+std::size_t chunk_of(const Model& model, std::size_t widest, std::size_t n) {
+  constexpr std::size_t kPerStage = 8, kNarrowest = 32, kWidest = 128;
+  const auto stages = static_cast<std::size_t>(model.sharding().pp);
+  if (stages == 1 || model.facts().recurrent || !model.facts().causal) return widest;
+  const std::size_t wanted = (n / (kPerStage * stages) + kNarrowest - 1) / kNarrowest * kNarrowest;
+  return std::min(widest, std::clamp(wanted, kNarrowest, kWidest));
+}
+
 bool has_nan(std::span<const float> values) {
   bool found = false;
   for (const float v : values) found |= v != v;
@@ -189,8 +200,9 @@ void Session::feed(std::int32_t sequence, std::span<const std::int32_t> tokens,
   s.check_tokens(tokens);
   if (s.model->facts().encodes) s.check_has_text(sequence);
   s.memory.check_room(sequence, length(sequence) + std::ssize(tokens));
+  const std::size_t chunk = chunk_of(*s.model, s.chunk.size(), tokens.size());
   for (std::size_t done = 0; done < tokens.size();) {
-    const std::size_t n = std::min(tokens.size() - done, s.chunk.size());
+    const std::size_t n = std::min(tokens.size() - done, chunk);
     for (std::size_t i = 0; i < n; ++i) {
       s.chunk[i] = {
           .token = tokens[done + i], .sequence = sequence, .logits = done + i + 1 == tokens.size()};

@@ -94,8 +94,9 @@ SessionOptions resolve(const Model& model, SessionOptions o) {
   check_range("rows of logits", o.logits_rows, 1, kMaxCells);
   o.logits_rows = std::min(o.logits_rows, o.prefill_width);
   const int share = model.impl().ranks.share;
-  if (o.workers == 0) o.workers = std::max(1, default_workers() / share);
+  if (o.workers == 0) o.workers = default_workers();
   check_range("workers", o.workers, 1, kMaxWorkers);
+  o.workers = std::max(1, o.workers / share);
   if (!o.cache_k.valid()) o.cache_k = f16;
   if (!o.cache_v.valid()) o.cache_v = f16;
   check_cache_type("K", o.cache_k);

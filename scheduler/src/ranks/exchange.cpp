@@ -23,6 +23,9 @@ namespace {
 constexpr int kSelf = -1;
 constexpr std::int64_t kMessageBytes = 256 << 10;  // of rows, unless one row has more
 constexpr std::int64_t kHeaderBytes = 16;
+// Tensors that a rank may send to the next stage before that takes them: enough for both to compute
+// all the time.
+constexpr int kMaxInFlight = 2;
 
 class RanksBackend final : public Backend {
  public:
@@ -110,6 +113,7 @@ void Exchange::run(const KernelArgs& args) noexcept {
 void Exchange::exchange(const KernelArgs& args) {
   const std::int64_t rows = &op_ == &kSend ? args.in[0].rows() : args.out.rows();
   const std::int64_t step = rows_per_message(cols_);
+  wait_for_credit();
   if (!to_.empty()) send(args, 0);
   for (std::int64_t first = 0; first < rows; first += step) {
     const std::int64_t n = std::min(step, rows - first);
@@ -208,7 +212,23 @@ void Exchange::join(const KernelArgs& args, std::int64_t first, std::int64_t n) 
   }
 }
 
+// Whether it is between stages, of which the earlier ones must not run too far ahead. Results
+// need no limit: rank 0 waits for them.
+bool Exchange::is_counted() const {
+  return is_between_two(op_) && !result_;
+}
+
+void Exchange::wait_for_credit() {
+  if (!is_counted() || to_.empty()) return;
+  int& in_flight = link_.in_flight_[static_cast<std::size_t>(to_.front())];
+  for (; in_flight >= kMaxInFlight; --in_flight)
+    link_.communicator_.receive(to_.front(), Channel::credit, {}, link_.timeout);
+}
+
 void Exchange::finish() {
+  if (is_counted() && !to_.empty()) ++link_.in_flight_[static_cast<std::size_t>(to_.front())];
+  if (is_counted() && to_.empty())
+    link_.communicator_.send(from_.front().rank, Channel::credit, {});
   for (Peer& peer : from_) peer.ended = false;
   told_ = false;
 }

@@ -53,6 +53,8 @@ class Exchange final : public PreparedKernel {
   void join(const KernelArgs& args, std::int64_t first, std::int64_t n) const;
   std::span<const std::byte> source_row(const KernelArgs& args, int source, std::int64_t first,
                                         std::int64_t n, std::int64_t r) const;
+  bool is_counted() const;
+  void wait_for_credit();
   void finish();
 
   RankLink& link_;

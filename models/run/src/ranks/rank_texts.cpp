@@ -53,8 +53,7 @@ std::string options_text(const SessionOptions& o) {
                             {"passes_off", o.passes_off},
                             {"reuse_arena", o.reuse_arena},
                             {"embeddings", o.embeddings},
-                            {"rewind", o.rewind},
-                            {"alone", o.workers == 1}};
+                            {"rewind", o.rewind}};
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -76,7 +75,7 @@ SessionOptions options_of_text(std::string_view text) {
   json.at("reuse_arena").get_to(o.reuse_arena);
   json.at("embeddings").get_to(o.embeddings);
   json.at("rewind").get_to(o.rewind);
-  o.workers = json.at("alone").get<bool>() ? 1 : 0;
+  if (!o.reuse_arena) o.workers = 1;  // nodes are verified, which takes plans with one lane
   return o;
 }
 

@@ -31,8 +31,9 @@ class RankError : public Error {
 enum class Channel : std::uint8_t {
   control,  // what to do next, and how it went
   data,     // tensors of a step
+  credit,   // that a tensor was taken
 };
-inline constexpr int kChannels = 2;
+inline constexpr int kChannels = 3;
 
 // The endpoint of one rank. One thread at a time, except that abandon() may be called by any.
 class Communicator {

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <vector>
 
 #include "weft/scheduler/communicator.h"
 
@@ -23,7 +24,8 @@ class Exchange;
 class RankLink {
  public:
   // `communicator` outlives the link.
-  explicit RankLink(Communicator& communicator) : communicator_(communicator) {}
+  explicit RankLink(Communicator& communicator)
+      : communicator_(communicator), in_flight_(static_cast<std::size_t>(communicator.size())) {}
   RankLink(const RankLink&) = delete;
   RankLink& operator=(const RankLink&) = delete;
 
@@ -42,6 +44,7 @@ class RankLink {
 
   Communicator& communicator_;
   bool broken_ = false;
+  std::vector<int> in_flight_;  // by rank: tensors that it was sent and has not taken
   // How the run in progress goes.
   std::size_t done_ = 0;             // exchanges that are complete
   std::atomic<bool> ended_ = false;  // it does not go on, on this rank or another

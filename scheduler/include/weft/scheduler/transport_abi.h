@@ -20,7 +20,7 @@ extern "C" {
 
 #define WEFT_TRANSPORT_VERSION 1u
 #define WEFT_TRANSPORT_ENTRY "weft_transport_entry"
-#define WEFT_TRANSPORT_CHANNELS 2u
+#define WEFT_TRANSPORT_CHANNELS 3u
 
 /* What functions return. Unless it is WEFT_TRANSPORT_OK, last_error() has the details. */
 typedef int32_t weft_transport_status;
