@@ -54,9 +54,30 @@ Access access_of(const Draft& draft, NodeId id, std::size_t input) {
   return access;
 }
 
+bool reads_matrix(const Graph& graph, const Node& node) {
+  return std::ranges::any_of(node.inputs, [&](NodeId id) {
+    if (id == kNoNode) return false;
+    const Node& read = graph[lanes::memory_of(graph, id)];
+    return (read.kind == NodeKind::weight && read.spec.shape.rank() > 1) ||
+           read.kind == NodeKind::state;
+  });
+}
+
+// A single lane never waits. But tensors live for whole stages, and share no memory if there is
+// only one: a stage ends after every node that reads a matrix, as it does with several lanes.
+void end_stages_of_one_lane(Draft& draft) {
+  std::int32_t stage = 0;
+  for (NodeId id = 0; id < draft.graph.size(); ++id) {
+    if (!draft[id].works) continue;
+    draft[id].stage = stage;
+    if (reads_matrix(draft.graph, draft.graph[id])) ++stage;
+  }
+}
+
 }  // namespace
 
 void choose_stages(Draft& draft) {
+  if (draft.lanes == 1) return end_stages_of_one_lane(draft);
   std::unordered_map<NodeId, std::vector<Access>> touched;  // by state, in program order
   for (NodeId id = 0; id < draft.graph.size(); ++id) {
     Work& work = draft[id];

@@ -37,9 +37,11 @@ double predict_ns(const Draft& draft) {
       }
     }
   }
-  double ns = busy.empty() ? 0 : kJoinNs * static_cast<double>(busy.size() - 1);
+  double ns = 0;
   for (const auto& lanes : busy) ns += *std::max_element(lanes.begin(), lanes.end());
-  return draft.lanes > 1 ? ns + kJoinNs : ns;  // the last one is at the end of the run
+  // One between two stages, and one at the end of the run.
+  return draft.lanes > 1 ? ns + kJoinNs * static_cast<double>(std::max<std::size_t>(busy.size(), 1))
+                         : ns;
 }
 
 double predict_alone_ns(const Draft& draft) {

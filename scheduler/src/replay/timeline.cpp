@@ -36,7 +36,8 @@ Timeline estimate_timeline(const Graph& graph, const Plan& plan) {
   std::int32_t stage = 0;
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     const PlanStep& step = plan.steps[i];
-    for (; stage < step.stage; ++stage) join();
+    for (; stage < step.stage; ++stage)
+      if (plan.lanes > 1) join();
     const Work work = work_of(graph, step);
     for (int lane = 0; lane < plan.lanes; ++lane) {
       const double part = part_of_lane(graph[step.node], work, plan.lanes, lane);

@@ -114,7 +114,8 @@ struct Plan {
     return is_device(memory) ? devices.at(device_index(memory)).arena_bytes : arena_bytes;
   }
   PerNode<const PlanStep*> steps_by_node() const;  // null for nodes without a step
-  std::int32_t joins() const { return stages > 0 ? stages - 1 : 0; }
+  // A single lane waits for nobody between its stages.
+  std::int32_t joins() const { return lanes > 1 && stages > 0 ? stages - 1 : 0; }
   std::int64_t calls() const;  // kernel calls of one run, all lanes together
   Cost cost() const;           // the cost of one run at the bounds
   std::string to_json() const;
