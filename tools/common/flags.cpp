@@ -197,6 +197,18 @@ Sharding sharding_of_flag(const std::string& text) {
   }
 }
 
+void add_rank_flag(App& app, ModelFlags& flags) {
+  app.add_option("--rank", flags.rank, "the rank that is shown, if the model is divided by --shard")
+      .type_name("N");
+}
+
+void use_lone_rank(ModelFlags& flags) {
+  const int ranks = flags.sharding.ranks();
+  if (flags.rank < 0 || flags.rank >= ranks)
+    fail<UsageError>("--rank must be from 0 to {}, got {}", ranks - 1, flags.rank);
+  if (ranks > 1) flags.lone_rank = flags.rank;
+}
+
 void add_model_flags(App& app, ModelFlags& flags) {
   app.last_value_counts();
   SessionOptions& s = flags.session;
@@ -220,6 +232,10 @@ void add_model_flags(App& app, ModelFlags& flags) {
          "divide the model among ranks: tp=N (parts of every layer), pp=N (some layers each), or "
          "tp=N,pp=M; ranks are threads, or the processes that mpirun started")
       .type_name("KIND=N");
+  app.add_option("--rank-timeout", flags.rank_timeout,
+                 "seconds until a rank of --shard that does not answer counts as lost")
+      .check(number_check(/*whole=*/false, {.min = 0.1, .max = 1e6}))
+      .type_name("N");
   app.add_option("--no-pass", s.passes_off,
                  "skip a graph pass (weft dot --passes lists them), or 'all'")
       .take_all()
@@ -251,8 +267,10 @@ std::shared_ptr<const Model> load_model(const ModelFlags& flags,
                              .allow_unknown_settings = flags.allow_unknown_settings,
                              .adapters = flags.adapters,
                              .draft_file = flags.draft_file,
-                             .sharding = flags.sharding};
-  if (follows_rank_0()) {
+                             .sharding = flags.sharding,
+                             .lone_rank = flags.lone_rank,
+                             .rank_timeout = flags.rank_timeout};
+  if (flags.lone_rank < 0 && follows_rank_0()) {
     follow_rank_0(flags.path, options);
     std::exit(0);
   }

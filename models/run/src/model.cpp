@@ -235,10 +235,15 @@ std::unique_ptr<Model::Impl> Model::Impl::load(const Checkpoint& file,
 
 std::shared_ptr<const Model> Model::load(const Checkpoint& file, const ModelOptions& options) {
   auto impl = Impl::load(file, options);
-  if (options.sharding.ranks() > 1) {
+  if (options.lone_rank >= 0) {
+    impl->take_part(options.sharding, options.lone_rank);
+    impl->ranks.own_link = std::make_unique<RankLink>(options.lone_rank);
+    impl->ranks.link = impl->ranks.own_link.get();
+  } else if (options.sharding.ranks() > 1) {
     impl->take_part(options.sharding, 0);
     impl->ranks.world = std::make_shared<run::RankWorld>(file, options);
     impl->ranks.link = &impl->ranks.world->link();
+    impl->ranks.link->timeout = options.rank_timeout;
     impl->ranks.share = impl->ranks.world->share();
   }
   impl->identity = std::make_unique<Identity>(impl->weights);

@@ -111,6 +111,7 @@ void Exchange::run(const KernelArgs& args) noexcept {
 }
 
 void Exchange::exchange(const KernelArgs& args) {
+  if (!link_.communicator_) return;
   const std::int64_t rows = &op_ == &kSend ? args.in[0].rows() : args.out.rows();
   const std::int64_t step = rows_per_message(cols_);
   wait_for_credit();
@@ -137,13 +138,13 @@ void Exchange::send(const KernelArgs& args, std::int64_t first) {
   for (std::int64_t r = 0; r < n; ++r, to += row_bytes)
     std::memcpy(to, x.row<std::byte>(first + r), row_bytes);
   const auto bytes = static_cast<std::size_t>(to - message.data());
-  for (const int rank : to_) link_.communicator_.send(rank, Channel::data, message.first(bytes));
+  for (const int rank : to_) link_.communicator_->send(rank, Channel::data, message.first(bytes));
   told_ = header.rows_left == 0;
 }
 
 void Exchange::receive(Peer& peer, std::span<std::byte> room) {
   if (peer.ended) return;
-  Communicator& c = link_.communicator_;
+  Communicator& c = *link_.communicator_;
   const auto n = static_cast<std::size_t>(c.wait(peer.rank, Channel::data, link_.timeout));
   std::vector<std::byte> text;  // if it is an error
   if (n > room.size()) {
@@ -222,26 +223,28 @@ void Exchange::wait_for_credit() {
   if (!is_counted() || to_.empty()) return;
   int& in_flight = link_.in_flight_[static_cast<std::size_t>(to_.front())];
   for (; in_flight >= kMaxInFlight; --in_flight)
-    link_.communicator_.receive(to_.front(), Channel::credit, {}, link_.timeout);
+    link_.communicator_->receive(to_.front(), Channel::credit, {}, link_.timeout);
 }
 
 void Exchange::finish() {
-  if (is_counted() && !to_.empty()) ++link_.in_flight_[static_cast<std::size_t>(to_.front())];
-  if (is_counted() && to_.empty())
-    link_.communicator_.send(from_.front().rank, Channel::credit, {});
   for (Peer& peer : from_) peer.ended = false;
   told_ = false;
+  if (!is_counted() || !link_.communicator_) return;
+  if (from_.empty())
+    ++link_.in_flight_[static_cast<std::size_t>(to_.front())];
+  else
+    link_.communicator_->send(from_.front().rank, Channel::credit, {});
 }
 
 void Exchange::give_up(const std::string& error) {
-  if (is_skipped()) return;
+  if (is_skipped() || !link_.communicator_) return;
   if (!told_) {
     const Header header{.index = index_,
                         .state = error.empty() ? Header::cancelled : Header::failed};
     std::vector<std::byte> message(sizeof(header) + error.size());
     std::memcpy(message.data(), &header, sizeof(header));
     std::memcpy(message.data() + sizeof(header), error.data(), error.size());
-    for (const int rank : to_) link_.communicator_.send(rank, Channel::data, message);
+    for (const int rank : to_) link_.communicator_->send(rank, Channel::data, message);
   }
   link_.ended_ = true;
   std::vector<std::byte> unused(static_cast<std::size_t>(message_bytes(cols_)));
@@ -268,7 +271,7 @@ Exchange::Values Exchange::share_values(const KernelArgs& args) {
     }
   }
   if (is_skipped()) return values;
-  Communicator& c = link_.communicator_;
+  Communicator& c = *link_.communicator_;
   for (const int rank : to_) c.send(rank, Channel::data, own);
   if (&op_ == &kSend) add(own);
   for (const int source : sources_)

@@ -64,10 +64,11 @@ class Exchange final : public PreparedKernel {
   std::int32_t index_ = 0;
   std::int64_t cols_ = 0;
   bool result_ = false;
-  std::vector<int> to_;       // ranks that this one sends to
-  std::vector<Peer> from_;    // ranks that it receives from
-  std::vector<int> sources_;  // of the output, in order: indices of from_, or this rank
-  bool told_ = false;         // this rank sends no more messages in this exchange
+  std::vector<int> to_;     // ranks that this one sends to
+  std::vector<Peer> from_;  // ranks that it receives from
+  std::vector<int>
+      sources_;        // what the output consists of, in order: indices of from_, or this rank
+  bool told_ = false;  // this rank sends no more messages in this exchange
 };
 
 }  // namespace weft::scheduler

@@ -1,7 +1,9 @@
 // Ranks that are processes: finds the library for the MPI that started them, and speaks to it.
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -121,6 +123,23 @@ std::uint32_t number_of(Channel channel) {
   return static_cast<std::uint32_t>(channel);
 }
 
+// Launchers end all ranks with SIGTERM if one is lost.
+std::atomic<bool> is_ending{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+void note_end(int) {
+  is_ending = true;
+}
+
+// Unless the program handles the signal itself.
+void catch_end() {
+  struct sigaction action {};
+  if (sigaction(SIGTERM, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) return;
+  action.sa_handler = note_end;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGTERM, &action, nullptr);
+}
+
 class ProcessRank final : public Communicator {
  public:
   explicit ProcessRank(const std::string& path) : table_(load_transport(path)) {
@@ -149,6 +168,9 @@ class ProcessRank final : public Communicator {
     const std::lock_guard lock(mutex_);
     check_open(from);
     check(table_.arrived(from, number_of(channel), &n), from, "looking for its messages");
+    if (n < 0 && is_ending)
+      throw RankError(
+          from, fmt::format("rank {} was awaited when the run was ended: a rank was lost", from));
     return n;
   }
 
@@ -202,6 +224,7 @@ void open_launched() {
         "this program was started alone: expected one of {}, {} or {}, which mpirun and srun set",
         kLaunchers[0].size, kLaunchers[1].size, kLaunchers[2].size);
   }
+  catch_end();
   launched_rank() = std::make_unique<ProcessRank>(find_library(launcher->library));
   // Registered now, so that it is called before what the library registered.
   std::atexit([] { launched_rank()->close(); });

@@ -41,7 +41,7 @@ Cut moved(const Cut& cut, int axis) {
   return {axis, cut.ends};
 }
 
-// Of an operand that has the output's shape, or is repeated for its rows, heads or elements.
+// An operand has the output's shape, or is repeated for its rows, heads or elements.
 std::optional<Cut> cut_of_operand(const Shape& operand, const Shape& out, const Cut& cut) {
   if (operand == out) return cut;
   const std::int64_t extent = cut.ends.back();

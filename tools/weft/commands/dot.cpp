@@ -221,6 +221,7 @@ void add_view_flags(cli::App& app, Flags& flags) {
 
 void add_flags(cli::App& app, Flags& flags) {
   cli::add_model_flags(app, flags.model);
+  cli::add_rank_flag(app, flags.model);
   add_picture_flags(app, flags);
   add_view_flags(app, flags);
   app.footer(
@@ -245,6 +246,7 @@ int dot(int argc, char** argv) {
   if (!flags.diff.empty() && flags.diff.size() != 2)
     fail<cli::UsageError>("--diff takes two variants, got {}", flags.diff.size());
 
+  cli::use_lone_rank(flags.model);
   const auto model = cli::load_inspected_model(flags.model);
   if (flags.passes) {
     print_passes(*model, flags);

@@ -235,6 +235,7 @@ void add_examples(cli::App& app) {
 
 void add_flags(cli::App& app, Flags& flags) {
   cli::add_model_flags(app, flags.model);
+  cli::add_rank_flag(app, flags.model);
   const cli::Option server = add_size_flags(app, flags);
   cli::add_cells_flag(app, flags.model.session);
   const cli::Option phase =
@@ -294,6 +295,7 @@ int plan(int argc, char** argv) {
   add_examples(app);
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
+  cli::use_lone_rank(flags.model);
   const auto model = cli::load_inspected_model(flags.model);
   const Picture& picture = flags.picture;
   std::optional<ProfileFile> profile;

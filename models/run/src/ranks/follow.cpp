@@ -149,6 +149,7 @@ std::string introduction(const Checkpoint& file, const ModelOptions& options) {
 void follow(const Checkpoint& file, const ModelOptions& options, Communicator& communicator,
             int share) {
   RankLink link(communicator);
+  link.timeout = options.rank_timeout;
   const std::string own = introduction(file, options);
   communicator.send(0, Channel::control, std::as_bytes(std::span(own)));
   Follower(load_rank(file, options, communicator.rank(), link, share), communicator).run();

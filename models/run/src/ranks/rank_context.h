@@ -13,9 +13,10 @@ class RankWorld;
 struct RankContext {
   Sharding sharding;
   int rank = 0;
-  RankLink* link = nullptr;          // outlives the model's sessions
-  std::shared_ptr<RankWorld> world;  // of rank 0
-  int share = 1;                     // ranks that share the processors and the memory of this one
+  RankLink* link = nullptr;            // outlives the model's sessions
+  std::unique_ptr<RankLink> own_link;  // of a rank without others
+  std::shared_ptr<RankWorld> world;    // of rank 0
+  int share = 1;                       // ranks that share the processors and the memory of this one
 };
 
 }  // namespace weft::run

@@ -30,7 +30,8 @@ void Model::Impl::take_part(const Sharding& sharding, int rank) {
     fail<UnsupportedError>("{}: a model with an encoder and a decoder cannot be sharded",
                            source.file());
   facts.drafts = false;
-  ranks = {.sharding = sharding, .rank = rank};
+  ranks.sharding = sharding;
+  ranks.rank = rank;
   std::vector<TensorPart> parts;
   const auto add = [&](bool embeddings) {
     const RankGraph own = shard(plain_graph({.embeddings = embeddings}).graph, sharding, rank);

@@ -25,12 +25,18 @@ class RankLink {
  public:
   // `communicator` outlives the link.
   explicit RankLink(Communicator& communicator)
-      : communicator_(communicator), in_flight_(static_cast<std::size_t>(communicator.size())) {}
+      : communicator_(&communicator),
+        rank_(communicator.rank()),
+        in_flight_(static_cast<std::size_t>(communicator.size())) {}
+  // A rank without others, to time what it computes: nothing is sent, and what would be received is
+  // undefined.
+  explicit RankLink(int rank) : rank_(rank) {}
   RankLink(const RankLink&) = delete;
   RankLink& operator=(const RankLink&) = delete;
 
-  Communicator& communicator() const { return communicator_; }
-  int rank() const { return communicator_.rank(); }
+  // REQUIRES: there are others.
+  Communicator& communicator() const { return *communicator_; }
+  int rank() const { return rank_; }
   // A rank was lost, or ranks do not agree about what comes next: no run can succeed any more.
   bool broken() const { return broken_; }
 
@@ -42,7 +48,8 @@ class RankLink {
   friend class scheduler::Exchange;
   friend class Executor;
 
-  Communicator& communicator_;
+  Communicator* const communicator_ = nullptr;  // null: there are no others
+  const int rank_;
   bool broken_ = false;
   std::vector<int> in_flight_;  // by rank: tensors that it was sent and has not taken
   // How the run in progress goes.

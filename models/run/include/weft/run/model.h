@@ -41,6 +41,10 @@ struct ModelOptions {
   // The model is divided among ranks (weft/run/ranks.h), and this one is rank 0. UnsupportedError
   // for models with an encoder.
   Sharding sharding;
+  // Only the part of this rank, to be planned, drawn and timed: there are no others, and what its
+  // sessions compute has no meaning. Below 0: not so.
+  int lone_rank = -1;
+  double rank_timeout = 600;  // seconds that a rank may take until it sends its next message
 };
 
 // Facts about a model that do not depend on its architecture.
