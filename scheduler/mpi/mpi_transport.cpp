@@ -30,7 +30,7 @@ using Status = weft_transport_status;
 constexpr int kLostTag = WEFT_TRANSPORT_CHANNELS;
 constexpr std::size_t kLongestReason = 1024;
 // How long close() takes messages of the others and waits until they have ended.
-constexpr std::chrono::seconds kCloseLimit{10};
+constexpr std::chrono::seconds kCloseLimit{10}, kCloseLimitIfGivenUp{2};
 
 std::string error_text;
 
@@ -277,7 +277,8 @@ bool discard_one(std::vector<std::byte>& bytes) {
 void end_mpi() {
   const bool gave_up = world.told;
   abandon("it ended");
-  const auto end = std::chrono::steady_clock::now() + kCloseLimit;
+  const auto end =
+      std::chrono::steady_clock::now() + (gave_up ? kCloseLimitIfGivenUp : kCloseLimit);
   std::vector<std::byte> unwanted;
   bool sent = false, ended = false;
   while (!(sent && ended) && std::chrono::steady_clock::now() < end) {

@@ -85,6 +85,10 @@ void save_sequence(Session& session, std::int32_t sequence, std::span<const std:
     fail<UnsupportedError>("{}: saving a sequence of a model with an encoder is not supported",
                            session.model().file().path());
   }
+  if (session.model().sharding().ranks() > 1) {
+    fail<UnsupportedError>("{}: sequences of a model that is divided among ranks cannot be saved",
+                           session.model().file().path());
+  }
   if (session.mixes_lora_scales(sequence)) {
     fail<ValueError>(
         "{}: sequence {} cannot be saved: the scales of its LoRAs were changed while it had "

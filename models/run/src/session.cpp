@@ -4,6 +4,7 @@
 
 #include "weft/base/error.h"
 #include "weft/run/nan_error.h"
+#include "weft/run/ranks.h"
 
 #include "session_impl.h"
 
@@ -18,15 +19,11 @@ bool gives(const Model& model, const Runner& r, std::string_view result) {
   return !link || (link->results && r.executor.has_output(result));
 }
 
-// The tokens of a prompt that are computed together. Stages of a pipeline compute different parts of
-// it at the same time, so there must be several for each. Where a recurrent model is cut shows in
-// the last bits of its results.
-std::size_t chunk_of(const Model& model, std::size_t widest, std::size_t n) {
-  constexpr std::size_t kPerStage = 8, kNarrowest = 32, kWidest = 128;
-  const auto stages = static_cast<std::size_t>(model.sharding().pp);
-  if (stages == 1 || model.facts().recurrent || !model.facts().causal) return widest;
-  const std::size_t wanted = (n / (kPerStage * stages) + kNarrowest - 1) / kNarrowest * kNarrowest;
-  return std::min(widest, std::clamp(wanted, kNarrowest, kWidest));
+// Other ranks have the rest of the memory of sequences.
+void refuse_sharded(const Model& model) {
+  if (model.sharding().ranks() == 1) return;
+  fail<UnsupportedError>("{}: sequences of a model that is divided among ranks cannot be saved",
+                         model.file().path());
 }
 
 bool has_nan(std::span<const float> values) {
@@ -200,7 +197,8 @@ void Session::feed(std::int32_t sequence, std::span<const std::int32_t> tokens,
   s.check_tokens(tokens);
   if (s.model->facts().encodes) s.check_has_text(sequence);
   s.memory.check_room(sequence, length(sequence) + std::ssize(tokens));
-  const std::size_t chunk = chunk_of(*s.model, s.chunk.size(), tokens.size());
+  const auto chunk =
+      static_cast<std::size_t>(prompt_chunk(*s.model, std::ssize(s.chunk), std::ssize(tokens)));
   for (std::size_t done = 0; done < tokens.size();) {
     const std::size_t n = std::min(tokens.size() - done, chunk);
     for (std::size_t i = 0; i < n; ++i) {
@@ -281,6 +279,7 @@ std::size_t Session::n_states() const {
 }
 
 std::int64_t Session::saved_bytes(std::int32_t sequence, std::size_t state) const {
+  refuse_sharded(*impl_->model);
   impl_->memory.check_sequence(sequence);
   return impl_->memory.saved_bytes(sequence, state);
 }
@@ -297,6 +296,7 @@ std::int64_t Session::resume_point_of_saved(std::int64_t length, std::int64_t sa
 
 void Session::restore(std::int32_t sequence, std::int64_t length, std::int64_t saved_length,
                       std::span<const std::span<const std::byte>> states) {
+  refuse_sharded(*impl_->model);
   impl_->memory.restore(sequence, length, saved_length, states);
   impl_->drafts.forget(sequence);
   impl_->forget_mixed(sequence);

@@ -114,7 +114,7 @@ struct Session::Impl {
   std::vector<std::int64_t> ends;                  // used by write_ends(), likewise
   std::vector<LoraScales> lora_scales;             // by sequence
   std::span<const float> last;                     // in the arena
-  std::unique_ptr<run::Followers> followers;       // of rank 0 of a sharded model
+  std::unique_ptr<run::Followers> followers;       // null unless this is rank 0 of a sharded model
   Clock::time_point files_checked = Clock::now();  // when the system was asked about the files
 };
 

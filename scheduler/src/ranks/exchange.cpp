@@ -52,26 +52,34 @@ std::int64_t rows_per_message(std::int64_t cols) {
   return std::max<std::int64_t>(1, kMessageBytes / (cols * 4));
 }
 
-std::int64_t message_bytes(std::int64_t cols) {
-  return align_up(kHeaderBytes + rows_per_message(cols) * cols * 4);
+// The bytes of the largest message.
+std::int64_t message_bytes(const Graph& graph, const Node& node) {
+  const Shape& shape = node.op == &kSend ? graph[node.inputs[0]].spec.shape : node.spec.shape;
+  const std::int64_t cols = cols_of(node);
+  return align_up(kHeaderBytes + std::min(rows_per_message(cols), shape.rows().bound) * cols * 4);
 }
 
 }  // namespace
 
-Kernel exchange_kernel(const Node& node) {
+Kernel exchange_kernel(const Graph& graph, const Node& node) {
   static const NoDestructor<RanksBackend> backend;
   const std::int64_t buffers =
       is_between_two(*node.op) ? 2 : std::int64_t{node.attrs.as<GroupAttrs>().ranks};
   return {.row = node.op->name,
           .run = run_exchange,
-          .scratch_bytes = buffers * message_bytes(cols_of(node)),
+          .scratch_bytes = buffers * message_bytes(graph, node),
           .splits = false,
           .backend = &*backend,
           .queued = true};  // one lane runs all of them, in the order of the graph
 }
 
-Exchange::Exchange(RankLink& link, const Node& node, KernelFailure& failure)
-    : link_(link), failure_(failure), path_(node.path), op_(*node.op), cols_(cols_of(node)) {
+Exchange::Exchange(RankLink& link, const Graph& graph, const Node& node, KernelFailure& failure)
+    : link_(link),
+      failure_(failure),
+      path_(node.path),
+      op_(*node.op),
+      cols_(cols_of(node)),
+      buffer_bytes_(message_bytes(graph, node)) {
   if (is_between_two(op_)) {
     const auto& a = node.attrs.as<PeerAttrs>();
     index_ = a.index;
@@ -93,7 +101,7 @@ Exchange::Exchange(RankLink& link, const Node& node, KernelFailure& failure)
 
 // Number 0 is for what this rank sends, and for sums; the others are for what it receives.
 std::span<std::byte> Exchange::buffer(const KernelArgs& args, std::size_t i) const {
-  const auto bytes = static_cast<std::size_t>(message_bytes(cols_));
+  const auto bytes = static_cast<std::size_t>(buffer_bytes_);
   return args.scratch.subspan(i * bytes, bytes);
 }
 
@@ -247,7 +255,7 @@ void Exchange::give_up(const std::string& error) {
     for (const int rank : to_) link_.communicator_->send(rank, Channel::data, message);
   }
   link_.ended_ = true;
-  std::vector<std::byte> unused(static_cast<std::size_t>(message_bytes(cols_)));
+  std::vector<std::byte> unused(static_cast<std::size_t>(buffer_bytes_));
   for (Peer& peer : from_)
     while (!peer.ended) receive(peer, unused);
   finish();

@@ -14,13 +14,13 @@
 namespace weft::scheduler {
 
 // The kernel of a node of a collective op, of a backend "ranks".
-Kernel exchange_kernel(const Node& node);
+Kernel exchange_kernel(const Graph& graph, const Node& node);
 
 // One exchange of a plan. Not thread-safe: the exchanges of a plan run one after the other.
 class Exchange final : public PreparedKernel {
  public:
   // REQUIRES: node.op->collective. Everything outlives it.
-  Exchange(RankLink& link, const Node& node, KernelFailure& failure);
+  Exchange(RankLink& link, const Graph& graph, const Node& node, KernelFailure& failure);
 
   void run(const KernelArgs& args) noexcept;
   // Ends an exchange that has not begun or is not complete, because the run was cancelled (then
@@ -63,6 +63,7 @@ class Exchange final : public PreparedKernel {
   const OpDef& op_;
   std::int32_t index_ = 0;
   std::int64_t cols_ = 0;
+  std::int64_t buffer_bytes_ = 0;
   bool result_ = false;
   std::vector<int> to_;     // ranks that this one sends to
   std::vector<Peer> from_;  // ranks that it receives from

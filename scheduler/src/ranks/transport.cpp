@@ -169,8 +169,8 @@ class ProcessRank final : public Communicator {
     check_open(from);
     check(table_.arrived(from, number_of(channel), &n), from, "looking for its messages");
     if (n < 0 && is_ending)
-      throw RankError(
-          from, fmt::format("rank {} was awaited when the run was ended: a rank was lost", from));
+      throw RankError(from,
+                      fmt::format("rank {} was awaited when the launcher ended the run", from));
     return n;
   }
 
@@ -224,8 +224,8 @@ void open_launched() {
         "this program was started alone: expected one of {}, {} or {}, which mpirun and srun set",
         kLaunchers[0].size, kLaunchers[1].size, kLaunchers[2].size);
   }
-  catch_end();
   launched_rank() = std::make_unique<ProcessRank>(find_library(launcher->library));
+  catch_end();
   // Registered now, so that it is called before what the library registered.
   std::atexit([] { launched_rank()->close(); });
 }

@@ -155,7 +155,7 @@ void BoundPlan::prepare_exchange(const Source& from, KernelCall& call, KernelFai
   const Node& node = from.graph[call.step->node];
   if (!from.bindings.link)
     fail<ValueError>("'{}' exchanges with other ranks, but the plan is bound to none", node.path);
-  auto made = std::make_unique<Exchange>(*from.bindings.link, node, failure);
+  auto made = std::make_unique<Exchange>(*from.bindings.link, from.graph, node, failure);
   call.args.prepared = made.get();
   exchanges_.push_back(made.get());  // one lane runs all of them, in the order of the graph
   prepared_.push_back(std::move(made));

@@ -118,7 +118,9 @@ void Executor::Impl::give_up_exchanges(std::string& error) noexcept {
     link->broken_ = true;
     if (error.empty()) error = lost.what();
   }
-  if (link->broken_ && link->communicator_) link->communicator_->abandon(error);
+  if (!link->broken_) return;
+  link->why_broken_ = error;
+  if (link->communicator_) link->communicator_->abandon(error);
 }
 
 bool Executor::Impl::acquire(const KernelCall& call) noexcept {

@@ -11,7 +11,7 @@
 namespace weft::scheduler {
 
 struct Decisions {
-  PerNode<Cut> cuts;    // of the outputs of nodes, and of states; whole: all ranks compute it
+  PerNode<Cut> cuts;    // outputs of nodes, and states; whole: all ranks compute it
   PerNode<char> terms;  // 1: every rank computes a term of a sum, from parts of the inputs
 };
 

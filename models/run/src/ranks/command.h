@@ -19,6 +19,7 @@ enum class CommandKind : std::int32_t {
   copy,         // numbers: from, to, length
   lora_scales,  // numbers: sequence; scales: float[]
   noise,        // numbers: sequence, length
+  echo,         // numbers: a rank, which sends back that many messages, one by one
   leave,        // the end
 };
 

@@ -6,6 +6,7 @@
 
 #include "weft/base/build_id.h"
 #include "weft/base/error.h"
+#include "weft/base/hash.h"
 #include "weft/files/identity.h"
 #include "weft/run/ranks.h"
 
@@ -82,7 +83,17 @@ class Follower {
   }
 
  private:
+  // For rank 0, which measures the link.
+  void echo(const Command& command) {
+    if (command.numbers[0] != communicator_.rank()) return;
+    for (std::int64_t i = 0; i < command.numbers[1]; ++i)
+      communicator_.send(
+          0, Channel::data,
+          communicator_.receive(0, Channel::data, model_->impl().ranks.link->timeout));
+  }
+
   void obey(const Command& command, std::span<const std::byte> message) {
+    if (command.kind == CommandKind::echo) return echo(command);
     if (command.kind == CommandKind::open) return open(command, message);
     FollowerSession& own = sessions_.at(command.session);
     own.settle(command.undo != 0);
@@ -110,6 +121,7 @@ class Follower {
       case CommandKind::noise:
         return session.fill_with_noise(sequence, n[1]);
       case CommandKind::open:
+      case CommandKind::echo:
       case CommandKind::leave:
         return;
     }
@@ -140,14 +152,43 @@ class Follower {
 
 }  // namespace
 
-std::string introduction(const Checkpoint& file, const ModelOptions& options) {
-  Identity identity(file);
-  return fmt::format("build {}, sharding {}, model {:016x}", build_id(),
-                     to_string(options.sharding), identity.description());
+namespace {
+
+constexpr std::int64_t kSampleBytes = 4096;
+
+// Finds files with the same header and other weights, if they differ at the beginning of a tensor.
+std::uint64_t sampled_contents(const Checkpoint& file) {
+  Fnv1a64 hash;
+  for (const CheckpointTensor& t : file.tensors())
+    if (t.data)
+      hash.add(std::span(t.data, static_cast<std::size_t>(std::min(t.n_bytes, kSampleBytes))));
+  return hash.value();
 }
 
-void follow(const Checkpoint& file, const ModelOptions& options, Communicator& communicator,
+std::uint64_t hash_of_options(const ModelOptions& options) {
+  std::string text = fmt::format("{};{}", options.quantize, options.sharding.min_elems);
+  for (const KeyOverride& o : options.overrides)
+    text +=
+        std::visit([&](const auto& value) { return fmt::format(";{}={}", o.key, value); }, o.value);
+  Fnv1a64 hash;
+  hash.add(std::as_bytes(std::span(text)));
+  return hash.value();
+}
+
+}  // namespace
+
+std::string introduction(const Checkpoint& file, const ModelOptions& options) {
+  Identity identity(file);
+  return fmt::format("build {}, sharding {}, options {:016x}, model {:016x}-{:016x}", build_id(),
+                     to_string(options.sharding), hash_of_options(options), identity.description(),
+                     sampled_contents(file));
+}
+
+void follow(const Checkpoint& file, const ModelOptions& options, Communicator& endpoint,
             int share) {
+  const auto slowed =
+      options.slow_link ? slowed_communicator(endpoint, *options.slow_link) : nullptr;
+  Communicator& communicator = slowed ? *slowed : endpoint;
   RankLink link(communicator);
   link.timeout = options.rank_timeout;
   const std::string own = introduction(file, options);
@@ -166,6 +207,7 @@ bool follows_rank_0() {
 void follow_rank_0(const std::string& path, const ModelOptions& options) {
   Communicator& communicator = launched_communicator();
   try {
+    run::check_number_of_ranks(options.sharding, communicator.size());
     run::follow(Checkpoint::open(path, {options.allow_unknown_settings}), options, communicator, 1);
   } catch (const std::exception& error) {
     communicator.abandon(error.what());

@@ -14,8 +14,8 @@ struct RankContext {
   Sharding sharding;
   int rank = 0;
   RankLink* link = nullptr;            // outlives the model's sessions
-  std::unique_ptr<RankLink> own_link;  // of a rank without others
-  std::shared_ptr<RankWorld> world;    // of rank 0
+  std::unique_ptr<RankLink> own_link;  // for a rank without others
+  std::shared_ptr<RankWorld> world;    // that of rank 0
   int share = 1;                       // ranks that share the processors and the memory of this one
 };
 

@@ -80,6 +80,22 @@ std::unique_ptr<run::Followers> run::open_followers(const Model& model,
   return world ? std::make_unique<Followers>(world, options) : nullptr;
 }
 
+std::vector<MeasuredLink> measure_links(const Model& model) {
+  std::vector<MeasuredLink> links;
+  const auto& world = model.impl().ranks.world;
+  for (int rank = 1; world && rank < world->size(); ++rank)
+    links.push_back({rank, world->measure_link(rank), std::string(world->carrier())});
+  return links;
+}
+
+std::int64_t prompt_chunk(const Model& model, std::int64_t widest, std::int64_t n) {
+  constexpr std::int64_t kPerStage = 8, kNarrowest = 32, kWidest = 128;
+  const std::int64_t stages = model.sharding().pp;
+  if (stages == 1 || model.facts().recurrent || !model.facts().causal) return widest;
+  const std::int64_t wanted = (n / (kPerStage * stages) + kNarrowest - 1) / kNarrowest * kNarrowest;
+  return std::min(widest, std::clamp(wanted, kNarrowest, kWidest));
+}
+
 std::span<const VerifyReport> reports_of_ranks(const Session& session) {
   const auto& followers = SessionAccess::impl(session).followers;
   return followers ? std::span(followers->reports()) : std::span<const VerifyReport>();

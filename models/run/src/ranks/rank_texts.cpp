@@ -53,7 +53,8 @@ std::string options_text(const SessionOptions& o) {
                             {"passes_off", o.passes_off},
                             {"reuse_arena", o.reuse_arena},
                             {"embeddings", o.embeddings},
-                            {"rewind", o.rewind}};
+                            {"rewind", o.rewind},
+                            {"alone", o.workers == 1}};
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -75,7 +76,8 @@ SessionOptions options_of_text(std::string_view text) {
   json.at("reuse_arena").get_to(o.reuse_arena);
   json.at("embeddings").get_to(o.embeddings);
   json.at("rewind").get_to(o.rewind);
-  if (!o.reuse_arena) o.workers = 1;  // nodes are verified, which takes plans with one lane
+  // Where nodes are verified, plans have one lane. Other machines may have more processors.
+  if (json.at("alone").get<bool>()) o.workers = 1;
   return o;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "weft/backends/device.h"
+#include "weft/base/clock.h"
 #include "weft/base/error.h"
 #include "weft/base/text.h"
 
@@ -13,15 +15,22 @@ constexpr double kOpeningSeconds = 3600;  // until all ranks have loaded their w
 
 }  // namespace
 
+void check_number_of_ranks(const Sharding& sharding, int started) {
+  if (sharding.ranks() != started)
+    fail<ValueError>("the sharding {} needs {} ranks, but {} were started", to_string(sharding),
+                     sharding.ranks(), started);
+}
+
 RankWorld::RankWorld(const Checkpoint& file, const ModelOptions& options) {
-  const int ranks = options.sharding.ranks(), launched = launched_ranks();
-  if (launched > 1) {
+  if (launched_ranks() > 1) {
     communicator_ = &launched_communicator();
-    if (communicator_->size() != ranks)
-      fail<ValueError>("the sharding {} needs {} ranks, but {} were started",
-                       to_string(options.sharding), ranks, communicator_->size());
+    check_number_of_ranks(options.sharding, communicator_->size());
   } else {
     start_threads(file, options);
+  }
+  if (options.slow_link) {
+    slowed_ = slowed_communicator(*communicator_, *options.slow_link);
+    communicator_ = slowed_.get();
   }
   link_ = std::make_unique<RankLink>(*communicator_);
   try {
@@ -36,11 +45,8 @@ RankWorld::RankWorld(const Checkpoint& file, const ModelOptions& options) {
 RankWorld::~RankWorld() {
   const Command leave{.kind = CommandKind::leave};
   Message message;
-  try {
-    send(leave, message.write(leave, std::span<const char>()));
-  } catch (const std::exception&) {
-    // A rank that is lost has left.
-  }
+  send(message.write(leave, std::span<const char>()));
+  if (is_lost()) communicator_->abandon("another rank was lost");
   for (std::thread& thread : threads_) thread.join();
 }
 
@@ -66,8 +72,18 @@ void RankWorld::meet(const std::string& own) {
   }
 }
 
-void RankWorld::send(const Command&, std::span<const std::byte> message) {
-  for (int r = 1; r < communicator_->size(); ++r) communicator_->send(r, Channel::control, message);
+void RankWorld::send(std::span<const std::byte> message) {
+  try {
+    for (int r = 1; r < communicator_->size(); ++r)
+      communicator_->send(r, Channel::control, message);
+  } catch (const RankError& error) {
+    lost_ = error.what();
+    communicator_->abandon(lost_);  // the others would wait for this rank
+  }
+}
+
+void RankWorld::check() const {
+  if (is_lost()) throw KernelError(lost_.empty() ? link_->why_broken() : lost_);
 }
 
 std::vector<std::string> RankWorld::receive_from_all(double seconds) {
@@ -77,6 +93,32 @@ std::vector<std::string> RankWorld::receive_from_all(double seconds) {
     texts.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
   return texts;
+}
+
+// Seconds of a message to a rank and back, the median of n.
+double RankWorld::time_echoes(int rank, std::int64_t n, std::int64_t bytes) {
+  const Command command{.kind = CommandKind::echo, .numbers = {rank, n}};
+  Message message;
+  send(message.write(command, std::span<const char>()));
+  std::vector<std::byte> parcel(static_cast<std::size_t>(bytes));
+  std::vector<double> seconds;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto begin = Clock::now();
+    communicator_->send(rank, Channel::data, parcel);
+    communicator_->receive(rank, Channel::data, parcel, link_->timeout);
+    seconds.push_back(seconds_since(begin));
+  }
+  std::ranges::nth_element(seconds, seconds.begin() + n / 2);
+  return seconds[static_cast<std::size_t>(n / 2)];
+}
+
+LinkSpeed RankWorld::measure_link(int rank) {
+  constexpr std::int64_t kSmall = 64, kLarge = std::int64_t{4} << 20;
+  const std::lock_guard lock(turn_);
+  const double small = time_echoes(rank, 101, kSmall) / 2;
+  const double large = time_echoes(rank, 5, kLarge) / 2;
+  return {.latency = small,
+          .bytes_per_second = static_cast<double>(kLarge - kSmall) / std::max(large - small, 1e-9)};
 }
 
 Followers::Followers(std::shared_ptr<RankWorld> world, const SessionOptions& options)
@@ -90,21 +132,19 @@ Followers::Followers(std::shared_ptr<RankWorld> world, const SessionOptions& opt
 }
 
 Followers::~Followers() {
-  try {
-    const std::lock_guard lock(world_->turn());
-    tell(CommandKind::close, {}, std::span<const char>());
-  } catch (const std::exception&) {
-    // There is nobody left to tell.
-  }
+  const std::lock_guard lock(world_->turn());
+  tell(CommandKind::close, {}, std::span<const char>());
 }
 
+// If a rank is lost, nothing is told to the others any more: the next step says so.
 template <class T>
 void Followers::tell(CommandKind kind, std::initializer_list<std::int64_t> numbers,
                      std::span<const T> more, bool verify) {
+  if (world_->is_lost()) return;
   Command command{.kind = kind, .session = session_, .undo = undo_, .verify = verify};
   std::ranges::copy(numbers, command.numbers);
   undo_ = false;
-  world_->send(command, message_.write(command, more));
+  world_->send(message_.write(command, more));
 }
 
 void Followers::step(std::span<const StepToken> tokens, bool verify) {
@@ -113,14 +153,15 @@ void Followers::step(std::span<const StepToken> tokens, bool verify) {
   world_->link().results = std::ranges::any_of(tokens, wants);
   reports_.clear();
   tell(CommandKind::step, {}, tokens, verify);
+  world_->check();
   verifying_ = verify;
 }
 
 void Followers::settle(bool kept) {
   undo_ = !kept;
-  if (verifying_ && !world_->link().broken()) {
+  if (verifying_ && !world_->is_lost()) {
     verifying_ = false;
-    for (const std::string& text : world_->receive_from_all(kOpeningSeconds))
+    for (const std::string& text : world_->receive_from_all(world_->link().timeout))
       reports_.push_back(report_of_text(text));
   }
   turn_.unlock();

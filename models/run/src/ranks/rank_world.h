@@ -31,20 +31,29 @@ class RankWorld {
   // Locked from the command for a step to its end: sessions take turns.
   std::mutex& turn() { return turn_; }
 
-  void send(const Command& command, std::span<const std::byte> message);
+  // To all others; nothing is sent any more after one was lost.
+  void send(std::span<const std::byte> message);
+  bool is_lost() const { return link_->broken() || !lost_.empty(); }
+  void check() const;  // throws KernelError if one is lost
   // One message of each other rank, in their order. Throws RankError.
   std::vector<std::string> receive_from_all(double seconds);
+  LinkSpeed measure_link(int rank);
+  int size() const { return communicator_->size(); }
+  std::string_view carrier() const { return communicator_->description(); }
   int new_session() { return next_session_++; }
 
  private:
   void start_threads(const Checkpoint& file, const ModelOptions& options);
   void meet(const std::string& own);
+  double time_echoes(int rank, std::int64_t n, std::int64_t bytes);
 
   std::vector<std::unique_ptr<Communicator>> endpoints_;  // in process, by rank
-  Communicator* communicator_ = nullptr;                  // of rank 0
+  std::unique_ptr<Communicator> slowed_;                  // null unless links are slowed down
+  Communicator* communicator_ = nullptr;                  // that of rank 0
   std::unique_ptr<RankLink> link_;
   std::mutex turn_;
   int next_session_ = 0;
+  std::string lost_;  // how a rank was lost, if that was found between steps
   std::vector<std::thread> threads_;
 };
 
@@ -64,7 +73,7 @@ class Followers {
   void copy(std::int32_t from, std::int32_t to, std::int64_t length);
   void set_lora_scales(std::int32_t sequence, std::span<const float> scales);
   void fill_with_noise(std::int32_t sequence, std::int64_t length);
-  // Of the last step, if it was verified.
+  // What they found in the last step, if it was verified.
   const std::vector<VerifyReport>& reports() const { return reports_; }
 
  private:
@@ -92,11 +101,13 @@ SessionOptions options_of_text(std::string_view text);
 std::string report_text(const VerifyReport& report);
 VerifyReport report_of_text(std::string_view text);
 
+// Throws ValueError unless that many were started.
+void check_number_of_ranks(const Sharding& sharding, int started);
+
 // What ranks compare when they meet: version, sharding, model.
 std::string introduction(const Checkpoint& file, const ModelOptions& options);
 
 // Runs a rank other than 0 until rank 0 sends it away. `share`: RankContext::share.
-void follow(const Checkpoint& file, const ModelOptions& options, Communicator& communicator,
-            int share);
+void follow(const Checkpoint& file, const ModelOptions& options, Communicator& endpoint, int share);
 
 }  // namespace weft::run

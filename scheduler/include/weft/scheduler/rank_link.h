@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "weft/scheduler/communicator.h"
@@ -39,6 +40,7 @@ class RankLink {
   int rank() const { return rank_; }
   // A rank was lost, or ranks do not agree about what comes next: no run can succeed any more.
   bool broken() const { return broken_; }
+  const std::string& why_broken() const { return why_broken_; }
 
   // Set between runs, in the same way on all ranks.
   double timeout = 600;  // seconds until the next message of a rank, at most
@@ -51,6 +53,7 @@ class RankLink {
   Communicator* const communicator_ = nullptr;  // null: there are no others
   const int rank_;
   bool broken_ = false;
+  std::string why_broken_;
   std::vector<int> in_flight_;  // by rank: tensors that it was sent and has not taken
   // How the run in progress goes.
   std::size_t done_ = 0;             // exchanges that are complete

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "weft/adapters/adapter_files.h"
 #include "weft/files/checkpoint.h"
 #include "weft/graph/graph.h"
+#include "weft/scheduler/link.h"
 #include "weft/scheduler/shard.h"
 
 namespace weft {
@@ -44,6 +46,8 @@ struct ModelOptions {
   // Only the part of this rank, to be planned, drawn and timed: there are no others, and what its
   // sessions compute has no meaning. Below 0: not so.
   int lone_rank = -1;
+  // Messages between ranks take as long as on such a link, to try what a network would do.
+  std::optional<LinkSpeed> slow_link;
   double rank_timeout = 600;  // seconds that a rank may take until it sends its next message
 };
 

@@ -11,6 +11,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "weft/run/model.h"
 #include "weft/run/session.h"
@@ -24,6 +25,19 @@ bool follows_rank_0();
 // Computes this process' part for rank 0 until that ends. Throws like Model::load(); RankError if
 // rank 0 is lost. The other ranks are told why this one ended.
 void follow_rank_0(const std::string& path, const ModelOptions& options);
+
+// The tokens of a prompt of n tokens that are computed together, at most `widest`. Stages of a
+// pipeline compute different parts of it at the same time, so there must be several for each. Where
+// the prompt of a recurrent model is cut shows in the last bits of its results: as on one machine.
+std::int64_t prompt_chunk(const Model& model, std::int64_t widest, std::int64_t n);
+
+// The link from rank 0 to each other rank, measured with messages to and fro. Between steps.
+struct MeasuredLink {
+  int rank = 0;
+  LinkSpeed speed;
+  std::string carrier;  // "in process", "Open MPI v4.1.4"
+};
+std::vector<MeasuredLink> measure_links(const Model& model);
 
 // What the other ranks found in the last step of a session of rank 0, if its observer verifies
 // nodes (NodeObserver::verifies()); by rank, from 1 on.

@@ -1,0 +1,72 @@
+#include "weft/scheduler/link.h"
+
+#include <array>
+#include <chrono>
+#include <thread>
+
+#include <doctest/doctest.h>
+
+#include "weft/base/error.h"
+#include "weft/ops/ranks/collectives.h"
+
+namespace weft {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+TEST_CASE("links as texts") {
+  const LinkSpeed link = parse_link("0.1ms,1Gbit");
+  CHECK(link.latency == doctest::Approx(1e-4));
+  CHECK(link.bytes_per_second == doctest::Approx(125e6));
+  CHECK(parse_link("50us,2.5Gbit").bytes_per_second == doctest::Approx(312.5e6));
+  CHECK(to_string(link) == "100 us, 1 Gbit/s");
+  for (const char* bad : {"", "1ms", "1ms,", ",1Gbit", "1ms,1Gb", "0ms,1Gbit", "1ms,-1Gbit",
+                          "1 ms,1Gbit", "1ms,1Gbit,2", "nans,1Gbit", "1ms,infGbit"})
+    CHECK_THROWS_AS(parse_link(bad), ValueError);
+}
+
+TEST_CASE("the traffic of a rank: sums go to all others, a stage's output to one") {
+  Graph g;
+  const Dim t = g.variable("T", 8);
+  const Tensor x = g.input("x", {f32, {t, 100}});
+  const Tensor sum = g.add(kAllReduce, std::array{x, Tensor()}, GroupAttrs{0, 4, 0, 100}, {});
+  const Tensor sent = g.add(kSend, std::array{sum, sum}, PeerAttrs{5, 0, 100}, {});
+  const Tensor got = g.add(kRecv, std::array{x, sent}, PeerAttrs{5, 0, 50, true}, {});
+  g.output("y", got);
+  const LinkSpeed link{.latency = 1e-3, .bytes_per_second = 1e6};
+  const Extents extents{2};
+  const Traffic all = traffic_of(g, extents, link, true);
+  CHECK(all.exchanges == 3);
+  CHECK(all.messages_out == 4);
+  CHECK(all.bytes_out == 4 * 800);
+  CHECK(all.seconds == doctest::Approx((1e-3 + 3 * 800e-6) + (1e-3 + 400e-6)));
+  const Traffic no_results = traffic_of(g, extents, link, false);
+  CHECK(no_results.exchanges == 2);
+  CHECK(no_results.seconds == doctest::Approx(1e-3 + 3 * 800e-6));
+}
+
+TEST_CASE("messages on a slowed link arrive in order, none too early") {
+  const auto ends = in_process_communicators(2);
+  const LinkSpeed link{.latency = 0.01, .bytes_per_second = 1e5};
+  const auto a = slowed_communicator(*ends[0], link), b = slowed_communicator(*ends[1], link);
+  CHECK(a->size() == 2);
+  CHECK(b->rank() == 1);
+  const auto begin = std::chrono::steady_clock::now();
+  const std::array<std::byte, 1000> large{std::byte{7}};
+  const std::array<std::byte, 1> small{std::byte{9}};
+  a->send(1, Channel::data, large);
+  a->send(1, Channel::data, small);
+  a->send(1, Channel::control, {});
+  CHECK(b->arrived(0, Channel::data) == -1);
+  std::array<std::byte, 1000> got{};
+  b->receive(0, Channel::data, got, 10);
+  CHECK(got == large);
+  std::array<std::byte, 1> more{};
+  b->receive(0, Channel::data, more, 10);
+  CHECK(more == small);
+  CHECK(Seconds(std::chrono::steady_clock::now() - begin).count() >= 0.02);
+  CHECK(b->receive(0, Channel::control, 10).empty());
+}
+
+}  // namespace
+}  // namespace weft
