@@ -164,6 +164,7 @@ class Includes(unittest.TestCase):
         # They try plans: contexts for selftest and forecasts, a picture for any budget, drafts if there
         # is room.
         triers = {"models/check/src/borders.cpp", "models/measure/src/forecast.cpp",
+                  "models/measure/src/rank_forecast.cpp",
                   "models/serve/src/drafts/speculation.cpp",
                   "models/serve/src/engine/engine_plan.cpp", "tools/weft/inputs/variant.cpp",
                   "models/run/include/weft/run/memory_plan.h"}

@@ -27,6 +27,7 @@
 #include "common/knob_flags.h"
 #include "common/override_flags.h"
 #include "common/program.h"
+#include "common/rank_flags.h"
 
 namespace weft::cli {
 
@@ -189,26 +190,6 @@ void add_expert_usage_flag(App& app, ModelFlags& flags) {
       .type_name("FILE");
 }
 
-Sharding sharding_of_flag(const std::string& text) {
-  try {
-    return parse_sharding(text);
-  } catch (const ValueError& error) {
-    reject_value("--shard", error.what());
-  }
-}
-
-void add_rank_flag(App& app, ModelFlags& flags) {
-  app.add_option("--rank", flags.rank, "the rank that is shown, if the model is divided by --shard")
-      .type_name("N");
-}
-
-void use_lone_rank(ModelFlags& flags) {
-  const int ranks = flags.sharding.ranks();
-  if (flags.rank < 0 || flags.rank >= ranks)
-    fail<UsageError>("--rank must be from 0 to {}, got {}", ranks - 1, flags.rank);
-  if (ranks > 1) flags.lone_rank = flags.rank;
-}
-
 void add_model_flags(App& app, ModelFlags& flags) {
   app.last_value_counts();
   SessionOptions& s = flags.session;
@@ -227,15 +208,7 @@ void add_model_flags(App& app, ModelFlags& flags) {
   add_adapter_flags(app, flags.adapters);
   add_override_flag(app, flags.overrides);
   add_unknown_settings_flag(app, flags.allow_unknown_settings);
-  app.add_option_function(
-         "--shard", [&flags](const std::string& text) { flags.sharding = sharding_of_flag(text); },
-         "divide the model among ranks: tp=N (parts of every layer), pp=N (some layers each), or "
-         "tp=N,pp=M; ranks are threads, or the processes that mpirun started")
-      .type_name("KIND=N");
-  app.add_option("--rank-timeout", flags.rank_timeout,
-                 "seconds until a rank of --shard that does not answer counts as lost")
-      .check(number_check(/*whole=*/false, {.min = 0.1, .max = 1e6}))
-      .type_name("N");
+  add_shard_flags(app, flags);
   app.add_option("--no-pass", s.passes_off,
                  "skip a graph pass (weft dot --passes lists them), or 'all'")
       .take_all()
@@ -259,17 +232,23 @@ Option add_length_flag(App& app, std::int64_t& max_tokens, std::string_view more
       .type_name("N");
 }
 
+ModelOptions model_options(const ModelFlags& flags) {
+  return {.quantize = flags.quantize,
+          .overrides = flags.overrides,
+          .allow_unknown_settings = flags.allow_unknown_settings,
+          .adapters = flags.adapters,
+          .draft_file = flags.draft_file,
+          .sharding = flags.sharding,
+          .lone_rank = flags.lone_rank,
+          .slow_link = flags.slow_link,
+          .rank_timeout = flags.rank_timeout};
+}
+
 std::shared_ptr<const Model> load_model(const ModelFlags& flags,
                                         const std::function<bool(double)>& progress) {
-  const ModelOptions options{.progress = progress,
-                             .quantize = flags.quantize,
-                             .overrides = flags.overrides,
-                             .allow_unknown_settings = flags.allow_unknown_settings,
-                             .adapters = flags.adapters,
-                             .draft_file = flags.draft_file,
-                             .sharding = flags.sharding,
-                             .lone_rank = flags.lone_rank,
-                             .rank_timeout = flags.rank_timeout};
+  ModelOptions options = model_options(flags);
+  options.progress = progress;
+  check_launch(flags);
   if (flags.lone_rank < 0 && follows_rank_0()) {
     follow_rank_0(flags.path, options);
     std::exit(0);

@@ -33,7 +33,9 @@ struct ModelFlags {
   std::int32_t rank = 0;  // --rank
   int lone_rank = -1;     // ModelOptions::lone_rank
   double rank_timeout = ModelOptions().rank_timeout;
+  std::optional<LinkSpeed> slow_link;
 };
+ModelOptions model_options(const ModelFlags& flags);
 // Loads the model that the flags name. Prints its warnings to stderr.
 std::shared_ptr<const Model> load_model(const ModelFlags& flags,
                                         const std::function<bool(double)>& progress = {});
@@ -46,13 +48,6 @@ std::shared_ptr<const Model> load_inspected_model(ModelFlags& flags,
 void print_concessions(const Session& session);
 // Call it before other flags are added: it makes the last one count if a flag is repeated.
 void add_model_flags(App& app, ModelFlags& flags);
-
-// --rank, for programs that run nothing: the rank of a sharded model that they show.
-void add_rank_flag(App& app, ModelFlags& flags);
-// Makes load_model() load the part of that rank. Throws UsageError if there is no such rank.
-void use_lone_rank(ModelFlags& flags);
-// The value of --shard. Throws like reject_value().
-Sharding sharding_of_flag(const std::string& text);
 
 // For programs that write texts.
 void add_expert_usage_flag(App& app, ModelFlags& flags);

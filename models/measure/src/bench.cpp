@@ -164,6 +164,20 @@ std::vector<Row> measure(Session& session, const std::vector<Test>& tests, std::
   return rows;
 }
 
+namespace {
+
+Json links_json(const std::vector<MeasuredLink>& links) {
+  Json json = Json::array();
+  for (const MeasuredLink& link : links)
+    json.push_back({{"rank", link.rank},
+                    {"latency_seconds", link.speed.latency},
+                    {"bytes_per_second", link.speed.bytes_per_second},
+                    {"carrier", link.carrier}});
+  return json;
+}
+
+}  // namespace
+
 double Row::share_of_waits() const {
   double seconds = 0;
   for (const double rate : series.rates) seconds += static_cast<double>(test.tokens) / rate;
@@ -189,7 +203,8 @@ std::string to_json(const Report& report) {
             {"rows", Json::array()},
             {"limits", Json::array()},
             {"memory", report.memory},
-            {"logits_hash", fmt::format("{:016x}", report.logits_hash)}};
+            {"logits_hash", fmt::format("{:016x}", report.logits_hash)},
+            {"links", links_json(report.links)}};
   for (const Row& row : report.rows) json["rows"].push_back(row_json(report, row));
   for (const MachineLimits& limits : report.limits)
     json["limits"].push_back(Json::parse(to_json(limits)));

@@ -13,6 +13,7 @@
 #include "weft/base/error.h"
 #include "weft/base/text.h"
 #include "weft/measure/drafts.h"
+#include "weft/run/ranks.h"
 #include "weft/run/session.h"
 #include "weft/scheduler/budget.h"
 #include "weft/scheduler/workers.h"
@@ -154,6 +155,7 @@ int measure_all(Flags& flags) {
     unused = session.options().mem_budget - report.memory;
   }
   report.logits_hash = hash.value();
+  report.links = measure_links(*model);
   // Measured last, because it raises the peak of memory.
   if (!flags.no_limits) {
     for (const int workers : workers_of(flags))

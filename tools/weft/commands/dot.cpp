@@ -21,6 +21,7 @@
 #include "weft/scheduler/routing.h"
 
 #include "common/flags.h"
+#include "common/rank_flags.h"
 #include "inputs/variant.h"
 #include "pictures/piece_picture.h"
 #include "pictures/viewer.h"

@@ -18,9 +18,11 @@
 #include "weft/serve/engine.h"
 
 #include "common/flags.h"
+#include "common/rank_flags.h"
 #include "inputs/variant.h"
 #include "profiles/profile_file.h"
 #include "reports/forecast_report.h"
+#include "reports/rank_report.h"
 #include "reports/residency_report.h"
 #include "subcommand.h"
 
@@ -159,6 +161,8 @@ struct Flags {
   cli::ModelFlags model;
   std::string phase = "decode";
   bool json = false, forecast = false;
+  LinkSpeed link;
+  std::int32_t hosts = 0;
   bool server = false;
   std::int32_t slots = 0;  // for --server; 0: not given
   Picture picture;
@@ -226,6 +230,7 @@ void add_examples(cli::App& app) {
       "Examples:\n"
       "  weft plan -m model.gguf -c 8192\n"
       "  weft plan -m model.gguf --mem-budget 8G --forecast\n"
+      "  weft plan -m model.gguf --hosts 4 --mem-budget 6G --link 0.1ms,1Gbit\n"
       "  weft plan -m model.gguf -c 8192 --sequences 32 --cache-cells 65536\n"
       "  weft plan -m model.gguf --mem-budget 2G --phase prefill\n"
       "  weft plan -m model.gguf --mem-budget 6G --server   # the plan of weft serve\n"
@@ -233,9 +238,21 @@ void add_examples(cli::App& app) {
       "  weft plan -m model.gguf --json | jq .memory");
 }
 
+void add_rank_flags(cli::App& app, Flags& flags) {
+  cli::add_rank_flag(app, flags.model);
+  app.add_option_function(
+         "--link",
+         [&flags](const std::string& text) { flags.link = cli::link_of_flag("--link", text); },
+         "latency and bandwidth between ranks, for forecasts (default: 0.1ms,1Gbit)")
+      .type_name("TIME,RATE");
+  app.add_option("--hosts", flags.hosts,
+                 "forecast all ways to divide the model among that many machines like this one, "
+                 "and say which is best")
+      .type_name("N");
+}
+
 void add_flags(cli::App& app, Flags& flags) {
   cli::add_model_flags(app, flags.model);
-  cli::add_rank_flag(app, flags.model);
   const cli::Option server = add_size_flags(app, flags);
   cli::add_cells_flag(app, flags.model.session);
   const cli::Option phase =
@@ -263,17 +280,42 @@ void add_flags(cli::App& app, Flags& flags) {
           .excludes(json);
   app.add_flag("--forecast", flags.forecast,
                "also time steps with samples of the weights, and forecast tokens per second after "
-               "0, 4096 and 16384 tokens, in memory and from disk, and the time to start")
+               "0, 4096 and 16384 tokens, in memory and from disk, and the time to start; of a "
+               "model divided by --shard, tokens per second")
       .excludes(svg)
       .excludes(server)
       .excludes(phase)
       .excludes(profile);
+  add_rank_flags(app, flags);
+}
+
+bench::RankForecast forecast_of(const Flags& flags, const Sharding& sharding, bool timed) {
+  ModelOptions options = cli::model_options(flags.model);
+  options.sharding = sharding;
+  const bench::RankForecastOptions how{
+      .link = flags.link, .seconds = timed ? 1.0 : 0.0, .cancel = &cli::interrupted()};
+  return bench::forecast_ranks(flags.model.path, options, flags.model.session, how);
+}
+
+// Prints the ways to use some machines.
+int print_hosts(const Flags& flags) {
+  cli::catch_interrupts(cli::Interrupts::once);
+  std::vector<bench::RankForecast> all;
+  for (const Sharding& sharding : bench::shardings_of(flags.hosts))
+    all.push_back(forecast_of(flags, sharding, true));
+  std::cout << to_text(all, flags.link);
+  const auto possible = [](const bench::RankForecast& f) { return f.refused.empty(); };
+  return std::ranges::any_of(all, possible) ? 0 : cli::kError;
 }
 
 // Prints the plan, or the forecast in place of the details of the plan.
 void print_forecast(const std::shared_ptr<const Model>& model, const Flags& flags,
                     const MemoryOffer& offer) {
   cli::catch_interrupts(cli::Interrupts::once);
+  if (model->sharding().ranks() > 1) {
+    std::cout << to_text(forecast_of(flags, model->sharding(), true), flags.link);
+    return;
+  }
   const bench::Forecast forecast =
       bench::forecast(model, flags.model.session, {.cancel = &cli::interrupted()});
   if (!flags.json) {
@@ -295,6 +337,7 @@ int plan(int argc, char** argv) {
   add_examples(app);
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
+  if (flags.hosts > 0) return print_hosts(flags);
   cli::use_lone_rank(flags.model);
   const auto model = cli::load_inspected_model(flags.model);
   const Picture& picture = flags.picture;
@@ -311,6 +354,9 @@ int plan(int argc, char** argv) {
   } else if (flags.json) {
     std::cout << to_json(*model, offer);
   } else {
+    if (model->sharding().ranks() > 1)
+      std::cout << to_text(forecast_of(flags, model->sharding(), false), flags.link) << '\n'
+                << "rank " << flags.model.rank << '\n';
     std::cout << text_of(*model, offer, flags.phase, measured, picture.profile);
   }
   return 0;

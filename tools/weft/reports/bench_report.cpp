@@ -59,6 +59,9 @@ std::string to_text(const bench::Report& report) {
   text += to_text(report.limits);
   if (!report.limits.empty() && report.memory < report.limits.front().reads.cache_bytes)
     text += "cache    The model may fit the cache: it can exceed the memory limit.\n";
+  for (const MeasuredLink& link : report.links)
+    text += fmt::format("link     rank 0 to {}: {} ({})\n", link.rank, to_string(link.speed),
+                        link.carrier);
   text += fmt::format("memory   {}\nlogits   {:016x}\n", human_bytes(report.memory),
                       report.logits_hash);
   return text;

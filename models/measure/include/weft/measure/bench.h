@@ -8,6 +8,7 @@
 
 #include "weft/base/hash.h"
 #include "weft/measure/work.h"
+#include "weft/run/ranks.h"
 #include "weft/run/session.h"
 #include "weft/scheduler/machine_limits.h"
 
@@ -78,6 +79,7 @@ struct Report {
   std::string model, architecture, backend;
   std::int64_t batch = 0, memory = 0;
   std::uint64_t logits_hash = 0;
+  std::vector<MeasuredLink> links;  // between the ranks of a sharded model
   std::vector<Row> rows;
   std::vector<MachineLimits> limits;  // one for each number of workers; empty: not measured
 
