@@ -166,6 +166,18 @@ TEST_CASE("a pool that stops answers those who wait") {
   test.pool->stop();
 }
 
+TEST_CASE("a model is loaded again when it is released") {
+  TestPool test(1, {"a", "b"});
+  auto held = test.find("a").get();
+  test.pool->reload("a");
+  test.pool->reload("b");  // it is not loaded
+  auto next = test.find("a");
+  CHECK(next.wait_for(std::chrono::milliseconds(20)) == std::future_status::timeout);
+  held.reset();
+  CHECK(next.get()->name == "a");
+  CHECK(test.loads == std::vector<std::string>{"a", "a"});
+}
+
 TEST_CASE("a preloaded model is refused until it is loaded") {
   std::promise<void> open;
   TestPool test(1, {"a"}, open.get_future().share());

@@ -315,6 +315,15 @@ void ModelPool::find(std::string_view name, Ready ready) {
   ready(std::move(model), error);
 }
 
+void ModelPool::reload(std::string_view name) {
+  const std::lock_guard lock(impl_->shared->mutex);
+  Entry* entry = impl_->find_entry(name);
+  if (!entry || entry->status != Status::loaded) return;
+  entry->status = Status::closing;
+  entry->waiting.push_back({++impl_->tickets, [](auto&&...) {}});
+  impl_->shared->changed.notify_all();
+}
+
 std::vector<api::ListedModel> ModelPool::list() const {
   const std::lock_guard lock(impl_->shared->mutex);
   std::vector<api::ListedModel> listed;
@@ -337,7 +346,7 @@ ModelPool::State ModelPool::state() const {
   if (!impl_->options.refuse_until_loaded) return State::ready;
   State state = State::ready;
   for (const Entry& entry : impl_->entries) {
-    if (entry.status == Status::loading) return State::loading;
+    if (entry.status == Status::loading || entry.status == Status::closing) return State::loading;
     if (entry.status == Status::failed) state = State::failed;
   }
   return state;

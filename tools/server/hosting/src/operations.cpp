@@ -96,11 +96,17 @@ http::Reply reply_with(std::string body) {
   return reply;
 }
 
+std::string fault_of(const Operations& operations) {
+  return operations.fault ? operations.fault() : std::string();
+}
+
 http::Reply health_reply(const Operations& operations) {
   const std::string_view health = health_of(operations);
   if (health == "ready") return reply_with(R"({"status":"ok","state":"ready"})");
+  const std::string fault = fault_of(operations);
   http::Reply reply = api::error_reply(
-      api::unavailable(fmt::format("the server is {}", health), std::string(health)),
+      api::unavailable(fault.empty() ? fmt::format("the server is {}", health) : fault,
+                       std::string(health)),
       api::ErrorForm::openai);
   // The state beside the error, for programs that look for it in either place.
   reply.body.insert(1, fmt::format("\"status\":\"{0}\",\"state\":\"{0}\",", health));
@@ -110,6 +116,7 @@ http::Reply health_reply(const Operations& operations) {
 }  // namespace
 
 std::string_view health_of(const Operations& operations) {
+  if (!fault_of(operations).empty()) return "failed";
   if (operations.draining) return "draining";
   switch (operations.pool.state()) {
     case ModelPool::State::loading:

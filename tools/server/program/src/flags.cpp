@@ -16,10 +16,12 @@
 #include "weft/files/pooling.h"
 #include "weft/http/access.h"
 #include "weft/scheduler/budget.h"
+#include "weft/scheduler/communicator.h"
 
 #include "common/app.h"
 #include "common/knob_flags.h"
 #include "common/program.h"
+#include "rank_flags.h"
 
 namespace weft::server {
 namespace {
@@ -32,6 +34,8 @@ constexpr const char* kExamples =
     "      --ssl-cert-file cert.pem --ssl-key-file key.pem\n"
     "  weft serve --models-dir ~/models --models-max 2 --mem-budget 12G\n"
     "  weft serve --host /run/weft/weft.sock        # a Unix socket\n"
+    "  weft serve -m big.gguf --shard tp=2 --launch \"mpirun -n 2 --host a,b\" --restart\n"
+    "                                               # on two machines\n"
     "  curl http://127.0.0.1:8080/v1/chat/completions \\\n"
     "      -d '{\"messages\": [{\"role\": \"user\", \"content\": \"Tell me a story.\"}]}'\n"
     "Signals: SIGTERM finishes running requests and ends, a second one ends at once; SIGHUP reads\n"
@@ -226,15 +230,6 @@ void check(const Flags& flags) {
                           flags.key_file.empty() ? "--ssl-cert-file" : "--ssl-key-file",
                           flags.key_file.empty() ? "--ssl-key-file" : "--ssl-cert-file");
   }
-  check_file("--ssl-cert-file", flags.certificate_file);
-  check_file("--ssl-key-file", flags.key_file);
-  check_file("--api-key-file", flags.api_key_file);
-  check_file("--chat-template-file", flags.chat_template.file);
-  check_folder("--slot-save-path", flags.slot_folder);
-  check_folder("--record-requests", flags.record_folder);
-  check_folder("--profile-requests", flags.profile_folder);
-  check_folder("--models-dir", flags.models_dir);
-  check_file("--models-file", flags.models_file);
   if (flags.one_model()) {
     if (flags.model.path.empty()) fail<cli::UsageError>("--model is required");
     return;
@@ -288,6 +283,18 @@ void read_key_flags(bool given, Flags& flags) {
 
 }  // namespace
 
+void check_files(const Flags& flags) {
+  check_file("--ssl-cert-file", flags.certificate_file);
+  check_file("--ssl-key-file", flags.key_file);
+  check_file("--api-key-file", flags.api_key_file);
+  check_file("--chat-template-file", flags.chat_template.file);
+  check_folder("--slot-save-path", flags.slot_folder);
+  check_folder("--record-requests", flags.record_folder);
+  check_folder("--profile-requests", flags.profile_folder);
+  check_folder("--models-dir", flags.models_dir);
+  check_file("--models-file", flags.models_file);
+}
+
 std::optional<int> parse(int argc, char** argv, Flags& flags) {
   cli::App app(
       "Answers HTTP requests with texts, chats and embeddings of models: the interfaces of "
@@ -298,6 +305,7 @@ std::optional<int> parse(int argc, char** argv, Flags& flags) {
   cli::add_expert_usage_flag(app, flags.model);
   app.get_option("--model").required(false);  // --models-dir and --models-file replace it
   add_model_choice(app, flags);
+  add_rank_flags(app, flags);
   add_port_flags(app, flags);
   add_work_flags(app, flags);
   cli::add_draft_flags(app, flags.drafts);
@@ -306,7 +314,8 @@ std::optional<int> parse(int argc, char** argv, Flags& flags) {
   add_ignored_flags(app);
   app.footer(kExamples);
   const std::uint64_t random_seed = flags.sampler.seed;
-  flags.repeat_arguments = for_repetition(cli::long_names(argc, argv));
+  flags.server_arguments = without_launch(cli::long_names(argc, argv));
+  flags.repeat_arguments = for_repetition(flags.server_arguments);
   if (const auto code = parse_flags(app, argc, argv)) return code;
   cli::complete(flags.drafts, flags.model);
   hide_keys(argc, argv);
@@ -314,7 +323,9 @@ std::optional<int> parse(int argc, char** argv, Flags& flags) {
   flags.slots_given = app.get_option("--parallel").given();
   flags.seed_given = flags.sampler.seed != random_seed;
   read_key_flags(app.get_option("--api-key").given(), flags);
+  check_rank_flags(flags, app.get_option("--api-key").given());
   check(flags);
+  if (launched_ranks() == 1) check_files(flags);
   return std::nullopt;
 }
 

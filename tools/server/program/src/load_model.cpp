@@ -53,11 +53,7 @@ void set_request_defaults(api::ServedModel& served, const Flags& flags) {
 
 std::shared_ptr<const Model> open_model(const Flags& flags, const std::string& path,
                                         const Warn& warn) {
-  auto model = Model::load(path, {.quantize = flags.model.quantize,
-                                  .overrides = flags.model.overrides,
-                                  .allow_unknown_settings = flags.model.allow_unknown_settings,
-                                  .adapters = flags.model.adapters,
-                                  .draft_file = flags.model.draft_file});
+  auto model = Model::load(path, cli::model_options(flags.model));
   for (const std::string& warning : model->warnings()) warn(warning);
   const std::int64_t context =
       server_options(*model, flags.model.session, flags.slots, flags.slots_given).session.context;

@@ -34,8 +34,11 @@ Event Signals::read(int timeout_ms) {
   pollfd descriptors[] = {{signals_, POLLIN, 0}, {wakes_, POLLIN, 0}};
   poll(descriptors, 2, timeout_ms);
   signalfd_siginfo signal{};
-  if (::read(signals_, &signal, sizeof signal) == static_cast<ssize_t>(sizeof signal))
-    return signal.ssi_signo == SIGHUP ? Event::reload : Event::terminate;
+  if (::read(signals_, &signal, sizeof signal) == static_cast<ssize_t>(sizeof signal)) {
+    if (signal.ssi_signo == SIGHUP) return Event::reload;
+    from_parent_ = static_cast<pid_t>(signal.ssi_pid) == getppid();
+    return Event::terminate;
+  }
   std::uint64_t count = 0;
   if (::read(wakes_, &count, sizeof count) == static_cast<ssize_t>(sizeof count))
     return Event::woken;

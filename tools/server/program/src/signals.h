@@ -26,11 +26,14 @@ class Signals {
   Event wait();
   Event wait_until(Clock::time_point time);
   void wake();  // any thread
+  // Whether the last terminate came from the process that started this one.
+  bool from_parent() const { return from_parent_; }
 
  private:
   Event read(int timeout_ms);
 
   int signals_, wakes_;
+  bool from_parent_ = false;
 };
 
 }  // namespace weft::server

@@ -58,6 +58,10 @@ class ModelPool : public api::Models {
   void find(std::string_view name, Ready ready) override;
   std::vector<api::ListedModel> list() const override;
 
+  // Loads a model again, as soon as no request holds it. Requests that come meanwhile wait, or are
+  // refused if PoolOptions says so. Nothing happens if it is not loaded. Any thread.
+  void reload(std::string_view name);
+
   enum class State { loading, ready, failed };
   // The state of a preloaded model; else always ready.
   State state() const;

@@ -2,6 +2,7 @@
 // The server's endpoints about itself: /health, /metrics, /version.
 
 #include <atomic>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct Operations {
   std::int64_t memory_budget = 0;
   int workers = 0;
   bool show_metrics = true;
+  // Why the server can compute nothing any more; "" if it can. May be empty.
+  std::function<std::string()> fault = {};
 };
 
 // `operations` outlives the endpoints.

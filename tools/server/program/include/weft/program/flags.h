@@ -21,6 +21,10 @@ struct Flags {
   std::vector<std::string> aliases;
   std::string models_dir, models_file;
   int models_max = 1;
+  // COMMAND of --launch, which starts this program with `server_arguments`.
+  std::string launch;
+  std::vector<std::string> server_arguments;
+  bool restart = false;
   bool one_model() const { return models_dir.empty() && models_file.empty(); }
 
   // the port
@@ -68,6 +72,10 @@ struct Flags {
 // Returns an exit code if the program should end: 0 after --help, 2 for wrong usage. Throws
 // UsageError, IoError and ValueError for files, folders and combinations that cannot work.
 std::optional<int> parse(int argc, char** argv, Flags& flags);
+
+// Throws IoError unless the files and folders of the flags exist. parse() calls it, except in one
+// of several ranks: the other machines need not have them.
+void check_files(const Flags& flags);
 
 // The keys of --api-key or WEFT_API_KEY, and of --api-key-file. Throws IoError, and ValueError if
 // there is a file but no key.

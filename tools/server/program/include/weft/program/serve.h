@@ -16,8 +16,9 @@ struct ProgramParts {
   std::string version;
 };
 
-// Serves until SIGTERM or SIGINT. Returns the exit code: 0 if all requests were finished. Throws,
-// before the port is open, for flags and models that do not work.
+// Serves until SIGTERM or SIGINT, or until a rank of a sharded model is lost. Returns the exit
+// code: 0 if all requests were finished. Throws, before the port is open, for flags and models that
+// do not work. A rank other than 0 computes for that; a process with --launch only starts another.
 int serve(Flags flags, const ProgramParts& parts);
 
 }  // namespace weft::server
