@@ -15,7 +15,7 @@ case "${1-}" in
     ;;
 esac
 
-tools/packages/install.sh build test
+tools/packages/install.sh build test mpi
 if [[ ${1-} != --no-hooks ]] && git rev-parse --git-dir > /dev/null 2>&1; then
   hooks=$(git config core.hooksPath || git rev-parse --git-path hooks)
   if [[ $hooks != tools/hooks ]] && [[ -n $(find "$hooks" -type f ! -name '*.sample' 2> /dev/null) ]]; then

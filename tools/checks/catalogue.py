@@ -12,7 +12,7 @@ SLICES = ["tsan", "arm64", "sets", "asan", "lone"]
 
 SOURCES = [
     # A second run finds nothing to install.
-    Check("packages", shell('test -z "$(tools/packages/install.sh build test)"'), 5, part=QUICK),
+    Check("packages", shell('test -z "$(tools/packages/install.sh build test mpi)"'), 5, part=QUICK),
     Check("format", shell("git ls-files -z '*.cpp' '*.h' '*.c' "
                           "| xargs -0 -n 50 -P 2 clang-format-14 --dry-run -Werror"),
           30, part=QUICK),
