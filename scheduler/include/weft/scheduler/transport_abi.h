@@ -30,6 +30,7 @@ enum {
   WEFT_TRANSPORT_LOST = 2 /* the other rank is lost: last_error() is its reason */
 };
 
+/* NOLINTBEGIN(readability-identifier-naming): names of C */
 typedef struct weft_transport_world {
   uint32_t struct_size;
   int32_t rank, size;
@@ -64,6 +65,7 @@ typedef struct weft_transport {
    * and the others have ended, too. Nothing is called after it. */
   void (*close)(void);
 } weft_transport;
+/* NOLINTEND(readability-identifier-naming) */
 
 #if defined(_WIN32)
 #define WEFT_TRANSPORT_EXPORT __declspec(dllexport)
