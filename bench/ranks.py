@@ -31,7 +31,7 @@ def launcher(args, ranks):
     if ranks == 1:
         return ["taskset", "-c", "0"]
     version = run([args.mpirun, "--version"])
-    if "Open MPI" not in version:
+    if "Open MPI" not in version and "open-mpi" not in version:
         return [args.mpirun, "-bind-to", "core", "-n", str(ranks)]
     root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
     return [args.mpirun, *root, "--bind-to", "core", "-n", str(ranks)]

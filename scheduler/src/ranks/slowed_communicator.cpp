@@ -63,7 +63,7 @@ class SlowedCommunicator final : public Communicator {
   }
 
   Held& held_of(int from, Channel channel) {
-    return held_[static_cast<std::size_t>(from * kChannels + static_cast<int>(channel))];
+    return held_[static_cast<std::size_t>(from) * kChannels + static_cast<std::size_t>(channel)];
   }
 
   Communicator& inner_;
