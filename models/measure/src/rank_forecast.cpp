@@ -118,6 +118,8 @@ RankForecast forecast_ranks(const std::string& path, const ModelOptions& model,
     return Forecaster(path, model, session, how).run();
   } catch (const ValueError& error) {
     return {.sharding = model.sharding, .refused = error.what()};
+  } catch (const UnsupportedError& error) {
+    return {.sharding = model.sharding, .refused = error.what()};
   }
 }
 

@@ -254,8 +254,8 @@ void Session::truncate(std::int32_t sequence, std::int64_t new_length) {
     fail<ValueError>("sequence {} has {} tokens, cannot truncate to {}", sequence, length(sequence),
                      new_length);
   }
+  impl_->memory.truncate(sequence, new_length);  // may refuse
   if (impl_->followers) impl_->followers->truncate(sequence, new_length);
-  impl_->memory.truncate(sequence, new_length);
   impl_->drafts.truncate(sequence, new_length);
   if (new_length == 0) impl_->forget_mixed(sequence);
 }
@@ -265,8 +265,8 @@ void Session::copy(std::int32_t from, std::int32_t to, std::int64_t new_length) 
   if (new_length < 0 || new_length > length(from)) {
     fail<ValueError>("sequence {} has {} tokens, cannot copy {}", from, length(from), new_length);
   }
+  impl_->memory.copy(from, to, new_length);  // may refuse
   if (impl_->followers) impl_->followers->copy(from, to, new_length);
-  impl_->memory.copy(from, to, new_length);
   impl_->drafts.copy(from, to, new_length);
   impl_->lora_scales[static_cast<std::size_t>(to)] =
       impl_->lora_scales[static_cast<std::size_t>(from)];
@@ -286,6 +286,7 @@ std::int64_t Session::saved_bytes(std::int32_t sequence, std::size_t state) cons
 
 void Session::save(std::int32_t sequence, std::size_t state,
                    const std::function<void(std::span<const std::byte>)>& write) const {
+  refuse_sharded(*impl_->model);
   impl_->memory.check_sequence(sequence);
   impl_->memory.save(sequence, state, write);
 }

@@ -84,8 +84,8 @@ std::int64_t Session::text_length(std::int32_t sequence) const {
 }
 
 void Session::fill_with_noise(std::int32_t sequence, std::int64_t length) {
+  impl_->memory.fill_with_noise(sequence, length);  // may refuse
   if (impl_->followers) impl_->followers->fill_with_noise(sequence, length);
-  impl_->memory.fill_with_noise(sequence, length);
   impl_->drafts.forget(sequence);
   impl_->forget_mixed(sequence);
   if (!impl_->model->facts().encodes) return;

@@ -95,15 +95,16 @@ class Follower {
   void obey(const Command& command, std::span<const std::byte> message) {
     if (command.kind == CommandKind::echo) return echo(command);
     if (command.kind == CommandKind::open) return open(command, message);
+    if (command.kind == CommandKind::close) {
+      sessions_.erase(command.session);
+      return;
+    }
     FollowerSession& own = sessions_.at(command.session);
     own.settle(command.undo != 0);
     Session& session = own.session();
     const auto& n = command.numbers;
     const auto sequence = static_cast<std::int32_t>(n[0]);
     switch (command.kind) {
-      case CommandKind::close:
-        sessions_.erase(command.session);
-        return;
       case CommandKind::step: {
         const auto tokens = payload<StepToken>(message);
         const auto wants = [](const StepToken& t) { return t.logits; };
@@ -121,6 +122,7 @@ class Follower {
       case CommandKind::noise:
         return session.fill_with_noise(sequence, n[1]);
       case CommandKind::open:
+      case CommandKind::close:
       case CommandKind::echo:
       case CommandKind::leave:
         return;

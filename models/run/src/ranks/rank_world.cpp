@@ -53,10 +53,12 @@ RankWorld::~RankWorld() {
 void RankWorld::start_threads(const Checkpoint& file, const ModelOptions& options) {
   endpoints_ = in_process_communicators(options.sharding.ranks());
   communicator_ = endpoints_.front().get();
+  ModelOptions quiet = options;
+  quiet.progress = {};  // it is called on the thread of rank 0 only
   for (std::size_t r = 1; r < endpoints_.size(); ++r) {
-    threads_.emplace_back([&endpoint = endpoints_[r], file, options] {
+    threads_.emplace_back([&endpoint = endpoints_[r], file, quiet] {
       try {
-        follow(file, options, *endpoint, options.sharding.ranks());
+        follow(file, quiet, *endpoint, quiet.sharding.ranks());
       } catch (const std::exception& error) {
         endpoint->abandon(error.what());
       }

@@ -1,6 +1,7 @@
 #pragma once
 // The ranks of a sharded model as rank 0 sees them.
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -52,7 +53,7 @@ class RankWorld {
   Communicator* communicator_ = nullptr;                  // that of rank 0
   std::unique_ptr<RankLink> link_;
   std::mutex turn_;
-  int next_session_ = 0;
+  std::atomic<int> next_session_ = 0;
   std::string lost_;  // how a rank was lost, if that was found between steps
   std::vector<std::thread> threads_;
 };
