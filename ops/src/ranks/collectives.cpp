@@ -110,10 +110,13 @@ Cost cost_of_sum(const Attrs& attrs, Specs in, const TensorSpec& out, const Exte
 constexpr OpInput kInputs[] = {{"x", Reach::row}, {"after", Reach::all, true}};
 constexpr OpInput kRecvInputs[] = {{"rows", Reach::all}, {"after", Reach::all, true}};
 
-constexpr OpDef collective(std::string_view name, const AttrsType& attrs) {
+constexpr OpDef collective(std::string_view name, const AttrsType& attrs,
+                           decltype(OpDef::infer) infer, decltype(OpDef::reference) reference) {
   return {.name = name,
           .inputs = kInputs,
           .attrs = &attrs,
+          .infer = infer,
+          .reference = reference,
           .bound = exact,
           .cost = cost,
           .splits_rows = false,
@@ -121,40 +124,15 @@ constexpr OpDef collective(std::string_view name, const AttrsType& attrs) {
 }
 
 constexpr OpDef all_reduce() {
-  OpDef op = collective("all_reduce", kAttrsType<GroupAttrs>);
-  op.infer = infer_like;
-  op.reference = add_up;
+  OpDef op = collective("all_reduce", kAttrsType<GroupAttrs>, infer_like, add_up);
   op.cost = cost_of_sum;
   op.in_place_over = 0;
   return op;
 }
 
-constexpr OpDef all_gather() {
-  OpDef op = collective("all_gather", kAttrsType<GroupAttrs>);
-  op.infer = infer_gather;
-  op.reference = join;
-  return op;
-}
-
-constexpr OpDef broadcast() {
-  OpDef op = collective("broadcast", kAttrsType<GroupAttrs>);
-  op.infer = infer_like;
-  op.reference = copy_first;
-  return op;
-}
-
-constexpr OpDef send() {
-  OpDef op = collective("send", kAttrsType<PeerAttrs>);
-  op.infer = infer_send;
-  op.reference = nothing;
-  return op;
-}
-
 constexpr OpDef recv() {
-  OpDef op = collective("recv", kAttrsType<PeerAttrs>);
+  OpDef op = collective("recv", kAttrsType<PeerAttrs>, infer_recv, copy_first);
   op.inputs = kRecvInputs;
-  op.infer = infer_recv;
-  op.reference = copy_first;
   op.cost = cost_of_recv;
   return op;
 }
@@ -162,9 +140,11 @@ constexpr OpDef recv() {
 }  // namespace
 
 constinit const OpDef kAllReduce = all_reduce();
-constinit const OpDef kAllGather = all_gather();
-constinit const OpDef kBroadcast = broadcast();
-constinit const OpDef kSend = send();
+constinit const OpDef kAllGather =
+    collective("all_gather", kAttrsType<GroupAttrs>, infer_gather, join);
+constinit const OpDef kBroadcast =
+    collective("broadcast", kAttrsType<GroupAttrs>, infer_like, copy_first);
+constinit const OpDef kSend = collective("send", kAttrsType<PeerAttrs>, infer_send, nothing);
 constinit const OpDef kRecv = recv();
 
 }  // namespace weft
