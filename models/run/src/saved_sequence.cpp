@@ -14,6 +14,8 @@
 #include "weft/files/mapped_file.h"
 #include "weft/files/output_file.h"
 
+#include "ranks/rank_world.h"
+
 namespace weft {
 namespace {
 
@@ -85,10 +87,7 @@ void save_sequence(Session& session, std::int32_t sequence, std::span<const std:
     fail<UnsupportedError>("{}: saving a sequence of a model with an encoder is not supported",
                            session.model().file().path());
   }
-  if (session.model().sharding().ranks() > 1) {
-    fail<UnsupportedError>("{}: sequences of a model that is divided among ranks cannot be saved",
-                           session.model().file().path());
-  }
+  run::refuse_sharded(session.model());
   if (session.mixes_lora_scales(sequence)) {
     fail<ValueError>(
         "{}: sequence {} cannot be saved: the scales of its LoRAs were changed while it had "

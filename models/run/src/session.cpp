@@ -19,13 +19,6 @@ bool gives(const Model& model, const Runner& r, std::string_view result) {
   return !link || (link->results && r.executor.has_output(result));
 }
 
-// Other ranks have the rest of the memory of sequences.
-void refuse_sharded(const Model& model) {
-  if (model.sharding().ranks() == 1) return;
-  fail<UnsupportedError>("{}: sequences of a model that is divided among ranks cannot be saved",
-                         model.file().path());
-}
-
 bool has_nan(std::span<const float> values) {
   bool found = false;
   for (const float v : values) found |= v != v;

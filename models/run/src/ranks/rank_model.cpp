@@ -74,6 +74,12 @@ arch::ModelGraph Model::Impl::rank_graph(const arch::GraphOptions& options) cons
   return built;
 }
 
+void run::refuse_sharded(const Model& model) {
+  if (model.sharding().ranks() == 1) return;
+  fail<UnsupportedError>("{}: sequences of a model that is divided among ranks cannot be saved",
+                         model.file().path());
+}
+
 std::unique_ptr<run::Followers> run::open_followers(const Model& model,
                                                     const SessionOptions& options) {
   const auto& world = model.impl().ranks.world;

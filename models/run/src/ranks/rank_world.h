@@ -91,6 +91,10 @@ class Followers {
   std::unique_lock<std::mutex> turn_;
 };
 
+// Throws UnsupportedError if the model is divided: other ranks have the rest of the memory of
+// sequences, so that they cannot be saved.
+void refuse_sharded(const Model& model);
+
 // Null unless the model is that of rank 0.
 std::unique_ptr<Followers> open_followers(const Model& model, const SessionOptions& options);
 
