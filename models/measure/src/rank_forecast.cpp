@@ -106,7 +106,7 @@ class Forecaster {
 
 }  // namespace
 
-std::int64_t RankForecast::most_bytes() const {
+std::int64_t RankForecast::largest_rank_bytes() const {
   std::int64_t most = 0;
   for (const RankNeed& rank : ranks) most = std::max(most, rank.memory.total());
   return most;

@@ -29,7 +29,7 @@ TEST_CASE("ranks need parts of the memory, and exchanges take the time of the li
   const RankForecast two = forecast_with(halves, fast);
   CHECK(two.ranks.size() == 2);
   CHECK(two.ranks[0].decode.exchanges == 2 * 4 + 1);
-  CHECK(two.most_bytes() < alone.most_bytes());
+  CHECK(two.largest_rank_bytes() < alone.largest_rank_bytes());
   // Each exchange takes at least the latency.
   const RankForecast slow = forecast_with(halves, {.latency = 0.01, .bytes_per_second = 1e9});
   CHECK(slow.decode < 1 / (9 * 0.01));

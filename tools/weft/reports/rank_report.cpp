@@ -56,8 +56,8 @@ std::string to_text(std::span<const RankForecast> shardings, const LinkSpeed& li
     if (!best || f.decode > best->decode) best = &f;
     const RankNeed& first = f.ranks.front();
     out += fmt::format("{:<12}  {:>12}  {:>10.1f}  {:>10.2f}  {:>7.0f} %  {:>15}\n",
-                       to_string(f.sharding), human_bytes(f.most_bytes()), f.prefill, f.decode,
-                       100 * f.exchanges, human_bytes(first.decode.bytes_out));
+                       to_string(f.sharding), human_bytes(f.largest_rank_bytes()), f.prefill,
+                       f.decode, 100 * f.exchanges, human_bytes(first.decode.bytes_out));
   }
   out += best ? fmt::format("best: --shard {}\n", to_string(best->sharding))
               : "none of them is possible\n";

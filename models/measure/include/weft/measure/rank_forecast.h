@@ -36,7 +36,7 @@ struct RankForecast {
   double decode = 0, prefill = 0;
   double exchanges = 0;  // the part of decoding that is exchanges, 0..1
 
-  std::int64_t most_bytes() const;  // those of the largest rank
+  std::int64_t largest_rank_bytes() const;
 };
 
 // `session.mem_budget` is that of each rank. Throws like Model::load() and forecast().
