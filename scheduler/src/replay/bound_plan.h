@@ -48,9 +48,9 @@ class BoundPlan {
   std::span<const ReplayStage> stages() const { return stages_; }
   std::span<const KernelCall> share(int stage, int index, int worker) const;
   std::span<const KernelCall> copies(int stage, int lane) const;
-  // How many calls of a run use each unit of the weight stream.
   // Those of its collective ops, in their order.
   const std::vector<Exchange*>& exchanges() const { return exchanges_; }
+  // How many calls of a run use each unit of the weight stream.
   std::vector<std::int32_t> uses_of_units(const std::vector<PieceGroup>& pieces,
                                           const WeightStream& stream) const;
 
