@@ -97,7 +97,7 @@ class Executor {
 
   // An output of the graph with the extents of the last run; valid until the next one.
   View output(std::string_view name) const;
-  bool has_output(std::string_view name) const;
+  bool has_output(std::string_view name) const;  // the graph has an output of this name
   // The output of any node with the extents of the last run (the first copy, if there are several).
   // Valid after the run only if the plan was made with reuse_arena = false.
   View value(NodeId node) const;

@@ -19,7 +19,7 @@ struct LinkSpeed {
 // "0.1ms,1Gbit": the latency in s, ms or us, and the bandwidth in bit, kbit, Mbit or Gbit per
 // second. Throws ValueError for anything else.
 LinkSpeed parse_link(std::string_view text);
-std::string to_string(const LinkSpeed& link);  // "100 us, 1.00 Gbit/s"
+std::string to_string(const LinkSpeed& link);  // "100 us, 1 Gbit/s"
 
 // What one rank exchanges in one run of its graph.
 struct Traffic {

@@ -11,7 +11,7 @@
 // Rank r is number r % tp of group r / tp. Rank 0 gets the results.
 //
 // Tensor parallel results differ from those of one machine by the rounding of sums. They do not
-// depend on where the ranks run.
+// depend on whether ranks are threads or processes.
 
 #include <cstdint>
 #include <string>
@@ -54,9 +54,9 @@ struct RankGraph {
 };
 
 // The part of a graph that has not been fused. Throws ValueError if the sharding does not divide
-// its heads or layers: "tp=3 does not divide the 4 heads of 'blk.0.attn' (tp=2 does)";
-// UnsupportedError if a value that is not f32 would have to be sent. REQUIRES: 0 <= rank <
-// sharding.ranks().
+// its heads or layers: "tp=3 does not divide the 4 heads and 2 key/value heads of 'blk.0.attn'
+// (possible: tp=2)"; UnsupportedError if a value that is not f32 would have to be sent. REQUIRES: 0
+// <= rank < sharding.ranks().
 RankGraph shard(const Graph& graph, const Sharding& sharding, int rank);
 
 }  // namespace weft
