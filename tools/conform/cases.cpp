@@ -151,19 +151,22 @@ void add_projections(Cases& cases, DType x, DType w, const Projection& p) {
                    }});
 }
 
-// t tokens, each with two of five matrices.
-void add_experts(Cases& cases, DType x, DType w, std::int64_t t, std::int64_t d) {
+// t tokens, each with two of five matrices, or of all those of which these are a part.
+void add_experts(Cases& cases, DType x, DType w, std::int64_t t, std::int64_t d,
+                 const ExpertLinearAttrs& part = {}) {
   constexpr std::int64_t kExperts = 5, kWidth = 48;
   const std::string types =
       x == f32 ? std::string(w.name()) : fmt::format("{} x {}", x.name(), w.name());
-  cases.push_back({"expert_linear", types, fmt::format("{} x {} -> 2 x {}", t, d, kWidth),
+  const std::string of = part.all > 0 ? fmt::format(" of {} experts", part.all) : "";
+  cases.push_back({"expert_linear", types, fmt::format("{} x {} -> 2 x {}{}", t, d, kWidth, of),
                    [=](Graph& g) {
                      done(g, apply(g, kExpertLinear,
                                    {g.input("x", {x, {rows(g, t), d}}),
                                     g.weight("w", {w, {kExperts, kWidth, d}}),
-                                    g.input("ids", {i32, {rows(g, t), 2}})}));
+                                    g.input("ids", {i32, {rows(g, t), 2}})},
+                                   part));
                    },
-                   kExperts});
+                   std::max(kExperts, part.all)});
 }
 
 void add_type(Cases& cases, DType w) {
@@ -173,6 +176,7 @@ void add_type(Cases& cases, DType w) {
     add_projections(cases, x, w, {7, block * 3, 37});
     add_projections(cases, x, w, {33, 512, 100});
     for (const std::int64_t t : kFew) add_experts(cases, x, w, t, block * 2);
+    add_experts(cases, x, w, 7, block * 2, {.first = 2, .all = 9});
     add_projections(cases, x, w, {1, 1024, 256, true});
     add_projections(cases, x, w, {16, 1024, 256, true});
   }

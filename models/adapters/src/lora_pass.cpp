@@ -54,7 +54,7 @@ class LoraPass {
     const auto times = [&](Tensor x, Tensor w, std::string_view name) {
       std::vector<Tensor> in{x, w};
       if (experts) in.push_back(rewriter_(node.inputs[2]));
-      return insert(*node.op, in, {}, id, name);
+      return insert(*node.op, in, node.attrs, id, name);
     };
     const Tensor inner = times(rewriter_(node.inputs[0]), matrix(weight, low.v, kV), "v");
     add_to(id, times(scaled(inner, id, low), matrix(weight, low.u, kU), "u"));

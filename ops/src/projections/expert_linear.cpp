@@ -1,6 +1,8 @@
 #include "weft/ops/projections/expert_linear.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "weft/ops/formats/q8a.h"
 
@@ -11,7 +13,13 @@ namespace {
 
 using namespace ops;
 
-TensorSpec infer(const Attrs&, Specs in) {
+void check_part(const ExpertLinearAttrs& a, std::int64_t n_experts) {
+  const std::int64_t all = a.all > 0 ? a.all : n_experts;
+  if (a.all < 0 || a.first < 0 || a.first > all - n_experts)
+    fail<ValueError>("{} experts from {} on must be a part of {}", n_experts, a.first, all);
+}
+
+TensorSpec infer(const Attrs& attrs, Specs in) {
   const TensorSpec &x = in[0], &w = in[1], &ids = in[2];
   if (x.dtype != f32 && x.dtype != q8a)
     fail<DTypeError>("x must be F32 or Q8A, got {}", x.dtype.name());
@@ -25,6 +33,7 @@ TensorSpec infer(const Attrs&, Specs in) {
   const std::int64_t d = x.shape.last();
   const bool matrices = w.shape.rank() == 3 && !w.shape[0].varies() && w.shape.last() == d;
   expect_form(matrices, "w", w, "[X, N, {}]", d);
+  check_part(attrs.as<ExpertLinearAttrs>(), w.shape[0].bound);
   for (const DType dtype : {x.dtype, w.dtype}) {
     if (d % dtype.block_elems() != 0)
       fail<ShapeError>("D must be a multiple of {} for {}, got {}", dtype.block_elems(),
@@ -33,32 +42,42 @@ TensorSpec infer(const Attrs&, Specs in) {
   return {f32, {ids.shape[0], ids.shape[1], w.shape[1]}};
 }
 
-// Calls f(y, x, w) for every token and choice: where the N results go, the D values of x, and the
-// matrix, or null if the id is out of range.
+// What ids choose that w does not have.
+constexpr std::int64_t kNoExpert = -1, kElsewhere = -2;
+
+// Calls f(y, x, e, w) for every token and choice: where the N results go, the D values of x, the
+// index of the chosen expert in w, and its matrix, or kNoExpert or kElsewhere and null.
 template <class F>
-void for_each_choice(Views in, View out, F f) {
+void for_each_choice(const Attrs& attrs, Views in, View out, F f) {
   const View &x = in[0], &w = in[1];
   const std::vector<float> rows = decode_rows(x);
   const std::int64_t d = x.dim(-1), n = out.dim(2), n_choices = out.dim(1);
+  const auto& part = attrs.as<ExpertLinearAttrs>();
+  const std::int64_t all = part.all > 0 ? part.all : w.rows();
   RowReader experts(w);
-  for (std::int64_t e = -1; e < w.rows(); ++e) {
+  for (std::int64_t e = kElsewhere; e < w.rows(); ++e) {
     const float* matrix = e < 0 ? nullptr : experts[e];
     for (std::int64_t t = 0; t < out.rows(); ++t) {
       const std::int32_t* ids = in[2].row<const std::int32_t>(t);
       for (std::int64_t k = 0; k < n_choices; ++k) {
-        const std::int64_t id = ids[k] < 0 || ids[k] >= w.rows() ? -1 : ids[k];
-        if (id != e) continue;
+        std::int64_t chosen = ids[k] - part.first;
+        if (chosen < 0 || chosen >= w.rows())
+          chosen = ids[k] < 0 || ids[k] >= all ? kNoExpert : kElsewhere;
+        if (chosen != e) continue;
         const float* xt = rows.data() + t * x.cols() + (x.rank == 3 ? k * d : 0);
-        f(out.row<float>(t) + k * n, xt, matrix);
+        f(out.row<float>(t) + k * n, xt, e, matrix);
       }
     }
   }
 }
 
-void reference(const Attrs&, Views in, View out) {
+void reference(const Attrs& attrs, Views in, View out) {
   const std::int64_t d = in[0].dim(-1), n = out.dim(2);
-  for_each_choice(in, out, [&](float* y, const float* x, const float* w) {
-    if (!w) return void(std::fill_n(y, n, std::numeric_limits<float>::quiet_NaN()));
+  for_each_choice(attrs, in, out, [&](float* y, const float* x, std::int64_t e, const float* w) {
+    if (!w) {
+      const float value = e == kElsewhere ? 0.0f : std::numeric_limits<float>::quiet_NaN();
+      return void(std::fill_n(y, n, value));
+    }
     for (std::int64_t i = 0; i < n; ++i) {
       double sum = 0;
       for (std::int64_t j = 0; j < d; ++j) sum += static_cast<double>(x[j]) * w[i * d + j];
@@ -67,10 +86,10 @@ void reference(const Attrs&, Views in, View out) {
   });
 }
 
-void bound(const Attrs&, Views in, View bounds) {
+void bound(const Attrs& attrs, Views in, View bounds) {
   const std::int64_t d = in[0].dim(-1), n = bounds.dim(2);
   const bool quantized = in[1].dtype.is_quantized();
-  for_each_choice(in, bounds, [&](float* b, const float* x, const float* w) {
+  for_each_choice(attrs, in, bounds, [&](float* b, const float* x, std::int64_t, const float* w) {
     if (!w) return void(std::fill_n(b, n, 0.0f));
     for (std::int64_t i = 0; i < n; ++i) {
       b[i] = bound_up(projection_error(x, used_magnitudes(w + i * d, d, quantized)));
@@ -78,14 +97,20 @@ void bound(const Attrs&, Views in, View bounds) {
   });
 }
 
-// Reads the experts that may be chosen, each once.
-Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents) {
+// Reads the experts that may be chosen, each once. Of a part of the experts, as many are chosen as
+// there would be if all were chosen equally often.
+Cost cost(const Attrs& attrs, Specs in, const TensorSpec& out, const Extents& extents) {
   const std::int64_t n_experts = in[1].shape[0].bound;
-  const std::int64_t n_chosen = std::min(n_experts, elems_at(in[2], extents));
+  const std::int64_t all = std::max(attrs.as<ExpertLinearAttrs>().all, n_experts);
+  const double share = static_cast<double>(n_experts) / static_cast<double>(all);
+  const auto here = [&](std::int64_t n) {
+    return static_cast<std::int64_t>(std::ceil(static_cast<double>(n) * share));
+  };
+  const std::int64_t n_chosen = std::min(n_experts, here(elems_at(in[2], extents)));
   return {.bytes_read =
               bytes_at(in[0], extents) + bytes_at(in[2], extents) + in[1].row_bytes() * n_chosen,
           .bytes_written = bytes_at(out, extents),
-          .multiply_adds = elems_at(out, extents) * in[1].shape.last()};
+          .multiply_adds = here(elems_at(out, extents) * in[1].shape.last())};
 }
 
 // The results of one choice. Every lane computes a part of each, so that lanes have the same work
@@ -103,6 +128,7 @@ constexpr OpInput kInputs[] = {{"x", Reach::row}, {"w", Reach::all}, {"ids", Rea
 
 const OpDef kExpertLinear{.name = "expert_linear",
                           .inputs = kInputs,
+                          .attrs = &kAttrsType<ExpertLinearAttrs>,
                           .named_after = 1,
                           .infer = infer,
                           .reference = reference,
@@ -110,8 +136,9 @@ const OpDef kExpertLinear{.name = "expert_linear",
                           .cost = cost,
                           .col_segments = col_segments};
 
-Tensor expert_linear(Tensor x, Tensor w, Tensor ids, SourceLine where) {
-  return add_node(kExpertLinear, {x, w, ids}, {}, where);
+Tensor expert_linear(Tensor x, Tensor w, Tensor ids, const ExpertLinearAttrs& part,
+                     SourceLine where) {
+  return add_node(kExpertLinear, {x, w, ids}, part, where);
 }
 
 }  // namespace weft

@@ -37,6 +37,31 @@ TEST_CASE("expert_linear: ids outside give NaN for their choice alone") {
   CHECK(Floats(y.begin() + 6, y.end()) == Floats{10, 20});
 }
 
+TEST_CASE("expert_linear: a part of the experts gives zeros for those elsewhere") {
+  Graph g;
+  const Tensor x = g.input("x", {f32, {2, 3, 2}}), ids = g.input("ids", {i32, {2, 3}});
+  const auto w = [&](const char* name, std::int64_t n) { return g.weight(name, {f32, {n, 1, 2}}); };
+  g.output("all", expert_linear(x, w("w", 4), ids));
+  g.output("front", expert_linear(x, w("w[0:1]", 1), ids, {.first = 0, .all = 4}));
+  g.output("back", expert_linear(x, w("w[1:4]", 3), ids, {.first = 1, .all = 4}));
+  Evaluator eval(g, kPadded);
+  eval.floats("w", {1, 2, 3, 4, 5, 6, 7, 8});
+  eval.floats("w[0:1]", {1, 2}).floats("w[1:4]", {3, 4, 5, 6, 7, 8});
+  eval.floats("x", noise(12, 1)).ints("ids", {0, 3, 1, 4, 0, -1}).run();
+  const Floats all = eval.floats("all"), front = eval.floats("front"), back = eval.floats("back");
+  CHECK(Floats(front.begin(), front.begin() + 3) == Floats{all[0], 0, 0});
+  CHECK(Floats(back.begin(), back.begin() + 3) == Floats{0, all[1], all[2]});
+  CHECK(front[4] == all[4]);
+  CHECK(back[4] == 0);
+  for (const Floats& y : {all, front, back}) {
+    CHECK(std::isnan(y[3]));
+    CHECK(std::isnan(y[5]));
+  }
+  const Floats bounds = eval.bounds("front");
+  CHECK(bounds[0] > 0);
+  CHECK(bounds[1] == 0);
+}
+
 TEST_CASE("expert_linear: is linear with the chosen matrix, for any format and quantized x") {
   for (const DType dtype : {f32, f16, q8_0, q4_k}) {
     for (const bool in_blocks : {false, true}) {
@@ -102,15 +127,19 @@ TEST_CASE("expert_linear: the bound of an expert that does not exist is 0") {
 }
 
 TEST_CASE("expert_linear: counts the cost of each chosen expert once") {
-  const auto cost = [](std::int64_t n_tokens) {
+  const auto cost = [](std::int64_t n_tokens, const ExpertLinearAttrs& part = {}) {
     const std::vector<TensorSpec> in{
         {f32, {n_tokens, 32}}, {q8_0, {8, 4, 32}}, {i32, {n_tokens, 2}}};
-    return kExpertLinear.cost({}, in, kExpertLinear.infer({}, in), {});
+    return kExpertLinear.cost(part, in, kExpertLinear.infer(part, in), {});
   };
   CHECK(cost(1).bytes_read == 32 * 4 + 2 * 4 + 2 * 4 * 34);
   CHECK(cost(1).bytes_written == 2 * 4 * 4);
   CHECK(cost(1).multiply_adds == 2 * 4 * 32);
   CHECK(cost(10).bytes_read == 10 * 32 * 4 + 10 * 2 * 4 + 8 * 4 * 34);
+  const ExpertLinearAttrs half{.first = 8, .all = 16};
+  CHECK(cost(1, half).bytes_read == 32 * 4 + 2 * 4 + 4 * 34);
+  CHECK(cost(1, half).multiply_adds == 4 * 32);
+  CHECK(cost(10, half).bytes_read == cost(10).bytes_read);
 }
 
 TEST_CASE("expert_linear: nodes are named after the weight") {
@@ -123,7 +152,7 @@ TEST_CASE("expert_linear: nodes are named after the weight") {
 TEST_CASE("expert_linear: invalid arguments") {
   const TensorSpec x{f32, {2, 8}}, w{f16, {5, 3, 8}}, ids{i32, {2, 4}};
   const auto refused = [](const TensorSpec& a, const TensorSpec& b, const TensorSpec& c) {
-    return refusal(kExpertLinear, {}, {a, b, c});
+    return refusal(kExpertLinear, ExpertLinearAttrs{}, {a, b, c});
   };
   CHECK(refused({f16, {2, 8}}, w, ids) == "DTypeError: x must be F32 or Q8A, got F16");
   CHECK(refused(x, w, {f32, {2, 4}}) == "DTypeError: ids must be I32, got F32");
@@ -141,6 +170,15 @@ TEST_CASE("expert_linear: invalid arguments") {
         "ShapeError: D must be a multiple of 32 for Q8_0, got 8");
   CHECK(refused({q8a, {2, 4, 8}}, w, ids) ==
         "ShapeError: D must be a multiple of 32 for Q8A, got 8");
+  const auto part = [&](std::int64_t first, std::int64_t all) {
+    return refusal(kExpertLinear, ExpertLinearAttrs{first, all}, {x, w, ids});
+  };
+  CHECK(part(1, 0) == "ValueError: 5 experts from 1 on must be a part of 5");
+  CHECK(part(-1, 8) == "ValueError: 5 experts from -1 on must be a part of 8");
+  CHECK(part(4, 8) == "ValueError: 5 experts from 4 on must be a part of 8");
+  CHECK(part(0, 4) == "ValueError: 5 experts from 0 on must be a part of 4");
+  CHECK(part(INT64_MAX, INT64_MAX) ==
+        "ValueError: 5 experts from 9223372036854775807 on must be a part of 9223372036854775807");
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace weft::cpu {
 namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
-constexpr std::int64_t kNoExpert = -1;
+constexpr std::int64_t kNoExpert = -1, kElsewhere = -2;  // ids that w has no matrix for
 constexpr std::int64_t kResultCols = 256;  // columns of a block of results that is copied
 
 struct Pair {
@@ -36,9 +36,9 @@ struct Layout {
     group = std::min(n_tokens, kPanelTokens);
     choices = align_up(begin);
     ends = choices + align_up(n_choices * 4);
-    pairs = ends + align_up((w.shape[0].bound + 1) * 4);
+    pairs = ends + align_up((w.shape[0].bound + 2) * 4);
     waiting = pairs + align_up(n_tokens * n_choices * static_cast<std::int64_t>(sizeof(Pair)));
-    x = waiting + align_up(std::max(w.shape[0].bound + 1, n_choices));
+    x = waiting + align_up(std::max(w.shape[0].bound + 2, n_choices));
     results = x + align_up(group * x_spec.dtype.bytes(x_spec.shape.last()));
     total = results + align_up(group * std::min(kResultCols, w.shape[1].bound) * kFloat);
   }
@@ -61,6 +61,7 @@ class Experts {
       : args_(args),
         row_(ProjectionRows::of(args)[0]),
         l_(static_cast<const ExpertRows*>(args.prepared)->layout),
+        part_(args.attrs->as<ExpertLinearAttrs>()),
         d_(args.in[0].dim(-1)),
         n_(args.in[1].dim(1)) {}
 
@@ -73,9 +74,9 @@ class Experts {
       };
       for_each_matrix(
           std::ssize(choices), [&](std::int64_t i) { return expert_of(pair_of(i)); },
-          [&](std::int64_t i, const std::byte* matrix) {
+          [&](std::int64_t i, std::int64_t e, const std::byte* matrix) {
             const Pair pair = pair_of(i);
-            compute(matrix, {&pair, 1}, cols);
+            compute(e, matrix, {&pair, 1}, cols);
           });
       return;
     }
@@ -84,14 +85,14 @@ class Experts {
     auto* const pairs = at<Pair>(l_.pairs);
     sort(row0, row1, choices, ends, pairs);
     for_each_matrix(
-        n_experts + 1, [&](std::int64_t e) { return e == n_experts ? kNoExpert : e; },
-        [&](std::int64_t e, const std::byte* matrix) {
-          for (std::int64_t i = e == 0 ? 0 : ends[e - 1]; i < ends[e]; i += l_.group) {
-            const std::int64_t n = std::min(ends[e] - i, l_.group);
-            compute(matrix, {pairs + i, static_cast<std::size_t>(n)}, cols);
+        n_experts + 2, [&](std::int64_t i) { return i < n_experts ? i : n_experts - 1 - i; },
+        [&](std::int64_t i, std::int64_t e, const std::byte* matrix) {
+          for (std::int64_t p = i == 0 ? 0 : ends[i - 1]; p < ends[i]; p += l_.group) {
+            const std::int64_t n = std::min(ends[i] - p, l_.group);
+            compute(e, matrix, {pairs + p, static_cast<std::size_t>(n)}, cols);
           }
         },
-        [&](std::int64_t e) { return ends[e] > (e == 0 ? 0 : ends[e - 1]); });
+        [&](std::int64_t i) { return ends[i] > (i == 0 ? 0 : ends[i - 1]); });
   }
 
   std::int64_t n_rows_of_experts() const { return n_; }
@@ -103,15 +104,17 @@ class Experts {
     return reinterpret_cast<T*>(args_.scratch.data() + offset);
   }
 
-  // The id of the expert; kNoExpert if it is out of range.
+  // The index of the expert in w, or kNoExpert or kElsewhere.
   std::int64_t expert_of(Pair p) const {
-    const std::int32_t id = args_.in[2].row<const std::int32_t>(p.token)[p.choice];
-    return id < 0 || id >= args_.in[1].rows() ? kNoExpert : id;
+    const std::int64_t id = args_.in[2].row<const std::int32_t>(p.token)[p.choice];
+    const std::int64_t n = args_.in[1].rows(), e = id - part_.first;
+    if (e >= 0 && e < n) return e;
+    return id < 0 || id >= std::max(part_.all, n) ? kNoExpert : kElsewhere;
   }
 
-  // Calls f(i, matrix) for the items 0 .. n - 1 that `wanted` accepts, with the matrix of the
-  // item's expert (null for kNoExpert): in order, or those first whose matrices are in memory while
-  // others are read. Results do not depend on the order.
+  // Calls f(i, e, matrix) for the items 0 .. n - 1 that `wanted` accepts, with the item's expert
+  // and its matrix (null for kNoExpert and kElsewhere): in order, or those first whose matrices are
+  // in memory while others are read. Results do not depend on the order.
   template <class ExpertOf, class F, class Wanted>
   void for_each_matrix(std::int64_t n, ExpertOf expert, F f, Wanted wanted) const {
     const View& all = args_.in[1];
@@ -119,7 +122,7 @@ class Experts {
       for (std::int64_t i = 0; i < n; ++i) {
         if (!wanted(i)) continue;
         const std::int64_t e = expert(i);
-        f(i, e < 0 ? nullptr : all.row<const std::byte>(e));
+        f(i, e, e < 0 ? nullptr : all.row<const std::byte>(e));
       }
       return;
     }
@@ -136,7 +139,7 @@ class Experts {
           if (first < 0) first = i;
           continue;
         }
-        f(i, matrix);
+        f(i, e, matrix);
         waiting[i] = false;
         progress = true;
       }
@@ -158,7 +161,8 @@ class Experts {
     return args_.out.row<std::byte>(p.token) + p.choice * n_ * kFloat;
   }
 
-  // Sorts pairs by expert, those without one last. Those of expert e end at ends[e].
+  // Sorts pairs by expert, then those of kNoExpert, then those of kElsewhere. Those of expert e end
+  // at ends[e].
   void sort(std::int64_t row0, std::int64_t row1, std::span<const std::int32_t> choices,
             std::int32_t* ends, Pair* pairs) const {
     const std::int64_t n_experts = args_.in[1].rows();
@@ -167,14 +171,14 @@ class Experts {
         for (const std::int32_t choice : choices) {
           const Pair pair{static_cast<std::int32_t>(t), choice};
           const std::int64_t e = expert_of(pair);
-          f(e < 0 ? n_experts : e, pair);
+          f(e < 0 ? n_experts - 1 - e : e, pair);
         }
       }
     };
-    std::fill_n(ends, n_experts + 1, 0);
+    std::fill_n(ends, n_experts + 2, 0);
     each([&](std::int64_t e, Pair) { ++ends[e]; });
     std::int32_t begin = 0;
-    for (std::int64_t e = 0; e <= n_experts; ++e) begin += std::exchange(ends[e], begin);
+    for (std::int64_t e = 0; e < n_experts + 2; ++e) begin += std::exchange(ends[e], begin);
     each([&](std::int64_t e, Pair pair) { pairs[ends[e]++] = pair; });
   }
 
@@ -189,12 +193,15 @@ class Experts {
     return true;
   }
 
-  // Columns of the results of these pairs, all of one expert; NaN without one.
-  void compute(const std::byte* weights, std::span<const Pair> pairs, ColRange cols) const {
-    if (!weights) {
+  // Columns of the results of these pairs, all of one expert: NaN without one, 0 if it is
+  // elsewhere.
+  void compute(std::int64_t e, const std::byte* weights, std::span<const Pair> pairs,
+               ColRange cols) const {
+    if (e < 0) {
+      const float value = e == kElsewhere ? 0.0f : std::numeric_limits<float>::quiet_NaN();
       for (const Pair pair : pairs) {
         auto* const y = reinterpret_cast<float*>(y_of(pair));
-        std::fill(y + cols.begin, y + cols.end, std::numeric_limits<float>::quiet_NaN());
+        std::fill(y + cols.begin, y + cols.end, value);
       }
       return;
     }
@@ -254,6 +261,7 @@ class Experts {
   const KernelArgs& args_;
   const WeightRow& row_;
   const Layout& l_;
+  const ExpertLinearAttrs& part_;
   std::int64_t d_, n_;
 };
 

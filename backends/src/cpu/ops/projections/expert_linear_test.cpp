@@ -162,6 +162,35 @@ TEST_CASE("expert_linear: an id outside gives NaN for its choice alone") {
   }
 }
 
+TEST_CASE("expert_linear: of a part of the experts, those elsewhere give zeros") {
+  std::uint32_t seed = 200;
+  for (const DType w : {f32, q8_0}) {
+    for (const std::int64_t t : {1, 20}) {
+      Graph g;
+      Tensor x = g.input("x", {f32, {t, 64}});
+      if (w != f32) x = quantize(x);
+      const Tensor ids = g.input("ids", {i32, {t, 3}});
+      g.output("y", expert_linear(x, g.weight("w", {w, {2, 32, 64}}), ids, {.first = 3, .all = 6}));
+      Evaluator eval(g, kOddRows);
+      eval.floats("x", noise(static_cast<std::size_t>(t * 64), ++seed));
+      Ids chosen;
+      for (std::int64_t i = 0; i < t * 3; ++i) chosen.push_back(static_cast<std::int32_t>(i + 2));
+      for (std::int32_t& id : chosen) id = id % 8 - 1;  // -1 .. 6
+      eval.bytes("w", random_weights(w, 64, 64, ++seed)).ints("ids", chosen).run();
+      const Floats y = run_kernel(g, eval, "y");
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        const std::int32_t id = chosen[i / 32];
+        CHECK(std::isnan(y[i]) == (id < 0 || id > 5));
+        if (id >= 0 && id < 3) CHECK(y[i] == 0);
+      }
+      std::ranges::replace_if(
+          chosen, [](std::int32_t id) { return id < 0 || id > 5; }, 4);
+      eval.ints("ids", chosen).run();
+      check_kernel(g, eval, "y", ++seed);
+    }
+  }
+}
+
 TEST_CASE("expert_linear: weights in panels need rows in whole panels") {
   for (const DType w : weight_types(true)) {
     if (!cpu::in_panels(w)) continue;
