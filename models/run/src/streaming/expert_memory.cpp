@@ -46,13 +46,15 @@ class ExpertMemory::Weight final : public PagedRows {
 };
 
 struct ExpertMemory::Group {
-  Group(std::int64_t n_experts, std::int64_t max_tokens)
-      : slot_of(static_cast<std::size_t>(n_experts)),
+  Group(std::int64_t n_experts, std::int64_t first_id, std::int64_t max_tokens)
+      : first(first_id),
+        slot_of(static_cast<std::size_t>(n_experts)),
         counts(static_cast<std::size_t>(n_experts)),
         counted(static_cast<std::size_t>(max_tokens)) {
     in_use.reserve(slot_of.size());
     guessed.reserve(slot_of.size());
   }
+  const std::int64_t first;  // the id of the first expert
   std::vector<std::unique_ptr<Weight>> weights;
   std::vector<std::atomic<std::int32_t>> slot_of;  // by expert; valid for those in use
   std::vector<std::int32_t> in_use;                // slots that the step holds
@@ -90,7 +92,7 @@ ExpertMemory::ExpertMemory(const WeightFiles& files, const Residency& residency,
                            const RunEnds& ends, ExpertGuesses guesses)
     : queue_(queue), ends_(ends), cache_(residency), guesses_(std::move(guesses)) {
   for (const ExpertGroup& g : residency.groups) {
-    auto group = std::make_unique<Group>(g.n_experts, g.max_tokens);
+    auto group = std::make_unique<Group>(g.n_experts, g.first, g.max_tokens);
     for (const std::string& path : g.paths) {
       group->weights.push_back(
           std::make_unique<Weight>(*this, *group, files.at(path), group->weights.size()));
@@ -285,9 +287,10 @@ void ExpertMemory::count(Group& g, const View& ids, std::int64_t row0, std::int6
     ++g.n_counted;
     const std::int32_t* ids_of_row = ids.row<const std::int32_t>(t);
     for (std::int64_t k = 0; k < ids.cols(); ++k) {
-      const std::int32_t e = ids_of_row[k];
+      const std::int64_t e = ids_of_row[k] - g.first;
       if (e < 0 || e >= std::ssize(g.counts)) continue;
-      if (g.counts[static_cast<std::size_t>(e)]++ == 0) chosen_.push_back(e);
+      if (g.counts[static_cast<std::size_t>(e)]++ == 0)
+        chosen_.push_back(static_cast<std::int32_t>(e));
     }
   }
 }

@@ -25,6 +25,7 @@ struct Use {
   bool as_whole = true;  // every node reads all of it
   bool by_ids = false;   // every node reads the rows that `ids` choose
   NodeId ids = kNoNode;
+  ExpertLinearAttrs part = {};  // of the experts that ids choose from
 };
 
 // How a plan reads its weights, by path.
@@ -34,11 +35,14 @@ void add(const Node& node, std::int32_t stage, std::size_t input, bool pages, Us
   const bool is_new = use.last < 0;
   const bool by_ids = node.op == &kExpertLinear && input == 1;
   const NodeId ids = by_ids ? node.inputs[2] : kNoNode;
+  const auto part = by_ids ? node.attrs.as<ExpertLinearAttrs>() : ExpertLinearAttrs{};
+  const bool is_same = use.ids == ids && use.part.first == part.first && use.part.all == part.all;
   use.first = std::min(use.first, stage);
   use.last = std::max(use.last, stage);
   use.as_whole = use.as_whole && !by_ids && node.op != &kGetRows;
-  use.by_ids = by_ids && pages && (is_new || (use.by_ids && use.ids == ids));
+  use.by_ids = by_ids && pages && (is_new || (use.by_ids && is_same));
   use.ids = ids;
+  use.part = part;
 }
 
 // With one lane, each step counts as a stage of its own, because they run one after the other.
@@ -141,16 +145,23 @@ void add_groups(const WeightFiles& files, const Graph& graph, std::span<const Us
     auto it = std::ranges::find_if(found, [&](const FoundGroup& f) {
       return std::ranges::find_first_of(f.group.paths, paths) != f.group.paths.end();
     });
-    if (it == found.end())
+    const ExpertLinearAttrs& part = plans[i].at(paths.front()).part;
+    if (it == found.end()) {
       it = found.insert(it,
                         new_group(files, graph, paths, graph[ids].spec.shape.last(), plans.size()));
-    if (it->group.router.empty()) {
+      it->group.first = part.first;
+    }
+    // Guesses are of all experts, so there are none for a part of them.
+    if (it->group.router.empty() && part.all == 0) {
       const RouterWeights weights = find_router(graph, ids, it->group.n_experts);
       it->group.router = weights.router;
       it->group.router_norm = weights.norm;
       it->group.router_bytes = copied_router_bytes(graph, weights.router);
     }
-    it->is_regular = it->is_regular && it->group.paths == paths;
+    it->is_regular = it->is_regular && it->group.paths == paths &&
+                     std::ranges::all_of(paths, [&](const std::string& path) {
+                       return plans[i].at(path).part.first == it->group.first;
+                     });
     it->group.max_tokens = std::max(it->group.max_tokens, graph[ids].spec.shape[0].bound);
     Span& span = it->spans[i];
     span.first = INT32_MAX;

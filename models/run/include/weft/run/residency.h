@@ -28,6 +28,7 @@ struct StreamedWeight {
 struct ExpertGroup {
   std::vector<std::string> paths;
   std::int64_t n_experts = 0;
+  std::int64_t first = 0;         // the id of the first one (ExpertLinearAttrs)
   std::int64_t n_chosen = 0;      // by a token
   std::int64_t max_tokens = 0;    // that a step may have
   std::int64_t expert_bytes = 0;  // the matrices of one expert
