@@ -26,19 +26,20 @@ namespace {
 
 using Cuts = std::optional<std::vector<Cut>>;
 
+// The same places in another dimension.
+Cut moved(const Cut& cut, int axis) {
+  return {.axis = axis, .ends = cut.ends};
+}
+
 // The same cut of another dimension, which is `times` / `over` as long. None: it does not fall
 // between elements.
 std::optional<Cut> scaled(const Cut& cut, int axis, std::int64_t times, std::int64_t over) {
-  Cut result{axis, cut.ends};
+  Cut result = moved(cut, axis);
   for (std::int64_t& end : result.ends) {
     if (end * times % over != 0) return std::nullopt;
     end = end * times / over;
   }
   return result;
-}
-
-Cut moved(const Cut& cut, int axis) {
-  return {axis, cut.ends};
 }
 
 // An operand has the output's shape, or is repeated for its rows, heads or elements.
@@ -80,6 +81,12 @@ Cuts reshape(const Graph& graph, const Node& node, const Cut& cut) {
   const std::int64_t times = to.cols() / to[1].bound, over = from.cols() / from[1].bound;
   const auto same = scaled(cut, 1, times, over);
   return same ? Cuts({*same}) : std::nullopt;
+}
+
+// Ops that compute each head, or row [t, k], on its own.
+bool is_by_heads(const Node& node) {
+  return node.op == &kRope || node.op == &kRmsNorm || node.op == &kLayerNorm ||
+         node.op == &kSliceHeads || node.op == &kConcatHeads;
 }
 
 // Heads, of which each is computed on its own: the first input by heads, the others by heads if
@@ -138,17 +145,47 @@ Cuts linear(const Node& node, const Cut& cut) {
   return cuts;
 }
 
+// The matrices of a rank's experts. Their results are zeros in the rows of other experts.
+Cuts experts(const Graph& graph, const Node& node, const Cut& cut) {
+  const bool all = node.attrs.as<ExpertLinearAttrs>().all == 0;
+  const Node& w = graph[node.inputs[1]];
+  if (!all || w.kind != NodeKind::weight || w.spec.shape[0].bound != cut.ends.back() ||
+      node.inputs[2] != cut.ids)
+    return std::nullopt;
+  const bool each = graph[node.inputs[0]].spec.shape.rank() == 3;
+  return Cuts({each ? cut : Cut{}, moved(cut, 0), Cut{}});
+}
+
+// Rows [t, k] that are computed one by one: operands with such rows likewise, others whole.
+Cuts rows_of_experts(const Graph& graph, const Node& node, const Cut& cut) {
+  if (!is_by_heads(node) && node.op != &kScaleHeads && !is_elementwise(node)) return std::nullopt;
+  const Shape& out = node.spec.shape;
+  std::vector<Cut> cuts;
+  for (const NodeId id : node.inputs) {
+    const bool rows = id != kNoNode && graph[id].op && graph[id].spec.shape.rank() == 3 &&
+                      graph[id].spec.shape[0] == out[0] && graph[id].spec.shape[1] == out[1];
+    cuts.push_back(rows ? cut : Cut{});
+  }
+  return cuts;
+}
+
 }  // namespace
 
 Cut even_cut(int axis, std::int64_t extent, std::int64_t granule, int ranks) {
-  Cut cut{axis, {}};
+  Cut cut{.axis = axis, .ends = {}};
   const std::int64_t units = extent / granule;
   for (int r = 1; r <= ranks; ++r) cut.ends.push_back(units * r / ranks * granule);
   return cut;
 }
 
+Cut cut_by_experts(NodeId ids, std::int64_t n_experts, int ranks) {
+  return {.axis = -1, .ends = even_cut(0, n_experts, 1, ranks).ends, .ids = ids};
+}
+
 Cuts cuts_of_inputs(const Graph& graph, const Node& node, const Cut& cut) {
   const OpDef* op = node.op;
+  if (cut.by_experts())
+    return op == &kExpertLinear ? experts(graph, node, cut) : rows_of_experts(graph, node, cut);
   if (op == &kReshape) return reshape(graph, node, cut);
   if (op == &kLinear) return linear(node, cut);
   if (op == &kExpertLinear)
@@ -159,14 +196,14 @@ Cuts cuts_of_inputs(const Graph& graph, const Node& node, const Cut& cut) {
   if (op == &kCacheWrite) return cache_write(cut);
   if (op == &kRepeatHeads) return repeat_heads(graph, node, cut);
   if (op == &kScaleHeads) return cut.axis == 1 ? Cuts({cut, cut}) : std::nullopt;
-  if (op == &kRope || op == &kRmsNorm || op == &kLayerNorm || op == &kSliceHeads ||
-      op == &kConcatHeads)
-    return by_heads(graph, node, cut);
+  if (is_by_heads(node)) return by_heads(graph, node, cut);
   return is_elementwise(node) ? elementwise(graph, node, cut) : std::nullopt;
 }
 
 Attrs attrs_of_part(const Node& node, const Cut& cut, int rank) {
   if (node.op == &kRepeatHeads) return RepeatHeadsAttrs{cut.width(rank)};
+  if (node.op == &kExpertLinear && cut.by_experts())
+    return ExpertLinearAttrs{.first = cut.begin(rank), .all = cut.ends.back()};
   return node.attrs;
 }
 
@@ -176,6 +213,7 @@ Cuts cuts_of_terms(const Graph& graph, const Node& node, const Cut& cut) {
     return std::vector<Cut>{cut, moved(cut, 1), Cut{}, Cut{}};
   }
   if (node.op == &kExpertLinear) {
+    if (cut.by_experts()) return experts(graph, node, cut);
     if (cut.axis != graph[node.inputs[0]].spec.shape.rank() - 1) return std::nullopt;
     return std::vector<Cut>{cut, moved(cut, 2), Cut{}};
   }

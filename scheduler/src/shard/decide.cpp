@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "weft/base/error.h"
 #include "weft/ops/attention/attention.h"
@@ -30,6 +31,7 @@ class Decider {
         ranks_(ranks),
         min_elems_(min_elems),
         parts_(parts),
+        users_(graph),
         made_{PerNode<Cut>(graph), PerNode<char>(graph)} {}
 
   Decisions decide() {
@@ -45,8 +47,12 @@ class Decider {
   // Cuts that belong together: they are made if that is worth it.
   struct Trial {
     std::map<NodeId, Cut> cuts;
-    std::int64_t elems = 0;  // of weights that are cut
+    std::set<NodeId> terms;             // projections that give terms of sums
+    std::int64_t elems = 0;             // of weights that are cut
+    std::vector<std::int64_t> of_rank;  // elements of them that a rank has; empty: none
     bool possible = true;
+
+    std::int64_t of_largest_rank() const { return of_rank.empty() ? 0 : std::ranges::max(of_rank); }
   };
 
   template <class F>
@@ -82,7 +88,12 @@ class Decider {
     const std::int64_t block = in_rows ? node.spec.dtype.block_elems() : 1;
     if (std::ranges::any_of(cut.ends, [&](std::int64_t end) { return end % block != 0; }))
       trial.possible = false;
-    if (node.spec.shape.rank() >= 2) trial.elems += node.spec.shape.elems();
+    if (node.spec.shape.rank() < 2) return;
+    const std::int64_t elems = node.spec.shape.elems();
+    trial.elems += elems;
+    trial.of_rank.resize(static_cast<std::size_t>(ranks_));
+    for (int r = 0; r < ranks_; ++r)
+      trial.of_rank[static_cast<std::size_t>(r)] += elems / cut.ends.back() * cut.width(r);
   }
 
   // Whether the output of `id` can be computed in these parts, without asking whether it is worth
@@ -95,24 +106,28 @@ class Decider {
     const Node& node = graph_[id];
     if (node.kind == NodeKind::state) {
       trial.cuts[id] = cut;
-      return true;
+      return !cut.by_experts();
     }
     if (!node.op || made_.terms[id]) return false;
     const auto needs = cuts_of_inputs(graph_, node, cut);
     if (!needs) return false;
     Trial inner = trial;
     inner.cuts[id] = cut;
+    bool is_in_parts = false;  // an input
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const NodeId input = node.inputs[i];
       if (input == kNoNode || (*needs)[i].whole()) continue;
       const Cut& need = (*needs)[i];
       if (graph_[input].kind == NodeKind::weight) {
         cut_weight(input, need, inner);
-      } else if (!explore(input, need, inner) && is_state(input)) {
+        is_in_parts = true;
+      } else if (explore(input, need, inner)) {
+        is_in_parts = true;
+      } else if (is_state(input)) {
         return false;  // a state is as large as its parts are
       }
     }
-    if (!inner.possible) return false;
+    if (!inner.possible || (cut.by_experts() && !is_in_parts)) return false;
     trial = std::move(inner);
     return true;
   }
@@ -146,8 +161,44 @@ class Decider {
     return true;
   }
 
+  // Whether all nodes that read what cannot be gathered read parts of it. Projections of it give
+  // terms, too.
+  bool users_agree(Trial& trial) const {
+    for (const auto& [id, cut] : trial.cuts) {
+      if (!graph_[id].op || cut.axis == 1) continue;
+      if (std::ranges::count(graph_.outputs(), id, &Graph::Output::node) > 0) return false;
+      for (const NodeId user : users_[id]) {
+        const bool fits = trial.terms.contains(user) || reads_part(user, id, cut, trial);
+        if (!fits && !add_term(user, cut, trial)) return false;
+      }
+    }
+    return true;
+  }
+
+  bool reads_part(NodeId user, NodeId id, const Cut& cut, const Trial& trial) const {
+    const auto tried = trial.cuts.find(user);
+    const Cut& own = tried != trial.cuts.end() ? tried->second : made_.cuts[user];
+    if (own.whole()) return false;
+    const auto needs = cuts_of_inputs(graph_, graph_[user], own);
+    for (std::size_t i = 0; needs && i < needs->size(); ++i)
+      if (graph_[user].inputs[i] == id && (*needs)[i] != cut) return false;
+    return needs.has_value();
+  }
+
+  // Has a projection compute a term from `cut` of its input.
+  bool add_term(NodeId id, const Cut& cut, Trial& trial) const {
+    const Node& node = graph_[id];
+    if (!is_projection(node) || trial.cuts.contains(id)) return false;
+    const auto needs = cuts_of_terms(graph_, node, cut);
+    if (!needs) return false;
+    cut_weight(node.inputs[1], (*needs)[1], trial);
+    trial.terms.insert(id);
+    return trial.possible;
+  }
+
   void commit(const Trial& trial) {
     for (const auto& [id, cut] : trial.cuts) made_.cuts[id] = cut;
+    for (const NodeId id : trial.terms) made_.terms[id] = 1;
   }
 
   // Granules of a dimension that leave every rank something, finest first.
@@ -158,27 +209,37 @@ class Decider {
     return all;
   }
 
-  // A projection of an input that can be computed in parts, by heads or by columns.
+  // How the input of a projection may be cut, so that every rank computes a term of the results.
+  std::vector<Cut> cuts_of_x(const Node& node) const {
+    const Shape& x = shape(node.inputs[0]);
+    const int axis = x.rank() - 1;
+    std::vector<Cut> cuts;
+    for (const std::int64_t granule : granules(x[axis].bound))
+      cuts.push_back(even_cut(axis, x[axis].bound, granule, ranks_));
+    if (node.op != &kExpertLinear || x.rank() != 3) return cuts;
+    const std::int64_t n_experts = shape(node.inputs[1])[0].bound;
+    if (n_experts >= ranks_) cuts.push_back(cut_by_experts(node.inputs[2], n_experts, ranks_));
+    return cuts;
+  }
+
+  // A projection of an input that can be computed in parts, by heads, columns or experts: in those
+  // that cut most weights, or else most evenly, or else that come first.
   void try_terms(NodeId id) {
     const Node& node = graph_[id];
-    if (!is_projection(node) || shape(node.inputs[1]).elems() < min_elems_) return;
-    const NodeId x = node.inputs[0];
-    const int axis = shape(x).rank() - 1;
+    if (!is_projection(node) || made_.terms[id] || shape(node.inputs[1]).elems() < min_elems_)
+      return;
     std::optional<Trial> best;
-    for (const std::int64_t granule : granules(shape(x)[axis].bound)) {
-      const Cut cut = even_cut(axis, shape(x)[axis].bound, granule, ranks_);
-      const auto needs = cuts_of_terms(graph_, node, cut);
-      if (!needs) return;
+    for (const Cut& cut : cuts_of_x(node)) {
       Trial trial;
-      cut_weight(node.inputs[1], (*needs)[1], trial);
-      trial.elems = 0;  // it could be cut in any case
-      if (!trial.possible || !explore(x, cut, trial) || trial.elems == 0) continue;
-      if (best && trial.elems <= best->elems) continue;
-      if (states_agree(trial)) best = std::move(trial);
+      if (!add_term(id, cut, trial)) continue;
+      trial.elems = 0;  // its own weight could be cut in any case
+      if (!explore(node.inputs[0], cut, trial) || trial.elems == 0) continue;
+      const bool more =
+          !best || trial.elems > best->elems ||
+          (trial.elems == best->elems && trial.of_largest_rank() < best->of_largest_rank());
+      if (more && states_agree(trial) && users_agree(trial)) best = std::move(trial);
     }
-    if (!best) return;
-    commit(*best);
-    made_.terms[id] = 1;
+    if (best) commit(*best);
   }
 
   // Heads of an attention whose results are needed whole.
@@ -210,6 +271,7 @@ class Decider {
   const int ranks_;
   const std::int64_t min_elems_;
   const PartNames& parts_;
+  const NodeUsers users_;
   Decisions made_;
 };
 

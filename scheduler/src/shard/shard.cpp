@@ -210,6 +210,7 @@ class RankWriter {
   Tensor slice_of(NodeId id, const Cut& cut) {
     const Node& node = graph_[id];
     const Tensor all = whole(id);
+    if (cut.by_experts()) return all;
     const std::int64_t begin = cut.begin(member_), end = cut.end(member_);
     const std::string path = node.path + ".part";
     const auto insert = [&](const OpDef& op, Tensor x, Attrs attrs) {
@@ -242,7 +243,7 @@ class RankWriter {
   void compute(NodeId id) {
     const Node& node = graph_[id];
     if (made_.terms[id]) {
-      term_[id] = add_term(id, *cuts_of_terms(graph_, node, made_.cuts[node.inputs[0]]));
+      term_[id] = add_term(id, made_.cuts[node.inputs[0]]);
     } else if (!made_.cuts[id].whole()) {
       const Cut& cut = made_.cuts[id];
       part_[id] = add(id, *cuts_of_inputs(graph_, node, cut), attrs_of_part(node, cut, member_));
@@ -264,15 +265,17 @@ class RankWriter {
     return rewriter_.insert(*node.op, inputs, attrs, node.path, node.where);
   }
 
-  // A bias is added once.
-  Tensor add_term(NodeId id, const std::vector<Cut>& cuts) {
+  // From a part of the first input. A bias is added once.
+  Tensor add_term(NodeId id, const Cut& cut) {
     const Node& node = graph_[id];
+    const std::vector<Cut> cuts = *cuts_of_terms(graph_, node, cut);
     std::vector<Tensor> inputs;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const bool bias = node.op == &kLinear && i == 2;
       inputs.push_back(bias && member_ != 0 ? Tensor() : part(node.inputs[i], cuts[i]));
     }
-    return rewriter_.insert(*node.op, inputs, node.attrs, node.path, node.where);
+    const Attrs attrs = attrs_of_part(node, cut, member_);
+    return rewriter_.insert(*node.op, inputs, attrs, node.path, node.where);
   }
 
   // A term that has not been added up yet.

@@ -12,11 +12,18 @@
 #include "weft/ops/elementwise/add.h"
 #include "weft/ops/elementwise/mul.h"
 #include "weft/ops/elementwise/silu.h"
+#include "weft/ops/formats/q8_0.h"
+#include "weft/ops/ids/top_k.h"
 #include "weft/ops/norms/rms_norm.h"
+#include "weft/ops/norms/softmax.h"
+#include "weft/ops/projections/expert_linear.h"
 #include "weft/ops/projections/linear.h"
 #include "weft/ops/ranks/collectives.h"
+#include "weft/ops/rows/gather.h"
 #include "weft/ops/rows/get_rows.h"
+#include "weft/ops/rows/slice_heads.h"
 #include "weft/ops/rows/views.h"
+#include "weft/ops/rows/weighted_sum.h"
 
 namespace weft {
 namespace {
@@ -112,6 +119,66 @@ TEST_CASE("tensor parallel: two sums per layer, heads by groups, a gathered voca
   const auto part = std::ranges::find(r1.parts, "blk.0.qkv.weight[40:48]", &WeightPart::name);
   REQUIRE(part != r1.parts.end());
   CHECK(*part == WeightPart{"blk.0.qkv.weight[40:48]", "blk.0.qkv.weight", 0, 40, 48});
+}
+
+// A mixture of 5 experts, of which each token uses 2; `width` columns of experts.
+Graph mixture(DType type, std::int64_t width, bool fused = false) {
+  Graph g;
+  const Dim t = g.variable("T", 4);
+  const Tensor x = g.input("x", {f32, {t, 64}});
+  const auto w = [&](const char* name, const Shape& shape) {
+    return g.weight(name, {type, shape});
+  };
+  const Tensor router = linear(x, g.weight("router.weight", {f32, {5, 64}}));
+  const Tensor ids = top_k(router, {.k = 2});
+  Tensor gate, up;
+  if (fused) {
+    const Tensor both = expert_linear(x, w("gate_up.weight", {5, 2 * width, 64}), ids);
+    gate = slice_heads(both, 0, width);
+    up = slice_heads(both, width, 2 * width);
+  } else {
+    gate = expert_linear(x, w("gate.weight", {5, width, 64}), ids);
+    up = expert_linear(x, w("up.weight", {5, width, 64}), ids);
+  }
+  const Tensor y = expert_linear(mul(silu(gate), up), w("down.weight", {5, 64, width}), ids);
+  g.output("y", add(x, weighted_sum(y, softmax(gather(router, ids)))));
+  return g;
+}
+
+TEST_CASE("experts are cut by their columns if ranks get as much") {
+  const RankGraph r = shard(mixture(q8_0, 64), {.tp = 2, .min_elems = 0}, 1);
+  CHECK(spec_of(r, "gate.weight[:,32:64]") == "Q8_0 [5, 32, 64]");
+  CHECK(spec_of(r, "down.weight[:,:,32:64]") == "Q8_0 [5, 64, 32]");
+  CHECK(paths_of(r.graph, kAllReduce) == std::vector<std::string>{"weighted_sum.sum"});
+}
+
+TEST_CASE("ranks have some of the experts whose columns cannot be cut, or not as evenly") {
+  for (const Graph& whole :
+       {mixture(q8_0, 32), mixture(f32, 64, true), mixture(q8_0, 128), mixture(q8_0, 32, true)}) {
+    for (int rank = 0; rank < 3; ++rank) {
+      const RankGraph r = shard(whole, {.tp = 3, .min_elems = 0}, rank);
+      CHECK(paths_of(r.graph, kExpertLinear) == paths_of(whole, kExpertLinear));
+      CHECK(paths_of(r.graph, kAllReduce) == std::vector<std::string>{"weighted_sum.sum"});
+      const std::int64_t first = 5 * rank / 3, end = 5 * (rank + 1) / 3;
+      for (const std::string& path : paths_of(r.graph, kExpertLinear)) {
+        CAPTURE(path);
+        const Node& node = r.graph[r.graph.find(path)];
+        CHECK(node.attrs.as<ExpertLinearAttrs>().first == first);
+        CHECK(node.attrs.as<ExpertLinearAttrs>().all == 5);
+        const Node& w = r.graph[node.inputs[1]];
+        CHECK(w.path == fmt::format("{}.weight[{}:{}]", path, first, end));
+        CHECK(w.spec.shape[0].bound == end - first);
+      }
+    }
+  }
+}
+
+TEST_CASE("experts stay whole where there are fewer than ranks, or results are needed whole") {
+  CHECK(spec_of(shard(mixture(q8_0, 32), {.tp = 6, .min_elems = 0}, 5), "down.weight") ==
+        "Q8_0 [5, 64, 32]");
+  Graph g = mixture(q8_0, 32);
+  g.output("up", g.tensor(g.find("up")));
+  CHECK(spec_of(shard(g, {.tp = 2, .min_elems = 0}, 1), "down.weight") == "Q8_0 [5, 64, 32]");
 }
 
 TEST_CASE("pipeline parallel: layers by rank, activations sent on, results for rank 0") {

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
+#include "weft/ops/formats/q8_0.h"
 #include "weft/run/session.h"
 
 #include "support/tiny_model.h"
@@ -76,6 +77,18 @@ TEST_CASE("a mixture of experts is divided") {
         1e-5);
 }
 
+// The columns of these experts are one block of their format.
+const test::TinyModel kWholeExperts{.arch = "qwen3moe", .matrices = q8_0, .experts = 5};
+
+TEST_CASE("ranks have some of the experts that cannot be cut") {
+  const RankLogits alone = rank_logits(kWholeExperts, {});
+  const auto model = test::tiny_model(kWholeExperts, {.sharding = {.tp = 2, .min_elems = 0}});
+  CHECK(model->weights().find_tensor("blk.0.ffn_down_exps.weight") == nullptr);
+  CHECK(model->weights().find_tensor("blk.0.ffn_down_exps.weight[0:2]"));
+  Session session(model, rank_options());
+  CHECK(rank_distance(rank_logits(session), alone) < 1e-2);  // by roundings to 8 bits
+}
+
 TEST_CASE("both kinds together") {
   const test::TinyModel about{.layers = 4};
   const Sharding both{.tp = 2, .pp = 2, .min_elems = 0};
@@ -111,9 +124,9 @@ TEST_CASE("a cancelled step leaves no traces on any rank") {
   }
 }
 
-TEST_CASE("every node of every rank is verified") {
+void check_all_nodes(const test::TinyModel& about) {
   for (const Sharding& sharding : {Sharding{.tp = 2, .min_elems = 0}, Sharding{.pp = 2}}) {
-    Session session(test::tiny_model({}, {.sharding = sharding}), rank_options());
+    Session session(test::tiny_model(about, {.sharding = sharding}), rank_options());
     std::vector<StepToken> tokens;
     for (const std::int32_t token : {1, 2, 3}) tokens.push_back({.token = token, .logits = true});
     const std::size_t plan = session.plan_for(3);
@@ -127,6 +140,11 @@ TEST_CASE("every node of every rank is verified") {
       CHECK(report->first_bad() == nullptr);
     }
   }
+}
+
+TEST_CASE("every node of every rank is verified") {
+  check_all_nodes({});
+  check_all_nodes(kWholeExperts);
 }
 
 TEST_CASE("sessions of one model take turns") {

@@ -247,6 +247,21 @@ TEST_CASE("a step that waits for the disk polls, and ends although its reads do 
   }
 }
 
+TEST_CASE("ranks stream the experts that they have") {
+  test::TinyModel about = kExperts;
+  about.matrices = q8_0;  // a block has all columns of an expert
+  const test::TempFolder folder;
+  const std::string path = (folder / "model.gguf").string();
+  test::write_tiny_model(about, path);
+  const auto model = Model::load(path, {.sharding = {.tp = 2, .min_elems = 0}});
+  REQUIRE(model->weights().find_tensor("blk.0.ffn_down_exps.weight[0:8]"));
+  const std::vector<std::int32_t> ids = some_tokens(40);
+  Session mapped(model, with_mode(WeightMode::mapped));
+  Session streamed(model, with_mode(WeightMode::streamed));
+  REQUIRE(!streamed.stream_stats().groups.empty());
+  CHECK(same_bits(all_logits(streamed, ids, 5), all_logits(mapped, ids, 5)));
+}
+
 TEST_CASE("without a budget, or with one above the machine, all experts stay in memory") {
   const Kept kept(kExperts);
   const std::vector<std::int32_t> ids = some_tokens(20);

@@ -6,7 +6,10 @@
 // Tensor parallel: the ranks of a group compute the same layers. A projection whose input can be
 // computed in parts, by heads or by columns, is cut by its columns; the sum of the partial results
 // needs one all_reduce, the projections before it none. What cannot be cut is computed by all ranks
-// of the group, except for large projections, whose rows are cut and gathered.
+// of the group, except for large projections, whose rows are cut and gathered. A mixture of experts
+// is cut by the columns of each expert, or by experts: each rank then has the matrices of some, and
+// computes zeros for tokens that choose others (ops/projections/expert_linear.h). What cuts more
+// weights is done, or else what leaves the largest rank fewer of them, or else columns.
 // Pipeline parallel: each group computes some consecutive layers and sends its activations on.
 // Rank r is number r % tp of group r / tp. Rank 0 gets the results.
 //
