@@ -25,7 +25,7 @@ struct Use {
   bool as_whole = true;  // every node reads all of it
   bool by_ids = false;   // every node reads the rows that `ids` choose
   NodeId ids = kNoNode;
-  ExpertLinearAttrs part = {};  // of the experts that ids choose from
+  ExpertLinearAttrs part = {};  // which experts the weight has
 };
 
 // How a plan reads its weights, by path.
