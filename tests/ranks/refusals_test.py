@@ -38,6 +38,8 @@ class Refusals(RanksTest):
     def test_another_number_of_ranks(self):
         self.refused(["needs 2 ranks, but 3 were started"], (3, self.text("--shard", "pp=2")))
         self.refused(["needs 4 ranks, but 2 were started"], (2, self.text("--shard", "tp=2,pp=2")))
+        self.refused(["needs 2 ranks, but 3 were started"],
+                     (3, ("weft", "selftest", "--shard", "pp=2")))
 
     def test_several_ranks_of_a_model_that_is_not_divided(self):
         self.refused(["--shard", "2"], (2, self.text()))

@@ -65,6 +65,14 @@ class Same(RanksTest):
                                        "--tokens", "1,2,3,4")
                 self.assertIn(b"on rank 1\n", r.out)
 
+    def test_ranks_pass_the_selftest(self):
+        for shard, ranks in (("tp=2", 2), ("tp=2,pp=2", 4)):
+            with self.subTest(shard=shard):
+                r = self.runs_as_ranks(ranks, "weft", "selftest", "--shard", shard)
+                self.assertIn(b"4 passed, 0 failed", r.out)
+        r = self.runs_as_ranks(2, "weft", "selftest", "-m", MODEL, "--shard", "tp=2")
+        self.assertIn(b"13 passed, 0 failed", r.out)
+
     def test_a_second_model_in_the_same_run(self):
         """Guesses of a model that is not divided, which rank 0 loads, too."""
         shard = ["generate", "-m", MODEL, *TEXT, "--shard", "tp=2"]

@@ -157,6 +157,18 @@ class Selftest(Proof):
                           r.out)
             self.assertIn(b", 0 failed, ", r.out)
 
+    def test_ranks(self):
+        """Without a model only the ranks are checked."""
+        for shard in ("tp=2", "pp=3", "tp=2,pp=2"):
+            report = json.loads(self.runs("weft", "selftest", "--json", "--shard", shard).out)
+            self.assertTrue(report["passed"], report)
+            self.assertEqual([check["name"] for check in report["checks"]],
+                             ["messages", "ranks repeat", "ranks = one rank",
+                              "nodes of all ranks"])
+        for shard in ("tp=2", "pp=2"):
+            r = self.runs("weft", "selftest", "-m", MODEL, "--shard", shard)
+            self.assertIn(b"13 passed, 0 failed, ", r.out)
+
     def test_damage_is_found(self):
         """An infinite scale, with codes that are not all zero."""
         tensors = json.loads(self.runs("weft", "inspect", "--json", MODEL).out)["tensors"]

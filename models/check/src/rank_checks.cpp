@@ -1,0 +1,181 @@
+#include "weft/check/rank_checks.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "weft/arch/made_source.h"
+#include "weft/base/error.h"
+#include "weft/check/verify_model.h"
+#include "weft/files/made_model.h"
+#include "weft/run/ranks.h"
+
+#include "capture.h"
+#include "rank_messages.h"
+#include "sanity.h"
+
+namespace weft {
+namespace {
+
+using namespace checks;
+
+using RankRows = std::vector<float>;
+
+// A model that the sharding divides, in a file that is removed at the end.
+class MadeRankModel {
+ public:
+  explicit MadeRankModel(const Sharding& sharding)
+      : path_((std::filesystem::temp_directory_path() / fmt::format("weft-ranks-{}.gguf", getpid()))
+                  .string()) {
+    constexpr std::int64_t kHeadSize = 32;
+    const std::int64_t heads = std::max(sharding.tp, 2);
+    arch::MadeSource source("llama", {.L = std::int64_t{2} * sharding.pp,
+                                      .D = kHeadSize * heads,
+                                      .H = heads,
+                                      .G = heads,
+                                      .F = 2 * kHeadSize * heads,
+                                      .V = 96});
+    source.learn();
+    write_made_model(source, path_);
+  }
+  MadeRankModel(const MadeRankModel&) = delete;
+  MadeRankModel& operator=(const MadeRankModel&) = delete;
+  ~MadeRankModel() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+class RankChecks {
+ public:
+  explicit RankChecks(const RankCheckOptions& options)
+      : options_(options), load_{.sharding = options.sharding, .rank_timeout = options.timeout} {
+    load_.sharding.min_elems = 0;
+  }
+
+  void run();
+  void follow() const;
+
+  std::vector<SelfCheck> all;
+
+ private:
+  // Whether it passed.
+  bool check(const std::string& name, const std::function<std::string()>& f) {
+    if (options_.progress) options_.progress(name);
+    all.push_back(run_check(name, f));
+    return all.back().verdict == Verdict::passed;
+  }
+  SessionOptions session() const {
+    SessionOptions session{.context = 64, .prefill_width = 5, .workers = 1};
+    session.logits_rows = session.prefill_width;
+    session.backend = options_.session.backend;
+    session.passes_off = options_.session.passes_off;
+    return session;
+  }
+  // The logits of a prompt in two chunks, and of two more tokens.
+  RankRows logits(Session& session) const {
+    const std::size_t steps[] = {5, 3, 1, 1};
+    session.truncate(0, 0);
+    return all_logits(session, 0, kTokens, steps);
+  }
+  std::string messages() const;
+  std::string repeats(const std::string& path);
+  std::string as_one_rank(const std::string& path) const;
+  std::string nodes() const;
+
+  static constexpr std::int32_t kTokens[] = {3, 1, 4, 1, 5, 9, 2, 6, 7, 8};
+
+  const RankCheckOptions& options_;
+  ModelOptions load_;
+  std::shared_ptr<const Model> model_;
+  RankRows rows_;
+};
+
+std::string RankChecks::messages() const {
+  return launched_ranks() > 1
+             ? exchange_messages(launched_communicator(), options_.timeout)
+             : exchange_messages_in_process(options_.sharding.ranks(), options_.timeout);
+}
+
+std::string RankChecks::repeats(const std::string& path) {
+  model_ = Model::load(path, load_);
+  Session session(model_, this->session());
+  rows_ = logits(session);
+  const RankRows again = logits(session);
+  if (rows_.size() != again.size() ||
+      std::memcmp(rows_.data(), again.data(), rows_.size() * sizeof(float)) != 0)
+    throw Failed{"the same tokens gave other logits the second time"};
+  return fmt::format("a made model, {}, {} positions twice, same bits", to_string(load_.sharding),
+                     std::size(kTokens));
+}
+
+// Ranks add up the terms of a sum in another order than one rank.
+std::string RankChecks::as_one_rank(const std::string& path) const {
+  Session session(Model::load(path), this->session());
+  const RankRows alone = logits(session);
+  const double distance = nmse(rows_, alone);
+  if (load_.sharding.tp == 1) {
+    if (std::memcmp(rows_.data(), alone.data(), alone.size() * sizeof(float)) != 0)
+      throw Failed{fmt::format("other bits than one rank has; nmse {:.2g}", distance)};
+    return "same bits";
+  }
+  if (!(distance <= kRewriteLimit))
+    throw Failed{
+        fmt::format("nmse {:.2g}, at most {:.2g} from the order of sums", distance, kRewriteLimit)};
+  return fmt::format("nmse {:.2g}, at most {:.2g} from the order of sums", distance, kRewriteLimit);
+}
+
+std::string RankChecks::nodes() const {
+  const ModelVerification found = verify_model(
+      model_, {.session = session(), .tokens = {std::begin(kTokens), std::end(kTokens)}});
+  if (const NodeCheck* bad = found.first_bad())
+    throw Failed{fmt::format("'{}' ({}) has an error of {:.2g} bounds", bad->path, bad->op,
+                             bad->worst_ratio)};
+  if (!found.passed()) throw Failed{found.stopped};
+  std::size_t n = 0;
+  for (const VerifiedStep& step : found.steps) n += step.report.nodes.size();
+  return fmt::format("{} nodes, all within their bounds", n);
+}
+
+void RankChecks::run() {
+  if (!check("messages", [&] { return messages(); })) return;
+  const MadeRankModel made(options_.sharding);
+  if (!check("ranks repeat", [&] { return repeats(made.path()); })) return;
+  if (!check("ranks = one rank", [&] { return as_one_rank(made.path()); })) return;
+  check("nodes of all ranks", [&] { return nodes(); });
+}
+
+void RankChecks::follow() const {
+  messages();
+  const MadeRankModel made(options_.sharding);
+  follow_rank_0(made.path(), load_);
+}
+
+}  // namespace
+
+std::vector<SelfCheck> check_ranks(const RankCheckOptions& options) {
+  const int started = launched_ranks(), wanted = options.sharding.ranks();
+  if (started > 1 && started != wanted)
+    fail<ValueError>("the sharding {} needs {} ranks, but {} were started",
+                     to_string(options.sharding), wanted, started);
+  RankChecks checks(options);
+  try {
+    follows_rank_0() ? checks.follow() : checks.run();
+  } catch (const std::exception& error) {
+    if (started > 1) launched_communicator().abandon(error.what());
+    throw;
+  }
+  const bool failed = std::ranges::any_of(
+      checks.all, [](const SelfCheck& c) { return c.verdict == Verdict::failed; });
+  if (failed && started > 1) launched_communicator().abandon(checks.all.back().detail);
+  return std::move(checks.all);
+}
+
+}  // namespace weft
