@@ -17,33 +17,34 @@ using PartRange = std::pair<std::int64_t, std::int64_t>;
 using PartRanges = std::vector<PartRange>;
 
 template <class... Args>
-[[noreturn]] void refuse_part(const TensorPart& part, fmt::format_string<Args...> text,
-                              Args&&... args) {
-  throw ValueError(fmt::format("tensor '{}': ", printable(part.source)) +
+[[noreturn]] void refuse_cut(const CheckpointTensor& source, fmt::format_string<Args...> text,
+                             Args&&... args) {
+  throw ValueError(fmt::format("tensor '{}': ", printable(source.name)) +
                    fmt::format(text, std::forward<Args>(args)...));
 }
 
-void check_ranges(const TensorSpec& spec, const TensorPart& part) {
+void check_ranges(const CheckpointTensor& source, const TensorCut& part) {
+  const TensorSpec& spec = source.spec;
   const int rank = spec.shape.rank();
   if (part.axis < 0 || part.axis >= rank)
-    refuse_part(part, "axis {} must be below {}, the rank of {}", part.axis, rank,
-                to_string(spec.shape));
+    refuse_cut(source, "axis {} must be below {}, the rank of {}", part.axis, rank,
+               to_string(spec.shape));
   const std::int64_t n = spec.shape[part.axis].bound;
   const std::int64_t block = part.axis == rank - 1 ? spec.dtype.block_elems() : 1;
   for (const auto& [first, last] : part.ranges) {
     if (first < 0 || first >= last || last > n)
-      refuse_part(part, "range {}..{} of axis {} must not be empty, and be within 0..{}", first,
-                  last, part.axis, n);
+      refuse_cut(source, "range {}..{} of axis {} must not be empty, and be within 0..{}", first,
+                 last, part.axis, n);
     if (first % block != 0 || last % block != 0)
-      refuse_part(part, "columns {}..{} of {} are not whole blocks of {}", first, last,
-                  spec.dtype.name(), block);
+      refuse_cut(source, "columns {}..{} of {} are not whole blocks of {}", first, last,
+                 spec.dtype.name(), block);
   }
   PartRanges sorted = part.ranges;
   std::ranges::sort(sorted);
   for (std::size_t i = 1; i < sorted.size(); ++i) {
     if (sorted[i].first < sorted[i - 1].second)
-      refuse_part(part, "ranges {}..{} and {}..{} of axis {} overlap", sorted[i - 1].first,
-                  sorted[i - 1].second, sorted[i].first, sorted[i].second, part.axis);
+      refuse_cut(source, "ranges {}..{} and {}..{} of axis {} overlap", sorted[i - 1].first,
+                 sorted[i - 1].second, sorted[i].first, sorted[i].second, part.axis);
   }
 }
 
@@ -189,9 +190,12 @@ std::vector<std::pair<const CheckpointTensor*, const TensorPart*>> in_file_order
   return found;
 }
 
-CheckpointTensor cut_part(const CheckpointTensor& source, const TensorPart& part,
+namespace {
+
+// The runs are those of the source, unless `runs` receives others.
+CheckpointTensor cut_axis(const CheckpointTensor& source, const TensorCut& part,
                           std::vector<RowRun>& runs) {
-  check_ranges(source.spec, part);
+  check_ranges(source, part);
   const Shape& shape = source.spec.shape;
   const int rank = shape.rank();
   const std::int64_t dim = shape[part.axis].bound;
@@ -224,6 +228,21 @@ CheckpointTensor cut_part(const CheckpointTensor& source, const TensorPart& part
   return cut;
 }
 
+}  // namespace
+
+CheckpointTensor cut_part(const CheckpointTensor& source, const TensorPart& part,
+                          std::vector<RowRun>& runs) {
+  CheckpointTensor left = source;
+  for (const TensorCut& cut : part.cuts) {
+    std::vector<RowRun> made;
+    left = cut_axis(left, cut, made);
+    if (made.empty()) continue;
+    runs = std::move(made);
+    left.runs = runs;
+  }
+  return left;
+}
+
 std::uint64_t hash_parts(std::span<const TensorPart> parts) {
   Checksum sum;
   const auto add_number = [&](std::int64_t n) { sum.add(std::as_bytes(std::span(&n, 1))); };
@@ -234,11 +253,14 @@ std::uint64_t hash_parts(std::span<const TensorPart> parts) {
   for (const TensorPart& part : parts) {
     add_text(part.name);
     add_text(part.source);
-    add_number(part.axis);
-    add_number(std::ssize(part.ranges));
-    for (const auto& [first, last] : part.ranges) {
-      add_number(first);
-      add_number(last);
+    add_number(std::ssize(part.cuts));
+    for (const TensorCut& cut : part.cuts) {
+      add_number(cut.axis);
+      add_number(std::ssize(cut.ranges));
+      for (const auto& [first, last] : cut.ranges) {
+        add_number(first);
+        add_number(last);
+      }
     }
   }
   return std::max<std::uint64_t>(sum.value(), 1);

@@ -17,7 +17,7 @@ std::vector<std::pair<const CheckpointTensor*, const TensorPart*>> in_file_order
 
 // The part of a tensor, with the name of the source. It is contiguous or has the source's runs,
 // unless `runs` receives those that it must have instead. Throws ValueError "tensor 'x': ..." for
-// an axis or ranges that the source does not have.
+// an axis or ranges that the source, or what is left of it, does not have.
 CheckpointTensor cut_part(const CheckpointTensor& source, const TensorPart& part,
                           std::vector<RowRun>& runs);
 

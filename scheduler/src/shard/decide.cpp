@@ -26,11 +26,10 @@ bool is_projection(const Node& node) {
 
 class Decider {
  public:
-  Decider(const Graph& graph, int ranks, std::int64_t min_elems, const PartNames& parts)
+  Decider(const Graph& graph, int ranks, std::int64_t min_elems)
       : graph_(graph),
         ranks_(ranks),
         min_elems_(min_elems),
-        parts_(parts),
         users_(graph),
         made_{PerNode<Cut>(graph), PerNode<char>(graph)} {}
 
@@ -82,8 +81,6 @@ class Decider {
   // Weights are cut anywhere between their blocks.
   void cut_weight(NodeId id, const Cut& cut, Trial& trial) const {
     const Node& node = graph_[id];
-    const WeightPart* part = parts_.find(node.path);
-    if (part && part->axis != cut.axis) trial.possible = false;
     const bool in_rows = cut.axis == node.spec.shape.rank() - 1;
     const std::int64_t block = in_rows ? node.spec.dtype.block_elems() : 1;
     if (std::ranges::any_of(cut.ends, [&](std::int64_t end) { return end % block != 0; }))
@@ -270,15 +267,14 @@ class Decider {
   const Graph& graph_;
   const int ranks_;
   const std::int64_t min_elems_;
-  const PartNames& parts_;
   const NodeUsers users_;
   Decisions made_;
 };
 
 }  // namespace
 
-Decisions decide(const Graph& graph, int ranks, std::int64_t min_elems, const PartNames& parts) {
-  return Decider(graph, ranks, min_elems, parts).decide();
+Decisions decide(const Graph& graph, int ranks, std::int64_t min_elems) {
+  return Decider(graph, ranks, min_elems).decide();
 }
 
 }  // namespace weft::scheduler

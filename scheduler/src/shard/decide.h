@@ -6,7 +6,6 @@
 #include "weft/scheduler/shard.h"
 
 #include "shard/cut.h"
-#include "shard/split_projections.h"
 
 namespace weft::scheduler {
 
@@ -15,8 +14,7 @@ struct Decisions {
   PerNode<char> terms;  // 1: every rank computes a term of a sum, from parts of the inputs
 };
 
-// `parts`: the names of weights that are parts already. Throws ValueError if the number of heads is
-// no multiple of the number of ranks.
-Decisions decide(const Graph& graph, int ranks, std::int64_t min_elems, const PartNames& parts);
+// Throws ValueError if the number of heads is no multiple of the number of ranks.
+Decisions decide(const Graph& graph, int ranks, std::int64_t min_elems);
 
 }  // namespace weft::scheduler

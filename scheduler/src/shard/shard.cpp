@@ -30,7 +30,7 @@ class RankWriter {
         rank_(rank),
         member_(rank % sharding.tp),
         own_stage_(rank / sharding.tp),
-        made_(decide(graph, sharding.tp, sharding.min_elems, parts)),
+        made_(decide(graph, sharding.tp, sharding.min_elems)),
         stage_(stages_of(graph, sharding.pp)),
         users_(graph.users()),
         parts_(parts),
@@ -232,7 +232,7 @@ class RankWriter {
       dims[static_cast<std::size_t>(cut.axis)] = cut.width(member_);
       spec.shape = Shape(dims);
       if (node.kind == NodeKind::weight)
-        path = parts_.name(node.path, cut.axis, cut.begin(member_), cut.end(member_));
+        path = parts_.name(node.path, {cut.axis, cut.begin(member_), cut.end(member_)});
     }
     Graph& to = rewriter_.target();
     if (const NodeId made = to.find(path); made != kNoNode) return to.tensor(made);

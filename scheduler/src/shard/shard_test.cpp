@@ -25,6 +25,8 @@
 #include "weft/ops/rows/views.h"
 #include "weft/ops/rows/weighted_sum.h"
 
+#include "shard/split_projections.h"
+
 namespace weft {
 namespace {
 
@@ -118,7 +120,37 @@ TEST_CASE("tensor parallel: two sums per layer, heads by groups, a gathered voca
   CHECK(spec_of(r1, "blk.0.out.bias") == "none");
   const auto part = std::ranges::find(r1.parts, "blk.0.qkv.weight[40:48]", &WeightPart::name);
   REQUIRE(part != r1.parts.end());
-  CHECK(*part == WeightPart{"blk.0.qkv.weight[40:48]", "blk.0.qkv.weight", 0, 40, 48});
+  CHECK(*part == WeightPart{"blk.0.qkv.weight[40:48]", "blk.0.qkv.weight", {{0, 40, 48}}});
+}
+
+TEST_CASE("parts of parts are parts of the source, in one or two dimensions") {
+  scheduler::PartNames parts;
+  const std::string rows = parts.name("w", {0, 100, 200});
+  CHECK(rows == "w[100:200]");
+  CHECK(parts.name(rows, {0, 10, 20}) == "w[110:120]");
+  const std::string corner = parts.name(rows, {1, 32, 64});
+  CHECK(corner == "w[100:200,32:64]");
+  CHECK(*parts.find(corner) == WeightPart{corner, "w", {{0, 100, 200}, {1, 32, 64}}});
+  CHECK(parts.name(parts.name("w", {1, 32, 64}), {0, 100, 200}) == corner);
+  CHECK(parts.name(corner, {1, 0, 8}) == "w[100:200,32:40]");
+  CHECK(parts.name("e", {2, 1, 2}) == "e[:,:,1:2]");
+  CHECK(parts.name("e[:,:,1:2]", {0, 3, 4}) == "e[3:4,:,1:2]");
+  CHECK(parts.find("w") == nullptr);
+}
+
+TEST_CASE("rows of a fused matrix are cut by columns, too") {
+  Graph g;
+  const Dim t = g.variable("T", 4);
+  const Tensor x = g.input("x", {f32, {t, 8}});
+  const Tensor inner = linear(x, g.weight("inner.weight", {f32, {32, 8}}));
+  const Tensor both = linear(inner, g.weight("both.weight", {f32, {48, 32}}));
+  g.output("y", silu(slice(both, 24, 48)));
+  const RankGraph r = shard(g, {.tp = 2, .min_elems = 0}, 1);
+  CHECK(spec_of(r, "inner.weight[16:32]") == "F32 [16, 8]");
+  CHECK(spec_of(r, "both.weight[24:48,16:32]") == "F32 [24, 16]");
+  const auto part = std::ranges::find(r.parts, "both.weight[24:48,16:32]", &WeightPart::name);
+  REQUIRE(part != r.parts.end());
+  CHECK(part->source == "both.weight");
 }
 
 // A mixture of 5 experts, of which each token uses 2; `width` columns of experts.

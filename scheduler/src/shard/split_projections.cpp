@@ -10,18 +10,32 @@
 
 namespace weft::scheduler {
 
-std::string PartNames::name(const std::string& weight, int axis, std::int64_t begin,
-                            std::int64_t end) {
-  WeightPart part{.name = {}, .source = weight, .axis = axis, .begin = begin, .end = end};
-  if (const WeightPart* of = find(weight)) {
-    if (of->axis != axis)
-      fail<UnsupportedError>("shard: '{}' would be cut in a second dimension", weight);
-    part.source = of->source;
-    part.begin += of->begin;
-    part.end += of->begin;
+namespace {
+
+// "[0:64,256:512]", "[:,256:512]"
+std::string index_text(const std::vector<AxisRange>& ranges) {
+  std::string text;
+  int axis = 0;
+  for (const AxisRange& range : ranges) {
+    for (; axis < range.axis; ++axis) text += ":,";
+    text += fmt::format("{}:{},", range.begin, range.end);
+    ++axis;
   }
-  const std::string colons = axis == 0 ? "" : axis == 1 ? ":," : ":,:,";
-  part.name = fmt::format("{}[{}{}:{}]", part.source, colons, part.begin, part.end);
+  text.pop_back();
+  return fmt::format("[{}]", text);
+}
+
+}  // namespace
+
+std::string PartNames::name(const std::string& weight, const AxisRange& range) {
+  WeightPart part{.name = {}, .source = weight, .ranges = {}};
+  if (const WeightPart* of = find(weight)) part = *of;
+  const auto at = std::ranges::lower_bound(part.ranges, range.axis, {}, &AxisRange::axis);
+  if (at != part.ranges.end() && at->axis == range.axis)
+    *at = {range.axis, at->begin + range.begin, at->begin + range.end};
+  else
+    part.ranges.insert(at, range);
+  part.name = part.source + index_text(part.ranges);
   const auto [made, fresh] = parts_.emplace(part.name, part);
   return made->first;
 }
@@ -65,7 +79,7 @@ class Splitter {
     const Node& node = graph_[weight];
     std::vector<Dim> dims(node.spec.shape.begin(), node.spec.shape.end());
     dims[0] = end - begin;
-    const std::string path = parts_.name(node.path, 0, begin, end);
+    const std::string path = parts_.name(node.path, {0, begin, end});
     Graph& to = rewriter_.target();
     if (const NodeId made = to.find(path); made != kNoNode) return to.tensor(made);
     return to.weight(path, {node.spec.dtype, Shape(dims)}, node.where);

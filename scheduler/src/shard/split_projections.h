@@ -12,9 +12,9 @@ namespace weft::scheduler {
 
 class PartNames {
  public:
-  // The name of elements begin .. end - 1 of dimension `axis` of a weight, which may be a part
-  // itself. Throws UnsupportedError for a part of a part in another dimension.
-  std::string name(const std::string& weight, int axis, std::int64_t begin, std::int64_t end);
+  // The name of a range of a weight. That may be a part itself, of any dimensions: the range counts
+  // from where it begins, and the name is that of a part of its source.
+  std::string name(const std::string& weight, const AxisRange& range);
   const WeightPart* find(std::string_view name) const;  // null: it is a whole weight
 
  private:

@@ -43,10 +43,10 @@ void Model::Impl::take_part(const Sharding& sharding, int rank) {
       if (part == own.parts.end()) {
         parts.push_back({.name = node.path, .source = node.path});
       } else {
-        parts.push_back({.name = part->name,
-                         .source = part->source,
-                         .axis = part->axis,
-                         .ranges = {{part->begin, part->end}}});
+        TensorPart& taken = parts.emplace_back();
+        taken = {.name = part->name, .source = part->source, .cuts = {}};
+        for (const auto& [axis, begin, end] : part->ranges)
+          taken.cuts.push_back({.axis = axis, .ranges = {{begin, end}}});
       }
     }
   };

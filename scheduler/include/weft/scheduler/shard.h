@@ -41,12 +41,18 @@ inline constexpr int kMaxRanks = 256;
 Sharding parse_sharding(std::string_view text);
 std::string to_string(const Sharding& sharding);
 
+// Elements begin .. end - 1 of a dimension.
+struct AxisRange {
+  int axis = 0;
+  std::int64_t begin = 0, end = 0;
+  friend bool operator==(const AxisRange&, const AxisRange&) = default;
+};
+
 // A weight of a rank's graph that is a part of a weight of the whole one.
 struct WeightPart {
-  std::string name;    // "blk.0.attn_q.weight[0:128]", "blk.0.ffn_down.weight[:,256:512]"
+  std::string name;    // "blk.0.attn_q.weight[0:128]", "blk.0.ffn_down.weight[0:64,256:512]"
   std::string source;  // "blk.0.attn_q.weight"
-  int axis = 0;        // dimension that is cut
-  std::int64_t begin = 0, end = 0;
+  std::vector<AxisRange> ranges;  // of dimensions of the source, each once, the slowest first
   friend bool operator==(const WeightPart&, const WeightPart&) = default;
 };
 

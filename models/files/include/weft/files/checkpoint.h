@@ -100,15 +100,20 @@ struct AddedTensor {
   const CheckpointTensor* tensor = nullptr;  // a tensor of `from`
 };
 
+// What is taken of a dimension of a tensor.
+struct TensorCut {
+  int axis = 0;  // which dimension, the slowest first
+  // Half-open, not empty, not overlapping, in the order that they have in the part, where their
+  // lengths add up to the dimension. Whole blocks of the type if the axis is the last one. No
+  // ranges: all of it.
+  std::vector<std::pair<std::int64_t, std::int64_t>> ranges = {};
+};
+
 // A part of a tensor, for Checkpoint::with_parts().
 struct TensorPart {
   std::string name;    // in the new checkpoint
   std::string source;  // a tensor of the old one
-  int axis = 0;        // which dimension of the source is cut, the slowest first
-  // Half-open, not empty, not overlapping, in the order that they have in the part, where their
-  // lengths add up to the dimension. Whole blocks of the type if the axis is the last one. No
-  // ranges: the whole tensor.
-  std::vector<std::pair<std::int64_t, std::int64_t>> ranges = {};
+  std::vector<TensorCut> cuts = {};  // each of what those before it left; none: the whole tensor
 };
 
 struct OpenOptions {
