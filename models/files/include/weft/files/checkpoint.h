@@ -111,8 +111,8 @@ struct TensorCut {
 
 // A part of a tensor, for Checkpoint::with_parts().
 struct TensorPart {
-  std::string name;    // in the new checkpoint
-  std::string source;  // a tensor of the old one
+  std::string name;                  // in the new checkpoint
+  std::string source;                // a tensor of the old one
   std::vector<TensorCut> cuts = {};  // each of what those before it left; none: the whole tensor
 };
 
