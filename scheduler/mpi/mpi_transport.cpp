@@ -49,13 +49,23 @@ struct Parcel {
   MPI_Request request = MPI_REQUEST_NULL;
 };
 
+// The next message of a rank on a channel. A large one arrives in many parts: none is waited for,
+// so that a sender that stops in the middle of it is noticed.
+struct Incoming {
+  Parcel parcel;
+  int n = -1;  // bytes; below 0: there is none
+  bool complete = false;
+};
+
 struct World {
   MPI_Comm comm = MPI_COMM_NULL;
   int rank = 0, size = 0;
-  bool is_owner = false;          // whether MPI ends with this library
-  std::vector<Parcel> under_way;  // sent, perhaps not arrived
+  bool is_owner = false;           // whether MPI ends with this library
+  std::vector<Parcel> under_way;   // sent, perhaps not arrived
+  std::vector<Incoming> incoming;  // by rank, then channel
   std::vector<Parcel> idle;
-  std::vector<char> is_lost;         // by rank
+  std::vector<char> is_lost;  // by rank
+  std::vector<std::chrono::steady_clock::time_point> lost_since;
   std::vector<std::string> reasons;  // by rank, of those that are lost
   bool told = false;                 // whether the others know that this rank is lost
   std::string own_reason;
@@ -114,6 +124,7 @@ int look_for_loss(int from) {
     return code;
   world.reasons[i] = std::move(reason);
   world.is_lost[i] = 1;
+  world.lost_since[i] = std::chrono::steady_clock::now();
   return MPI_SUCCESS;
 }
 
@@ -170,7 +181,9 @@ Status open(weft_transport_world* result) {
   MPI_Comm_set_errhandler(world.comm, MPI_ERRORS_RETURN);
   MPI_Comm_rank(world.comm, &world.rank);
   MPI_Comm_size(world.comm, &world.size);
+  world.incoming.resize(static_cast<std::size_t>(world.size * WEFT_TRANSPORT_CHANNELS));
   world.is_lost.resize(static_cast<std::size_t>(world.size));
+  world.lost_since.resize(static_cast<std::size_t>(world.size));
   world.reasons.resize(static_cast<std::size_t>(world.size));
   world.tellings.resize(static_cast<std::size_t>(world.size), MPI_REQUEST_NULL);
   world.own_reason.reserve(kLongestReason);
@@ -204,35 +217,67 @@ Status send(int32_t to, uint32_t channel, const void* bytes, int64_t n_bytes) {
   return WEFT_TRANSPORT_OK;
 }
 
-int probe(int from, uint32_t channel, int64_t* n_bytes) {
-  int flag = 0, n = -1;
-  MPI_Status status;
-  const int code = MPI_Iprobe(from, static_cast<int>(channel), world.comm, &flag, &status);
-  if (code == MPI_SUCCESS && flag) MPI_Get_count(&status, MPI_BYTE, &n);
-  *n_bytes = n;
+Incoming& incoming_of(int from, uint32_t channel) {
+  return world.incoming[static_cast<std::size_t>(from) * WEFT_TRANSPORT_CHANNELS + channel];
+}
+
+// Begins to receive the next message if there is one, and looks whether all of it is there.
+int look_for_message(int from, uint32_t channel) {
+  Incoming& in = incoming_of(from, channel);
+  if (in.n < 0) {
+    int flag = 0;
+    MPI_Message message;
+    MPI_Status status;
+    if (const int code =
+            MPI_Improbe(from, static_cast<int>(channel), world.comm, &flag, &message, &status))
+      return code;
+    if (!flag) return MPI_SUCCESS;
+    MPI_Get_count(&status, MPI_BYTE, &in.n);
+    in.complete = false;
+    in.parcel = take_parcel(static_cast<std::size_t>(in.n));
+    if (const int code =
+            MPI_Imrecv(in.parcel.bytes.get(), in.n, MPI_BYTE, &message, &in.parcel.request))
+      return code;
+  }
+  int done = in.complete;
+  const int code = done ? MPI_SUCCESS : MPI_Test(&in.parcel.request, &done, MPI_STATUS_IGNORE);
+  in.complete = done != 0;
   return code;
 }
 
+// A rank that is lost sends what it had begun to send for as long as close() waits.
+bool still_sends(int from) {
+  const auto since = world.lost_since[static_cast<std::size_t>(from)];
+  return std::chrono::steady_clock::now() < since + kCloseLimit;
+}
+
 Status arrived(int32_t from, uint32_t channel, int64_t* n_bytes) {
+  *n_bytes = -1;
   if (!is_other_rank(from, channel)) return WEFT_TRANSPORT_FAILED;
-  if (const int code = probe(from, channel, n_bytes)) return failed("MPI_Iprobe", code);
-  if (*n_bytes >= 0) return WEFT_TRANSPORT_OK;
-  if (const int code = look_for_loss(from)) return failed("MPI_Iprobe", code);
-  if (!world.is_lost[static_cast<std::size_t>(from)]) return WEFT_TRANSPORT_OK;
-  // What it sent before is there by now, even if it was not at the first look.
-  if (const int code = probe(from, channel, n_bytes)) return failed("MPI_Iprobe", code);
-  return *n_bytes >= 0 ? WEFT_TRANSPORT_OK : lost(from);
+  const Incoming& in = incoming_of(from, channel);
+  if (const int code = look_for_message(from, channel)) return failed("MPI_Imrecv", code);
+  if (!in.complete) {
+    if (const int code = look_for_loss(from)) return failed("MPI_Iprobe", code);
+    if (!world.is_lost[static_cast<std::size_t>(from)]) return WEFT_TRANSPORT_OK;
+    // What it sent before is there by now, even if it was not at the first look.
+    if (const int code = look_for_message(from, channel)) return failed("MPI_Imrecv", code);
+    if (in.n < 0 || (!in.complete && !still_sends(from))) return lost(from);
+  }
+  if (in.complete) *n_bytes = in.n;
+  return WEFT_TRANSPORT_OK;
 }
 
 Status take(int32_t from, uint32_t channel, void* bytes, int64_t n_bytes) {
   if (!is_other_rank(from, channel)) return WEFT_TRANSPORT_FAILED;
-  if (n_bytes < 0 || n_bytes > INT_MAX) {
-    error_text = "no message has " + std::to_string(n_bytes) + " bytes";
+  Incoming& in = incoming_of(from, channel);
+  if (!in.complete || in.n != n_bytes) {
+    error_text = "no message of " + std::to_string(n_bytes) + " bytes has arrived";
     return WEFT_TRANSPORT_FAILED;
   }
-  const int code = MPI_Recv(bytes, static_cast<int>(n_bytes), MPI_BYTE, from,
-                            static_cast<int>(channel), world.comm, MPI_STATUS_IGNORE);
-  return code ? failed("MPI_Recv", code) : WEFT_TRANSPORT_OK;
+  if (n_bytes > 0) std::memcpy(bytes, in.parcel.bytes.get(), static_cast<std::size_t>(n_bytes));
+  world.idle.push_back(std::move(in.parcel));
+  in = {};
+  return WEFT_TRANSPORT_OK;
 }
 
 void abandon(const char* why) {
