@@ -31,8 +31,8 @@ class LookInterval {
     } else if (waited() < kSleep) {
       std::this_thread::yield();
     } else {
-      const Clock::duration share = waited() / 8;
-      std::this_thread::sleep_for(std::clamp<Clock::duration>(share, kShortest, kLongest));
+      const Clock::duration share = waited() / 8, most = waited() < kIdle ? kLongest : kIdleSleep;
+      std::this_thread::sleep_for(std::clamp<Clock::duration>(share, kShortest, most));
     }
     now_ = Clock::now();
   }
@@ -40,6 +40,7 @@ class LookInterval {
  private:
   static constexpr int kPauses = 16;
   static constexpr std::chrono::microseconds kYield{5}, kSleep{200}, kShortest{10}, kLongest{1000};
+  static constexpr std::chrono::milliseconds kIdle{5000}, kIdleSleep{10};
   const Clock::time_point start_ = Clock::now();
   Clock::time_point now_ = start_;
 };
