@@ -205,6 +205,20 @@ TEST_CASE("ranks have some of the experts whose columns cannot be cut, or not as
   }
 }
 
+TEST_CASE("all projections of what experts computed become terms") {
+  for (const std::int64_t width : {32, 64}) {  // by experts, by columns
+    Graph g = mixture(q8_0, width);
+    const Tensor ids = g.tensor(g.find("top_k")), x = g.tensor(g.find("mul"));
+    const Tensor low = expert_linear(x, g.weight("low.weight", {f32, {5, 4, width}}), ids);
+    g.output("other", expert_linear(low, g.weight("high.weight", {f32, {5, 64, 4}}), ids));
+    const RankGraph r = shard(g, {.tp = 2, .min_elems = 0}, 0);
+    CHECK(paths_of(r.graph, kAllReduce) == std::vector<std::string>{"weighted_sum.sum", "low.sum"});
+    CHECK(spec_of(r, width == 32 ? "low.weight[0:2]" : "low.weight[:,:,0:32]") ==
+          (width == 32 ? "F32 [2, 4, 32]" : "F32 [5, 4, 32]"));
+    CHECK(spec_of(r, "high.weight") == "F32 [5, 64, 4]");
+  }
+}
+
 TEST_CASE("experts stay whole where there are fewer than ranks, or results are needed whole") {
   CHECK(spec_of(shard(mixture(q8_0, 32), {.tp = 6, .min_elems = 0}, 5), "down.weight") ==
         "Q8_0 [5, 64, 32]");
