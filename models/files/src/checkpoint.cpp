@@ -11,10 +11,12 @@
 #include "weft/base/printable.h"
 #include "weft/files/gguf_types.h"
 #include "weft/files/mapped_file.h"
+#include "weft/files/rank_file.h"
 
 #include "file_part.h"
 #include "gguf/experts.h"
 #include "gguf/part.h"
+#include "ranks/rank_parts.h"
 #include "safetensors/directory.h"
 #include "tensor_parts.h"
 
@@ -68,6 +70,8 @@ Checkpoint Checkpoint::open(const std::string& path, const OpenOptions& options)
   }
   std::error_code error;
   const bool directory = std::filesystem::is_directory(path, error);
+  if (const auto parts = rank_files_in(path); !parts.empty())
+    return open((std::filesystem::path(path) / parts.front()).string(), options);
   Checkpoint opened(std::make_shared<const Impl>(
       directory ? safetensors::open_directory(path, options) : gguf::open_files(path)));
   opened.check_mapped();
@@ -133,7 +137,8 @@ files::OpenedFiles view_of(const files::OpenedFiles& files) {
           .texts = nullptr,
           .runs = nullptr,
           .is_directory = files.is_directory,
-          .file_bytes = files.file_bytes};
+          .file_bytes = files.file_bytes,
+          .stored = files.stored};
 }
 
 // `texts` owns the value.
@@ -203,7 +208,9 @@ Checkpoint Checkpoint::with_parts(std::span<const TensorPart> parts) const {
   tensors.clear();
   for (const auto& [source, part] : files::in_file_order(*this, parts)) {
     std::vector<RowRun> moved;
-    CheckpointTensor& tensor = tensors.emplace_back(files::cut_part(*source, *part, moved));
+    CheckpointTensor& tensor =
+        tensors.emplace_back(source->absent ? files::find_part(impl_->files, *source, *part)
+                                            : files::cut_part(*source, *part, moved));
     tensor.name = names->emplace_back(part->name);
     if (!moved.empty()) tensor.runs = runs->emplace_back(std::move(moved));
   }
@@ -211,6 +218,13 @@ Checkpoint Checkpoint::with_parts(std::span<const TensorPart> parts) const {
   files.runs = std::move(runs);
   files.parts = files::hash_parts(parts);
   return Checkpoint(std::make_shared<const Impl>(std::move(files), std::vector{impl_}));
+}
+
+Checkpoint model_of_rank_file(const Checkpoint& file) {
+  files::OpenedFiles files = view_of(file.impl_->files);
+  files::present_model(file, files);
+  return Checkpoint(
+      std::make_shared<const Checkpoint::Impl>(std::move(files), std::vector{file.impl_}));
 }
 
 const std::string& Checkpoint::path() const {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -30,6 +32,9 @@ struct FilePart {
   const MetaValue* find(std::string_view key) const;
 };
 
+// The parts that the file of a rank has, by their names.
+using StoredParts = std::map<std::string, CheckpointTensor, std::less<>>;
+
 // A whole model.
 struct OpenedFiles {
   std::vector<std::string> paths;  // by part; the requested one first
@@ -41,6 +46,8 @@ struct OpenedFiles {
   std::shared_ptr<const std::deque<std::vector<RowRun>>> runs;
   bool is_directory = false;
   std::int64_t file_bytes = 0;
+  // If the tensors are those of a model of which the file has parts (rank_parts.h): the parts.
+  std::shared_ptr<const StoredParts> stored;
   std::uint64_t parts = 0;  // if the tensors are parts of those of another checkpoint: which ones
 };
 

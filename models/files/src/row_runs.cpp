@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
 #include "weft/files/checkpoint.h"
 
 #include "file_part.h"
@@ -85,10 +87,17 @@ void add_source(const RowSource& added, std::size_t first, std::vector<RowSource
   sources.push_back(added);
 }
 
+void require_rows(const CheckpointTensor& tensor) {
+  if (tensor.absent)
+    fail<ValueError>("tensor '{}': the file of a rank has only parts of it",
+                     printable(tensor.name));
+}
+
 }  // namespace
 
 void copy_rows(const CheckpointTensor& tensor, std::int64_t first, std::int64_t last,
                std::byte* out) {
+  require_rows(tensor);
   const std::int64_t row_bytes = tensor.row_bytes();
   if (tensor.runs.empty()) {
     std::memcpy(out, tensor.data + first * row_bytes,
@@ -112,6 +121,7 @@ void copy_rows(const CheckpointTensor& tensor, std::int64_t first, std::int64_t 
 
 std::vector<RowSource> row_sources(const CheckpointTensor& tensor, std::int64_t first,
                                    std::int64_t last) {
+  require_rows(tensor);
   const std::int64_t row_bytes = tensor.row_bytes();
   const auto bytes = [](const std::byte* data, std::int64_t n) {
     return std::span(data, static_cast<std::size_t>(n));

@@ -14,6 +14,7 @@
 #include "weft/quantize/quantize.h"
 
 #include "model_impl.h"
+#include "ranks/rank_files.h"
 #include "ranks/rank_world.h"
 #include "streaming/packed_file.h"
 
@@ -45,7 +46,7 @@ void check_weights(const Checkpoint& file, const Graph& graph, const Graph* othe
     if (node.kind != NodeKind::weight) continue;
     if (other && other->find(node.path) != kNoNode) continue;
     const CheckpointTensor& tensor = *file.find_tensor(node.path);
-    if (is_small(tensor)) check_finite(file, tensor);
+    if (is_small(tensor) && !tensor.absent) check_finite(file, tensor);
     facts.n_params += tensor.spec.shape.elems();
     facts.weight_bytes += node.spec.bytes();
   }
@@ -195,7 +196,8 @@ void use_draft_file(const ModelOptions& options, const Graph& steps, Model::Impl
 
 std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOptions& options) {
   report(options, 0);
-  return load(Checkpoint::open(path, {options.allow_unknown_settings}), options);
+  const std::string own = path_of_rank(path, options.sharding, std::max(options.lone_rank, 0));
+  return load(Checkpoint::open(own, {options.allow_unknown_settings}), options);
 }
 
 std::unique_ptr<Model::Impl> Model::Impl::load(const Checkpoint& file,
@@ -233,7 +235,8 @@ std::unique_ptr<Model::Impl> Model::Impl::load(const Checkpoint& file,
   return impl;
 }
 
-std::shared_ptr<const Model> Model::load(const Checkpoint& file, const ModelOptions& options) {
+std::shared_ptr<const Model> Model::load(const Checkpoint& opened, const ModelOptions& options) {
+  const Checkpoint file = model_for_rank(opened, options.sharding, std::max(options.lone_rank, 0));
   auto impl = Impl::load(file, options);
   if (options.lone_rank >= 0) {
     impl->take_part(options.sharding, options.lone_rank);

@@ -46,6 +46,9 @@ struct Model::Impl {
   static std::shared_ptr<const Model> wrap(std::unique_ptr<Impl> impl);
   // Makes it the model of one rank.
   void take_part(const Sharding& sharding, int rank);
+  // The parts of the weights that a rank needs of this model, which is whole.
+  std::vector<TensorPart> parts_of_rank(const Sharding& sharding, int rank) const;
+  void check_parts() const;
 
   // A graph as it is built from the files. Throws like arch::build_model_graph().
   arch::ModelGraph graph(arch::GraphOptions options) const;

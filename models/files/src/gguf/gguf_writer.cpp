@@ -138,7 +138,7 @@ void append_value(std::string& out, const MetaValue& value) {
 }  // namespace
 
 bool is_layout_key(std::string_view key) {
-  return key == "general.alignment" || key.starts_with("split.");
+  return key == "general.alignment" || key.starts_with("split.") || key.starts_with("weft.split.");
 }
 
 GgufWriter::GgufWriter(std::uint64_t alignment) : alignment_(alignment) {

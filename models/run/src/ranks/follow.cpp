@@ -11,6 +11,7 @@
 #include "weft/run/ranks.h"
 
 #include "model_impl.h"
+#include "ranks/rank_files.h"
 #include "ranks/rank_world.h"
 #include "session_impl.h"
 
@@ -156,17 +157,6 @@ class Follower {
 
 namespace {
 
-constexpr std::int64_t kSampleBytes = 4096;
-
-// Finds files with the same header and other weights, if they differ at the beginning of a tensor.
-std::uint64_t sampled_contents(const Checkpoint& file) {
-  Fnv1a64 hash;
-  for (const CheckpointTensor& t : file.tensors())
-    if (t.data)
-      hash.add(std::span(t.data, static_cast<std::size_t>(std::min(t.n_bytes, kSampleBytes))));
-  return hash.value();
-}
-
 std::uint64_t hash_of_options(const ModelOptions& options) {
   std::string text = fmt::format("{};{}", options.quantize, options.sharding.min_elems);
   for (const KeyOverride& o : options.overrides)
@@ -183,11 +173,12 @@ std::string introduction(const Checkpoint& file, const ModelOptions& options) {
   Identity identity(file);
   return fmt::format("build {}, sharding {}, options {:016x}, model {:016x}-{:016x}", build_id(),
                      to_string(options.sharding), hash_of_options(options), identity.description(),
-                     sampled_contents(file));
+                     sample_of_weights(file));
 }
 
-void follow(const Checkpoint& file, const ModelOptions& options, Communicator& endpoint,
+void follow(const Checkpoint& opened, const ModelOptions& options, Communicator& endpoint,
             int share) {
+  const Checkpoint file = model_for_rank(opened, options.sharding, endpoint.rank());
   const auto slowed =
       options.slow_link ? slowed_communicator(endpoint, *options.slow_link) : nullptr;
   Communicator& communicator = slowed ? *slowed : endpoint;
@@ -210,7 +201,8 @@ void follow_rank_0(const std::string& path, const ModelOptions& options) {
   Communicator& communicator = launched_communicator();
   try {
     run::check_number_of_ranks(options.sharding, communicator.size());
-    run::follow(Checkpoint::open(path, {options.allow_unknown_settings}), options, communicator, 1);
+    const std::string own = run::path_of_rank(path, options.sharding, communicator.rank());
+    run::follow(Checkpoint::open(own, {options.allow_unknown_settings}), options, communicator, 1);
   } catch (const std::exception& error) {
     communicator.abandon(error.what());
     throw;

@@ -2,6 +2,9 @@
 #include <algorithm>
 
 #include "weft/base/error.h"
+#include "weft/base/printable.h"
+#include "weft/files/rank_file.h"
+#include "weft/files/tensor_values.h"
 #include "weft/run/ranks.h"
 
 #include "model_impl.h"
@@ -26,12 +29,35 @@ std::shared_ptr<const Model> Model::Impl::wrap(std::unique_ptr<Impl> impl) {
 
 // Leaves the rank the parts of the weights that its graphs have.
 void Model::Impl::take_part(const Sharding& sharding, int rank) {
-  if (facts.encodes)
-    fail<UnsupportedError>("{}: a model with an encoder and a decoder cannot be sharded",
-                           source.file());
+  const std::vector<TensorPart> parts = parts_of_rank(sharding, rank);
   facts.drafts = false;
   ranks.sharding = sharding;
   ranks.rank = rank;
+  weights = weights.with_parts(parts);
+  if (rank_file_facts(source.checkpoint())) check_parts();
+}
+
+// Throws FormatError if parts that the file of a rank has are not those that the graphs need.
+void Model::Impl::check_parts() const {
+  for (const bool embeddings : {false, true}) {
+    if (!embeddings && !facts.has_output) continue;
+    const Graph graph = rank_graph({.embeddings = embeddings}).graph;
+    for (NodeId id = 0; id < graph.size(); ++id) {
+      const Node& node = graph[id];
+      if (node.kind != NodeKind::weight) continue;
+      const CheckpointTensor& part = *weights.find_tensor(node.path);
+      if (part.spec.shape != node.spec.shape)
+        fail<FormatError>("{}: part '{}' must be {}, got {}", source.file(), printable(node.path),
+                          to_string(node.spec.shape), to_string(part.spec.shape));
+      if (part.spec.dtype == f32 && part.spec.shape.rank() == 1) check_finite(weights, part);
+    }
+  }
+}
+
+std::vector<TensorPart> Model::Impl::parts_of_rank(const Sharding& sharding, int rank) const {
+  if (facts.encodes)
+    fail<UnsupportedError>("{}: a model with an encoder and a decoder cannot be sharded",
+                           source.file());
   std::vector<TensorPart> parts;
   const auto add = [&](bool embeddings) {
     const RankGraph own = shard(plain_graph({.embeddings = embeddings}).graph, sharding, rank);
@@ -52,7 +78,7 @@ void Model::Impl::take_part(const Sharding& sharding, int rank) {
   };
   if (facts.has_output) add(false);
   add(true);
-  weights = weights.with_parts(parts);
+  return parts;
 }
 
 // A graph as it is built from the files, with adapters.

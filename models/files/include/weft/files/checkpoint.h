@@ -67,6 +67,9 @@ struct CheckpointTensor {
   // are, in the order of rows. `data` is then null, and copy_rows() the way to read them.
   std::span<const RowRun> runs = {};
   bool lent = false;  // the data is in memory of the caller (Checkpoint::parse)
+  // The file has only parts of the tensor, or nothing of it: it is that of a rank (rank_file.h).
+  // There is no data, no runs, and no place in a file.
+  bool absent = false;
 
   // Bytes of a row of the last dimension, and the number of such rows. Runs and the functions below
   // count these rows.
@@ -77,7 +80,8 @@ struct CheckpointTensor {
 class Checkpoint;
 class MappedFile;
 
-// Copies the rows first .. last - 1, in order.
+// Copies the rows first .. last - 1, in order. Throws ValueError if the tensor is absent, as
+// row_sources() does.
 void copy_rows(const CheckpointTensor& tensor, std::int64_t first, std::int64_t last,
                std::byte* out);
 
@@ -124,7 +128,8 @@ struct OpenOptions {
 
 class Checkpoint {
  public:
-  // A GGUF file or a directory of safetensors. Throws IoError, FormatError, UnsupportedError.
+  // A GGUF file, a directory of safetensors, or a directory with files of ranks (rank_file.h), of
+  // which the first is opened. Throws IoError, FormatError, UnsupportedError.
   static Checkpoint open(const std::string& path, const OpenOptions& options = {});
   // The same checks over the bytes of a GGUF file in memory, which outlive the object (tests,
   // fuzzing). `name` stands for the path in messages. Split models cannot be parsed this way.
@@ -194,6 +199,8 @@ class Checkpoint {
   void require_format(const CheckpointTensor& tensor) const;
 
  private:
+  friend Checkpoint model_of_rank_file(const Checkpoint& file);  // rank_file.h
+
   struct Impl;
   explicit Checkpoint(std::shared_ptr<const Impl> impl);
   std::shared_ptr<const Impl> impl_;

@@ -19,7 +19,7 @@
 namespace weft {
 
 // Whether a key is about how tensors are laid out in files: their alignment and the parts of split
-// models. Copies of a model leave these keys out; the writer records the alignment.
+// models, also by ranks. Copies of a model leave these keys out; the writer records the alignment.
 bool is_layout_key(std::string_view key);
 
 class GgufWriter : public MetadataSink {

@@ -1,7 +1,7 @@
 #pragma once
 // The keys that only Weft uses in GGUF files, for facts of directories of safetensors that no
-// common key can express. All of them: docs/safetensors.md lists them for users, and tests/layers
-// compares.
+// common key can express, and for files of ranks. All of them: docs/safetensors.md lists them for
+// users, and tests/layers compares.
 //
 // The reader of directories (src/safetensors/) writes them, so that `weft convert` keeps them in
 // the file. A file without them means the default.
@@ -50,5 +50,26 @@ inline constexpr const char* kMaxTokensKey = "weft.embedding.max_tokens";
 // Bool: the file has no output matrix although the embeddings do not serve as one: it gives
 // embeddings and scores, but no logits. Absent: the embeddings do.
 inline constexpr const char* kWithoutOutputKey = "weft.without_output";
+
+// The file of one rank of a model (weft/files/rank_file.h). Read by Model::load().
+
+// String, u64, u32, u32: the sharding, "tp=2,pp=2"; the elements below which it cuts no projection;
+// the rank, and how many there are.
+inline constexpr const char* kSplitShardingKey = "weft.split.sharding";
+inline constexpr const char* kSplitMinElemsKey = "weft.split.min_elems";
+inline constexpr const char* kSplitRankKey = "weft.split.rank";
+inline constexpr const char* kSplitRanksKey = "weft.split.ranks";
+
+// u64: a hash of some of the model's weights, which ranks compare.
+inline constexpr const char* kSplitSampleKey = "weft.split.sample";
+
+// The tensors of the model. Strings: their names. i64s: their types, by the numbers of GGUF; their
+// shapes, four numbers for each, the slowest dimension first and the rest 0.
+inline constexpr const char* kSplitTensorsKey = "weft.split.tensors";
+inline constexpr const char* kSplitTypesKey = "weft.split.types";
+inline constexpr const char* kSplitShapesKey = "weft.split.shapes";
+
+// Strings: what the tensors part.0, part.1, ... of the file are parts of.
+inline constexpr const char* kSplitPartsKey = "weft.split.parts";
 
 }  // namespace weft
