@@ -241,7 +241,9 @@ ModelOptions model_options(const ModelFlags& flags) {
           .sharding = flags.sharding,
           .lone_rank = flags.lone_rank,
           .slow_link = flags.slow_link,
-          .rank_timeout = flags.rank_timeout};
+          .rank_timeout = flags.rank_timeout,
+          .rank_budget = flags.session.mem_budget,
+          .rank_workers = flags.session.workers};
 }
 
 std::shared_ptr<const Model> load_model(const ModelFlags& flags,

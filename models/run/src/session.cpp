@@ -1,6 +1,7 @@
 #include "weft/run/session.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "weft/base/error.h"
 #include "weft/run/nan_error.h"
@@ -117,13 +118,20 @@ void Session::Impl::check_mapped() const {
 
 // A program that overwrites a file truncates it first, and the step that reads it then fails. A
 // file that was overwritten between two steps is detected here.
-void Session::Impl::run(Runner& r, const std::atomic<bool>* cancel, NodeObserver* observer) {
+void Session::Impl::check_files() {
   constexpr double kAskEvery = 1;  // seconds
   check_mapped();
-  if (seconds_since(files_checked) > kAskEvery) {
-    model->weights().check_unchanged();
-    files_checked = Clock::now();
-  }
+  if (seconds_since(files_checked) <= kAskEvery) return;
+  model->weights().check_unchanged();
+  files_checked = Clock::now();
+}
+
+void Session::Impl::run(Runner& r, const std::atomic<bool>* cancel, NodeObserver* observer) {
+  check_files();
+  replay(r, cancel, observer);
+}
+
+void Session::Impl::replay(Runner& r, const std::atomic<bool>* cancel, NodeObserver* observer) {
   if (!cancel) cancel = planned.options.cancel;
   try {
     if (planned.options.poll && !observer) {
@@ -138,13 +146,18 @@ void Session::Impl::run(Runner& r, const std::atomic<bool>* cancel, NodeObserver
   check_mapped();
 }
 
-// REQUIRES: the memory has begun the step.
-std::span<const float> Session::Impl::compute(std::span<const StepToken> tokens,
+Session::Impl::PreparedStep Session::Impl::prepare(std::span<const StepToken> tokens) {
+  Runner& r = runner(plan_for(tokens.size()));
+  check_files();
+  return {r, write_inputs(r, tokens)};
+}
+
+std::span<const float> Session::Impl::compute(const PreparedStep& step,
+                                              std::span<const StepToken> tokens,
                                               const std::atomic<bool>* cancel,
                                               NodeObserver* observer) {
-  Runner& r = runner(plan_for(tokens.size()));
-  const std::size_t n_rows = write_inputs(r, tokens);
-  run(r, cancel, observer);
+  const auto& [r, n_rows] = step;
+  replay(r, cancel, observer);
   if (stream) stream->count_rows(std::ssize(tokens));
   const std::string_view result = planned.options.embeddings ? "embeddings" : "logits";
   if (!gives(*model, r, result)) return {};
@@ -164,14 +177,16 @@ std::span<const float> Session::Impl::step(std::span<const StepToken> tokens,
   drafts.read_staged(cancel);
   memory.begin(tokens);
   try {
-    if (followers) followers->step(tokens, observer && observer->verifies());
-    const std::span<const float> rows = compute(tokens, cancel, observer);
+    const PreparedStep step = prepare(tokens);
+    std::optional<FollowersStep> others;
+    if (followers) others.emplace(*followers, tokens, observer && observer->verifies());
+    const std::span<const float> rows = compute(step, tokens, cancel, observer);
+    if (others) others->collect_reports();
     memory.append();
-    if (followers) followers->settle(true);
+    if (others) others->keep();
     return rows;
   } catch (...) {
     memory.rollback();
-    if (followers) followers->settle(false);
     throw;
   }
 }

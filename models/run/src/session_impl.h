@@ -57,7 +57,7 @@ struct Session::Impl {
         ends(static_cast<std::size_t>(planned.options.sequences)),
         lora_scales(static_cast<std::size_t>(planned.options.sequences),
                     LoraScales{default_scales()}),
-        followers(run::open_followers(*model, planned.options)) {}
+        followers(run::open_followers(*model, planned)) {}
 
   std::vector<std::unique_ptr<run::DeviceMemory>> allocate_on_devices() const;
   std::unordered_map<std::string, std::byte*> place_states();
@@ -82,11 +82,22 @@ struct Session::Impl {
   void check_logits(std::span<const StepToken> tokens, const View& rows) const;
   // Throws IoError if a file that weights are mapped from has lost bytes.
   void check_mapped() const;
+  // Also throws it if one was written by others.
+  void check_files();
   void run(run::Runner& r, const std::atomic<bool>* cancel, NodeObserver* observer);
+  // REQUIRES: check_files().
+  void replay(run::Runner& r, const std::atomic<bool>* cancel, NodeObserver* observer);
   std::span<const float> step(std::span<const StepToken> tokens, const std::atomic<bool>* cancel,
                               NodeObserver* observer);
-  std::span<const float> compute(std::span<const StepToken> tokens, const std::atomic<bool>* cancel,
-                                 NodeObserver* observer);
+  // All of a step that can fail before its plan runs.
+  struct PreparedStep {
+    run::Runner& runner;
+    std::size_t n_rows;  // of logits
+  };
+  // REQUIRES: the memory has begun the step.
+  PreparedStep prepare(std::span<const StepToken> tokens);
+  std::span<const float> compute(const PreparedStep& step, std::span<const StepToken> tokens,
+                                 const std::atomic<bool>* cancel, NodeObserver* observer);
   void check_text(std::int32_t sequence, std::span<const std::int32_t> tokens) const;
   void check_has_text(std::int32_t sequence) const;
   void write_encoded(run::Runner& r, std::span<const StepToken> tokens);

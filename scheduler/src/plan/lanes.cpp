@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "weft/ops/ranks/collectives.h"
+
+#include "ranks/sum_chunks.h"
+
 namespace weft::lanes {
 
 Cols normalized(Cols cols) {
@@ -72,10 +76,25 @@ std::vector<std::int64_t> segments_of(const Graph& graph, const Node& node, int 
   return {node.spec.shape.cols()};
 }
 
+// The ranges of columns in which ranks send each other the node's results, if they add them up:
+// lanes that compute the first range together can send it while they compute the next one.
+std::vector<std::int64_t> sent_ranges(const Graph& graph, const Node& node) {
+  constexpr NodeId kNodesAhead = 8;
+  const NodeId id = graph.find(node.path), end = std::min(graph.size(), id + 1 + kNodesAhead);
+  for (NodeId user = id + 1; user < end; ++user) {
+    const Node& sum = graph[user];
+    if (sum.op != &kAllReduce || sum.inputs[0] != id) continue;
+    const int ranks = sum.attrs.as<GroupAttrs>().ranks;
+    return scheduler::sum_chunks(ranks, sum.spec.shape.rows().bound, sum.spec.shape.cols()).ends;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<std::int64_t> col_segments(const Graph& graph, const Node& node) {
   constexpr int kStepsBack = 8;
+  if (auto ranges = sent_ranges(graph, node); ranges.size() > 1) return ranges;
   return segments_of(graph, node, kStepsBack);
 }
 

@@ -149,16 +149,41 @@ void BoundPlan::prepare(const Source& from, KernelFailure& failure) {
     call.args.prepared = made.get();
     if (made) prepared_.push_back(std::move(made));
   }
+  if (!exchanges_.empty()) feed_exchanges(from.graph);
 }
 
+// Calls of the same node, for several workers, have one exchange. One lane runs all of them, in the
+// order of the graph.
 void BoundPlan::prepare_exchange(const Source& from, KernelCall& call, KernelFailure& failure) {
+  const auto same = [&](const KernelCall& other) {
+    return other.step == call.step && other.args.prepared;
+  };
+  if (const auto made = std::ranges::find_if(calls_, same); made != calls_.end()) {
+    call.args.prepared = made->args.prepared;
+    return;
+  }
   const Node& node = from.graph[call.step->node];
   if (!from.bindings.link)
     fail<ValueError>("'{}' exchanges with other ranks, but the plan is bound to none", node.path);
-  auto made = std::make_unique<Exchange>(*from.bindings.link, from.graph, node, failure);
+  auto made = std::make_unique<Exchange>(*from.bindings.link, from.graph, node, exchanges_.size(),
+                                         call.args, failure);
   call.args.prepared = made.get();
-  exchanges_.push_back(made.get());  // one lane runs all of them, in the order of the graph
+  exchanges_.push_back(made.get());
   prepared_.push_back(std::move(made));
+}
+
+// Links the calls that compute terms of sums, if these are sent in several ranges of columns.
+void BoundPlan::feed_exchanges(const Graph& graph) {
+  for (const KernelCall& sum : calls_) {
+    if (!sum.args.op->collective) continue;
+    auto& exchange = static_cast<Exchange&>(*sum.args.prepared);
+    const NodeId terms = graph[sum.step->node].inputs[0];
+    if (exchange.chunk_ends().size() == 1) continue;
+    for (KernelCall& call : calls_) {
+      const bool whole_rows = call.step->split == Split::cols || call.step->split == Split::one;
+      if (call.step->node == terms && whole_rows && !call.device) call.feeds = &exchange;
+    }
+  }
 }
 
 void BoundPlan::watch(const Dim* dims, View& view) {

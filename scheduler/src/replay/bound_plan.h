@@ -20,6 +20,8 @@
 
 namespace weft::scheduler {
 
+class Exchange;
+
 struct KernelCall {
   KernelFn run = nullptr;
   KernelColsFn run_cols = nullptr;  // not null if one call computes all of `cols`
@@ -29,9 +31,8 @@ struct KernelCall {
   int part = 0, parts = 1;         // Split::rows
   Device* device = nullptr;        // not null if the call only queues work on this device
   std::span<const int> units;      // that it uses of the weight stream, each once
+  Exchange* feeds = nullptr;       // takes the results in ranges of columns as they are computed
 };
-
-class Exchange;
 
 class BoundPlan {
  public:
@@ -69,6 +70,7 @@ class BoundPlan {
   void bind_inputs(const Source& from);
   void prepare(const Source& from, KernelFailure& failure);
   void prepare_exchange(const Source& from, KernelCall& call, KernelFailure& failure);
+  void feed_exchanges(const Graph& graph);
   void watch(const Dim* dims, View& view);
 
   std::vector<KernelCall> calls_;

@@ -28,7 +28,7 @@ struct Executor::Impl final : ReplayJob {
   std::unique_ptr<Replay> replay;  // null: the calling thread does everything
   Extents extents;
   WeightStream* stream = nullptr;
-  RankLink* link = nullptr;                 // null if the plan has no exchanges
+  RankLink* link = nullptr;                 // null: there are no other ranks
   std::vector<std::int32_t> uses_of_units;  // by unit of the stream
 
   // The run in progress.
@@ -45,7 +45,7 @@ struct Executor::Impl final : ReplayJob {
         bound_plan(g, p, pieces, assignment, memory, bindings, failure),
         extents(g.bounds()),
         stream(bindings.stream),
-        link(bound_plan.exchanges().empty() ? nullptr : bindings.link) {
+        link(bindings.link) {
     if (stream) uses_of_units = bound_plan.uses_of_units(pieces, *stream);
     if (options.poison.value_or(poison_wanted())) poison.emplace(g, p, bindings.arena);
     if (p.replay != ReplayKind::alone && p.lanes > 1 && w.count() > 1 && !poison)
@@ -62,13 +62,14 @@ struct Executor::Impl final : ReplayJob {
   }
   void run_alone() noexcept;
   bool has_ended() const noexcept;
-  void give_up_exchanges(std::string& error) noexcept;
+  void give_up_exchanges(const std::string& error) noexcept;
 
   void stop_run() noexcept { stopped.store(true, std::memory_order_relaxed); }
   void set_extents(const Extents& wanted);
   void run_calls(std::span<const KernelCall> calls, int worker) noexcept;
   void run_call(const KernelCall& call, int worker) noexcept;
   void run_cols(const KernelCall& call, int worker) noexcept;
+  void run_and_feed(const KernelCall& call, int worker) noexcept;
   bool acquire(const KernelCall& call) noexcept;
   bool release(const KernelCall& call) noexcept;
   void run_observed(const KernelCall& call, int worker, const Region& region) noexcept;
@@ -109,18 +110,17 @@ bool Executor::Impl::has_ended() const noexcept {
 
 // Takes part in the exchanges that were left when the run stopped. A rank that was lost is not
 // waited for: the others are told to give up, too.
-void Executor::Impl::give_up_exchanges(std::string& error) noexcept {
+void Executor::Impl::give_up_exchanges(const std::string& error) noexcept {
   try {
     const auto exchanges = std::span(bound_plan.exchanges());
     for (Exchange* exchange : exchanges.subspan(link->done_))
-      if (!link->broken_) exchange->give_up(error);
-  } catch (const std::exception& lost) {
-    link->broken_ = true;
-    if (error.empty()) error = lost.what();
+      if (!link->loss_) exchange->give_up(error);
+  } catch (const RankError& lost) {
+    link->loss_ = lost;
+  } catch (const std::exception& unable) {  // no memory
+    link->loss_ = RankError(link->rank(), unable.what());
   }
-  if (!link->broken_) return;
-  link->why_broken_ = error;
-  if (link->communicator_) link->communicator_->abandon(error);
+  if (link->loss_ && link->communicator_) link->communicator_->abandon(link->loss_->what());
 }
 
 bool Executor::Impl::acquire(const KernelCall& call) noexcept {
@@ -138,8 +138,9 @@ bool Executor::Impl::release(const KernelCall& call) noexcept {
 }
 
 void Executor::Impl::run_call(const KernelCall& call, int worker) noexcept {
-  if (call.run_cols && !call.device && !poison && !(observer && observer->reads_values()))
-    return run_cols(call, worker);
+  const bool looks = poison || (observer && observer->reads_values());
+  if (call.feeds && !looks) return run_and_feed(call, worker);
+  if (call.run_cols && !call.device && !looks) return run_cols(call, worker);
   for_each_region(call, [&](const Region& region) {
     if (observer && call.device) return run_observed(call, worker, region);
     if (poison && !call.device) Poison::before_call(call.args);
@@ -156,6 +157,25 @@ void Executor::Impl::run_cols(const KernelCall& call, int worker) noexcept {
   if (observer) observer->before(*call.step, worker, call.args, span);
   call.run_cols(call.args, call.cols);
   if (observer) observer->after(*call.step, worker, call.args, span);
+}
+
+// Computes the columns in the ranges that the exchange sends. The observer sees all of them at
+// once.
+void Executor::Impl::run_and_feed(const KernelCall& call, int worker) noexcept {
+  const std::span<const std::int64_t> ends = call.feeds->chunk_ends();
+  for_each_region(call, [&](const Region& region) {
+    if (observer) observer->before(*call.step, worker, call.args, region);
+    Region part = region;
+    for (const std::int64_t end : ends) {
+      if (part.col0 >= region.col1) break;
+      part.col1 = std::min(end, region.col1);
+      if (part.empty()) continue;
+      call.run(call.args, part);
+      call.feeds->computed(part.col0, part.col1);
+      part.col0 = part.col1;
+    }
+    if (observer) observer->after(*call.step, worker, call.args, region);
+  });
 }
 
 // For a node on a device, the observer is called when the work is done, not when it is queued.
@@ -211,14 +231,17 @@ void Executor::run(const Extents& extents, const std::atomic<bool>* cancel,
   impl_->cancel = cancel;
   impl_->observer = observer;
   impl_->stopped.store(false, std::memory_order_relaxed);
-  if (RankLink* link = impl_->link) link->done_ = 0, link->ended_ = false;
+  if (impl_->link) impl_->link->begin_run();
   WeightStream* const stream = impl_->stream;
   if (stream) stream->begin(impl_->uses_of_units, cancel, impl_->stopped);
   impl_->replay ? impl_->replay->run() : impl_->run_alone();
   if (stream) stream->end();
   std::string text = impl_->failure.take();
   const bool stopped = impl_->stopped.load(std::memory_order_relaxed);
-  if (impl_->link && stopped) impl_->give_up_exchanges(text);
+  if (impl_->link && stopped) {
+    impl_->give_up_exchanges(text);
+    if (const auto& loss = impl_->link->loss()) throw RankError(*loss);
+  }
   if (!text.empty()) throw KernelError(text);
   if (stopped) fail<CancelledError>("plan '{}' was cancelled", impl_->plan.name);
   if (impl_->poison && !impl_->poison->finding().empty())

@@ -47,13 +47,19 @@ class Message {
   std::vector<std::byte> bytes_;
 };
 
-// What follows the command of a message.
+// Copies what follows the command of a message. Keeps the memory of `values`.
 template <class T>
-std::vector<T> payload(std::span<const std::byte> message) {
+void read_payload(std::span<const std::byte> message, std::vector<T>& values) {
   static_assert(std::is_trivially_copyable_v<T>);
   const auto bytes = message.subspan(sizeof(Command));
-  std::vector<T> values(bytes.size() / sizeof(T));
+  values.resize(bytes.size() / sizeof(T));
   if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
+}
+
+template <class T>
+std::vector<T> payload(std::span<const std::byte> message) {
+  std::vector<T> values;
+  read_payload(message, values);
   return values;
 }
 

@@ -46,17 +46,20 @@ class FollowerSession {
   }
 
  private:
+  // Throws what happens before the run begins: rank 0 has begun it, so that this rank must end.
   void compute(std::span<const StepToken> tokens, NodeObserver* observer) {
     auto& s = SessionAccess::impl(session_);
     s.memory.begin(tokens);
     pending_ = true;
     failed_.clear();
+    const auto step = s.prepare(tokens);
     try {
-      s.compute(tokens, nullptr, observer);
+      s.compute(step, tokens, nullptr, observer);
     } catch (const CancelledError&) {
       failed_ = "the step was cancelled";
+    } catch (const RankError&) {
+      throw;
     } catch (const std::exception& error) {
-      if (s.model->impl().ranks.link->broken()) throw;
       failed_ = error.what();
     }
   }
@@ -68,12 +71,16 @@ class FollowerSession {
 
 class Follower {
  public:
-  Follower(std::shared_ptr<const Model> model, Communicator& communicator)
-      : model_(std::move(model)), communicator_(communicator) {}
+  Follower(std::shared_ptr<const Model> model, const ModelOptions& options,
+           Communicator& communicator)
+      : model_(std::move(model)), options_(options), communicator_(communicator) {}
 
   void run() {
     for (;;) {
-      const auto message = communicator_.receive(0, Channel::control, 0);
+      const std::int64_t n = communicator_.wait(0, Channel::control, 0);
+      message_.resize(static_cast<std::size_t>(n));
+      communicator_.take(0, Channel::control, message_);
+      const std::span<const std::byte> message = message_;
       Command command;
       if (message.size() < sizeof(command))
         throw RankError(0, fmt::format("rank 0 sent {} bytes, expected a command", message.size()));
@@ -100,17 +107,17 @@ class Follower {
       sessions_.erase(command.session);
       return;
     }
-    FollowerSession& own = sessions_.at(command.session);
+    FollowerSession& own = session_of(command);
     own.settle(command.undo != 0);
     Session& session = own.session();
     const auto& n = command.numbers;
     const auto sequence = static_cast<std::int32_t>(n[0]);
     switch (command.kind) {
       case CommandKind::step: {
-        const auto tokens = payload<StepToken>(message);
+        read_payload(message, tokens_);
         const auto wants = [](const StepToken& t) { return t.logits; };
-        model_->impl().ranks.link->results = std::ranges::any_of(tokens, wants);
-        const VerifyReport report = own.step(tokens, command.verify != 0);
+        model_->impl().ranks.link->results = std::ranges::any_of(tokens_, wants);
+        const VerifyReport report = own.step(tokens_, command.verify != 0);
         if (command.verify != 0) answer(report_text(report));
         return;
       }
@@ -130,18 +137,29 @@ class Follower {
     }
   }
 
-  // Rank 0 waits for the answer: nothing, or the error.
+  FollowerSession& session_of(const Command& command) {
+    const auto found = sessions_.find(command.session);
+    if (found != sessions_.end()) return found->second;
+    throw RankError(
+        0, fmt::format("rank 0 asks for session {}, which is not open here", command.session));
+  }
+
+  // Rank 0 waits for the answer: what plans must have in common, or the error.
   void open(const Command& command, std::span<const std::byte> message) {
-    std::string error;
+    std::string text;
     try {
-      const auto text = payload<char>(message);
-      const SessionOptions options = options_of_text({text.data(), text.size()});
-      sessions_.try_emplace(command.session, model_, options);
+      const auto sent = payload<char>(message);
+      SessionOptions options = options_of_text({sent.data(), sent.size()});
+      options.mem_budget = options_.rank_budget;
+      if (options.workers == 0) options.workers = options_.rank_workers;
+      const auto made = sessions_.try_emplace(command.session, model_, options);
+      if (!made.second) fail<ValueError>("session {} is open already", command.session);
+      const PlannedModel& planned = SessionAccess::impl(made.first->second.session()).planned;
+      text = std::string(kOpened) + steps_text(planned);
     } catch (const std::exception& e) {
-      error = e.what();
-      if (error.empty()) error = "the session cannot be opened";
+      text = e.what();
     }
-    answer(error);
+    answer(text);
   }
 
   void answer(const std::string& text) {
@@ -149,16 +167,28 @@ class Follower {
   }
 
   const std::shared_ptr<const Model> model_;
+  const ModelOptions& options_;
   Communicator& communicator_;
   std::map<int, FollowerSession> sessions_;
+  std::vector<std::byte> message_;  // the last one
+  std::vector<StepToken> tokens_;   // of the last step
 };
 
 }  // namespace
 
 namespace {
 
+// The contents of an adapter, whose path may be another one on each rank.
+std::string text_of_adapter(const std::string& path, float scale) {
+  const Checkpoint file = Checkpoint::open(path);
+  return fmt::format(";{:016x}-{:016x}*{}", Identity(file).description(), sample_of_weights(file),
+                     scale);
+}
+
 std::uint64_t hash_of_options(const ModelOptions& options) {
   std::string text = fmt::format("{};{}", options.quantize, options.sharding.min_elems);
+  for (const LoraFile& lora : options.adapters.loras)
+    text += text_of_adapter(lora.path, lora.scale);
   for (const KeyOverride& o : options.overrides)
     text +=
         std::visit([&](const auto& value) { return fmt::format(";{}={}", o.key, value); }, o.value);
@@ -186,7 +216,7 @@ void follow(const Checkpoint& opened, const ModelOptions& options, Communicator&
   link.timeout = options.rank_timeout;
   const std::string own = introduction(file, options);
   communicator.send(0, Channel::control, std::as_bytes(std::span(own)));
-  Follower(load_rank(file, options, communicator.rank(), link, share), communicator).run();
+  Follower(load_rank(file, options, communicator.rank(), link, share), options, communicator).run();
 }
 
 }  // namespace weft::run

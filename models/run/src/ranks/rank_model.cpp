@@ -18,6 +18,7 @@ std::shared_ptr<const Model> run::load_rank(const Checkpoint& file, const ModelO
   auto impl = Model::Impl::load(file, options);
   impl->take_part(options.sharding, rank);
   impl->ranks.link = &link;
+  link.check = [weights = impl->weights] { weights.check_mapped(); };
   impl->ranks.share = share;
   impl->identity = std::make_unique<Identity>(impl->weights);
   return Model::Impl::wrap(std::move(impl));
@@ -107,9 +108,9 @@ void run::refuse_sharded(const Model& model) {
 }
 
 std::unique_ptr<run::Followers> run::open_followers(const Model& model,
-                                                    const SessionOptions& options) {
+                                                    const PlannedModel& planned) {
   const auto& world = model.impl().ranks.world;
-  return world ? std::make_unique<Followers>(world, options) : nullptr;
+  return world ? std::make_unique<Followers>(world, planned) : nullptr;
 }
 
 std::vector<MeasuredLink> measure_links(const Model& model) {

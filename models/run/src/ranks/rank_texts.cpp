@@ -81,6 +81,16 @@ SessionOptions options_of_text(std::string_view text) {
   return o;
 }
 
+std::string steps_text(const PlannedModel& planned) {
+  std::vector<std::int64_t> widths;
+  for (std::size_t i = 0; i < planned.n_step_plans; ++i) {
+    const std::vector<Variable>& variables = planned.graphs[i].variables();
+    widths.push_back(std::ranges::find(variables, "T", &Variable::name)->bound);
+  }
+  return fmt::format("{} sequences, {} cells, steps of up to {} tokens", planned.options.sequences,
+                     planned.options.cells, fmt::join(widths, ", "));
+}
+
 std::string report_text(const VerifyReport& report) {
   std::string text;
   for (const NodeCheck& c : report.nodes) {

@@ -1,8 +1,8 @@
 #include "ranks/rank_world.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "weft/backends/device.h"
 #include "weft/base/clock.h"
 #include "weft/base/error.h"
 #include "weft/base/text.h"
@@ -22,6 +22,17 @@ void check_number_of_ranks(const Sharding& sharding, int started) {
 }
 
 RankWorld::RankWorld(const Checkpoint& file, const ModelOptions& options) {
+  try {
+    connect(file, options);
+    meet(introduction(file, options));
+  } catch (const std::exception& error) {
+    if (communicator_) communicator_->abandon(error.what());
+    for (std::thread& thread : threads_) thread.join();
+    throw;
+  }
+}
+
+void RankWorld::connect(const Checkpoint& file, const ModelOptions& options) {
   if (launched_ranks() > 1) {
     communicator_ = &launched_communicator();
     check_number_of_ranks(options.sharding, communicator_->size());
@@ -33,13 +44,6 @@ RankWorld::RankWorld(const Checkpoint& file, const ModelOptions& options) {
     communicator_ = slowed_.get();
   }
   link_ = std::make_unique<RankLink>(*communicator_);
-  try {
-    meet(introduction(file, options));
-  } catch (const std::exception& error) {
-    communicator_->abandon(error.what());
-    for (std::thread& thread : threads_) thread.join();
-    throw;
-  }
 }
 
 RankWorld::~RankWorld() {
@@ -55,6 +59,7 @@ void RankWorld::start_threads(const Checkpoint& file, const ModelOptions& option
   communicator_ = endpoints_.front().get();
   ModelOptions quiet = options;
   quiet.progress = {};  // it is called on the thread of rank 0 only
+  threads_.reserve(endpoints_.size());
   for (std::size_t r = 1; r < endpoints_.size(); ++r) {
     threads_.emplace_back([&endpoint = endpoints_[r], file, quiet] {
       try {
@@ -75,24 +80,35 @@ void RankWorld::meet(const std::string& own) {
 }
 
 void RankWorld::send(std::span<const std::byte> message) {
+  if (is_lost()) return;
   try {
     for (int r = 1; r < communicator_->size(); ++r)
       communicator_->send(r, Channel::control, message);
   } catch (const RankError& error) {
-    lost_ = error.what();
-    communicator_->abandon(lost_);  // the others would wait for this rank
+    give_up(error);
   }
 }
 
 void RankWorld::check() const {
-  if (is_lost()) throw KernelError(lost_.empty() ? link_->why_broken() : lost_);
+  if (loss_) throw RankError(*loss_);
+  if (link_->loss()) throw RankError(*link_->loss());
+}
+
+void RankWorld::give_up(const RankError& why) {
+  if (!loss_) loss_ = why;
+  communicator_->abandon(why.what());
 }
 
 std::vector<std::string> RankWorld::receive_from_all(double seconds) {
   std::vector<std::string> texts;
-  for (int r = 1; r < communicator_->size(); ++r) {
-    const auto bytes = communicator_->receive(r, Channel::control, seconds);
-    texts.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  try {
+    for (int r = 1; r < communicator_->size(); ++r) {
+      const auto bytes = communicator_->receive(r, Channel::control, seconds);
+      texts.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    }
+  } catch (const RankError& error) {
+    give_up(error);
+    throw;
   }
   return texts;
 }
@@ -123,18 +139,27 @@ LinkSpeed RankWorld::measure_link(int rank) {
           .bytes_per_second = static_cast<double>(kLarge - kSmall) / std::max(large - small, 1e-9)};
 }
 
-Followers::Followers(std::shared_ptr<RankWorld> world, const SessionOptions& options)
-    : world_(std::move(world)), session_(world_->new_session()), turn_(world_->turn()) {
-  const std::string text = options_text(options);
-  tell(CommandKind::open, {}, std::span<const char>(text));
-  const std::vector<std::string> errors = world_->receive_from_all(kOpeningSeconds);
-  turn_.unlock();
-  for (std::size_t i = 0; i < errors.size(); ++i)
-    if (!errors[i].empty()) fail<Error>("rank {}: {}", i + 1, errors[i]);
+Followers::Followers(std::shared_ptr<RankWorld> world, const PlannedModel& planned)
+    : world_(std::move(world)), session_(world_->new_session()) {
+  const std::lock_guard turn(world_->turn());
+  world_->check();
+  tell(CommandKind::open, {}, std::span<const char>(options_text(planned.options)));
+  const std::vector<std::string> answers = world_->receive_from_all(kOpeningSeconds);
+  const std::string own = steps_text(planned), opened = std::string(kOpened) + own;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    const std::string_view answer = answers[i];
+    if (answer == opened) continue;
+    tell(CommandKind::close, {}, std::span<const char>());
+    if (!answer.starts_with(kOpened)) fail<Error>("rank {}: {}", i + 1, answer);
+    fail<Error>(
+        "rank {} has memory for {}, rank 0 for {}: give every rank as much memory, or ask for less "
+        "(--ctx-size, --batch-size)",
+        i + 1, answer.substr(kOpened.size()), own);
+  }
 }
 
 Followers::~Followers() {
-  const std::lock_guard lock(world_->turn());
+  const std::lock_guard turn(world_->turn());
   tell(CommandKind::close, {}, std::span<const char>());
 }
 
@@ -149,44 +174,57 @@ void Followers::tell(CommandKind kind, std::initializer_list<std::int64_t> numbe
   world_->send(message_.write(command, more));
 }
 
-void Followers::step(std::span<const StepToken> tokens, bool verify) {
-  turn_.lock();
-  const auto wants = [](const StepToken& t) { return t.logits; };
-  world_->link().results = std::ranges::any_of(tokens, wants);
-  reports_.clear();
-  tell(CommandKind::step, {}, tokens, verify);
-  world_->check();
-  verifying_ = verify;
-}
-
-void Followers::settle(bool kept) {
-  undo_ = !kept;
-  if (verifying_ && !world_->is_lost()) {
-    verifying_ = false;
-    for (const std::string& text : world_->receive_from_all(world_->link().timeout))
-      reports_.push_back(report_of_text(text));
-  }
-  turn_.unlock();
-}
-
 void Followers::truncate(std::int32_t sequence, std::int64_t length) {
-  const std::lock_guard lock(turn_);
+  const std::lock_guard turn(world_->turn());
   tell(CommandKind::truncate, {sequence, length}, std::span<const char>());
 }
 
 void Followers::copy(std::int32_t from, std::int32_t to, std::int64_t length) {
-  const std::lock_guard lock(turn_);
+  const std::lock_guard turn(world_->turn());
   tell(CommandKind::copy, {from, to, length}, std::span<const char>());
 }
 
 void Followers::set_lora_scales(std::int32_t sequence, std::span<const float> scales) {
-  const std::lock_guard lock(turn_);
+  const std::lock_guard turn(world_->turn());
   tell(CommandKind::lora_scales, {sequence}, scales);
 }
 
 void Followers::fill_with_noise(std::int32_t sequence, std::int64_t length) {
-  const std::lock_guard lock(turn_);
+  const std::lock_guard turn(world_->turn());
   tell(CommandKind::noise, {sequence, length}, std::span<const char>());
+}
+
+FollowersStep::FollowersStep(Followers& followers, std::span<const StepToken> tokens, bool verify)
+    : followers_(followers),
+      world_(*followers.world_),
+      turn_(world_.turn()),
+      runs_before_(world_.link().runs()),
+      reports_due_(verify) {
+  const auto wants = [](const StepToken& t) { return t.logits; };
+  world_.link().results = std::ranges::any_of(tokens, wants);
+  followers.reports_.clear();
+  followers.tell(CommandKind::step, {}, tokens, verify);
+  world_.check();
+}
+
+FollowersStep::~FollowersStep() {
+  if (kept_) return;
+  followers_.undo_ = true;
+  if (world_.link().runs() == runs_before_) {
+    world_.give_up(RankError(0, "rank 0 could not begin a step that others began"));
+    return;
+  }
+  try {
+    collect_reports();
+  } catch (const std::exception&) {  // the step has failed before
+  }
+}
+
+void FollowersStep::collect_reports() {
+  if (!std::exchange(reports_due_, false)) return;
+  world_.check();
+  for (const std::string& text : world_.receive_from_all(world_.link().timeout))
+    followers_.reports_.push_back(report_of_text(text));
 }
 
 }  // namespace weft::run

@@ -1,15 +1,23 @@
 #include "weft/run/ranks.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <fstream>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
 #include "weft/ops/formats/q8_0.h"
+#include "weft/run/memory_plan.h"
 #include "weft/run/session.h"
 
+#include "support/allocations.h"
+#include "support/error_text.h"
+#include "support/temp_folder.h"
 #include "support/tiny_model.h"
 
 namespace weft {
@@ -147,6 +155,19 @@ TEST_CASE("every node of every rank is verified") {
   check_all_nodes(kWholeExperts);
 }
 
+// The first steps of a plan prepare it, and make room for messages on their way.
+TEST_CASE("steps of ranks do not allocate") {
+  for (const Sharding& sharding : {Sharding{.tp = 2, .min_elems = 0}, Sharding{.pp = 2}}) {
+    Session session(test::tiny_model({}, {.sharding = sharding}), rank_options());
+    const StepToken step{.token = 7, .logits = true};
+    for (int i = 0; i < 8; ++i) session.step({&step, 1});
+    REQUIRE(test::allocations() > 0);  // they are counted
+    const std::int64_t before = test::allocations();
+    for (int i = 0; i < 16; ++i) session.step({&step, 1});
+    CHECK(test::allocations() - before == 0);
+  }
+}
+
 TEST_CASE("sessions of one model take turns") {
   const auto model = test::tiny_model({}, {.sharding = {.tp = 2, .min_elems = 0}});
   Session a(model, rank_options());
@@ -155,6 +176,43 @@ TEST_CASE("sessions of one model take turns") {
   CHECK(rank_logits(b) == want);
   a.truncate(0, 0);
   CHECK(rank_logits(a) == want);
+}
+
+TEST_CASE("a rank without memory for its part is named when the session is opened") {
+  const Sharding sharding{.tp = 2, .min_elems = 0};
+  const auto model = test::tiny_model({}, {.sharding = sharding, .rank_budget = 4096});
+  for (int i = 0; i < 2; ++i) {
+    const std::string why = test::text_of([&] { Session(model, rank_options()); });
+    CHECK(why.starts_with("rank 1: "));
+  }
+}
+
+TEST_CASE("a rank with room for narrower steps than rank 0 is refused") {
+  const Sharding sharding{.tp = 2, .min_elems = 0};
+  SessionOptions options = rank_options();
+  options.context = 4096;
+  options.prefill_width = 512;
+  const auto fits = test::tiny_model({}, {.sharding = sharding});
+  const std::int64_t need = plan_to_look_at(*fits, options).memory.total();
+  const auto model = test::tiny_model({}, {.sharding = sharding, .rank_budget = 2 * (need - 4096)});
+  const std::string why = test::text_of([&] { Session(model, options); });
+  CHECK(why.starts_with("rank 1 has memory for 1 sequences, "));
+  CHECK(why.find("rank 0 for 1 sequences, ") != std::string::npos);
+}
+
+// Rank 0 finds that before it tells the others.
+TEST_CASE("a step that cannot begin leaves ranks in step") {
+  const test::TempFolder folder;
+  const std::string path = (folder / "model.gguf").string();
+  test::write_tiny_model({}, path);
+  const auto model = Model::load(path, {.sharding = {.tp = 2, .min_elems = 0}});
+  Session session(model, rank_options());
+  session.feed(0, kRankPrompt);
+  std::ofstream(path, std::ios::app) << "more";
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // files are looked at every second
+  for (int i = 0; i < 2; ++i)
+    CHECK_THROWS_AS(session.feed(0, std::span(kRankPrompt).first(2)), IoError);
+  CHECK(session.length(0) == std::ssize(kRankPrompt));
 }
 
 TEST_CASE("shardings that cannot be are refused when the model is loaded") {

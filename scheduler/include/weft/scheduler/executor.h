@@ -86,9 +86,9 @@ class Executor {
   std::span<std::byte> input(std::string_view path);
 
   // One step. `extents` are the variables' actual extents. Throws ValueError unless 1 <= extent <=
-  // bound, CancelledError if `cancel` became true, on any rank, and Error, naming backend and node,
-  // if a plug-in or a rank failed. After the latter two, some rows of states were already written;
-  // a later run may overwrite them.
+  // bound; CancelledError if `cancel` became true, on any rank; Error, naming backend and node, if
+  // a plug-in or another rank failed; RankError if a rank is lost. After the latter three, some
+  // rows of states were already written; a later run may overwrite them.
   void run(const Extents& extents, const std::atomic<bool>* cancel = nullptr,
            NodeObserver* observer = nullptr);
 

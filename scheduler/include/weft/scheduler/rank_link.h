@@ -8,7 +8,9 @@
 
 #include <atomic>
 #include <cstddef>
-#include <string>
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "weft/scheduler/communicator.h"
@@ -39,25 +41,34 @@ class RankLink {
   Communicator& communicator() const { return *communicator_; }
   int rank() const { return rank_; }
   // A rank was lost, or ranks do not agree about what comes next: no run can succeed any more.
-  bool broken() const { return broken_; }
-  const std::string& why_broken() const { return why_broken_; }
+  const std::optional<RankError>& loss() const { return loss_; }
+  std::int64_t runs() const { return runs_; }  // that have begun; the same number on all ranks
 
   // Set between runs, in the same way on all ranks.
   double timeout = 600;  // seconds until the next message of a rank, at most
   bool results = true;   // somebody wants the results of the next run (PeerAttrs::result)
+  // Throws Error if what this rank has computed cannot be used; is called before it is sent.
+  std::function<void()> check = [] {};
 
  private:
   friend class scheduler::Exchange;
   friend class Executor;
 
+  void begin_run() {
+    ++runs_;
+    done_ = 0;
+    ended_ = false;
+  }
+
   Communicator* const communicator_ = nullptr;  // null: there are no others
   const int rank_;
-  bool broken_ = false;
-  std::string why_broken_;
-  std::vector<int> in_flight_;  // by rank: tensors that it was sent and has not taken
+  std::optional<RankError> loss_;
+  std::int64_t runs_ = 0;
+  std::vector<int> in_flight_;     // by rank: tensors that it was sent and has not taken
+  std::vector<std::byte> parcel_;  // the message that is sent
   // How the run in progress goes.
-  std::size_t done_ = 0;             // exchanges that are complete
-  std::atomic<bool> ended_ = false;  // it does not go on, on this rank or another
+  std::atomic<std::size_t> done_ = 0;  // exchanges that are complete
+  std::atomic<bool> ended_ = false;    // it does not go on, on this rank or another
 };
 
 }  // namespace weft

@@ -49,6 +49,10 @@ struct ModelOptions {
   // Messages between ranks take as long as on such a link, to try what a network would do.
   std::optional<LinkSpeed> slow_link;
   double rank_timeout = 600;  // seconds that a rank may take until it sends its next message
+  // For sessions of ranks other than 0, which rank 0 opens: the memory and the threads of each
+  // process, like SessionOptions::mem_budget and workers. Ranks in one process share them.
+  std::int64_t rank_budget = 0;
+  int rank_workers = 0;
 };
 
 // Facts about a model that do not depend on its architecture.

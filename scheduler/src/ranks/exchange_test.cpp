@@ -1,0 +1,184 @@
+// Sums of the terms of projections over ranks that are threads: whole, in chunks that are sent
+// while others are computed, and scattered.
+
+#include <array>
+#include <memory>
+#include <thread>
+
+#include <doctest/doctest.h>
+
+#include "weft/ops/projections/linear.h"
+#include "weft/ops/ranks/collectives.h"
+#include "weft/scheduler/rank_link.h"
+
+#include "ranks/sum_chunks.h"
+#include "support/allocations.h"
+#include "support/region_backend.h"
+#include "support/session.h"
+
+namespace weft {
+namespace {
+
+using scheduler::sum_chunks;
+using scheduler::SumChunks;
+using test::Memory;
+using test::RegionBackend;
+
+struct SumShape {
+  int ranks;
+  std::int64_t rows, cols;
+};
+
+constexpr std::int64_t kWidthOfInput = 5;
+
+// A term of rank r, and the sums of two exchanges: of the term, and of that sum's projection.
+Graph graph_of_sums(const SumShape& shape, int rank, bool adds) {
+  Graph g;
+  const Dim t = g.variable("T", shape.rows);
+  const Tensor x = g.input("x", {f32, {t, kWidthOfInput}});
+  const std::string name = "w" + std::to_string(rank);
+  Tensor y = linear(x, g.weight(name, {f32, {shape.cols, kWidthOfInput}}));
+  if (adds) {
+    const GroupAttrs first{0, shape.ranks, 0, shape.cols};
+    y = g.add(kAllReduce, std::array{y, Tensor()}, first, {});
+    Tensor z = linear(y, g.weight(name + ".more", {f32, {kWidthOfInput, shape.cols}}));
+    const GroupAttrs second{0, shape.ranks, 1, kWidthOfInput};
+    z = g.add(kAllReduce, std::array{z, y}, second, {});
+    g.output("z", z);
+  }
+  g.output("y", y);
+  return g;
+}
+
+// A rank with everything that its plan needs.
+struct RankOfSums {
+  RankOfSums(const SumShape& shape, int lanes, int rank, RankLink* link)
+      : graph(graph_of_sums(shape, rank, link)),
+        plan(make_plan(graph, backend, {.lanes = lanes})),
+        arena(std::max<std::int64_t>(plan.arena_bytes, 1)),
+        scratch(std::max<std::int64_t>(plan.scratch_bytes, 1)),
+        workers(lanes),
+        executor(graph, plan, backend,
+                 {.weight = [this](const Node& n) { return memory.weight(n); },
+                  .state = {},
+                  .arena = arena.bytes(),
+                  .scratch = scratch.bytes(),
+                  .link = link},
+                 workers) {}
+
+  std::vector<float> run(std::int64_t rows) {
+    auto* const x = reinterpret_cast<float*>(executor.input("x").data());
+    for (std::int64_t i = 0; i < rows * kWidthOfInput; ++i) x[i] = static_cast<float>(i % 7) - 3;
+    executor.run({rows});
+    const View y = executor.output("y");
+    std::vector<float> values;
+    for (std::int64_t r = 0; r < rows; ++r)
+      values.insert(values.end(), y.row<float>(r), y.row<float>(r) + y.cols());
+    return values;
+  }
+
+  RegionBackend backend;
+  Memory memory;
+  Graph graph;
+  Plan plan;
+  Buffer arena, scratch;
+  Workers workers;
+  Executor executor;
+};
+
+std::vector<float> expected_sums(const SumShape& shape, std::int64_t rows) {
+  std::vector<float> sum;
+  for (int r = 0; r < shape.ranks; ++r) {
+    const std::vector<float> term = RankOfSums(shape, 1, r, nullptr).run(rows);
+    if (sum.empty()) {
+      sum = term;
+    } else {
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += term[i];
+    }
+  }
+  return sum;
+}
+
+// The sums of every rank, by rank, after some runs with other numbers of rows.
+std::vector<std::vector<float>> sums_of_ranks(const SumShape& shape, int lanes, std::int64_t rows) {
+  const auto ends = in_process_communicators(shape.ranks);
+  std::vector<std::vector<float>> sums(ends.size());
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    threads.emplace_back([&, i] {
+      RankLink link(*ends[i]);
+      RankOfSums rank(shape, lanes, static_cast<int>(i), &link);
+      for (const std::int64_t n : {rows, std::int64_t{1}, rows}) sums[i] = rank.run(n);
+    });
+  }
+  threads.clear();
+  return sums;
+}
+
+TEST_CASE("sums are cut into chunks if they have many bytes, scattered if that saves bytes") {
+  const auto n_chunks = [](int ranks, std::int64_t rows, std::int64_t cols) {
+    const SumChunks chunks = sum_chunks(ranks, rows, cols);
+    CHECK(chunks.ends.back() == cols);
+    for (std::size_t c = 0; c < chunks.ends.size(); ++c) CHECK(chunks.width(c) > 0);
+    const int n = static_cast<int>(chunks.ends.size());
+    return chunks.scattered ? -n : n;
+  };
+  CHECK(n_chunks(2, 1, 4096) == 1);
+  CHECK(n_chunks(2, 64, 1024) == 2);
+  CHECK(n_chunks(2, 512, 8192) == 8);
+  CHECK(n_chunks(2, 512, 1) == 1);
+  CHECK(n_chunks(4, 1, 4096) == 1);
+  CHECK(n_chunks(8, 1, 8192) == -8);
+  CHECK(n_chunks(3, 128, 2048) == -6);
+  CHECK(n_chunks(4, 512, 100) == -4);
+  CHECK(n_chunks(16, 512, 8) == 1);
+}
+
+TEST_CASE("every rank gets the sum in the order of ranks, whatever is sent early") {
+  const std::array shapes{SumShape{2, 2, 40},   SumShape{2, 80, 1000}, SumShape{2, 300, 1030},
+                          SumShape{3, 60, 400}, SumShape{4, 130, 500}, SumShape{5, 2, 9}};
+  for (const SumShape& shape : shapes) {
+    for (const int lanes : {1, 2}) {
+      for (const std::int64_t rows : {shape.rows, (shape.rows + 1) / 2}) {
+        CAPTURE(shape.ranks);
+        CAPTURE(shape.cols);
+        CAPTURE(lanes);
+        CAPTURE(rows);
+        const std::vector<float> want = expected_sums(shape, rows);
+        for (const auto& got : sums_of_ranks(shape, lanes, rows)) CHECK(got == want);
+      }
+    }
+  }
+}
+
+TEST_CASE("a rank whose results cannot be used ends the run on all ranks") {
+  for (const SumShape& shape : {SumShape{2, 80, 1000}, SumShape{3, 60, 400}}) {
+    const auto ends = in_process_communicators(shape.ranks);
+    std::vector<std::string> errors(ends.size());
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      threads.emplace_back([&, i] {
+        RankLink link(*ends[i]);
+        int calls_left = 1;  // until the check fails
+        if (i == 1) {
+          link.check = [&] {
+            if (calls_left-- == 0) fail<IoError>("a file is shorter");
+          };
+        }
+        RankOfSums rank(shape, 1, static_cast<int>(i), &link);
+        try {
+          rank.run(shape.rows);
+        } catch (const Error& error) {
+          errors[i] = error.what();
+        }
+        calls_left = -1;
+        CHECK(rank.run(shape.rows).size() == static_cast<std::size_t>(shape.rows * shape.cols));
+      });
+    }
+    threads.clear();
+    for (const std::string& error : errors) CHECK(error == "a file is shorter");
+  }
+}
+
+}  // namespace
+}  // namespace weft
