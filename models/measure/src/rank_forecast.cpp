@@ -25,22 +25,28 @@ Extents extents_of(const Graph& graph, std::int64_t tokens) {
   return extents;
 }
 
-double exchange_seconds(const PlannedModel& planned, std::int64_t tokens, const LinkSpeed& link,
-                        bool results) {
-  const Graph& graph = planned.graphs[planned.plan_for(tokens)];
-  return traffic_of(graph, extents_of(graph, tokens), link, results).seconds;
+// Of a step that computes for so many seconds.
+double exchange_seconds(const Graph& graph, std::int64_t tokens, const LinkSpeed& link,
+                        bool results, double compute_seconds) {
+  const Extents extents = extents_of(graph, tokens);
+  const double rate = multiply_adds_of(graph, extents) / compute_seconds;
+  return traffic_of(graph, extents, link, results, rate).seconds;
 }
 
 StageTime time_stage(const std::shared_ptr<const Model>& model, PlannedModel planned,
                      std::int64_t chunk, const RankForecastOptions& how) {
-  StageTime time;
-  time.decode_exchanges = exchange_seconds(planned, 1, how.link, true);
-  time.chunk = exchange_seconds(planned, chunk, how.link, false);
   planned.options.sample_weights = true;
   Session session(std::move(planned), model);
+  const auto exchanges = [&](std::int64_t tokens, bool results, double seconds) {
+    const Graph& graph = session.graph(session.plan_for(tokens));
+    return exchange_seconds(graph, tokens, how.link, results, seconds);
+  };
+  StageTime time;
   time.decode = decode_seconds(session, 0, how.seconds, how.cancel);
+  time.decode_exchanges = exchanges(1, true, time.decode);
   session.truncate(0, 0);
-  time.chunk += step_seconds(session, 0, chunk, how.seconds, how.cancel);
+  time.chunk = step_seconds(session, 0, chunk, how.seconds, how.cancel);
+  time.chunk += exchanges(chunk, false, time.chunk);
   return time;
 }
 

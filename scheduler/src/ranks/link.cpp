@@ -4,7 +4,10 @@
 #include <cstdlib>
 
 #include "weft/base/error.h"
+#include "weft/ops/projections/linear.h"
 #include "weft/ops/ranks/collectives.h"
+
+#include "ranks/sum_chunks.h"
 
 namespace weft {
 namespace {
@@ -35,6 +38,28 @@ Traffic& operator+=(Traffic& sum, const Traffic& more) {
   return sum;
 }
 
+// Terms to the ranks that add them up, in chunks of which all but the last one are under way while
+// the projection computes the next ones; and the sums, if they are scattered.
+Traffic of_sum(const Graph& graph, const Node& node, std::int64_t bytes, const LinkSpeed& link,
+               double projection_seconds) {
+  const int ranks = node.attrs.as<GroupAttrs>().ranks;
+  const auto chunks =
+      scheduler::sum_chunks(ranks, node.spec.shape[0].bound, node.spec.shape.cols());
+  const std::int64_t n = std::ssize(chunks.ends), others = ranks - 1;
+  const std::int64_t terms = chunks.scattered ? others * bytes / ranks : others * bytes;
+  const std::int64_t sums = chunks.scattered ? others * bytes / ranks : 0;
+  const bool early = graph[node.inputs[0]].op == &kLinear;
+  const double term_seconds = static_cast<double>(terms) / link.bytes_per_second;
+  const double hidden = early ? std::min(term_seconds, projection_seconds) *
+                                    static_cast<double>(n - 1) / static_cast<double>(n)
+                              : 0;
+  return {.exchanges = 1,
+          .messages_out = chunks.scattered ? 2 * n * others / ranks : n * others,
+          .bytes_out = terms + sums,
+          .seconds = (chunks.scattered ? 2 : 1) * link.latency + term_seconds - hidden +
+                     static_cast<double>(sums) / link.bytes_per_second};
+}
+
 Traffic of_group(const Node& node, std::int64_t bytes, const LinkSpeed& link) {
   const std::int64_t others = node.attrs.as<GroupAttrs>().ranks - 1;
   const auto out = static_cast<double>(others * bytes);
@@ -51,7 +76,19 @@ Traffic of_two(const Node& node, std::int64_t bytes, const LinkSpeed& link) {
           .seconds = link.latency + static_cast<double>(bytes) / link.bytes_per_second};
 }
 
+double multiply_adds(const Graph& graph, const Node& node, const Extents& extents) {
+  if (!node.op || !node.op->cost) return 0;
+  return static_cast<double>(
+      node.op->cost(node.attrs, graph.input_specs(node), node.spec, extents).multiply_adds);
+}
+
 }  // namespace
+
+double multiply_adds_of(const Graph& graph, const Extents& extents) {
+  double sum = 0;
+  for (NodeId id = 0; id < graph.size(); ++id) sum += multiply_adds(graph, graph[id], extents);
+  return sum;
+}
 
 LinkSpeed parse_link(std::string_view text) {
   const std::size_t comma = std::min(text.find(','), text.size());
@@ -66,8 +103,8 @@ std::string to_string(const LinkSpeed& link) {
   return fmt::format("{:.3g} us, {:.3g} Gbit/s", link.latency * 1e6, link.bytes_per_second / 125e6);
 }
 
-Traffic traffic_of(const Graph& graph, const Extents& extents, const LinkSpeed& link,
-                   bool results) {
+Traffic traffic_of(const Graph& graph, const Extents& extents, const LinkSpeed& link, bool results,
+                   double multiply_adds_per_second) {
   Traffic sum;
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];
@@ -76,7 +113,15 @@ Traffic traffic_of(const Graph& graph, const Extents& extents, const LinkSpeed& 
     if (between_two && node.attrs.as<PeerAttrs>().result && !results) continue;
     const Shape& shape = node.op == &kRecv ? node.spec.shape : graph[node.inputs[0]].spec.shape;
     const std::int64_t bytes = shape[0].extent(extents) * shape.cols() * 4;
-    sum += between_two ? of_two(node, bytes, link) : of_group(node, bytes, link);
+    if (between_two) {
+      sum += of_two(node, bytes, link);
+    } else if (node.op == &kAllReduce) {
+      const double work = multiply_adds(graph, graph[node.inputs[0]], extents);
+      const double seconds = multiply_adds_per_second > 0 ? work / multiply_adds_per_second : 0;
+      sum += of_sum(graph, node, bytes, link, seconds);
+    } else {
+      sum += of_group(node, bytes, link);
+    }
   }
   return sum;
 }

@@ -25,10 +25,15 @@ std::string to_string(const LinkSpeed& link);  // "100 us, 1 Gbit/s"
 struct Traffic {
   std::int64_t exchanges = 0;
   std::int64_t messages_out = 0, bytes_out = 0;
-  double seconds = 0;  // until all of it has arrived, without what happens at the same time
+  double seconds = 0;  // that the rank waits for what it exchanges
 };
-// At these extents. With `results`, also the results of the model.
-Traffic traffic_of(const Graph& graph, const Extents& extents, const LinkSpeed& link, bool results);
+// At these extents. With `results`, also the results of the model. Terms of a sum that are under
+// way while a projection computes the rest count for as long as that takes; a rate of 0: they wait
+// for all of it.
+Traffic traffic_of(const Graph& graph, const Extents& extents, const LinkSpeed& link, bool results,
+                   double multiply_adds_per_second = 0);
+// What a run of the graph computes at these extents.
+double multiply_adds_of(const Graph& graph, const Extents& extents);
 
 // An endpoint whose messages arrive no sooner than over such a link, which all messages of a rank
 // share; the ranks are on one machine. To try what a network would do. `inner` outlives it.
