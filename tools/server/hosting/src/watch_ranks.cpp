@@ -1,33 +1,13 @@
 #include "weft/hosting/watch_ranks.h"
 
 #include <atomic>
-#include <limits>
-#include <optional>
+#include <exception>
 #include <utility>
 
-#include "weft/backends/device.h"
 #include "weft/scheduler/communicator.h"
 
 namespace weft::server {
 namespace {
-
-// A step that fails while it waits for a rank throws KernelError, as it does for other reasons.
-struct RankTrouble {
-  bool certain = false;
-  std::string why;
-};
-
-std::optional<RankTrouble> trouble_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const RankError& e) {
-    return RankTrouble{true, e.what()};
-  } catch (const KernelError& e) {
-    return RankTrouble{false, e.what()};
-  } catch (...) {
-    return std::nullopt;
-  }
-}
 
 class WatchedRanks : public api::TextSource, public std::enable_shared_from_this<WatchedRanks> {
  public:
@@ -45,18 +25,12 @@ class WatchedRanks : public api::TextSource, public std::enable_shared_from_this
 
  private:
   class Listener;
-  class Probe;
 
-  void on_text_error(const std::exception_ptr& error);
-  void on_embedding_error(const std::exception_ptr& error, const EmbedderOptions& options);
-  void probe_with_text(const std::string& why);
-  void report(const std::string& why) {
-    if (!reported_.exchange(true)) lost_(why);
-  }
+  void on_error(const std::exception_ptr& error);
 
   const std::shared_ptr<api::TextSource> source_;
   const std::function<void(const std::string&)> lost_;
-  std::atomic<bool> reported_{false}, probing_{false};
+  std::atomic<bool> reported_{false};
 };
 
 class WatchedRanks::Listener : public TextListener {
@@ -74,36 +48,13 @@ class WatchedRanks::Listener : public TextListener {
     next_->on_end(text, event, end);
   }
   void on_error(std::exception_ptr error) override {
-    if (const auto watch = watch_.lock()) watch->on_text_error(error);
+    if (const auto watch = watch_.lock()) watch->on_error(error);
     next_->on_error(std::move(error));
   }
 
  private:
   const std::shared_ptr<TextListener> next_;
   const std::weak_ptr<WatchedRanks> watch_;
-};
-
-// One token. If it fails, too, a rank is lost.
-class WatchedRanks::Probe : public TextListener {
- public:
-  Probe(std::weak_ptr<WatchedRanks> watch, std::string why)
-      : watch_(std::move(watch)), why_(std::move(why)) {}
-  void on_prompt_progress(std::int64_t, std::int64_t) override {}
-  void on_prompt(const PromptDone&) override {}
-  void on_token(std::int32_t, const GenerationEvent&) override {}
-  void on_end(std::int32_t, const GenerationEvent&, const TextEnd&) override {
-    if (const auto watch = watch_.lock()) watch->probing_ = false;
-  }
-  void on_error(std::exception_ptr error) override {
-    const auto watch = watch_.lock();
-    if (!watch) return;
-    if (trouble_of(error)) watch->report(why_);
-    watch->probing_ = false;
-  }
-
- private:
-  const std::weak_ptr<WatchedRanks> watch_;
-  const std::string why_;
 };
 
 RequestId WatchedRanks::submit(TextRequest request, std::shared_ptr<TextListener> listener) {
@@ -117,46 +68,23 @@ std::future<std::vector<Embedding>> WatchedRanks::embed(std::vector<TypedTokens>
                                                         std::shared_ptr<std::atomic<bool>> cancel) {
   auto result = source_->embed(std::move(texts), options, std::move(cancel));
   return std::async(std::launch::async,
-                    [self = shared_from_this(), options, result = std::move(result)]() mutable {
+                    [self = shared_from_this(), result = std::move(result)]() mutable {
                       try {
                         return result.get();
                       } catch (...) {
-                        self->on_embedding_error(std::current_exception(), options);
+                        self->on_error(std::current_exception());
                         throw;
                       }
                     });
 }
 
-void WatchedRanks::on_text_error(const std::exception_ptr& error) {
-  const auto trouble = trouble_of(error);
-  if (!trouble) return;
-  if (trouble->certain) return report(trouble->why);
-  if (!probing_.exchange(true)) probe_with_text(trouble->why);
-}
-
-void WatchedRanks::probe_with_text(const std::string& why) {
+void WatchedRanks::on_error(const std::exception_ptr& error) {
   try {
-    TextRequest request{.prompt = {0}};
-    request.generation.max_tokens = 1;
-    request.reuse = false;
-    request.priority = std::numeric_limits<int>::max();
-    source_->submit(std::move(request), std::make_shared<Probe>(weak_from_this(), why));
-  } catch (const std::exception&) {
-    probing_ = false;  // the queue is full: the next error asks again
-  }
-}
-
-void WatchedRanks::on_embedding_error(const std::exception_ptr& error,
-                                      const EmbedderOptions& options) {
-  const auto trouble = trouble_of(error);
-  if (!trouble) return;
-  if (trouble->certain) return report(trouble->why);
-  try {
-    TypedTokens token;
-    token.ids = {0};
-    source_->embed({std::move(token)}, options, {}).get();
+    std::rethrow_exception(error);
+  } catch (const RankError& e) {
+    if (!reported_.exchange(true)) lost_(e.what());
   } catch (...) {
-    if (trouble_of(std::current_exception())) report(trouble->why);
+    return;  // all ranks are there
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include <csignal>
 
-#include "weft/backends/device.h"
 #include "weft/run/ranks.h"
 #include "weft/scheduler/communicator.h"
 
@@ -30,8 +29,6 @@ int follow(const Flags& flags) {
   } catch (const cli::UsageError&) {
     return cli::kWrongUsage;
   } catch (const RankError&) {
-    return cli::kError;
-  } catch (const KernelError&) {  // a step that waited for a rank
     return cli::kError;
   }
 }

@@ -10,9 +10,8 @@
 
 namespace weft::server {
 
-// Passes everything on to the source. If a text or an embedding fails because a rank is lost,
-// `lost` is called once with the error's message, on the thread that notices it. If the error may
-// have another reason, one more token is computed to find out.
+// Passes everything on to the source. If a text or an embedding fails with RankError, `lost` is
+// called once with the error's message, on the thread that notices it.
 std::shared_ptr<api::TextSource> watch_ranks(std::shared_ptr<api::TextSource> source,
                                              std::function<void(const std::string& why)> lost);
 
