@@ -127,15 +127,15 @@ std::uint32_t number_of(Channel channel) {
 std::atomic<bool> is_ending{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-void note_end(int) {
-  is_ending = true;
+void on_sigterm(int) {
+  end_waits();
 }
 
 // Unless the program handles the signal itself.
 void catch_end() {
   struct sigaction action {};
   if (sigaction(SIGTERM, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) return;
-  action.sa_handler = note_end;
+  action.sa_handler = on_sigterm;
   action.sa_flags = SA_RESTART;
   sigaction(SIGTERM, &action, nullptr);
 }
@@ -249,6 +249,10 @@ Communicator& launched_communicator() {
   static std::once_flag opened;
   std::call_once(opened, open_launched);
   return *launched_rank();
+}
+
+void end_waits() noexcept {
+  is_ending = true;
 }
 
 }  // namespace weft

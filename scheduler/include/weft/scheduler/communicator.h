@@ -94,5 +94,9 @@ int launched_ranks();
 // Throws UnsupportedError that says what to install if the library is missing or cannot be loaded,
 // or if no launcher started this program.
 Communicator& launched_communicator();
+// Every wait of this process for a message of another process ends with RankError, now and later.
+// The library does this on SIGTERM; this function is for programs that block that signal. Any
+// thread may call it.
+void end_waits() noexcept;
 
 }  // namespace weft

@@ -33,12 +33,4 @@ int follow(const Flags& flags) {
   }
 }
 
-// The library ends waits when its handler of SIGTERM is called. This program blocks the signal and
-// reads it as an event, so that it can finish its requests first.
-void end_rank_waits() {
-  struct sigaction action {};
-  if (sigaction(SIGTERM, nullptr, &action) != 0) return;
-  if (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN) action.sa_handler(SIGTERM);
-}
-
 }  // namespace weft::server

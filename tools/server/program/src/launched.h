@@ -18,7 +18,4 @@ bool is_launched();
 // if it refuses the flags, too: it or the launcher says why. Throws like Model::load().
 int follow(const Flags& flags);
 
-// Ends every wait for another rank with an error, now and later.
-void end_rank_waits();
-
 }  // namespace weft::server

@@ -19,6 +19,7 @@
 #include "weft/hosting/watch_ranks.h"
 #include "weft/run/ranks.h"
 #include "weft/scheduler/budget.h"
+#include "weft/scheduler/communicator.h"
 
 #include "common/tune_once.h"
 #include "launched.h"
@@ -211,7 +212,7 @@ bool ServeProgram::drain() {
       hurries ? Clock::duration(kLaunchedTime) : std::chrono::seconds(flags_.shutdown_seconds);
   const bool complete = wait_answered(Clock::now() + time);
   if (is_launched() && (hurries || !complete)) {
-    end_rank_waits();
+    end_waits();
     wait_answered(Clock::now() + kFailTime);
   }
   return complete;
