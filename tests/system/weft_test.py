@@ -86,6 +86,17 @@ class Plan(SystemTest):
         self.assertEqual(self.plan("-t", "1")["plans"][0]["executor"]["reason"], "one lane")
         self.assertIn("\nexecutor ", self.runs("weft", "plan", "-t", "2").out.decode())
 
+    def test_flags_of_ranks(self):
+        plan, hosts = ["weft", "plan"], ["weft", "plan", "--hosts", 2]
+        for wrong in (0, -1, 257):
+            self.refuses(2, "--hosts", *plan, "--hosts", wrong)
+        for other in (["--shard", "tp=2"], ["--rank", 1], ["--json"], ["--phase", "decode"]):
+            self.refuses(2, f"{other[0]} excludes --hosts", *hosts, *other)
+        self.refuses(2, "give --hosts or --shard", *plan, "--link", "1ms,1Gbit")
+        forecast = [*plan, "--shard", "tp=2", "--forecast"]
+        self.refuses(2, "--json", *forecast, "--json")
+        self.refuses(2, "excludes", *forecast, "--rank", 1)
+
     def test_same_plan_every_time(self):
         budget = ("--mem-budget", "1G")  # otherwise it depends on the free memory
         self.assertEqual(self.runs("weft", "plan", *budget).out,

@@ -14,6 +14,7 @@
 #include "weft/run/memory_plan.h"
 #include "weft/run/plan_json.h"
 #include "weft/scheduler/plan_svg.h"
+#include "weft/scheduler/shard.h"
 #include "weft/scheduler/timeline.h"
 #include "weft/serve/engine.h"
 
@@ -238,17 +239,32 @@ void add_examples(cli::App& app) {
       "  weft plan -m model.gguf --json | jq .memory");
 }
 
+// Call it after the other flags were added.
 void add_rank_flags(cli::App& app, Flags& flags) {
   cli::add_rank_flag(app, flags.model);
+  app.get_option("--rank").excludes(app.get_option("--forecast"));  // which is of all ranks
   app.add_option_function(
          "--link",
          [&flags](const std::string& text) { flags.link = cli::link_of_flag("--link", text); },
          "latency and bandwidth between ranks, for forecasts (default: 0.1ms,1Gbit)")
       .type_name("TIME,RATE");
-  app.add_option("--hosts", flags.hosts,
-                 "forecast all ways to divide the model among that many machines like this one, "
-                 "and say which is best")
-      .type_name("N");
+  const cli::Option hosts =
+      app.add_option("--hosts", flags.hosts,
+                     "forecast all ways to divide the model among that many machines like this "
+                     "one, and say which is best")
+          .range(1, kMaxRanks)
+          .type_name("N");
+  for (const char* other :
+       {"--shard", "--rank", "--phase", "--json", "--svg", "--profile", "--server"})
+    hosts.excludes(app.get_option(other));
+}
+
+void check_rank_flags(const cli::App& app, const Flags& flags) {
+  const bool divided = flags.model.sharding.ranks() > 1;
+  if (app.get_option("--link").given() && !divided && flags.hosts == 0)
+    fail<cli::UsageError>("--link is the link between ranks: give --hosts or --shard, too");
+  if (flags.forecast && flags.json && divided)
+    fail<cli::UsageError>("--json: the forecast of a model divided by --shard is text only");
 }
 
 void add_flags(cli::App& app, Flags& flags) {
@@ -337,6 +353,7 @@ int plan(int argc, char** argv) {
   add_examples(app);
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
+  check_rank_flags(app, flags);
   if (flags.hosts > 0) return print_hosts(flags);
   cli::use_lone_rank(flags.model);
   const auto model = cli::load_inspected_model(flags.model);
