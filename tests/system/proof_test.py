@@ -209,6 +209,16 @@ class Trace(Proof):
         self.refuses(2, "--hash", "weft", "trace", "-o", self.folder / "x")
         self.assertFalse((self.folder / "x").exists())
 
+    def test_a_divided_model(self):
+        whole = self.trace("whole")
+        for shard in ("tp=2", "pp=2"):
+            with self.subTest(shard=shard):
+                a, b = self.trace("a", "--shard", shard), self.trace("b", "--shard", shard)
+                self.assertIn(b"no difference", self.runs("weft", "trace-diff", a, b).out)
+                self.refuses(1, "the traces are of different runs", "weft", "trace-diff", a, whole)
+        r = self.runs("weft", "trace", "--hash", "--tokens", "1,2", "-o", a, "--shard", "tp=2")
+        self.assertIn("rank 0 of 2: nodes of other ranks are not traced", r.err)
+
 
 class NewModel(Proof):
     def test_built_in_ones(self):

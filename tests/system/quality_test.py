@@ -245,6 +245,7 @@ class Imatrix(SystemTest):
         self.refuses(2, "-f is required", "weft", "imatrix", "-o", out)
         self.refuses(2, "-c must be 2 to 8192", *collect, "-c", 1)
         self.refuses(2, "", *collect, "--resume", "--in-file", other)
+        self.refuses(2, "run weft imatrix alone, without --shard", *collect, "--shard", "tp=2")
         other.write_bytes(struct.pack("<ii", 1, 3) + b"a.b" + struct.pack("<iif", 1, 1, 1.0))
         self.refuses(1, "has no weight 'a.b': is it of another model?", *collect, "--in-file",
                      other)

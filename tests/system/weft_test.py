@@ -381,6 +381,11 @@ class Profile(SystemTest):
             self.assertTrue(any(s["ts"] <= call["ts"] and call["ts"] + call["dur"] <= s["ts"]
                                 + s["dur"] + 0.01 for s in steps))
 
+    def test_the_rank_that_is_shown(self):
+        shard, rank = ["--shard", "tp=2"], "rank 0 of 2 (tp=2)"
+        self.assertIn(f"{rank}; other ranks are not shown", self.profile(*shard).out.decode())
+        self.assertEqual(json.loads(self.profile("--json", *shard).out)["rank"], rank)
+
     def test_bad_flags(self):
         self.refuses(2, "nothing to profile", "weft", "profile", "-p", 0, "-n", 0)
         self.refuses(2, "do not fit", "weft", "profile", "-c", 16)

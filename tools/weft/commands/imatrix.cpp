@@ -228,6 +228,15 @@ void add_flags(cli::App& app, Flags& flags) {
       "  weft imatrix --in-file one.gguf --in-file two.dat -o both.gguf");
 }
 
+// The collector sees the inputs of rank 0 only.
+void check_not_divided(const Sharding& sharding) {
+  if (sharding.ranks() == 1) return;
+  fail<cli::UsageError>(
+      "--shard: an importance matrix needs the inputs of all weights, and rank 0 has only those of "
+      "its part: run weft imatrix alone, without --shard; a model that does not fit in memory is "
+      "read from disk");
+}
+
 int imatrix(int argc, char** argv) {
   cli::App app(
       "Runs a model over a text and computes the importance matrix for quantizing: the mean\n"
@@ -236,6 +245,7 @@ int imatrix(int argc, char** argv) {
   Flags flags;
   add_flags(app, flags);
   if (const auto code = parse_flags(app, argc, argv)) return *code;
+  check_not_divided(flags.model.sharding);
   if (flags.text.empty()) return combine(flags);
   const std::int64_t size = flags.model.session.context;
   if (size < 2 || size > ImatrixCollector::kMaxTokens) {

@@ -231,6 +231,12 @@ std::size_t max_recorded_calls(const Session& session, const Flags& flags) {
   return static_cast<std::size_t>(std::min(max_calls * steps, kMax));
 }
 
+// What is profiled of a divided model: "rank 0 of 2 (tp=2)". "": the model is not divided.
+std::string shown_rank(const Sharding& sharding) {
+  if (sharding.ranks() == 1) return "";
+  return fmt::format("rank 0 of {} ({})", sharding.ranks(), to_string(sharding));
+}
+
 int profile_all(Flags& flags) {
   const auto model = cli::load_inspected_model(flags.model);
   SessionOptions& options = flags.model.session;
@@ -247,6 +253,8 @@ int profile_all(Flags& flags) {
   std::optional<TraceEvents> trace;
   if (!flags.trace.empty()) trace.emplace(flags.trace, session.options().workers);
 
+  const std::string rank = shown_rank(model->sharding());
+  if (!rank.empty() && !flags.json) std::cout << rank << "; other ranks are not shown\n\n";
   PlanTimes times(session);
   std::vector<PhaseProfile> phases;
   for (const Test& test : {Test{Phase::prefill, flags.prompt, flags.depth},
@@ -257,7 +265,7 @@ int profile_all(Flags& flags) {
     if (!flags.json) std::cout << to_text(phases.back(), limits, flags.top) << '\n';
   }
   const std::string about = to_json(times.file());
-  if (flags.json) std::cout << to_json(phases, limits, about);
+  if (flags.json) std::cout << to_json(phases, limits, about, rank);
   if (!flags.json) std::cout << to_text({limits});
   if (!flags.json && age_s > 0)
     std::cout << fmt::format("         measured {} min ago: --again measures again\n", age_s / 60);

@@ -1,5 +1,9 @@
 #include "weft/check/trace.h"
 
+#include <iostream>
+
+#include <fmt/format.h>
+
 #include "weft/files/output_file.h"
 
 #include "common/flags.h"
@@ -35,6 +39,8 @@ int trace(int argc, char** argv) {
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
   const auto model = cli::load_model(flags);
+  if (const int ranks = model->sharding().ranks(); ranks > 1)
+    std::cerr << fmt::format("rank 0 of {}: nodes of other ranks are not traced\n", ranks);
   OutputFile file(out);
   file.write(trace_model(model, flags.session, tokens.of(*model), n_more).to_json() + '\n');
   file.commit();

@@ -196,8 +196,9 @@ std::string to_text(const PhaseProfile& p, const MachineLimits& limits, std::siz
 }
 
 std::string to_json(const std::vector<PhaseProfile>& profiles, const MachineLimits& limits,
-                    const std::string& about) {
+                    const std::string& about, const std::string& rank) {
   Json json{{"limits", Json::parse(to_json(limits))}, {"phases", Json::array()}};
+  if (!rank.empty()) json["rank"] = rank;
   for (const PhaseProfile& p : profiles) {
     json["phases"].push_back(json_of(p, limits));
     if (!p.stream.reader.empty()) json["phases"].back()["stream"] = stream_json(p);

@@ -51,7 +51,8 @@ double min_ns(const ProfileRow& row, const MachineLimits& limits);
 // Sorted by the possible gain: time beyond min_ns(). At most `top` rows; 0: all.
 std::string to_text(const PhaseProfile& profile, const MachineLimits& limits, std::size_t top);
 // `about`: a JSON object, the plans and their nodes (weft/measure/profile_times.h).
+// `rank`: whose times these are, for example "rank 0 of 2 (tp=2)"; "": the model is not divided.
 std::string to_json(const std::vector<PhaseProfile>& profiles, const MachineLimits& limits,
-                    const std::string& about);
+                    const std::string& about, const std::string& rank);
 
 }  // namespace weft::tools
