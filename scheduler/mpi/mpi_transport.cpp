@@ -2,6 +2,7 @@
 // Weft alone determines the order of sums.
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <chrono>
 #include <climits>
@@ -57,6 +58,8 @@ struct Incoming {
   bool complete = false;
 };
 
+using Counts = std::array<std::int64_t, WEFT_TRANSPORT_CHANNELS>;
+
 struct World {
   MPI_Comm comm = MPI_COMM_NULL;
   int rank = 0, size = 0;
@@ -64,11 +67,13 @@ struct World {
   std::vector<Parcel> under_way;   // sent, perhaps not arrived
   std::vector<Incoming> incoming;  // by rank, then channel
   std::vector<Parcel> idle;
-  std::vector<char> is_lost;  // by rank
+  std::vector<Counts> sent, taken;  // messages, by rank
+  std::vector<char> is_lost;        // by rank
+  std::vector<Counts> sent_before;  // by rank: what it had sent when it was lost
   std::vector<std::chrono::steady_clock::time_point> lost_since;
-  std::vector<std::string> reasons;  // by rank, of those that are lost
-  bool told = false;                 // whether the others know that this rank is lost
-  std::string own_reason;
+  std::vector<std::string> reasons;     // by rank, of those that are lost
+  bool told = false;                    // whether the others know that this rank is lost
+  std::vector<std::string> last_words;  // by rank: what it is told
   std::vector<MPI_Request> tellings;
 };
 // Never destroyed: MPI may still read what is under way when the process ends.
@@ -108,7 +113,8 @@ Parcel take_parcel(std::size_t n_bytes) {
   return parcel;
 }
 
-// Receives the last message of a rank if it has arrived.
+// Receives the last message of a rank if it has arrived: how many it has sent before, which MPI may
+// show later than this one if they are large, and why it is lost.
 int look_for_loss(int from) {
   const auto i = static_cast<std::size_t>(from);
   if (world.is_lost[i]) return MPI_SUCCESS;
@@ -118,11 +124,14 @@ int look_for_loss(int from) {
   if (!flag) return MPI_SUCCESS;
   int n = 0;
   MPI_Get_count(&status, MPI_CHAR, &n);
-  std::string reason(static_cast<std::size_t>(std::max(n, 0)), '\0');
+  std::string words(static_cast<std::size_t>(std::max(n, 0)), '\0');
   if (const int code =
-          MPI_Recv(reason.data(), n, MPI_CHAR, from, kLostTag, world.comm, MPI_STATUS_IGNORE))
+          MPI_Recv(words.data(), n, MPI_CHAR, from, kLostTag, world.comm, MPI_STATUS_IGNORE))
     return code;
-  world.reasons[i] = std::move(reason);
+  if (words.size() >= sizeof(Counts)) {
+    std::memcpy(world.sent_before[i].data(), words.data(), sizeof(Counts));
+    world.reasons[i] = words.substr(sizeof(Counts));
+  }
   world.is_lost[i] = 1;
   world.lost_since[i] = std::chrono::steady_clock::now();
   return MPI_SUCCESS;
@@ -186,7 +195,10 @@ Status open(weft_transport_world* result) {
   world.lost_since.resize(static_cast<std::size_t>(world.size));
   world.reasons.resize(static_cast<std::size_t>(world.size));
   world.tellings.resize(static_cast<std::size_t>(world.size), MPI_REQUEST_NULL);
-  world.own_reason.reserve(kLongestReason);
+  for (std::vector<Counts>* counts : {&world.sent, &world.taken, &world.sent_before})
+    counts->resize(static_cast<std::size_t>(world.size));
+  world.last_words.resize(static_cast<std::size_t>(world.size));
+  for (std::string& words : world.last_words) words.reserve(sizeof(Counts) + kLongestReason);
   result->rank = world.rank;
   result->size = world.size;
   library_name(result->name, sizeof(result->name));
@@ -198,6 +210,21 @@ Status lost(int32_t rank) {
   return WEFT_TRANSPORT_LOST;
 }
 
+// Whether a rank that is lost has sent more than was taken: it does so for as long as close()
+// waits.
+bool still_sends(int from, uint32_t channel) {
+  const auto i = static_cast<std::size_t>(from);
+  return world.sent_before[i][channel] > world.taken[i][channel] &&
+         std::chrono::steady_clock::now() < world.lost_since[i] + kCloseLimit;
+}
+
+// Whether nothing can be told to a rank any more. One that has ended takes answers to what it sent.
+bool is_gone(int rank) {
+  bool sends = false;
+  for (uint32_t c = 0; c < WEFT_TRANSPORT_CHANNELS; ++c) sends |= still_sends(rank, c);
+  return world.is_lost[static_cast<std::size_t>(rank)] && !sends;
+}
+
 Status send(int32_t to, uint32_t channel, const void* bytes, int64_t n_bytes) {
   if (!is_other_rank(to, channel)) return WEFT_TRANSPORT_FAILED;
   if (n_bytes < 0 || n_bytes > INT_MAX) {
@@ -207,13 +234,14 @@ Status send(int32_t to, uint32_t channel, const void* bytes, int64_t n_bytes) {
   }
   if (const int code = complete_sends()) return failed("completing earlier messages", code);
   if (const int code = look_for_loss(to)) return failed("MPI_Iprobe", code);
-  if (world.is_lost[static_cast<std::size_t>(to)]) return lost(to);
+  if (is_gone(to)) return lost(to);
   Parcel parcel = take_parcel(static_cast<std::size_t>(n_bytes));
   if (n_bytes > 0) std::memcpy(parcel.bytes.get(), bytes, static_cast<std::size_t>(n_bytes));
   const int code = MPI_Isend(parcel.bytes.get(), static_cast<int>(n_bytes), MPI_BYTE, to,
                              static_cast<int>(channel), world.comm, &parcel.request);
   if (code) return failed("MPI_Isend", code);
   world.under_way.push_back(std::move(parcel));
+  ++world.sent[static_cast<std::size_t>(to)][channel];
   return WEFT_TRANSPORT_OK;
 }
 
@@ -245,12 +273,6 @@ int look_for_message(int from, uint32_t channel) {
   return code;
 }
 
-// A rank that is lost sends what it had begun to send for as long as close() waits.
-bool still_sends(int from) {
-  const auto since = world.lost_since[static_cast<std::size_t>(from)];
-  return std::chrono::steady_clock::now() < since + kCloseLimit;
-}
-
 Status arrived(int32_t from, uint32_t channel, int64_t* n_bytes) {
   *n_bytes = -1;
   if (!is_other_rank(from, channel)) return WEFT_TRANSPORT_FAILED;
@@ -259,9 +281,9 @@ Status arrived(int32_t from, uint32_t channel, int64_t* n_bytes) {
   if (!in.complete) {
     if (const int code = look_for_loss(from)) return failed("MPI_Iprobe", code);
     if (!world.is_lost[static_cast<std::size_t>(from)]) return WEFT_TRANSPORT_OK;
-    // What it sent before is there by now, even if it was not at the first look.
+    // What it sent before may be there by now, even if it was not at the first look.
     if (const int code = look_for_message(from, channel)) return failed("MPI_Imrecv", code);
-    if (in.n < 0 || (!in.complete && !still_sends(from))) return lost(from);
+    if (!in.complete && !still_sends(from, channel)) return lost(from);
   }
   if (in.complete) *n_bytes = in.n;
   return WEFT_TRANSPORT_OK;
@@ -277,17 +299,21 @@ Status take(int32_t from, uint32_t channel, void* bytes, int64_t n_bytes) {
   if (n_bytes > 0) std::memcpy(bytes, in.parcel.bytes.get(), static_cast<std::size_t>(n_bytes));
   world.idle.push_back(std::move(in.parcel));
   in = {};
+  ++world.taken[static_cast<std::size_t>(from)][channel];
   return WEFT_TRANSPORT_OK;
 }
 
 void abandon(const char* why) {
   if (world.comm == MPI_COMM_NULL || world.told) return;
   world.told = true;
-  world.own_reason.assign(why, strnlen(why, kLongestReason));
   for (int to = 0; to < world.size; ++to) {
     if (to == world.rank) continue;
-    MPI_Isend(world.own_reason.data(), static_cast<int>(world.own_reason.size()), MPI_CHAR, to,
-              kLostTag, world.comm, &world.tellings[static_cast<std::size_t>(to)]);
+    const auto i = static_cast<std::size_t>(to);
+    std::string& words = world.last_words[i];
+    words.assign(reinterpret_cast<const char*>(world.sent[i].data()), sizeof(Counts));
+    words.append(why, strnlen(why, kLongestReason));
+    MPI_Isend(words.data(), static_cast<int>(words.size()), MPI_CHAR, to, kLostTag, world.comm,
+              &world.tellings[i]);
   }
 }
 

@@ -70,7 +70,7 @@ class Same(RanksTest):
             with self.subTest(shard=shard):
                 r = self.runs_as_ranks(ranks, "weft", "selftest", "--shard", shard)
                 self.assertIn(b"4 passed, 0 failed", r.out)
-        r = self.runs_as_ranks(2, "weft", "selftest", "-m", MODEL, "--shard", "tp=2")
+        r = self.runs_as_ranks(2, "weft", "selftest", "-m", MODEL, "--shard", "pp=2")
         self.assertIn(b"13 passed, 0 failed", r.out)
 
     def test_a_second_model_in_the_same_run(self):
