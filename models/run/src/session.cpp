@@ -110,28 +110,7 @@ void Session::Impl::check_logits(std::span<const StepToken> tokens, const View& 
   }
 }
 
-void Session::Impl::check_mapped() const {
-  model->weights().check_mapped();
-  if (weights) weights->check_mapped();
-  if (stream) stream->check_mapped();
-}
-
-// A program that overwrites a file truncates it first, and the step that reads it then fails. A
-// file that was overwritten between two steps is detected here.
-void Session::Impl::check_files() {
-  constexpr double kAskEvery = 1;  // seconds
-  check_mapped();
-  if (seconds_since(files_checked) <= kAskEvery) return;
-  model->weights().check_unchanged();
-  files_checked = Clock::now();
-}
-
 void Session::Impl::run(Runner& r, const std::atomic<bool>* cancel, NodeObserver* observer) {
-  check_files();
-  replay(r, cancel, observer);
-}
-
-void Session::Impl::replay(Runner& r, const std::atomic<bool>* cancel, NodeObserver* observer) {
   if (!cancel) cancel = planned.options.cancel;
   try {
     if (planned.options.poll && !observer) {
@@ -143,12 +122,12 @@ void Session::Impl::replay(Runner& r, const std::atomic<bool>* cancel, NodeObser
     if (stream) stream->rethrow();
     throw;
   }
-  check_mapped();
+  files.check_mapped();
 }
 
 Session::Impl::PreparedStep Session::Impl::prepare(std::span<const StepToken> tokens) {
   Runner& r = runner(plan_for(tokens.size()));
-  check_files();
+  files.check();
   return {r, write_inputs(r, tokens)};
 }
 
@@ -157,7 +136,7 @@ std::span<const float> Session::Impl::compute(const PreparedStep& step,
                                               const std::atomic<bool>* cancel,
                                               NodeObserver* observer) {
   const auto& [r, n_rows] = step;
-  replay(r, cancel, observer);
+  run(r, cancel, observer);
   if (stream) stream->count_rows(std::ssize(tokens));
   const std::string_view result = planned.options.embeddings ? "embeddings" : "logits";
   if (!gives(*model, r, result)) return {};

@@ -52,6 +52,7 @@ void Session::Impl::encode(std::int32_t sequence, std::span<const std::int32_t> 
   encoded.write_inputs(r.encoded);
   r.extents[r.t] = std::ssize(tokens);
   r.extents[r.o] = 1;
+  files.check();
   run(r, cancel, observer);
 }
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "weft/backends/memory.h"
-#include "weft/base/clock.h"
 #include "weft/run/session.h"
 #include "weft/scheduler/poll.h"
 #include "weft/scheduler/workers.h"
@@ -19,6 +18,7 @@
 #include "memory/session_memory.h"
 #include "model_impl.h"
 #include "ranks/rank_world.h"
+#include "session_files.h"
 #include "session_runner.h"
 #include "streaming/session_stream.h"
 
@@ -37,6 +37,7 @@ struct Session::Impl {
         sampled(run::open_samples(*model, planned)),
         weights(sampled ? nullptr : load_weights()),
         stream(sampled ? nullptr : run::open_stream(*model, planned, weights.get())),
+        files(model->weights(), weights.get(), stream.get()),
         workers(planned.options.workers),
         states(planned.memory.state),
         arena(planned.memory.arena),
@@ -50,7 +51,11 @@ struct Session::Impl {
         drafts(
             drafted, model->facts().draft_width, planned.options,
             {.runner = [this](std::size_t n) -> run::Runner& { return runner(plan_for(n, true)); },
-             .run = [this](run::Runner& r, const auto* cancel) { run(r, cancel, nullptr); }}),
+             .run =
+                 [this](run::Runner& r, const auto* cancel) {
+                   files.check();
+                   run(r, cancel, nullptr);
+                 }}),
         runners(planned.plans.size()),
         poll(planned.options.poll),
         chunk(static_cast<std::size_t>(planned.options.prefill_width)),
@@ -80,13 +85,8 @@ struct Session::Impl {
   void write_ends(run::Runner& r, std::span<const StepToken> tokens);
   std::size_t write_inputs(run::Runner& r, std::span<const StepToken> tokens);
   void check_logits(std::span<const StepToken> tokens, const View& rows) const;
-  // Throws IoError if a file that weights are mapped from has lost bytes.
-  void check_mapped() const;
-  // Also throws it if one was written by others.
-  void check_files();
+  // REQUIRES: files.check().
   void run(run::Runner& r, const std::atomic<bool>* cancel, NodeObserver* observer);
-  // REQUIRES: check_files().
-  void replay(run::Runner& r, const std::atomic<bool>* cancel, NodeObserver* observer);
   std::span<const float> step(std::span<const StepToken> tokens, const std::atomic<bool>* cancel,
                               NodeObserver* observer);
   // All of a step that can fail before its plan runs.
@@ -109,6 +109,7 @@ struct Session::Impl {
   std::unique_ptr<const run::SampledWeights> sampled;   // null: the weights are real
   std::shared_ptr<const run::ResidentWeights> weights;  // null if all stay in the file
   std::unique_ptr<run::SessionStream> stream;           // null if no weights are streamed
+  run::SessionFiles files;
   Workers workers;
   Buffer states, arena, scratch;
   std::vector<std::unique_ptr<run::DeviceMemory>> devices;
@@ -121,12 +122,11 @@ struct Session::Impl {
   run::DraftLayer drafts;
   std::vector<std::unique_ptr<run::Runner>> runners;  // by width class; null until first used
   Poll poll;                                          // of SessionOptions::poll
-  std::vector<StepToken> chunk;                    // used by feed(), so that it does not allocate
-  std::vector<std::int64_t> ends;                  // used by write_ends(), likewise
-  std::vector<LoraScales> lora_scales;             // by sequence
-  std::span<const float> last;                     // in the arena
-  std::unique_ptr<run::Followers> followers;       // null unless this is rank 0 of a sharded model
-  Clock::time_point files_checked = Clock::now();  // when the system was asked about the files
+  std::vector<StepToken> chunk;               // used by feed(), so that it does not allocate
+  std::vector<std::int64_t> ends;             // used by write_ends(), likewise
+  std::vector<LoraScales> lora_scales;        // by sequence
+  std::span<const float> last;                // in the arena
+  std::unique_ptr<run::Followers> followers;  // null unless this is rank 0 of a sharded model
 };
 
 // For the rest of this layer.

@@ -159,7 +159,7 @@ void Exchange::send_block(const View& x, const Block& block, bool sums) {
     std::memcpy(to, x.row<std::byte>(block.row + r) + block.col * 4, row_bytes);
   const auto bytes = static_cast<std::size_t>(to - message.data());
   for (Peer& peer : peers_) {
-    const bool wants = !chunks_.scattered || sums || is_owner(peer.rank, block.chunk);
+    const bool wants = !chunks_.scattered || sums || chunks_.is_owner(peer.rank - first_, block.chunk);
     if (peer.receives && wants) send_to(peer, message.first(bytes));
   }
 }

@@ -63,20 +63,10 @@ class Exchange final : public PreparedKernel {
     bool ended = false;                    // it sends no more messages in this exchange
     std::span<const std::byte> rows = {};  // those that it sent last
   };
-  // Some rows of a chunk. Blocks are counted chunk by chunk.
-  struct Block {
-    std::size_t chunk = 0;
-    std::int64_t row = 0, rows = 0, col = 0, cols = 0;
-  };
-
   bool is_skipped() const { return result_ && !link_.results; }
   bool is_counted() const;
-  std::int64_t rows() const;
-  std::int64_t blocks_of_chunk() const;
-  std::int64_t n_blocks() const;
-  Block block(std::int64_t i) const;
-  bool is_owner(int rank, std::size_t chunk) const;
-  std::int64_t n_messages(int rank) const;
+  Blocks blocks() const;
+  std::int64_t n_messages(int rank) const;  // that this rank sends to another one
   std::span<std::byte> buffer(const KernelArgs& args, std::size_t i) const;
 
   void exchange(const KernelArgs& args);

@@ -10,50 +10,23 @@
 
 namespace weft::scheduler {
 
-// ---- which blocks there are
-
-std::int64_t Exchange::rows() const {
-  return &op_ == &kSend ? args_.in[0].rows() : args_.out.rows();
+Blocks Exchange::blocks() const {
+  return {.chunks = chunks_,
+          .rows_per_message = rows_per_message_,
+          .rows = &op_ == &kSend ? args_.in[0].rows() : args_.out.rows()};
 }
 
-std::int64_t Exchange::blocks_of_chunk() const {
-  return (rows() + rows_per_message_ - 1) / rows_per_message_;
-}
-
-std::int64_t Exchange::n_blocks() const {
-  return blocks_of_chunk() * std::ssize(chunks_.ends);
-}
-
-Exchange::Block Exchange::block(std::int64_t i) const {
-  const auto chunk = static_cast<std::size_t>(i / blocks_of_chunk());
-  const std::int64_t row = i % blocks_of_chunk() * rows_per_message_;
-  return {.chunk = chunk,
-          .row = row,
-          .rows = std::min(rows_per_message_, rows() - row),
-          .col = chunks_.begin(chunk),
-          .cols = chunks_.width(chunk)};
-}
-
-// Whether a rank adds up this chunk of scattered sums.
-bool Exchange::is_owner(int rank, std::size_t chunk) const {
-  return first_ + static_cast<int>(chunk % sources_.size()) == rank;
-}
-
-// The messages that this rank sends to another one.
 std::int64_t Exchange::n_messages(int rank) const {
-  if (!chunks_.scattered) return n_blocks();
-  std::int64_t n = 0;
-  for (std::size_t c = 0; c < chunks_.ends.size(); ++c)
-    n += is_owner(rank, c) || is_owner(link_.rank(), c);
-  return n * blocks_of_chunk();
+  return chunks_.n_sent(link_.rank() - first_, rank - first_) * blocks().of_chunk();
 }
 
 // ---- exchanging them
 
 // Sends this rank's blocks up to `end`.
 void Exchange::send_until(std::int64_t end) {
-  for (; next_ < std::min(end, n_blocks()); ++next_) {
-    Block own = block(next_);
+  const Blocks all = blocks();
+  for (; next_ < std::min(end, all.size()); ++next_) {
+    Block own = all[next_];
     if (&op_ == &kAllGather) own.cols = args_.in[0].cols();
     send_block(args_.in[0], own, false);
   }
@@ -70,8 +43,9 @@ void Exchange::computed(std::int64_t col0, std::int64_t col1) noexcept {
   const std::unique_lock lock(early_, std::try_to_lock);
   if (!lock || early_error_) return;
   try {
-    for (std::int64_t i = next_; i < n_blocks(); ++i) {
-      const std::size_t chunk = block(i).chunk;
+    const Blocks all = blocks();
+    for (std::int64_t i = next_; i < all.size(); ++i) {
+      const std::size_t chunk = all[i].chunk;
       if (n_cols_[chunk] < chunks_.width(chunk)) return;
       link_.check();
       send_until(i + 1);
@@ -84,9 +58,10 @@ void Exchange::computed(std::int64_t col0, std::int64_t col1) noexcept {
 // The blocks of all ranks, while the next ones are under way.
 void Exchange::exchange_blocks(const KernelArgs& args) {
   const bool sends = std::ranges::any_of(peers_, &Peer::receives);
-  for (std::int64_t i = 0; i < n_blocks(); ++i) {
+  const Blocks all = blocks();
+  for (std::int64_t i = 0; i < all.size(); ++i) {
     if (sends) send_until(i + 2);
-    const Block next = block(i);
+    const Block next = all[i];
     if (!receive_all(args, next)) return;
     if (&op_ == &kAllReduce)
       add_up(args, next);
@@ -97,18 +72,19 @@ void Exchange::exchange_blocks(const KernelArgs& args) {
 
 // Terms to the ranks that add them up, own sums to all, then the sums of the others.
 void Exchange::exchange_sums(const KernelArgs& args) {
-  send_until(n_blocks());
-  for (std::int64_t i = 0; i < n_blocks(); ++i) {
-    const Block own = block(i);
-    if (!is_owner(link_.rank(), own.chunk)) continue;
+  const Blocks all = blocks();
+  send_until(all.size());
+  for (std::int64_t i = 0; i < all.size(); ++i) {
+    const Block own = all[i];
+    if (!chunks_.is_owner(link_.rank() - first_, own.chunk)) continue;
     if (!receive_all(args, own)) return;
     add_up(args, own);
     send_block(args.out, own, true);
   }
-  for (std::int64_t i = 0; i < n_blocks(); ++i) {
-    const Block other = block(i);
+  for (std::int64_t i = 0; i < all.size(); ++i) {
+    const Block other = all[i];
     for (std::size_t p = 0; p < peers_.size(); ++p) {
-      if (!is_owner(peers_[p].rank, other.chunk)) continue;
+      if (!chunks_.is_owner(peers_[p].rank - first_, other.chunk)) continue;
       receive(peers_[p], buffer(args, p + 1));
       if (link_.ended_) return;
       expect_bytes(peers_[p], other.rows * other.cols * 4);
@@ -190,9 +166,11 @@ Exchange::Values Exchange::share_values(const KernelArgs& args) {
   Values values;
   if (is_skipped()) return values;
   if (!link_.communicator_) fail<UnsupportedError>("'{}' cannot be verified by a lone rank", path_);
-  const std::int64_t n = rows();
+  const std::int64_t n = blocks().rows;
   const auto add = [&](std::vector<std::byte> bytes) {
-    const auto width = static_cast<std::int64_t>(bytes.size()) / n;
+    const std::int64_t width = std::ssize(bytes) / n;
+    if (width % 4 != 0 || width * n != std::ssize(bytes))
+      fail<Error>("{} bytes of '{}' are no {} rows", bytes.size(), path_, n);
     View view{.dtype = f32, .rank = 2, .dims = {n, width / 4}, .row_stride = width};
     view.data = values.bytes.emplace_back(std::move(bytes)).data();
     values.views.push_back(view);

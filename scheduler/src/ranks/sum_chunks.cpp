@@ -25,11 +25,29 @@ std::int64_t SumChunks::widest() const {
   return most;
 }
 
+std::int64_t SumChunks::n_sent(int from, int to) const {
+  if (!scattered) return std::ssize(ends);
+  std::int64_t n = 0;
+  for (std::size_t c = 0; c < ends.size(); ++c) n += is_owner(to, c) || is_owner(from, c);
+  return n;
+}
+
+Block Blocks::operator[](std::int64_t i) const {
+  const auto chunk = static_cast<std::size_t>(i / of_chunk());
+  const std::int64_t row = i % of_chunk() * rows_per_message;
+  return {.chunk = chunk,
+          .row = row,
+          .rows = std::min(rows_per_message, rows - row),
+          .col = chunks.begin(chunk),
+          .cols = chunks.width(chunk)};
+}
+
 SumChunks sum_chunks(int ranks, std::int64_t rows, std::int64_t cols) {
   const std::int64_t bytes = rows * cols * 4;
   const std::int64_t granule = cols >= ranks * kGranule ? kGranule : 1;
   const std::int64_t units = (cols + granule - 1) / granule;
-  SumChunks chunks{.ends = {}, .scattered = units >= ranks && saves_bytes(ranks, bytes)};
+  SumChunks chunks{
+      .ends = {}, .scattered = units >= ranks && saves_bytes(ranks, bytes), .ranks = ranks};
   std::int64_t n = std::clamp<std::int64_t>(bytes / kChunkBytes, 1, std::min(kMaxChunks, units));
   if (chunks.scattered) n = std::max<std::int64_t>(1, n / ranks) * ranks;
   for (std::int64_t c = 1; c <= n; ++c)

@@ -15,10 +15,34 @@ struct SumChunks {
   // up by number c % ranks of the group, which sends the sum to the others: fewer bytes, and a
   // message more to wait for.
   bool scattered = false;
+  int ranks = 1;  // of the group
 
   std::int64_t begin(std::size_t chunk) const { return chunk > 0 ? ends[chunk - 1] : 0; }
   std::int64_t width(std::size_t chunk) const { return ends[chunk] - begin(chunk); }
   std::int64_t widest() const;
+  // Whether that member of the group adds up this chunk of scattered sums.
+  bool is_owner(int member, std::size_t chunk) const {
+    return static_cast<int>(chunk % static_cast<std::size_t>(ranks)) == member;
+  }
+  // Chunks that one member sends to another: terms, and sums if they are scattered.
+  std::int64_t n_sent(int from, int to) const;
+};
+
+// Rows of a chunk that go in one message.
+struct Block {
+  std::size_t chunk = 0;
+  std::int64_t row = 0, rows = 0, col = 0, cols = 0;
+};
+
+// The blocks of a tensor with that many rows, chunk by chunk.
+struct Blocks {
+  const SumChunks& chunks;
+  std::int64_t rows_per_message = 1;
+  std::int64_t rows = 1;
+
+  std::int64_t of_chunk() const { return (rows + rows_per_message - 1) / rows_per_message; }
+  std::int64_t size() const { return of_chunk() * static_cast<std::int64_t>(chunks.ends.size()); }
+  Block operator[](std::int64_t i) const;
 };
 
 // REQUIRES: ranks >= 1, rows >= 1, cols >= 1.
