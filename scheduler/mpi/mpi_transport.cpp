@@ -50,8 +50,7 @@ struct Parcel {
   MPI_Request request = MPI_REQUEST_NULL;
 };
 
-// The next message of a rank on a channel. A large one arrives in many parts: none is waited for,
-// so that a sender that stops in the middle of it is noticed.
+// The next message of a rank on a channel, whose sender may stop in the middle of it.
 struct Incoming {
   Parcel parcel;
   int n = -1;  // bytes; below 0: there is none
@@ -218,7 +217,7 @@ bool still_sends(int from, uint32_t channel) {
          std::chrono::steady_clock::now() < world.lost_since[i] + kCloseLimit;
 }
 
-// Whether nothing can be told to a rank any more. One that has ended takes answers to what it sent.
+// Whether nothing can be told to a rank any more. One that ended takes answers to what it sent.
 bool is_gone(int rank) {
   bool sends = false;
   for (uint32_t c = 0; c < WEFT_TRANSPORT_CHANNELS; ++c) sends |= still_sends(rank, c);
