@@ -7,6 +7,7 @@
 #include "weft/base/error.h"
 #include "weft/chat/reply_sink.h"
 #include "weft/chat/tools.h"
+#include "weft/scheduler/communicator.h"
 #include "weft/serve/conversation.h"
 #include "weft/serve/transcript.h"
 
@@ -144,6 +145,8 @@ CommandResult handle(Chat& chat, LineReader& reader, std::string text) {
     throw;
   } catch (const CancelledError&) {
     throw;
+  } catch (const RankError&) {  // no message can be answered any more
+    throw;
   } catch (const Error& error) {  // in this message, this template or its tools
     std::cerr << error.what() << kNotTaken;
   }
@@ -164,6 +167,15 @@ int converse(Chat& chat, LineReader& reader, const Speculation& speculation) {
   if (reader.interactive()) std::cerr << '\n';
   std::cerr << cli::draft_report(speculation);
   return code;
+}
+
+// Launchers of ranks pass input on through a pipe: the user may still be at a terminal.
+void greet(const Session& session, const std::string& path) {
+  const std::string& name = session.model().facts().name;
+  std::cerr << fmt::format(
+      "{}, context of {} tokens. /help lists the commands, Ctrl-D exits{}.\n\n",
+      name.empty() ? path : name, session.options().context,
+      launched_ranks() > 1 ? ", Ctrl-C ends all ranks" : "");
 }
 
 int run(Options options) {
@@ -196,12 +208,7 @@ int run(Options options) {
     std::cerr << describe(talk.load(options.resume), options.resume) << recall(talk);
   Chat chat{talk, options.prefill, options.prefill};
   LineReader reader;
-  if (reader.interactive()) {
-    const ModelFacts& facts = model->facts();
-    std::cerr << fmt::format(
-        "{}, context of {} tokens. /help lists the commands, Ctrl-D exits.\n\n",
-        facts.name.empty() ? options.model.path : facts.name, session.options().context);
-  }
+  if (reader.interactive() || launched_ranks() > 1) greet(session, options.model.path);
   cli::catch_interrupts(cli::Interrupts::every);
   return converse(chat, reader, speculation);
 }

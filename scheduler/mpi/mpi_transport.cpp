@@ -329,10 +329,7 @@ bool discard_one(std::vector<std::byte>& bytes) {
   int flag = 0, n = 0;
   MPI_Status status;
   if (MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, world.comm, &flag, &status) || !flag) return false;
-  if (status.MPI_TAG == kLostTag) {
-    look_for_loss(status.MPI_SOURCE);
-    return true;
-  }
+  if (status.MPI_TAG == kLostTag) return look_for_loss(status.MPI_SOURCE) == MPI_SUCCESS;
   MPI_Get_count(&status, MPI_BYTE, &n);
   bytes.resize(static_cast<std::size_t>(std::max(n, 0)));
   return MPI_Recv(bytes.data(), n, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, world.comm,

@@ -3,6 +3,7 @@
 import os
 import select
 import signal
+import subprocess
 import tempfile
 import time
 import unittest
@@ -49,9 +50,9 @@ class Faults(RanksTest):
     def computes(self, pid):
         return has_mapped(pid, self.model) and cpu_seconds(pid) > STARTED_SECONDS
 
-    def ends(self, started, seconds):
+    def ends(self, started, seconds, stdin=None):
         begin = time.monotonic()
-        r = started.wait(seconds)
+        r = started.wait(seconds, stdin)
         self.assertEqual(started.end(), 0, "processes that are left\n" + r.err)
         self.assertLess(time.monotonic() - begin, seconds)
         return r
@@ -101,6 +102,18 @@ class Faults(RanksTest):
         self.assertIsNone(started.process.poll())
         started.process.send_signal(signal.SIGINT)
         self.ends(started, KILLED_WITHIN)
+
+    def test_a_chat_ends_with_the_first_message_that_cannot_be_answered(self):
+        started = self.start((2, ("chat", "-m", BUNDLED_MODEL, "--shard", "tp=2",
+                                  "--rank-timeout", 2)), stdin=subprocess.PIPE)
+        self.wait_until(lambda: select.select([started.process.stderr], [], [], 0)[0],
+                        "the greeting")
+        os.kill(started.ranks()[1], signal.SIGSTOP)
+        r = self.ends(started, STOPPED_WITHIN, b"Once\nTwice\n")
+        self.assertNotEqual(r.code, 0)
+        self.assertIn("Ctrl-C ends all ranks", r.err)
+        self.assertIn("chat: rank 1 did not answer within 2 s", r.err)
+        self.assertNotIn("/reset starts over", r.err)
 
 
 def load_tests(loader, _tests, _pattern):

@@ -64,12 +64,12 @@ def environment_of(pid):
 class RunOfRanks:
     """A run of several ranks that goes on until wait(), or until the test ends."""
 
-    def __init__(self, mpi, *programs, env=None):
+    def __init__(self, mpi, *programs, env=None, stdin=subprocess.DEVNULL):
         self.mpi = mpi
         self._mark = uuid.uuid4().hex
         # A session of its own: no signal of a terminal reaches it.
         self.process = subprocess.Popen(
-            mpi.command(*programs), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            mpi.command(*programs), stdin=stdin, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, env={**CLEAN, **(env or {}), MARK: self._mark},
             start_new_session=True)
 
@@ -84,9 +84,9 @@ class RunOfRanks:
                  if pid != self.process.pid}
         return {rank: pid for rank, pid in found.items() if rank is not None}
 
-    def wait(self, seconds=TIMEOUT):
+    def wait(self, seconds=TIMEOUT, stdin=None):
         """The result, once all processes have ended that keep stdout or stderr open."""
-        out, err = self.process.communicate(timeout=seconds)
+        out, err = self.process.communicate(stdin, timeout=seconds)
         self.process.stdout, self.process.stderr = out, err
         return Result(self.process)
 
@@ -123,10 +123,10 @@ class RanksTest(SystemTest):
         if cls.mpi.why_not():
             raise unittest.SkipTest(cls.mpi.why_not())
 
-    def start(self, *programs, env=None):
+    def start(self, *programs, **kwargs):
         """Starts (ranks, (program, argument...)) of BIN; programs may also be paths."""
         started = RunOfRanks(self.mpi, *((ranks, (BIN / program, *args))
-                                         for ranks, (program, *args) in programs), env=env)
+                                         for ranks, (program, *args) in programs), **kwargs)
         self.addCleanup(started.end)
         return started
 
