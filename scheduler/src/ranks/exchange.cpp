@@ -14,7 +14,7 @@ namespace weft::scheduler {
 struct Exchange::Header {
   enum State : std::int32_t { rows, failed, cancelled };
   std::int32_t run = 0;    // RankLink::runs()
-  std::int32_t index = 0;  // of the exchange, among those of the ranks that take part
+  std::int32_t index = 0;  // counts the exchanges of the ranks that take part
   std::int32_t state = State::rows;
   std::int32_t left = 0;  // messages to the same rank after this one
 };
@@ -159,7 +159,8 @@ void Exchange::send_block(const View& x, const Block& block, bool sums) {
     std::memcpy(to, x.row<std::byte>(block.row + r) + block.col * 4, row_bytes);
   const auto bytes = static_cast<std::size_t>(to - message.data());
   for (Peer& peer : peers_) {
-    const bool wants = !chunks_.scattered || sums || chunks_.is_owner(peer.rank - first_, block.chunk);
+    const bool wants =
+        !chunks_.scattered || sums || chunks_.is_owner(peer.rank - first_, block.chunk);
     if (peer.receives && wants) send_to(peer, message.first(bytes));
   }
 }
