@@ -30,6 +30,7 @@ using Status = weft_transport_status;
 // Tags of messages. Those of channels are the channels' numbers.
 constexpr int kLostTag = WEFT_TRANSPORT_CHANNELS;
 constexpr std::size_t kLongestReason = 1024;
+constexpr std::int64_t kNotArrived = -1, kOnItsWay = -2;  // results of arrived()
 // How long close() takes messages of the others and waits until they have ended.
 constexpr std::chrono::seconds kCloseLimit{10}, kCloseLimitIfGivenUp{2};
 
@@ -43,7 +44,7 @@ Status failed(const char* doing, int code) {
   return WEFT_TRANSPORT_FAILED;
 }
 
-// A buffer for messages that are under way. It keeps its memory for later ones.
+// A buffer for a message that is under way, and for later ones.
 struct Parcel {
   std::unique_ptr<std::byte[]> bytes;
   std::size_t capacity = 0;
@@ -78,7 +79,7 @@ struct World {
 // Never destroyed: MPI may still read what is under way when the process ends.
 World& world = *new World;
 
-// Makes the parcels idle whose messages have arrived, or been taken over by MPI.
+// Makes the parcels idle whose messages have arrived, or are MPI's.
 int complete_sends() {
   for (std::size_t i = 0; i < world.under_way.size();) {
     int done = 0;
@@ -260,7 +261,6 @@ int look_for_message(int from, uint32_t channel) {
       return code;
     if (!flag) return MPI_SUCCESS;
     MPI_Get_count(&status, MPI_BYTE, &in.n);
-    in.complete = false;
     in.parcel = take_parcel(static_cast<std::size_t>(in.n));
     if (const int code =
             MPI_Imrecv(in.parcel.bytes.get(), in.n, MPI_BYTE, &message, &in.parcel.request))
@@ -273,11 +273,13 @@ int look_for_message(int from, uint32_t channel) {
 }
 
 Status arrived(int32_t from, uint32_t channel, int64_t* n_bytes) {
-  *n_bytes = -1;
+  *n_bytes = kNotArrived;
   if (!is_other_rank(from, channel)) return WEFT_TRANSPORT_FAILED;
   const Incoming& in = incoming_of(from, channel);
   if (const int code = look_for_message(from, channel)) return failed("MPI_Imrecv", code);
   if (!in.complete) {
+    if (const int code = complete_sends()) return failed("completing earlier messages", code);
+    if (in.n >= 0 || !world.under_way.empty()) *n_bytes = kOnItsWay;
     if (const int code = look_for_loss(from)) return failed("MPI_Iprobe", code);
     if (!world.is_lost[static_cast<std::size_t>(from)]) return WEFT_TRANSPORT_OK;
     // What it sent before may be there by now, even if it was not at the first look.

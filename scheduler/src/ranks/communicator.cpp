@@ -17,7 +17,8 @@ constexpr std::chrono::milliseconds kPollInterval{50};
 // ranks that answer each other must not wait for each other's sleeps, which make the other one
 // sleep, too: they sleep only after more time than a short sleep takes, and for a small share of
 // the time waited. Measured with ranks on two cores, an answer then takes 10 to 70 us, and 200 to
-// 700 us if they sleep after 50 us.
+// 700 us if they sleep after 50 us. While messages are on their way they do not sleep: MPI carries
+// a large one in parts, each time that it is called.
 class LookInterval {
   using Clock = std::chrono::steady_clock;
 
@@ -25,13 +26,15 @@ class LookInterval {
   Clock::duration waited() const { return now_ - start_; }
   Clock::time_point now() const { return now_; }
 
-  void pass() {
+  void pass(bool on_their_way) {
+    if (on_their_way) quiet_since_ = now_;
+    const Clock::duration quiet = now_ - quiet_since_;
     if (waited() < kYield) {
       for (int i = 0; i < kPauses; ++i) spin_pause();
-    } else if (waited() < kSleep) {
+    } else if (quiet < kSleep) {
       std::this_thread::yield();
     } else {
-      const Clock::duration share = waited() / 8, most = waited() < kIdle ? kLongest : kIdleSleep;
+      const Clock::duration share = quiet / 8, most = quiet < kIdle ? kLongest : kIdleSleep;
       std::this_thread::sleep_for(std::clamp<Clock::duration>(share, kShortest, most));
     }
     now_ = Clock::now();
@@ -42,24 +45,26 @@ class LookInterval {
   static constexpr std::chrono::microseconds kYield{5}, kSleep{200}, kShortest{10}, kLongest{1000};
   static constexpr std::chrono::milliseconds kIdle{5000}, kIdleSleep{10};
   const Clock::time_point start_ = Clock::now();
-  Clock::time_point now_ = start_;
+  Clock::time_point now_ = start_, quiet_since_ = start_;
 };
 
 }  // namespace
 
 std::int64_t Communicator::wait(int from, Channel channel, double seconds,
                                 const std::function<void()>& poll) {
-  if (const std::int64_t n = arrived(from, channel); n >= 0) return n;
+  std::int64_t n = arrived(from, channel);
   LookInterval interval;
-  for (;;) {
-    interval.pass();
-    if (const std::int64_t n = arrived(from, channel); n >= 0) return n;
+  while (n < 0) {
+    interval.pass(n == kOnItsWay);
+    n = arrived(from, channel);
+    if (n >= 0) break;
     if (seconds > 0 && std::chrono::duration<double>(interval.waited()).count() >= seconds)
       throw RankError(from, fmt::format("rank {} did not answer within {:g} s", from, seconds));
     if (!poll || interval.now() < next_poll_) continue;
     next_poll_ = interval.now() + kPollInterval;
     poll();
   }
+  return n;
 }
 
 void Communicator::receive(int from, Channel channel, std::span<std::byte> bytes, double seconds,

@@ -21,7 +21,9 @@ struct Exchange::Header {
 
 namespace {
 
-constexpr std::int64_t kMessageBytes = 256 << 10;  // of rows, unless one row has more
+// Of rows, unless one row has more. MPIs send messages of up to 64 KiB over TCP at once, so that
+// the system carries them while this rank computes.
+constexpr std::int64_t kMessageBytes = 60 << 10;
 constexpr std::int64_t kHeaderBytes = 16;
 constexpr std::size_t kLongestError = 64 << 10;
 // Tensors that a rank may send to the next stage before that takes them: enough for both to compute

@@ -153,7 +153,7 @@ class ThreadRank final : public Communicator {
     // Asked first: a rank that is lost by now has sent all that it will send.
     const std::string* why = hub_->why_lost(from);
     MessageQueue* queue = hub_->find_queue(from, rank_, channel);
-    const std::int64_t n = queue ? queue->next_size() : -1;
+    const std::int64_t n = queue ? queue->next_size() : kNotArrived;
     if (n < 0 && why) fail_lost(from, *why);
     return n;
   }

@@ -164,7 +164,7 @@ class ProcessRank final : public Communicator {
   }
 
   std::int64_t arrived(int from, Channel channel) override {
-    std::int64_t n = -1;
+    std::int64_t n = kNotArrived;
     const std::lock_guard lock(mutex_);
     check_open(from);
     check(table_.arrived(from, number_of(channel), &n), from, "looking for its messages");

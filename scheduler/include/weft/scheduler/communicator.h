@@ -35,6 +35,9 @@ enum class Channel : std::uint8_t {
 };
 inline constexpr int kChannels = 3;
 
+// What Communicator::arrived() returns if there is no message.
+inline constexpr std::int64_t kNotArrived = -1, kOnItsWay = -2;
+
 // The endpoint of one rank. One thread at a time, except that abandon() may be called by any.
 class Communicator {
  public:
@@ -52,7 +55,8 @@ class Communicator {
   // `to` is another rank.
   virtual void send(int to, Channel channel, std::span<const std::byte> bytes) = 0;
 
-  // The size of the next message of this channel from that rank; -1: none has arrived yet. Throws
+  // The size of the next message of this channel from that rank; kNotArrived, or kOnItsWay if
+  // messages from or to this rank are under way, which only arrive if they are looked for. Throws
   // RankError "rank 2 is lost: out of memory" if none can arrive any more: what a rank sent before
   // it was lost arrives first.
   virtual std::int64_t arrived(int from, Channel channel) = 0;

@@ -52,7 +52,9 @@ typedef struct weft_transport {
    * INT32_MAX bytes; to another rank. */
   weft_transport_status (*send)(int32_t to, uint32_t channel, const void* bytes, int64_t n_bytes);
 
-  /* The size of the next message; -1: none has arrived. WEFT_TRANSPORT_LOST: none can arrive. */
+  /* The size of the next message; -1: none has arrived; -2: likewise, and messages from or to this
+   * rank are under way, which only arrive while functions of this table are called.
+   * WEFT_TRANSPORT_LOST: none can arrive. */
   weft_transport_status (*arrived)(int32_t from, uint32_t channel, int64_t* n_bytes);
   /* Takes that message; `n_bytes` is its size. */
   weft_transport_status (*take)(int32_t from, uint32_t channel, void* bytes, int64_t n_bytes);
