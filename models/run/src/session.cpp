@@ -112,6 +112,7 @@ void Session::Impl::check_logits(std::span<const StepToken> tokens, const View& 
 
 void Session::Impl::run(Runner& r, const std::atomic<bool>* cancel, NodeObserver* observer) {
   if (!cancel) cancel = planned.options.cancel;
+  if (RankLink* link = model->impl().ranks.link) link->check = [this] { files.check_mapped(); };
   try {
     if (planned.options.poll && !observer) {
       poll.run(r.executor, r.extents, cancel);

@@ -4,7 +4,7 @@
 
 #include "weft/ops/ranks/collectives.h"
 
-#include "ranks/sum_chunks.h"
+#include "plan/sum_chunks.h"
 
 namespace weft::lanes {
 
@@ -77,7 +77,8 @@ std::vector<std::int64_t> segments_of(const Graph& graph, const Node& node, int 
 }
 
 // The ranges of columns in which ranks send each other the node's results, if they add them up:
-// lanes that compute the first range together can send it while they compute the next one.
+// lanes that compute the first range together can send it while they compute the next one. None if
+// the sum does not follow soon, as that of a projection does: then it is not worth much.
 std::vector<std::int64_t> sent_ranges(const Graph& graph, const Node& node) {
   constexpr NodeId kNodesAhead = 8;
   const NodeId id = graph.find(node.path), end = std::min(graph.size(), id + 1 + kNodesAhead);
@@ -85,7 +86,11 @@ std::vector<std::int64_t> sent_ranges(const Graph& graph, const Node& node) {
     const Node& sum = graph[user];
     if (sum.op != &kAllReduce || sum.inputs[0] != id) continue;
     const int ranks = sum.attrs.as<GroupAttrs>().ranks;
-    return scheduler::sum_chunks(ranks, sum.spec.shape.rows().bound, sum.spec.shape.cols()).ends;
+    auto ends =
+        scheduler::sum_chunks(ranks, sum.spec.shape.rows().bound, sum.spec.shape.cols()).ends;
+    const std::int64_t granule = col_granule(graph, node);
+    const auto fits = [&](std::int64_t at) { return at % granule == 0; };
+    if (std::ranges::all_of(ends, fits)) return ends;
   }
   return {};
 }
@@ -94,7 +99,9 @@ std::vector<std::int64_t> sent_ranges(const Graph& graph, const Node& node) {
 
 std::vector<std::int64_t> col_segments(const Graph& graph, const Node& node) {
   constexpr int kStepsBack = 8;
-  if (auto ranges = sent_ranges(graph, node); ranges.size() > 1) return ranges;
+  if (!node.op->col_segments) {
+    if (auto ranges = sent_ranges(graph, node); ranges.size() > 1) return ranges;
+  }
   return segments_of(graph, node, kStepsBack);
 }
 

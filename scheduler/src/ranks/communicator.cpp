@@ -17,8 +17,8 @@ constexpr std::chrono::milliseconds kPollInterval{50};
 // ranks that answer each other must not wait for each other's sleeps, which make the other one
 // sleep, too: they sleep only after more time than a short sleep takes, and for a small share of
 // the time waited. Measured with ranks on two cores, an answer then takes 10 to 70 us, and 200 to
-// 700 us if they sleep after 50 us. While messages are on their way they do not sleep: MPI carries
-// a large one in parts, each time that it is called.
+// 700 us if they sleep after 50 us. While messages are on their way they do not sleep in the
+// first second: MPI carries a large one in parts, each time that it is called.
 class LookInterval {
   using Clock = std::chrono::steady_clock;
 
@@ -27,7 +27,7 @@ class LookInterval {
   Clock::time_point now() const { return now_; }
 
   void pass(bool on_their_way) {
-    if (on_their_way) quiet_since_ = now_;
+    if (on_their_way && waited() < kCarried) quiet_since_ = now_;
     const Clock::duration quiet = now_ - quiet_since_;
     if (waited() < kYield) {
       for (int i = 0; i < kPauses; ++i) spin_pause();
@@ -43,7 +43,7 @@ class LookInterval {
  private:
   static constexpr int kPauses = 16;
   static constexpr std::chrono::microseconds kYield{5}, kSleep{200}, kShortest{10}, kLongest{1000};
-  static constexpr std::chrono::milliseconds kIdle{5000}, kIdleSleep{10};
+  static constexpr std::chrono::milliseconds kCarried{1000}, kIdle{5000}, kIdleSleep{10};
   const Clock::time_point start_ = Clock::now();
   Clock::time_point now_ = start_, quiet_since_ = start_;
 };

@@ -129,6 +129,7 @@ std::span<std::byte> Exchange::buffer(const KernelArgs& args, std::size_t i) con
 
 void Exchange::run(const KernelArgs& args) noexcept {
   try {
+    if (failed_early_) return;  // the failure was raised
     if (!is_skipped() && link_.communicator_) exchange(args);
     if (link_.ended_) return;
     finish();
@@ -144,7 +145,6 @@ void Exchange::run(const KernelArgs& args) noexcept {
 }
 
 void Exchange::exchange(const KernelArgs& args) {
-  if (early_error_) std::rethrow_exception(std::exchange(early_error_, nullptr));
   link_.check();
   wait_for_credit();
   chunks_.scattered ? exchange_sums(args) : exchange_blocks(args);
@@ -168,22 +168,26 @@ void Exchange::send_block(const View& x, const Block& block, bool sums) {
 }
 
 void Exchange::send_to(Peer& peer, std::span<const std::byte> message) {
-  Header header{.run = static_cast<std::int32_t>(link_.runs_),
-                .index = index_,
-                .left = static_cast<std::int32_t>(n_messages(peer.rank) - peer.sent - 1)};
+  Header header{
+      .run = static_cast<std::int32_t>(link_.runs_),
+      .index = index_,
+      .left = static_cast<std::int32_t>(n_messages(link_.rank(), peer.rank) - peer.sent - 1)};
   static_assert(sizeof(header) == kHeaderBytes);
   std::memcpy(link_.parcel_.data(), &header, sizeof(header));
   link_.communicator_->send(peer.rank, Channel::data, message);
   ++peer.sent;
 }
 
-// Reads the next message of a rank that has not ended.
 void Exchange::receive(Peer& peer, std::span<std::byte> room) {
+  if (peer.ended)
+    throw RankError(peer.rank, fmt::format("rank {} sent too few messages", peer.rank));
   Communicator& c = *link_.communicator_;
   const auto n = static_cast<std::size_t>(c.wait(peer.rank, Channel::data, link_.timeout));
   std::vector<std::byte> text;  // if it is an error
   if (n > room.size()) {
-    if (n > kHeaderBytes + kLongestError) expect_bytes(peer, static_cast<std::int64_t>(n));
+    if (n > kHeaderBytes + kLongestError)
+      throw RankError(peer.rank, fmt::format("rank {} sent {} bytes, expected at most {}",
+                                             peer.rank, n, room.size()));
     text.resize(n);
     room = text;
   }
@@ -202,6 +206,10 @@ void Exchange::read(Peer& peer, std::span<const std::byte> message) {
     throw RankError(peer.rank,
                     fmt::format("rank {} is at exchange {} of step {}, this one at {} of {}",
                                 peer.rank, header.index, header.run, index_, run));
+  const std::int64_t left = n_messages(peer.rank, link_.rank()) - ++peer.received;
+  if (header.state == Header::rows && header.left != left)
+    throw RankError(peer.rank, fmt::format("rank {} has {} messages left, expected {}", peer.rank,
+                                           header.left, left));
   peer.rows = message.subspan(sizeof(header));
   peer.ended = header.left == 0 || header.state != Header::rows;
   if (header.state == Header::rows || link_.ended_.exchange(true)) return;
@@ -228,7 +236,7 @@ void Exchange::give_up(const std::string& error) {
   std::memcpy(message.data(), &header, sizeof(header));
   std::memcpy(message.data() + sizeof(header), text.data(), text.size());
   for (const Peer& peer : peers_)
-    if (peer.receives && peer.sent < n_messages(peer.rank))
+    if (peer.receives && peer.sent < n_messages(link_.rank(), peer.rank))
       link_.communicator_->send(peer.rank, Channel::data,
                                 std::span(message).first(sizeof(header) + text.size()));
   link_.ended_ = true;
@@ -253,9 +261,9 @@ void Exchange::wait_for_credit() {
 }
 
 void Exchange::finish() {
-  for (Peer& peer : peers_) peer.ended = false, peer.sent = 0;
+  for (Peer& peer : peers_) peer.ended = false, peer.sent = peer.received = 0;
   next_ = 0;
-  early_error_ = nullptr;
+  failed_early_ = false;
   for (std::size_t c = 0; c < chunks_.ends.size(); ++c) n_cols_[c] = 0;
   if (!is_counted() || !link_.communicator_) return;
   if (&op_ == &kSend)

@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -18,7 +17,7 @@
 #include "weft/backends/device.h"
 #include "weft/scheduler/rank_link.h"
 
-#include "ranks/sum_chunks.h"
+#include "plan/sum_chunks.h"
 
 namespace weft::scheduler {
 
@@ -58,7 +57,7 @@ class Exchange final : public PreparedKernel {
   struct Header;
   struct Peer {
     int rank = 0;
-    std::int64_t sent = 0;  // messages to it in this exchange
+    std::int64_t sent = 0, received = 0;  // messages to it and from it in this exchange
     bool receives = false, sends = false;
     bool ended = false;                    // it sends no more messages in this exchange
     std::span<const std::byte> rows = {};  // those that it sent last
@@ -66,13 +65,13 @@ class Exchange final : public PreparedKernel {
   bool is_skipped() const { return result_ && !link_.results; }
   bool is_counted() const;
   Blocks blocks() const;
-  std::int64_t n_messages(int rank) const;  // that this rank sends to another one
+  std::int64_t n_messages(int from, int to) const;
   std::span<std::byte> buffer(const KernelArgs& args, std::size_t i) const;
 
   void exchange(const KernelArgs& args);
   void exchange_blocks(const KernelArgs& args);
   void exchange_sums(const KernelArgs& args);
-  void send_until(std::int64_t end);
+  void send_until(const KernelArgs& args, std::int64_t end);
   void send_block(const View& x, const Block& block, bool sums);
   void send_to(Peer& peer, std::span<const std::byte> message);
   void receive(Peer& peer, std::span<std::byte> room);
@@ -95,7 +94,7 @@ class Exchange final : public PreparedKernel {
   std::int32_t index_ = 0;
   std::int64_t cols_ = 0;
   int first_ = 0;     // rank of the group
-  SumChunks chunks_;  // of a sum; else one chunk
+  SumChunks chunks_;  // one chunk unless it is a sum
   std::int64_t rows_per_message_ = 1;
   std::int64_t buffer_bytes_ = 0;
   bool result_ = false;
@@ -105,8 +104,8 @@ class Exchange final : public PreparedKernel {
   // The run in progress.
   std::int64_t next_ = 0;                                // block of this rank to be sent
   std::unique_ptr<std::atomic<std::int64_t>[]> n_cols_;  // that were computed, by chunk
-  std::mutex early_;                                     // of sends by computed()
-  std::exception_ptr early_error_;
+  std::mutex early_;                                     // serializes sends by computed()
+  std::atomic<bool> failed_early_ = false;               // computed() has raised a failure
 };
 
 }  // namespace weft::scheduler

@@ -16,19 +16,20 @@ Blocks Exchange::blocks() const {
           .rows = &op_ == &kSend ? args_.in[0].rows() : args_.out.rows()};
 }
 
-std::int64_t Exchange::n_messages(int rank) const {
-  return chunks_.n_sent(link_.rank() - first_, rank - first_) * blocks().of_chunk();
+// That one rank sends another one.
+std::int64_t Exchange::n_messages(int from, int to) const {
+  return chunks_.n_sent(from - first_, to - first_) * blocks().of_chunk();
 }
 
 // ---- exchanging them
 
 // Sends this rank's blocks up to `end`.
-void Exchange::send_until(std::int64_t end) {
+void Exchange::send_until(const KernelArgs& args, std::int64_t end) {
   const Blocks all = blocks();
   for (; next_ < std::min(end, all.size()); ++next_) {
     Block own = all[next_];
-    if (&op_ == &kAllGather) own.cols = args_.in[0].cols();
-    send_block(args_.in[0], own, false);
+    if (&op_ == &kAllGather) own.cols = args.in[0].cols();
+    send_block(args.in[0], own, false);
   }
 }
 
@@ -41,17 +42,18 @@ void Exchange::computed(std::int64_t col0, std::int64_t col1) noexcept {
   }
   if (link_.done_ != number_ || link_.ended_) return;
   const std::unique_lock lock(early_, std::try_to_lock);
-  if (!lock || early_error_) return;
+  if (!lock || failed_early_) return;
   try {
     const Blocks all = blocks();
     for (std::int64_t i = next_; i < all.size(); ++i) {
       const std::size_t chunk = all[i].chunk;
       if (n_cols_[chunk] < chunks_.width(chunk)) return;
       link_.check();
-      send_until(i + 1);
+      send_until(args_, i + 1);
     }
-  } catch (...) {
-    early_error_ = std::current_exception();
+  } catch (const std::exception& error) {
+    failed_early_ = true;
+    failure_.raise(fmt::format("{} ({} '{}')", error.what(), op_.name, path_));
   }
 }
 
@@ -60,7 +62,7 @@ void Exchange::exchange_blocks(const KernelArgs& args) {
   const bool sends = std::ranges::any_of(peers_, &Peer::receives);
   const Blocks all = blocks();
   for (std::int64_t i = 0; i < all.size(); ++i) {
-    if (sends) send_until(i + 2);
+    if (sends) send_until(args, i + 2);
     const Block next = all[i];
     if (!receive_all(args, next)) return;
     if (&op_ == &kAllReduce)
@@ -73,7 +75,7 @@ void Exchange::exchange_blocks(const KernelArgs& args) {
 // Terms to the ranks that add them up, own sums to all, then the sums of the others.
 void Exchange::exchange_sums(const KernelArgs& args) {
   const Blocks all = blocks();
-  send_until(all.size());
+  send_until(args, all.size());
   for (std::int64_t i = 0; i < all.size(); ++i) {
     const Block own = all[i];
     if (!chunks_.is_owner(link_.rank() - first_, own.chunk)) continue;
@@ -103,7 +105,7 @@ bool Exchange::receive_all(const KernelArgs& args, const Block& block) {
   for (std::size_t p = 0; p < peers_.size(); ++p) {
     Peer& peer = peers_[p];
     if (!peer.sends) continue;
-    if (!peer.ended) receive(peer, buffer(args, p + first_buffer));
+    receive(peer, buffer(args, p + first_buffer));
     if (link_.ended_) return false;
     if (&op_ != &kAllGather) {
       expect_bytes(peer, block.rows * block.cols * 4);

@@ -4,10 +4,9 @@
 #include <cstdlib>
 
 #include "weft/base/error.h"
-#include "weft/ops/projections/linear.h"
 #include "weft/ops/ranks/collectives.h"
 
-#include "ranks/sum_chunks.h"
+#include "plan/sum_chunks.h"
 
 namespace weft {
 namespace {
@@ -40,19 +39,17 @@ Traffic& operator+=(Traffic& sum, const Traffic& more) {
 
 // Terms to the ranks that add them up, in chunks of which all but the last one are under way while
 // the projection computes the next ones; and the sums, if they are scattered.
-Traffic of_sum(const Graph& graph, const Node& node, std::int64_t bytes, const LinkSpeed& link,
-               double projection_seconds) {
+Traffic of_sum(const Node& node, std::int64_t bytes, const LinkSpeed& link,
+               double seconds_of_terms) {
   const int ranks = node.attrs.as<GroupAttrs>().ranks;
-  const auto chunks =
-      scheduler::sum_chunks(ranks, node.spec.shape[0].bound, node.spec.shape.cols());
+  const Shape& shape = node.spec.shape;
+  const auto chunks = scheduler::sum_chunks(ranks, shape.rows().bound, shape.cols());
   const std::int64_t n = std::ssize(chunks.ends), others = ranks - 1;
   const std::int64_t terms = chunks.scattered ? others * bytes / ranks : others * bytes;
   const std::int64_t sums = chunks.scattered ? others * bytes / ranks : 0;
-  const bool early = graph[node.inputs[0]].op == &kLinear;
   const double term_seconds = static_cast<double>(terms) / link.bytes_per_second;
-  const double hidden = early ? std::min(term_seconds, projection_seconds) *
-                                    static_cast<double>(n - 1) / static_cast<double>(n)
-                              : 0;
+  const double hidden = std::min(term_seconds, seconds_of_terms) * static_cast<double>(n - 1) /
+                        static_cast<double>(n);
   return {.exchanges = 1,
           .messages_out = chunks.scattered ? 2 * n * others / ranks : n * others,
           .bytes_out = terms + sums,
@@ -118,7 +115,7 @@ Traffic traffic_of(const Graph& graph, const Extents& extents, const LinkSpeed& 
     } else if (node.op == &kAllReduce) {
       const double work = multiply_adds(graph, graph[node.inputs[0]], extents);
       const double seconds = multiply_adds_per_second > 0 ? work / multiply_adds_per_second : 0;
-      sum += of_sum(graph, node, bytes, link, seconds);
+      sum += of_sum(node, bytes, link, seconds);
     } else {
       sum += of_group(node, bytes, link);
     }

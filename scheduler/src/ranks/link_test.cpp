@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
+#include "weft/ops/projections/linear.h"
 #include "weft/ops/ranks/collectives.h"
 
 namespace weft {
@@ -43,6 +44,37 @@ TEST_CASE("the traffic of a rank: sums go to all others, a stage's output to one
   const Traffic no_results = traffic_of(g, extents, link, false);
   CHECK(no_results.exchanges == 2);
   CHECK(no_results.seconds == doctest::Approx(1e-3 + 3 * 800e-6));
+}
+
+// 4096 rows of 64 columns are 1 MiB: 8 chunks of 128 KiB, of which 7 may be under way while the
+// projection computes.
+TEST_CASE("terms that are sent while others are computed are not waited for") {
+  Graph g;
+  const Dim t = g.variable("T", 512);
+  const Tensor x = g.input("x", {f32, {t, 16}});
+  const Tensor term = linear(x, g.weight("w", {f32, {512, 16}}));
+  g.output("y", g.add(kAllReduce, std::array{term, Tensor()}, GroupAttrs{0, 2, 0, 512}, {}));
+  const LinkSpeed link{.latency = 1e-3, .bytes_per_second = 1 << 20};
+  const Extents extents{512};
+  CHECK(multiply_adds_of(g, extents) == 512 * 512 * 17);  // one to add up
+  const auto seconds = [&](double rate) {
+    return traffic_of(g, extents, link, true, rate).seconds;
+  };
+  CHECK(seconds(0) == doctest::Approx(1e-3 + 1));
+  CHECK(seconds(1) == doctest::Approx(1e-3 + 1.0 / 8));  // it computes for long enough
+  CHECK(seconds(1 << 24) == doctest::Approx(1e-3 + 1 - 0.25 * 7 / 8));  // a quarter of a second
+  CHECK(traffic_of(g, extents, link, true).messages_out == 8);
+}
+
+TEST_CASE("scattered sums take two messages and fewer bytes") {
+  Graph g;
+  const Tensor x = g.input("x", {f32, {1, 8192}});
+  g.output("y", g.add(kAllReduce, std::array{x, Tensor()}, GroupAttrs{0, 8, 0, 8192}, {}));
+  const LinkSpeed link{.latency = 1e-3, .bytes_per_second = 7168};
+  const Traffic traffic = traffic_of(g, {}, link, true);
+  CHECK(traffic.bytes_out == 2 * 7 * 4096);
+  CHECK(traffic.messages_out == 2 * 7);
+  CHECK(traffic.seconds == doctest::Approx(2e-3 + 8));
 }
 
 TEST_CASE("messages on a slowed link arrive in order, none too early") {

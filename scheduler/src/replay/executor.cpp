@@ -99,7 +99,7 @@ void Executor::Impl::run_calls(std::span<const KernelCall> calls, int worker) no
     if (!acquire(call)) return stop_run();
     run_call(call, worker);
     if (!release(call)) return stop_run();
-    if (call.args.prepared && (failure.raised() || has_ended())) stop_run();
+    if ((call.args.prepared || call.feeds) && (failure.raised() || has_ended())) stop_run();
   }
 }
 
@@ -231,9 +231,9 @@ void Executor::run(const Extents& extents, const std::atomic<bool>* cancel,
   impl_->cancel = cancel;
   impl_->observer = observer;
   impl_->stopped.store(false, std::memory_order_relaxed);
-  if (impl_->link) impl_->link->begin_run();
   WeightStream* const stream = impl_->stream;
-  if (stream) stream->begin(impl_->uses_of_units, cancel, impl_->stopped);
+  if (stream) stream->begin(impl_->uses_of_units, cancel, impl_->stopped);  // may throw
+  if (impl_->link) impl_->link->begin_run();
   impl_->replay ? impl_->replay->run() : impl_->run_alone();
   if (stream) stream->end();
   std::string text = impl_->failure.take();

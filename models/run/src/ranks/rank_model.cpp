@@ -18,7 +18,6 @@ std::shared_ptr<const Model> run::load_rank(const Checkpoint& file, const ModelO
   auto impl = Model::Impl::load(file, options);
   impl->take_part(options.sharding, rank);
   impl->ranks.link = &link;
-  link.check = [weights = impl->weights] { weights.check_mapped(); };
   impl->ranks.share = share;
   impl->identity = std::make_unique<Identity>(impl->weights);
   return Model::Impl::wrap(std::move(impl));

@@ -47,7 +47,8 @@ class RankLink {
   // Set between runs, in the same way on all ranks.
   double timeout = 600;  // seconds until the next message of a rank, at most
   bool results = true;   // somebody wants the results of the next run (PeerAttrs::result)
-  // Throws Error if what this rank has computed cannot be used; is called before it is sent.
+  // Set before a run: throws Error if what this rank has computed cannot be used. Is called before
+  // results are sent, by any worker and while others compute.
   std::function<void()> check = [] {};
 
  private:

@@ -1,4 +1,4 @@
-#include "ranks/sum_chunks.h"
+#include "plan/sum_chunks.h"
 
 #include <algorithm>
 
@@ -7,7 +7,8 @@ namespace {
 
 constexpr std::int64_t kChunkBytes = 128 << 10;
 constexpr std::int64_t kMaxChunks = 8;
-constexpr std::int64_t kGranule = 64;  // columns; a multiple of what kernels compute at once
+// Columns, if there are enough: a multiple of what kernels compute at once.
+constexpr std::int64_t kGranule = 64;
 // What 1 Gbit/s carries in 0.5 ms: more than the latency of links that are fit for sums.
 constexpr std::int64_t kBytesOfAMessage = 64 << 10;
 
