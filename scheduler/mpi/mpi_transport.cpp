@@ -326,16 +326,18 @@ bool all_sent() {
   return !code && told && world.under_way.empty();
 }
 
-// Takes a message that nobody waits for any more. False: there was none.
-bool discard_one(std::vector<std::byte>& bytes) {
-  int flag = 0, n = 0;
-  MPI_Status status;
-  if (MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, world.comm, &flag, &status) || !flag) return false;
-  if (status.MPI_TAG == kLostTag) return look_for_loss(status.MPI_SOURCE) == MPI_SUCCESS;
-  MPI_Get_count(&status, MPI_BYTE, &n);
-  bytes.resize(static_cast<std::size_t>(std::max(n, 0)));
-  return MPI_Recv(bytes.data(), n, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, world.comm,
-                  MPI_STATUS_IGNORE) == MPI_SUCCESS;
+// Takes messages that nobody waits for any more. False: one of them has not arrived completely.
+bool discard_messages() {
+  bool complete = true;
+  for (std::size_t i = 0; i < world.incoming.size(); ++i) {
+    const auto from = static_cast<int>(i / WEFT_TRANSPORT_CHANNELS);
+    Incoming& in = world.incoming[i];
+    if (from == world.rank || look_for_loss(from)) continue;
+    while (!look_for_message(from, i % WEFT_TRANSPORT_CHANNELS) && in.complete)
+      world.idle.push_back(std::move(in.parcel)), in = {};
+    complete &= in.n < 0;
+  }
+  return complete;
 }
 
 // Messages that nobody took could keep the rank that sent them from ending, so they are taken.
@@ -348,15 +350,13 @@ void end_mpi() {
   abandon("it ended");
   const auto end =
       std::chrono::steady_clock::now() + (gave_up ? kCloseLimitIfGivenUp : kCloseLimit);
-  std::vector<std::byte> unwanted;
-  bool sent = false, ended = false;
-  while (!(sent && ended) && std::chrono::steady_clock::now() < end) {
-    while (discard_one(unwanted)) continue;
-    sent = all_sent();
+  bool quiet = false, ended = false;  // nothing is under way; the others have ended
+  while (!(quiet && ended) && std::chrono::steady_clock::now() < end) {
+    quiet = discard_messages() & all_sent();
     ended = std::ranges::count(world.is_lost, 1) == world.size - 1;
-    if (!(sent && ended)) std::this_thread::sleep_for(std::chrono::microseconds(100));
+    if (!(quiet && ended)) std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
-  if (sent && (ended || !gave_up)) {
+  if (quiet && (ended || !gave_up)) {
     MPI_Comm_free(&world.comm);
     if (world.is_owner) MPI_Finalize();
   }
