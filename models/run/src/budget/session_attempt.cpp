@@ -133,7 +133,7 @@ std::optional<SessionAttempt> plan_resident(const Model& model, const SessionOpt
   PlannedModel planned = plan_all(model, options, WeightMode::resident);
   if (!limits.explicit_budget) {  // a region shared with another session counts once
     const std::int64_t shared = model.impl().region_bytes(layout_weights(model, planned));
-    planned.options.mem_budget = default_budget(shared);
+    planned.options.mem_budget = default_budget(shared) / model.impl().ranks.share;
   }
   if (requested) {
     const std::string& mix = model.quantized_to();
