@@ -111,10 +111,12 @@ std::string rank_file_name(std::int64_t rank, std::int64_t ranks) {
 std::vector<std::string> rank_files_in(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
-  for (const std::filesystem::directory_entry& entry :
-       std::filesystem::directory_iterator(folder, error))
-    if (std::string name = entry.path().filename(); is_rank_file_name(name))
+  std::filesystem::directory_iterator entry(folder, error);
+  if (error) return names;
+  for (; entry != std::filesystem::directory_iterator(); entry.increment(error))
+    if (std::string name = entry->path().filename(); is_rank_file_name(name))
       names.push_back(std::move(name));
+  if (error) fail<IoError>("{}: cannot be listed: {}", printable_path(folder), error.message());
   std::ranges::sort(names);
   return names;
 }

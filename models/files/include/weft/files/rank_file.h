@@ -24,7 +24,8 @@ struct RankFileFacts {
 
 // "rank-0-of-4.gguf"
 std::string rank_file_name(std::int64_t rank, std::int64_t ranks);
-// The names of files like that in a folder, sorted; empty for other paths.
+// The names of files like that in a folder, sorted; empty for other paths. Throws IoError if the
+// system fails to list the folder to its end.
 std::vector<std::string> rank_files_in(const std::string& folder);
 
 // Writes the file of a rank that needs these parts; it appears under its name when it is complete
