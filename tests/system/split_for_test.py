@@ -49,6 +49,7 @@ class SplitFor(SystemTest):
     def test_other_programs_read_its_header(self):
         file = self.split("pp=2") / "rank-1-of-2.gguf"
         self.assertIn(b"weft.split.sharding", self.runs("weft", "inspect", file).out)
+        self.assertIn(b"A part of a model", self.runs("weft", "inspect", file).out)
         tokens = ["weft", "tokenize", "-m"]
         self.assertEqual(self.runs(*tokens, file, stdin=b"Once").out,
                          self.runs(*tokens, MODEL, stdin=b"Once").out)
@@ -65,6 +66,22 @@ class SplitFor(SystemTest):
         self.refuses(2, "--rank must be from 0 to 1, got 2", *split, "pp=2", "--rank", 2)
         self.refuses(2, "several ranks", *split, "tp=1")
         self.refuses(2, "--shard", *split, "sideways=2")
+
+    def test_it_is_no_model_for_others(self):
+        folder = self.split("tp=2")
+        first, out = folder / "rank-0-of-2.gguf", self.folder / "out.gguf"
+        for path in (folder, first):
+            for command in (["quantize", path, out, "COPY"], ["quantize", path, "COPY", "--dry-run"],
+                            ["generate", "-m", MODEL, "-md", path, *TEXT],
+                            ["generate", "-m", MODEL, "--lora", path, *TEXT]):
+                program = [] if command[0] == "generate" else ["weft"]
+                self.refuses(1, f"{first}: a part of a model that is divided among ranks (weft "
+                             "split-for), expected a whole model", *program, *command)
+        for command in (["convert", folder, out], ["split-for", "-m", folder, "--shard", "tp=2",
+                                                   "-o", self.folder / "more"]):
+            self.refuses(1, f"{first}: the part of rank 0 of a model divided by tp=2", "weft",
+                         *command)
+        self.assertFalse(out.exists())
 
     def test_no_partial_file(self):
         out = self.folder / "parts"

@@ -8,8 +8,6 @@
 
 namespace weft::cli {
 
-namespace {
-
 Sharding sharding_of_flag(const std::string& text) {
   try {
     return parse_sharding(text);
@@ -17,8 +15,6 @@ Sharding sharding_of_flag(const std::string& text) {
     reject_value("--shard", error.what());
   }
 }
-
-}  // namespace
 
 LinkSpeed link_of_flag(const std::string& flag, const std::string& text) {
   try {
@@ -51,17 +47,26 @@ void add_rank_flag(App& app, ModelFlags& flags) {
       .type_name("N");
 }
 
+void check_rank_flag(int rank, const Sharding& sharding) {
+  if (rank < 0 || rank >= sharding.ranks())
+    fail<UsageError>("--rank must be from 0 to {}, got {}", sharding.ranks() - 1, rank);
+}
+
 void use_lone_rank(ModelFlags& flags) {
-  const int ranks = flags.sharding.ranks();
-  if (flags.rank < 0 || flags.rank >= ranks)
-    fail<UsageError>("--rank must be from 0 to {}, got {}", ranks - 1, flags.rank);
-  if (ranks > 1) flags.lone_rank = flags.rank;
+  check_rank_flag(flags.rank, flags.sharding);
+  if (flags.sharding.ranks() > 1) flags.lone_rank = flags.rank;
 }
 
 void check_launch(const ModelFlags& flags) {
   if (flags.sharding.ranks() == 1 && launched_ranks() > 1)
     fail<UsageError>("{} ranks were started, but the model is not divided among them: give --shard",
                      launched_ranks());
+}
+
+void refuse_launch(std::string_view program) {
+  if (launched_ranks() > 1)
+    fail<UsageError>("{} ranks were started, but {} works alone: start it without mpirun",
+                     launched_ranks(), program);
 }
 
 }  // namespace weft::cli

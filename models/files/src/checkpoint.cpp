@@ -12,11 +12,12 @@
 #include "weft/files/gguf_types.h"
 #include "weft/files/mapped_file.h"
 #include "weft/files/rank_file.h"
+#include "weft/files/weft_keys.h"
 
 #include "file_part.h"
 #include "gguf/experts.h"
 #include "gguf/part.h"
-#include "ranks/rank_parts.h"
+#include "ranks/stored_parts.h"
 #include "safetensors/directory.h"
 #include "tensor_parts.h"
 
@@ -75,6 +76,11 @@ Checkpoint Checkpoint::open(const std::string& path, const OpenOptions& options)
   Checkpoint opened(std::make_shared<const Impl>(
       directory ? safetensors::open_directory(path, options) : gguf::open_files(path)));
   opened.check_mapped();
+  if (!options.rank_files && opened.find(kSplitShardingKey))
+    fail<FormatError>(
+        "{}: a part of a model that is divided among ranks (weft split-for), expected a whole "
+        "model",
+        printable_path(path));
   return opened;
 }
 

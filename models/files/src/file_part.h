@@ -46,7 +46,7 @@ struct OpenedFiles {
   std::shared_ptr<const std::deque<std::vector<RowRun>>> runs;
   bool is_directory = false;
   std::int64_t file_bytes = 0;
-  // If the tensors are those of a model of which the file has parts (rank_parts.h): the parts.
+  // If the tensors are those of a model of which the file has parts (stored_parts.h): the parts.
   std::shared_ptr<const StoredParts> stored;
   std::uint64_t parts = 0;  // if the tensors are parts of those of another checkpoint: which ones
 };

@@ -54,7 +54,8 @@ class Forecaster {
  public:
   Forecaster(const std::string& path, const ModelOptions& model, const SessionOptions& session,
              const RankForecastOptions& how)
-      : file_(Checkpoint::open(path, {model.allow_unknown_settings})),
+      : file_(Checkpoint::open(
+            path, {.allow_unknown_settings = model.allow_unknown_settings, .rank_files = true})),
         model_(model),
         session_(session),
         how_(how) {}

@@ -14,7 +14,7 @@
 #include "weft/quantize/quantize.h"
 
 #include "model_impl.h"
-#include "ranks/rank_files.h"
+#include "ranks/open_for_rank.h"
 #include "ranks/rank_world.h"
 #include "streaming/packed_file.h"
 
@@ -196,8 +196,7 @@ void use_draft_file(const ModelOptions& options, const Graph& steps, Model::Impl
 
 std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOptions& options) {
   report(options, 0);
-  const std::string own = path_of_rank(path, options.sharding, std::max(options.lone_rank, 0));
-  return load(Checkpoint::open(own, {options.allow_unknown_settings}), options);
+  return load(open_for_rank(path, options, std::max(options.lone_rank, 0)), options);
 }
 
 std::unique_ptr<Model::Impl> Model::Impl::load(const Checkpoint& file,

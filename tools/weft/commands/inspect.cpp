@@ -9,6 +9,7 @@
 #include "weft/base/printable.h"
 #include "weft/files/checkpoint.h"
 #include "weft/files/describe.h"
+#include "weft/files/weft_keys.h"
 #include "weft/scheduler/budget.h"
 
 #include "common/override_flags.h"
@@ -106,6 +107,8 @@ void print_totals(std::ostream& out, const TensorTotals& totals) {
 void print_text(std::ostream& out, const Checkpoint& file, const Limits& limits) {
   for (const std::string& path : file.part_paths()) out << printable_path(path) << '\n';
   if (file.is_directory()) out << "A directory of safetensors, as the GGUF file that it becomes:\n";
+  if (file.find(kSplitShardingKey))
+    out << "A part of a model that is divided among ranks, by weft split-for:\n";
   out << fmt::format(
       "GGUF version {}, {} metadata entries, {} tensors, alignment {}, {} bytes ({})\n",
       file.version(), file.metadata().size(), file.tensors().size(), file.alignment(),
@@ -136,8 +139,8 @@ int inspect(int argc, char** argv) {
       "  weft inspect model.gguf --json | jq '.metadata[\"general.architecture\"].value'");
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
-  const Checkpoint file =
-      Checkpoint::open(model, {.allow_unknown_settings = true}).with_keys(overrides);
+  const OpenOptions how{.allow_unknown_settings = true, .rank_files = true};
+  const Checkpoint file = Checkpoint::open(model, how).with_keys(overrides);
   std::ios::sync_with_stdio(false);
   if (json) {
     write_json(std::cout, file);

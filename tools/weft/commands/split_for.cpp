@@ -2,18 +2,20 @@
 #include <cmath>
 #include <filesystem>
 #include <iostream>
-#include <memory>
+#include <optional>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
-#include "weft/run/rank_files.h"
+#include "weft/files/rank_file.h"
+#include "weft/run/split_model.h"
 #include "weft/scheduler/budget.h"
 
 #include "common/flags.h"
 #include "common/override_flags.h"
+#include "common/rank_flags.h"
 #include "reports/progress.h"
 #include "subcommand.h"
 
@@ -25,15 +27,14 @@ namespace fs = std::filesystem;
 struct Flags {
   std::string model, folder;
   Sharding sharding;
-  std::int32_t rank = -1;  // below 0: all
+  std::optional<std::int32_t> rank;  // none: all
   bool allow_unknown_settings = false;
 };
 
 void check_flags(const Flags& flags) {
-  const int ranks = flags.sharding.ranks();
-  if (ranks == 1) fail<cli::UsageError>("--shard must name several ranks, got 1");
-  if (flags.rank >= ranks)
-    fail<cli::UsageError>("--rank must be from 0 to {}, got {}", ranks - 1, flags.rank);
+  cli::refuse_launch("weft split-for");
+  if (flags.sharding.ranks() == 1) fail<cli::UsageError>("--shard must name several ranks, got 1");
+  if (flags.rank) cli::check_rank_flag(*flags.rank, flags.sharding);
 }
 
 void make_folder(const std::string& folder) {
@@ -43,11 +44,11 @@ void make_folder(const std::string& folder) {
 }
 
 void write(const Model& model, const Flags& flags, int rank) {
-  const std::string path = fs::path(flags.folder) / rank_file_name(rank, flags.sharding);
+  const std::string path = fs::path(flags.folder) / rank_file_name(rank, flags.sharding.ranks());
   {
     Progress progress("percent", 100);
     const auto start = cli::Clock::now();
-    write_rank_file(model, flags.sharding, rank, path, [&](double share) {
+    write_part_of_rank(model, flags.sharding, rank, path, [&](double share) {
       if (cli::seconds_since(start) > 1)
         progress.show(std::max<std::int64_t>(1, std::llround(100 * share)), path);
       return !cli::interrupted();
@@ -65,7 +66,7 @@ int run(const Flags& flags) {
                                 .allow_unknown_settings = flags.allow_unknown_settings});
   make_folder(flags.folder);
   for (int rank = 0; rank < flags.sharding.ranks(); ++rank)
-    if (flags.rank < 0 || flags.rank == rank) write(*model, flags, rank);
+    if (flags.rank.value_or(rank) == rank) write(*model, flags, rank);
   return 0;
 }
 
@@ -75,13 +76,7 @@ void add_flags(cli::App& app, Flags& flags) {
       .type_name("FILE");
   app.add_option_function(
          "--shard",
-         [&flags](const std::string& text) {
-           try {
-             flags.sharding = parse_sharding(text);
-           } catch (const ValueError& error) {
-             cli::reject_value("--shard", error.what());
-           }
-         },
+         [&flags](const std::string& text) { flags.sharding = cli::sharding_of_flag(text); },
          "how the model will be divided: tp=N, pp=N or tp=N,pp=M")
       .required()
       .type_name("KIND=N");
@@ -89,9 +84,7 @@ void add_flags(cli::App& app, Flags& flags) {
                  "folder for the files, which is made if it is missing")
       .required()
       .type_name("DIR");
-  app.add_option("--rank", flags.rank, "write only the file of this rank")
-      .range(0, kMaxRanks - 1)
-      .type_name("N");
+  app.add_option("--rank", flags.rank, "write only the file of this rank").type_name("N");
   cli::add_unknown_settings_flag(app, flags.allow_unknown_settings);
 }
 

@@ -90,7 +90,8 @@ std::unique_ptr<const ChatTemplate> read_templates(const Flags& flags,
                                                    ChatRenderOptions& defaults) {
   std::string source, for_tools;
   if (!flags.model.empty()) {
-    const Checkpoint gguf = Checkpoint::open(flags.model, {.allow_unknown_settings = true});
+    const Checkpoint gguf =
+        Checkpoint::open(flags.model, {.allow_unknown_settings = true, .rank_files = true});
     const auto vocabulary = read_vocabulary(gguf);
     const auto text = [&](TokenId id) {
       return id == kNoToken ? std::string() : std::string(vocabulary->text(id));

@@ -68,8 +68,8 @@ int tokenize(int argc, char** argv) {
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
   options.add_special = !no_bos;
-  const Checkpoint file =
-      Checkpoint::open(model, {.allow_unknown_settings = true}).with_keys(overrides);
+  const OpenOptions how{.allow_unknown_settings = true, .rank_files = true};
+  const Checkpoint file = Checkpoint::open(model, how).with_keys(overrides);
   const auto tokenizer = make_tokenizer(read_vocabulary(file));
   for (const std::string& warning : tokenizer->warnings())
     std::cerr << "weft tokenize: warning: " << warning << '\n';

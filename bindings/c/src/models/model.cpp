@@ -71,14 +71,16 @@ weft_model* open_model(const weft_model_options* given, std::shared_ptr<LentByte
   CancellableCall running;
   options.progress = running.watch(options.progress);
   if (options.progress && !options.progress(0)) fail<CancelledError>("loading was cancelled");
-  const Checkpoint file = open_file({options.allow_unknown_settings});
+  const bool vocabulary_only = is_set(o.vocabulary_only, "vocabulary_only");
+  const Checkpoint file = open_file(
+      {.allow_unknown_settings = options.allow_unknown_settings, .rank_files = vocabulary_only});
   auto object = std::make_shared<ModelObject>();
   object->file = options.overrides.empty() ? file : file.with_keys(options.overrides);
   object->path = file.path();
   object->name = object->file->find_string("general.name").value_or("");
   object->architecture = object->file->find_string("general.architecture").value_or("");
   object->n_loras = options.adapters.loras.size();
-  if (is_set(o.vocabulary_only, "vocabulary_only")) {
+  if (vocabulary_only) {
     object->bytes = std::move(bytes);
     object->vocabulary = read_vocabulary(*object->file);
     read_tokenizer(*object);

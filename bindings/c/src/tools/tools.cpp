@@ -148,7 +148,7 @@ weft_status weft_inspect_json(const char* path, weft_text* json, weft_error** er
   return call(error, [&] {
     required(json, "json");
     const Checkpoint file = Checkpoint::open(std::string(required_text(path, "path")),
-                                             {.allow_unknown_settings = true});
+                                             {.allow_unknown_settings = true, .rank_files = true});
     std::ostringstream text;
     write_json(text, file);
     file.check_mapped();

@@ -14,7 +14,7 @@
 #include "weft/files/tensor_pages.h"
 #include "weft/files/weft_keys.h"
 
-#include "ranks/rank_parts.h"
+#include "ranks/stored_parts.h"
 
 namespace weft {
 namespace {

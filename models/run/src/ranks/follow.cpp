@@ -11,7 +11,7 @@
 #include "weft/run/ranks.h"
 
 #include "model_impl.h"
-#include "ranks/rank_files.h"
+#include "ranks/open_for_rank.h"
 #include "ranks/rank_world.h"
 #include "session_impl.h"
 
@@ -231,8 +231,7 @@ void follow_rank_0(const std::string& path, const ModelOptions& options) {
   Communicator& communicator = launched_communicator();
   try {
     run::check_number_of_ranks(options.sharding, communicator.size());
-    const std::string own = run::path_of_rank(path, options.sharding, communicator.rank());
-    run::follow(Checkpoint::open(own, {options.allow_unknown_settings}), options, communicator, 1);
+    run::follow(run::open_for_rank(path, options, communicator.rank()), options, communicator, 1);
   } catch (const std::exception& error) {
     communicator.abandon(error.what());
     throw;

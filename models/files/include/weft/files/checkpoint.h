@@ -124,15 +124,19 @@ struct OpenOptions {
   // Settings in config.json that Weft does not know have no effect. Otherwise they are refused with
   // UnsupportedError, because they may change the results of the model.
   bool allow_unknown_settings = false;
+  // Opens the file of a rank, too, which has only parts of the tensors of a model (rank_file.h): for
+  // those that read its metadata only, or pass it to model_of_rank_file(). Of a directory of such
+  // files, the first by name is opened. Otherwise they are refused with FormatError.
+  bool rank_files = false;
 };
 
 class Checkpoint {
  public:
-  // A GGUF file, a directory of safetensors, or a directory with files of ranks (rank_file.h), of
-  // which the first is opened. Throws IoError, FormatError, UnsupportedError.
+  // A GGUF file or a directory of safetensors. Throws IoError, FormatError, UnsupportedError.
   static Checkpoint open(const std::string& path, const OpenOptions& options = {});
   // The same checks over the bytes of a GGUF file in memory, which outlive the object (tests,
-  // fuzzing). `name` stands for the path in messages. Split models cannot be parsed this way.
+  // fuzzing), but files of ranks are parsed. `name` stands for the path in messages. Split models
+  // cannot be parsed this way.
   static Checkpoint parse(std::span<const std::byte> bytes, const std::string& name);
   // The same for a file that the object owns: MappedFile::anonymous() for a copy of bytes,
   // MappedFile::of_descriptor() for an open file.

@@ -7,7 +7,7 @@
 //   auto model = Model::load("model.gguf", {.sharding = {.tp = 2}});
 //
 // Every rank has the model's file, or reads it from shared storage, and reads only its part of the
-// weights; or it has a file of its part only (weft/run/rank_files.h). When ranks meet they compare
+// weights; or it has a file of its part only (weft/run/split_model.h). When ranks meet they compare
 // versions, shardings and files.
 
 #include <span>

@@ -5,13 +5,14 @@
 #include <string>
 
 #include "weft/files/checkpoint.h"
-#include "weft/scheduler/shard.h"
+#include "weft/run/model.h"
 
 namespace weft::run {
 
-// The file of this rank if the path is a folder with files of ranks, else the path. Throws IoError
-// "parts has no rank-1-of-2.gguf, only rank-0-of-2.gguf".
-std::string path_of_rank(const std::string& path, const Sharding& sharding, int rank);
+// The model at a path, or the file of this rank if that is a folder with files of ranks; the first
+// of them for one rank. Throws IoError "parts: has no rank-1-of-2.gguf, which rank 1 of tp=2 needs,
+// only rank-0-of-2.gguf"; and like Checkpoint::open().
+Checkpoint open_for_rank(const std::string& path, const ModelOptions& options, int rank);
 
 // The model as this rank sees it: `file`, unless that is of a rank; then what it says about the
 // model, or what the file of this rank in the same folder says. Throws ValueError if it is for

@@ -1,4 +1,4 @@
-#include "ranks/rank_files.h"
+#include "ranks/open_for_rank.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -12,9 +12,6 @@
 #include "weft/base/hash.h"
 #include "weft/base/printable.h"
 #include "weft/files/rank_file.h"
-#include "weft/run/rank_files.h"
-
-#include "model_impl.h"
 
 namespace weft::run {
 namespace {
@@ -48,18 +45,24 @@ void check_rank(const Checkpoint& file, const RankFileFacts& facts, int rank) {
                      printable_path(file.path()), facts.rank, printable(facts.sharding), rank);
 }
 
-}  // namespace
-
+// The file of this rank if the path is a folder with files of several ranks, else the path.
 std::string path_of_rank(const std::string& path, const Sharding& sharding, int rank) {
+  if (sharding.ranks() == 1) return path;
   const std::vector<std::string> names = rank_files_in(path);
   if (names.empty()) return path;
-  const auto in_folder = [&](const std::string& name) { return (fs::path(path) / name).string(); };
-  if (sharding.ranks() == 1) return in_folder(names.front());
-  const std::string own = rank_file_name(rank, sharding);
+  const std::string own = rank_file_name(rank, sharding.ranks());
   if (std::ranges::find(names, own) == names.end())
     fail<IoError>("{}: has no {}, which rank {} of {} needs, only {}", printable_path(path), own,
                   rank, to_string(sharding), printable(fmt::format("{}", fmt::join(names, ", "))));
-  return in_folder(own);
+  return (fs::path(path) / own).string();
+}
+
+}  // namespace
+
+Checkpoint open_for_rank(const std::string& path, const ModelOptions& options, int rank) {
+  return Checkpoint::open(
+      path_of_rank(path, options.sharding, rank),
+      {.allow_unknown_settings = options.allow_unknown_settings, .rank_files = true});
 }
 
 Checkpoint model_for_rank(const Checkpoint& file, const Sharding& sharding, int rank) {
@@ -68,10 +71,10 @@ Checkpoint model_for_rank(const Checkpoint& file, const Sharding& sharding, int 
   check_sharding(file, *facts, sharding);
   if (facts->rank == rank) return is_absent(file) ? file : model_of_rank_file(file);
   const std::string folder = fs::path(file.path()).parent_path();
-  if (fs::path(file.path()).filename() != rank_file_name(static_cast<int>(facts->rank), sharding))
+  if (fs::path(file.path()).filename() != rank_file_name(facts->rank, sharding.ranks()))
     check_rank(file, *facts, rank);
-  const Checkpoint own =
-      Checkpoint::open(path_of_rank(folder.empty() ? "." : folder, sharding, rank));
+  const Checkpoint own = Checkpoint::open(
+      path_of_rank(folder.empty() ? "." : folder, sharding, rank), {.rank_files = true});
   const auto own_facts = rank_file_facts(own);
   if (!own_facts) fail<ValueError>("{}: not the file of a rank", printable_path(own.path()));
   check_sharding(own, *own_facts, sharding);
@@ -90,23 +93,3 @@ std::uint64_t sample_of_weights(const Checkpoint& file) {
 }
 
 }  // namespace weft::run
-
-namespace weft {
-
-std::string rank_file_name(int rank, const Sharding& sharding) {
-  return rank_file_name(std::int64_t{rank}, std::int64_t{sharding.ranks()});
-}
-
-void write_rank_file(const Model& model, const Sharding& sharding, int rank,
-                     const std::string& path, const std::function<bool(double)>& progress) {
-  const Checkpoint& file = model.file();
-  write_rank_file(file, model.impl().parts_of_rank(sharding, rank),
-                  {.sharding = to_string(sharding),
-                   .min_elems = sharding.min_elems,
-                   .rank = rank,
-                   .ranks = sharding.ranks(),
-                   .sample = run::sample_of_weights(file)},
-                  path, progress);
-}
-
-}  // namespace weft

@@ -1,4 +1,4 @@
-#include "weft/run/rank_files.h"
+#include "weft/run/split_model.h"
 
 #include <filesystem>
 #include <string>
@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
+#include "weft/files/gguf_writer.h"
 #include "weft/files/rank_file.h"
 #include "weft/ops/formats/q8_0.h"
 #include "weft/run/session.h"
@@ -35,10 +36,10 @@ struct SplitModel {
     test::write_tiny_model(about, whole);
     const auto model = Model::load(whole);
     for (int rank = 0; rank < sharding.ranks(); ++rank)
-      write_rank_file(*model, sharding, rank, file(rank, sharding));
+      write_part_of_rank(*model, sharding, rank, file(rank, sharding));
   }
   std::string file(int rank, const Sharding& sharding) const {
-    return (parts.path() / rank_file_name(rank, sharding)).string();
+    return (parts.path() / rank_file_name(rank, sharding.ranks())).string();
   }
 
   test::TempFolder folder, parts;
@@ -103,7 +104,7 @@ TEST_CASE("files of other ranks, shardings and models are refused by name") {
 TEST_CASE("a file says of which rank it is") {
   const Sharding sharding{.pp = 2};
   const SplitModel split({}, sharding);
-  const Checkpoint own = Checkpoint::open(split.file(1, sharding));
+  const Checkpoint own = Checkpoint::open(split.file(1, sharding), {.rank_files = true});
   const auto facts = rank_file_facts(own);
   REQUIRE(facts);
   CHECK(facts->rank == 1);
@@ -111,11 +112,61 @@ TEST_CASE("a file says of which rank it is") {
   CHECK_FALSE(rank_file_facts(Checkpoint::open(split.whole)));
 }
 
+TEST_CASE("a file of a rank is no model for those that do not ask for one") {
+  const Sharding sharding{.tp = 2, .min_elems = 0};
+  const SplitModel split({}, sharding);
+  const std::string first = split.file(0, sharding);
+  const std::string message = first +
+                              ": a part of a model that is divided among ranks (weft split-for), "
+                              "expected a whole model";
+  for (const std::string& path : {first, split.parts.path().string()}) {
+    CHECK_THROWS_WITH_AS(Checkpoint::open(path), message.c_str(), FormatError);
+    CHECK_NOTHROW(Checkpoint::open(path, {.rank_files = true}));
+    CHECK_THROWS_WITH_AS(Model::load(split.whole, {.draft_file = path}), message.c_str(),
+                         FormatError);
+    CHECK_THROWS_WITH_AS(Model::load(split.whole, {.adapters = {.loras = {{path}}}}),
+                         message.c_str(), FormatError);
+  }
+}
+
+TEST_CASE("a model that is divided already is not split") {
+  const Sharding sharding{.tp = 2, .min_elems = 0};
+  const SplitModel split({}, sharding);
+  const std::string out = (split.folder.path() / "out.gguf").string();
+  for (const std::string& path : {split.whole, split.parts.path().string()}) {
+    const auto model = Model::load(path, {.sharding = sharding});
+    CHECK_THROWS_WITH_AS(
+        write_part_of_rank(*model, sharding, 0, out),
+        (model->file().path() + ": loaded for tp=2, expected the whole model").c_str(), ValueError);
+  }
+  CHECK_FALSE(std::filesystem::exists(out));
+}
+
+TEST_CASE("a part of another shape is refused") {
+  const Sharding sharding{.tp = 2, .min_elems = 0};
+  const SplitModel split({}, sharding);
+  const std::string path = split.file(0, sharding);
+  const Checkpoint file = Checkpoint::open(path, {.rank_files = true});
+  GgufWriter writer;
+  for (const MetaEntry& entry : file.metadata()) writer.add(entry.key, entry.value);
+  for (const CheckpointTensor& part : file.tensors()) {
+    TensorSpec spec = part.spec;
+    if (part.name == "part.3") spec.shape = Shape({1, part.spec.shape.elems()});
+    writer.add_tensor(std::string(part.name), spec,
+                      {part.data, static_cast<std::size_t>(part.n_bytes)});
+  }
+  const std::string edited = (split.folder.path() / "edited.gguf").string();
+  writer.write(edited);
+  CHECK(text_of([&] {
+          Model::load(edited, {.sharding = sharding, .lone_rank = 0});
+        }).find("' must be [") != std::string::npos);
+}
+
 TEST_CASE("models that cannot be divided have no files of ranks") {
   test::TempFolder folder;
   const std::string path = (folder.path() / "rank.gguf").string();
-  CHECK_THROWS_AS(write_rank_file(*test::tiny_model(), {.tp = 3}, 0, path), ValueError);
-  CHECK_THROWS_AS(write_rank_file(*test::tiny_model({.arch = "t5"}), {.pp = 2}, 0, path),
+  CHECK_THROWS_AS(write_part_of_rank(*test::tiny_model(), {.tp = 3}, 0, path), ValueError);
+  CHECK_THROWS_AS(write_part_of_rank(*test::tiny_model({.arch = "t5"}), {.pp = 2}, 0, path),
                   UnsupportedError);
   CHECK_FALSE(std::filesystem::exists(path));
 }
