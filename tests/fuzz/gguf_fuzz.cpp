@@ -1,5 +1,6 @@
 // Parses arbitrary bytes as a GGUF file, which must succeed or throw weft::Error. A parsed file
-// must be readable in every way, and be the same after it is written and parsed again.
+// must be readable in every way, and be the same after it is written and parsed again. If it is the
+// file of a rank, every tensor of the model can be asked for.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -10,6 +11,8 @@
 #include "weft/base/printable.h"
 #include "weft/files/checkpoint.h"
 #include "weft/files/gguf_writer.h"
+#include "weft/files/rank_file.h"
+#include "weft/files/weft_keys.h"
 
 namespace {
 
@@ -65,6 +68,19 @@ void round_trip(const Checkpoint& file) {
   check_same(file, Checkpoint::parse(bytes, "again"));
 }
 
+void read_parts(const Checkpoint& file) {
+  if (!weft::rank_file_facts(file)) return;
+  const Checkpoint model = weft::model_of_rank_file(file);
+  const auto named_parts = file.find_strings(weft::kSplitPartsKey);
+  for (const weft::CheckpointTensor& t : model.tensors()) {
+    require(t.absent && model.find_tensor(t.name) != nullptr);
+    for (const std::string_view name : *named_parts) {
+      const weft::TensorPart part{.name = std::string(name), .source = std::string(t.name)};
+      attempt([&] { model.with_parts(std::span(&part, 1)); });
+    }
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -72,6 +88,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Checkpoint file = Checkpoint::parse(std::as_bytes(std::span(data, size)), "input");
     for (const weft::MetaEntry& e : file.metadata()) read_typed(file, e.key);
     for (const weft::CheckpointTensor& t : file.tensors()) attempt([&] { file.require_format(t); });
+    attempt([&] { read_parts(file); });
     round_trip(file);
   });
   return 0;

@@ -25,6 +25,21 @@ def file(entries=(), tensors=(), data=0, version=3, counts=None, alignment=32, m
     return head + bytes(-len(head) % alignment if data else 0) + bytes(i % 251 for i in range(data))
 
 
+
+
+def rank_file(tensors=("a", "b"), types=(8, 0), shapes=(4, 32, 0, 0, 3, 0, 0, 0), parts=("a[2:4]",),
+              rank=1):
+    """That of rank 1 of 2: the last rows of one of two tensors."""
+    return file([ARCH, entry("weft.split.sharding", STRING, "tp=2"),
+                 entry("weft.split.min_elems", U64, 0), entry("weft.split.rank", U32, rank),
+                 entry("weft.split.ranks", U32, 2), entry("weft.split.sample", U64, 7),
+                 entry("weft.split.tensors", ARRAY, (STRING, tensors)),
+                 entry("weft.split.types", ARRAY, (I64, types)),
+                 entry("weft.split.shapes", ARRAY, (I64, shapes)),
+                 entry("weft.split.parts", ARRAY, (STRING, parts))],
+                [tensor("part.0", [32, 2], 8, 0)], 68)
+
+
 ARCH = entry("general.architecture", STRING, "llama")
 FILES = {
     "empty": b"",
@@ -76,6 +91,11 @@ FILES = {
     "split": file([entry("split.no", U16, 0), entry("split.count", U16, 2),
                    entry("split.tensors.count", I32, 1)]),
     "split-later": file([entry("split.no", U16, 1), entry("split.count", U16, 2)]),
+    "rank": rank_file(),
+    "rank-other": rank_file(rank=2),
+    "rank-parts": rank_file(parts=("a", "b")),
+    "rank-shape": rank_file(shapes=(2**62, 32, 0, 0, 3, 0, 0, 0)),
+    "rank-twice": rank_file(tensors=("a", "a")),
 }
 
 if __name__ == "__main__":

@@ -192,6 +192,16 @@ std::vector<std::pair<const CheckpointTensor*, const TensorPart*>> in_file_order
 
 namespace {
 
+// What the ranges leave of a shape.
+Shape shape_of_cut(const Shape& shape, int axis, const PartRanges& ranges) {
+  std::array<Dim, kMaxRank> dims{};
+  std::ranges::copy(shape, dims.begin());
+  std::int64_t& n = dims[static_cast<std::size_t>(axis)].bound;
+  n = 0;
+  for (const auto& [first, last] : ranges) n += last - first;
+  return Shape(std::span(dims).first(static_cast<std::size_t>(shape.rank())));
+}
+
 // The runs are those of the source, unless `runs` receives others.
 CheckpointTensor cut_axis(const CheckpointTensor& source, const TensorCut& part,
                           std::vector<RowRun>& runs) {
@@ -201,13 +211,8 @@ CheckpointTensor cut_axis(const CheckpointTensor& source, const TensorCut& part,
   const std::int64_t dim = shape[part.axis].bound;
   const PartRanges ranges = join_ranges(part.ranges, dim);
   if (ranges == PartRanges{{0, dim}}) return source;
-  std::array<Dim, kMaxRank> dims{};
-  std::ranges::copy(shape, dims.begin());
-  std::int64_t& n = dims[static_cast<std::size_t>(part.axis)].bound;
-  n = 0;
-  for (const auto& [first, last] : ranges) n += last - first;
   CheckpointTensor cut = source;
-  cut.spec.shape = Shape(std::span(dims).first(static_cast<std::size_t>(rank)));
+  cut.spec.shape = shape_of_cut(shape, part.axis, ranges);
   cut.n_bytes = cut.spec.dtype.bytes(cut.spec.shape.elems());
 
   const std::int64_t n_outer = product(shape, 0, part.axis);
@@ -241,6 +246,16 @@ CheckpointTensor cut_part(const CheckpointTensor& source, const TensorPart& part
     left.runs = runs;
   }
   return left;
+}
+
+Shape shape_of_part(const CheckpointTensor& source, const TensorPart& part) {
+  CheckpointTensor left = source;
+  for (const TensorCut& cut : part.cuts) {
+    check_ranges(left, cut);
+    left.spec.shape = shape_of_cut(left.spec.shape, cut.axis,
+                                   join_ranges(cut.ranges, left.spec.shape[cut.axis].bound));
+  }
+  return left.spec.shape;
 }
 
 std::uint64_t hash_parts(std::span<const TensorPart> parts) {

@@ -21,6 +21,9 @@ std::vector<std::pair<const CheckpointTensor*, const TensorPart*>> in_file_order
 CheckpointTensor cut_part(const CheckpointTensor& source, const TensorPart& part,
                           std::vector<RowRun>& runs);
 
+// Its shape. Throws likewise.
+Shape shape_of_part(const CheckpointTensor& source, const TensorPart& part);
+
 // A hash of what is taken from which tensor, not 0.
 std::uint64_t hash_parts(std::span<const TensorPart> parts);
 

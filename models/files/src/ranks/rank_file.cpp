@@ -15,6 +15,7 @@
 #include "weft/files/weft_keys.h"
 
 #include "ranks/stored_parts.h"
+#include "tensor_parts.h"
 
 namespace weft {
 namespace {
@@ -233,6 +234,9 @@ CheckpointTensor find_part(const OpenedFiles& files, const CheckpointTensor& sou
     fail<FormatError>("{}: part '{}' is {}, but its tensor is {}",
                       printable_path(files.paths.front()), printable(part.name),
                       found->second.spec.dtype.name(), source.spec.dtype.name());
+  if (const Shape shape = shape_of_part(source, part); found->second.spec.shape != shape)
+    fail<FormatError>("{}: part '{}' must be {}, got {}", printable_path(files.paths.front()),
+                      printable(part.name), to_string(shape), to_string(found->second.spec.shape));
   return found->second;
 }
 

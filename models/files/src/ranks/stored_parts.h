@@ -9,7 +9,8 @@ namespace weft::files {
 // as stored parts. Throws FormatError.
 void present_model(const Checkpoint& file, OpenedFiles& view);
 
-// The stored part of an absent tensor. Throws FormatError "FILE: has no part 'x'".
+// The stored part of an absent tensor. Throws FormatError "FILE: has no part 'x'", and for a part
+// of another type or shape; ValueError like shape_of_part().
 CheckpointTensor find_part(const OpenedFiles& files, const CheckpointTensor& source,
                            const TensorPart& part);
 
