@@ -62,7 +62,6 @@ void Watch::add(int lane, const KernelArgs& args, const Region& region) noexcept
   const View& x = args.in[0];
   const bool by_expert = args.op == &kExpertLinear;
   const bool stacked = by_expert || args.op == &kHeadLinear;  // results [T, choices or heads, N]
-  const std::int64_t first = by_expert ? args.attrs->as<ExpertLinearAttrs>().first : 0;
   const std::int64_t n_cols = sums->n_cols();
   const std::int64_t n_out = stacked ? args.out.dim(2) : args.out.cols();
   const std::int64_t x_step = stacked && x.rank == 3 ? n_cols : 0;
@@ -71,7 +70,7 @@ void Watch::add(int lane, const KernelArgs& args, const Region& region) noexcept
     if (!row) continue;
     for (std::int64_t i = region.col0 / n_out; i * n_out < region.col1; ++i) {
       const std::int64_t matrix =
-          by_expert ? args.in[2].row<const std::int32_t>(r)[i] - first : (stacked ? i : 0);
+          by_expert ? args.in[2].row<const std::int32_t>(r)[i] : (stacked ? i : 0);
       if (matrix < 0 || matrix >= sums->n_matrices()) continue;
       const std::int64_t begin = std::max<std::int64_t>(region.col0 - i * n_out, 0);
       const std::int64_t end = std::min(region.col1 - i * n_out, n_out);
