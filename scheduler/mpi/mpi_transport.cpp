@@ -218,13 +218,6 @@ bool still_sends(int from, uint32_t channel) {
          std::chrono::steady_clock::now() < world.lost_since[i] + kCloseLimit;
 }
 
-// Whether nothing can be told to a rank any more. One that ended takes answers to what it sent.
-bool is_gone(int rank) {
-  bool sends = false;
-  for (uint32_t c = 0; c < WEFT_TRANSPORT_CHANNELS; ++c) sends |= still_sends(rank, c);
-  return world.is_lost[static_cast<std::size_t>(rank)] && !sends;
-}
-
 Status send(int32_t to, uint32_t channel, const void* bytes, int64_t n_bytes) {
   if (!is_other_rank(to, channel)) return WEFT_TRANSPORT_FAILED;
   if (n_bytes < 0 || n_bytes > INT_MAX) {
@@ -234,7 +227,7 @@ Status send(int32_t to, uint32_t channel, const void* bytes, int64_t n_bytes) {
   }
   if (const int code = complete_sends()) return failed("completing earlier messages", code);
   if (const int code = look_for_loss(to)) return failed("MPI_Iprobe", code);
-  if (is_gone(to)) return lost(to);
+  if (world.is_lost[static_cast<std::size_t>(to)]) return lost(to);
   Parcel parcel = take_parcel(static_cast<std::size_t>(n_bytes));
   if (n_bytes > 0) std::memcpy(parcel.bytes.get(), bytes, static_cast<std::size_t>(n_bytes));
   const int code = MPI_Isend(parcel.bytes.get(), static_cast<int>(n_bytes), MPI_BYTE, to,

@@ -70,8 +70,10 @@ class Same(RanksTest):
             with self.subTest(shard=shard):
                 r = self.runs_as_ranks(ranks, "weft", "selftest", "--shard", shard)
                 self.assertIn(b"4 passed, 0 failed", r.out)
-        r = self.runs_as_ranks(2, "weft", "selftest", "-m", MODEL, "--shard", "pp=2")
-        self.assertIn(b"13 passed, 0 failed", r.out)
+        for shard, ranks in (("pp=2", 2), ("tp=2,pp=2", 4)):  # rank 0 ends before the others
+            with self.subTest(shard=shard, model=MODEL):
+                r = self.runs_as_ranks(ranks, "weft", "selftest", "-m", MODEL, "--shard", shard)
+                self.assertIn(b"13 passed, 0 failed", r.out)
 
     def test_a_second_model_in_the_same_run(self):
         """Guesses of a model that is not divided, which rank 0 loads, too."""

@@ -106,6 +106,7 @@ Exchange::Exchange(RankLink& link, const Graph& graph, const Node& node, std::si
     result_ = a.result;
     const bool sends = &op_ == &kSend;
     peers_ = {{.rank = a.peer, .receives = sends, .sends = !sends}};
+    is_counted_ = !a.result;  // rank 0 waits for results
     if (!sends) sources_ = {0};
     return;
   }
@@ -247,14 +248,8 @@ void Exchange::give_up(const std::string& error) {
 
 // ---- how far ranks may be ahead
 
-// Whether it is between stages, of which the earlier ones must not run too far ahead. Results
-// need no limit: rank 0 waits for them.
-bool Exchange::is_counted() const {
-  return is_between_two(op_) && !result_;
-}
-
 void Exchange::wait_for_credit() {
-  if (!is_counted() || &op_ != &kSend) return;
+  if (!is_counted_ || &op_ != &kSend) return;
   int& in_flight = link_.in_flight_[static_cast<std::size_t>(peers_[0].rank)];
   for (; in_flight >= kMaxInFlight; --in_flight)
     link_.communicator_->receive(peers_[0].rank, Channel::credit, {}, link_.timeout);
@@ -265,11 +260,19 @@ void Exchange::finish() {
   next_ = 0;
   failed_early_ = false;
   for (std::size_t c = 0; c < chunks_.ends.size(); ++c) n_cols_[c] = 0;
-  if (!is_counted() || !link_.communicator_) return;
+  if (!is_counted_ || !link_.communicator_) return;
   if (&op_ == &kSend)
     ++link_.in_flight_[static_cast<std::size_t>(peers_[0].rank)];
   else
+    give_credit();
+}
+
+// A rank that has sent its last tensor may have ended. If it is lost, the next wait for it says so.
+void Exchange::give_credit() {
+  try {
     link_.communicator_->send(peers_[0].rank, Channel::credit, {});
+  } catch (const RankError&) {
+  }
 }
 
 }  // namespace weft::scheduler

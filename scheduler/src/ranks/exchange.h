@@ -63,7 +63,6 @@ class Exchange final : public PreparedKernel {
     std::span<const std::byte> rows = {};  // those that it sent last
   };
   bool is_skipped() const { return result_ && !link_.results; }
-  bool is_counted() const;
   Blocks blocks() const;
   std::int64_t n_messages(int from, int to) const;
   std::span<std::byte> buffer(const KernelArgs& args, std::size_t i) const;
@@ -83,6 +82,7 @@ class Exchange final : public PreparedKernel {
   std::span<const std::byte> source_row(const KernelArgs& args, int source, const Block& block,
                                         std::int64_t r) const;
   void wait_for_credit();
+  void give_credit();
   void finish();
 
   RankLink& link_;
@@ -98,6 +98,8 @@ class Exchange final : public PreparedKernel {
   std::int64_t rows_per_message_ = 1;
   std::int64_t buffer_bytes_ = 0;
   bool result_ = false;
+  bool is_counted_ =
+      false;  // it is between stages, of which the earlier must not run too far ahead
   std::vector<Peer> peers_;
   std::vector<int> sources_;  // what the output consists of, in order: indices of peers_, or kSelf
 
