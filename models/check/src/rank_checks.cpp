@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -12,9 +13,9 @@
 #include "weft/check/verify_model.h"
 #include "weft/files/made_model.h"
 #include "weft/run/ranks.h"
+#include "weft/scheduler/message_check.h"
 
 #include "capture.h"
-#include "rank_messages.h"
 #include "sanity.h"
 
 namespace weft {
@@ -23,6 +24,22 @@ namespace {
 using namespace checks;
 
 using RankRows = std::vector<float>;
+
+// check_messages() between n threads.
+std::string check_messages_in_process(int n, double timeout) {
+  const auto endpoints = in_process_communicators(n);
+  std::vector<std::jthread> others;
+  for (std::size_t r = 1; r < endpoints.size(); ++r) {
+    others.emplace_back([&own = *endpoints[r], timeout] {
+      try {
+        check_messages(own, timeout);
+      } catch (const std::exception&) {
+        // Rank 0 was told.
+      }
+    });
+  }
+  return check_messages(*endpoints.front(), timeout);
+}
 
 // A model that the sharding divides, in a file that is removed at the end.
 class MadeRankModel {
@@ -100,8 +117,8 @@ class RankChecks {
 
 std::string RankChecks::messages() const {
   return launched_ranks() > 1
-             ? exchange_messages(launched_communicator(), options_.timeout)
-             : exchange_messages_in_process(options_.sharding.ranks(), options_.timeout);
+             ? check_messages(launched_communicator(), options_.timeout)
+             : check_messages_in_process(options_.sharding.ranks(), options_.timeout);
 }
 
 std::string RankChecks::repeats(const std::string& path) {

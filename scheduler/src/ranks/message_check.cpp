@@ -1,14 +1,13 @@
-#include "rank_messages.h"
+#include "weft/scheduler/message_check.h"
 
 #include <algorithm>
 #include <random>
 #include <span>
-#include <thread>
 #include <vector>
 
 #include "weft/scheduler/budget.h"
 
-namespace weft::checks {
+namespace weft {
 namespace {
 
 // Around what MPIs send at once, and what they send only when the receiver is ready.
@@ -77,7 +76,7 @@ class Messages {
 
 }  // namespace
 
-std::string exchange_messages(Communicator& own, double timeout) {
+std::string check_messages(Communicator& own, double timeout) {
   const auto sizes = message_sizes(own.size());
   try {
     Messages messages(own, timeout);
@@ -92,19 +91,4 @@ std::string exchange_messages(Communicator& own, double timeout) {
                      own.description());
 }
 
-std::string exchange_messages_in_process(int n, double timeout) {
-  const auto endpoints = in_process_communicators(n);
-  std::vector<std::jthread> others;
-  for (std::size_t r = 1; r < endpoints.size(); ++r) {
-    others.emplace_back([&own = *endpoints[r], timeout] {
-      try {
-        exchange_messages(own, timeout);
-      } catch (const std::exception&) {
-        // Rank 0 was told.
-      }
-    });
-  }
-  return exchange_messages(*endpoints.front(), timeout);
-}
-
-}  // namespace weft::checks
+}  // namespace weft
