@@ -178,10 +178,8 @@ void RankChecks::follow() const {
 }  // namespace
 
 std::vector<SelfCheck> check_ranks(const RankCheckOptions& options) {
-  const int started = launched_ranks(), wanted = options.sharding.ranks();
-  if (started > 1 && started != wanted)
-    fail<ValueError>("the sharding {} needs {} ranks, but {} were started",
-                     to_string(options.sharding), wanted, started);
+  const int started = launched_ranks();
+  if (started > 1) check_number_of_ranks(options.sharding, started);
   RankChecks checks(options);
   try {
     follows_rank_0() ? checks.follow() : checks.run();

@@ -47,4 +47,10 @@ std::string to_string(const Sharding& s) {
   return fmt::format("tp={},pp={}", s.tp, s.pp);
 }
 
+void check_number_of_ranks(const Sharding& sharding, int started) {
+  if (sharding.ranks() != started)
+    fail<ValueError>("the sharding {} needs {} ranks, but {} were started", to_string(sharding),
+                     sharding.ranks(), started);
+}
+
 }  // namespace weft

@@ -230,7 +230,7 @@ bool follows_rank_0() {
 void follow_rank_0(const std::string& path, const ModelOptions& options) {
   Communicator& communicator = launched_communicator();
   try {
-    run::check_number_of_ranks(options.sharding, communicator.size());
+    check_number_of_ranks(options.sharding, communicator.size());
     run::follow(run::open_for_rank(path, options, communicator.rank()), options, communicator, 1);
   } catch (const std::exception& error) {
     communicator.abandon(error.what());

@@ -15,12 +15,6 @@ constexpr double kOpeningSeconds = 3600;  // until all ranks have loaded their w
 
 }  // namespace
 
-void check_number_of_ranks(const Sharding& sharding, int started) {
-  if (sharding.ranks() != started)
-    fail<ValueError>("the sharding {} needs {} ranks, but {} were started", to_string(sharding),
-                     sharding.ranks(), started);
-}
-
 RankWorld::RankWorld(const Checkpoint& file, const ModelOptions& options) {
   try {
     connect(file, options);

@@ -137,9 +137,6 @@ std::string steps_text(const PlannedModel& planned);
 std::string report_text(const VerifyReport& report);
 VerifyReport report_of_text(std::string_view text);
 
-// Throws ValueError unless that many were started.
-void check_number_of_ranks(const Sharding& sharding, int started);
-
 // What ranks compare when they meet: version, sharding, model.
 std::string introduction(const Checkpoint& file, const ModelOptions& options);
 

@@ -40,6 +40,8 @@ inline constexpr int kMaxRanks = 256;
 // kMaxRanks. If the environment variable WEFT_SHARD_ALL is 1, min_elems is 0.
 Sharding parse_sharding(std::string_view text);
 std::string to_string(const Sharding& sharding);
+// Throws ValueError unless the sharding has as many ranks as a launcher started.
+void check_number_of_ranks(const Sharding& sharding, int started);
 
 // Elements begin .. end - 1 of a dimension.
 struct AxisRange {
