@@ -50,10 +50,14 @@ class Same(RanksTest):
                     with self.subTest(model=os.path.basename(model), shard=shard, env=env):
                         self.check_logits(model, shard, env)
 
-    def check_logits(self, model, shard, env):
+    def test_scattered_sums_are_those_of_one_process(self):
+        """A step of 512 tokens and 128 columns: each of the four ranks adds up a quarter."""
+        self.check_logits(self.models[1], "tp=4", {}, [i * i % 499 for i in range(513)], "512,1")
+
+    def check_logits(self, model, shard, env, tokens=range(1, 8), split="4,1,1,1"):
         inside, over = self.folder / "inside.npy", self.folder / "over.npy"
-        command = ["weft", "logits", "-m", model, "--tokens", "1,2,3,4,5,6,7", "--split", "4,1,1,1",
-                   "--shard", shard, "-o"]
+        command = ["weft", "logits", "-m", model, "--tokens", ",".join(map(str, tokens)), "--split",
+                   split, "--shard", shard, "-o"]
         self.runs(*command, inside, env=env)
         self.runs_as_ranks(4, *command, over, env=env)
         self.assertEqual(over.read_bytes(), inside.read_bytes())

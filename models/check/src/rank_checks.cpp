@@ -25,6 +25,11 @@ using namespace checks;
 
 using RankRows = std::vector<float>;
 
+// The widest step: with the model below, ranks exchange its sums in several chunks, and scatter
+// them if they are three or more in a group (scheduler/src/plan/sum_chunks.h).
+constexpr std::int64_t kWidest = 512;
+constexpr std::int64_t kFewestColumns = 128;
+
 // check_messages() between n threads.
 std::string check_messages_in_process(int n, double timeout) {
   const auto endpoints = in_process_communicators(n);
@@ -48,12 +53,13 @@ class MadeRankModel {
       : path_((std::filesystem::temp_directory_path() / fmt::format("weft-ranks-{}.gguf", getpid()))
                   .string()) {
     constexpr std::int64_t kHeadSize = 32;
-    const std::int64_t heads = std::max(sharding.tp, 2);
+    constexpr std::int64_t kFewest = kFewestColumns / kHeadSize;
+    const std::int64_t tp = sharding.tp, heads = (kFewest + tp - 1) / tp * tp;
     arch::MadeSource source("llama", {.L = std::int64_t{2} * sharding.pp,
                                       .D = kHeadSize * heads,
                                       .H = heads,
                                       .G = heads,
-                                      .F = 2 * kHeadSize * heads,
+                                      .F = kHeadSize * heads,
                                       .V = 96});
     source.learn();
     write_made_model(source, path_);
@@ -75,6 +81,7 @@ class RankChecks {
   explicit RankChecks(const RankCheckOptions& options)
       : options_(options), load_{.sharding = options.sharding, .rank_timeout = options.timeout} {
     load_.sharding.min_elems = 0;
+    for (std::int32_t i = 0; i < kWidest + 7; ++i) tokens_.push_back(i * i % 89);
   }
 
   void run();
@@ -90,26 +97,31 @@ class RankChecks {
     return all.back().verdict == Verdict::passed;
   }
   SessionOptions session() const {
-    SessionOptions session{.context = 64, .prefill_width = 5, .workers = 1};
+    const SessionOptions& given = options_.session;
+    SessionOptions session{.context = std::ssize(tokens_), .prefill_width = kWidest};
     session.logits_rows = session.prefill_width;
-    session.backend = options_.session.backend;
-    session.passes_off = options_.session.passes_off;
+    session.workers = std::max(given.workers, 1);
+    session.executor = given.executor;
+    session.backend = given.backend;
+    session.route = given.route;
+    session.cache_k = given.cache_k;
+    session.cache_v = given.cache_v;
+    session.passes_off = given.passes_off;
     return session;
   }
   // The logits of a prompt in two chunks, and of two more tokens.
   RankRows logits(Session& session) const {
-    const std::size_t steps[] = {5, 3, 1, 1};
+    const std::size_t steps[] = {kWidest, 5, 1, 1};
     session.truncate(0, 0);
-    return all_logits(session, 0, kTokens, steps);
+    return all_logits(session, 0, tokens_, steps);
   }
   std::string messages() const;
   std::string repeats(const std::string& path);
   std::string as_one_rank(const std::string& path) const;
   std::string nodes() const;
 
-  static constexpr std::int32_t kTokens[] = {3, 1, 4, 1, 5, 9, 2, 6, 7, 8};
-
   const RankCheckOptions& options_;
+  std::vector<std::int32_t> tokens_;
   ModelOptions load_;
   std::shared_ptr<const Model> model_;
   RankRows rows_;
@@ -130,7 +142,7 @@ std::string RankChecks::repeats(const std::string& path) {
       std::memcmp(rows_.data(), again.data(), rows_.size() * sizeof(float)) != 0)
     throw Failed{"the same tokens gave other logits the second time"};
   return fmt::format("a made model, {}, {} positions twice, same bits", to_string(load_.sharding),
-                     std::size(kTokens));
+                     tokens_.size());
 }
 
 // Ranks add up the terms of a sum in another order than one rank.
@@ -150,8 +162,7 @@ std::string RankChecks::as_one_rank(const std::string& path) const {
 }
 
 std::string RankChecks::nodes() const {
-  const ModelVerification found = verify_model(
-      model_, {.session = session(), .tokens = {std::begin(kTokens), std::end(kTokens)}});
+  const ModelVerification found = verify_model(model_, {.session = session(), .tokens = tokens_});
   if (const NodeCheck* bad = found.first_bad())
     throw Failed{fmt::format("'{}' ({}) has an error of {:.2g} bounds", bad->path, bad->op,
                              bad->worst_ratio)};

@@ -14,7 +14,8 @@ namespace weft {
 struct RankCheckOptions {
   Sharding sharding;       // of several ranks; min_elems has no effect: all that can be is cut
   double timeout = 600;    // seconds that a rank may take until it sends its next message
-  SessionOptions session;  // only backend and passes count
+  // Only workers (0: one), executor, backend, route, types of caches and passes count.
+  SessionOptions session;
   std::function<void(const std::string&)> progress;  // as in SelftestOptions
 };
 
