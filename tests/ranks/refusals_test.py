@@ -67,6 +67,12 @@ class Refusals(RanksTest):
         self.refused(["tp=2", "pp=2"], (1, self.text("--shard", "pp=2")),
                      (1, self.text("--shard", "tp=2")))
 
+    def test_a_program_that_works_alone(self):
+        parts = self.folder / "parts"
+        self.refused(["2 ranks were started, but weft split-for works alone"],
+                     (2, ("weft", "split-for", "-m", MODEL, "--shard", "pp=2", "-o", parts)))
+        self.assertFalse(parts.exists())
+
     def test_other_builds(self):
         other = self.copy_of_program()
         image = other.read_bytes()
