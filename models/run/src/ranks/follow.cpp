@@ -189,6 +189,10 @@ std::uint64_t hash_of_options(const ModelOptions& options) {
   std::string text = fmt::format("{};{}", options.quantize, options.sharding.min_elems);
   for (const LoraFile& lora : options.adapters.loras)
     text += text_of_adapter(lora.path, lora.scale);
+  for (const ControlVectorFile& vector : options.adapters.control_vectors)
+    text += text_of_adapter(vector.path, vector.scale);
+  if (const auto& layers = options.adapters.control_layers)
+    text += fmt::format(";{}-{}", layers->first, layers->last);
   for (const KeyOverride& o : options.overrides)
     text +=
         std::visit([&](const auto& value) { return fmt::format(";{}={}", o.key, value); }, o.value);
