@@ -168,6 +168,11 @@ class Selftest(Proof):
         for shard in ("tp=2", "pp=2"):
             r = self.runs("weft", "selftest", "-m", MODEL, "--shard", shard)
             self.assertIn(b"13 passed, 0 failed, ", r.out)
+        for flags in (["-c", 64], ["-p", "A fox"], ["--weights", "mapped"]):
+            self.refuses(2, "needs a model, which -m names", "weft", "selftest", "--shard", "tp=2",
+                         *flags)
+        self.runs("weft", "selftest", "--shard", "tp=2", "--route", "blk.1.*=reference,*=cpu", "-t",
+                  2, "-ctk", "q8_0")
 
     def test_damage_is_found(self):
         """An infinite scale, with codes that are not all zero."""

@@ -79,7 +79,10 @@ class MadeRankModel {
 class RankChecks {
  public:
   explicit RankChecks(const RankCheckOptions& options)
-      : options_(options), load_{.sharding = options.sharding, .rank_timeout = options.timeout} {
+      : options_(options),
+        load_{.sharding = options.sharding,
+              .slow_link = options.slow_link,
+              .rank_timeout = options.timeout} {
     load_.sharding.min_elems = 0;
     for (std::int32_t i = 0; i < kWidest + 7; ++i) tokens_.push_back(i * i % 89);
   }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "weft/base/error.h"
 #include "weft/check/rank_checks.h"
 #include "weft/run/ranks.h"
 
@@ -29,6 +30,7 @@ SelfReport check_ranks_of(const Flags& flags) {
   return {.about = fmt::format("ranks: {}\n", to_string(sharding)),
           .checks = weft::check_ranks({.sharding = sharding,
                                        .timeout = flags.model.rank_timeout,
+                                       .slow_link = flags.model.slow_link,
                                        .session = flags.model.session})};
 }
 
@@ -47,6 +49,16 @@ SelfReport check(const Flags& flags) {
   report.about += of_model.about;
   std::ranges::move(of_model.checks, std::back_inserter(report.checks));
   return report;
+}
+
+// Throws UsageError for flags that the checks of ranks alone do not have.
+void refuse_flags_of_models(const cli::App& app) {
+  for (const char* flag :
+       {"--ctx-size", "--batch-size", "--weights", "--weight-cache", "--mem-budget", "--quantize",
+        "--lora", "--control-vector", "--override-kv", "--prompt", "--tokens", "--random"}) {
+    if (app.get_option(flag).given())
+      fail<cli::UsageError>("{} needs a model, which -m names: --shard alone checks ranks", flag);
+  }
 }
 
 int selftest(int argc, char** argv) {
@@ -68,6 +80,7 @@ int selftest(int argc, char** argv) {
       "  mpirun --host a,b weft selftest --shard tp=2");
   if (const auto code = parse_flags(app, argc, argv)) return *code;
   flags.model_given = app.get_option("--model").given();
+  if (flags.model.sharding.ranks() > 1 && !flags.model_given) refuse_flags_of_models(app);
 
   const SelfReport report = check(flags);
   if (follows_rank_0()) return 0;

@@ -3,6 +3,7 @@
 // processes that a launcher of MPI started. Needs no model: it makes a small one.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,9 @@
 namespace weft {
 
 struct RankCheckOptions {
-  Sharding sharding;       // of several ranks; min_elems has no effect: all that can be is cut
-  double timeout = 600;    // seconds that a rank may take until it sends its next message
+  Sharding sharding;     // of several ranks; min_elems has no effect: all that can be is cut
+  double timeout = 600;  // seconds that a rank may take until it sends its next message
+  std::optional<LinkSpeed> slow_link;  // as in ModelOptions, for the steps of the made model
   // Only workers (0: one), executor, backend, route, types of caches and passes count.
   SessionOptions session;
   std::function<void(const std::string&)> progress;  // as in SelftestOptions
