@@ -124,9 +124,9 @@ struct OpenOptions {
   // Settings in config.json that Weft does not know have no effect. Otherwise they are refused with
   // UnsupportedError, because they may change the results of the model.
   bool allow_unknown_settings = false;
-  // Opens the file of a rank, too, which has only parts of the tensors of a model (rank_file.h): for
-  // those that read its metadata only, or pass it to model_of_rank_file(). Of a directory of such
-  // files, the first by name is opened. Otherwise they are refused with FormatError.
+  // Opens the file of a rank, too, which has only parts of the tensors of a model (rank_file.h):
+  // for those that read its metadata only, or pass it to model_of_rank_file(). Of a directory of
+  // such files, the first by name is opened. Otherwise they are refused with FormatError.
   bool rank_files = false;
 };
 
