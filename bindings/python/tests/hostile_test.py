@@ -79,6 +79,11 @@ class Values(unittest.TestCase):
             with self.assertRaises((weft.FormatError, TypeError)):
                 weft.Model.from_bytes(wrong)
 
+    def test_a_part_of_a_divided_model(self):
+        part = pathlib.Path(__file__).parents[3] / "tests/fuzz/corpus/gguf/rank.bin"
+        with self.assertRaisesRegex(weft.FormatError, "divided among ranks.*expected a whole model"):
+            weft.Model(part)
+
     def test_wrong_types_have_messages(self):
         s = self.session
         for call in (lambda: s.generate("a", sampler="greedy"), lambda: s.generate("a", grammar=5),
