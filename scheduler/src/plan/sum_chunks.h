@@ -15,7 +15,7 @@ struct SumChunks {
   // up by number c % ranks of the group, which sends the sum to the others: fewer bytes, and a
   // message more to wait for.
   bool scattered = false;
-  int ranks = 1;  // of the group
+  int ranks = 1;  // members of the group
 
   std::int64_t begin(std::size_t chunk) const { return chunk > 0 ? ends[chunk - 1] : 0; }
   std::int64_t width(std::size_t chunk) const { return ends[chunk] - begin(chunk); }

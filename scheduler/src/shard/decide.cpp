@@ -15,6 +15,9 @@ namespace weft::scheduler {
 namespace {
 
 constexpr std::int64_t kRowGranule = 32;  // of projections whose results are gathered
+// A gathered result is an exchange of its own, whose latency must be less than the time in which
+// this rank would read the weights of the others: about a megabyte.
+constexpr std::int64_t kGatheredFactor = 64;  // of Sharding::min_elems
 
 bool is_attention(const Node& node) {
   return node.op == &kAttention || node.op == &kBiasedAttention || node.op == &kChosenAttention;
@@ -258,7 +261,8 @@ class Decider {
     const int axis = node.spec.shape.rank() - 1;
     const std::int64_t n = node.spec.shape[axis].bound;
     const std::int64_t granule = n % kRowGranule == 0 ? kRowGranule : 1;
-    if (shape(node.inputs[1]).elems() < min_elems_ || n / granule < ranks_) return;
+    if (shape(node.inputs[1]).elems() < kGatheredFactor * min_elems_ || n / granule < ranks_)
+      return;
     if (axis != 1) return;  // only rows of two dimensions can be gathered
     Trial trial;
     if (explore(id, even_cut(axis, n, granule, ranks_), trial)) commit(trial);

@@ -28,7 +28,8 @@ namespace weft {
 struct Sharding {
   int tp = 1;  // ranks of a group
   int pp = 1;  // groups
-  // Projections with fewer elements are not worth an exchange.
+  // Projections with fewer elements are not worth an exchange, with fewer than 64 times as many not
+  // one of their own. 0: all are.
   std::int64_t min_elems = 1 << 14;
 
   int ranks() const { return tp * pp; }
