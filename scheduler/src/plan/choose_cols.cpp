@@ -65,10 +65,12 @@ bool partitions(const PerLane& cols, ColRange part) {
 }
 
 // Splits `part` of the row of `id` by the needs of reader `user`, if these are balanced, or small
-// enough for one lane to compute all of them.
+// enough for one lane to compute all of them. What goes to other ranks is needed soon, whichever
+// lane sends it.
 bool split_like_readers(const Draft& draft, NodeId id, ColRange part, std::int64_t granule,
                         NodeId user, PerLane& out) {
   const Node& node = draft.graph[user];
+  if (node.op->collective) return false;
   const lanes::Share& share = draft[user].share;
   const bool small = (part.end - part.begin) * kSmallPart <= draft.graph[id].spec.shape.cols();
   if (share.split != Split::cols && !(share.split == Split::one && small)) return false;

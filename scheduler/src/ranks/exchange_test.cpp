@@ -167,6 +167,19 @@ TEST_CASE("every rank gets the sum in the order of ranks, whatever is sent early
   }
 }
 
+TEST_CASE("lanes compute each range that is sent together") {
+  const SumShape shape{2, 512, 2048};
+  const Graph graph = graph_of_sums(shape, 0, true);
+  const Plan plan = make_plan(graph, RegionBackend(), {.lanes = 2});
+  const auto term = std::ranges::find(plan.steps, "term", &PlanStep::path);
+  REQUIRE(term != plan.steps.end());
+  REQUIRE(term->cols.size() == 2);
+  for (const auto& lane : term->cols) {
+    REQUIRE(lane.size() == 8);
+    for (const ColRange& range : lane) CHECK(range.end - range.begin == 128);
+  }
+}
+
 // The messages that a rank has sent.
 class CountedRank final : public Communicator {
  public:
