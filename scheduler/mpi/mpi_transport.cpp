@@ -190,7 +190,7 @@ Status open(weft_transport_world* result) {
   MPI_Comm_set_errhandler(world.comm, MPI_ERRORS_RETURN);
   MPI_Comm_rank(world.comm, &world.rank);
   MPI_Comm_size(world.comm, &world.size);
-  world.incoming.resize(static_cast<std::size_t>(world.size * WEFT_TRANSPORT_CHANNELS));
+  world.incoming.resize(static_cast<std::size_t>(world.size) * WEFT_TRANSPORT_CHANNELS);
   world.is_lost.resize(static_cast<std::size_t>(world.size));
   world.lost_since.resize(static_cast<std::size_t>(world.size));
   world.reasons.resize(static_cast<std::size_t>(world.size));
@@ -345,7 +345,8 @@ void end_mpi() {
       std::chrono::steady_clock::now() + (gave_up ? kCloseLimitIfGivenUp : kCloseLimit);
   bool quiet = false, ended = false;  // nothing is under way; the others have ended
   while (!(quiet && ended) && std::chrono::steady_clock::now() < end) {
-    quiet = discard_messages() & all_sent();
+    quiet = discard_messages();
+    quiet &= all_sent();
     ended = std::ranges::count(world.is_lost, 1) == world.size - 1;
     if (!(quiet && ended)) std::this_thread::sleep_for(std::chrono::microseconds(100));
   }

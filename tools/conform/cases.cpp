@@ -58,7 +58,7 @@ Dim rows(Graph& g, std::int64_t n) {
 // Ops of rows of d floats, for t rows.
 void add_plain_rows(Cases& cases, std::int64_t t, std::int64_t d) {
   const std::string shape = fmt::format("{} x {}", t, d);
-  const auto plain = [&](const OpDef& op, int n, Attrs attrs) {
+  const auto plain = [&](const OpDef& op, int n, const Attrs& attrs) {
     cases.push_back({std::string(op.name), "F32", shape, [=, &op](Graph& g) {
                        const TensorSpec x{f32, {rows(g, t), d}};
                        Inputs in{g.input("a", x)};

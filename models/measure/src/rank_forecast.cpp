@@ -25,7 +25,7 @@ Extents extents_of(const Graph& graph, std::int64_t tokens) {
   return extents;
 }
 
-// Of a step that computes for so many seconds.
+// Seconds of the exchanges of a step that computes for so many seconds.
 double exchange_seconds(const Graph& graph, std::int64_t tokens, const LinkSpeed& link,
                         bool results, double compute_seconds) {
   const Extents extents = extents_of(graph, tokens);

@@ -100,7 +100,7 @@ void Exchange::exchange_sums(const KernelArgs& args) {
 
 // The same block of all ranks that send. False: the run ended on one of them.
 bool Exchange::receive_all(const KernelArgs& args, const Block& block) {
-  std::int64_t width = &op_ == &kAllGather ? args.in[0].cols() : 0;  // of the ranks together
+  std::int64_t width = &op_ == &kAllGather ? args.in[0].cols() : 0;  // sum of the ranks
   const std::size_t first_buffer = sources_.size() > 1 ? 1 : 0;
   for (std::size_t p = 0; p < peers_.size(); ++p) {
     Peer& peer = peers_[p];

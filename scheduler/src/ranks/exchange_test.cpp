@@ -34,7 +34,7 @@ struct SumShape {
   DType weights = f32;  // quantized ones on the cpu backend
 };
 
-// Of the projection.
+// The width of the projection.
 std::int64_t width_of_input(const SumShape& shape) {
   return shape.weights.is_quantized() ? 256 : 5;
 }

@@ -171,7 +171,7 @@ class Follower {
   Communicator& communicator_;
   std::map<int, FollowerSession> sessions_;
   std::vector<std::byte> message_;  // the last one
-  std::vector<StepToken> tokens_;   // of the last step
+  std::vector<StepToken> tokens_;   // those in the last step
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "weft/base/error.h"
