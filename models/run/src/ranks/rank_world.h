@@ -59,7 +59,7 @@ class RankWorld {
   std::unique_ptr<RankLink> link_;
   std::mutex turn_;
   std::atomic<int> next_session_ = 0;
-  std::optional<RankError> loss_;  // of a rank, if that was found between steps
+  std::optional<RankError> loss_;  // a rank that was found missing between steps
   std::vector<std::thread> threads_;
 };
 
