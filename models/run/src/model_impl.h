@@ -48,7 +48,6 @@ struct Model::Impl {
   void take_part(const Sharding& sharding, int rank);
   // The parts of the weights that a rank needs of this model, which is whole.
   std::vector<TensorPart> parts_of_rank(const Sharding& sharding, int rank) const;
-  void check_parts() const;
 
   // A graph as it is built from the files. Throws like arch::build_model_graph().
   arch::ModelGraph graph(arch::GraphOptions options) const;

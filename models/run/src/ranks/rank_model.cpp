@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "weft/base/error.h"
-#include "weft/base/printable.h"
 #include "weft/files/rank_file.h"
 #include "weft/files/tensor_values.h"
 #include "weft/run/ranks.h"
@@ -34,24 +33,10 @@ void Model::Impl::take_part(const Sharding& sharding, int rank) {
   ranks.sharding = sharding;
   ranks.rank = rank;
   weights = weights.with_parts(parts);
-  if (rank_file_facts(source.checkpoint())) check_parts();
-}
-
-// Throws FormatError if parts that the file of a rank has are not those that the graphs need.
-void Model::Impl::check_parts() const {
-  for (const bool embeddings : {false, true}) {
-    if (!embeddings && !facts.has_output) continue;
-    const Graph graph = rank_graph({.embeddings = embeddings}).graph;
-    for (NodeId id = 0; id < graph.size(); ++id) {
-      const Node& node = graph[id];
-      if (node.kind != NodeKind::weight) continue;
-      const CheckpointTensor& part = *weights.find_tensor(node.path);
-      if (part.spec.shape != node.spec.shape)
-        fail<FormatError>("{}: part '{}' must be {}, got {}", source.file(), printable(node.path),
-                          to_string(node.spec.shape), to_string(part.spec.shape));
-      if (part.spec.dtype == f32 && part.spec.shape.rank() == 1) check_finite(weights, part);
-    }
-  }
+  if (!rank_file_facts(source.checkpoint())) return;
+  // The whole model had no data to be checked when it was loaded.
+  for (const CheckpointTensor& part : weights.tensors())
+    if (part.spec.dtype == f32 && part.spec.shape.rank() == 1) check_finite(weights, part);
 }
 
 std::vector<TensorPart> Model::Impl::parts_of_rank(const Sharding& sharding, int rank) const {
