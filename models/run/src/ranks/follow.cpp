@@ -115,8 +115,7 @@ class Follower {
     switch (command.kind) {
       case CommandKind::step: {
         read_payload(message, tokens_);
-        const auto wants = [](const StepToken& t) { return t.logits; };
-        model_->impl().ranks.link->results = std::ranges::any_of(tokens_, wants);
+        model_->impl().ranks.link->results = wants_results(tokens_);
         const VerifyReport report = own.step(tokens_, command.verify != 0);
         if (command.verify != 0) answer(report_text(report));
         return;

@@ -194,8 +194,7 @@ FollowersStep::FollowersStep(Followers& followers, std::span<const StepToken> to
       turn_(world_.turn()),
       runs_before_(world_.link().runs()),
       reports_due_(verify) {
-  const auto wants = [](const StepToken& t) { return t.logits; };
-  world_.link().results = std::ranges::any_of(tokens, wants);
+  world_.link().results = wants_results(tokens);
   followers.reports_.clear();
   followers.tell(CommandKind::step, {}, tokens, verify);
   world_.check();
