@@ -242,6 +242,12 @@ Incoming& incoming_of(int from, uint32_t channel) {
   return world.incoming[static_cast<std::size_t>(from) * WEFT_TRANSPORT_CHANNELS + channel];
 }
 
+// Makes room for the next message.
+void release(Incoming& in) {
+  world.idle.push_back(std::move(in.parcel));
+  in = {};
+}
+
 // Begins to receive the next message if there is one, and looks whether all of it is there.
 int look_for_message(int from, uint32_t channel) {
   Incoming& in = incoming_of(from, channel);
@@ -291,8 +297,7 @@ Status take(int32_t from, uint32_t channel, void* bytes, int64_t n_bytes) {
     return WEFT_TRANSPORT_FAILED;
   }
   if (n_bytes > 0) std::memcpy(bytes, in.parcel.bytes.get(), static_cast<std::size_t>(n_bytes));
-  world.idle.push_back(std::move(in.parcel));
-  in = {};
+  release(in);
   ++world.taken[static_cast<std::size_t>(from)][channel];
   return WEFT_TRANSPORT_OK;
 }
@@ -326,8 +331,7 @@ bool discard_messages() {
     const auto from = static_cast<int>(i / WEFT_TRANSPORT_CHANNELS);
     Incoming& in = world.incoming[i];
     if (from == world.rank || look_for_loss(from)) continue;
-    while (!look_for_message(from, i % WEFT_TRANSPORT_CHANNELS) && in.complete)
-      world.idle.push_back(std::move(in.parcel)), in = {};
+    while (!look_for_message(from, i % WEFT_TRANSPORT_CHANNELS) && in.complete) release(in);
     complete &= in.n < 0;
   }
   return complete;
