@@ -28,7 +28,7 @@ using RankRows = std::vector<float>;
 // The widest step: with the model below, ranks exchange its sums in several chunks, and scatter
 // them if they are three or more in a group (scheduler/src/plan/sum_chunks.h).
 constexpr std::int64_t kWidest = 512;
-constexpr std::int64_t kFewestColumns = 128;
+constexpr std::int64_t kMinColumns = 128;
 
 // check_messages() between n threads.
 std::string check_messages_in_process(int n, double timeout) {
@@ -53,8 +53,8 @@ class MadeRankModel {
       : path_((std::filesystem::temp_directory_path() / fmt::format("weft-ranks-{}.gguf", getpid()))
                   .string()) {
     constexpr std::int64_t kHeadSize = 32;
-    constexpr std::int64_t kFewest = kFewestColumns / kHeadSize;
-    const std::int64_t tp = sharding.tp, heads = (kFewest + tp - 1) / tp * tp;
+    constexpr std::int64_t kMinHeads = kMinColumns / kHeadSize;
+    const std::int64_t tp = sharding.tp, heads = (kMinHeads + tp - 1) / tp * tp;
     arch::MadeSource source("llama", {.L = std::int64_t{2} * sharding.pp,
                                       .D = kHeadSize * heads,
                                       .H = heads,

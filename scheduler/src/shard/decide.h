@@ -14,7 +14,7 @@ struct Decisions {
   PerNode<char> terms;  // 1: every rank computes a term of a sum, from parts of the inputs
 };
 
-// Throws ValueError if the number of heads is no multiple of the number of ranks.
+// Throws ValueError if the number of heads is not a multiple of the number of ranks.
 Decisions decide(const Graph& graph, int ranks, std::int64_t min_elems);
 
 }  // namespace weft::scheduler

@@ -12,8 +12,8 @@ namespace weft::scheduler {
 
 class PartNames {
  public:
-  // The name of a range of a weight. That may be a part itself, of any dimensions: the range counts
-  // from where it begins, and the name is that of a part of its source.
+  // The name of a range of a weight. If the weight is itself a part, the range is relative to it,
+  // and the name is that of the corresponding part of its source.
   std::string name(const std::string& weight, const AxisRange& range);
   const WeightPart* find(std::string_view name) const;  // null: it is a whole weight
 

@@ -83,12 +83,12 @@ T required(const Checkpoint& file, std::string_view key, std::optional<T> value)
   return std::move(*value);
 }
 
-// A number from 0 to `most`.
-std::int64_t number_of(const Checkpoint& file, std::string_view key, std::int64_t most) {
+// A number from 0 to `max`.
+std::int64_t number_of(const Checkpoint& file, std::string_view key, std::int64_t max) {
   const std::uint64_t n = required(file, key, file.find_uint(key));
-  if (n > static_cast<std::uint64_t>(most))
+  if (n > static_cast<std::uint64_t>(max))
     fail<FormatError>("{}: key '{}' must be at most {}, got {}", printable_path(file.path()), key,
-                      most, n);
+                      max, n);
   return static_cast<std::int64_t>(n);
 }
 
@@ -151,11 +151,11 @@ void write_rank_file(const Checkpoint& model, std::span<const TensorPart> parts,
 
 std::optional<RankFileFacts> rank_file_facts(const Checkpoint& file) {
   if (!file.find(kSplitShardingKey)) return std::nullopt;
-  constexpr std::int64_t kMostRanks = 1 << 16;
+  constexpr std::int64_t kMaxFileRanks = 1 << 16;
   RankFileFacts facts;
   facts.sharding = *file.find_string(kSplitShardingKey);
   facts.min_elems = number_of(file, kSplitMinElemsKey, INT64_MAX);
-  facts.ranks = number_of(file, kSplitRanksKey, kMostRanks);
+  facts.ranks = number_of(file, kSplitRanksKey, kMaxFileRanks);
   if (facts.ranks < 1)
     fail<FormatError>("{}: key '{}' must be at least 1", printable_path(file.path()),
                       kSplitRanksKey);

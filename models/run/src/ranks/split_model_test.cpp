@@ -112,7 +112,7 @@ TEST_CASE("a file says of which rank it is") {
   CHECK_FALSE(rank_file_facts(Checkpoint::open(split.whole)));
 }
 
-TEST_CASE("a file of a rank is no model for those that do not ask for one") {
+TEST_CASE("the file of a rank opens only for callers that ask for rank files") {
   const Sharding sharding{.tp = 2, .min_elems = 0};
   const SplitModel split({}, sharding);
   const std::string first = split.file(0, sharding);

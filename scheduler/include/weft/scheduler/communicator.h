@@ -35,7 +35,7 @@ enum class Channel : std::uint8_t {
 };
 inline constexpr int kChannels = 3;
 
-// What Communicator::arrived() returns if there is no message.
+// Results of Communicator::arrived() when no message has arrived.
 inline constexpr std::int64_t kNotArrived = -1, kOnItsWay = -2;
 
 // The endpoint of one rank. One thread at a time, except that abandon() may be called by any.

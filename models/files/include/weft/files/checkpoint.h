@@ -68,7 +68,7 @@ struct CheckpointTensor {
   std::span<const RowRun> runs = {};
   bool lent = false;  // the data is in memory of the caller (Checkpoint::parse)
   // The file has only parts of the tensor, or nothing of it: it is that of a rank (rank_file.h).
-  // There is no data, no runs, and no place in a file.
+  // It then has neither data nor runs, nor an offset in a file.
   bool absent = false;
 
   // Bytes of a row of the last dimension, and the number of such rows. Runs and the functions below
