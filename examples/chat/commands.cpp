@@ -1,14 +1,17 @@
 #include "chat/commands.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "weft/base/error.h"
+#include "weft/base/text.h"
 #include "weft/files/output_file.h"
 #include "weft/scheduler/budget.h"
 
@@ -150,7 +153,7 @@ CommandResult quit(Chat&, std::string&) {
 
 constexpr Command kCommands[] = {
     {"help", "", "this list", help},
-    {"reset", "", "forget the conversation, keep the system prompt", reset},
+    {"reset", "", "forget the conversation, keep the system prompt; also /clear, /new", reset},
     {"system", " TEXT", "set the system prompt and start over", system},
     {"again", "", "another reply to the last message", again},
     {"result", " TEXT",
@@ -167,13 +170,30 @@ constexpr Command kCommands[] = {
     {"quit", "", "exit; so does Ctrl-D", quit},
 };
 
+// Names by which other programs know a command.
+struct OtherName {
+  std::string_view typed, name;
+};
+constexpr OtherName kOtherNames[] = {
+    {"clear", "reset"}, {"new", "reset"},   {"exit", "quit"}, {"bye", "quit"},
+    {"q", "quit"},      {"regen", "again"}, {"?", "help"},
+};
+
+constexpr const char* kSpaces = " \t\n";
+
+// What is between the slash and the first space.
+std::string_view name_in(std::string_view line) {
+  return line.substr(1, line.find_first_of(kSpaces) - 1);
+}
+
 CommandResult help(Chat&, std::string&) {
   for (const Command& command : kCommands)
     std::cerr << fmt::format("  {:<21}{}\n", fmt::format("/{}{}", command.name, command.argument),
                              command.summary);
   std::cerr
       << "  A line that ends with \\ continues on the next; \"\"\" begins and ends a block of "
-         "lines.\n  // begins a message with a slash. Ctrl-C stops a reply.\n";
+         "lines.\n  What is pasted is text, with all of its lines. // begins a message with a "
+         "slash;\n  a path such as /etc/hosts begins one, too. Ctrl-C stops a reply.\n";
   return CommandResult::done;
 }
 
@@ -222,18 +242,24 @@ ToolChoice tool_choice(const std::string& text) {
 }
 
 bool is_command(std::string_view line) {
-  return line.starts_with('/') && !line.starts_with("//");
+  if (!line.starts_with('/')) return false;
+  const std::string_view name = name_in(line);
+  return std::ranges::all_of(name, [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '!' || c == '?';
+  });
 }
 
 CommandResult run_command(Chat& chat, std::string& text) {
-  const std::size_t space = text.find_first_of(" \t\n");
-  const std::string name = text.substr(1, space == std::string::npos ? space : space - 1);
-  const std::size_t start = text.find_first_not_of(" \t\n", space);
+  const std::string name = to_lower(name_in(text));
+  const std::size_t start = text.find_first_not_of(kSpaces, 1 + name.size());
   text = start == std::string::npos ? "" : text.substr(start);
+  const auto other = std::ranges::find(kOtherNames, name, &OtherName::typed);
+  const std::string_view known = other == std::end(kOtherNames) ? name : other->name;
   for (const Command& command : kCommands) {
-    if (name == command.name) return command.run(chat, text);
+    if (known == command.name) return command.run(chat, text);
   }
-  std::cerr << fmt::format("Unknown command /{}. /help lists the commands.\n", name);
+  std::cerr << fmt::format("Unknown command /{}. Commands are:\n", name);
+  help(chat, text);
   return CommandResult::refused;
 }
 

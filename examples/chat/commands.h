@@ -27,10 +27,12 @@ struct Chat {
 // "auto", "none", "required", or the name of a tool.
 ToolChoice tool_choice(const std::string& text);
 
-bool is_command(std::string_view line);  // "//" begins a message with a slash
+// Whether a line begins with a slash and a word of letters, digits, '-', '!' and '?'. Paths such as
+// "/usr/bin" and, after "//", any text are messages.
+bool is_command(std::string_view line);
 
-// Runs a command. Its output goes to stderr, because stdout is for the model's replies. `text` is
-// the line, and after CommandResult::say the message to send.
+// Runs a command; case does not matter. Its output goes to stderr, because stdout is for the
+// model's replies. `text` is the line, and after CommandResult::say the message to send.
 CommandResult run_command(Chat& chat, std::string& text);
 
 // Describes the conversation that /load has loaded.

@@ -1,17 +1,10 @@
-"""`chat` on the bundled model: from a pipe, and on a terminal."""
+"""`chat` on the bundled model, from a pipe."""
 
-import fcntl
 import json
-import os
-import pty
-import select
-import signal
-import struct
-import termios
-import time
+import subprocess
 import unittest
 
-from support import BIN, CLEAN, MODEL, SystemTest, TIMEOUT, run
+from support import BIN, CLEAN, EMULATOR, MODEL, SystemTest, TIMEOUT, run
 
 
 class FromPipe(SystemTest):
@@ -45,6 +38,44 @@ class FromPipe(SystemTest):
         self.assertEqual(r.out, b"")
         for text in ("/reset", "context", "Unknown command /frobnicate", "No messages yet"):
             self.assertIn(text, r.err)
+
+    def test_commands_as_people_type_them(self):
+        story = "Tell me a story about a fox named Pip.\n"
+        once = self.chat(story).out
+        for line in ("/clear", "/clear  ", "/CLEAR", "/New", "/reset\t"):
+            with self.subTest(line):
+                self.assertEqual(self.chat(story + line + "\n" + story).out, once * 2)
+        for line in ("/exit", "/Quit ", "/bye", "/q"):
+            with self.subTest(line):
+                self.assertEqual(self.chat(line + "\n" + story).out, b"")
+        self.assertIn("/prefill TEXT", self.chat("/?\n").err)
+
+    def test_unknown_commands_are_answered_with_the_list(self):
+        for line in ("/foo", "/foo bar", "/"):
+            with self.subTest(line):
+                r = self.chat(line + "\n", code=1)
+                self.assertEqual(r.out, b"")
+                self.assertIn(f"Unknown command {line.split()[0]}.", r.err)
+                self.assertIn("/prefill TEXT", r.err)
+
+    def test_paths_are_messages(self):
+        for line in ("/usr/bin/x is what?", "/etc/hosts", "/tmp.txt"):
+            with self.subTest(line):
+                r = self.chat(line + "\n")
+                self.assertNotEqual(r.out.strip(), b"")
+                self.assertEqual(r.out, self.chat("/" + line + "\n").out)
+
+    def test_a_byte_order_mark_is_not_part_of_a_line(self):
+        story = "Tell me a story about a fox named Pip.\n"
+        self.assertEqual(self.chat("\ufeff" + story).out, self.chat(story).out)
+        self.assertEqual(self.chat("\ufeff/quit\n" + story).out, b"")
+        self.assertEqual(self.chat(story + "\ufeff/quit\n").out, self.chat(story).out)
+        with (self.folder / "lines.txt").open("w+b") as file:
+            file.write(("\ufeff" + story).encode())
+            file.seek(0)
+            out = subprocess.run([*EMULATOR, BIN / "chat", "--temp", "0", "-n", "24"], stdin=file,
+                                 capture_output=True, env=CLEAN, timeout=TIMEOUT, check=True).stdout
+        self.assertEqual(out, self.chat(story).out)
 
     def test_the_exit_code_tells_that_a_line_was_refused(self):
         taken = self.folder / "taken.chat"
@@ -111,152 +142,6 @@ class FromPipe(SystemTest):
         r = run("chat", "-m", path, "--chat-template", "chatml", "--temp", "0", "-n", "24",
                 stdin=b"Tell me a story.\n")
         self.assertEqual((r.code, r.out), (0, self.chat("Tell me a story.\n").out))
-
-
-class Terminal(SystemTest):
-    """A program on a terminal of its own."""
-
-    def setUp(self):
-        super().setUp()
-        self.ended = set()
-
-    def start(self, *args, columns=0):
-        env = {**CLEAN, "TERM": "vt100", "XDG_STATE_HOME": str(self.folder)}
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            if columns:
-                fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
-            os.execve(BIN / "chat", ["chat", *args], env)
-        self.addCleanup(self.stop, self.pid, self.fd)
-        self.seen = ""
-        self.prompt()
-
-    def stop(self, pid, fd):
-        os.close(fd)
-        if pid not in self.ended:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-
-    def until(self, text):
-        """Reads until the text appears; returns what precedes it."""
-        deadline = time.monotonic() + TIMEOUT
-        while text not in self.seen:
-            self.assertLess(time.monotonic(), deadline, f"waiting for {text!r}, seen {self.seen!r}")
-            if select.select([self.fd], [], [], 1)[0]:
-                try:
-                    self.seen += os.read(self.fd, 65536).decode("utf-8", "replace")
-                except OSError:
-                    self.fail(f"the program ended, seen {self.seen!r}")
-        before, self.seen = self.seen.split(text, 1)
-        return before
-
-    def prompt(self):
-        """Waits for the prompt, and until a line can be edited. The terminal interprets earlier
-        input."""
-        self.until("> ")
-        deadline = time.monotonic() + TIMEOUT
-        while termios.tcgetattr(self.fd)[3] & termios.ICANON:
-            self.assertLess(time.monotonic(), deadline, "waiting for the line editor")
-            time.sleep(0.001)
-
-    def type(self, text):
-        os.write(self.fd, text.encode())
-
-    def exit_code(self):
-        deadline = time.monotonic() + TIMEOUT
-        while time.monotonic() < deadline:
-            try:
-                while select.select([self.fd], [], [], 0)[0] and os.read(self.fd, 65536):
-                    pass
-            except OSError:
-                pass
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                self.ended.add(pid)
-                return os.waitstatus_to_exitcode(status)
-            time.sleep(0.02)
-        self.fail("the program did not end")
-
-    def test_reply_and_leave(self):
-        self.start("--temp", "0", "-n", "8")
-        self.type("Tell me a story.\r")
-        self.until("limit of -n")
-        self.prompt()
-        self.type("\x04")
-        self.assertEqual(self.exit_code(), 0)
-        self.assertIn("story", (self.folder / "weft/chat_history").read_text())
-
-    def test_resuming_shows_where_it_was(self):
-        path = self.folder / "talk.chat"
-        self.runs("chat", "--temp", "0", "-n", "8",
-                  stdin=f"Tell me a story.\n/save {path}\n".encode())
-        self.start("--temp", "0", "-n", "8", "--resume", str(path))
-        self.until("Tell me a story.")
-        self.prompt()
-        self.type("/stats\r")
-        self.until(" of ")
-        self.prompt()
-        self.type("\x04")
-        self.assertEqual(self.exit_code(), 0)
-
-    def test_interrupts(self):
-        self.start("--temp", "0", "-c", "4096")
-        self.type("Tell me a story.\r")
-        self.until("a")
-        self.type("\x03")  # stops the reply, or comes after its end: both lead to the prompt
-        self.prompt()
-        self.type("half a line")
-        self.until("half a line")
-        self.type("\x03")  # discards the line
-        self.prompt()
-        self.type("/stats\r")
-        self.until(" of 4096")
-        self.prompt()
-        self.type("\x04")
-        self.assertEqual(self.exit_code(), 0)
-
-    def test_the_first_interrupt_says_how_to_leave(self):
-        self.start()
-        self.type("half a line")
-        self.until("half a line")
-        self.type("\x03")
-        self.assertNotIn("Ctrl-D", self.until("[Ctrl-D or /quit exits]"))
-        self.prompt()
-        self.type("\x03")
-        self.assertNotIn("Ctrl-D", self.until("> "))
-
-    def test_breaks_lines_between_words(self):
-        message = "Tell me a story about a fox named Pip."
-        story = self.runs("chat", "--temp", "0", stdin=(message + "\n").encode()).out.decode()
-        self.assertGreater(max(map(len, story.split("\n"))), 30, "a pipe gets the text as it is")
-        self.start("--temp", "0", columns=30)
-        self.type(message + "\r")
-        self.until("Pip.\r\n")
-        lines = self.until("\r\n> ").split("\r\n")
-        self.assertLessEqual(max(map(len, lines)), 30)
-        self.assertEqual(" ".join(lines).split(), story.split())
-
-    def test_history_of_an_earlier_run(self):
-        self.start("-n", "4")
-        self.type("/help\r")
-        self.until("Ctrl-D")
-        self.prompt()
-        self.type("\x04")
-        self.exit_code()
-        self.start("-n", "4")
-        self.type("\x1b[A")  # arrow up
-        self.until("/help")
-        self.type("\x03")
-        self.prompt()
-        self.type("\x04")
-        self.assertEqual(self.exit_code(), 0)
-
-    def test_several_lines(self):
-        self.start("--temp", "0", "-n", "4")
-        self.type("Tell me\\\r")
-        self.until(". ")
-        self.type("a story.\r")
-        self.until("limit of -n")
 
 
 if __name__ == "__main__":
