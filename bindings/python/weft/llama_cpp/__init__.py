@@ -1,23 +1,12 @@
 """The interface of llama-cpp-python on Weft: `from weft.llama_cpp import Llama`."""
 
+import importlib
 from typing import Any
 
 from .. import __version__
 from ._constants import *  # noqa: F401,F403
-from ._low_level import (
-    llama_backend_free,
-    llama_backend_init,
-    llama_log_callback,
-    llama_log_set,
-    llama_max_devices,
-    llama_numa_init,
-    llama_print_system_info,
-    llama_supports_gpu_offload,
-    llama_supports_mlock,
-    llama_supports_mmap,
-    llama_supports_rpc,
-    llama_time_us,
-)
+from ._low_level import *  # noqa: F401,F403
+from ._missing import refuse_name
 from .llama import (
     Llama,
     LlamaState,
@@ -29,21 +18,33 @@ from .llama import (
 )
 from .llama_cache import BaseLlamaCache, LlamaCache, LlamaDiskCache, LlamaRAMCache
 from .llama_grammar import LlamaGrammar
-from .llama_tokenizer import BaseLlamaTokenizer, LlamaTokenizer
+from .llama_tokenizer import BaseLlamaTokenizer, LlamaHFTokenizer, LlamaTokenizer
 
 __all__ = [
     "BaseLlamaCache", "BaseLlamaTokenizer", "Llama", "LlamaCache", "LlamaDiskCache", "LlamaGrammar",
-    "LlamaRAMCache", "LlamaState", "LlamaTokenizer", "LogitsProcessor", "LogitsProcessorList",
-    "MinTokensLogitsProcessor", "StoppingCriteria", "StoppingCriteriaList", "__version__",
-    "llama_backend_free", "llama_backend_init", "llama_log_callback", "llama_log_set",
-    "llama_max_devices", "llama_numa_init", "llama_print_system_info", "llama_supports_gpu_offload",
-    "llama_supports_mlock", "llama_supports_mmap", "llama_supports_rpc", "llama_time_us",
+    "LlamaHFTokenizer", "LlamaRAMCache", "LlamaState", "LlamaTokenizer", "LogitsProcessor",
+    "LogitsProcessorList", "MinTokensLogitsProcessor", "StoppingCriteria", "StoppingCriteriaList",
+    "__version__",
 ]
+__all__ += [name for name in dict(globals()) if name.startswith(("GGML_", "LLAMA_", "llama_"))
+            and name.upper() not in ("LLAMA_CACHE", "LLAMA_GRAMMAR", "LLAMA_TOKENIZER")]
+
+# Modules that are imported when they are used.
+_MODULES = ("_internals", "_logger", "_utils", "llama", "llama_cache", "llama_chat_format",
+            "llama_cpp", "llama_grammar", "llama_speculative", "llama_tokenizer", "llama_types",
+            "llava_cpp", "mtmd_cpp", "server")
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith(("llama_", "ggml_")):
-        raise AttributeError(
-            f"weft.llama_cpp has no {name}(): C structs are not part of it; use weft.Session, or "
-            "the C API of libweft (weft/weft.h)")
-    raise AttributeError(f"module 'weft.llama_cpp' has no attribute {name!r}")
+    """Modules, and the types of messages and answers."""
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name[:1].isupper() or name == "JsonType":
+        from . import llama_types
+        found = getattr(llama_types, name, None)
+        if found is not None:
+            globals()[name] = found
+            return found
+    from .llama_cpp import NO_STRUCTS
+    is_of_c = name.startswith(("llama_", "ggml_", "LLAMA_", "GGML_"))
+    refuse_name(__name__, name, NO_STRUCTS if is_of_c else "it is not part of weft.llama_cpp")

@@ -11,10 +11,9 @@ from .. import _weft
 from .._errors import UnsupportedError
 from .._sampler import Grammar
 from . import _completion
-from ._chat_arguments import constraint_of, n_logprobs, stops_of, texts_of, tools_of
+from ._chat_arguments import constraint_of, list_of, n_logprobs, stops_of, texts_of, tools_of
 from ._formats import find_format, format_names
 from ._sampling import sampler_options
-from .llama_grammar import native_grammar
 
 if TYPE_CHECKING:
     from .llama import Llama
@@ -34,6 +33,7 @@ def check_format(llama: "Llama") -> None:
 def complete(llama: "Llama", messages: list[Any], **arguments: Any) -> Any:
     """The answer to messages: Llama.create_chat_completion()."""
     llama._opened()
+    messages = list_of(messages)
     from .llama_chat_format import handlers
     handler = llama.chat_handler or handlers.get(llama.chat_format or "")
     if handler is not None:
@@ -77,8 +77,10 @@ class _NativeGrammar(Grammar):
         self._native = native
 
 
-def plan_by_template(llama: "Llama", messages: Any, a: Mapping[str, Any]) -> Planned:
-    """A turn with the template of the file, or with that of the chat format."""
+def plan_by_template(llama: "Llama", messages: Any, a: Mapping[str, Any],
+                     chat_format: Optional[str] = None) -> Planned:
+    """A turn with the template of a chat format, by default that of the Llama, or else with that of
+    the file."""
     tools, constraint = tools_of(a), constraint_of(a)
     turn: dict[str, Any] = {"messages": json.dumps(texts_of(messages)), "answer_final_message": 1,
                             "reasoning_in_content": 1}
@@ -86,7 +88,7 @@ def plan_by_template(llama: "Llama", messages: Any, a: Mapping[str, Any]) -> Pla
         turn.update(tools=json.dumps(tools.offered), tool_choice=tools.choice)
     if constraint is not None:
         turn.update(constraint=constraint.text, constraint_kind=constraint.kind)
-    template, stops = _template(llama)
+    template, stops = _template(llama, chat_format or llama.chat_format)
     plan = _weft.ChatPlan.open(_weft.Chat.open(llama._weft_model._native, template), turn)
     native = plan.grammar()
     if native is not None and a["grammar"] is not None:
@@ -95,9 +97,8 @@ def plan_by_template(llama: "Llama", messages: Any, a: Mapping[str, Any]) -> Pla
                    lambda: _weft.Reply.open(plan), shown=frozenset(plan.shown()))
 
 
-def _template(llama: "Llama") -> tuple[Optional[str], list[str]]:
+def _template(llama: "Llama", name: Optional[str]) -> tuple[Optional[str], list[str]]:
     """The template, None for the file's, and what ends an answer beside the end token."""
-    name = llama.chat_format
     if name is None and llama._weft_model.chat_template:
         return None, []
     known = find_format(name or "llama-2")
@@ -138,10 +139,10 @@ class Turn:
         self._created = int(time.time())
         self._model = a["model"] if a["model"] is not None else llama.model_path
         self._request = _completion.Request(
-            llama, planned.ids, sampler_options(a), seed=a["seed"], max_tokens=a["max_tokens"],
-            logprobs=n_logprobs(a), stop=[*stops_of(a["stop"]), *planned.stops], model=self._model,
+            llama, planned.ids, sampler_options(a, temperature=0.2), seed=a["seed"],
+            max_tokens=a["max_tokens"], logprobs=n_logprobs(a), stop=[*stops_of(a["stop"]), *planned.stops], model=self._model,
             criteria=planned.criteria, processors=a["logits_processor"],
-            grammar=planned.grammar or native_grammar(a["grammar"]), logit_bias=a["logit_bias"])
+            grammar=planned.grammar or a["grammar"], logit_bias=a["logit_bias"])
         self._request.shown = set(planned.shown)
 
     def _form(self, kind: str, choice: dict[str, Any]) -> dict[str, Any]:
@@ -172,8 +173,7 @@ class Turn:
         if request.logprobs is None:
             return None
         content = []
-        for token, row in zip(request.tokens[first:], request.rows[first:]):
-            value, top = request._row(row, token)
+        for token, (value, top) in zip(request.tokens[first:], request.logs[first:]):
             text = request._token_text(token)
             alternatives = [{"token": t, "logprob": x, "bytes": None} for t, x in top.items()]
             content.append({"token": text, "logprob": value, "bytes": None,

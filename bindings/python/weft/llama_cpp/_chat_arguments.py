@@ -1,7 +1,7 @@
 """The arguments of create_chat_completion(): what they ask for, and which exclude each other."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, Optional, Union
 
 from .. import _weft
@@ -30,16 +30,25 @@ class Constraint(NamedTuple):
     kind: int
 
 
+def list_of(messages: Any) -> list[Any]:
+    """The argument messages: any iterable of them."""
+    if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
+        raise ArgumentError("messages must be a list with at least one message")
+    return list(messages)
+
+
 def texts_of(messages: Any) -> list[dict[str, Any]]:
     """Messages whose contents are text."""
-    if not isinstance(messages, list) or not messages:
+    messages = list_of(messages)
+    if not messages:
         raise ArgumentError("messages must be a list with at least one message")
     return [_with_text(message) for message in messages]
 
 
 def _with_text(message: Any) -> dict[str, Any]:
-    if not isinstance(message, dict) or not isinstance(message.get("role"), str):
+    if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
         raise ArgumentError("messages: a message must be a dict with a role")
+    message = dict(message)
     content = message.get("content")
     if content is None or isinstance(content, str):
         return message

@@ -1,79 +1,24 @@
-"""Completions: choosing tokens, stop strings, answers and chunks in OpenAI's form."""
+"""Completions: stop strings, answers and chunks in OpenAI's form."""
 
 import time
 import uuid
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy as np
 
 from .. import _weft
 from .._errors import ArgumentError, BudgetError, CancelledError, ClosedError, Error
-from .._sampler import Grammar, Sampler
+from ._chooser import Chooser, criteria_of, with_bias
+from ._sampling import sample_arguments
 from .llama_cache import StateKey, common_prefix
+from .llama_grammar import native_grammar
 
 if TYPE_CHECKING:
     from ._context import Context
 
 _ENDS = (_weft.SPECIAL_EOS, _weft.SPECIAL_EOT, _weft.SPECIAL_EOM)
-
-
-class Chooser:
-    """Chooses the next id from logits: processors, then the grammar, then the sampler."""
-
-    def __init__(self, llama: "Context", sampler: Sampler, processors: Optional[Any],
-                 grammar: Optional[Grammar]) -> None:
-        self._llama = llama
-        self._sampler = sampler
-        if isinstance(processors, (list, tuple)):
-            from ._lists import LogitsProcessorList
-            processors = LogitsProcessorList(processors)
-        if processors is not None and not callable(processors):
-            raise TypeError("logits_processor must be callable: a LogitsProcessorList")
-        self._processors = processors
-        self._constraint = None if grammar is None else _weft.Constraint.open(
-            grammar._native, llama._weft_model._native)
-        self.complete = False
-
-    def begin(self, prompt: Sequence[int]) -> None:
-        """Shows penalties the last tokens of a prompt."""
-        for i in prompt[-self._llama.last_n_tokens_size:] if self._llama.last_n_tokens_size else ():
-            self._sampler.accept(int(i))
-
-    def choose(self, logits: Any) -> int:
-        """The id that comes next after logits [V], which are not changed."""
-        if self._processors is None and self._constraint is None:
-            return self._sampler.sample(logits)
-        row = np.array(logits, np.float32)
-        if self._processors is not None:
-            row = self._processed(row)
-        if self._constraint is not None:
-            self._constraint.apply(row)
-        return self._sampler.sample(row)
-
-    def _processed(self, row: Any) -> Any:
-        assert self._processors is not None
-        given = self._processors(np.array(self._llama._input_ids), row)
-        if given is None:
-            raise TypeError("a logits processor gave None instead of scores")
-        result = np.ascontiguousarray(given, np.float32)
-        if result.shape != row.shape:
-            raise ArgumentError(f"a logits processor gave scores of shape {result.shape}, want "
-                                f"{row.shape}")
-        if np.isnan(result).any() or np.isposinf(result).any():
-            raise ArgumentError("a logits processor gave NaN or +inf")
-        if np.isneginf(result).all():
-            raise ArgumentError("a logits processor left no token")
-        return result.copy() if not result.flags.writeable else result
-
-    def accept(self, token: int) -> None:
-        """Appends an id to the text that penalties and the grammar follow."""
-        self._sampler.accept(token)
-        if self._constraint is not None and not self.complete:
-            self._constraint.accept(token)
-            may_end, may_continue = self._constraint.state()
-            self.complete = may_end and not may_continue
 
 
 class Text:
@@ -126,7 +71,7 @@ class Text:
         return self._raw.decode("utf-8", "ignore")
 
 
-def stops_of(stop: Optional[Union[str, list[str]]]) -> list[bytes]:
+def stops_of(stop: Optional[Union[str, Iterable[str]]]) -> list[bytes]:
     """The argument `stop` as bytes; empty ones are dropped."""
     given = [] if stop is None else [stop] if isinstance(stop, str) else list(stop)
     for s in given:
@@ -154,7 +99,7 @@ class Request:
     def __init__(self, llama: "Context", prompt: Union[str, list[int]], sampling: dict[str, Any],
                  *, seed: Optional[int], max_tokens: Optional[int], logprobs: Optional[int],
                  stop: Optional[Union[str, list[str]]], model: Optional[str],
-                 criteria: Optional[Any], processors: Optional[Any], grammar: Optional[Grammar],
+                 criteria: Optional[Any], processors: Optional[Any], grammar: Optional[Any],
                  logit_bias: Optional[dict[Any, float]], suffix: Optional[str] = None,
                  echo: bool = False) -> None:
         llama._opened()
@@ -167,11 +112,11 @@ class Request:
         room = llama.n_ctx() - len(self.ids)
         self.max_tokens = room if max_tokens is None or max_tokens <= 0 else min(max_tokens, room)
         self.text = Text(stops_of(stop))
-        self.criteria = criteria
+        self.criteria = criteria_of(criteria)
         self.ends = ends_of(llama)
         self.shown: set[int] = set()  # control tokens that appear in the text
         self.tokens: list[int] = []
-        self.rows: list[Any] = []
+        self.logs: list[tuple[float, dict[str, float]]] = []  # of the tokens, see _row()
         self.reason: Optional[str] = None
         if logprobs is not None and not 0 <= logprobs <= llama.n_vocab():
             raise ArgumentError(f"logprobs must be from 0 to {llama.n_vocab()}, got {logprobs}")
@@ -179,8 +124,12 @@ class Request:
         self.created = int(time.time())
         if seed is not None and seed < 0:
             seed = None
-        sampler = llama._sampler(seed=seed, logit_bias=bias_of(llama, logit_bias), **sampling)
-        self.chooser = Chooser(llama, sampler, processors, grammar)
+        bias = bias_of(llama, logit_bias)
+        self._is_replaced = llama._is_replaced("generate")
+        if self._is_replaced and bias:
+            processors, bias = with_bias(processors, bias), None
+        self._given_grammar = grammar
+        self.chooser = Chooser(llama, sampling, processors, native_grammar(grammar), seed, bias)
 
     def _begin(self, prompt: Union[str, list[int]]) -> None:
         """Sets the ids of the prompt, and its text."""
@@ -215,12 +164,13 @@ class Request:
         llama = self.llama
         if llama.cache is not None:
             self._load_cached()
-        steps = llama._generate(list(self.ids), True, self.chooser, self.criteria)
+        steps = self._replaced_steps() if self._is_replaced else llama._generate(
+            list(self.ids), True, self.chooser, self.criteria)
         while True:
             with llama._lock:
                 token = next(steps, None)
                 if token is not None and token not in self.ends and self.logprobs is not None:
-                    self.rows.append(llama._scores[-1].copy())
+                    self.logs.append(self._row(llama._last_row(), token))
             if token is None:
                 break
             if token in self.ends:
@@ -237,6 +187,25 @@ class Request:
                 self.reason = "length"
                 return
         self.reason = "stop"
+
+    def _replaced_steps(self) -> Iterator[int]:
+        """The ids of a generate() of a subclass, or of a patch. It may ask this package's for
+        them, with these arguments or others, or find them in another way."""
+        llama, chooser = self.llama, self.chooser
+        llama._asked = chooser
+        try:
+            steps = iter(llama.generate(
+                list(self.ids), **sample_arguments(chooser.options), grammar=self._given_grammar,
+                logits_processor=chooser.given, stopping_criteria=self.criteria))
+            token = next(steps, None)
+        finally:
+            llama._asked = None
+        while token is not None:
+            token = llama._checked([int(token)])[0]
+            if not chooser.is_taken and token not in self.ends:
+                chooser.accept(token)
+            yield token
+            token = next(steps, None)
 
     def _load_cached(self) -> None:
         """Loads a state with a longer prefix than what is evaluated. One that does not fit, as one
@@ -341,7 +310,7 @@ class Request:
     def _logprobs_of(self, numbers: range, offset: int) -> dict[str, Any]:
         tokens, offsets, values, tops = [], [], [], []
         for i in numbers:
-            value, top = self._row(self.rows[i], self.tokens[i])
+            value, top = self.logs[i]
             text = self._token_text(self.tokens[i])
             tokens.append(text)
             offsets.append(offset)
@@ -354,13 +323,17 @@ class Request:
     def _prompt_logprobs(self) -> dict[str, list[Any]]:
         """Those of the prompt, without BOS; of its first token nothing is known."""
         rows = self.llama._rows_of(self.ids)
+        row = None
         first = int(self.ids[:1] == [self.llama.token_bos()])
         result: dict[str, list[Any]] = {"tokens": [], "text_offset": [], "token_logprobs": [],
                                         "top_logprobs": []}
         offset = 0
-        for i in range(first, len(self.ids)):
+        for i, after in enumerate(rows):
+            before, row = row, after
+            if i < first:
+                continue
             text = self._token_text(self.ids[i])
-            value, top = (None, None) if i == first else self._row(rows[i - 1], self.ids[i])
+            value, top = (None, None) if i == first else self._row(before, self.ids[i])
             for name, x in (("tokens", text), ("text_offset", offset), ("token_logprobs", value),
                             ("top_logprobs", top)):
                 result[name].append(x)

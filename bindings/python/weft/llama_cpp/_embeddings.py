@@ -1,5 +1,6 @@
 """Embeddings."""
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from .. import _weft
@@ -27,13 +28,13 @@ def _embedder(llama: "Llama") -> Any:
     return llama._embedder
 
 
-def embed(llama: "Llama", given: Union[str, list[str]], normalize: bool, truncate: bool
+def embed(llama: "Llama", given: Union[str, Iterable[str]], normalize: bool, truncate: bool
           ) -> tuple[Any, int]:
     """The embeddings, and how many tokens were read."""
     llama._opened()
     if not llama._embedding:
         raise RuntimeError("embeddings need Llama(embedding=True)")
-    if not isinstance(given, (str, list, tuple)):
+    if isinstance(given, (bytes, Mapping)) or not isinstance(given, Iterable):
         raise TypeError(f"input must be str or a list of str, not {type(given).__name__}")
     texts = [given] if isinstance(given, str) else list(given)
     for text in texts:
@@ -52,10 +53,10 @@ def embed(llama: "Llama", given: Union[str, list[str]], normalize: bool, truncat
     return (rows[0] if isinstance(given, str) else rows), count
 
 
-def create_embedding(llama: "Llama", given: Union[str, list[str]], model: Optional[str]
+def create_embedding(llama: "Llama", given: Union[str, Iterable[str]], model: Optional[str]
                      ) -> dict[str, Any]:
     """The embeddings in OpenAI's form."""
-    texts = [given] if isinstance(given, str) else given
+    texts = [given] if isinstance(given, str) else list(given)
     rows, count = embed(llama, texts, False, True)
     return {"object": "list", "model": model if model is not None else llama.model_path,
             "data": [{"object": "embedding", "embedding": row, "index": i}

@@ -8,17 +8,27 @@ from typing import Any, Optional
 
 from .._errors import ArgumentError, UnsupportedError
 
-# Arguments of older versions, at the values that change nothing.
-_LEFT_OVERS = {"n_parts": (-1,), "f16_kv": (True,), "mul_mat_q": (True, False, None),
-               "low_vram": (False, None), "n_gqa": (None,), "rms_norm_eps": (None,),
-               "embeddings": (True, False)}
+# Arguments of other versions that say how something is computed, and what asks for nothing.
+_HOW: dict[str, tuple[Any, ...]] = {
+    "f16_kv": (True, False), "mul_mat_q": (True, False), "low_vram": (False,), "n_parts": (-1, 1),
+    "rpc_servers": ("",), "device": ("cpu", ""), "kv_unified": (True, False), "n_seq_max": (1,),
+    "no_host": (False,), "use_direct_io": (False,), "warmup": (True, False),
+    "use_extra_bufts": (True, False), "cont_batching": (True, False)}
+# Arguments of older versions that change what is computed.
+_WHAT = ("n_gqa", "rms_norm_eps")
+# What asks for nothing of the arguments about devices and memory.
+_PLACES: dict[str, tuple[Any, ...]] = {
+    "n_gpu_layers": (0,), "split_mode": (0, 1, 2), "main_gpu": (0,), "tensor_split": (),
+    "numa": (False, 0), "use_mlock": (False, 0)}
 _CACHE_TYPES = {0: "F32", 1: "F16", 2: "Q4_0", 8: "Q8_0"}
 _FLAGS = ("vocab_only", "use_mmap", "use_mlock", "logits_all", "embedding", "spm_infill")
+_ANY = -(1 << 63)
 # Integers, their minima, and what None means; None there: None is refused.
 _INTEGERS: dict[str, tuple[int, Optional[int]]] = {
     "n_ctx": (0, None), "n_batch": (1, None), "n_ubatch": (1, None), "n_threads": (0, 0),
     "n_threads_batch": (0, 0), "last_n_tokens_size": (0, None), "yarn_orig_ctx": (0, None),
-    "attention_type": (-1, None)}
+    "attention_type": (-1, None), "n_gpu_layers": (_ANY, None), "split_mode": (_ANY, None),
+    "main_gpu": (_ANY, None)}
 # Numbers and their minima.
 _NUMBERS = {"rope_freq_base": 0.0, "rope_freq_scale": 0.0, "yarn_ext_factor": -math.inf,
             "yarn_attn_factor": -math.inf, "yarn_beta_fast": 0.0, "yarn_beta_slow": 0.0,
@@ -30,9 +40,15 @@ def refuse(name: str, why: str) -> None:
     raise UnsupportedError(f"{name}: {why}")
 
 
-def check(given: Mapping[str, Any]) -> None:
+def with_defaults(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of Llama(), with the default instead of None."""
+    return {name: defaults.get(name) if value is None else value for name, value in given.items()}
+
+
+def check(given: Mapping[str, Any], warn: bool) -> None:
     """Raises an error that names the first argument of Llama() that cannot be honoured, as far as
-    that does not depend on the model."""
+    that does not depend on the model. Warns of what only places or speeds up work, once, if it asks
+    for something that Weft does not do."""
     _check_left_overs(given["kwargs"])
     path(given["model_path"], "model_path")
     for name in _FLAGS:
@@ -41,7 +57,7 @@ def check(given: Mapping[str, Any]) -> None:
         integer(name, given[name], minimum, none)
     for name, lowest in _NUMBERS.items():
         _check_number(name, given[name], lowest)
-    _check_devices(given)
+    _check_places(given)
     _check_objects(given)
     for name in ("type_k", "type_v"):
         cache_type(name, given[name])
@@ -52,33 +68,42 @@ def check(given: Mapping[str, Any]) -> None:
         refuse("lora_base", "a LoRA is added to the weights of the model itself: use None")
     if given["lora_path"] is not None:
         path(given["lora_path"], "lora_path")
+    if warn:
+        _warn_of_places(given)
 
 
 def _check_left_overs(more: Mapping[str, Any]) -> None:
     for name, value in more.items():
-        if name not in _LEFT_OVERS:
+        if name in _WHAT and value is not None:
+            refuse(name, f"{value!r} cannot be honoured: the file says it (see kv_overrides)")
+        if name == "embeddings":
+            _check_flag(name, value)
+        elif name not in _HOW and name not in _WHAT:
             raise TypeError(f"Llama() got an unexpected keyword argument '{name}'")
-        if value not in _LEFT_OVERS[name]:
-            refuse(name, f"{value!r} cannot be honoured")
 
 
-def _check_devices(given: Mapping[str, Any]) -> None:
-    """Refuses devices and memory that Weft does not use."""
-    if given["n_gpu_layers"] == -1:
-        warnings.warn("n_gpu_layers=-1: Weft computes on CPUs, so no layer is on a GPU",
-                      RuntimeWarning, stacklevel=4)
-    elif given["n_gpu_layers"] != 0:
-        refuse("n_gpu_layers", "Weft computes on CPUs: use 0")
-    if given["split_mode"] not in (0, 1, 2):
-        refuse("split_mode", f"{given['split_mode']!r} is unknown")
-    if given["main_gpu"] != 0:
-        refuse("main_gpu", "Weft computes on CPUs: use 0")
-    if given["tensor_split"] is not None:
-        refuse("tensor_split", "Weft computes on CPUs: use None")
-    if given["numa"] not in (False, 0, None):
-        refuse("numa", "memory is not placed by NUMA nodes: use False")
-    if given["use_mlock"]:
-        refuse("use_mlock", "pages are not locked: use False")
+def _check_places(given: Mapping[str, Any]) -> None:
+    """Checks the types of arguments about devices and memory."""
+    parts = given["tensor_split"]
+    if parts is not None:
+        if isinstance(parts, (str, bytes)) or not hasattr(parts, "__iter__"):
+            raise TypeError("tensor_split must be a sequence of numbers, not "
+                            f"{type(parts).__name__}")
+        for part in parts:
+            _check_number("tensor_split", part, 0.0)
+    if given["numa"] is not None and not hasattr(given["numa"], "__index__"):
+        raise TypeError(f"numa must be a bool or an integer, not {type(given['numa']).__name__}")
+
+
+def _warn_of_places(given: Mapping[str, Any]) -> None:
+    """One warning for all arguments that ask for devices and memory that Weft does not use."""
+    asked = [(name, given[name], none) for name, none in _PLACES.items()]
+    asked += [(name, value, _HOW[name]) for name, value in given["kwargs"].items() if name in _HOW]
+    said = [f"{name}={value!r}" for name, value, none in asked
+            if value is not None and not any(value is x or value == x for x in none)]
+    if said:
+        warnings.warn(f"{', '.join(said)}: without effect, because Weft computes on this machine's "
+                      "CPUs and decides itself where memory is", RuntimeWarning, stacklevel=5)
 
 
 def _check_objects(given: Mapping[str, Any]) -> None:

@@ -1,6 +1,6 @@
 """The vocabulary of a Llama."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Optional
 
 from .. import _weft
@@ -10,6 +10,12 @@ from .llama_tokenizer import BaseLlamaTokenizer, LlamaTokenizer
 
 # They precede the prompt, the suffix and the answer.
 _INFILL = (_weft.SPECIAL_FIM_PREFIX, _weft.SPECIAL_FIM_SUFFIX, _weft.SPECIAL_FIM_MIDDLE)
+
+
+def ids_of(tokens: Any) -> list[int]:
+    """Ids as a list: of any sequence, array or iterator of integers."""
+    ids: list[int] = _weft.ids(list(tokens) if isinstance(tokens, Iterator) else tokens)
+    return ids
 
 
 class Words:
@@ -48,13 +54,13 @@ class Words:
             ids.insert(0, self.token_bos())
         return ids
 
-    def detokenize(self, tokens: Sequence[int], prev_tokens: Optional[Sequence[int]] = None,
+    def detokenize(self, tokens: Iterable[int], prev_tokens: Optional[Sequence[int]] = None,
                    special: bool = False) -> bytes:
         """The bytes of ids."""
         words = self._words()
         if self._own_tokenizer is not None:
             return self._own_tokenizer.detokenize(list(tokens), prev_tokens, special)
-        ids: list[int] = _weft.ids(tokens)
+        ids = ids_of(tokens)
         strip = prev_tokens is None and bool(ids) and ids[0] == self.token_bos()
         result: bytes = words._native.decode(ids, special, strip)
         return result

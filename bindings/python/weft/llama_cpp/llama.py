@@ -1,5 +1,7 @@
 """Llama, with the interface of llama-cpp-python."""
 
+import copy
+import copyreg
 import os
 from collections.abc import Sequence
 from typing import Any, Optional, Union
@@ -7,10 +9,12 @@ from typing import Any, Optional, Union
 import numpy as np
 
 from .._errors import ArgumentError, UnsupportedError
+from .._model import Model
 from .._objects import Lock
 from . import _chat, _completion, _embeddings, _loading, _options
 from ._constants import LLAMA_DEFAULT_SEED
 from ._context import Context
+from ._handles import ModelParams
 from ._lists import (
     LogitsProcessor,
     LogitsProcessorList,
@@ -18,11 +22,17 @@ from ._lists import (
     StoppingCriteria,
     StoppingCriteriaList,
 )
+from ._missing import refuse_name
 from ._sampling import sampler_options
 from ._state import LlamaState
 from .llama_cache import BaseLlamaCache, common_prefix
-from .llama_grammar import LlamaGrammar, native_grammar
+from .llama_grammar import LlamaGrammar
 from .llama_tokenizer import BaseLlamaTokenizer
+
+
+# Arguments that programs read from the object.
+_READABLE = ("kv_overrides", "lora_base", "lora_path", "lora_scale", "n_threads", "n_threads_batch",
+             "numa", "spm_infill", "tensor_split")
 
 
 class Llama(Context):
@@ -50,24 +60,36 @@ class Llama(Context):
             type_v: Optional[int] = None, spm_infill: bool = False, verbose: bool = True,
             **kwargs: Any) -> None:
         given = dict(locals())
-        del given["self"]
+        for name in ("self", "__class__"):
+            given.pop(name, None)
+        self._begin(given, warn=True)
+
+    def _begin(self, given: dict[str, Any], warn: bool, model: Optional[Model] = None) -> None:
+        """Opens the file, or shares a model that is open, as the arguments say."""
         self._session: Any = None
         self._closed = False
         self._lock = Lock()
-        _options.check(given)
-        self._open(given)
+        given = _options.with_defaults(given, Llama.__init__.__kwdefaults__)
+        _options.check(given, warn)
+        self._given = given
+        self._open(given, model)
         self._configure(given)
         self._prepare(given)
         _chat.check_format(self)
+        self._own_names = frozenset([*self.__dict__, "_own_names"])
 
-    def _open(self, given: dict[str, Any]) -> None:
+    def _open(self, given: dict[str, Any], shared: Optional[Model]) -> None:
         self.model_path = _options.path(given["model_path"], "model_path")
         lora = given["lora_path"]
         loras = [] if lora is None else [(os.fspath(lora), float(given["lora_scale"]))]
         options: dict[str, Any] = {
             "vocabulary_only": bool(given["vocab_only"]), "loras": loras,
             "overrides": _options.check_overrides(given["kv_overrides"])}
-        use_mmap = given["use_mmap"] is None or bool(given["use_mmap"])
+        self._computing = [loras, given["type_k"], given["type_v"]]
+        if shared is not None:
+            self._set_model(shared)
+            return
+        use_mmap = bool(given["use_mmap"])
         model = _loading.open_model(self.model_path, use_mmap, options)
         yarn = {name: value for name, value in given.items() if name.startswith("yarn_")}
         try:
@@ -81,9 +103,11 @@ class Llama(Context):
             model.close()
             options["overrides"] = {**options["overrides"], **more}
             model = _loading.open_model(self.model_path, use_mmap, options)
+        self._set_model(model)
+
+    def _set_model(self, model: Model) -> None:
         self._weft_model = model
         self._tokens = model.tokenizer
-        self._computing = [loras, given["type_k"], given["type_v"]]
 
     def _configure(self, given: dict[str, Any]) -> None:
         if given["spm_infill"] and not self._can_infill():
@@ -100,6 +124,9 @@ class Llama(Context):
         self._pooling_type = given["pooling_type"]
         self._embedder: Any = None
         self._own_tokenizer = given["tokenizer"]
+        for name in _READABLE:
+            setattr(self, name, given[name])
+        self.model_params = ModelParams(given)
         self.draft_model = given["draft_model"]
         self.chat_format = given["chat_format"]
         self.chat_handler = given["chat_handler"]
@@ -134,12 +161,24 @@ class Llama(Context):
         request = _completion.Request(
             self, prompt, options, seed=seed, suffix=suffix, max_tokens=max_tokens,
             logprobs=logprobs, echo=echo, stop=stop, model=model, criteria=stopping_criteria,
-            processors=logits_processor, grammar=native_grammar(grammar), logit_bias=logit_bias)
+            processors=logits_processor, grammar=grammar, logit_bias=logit_bias)
         return request.chunks() if stream else request.answer()
 
-    def __call__(self, prompt: Union[str, list[int]], *arguments: Any, **keywords: Any) -> Any:
+    def __call__(
+            self, prompt: Union[str, list[int]], suffix: Optional[str] = None,
+            max_tokens: Optional[int] = 16, temperature: float = 0.8, top_p: float = 0.95,
+            min_p: float = 0.05, typical_p: float = 1.0, logprobs: Optional[int] = None,
+            echo: bool = False, stop: Optional[Union[str, list[str]]] = [],
+            frequency_penalty: float = 0.0, presence_penalty: float = 0.0,
+            repeat_penalty: float = 1.0, top_k: int = 40, stream: bool = False,
+            seed: Optional[int] = None, tfs_z: float = 1.0, mirostat_mode: int = 0,
+            mirostat_tau: float = 5.0, mirostat_eta: float = 0.1, model: Optional[str] = None,
+            stopping_criteria: Optional[Any] = None, logits_processor: Optional[Any] = None,
+            grammar: Optional[LlamaGrammar] = None,
+            logit_bias: Optional[dict[Any, float]] = None) -> Any:
         """As create_completion()."""
-        return self.create_completion(prompt, *arguments, **keywords)
+        arguments = {key: value for key, value in locals().items() if key != "self"}
+        return self.create_completion(**arguments)
 
     def create_chat_completion(
             self, messages: list[Any], functions: Optional[list[Any]] = None,
@@ -217,6 +256,16 @@ class Llama(Context):
                                 f"{', '.join(names)}")
         return cls(model_path=folder / found[0], **kwargs)
 
+    def pooling_type(self) -> int:
+        """The argument pooling_type, a LLAMA_POOLING_TYPE_*."""
+        return self._ctx.pooling_type()
+
+    @property
+    def tokenizer_(self) -> BaseLlamaTokenizer:
+        """The argument tokenizer, or the tokenizer of the model."""
+        own = self._own_tokenizer
+        return self.tokenizer() if own is None else own
+
     # ---- the end
 
     def close(self) -> None:
@@ -237,9 +286,49 @@ class Llama(Context):
         except Exception:  # noqa: BLE001 - the interpreter may be ending
             pass
 
+    # ---- copies
+
+    def _described(self) -> dict[str, Any]:
+        """The arguments of another Llama like this one."""
+        self._words()  # it is not closed
+        current = {name: getattr(self, name) for name in (
+            "verbose", "chat_format", "chat_handler", "draft_model")}
+        return {**self._given, **current, "seed": self._seed}
+
+    def _added(self) -> dict[str, Any]:
+        """Attributes that a subclass or a program added."""
+        return {name: value for name, value in self.__dict__.items()
+                if name not in self._own_names}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"arguments": self._described(), "added": self._added()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Opens the file again. Tokens and caches are not part of a pickle: see save_state()."""
+        self._begin(state["arguments"], warn=False)
+        self.__dict__.update(state["added"])
+
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise TypeError("a Llama cannot be pickled or copied: load it from its path, and move "
-                        "states with save_state()")
+        return copyreg.__newobj__, (type(self),), self.__getstate__()  # type: ignore[attr-defined]
+
+    def __copy__(self) -> "Llama":
+        """Another object on the same weights, without the tokens of this one."""
+        return self._copied(self._added())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Llama":
+        """As copy(): the weights are shared."""
+        return self._copied(copy.deepcopy(self._added(), memo))
+
+    def _copied(self, added: dict[str, Any]) -> "Llama":
+        made = type(self).__new__(type(self))
+        model = Model._made(self._weft_model._opened().share())
+        try:
+            made._begin(self._described(), warn=False, model=model)
+        except BaseException:
+            model.close()
+            raise
+        made.__dict__.update(added)
+        return made
 
 
 def _as_text(value: Any) -> str:
@@ -252,3 +341,13 @@ __all__ = [
     "Llama", "LlamaState", "LogitsProcessor", "LogitsProcessorList", "MinTokensLogitsProcessor",
     "StoppingCriteria", "StoppingCriteriaList",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Other names of the package, which programs take from here as well."""
+    if not name.startswith("_"):
+        from importlib import import_module
+        found = getattr(import_module(__package__), name, None)
+        if found is not None:
+            return found
+    refuse_name(__name__, name, "it is not part of weft.llama_cpp")

@@ -80,6 +80,12 @@ def _model_of(key: Sequence[int], state: Any) -> str:
     return model
 
 
+def _bytes_of(state: Any) -> int:
+    """Memory of a state, with the logits that it keeps."""
+    arrays = (getattr(state, name, None) for name in ("input_ids", "scores"))
+    return int(state.llama_state_size) + sum(int(getattr(a, "nbytes", 0)) for a in arrays)
+
+
 class LlamaRAMCache(BaseLlamaCache):
     """States in memory; the oldest goes first."""
 
@@ -93,7 +99,7 @@ class LlamaRAMCache(BaseLlamaCache):
     @property
     def cache_size(self) -> int:
         with self._lock:
-            return sum(state.llama_state_size for state in self._states.values())
+            return sum(_bytes_of(state) for state in self._states.values())
 
     def _longest(self, key: Sequence[int]) -> Optional[tuple[str, tuple[int, ...]]]:
         best, length = None, 0

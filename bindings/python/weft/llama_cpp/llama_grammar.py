@@ -6,6 +6,16 @@ from typing import Any, Optional, Union
 
 from .. import _weft
 from .._sampler import Grammar
+from ._missing import refuse_name
+
+LLAMA_GRAMMAR_DEFAULT_ROOT = "root"
+LIST_GBNF = r"""root ::= ( "- " [^\r\n]+ "\n" )+
+"""
+ARITHMETIC_GBNF = r"""root ::= ( sum "=" ws atom "\n" )+
+sum ::= atom ( [-+*/] ws atom )*
+atom ::= ( [0-9]+ | [a-z] [a-z0-9_]* | "(" ws sum ")" ) ws
+ws ::= [ \t]*
+"""
 
 JSON_GBNF = r"""root ::= value
 object ::= "{" ws ( string ":" ws value ( "," ws string ":" ws value )* )? "}" ws
@@ -56,3 +66,9 @@ def native_grammar(grammar: Optional[Any]) -> Optional[Grammar]:
     if isinstance(grammar, Grammar):
         return grammar
     raise TypeError(f"grammar must be a LlamaGrammar, not {type(grammar).__name__}")
+
+
+def __getattr__(name: str) -> Any:
+    why = "use LlamaGrammar.from_json_schema()" if name == "json_schema_to_gbnf" else \
+        "only grammars of JSON, lists and arithmetic are part of weft.llama_cpp"
+    refuse_name(__name__, name, why)

@@ -19,11 +19,18 @@ class LlamaPromptLookupDecoding(LlamaDraftModel):
         self.max_ngram_size = max_ngram_size
         self.num_pred_tokens = num_pred_tokens
 
-    def __call__(self, input_ids: Any, /, **kwargs: Any) -> Any:
+    @staticmethod
+    def find_candidate_pred_tokens(input_ids: Any, max_ngram_size: int,
+                                   num_pred_tokens: int) -> Any:
+        """What followed the last ids where they were before; empty if they were not."""
         import numpy as np
         ids = np.asarray(input_ids, np.intc)
-        for size in range(min(self.max_ngram_size, len(ids) - 1), 0, -1):
+        for size in range(min(max_ngram_size, len(ids) - 1), 0, -1):
             for at in range(len(ids) - size):
                 if (ids[at:at + size] == ids[-size:]).all():
-                    return ids[at + size:at + size + self.num_pred_tokens]
+                    return ids[at + size:at + size + num_pred_tokens]
         return np.array([], np.intc)
+
+    def __call__(self, input_ids: Any, /, **kwargs: Any) -> Any:
+        return self.find_candidate_pred_tokens(
+            input_ids, self.max_ngram_size, self.num_pred_tokens)

@@ -1,9 +1,24 @@
-"""The answers as TypedDicts."""
+"""Messages, tools and answers as TypedDicts. Those of typing_extensions if it is installed, because
+pydantic wants them."""
 
-from typing import Any, Literal, Optional, TypedDict, Union
+from typing import TYPE_CHECKING, Any, Literal, Optional, Union
+
+if TYPE_CHECKING:
+    from typing_extensions import NotRequired, TypedDict
+else:
+    try:
+        from typing_extensions import NotRequired, TypedDict
+    except ImportError:
+        from typing import TypedDict
+        try:
+            from typing import NotRequired
+        except ImportError:
+            NotRequired = Optional
 
 JsonType = Union[None, int, str, bool, list[Any], dict[str, Any]]
 
+
+# ---- embeddings
 
 class EmbeddingUsage(TypedDict):
     prompt_tokens: int
@@ -22,6 +37,8 @@ class CreateEmbeddingResponse(TypedDict):
     data: list[Embedding]
     usage: EmbeddingUsage
 
+
+# ---- completions
 
 class CompletionLogprobs(TypedDict):
     text_offset: list[int]
@@ -43,16 +60,20 @@ class CompletionUsage(TypedDict):
     total_tokens: int
 
 
-class _CompletionBase(TypedDict):
+class CreateCompletionResponse(TypedDict):
     id: str
     object: Literal["text_completion"]
     created: int
     model: str
     choices: list[CompletionChoice]
+    usage: NotRequired[CompletionUsage]
 
 
-class CreateCompletionResponse(_CompletionBase, total=False):
-    usage: CompletionUsage
+# ---- calls
+
+class ChatCompletionResponseFunctionCall(TypedDict):
+    name: str
+    arguments: str
 
 
 class ChatCompletionMessageToolCallFunction(TypedDict):
@@ -66,36 +87,49 @@ class ChatCompletionMessageToolCall(TypedDict):
     function: ChatCompletionMessageToolCallFunction
 
 
-class ChatCompletionRequestMessage(TypedDict, total=False):
-    role: str
-    content: Any
-    name: str
-    tool_calls: list[ChatCompletionMessageToolCall]
-    tool_call_id: str
+ChatCompletionMessageToolCalls = list[ChatCompletionMessageToolCall]
 
 
-class ChatCompletionToolFunction(TypedDict, total=False):
-    name: str
-    description: str
-    parameters: dict[str, Any]
+class ChatCompletionMessageToolCallChunkFunction(TypedDict):
+    name: Optional[str]
+    arguments: str
 
 
-class ChatCompletionTool(TypedDict):
+class ChatCompletionMessageToolCallChunk(TypedDict):
+    index: int
+    id: NotRequired[str]
     type: Literal["function"]
-    function: ChatCompletionToolFunction
+    function: ChatCompletionMessageToolCallChunkFunction
 
 
-class ChatCompletionResponseMessage(TypedDict, total=False):
-    role: Literal["assistant"]
+# ---- answers to messages
+
+class ChatCompletionResponseMessage(TypedDict):
     content: Optional[str]
-    tool_calls: list[ChatCompletionMessageToolCall]
-    function_call: ChatCompletionMessageToolCallFunction
+    tool_calls: NotRequired[ChatCompletionMessageToolCalls]
+    role: Literal["assistant", "function"]
+    function_call: NotRequired[ChatCompletionResponseFunctionCall]
+
+
+class ChatCompletionTopLogprobToken(TypedDict):
+    token: str
+    logprob: float
+    bytes: Optional[list[int]]
+
+
+class ChatCompletionLogprobToken(ChatCompletionTopLogprobToken):
+    top_logprobs: list[ChatCompletionTopLogprobToken]
+
+
+class ChatCompletionLogprobs(TypedDict):
+    content: Optional[list[ChatCompletionLogprobToken]]
+    refusal: Optional[list[ChatCompletionLogprobToken]]
 
 
 class ChatCompletionResponseChoice(TypedDict):
     index: int
     message: ChatCompletionResponseMessage
-    logprobs: Optional[Any]
+    logprobs: Optional[ChatCompletionLogprobs]
     finish_reason: Optional[str]
 
 
@@ -108,24 +142,170 @@ class CreateChatCompletionResponse(TypedDict):
     usage: CompletionUsage
 
 
+class ChatCompletionStreamResponseDeltaEmpty(TypedDict):
+    pass
+
+
+class ChatCompletionStreamResponseDeltaFunctionCall(TypedDict):
+    name: str
+    arguments: str
+
+
+class ChatCompletionStreamResponseDelta(TypedDict):
+    content: NotRequired[Optional[str]]
+    function_call: NotRequired[Optional[ChatCompletionStreamResponseDeltaFunctionCall]]
+    tool_calls: NotRequired[Optional[list[ChatCompletionMessageToolCallChunk]]]
+    role: NotRequired[Optional[Literal["system", "user", "assistant", "tool"]]]
+
+
 class ChatCompletionStreamResponseChoice(TypedDict):
     index: int
-    delta: dict[str, Any]
-    logprobs: Optional[Any]
-    finish_reason: Optional[str]
+    delta: Union[ChatCompletionStreamResponseDelta, ChatCompletionStreamResponseDeltaEmpty]
+    finish_reason: Optional[Literal["stop", "length", "tool_calls", "function_call"]]
+    logprobs: NotRequired[Optional[ChatCompletionLogprobs]]
 
 
 class CreateChatCompletionStreamResponse(TypedDict):
     id: str
+    model: str
     object: Literal["chat.completion.chunk"]
     created: int
-    model: str
     choices: list[ChatCompletionStreamResponseChoice]
 
 
+# ---- messages
+
+class ChatCompletionRequestMessageContentPartText(TypedDict):
+    type: Literal["text"]
+    text: str
+
+
+class ChatCompletionRequestMessageContentPartImageImageUrl(TypedDict):
+    url: str
+    detail: NotRequired[Literal["auto", "low", "high"]]
+
+
+class ChatCompletionRequestMessageContentPartImage(TypedDict):
+    type: Literal["image_url"]
+    image_url: Union[str, ChatCompletionRequestMessageContentPartImageImageUrl]
+
+
+ChatCompletionRequestMessageContentPart = Union[
+    ChatCompletionRequestMessageContentPartText, ChatCompletionRequestMessageContentPartImage]
+
+
+class ChatCompletionRequestSystemMessage(TypedDict):
+    role: Literal["system"]
+    content: Optional[str]
+
+
+class ChatCompletionRequestUserMessage(TypedDict):
+    role: Literal["user"]
+    content: Optional[Union[str, list[ChatCompletionRequestMessageContentPart]]]
+
+
+class ChatCompletionRequestAssistantMessageFunctionCall(TypedDict):
+    name: str
+    arguments: str
+
+
+class ChatCompletionRequestAssistantMessage(TypedDict):
+    role: Literal["assistant"]
+    content: NotRequired[Optional[str]]
+    tool_calls: NotRequired[ChatCompletionMessageToolCalls]
+    function_call: NotRequired[ChatCompletionRequestAssistantMessageFunctionCall]
+
+
+class ChatCompletionRequestToolMessage(TypedDict):
+    role: Literal["tool"]
+    content: Optional[str]
+    tool_call_id: str
+
+
+class ChatCompletionRequestFunctionMessage(TypedDict):
+    role: Literal["function"]
+    content: Optional[str]
+    name: str
+
+
+ChatCompletionRequestMessage = Union[
+    ChatCompletionRequestSystemMessage, ChatCompletionRequestUserMessage,
+    ChatCompletionRequestAssistantMessage, ChatCompletionRequestToolMessage,
+    ChatCompletionRequestFunctionMessage]
+
+
+# ---- what may be called
+
+ChatCompletionFunctionParameters = dict[str, JsonType]
+
+
+class ChatCompletionFunction(TypedDict):
+    name: str
+    description: NotRequired[str]
+    parameters: ChatCompletionFunctionParameters
+
+
+class ChatCompletionFunctions(TypedDict):
+    name: str
+    description: NotRequired[str]
+    parameters: ChatCompletionFunctionParameters
+
+
+class ChatCompletionFunctionCallOption(TypedDict):
+    name: str
+
+
+class ChatCompletionRequestFunctionCallOption(TypedDict):
+    name: str
+
+
+ChatCompletionRequestFunctionCall = Union[
+    Literal["none", "auto"], ChatCompletionRequestFunctionCallOption]
+
+
+class ChatCompletionToolFunction(TypedDict):
+    name: str
+    description: NotRequired[str]
+    parameters: ChatCompletionFunctionParameters
+
+
+class ChatCompletionTool(TypedDict):
+    type: Literal["function"]
+    function: ChatCompletionToolFunction
+
+
+class ChatCompletionNamedToolChoiceFunction(TypedDict):
+    name: str
+
+
+class ChatCompletionNamedToolChoice(TypedDict):
+    type: Literal["function"]
+    function: ChatCompletionNamedToolChoiceFunction
+
+
+ChatCompletionToolChoiceOption = Union[
+    Literal["none", "auto", "required"], ChatCompletionNamedToolChoice]
+
+
+class ChatCompletionRequestResponseFormat(TypedDict):
+    type: Literal["text", "json_object", "json_schema"]
+    schema: NotRequired[JsonType]
+    json_schema: NotRequired[JsonType]
+
+
+# ---- other names of the same
+
+EmbeddingData = Embedding
 Completion = CreateCompletionResponse
 CompletionChunk = CreateCompletionResponse
 CreateCompletionStreamResponse = CreateCompletionResponse
 ChatCompletion = CreateChatCompletionResponse
-ChatCompletionChunk = CreateChatCompletionStreamResponse
 ChatCompletionMessage = ChatCompletionResponseMessage
+ChatCompletionChoice = ChatCompletionResponseChoice
+ChatCompletionResponseFunction = ChatCompletionFunction
+ChatCompletionFunctionCall = ChatCompletionResponseFunctionCall
+ChatCompletionChunk = CreateChatCompletionStreamResponse
+ChatCompletionStreamResponse = CreateChatCompletionStreamResponse
+ChatCompletionChunkChoice = ChatCompletionStreamResponseChoice
+ChatCompletionChunkDelta = ChatCompletionStreamResponseDelta
+ChatCompletionChunkDeltaEmpty = ChatCompletionStreamResponseDeltaEmpty
