@@ -1,12 +1,36 @@
-"""`weft serve` when the files that it has mapped are truncated."""
+"""The files of `weft serve`: folders of models, and mapped files that are truncated."""
 
+import os
 import shutil
+import struct
 import threading
 import time
 import unittest
 
 from serve_support import CHAT, ServeTest
 from support import MODEL
+
+
+class FolderOfModels(ServeTest):
+    def test_files_of_the_same_name(self):
+        folder = self.folder / "models"
+        for part in ("a", "b", ".hidden"):
+            (folder / part).mkdir(parents=True)
+            shutil.copy(MODEL, folder / part / "model.gguf")
+        shutil.copy(MODEL, os.fsencode(folder) + b"/\xff.gguf")
+        text = lambda t: struct.pack("<Q", len(t)) + t
+        clip = (b"GGUF" + struct.pack("<IQQ", 3, 1, 1) + text(b"general.architecture") +
+                struct.pack("<I", 8) + text(b"clip") + text(b"v.x") +
+                struct.pack("<IQIQ", 1, 8, 0, 0))
+        clip += bytes(-len(clip) % 32 + 32)
+        for part in ("a", "b"):
+            (folder / part / "mmproj-F16.gguf").write_bytes(clip)
+        server = self.serve("--models-dir", folder, model=None)
+        self.assertEqual([m["id"] for m in server.get("/v1/models").json["data"]],
+                         ["a/model", "b/model"])
+        self.assertEqual(server.get("/v1/models/b/model").json["id"], "b/model")
+        reply = server.post("/v1/chat/completions", {**CHAT, "model": "b/model"})
+        self.assertEqual(reply.json["model"], "b/model")
 
 
 class TruncatedFiles(ServeTest):

@@ -72,7 +72,21 @@ TEST_CASE("models below a folder") {
   CHECK(models[1].names == std::vector<std::string>{"b"});
   CHECK(models[2].names == std::vector<std::string>{"big-00001-of-00002"});
   add(folder, "deep/b.gguf");
-  CHECK_THROWS_AS(models_below(folder.path().string()), ValueError);
+  add(folder, ".hidden.gguf");
+  add(folder, ".cache/c.gguf");
+  add(folder, "\xFF/\xFE.gguf");
+  std::vector<std::string> warnings;
+  std::vector<std::string> names;
+  const auto warn = [&](std::string_view text) { warnings.emplace_back(text); };
+  for (const std::string end : {"", "/", "/."}) {
+    warnings.clear();
+    names.clear();
+    for (const HostedModel& model : models_below(folder.path().string() + end, warn))
+      names.push_back(model.names.front());
+    CHECK(names == std::vector<std::string>{"a", "b", "big-00001-of-00002", "deep/b"});
+    REQUIRE(warnings.size() == 1);
+    CHECK(warnings[0].ends_with("\\xff/\\xfe.gguf"));
+  }
   CHECK_THROWS_AS(models_below((folder / "none").string()), IoError);
 }
 

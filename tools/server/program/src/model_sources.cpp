@@ -8,8 +8,9 @@
 
 namespace weft::server {
 
-std::vector<HostedModel> sources_of(const Flags& flags) {
-  if (!flags.models_dir.empty()) return models_below(flags.models_dir);
+std::vector<HostedModel> sources_of(const Flags& flags,
+                                    const std::function<void(std::string_view)>& warn) {
+  if (!flags.models_dir.empty()) return models_below(flags.models_dir, warn);
   if (!flags.models_file.empty()) return models_in_file(flags.models_file);
   std::vector<std::string> names = flags.aliases;
   if (names.empty()) names.push_back(stem_of(flags.model.path));

@@ -44,7 +44,8 @@ api::ApiOptions ServeProgram::api_options() {
 
 PoolOptions ServeProgram::pool_options() {
   PoolOptions options;
-  options.models = sources_of(flags_);
+  options.models =
+      sources_of(flags_, [this](std::string_view text) { log_.message("warning", text); });
   options.max_loaded = flags_.models_max;
   options.max_waiting = static_cast<std::size_t>(std::max(1, flags_.slots)) +
                         static_cast<std::size_t>(flags_.max_queue);

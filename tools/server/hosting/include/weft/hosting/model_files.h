@@ -2,7 +2,9 @@
 // Files of models in a folder.
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/hosting/hosted_model.h"
@@ -17,9 +19,13 @@ ModelFile describe_file(const std::string& path);
 // The name of a file without folders and the extension.
 std::string stem_of(const std::string& path);
 
-// Every GGUF file below a folder, by its stem, sorted; parts of split files after the first are
-// left out. Throws IoError for a folder that cannot be read, ValueError for one without models and
-// for two files of the same stem.
-std::vector<HostedModel> models_below(const std::string& folder);
+// The models below a folder, sorted by name: GGUF files by their stem, or by their path from the
+// folder on without the extension ("qwen/model") where several have the same stem. Left out are
+// hidden files and folders, parts of split files after the first, files for models that are none
+// themselves (what reads pictures, adapters, importance matrices), and, with one warning, files
+// whose names are not UTF-8. Throws IoError for a folder that cannot be read, ValueError for one
+// without models.
+std::vector<HostedModel> models_below(const std::string& folder,
+                                      const std::function<void(std::string_view)>& warn = {});
 
 }  // namespace weft::server
