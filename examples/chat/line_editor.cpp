@@ -244,6 +244,7 @@ std::optional<EditedLine> LineEditor::Impl::edit() {
   SignalWatch watch;
   signals = &watch;
   columns = cli::terminal_columns(STDOUT_FILENO);
+  el_resize(editor);  // the screen may have changed during a reply
   int count = 0;
   const char* got = el_gets(editor, &count);
   mark_pastes(false);

@@ -178,7 +178,8 @@ std::optional<int> read_flags(int argc, char** argv, Options& options) {
   auto flags = app.get_options();
   flags.erase(flags.begin(), flags.begin() + static_cast<std::ptrdiff_t>(n_others));
   flags.push_back(app.get_option("--prompt-cache-all"));
-  for (const char* name : {"--spec-type", "--model-draft"}) flags.push_back(app.get_option(name));
+  flags.push_back(app.get_option("--model-draft"));
+  if (!options.drafts.speculation.kinds.empty()) flags.push_back(app.get_option("--spec-type"));
   for (const cli::Option flag : flags)
     if (flag.given() && flag.name() != "--seed") options.not_with_beams = flag.name();
   return std::nullopt;

@@ -5,9 +5,12 @@
 #include <iostream>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "weft/base/text.h"
 
+#include "common/peer_flags.h"
 #include "common/program.h"
 
 namespace weft::cli {
@@ -254,12 +257,14 @@ std::vector<std::string> flag_names(const CLI::App& app) {
   return names;
 }
 
-constexpr std::pair<std::string_view, const char*> kShortNames[] = {
-    {"-np", "--parallel"},      {"-to", "--timeout"},       {"-cb", "--cont-batching"},
-    {"-fa", "--flash-attn"},    {"-ngl", "--gpu-layers"},   {"-ub", "--ubatch-size"},
-    {"-ctk", "--cache-type-k"}, {"-ctv", "--cache-type-v"}, {"-cram", "--cache-ram"},
-    {"-md", "--model-draft"},
-};
+// OwnFlags::n_values of an app and its subcommands.
+int n_values(const CLI::App& app, const std::string& name) {
+  if (const CLI::Option* option = app.get_option_no_throw(name))
+    return option->get_items_expected_min();
+  for (const CLI::App* part : app.get_subcommands([](const CLI::App*) { return true; }))
+    if (const int n = n_values(*part, name); n >= 0) return n;
+  return -1;
+}
 
 // The message for unknown arguments: the first flag among them, and the nearest known one.
 std::string unknown_text(const CLI::App& app) {
@@ -281,20 +286,23 @@ std::string unknown_text(const CLI::App& app) {
 
 }  // namespace
 
-std::vector<std::string> long_names(int argc, const char* const* argv) {
-  std::vector<std::string> arguments;
-  for (int i = 1; i < argc; ++i) {
-    std::string text = argv[i];
-    for (const auto& [from, to] : kShortNames)
-      if (text == from) text = to;
-    arguments.push_back(std::move(text));
-  }
-  return arguments;
+std::vector<std::string> own_arguments(const App& app, int argc, const char* const* argv,
+                                       std::vector<std::string>* notes) {
+  const CLI::App& flags = *app.app_;
+  const std::string program = flags.get_name();
+  std::vector<std::string> dropped;
+  return without_peer_flags(
+      {argv + std::min(argc, 1), argv + argc},
+      {program, [&](const std::string& name) { return n_values(flags, name); }},
+      notes ? *notes : dropped);
 }
 
 std::optional<int> parse_flags(App& app, int argc, char** argv) {
   try {
-    std::vector<std::string> arguments = long_names(argc, argv);
+    std::vector<std::string> notes;
+    std::vector<std::string> arguments = own_arguments(app, argc, argv, &notes);
+    if (!notes.empty())
+      std::cerr << fmt::format("warning: accepted, without effect: {}\n", fmt::join(notes, ", "));
     std::ranges::reverse(arguments);  // as CLI11 wants them
     app.app_->parse(std::move(arguments));
     return std::nullopt;

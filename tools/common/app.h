@@ -126,17 +126,21 @@ class App {
 
  private:
   friend std::optional<int> parse_flags(App& app, int argc, char** argv);
+  friend std::vector<std::string> own_arguments(const App& app, int argc, const char* const* argv,
+                                                std::vector<std::string>* notes);
   explicit App(std::shared_ptr<CLI::App> app) : app_(std::move(app)) {}
   std::shared_ptr<CLI::App> app_;
 };
 
-// The arguments after the program's name, with the long names of those that have one dash and
-// several letters in llama.cpp: "-np" is "--parallel".
-std::vector<std::string> long_names(int argc, const char* const* argv);
+// The arguments after the program's name, as without_peer_flags() (common/peer_flags.h) gives them.
+// Without `notes` what it notes is dropped.
+std::vector<std::string> own_arguments(const App& app, int argc, const char* const* argv,
+                                       std::vector<std::string>* notes = nullptr);
 
-// Parses the flags, after long_names(). Returns an exit code if the program should end: 0 after
+// Parses own_arguments(). Prints what was ignored, as one line, to stderr. Returns an exit code if
+// the program should end: 0 after
 // --help, 2 for wrong usage. Prints help to stdout, errors to stderr. Passes on exceptions of the
-// functions of options.
+// functions of options, and UsageError for flags of llama.cpp that are refused.
 std::optional<int> parse_flags(App& app, int argc, char** argv);
 
 }  // namespace weft::cli

@@ -196,11 +196,12 @@ void add_model_flags(App& app, ModelFlags& flags) {
   s.progress = load_progress;
   s.warn = [](const std::string& text) { std::cerr << "warning: " << text << '\n'; };
   flags.path = bundled_model();
-  const Option model =
-      app.add_option("-m,--model", flags.path,
-                     "GGUF file, or directory of safetensors (default: the bundled model)")
-          .type_name("FILE");
-  if (flags.path.empty()) model.required();
+  const std::string what = "GGUF file, or directory of safetensors";
+  if (flags.path.empty())
+    app.add_option("-m,--model", flags.path, what).type_name("FILE").required();
+  else
+    app.add_option("-m,--model", flags.path, what + " (default: the bundled model)")
+        .type_name("FILE");
   add_step_flags(app, s);
   add_backend_flags(app, s);
   add_extension_flag(app);
@@ -291,6 +292,7 @@ std::pair<TokenId, float> parse_bias(const std::string& text) {
   return {static_cast<TokenId>(id), bias};
 }
 
+// "top_k;temperature", or letters as in "kt".
 void set_order(SamplerOptions& options, const std::string& text) {
   std::vector<std::string> names;
   for (std::size_t at = 0; at <= text.size();) {
@@ -299,7 +301,9 @@ void set_order(SamplerOptions& options, const std::string& text) {
     at = end + 1;
   }
   try {
-    options.order = sampler_order(names);
+    options.order = names.size() == 1 && !is_sampler(text) && text.find(';') == text.npos
+                        ? sampler_order_of_letters(text)
+                        : sampler_order(names);
   } catch (const Error& error) {
     reject_value("--samplers", error.what());
   }
@@ -331,6 +335,16 @@ void add_special_flags(App& app, SamplerFlags& options) {
          [&options](const std::string& text) { set_order(options, text); },
          fmt::format("{} (default: {})", help_text(order), fmt::join(kSamplerOrder, ";")))
       .type_name("A;B;...");
+  app.add_option_function("--sampler-seq,--sampling-seq",
+                          App::Function<std::string>([&options](const std::string& text) {
+                            try {
+                              options.order = sampler_order_of_letters(text);
+                            } catch (const Error& error) {
+                              reject_value("--sampler-seq", error.what());
+                            }
+                          }),
+                          "the same as letters: " + sampler_letters())
+      .type_name("LETTERS");
   add_list_flag(
       app, find_knob(texts, "logit_bias"),
       [&options](const std::vector<std::string>& biases) {

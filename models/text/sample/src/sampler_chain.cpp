@@ -106,11 +106,22 @@ constexpr StageRow kStages[] = {
     {"adaptive_p", true, adaptive_p, {"adaptive-p"}},
 };
 
-const StageRow& find_stage(const std::string& name) {
-  const auto* row = std::ranges::find_if(kStages, [&name](const StageRow& r) {
+// Letters of llama.cpp (common/sampling.cpp), which has none for tail_free.
+constexpr std::pair<char, std::string_view> kLetters[] = {
+    {'e', "penalties"},   {'d', "dry"},        {'s', "top_n_sigma"}, {'k', "top_k"},
+    {'y', "typ_p"},       {'p', "top_p"},      {'m', "min_p"},       {'x', "xtc"},
+    {'t', "temperature"}, {'a', "adaptive_p"},
+};
+
+const StageRow* stage_or_end(std::string_view name) {
+  return std::ranges::find_if(kStages, [&name](const StageRow& r) {
     return name == r.name ||
            (!name.empty() && std::ranges::find(r.other_names, name) != r.other_names.end());
   });
+}
+
+const StageRow& find_stage(const std::string& name) {
+  const auto* row = stage_or_end(name);
   if (row == std::end(kStages))
     fail<UnsupportedError>("unknown sampler '{}' (known: {})", name,
                            fmt::join(kSamplerOrder, ", "));
@@ -130,6 +141,30 @@ const std::vector<std::string>& kSamplerOrder = *new std::vector<std::string>(na
 std::vector<std::string> sampler_order(std::span<const std::string> names) {
   std::vector<std::string> order;
   for (const std::string& name : names) order.emplace_back(find_stage(name).name);
+  return order;
+}
+
+bool is_sampler(std::string_view name) {
+  return stage_or_end(name) != std::end(kStages);
+}
+
+std::string sampler_letters() {
+  std::string text;
+  for (const auto& [letter, name] : kLetters)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", letter, name);
+  return text;
+}
+
+std::vector<std::string> sampler_order_of_letters(std::string_view letters) {
+  std::vector<std::string> order;
+  for (const char letter : letters) {
+    const auto* row =
+        std::ranges::find(kLetters, letter, &std::pair<char, std::string_view>::first);
+    if (row == std::end(kLetters))
+      fail<UnsupportedError>("unknown sampler '{}' in '{}' (known letters: {}; known names: {})",
+                             letter, letters, sampler_letters(), fmt::join(kSamplerOrder, ", "));
+    order.emplace_back(row->second);
+  }
   return order;
 }
 

@@ -275,6 +275,15 @@ TEST_CASE("chains keep the order they are given") {
   CHECK(sampler_order(others) ==
         std::vector<std::string>{"typ_p", "typ_p", "tail_free", "top_p", "temperature", "top_k"});
   CHECK(sampler_order(kSamplerOrder) == kSamplerOrder);
+  CHECK(is_sampler("top-k"));
+  CHECK_FALSE(is_sampler("kt"));
+  CHECK(sampler_order_of_letters("kt") == std::vector<std::string>{"top_k", "temperature"});
+  CHECK(sampler_order_of_letters("edskypmxta").size() == 10);
+  CHECK(sampler_order_of_letters("").empty());
+  CHECK_THROWS_WITH_AS(
+      sampler_order_of_letters("kit"),
+      doctest::Contains("unknown sampler 'i' in 'kit' (known letters: e penalties"),
+      UnsupportedError);
   const std::vector<float> logits = {0, std::log(3.0F)};
   CHECK(most_likely(logits, 1)[0].id == 1);
   CHECK(most_likely(logits, 5)[1].logprob == doctest::Approx(std::log(0.25)));

@@ -39,7 +39,8 @@ constexpr const char* kExamples =
     "  curl http://127.0.0.1:8080/v1/chat/completions \\\n"
     "      -d '{\"messages\": [{\"role\": \"user\", \"content\": \"Tell me a story.\"}]}'\n"
     "Signals: SIGTERM finishes running requests and ends, a second one ends at once; SIGHUP reads\n"
-    "the file of keys again. docs/server.md describes the interfaces.";
+    "the file of keys again. docs/server.md describes the interfaces. Flags of llama-server that\n"
+    "only place or hasten work are accepted, without effect.";
 
 cli::Option add_list(cli::App& app, const char* names, std::vector<std::string>& list,
                      const char* what, const char* type) {
@@ -191,27 +192,6 @@ void add_request_defaults(cli::App& app, Flags& flags) {
   cli::add_sampler_flags(app, flags.sampler);
 }
 
-// Flags of llama-server for features that Weft always has.
-void add_ignored_flags(cli::App& app) {
-  const std::string prefix = "accepted, without effect: ";
-  const auto add_flag = [&](const char* names, const char* what) {
-    app.add_flag_callback(
-        names, [] {}, prefix + what);
-  };
-  const auto add_option = [&](const char* names, const char* what) {
-    const cli::App::Function<std::string> nothing = [](const std::string&) {};
-    return app.add_option_function(names, nothing, prefix + what);
-  };
-  add_flag("--jinja", "templates are always Jinja");
-  add_flag("--cont-batching", "-cb; requests are always computed together");
-  add_flag("--embeddings,--embedding", "every model gives embeddings");
-  add_option("--flash-attn", "-fa; attention never stores scores")
-      .expected(0, 1)
-      .one_of({"on", "off", "auto", "0", "1"});
-  add_option("--gpu-layers,--n-gpu-layers", "-ngl; layers are computed on CPUs").type_name("N");
-  add_option("--ubatch-size", "-ub; -b alone says how wide steps are").type_name("N");
-}
-
 void check_file(const char* flag, const std::string& path) {
   if (path.empty()) return;
   if (!std::ifstream(path)) fail<IoError>("{}: cannot read {}", flag, path);
@@ -311,10 +291,9 @@ std::optional<int> parse(int argc, char** argv, Flags& flags) {
   cli::add_draft_flags(app, flags.drafts);
   add_operation_flags(app, flags);
   add_request_defaults(app, flags);
-  add_ignored_flags(app);
   app.footer(kExamples);
   const std::uint64_t random_seed = flags.sampler.seed;
-  flags.server_arguments = without_launch(cli::long_names(argc, argv));
+  flags.server_arguments = without_launch(cli::own_arguments(app, argc, argv));
   flags.repeat_arguments = for_repetition(flags.server_arguments);
   if (const auto code = parse_flags(app, argc, argv)) return code;
   cli::complete(flags.drafts, flags.model);

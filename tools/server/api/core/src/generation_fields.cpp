@@ -22,14 +22,16 @@ namespace {
 
 constexpr std::size_t kMaxStops = 256;
 
+// Names, or a text of letters as llama-server has them.
 Form<std::vector<std::string>> samplers_form() {
   auto form = list(text());
-  return {"a list of names of samplers", form.schema, kArray,
+  return {"a list of names of samplers, or a text of letters (" + sampler_letters() + ")",
+          R"({"anyOf":[)" + form.schema + R"(,{"type":"string"}]})", kArray | kString,
           [read = form.read](const Json& json, const Path& path) {
-            const std::vector<std::string> names = read(json, path);
             try {
-              return sampler_order(names);
-            } catch (const Error& e) {
+              return json.is_string() ? sampler_order_of_letters(json.get_ref<const std::string&>())
+                                      : sampler_order(read(json, path));
+            } catch (const UnsupportedError& e) {
               refuse(path, e.what());
             }
           }};

@@ -56,6 +56,13 @@ extern const std::vector<std::string>& kSamplerOrder;
 // are known as well ("typical_p", "top-k", "temp"). Throws UnsupportedError for other names; the
 // message lists kSamplerOrder.
 std::vector<std::string> sampler_order(std::span<const std::string> names);
+// Whether sampler_order() knows the name.
+bool is_sampler(std::string_view name);
+// The stages of a text of letters, one per stage, as llama.cpp has them: "kt" is top_k and
+// temperature. Throws UnsupportedError for other letters; the message has sampler_letters().
+std::vector<std::string> sampler_order_of_letters(std::string_view letters);
+// "e penalties, d dry, ..."
+std::string sampler_letters();
 
 // The stages in order; those that would do nothing are left out. Throws UnsupportedError for an
 // unknown name in the order, ValueError for parameters that a stage refuses.

@@ -1,0 +1,119 @@
+"""Flags of llama.cpp with every program: known by name, never read as another flag with a value."""
+
+import pathlib
+import re
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "system"))
+from errors_test import PROGRAMS, subcommands
+from support import SOURCE, SystemTest, run
+
+ROW = re.compile(r'\{"(-[^"]*)",\s*(renamed|given|ignored|refused),\s*(0|1|kSwitch),\s*'
+                 r'(?:"[^"]*"|k\w+)(?:,\s*"([^"]*)")?\}')
+TABLE = SOURCE / "tools/common/peer_flags_table.cpp"
+
+
+def rows():
+    """Of the table: names, kind, values, programs."""
+    return [(names.split(","), kind, values, programs.split(",") if programs else [])
+            for names, kind, values, programs in ROW.findall(TABLE.read_text())]
+
+
+def words(name, values):
+    return [name, "1"] if values == "1" else [name, "on"] if values == "kSwitch" else [name]
+
+
+class PeerFlags(SystemTest):
+    def test_the_table_is_read(self):
+        self.assertEqual(len(rows()), len(re.findall(r'\{"-', TABLE.read_text())))
+
+    def own_names(self, command):
+        return set(re.findall(r"--?[a-zA-Z][\w-]*", self.runs(*command, "--help").out.decode()))
+
+    def test_every_row_with_every_program(self):
+        for command in PROGRAMS + subcommands():
+            own = self.own_names(command)
+            accepted, refused, seen = [], [], set()
+            for names, kind, values, programs in rows():
+                if programs and " ".join(command) not in programs:
+                    continue
+                for name in names:
+                    if name in own or name in seen or kind == "renamed":
+                        continue
+                    seen.add(name)
+                    if kind == "refused":
+                        refused.append(words(name, values))
+                    else:
+                        accepted += words(name, values)
+            with self.subTest(command=command):
+                r = run(*command, *accepted, "--no-such-flag")
+                self.assertEqual(r.code, 2, r.err)
+                note, _, rest = r.err.partition("\n")
+                self.assertIn("warning: accepted, without effect: unknown option -", note)
+                self.assertRegex(rest, "unknown option --no-such-flag|is required|[Rr]equire")
+                self.assertNotRegex(rest, "unknown option (?!--no-such-flag)|unexpected")
+            for flag in refused:
+                with self.subTest(command=command, flag=flag):
+                    self.refuses(2, f"{flag[0]} is not supported: ", *command, *flag)
+
+    def test_renamed_flags(self):
+        for names, kind, values, _ in rows():
+            if kind != "renamed":
+                continue
+            for name in names:
+                for command in PROGRAMS + subcommands():
+                    with self.subTest(command=command, name=name):
+                        r = run(*command, *words(name, values), "--no-such-flag")
+                        self.assertEqual(r.code, 2, r.err)
+                        self.assertNotRegex(r.err.replace(name, ""), "unknown option -(?!-no-such)")
+
+    def test_unknown_short_flags(self):
+        for flag in ("-xyz", "-nope", "-ngz", "-mmodel.gguf", "-tz", "-scat"):
+            for command in PROGRAMS + subcommands():
+                with self.subTest(command=command, flag=flag):
+                    self.refuses(2, f"unknown option {flag}", *command, flag)
+
+    def test_numbers_in_the_same_word(self):
+        plain = self.runs("generate", "-n", "3", "-s", "5", "-t", "2", "-c", "256").out
+        self.assertEqual(self.runs("generate", "-n3", "-s5", "-t2", "-c256").out, plain)
+        self.assertEqual(self.runs("generate", "-n=3", "-s=5", "-t=2", "-c=256").out, plain)
+
+    def test_a_command_of_llama_cpp(self):
+        plain = self.runs("generate", "-p", "Once", "-n", "4", "-s", "1").out
+        r = self.runs("generate", "-p", "Once", "-n", "4", "-s", "1", "-ngl", "99", "-mg", "0", "-sm",
+                      "none", "-tb", "8", "-fa", "-ngld", "99", "-cmoe", "-nocb", "--no-mmap",
+                      "--mlock", "--threads-http", "4", "--draft-min", "1", "-ctk", "f32",
+                      "--main-gpu=0", "--log-disable", "-v", "-fa", "on", "--no-context-shift")
+        self.assertEqual(r.out, plain)
+        self.assertEqual(r.err.count("without effect"), 1)
+        self.assertIn("unknown option -mg (", r.err)
+
+    def test_values_are_not_flags(self):
+        for text in ("-ngl", "-np", "-cmoe", "-hf", "--mlock"):
+            r = self.runs("generate", "-p", text, "-n", "1")
+            self.assertTrue(r.out.decode().startswith(text), r.out)
+            self.assertNotIn("without effect", r.err)
+
+    def test_missing_value(self):
+        self.refuses(2, "-mg needs a value", "generate", "-mg")
+
+
+class Samplers(SystemTest):
+    def test_letters(self):
+        named = self.runs("generate", "-n", "8", "-s", "3", "--samplers", "top_k;temperature").out
+        for flags in (("--samplers", "kt"), ("--sampler-seq", "kt"), ("--sampling-seq", "kt")):
+            self.assertEqual(self.runs("generate", "-n", "8", "-s", "3", *flags).out, named)
+        self.runs("generate", "-n", "1", "--sampler-seq", "edskypmxt")
+        self.refuses(2, "unknown sampler 'i' in 'kit'", "generate", "--sampler-seq", "kit")
+        self.refuses(2, "unknown sampler 'q' in 'kq'", "generate", "--samplers", "kq")
+
+    def test_beams_without_guesses(self):
+        plain = self.runs("generate", "--beams", "2", "-n", "4").out
+        self.assertEqual(self.runs("generate", "--beams", "2", "-n", "4", "--spec-type", "none").out,
+                         plain)
+        self.refuses(2, "--spec-type", "generate", "--beams", "2", "--spec-type", "ngram-simple")
+
+
+if __name__ == "__main__":
+    unittest.main()
