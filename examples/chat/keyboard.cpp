@@ -1,12 +1,15 @@
 #include "chat/keyboard.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <utility>
 
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -150,6 +153,22 @@ std::optional<std::string> Keyboard::paste() {
   pending_ = bytes.substr(end + kPasteEnd.size());
   bytes.resize(end);
   return bytes;
+}
+
+int Keyboard::take_signal_key() {
+  int n_bytes = 0;
+  if (ioctl(STDIN_FILENO, FIONREAD, &n_bytes) != 0 || n_bytes <= 0) return 0;
+  read_more(pending_, std::min(static_cast<std::size_t>(n_bytes), kChunk));
+  if (pending_.find(kPasteBegin) != std::string::npos) return 0;
+  const std::pair<char, int> keys[] = {
+      {interrupt_key_, SIGINT}, {suspend_key_, SIGTSTP}, {quit_key_, SIGQUIT}};
+  for (const auto& [key, signal] : keys) {
+    const std::size_t at = key == 0 ? std::string::npos : pending_.find(key);
+    if (at == std::string::npos) continue;
+    pending_.erase(0, at + 1);  // as the terminal would
+    return signal;
+  }
+  return 0;
 }
 
 void Keyboard::discard() {

@@ -43,6 +43,9 @@ class Keyboard {
   // after a lone Ctrl-C.
   std::optional<std::string> paste();
   void discard();  // what was typed ahead
+  // After a line, with the terminal's own modes: takes what arrived between the end of the line and
+  // the change of modes, and returns the signal of a key in it, or 0. The terminal did not see it.
+  int take_signal_key();
 
   // The keys of the terminal for a signal; 0 if there is none.
   char interrupt_key() const { return interrupt_key_; }

@@ -270,7 +270,11 @@ bool LineEditor::usable() const {
 
 std::optional<EditedLine> LineEditor::edit(const char* prompt) {
   impl_->prompt = prompt;
-  return impl_->edit();
+  std::optional<EditedLine> line = impl_->edit();
+  if (line) {
+    if (const int signal = impl_->keyboard.take_signal_key(); signal != 0) kill(0, signal);
+  }
+  return line;
 }
 
 void LineEditor::drop() {
