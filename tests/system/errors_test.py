@@ -4,9 +4,11 @@ or a partial file."""
 import functools
 import os
 import re
+import shutil
+import subprocess
 import unittest
 
-from support import BIN, MODEL, SystemTest, run
+from support import BIN, CLEAN, EMULATOR, MODEL, SystemTest, run
 
 PROGRAMS = [("generate",), ("chat",)]
 NEEDED = {"imatrix": ("-f", __file__), "perplexity": ("-f", __file__)}  # besides a model
@@ -34,6 +36,16 @@ class Usage(SystemTest):
                 r = self.runs(*command, "--help")
                 self.assertRegex(r.out, b"\nExamples?:\n")
                 self.assertEqual(r.err, "")
+
+    def test_required_flags_have_no_default(self):
+        program = self.folder / "generate"  # in a folder without the bundled model
+        shutil.copy(BIN / "generate", program)
+        out = subprocess.run([*EMULATOR, program, "--help"], env=CLEAN, capture_output=True,
+                             check=True).stdout.decode()
+        self.assertRegex(out, r"--model FILE REQUIRED +GGUF file, or directory of safetensors *\n")
+        for command in PROGRAMS + subcommands():
+            for text in re.split(r"\n  (?=\S)", self.runs(*command, "--help").out.decode()):
+                self.assertFalse("REQUIRED" in text and "default" in text, text)
 
     def test_list_of_subcommands(self):
         self.assertGreater(len(subcommands()), 20)

@@ -301,7 +301,7 @@ void set_order(SamplerOptions& options, const std::string& text) {
     at = end + 1;
   }
   try {
-    options.order = names.size() == 1 && !is_sampler(text) && text.find(';') == text.npos
+    options.order = names.size() == 1 && !is_sampler(text) && text.find_first_of(";_-") == text.npos
                         ? sampler_order_of_letters(text)
                         : sampler_order(names);
   } catch (const Error& error) {
