@@ -55,4 +55,9 @@ void MetadataSink::add_f32s(std::string_view key, std::span<const float> values)
   add(key, {MetaType::array, std::make_shared<const MetaArray>(array)});
 }
 
+void MetadataSink::add_f64s(std::string_view key, std::span<const double> values) {
+  const MetaArray array{MetaType::float64, std::vector<double>(values.begin(), values.end())};
+  add(key, {MetaType::array, std::make_shared<const MetaArray>(array)});
+}
+
 }  // namespace weft

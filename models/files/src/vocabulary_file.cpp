@@ -7,8 +7,11 @@
 #include "weft/base/text.h"
 #include "weft/files/checkpoint.h"
 #include "weft/files/weft_keys.h"
+#include "weft/tokenize/pipeline.h"
 #include "weft/tokenize/tokenizer_kinds.h"
 #include "weft/tokenize/vocabulary.h"
+
+#include "safetensors/tokenizer/pipeline_json.h"
 
 namespace weft {
 namespace {
@@ -196,6 +199,24 @@ void read_own_keys(const Checkpoint& file, VocabularyParts& parts) {
   read_token_list(file, kMoreEndsKey, parts.tokens.size(), parts.more_ends);
   parts.forms = {read_form(file, kTextFormKey, kTextTypesKey),
                  read_form(file, kPairFormKey, kPairTypesKey)};
+  parts.forms.no_pair = parts.forms.pair.empty() && file.find(kPairFormKey) != nullptr;
+}
+
+std::vector<double> read_pipeline_scores(const Checkpoint& file) {
+  const MetaValue* value = file.find(kPipelineScoresKey);
+  const MetaArray* array = value ? as_array(*value) : nullptr;
+  const auto* scores = array ? std::get_if<std::vector<double>>(&array->values) : nullptr;
+  return scores ? *scores : std::vector<double>();
+}
+
+void read_pipeline_key(const Checkpoint& file, VocabularyParts& parts) {
+  const auto text = file.find_string(kPipelineKey);
+  if (!text) return;
+  const std::string name = fmt::format("{}: {}", file.path(), kPipelineKey);
+  const safetensors::Json json = safetensors::parse_json(*text, name);
+  parts.pipeline = std::make_shared<const TokenizerPipeline>(
+      safetensors::read_pipeline(safetensors::JsonObject(json, name), parts.tokens.size(),
+                                 parts.charsmap, read_pipeline_scores(file)));
 }
 
 // Adds BOS if the kind needs it although the file does not ask for it.
@@ -253,6 +274,7 @@ std::shared_ptr<const Vocabulary> read_vocabulary(const Checkpoint& file) {
   parts.charsmap = read_charsmap(file);
   find_stripping_tokens(file, parts);
   read_own_keys(file, parts);
+  read_pipeline_key(file, parts);
   force_bos(parts);
   try {
     return std::make_shared<const Vocabulary>(std::move(parts));

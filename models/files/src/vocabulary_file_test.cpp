@@ -210,7 +210,7 @@ TEST_CASE("an unknown kind is read, but cannot encode") {
   CHECK(v->size() == 1);
   CHECK_THROWS_WITH_AS(make_tokenizer(v),
                        "unknown tokenizer.ggml.model 'quux' (known: llama, gpt2, "
-                       "gemma4, whitespace, hybriddna, bert, t5, rwkv, plamo2)",
+                       "gemma4, whitespace, hybriddna, bert, t5, rwkv, plamo2, pipeline)",
                        UnsupportedError);
 }
 

@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "weft/base/error.h"
-#include "weft/base/utf8.h"
 #include "weft/tokenize/space_symbol.h"
 
+#include "pipeline/text_patterns.h"
 #include "split/special_splitter.h"
-#include "unicode/unicode_class.h"
 
 namespace weft {
 
@@ -19,24 +18,8 @@ bool is_special(TokenType type) {
   return type == TokenType::control || type == TokenType::unknown;
 }
 
-bool is_ascii_space(char c) {
-  return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-// Characters that \w matches, but for the two joiners.
-bool is_word(char32_t code) {
-  using namespace char_class;
-  return (classify(code) & (kLetter | kLetterNumber | kMark | kDecimal | kConnector)) != 0;
-}
-
 bool touches_word(std::string_view text, const SpecialMatch& found) {
-  std::size_t before = found.begin;  // where the character before it begins
-  while (before > 0 && found.begin - before < 4) {
-    --before;
-    if ((static_cast<unsigned char>(text[before]) & 0xC0) != 0x80) break;
-  }
-  return (found.begin > 0 && is_word(decode_utf8(text, before).code)) ||
-         (found.end < text.size() && is_word(decode_utf8(text, found.end).code));
+  return ends_with_word(text.substr(0, found.begin)) || begins_with_word(text.substr(found.end));
 }
 
 }  // namespace
@@ -79,10 +62,6 @@ std::vector<SpecialMatch> Tokenizer::find_special(std::string_view text,
   };
   const SpecialSplitter& own = options.parse_special ? *all_special_ : *user_defined_;
   for (const TextRange& range : options.foreign) {
-    if (range.begin < done || range.end < range.begin || range.end > text.size()) {
-      fail<ValueError>("bytes {}..{} are not a range of a text of {} bytes", range.begin, range.end,
-                       text.size());
-    }
     add(own, range.begin);
     add(*user_defined_, range.end);
   }
@@ -90,23 +69,30 @@ std::vector<SpecialMatch> Tokenizer::find_special(std::string_view text,
   return all;
 }
 
+void Tokenizer::check_text(std::string_view text, const EncodeOptions& options) {
+  if (text.size() > kMaxText)
+    fail<ValueError>("a text of {} bytes is too long to encode at once", text.size());
+  std::size_t done = 0;
+  for (const TextRange& range : options.foreign) {
+    if (range.begin < done || range.end < range.begin || range.end > text.size()) {
+      fail<ValueError>("bytes {}..{} are not a range of a text of {} bytes", range.begin, range.end,
+                       text.size());
+    }
+    done = range.end;
+  }
+}
+
 void Tokenizer::encode_text(std::string_view text, const EncodeOptions& options,
                             std::vector<TokenId>& ids) const {
-  if (text.size() > kMaxText) {
-    fail<ValueError>("a text of {} bytes is too long to encode at once", text.size());
-  }
+  check_text(text, options);
   std::size_t done = 0;
   for (const SpecialMatch& found : find_special(text, options)) {
-    std::size_t end = std::max(found.begin, done);
-    if (vocabulary_->strips_left(found.id)) {
-      while (end > done && is_ascii_space(text[end - 1])) --end;
-    }
-    if (end > done) encode_stretch(text.substr(done, end - done), ids);
-    ids.push_back(found.id);
-    done = found.end;
-    if (vocabulary_->strips_right(found.id)) {
-      while (done < text.size() && is_ascii_space(text[done])) ++done;
-    }
+    const auto [begin, end] =
+        with_spaces_around(text, {found.begin, found.end}, done, vocabulary_->strips_left(found.id),
+                           vocabulary_->strips_right(found.id));
+    if (begin > done) encode_stretch(text.substr(done, begin - done), ids);
+    if (end > begin) ids.push_back(found.id);
+    done = end;
   }
   if (done < text.size()) encode_stretch(text.substr(done), ids);
 }
@@ -144,6 +130,8 @@ TypedTokens Tokenizer::encode_typed(std::string_view text) const {
 }
 
 TypedTokens Tokenizer::encode_pair(std::string_view first, std::string_view second) const {
+  if (vocabulary_->forms().no_pair)
+    fail<UnsupportedError>("the tokenizer has no form for pairs of texts");
   return fill(vocabulary_->forms().pair, first, second);
 }
 

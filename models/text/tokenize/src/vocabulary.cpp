@@ -104,6 +104,7 @@ struct Vocabulary::Impl {
   StringIndex index;
   StringTable merges;
   std::string charsmap;
+  std::shared_ptr<const TokenizerPipeline> pipeline;
   std::vector<float> scores;
   std::vector<TokenType> types;
   SpecialTokens special;
@@ -126,6 +127,7 @@ Vocabulary::Impl::Impl(VocabularyParts parts)
       chat_template(std::move(parts.chat_template)),
       tool_template(std::move(parts.tool_template)),
       charsmap(std::move(parts.charsmap)),
+      pipeline(std::move(parts.pipeline)),
       scores(std::move(parts.scores)),
       types(std::move(parts.types)),
       special(parts.special),
@@ -195,7 +197,7 @@ void Vocabulary::Impl::collect_ends() {
 void Vocabulary::Impl::complete_forms() {
   TextForms usual = default_forms(kind, flags, special);
   if (forms.single.empty()) forms.single = std::move(usual.single);
-  if (forms.pair.empty()) forms.pair = std::move(usual.pair);
+  if (forms.pair.empty() && !forms.no_pair) forms.pair = std::move(usual.pair);
 }
 
 Vocabulary::Vocabulary(VocabularyParts parts) {
@@ -249,6 +251,9 @@ std::string_view Vocabulary::merge(std::int64_t rank) const {
 }
 const std::string& Vocabulary::charsmap() const {
   return impl_->charsmap;
+}
+const TokenizerPipeline* Vocabulary::pipeline() const {
+  return impl_->pipeline.get();
 }
 const SpecialTokens& Vocabulary::special() const {
   return impl_->special;

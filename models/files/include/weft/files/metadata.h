@@ -74,6 +74,7 @@ class MetadataSink {
   void add_strings(std::string_view key, std::span<const std::string> values);
   void add_i32s(std::string_view key, std::span<const std::int32_t> values);
   void add_f32s(std::string_view key, std::span<const float> values);
+  void add_f64s(std::string_view key, std::span<const double> values);
 };
 
 }  // namespace weft

@@ -16,11 +16,17 @@ inline constexpr const char* kStripLeftKey = "weft.tokenizer.strip_left";
 inline constexpr const char* kStripRightKey = "weft.tokenizer.strip_right";
 inline constexpr const char* kWholeWordsKey = "weft.tokenizer.whole_words";
 
+// String: how tokenizer.json makes tokens of a text, as JSON (src/safetensors/tokenizer/
+// pipeline_json.h); f64s: the scores of its unigram model. Absent: as tokenizer.ggml.model says.
+inline constexpr const char* kPipelineKey = "weft.tokenizer.pipeline";
+inline constexpr const char* kPipelineScoresKey = "weft.tokenizer.pipeline_scores";
+
 // i32s: the ids of tokens that end a reply, besides eos, eot and eom.
 inline constexpr const char* kMoreEndsKey = "weft.tokenizer.more_ends";
 
 // i32s: the forms of a text and of a pair: per part a token's id, or one of the numbers below; and
-// the type of each part, if it is not 0 for all. Absent: the form that follows from add_bos_token,
+// the type of each part, if it is not 0 for all. A form of a pair that is empty: pairs cannot be
+// encoded. Absent: the form that follows from add_bos_token,
 // add_eos_token and add_sep_token.
 inline constexpr const char* kTextFormKey = "weft.tokenizer.text_form";
 inline constexpr const char* kTextTypesKey = "weft.tokenizer.text_types";

@@ -6,6 +6,7 @@
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 
+#include "safetensors/tokenizer/components.h"
 #include "safetensors/tokenizer/tokens.h"
 
 namespace weft::safetensors {
@@ -23,6 +24,10 @@ class FormReader {
       : stage_(stage), tokens_(tokens) {}
 
   TextForms by_template() const {
+    const Json* pair = stage_.find("pair");
+    // Texts can be encoded without a form for pairs.
+    if (pair && pair->is_array() && pair->empty())
+      return {.single = read("single", /*pair=*/false), .no_pair = true};
     return {read("single", /*pair=*/false), read("pair", /*pair=*/true)};
   }
 
@@ -121,7 +126,7 @@ TextForms forms_of(const JsonObject& stage, const TokenizerFacts& tokens) {
 
 TextForms read_post_processor(const JsonObject& json, const TokenizerFacts& tokens) {
   TextForms forms;
-  for (const JsonObject& stage : stages_of(json, "post_processor", "processors")) {
+  for (const JsonObject& stage : components(json, kPostProcessor)) {
     TextForms own = forms_of(stage, tokens);
     if (own.single.empty()) continue;
     if (!forms.single.empty()) unsupported(json, "post_processor", json.find("post_processor"));

@@ -226,7 +226,7 @@ class Reader {
     if (for_encoders() || flags.add_sep)
       writer_.add_bool("tokenizer.ggml.add_sep_token", flags.add_sep);
     if (implied.single != forms_.single) write_form(kTextFormKey, kTextTypesKey, forms_.single);
-    if (implied.pair != forms_.pair && !forms_.pair.empty())
+    if (forms_.no_pair || (implied.pair != forms_.pair && !forms_.pair.empty()))
       write_form(kPairFormKey, kPairTypesKey, forms_.pair);
   }
 

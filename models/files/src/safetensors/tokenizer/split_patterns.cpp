@@ -1,11 +1,6 @@
 #include "safetensors/tokenizer/split_patterns.h"
 
-#include <vector>
-
-#include "weft/base/error.h"
 #include "weft/base/no_destructor.h"
-#include "weft/base/printable.h"
-#include "weft/files/checkpoint.h"
 
 namespace weft::safetensors {
 namespace {
@@ -26,7 +21,6 @@ struct Row {
   bool ignore_merges = false;
 };
 
-// The first row with the patterns counts, unless a later one also matches in ignore_merges.
 // pre_tokenizer_rules.cpp defines the names.
 std::vector<Row> make_rows() {
   const std::string contractions = R"((?i:'s|'t|'re|'ve|'m|'ll|'d))";
@@ -89,70 +83,52 @@ std::vector<Row> make_rows() {
   };
 }
 
-[[noreturn]] void unsupported(const JsonObject& stage, std::string_view what) {
-  fail<UnsupportedError>("{}: unsupported way to split texts: {}", printable_path(stage.file()),
-                         printable(what, 600));
-}
+}  // namespace
 
-// Some files have literal line ends in their patterns, others have escapes.
 std::string with_escapes(const std::string& pattern) {
   std::string text;
   for (const char c : pattern) c == '\r' ? text += "\\r" : c == '\n' ? text += "\\n" : text += c;
   return text;
 }
 
-// Matches must become separate pieces, and so must the text between them.
-std::string split_pattern(const JsonObject& stage) {
+std::optional<std::string> rule_pattern(const JsonObject& stage) {
+  const std::string type = stage.find_string("type").value_or("");
+  if (type == "Digits")
+    return stage.find_bool("individual_digits").value_or(false) ? std::string(kOneDigit) : kDigits;
+  if (type == "Punctuation" && stage.find_string("behavior") == "Contiguous") return kPunctuation;
+  if (type != "Split") return std::nullopt;
   const std::string behavior = stage.find_string("behavior").value_or("");
   const bool invert = stage.find_bool("invert").value_or(false);
   const auto pattern = stage.find_object("pattern");
   const auto regex = pattern ? pattern->find_string("Regex") : std::nullopt;
   const bool isolated = behavior == "Isolated" && !invert;
   const bool kept = behavior == "Removed" && invert;  // the same if everything is matched
-  if (!regex || (!isolated && !kept)) unsupported(stage, stage.json().dump());
+  if (!regex || (!isolated && !kept)) return std::nullopt;
   return with_escapes(*regex);
 }
 
-void collect(const JsonObject& stage, std::vector<std::string>& patterns) {
-  const std::string type = stage.find_string("type").value_or("");
-  if (type == "Split") {
-    patterns.push_back(split_pattern(stage));
-  } else if (type == "Digits") {
-    const bool individual = stage.find_bool("individual_digits").value_or(false);
-    patterns.emplace_back(individual ? std::string(kOneDigit) : kDigits);
-  } else if (type == "Punctuation" && stage.find_string("behavior") == "Contiguous") {
-    patterns.emplace_back(kPunctuation);
-  } else if (type == "ByteLevel") {
-    if (stage.find_bool("add_prefix_space").value_or(true))
-      unsupported(stage, "ByteLevel with add_prefix_space");
-    if (stage.find_bool("use_regex").value_or(true)) patterns.emplace_back(kGpt2);
-  } else {
-    unsupported(stage, stage.json().dump());
-  }
+std::string_view find_pre_tokenizer_name(const std::vector<std::string>& patterns,
+                                         std::optional<bool> ignore_merges) {
+  static const NoDestructor rows(make_rows());
+  for (const Row& row : *rows)
+    if (row.patterns == patterns && row.ignore_merges == ignore_merges.value_or(row.ignore_merges))
+      return row.name;
+  return {};
 }
 
-}  // namespace
-
-std::string_view find_pre_tokenizer_name(const JsonObject& pre_tokenizer, bool ignore_merges) {
+std::string_view find_byte_level_name(std::span<const JsonObject> stages, bool ignore_merges) {
   std::vector<std::string> patterns;
-  if (pre_tokenizer.find_string("type") == "Sequence") {
-    const Json* stages = pre_tokenizer.find("pretokenizers");
-    if (!stages || !stages->is_array()) pre_tokenizer.mismatch("pretokenizers", "an array");
-    for (const Json& stage : *stages)
-      collect(JsonObject(stage, pre_tokenizer.file(), "pretokenizers"), patterns);
-  } else {
-    collect(pre_tokenizer, patterns);
+  for (const JsonObject& stage : stages) {
+    if (const auto pattern = rule_pattern(stage)) {
+      patterns.push_back(*pattern);
+    } else if (stage.find_string("type") == "ByteLevel" &&
+               !stage.find_bool("add_prefix_space").value_or(true)) {
+      if (stage.find_bool("use_regex").value_or(true)) patterns.emplace_back(kGpt2);
+    } else {
+      return {};
+    }
   }
-  const Row* best = nullptr;
-  static const NoDestructor rows(make_rows());
-  for (const Row& row : *rows) {
-    if (row.patterns != patterns) continue;
-    if (!best || row.ignore_merges == ignore_merges) best = &row;
-  }
-  if (best) return best->name;
-  std::string all;
-  for (const std::string& pattern : patterns) all += (all.empty() ? "" : "  then  ") + pattern;
-  unsupported(pre_tokenizer, all.empty() ? "not at all" : all);
+  return find_pre_tokenizer_name(patterns, ignore_merges);
 }
 
 }  // namespace weft::safetensors

@@ -23,12 +23,12 @@ struct TokenizerFacts {
   std::optional<std::uint32_t> find(std::string_view text) const;
 };
 
-// Adds tokenizer.ggml.model, .pre, .tokens, .token_type, .merges or .scores, and the unknown token.
-// Byte-level BPE becomes kind "gpt2"; BPE with byte fallback, the form of SentencePiece models in
-// this file, becomes kind "llama". Ids up to `n_vocab` without a token become unused tokens. Throws
-// UnsupportedError for other kinds of tokenizers and other ways to normalize or split a text,
-// FormatError for ids outside the vocabulary and for duplicate tokens. `config`:
-// tokenizer_config.json, some of whose settings take precedence.
+// Adds tokenizer.ggml.model, .pre, .tokens, .token_type, .merges or .scores, and the unknown token:
+// the nearest kind of tokenizer that GGUF files know. If that one does not give the same ids for
+// every text, also the pipeline (weft.tokenizer.pipeline), which Weft uses instead. Ids up to
+// `n_vocab` without a token become unused tokens. Throws UnsupportedError for components and flags
+// that are not supported, FormatError for ids outside the vocabulary and for duplicate tokens.
+// `config`: tokenizer_config.json, some of whose settings take precedence.
 TokenizerFacts read_tokenizer(const JsonObject& json, const JsonObject& config,
                               std::uint64_t n_vocab, MetadataSink& writer);
 

@@ -1,7 +1,12 @@
-// Models of type Unigram and WordPiece in tokenizer.json.
+// The kinds of tokenizers in GGUF files that are nearest to a pipeline.
 
+#include <algorithm>
 #include <cstdint>
+#include <utility>
 
+#include "safetensors/tokenizer/added_token_overlaps.h"
+#include "safetensors/tokenizer/components.h"
+#include "safetensors/tokenizer/split_patterns.h"
 #include "safetensors/tokenizer/tokens.h"
 
 namespace weft::safetensors {
@@ -27,116 +32,160 @@ std::string decode_base64(const JsonObject& stage, std::string_view key) {
   return bytes;
 }
 
-// [[TEXT, SCORE], ...]: the ids are the indices.
-std::vector<float> read_pieces(const JsonObject& model, Tokens& tokens) {
-  const Json* pieces = model.find("vocab");
-  if (!pieces || !pieces->is_array()) model.mismatch("vocab", "an array");
-  std::vector<float> scores(tokens.size(), 0.0F);
-  std::uint64_t id = 0;
-  for (const Json& piece : *pieces) {
-    if (!piece.is_array() || piece.size() != 2 || !piece[0].is_string() || !piece[1].is_number())
-      model.mismatch("vocab", "an array of texts with scores");
-    tokens.add(piece[0].get<std::string>(), id, TokenType::normal);  // refuses ids beyond the end
-    scores[id++] = piece[1].get<float>();
+using Merge = std::pair<std::string, std::string>;
+
+// Either form: "LEFT RIGHT" or ["LEFT", "RIGHT"].
+Merge read_merge(const JsonObject& model, const Json& merge) {
+  if (merge.is_string()) {
+    const auto& text = merge.get_ref<const std::string&>();
+    const std::size_t space = text.find(' ', 1);
+    if (space != std::string::npos && space + 1 < text.size())
+      return {text.substr(0, space), text.substr(space + 1)};
+  } else if (merge.is_array() && merge.size() == 2 && merge[0].is_string() &&
+             merge[1].is_string()) {
+    return {merge[0].get<std::string>(), merge[1].get<std::string>()};
   }
-  return scores;
+  fail<FormatError>("{}: '{}' must hold pairs of texts, got {}", printable_path(model.file()),
+                    model.name("merges"), printable(merge.dump()));
 }
 
-// How texts are normalized before the lookup, as far as the kind supports it.
-struct Spaces {
-  bool prefix = false;
-  bool collapse = false;
-};
+std::vector<Merge> read_merges(const JsonObject& model) {
+  const Json* list = model.find("merges");
+  if (!list || !list->is_array()) model.mismatch("merges", "an array");
+  std::vector<Merge> merges;
+  merges.reserve(list->size());
+  for (const Json& merge : *list) merges.push_back(read_merge(model, merge));
+  return merges;
+}
 
-Spaces read_spaces(const JsonObject& json, std::string& charsmap) {
-  Spaces spaces;
-  for (const JsonObject& stage : stages_of(json, "normalizer", "normalizers")) {
-    const std::string type = stage.find_string("type").value_or("");
-    if (type == "Precompiled") {
-      charsmap = decode_base64(stage, "precompiled_charsmap");
-    } else if (type == "Replace") {
-      const auto pattern = stage.find_object("pattern");
-      if (!pattern || pattern->find_string("Regex") != " {2,}") refuse_normalizer(json, type);
-      spaces.collapse = true;
-    } else if (type != "Strip") {
-      refuse_normalizer(json, type);
+void write_merges(const JsonObject& model, MetadataSink& writer) {
+  std::vector<std::string> lines;
+  for (const auto& [left, right] : read_merges(model)) {
+    if (left.find(' ') != std::string::npos || right.find(' ') != std::string::npos) {
+      fail<FormatError>("{}: '{}' merges '{}' and '{}', one of which contains a space",
+                        printable_path(model.file()), model.name("merges"), printable(left),
+                        printable(right));
     }
+    lines.push_back(left + ' ' + right);
   }
-  for (const JsonObject& stage : stages_of(json, "pre_tokenizer", "pretokenizers")) {
-    const std::string type = stage.find_string("type").value_or("");
-    if (type == "WhitespaceSplit") {
-      spaces.collapse = true;
-    } else if (type == "Metaspace") {
-      spaces.prefix = metaspace_prefix(stage);
-    } else {
-      unsupported(json, "pre_tokenizer", &stage.json());
-    }
+  writer.add_strings("tokenizer.ggml.merges", lines);
+}
+
+// Merging by scores takes the pair whose merged token has the best score. The merges of a
+// SentencePiece model are all pairs of all its tokens in the order of scores, so the rank of a
+// token's first merge can replace its score.
+void write_scores(const JsonObject& model, const Tokens& tokens, MetadataSink& writer) {
+  std::vector<float> scores(tokens.size(), 0.0F);
+  std::vector<bool> scored(tokens.size());
+  std::int32_t rank = 0;
+  for (const auto& [left, right] : read_merges(model)) {
+    const auto id = tokens.facts.find(left + right);
+    if (!id || scored[*id]) continue;
+    scored[*id] = true;
+    scores[*id] = static_cast<float>(-++rank);  // exact: vocabularies are smaller than 2^24
   }
-  return spaces;
+  writer.add_f32s("tokenizer.ggml.scores", scores);
+}
+
+template <class Step, class Steps>
+const Step* find_step(const Steps& steps) {
+  for (const auto& step : steps)
+    if (const auto* found = std::get_if<Step>(&step)) return found;
+  return nullptr;
+}
+
+bool is_byte_level(const TokenizerPipeline& pipeline) {
+  return pipeline.notation == TokenizerPipeline::Notation::bytes;
+}
+
+// The name of the rule that is nearest, and whether it is the pipeline's own.
+std::pair<std::string_view, bool> byte_level_name(const JsonObject& json, bool ignore_merges) {
+  const std::vector<JsonObject> stages = components(json, kPreTokenizer);
+  const std::string_view exact = find_byte_level_name(stages, ignore_merges);
+  if (!exact.empty()) return {exact, true};
+  const std::string_view nearest = find_byte_level_name(stages, !ignore_merges);
+  return {nearest.empty() ? "default" : nearest, false};
 }
 
 }  // namespace
 
-void read_unigram(const JsonObject& json, const JsonObject& model, Tokens& tokens,
-                  MetadataSink& writer) {
-  const std::vector<float> scores = read_pieces(model, tokens);
-  read_added_tokens(json, tokens);
-  std::string charsmap;
-  const Spaces spaces = read_spaces(json, charsmap);
-  if (model.find_bool("byte_fallback").value_or(false)) {
-    for (unsigned byte = 0; byte < 256; ++byte)
-      tokens.set_type(fmt::format("<0x{:02X}>", byte), TokenType::byte);
+bool has_space_prefix(const TokenizerPipeline& pipeline) {
+  if (find_step<normalize::Prepend>(pipeline.normalizers)) return true;
+  const auto* metaspace = find_step<split::Metaspace>(pipeline.splits);
+  return metaspace && metaspace->prefix != split::Metaspace::Prefix::never;
+}
+
+bool write_bpe(const JsonObject& json, const JsonObject& model, const TokenizerPipeline& pipeline,
+               Tokens& tokens, MetadataSink& writer) {
+  const TokenModel& bpe = pipeline.model;
+  write_merges(model, writer);
+  if (is_byte_level(pipeline)) {
+    const auto [name, exact] = byte_level_name(json, bpe.ignore_merges);
+    tokens.set_kind("gpt2", writer);
+    writer.add_string("tokenizer.ggml.pre", name);
+    return exact && pipeline.normalizers.empty() && !bpe.byte_fallback &&
+           bpe.continuing_prefix.empty() && bpe.word_suffix.empty() &&
+           !order_matters(tokens.added, tokens.texts());
   }
-  if (const auto id = model.find_uint("unk_id"); id && *id < tokens.size()) {
-    writer.add_u32("tokenizer.ggml.unknown_token_id", static_cast<std::uint32_t>(*id));
-    tokens.set_type(tokens.text(*id), TokenType::unknown);
+  tokens.set_kind(bpe.byte_fallback ? "llama" : "pipeline", writer);
+  writer.add_string("tokenizer.ggml.pre", "default");
+  writer.add_bool("tokenizer.ggml.add_space_prefix", has_space_prefix(pipeline));
+  write_scores(model, tokens, writer);
+  return false;
+}
+
+bool write_unigram(const JsonObject& json, const JsonObject&, const TokenizerPipeline& pipeline,
+                   Tokens& tokens, MetadataSink& writer) {
+  std::vector<std::int32_t> bytes;
+  bool collapses = find_step<split::WhitespaceOnly>(pipeline.splits) != nullptr;
+  for (const JsonObject& stage : components(json, kNormalizer)) {
+    const auto pattern = stage.find_object("pattern");
+    collapses = collapses || (pattern && pattern->find_string("Regex") == " {2,}");
+    if (stage.find_string("type") != "Precompiled") continue;
+    if (!bytes.empty())
+      unsupported(json, kNormalizer, json.find(kNormalizer));  // one table has a key
+    for (const char c : decode_base64(stage, "precompiled_charsmap"))
+      bytes.push_back(static_cast<std::uint8_t>(c));
   }
   tokens.set_kind("t5", writer);
   writer.add_string("tokenizer.ggml.pre", "default");
-  writer.add_bool("tokenizer.ggml.add_space_prefix", spaces.prefix);
-  writer.add_bool("tokenizer.ggml.remove_extra_whitespaces", spaces.collapse);
-  writer.add_f32s("tokenizer.ggml.scores", scores);
-  std::vector<std::int32_t> bytes;
-  for (const char c : charsmap) bytes.push_back(static_cast<std::uint8_t>(c));
+  writer.add_bool("tokenizer.ggml.add_space_prefix", has_space_prefix(pipeline));
+  writer.add_bool("tokenizer.ggml.remove_extra_whitespaces", collapses);
+  const auto& scores = pipeline.model.scores;
+  std::vector<float> rounded;
+  for (const double score : scores) rounded.push_back(static_cast<float>(score));
+  writer.add_f32s("tokenizer.ggml.scores", rounded);
   if (!bytes.empty()) writer.add_i32s("tokenizer.ggml.precompiled_charsmap", bytes);
+  return false;
 }
 
-void read_wordpiece(const JsonObject& json, const JsonObject& model, const JsonObject& config,
-                    Tokens& tokens, MetadataSink& writer) {
+// Tokens that begin a word are written with U+2581, the others without the "##" that they have in
+// the file, unless one of the latter would then look like one of the former.
+bool write_wordpiece(const JsonObject& model, const TokenizerPipeline& pipeline, Tokens& tokens,
+                     MetadataSink& writer) {
   const std::string prefix = model.find_string("continuing_subword_prefix").value_or("##");
-  if (prefix != "##")
-    unsupported(model, "continuing_subword_prefix", model.find("continuing_subword_prefix"));
-  if (model.find_uint("max_input_chars_per_word").value_or(100) != 100)
-    unsupported(model, "max_input_chars_per_word", model.find("max_input_chars_per_word"));
-  const auto normalizer = json.find_object("normalizer");
-  if (!normalizer || normalizer->find_string("type") != "BertNormalizer")
-    unsupported(json, "normalizer", json.find("normalizer"));
-  for (const char* key : {"clean_text", "handle_chinese_chars"}) {
-    if (!normalizer->find_bool(key).value_or(true))
-      unsupported(*normalizer, key, normalizer->find(key));
-  }
-  if (!config.find_bool("tokenize_chinese_chars").value_or(true))
-    unsupported(config, "tokenize_chinese_chars", config.find("tokenize_chinese_chars"));
-  const auto pre_tokenizer = json.find_object("pre_tokenizer");
-  if (!pre_tokenizer || pre_tokenizer->find_string("type") != "BertPreTokenizer")
-    unsupported(json, "pre_tokenizer", json.find("pre_tokenizer"));
-
-  // Tokenizers of this kind take them from there if they are given.
-  const auto setting = [&](std::string_view key) { return config.find_bool(key); };
-  const bool lowercase =
-      setting("do_lower_case").value_or(normalizer->find_bool("lowercase").value_or(true));
-  tokens.set_kind("bert", writer);
+  const std::string space(kSpaceSymbol);
+  const auto* bert = find_step<normalize::Bert>(pipeline.normalizers);
+  const normalize::Bert flags = bert ? *bert : normalize::Bert{};
+  const bool ambiguous = std::ranges::any_of(
+      tokens.texts(), [&](const std::string& text) { return text.starts_with(prefix + space); });
+  tokens.set_kind(ambiguous ? "pipeline" : "bert", writer);
+  if (ambiguous) return false;
   writer.add_string("tokenizer.ggml.pre", "default");
-  writer.add_bool("tokenizer.ggml.normalizer.lowercase", lowercase);
-  writer.add_bool("tokenizer.ggml.normalizer.strip_accents",
-                  setting("strip_accents")
-                      .value_or(normalizer->find_bool("strip_accents").value_or(lowercase)));
+  writer.add_bool("tokenizer.ggml.normalizer.lowercase", flags.lowercase);
+  writer.add_bool("tokenizer.ggml.normalizer.strip_accents", flags.strip_accents);
+  const bool usual = bert && pipeline.normalizers.size() == 1 && flags.clean_text &&
+                     flags.space_ideographs && pipeline.splits.size() == 1 &&
+                     find_step<split::BertWords>(pipeline.splits) &&
+                     pipeline.model.max_word_chars == 100;
+  const bool same = usual && !order_matters(tokens.added, tokens.texts()) &&
+                    std::ranges::none_of(tokens.added, &AddedToken::normalized);
   for (std::size_t id = 0; id < tokens.size(); ++id) {
     if (tokens.type(id) != TokenType::normal) continue;
     const std::string& text = tokens.text(id);
-    tokens.rewrite(id, text.starts_with(prefix) ? text.substr(prefix.size())
-                                                : std::string(kSpaceSymbol) + text);
+    tokens.rewrite(id, text.starts_with(prefix) ? text.substr(prefix.size()) : space + text);
   }
+  return same;
 }
 
 }  // namespace weft::safetensors

@@ -9,6 +9,7 @@
 #include "weft/base/printable.h"
 #include "weft/files/checkpoint.h"
 #include "weft/files/weft_keys.h"
+#include "weft/tokenize/pipeline.h"
 #include "weft/tokenize/space_symbol.h"
 #include "weft/tokenize/vocabulary.h"
 
@@ -17,14 +18,6 @@
 namespace weft::safetensors {
 
 [[noreturn]] void unsupported(const JsonObject& json, std::string_view key, const Json* value);
-[[noreturn]] void refuse_normalizer(const JsonObject& json, std::string_view type);
-
-// The objects of a stage of the pipeline: those of its list, if it is a sequence, or itself.
-std::vector<JsonObject> stages_of(const JsonObject& json, std::string_view key,
-                                  std::string_view list);
-bool has_type(const std::vector<JsonObject>& stages, std::string_view type);
-// Whether a stage of type Metaspace puts a space before the text.
-bool metaspace_prefix(const JsonObject& stage);
 
 // The tokens by id, with their types.
 class Tokens {
@@ -59,9 +52,9 @@ class Tokens {
     }
     writer.add_strings("tokenizer.ggml.tokens", texts_);
     writer.add_i32s("tokenizer.ggml.token_type", types);
-    if (!strip_left.empty()) writer.add_i32s(kStripLeftKey, strip_left);
-    if (!strip_right.empty()) writer.add_i32s(kStripRightKey, strip_right);
-    if (!whole_words.empty()) writer.add_i32s(kWholeWordsKey, whole_words);
+    write_added(kStripLeftKey, &AddedToken::strip_left, writer);
+    write_added(kStripRightKey, &AddedToken::strip_right, writer);
+    write_added(kWholeWordsKey, &AddedToken::whole_word, writer);
   }
   void set_kind(std::string_view kind, MetadataSink& writer) {
     writer.add_string("tokenizer.ggml.model", kind);
@@ -69,25 +62,37 @@ class Tokens {
   }
   std::size_t size() const { return texts_.size(); }
   const std::string& text(std::size_t id) const { return texts_[id]; }
+  const std::vector<std::string>& texts() const { return texts_; }
   TokenType type(std::size_t id) const { return types_[id]; }
   // Changes the text of a token in the output; it is still found by its original text.
   void rewrite(std::size_t id, std::string text) { texts_[id] = std::move(text); }
 
   TokenizerFacts facts;
-  std::vector<std::int32_t> strip_left, strip_right;  // absorb the white space before or after them
-  std::vector<std::int32_t> whole_words;              // are not found inside words
+  std::vector<AddedToken> added;
 
  private:
+  // The ids of the added tokens with that flag, unless there are none.
+  void write_added(const char* key, bool AddedToken::*flag, MetadataSink& writer) const {
+    std::vector<std::int32_t> ids;
+    for (const AddedToken& token : added)
+      if (token.*flag) ids.push_back(token.id);
+    if (!ids.empty()) writer.add_i32s(key, ids);
+  }
+
   const std::string& file_;
   std::vector<std::string> texts_;
   std::vector<TokenType> types_;
 };
 
-// Models of type Unigram become kind "t5", those of type WordPiece kind "bert".
-void read_unigram(const JsonObject& json, const JsonObject& model, Tokens& tokens,
-                  MetadataSink& writer);
-void read_wordpiece(const JsonObject& json, const JsonObject& model, const JsonObject& config,
-                    Tokens& tokens, MetadataSink& writer);
-void read_added_tokens(const JsonObject& json, Tokens& tokens);
+// The kind and the keys of a vocabulary for readers of GGUF files, by the type of the model. Return
+// whether the kind gives the same ids as `pipeline`.
+bool write_bpe(const JsonObject& json, const JsonObject& model, const TokenizerPipeline& pipeline,
+               Tokens& tokens, MetadataSink& writer);
+bool write_unigram(const JsonObject& json, const JsonObject& model,
+                   const TokenizerPipeline& pipeline, Tokens& tokens, MetadataSink& writer);
+bool write_wordpiece(const JsonObject& model, const TokenizerPipeline& pipeline, Tokens& tokens,
+                     MetadataSink& writer);
+// Whether spaces become other characters and one is put before a text.
+bool has_space_prefix(const TokenizerPipeline& pipeline);
 
 }  // namespace weft::safetensors

@@ -9,7 +9,7 @@
 #include "weft/tokenize/space_symbol.h"
 
 #include "joinable.h"
-#include "kinds/merge_table.h"
+#include "kinds/merger.h"
 #include "split/pre_tokenizer.h"
 #include "string_table.h"
 #include "unicode/byte_map.h"
@@ -17,27 +17,6 @@
 
 namespace weft::tokenize {
 namespace {
-
-struct Symbol {
-  std::int32_t previous;
-  std::int32_t next;
-  TokenId id;  // kNoToken: a byte without a token
-};
-
-constexpr TokenId kGone = -2;  // merged into its left neighbour
-
-struct Join {
-  std::int32_t rank;
-  std::int32_t left;
-  TokenId left_id;  // with right_id: to check that the two symbols have not changed since
-  TokenId right_id;
-  TokenId joint;
-
-  // Heap order: the best is the one that no other precedes.
-  bool operator<(const Join& other) const {
-    return rank != other.rank ? rank > other.rank : left > other.left;
-  }
-};
 
 class BpeTokenizer final : public Tokenizer {
  public:
@@ -70,7 +49,7 @@ class BpeTokenizer final : public Tokenizer {
 class BpeTokenizer::Encoder final : public PieceSink {
  public:
   Encoder(const BpeTokenizer& tokenizer, std::vector<TokenId>& out)
-      : tokenizer_(tokenizer), out_(out) {}
+      : tokenizer_(tokenizer), out_(out), merger_(tokenizer.merges_) {}
 
   void piece(std::string_view text) override;
 
@@ -78,15 +57,11 @@ class BpeTokenizer::Encoder final : public PieceSink {
   bool take_whole(std::string_view text);
   void merge_bytes(std::string_view text);
   void merge_characters(std::string_view text);
-  void add_symbol(TokenId id);
-  void propose(std::int32_t left);
-  void join_all();
-  Symbol& at(std::int32_t i) { return symbols_[static_cast<std::size_t>(i)]; }
+  void merge();
 
   const BpeTokenizer& tokenizer_;
   std::vector<TokenId>& out_;
-  std::vector<Symbol> symbols_;
-  std::vector<Join> heap_;
+  Merger merger_;
 };
 
 // Pieces that are one token, regardless of the merges.
@@ -116,26 +91,21 @@ void BpeTokenizer::Encoder::piece(std::string_view text) {
   }
 }
 
-void BpeTokenizer::Encoder::add_symbol(TokenId id) {
-  const auto i = static_cast<std::int32_t>(symbols_.size());
-  symbols_.push_back({i - 1, i + 1, id});
-}
-
 void BpeTokenizer::Encoder::merge_bytes(std::string_view text) {
-  symbols_.clear();
-  for (const char c : text) add_symbol(tokenizer_.byte_tokens_[static_cast<std::uint8_t>(c)]);
-  join_all();
+  merger_.clear();
+  for (const char c : text) merger_.add(tokenizer_.byte_tokens_[static_cast<std::uint8_t>(c)]);
+  merge();
 }
 
 // A character without a token becomes its bytes.
 void BpeTokenizer::Encoder::merge_characters(std::string_view text) {
-  symbols_.clear();
+  merger_.clear();
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t length = decode_utf8(text, at).length;
     const std::string_view character = text.substr(at, length);
     at += length;
     if (const std::int64_t id = tokenizer_.whole_index_.find(character); id >= 0) {
-      add_symbol(static_cast<TokenId>(id));
+      merger_.add(static_cast<TokenId>(id));
       continue;
     }
     const auto token_of = [&](char c) {
@@ -143,48 +113,20 @@ void BpeTokenizer::Encoder::merge_characters(std::string_view text) {
     };
     if (std::any_of(character.begin(), character.end(),
                     [&](char c) { return token_of(c) == kNoToken; })) {
-      add_symbol(kNoToken);
+      merger_.add(kNoToken);
     } else {
-      for (const char c : character) add_symbol(token_of(c));
+      for (const char c : character) merger_.add(token_of(c));
     }
   }
-  join_all();
-}
-
-void BpeTokenizer::Encoder::propose(std::int32_t left) {
-  if (left < 0 || at(left).next < 0) return;
-  const TokenId a = at(left).id;
-  const TokenId b = at(at(left).next).id;
-  const MergeTable::Merge merge = tokenizer_.merges_.find(a, b);
-  if (merge.rank < 0) return;
-  heap_.push_back({merge.rank, left, a, b, merge.joint});
-  std::push_heap(heap_.begin(), heap_.end());
+  merge();
 }
 
 // Merges the symbols and appends the remaining ones.
-void BpeTokenizer::Encoder::join_all() {
-  if (symbols_.empty()) return;
-  symbols_.back().next = -1;
-  heap_.clear();
-  for (std::int32_t i = 0; i < static_cast<std::int32_t>(symbols_.size()); ++i) propose(i);
-  while (!heap_.empty()) {
-    std::pop_heap(heap_.begin(), heap_.end());
-    const Join join = heap_.back();
-    heap_.pop_back();
-    Symbol& left = at(join.left);
-    if (left.id != join.left_id || left.next < 0 || at(left.next).id != join.right_id) continue;
-    Symbol& right = at(left.next);
-    left.id = join.joint;
-    right.id = kGone;
-    left.next = right.next;
-    if (right.next >= 0) at(right.next).previous = join.left;
-    propose(left.previous);
-    propose(join.left);
-  }
-  for (std::int32_t i = 0; i >= 0; i = at(i).next) {
-    const TokenId id = at(i).id == kNoToken ? tokenizer_.vocabulary().special().unk : at(i).id;
+void BpeTokenizer::Encoder::merge() {
+  merger_.merge([this](TokenId merged) {
+    const TokenId id = merged == kNoToken ? tokenizer_.vocabulary().special().unk : merged;
     if (id != kNoToken) out_.push_back(id);
-  }
+  });
 }
 
 BpeTokenizer::BpeTokenizer(std::shared_ptr<const Vocabulary> shared)

@@ -10,6 +10,7 @@
 
 #include "kinds/bpe.h"
 #include "kinds/hybrid_dna.h"
+#include "kinds/pipeline.h"
 #include "kinds/plamo2.h"
 #include "kinds/rwkv.h"
 #include "kinds/spm.h"
@@ -33,6 +34,7 @@ constexpr TokenizerKind kKinds[] = {
     {"t5", unigram_defaults, make_unigram},
     {"rwkv", rwkv_defaults, make_rwkv},
     {"plamo2", plamo2_defaults, make_plamo2},
+    {"pipeline", pipeline_defaults, make_pipeline},
 };
 
 }  // namespace
@@ -54,6 +56,7 @@ std::shared_ptr<const Tokenizer> make_tokenizer(std::shared_ptr<const Vocabulary
         "the model has no tokenizer (tokenizer.ggml.model is '{}'): pass token ids instead",
         vocabulary->kind());
   }
+  if (vocabulary->pipeline()) return make_pipeline(std::move(vocabulary));
   if (const TokenizerKind* kind = find_tokenizer_kind(vocabulary->kind()))
     return kind->make(std::move(vocabulary));
   std::vector<std::string_view> known;

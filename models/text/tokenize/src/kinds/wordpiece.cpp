@@ -15,23 +15,9 @@ namespace {
 
 constexpr std::size_t kMaxWord = 100;  // characters; longer words are unknown
 
-// The ideographs that are words of their own; the blocks are the published ones, gaps and all.
-bool is_ideograph(char32_t c) {
-  return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) ||
-         (c >= 0x20000 && c <= 0x2A6DF) || (c >= 0x2A700 && c <= 0x2B73F) ||
-         (c >= 0x2B740 && c <= 0x2B81F) || (c >= 0x2B820 && c <= 0x2CEAF) ||
-         (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x2F800 && c <= 0x2FA1F);
-}
-
 bool stands_alone(char32_t c) {
   const bool ascii = c > 0x20 && c < 0x7F;
   return (classify(c) & (char_class::kPunctuation | (ascii ? char_class::kSymbol : 0))) != 0;
-}
-
-// Removed before anything else. Tabs and line ends count as spaces although they are controls.
-bool is_dirt(char32_t c) {
-  if (c == '\t' || c == '\n' || c == '\r') return false;
-  return c == 0 || c == kReplacementCharacter || is_control_or_private(c);
 }
 
 class WordPieceTokenizer final : public Tokenizer {
@@ -64,9 +50,9 @@ class WordPieceTokenizer::Words {
         out_(out) {}
 
   void add(char32_t c) {
-    if (is_dirt(c)) return;
+    if (is_bert_dirt(c)) return;
     if ((classify(c) & char_class::kSpace) != 0) return end_word();
-    if (is_ideograph(c)) {
+    if (is_bert_ideograph(c)) {
       end_word();
       normalized(c);
       return end_word();

@@ -61,7 +61,7 @@ std::uint32_t Charsmap::unit(std::size_t i) const {
   return units_[i];
 }
 
-Charsmap::Match Charsmap::longest(std::string_view text, std::size_t at) const {
+Charsmap::Match Charsmap::find(std::string_view text, std::size_t at, bool shortest) const {
   Match best;
   if (units_.empty()) return best;
   std::size_t node = offset(units_[0]);
@@ -80,6 +80,7 @@ Charsmap::Match Charsmap::longest(std::string_view text, std::size_t at) const {
           replacements_.size());
     }
     best = {i + 1 - at, replacements_.c_str() + value};
+    if (shortest) break;
   }
   return best;
 }

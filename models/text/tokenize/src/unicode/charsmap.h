@@ -28,10 +28,13 @@ class Charsmap {
   };
   // The longest known string that starts at byte `at`. Throws FormatError if the trie points
   // beyond itself.
-  Match longest(std::string_view text, std::size_t at) const;
+  Match longest(std::string_view text, std::size_t at) const { return find(text, at, false); }
+  // The shortest known string that `text` begins with. Throws likewise.
+  Match shortest(std::string_view text) const { return find(text, 0, true); }
   bool empty() const { return units_.empty(); }
 
  private:
+  Match find(std::string_view text, std::size_t at, bool shortest) const;
   std::uint32_t unit(std::size_t i) const;
 
   std::vector<std::uint32_t> units_;

@@ -102,4 +102,12 @@ CharClass classify(char32_t code) {
   return bits & static_cast<CharClass>(~kKnown);
 }
 
+bool is_word_char(char32_t c) {
+  const bool letter_like_symbol = (c >= 0x24B6 && c <= 0x24E9) || (c >= 0x1F130 && c <= 0x1F149) ||
+                                  (c >= 0x1F150 && c <= 0x1F169) || (c >= 0x1F170 && c <= 0x1F189);
+  const bool joiner = c == 0x200C || c == 0x200D;
+  return letter_like_symbol || joiner ||
+         (classify(c) & (kLetter | kLetterNumber | kMark | kDecimal | kConnector)) != 0;
+}
+
 }  // namespace weft::tokenize

@@ -27,4 +27,7 @@ inline constexpr CharClass kLetter = kUpper | kLower | kOtherLetter;
 
 CharClass classify(char32_t code);
 
+// Characters that \w matches: letters, marks, decimal digits, connectors, joiners (UTS #18).
+bool is_word_char(char32_t code);
+
 }  // namespace weft::tokenize

@@ -1,6 +1,7 @@
 #pragma once
 // Changes of characters that normalizers speak of, from utf8proc's tables.
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -16,5 +17,17 @@ std::string lower_case(std::string_view text);
 
 bool is_nonspacing_mark(char32_t code);     // Mn
 bool is_control_or_private(char32_t code);  // Cc, Cf, Co
+
+// What BERT's tokenizer removes before anything else, and the ideographs that are words of their
+// own: the blocks are the published ones, gaps and all.
+bool is_bert_dirt(char32_t code);
+bool is_bert_ideograph(char32_t code);
+
+// Where the last character of a text begins; its last byte if that belongs to no character.
+// REQUIRES: the text is not empty.
+std::size_t last_char(std::string_view text);
+
+// Where the grapheme that starts at byte `at` ends. REQUIRES: at < text.size().
+std::size_t grapheme_end(std::string_view text, std::size_t at);
 
 }  // namespace weft::tokenize

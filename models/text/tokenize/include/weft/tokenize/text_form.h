@@ -25,6 +25,7 @@ using TextForm = std::vector<FormPart>;
 // `single` has the first text once, `pair` has each of the two texts once.
 struct TextForms {
   TextForm single, pair;
+  bool no_pair = false;  // pairs of texts cannot be encoded, and `pair` is empty
   bool operator==(const TextForms&) const = default;
 };
 

@@ -64,7 +64,8 @@ class Tokenizer {
   std::vector<TokenId> encode(std::string_view text, const EncodeOptions& options = {}) const;
 
   // A text, or two, with the special tokens around them (Vocabulary::forms()). Control tokens
-  // spelled out in the texts stay ordinary text. Throw like encode().
+  // spelled out in the texts stay ordinary text. Throw like encode(); encode_pair() also
+  // UnsupportedError if the vocabulary has no form for pairs.
   TypedTokens encode_typed(std::string_view text) const;
   TypedTokens encode_pair(std::string_view first, std::string_view second) const;
 
@@ -93,14 +94,17 @@ class Tokenizer {
   void warn(std::string text) { warnings_.push_back(std::move(text)); }
   // No warning if `n` is 0.
   void warn_of_long_tokens(std::size_t n, std::size_t limit);
+  // Throws ValueError for texts that are too long and for ranges that encode() refuses.
+  static void check_text(std::string_view text, const EncodeOptions& options);
 
  private:
   // Appends the ids of the text between two special tokens. `text` is not empty.
   virtual void encode_stretch(std::string_view text, std::vector<TokenId>& out) const = 0;
   std::vector<tokenize::SpecialMatch> find_special(std::string_view text,
                                                    const EncodeOptions& options) const;
-  void encode_text(std::string_view text, const EncodeOptions& options,
-                   std::vector<TokenId>& out) const;
+  // Appends the ids of a text without the special tokens around it.
+  virtual void encode_text(std::string_view text, const EncodeOptions& options,
+                           std::vector<TokenId>& out) const;
   TypedTokens fill(const TextForm& form, std::string_view first, std::string_view second) const;
 
   std::shared_ptr<const Vocabulary> vocabulary_;

@@ -55,6 +55,8 @@ struct TokenizerFlags {
   bool strip_accents = false;  // kind "bert"
 };
 
+struct TokenizerPipeline;  // weft/tokenize/pipeline.h
+
 // The parts of a vocabulary. `tokens` and `merges` are arbitrary bytes in the notation of the file.
 // `scores` and `types` are empty or as long as `tokens`.
 struct VocabularyParts {
@@ -75,7 +77,9 @@ struct VocabularyParts {
   std::vector<TokenId> whole_words;  // special tokens that are not found inside words
   std::vector<TokenId> more_ends;    // tokens that end a reply, besides those of `special`
   TextForms forms;                   // an empty one: default_forms()
-  std::int64_t n_tokens = 0;         // size of a vocabulary without texts; otherwise ignored
+  // How texts become tokens, if not as `kind` says; may be null.
+  std::shared_ptr<const TokenizerPipeline> pipeline;
+  std::int64_t n_tokens = 0;  // size of a vocabulary without texts; otherwise ignored
   std::vector<std::string> warnings;
 };
 
@@ -107,6 +111,8 @@ class Vocabulary {
   std::string_view merge(std::int64_t rank) const;
 
   const std::string& charsmap() const;
+  // Null: texts become tokens as kind() says.
+  const TokenizerPipeline* pipeline() const;
   const SpecialTokens& special() const;
   const TokenizerFlags& flags() const;
   // Special tokens that absorb the white space before or after them.
