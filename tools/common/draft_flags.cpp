@@ -153,9 +153,11 @@ std::string draft_report(const Speculation& speculation) {
     const SpeculationCounters c = speculation.counters(kind);
     kinds.push_back(fmt::format("{} {} of {}", to_string(kind), c.n_right, c.n_drafted));
   }
-  return fmt::format("{:<10}{:>6} tokens, {} of them right ({}); {:.2f} times as fast as without\n",
-                     "drafted", all.n_drafted, all.n_right, fmt::join(kinds, ", "),
-                     all.seconds > 0 ? all.seconds_without / all.seconds : 1.0);
+  std::string text = fmt::format("{:<10}{:>6} tokens, {} of them right ({})", "drafted",
+                                 all.n_drafted, all.n_right, fmt::join(kinds, ", "));
+  if (all.seconds > 0 && all.seconds_without > 0)
+    text += fmt::format("; {:.2f} times as fast as without", all.seconds_without / all.seconds);
+  return text + '\n';
 }
 
 }  // namespace weft::cli

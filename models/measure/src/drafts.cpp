@@ -123,28 +123,32 @@ std::string to_text(const DraftReport& report, const DraftTest& test) {
   };
   const std::int64_t n = test.tokens * test.repeats;
   std::string text = row("without", report.without) + row("with", report.with);
-  text += fmt::format("gain    {:>9.2f} ({:.2f} to {:.2f}) times as fast, {} texts of {} tokens\n",
-                      report.gain.median(), report.gain.min(), report.gain.max(), test.repeats,
-                      test.tokens);
-  text += fmt::format("drafted {:>9} tokens, {:.0f} % of them right; {:.2f} tokens per step{}\n",
-                      report.drafted.n_drafted,
-                      100 * share(report.drafted.n_right, report.drafted.n_drafted),
-                      share(n, report.n_steps), test.acceptance ? ", with a made acceptance" : "");
-  return text;
+  const std::string texts = fmt::format("{} texts of {} tokens", test.repeats, test.tokens);
+  text += report.drafted.n_drafted > 0
+              ? fmt::format("gain    {:>9.2f} ({:.2f} to {:.2f}) times as fast, {}\n",
+                            report.gain.median(), report.gain.min(), report.gain.max(), texts)
+              : fmt::format("gain    {:>9} (nothing was drafted), {}\n", "-", texts);
+  text += fmt::format("drafted {:>9} tokens", report.drafted.n_drafted);
+  if (report.drafted.n_drafted > 0)
+    text += fmt::format(", {:.0f} % of them right",
+                        100 * share(report.drafted.n_right, report.drafted.n_drafted));
+  return text + fmt::format("; {:.2f} tokens per step{}\n", share(n, report.n_steps),
+                            test.acceptance ? ", with a made acceptance" : "");
 }
 
 std::string to_json(const DraftReport& report, const DraftTest& test) {
   const auto series = [](const Series& s) {
     return nlohmann::json{{"median", s.median()}, {"spread", s.spread()}, {"all", s.rates}};
   };
-  nlohmann::json json{{"tokens", test.tokens},
-                      {"repeats", test.repeats},
-                      {"without", series(report.without)},
-                      {"with", series(report.with)},
-                      {"gain", series(report.gain)},
-                      {"drafted", report.drafted.n_drafted},
-                      {"right", report.drafted.n_right},
-                      {"steps", report.n_steps}};
+  nlohmann::json json{
+      {"tokens", test.tokens},
+      {"repeats", test.repeats},
+      {"without", series(report.without)},
+      {"with", series(report.with)},
+      {"gain", report.drafted.n_drafted > 0 ? series(report.gain) : nlohmann::json()},
+      {"drafted", report.drafted.n_drafted},
+      {"right", report.drafted.n_right},
+      {"steps", report.n_steps}};
   if (test.acceptance) json["acceptance"] = *test.acceptance;
   return json.dump() + "\n";
 }

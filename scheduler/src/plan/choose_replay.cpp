@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "weft/base/human_numbers.h"
+
 #include "plan/draft.h"
 
 namespace weft::scheduler {
@@ -27,9 +29,8 @@ void choose_replay(std::optional<ReplayKind> wanted, Plan& plan) {
   const double extra = kFlowExtraNs * (plan.joins() + 1);
   const double share = extra / std::max(1.0, static_cast<double>(plan.predicted_ns));
   plan.replay = share <= kMaxFlowOverhead ? ReplayKind::flow : ReplayKind::crew;
-  plan.replay_reason =
-      fmt::format("joins of a flow graph would take {:.3g} us longer, {:.2g} % of the run",
-                  extra * 1e-3, 100 * share);
+  plan.replay_reason = fmt::format("joins of a flow graph would take {} longer, {} % of the run",
+                                   human_ns(extra), three_digits(100 * share));
 }
 
 }  // namespace weft::scheduler

@@ -9,6 +9,7 @@
 
 #include "weft/backends/memory.h"
 #include "weft/base/error.h"
+#include "weft/base/human_numbers.h"
 #include "weft/draw/dot.h"
 #include "weft/graph/layer_path.h"
 #include "weft/scheduler/budget.h"

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "weft/backends/memory.h"
+#include "weft/base/human_numbers.h"
 #include "weft/draw/dot.h"
 #include "weft/graph/layer_path.h"
 #include "weft/scheduler/budget.h"

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "weft/base/human_numbers.h"
 #include "weft/scheduler/budget.h"
 #include "weft/scheduler/plan.h"
 
@@ -102,9 +103,9 @@ std::string Plan::to_text() const {
         human_bytes(d.arena_bytes), human_bytes(d.scratch_bytes), human_bytes(d.bytes_in),
         human_bytes(d.bytes_out));
   }
-  text += fmt::format("at the bounds: {} read, {} written, {} multiply-adds, roughly {:.3g} ms\n",
+  text += fmt::format("at the bounds: {} read, {} written, {} multiply-adds, roughly {}\n",
                       human_bytes(all.bytes_read), human_bytes(all.bytes_written),
-                      human_count(all.multiply_adds), static_cast<double>(predicted_ns) * 1e-6);
+                      human_count(all.multiply_adds), human_ns(static_cast<double>(predicted_ns)));
   text += fmt::format("executor {}: {}\n", to_string(replay), replay_reason);
   return text + lacking_text(*this) + steps_text(*this);
 }

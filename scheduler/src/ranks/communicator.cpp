@@ -59,7 +59,7 @@ std::int64_t Communicator::wait(int from, Channel channel, double seconds,
     n = arrived(from, channel);
     if (n >= 0) break;
     if (seconds > 0 && std::chrono::duration<double>(interval.waited()).count() >= seconds)
-      throw RankError(from, fmt::format("rank {} did not answer within {:g} s", from, seconds));
+      throw RankError(from, fmt::format("rank {} did not answer within {} s", from, seconds));
     if (!poll || interval.now() < next_poll_) continue;
     next_poll_ = interval.now() + kPollInterval;
     poll();

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "weft/base/error.h"
+#include "weft/base/human_numbers.h"
 #include "weft/ops/ranks/collectives.h"
 
 #include "plan/sum_chunks.h"
@@ -97,7 +98,11 @@ LinkSpeed parse_link(std::string_view text) {
 }
 
 std::string to_string(const LinkSpeed& link) {
-  return fmt::format("{:.3g} us, {:.3g} Gbit/s", link.latency * 1e6, link.bytes_per_second / 125e6);
+  const auto& [kbit, mbit, gbit, bit] = kBytes;
+  const double bytes = link.bytes_per_second;
+  const Unit& unit = bytes >= gbit.factor ? gbit : bytes >= mbit.factor ? mbit : kbit;
+  return fmt::format("{}, {} {}/s", human_ns(link.latency * 1e9), three_digits(bytes / unit.factor),
+                     unit.name);
 }
 
 Traffic traffic_of(const Graph& graph, const Extents& extents, const LinkSpeed& link, bool results,

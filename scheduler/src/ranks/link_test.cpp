@@ -20,7 +20,9 @@ TEST_CASE("links as texts") {
   CHECK(link.latency == doctest::Approx(1e-4));
   CHECK(link.bytes_per_second == doctest::Approx(125e6));
   CHECK(parse_link("50us,2.5Gbit").bytes_per_second == doctest::Approx(312.5e6));
-  CHECK(to_string(link) == "100 us, 1 Gbit/s");
+  CHECK(to_string(link) == "100 us, 1.00 Gbit/s");
+  CHECK(to_string(parse_link("1ms,1000Gbit")) == "1.00 ms, 1000 Gbit/s");
+  CHECK(to_string(parse_link("2s,9kbit")) == "2.00 s, 9.00 kbit/s");
   for (const char* bad : {"", "1ms", "1ms,", ",1Gbit", "1ms,1Gb", "0ms,1Gbit", "1ms,-1Gbit",
                           "1 ms,1Gbit", "1ms,1Gbit,2", "nans,1Gbit", "1ms,infGbit"})
     CHECK_THROWS_AS(parse_link(bad), ValueError);

@@ -119,13 +119,4 @@ PeakStage peak_stage(const Plan& plan) {
   return {static_cast<std::int32_t>(peak - live.begin()), *peak};
 }
 
-std::string human_ns(double ns) {
-  const auto text = [](double value, const char* unit) {
-    return fmt::format("{:.{}f} {}", value, value < 10 ? 2 : value < 100 ? 1 : 0, unit);
-  };
-  return ns < 1e3   ? fmt::format("{:.0f} ns", ns)
-         : ns < 1e6 ? text(ns / 1e3, "us")
-                    : text(ns / 1e6, "ms");
-}
-
 }  // namespace weft

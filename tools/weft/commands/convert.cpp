@@ -40,9 +40,9 @@ class Progress {
     const auto now = cli::Clock::now();
     if (terminal_ && now - shown_ > std::chrono::milliseconds(200)) {
       shown_ = now;
-      std::cerr << fmt::format("\r{:3.0f} %, {:.0f} s left\x1b[K", 100 * share,
-                               seconds() * (1 - share) / share)
-                << std::flush;
+      std::cerr << fmt::format("\r{:3.0f} %", 100 * share);
+      if (share > 0) std::cerr << fmt::format(", {:.0f} s left", seconds() * (1 - share) / share);
+      std::cerr << "\x1b[K" << std::flush;
     }
     return !cli::interrupted();
   }

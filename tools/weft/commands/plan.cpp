@@ -8,6 +8,7 @@
 
 #include "weft/backends/tunables.h"
 #include "weft/base/error.h"
+#include "weft/base/human_numbers.h"
 #include "weft/files/output_file.h"
 #include "weft/measure/forecast.h"
 #include "weft/ops/attention/cache_cells.h"
@@ -75,10 +76,10 @@ std::string bounds_text(const Graph& graph, const Plan& plan, const ProfiledPlan
       tokens == plan.variables.end() ? 0 : plan.joins() / static_cast<double>(tokens->bound);
   const auto share = [&](double ns) { return b.ns > 0 ? 100 * ns / b.ns : 0; };
   return fmt::format(
-      "arena {}, {} live at the peak (stage {}); {:.3g} joins per token\n"
+      "arena {}, {} live at the peak (stage {}); {} joins per token\n"
       "critical path {}, work of a lane {}, {} {}: the critical path is {:.1f} % of it, lanes are "
       "busy {:.1f} % of it\n",
-      human_bytes(plan.arena_bytes), human_bytes(peak.bytes), peak.stage, per_token,
+      human_bytes(plan.arena_bytes), human_bytes(peak.bytes), peak.stage, three_digits(per_token),
       human_ns(b.critical_ns), human_ns(b.lane_ns), measured ? "measured" : "estimated",
       human_ns(b.ns), share(b.critical_ns), share(b.lane_ns));
 }

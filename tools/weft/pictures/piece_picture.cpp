@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "weft/base/human_numbers.h"
 #include "weft/scheduler/pieces.h"
 #include "weft/scheduler/timeline.h"
 

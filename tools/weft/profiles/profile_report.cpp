@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "weft/base/human_numbers.h"
 #include "weft/scheduler/budget.h"
 
 #include "reports/percent.h"
@@ -18,17 +19,6 @@ using Json = nlohmann::ordered_json;
 double arithmetic_limit(const ProfileRow& row, const MachineLimits& limits) {
   const bool quantized = row.work.of_quantized > row.work.of_float;
   return (quantized ? limits.int8 : limits.f32).multiply_adds_per_second;
-}
-
-// "1.23 ms", three digits.
-std::string human_time(double ns) {
-  const auto text = [](double value, const char* unit) {
-    return fmt::format("{:.{}f} {}", value, value < 10 ? 2 : value < 100 ? 1 : 0, unit);
-  };
-  if (ns < 1e3) return text(ns, "ns");
-  if (ns < 1e6) return text(ns / 1e3, "us");
-  if (ns < 1e9) return text(ns / 1e6, "ms");
-  return text(ns / 1e9, "s");
 }
 
 // "-" if the divisor is 0.
@@ -50,18 +40,19 @@ std::string line(const PhaseProfile& p, const ProfileRow& row, const MachineLimi
   const double reads = limits.reads.bytes_per_second / 1e9;
   const double arithmetic = arithmetic_limit(row, limits) / 1e9;
   return fmt::format("{:<28}{:>4}{:>10}{:>8}{:>12}{:>8}{:>8}{:>10}{:>8}{:>10}  {}\n", row.path,
-                     row.nodes, human_time(ns / steps), percent(ns, p.wall_ns),
+                     row.nodes, human_ns(ns / steps), percent(ns, p.wall_ns),
                      bytes > 0 ? human_bytes(static_cast<std::int64_t>(bytes / steps)) : "-",
                      rate(bytes, ns), bytes > 0 ? percent(bytes / ns, reads) : "-",
                      rate(products, ns), products > 0 ? percent(products / ns, arithmetic) : "-",
-                     human_time(std::max(0.0, ns - min_ns(row, limits)) / steps), row.kernel);
+                     human_ns(std::max(0.0, ns - min_ns(row, limits)) / steps), row.kernel);
 }
 
 // Small models feel it: a node of theirs takes a microsecond.
 std::string cost_text(const PhaseProfile& p) {
   const auto nodes = static_cast<double>(std::max<std::int64_t>(p.step_nodes, 1));
-  return fmt::format("watching costs {:.1f} %: {:.0f} ns for each of {} nodes", 100 * p.overhead,
-                     p.overhead * p.plain_median_ns / nodes, p.step_nodes);
+  const double overhead = std::max(p.overhead, 0.0);  // steps differ by more than it
+  return fmt::format("watching costs {:.1f} %: {:.0f} ns for each of {} nodes", 100 * overhead,
+                     overhead * p.plain_median_ns / nodes, p.step_nodes);
 }
 
 Json json_of(const PhaseProfile& p, const MachineLimits& limits) {
@@ -126,8 +117,8 @@ std::string stream_text(const PhaseProfile& p, std::size_t top) {
   const auto hits = [](const StreamStats::Group& g) {
     return percent(static_cast<double>(g.hits), static_cast<double>(g.hits + g.misses));
   };
-  std::string text = fmt::format("\nread from disk: {:.2f} GB/s ({}), {} of the time waiting\n",
-                                 static_cast<double>(p.stream.bytes_read) / p.stream_wall_ns,
+  std::string text = fmt::format("\nread from disk: {} GB/s ({}), {} of the time waiting\n",
+                                 rate(static_cast<double>(p.stream.bytes_read), p.stream_wall_ns),
                                  p.stream.reader, share(p.stream.total_wait_ns()));
   if (p.stream.wait_ns > 0)
     text += fmt::format("{:<42}{:>10}{:>10}{:>10}\n", "weights in order", "", "",
@@ -171,10 +162,10 @@ Json stream_json(const PhaseProfile& p) {
 
 std::string to_text(const PhaseProfile& p, const MachineLimits& limits, std::size_t top) {
   const auto steps = static_cast<double>(p.steps);
-  std::string text = fmt::format(
-      "{} of {} after {}: {} a step, {:.1f} tokens/s, {:.0f} joins a step", to_string(p.test.phase),
-      p.test.tokens, p.test.depth, human_time(p.wall_ns / steps),
-      static_cast<double>(p.test.tokens) / p.plain_ns * 1e9, p.joins / steps);
+  std::string text =
+      fmt::format("{} of {} after {}: {} a step, {:.1f} tokens/s, {:.0f} joins a step",
+                  to_string(p.test.phase), p.test.tokens, p.test.depth, human_ns(p.wall_ns / steps),
+                  static_cast<double>(p.test.tokens) / p.plain_ns * 1e9, p.joins / steps);
   text += "\nworkers compute";
   for (const double busy : p.busy_ns) text += fmt::format(" {}", percent(busy, p.wall_ns));
   text += " of the time; " + cost_text(p) + "\n\n";
@@ -188,9 +179,9 @@ std::string to_text(const PhaseProfile& p, const MachineLimits& limits, std::siz
   for (std::size_t i = shown; i < rows.size(); ++i) rest += p.time_ns(*rows[i]);
   if (shown < rows.size())
     text += fmt::format("{:<28}{:>4}{:>10}{:>8}\n", "(others: --top 0)", rows.size() - shown,
-                        human_time(rest / steps), percent(rest, p.wall_ns));
+                        human_ns(rest / steps), percent(rest, p.wall_ns));
   text += fmt::format("{:<28}{:>4}{:>10}{:>8}\n", "(waiting, between steps)", "",
-                      human_time(p.waiting_ns() / steps), percent(p.waiting_ns(), p.wall_ns));
+                      human_ns(p.waiting_ns() / steps), percent(p.waiting_ns(), p.wall_ns));
   if (p.dropped > 0) text += fmt::format("{} calls were not recorded\n", p.dropped);
   return text + stream_text(p, top);
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "weft/base/human_numbers.h"
 #include "weft/scheduler/budget.h"
 
 namespace weft::tools {
@@ -12,13 +13,8 @@ using bench::Forecast;
 using bench::ForecastSpeed;
 using bench::PhaseForecast;
 
-// Three digits, and all digits of the integer part.
-std::string rate(double value) {
-  return value < 100 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
-}
-
 std::string from_disk(std::string_view choices, const ForecastSpeed& speed, bool has_experts) {
-  std::string text = fmt::format("{:>25} {:>8}", choices, rate(speed.tokens_per_second));
+  std::string text = fmt::format("{:>25} {:>8}", choices, three_digits(speed.tokens_per_second));
   text += fmt::format("  {}/token", human_bytes(static_cast<std::int64_t>(speed.bytes_per_token)));
   if (has_experts) text += fmt::format(", {:.0f} % of the experts in memory", 100 * speed.hits);
   return text + '\n';
@@ -26,7 +22,7 @@ std::string from_disk(std::string_view choices, const ForecastSpeed& speed, bool
 
 std::string phase_text(std::string_view name, const PhaseForecast& phase) {
   std::string text =
-      fmt::format("  {:<10}{:>12} {:>8}\n", name, "in memory", rate(phase.in_memory));
+      fmt::format("  {:<10}{:>12} {:>8}\n", name, "in memory", three_digits(phase.in_memory));
   if (phase.uniform.bytes_per_token == 0 && phase.skewed.bytes_per_token == 0) return text;
   const bool has_experts = phase.uniform.hits < 1 || phase.skewed.hits < 1;
   if (!has_experts) return text + from_disk("streamed", phase.uniform, false);
@@ -37,8 +33,11 @@ std::string phase_text(std::string_view name, const PhaseForecast& phase) {
 std::string depth_text(const DepthForecast& d) {
   const std::string head = fmt::format("after {} tokens", d.depth);
   if (!d.refused.empty()) return fmt::format("{}: {}\n", head, d.refused);
-  return fmt::format("{} (context {}, weights {})\n{}{}", head, d.context, to_string(d.weights),
-                     phase_text("prefill", d.prefill), phase_text("decode", d.decode));
+  std::string text =
+      fmt::format("{} (context {}, weights {})\n", head, d.context, to_string(d.weights));
+  text += phase_text("prefill", d.prefill);
+  if (d.decode.in_memory > 0) text += phase_text("decode", d.decode);  // not if it gives no text
+  return text;
 }
 
 }  // namespace
@@ -50,9 +49,9 @@ std::string to_text(const Forecast& forecast) {
     text +=
         fmt::format("disk: {}/s ({})\n",
                     human_bytes(static_cast<std::int64_t>(forecast.read_speed)), forecast.reader);
-  text += fmt::format("start: {} s to load {}, {} s from the page cache\n",
-                      rate(forecast.start_seconds), human_bytes(forecast.start_bytes),
-                      rate(forecast.cached_start_seconds));
+  text += fmt::format("start: {} to load {}, {} from the page cache\n",
+                      human_ns(forecast.start_seconds * 1e9), human_bytes(forecast.start_bytes),
+                      human_ns(forecast.cached_start_seconds * 1e9));
   for (const DepthForecast& d : forecast.depths) text += depth_text(d);
   return text;
 }

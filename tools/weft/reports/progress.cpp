@@ -1,5 +1,6 @@
 #include "reports/progress.h"
 
+#include <algorithm>
 #include <iostream>
 
 #include <fmt/format.h>
@@ -35,10 +36,12 @@ void Progress::show(std::int64_t done, const std::string& text) {
   if (now - shown_ < (terminal_ ? kOnTerminal : kElsewhere)) return;
   shown_ = now;
   const std::chrono::duration<double> taken = now - start_;
-  const double left =
-      taken.count() / static_cast<double>(done) * static_cast<double>(total_ - done);
-  const std::string line =
-      fmt::format("{} {}/{}: {}, {} left", what_, done, total_, text, duration(left));
+  std::string line = fmt::format("{} {}/{}: {}", what_, done, total_, text);
+  if (done > 0) {
+    const double left =
+        taken.count() / static_cast<double>(done) * static_cast<double>(total_ - done);
+    line += fmt::format(", {} left", duration(std::max(left, 0.0)));
+  }
   on_screen_ = terminal_;
   std::cerr << (terminal_ ? "\r\x1b[K" + line : line + "\n") << std::flush;
 }

@@ -63,6 +63,22 @@ void SharedDrafts::stepped(const DraftStep& step) {
   costs.stepped(step.reads_prompts ? 0 : step.n_texts + step.n_guesses, step.seconds);
 }
 
+void SharedDrafts::count_time(const DraftStep& step, double seconds, double n_tokens) {
+  const double n_steps = n_tokens / static_cast<double>(step.n_texts);
+  Uncompared& u = uncompared[step.n_texts];
+  u.seconds += seconds;
+  // A step without guesses is compared with itself, so that a slow one is no gain and no loss.
+  if (step.n_guesses == 0)
+    u.seconds_of_plain += n_steps * step.seconds;
+  else
+    u.n_steps += n_steps;
+  const std::optional<double> plain = costs.measured_seconds(step.n_texts);
+  if (!plain) return;
+  all.seconds += u.seconds;
+  all.seconds_without += u.seconds_of_plain + u.n_steps * *plain;
+  u = {};
+}
+
 CombinedDraft::CombinedDraft(std::shared_ptr<SharedDrafts> shared) : shared_(std::move(shared)) {
   for (const DraftKind kind : shared_->options.kinds) drafts_.push_back(shared_->make(kind));
 }
@@ -79,9 +95,11 @@ void CombinedDraft::propose(const DraftRequest& request, std::vector<TokenId>& g
   shape_ = {.n_texts = request.n_texts, .n_guesses = request.n_guesses};
   proposal_seconds_ = 0;
   DraftRequest of_kind = request;
+  DraftCosts& costs = shared_->costs;
+  if (!shared_->options.adaptive && costs.wants_plain_step(shape_.n_texts)) return;
   for (std::size_t k = 0; k < drafts_.size() && guesses.empty(); ++k) {
     const std::size_t max = std::min(request.max, shared_->options.max_guesses);
-    of_kind.max = shared_->options.adaptive ? shared_->costs.best_length(k, shape_, max) : max;
+    of_kind.max = shared_->options.adaptive ? costs.best_length(k, shape_, max) : max;
     if (of_kind.max > 0 && drafts_[k]) propose_by(k, of_kind, guesses);
   }
   proposal_seconds_ = seconds_since(start);
@@ -127,11 +145,8 @@ void CombinedDraft::settled(std::size_t guesses, std::size_t right) {
     }
   }
   if (step_.reads_prompts) return;
-  const auto texts = static_cast<double>(step_.n_texts);
-  const double plain =
-      step_.n_guesses > 0 ? shared_->costs.step_seconds(step_.n_texts) : step_.seconds;
-  shared_->all.seconds += step_.seconds / texts + proposal_seconds_;
-  shared_->all.seconds_without += static_cast<double>(1 + right) * plain / texts;
+  const double seconds = step_.seconds / static_cast<double>(step_.n_texts) + proposal_seconds_;
+  shared_->count_time(step_, seconds, static_cast<double>(1 + right));
 }
 
 }  // namespace weft::serve

@@ -1,6 +1,7 @@
 #pragma once
 // A draft of several kinds, of which the first one that has guesses is used.
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -19,6 +20,8 @@ struct SharedDrafts {
   SharedDrafts(Session& s, const SpeculationOptions& o, std::shared_ptr<DraftModel> m);
   std::shared_ptr<Draft> make(DraftKind kind) const;
   void stepped(const DraftStep& step);
+  // The text's part of a step that took so many seconds and gave so many tokens.
+  void count_time(const DraftStep& step, double seconds, double n_tokens);
 
   Session& session;
   const SpeculationOptions options;
@@ -28,6 +31,14 @@ struct SharedDrafts {
   SpeculationCounters all;
   std::vector<SpeculationCounters> of_kinds;  // by options.kinds
   Clock::time_point last_step;                // when it began
+  // By the number of texts: what is not in `all` yet, because the time of a step without guesses is
+  // not known.
+  struct Uncompared {
+    double seconds = 0;           // steps and proposals
+    double seconds_of_plain = 0;  // of them, steps without guesses
+    double n_steps = 0;           // without guesses, which would give the tokens of the other ones
+  };
+  std::map<std::int64_t, Uncompared> uncompared;
 };
 
 class CombinedDraft final : public Draft {

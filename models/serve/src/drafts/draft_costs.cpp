@@ -95,7 +95,7 @@ double DraftCosts::step_seconds(std::int64_t width) const {
   while (below > 0 && !measured(below)) --below;
   while (above <= kMaxWidth && !measured(above)) ++above;
   if (below == width) return seconds(below);
-  if (below == 0 && above > kMaxWidth) return expected_shape(width);
+  if (below == 0 && above > kMaxWidth) return 0;
   if (below == 0) return seconds(above) * expected_shape(width) / expected_shape(above);
   while (!measured(first)) ++first;
   const bool between = above <= kMaxWidth;
@@ -103,6 +103,24 @@ double DraftCosts::step_seconds(std::int64_t width) const {
   if (from == to) return seconds(from) * expected_shape(width) / expected_shape(from);
   const double slope = (seconds(to) - seconds(from)) / static_cast<double>(to - from);
   return seconds(to) + std::max(slope, 0.0) * static_cast<double>(width - to);
+}
+
+std::optional<double> DraftCosts::measured_seconds(std::int64_t width) const {
+  if (width < 1 || width > kMaxWidth) return std::nullopt;
+  const Recent& seconds = widths_[static_cast<std::size_t>(width)].seconds;
+  if (seconds.size() == 0) return std::nullopt;
+  return seconds.median();
+}
+
+bool DraftCosts::wants_plain_step(std::int64_t n_texts) {
+  if (n_texts < 1 || n_texts > kMaxWidth) return false;
+  Width& width = widths_[static_cast<std::size_t>(n_texts)];
+  // The first one is not measured.
+  if (static_cast<std::int64_t>(width.seconds.size()) + 1 >= kFirstSteps ||
+      width.n_plain >= kFirstSteps * n_texts)
+    return false;
+  ++width.n_plain;
+  return true;
 }
 
 double DraftCosts::guess_seconds(const Kind& kind) const {
@@ -152,7 +170,7 @@ std::size_t DraftCosts::best_length(std::size_t kind, Shape shape, std::size_t m
   Kind& k = kinds_[kind];
   const std::int64_t room = std::max<std::int64_t>(kMaxWidth - shape.width(), 0);
   max = std::min({max, kMaxGuesses, static_cast<std::size_t>(room)});
-  if (max == 0 || n_steps_ < kFirstSteps) return 0;
+  if (max == 0 || n_steps_ < kFirstSteps || step_seconds(1) == 0) return 0;
   if (std::exchange(k.is_new_text, false))
     k.lost = std::min(k.lost, kMaxLoss * spent_ - kTextTrials * step_seconds(shape.n_texts));
   if (k.n_settled < 2 * kCautiousSteps) max = std::min(max, std::size_t{1} << k.n_settled / 2);

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace weft::serve {
@@ -41,8 +42,14 @@ class DraftCosts {
   // What became of the guesses of a text in such a step.
   void settled(std::size_t kind, Shape shape, std::size_t n_guesses, std::size_t n_right);
 
-  // Seconds, as far as they are known from measurements or from similar widths.
+  // Seconds, as far as they are known from measurements or from similar widths; 0 as long as
+  // nothing was measured.
   double step_seconds(std::int64_t width) const;
+  // Seconds of steps of this width that were measured; none if none was.
+  std::optional<double> measured_seconds(std::int64_t width) const;
+  // Whether a step for so many texts should have no guesses, so that its time is known. Only a few
+  // steps are wanted, also if they cannot be measured.
+  bool wants_plain_step(std::int64_t n_texts);
   double guess_seconds(std::size_t kind) const;
 
  private:
@@ -84,7 +91,8 @@ class DraftCosts {
   std::vector<Kind> kinds_;
   struct Width {
     Recent seconds;
-    std::int64_t last = 0;  // the number of steps when it was measured
+    std::int64_t last = 0;     // the number of steps when it was measured
+    std::int64_t n_plain = 0;  // texts of steps that wants_plain_step() asked for
   };
   std::array<Width, static_cast<std::size_t>(kMaxWidth) + 1> widths_;
   std::int64_t n_steps_ = 0;

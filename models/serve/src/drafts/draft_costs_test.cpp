@@ -163,9 +163,38 @@ TEST_CASE("guesses of a step that failed are forgotten") {
   CHECK(costs.best_length(0, second, 8) == other.best_length(0, second, 8));
 }
 
+TEST_CASE("only measured times are times") {
+  DraftCosts costs({0.5});
+  for (std::int64_t width = 1; width <= 8; ++width) costs.stepped(width, 1e-3);  // warm up
+  CHECK(costs.best_length(0, {}, 8) == 0);
+  CHECK(!costs.measured_seconds(1));
+  costs.stepped(5, 4e-3);
+  CHECK(!costs.measured_seconds(1));
+  CHECK(costs.measured_seconds(5) == 4e-3);
+  CHECK(!costs.measured_seconds(0));
+  CHECK(!costs.measured_seconds(DraftCosts::kMaxWidth + 1));
+}
+
+TEST_CASE("steps that measure are few") {
+  DraftCosts costs({0}), blind({0});
+  int n_plain = 0, n_blind = 0;
+  for (int i = 0; i < 20; ++i) {
+    const bool is_plain = costs.wants_plain_step(1);
+    n_plain += is_plain;
+    costs.stepped(is_plain ? 1 : 9, 1);
+    n_blind += blind.wants_plain_step(1);
+    blind.stepped(0, 1);  // each reads a prompt, too
+  }
+  CHECK(n_plain == 4);
+  CHECK(n_blind == 4);
+  CHECK(costs.measured_seconds(1) == 1);
+  CHECK(!blind.measured_seconds(1));
+}
+
 TEST_CASE("times of widths that were not measured") {
   DraftCosts costs({0.5});
-  CHECK(costs.step_seconds(2) > costs.step_seconds(1));
+  CHECK(costs.step_seconds(2) == 0);
+  CHECK(costs.guess_seconds(0) == 0);
   costs.stepped(1, 9);  // the first one pays for what is done once
   costs.stepped(1, 2);
   CHECK(costs.step_seconds(1) == 2);

@@ -5,6 +5,7 @@
 #include "weft/base/error.h"
 #include "weft/serve/generation.h"
 
+#include "drafts/combined_draft.h"
 #include "generation/generation_test_support.h"
 #include "support/error_text.h"
 #include "support/made_head.h"
@@ -112,6 +113,49 @@ TEST_CASE("a model that is its own draft is always right") {
   CHECK(counted.n_right == counted.n_drafted);
 }
 
+TEST_CASE("a gain is only counted if steps without guesses were measured") {
+  const auto model = test::tiny_model();
+  Session session(model, {.context = 100});
+  serve::SharedDrafts shared(session, {.kinds = {DraftKind::ngram_simple}}, nullptr);
+  int n_steps = 0;
+  const auto count = [&](std::int64_t n_guesses, double seconds, double n_tokens) {
+    const DraftStep step{.began = Clock::time_point(Clock::duration(++n_steps)),
+                         .seconds = seconds,
+                         .n_guesses = n_guesses};
+    shared.stepped(step);
+    shared.count_time(step, seconds, n_tokens);
+  };
+  for (int i = 0; i < 9; ++i) count(8, 4, 1);
+  count(0, 2, 1);  // the first one of its width
+  CHECK(shared.all.seconds == 0);
+  CHECK(shared.all.seconds_without == 0);
+  count(0, 1, 1);
+  CHECK(shared.all.seconds == doctest::Approx(9 * 4 + 2 + 1));
+  CHECK(shared.all.seconds_without == doctest::Approx(9 * 1 + 2 + 1));
+  count(8, 4, 9);
+  CHECK(shared.all.seconds == doctest::Approx(10 * 4 + 2 + 1));
+  CHECK(shared.all.seconds_without == doctest::Approx(18 * 1 + 2 + 1));
+}
+
+TEST_CASE("drafts that are always wrong gain nothing, also if they are always used") {
+  const auto model = test::tiny_model();
+  Session session(model, {.context = 100});
+  const Speculation speculation(
+      session, {.kinds = {DraftKind::model}, .adaptive = false, .draft_model = noisy_tiny(3)});
+  CHECK(speculation.counters().seconds_without == 0);
+  write(session, {3, 1, 4, 1, 5},
+        {.sampler = {.temperature = 0},
+         .max_tokens = 50,
+         .ignore_eos = true,
+         .draft = speculation.draft()});
+  const SpeculationCounters counted = speculation.counters();
+  CHECK(counted.n_drafted > 100);
+  CHECK(counted.seconds > 0);
+  CHECK(counted.seconds_without > 0);
+  CHECK(counted.seconds < 60);
+  CHECK(counted.seconds_without < 60);
+}
+
 TEST_CASE("a draft model proposes nothing that the rules forbid") {
   const auto model = test::stories();
   Session session(model, {.context = 160});
@@ -169,7 +213,9 @@ TEST_CASE("guesses of a head with a vocabulary of its own are the model's tokens
     REQUIRE(logits.size() == 6);
     const auto best = std::ranges::max_element(logits) - logits.begin();
     Ids guesses;
-    speculation.draft()->propose({.tokens = std::span(prompt).first(n), .max = 1}, guesses);
+    const auto draft = speculation.draft();
+    for (int i = 0; i < 5 && guesses.empty(); ++i)  // the first steps are to have none
+      draft->propose({.tokens = std::span(prompt).first(n), .max = 1}, guesses);
     CHECK(guesses == Ids{model->draft_ids()[static_cast<std::size_t>(best)]});
   }
 }

@@ -47,7 +47,7 @@ Engine::Impl::Impl(std::shared_ptr<const Model> m, const EngineOptions& o)
       inbox(options.slots, o.max_waiting),
       store(session, inbox, options.slots),
       slots(session, speculation, inbox, queue, store, options.slots),
-      stepper(session, speculation, inbox, slots, store, o.prompt_tokens_per_step),
+      stepper(session, inbox, slots, store, o.prompt_tokens_per_step),
       embedders(model, session, options.session) {
   const auto scales = session.lora_scales(0);
   lora_scales.assign(scales.begin(), scales.end());

@@ -128,10 +128,21 @@ void EngineSlots::begin(EngineText& text, std::int32_t slot) {
   text.n_reused = text.generation->n_reused();
 }
 
+void EngineSlots::count_drafts() {
+  const SpeculationCounters drafts = speculation_.counters();
+  inbox_.update_state([&](EngineState& s) {
+    s.counters.drafted = static_cast<std::uint64_t>(drafts.n_drafted);
+    s.counters.drafted_right = static_cast<std::uint64_t>(drafts.n_right);
+    s.counters.drafting_seconds = drafts.seconds;
+    s.counters.seconds_without_drafts = drafts.seconds_without;
+  });
+}
+
 // The text leaves its slot, which keeps its tokens. `returns`: the text goes back to the queue.
 EngineSlots::TextPtr EngineSlots::leave(EngineSlot& slot, bool returns) {
   // Later, its guesses might be taken for tokens of another text in that sequence.
   if (slot.text->generation) drop_guesses(*slot.text->generation);
+  if (slot.text->draft) count_drafts();  // those of its last step
   store_.detach(slot.index);
   TextPtr text = std::move(slot.text);
   inbox_.text_leaves(slot.index, returns);

@@ -49,6 +49,8 @@ class EngineSlots {
   // Returns the youngest text to the queue, because memory is too short for all running texts. It
   // is computed again from its tokens, which gives the same bits. REQUIRES: a text runs.
   void preempt_youngest();
+  // The inbox gets the counters of drafts.
+  void count_drafts();
 
  private:
   using TextPtr = std::unique_ptr<EngineText>;

@@ -27,11 +27,9 @@ std::vector<PromptPacing::Width> widths(const Session& session) {
 
 }  // namespace
 
-EngineStepper::EngineStepper(Session& session, const Speculation& speculation, EngineInbox& inbox,
-                             EngineSlots& slots, SequenceStore& store,
-                             std::int64_t max_prompt_tokens)
-    : speculation_(speculation),
-      inbox_(inbox),
+EngineStepper::EngineStepper(Session& session, EngineInbox& inbox, EngineSlots& slots,
+                             SequenceStore& store, std::int64_t max_prompt_tokens)
+    : inbox_(inbox),
       slots_(slots),
       store_(store),
       batch_(session),
@@ -130,13 +128,9 @@ void EngineStepper::count_step(double seconds, std::int64_t n_computed) {
                           : n_texts == 0        ? 0
                                                 : std::min(seconds, pacing_.seconds_of(n_texts));
   pacing_.measured(n_texts, n_computed - n_texts, seconds);
-  const SpeculationCounters drafts = speculation_.counters();
+  slots_.count_drafts();
   inbox_.update_state([&](EngineState& s) {
     ++s.counters.steps;
-    s.counters.drafted = static_cast<std::uint64_t>(drafts.n_drafted);
-    s.counters.drafted_right = static_cast<std::uint64_t>(drafts.n_right);
-    s.counters.drafting_seconds = drafts.seconds;
-    s.counters.seconds_without_drafts = drafts.seconds_without;
     s.counters.prompt_tokens += static_cast<std::uint64_t>(n_computed - n_texts);
     s.counters.new_seconds += of_texts;
     s.counters.prompt_seconds += seconds - of_texts;

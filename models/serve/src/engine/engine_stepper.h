@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "weft/serve/generation.h"
-#include "weft/serve/speculation.h"
 
 #include "engine/prompt_pacing.h"
 #include "engine/step_profile.h"
@@ -30,8 +29,8 @@ struct EngineSlot;
 class EngineStepper {
  public:
   // The others must outlive it. `max_prompt_tokens`: EngineOptions::prompt_tokens_per_step.
-  EngineStepper(Session& session, const Speculation& speculation, EngineInbox& inbox,
-                EngineSlots& slots, SequenceStore& store, std::int64_t max_prompt_tokens);
+  EngineStepper(Session& session, EngineInbox& inbox, EngineSlots& slots, SequenceStore& store,
+                std::int64_t max_prompt_tokens);
 
   // Computes a step of all running texts, if there are any. If there is too little memory, only
   // makes room for the next call. Texts that fail end with their error.
@@ -46,7 +45,6 @@ class EngineStepper {
   void report_prompt(EngineSlot& slot);
   void collect(const Batch::Event& event);
 
-  const Speculation& speculation_;
   EngineInbox& inbox_;
   EngineSlots& slots_;
   SequenceStore& store_;

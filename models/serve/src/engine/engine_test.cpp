@@ -91,6 +91,26 @@ TEST_CASE("requests that arrive and leave at any time do not change other texts"
   }
 }
 
+TEST_CASE("when a text has ended, its guesses are counted") {
+  const auto model = tiny_model();
+  EngineOptions options{.slots = 2, .session = {.context = 200, .rewind = 8}};
+  options.speculation = {
+      .kinds = {DraftKind::ngram_simple}, .max_guesses = 8, .ngram_size = 1, .adaptive = false};
+  Engine engine(model, options);
+  std::int64_t n_drafted = 0, n_right = 0;
+  for (int i = 0; i < 12; ++i) {
+    TextRequest request = made_request(i, 20, 5 + i);
+    request.generation.sampler.temperature = 0;
+    const auto listener = test::run(engine, request);
+    n_drafted += listener->end(0).n_drafted;
+    n_right += listener->end(0).n_right;
+    const EngineCounters counters = engine.state().counters;
+    CHECK(counters.drafted == static_cast<std::uint64_t>(n_drafted));
+    CHECK(counters.drafted_right == static_cast<std::uint64_t>(n_right));
+  }
+  CHECK(n_drafted > 0);
+}
+
 TEST_CASE("a cancelled request ends alone") {
   const auto model = tiny_model();
   Engine engine(model, {.slots = 2, .session = {.context = 4000}});

@@ -64,7 +64,4 @@ struct PeakStage {
 PeakStage peak_stage(const Plan& plan);
 std::vector<std::int64_t> live_bytes_by_stage(const Plan& plan);
 
-// "12.3 us"
-std::string human_ns(double ns);
-
 }  // namespace weft

@@ -36,10 +36,11 @@ void add_engine_metrics(MetricsText& text, const PoolCounters& pool) {
   text.counter("tokens_drafted_total", "Guesses of drafts that steps checked.", n(e.drafted));
   text.counter("tokens_drafted_accepted_total", "Guesses of drafts that were right.",
                n(e.drafted_right));
-  text.counter("tokens_drafted_seconds_total", "Time of texts with drafts, as measured.",
+  text.counter("tokens_drafted_seconds_total",
+               "Time of steps with drafts, if that of steps without guesses was measured.",
                e.drafting_seconds);
   text.counter("tokens_drafted_seconds_without_total",
-               "What the same tokens would have taken without drafts, as estimated.",
+               "What the same tokens would have taken by steps without guesses.",
                e.seconds_without_drafts);
   text.counter("weight_bytes_read_total", "Bytes of streamed weights that were read from disk.",
                n(e.weight_bytes_read));

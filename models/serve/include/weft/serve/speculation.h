@@ -45,7 +45,9 @@ struct SpeculationOptions {
   std::size_t max_guesses = 16;       // in a step of a text: 1 .. kMaxGuesses
   float p_min = 0;             // a draft model stops before a guess that it finds less likely
   std::size_t ngram_size = 2;  // LookupDraft's
-  bool adaptive = true;        // false: always max_guesses, even if they do not pay
+  // false: always max_guesses, even if they do not pay, but for the first steps, which are
+  // measured.
+  bool adaptive = true;
   // For DraftKind::model. Its session gets what concerns sequences from that of the texts.
   std::shared_ptr<const Model> draft_model = {};
   SessionOptions draft_session = {};
@@ -56,9 +58,9 @@ struct SpeculationOptions {
 
 struct SpeculationCounters {
   std::int64_t n_drafted = 0, n_right = 0;  // guesses that steps checked; those that were right
-  double seconds = 0;                       // steps and proposals
-  // What the same tokens would have taken without guesses, as far as it was measured.
-  double seconds_without = 0;
+  // Steps and proposals, and what the same tokens would have taken without guesses. Both are of the
+  // steps for which the time of a step without guesses was measured: 0 if there are none.
+  double seconds = 0, seconds_without = 0;
 };
 
 // The bytes that drafts take beside the session of texts, whose resolved options are given: the
