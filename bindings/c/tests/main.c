@@ -8,8 +8,8 @@
 extern const test_case architecture_tests[], base_tests[], chat_tests[], conversation_tests[],
     conversions_tests[], diffusion_tests[], embedder_tests[], generation_tests[], grammar_tests[],
     graph_tests[], interrupt_tests[], logprobs_tests[], misuse_tests[], model_tests[],
-    pictures_tests[], sampler_tests[], saved_tests[], session_tests[], speculation_tests[],
-    token_tests[], tools_tests[];
+    pictures_tests[], reply_tests[], sampler_tests[], saved_tests[], session_tests[],
+    speculation_tests[], token_tests[], tools_tests[];
 
 /* The groups are the files X_test.c. */
 static const struct {
@@ -30,6 +30,7 @@ static const struct {
               {"misuse", misuse_tests},
               {"model", model_tests},
               {"pictures", pictures_tests},
+              {"reply", reply_tests},
               {"sampler", sampler_tests},
               {"saved", saved_tests},
               {"session", session_tests},

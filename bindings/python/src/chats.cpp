@@ -68,7 +68,7 @@ std::unique_ptr<ChatPlan> open_plan(const Chat& chat, const py::dict& given) {
   reader.take("messages", turn.messages).take("tools", turn.tools);
   reader.take("tool_choice", turn.tool_choice).take("variables", turn.variables);
   reader.take("constraint", turn.constraint).take("constraint_kind", turn.constraint_kind);
-  reader.take("single_call", turn.single_call);
+  reader.take("single_call", turn.single_call).take("early_calls", turn.early_calls);
   reader.take("reasoning_in_content", turn.reasoning_in_content);
   reader.take("answer_final_message", turn.answer_final_message);
   reader.finish("plan()");
@@ -112,7 +112,8 @@ std::int32_t keep_event(void* user, const weft_reply_event* event) {
   });
 }
 
-py::list push_text(const Reply& reply, const py::handle& text, bool finish_it) {
+// `truncated`: a limit or the caller ended the reply, not the model.
+py::list push_text(const Reply& reply, const py::handle& text, bool finish_it, bool truncated) {
   const py::list events;
   const std::string bytes = bytes_of(text, "text");
   weft_reply* const handle = reply.get();
@@ -121,7 +122,8 @@ py::list push_text(const Reply& reply, const py::handle& text, bool finish_it) {
   });
   if (finish_it)
     call([&](weft_error** error) {
-      return weft_reply_finish(handle, keep_event, events.ptr(), error);
+      const std::int32_t stop = truncated ? WEFT_STOP_NONE : WEFT_STOP_END_OF_TEXT;
+      return weft_reply_end(handle, stop, keep_event, events.ptr(), error);
     });
   return events;
 }
@@ -157,7 +159,7 @@ void add_chats(py::module_& m) {
       .def("grammar", &grammar_of_plan);
   py::class_<Reply>(m, "Reply")
       .def_static("open", &open_reply)
-      .def("push", &push_text)
+      .def("push", &push_text, py::arg("text"), py::arg("finish"), py::arg("truncated") = false)
       .def("message_json", &message_of);
   m.def("render_template", &render_template);
   m.def("chat_templates_json", [] {

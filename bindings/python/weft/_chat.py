@@ -76,7 +76,8 @@ class Answer(Unpicklable, Iterator[str], AsyncIterator[str]):
     def _take(self, text: Optional[str]) -> str:
         """What is shown of a piece of text; None: the text has ended."""
         shown = ""
-        for kind, said, _, _ in self._reply.push(text or "", text is None):
+        is_cut = text is None and self._stream.finish_reason != "stop"
+        for kind, said, _, _ in self._reply.push(text or "", text is None, is_cut):
             shown += said if kind == _weft.REPLY_CONTENT else ""
             self.reasoning += said if kind == _weft.REPLY_REASONING else ""
         if text is None:
@@ -108,7 +109,7 @@ class Answer(Unpicklable, Iterator[str], AsyncIterator[str]):
 
     def _finish_message(self) -> None:
         self.finish_reason = "closed"
-        self._reply.push("", True)
+        self._reply.push("", True, True)
         self._chat.messages.append(json.loads(self._reply.message_json()))
 
     def _give_up(self) -> None:

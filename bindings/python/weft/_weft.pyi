@@ -25,6 +25,7 @@ REPLY_REASONING: int
 REPLY_CALL_BEGIN: int
 REPLY_CALL_ARGUMENTS: int
 REPLY_CALL_END: int
+REPLY_CALL_DROPPED: int
 SPECIAL_BOS: int
 SPECIAL_EOS: int
 SPECIAL_EOT: int
@@ -185,7 +186,8 @@ class ChatPlan:
 class Reply:
     @staticmethod
     def open(plan: ChatPlan, /) -> Reply: ...
-    def push(self, text: _Text, finish: bool, /) -> list[tuple[int, str, int, str]]: ...
+    def push(self, text: _Text, finish: bool, truncated: bool = False
+             ) -> list[tuple[int, str, int, str]]: ...
     def message_json(self) -> str: ...
 
 def render_template(chat_template: str, variables: str, /) -> str: ...

@@ -63,7 +63,7 @@ extern "C" {
 
 /* The version of this header. Additions increment the minor one, all else the major one. */
 #define WEFT_API_VERSION_MAJOR 1
-#define WEFT_API_VERSION_MINOR 0
+#define WEFT_API_VERSION_MINOR 1
 
 #if defined(WEFT_STATIC) || defined(_WIN32)
 #define WEFT_API
@@ -901,7 +901,8 @@ typedef struct weft_chat_turn {
   uint32_t single_call;    /* 1: at most one call in the reply */
   const char* messages;    /* a JSON array */
   const char* tools;       /* a JSON array; NULL: none */
-  const char* tool_choice; /* "auto", "none", "required", or the name of a tool; NULL: "auto" */
+  const char* tool_choice; /* "auto", "none", "required", or a tool's name: one call of it. NULL:
+                            * "auto" */
   const char* variables;   /* a JSON object for the template; NULL: none */
   /* A constraint on the answer, which follows the reasoning if no tool is called; one of
    * WEFT_GRAMMAR_GBNF on all that is generated. NULL: none, except with WEFT_GRAMMAR_JSON_OBJECT,
@@ -911,6 +912,10 @@ typedef struct weft_chat_turn {
   uint32_t without_generation_prompt;
   uint32_t answer_final_message; /* 1: a last message of the assistant is not continued */
   uint32_t reasoning_in_content; /* 1: reasoning stays content, with its marks */
+  /* 1: events of calls come while they are written. 0: the same only if the reply is constrained to
+   * well-formed calls, else when a call is complete, so that it is never dropped. */
+  uint32_t early_calls;
+  uint32_t reserved;
 } weft_chat_turn;
 WEFT_API weft_status weft_chat_turn_init(weft_chat_turn* turn, size_t size);
 
@@ -949,7 +954,8 @@ enum weft_reply_kind {
   WEFT_REPLY_REASONING = 1,
   WEFT_REPLY_CALL_BEGIN = 2,     /* the text is the tool's name */
   WEFT_REPLY_CALL_ARGUMENTS = 3, /* a piece of the JSON object */
-  WEFT_REPLY_CALL_END = 4
+  WEFT_REPLY_CALL_END = 4,
+  WEFT_REPLY_CALL_DROPPED = 5 /* with early_calls: malformed, its text follows as content */
 };
 typedef struct weft_reply_event {
   uint32_t struct_size;
@@ -963,6 +969,7 @@ typedef struct weft_reply_event {
 /* Receives events in order, which are valid until it returns. May be NULL. Anything but 0 ends the
  * call, after all events of this piece are part of the message. */
 typedef int32_t (*weft_on_reply)(void* user, const weft_reply_event* event);
+/* Calls to which the model gives no id have random ones. */
 WEFT_API weft_status weft_reply_open(weft_chat_plan* plan, weft_reply** reply, weft_error** error);
 /* The next piece of the reply, with the control tokens that mark reasoning and calls as text. */
 WEFT_API weft_status weft_reply_push(weft_reply* reply, const char* text, size_t size,
@@ -970,6 +977,10 @@ WEFT_API weft_status weft_reply_push(weft_reply* reply, const char* text, size_t
 /* The end of the reply, after which it takes no more. */
 WEFT_API weft_status weft_reply_finish(weft_reply* reply, weft_on_reply on_reply, void* user,
                                        weft_error** error);
+/* The same, for a text that ended with `stop` (WEFT_STOP_...). If that is a limit, a cancellation or
+ * WEFT_STOP_NONE, the beginning of a call at the end is dropped, else it is content. */
+WEFT_API weft_status weft_reply_end(weft_reply* reply, int32_t stop, weft_on_reply on_reply,
+                                    void* user, weft_error** error);
 /* The message so far, without a call that is not complete: {"role": "assistant", "content": ...,
  * "reasoning_content": ..., "tool_calls": [...]}, the last two if there are any. */
 WEFT_API weft_status weft_reply_message_json(weft_reply* reply, weft_text* json,

@@ -60,6 +60,10 @@ ChatTurn turn_of(const weft_chat_turn* given) {
   return turn;
 }
 
+bool wants_early_calls(const weft_chat_turn* given) {
+  return is_set(read_options(given, weft_chat_turn{}, "weft_chat_turn").early_calls, "early_calls");
+}
+
 }  // namespace
 
 ToolChoice tool_choice_of(const char* text) {
@@ -129,6 +133,7 @@ weft_status weft_chat_plan_open(weft_chat* chat, const weft_chat_turn* turn, wef
     required(plan, "plan");
     auto c = pin<ChatObject>(chat);
     ChatPlan made = plan_turn(c->format, turn_of(turn));
+    made.reading.early_calls = wants_early_calls(turn);
     *plan =
         handle_of<weft_chat_plan>(std::make_shared<ChatPlanObject>(std::move(c), std::move(made)));
   });

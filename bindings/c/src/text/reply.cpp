@@ -1,5 +1,7 @@
+#include "weft/base/random_id.h"
 #include "weft/chat/reply_reader.h"
 #include "weft/chat/reply_sink.h"
+#include "weft/serve/generation.h"
 #include "weft/serve/transcript.h"
 
 #include "border/arguments.h"
@@ -14,10 +16,22 @@ static_assert(static_cast<int>(ReplyEvent::Kind::reasoning) == WEFT_REPLY_REASON
 static_assert(static_cast<int>(ReplyEvent::Kind::call_begin) == WEFT_REPLY_CALL_BEGIN);
 static_assert(static_cast<int>(ReplyEvent::Kind::call_arguments) == WEFT_REPLY_CALL_ARGUMENTS);
 static_assert(static_cast<int>(ReplyEvent::Kind::call_end) == WEFT_REPLY_CALL_END);
+static_assert(static_cast<int>(ReplyEvent::Kind::call_dropped) == WEFT_REPLY_CALL_DROPPED);
+
+constexpr int kIdDigits = 24, kShortIdDigits = 9;
+
+// With ids that no other reply has, so that calls of several can be in one conversation.
+ReplyReading with_random_ids(ReplyReading reading) {
+  reading.new_id = [is_short = reading.short_ids] {
+    return is_short ? random_id("", kShortIdDigits) : random_id("call_", kIdDigits);
+  };
+  return reading;
+}
 
 struct ReplyObject : Object {
   static constexpr Kind kKind = Kind::reply;
-  explicit ReplyObject(const ChatPlan& plan) : Object(kKind), reader(plan.reading) {}
+  explicit ReplyObject(const ChatPlan& plan)
+      : Object(kKind), reader(with_random_ids(plan.reading)) {}
   ReplyObject& inner() { return *this; }
 
   Gate gate{"reply", Gate::Threads::none};
@@ -39,6 +53,13 @@ void take_all(const UsedReply& reply, const std::vector<ReplyEvent>& events, wef
   for (const ReplyEvent& event : events) {
     if (!pass_on(event, on_reply, user)) fail<CancelledError>("the callback ended the call");
   }
+}
+
+void finish(weft_reply* reply, bool truncated, weft_on_reply on_reply, void* user) {
+  const UsedReply r(reply);
+  check_open(r);
+  r->finished = true;
+  take_all(r, r->reader.finish(truncated), on_reply, user);
 }
 
 }  // namespace
@@ -78,11 +99,17 @@ weft_status weft_reply_push(weft_reply* reply, const char* data, size_t size,
 
 weft_status weft_reply_finish(weft_reply* reply, weft_on_reply on_reply, void* user,
                               weft_error** error) {
+  return call(error, [&] { finish(reply, false, on_reply, user); });
+}
+
+weft_status weft_reply_end(weft_reply* reply, int32_t stop, weft_on_reply on_reply, void* user,
+                           weft_error** error) {
   return call(error, [&] {
-    const UsedReply r(reply);
-    check_open(r);
-    r->finished = true;
-    take_all(r, r->reader.finish(), on_reply, user);
+    if (stop < WEFT_STOP_NONE || stop > WEFT_STOP_CANCELLED)
+      fail<ValueError>("stop must be from {} to {}, got {}", static_cast<int>(WEFT_STOP_NONE),
+                       static_cast<int>(WEFT_STOP_CANCELLED), stop);
+    const bool truncated = stop == WEFT_STOP_NONE || is_truncated(static_cast<StopReason>(stop));
+    finish(reply, truncated, on_reply, user);
   });
 }
 

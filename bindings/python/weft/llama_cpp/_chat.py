@@ -37,6 +37,9 @@ def complete(llama: "Llama", messages: list[Any], **arguments: Any) -> Any:
     from .llama_chat_format import handlers
     handler = llama.chat_handler or handlers.get(llama.chat_format or "")
     if handler is not None:
+        # Handlers of programs know the arguments of llama-cpp-python.
+        if arguments["parallel_tool_calls"] is None:
+            del arguments["parallel_tool_calls"]
         return handler(llama=llama, messages=messages, **arguments)
     return answer(llama, plan_by_template(llama, messages, arguments), arguments)
 
@@ -60,7 +63,8 @@ class PlainReply:
     def __init__(self) -> None:
         self._text = ""
 
-    def push(self, text: str, finish: bool) -> list[tuple[int, str, int, str]]:
+    def push(self, text: str, finish: bool, truncated: bool = False
+             ) -> list[tuple[int, str, int, str]]:
         """The events of a further piece of text."""
         self._text += text
         return [(_weft.REPLY_CONTENT, text, 0, "")]
@@ -85,14 +89,16 @@ def plan_by_template(llama: "Llama", messages: Any, a: Mapping[str, Any],
     turn: dict[str, Any] = {"messages": json.dumps(texts_of(messages)), "answer_final_message": 1,
                             "reasoning_in_content": 1}
     if tools.offered and tools.choice != "none":
-        turn.update(tools=json.dumps(tools.offered), tool_choice=tools.choice)
+        turn.update(tools=json.dumps(tools.offered), tool_choice=tools.choice,
+                    single_call=int(tools.is_single), early_calls=int(bool(a["stream"])))
     if constraint is not None:
         turn.update(constraint=constraint.text, constraint_kind=constraint.kind)
     template, stops = _template(llama, chat_format or llama.chat_format)
     plan = _weft.ChatPlan.open(_weft.Chat.open(llama._weft_model._native, template), turn)
     native = plan.grammar()
     if native is not None and a["grammar"] is not None:
-        raise UnsupportedError(f"grammar: {tools.argument} asks for another one")
+        argument = tools.argument if tools.is_forced else "parallel_tool_calls"
+        raise UnsupportedError(f"grammar: {argument} asks for another one")
     return Planned(plan.tokens(), stops, None if native is None else _NativeGrammar(native),
                    lambda: _weft.Reply.open(plan), shown=frozenset(plan.shown()))
 
@@ -140,10 +146,12 @@ class Turn:
         self._model = a["model"] if a["model"] is not None else llama.model_path
         self._request = _completion.Request(
             llama, planned.ids, sampler_options(a, temperature=0.2), seed=a["seed"],
-            max_tokens=a["max_tokens"], logprobs=n_logprobs(a), stop=[*stops_of(a["stop"]), *planned.stops], model=self._model,
+            max_tokens=a["max_tokens"], logprobs=n_logprobs(a),
+            stop=[*stops_of(a["stop"]), *planned.stops], model=self._model,
             criteria=planned.criteria, processors=a["logits_processor"],
             grammar=planned.grammar or a["grammar"], logit_bias=a["logit_bias"])
         self._request.shown = set(planned.shown)
+        self._old_functions = a["functions"] is not None
 
     def _form(self, kind: str, choice: dict[str, Any]) -> dict[str, Any]:
         return {"id": self._id, "object": kind, "created": self._created, "model": self._model,
@@ -154,31 +162,28 @@ class Turn:
         request = self._request
         raw = request.answer()
         reply = self._planned.reply()
-        reply.push(request.text.whole, True)
+        reply.push(request.text.whole, True, request.reason == "length")
         said = json.loads(reply.message_json())
         message: dict[str, Any] = {"role": "assistant", "content": said.get("content")}
-        reason = request.reason
         calls = said.get("tool_calls")
         if calls:
             message["content"] = said.get("content") or None
             message["tool_calls"] = calls
             message["function_call"] = dict(calls[0]["function"])
-            reason = "tool_calls"
         return {**self._form("chat.completion", {
-            "message": message, "logprobs": self._logprobs(), "finish_reason": reason}),
-            "usage": raw["usage"]}
+            "message": message, "logprobs": self._logprobs(0, len(request.tokens)),
+            "finish_reason": self._reason(bool(calls))}), "usage": raw["usage"]}
 
-    def _logprobs(self, first: int = 0) -> Optional[dict[str, Any]]:
+    def _reason(self, has_calls: bool) -> Optional[str]:
+        """Why the answer ended. One that was truncated did not end with its calls."""
+        reason = self._request.reason
+        return "tool_calls" if has_calls and reason == "stop" else reason
+
+    def _logprobs(self, begin: int, end: int) -> Optional[dict[str, Any]]:
         request = self._request
         if request.logprobs is None:
             return None
-        content = []
-        for token, (value, top) in zip(request.tokens[first:], request.logs[first:]):
-            text = request._token_text(token)
-            alternatives = [{"token": t, "logprob": x, "bytes": None} for t, x in top.items()]
-            content.append({"token": text, "logprob": value, "bytes": None,
-                            "top_logprobs": alternatives[:request.logprobs]})
-        return {"content": content, "refusal": None}
+        return request.names.chat(request.rows(begin, end), request.logprobs)
 
     def _chunk(self, delta: dict[str, Any], reason: Optional[str] = None,
                logprobs: Optional[dict[str, Any]] = None) -> dict[str, Any]:
@@ -191,21 +196,33 @@ class Turn:
         request = self._request
         reply = self._planned.reply()
         has_calls = False
-        n_shown = 0
+        n_logged = 0
         for raw in request.chunks():
             ended = raw["choices"][0]["finish_reason"] is not None
-            for kind, text, call, id in reply.push(raw["choices"][0]["text"], ended):
-                if kind in (_weft.REPLY_CONTENT, _weft.REPLY_REASONING) and text:
-                    logprobs = self._logprobs(n_shown)
-                    n_shown = len(request.tokens)
-                    yield self._chunk({"content": text}, logprobs=logprobs)
-                elif kind == _weft.REPLY_CALL_BEGIN:
-                    has_calls = True
-                    yield self._chunk(_call(call, id, {"name": text, "arguments": ""}))
-                elif kind == _weft.REPLY_CALL_ARGUMENTS:
-                    yield self._chunk(_call(call, id, {"name": None, "arguments": text}))
-        yield self._chunk({}, "tool_calls" if has_calls else request.reason)
+            for event in reply.push(raw["choices"][0]["text"], ended, request.reason == "length"):
+                has_calls = has_calls or event[0] == _weft.REPLY_CALL_END
+                delta = self._delta(*event)
+                if delta is not None:
+                    yield self._chunk(delta, logprobs=self._logprobs(n_logged, request.n_given))
+                    n_logged = request.n_given
+        rest = self._logprobs(n_logged, request.n_given) if n_logged < request.n_given else None
+        yield self._chunk({}, self._reason(has_calls), rest)
 
-
-def _call(index: int, id: str, function: dict[str, Any]) -> dict[str, Any]:
-    return {"tool_calls": [{"index": index, "id": id, "type": "function", "function": function}]}
+    def _delta(self, kind: int, text: str, call: int, id: str) -> Optional[dict[str, Any]]:
+        """What an event adds to the message; None: nothing."""
+        if kind in (_weft.REPLY_CONTENT, _weft.REPLY_REASONING):
+            return {"content": text} if text else None
+        if kind == _weft.REPLY_CALL_BEGIN:
+            function = {"name": text, "arguments": ""}
+            added: dict[str, Any] = {"index": call, "id": id, "type": "function",
+                                     "function": function}
+        elif kind == _weft.REPLY_CALL_ARGUMENTS:
+            # What belongs to the whole call is in its first chunk only.
+            function = {"arguments": text}
+            added = {"index": call, "function": function}
+        else:
+            return None
+        delta: dict[str, Any] = {"tool_calls": [added]}
+        if self._old_functions and call == 0:
+            delta["function_call"] = dict(function)
+        return delta

@@ -16,6 +16,7 @@ class Tools(NamedTuple):
     offered: list[Any]
     choice: str
     argument: str  # which said so
+    is_single: bool = False  # at most one call
 
     @property
     def is_forced(self) -> bool:
@@ -75,7 +76,8 @@ def tools_of(a: Mapping[str, Any]) -> Tools:
     """The arguments tools and tool_choice, or functions and function_call."""
     if a["functions"] is None:
         _check_unused(a, "function_call", "functions")
-        return _tools("tools", a["tools"], "tool_choice", a["tool_choice"])
+        tools = _tools("tools", a["tools"], "tool_choice", a["tool_choice"])
+        return tools._replace(is_single=_single_call(a))
     if a["tools"] is not None:
         raise UnsupportedError("functions: tools are given, too")
     _check_unused(a, "tool_choice", "tools")
@@ -85,7 +87,17 @@ def tools_of(a: Mapping[str, Any]) -> Tools:
     called = a["function_call"]
     if isinstance(called, dict):
         called = {"type": "function", "function": called}
-    return _tools("functions", functions, "function_call", called)
+    tools = _tools("functions", functions, "function_call", called)
+    # An answer has one function_call.
+    return tools._replace(is_single=_single_call(a) or tools.is_forced)
+
+
+def _single_call(a: Mapping[str, Any]) -> bool:
+    """Whether the argument parallel_tool_calls allows one call only."""
+    given = a["parallel_tool_calls"]
+    if given is not None and not isinstance(given, bool):
+        raise TypeError(f"parallel_tool_calls must be a bool, not {type(given).__name__}")
+    return given is False
 
 
 def _check_unused(a: Mapping[str, Any], name: str, needed: str) -> None:

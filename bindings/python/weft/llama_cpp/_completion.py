@@ -1,16 +1,16 @@
 """Completions: stop strings, answers and chunks in OpenAI's form."""
 
+import bisect
 import time
 import uuid
 import warnings
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Optional, Union
 
-import numpy as np
-
 from .. import _weft
 from .._errors import ArgumentError, BudgetError, CancelledError, ClosedError, Error
 from ._chooser import Chooser, criteria_of, with_bias
+from ._logprobs import Row, TokenNames, n_characters, row_of
 from ._sampling import sample_arguments
 from .llama_cache import StateKey, common_prefix
 from .llama_grammar import native_grammar
@@ -66,6 +66,20 @@ class Text:
         return piece.decode("utf-8", "ignore")
 
     @property
+    def size(self) -> int:
+        """Bytes of the text so far."""
+        return len(self._raw)
+
+    def n_characters(self, n_bytes: int) -> int:
+        """Characters of the text before a byte."""
+        return n_characters(self._raw[:n_bytes])
+
+    @property
+    def n_given(self) -> int:
+        """Bytes that take() has given."""
+        return self._given
+
+    @property
     def whole(self) -> str:
         """The text so far, up to the first stop string, without a half character at its end."""
         return self._raw.decode("utf-8", "ignore")
@@ -116,7 +130,10 @@ class Request:
         self.ends = ends_of(llama)
         self.shown: set[int] = set()  # control tokens that appear in the text
         self.tokens: list[int] = []
-        self.logs: list[tuple[float, dict[str, float]]] = []  # of the tokens, see _row()
+        self._begins: list[int] = []  # bytes of the text before each token
+        self.logs: list[Row] = []  # of the tokens, if logprobs are requested
+        self.names = TokenNames(llama, self.ids)
+        self.n_given = 0  # tokens whose text chunks() has given
         self.reason: Optional[str] = None
         if logprobs is not None and not 0 <= logprobs <= llama.n_vocab():
             raise ArgumentError(f"logprobs must be from 0 to {llama.n_vocab()}, got {logprobs}")
@@ -170,13 +187,14 @@ class Request:
             with llama._lock:
                 token = next(steps, None)
                 if token is not None and token not in self.ends and self.logprobs is not None:
-                    self.logs.append(self._row(llama._last_row(), token))
+                    self.logs.append(row_of(llama._last_row(), token, self.logprobs))
             if token is None:
                 break
             if token in self.ends:
                 self.reason = "stop"
                 return
             self.tokens.append(token)
+            self._begins.append(self.text.size)
             self.text.add(llama.detokenize([token], prev_tokens=self.ids,
                                            special=token in self.shown))
             yield token
@@ -252,16 +270,18 @@ class Request:
             return self._answer()
 
     def _answer(self) -> dict[str, Any]:
-        prompt = self._prompt_logprobs() if self.echo and self.logprobs is not None else None
+        prompt = None
+        if self.echo and self.logprobs is not None:
+            prompt = self.names.completion(self._prompt_rows(), 0)
         for _ in self._steps():
             pass
         self._store()
         text = (self.prompt_text if self.echo else "") + self.text.whole + (self.suffix or "")
         begin = len(self.prompt_text)
         if prompt is not None and prompt["tokens"]:
-            begin = prompt["text_offset"][-1] + len(prompt["tokens"][-1])
-        logprobs = None if self.logprobs is None else self._logprobs_of(
-            range(len(self.tokens)), begin)
+            first = int(self.ids[:1] == [self.llama.token_bos()])
+            begin = n_characters(b"".join(map(self.names.bytes_of, self.ids[first:])))
+        logprobs = None if self.logprobs is None else self.names.completion(self.rows(), begin)
         if prompt is not None and logprobs is not None:
             logprobs = {name: prompt[name] + logprobs[name] for name in logprobs}
         return {**self._choice(text, self.reason, logprobs), "usage": self.usage()}
@@ -275,70 +295,51 @@ class Request:
         """The answer as chunks in OpenAI's form; the last one has the reason of its end."""
         if self.echo:
             yield self._choice(self.prompt_text, None, None)
-        offset, n = len(self.prompt_text), 0
         for _ in self._steps():
             piece = self.text.take()
             if not piece:
                 continue
-            logprobs = None
-            if self.logprobs is not None:
-                logprobs = self._logprobs_of(range(n, len(self.tokens)), offset)
-                n = len(self.tokens)
-            offset += len(piece)
-            yield self._choice(piece, None, logprobs)
+            begun = bisect.bisect_left(self._begins, self.text.n_given)
+            yield self._choice(piece, None, self._logprobs_up_to(begun))
         self._store()
         rest = self.text.take(at_end=True) + (self.suffix or "")
-        if rest:
-            yield self._choice(rest, None, None)
+        logprobs = self._logprobs_up_to(self.n_text_tokens())
+        if rest or (logprobs is not None and logprobs["tokens"]):
+            yield self._choice(rest, None, logprobs)
         yield self._choice("", self.reason, None)
 
     # ---- log-probabilities
 
-    def _row(self, logits: Any, token: int) -> tuple[float, dict[str, float]]:
-        wide = logits.astype(np.float64)
-        wide -= wide.max()
-        logs = wide - np.log(np.exp(wide).sum())
-        top = {}
-        for i in [*np.argsort(-logs, kind="stable")[:self.logprobs], token]:
-            top[self._token_text(int(i))] = float(logs[i])
-        return float(logs[token]), top
+    def _logprobs_up_to(self, end: int) -> Optional[dict[str, list[Any]]]:
+        """Those of the tokens that were not given yet."""
+        begin, self.n_given = self.n_given, end
+        if self.logprobs is None:
+            return None
+        before = self.text.n_characters(self._begins[begin]) if begin < end else 0
+        return self.names.completion(self.rows(begin, end), len(self.prompt_text) + before)
 
-    def _token_text(self, token: int) -> str:
-        return self.llama.detokenize([token], prev_tokens=self.ids, special=True).decode(
-            "utf-8", "ignore")
+    def rows(self, begin: int = 0, end: Optional[int] = None) -> list[Row]:
+        """What the model said of the tokens of the text; not of those of a stop string."""
+        whole = self.n_text_tokens()
+        return self.logs[begin:whole if end is None else min(end, whole)]
 
-    def _logprobs_of(self, numbers: range, offset: int) -> dict[str, Any]:
-        tokens, offsets, values, tops = [], [], [], []
-        for i in numbers:
-            value, top = self.logs[i]
-            text = self._token_text(self.tokens[i])
-            tokens.append(text)
-            offsets.append(offset)
-            offset += len(text)
-            values.append(value)
-            tops.append(top)
-        return {"tokens": tokens, "text_offset": offsets, "token_logprobs": values,
-                "top_logprobs": tops}
+    def n_text_tokens(self) -> int:
+        """How many tokens the text has, of which the last may be cut by a stop string."""
+        if not self.text.stopped:
+            return len(self.tokens)
+        return bisect.bisect_left(self._begins, self.text.size)
 
-    def _prompt_logprobs(self) -> dict[str, list[Any]]:
+    def _prompt_rows(self) -> Iterator[Row]:
         """Those of the prompt, without BOS; of its first token nothing is known."""
-        rows = self.llama._rows_of(self.ids)
+        assert self.logprobs is not None
         row = None
         first = int(self.ids[:1] == [self.llama.token_bos()])
-        result: dict[str, list[Any]] = {"tokens": [], "text_offset": [], "token_logprobs": [],
-                                        "top_logprobs": []}
-        offset = 0
-        for i, after in enumerate(rows):
+        for i, after in enumerate(self.llama._rows_of(self.ids)):
             before, row = row, after
-            if i < first:
-                continue
-            text = self._token_text(self.ids[i])
-            value, top = (None, None) if i == first else self._row(before, self.ids[i])
-            for name, x in (("tokens", text), ("text_offset", offset), ("token_logprobs", value),
-                            ("top_logprobs", top)):
-                result[name].append(x)
-            offset += len(text)
-        return result
+            if i == first:
+                yield Row(self.ids[i], None, [])
+            elif i > first:
+                yield row_of(before, self.ids[i], self.logprobs)
 
 
 def ends_of(llama: "Context") -> set[int]:

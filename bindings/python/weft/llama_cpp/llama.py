@@ -192,8 +192,10 @@ class Llama(Context):
             mirostat_tau: float = 5.0, mirostat_eta: float = 0.1, model: Optional[str] = None,
             logits_processor: Optional[Any] = None, grammar: Optional[LlamaGrammar] = None,
             logit_bias: Optional[dict[Any, float]] = None, logprobs: Optional[bool] = None,
-            top_logprobs: Optional[int] = None) -> Any:
-        """The answer to messages, in OpenAI's form, or an iterator of chunks."""
+            top_logprobs: Optional[int] = None, parallel_tool_calls: Optional[bool] = None
+            ) -> Any:
+        """The answer to messages, in OpenAI's form, or an iterator of chunks.
+        parallel_tool_calls=False allows one call in it."""
         arguments = {key: value for key, value in locals().items() if key != "self"}
         return _chat.complete(self, **arguments)
 

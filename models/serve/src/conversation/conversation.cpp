@@ -207,7 +207,7 @@ StopReason Conversation::reply(const ReplyReading& reading, const Show& show,
   // A stop string is in the sequence, but not in the text.
   if (end != StopReason::cancelled && end != StopReason::stop_string)
     cached_text_ = std::move(text);
-  pass(reader.finish());
+  pass(reader.finish(is_truncated(end)));
   return end;
 }
 

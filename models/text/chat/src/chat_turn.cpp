@@ -26,6 +26,11 @@ bool must_call(const ChatTurn& turn) {
   return may_call(turn) && turn.tool_choice.kind != ChoiceKind::automatic;
 }
 
+// A choice that names a tool asks for one call of it.
+bool several_calls(const ChatTurn& turn) {
+  return turn.parallel_calls && turn.tool_choice.kind != ChoiceKind::named;
+}
+
 bool continues(const ChatTurn& turn) {
   return turn.continue_final_message && turn.messages.size() > 1 &&
          turn.messages.back().role == "assistant" && turn.messages.back().tool_calls.empty();
@@ -134,7 +139,7 @@ void set_grammar(const ChatFormat& format, const ChatTurn& turn, ChatPlan& plan)
   }
   ReplyGrammarOptions options{
       .prompt = plan.reading.options.prompt,
-      .several_calls = turn.parallel_calls,
+      .several_calls = several_calls(turn),
       .must_call = must_call(turn),
       .content = compile_constraint(turn.constraint, format.tokenizer->vocabulary())};
   const bool free = !options.must_call && !options.content;

@@ -85,6 +85,10 @@ TEST_CASE("the choice decides which tools the prompt mentions, and which the mod
   turn.tool_choice = {ToolChoice::Kind::named, "look"};
   CHECK(chatter.accepts(turn, kLook));
   CHECK_FALSE(chatter.accepts(turn, kPing));
+  // A named tool is called once.
+  turn.parallel_calls = true;
+  CHECK(chatter.accepts(turn, kLook));
+  CHECK_FALSE(chatter.accepts(turn, std::string(kLook) + "\n" + kLook));
 }
 
 TEST_CASE("a free reply is held to one call, and strict tools to their schema") {

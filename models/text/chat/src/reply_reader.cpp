@@ -9,6 +9,7 @@ using Kind = ReplyEvent::Kind;
 ReplyReader::ReplyReader(const ReplyReading& reading)
     : parser_(reading.syntax, reading.options),
       certain_(reading.certain_calls),
+      early_(reading.early_calls),
       new_id_(reading.new_id) {}
 
 std::vector<ReplyEvent> ReplyReader::push(std::string_view text) {
@@ -17,9 +18,13 @@ std::vector<ReplyEvent> ReplyReader::push(std::string_view text) {
   return out;
 }
 
-std::vector<ReplyEvent> ReplyReader::finish() {
+std::vector<ReplyEvent> ReplyReader::finish(bool truncated) {
   std::vector<ReplyEvent> out;
-  take(parser_.finish(), true, out);
+  std::vector<ReplyEvent> last = parser_.finish(truncated);
+  // A call without an end stays as far as it came.
+  if (truncated)
+    std::erase_if(last, [](const ReplyEvent& e) { return e.kind == Kind::call_dropped; });
+  take(std::move(last), true, out);
   return out;
 }
 
@@ -36,8 +41,7 @@ void ReplyReader::take(std::vector<ReplyEvent> events, bool at_end, std::vector<
         out.push_back(std::move(event));
         break;
       case Kind::call_dropped:
-        waiting_.clear();
-        if (!at_end) open_call_ = false;
+        if (!at_end || !certain_) drop(out);
         break;
       case Kind::call_begin:
       case Kind::call_arguments:
@@ -48,13 +52,22 @@ void ReplyReader::take(std::vector<ReplyEvent> events, bool at_end, std::vector<
   }
 }
 
+void ReplyReader::drop(std::vector<ReplyEvent>& out) {
+  waiting_.clear();
+  // The number of a call that was passed on is not used again.
+  if (early_ && open_call_)
+    out.push_back({.kind = Kind::call_dropped, .call = next_call_++, .id = id_});
+  open_call_ = false;
+}
+
 void ReplyReader::call(ReplyEvent event, std::vector<ReplyEvent>& out) {
   answered_ = true;
+  const bool at_once = certain_ || early_;
   const bool complete = event.kind == Kind::call_end;
-  open_call_ = certain_ && !complete;
-  event.call = n_calls_;  // dropped calls do not count
-  if (complete) ++n_calls_;
-  if (certain_) {
+  open_call_ = at_once && !complete;
+  event.call = next_call_;
+  if (complete) ++n_calls_, ++next_call_;
+  if (at_once) {
     if (event.kind == Kind::call_begin) id_ = id_or_new(event.id);
     if (event.kind != Kind::call_arguments) event.id = id_;
     out.push_back(std::move(event));

@@ -20,7 +20,7 @@ struct Read {
   int n_calls = 0;
 };
 
-Read read_reply(const ReplyReading& reading, std::string_view text) {
+Read read_reply(const ReplyReading& reading, std::string_view text, bool truncated = false) {
   ReplyReader reader(reading);
   Read read;
   const auto keep = [&](const std::vector<ReplyEvent>& events) {
@@ -28,7 +28,7 @@ Read read_reply(const ReplyReading& reading, std::string_view text) {
     read.events.insert(read.events.end(), events.begin(), events.end());
   };
   for (const char c : text) keep(reader.push({&c, 1}));
-  keep(reader.finish());
+  keep(reader.finish(truncated));
   read.n_calls = reader.n_calls();
   return read;
 }
@@ -64,7 +64,7 @@ TEST_CASE("an id that the model gives is the call's, even after the arguments") 
   CHECK(read.message.message().tool_calls[1].id == "id0");
 }
 
-TEST_CASE("a truncated call is content, or stays as it is if the grammar enforced it") {
+TEST_CASE("an incomplete call is content, or stays as it is if the grammar enforced it") {
   const std::string text = std::string(kCall) + "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"";
   const Read free = read_reply(reading_of(false), text);
   CHECK(free.message.message().tool_calls.size() == 1);
@@ -74,6 +74,44 @@ TEST_CASE("a truncated call is content, or stays as it is if the grammar enforce
   CHECK(enforced.message.message().tool_calls.size() == 2);
   CHECK(enforced.message.whole_message().tool_calls.size() == 1);
   CHECK(enforced.n_calls == 1);
+}
+
+TEST_CASE("the beginning of a call that a limit cut off is not content") {
+  for (const std::string_view cut :
+       {"<tool_", "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a"}) {
+    const Read read =
+        read_reply(reading_of(false), std::string(kCall) + "\n" + std::string(cut), true);
+    CHECK(read.message.message().content.empty());
+    CHECK(read.message.message().tool_calls.size() == 1);
+    CHECK(
+        read_reply(reading_of(false), "Hm. " + std::string(cut), true).message.message().content ==
+        "Hm.");
+  }
+  // As content it would be half an answer.
+  CHECK(read_reply(reading_of(false), "a <", true).message.message().content == "a <");
+}
+
+TEST_CASE("early calls come while they are written, and malformed ones are withdrawn") {
+  ReplyReading reading = reading_of(false);
+  reading.early_calls = true;
+  ReplyReader reader(reading);
+  reader.push("<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": ");
+  const auto more = reader.push("12");
+  REQUIRE(more.size() == 1);
+  CHECK(more[0] == ReplyEvent{ReplyEvent::Kind::call_arguments, "12", 0});
+  const std::string bad = "<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": oops";
+  const Read read = read_reply(reading, bad + std::string(kCall));
+  const ChatMessage message = read.message.whole_message();
+  CHECK(message.content == bad);
+  REQUIRE(message.tool_calls.size() == 1);
+  CHECK(message.tool_calls[0].arguments == "{\"a\": 1}");
+  CHECK(read.n_calls == 1);
+  // The number of the dropped call is not used again.
+  CHECK(read.events.back().call == 1);
+  const Read cut = read_reply(reading, "<tool_call>{\"name\": \"f\", \"arguments\": {", true);
+  CHECK(cut.message.message().tool_calls.size() == 1);
+  CHECK(cut.message.whole_message().tool_calls.empty());
+  CHECK(cut.message.message().content.empty());
 }
 
 TEST_CASE("without a notation everything is content") {

@@ -15,7 +15,7 @@ void ReplySink::take(const ReplyEvent& event) {
     case ReplyEvent::Kind::call_end:
       return on_call_end(event.call);
     case ReplyEvent::Kind::call_dropped:
-      return;  // a ReplyReader passes none on
+      return on_call_dropped(event.call);
   }
 }
 
@@ -39,6 +39,11 @@ void MessageBuilder::on_arguments(int, const std::string& text) {
 }
 
 void MessageBuilder::on_call_end(int) {
+  open_ = false;
+}
+
+void MessageBuilder::on_call_dropped(int) {
+  message_.tool_calls.pop_back();
   open_ = false;
 }
 

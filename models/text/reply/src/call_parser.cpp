@@ -291,6 +291,12 @@ Step CallParser::finish() {
   return Step::bad;
 }
 
+bool CallParser::is_certain() const {
+  if (!bare_ && !unwrapped_) return true;
+  return calls_ > 0 || (object_ && (object_->calls() > 0 || object_->is_named())) ||
+         (call_ && !call_->called().empty());
+}
+
 void CallParser::drop() {
   if (object_) object_->drop();
   if (call_) call_->drop();

@@ -59,6 +59,7 @@ class ObjectParser {
   Step feed(char c);
   void drop() { call_.drop(); }
   int calls() const { return calls_; }  // complete ones
+  bool is_named() const { return !call_.called().empty(); }
 
  private:
   enum class Role : char { list, call, inner, other };
@@ -94,6 +95,8 @@ class CallParser {
   Step feed(char c);
   Step finish();
   void drop();
+  // Whether the text so far is more than one that merely begins like a call.
+  bool is_certain() const;
   const std::string& raw() const { return raw_; }
   // Bytes at the end of raw() that may be the beginning of another marker.
   std::size_t unmatched() const { return matched_; }

@@ -44,6 +44,13 @@ class Body {
   std::string raw_;
 };
 
+// An incomplete call is content, unless the reply was truncated.
+void end_call(Events& events, Body& body, bool truncated) {
+  if (body.done()) return body.end();
+  const std::string& raw = body.give_up();
+  if (!truncated) events.add(Kind::content, raw);
+}
+
 // <|channel|>analysis<|message|>..<|end|><|start|>assistant<|channel|>commentary to=functions.f
 // <|constrain|>json<|message|>{..}<|call|>, and at last <|channel|>final<|message|>..
 class ChannelMachine final : public ReplyMachine {
@@ -59,13 +66,15 @@ class ChannelMachine final : public ReplyMachine {
     if (found >= 0) marker((*markers)[static_cast<std::size_t>(found)]);
   }
 
-  void finish() override {
-    for (const char c : finder_.take()) text(c);
+  void finish(bool truncated) override {
+    const std::string held = finder_.take();
+    if (!truncated || held.size() < kMinCutMarker)
+      for (const char c : held) text(c);
     if (state_ == State::begin || state_ == State::header) {
-      events.add(Kind::content, header_);
+      if (!truncated) events.add(Kind::content, header_);
       header_.clear();
     }
-    end_message();
+    end_message(truncated);
   }
 
  private:
@@ -105,14 +114,9 @@ class ChannelMachine final : public ReplyMachine {
     header_.clear();
   }
 
-  void end_message() {
-    if (body_) {
-      if (body_->done())
-        body_->end();
-      else
-        events.add(Kind::content, body_->give_up());
-      body_.reset();
-    }
+  void end_message(bool truncated = false) {
+    if (body_) end_call(events, *body_, truncated);
+    body_.reset();
     state_ = State::text;
   }
 
@@ -173,11 +177,11 @@ class SectionMachine final : public ReplyMachine {
     header_ = ">>>";
   }
 
-  void finish() override {
+  void finish(bool truncated) override {
     for (const char c : finder_.take()) text(c);
     if (body_)
-      end_body();
-    else if (state_ == State::header)
+      end_body(truncated);
+    else if (state_ == State::header && !truncated)
       events.add(Kind::content, header_);
     header_.clear();
   }
@@ -193,11 +197,8 @@ class SectionMachine final : public ReplyMachine {
     if (!body_->feed(c)) end_body();
   }
 
-  void end_body() {
-    if (body_->done())
-      body_->end();
-    else
-      events.add(Kind::content, body_->give_up());
+  void end_body(bool truncated = false) {
+    end_call(events, *body_, truncated);
     body_.reset();
     state_ = State::text;
   }

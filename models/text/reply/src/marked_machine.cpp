@@ -33,15 +33,20 @@ class MarkedMachine final : public ReplyMachine {
     if (found >= 0) mark(found);
   }
 
-  void finish() override {
+  void finish(bool truncated) override {
     if (call_) {
       if (call_->finish() == Step::done) {
+        end_call();
+      } else if (truncated && call_->is_certain()) {
+        call_->drop();
         end_call();
       } else {
         give_up();
       }
     }
-    for (const char c : finder_.take()) text(c);
+    const std::string held = finder_.take();
+    if (!truncated || !begins_call(held))
+      for (const char c : held) text(c);
     if (!thinks_ && !skips_space_) add(std::exchange(space_, {}));
     space_.clear();
   }
@@ -106,6 +111,16 @@ class MarkedMachine final : public ReplyMachine {
         begin_call(CallStart::unwrapped, list_[static_cast<std::size_t>(found)]);
         break;
     }
+  }
+
+  // Whether the text, which may be the beginning of a marker, is taken for that of a call.
+  bool begins_call(std::string_view held) {
+    const bool follows_call = events.next_call > 0 && !said_;
+    if (held.size() < (follows_call ? 1 : kMinCutMarker)) return false;
+    markers();
+    for (std::size_t i = 0; i < list_.size(); ++i)
+      if ((kinds_[i] == kCall || kinds_[i] == kOneCall) && list_[i].starts_with(held)) return true;
+    return false;
   }
 
   void begin_call(CallStart start, std::string_view opening) {

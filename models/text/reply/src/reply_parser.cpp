@@ -96,8 +96,8 @@ std::vector<ReplyEvent> ReplyParser::push(std::string_view piece) {
   return impl_->machine->events.take();
 }
 
-std::vector<ReplyEvent> ReplyParser::finish() {
-  impl_->machine->finish();
+std::vector<ReplyEvent> ReplyParser::finish(bool truncated) {
+  impl_->machine->finish(truncated);
   return impl_->machine->events.take();
 }
 

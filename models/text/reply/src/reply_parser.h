@@ -13,12 +13,16 @@ class ReplyMachine {
   explicit ReplyMachine(Tools offered) : tools(std::move(offered)) {}
   virtual ~ReplyMachine() = default;
   virtual void feed(char c) = 0;
-  virtual void finish() = 0;
+  virtual void finish(bool truncated) = 0;
   Events events;
 
  protected:
   Tools tools;
 };
+
+// Text that is held back at the end of a truncated reply is dropped from this size on, if it may be
+// the beginning of a call. Shorter text is more often content.
+inline constexpr std::size_t kMinCutMarker = 3;
 
 // Holds back text that may be the beginning of one of several markers.
 class MarkerFinder {

@@ -225,6 +225,39 @@ TEST_CASE("text that is not a call is content, and none of it is lost") {
   CHECK(events({"", "functionary-v3.2"}, "no such\n{}", ">>>") == "content(no such\n{})");
 }
 
+TEST_CASE("the beginning of a call at the end of a truncated reply is dropped") {
+  const auto truncated = [](const ReplySyntax& syntax, std::string_view text,
+                            const std::string& prompt = "") {
+    ReplyParser parser(syntax, {.prompt = prompt, .tools = kParserTools});
+    std::vector<ReplyEvent> all = parser.push(text);
+    for (ReplyEvent& e : parser.finish(true)) all.push_back(std::move(e));
+    return line(all);
+  };
+  const ReplySyntax hermes{"think", "hermes"};
+  const std::string call = "<tool_call>{\"name\": \"f\", \"arguments\": {}}</tool_call>";
+  for (const std::string_view cut :
+       {"<tool_call>", "<tool_", "<tool_call>\n{\"na", "<tool_call>{\"name\": \"f\""}) {
+    CHECK(truncated(hermes, "Hm. " + std::string(cut)) == "content(Hm.)");
+    CHECK(truncated(hermes, call + "\n" + std::string(cut)) == "0:f({})");
+  }
+  CHECK(truncated(hermes, call + "<") == "0:f({})");
+  CHECK(truncated(hermes, "a <") == "content(a <)");
+  CHECK(truncated(hermes, "use <tool_call> tags") == "content(use <tool_call> tags)");
+  CHECK(truncated(hermes, "<tool_call>{\"name\": \"f\", \"arguments\": {\"a\"") ==
+        "0:f({\"a\"..dropped");
+  // An answer in JSON is no call before it has the name of a tool.
+  CHECK(truncated({"", "json"}, R"({"title": "A fox)") == R"(content({"title": "A fox))");
+  CHECK(truncated({"", "json"}, R"({"name": "Bob", "ag)") == R"(content({"name": "Bob", "ag))");
+  CHECK(truncated({"", "json"}, R"({"name": "f", "argu)").empty());
+  CHECK(truncated({"", "qwen3-coder"}, "<function=map>\n<param") ==
+        "content(<function=map>\n<param)");
+  CHECK(truncated({"", "harmony"}, "<|channel|>commentary to=functions.f<|message|>{\"a\"",
+                  "<|start|>assistant") == "0:f({\"a\"..dropped");
+  CHECK(truncated({"", "harmony"}, "<|channel|>commentary to=func", "<|start|>assistant").empty());
+  CHECK(truncated({"", "functionary-v3.2"}, "all\nHm.>>>get_wea", ">>>") == "content(Hm.)");
+  CHECK(truncated({"", "functionary-v3.2"}, "f\n{\"a\"", ">>>") == "0:f({\"a\"..dropped");
+}
+
 TEST_CASE("names without quotes and texts between markers") {
   const ReplySyntax gemma{"gemma4", "gemma4"};
   const std::string begin = "<|tool_call>call:get_weather", end = "<tool_call|>";

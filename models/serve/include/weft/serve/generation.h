@@ -81,6 +81,12 @@ enum class StopReason : std::uint8_t {
   cancelled,
 };
 
+// Whether a limit or a cancellation ended the text, and not the text itself.
+constexpr bool is_truncated(StopReason stop) {
+  return stop == StopReason::max_tokens || stop == StopReason::max_time ||
+         stop == StopReason::context_full || stop == StopReason::cancelled;
+}
+
 struct GenerationEvent {
   // The new token; kNoToken if the text ended without one. With `end_of_text` it is the token that
   // ended it, which is not part of the text.

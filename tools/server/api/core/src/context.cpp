@@ -1,13 +1,13 @@
 #include "weft/api/context.h"
 
 #include <chrono>
-#include <random>
 #include <utility>
 
 #include <fmt/ranges.h>
 
 #include "weft/api/errors.h"
 #include "weft/base/error.h"
+#include "weft/base/random_id.h"
 #include "weft/grammar/token_constraint.h"
 
 namespace weft::api {
@@ -89,16 +89,7 @@ std::unique_ptr<Models> one_model(std::shared_ptr<const ServedModel> model) {
 }
 
 std::string new_id(std::string_view prefix, int n_random) {
-  static constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
-  // The operating system's generator, because stored responses are protected by their ids.
-  thread_local std::random_device random;
-  std::string id(prefix);
-  std::uint32_t bits = 0;
-  for (int i = 0; i < n_random; ++i, bits /= kDigits.size()) {
-    if (i % 4 == 0) bits = random();
-    id += kDigits[bits % kDigits.size()];
-  }
-  return id;
+  return random_id(prefix, n_random);
 }
 
 std::int64_t unix_seconds() {

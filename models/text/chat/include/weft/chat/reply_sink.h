@@ -24,6 +24,8 @@ class ReplySink {
   virtual void on_arguments(int index, const std::string& text) = 0;
   // The call is complete: its arguments are a JSON object. A truncated call has no end.
   virtual void on_call_end(int index) { (void)index; }
+  // The call is malformed; its text follows as content. Only from readers with early calls.
+  virtual void on_call_dropped(int index) { (void)index; }
 };
 
 // The message that a reply becomes.
@@ -40,6 +42,7 @@ class MessageBuilder final : public ReplySink {
   void on_call(int index, const std::string& id, const std::string& name) override;
   void on_arguments(int index, const std::string& text) override;
   void on_call_end(int index) override;
+  void on_call_dropped(int index) override;
 
   ChatMessage message_{.role = "assistant", .content = ""};
   bool open_ = false;  // the last call is not complete

@@ -20,7 +20,7 @@ struct ToolChoice {
     automatic,  // calls or content
     none,       // content; the prompt does not mention the tools
     required,   // at least one call
-    named,      // calls of the tool `name`, at least one
+    named,      // one call of the tool `name`
   };
   Kind kind = Kind::automatic;
   std::string name = {};

@@ -70,8 +70,10 @@ class ReplyParser {
 
   // Takes more of the reply and returns the events that are certain by now.
   std::vector<ReplyEvent> push(std::string_view piece);
-  // Ends the reply. An incomplete call counts as malformed.
-  std::vector<ReplyEvent> finish();
+  // Ends the reply. An incomplete call counts as malformed: its text is content. If the reply was
+  // truncated, by a limit and not by the model, the beginning of a call at its end is dropped
+  // instead.
+  std::vector<ReplyEvent> finish(bool truncated = false);
 
   // Control tokens with these texts must be passed to the parser as text.
   const std::vector<std::string>& markers() const;
