@@ -36,6 +36,7 @@ struct Edges {
   std::span<const E> of(StateId s) const {
     return {items.data() + begin[s], items.data() + begin[s + 1]};
   }
+  std::size_t n_bytes() const { return begin.size() * sizeof(begin[0]) + items.size() * sizeof(E); }
 };
 
 // Every state can reach the end of its rule, every rule can end, and no rule begins with itself. If
@@ -56,6 +57,10 @@ struct CompiledGrammar {
   RuleId root = 0;
   bool has_tokens = false;
   std::size_t n_states() const { return ends.size(); }
+  std::size_t n_bytes() const {  // of memory, about
+    return bytes.n_bytes() + calls.n_bytes() + tokens.n_bytes() + skips.n_bytes() + n_states() / 4 +
+           rules.size() * sizeof(Rule);
+  }
 };
 
 // A piece of a rule under construction: from `in` to `out`.

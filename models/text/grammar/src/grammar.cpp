@@ -1,7 +1,10 @@
 #include "weft/grammar/grammar.h"
 
+#include "weft/base/no_destructor.h"
+
 #include "matcher.h"
 #include "schema/schema.h"
+#include "schema/schema_cache.h"
 
 namespace weft {
 namespace {
@@ -12,6 +15,9 @@ using grammar::Matcher;
 // The memory of a matcher above which it frees unneeded configurations.
 constexpr std::size_t kMaxMemory = std::size_t{64} << 20;
 
+// The bytes of the schemas and grammars that are kept.
+constexpr std::size_t kMaxSchemas = std::size_t{16} << 20;
+
 }  // namespace
 
 Grammar::Grammar(std::shared_ptr<const grammar::CompiledGrammar> compiled)
@@ -20,8 +26,11 @@ Grammar::~Grammar() = default;
 
 std::shared_ptr<const Grammar> Grammar::from_json_schema(std::string_view schema,
                                                          const JsonSchemaOptions& options) {
-  return std::make_shared<Grammar>(
-      std::make_shared<const grammar::CompiledGrammar>(grammar::compile_schema(schema, options)));
+  static NoDestructor<grammar::SchemaCache> cache(kMaxSchemas);
+  return cache->get(schema, options, [&] {
+    return std::make_shared<Grammar>(
+        std::make_shared<const grammar::CompiledGrammar>(grammar::compile_schema(schema, options)));
+  });
 }
 
 // A new root: the bytes of the prefix, then a call of the old root.

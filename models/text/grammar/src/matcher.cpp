@@ -199,6 +199,10 @@ void Matcher::expand(ConfigId id) {
     check_ways(readers.size());
   }
   Config& config = configs_[id];
+  for (const Item& item : readers) {
+    for (const ByteEdge& edge : compiled_->bytes.of(item.state))
+      for (unsigned byte = edge.lo; byte <= edge.hi; ++byte) config.bytes.set(byte);
+  }
   memory_ += readers.size() * sizeof(Item);
   config.readers = std::move(readers);
   config.expanded = true;
@@ -207,6 +211,7 @@ void Matcher::expand(ConfigId id) {
 ConfigId Matcher::compute_step(ConfigId id, std::uint8_t byte) {
   if (id == kDead) return kDead;
   expand(id);
+  if (!configs_[id].bytes[byte]) return kDead;
   if (!configs_[id].next) {
     configs_[id].next = std::make_unique<Table>();
     configs_[id].next->fill(kUnknown);

@@ -6,6 +6,7 @@
 // the number of open ways, not by the number of parses.
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -88,6 +89,7 @@ class Matcher {
     bool escaped = false;
     bool expanded = false;
     std::vector<Item> readers;  // those that read a byte or a token, calls followed
+    std::bitset<256> bytes;     // that some of them read
     std::unique_ptr<Table> next;
   };
   // A set of items that is cleared in constant time.

@@ -20,6 +20,9 @@ using Bits = std::vector<std::uint64_t>;
 
 constexpr std::size_t kMaxMatcher = std::size_t{64} << 20;
 constexpr std::size_t kMaxMasks = std::size_t{32} << 20;  // bytes, of either cache
+// More states than this are walked together, because their texts begin alike: the names of an
+// object's members.
+constexpr std::size_t kMaxAlone = 16;
 
 void set(Bits& bits, TokenId id) {
   bits[static_cast<std::size_t>(id) / 64] |= std::uint64_t{1} << (id % 64);
@@ -79,6 +82,18 @@ struct TokenConstraint::Impl {
   Bits compute() {
     Bits bits(n_words(), 0);
     const std::vector<Item> items = matcher.items(at);
+    if (items.size() > kMaxAlone) {
+      walk(0, tree->n_nodes(), at, 0, bits, nullptr);
+    } else {
+      add_alone(items, bits);
+    }
+    if (matcher.compiled().has_tokens) add_named_tokens(bits);
+    if (matcher.may_end(at))
+      for (const TokenId id : tree->ends()) set(bits, id);
+    return bits;
+  }
+
+  void add_alone(const std::vector<Item>& items, Bits& bits) {
     for (const Item& item : items) {
       const Alone& own = alone(item.state);
       for (std::size_t w = 0; w < bits.size(); ++w) bits[w] |= own.allowed[w];
@@ -88,10 +103,6 @@ struct TokenConstraint::Impl {
       for (const std::uint32_t node : own.escapes)
         walk(node + 1, tree->subtree_end(node), after, tree->depth(node), bits, nullptr);
     }
-    if (matcher.compiled().has_tokens) add_named_tokens(bits);
-    if (matcher.may_end(at))
-      for (const TokenId id : tree->ends()) set(bits, id);
-    return bits;
   }
 
   bool ends_text(TokenId id) const { return tree->tokenizer().vocabulary().ends_generation(id); }
@@ -215,6 +226,10 @@ bool TokenConstraint::may_continue() const {
 
 std::string TokenConstraint::forced(std::size_t max_bytes) {
   return impl_->matcher.forced(impl_->at, max_bytes);
+}
+
+std::size_t TokenConstraint::memory() const {
+  return impl_->matcher.memory() + impl_->kept + impl_->masks.size() * impl_->n_words() * 8;
 }
 
 }  // namespace weft

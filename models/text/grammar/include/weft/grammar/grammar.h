@@ -27,6 +27,7 @@ struct JsonSchemaOptions {
 
   // Both: how requests to a server are read.
   static JsonSchemaOptions concise() { return {.closed_objects = true, .single_line = true}; }
+  bool operator==(const JsonSchemaOptions&) const = default;
 };
 
 // Immutable: any number of threads may use one grammar.
@@ -48,6 +49,7 @@ class Grammar {
   // JSON texts that a schema allows (docs/constraints.md defines their form). Throws FormatError if
   // the text is not a schema or allows nothing; UnsupportedError with a JSON pointer for a keyword
   // that cannot be honoured; BudgetError with a JSON pointer if the schema needs too much memory.
+  // The grammars of the last schemas are kept for this process, up to 16 MiB.
   static std::shared_ptr<const Grammar> from_json_schema(std::string_view schema,
                                                          const JsonSchemaOptions& options = {});
   // Texts that match the pattern from their first to their last character, in the syntax of

@@ -74,6 +74,7 @@ class TokenConstraint {
   bool may_continue() const;  // more may follow
   // The bytes that must come next, at most `max_bytes` of them.
   std::string forced(std::size_t max_bytes);
+  std::size_t memory() const;  // bytes that it keeps, about
 
  private:
   struct Impl;

@@ -1,0 +1,32 @@
+#include "schema/schema_cache.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "compiled_grammar.h"
+
+namespace weft::grammar {
+
+std::size_t SchemaCache::Entry::n_bytes() const {
+  return sizeof(Entry) + schema.size() + grammar->compiled()->n_bytes();
+}
+
+std::shared_ptr<const Grammar> SchemaCache::find(std::string_view schema,
+                                                 const JsonSchemaOptions& options) {
+  const std::lock_guard lock(mutex_);
+  const auto entry = std::ranges::find_if(
+      entries_, [&](const Entry& one) { return one.options == options && one.schema == schema; });
+  if (entry == entries_.end()) return nullptr;
+  entries_.splice(entries_.begin(), entries_, entry);
+  return entry->grammar;
+}
+
+void SchemaCache::keep(Entry entry) {
+  if (entry.n_bytes() > max_bytes_) return;
+  const std::lock_guard lock(mutex_);
+  n_bytes_ += entry.n_bytes();
+  entries_.push_front(std::move(entry));
+  for (; n_bytes_ > max_bytes_; entries_.pop_back()) n_bytes_ -= entries_.back().n_bytes();
+}
+
+}  // namespace weft::grammar

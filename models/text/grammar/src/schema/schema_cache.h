@@ -1,0 +1,50 @@
+#pragma once
+// Remembers the grammars of schemas by their text, because clients send the same schema with every
+// request. Any number of threads may use it.
+
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "weft/grammar/grammar.h"
+
+namespace weft::grammar {
+
+class SchemaCache {
+ public:
+  // The schemas and grammars that are kept have at most `max_bytes` together.
+  explicit SchemaCache(std::size_t max_bytes) : max_bytes_(max_bytes) {}
+
+  // What `make` returns for this schema: now, or when it was needed before. The schemas that were
+  // not needed for longest are forgotten. Those over the limit are not kept. Throws what `make`
+  // throws, and then keeps nothing; several threads may make the same grammar.
+  template <class Make>
+  std::shared_ptr<const Grammar> get(std::string_view schema, const JsonSchemaOptions& options,
+                                     Make make) {
+    if (auto known = find(schema, options)) return known;
+    std::shared_ptr<const Grammar> made = make();
+    keep({std::string(schema), options, made});
+    return made;
+  }
+
+ private:
+  struct Entry {
+    std::string schema;
+    JsonSchemaOptions options;
+    std::shared_ptr<const Grammar> grammar;
+    std::size_t n_bytes() const;
+  };
+
+  std::shared_ptr<const Grammar> find(std::string_view schema, const JsonSchemaOptions& options);
+  void keep(Entry entry);
+
+  const std::size_t max_bytes_;
+  std::mutex mutex_;          // guards what follows
+  std::list<Entry> entries_;  // the latest first
+  std::size_t n_bytes_ = 0;
+};
+
+}  // namespace weft::grammar
