@@ -36,13 +36,15 @@ class LatestMemory final : public SequenceMemory {
   std::vector<std::int32_t> saved_rows(std::int32_t sequence, std::int64_t) const override {
     return {sequence};
   }
-  Range needed_rows(std::int64_t n, std::int64_t saved) const override {
-    return {0, n > 0 ? 1 : 0, n == saved || n == 0};
+  std::int64_t min_rows(std::int64_t n) const override { return n > 0 ? 1 : 0; }
+  Range needed_rows(std::int64_t n, const Saved& saved) const override {
+    return {0, n > 0 ? 1 : 0, n == saved.length || n == 0};
   }
   bool can_replace(std::int32_t, std::int64_t) const override { return true; }
-  std::vector<std::int32_t> replace(std::int32_t sequence, std::int64_t n) override {
+  std::vector<std::int32_t> replace(std::int32_t sequence, std::int64_t n, std::int64_t n_rows,
+                                    std::span<const std::int64_t>) override {
     length(sequence) = n;
-    return {sequence};
+    return std::vector<std::int32_t>(static_cast<std::size_t>(n_rows), sequence);
   }
 
  private:

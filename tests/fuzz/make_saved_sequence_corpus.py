@@ -9,18 +9,28 @@ def block(content):
     return struct.pack("<Q", len(content)) + content
 
 
-def file(tokens=(1, 2), note=b"note", states=(b"12345678", b""), magic=b"weftseq2", n_tokens=None,
-         n_states=None):
+def file(tokens=(1, 2), note=b"note", states=(b"12345678", b""), magic=b"weftseq3", n_tokens=None,
+         n_states=None, lengths=(1, 2), n_lengths=None):
     n_tokens = len(tokens) if n_tokens is None else n_tokens
     n_states = len(states) if n_states is None else n_states
     origin = (0x1234,) if magic == b"weftseq1" else (2, 3, 4, 5)
     head = magic + struct.pack(f"<{len(origin) + 1}Q", *origin, n_tokens) + struct.pack(f"<{len(tokens)}i", *tokens)
-    return head + block(note) + struct.pack("<Q", n_states) + b"".join(map(block, states))
+    n_lengths = len(lengths) if n_lengths is None else n_lengths
+    before = struct.pack(f"<Q{len(lengths)}q", n_lengths, *lengths) if magic == b"weftseq3" else b""
+    return (head + block(note) + struct.pack("<Q", n_states) +
+            b"".join(before + block(state) for state in states))
 
 
 FILES = {
     "good": file(),
     "nothing": file(tokens=(), note=b"", states=()),
+    "no-lengths": file(lengths=()),
+    "lengths-max": file(n_lengths=2**64 - 1),
+    "lengths-wrap": file(n_lengths=2**61),
+    "lengths-descend": file(lengths=(2, 1)),
+    "lengths-beyond": file(lengths=(1, 3)),
+    "lengths-negative": file(lengths=(-1, 2)),
+    "version-2": file(magic=b"weftseq2"),
     "cut": file()[:-1],
     "more": file() + b"\0",
     "magic": file(magic=b"weftseq9"),

@@ -19,7 +19,8 @@
 namespace weft {
 namespace {
 
-constexpr std::string_view kSequenceMagic = "weftseq2", kFirstSequenceMagic = "weftseq1";
+constexpr std::string_view kSequenceMagic = "weftseq3", kSecondSequenceMagic = "weftseq2",
+                           kFirstSequenceMagic = "weftseq1";
 constexpr std::string_view kAnySequenceMagic = "weftseq";
 
 // Passes bytes on and hashes them.
@@ -54,7 +55,7 @@ std::span<const std::byte> checked(std::span<const std::byte> bytes, const std::
     fail<UnsupportedError>("{}: not a saved sequence: it does not start with '{}'",
                            printable_path(name), kSequenceMagic);
   if (magic.size() == kSequenceMagic.size() && magic != kSequenceMagic &&
-      magic != kFirstSequenceMagic)
+      magic != kSecondSequenceMagic && magic != kFirstSequenceMagic)
     fail<UnsupportedError>(
         "{}: was saved by another version of Weft: it starts with '{}', expected '{}'",
         printable_path(name), printable(magic), kSequenceMagic);
@@ -73,6 +74,21 @@ std::span<const std::byte> checked(std::span<const std::byte> bytes, const std::
 
 std::span<const std::byte> read_block(gguf::Cursor& cursor, std::string_view what) {
   return cursor.take(cursor.read<std::uint64_t>(what), 1, what);
+}
+
+// Ascending numbers from 1 to `n_tokens`.
+std::vector<std::int64_t> read_lengths(gguf::Cursor& cursor, std::uint64_t n_tokens) {
+  const auto n = cursor.read<std::uint64_t>("number of lengths");
+  const auto bytes = cursor.take(n, sizeof(std::int64_t), "lengths");
+  std::vector<std::int64_t> lengths(static_cast<std::size_t>(n));
+  if (!bytes.empty()) std::memcpy(lengths.data(), bytes.data(), bytes.size());
+  std::int64_t before = 0;
+  for (const std::int64_t length : lengths) {
+    if (length <= before || length > static_cast<std::int64_t>(n_tokens))
+      cursor.fail_here("a state after {} tokens, expected {} to {}", length, before + 1, n_tokens);
+    before = length;
+  }
+  return lengths;
 }
 
 }  // namespace
@@ -105,6 +121,9 @@ void save_sequence(Session& session, std::int32_t sequence, std::span<const std:
   writer.block(std::as_bytes(std::span(note)));
   writer.number(session.n_states());
   for (std::size_t i = 0; i < session.n_states(); ++i) {
+    const std::vector<std::int64_t> lengths = session.saved_lengths(sequence, i);
+    writer.number(lengths.size());
+    writer.bytes(std::as_bytes(std::span(lengths)));
     writer.number(static_cast<std::uint64_t>(session.saved_bytes(sequence, i)));
     session.save(sequence, i, [&](std::span<const std::byte> bytes) { writer.bytes(bytes); });
   }
@@ -126,7 +145,8 @@ SavedSequence SavedSequence::parse(std::span<const std::byte> bytes, const std::
   SavedSequence s;
   s.name_ = name;
   cursor.take(kSequenceMagic.size(), 1, kSequenceMagic);
-  s.has_origin_ = start_of(bytes, kSequenceMagic.size()) == kSequenceMagic;
+  const std::string_view magic = start_of(bytes, kSequenceMagic.size());
+  s.has_origin_ = magic != kFirstSequenceMagic;
   if (s.has_origin_) {
     for (std::uint64_t* n :
          {&s.origin_.kernels, &s.origin_.description, &s.origin_.contents, &s.origin_.computation})
@@ -142,7 +162,11 @@ SavedSequence SavedSequence::parse(std::span<const std::byte> bytes, const std::
   s.note_ = {reinterpret_cast<const char*>(note.data()), note.size()};
   const auto n_states = cursor.read<std::uint64_t>("number of states");
   cursor.require(n_states, sizeof(std::uint64_t), "states");
-  for (std::uint64_t i = 0; i < n_states; ++i) s.states_.push_back(read_block(cursor, "cells"));
+  for (std::uint64_t i = 0; i < n_states; ++i) {
+    SavedState& state = s.states_.emplace_back();
+    if (magic == kSequenceMagic) state.lengths = read_lengths(cursor, n_tokens);
+    state.bytes = read_block(cursor, "cells");
+  }
   if (cursor.remaining() > 0) cursor.fail_here("{} bytes follow the states", cursor.remaining());
   return s;
 }
@@ -184,7 +208,7 @@ void SavedSequence::restore(Session& session, std::int32_t sequence, std::int64_
 }
 
 std::int64_t SavedSequence::resume_point(const Session& session, std::int64_t n_tokens) const {
-  return session.resume_point_of_saved(n_tokens, std::ssize(tokens_));
+  return session.resume_point_of_saved(n_tokens, std::ssize(tokens_), states_);
 }
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 // Saved sequences: they continue with the same bits, and damaged or foreign ones are refused.
 #include "weft/run/saved_sequence.h"
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <numeric>
@@ -116,6 +117,20 @@ std::vector<std::byte> with_number(std::vector<std::byte> file, std::size_t at,
   return file;
 }
 
+// The file as version 2 has it: without the numbers of tokens, of which states of cells have none.
+// The note is "note".
+std::vector<std::byte> without_lengths(std::vector<std::byte> file, std::size_t n_tokens,
+                                       std::size_t n_states) {
+  std::size_t at = 8 + 4 * 8 + 8 + n_tokens * 4 + 8 + 4 + 8;
+  for (std::size_t i = 0; i < n_states; ++i) {
+    file.erase(file.begin() + std::ptrdiff_t(at), file.begin() + std::ptrdiff_t(at + 8));
+    std::uint64_t n = 0;
+    std::memcpy(&n, &file[at], sizeof n);
+    at += 8 + n;
+  }
+  return file;
+}
+
 TEST_CASE("a file of another kernels' version, model or Weft is rejected, with both values") {
   const test::TempFolder folder;
   const std::string path = folder / "s";
@@ -149,18 +164,105 @@ TEST_CASE("a file of another kernels' version, model or Weft is rejected, with b
   std::memcpy(&magic, "weftseq9", sizeof magic);
   const auto newer = with_number(good, 0, magic);
   CHECK(refusal<UnsupportedError>([&] { (void)SavedSequence::parse(newer, "F"); }) ==
-        "F: was saved by another version of Weft: it starts with 'weftseq9', expected 'weftseq2'");
+        "F: was saved by another version of Weft: it starts with 'weftseq9', expected 'weftseq3'");
 
   // Version 1 has one number instead of four. Its tokens and note are read.
   std::memcpy(&magic, "weftseq1", sizeof magic);
-  std::vector<std::byte> shorter = good;
+  std::vector<std::byte> shorter = without_lengths(good, 5, session.n_states());
   shorter.erase(shorter.begin() + 8, shorter.begin() + 32);
   const auto older = with_number(shorter, 0, magic);
   const SavedSequence saved = SavedSequence::parse(older, "F");
   CHECK(saved.note() == "note");
   CHECK(std::ranges::equal(saved.tokens(), ids));
   CHECK(refusal<ValueError>([&] { saved.restore(session, 0, 5); }) ==
-        "F: was saved by another version of Weft: it starts with 'weftseq1', expected 'weftseq2'");
+        "F: was saved by another version of Weft: it starts with 'weftseq1', expected 'weftseq3'");
+}
+
+struct Recurrent {
+  std::shared_ptr<const Model> model = tiny_model({.arch = "qwen35"});
+  SessionOptions options{.context = 300, .sequences = 2};
+  std::vector<std::int32_t> ids = counted(200);
+};
+
+TEST_CASE("a restored sequence of recurrent layers can be truncated as the saved one") {
+  const test::TempFolder folder;
+  const std::string path = folder / "s";
+  const Recurrent r;
+  Session first(r.model, r.options);
+  const auto expected = logits_after(first, 0, r.ids);
+  save_sequence(first, 0, r.ids, "", path);
+  const SavedSequence saved = SavedSequence::open(path);
+  for (const std::int64_t n : {200, 199, 130, 64, 63})
+    CHECK(saved.resume_point(first, n) == first.resume_point(0, n));
+  for (const std::int64_t kept : {200, 192, 128, 64}) {
+    CAPTURE(kept);
+    Session session(r.model, r.options);
+    saved.restore(session, 1, kept);
+    for (std::int64_t n = 0; n <= kept; ++n)
+      REQUIRE(session.resume_point(1, n) == first.resume_point(0, n));
+    const std::int64_t n = session.resume_point(1, std::min<std::int64_t>(kept, 150));
+    session.truncate(1, n);
+    CHECK(logits_after(session, 1, std::span(r.ids).subspan(static_cast<std::size_t>(n))) ==
+          expected);
+  }
+  Session session(r.model, r.options);
+  CHECK(refusal<UnsupportedError>([&] {
+          saved.restore(session, 0, 150);
+        }).ends_with("cannot continue from 150 of them, only from 128"));
+  CHECK(session.length(0) == 0);
+}
+
+TEST_CASE("states of other numbers of tokens than the file says are rejected") {
+  const test::TempFolder folder;
+  const std::string path = folder / "s";
+  const Recurrent r;
+  Session session(r.model, r.options);
+  session.feed(0, r.ids);
+  save_sequence(session, 0, r.ids, "", path);
+  const std::vector<std::byte> good = test::file_bytes(path);
+  // The numbers of tokens 64, 128, 192 and 200, each time that they occur behind their number.
+  const std::int64_t lengths[] = {4, 64, 128, 192, 200};
+  const auto wanted = std::as_bytes(std::span(lengths));
+  const auto at = std::ranges::search(good, wanted).begin() - good.begin();
+  REQUIRE(at < std::ssize(good));
+  const auto refused = [&](std::size_t number, std::uint64_t value) {
+    CAPTURE(number);
+    CAPTURE(value);
+    const auto bad = with_number(good, static_cast<std::size_t>(at) + 8 * number, value);
+    const std::string why = refusal<Error>([&] {
+      const SavedSequence saved = SavedSequence::parse(bad, "F");
+      CHECK(saved.resume_point(session, 200) <= 200);
+      saved.restore(session, 1, 200);
+    });
+    CHECK(why.starts_with("F: "));
+    CHECK(session.length(1) == 0);
+  };
+  for (const std::uint64_t value : {std::uint64_t{0}, std::uint64_t{3}, std::uint64_t{5},
+                                    std::uint64_t{1} << 61, ~std::uint64_t{0}})
+    refused(0, value);
+  for (const std::uint64_t value :
+       {std::uint64_t{0}, std::uint64_t{65}, std::uint64_t{128}, ~std::uint64_t{0}})
+    refused(1, value);
+  refused(4, 199);
+  refused(4, 201);
+}
+
+TEST_CASE("files of version 2 have the state at the end alone") {
+  const test::TempFolder folder;
+  const std::string path = folder / "s";
+  const auto model = tiny_model({});
+  Session session(model, {.context = 64});
+  const auto ids = counted(5);
+  const auto expected = logits_after(session, 0, ids);
+  save_sequence(session, 0, ids, "note", path);
+  std::vector<std::byte> older = without_lengths(test::file_bytes(path), 5, session.n_states());
+  std::uint64_t magic = 0;
+  std::memcpy(&magic, "weftseq2", sizeof magic);
+  older = with_number(older, 0, magic);
+  const SavedSequence saved = SavedSequence::parse(older, "F");
+  CHECK(saved.note() == "note");
+  saved.restore(session, 0, 4);
+  CHECK(logits_after(session, 0, std::span(ids).subspan(4)) == expected);
 }
 
 TEST_CASE("a sequence does not fit a model if one byte of any tensor or key changed") {
@@ -221,7 +323,7 @@ TEST_CASE("a change of any byte of a saved sequence is detected") {
   }
   CHECK(refusal<UnsupportedError>([&] {
           (void)SavedSequence::parse(std::as_bytes(std::span("GGUF....")), "F");
-        }) == "F: not a saved sequence: it does not start with 'weftseq2'");
+        }) == "F: not a saved sequence: it does not start with 'weftseq3'");
 }
 
 }  // namespace

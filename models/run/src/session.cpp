@@ -217,6 +217,19 @@ std::span<const float> Session::draft(std::int32_t sequence, std::int32_t token,
   return s.drafts.draft(sequence, length(sequence), token, after_guesses, cancel);
 }
 
+void Session::read_for_drafts(std::int32_t sequence, const std::atomic<bool>* cancel) {
+  Impl& s = *impl_;
+  if (!s.planned.options.draft_layer)
+    fail<ValueError>("the session has no draft layer (SessionOptions::draft_layer)");
+  s.memory.check_sequence(sequence);
+  s.last = {};
+  s.drafts.read_all(sequence, cancel);
+}
+
+void Session::observe_drafts(NodeObserver* observer) {
+  impl_->draft_observer = observer;
+}
+
 std::span<const float> Session::logits() const {
   if (impl_->last.empty()) fail<ValueError>("no logits: the last step requested none");
   return impl_->last;
@@ -272,6 +285,11 @@ std::int64_t Session::saved_bytes(std::int32_t sequence, std::size_t state) cons
   return impl_->memory.saved_bytes(sequence, state);
 }
 
+std::vector<std::int64_t> Session::saved_lengths(std::int32_t sequence, std::size_t state) const {
+  impl_->memory.check_sequence(sequence);
+  return impl_->memory.saved_lengths(sequence, state);
+}
+
 void Session::save(std::int32_t sequence, std::size_t state,
                    const std::function<void(std::span<const std::byte>)>& write) const {
   refuse_sharded(*impl_->model);
@@ -279,12 +297,13 @@ void Session::save(std::int32_t sequence, std::size_t state,
   impl_->memory.save(sequence, state, write);
 }
 
-std::int64_t Session::resume_point_of_saved(std::int64_t length, std::int64_t saved_length) const {
-  return impl_->memory.resume_point_of_saved(length, saved_length);
+std::int64_t Session::resume_point_of_saved(std::int64_t length, std::int64_t saved_length,
+                                            std::span<const SavedState> states) const {
+  return impl_->memory.resume_point_of_saved(length, saved_length, states);
 }
 
 void Session::restore(std::int32_t sequence, std::int64_t length, std::int64_t saved_length,
-                      std::span<const std::span<const std::byte>> states) {
+                      std::span<const SavedState> states) {
   refuse_sharded(*impl_->model);
   impl_->memory.restore(sequence, length, saved_length, states);
   impl_->drafts.forget(sequence);

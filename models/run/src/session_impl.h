@@ -54,7 +54,7 @@ struct Session::Impl {
              .run =
                  [this](run::Runner& r, const auto* cancel) {
                    files.check();
-                   run(r, cancel, nullptr);
+                   run(r, cancel, draft_observer);
                  }}),
         runners(planned.plans.size()),
         poll(planned.options.poll),
@@ -119,6 +119,7 @@ struct Session::Impl {
   // sequence.
   run::SessionMemory text, encoded;
   run::SessionMemory drafted;
+  NodeObserver* draft_observer = nullptr;  // may be null
   run::DraftLayer drafts;
   std::vector<std::unique_ptr<run::Runner>> runners;  // by width class; null until first used
   Poll poll;                                          // of SessionOptions::poll

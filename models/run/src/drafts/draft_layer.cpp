@@ -39,6 +39,24 @@ void DraftLayer::read_staged(const std::atomic<bool>* cancel) {
   state_.staged.clear();
 }
 
+void DraftLayer::read_all(std::int32_t sequence, const std::atomic<bool>* cancel) {
+  read_staged(cancel);
+  if (cancel && *cancel) fail<CancelledError>("reading for drafts was cancelled");
+  DraftState::Followed& f = state_.of(sequence);
+  if (f.n_rows < 2) return;
+  try {
+    if (f.guess) --f.n_true;
+    f.guess.reset();
+    f.n_chained = 0;
+    run(sequence, f.tokens, std::span(f.rows).first(f.tokens.size() * state_.width), cancel);
+    f.n_true = state_.memory.length(sequence);
+    state_.drop_rows(f, std::ssize(f.tokens));
+  } catch (...) {
+    state_.forget(sequence);
+    throw;
+  }
+}
+
 // Appends pairs to the layer's memory, and keeps what it passes on behind the last one, whose
 // logits it returns.
 std::span<const float> DraftLayer::run(std::int32_t sequence, std::span<const std::int32_t> tokens,

@@ -30,6 +30,8 @@ class DraftLayer {
   void stage(std::span<const StepToken> tokens, const SessionMemory& memory, const Runner& step);
   // Reads what the last step left. This only saves time: what fails there begins anew.
   void read_staged(const std::atomic<bool>* cancel);
+  // Reads all pairs of the sequence that are left.
+  void read_all(std::int32_t sequence, const std::atomic<bool>* cancel);
   // As Session::draft(), of a sequence that has `length` tokens.
   std::span<const float> draft(std::int32_t sequence, std::int64_t length, std::int32_t token,
                                bool after_guesses, const std::atomic<bool>* cancel);

@@ -61,15 +61,20 @@ class CellMemory final : public SequenceMemory {
   }
 
   std::vector<std::int32_t> saved_rows(std::int32_t sequence, std::int64_t length) const override {
-    const auto rows = table_.blocks(sequence, first_block(length), blocks_of(length));
+    const std::int64_t end = blocks_of(length);
+    const auto rows = table_.blocks(sequence, std::min(table_.kept(sequence).begin, end), end);
     return {rows.begin(), rows.end()};
   }
-  Range needed_rows(std::int64_t length, std::int64_t saved_length) const override;
-  bool can_replace(std::int32_t sequence, std::int64_t length) const override {
-    return table_.can_replace(sequence, blocks_of(length) - first_block(length));
+  std::int64_t min_rows(std::int64_t length) const override {
+    return blocks_of(length) - first_block(length);
   }
-  std::vector<std::int32_t> replace(std::int32_t sequence, std::int64_t length) override {
-    table_.replace(sequence, {first_block(length), blocks_of(length)});
+  Range needed_rows(std::int64_t length, const Saved& saved) const override;
+  bool can_replace(std::int32_t sequence, std::int64_t n_rows) const override {
+    return table_.can_replace(sequence, n_rows);
+  }
+  std::vector<std::int32_t> replace(std::int32_t sequence, std::int64_t length, std::int64_t n_rows,
+                                    std::span<const std::int64_t>) override {
+    table_.replace(sequence, {blocks_of(length) - n_rows, blocks_of(length)});
     return saved_rows(sequence, length);
   }
 
@@ -83,6 +88,11 @@ class CellMemory final : public SequenceMemory {
   }
   // The block of that position.
   std::int64_t first_block(std::int64_t length) const { return oldest(length) / kCellsPerBlock; }
+  // The first block that a sequence of this length keeps: the last kGuaranteedRewind tokens can be
+  // removed.
+  std::int64_t first_kept(std::int64_t length) const {
+    return std::max<std::int64_t>(0, oldest(length) - arch::kGuaranteedRewind) / kCellsPerBlock;
+  }
 
   const std::string suffix_;
   const std::int64_t window_;  // positions that a token attends to; 0: all
@@ -108,21 +118,17 @@ void CellMemory::write_inputs(std::span<const TokenPlace> tokens, std::span<cons
   }
 }
 
-// Blocks that are no longer within the window are released, except for those needed to remove the
-// last kGuaranteedRewind tokens.
+// Releases blocks that are no longer within the window.
 void CellMemory::append(std::span<const Growth> step) {
-  for (const Growth& g : step) {
-    const std::int64_t keep = std::max<std::int64_t>(0, oldest(g.to) - arch::kGuaranteedRewind);
-    table_.release_first(g.sequence, keep / kCellsPerBlock);
-  }
+  for (const Growth& g : step) table_.release_first(g.sequence, first_kept(g.to));
 }
 
-SequenceMemory::Range CellMemory::needed_rows(std::int64_t length,
-                                              std::int64_t saved_length) const {
-  const std::int64_t saved = first_block(saved_length);
-  const std::int64_t begin = first_block(length) - saved;
+SequenceMemory::Range CellMemory::needed_rows(std::int64_t length, const Saved& saved) const {
   if (length == 0) return {};
-  return {begin, blocks_of(length) - saved, begin >= 0};
+  const std::int64_t first_saved =
+      std::max<std::int64_t>(0, blocks_of(saved.length) - saved.n_rows);
+  const std::int64_t begin = std::max(first_kept(length), first_saved);
+  return {begin - first_saved, blocks_of(length) - first_saved, first_block(length) >= first_saved};
 }
 
 }  // namespace

@@ -31,9 +31,13 @@ class FixedMemory final : public SequenceMemory {
   void copy(std::int32_t, std::int32_t, std::int64_t) override {}
 
   std::vector<std::int32_t> saved_rows(std::int32_t, std::int64_t) const override { return {}; }
-  Range needed_rows(std::int64_t, std::int64_t) const override { return {}; }
+  std::int64_t min_rows(std::int64_t) const override { return 0; }
+  Range needed_rows(std::int64_t, const Saved&) const override { return {}; }
   bool can_replace(std::int32_t, std::int64_t) const override { return true; }
-  std::vector<std::int32_t> replace(std::int32_t, std::int64_t) override { return {}; }
+  std::vector<std::int32_t> replace(std::int32_t, std::int64_t, std::int64_t,
+                                    std::span<const std::int64_t>) override {
+    return {};
+  }
 
  private:
   const std::string suffix_;

@@ -249,15 +249,18 @@ void Lives::restore() {
   const std::int32_t from = some_sequence(), to = some_sequence();
   const std::int64_t saved = memory_->length(from);
   std::vector<std::vector<std::byte>> bytes(memory_->n_states());
-  std::vector<std::span<const std::byte>> states;
+  std::vector<SavedState> states;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     memory_->save(from, i, [&](std::span<const std::byte> piece) {
       bytes[i].insert(bytes[i].end(), piece.begin(), piece.end());
     });
     REQUIRE(std::ssize(bytes[i]) == memory_->saved_bytes(from, i));
-    states.emplace_back(bytes[i]);
+    states.push_back({bytes[i], memory_->saved_lengths(from, i)});
   }
-  const std::int64_t n = memory_->resume_point_of_saved(below(saved + 1), saved);
+  const std::int64_t n = memory_->resume_point_of_saved(below(saved + 1), saved, states);
+  REQUIRE(memory_->resume_point_of_saved(saved, saved, states) == saved);
+  std::vector<std::int64_t> points;
+  for (std::int64_t k = 0; k <= saved; ++k) points.push_back(memory_->resume_point(from, k));
   const std::int64_t length = below(2) == 0 ? n : saved;
   const Text text(texts_[index(from)].begin(),
                   texts_[index(from)].begin() + static_cast<std::ptrdiff_t>(length));
@@ -268,6 +271,10 @@ void Lives::restore() {
     return;
   }
   texts_[index(to)] = text;
+  if (length < saved) return;
+  // It can be truncated as the saved one could.
+  for (std::int64_t k = 0; k <= saved; ++k)
+    REQUIRE(memory_->resume_point(to, k) == points[index(k)]);
 }
 
 }  // namespace

@@ -49,12 +49,13 @@ class RowMemory final : public SequenceMemory {
   void copy(std::int32_t from, std::int32_t to, std::int64_t length) override;
 
   std::vector<std::int32_t> saved_rows(std::int32_t sequence, std::int64_t length) const override;
-  Range needed_rows(std::int64_t length, std::int64_t saved_length) const override {
-    const bool whole = length == saved_length && length > 0;
-    return {0, whole ? 1 : 0, whole || length == 0};
-  }
+  std::vector<std::int64_t> saved_lengths(std::int32_t sequence,
+                                          std::int64_t length) const override;
+  std::int64_t min_rows(std::int64_t length) const override { return length > 0 ? 1 : 0; }
+  Range needed_rows(std::int64_t length, const Saved& saved) const override;
   bool can_replace(std::int32_t, std::int64_t) const override { return true; }
-  std::vector<std::int32_t> replace(std::int32_t sequence, std::int64_t length) override;
+  std::vector<std::int32_t> replace(std::int32_t sequence, std::int64_t length, std::int64_t n_rows,
+                                    std::span<const std::int64_t> lengths) override;
 
  private:
   // The state of a sequence after its first `length` tokens.
@@ -170,15 +171,47 @@ void RowMemory::copy(std::int32_t from, std::int32_t to, std::int64_t length) {
 }
 
 std::vector<std::int32_t> RowMemory::saved_rows(std::int32_t sequence, std::int64_t length) const {
-  const Row* const row = last_until(of(sequence).kept, length);
-  return row ? std::vector{row->row} : std::vector<std::int32_t>();
+  std::vector<std::int32_t> rows;
+  for (const Row& row : of(sequence).kept)
+    if (row.length <= length) rows.push_back(row.row);
+  return rows;
 }
 
-std::vector<std::int32_t> RowMemory::replace(std::int32_t sequence, std::int64_t length) {
+std::vector<std::int64_t> RowMemory::saved_lengths(std::int32_t sequence,
+                                                   std::int64_t length) const {
+  std::vector<std::int64_t> lengths;
+  for (const Row& row : of(sequence).kept)
+    if (row.length <= length) lengths.push_back(row.length);
+  return lengths;
+}
+
+SequenceMemory::Range RowMemory::needed_rows(std::int64_t length, const Saved& saved) const {
+  if (length == 0) return {};
+  if (saved.lengths.empty()) return {0, 1, length == saved.length};
+  const auto found = std::ranges::lower_bound(saved.lengths, length);
+  const bool possible = found != saved.lengths.end() && *found == length;
+  return {0, found - saved.lengths.begin() + 1, possible};
+}
+
+// Keeps as many of the earlier states as steps would have kept: the session that saved them may
+// have had a longer rewind.
+std::vector<std::int32_t> RowMemory::replace(std::int32_t sequence, std::int64_t length,
+                                             std::int64_t n_rows,
+                                             std::span<const std::int64_t> lengths) {
   Rows& kept = of(sequence).kept;
   release(kept, 0);
-  if (length > 0) take(kept, length);
-  return saved_rows(sequence, length);
+  std::vector<std::int32_t> rows(static_cast<std::size_t>(n_rows), BlockPool::kNone);
+  std::int64_t n_checkpoints = arch::kCheckpoints, n_rewind = rewind_;
+  for (std::size_t i = rows.size(); i-- > 0;) {
+    const bool is_last = i + 1 == rows.size();
+    const std::int64_t of_row = is_last ? length : lengths[i];
+    std::int64_t& room = of_row % arch::kCheckpointEvery == 0 ? n_checkpoints : n_rewind;
+    if (!is_last && room-- <= 0) continue;
+    take(kept, of_row);
+    rows[i] = kept.back().row;
+  }
+  std::ranges::reverse(kept);
+  return rows;
 }
 
 }  // namespace

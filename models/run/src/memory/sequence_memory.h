@@ -57,20 +57,38 @@ class SequenceMemory {
   // REQUIRES: from != to.
   virtual void copy(std::int32_t from, std::int32_t to, std::int64_t length) = 0;
 
-  // The rows of every state to save for a sequence of `length` tokens, in order.
+  // The rows of every state to save for a sequence of `length` tokens, in order: all that
+  // resume_point() relies on.
   virtual std::vector<std::int32_t> saved_rows(std::int32_t sequence,
                                                std::int64_t length) const = 0;
-  // The range of saved rows, counted from the first, that a sequence of only `length` tokens needs.
-  // Not possible if it cannot be restored from them. REQUIRES: 0 <= length <= saved_length.
+  // The lengths, in ascending order, after which the sequence had the states in these rows; empty
+  // for kinds that do not keep states of whole sequences.
+  virtual std::vector<std::int64_t> saved_lengths(std::int32_t /*sequence*/,
+                                                  std::int64_t /*length*/) const {
+    return {};
+  }
+  // What was saved of a sequence for each state: `n_rows`, at least min_rows(length). `lengths` are
+  // saved_lengths(), or empty if only the last row was saved.
+  struct Saved {
+    std::int64_t length = 0, n_rows = 0;
+    std::span<const std::int64_t> lengths = {};
+  };
+  // How many rows a sequence of that length needs at least.
+  virtual std::int64_t min_rows(std::int64_t length) const = 0;
+  // The range of saved rows, counted from the first, that a sequence of only `length` tokens gets.
+  // Not possible if it cannot be restored from them. REQUIRES: 0 <= length <= saved.length.
   struct Range {
     std::int64_t begin = 0, end = 0;
     bool possible = true;
   };
-  virtual Range needed_rows(std::int64_t length, std::int64_t saved_length) const = 0;
-  // replace() clears the sequence and reserves room for `length` tokens. Returns where the rows of
-  // needed_rows() go. REQUIRES: can_replace().
-  virtual bool can_replace(std::int32_t sequence, std::int64_t length) const = 0;
-  virtual std::vector<std::int32_t> replace(std::int32_t sequence, std::int64_t length) = 0;
+  virtual Range needed_rows(std::int64_t length, const Saved& saved) const = 0;
+  // replace() clears the sequence and reserves `n_rows` rows for `length` tokens: those of a range
+  // of needed_rows(), or min_rows(). Returns where they go; -1: nowhere, the row is not kept.
+  // `lengths`: theirs, of Saved::lengths. REQUIRES: can_replace().
+  virtual bool can_replace(std::int32_t sequence, std::int64_t n_rows) const = 0;
+  virtual std::vector<std::int32_t> replace(std::int32_t sequence, std::int64_t length,
+                                            std::int64_t n_rows,
+                                            std::span<const std::int64_t> lengths) = 0;
 
   StateStore& store() { return store_; }
   const StateStore& store() const { return store_; }

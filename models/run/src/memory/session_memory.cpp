@@ -138,31 +138,84 @@ void SessionMemory::save(std::int32_t sequence, std::size_t state,
     part->store().read(*s, row, sink);
 }
 
-std::int64_t SessionMemory::resume_point_of_saved(std::int64_t length,
-                                                  std::int64_t saved_length) const {
-  const auto possible = [&](const auto& part) {
-    return part->needed_rows(length, saved_length).possible;
+std::vector<std::int64_t> SessionMemory::saved_lengths(std::int32_t sequence,
+                                                       std::size_t state) const {
+  return states_[state].part->saved_lengths(sequence, length(sequence));
+}
+
+// By part; those without states have none. REQUIRES: as many states as the memory has.
+std::vector<SequenceMemory::Saved> SessionMemory::saved_of_parts(
+    std::int64_t saved_length, std::span<const SavedState> states) const {
+  std::vector<SequenceMemory::Saved> all;
+  std::size_t i = 0;
+  for (const auto& part : parts_) {
+    SequenceMemory::Saved saved{.length = saved_length};
+    const auto of_part = part->store().states();
+    if (!of_part.empty()) {
+      saved.n_rows = std::ssize(states[i].bytes) / of_part[0].row_bytes();
+      saved.lengths = states[i].lengths;
+    }
+    all.push_back(saved);
+    i += of_part.size();
+  }
+  return all;
+}
+
+// Throws FormatError for states that no sequence of this memory can have.
+void SessionMemory::check_saved(std::int64_t saved_length,
+                                std::span<const SavedState> states) const {
+  if (states.size() != states_.size())
+    fail<FormatError>("{} states were saved, the model has {}", states.size(), states_.size());
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const auto& [part, state] = states_[i];
+    const auto& [bytes, lengths] = states[i];
+    const std::int64_t n_rows = std::ssize(bytes) / state->row_bytes();
+    const std::int64_t n_needed = std::max(part->min_rows(saved_length), std::ssize(lengths));
+    if (n_rows < n_needed || std::ssize(bytes) % state->row_bytes() != 0)
+      fail<FormatError>("'{}' was saved with {} bytes, {} tokens need {}", state->path,
+                        bytes.size(), saved_length, n_needed * state->row_bytes());
+    const bool differs =
+        i > 0 && states_[i - 1].part == part &&
+        (states[i - 1].lengths != lengths ||
+         std::ssize(states[i - 1].bytes) / states_[i - 1].state->row_bytes() != n_rows);
+    if (differs ||
+        (!lengths.empty() && (std::ssize(lengths) != n_rows || lengths.back() != saved_length)))
+      fail<FormatError>("'{}' was saved after other numbers of tokens than the rest", state->path);
+  }
+}
+
+std::int64_t SessionMemory::resume_point_of_saved(std::int64_t length, std::int64_t saved_length,
+                                                  std::span<const SavedState> states) const {
+  if (states.size() != states_.size()) return 0;
+  const std::vector<SequenceMemory::Saved> saved = saved_of_parts(saved_length, states);
+  const auto is_possible = [&] {
+    for (std::size_t i = 0; i < parts_.size(); ++i)
+      if (!parts_[i]->needed_rows(length, saved[i]).possible) return false;
+    return true;
   };
-  while (length > 0 && !std::ranges::all_of(parts_, possible)) --length;
+  while (length > 0 && !is_possible()) --length;
   return length;
 }
 
 // Replaces the sequence by one of `length` tokens. fill(state, n, bytes) provides the contents of
 // the nth row of a state.
 template <class Fill>
-void SessionMemory::replace(std::int32_t sequence, std::int64_t length, Fill fill) {
-  for (const auto& part : parts_) {
-    if (!part->can_replace(sequence, length)) refuse(sequence, length, *part);
-  }
+void SessionMemory::replace(std::int32_t sequence, std::int64_t length,
+                            std::span<const NewRows> of_parts, Fill fill) {
+  for (std::size_t p = 0; p < parts_.size(); ++p)
+    if (!parts_[p]->can_replace(sequence, of_parts[p].n)) refuse(sequence, length, *parts_[p]);
   std::size_t i = 0;
   std::vector<std::byte> content;
-  for (const auto& part : parts_) {
-    const std::vector<std::int32_t> rows = part->replace(sequence, length);
-    for (const StateStore::State& state : part->store().states()) {
+  for (std::size_t p = 0; p < parts_.size(); ++p) {
+    SequenceMemory& part = *parts_[p];
+    const std::vector<std::int32_t> rows =
+        part.replace(sequence, length, of_parts[p].n, of_parts[p].lengths);
+    for (const StateStore::State& state : part.store().states()) {
       content.resize(static_cast<std::size_t>(state.row_bytes()));
       for (std::size_t n = 0; n < rows.size(); ++n) {
-        fill(i, static_cast<std::int64_t>(n), std::span(content));
-        part->store().write(state, rows[n], content);
+        if (rows[n] < 0) continue;
+        fill(i, of_parts[p].begin + static_cast<std::int64_t>(n), std::span(content));
+        part.store().write(state, rows[n], content);
       }
       ++i;
     }
@@ -171,25 +224,22 @@ void SessionMemory::replace(std::int32_t sequence, std::int64_t length, Fill fil
 }
 
 void SessionMemory::restore(std::int32_t sequence, std::int64_t length, std::int64_t saved_length,
-                            std::span<const std::span<const std::byte>> states) {
+                            std::span<const SavedState> states) {
   check_length(sequence, length);
-  const std::int64_t point = resume_point_of_saved(length, saved_length);
+  check_saved(saved_length, states);
+  const std::int64_t point = resume_point_of_saved(length, saved_length, states);
   if (point != length)
     fail<UnsupportedError>(
         "the saved state of {} tokens cannot continue from {} of them, only from {}", saved_length,
         length, point);
-  if (states.size() != states_.size())
-    fail<FormatError>("{} states were saved, the model has {}", states.size(), states_.size());
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    const auto& [part, state] = states_[i];
-    const std::int64_t n = part->needed_rows(length, saved_length).end * state->row_bytes();
-    if (std::ssize(states[i]) < n)
-      fail<FormatError>("'{}' was saved with {} bytes, {} tokens need {}", state->path,
-                        states[i].size(), length, n);
+  const std::vector<SequenceMemory::Saved> saved = saved_of_parts(saved_length, states);
+  std::vector<NewRows> rows;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const auto [begin, end, possible] = parts_[i]->needed_rows(length, saved[i]);
+    rows.push_back({begin, end - begin, saved[i].lengths});
   }
-  replace(sequence, length, [&](std::size_t i, std::int64_t n, std::span<std::byte> row) {
-    const auto [begin, end, possible] = states_[i].part->needed_rows(length, saved_length);
-    const auto from = states[i].subspan(static_cast<std::size_t>(begin + n) * row.size());
+  replace(sequence, length, rows, [&](std::size_t i, std::int64_t n, std::span<std::byte> row) {
+    const auto from = states[i].bytes.subspan(static_cast<std::size_t>(n) * row.size());
     std::copy_n(from.begin(), row.size(), row.begin());
   });
 }
@@ -198,7 +248,9 @@ void SessionMemory::fill_with_noise(std::int32_t sequence, std::int64_t length) 
   check_length(sequence, length);
   std::vector<Noise> noise;
   for (const State& s : states_) noise.emplace_back(s.state->spec.dtype);
-  replace(sequence, length,
+  std::vector<NewRows> rows;
+  for (const auto& part : parts_) rows.push_back({.n = part->min_rows(length)});
+  replace(sequence, length, rows,
           [&](std::size_t i, std::int64_t, std::span<std::byte> row) { noise[i].fill(row); });
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "weft/run/session.h"
+
 #include "memory/sequence_memory.h"
 
 namespace weft::run {
@@ -60,17 +62,28 @@ class SessionMemory {
   void copy(std::int32_t from, std::int32_t to, std::int64_t length);
   std::size_t n_states() const { return states_.size(); }
   std::int64_t saved_bytes(std::int32_t sequence, std::size_t state) const;
+  std::vector<std::int64_t> saved_lengths(std::int32_t sequence, std::size_t state) const;
   void save(std::int32_t sequence, std::size_t state, const StateStore::Sink& sink) const;
-  std::int64_t resume_point_of_saved(std::int64_t length, std::int64_t saved_length) const;
+  std::int64_t resume_point_of_saved(std::int64_t length, std::int64_t saved_length,
+                                     std::span<const SavedState> states) const;
   void restore(std::int32_t sequence, std::int64_t length, std::int64_t saved_length,
-               std::span<const std::span<const std::byte>> states);
+               std::span<const SavedState> states);
   void fill_with_noise(std::int32_t sequence, std::int64_t length);
 
  private:
   void add_next(std::int32_t sequence);
   void reserve();
+  // The rows that a part of a replaced sequence gets: `n` of them, from the nth saved one on.
+  struct NewRows {
+    std::int64_t begin = 0, n = 0;
+    std::span<const std::int64_t> lengths = {};
+  };
   template <class Fill>
-  void replace(std::int32_t sequence, std::int64_t length, Fill fill);
+  void replace(std::int32_t sequence, std::int64_t length, std::span<const NewRows> of_parts,
+               Fill fill);
+  std::vector<SequenceMemory::Saved> saved_of_parts(std::int64_t saved_length,
+                                                    std::span<const SavedState> states) const;
+  void check_saved(std::int64_t saved_length, std::span<const SavedState> states) const;
 
   struct State {
     SequenceMemory* part;

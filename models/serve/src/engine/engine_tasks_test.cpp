@@ -8,6 +8,7 @@
 #include "engine/engine_test_support.h"
 #include "generation/text_model_test_support.h"
 #include "support/made_adapter.h"
+#include "support/mixed_model.h"
 #include "support/temp_folder.h"
 
 namespace weft {
@@ -105,6 +106,36 @@ TEST_CASE("slots in files") {
     if (engine.state().slots[0].busy) CHECK_THROWS_AS(engine.save_slot(0, path).get(), ValueError);
     engine.cancel(id);
     busy->wait();
+  }
+}
+
+TEST_CASE("a slot from a file reuses as much as one in memory, whatever the model remembers") {
+  const test::TempFolder folder;
+  const std::string path = (folder / "slot.bin").string();
+  for (const std::string arch : {"mixed", "llama", "qwen35", "gemma3"}) {
+    CAPTURE(arch);
+    const auto model = arch == "mixed" ? test::mixed_model() : tiny_model({.arch = arch});
+    const EngineOptions options{.slots = 2, .session = {.context = 400, .prefill_width = 64}};
+    TextRequest same = made_request(1, 150, 10), longer = same, other = same;
+    same.slot = longer.slot = other.slot = 0;
+    longer.prompt.push_back(3);
+    other.prompt[140] = (other.prompt[140] + 1) % test::kTinyVocabulary;
+    for (const TextRequest& next : {same, longer, other}) {
+      std::int64_t n_in_memory = 0;
+      {
+        Engine engine(model, options);
+        run(engine, same);
+        engine.save_slot(0, path).get();
+        const auto listener = run(engine, next);
+        n_in_memory = listener->prompts().at(0).n_reused;
+      }
+      Engine engine(model, options);
+      engine.restore_slot(0, path).get();
+      const auto listener = run(engine, next);
+      CHECK(listener->prompts().at(0).n_reused == n_in_memory);
+      CHECK(n_in_memory >= 128);
+      CHECK(listener->text(0).tokens == written_alone(model, next).tokens);
+    }
   }
 }
 

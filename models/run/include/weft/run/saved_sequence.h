@@ -2,11 +2,14 @@
 // One sequence of a session in a file: its tokens and its memory. A prompt or a conversation can
 // continue from it without being computed again, with the same bits.
 //
-// The file, little-endian: "weftseq2"; 4 u64 of SequenceOrigin, in its order; u64 n, i32[n] tokens;
+// The file, little-endian: "weftseq3"; 4 u64 of SequenceOrigin, in its order; u64 n, i32[n] tokens;
 // u64 length and bytes of a note for the program that saved it; u64 number of states, then
-// per state u64 length and its bytes (Session::save); XXH3-64 of everything before it.
-// Files of version 1, "weftseq1", have one u64 instead of the origin. Their tokens and notes are
-// read, but no session continues from them, because they do not identify their weights.
+// per state u64 m, i64[m] numbers of tokens (Session::saved_lengths), u64 length and its bytes
+// (Session::save); XXH3-64 of everything before it.
+// Files of version 2, "weftseq2", have no numbers of tokens: of recurrent layers, they have only
+// the state at the end. Sessions continue from them. Files of version 1, "weftseq1", have one u64
+// instead of the origin. Their tokens and notes are read, but no session continues from them,
+// because they do not identify their weights.
 
 #include <cstdint>
 #include <functional>
@@ -88,7 +91,7 @@ class SavedSequence {
   SequenceOrigin origin_;
   std::vector<std::int32_t> tokens_;
   std::string_view note_;
-  std::vector<std::span<const std::byte>> states_;
+  std::vector<SavedState> states_;
 };
 
 }  // namespace weft

@@ -118,6 +118,13 @@ struct StepToken {
   std::int32_t type = 0;  // below ModelFacts::token_types
 };
 
+// What was saved of a sequence for a state: Session::save() and saved_lengths(). The bytes belong
+// to whoever read them.
+struct SavedState {
+  std::span<const std::byte> bytes;
+  std::vector<std::int64_t> lengths;
+};
+
 struct PlannedModel;
 struct SessionAccess;
 
@@ -165,6 +172,12 @@ class Session {
   // drafts then begin anew.
   std::span<const float> draft(std::int32_t sequence, std::int32_t token, bool after_guesses,
                                const std::atomic<bool>* cancel = nullptr);
+  // The layer reads the tokens of the sequence itself, each with what the model made of the one
+  // before: steps let it read some of them, now and then, and this call those that are left.
+  // Throws like draft().
+  void read_for_drafts(std::int32_t sequence, const std::atomic<bool>* cancel = nullptr);
+  // From now on, whatever runs the layer calls the observer, which outlives its use; null: none.
+  void observe_drafts(NodeObserver* observer);
 
   // [V]: the last row of logits of the last step; valid until the next one. Throws ValueError if
   // that step requested none or failed, or if there was none.
@@ -205,17 +218,22 @@ class Session {
   // piece by piece.
   std::size_t n_states() const;
   std::int64_t saved_bytes(std::int32_t sequence, std::size_t state) const;
+  // The numbers of tokens, in ascending order, after which the sequence had the parts of this state
+  // that save() writes: earlier states of recurrent layers, and the current one. Empty for others.
+  std::vector<std::int64_t> saved_lengths(std::int32_t sequence, std::size_t state) const;
   void save(std::int32_t sequence, std::size_t state,
             const std::function<void(std::span<const std::byte>)>& write) const;
   // Replaces the sequence by the first `length` tokens of one that had `saved_length` tokens when
   // its states were saved. Throws ValueError like feed(), UnsupportedError if `length` is not a
-  // resume point of the saved sequence, FormatError if the states are too short, BudgetError if
-  // there is no room; the sequence is then unchanged.
+  // resume point of the saved sequence, FormatError if the states have other sizes or lengths,
+  // BudgetError if there is no room; the sequence is then unchanged. REQUIRES: the lengths of a
+  // state ascend.
   void restore(std::int32_t sequence, std::int64_t length, std::int64_t saved_length,
-               std::span<const std::span<const std::byte>> states);
+               std::span<const SavedState> states);
   // The largest length up to `length` that restore() accepts. REQUIRES: 0 <= length <=
   // saved_length.
-  std::int64_t resume_point_of_saved(std::int64_t length, std::int64_t saved_length) const;
+  std::int64_t resume_point_of_saved(std::int64_t length, std::int64_t saved_length,
+                                     std::span<const SavedState> states) const;
   // For measurements: replaces the sequence by `length` tokens with pseudo-random memory. Throws
   // like restore().
   void fill_with_noise(std::int32_t sequence, std::int64_t length);
