@@ -6,6 +6,8 @@
 #include <set>
 #include <unordered_map>
 
+#include <fmt/format.h>
+
 #include "weft/base/error.h"
 #include "weft/ops/projections/head_linear.h"
 #include "weft/ops/projections/projections.h"
@@ -95,6 +97,10 @@ bool is_stacked(const Node& node) {
   return node.op == &kHeadLinear || node.op == &kExpertLinear;
 }
 
+bool is_shared_head(std::string_view weight) {
+  return weight == "output.weight" || weight == "token_embd.weight";
+}
+
 // The rows of the head are those that request logits.
 bool is_of_head(const Graph& graph, const Node& x, std::string_view weight) {
   const Dim rows = x.spec.shape.rows();
@@ -107,11 +113,15 @@ bool is_of_head(const Graph& graph, const Node& x, std::string_view weight) {
 struct ImatrixCollector::Impl {
   Impl(const Session& session, const CollectorOptions& wanted)
       : file(session.model().file()), options(wanted) {
-    for (std::size_t i = 0; i < session.n_plans(); ++i) watch(session.graph(i), session.plan(i));
+    for (std::size_t i = 0; i < session.n_plans(); ++i) {
+      is_draft = session.options().draft_layer && i >= session.n_step_plans();
+      watch(session.graph(i), session.plan(i));
+    }
     memory.allocate();
   }
 
   void watch(const Graph& graph, const Plan& plan);
+  bool is_wanted(const Graph& graph, const Node& x, std::string_view weight) const;
   std::vector<Collected::Weight> weights_of(const Graph& graph, const Node& node,
                                             const Node& x) const;
   Collected& add(const std::string& key, std::int64_t n_matrices, std::int64_t n_cols,
@@ -122,6 +132,7 @@ struct ImatrixCollector::Impl {
 
   const Checkpoint& file;
   const CollectorOptions options;
+  bool is_draft = false;  // the plan that is being watched is of the draft layer
   std::deque<Collected> all;
   std::unordered_map<std::string, Collected*> by_key;
   std::deque<KeptRows> kept;
@@ -129,6 +140,14 @@ struct ImatrixCollector::Impl {
   std::deque<Watch> watches;
   std::unordered_map<const PlanStep*, std::vector<Watch*>> by_step;
 };
+
+// A draft layer's own head is collected in any case: no file can be quantized without it. Its rows
+// are the last ones of each run. The head that it shares with the model gets what steps give it.
+bool ImatrixCollector::Impl::is_wanted(const Graph& graph, const Node& x,
+                                       std::string_view weight) const {
+  if (is_draft) return !is_shared_head(weight);
+  return options.output || !is_of_head(graph, x, weight);
+}
 
 // The weights that a node multiplies x by and whose sums are wanted. Those of adapters are not in
 // the file.
@@ -140,7 +159,7 @@ std::vector<Collected::Weight> ImatrixCollector::Impl::weights_of(const Graph& g
     const std::string& name = graph[id].path;
     const CheckpointTensor* tensor =
         graph[id].kind == NodeKind::weight ? file.find_tensor(name) : nullptr;
-    if (!tensor || (!options.output && is_of_head(graph, x, name))) continue;
+    if (!tensor || !is_wanted(graph, x, name)) continue;
     if (name.size() > Imatrix::kMaxName) {
       fail<ValueError>(
           "weight '{}': names in an importance matrix must be at most {} bytes, got {}", name,
@@ -181,7 +200,8 @@ void ImatrixCollector::Impl::watch(const Graph& graph, const Plan& plan) {
                        x.spec.dtype.name());
     const bool stacked = is_stacked(node);
     const std::string choice = node.op == &kExpertLinear ? graph[node.inputs[2]].path : "";
-    const std::string key = stacked ? x.path + '\n' + choice : x.path;
+    const std::string key =
+        fmt::format("{}{}{}", is_draft ? "draft\n" : "", x.path, stacked ? '\n' + choice : "");
     const TensorSpec& w = graph[matrices_of(node)[0]].spec;
     Collected& c = add(key, stacked ? w.shape[0].bound : 1, w.shape.last(), weights);
     c.sums.add_lanes(plan.lanes);

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "weft/base/error.h"
 #include "weft/ops/formats/format.h"
@@ -61,6 +62,53 @@ class PlainSums final : public NodeObserver {
  private:
   const Graph& graph_;
 };
+
+TEST_CASE("a draft layer is collected from the text itself") {
+  for (const std::string arch : {"glm4moe", "deepseek2", "qwen35"}) {
+    CAPTURE(arch);
+    const auto model = tiny_model({.arch = arch, .draft_layers = 1});
+    const std::string layer = fmt::format("blk.{}.", model->facts().n_layers);
+    std::map<std::string, Imatrix::Entry> expected;
+    for (const int workers : {1, 2}) {
+      for (const std::int64_t width : {std::int64_t{96}, std::int64_t{40}}) {
+        Session session(model, {.prefill_width = width, .workers = workers, .draft_layer = true});
+        ImatrixCollector collector(session);
+        session.observe_drafts(&collector);
+        for (int window = 0; window < 2; ++window) {
+          session.truncate(0, 0);
+          for (std::int64_t at = 0; at < kTokens; at += width) {
+            std::vector<StepToken> step;
+            for (std::int64_t i = at; i < std::min(at + width, kTokens); ++i)
+              step.push_back({.token = static_cast<std::int32_t>(i * 7 % 50)});
+            session.step(step, nullptr, &collector);
+          }
+          session.read_for_drafts(0);
+          session.read_for_drafts(0);  // nothing is left
+          collector.keep();
+        }
+        const Imatrix found = collector.collected();
+        std::size_t n_draft = 0;
+        for (const auto& [name, entry] : found.entries) {
+          CAPTURE(name);
+          const bool is_draft = name.starts_with(layer);
+          n_draft += is_draft;
+          if (entry.counts.size() == 1 && name.find("shared_head_head") == name.npos)
+            CHECK(entry.counts[0] == 2 * (kTokens - is_draft));
+        }
+        CHECK(n_draft >= 7);
+        CHECK(found.entries.contains(layer + "nextn.eh_proj.weight"));
+        CHECK(!found.entries.contains("output.weight"));
+        if (expected.empty()) expected = {found.entries.begin(), found.entries.end()};
+        REQUIRE(found.entries.size() == expected.size());
+        for (const auto& [name, entry] : found.entries) {
+          CAPTURE(name);
+          CHECK(entry.sums == expected[name].sums);
+          CHECK(entry.counts == expected[name].counts);
+        }
+      }
+    }
+  }
+}
 
 TEST_CASE("the collector sums what the plain graph sees") {
   for (const char* arch : {"llama", "qwen2", "qwen3"}) {

@@ -34,6 +34,10 @@ struct Names {
 
 }  // namespace
 
+std::string name_of(const Imatrix& imatrix) {
+  return imatrix.source.empty() ? "the importance matrix" : printable_path(imatrix.source);
+}
+
 std::vector<std::string> missing_importances(const QuantizePlan& plan, const Imatrix& imatrix) {
   Names without, unused;
   std::size_t n_quantized = 0;
@@ -51,8 +55,7 @@ std::vector<std::string> missing_importances(const QuantizePlan& plan, const Ima
       unused.add(t.tensor->name);
     }
   }
-  const std::string of =
-      imatrix.source.empty() ? "the importance matrix" : printable_path(imatrix.source);
+  const std::string of = name_of(imatrix);
   std::vector<std::string> lines;
   if (without.n > 0) {
     lines.push_back(

@@ -202,8 +202,12 @@ class Planner {
     const bool wants =
         needs_importances(t.to) || (mix_.mix == Mix::q2_k_s && t.to.name() == "Q2_K");
     if (encoder->encode == nullptr || (matrix && wants))
-      return fmt::format("{} needs an importance matrix{}", t.to.name(),
-                         options_.imatrix ? " that names it" : "");
+      return options_.imatrix
+                 ? fmt::format(
+                       "{} needs importances, and {} has none for it: collect them with "
+                       "weft imatrix, or choose its type with --tensor-type",
+                       t.to.name(), name_of(*options_.imatrix))
+                 : fmt::format("{} needs an importance matrix", t.to.name());
     return "";
   }
 

@@ -1,6 +1,10 @@
 #include "weft/quantize/quantize.h"
 
+#include <algorithm>
 #include <map>
+#include <span>
+
+#include <fmt/ranges.h>
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
@@ -17,12 +21,18 @@ namespace {
 // https://github.com/ggml-org/ggml
 constexpr std::uint64_t kQuantizationVersion = 2;
 
+// Names the first tensor that cannot be converted, and those that cannot be for the same reason.
 void check_obstacles(const QuantizePlan& plan) {
-  for (const QuantizedTensor& t : plan.tensors) {
-    if (t.obstacle.empty()) continue;
-    fail<UnsupportedError>("tensor '{}' cannot become {}: {}", printable(t.tensor->name),
-                           t.to.name(), t.obstacle);
-  }
+  const auto first = std::ranges::find_if(
+      plan.tensors, [](const QuantizedTensor& t) { return !t.obstacle.empty(); });
+  if (first == plan.tensors.end()) return;
+  std::vector<std::string> same;
+  for (const QuantizedTensor& t : std::span(first + 1, plan.tensors.end()))
+    if (t.obstacle == first->obstacle) same.push_back(printable(t.tensor->name));
+  const std::string others =
+      same.empty() ? "" : fmt::format("; the same is true of {}", fmt::join(same, ", "));
+  fail<UnsupportedError>("tensor '{}' cannot become {}: {}{}", printable(first->tensor->name),
+                         first->to.name(), first->obstacle, others);
 }
 
 void add_metadata(const Checkpoint& file, const QuantizePlan& plan, const Imatrix* imatrix,

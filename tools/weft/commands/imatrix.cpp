@@ -71,6 +71,7 @@ SessionOptions session_for(const Flags& flags, const Model& model) {
   SessionOptions options = flags.model.session;
   options.prefill_width = std::min(options.prefill_width, options.context);
   options.reserved += ImatrixCollector::bytes_of_stacked(model);
+  options.draft_layer = model.facts().drafts && !options.embeddings;
   options.logits_rows = flags.output ? rows_that_fit(model, options.prefill_width) : 1;
   return options;
 }
@@ -84,6 +85,7 @@ class Run {
         earlier_(read_earlier(flags.earlier, windows_.size)),
         collector_(session, {.output = flags.output}) {
     check(model);
+    if (session.options().draft_layer) session.observe_drafts(&collector_);
   }
 
   // Returns the number of windows that were run: fewer than all at Ctrl-C.
@@ -139,6 +141,7 @@ class Run {
     try {
       run_window(session_, windows_.at(i), windows_.bos, &cli::interrupted(), &collector_, wants,
                  [](std::size_t, std::span<const float>) {});
+      if (session_.options().draft_layer) session_.read_for_drafts(0, &cli::interrupted());
     } catch (const CancelledError&) {
       collector_.drop();
       return false;

@@ -16,6 +16,14 @@
 //   ImatrixCollector collector(session, {});
 //   session.step(tokens, nullptr, &collector);
 //   collector.keep();
+//
+// If the session has a draft layer, its weights are collected, too: it reads the text itself, each
+// token with what the model made of the one before, so that it has one row less than the model.
+//
+//   session.observe_drafts(&collector);
+//   session.step(tokens, nullptr, &collector);
+//   session.read_for_drafts(0);
+//   collector.keep();
 
 #include <cstdint>
 #include <memory>
