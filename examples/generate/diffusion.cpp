@@ -8,6 +8,7 @@
 
 #include "weft/base/printable.h"
 #include "weft/serve/diffusion.h"
+#include "weft/serve/generation.h"
 
 #include "common/program.h"
 #include "common/terminal.h"
@@ -78,9 +79,7 @@ class Canvas {
 }  // namespace
 
 void check_writes(const Model& model, const Options& options) {
-  if (!model.facts().causal && !model.facts().encodes)
-    fail<UnsupportedError>("{}: the model makes embeddings, not text (see weft embed)",
-                           model.file().path());
+  check_generates(model);
   if (!options.only_with_diffusion.empty())
     fail<cli::UsageError>("{}: not a diffusion model, so {} cannot be used", model.file().path(),
                           options.only_with_diffusion);

@@ -86,8 +86,24 @@ static void bad_texts_and_options_are_refused(void) {
   weft_error_free(error);
 }
 
+/* A model that makes embeddings has no texts to give. */
+static void encoders_write_no_text(void) {
+  weft_error* error = NULL;
+  weft_model* model = NULL;
+  weft_session* session = NULL;
+  weft_generation* generation = NULL;
+  OK(weft_write_made_model("bert", NULL, 0, temporary("bert.gguf"), &error));
+  OK(weft_model_open(temporary("bert.gguf"), NULL, &model, &error));
+  OK(weft_session_open(model, NULL, &session, &error));
+  REFUSED(WEFT_ERROR_UNSUPPORTED, "bert.gguf: the model makes embeddings, not text",
+          weft_generation_open(session, 0, NULL, &generation, &error));
+  weft_session_free(session);
+  weft_model_free(model);
+}
+
 const test_case embedder_tests[] = {
     {"texts become vectors", texts_become_vectors},
     {"open embedders take another norm", open_embedders_take_another_norm},
     {"bad texts and options are refused", bad_texts_and_options_are_refused},
+    {"encoders write no text", encoders_write_no_text},
     {NULL, NULL}};

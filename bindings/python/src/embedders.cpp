@@ -34,14 +34,24 @@ std::unique_ptr<Embedder> open_embedder(const Model& model, const py::dict& sess
   return embedder;
 }
 
-// For each text a copy of its embedding, [width] or without pooling [n, width], and its tokens.
+constexpr std::int32_t kNoNorm = -1, kEuclidean = 2;
+
+// A copy of an embedding, [width] or without pooling [n, width], and the tokens of its text.
+py::tuple copy_of(const weft_embedding& one, const weft_embedder_info& i) {
+  const auto n = static_cast<py::ssize_t>(one.n_values);
+  std::vector<py::ssize_t> shape{n};
+  if (std::string_view(i.pooling) == "none") shape = {n / i.width, i.width};
+  py::array_t<float> values(shape);
+  std::copy_n(one.values, one.n_values, values.mutable_data());
+  return py::make_tuple(values, one.n_tokens);
+}
+
 py::list embed(const Embedder& embedder, const std::vector<std::string>& texts, bool normalize,
                bool truncate) {
   weft_embedder* const e = embedder.get();
   std::vector<weft_string> given;
   for (const std::string& text : texts) given.push_back({text.data(), text.size()});
   std::vector<weft_embedding> found(texts.size());
-  constexpr std::int32_t kNoNorm = -1, kEuclidean = 2;
   const weft_embedder_info i = info_of(embedder);
   call([&](weft_error** error) {
     const std::int32_t norm = normalize ? kEuclidean : kNoNorm;
@@ -50,16 +60,22 @@ py::list embed(const Embedder& embedder, const std::vector<std::string>& texts, 
     return weft_embedder_embed(e, given.data(), given.size(), found.data(), error);
   });
   py::list all;
-  const bool pooled = std::string_view(i.pooling) != "none";
-  for (const weft_embedding& one : found) {
-    const auto n = static_cast<py::ssize_t>(one.n_values);
-    std::vector<py::ssize_t> shape{n};
-    if (!pooled) shape = {n / i.width, i.width};
-    py::array_t<float> values(shape);
-    std::copy_n(one.values, one.n_values, values.mutable_data());
-    all.append(py::make_tuple(values, one.n_tokens));
-  }
+  for (const weft_embedding& one : found) all.append(copy_of(one, i));
   return all;
+}
+
+py::tuple embed_tokens(const Embedder& embedder, const std::vector<weft_token>& tokens,
+                       bool normalize) {
+  weft_embedder* const e = embedder.get();
+  weft_embedding found{};
+  const weft_embedder_info i = info_of(embedder);
+  call([&](weft_error** error) {
+    const std::int32_t norm = normalize ? kEuclidean : kNoNorm;
+    const weft_status status = weft_embedder_set_output(e, norm, 0, error);
+    if (status != WEFT_SUCCESS) return status;
+    return weft_embedder_embed_tokens(e, tokens.data(), tokens.size(), &found, error);
+  });
+  return copy_of(found, i);
 }
 
 }  // namespace
@@ -70,6 +86,7 @@ void add_embedders(py::module_& m) {
       .def("close", &Embedder::close)
       .def("cancel", [](const Embedder& e) { weft_embedder_cancel(e.get()); })
       .def("embed", &embed)
+      .def("embed_tokens", &embed_tokens)
       .def("width", [](const Embedder& e) { return info_of(e).width; });
 }
 

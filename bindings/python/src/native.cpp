@@ -269,8 +269,8 @@ void Options::refuse_range(const char* name, std::int64_t number) {
 namespace {
 
 // Names of weft.h, without WEFT_.
-void add_constants(pybind11::module_& m) {
 #define CONSTANT(name) m.attr(#name) = static_cast<int>(WEFT_##name)
+void add_text_constants(pybind11::module_& m) {
   CONSTANT(GRAMMAR_GBNF);
   CONSTANT(GRAMMAR_JSON_SCHEMA);
   CONSTANT(GRAMMAR_JSON_OBJECT);
@@ -297,10 +297,16 @@ void add_constants(pybind11::module_& m) {
   CONSTANT(STOP_MAX_TIME);
   CONSTANT(STOP_CONTEXT_FULL);
   CONSTANT(STOP_CANCELLED);
+}
+
+void add_model_constants(pybind11::module_& m) {
   CONSTANT(INPUT_TOKENS);
   CONSTANT(INPUT_POSITIONS);
   CONSTANT(INPUT_OUT_ROWS);
   CONSTANT(MODEL_CAUSAL);
+  CONSTANT(MODEL_HAS_OUTPUT);
+  CONSTANT(MODEL_ENCODES);
+  CONSTANT(MODEL_DIFFUSES);
   CONSTANT(MODEL_RECURRENT);
   CONSTANT(MODEL_DRAFTS);
   CONSTANT(WEIGHTS_AUTO);
@@ -314,7 +320,8 @@ void add_constants(pybind11::module_& m) {
 
 PYBIND11_MODULE(_weft, m) {
   using namespace weft_python;
-  add_constants(m);
+  add_text_constants(m);
+  add_model_constants(m);
   m.def("set_errors", &set_errors);
   m.def("begin_exit", &begin_exit);
   m.def("set_main_thread", &set_main_thread);

@@ -62,13 +62,12 @@ class Chats(unittest.TestCase):
                             "[INST] Why? [/INST]"),
                 ("alpaca", "Be brief.\n\n### Instruction:\nHi\n\n### Response:\nHello\n\n"
                            "### Instruction:\nWhy?\n\n### Response:\n"),
-                ("gemma", "<start_of_turn>user\nBe brief.<end_of_turn>\n"
-                          "<start_of_turn>user\nHi<end_of_turn>\n"
+                ("gemma", "<start_of_turn>user\nBe brief.\n\nHi<end_of_turn>\n"
                           "<start_of_turn>model\nHello<end_of_turn>\n"
                           "<start_of_turn>user\nWhy?<end_of_turn>\n"
                           "<start_of_turn>model\n"),
                 ("vicuna", "Be brief. USER: Hi ASSISTANT: Hello</s>USER: Why? ASSISTANT:"),
-                ("mistral-instruct", "[INST] Be brief. [/INST][INST] Hi [/INST]Hello</s>"
+                ("mistral-instruct", "[INST] Be brief.\n\nHi [/INST]Hello</s>"
                                      "[INST] Why? [/INST]"),
                 ("zephyr", "<|system|>\nBe brief.</s>\n<|user|>\nHi</s>\n<|assistant|>\nHello</s>\n"
                            "<|user|>\nWhy?</s>\n<|assistant|>\n")):

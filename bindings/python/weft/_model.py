@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _weft
-from ._errors import ClosedError
+from ._errors import ClosedError, UnsupportedError
 from ._graph import Graph
 from ._objects import Unpicklable
 from ._report import Proof
@@ -193,6 +193,16 @@ class Model(Unpicklable):
     def recurrent(self) -> bool:
         """Whether it has recurrent states, perhaps beside attention."""
         return bool(self._info["flags"] & _weft.MODEL_RECURRENT)
+
+    def _check_generates(self) -> None:
+        """Refuses models that do not write token by token."""
+        flags, path = self._info["flags"], self._info["path"]
+        if flags & _weft.MODEL_DIFFUSES:
+            raise UnsupportedError(f"{path}: a diffusion language model does not write token by "
+                                   "token")
+        has_text = flags & _weft.MODEL_CAUSAL and flags & _weft.MODEL_HAS_OUTPUT
+        if not has_text and not flags & _weft.MODEL_ENCODES:
+            raise UnsupportedError(f"{path}: the model makes embeddings, not text (see weft embed)")
 
     def __repr__(self) -> str:
         state = ", closed" if self.closed else ""

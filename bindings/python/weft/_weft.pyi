@@ -45,6 +45,9 @@ INPUT_TOKENS: int
 INPUT_POSITIONS: int
 INPUT_OUT_ROWS: int
 MODEL_CAUSAL: int
+MODEL_HAS_OUTPUT: int
+MODEL_ENCODES: int
+MODEL_DIFFUSES: int
 MODEL_RECURRENT: int
 MODEL_DRAFTS: int
 WEIGHTS_AUTO: int
@@ -271,4 +274,6 @@ class Embedder:
     def cancel(self) -> None: ...
     def embed(self, texts: Sequence[str], normalize: bool, truncate: bool,
               /) -> list[tuple[_Floats, int]]: ...
+    def embed_tokens(self, tokens: Sequence[int], normalize: bool,
+                     /) -> tuple[_Floats, int]: ...
     def width(self) -> int: ...

@@ -117,6 +117,7 @@ class Request:
                  logit_bias: Optional[dict[Any, float]], suffix: Optional[str] = None,
                  echo: bool = False) -> None:
         llama._opened()
+        llama._weft_model._check_generates()
         self.llama = llama
         self.echo = echo
         self.suffix = suffix

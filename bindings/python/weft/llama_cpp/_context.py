@@ -113,6 +113,7 @@ class Context(Evaluation):
 
     def _generate(self, ids: list[int], reset: bool, chooser: Chooser,
                   criteria: Optional[Any]) -> _Ids:
+        self._weft_model._check_generates()
         chooser.begin(ids)
         if reset:
             ids = self._reuse(ids)

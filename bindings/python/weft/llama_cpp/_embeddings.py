@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from .. import _weft
+from .._errors import ArgumentError
 
 if TYPE_CHECKING:
     from .llama import Llama
@@ -21,10 +22,11 @@ def _pooling(llama: "Llama") -> Optional[str]:
 
 def _embedder(llama: "Llama") -> Any:
     if llama._embedder is None:
-        longest = min(llama.n_ctx(), llama.n_batch)
+        # Long texts are computed in parts of n_batch, or in one step if each token sees all others.
         llama._embedder = _weft.Embedder.open(
-            llama._weft_model._native, {"context": llama.n_ctx(), "prefill_width": longest},
-            {"pooling": _pooling(llama), "max_tokens": longest})
+            llama._weft_model._native,
+            {"context": llama.n_ctx(), "prefill_width": min(llama.n_ctx(), llama.n_batch)},
+            {"pooling": _pooling(llama), "max_tokens": llama.n_ctx()})
     return llama._embedder
 
 
@@ -46,11 +48,19 @@ def embed(llama: "Llama", given: Union[str, Iterable[str]], normalize: bool, tru
         found = iter(embedder.embed(filled, normalize, truncate))
         rows, count = [], 0
         for text in texts:
-            values, n = next(found) if text else (None, 0)
-            empty = [] if _pooling(llama) == "none" else [0.0] * llama.n_embd()
-            rows.append(empty if values is None else values.tolist())
+            values, n = next(found) if text else _of_nothing(llama, embedder, normalize)
+            rows.append(values.tolist())
             count += n
     return (rows[0] if isinstance(given, str) else rows), count
+
+
+def _of_nothing(llama: "Llama", embedder: Any, normalize: bool) -> tuple[Any, int]:
+    """The embedding of an empty text: of the tokens that the model adds to every text."""
+    ids = llama._weft_model.tokenizer.encode("")
+    if not ids:
+        raise ArgumentError("input has an empty text, and the model adds no token to it")
+    result: tuple[Any, int] = embedder.embed_tokens(ids, normalize)
+    return result
 
 
 def create_embedding(llama: "Llama", given: Union[str, Iterable[str]], model: Optional[str]

@@ -25,6 +25,18 @@ def _turns(user: str, assistant: str, system: str = "{{ m.content }}\n\n", *, as
             f"{{% if add_generation_prompt %}}{ask}{{% endif %}}")
 
 
+def _turns_with_system(begin: str, end: str, assistant: str, *, ask: str) -> str:
+    """A template of models without turns of the system: a system message at the beginning stands
+    before the text of the first user, or is a turn if there is none."""
+    user = (f"{begin}{{% if ns.system %}}{{{{ ns.system }}}}\n\n{{% set ns.system = '' %}}"
+            f"{{% endif %}}{{{{ m.content }}}}{end}")
+    alone = f"{{% if ns.system %}}{begin}{{{{ ns.system }}}}{end}{{% endif %}}"
+    return ("{% set ns = namespace(system='') %}{% if messages[0].role == 'system' %}"
+            "{% set ns.system = messages[0].content %}{% set messages = messages[1:] %}{% endif %}"
+            f"{_turns(user, assistant, user, ask='')}{alone}"
+            f"{{% if add_generation_prompt %}}{ask}{{% endif %}}")
+
+
 _POLITE = ("A chat between a curious user and an artificial intelligence assistant. The assistant "
            "gives helpful, detailed, and polite answers to the user's questions.")
 
@@ -94,10 +106,9 @@ _FORMATS = {
         ask="<|from|>assistant\n<|recipient|>all\n<|content|>",
         default=f"<|from|>system\n<|recipient|>all\n<|content|>{_POLITE}{_CALLS}\n"),
         ("<|stop|>", "<|from|>")),
-    "gemma": Format(_turns(
-        "<start_of_turn>user\n{{ m.content }}<end_of_turn>\n",
-        "<start_of_turn>model\n{{ m.content }}<end_of_turn>\n",
-        "<start_of_turn>user\n{{ m.content }}<end_of_turn>\n", ask="<start_of_turn>model\n"),
+    "gemma": Format(_turns_with_system(
+        "<start_of_turn>user\n", "<end_of_turn>\n",
+        "<start_of_turn>model\n{{ m.content }}<end_of_turn>\n", ask="<start_of_turn>model\n"),
         ("<end_of_turn>",)),
     "intel": Format(_turns(
         "### User:\n{{ m.content }}\n", "### Assistant:\n{{ m.content }}\n",
@@ -110,9 +121,8 @@ _FORMATS = {
         "{% if loop.first and system is defined %}<<SYS>>\n{{ system }}\n<</SYS>>\n\n{% endif %}"
         "{{ m.content }} [/INST]{% endif %}{% endfor %}", ("[INST]",)),
     "llama-3": _LLAMA_3,
-    "mistral-instruct": Format(_turns(
-        "[INST] {{ m.content }} [/INST]", "{{ m.content }}{{ eos_token }}",
-        "[INST] {{ m.content }} [/INST]", ask=""), ("[INST]",)),
+    "mistral-instruct": Format(_turns_with_system(
+        "[INST] ", " [/INST]", "{{ m.content }}{{ eos_token }}", ask=""), ("[INST]",)),
     "mistrallite": Format(_turns(
         "<|prompter|>{{ m.content }}</s>", "<|assistant|>{{ m.content }}</s>",
         "<|system|>{{ m.content }}</s>", ask="<|assistant|>"), ("<|prompter|>",)),

@@ -28,6 +28,7 @@ Generation::Impl::Impl(Session& s, std::int32_t seq, const GenerationOptions& o)
   session.length(sequence);  // throws for an unknown sequence
   if (session.options().embeddings)
     fail<UnsupportedError>("the session computes embeddings, not logits: it cannot write texts");
+  check_generates(session.model());
   make_rules();
   if (options.ignore_eos || options.min_tokens > 0) {
     const Vocabulary& vocabulary = session.model().vocabulary();

@@ -35,4 +35,14 @@ void Generation::Impl::begin_rules() {
   }
 }
 
+void check_generates(const Model& model) {
+  const ModelFacts& facts = model.facts();
+  if (facts.diffuses)
+    fail<UnsupportedError>("{}: a diffusion language model does not write token by token",
+                           model.file().path());
+  if (!facts.gives_text() && !facts.encodes)
+    fail<UnsupportedError>("{}: the model makes embeddings, not text (see weft embed)",
+                           model.file().path());
+}
+
 }  // namespace weft

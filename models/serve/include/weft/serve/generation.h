@@ -87,6 +87,9 @@ constexpr bool is_truncated(StopReason stop) {
          stop == StopReason::context_full || stop == StopReason::cancelled;
 }
 
+// Throws UnsupportedError if the model makes embeddings only, or writes by Diffusion.
+void check_generates(const Model& model);
+
 struct GenerationEvent {
   // The new token; kNoToken if the text ended without one. With `end_of_text` it is the token that
   // ended it, which is not part of the text.
