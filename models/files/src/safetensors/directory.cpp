@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "weft/base/error.h"
@@ -19,6 +20,7 @@
 #include "safetensors/shards.h"
 #include "safetensors/tensors.h"
 #include "safetensors/tokenizer/chat_templates.h"
+#include "safetensors/tokenizer/sentencepiece_model.h"
 #include "safetensors/tokenizer/special_tokens.h"
 #include "safetensors/tokenizer/tokenizer_json.h"
 
@@ -144,20 +146,36 @@ class Reader {
   }
 
   void read_text_files(const JsonObject& config) {
-    const std::string file = join("tokenizer.json");
-    const auto text = read_text(file, kMaxTokenizer);
-    if (!text) {  // ids can still be fed
+    const OptionalFile settings(path_, "tokenizer_config.json");
+    Json own = settings.object().json();
+    const auto facts = read_tokenizer_file(own, settings.path());
+    if (!facts) {  // ids can still be fed
       builder_.add_string("tokenizer.ggml.model", "none");
       return;
     }
-    const OptionalFile settings(path_, "tokenizer_config.json");
-    const JsonObject stored = settings.object();
-    Json json = parse_json(*text, file), own = stored.json();
-    apply_lowercase(modules_.text, json, own);
-    const JsonObject named(own, stored.file());
-    const auto facts = read_tokenizer(JsonObject(json, file), named, config_.n_vocab, builder_);
-    read_special_tokens(path_, config, named, facts, builder_);
+    const JsonObject named(own, settings.path());
+    read_special_tokens(path_, config, named, *facts, builder_);
     read_chat_templates(path_, named, builder_);
+  }
+
+  // The first file of a tokenizer that there is; nothing if there is none. `settings`:
+  // tokenizer_config.json, which the reader may complete.
+  std::optional<TokenizerFacts> read_tokenizer_file(Json& settings,
+                                                    const std::string& settings_file) {
+    const std::string file = join("tokenizer.json");
+    if (const auto text = read_text(file, kMaxTokenizer)) {
+      Json json = parse_json(*text, file);
+      apply_lowercase(modules_.text, json, settings);
+      return read_tokenizer(JsonObject(json, file), JsonObject(settings, settings_file),
+                            config_.n_vocab, builder_);
+    }
+    for (const char* name : {"tokenizer.model", "spiece.model"}) {
+      const std::string model = join(name);
+      if (const auto bytes = read_text(model, kMaxTokenizer))
+        return read_sentencepiece(*bytes, model, settings, settings_file, config_.n_vocab,
+                                  builder_);
+    }
+    return std::nullopt;
   }
 
   files::OpenedFiles finish() {

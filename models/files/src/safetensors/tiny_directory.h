@@ -57,6 +57,7 @@ class TinyDirectory {
       {"pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", false}}},
       {"added_tokens", {{{"id", 3}, {"content", "<e>"}, {"special", true}}}}};
   Json tokenizer_config = {{"eos_token", "<e>"}};
+  bool without_tokenizer = false;  // no tokenizer.json
   std::vector<Stored> tensors = {{"model.embed_tokens.weight", "F16", {4, 2}, 16}};
 
   std::string path() const { return folder_.path().string(); }
@@ -66,7 +67,7 @@ class TinyDirectory {
   // Keeps files that the test wrote itself.
   Checkpoint open() const {
     write_unless_there("config.json", config.dump());
-    write_unless_there("tokenizer.json", tokenizer.dump());
+    if (!without_tokenizer) write_unless_there("tokenizer.json", tokenizer.dump());
     write_unless_there("tokenizer_config.json", tokenizer_config.dump());
     if (!std::filesystem::exists(folder_ / "model.safetensors.index.json"))
       write_unless_there("model.safetensors", stored_file(tensors));

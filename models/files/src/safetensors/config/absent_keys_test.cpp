@@ -171,6 +171,17 @@ TEST_CASE("null is not the same as absent") {
   CHECK(refusal_of(mistral) == "config.json: 'sliding_window' is 4096, which is not supported");
 }
 
+TEST_CASE("a count of 0 is blamed on its own key") {
+  for (const char* key :
+       {"num_key_value_heads", "num_attention_heads", "num_hidden_layers", "hidden_size",
+        "intermediate_size", "max_position_embeddings", "vocab_size"}) {
+    CHECK(refusal_of(with(smallest("llama"), key, 0)) ==
+          fmt::format("config.json: '{}' must be at least 1, got 0", key));
+  }
+  CHECK(refusal_of(with(smallest("gpt2"), "n_head", 0)) ==
+        "config.json: 'n_head' must be at least 1, got 0");
+}
+
 TEST_CASE("windows are used as transformers' classes use them") {
   const auto windowed = [](const char* type) {
     return with(with(smallest(type), "max_position_embeddings", 32768), "sliding_window", 4096);

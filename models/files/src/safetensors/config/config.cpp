@@ -126,8 +126,7 @@ void read_shapes(const ConfigKeys& keys, Config& config) {
       added(keys, "attention.key_length_mla", 0) -
       std::min(added(keys, "rope.dimension_count", 0), added(keys, "attention.key_length_mla", 0));
   config.latent_Ev = added(keys, "attention.value_length_mla", 0);
-  if (config.n_heads == 0 || config.n_kv_heads == 0)
-    keys.json().mismatch("num_attention_heads", "at least 1, the same for keys and values");
+  if (config.n_heads == 0) keys.json().mismatch("num_attention_heads", "at least 1");
 }
 
 // RoBERTa's positions begin behind that of its padding token.

@@ -17,6 +17,12 @@ using IfAbsent = arch::HfKey::IfAbsent;
   fail<FormatError>("{}: '{}' is missing", printable_path(json.file()), json.name(key));
 }
 
+// Counts that shape a model: without one of them there is none.
+constexpr std::string_view kAtLeastOne[] = {
+    "vocab_size",           "context_length",          "embedding_length",
+    "block_count",          "feed_forward_length",     "attention.head_count",
+    "attention.key_length", "attention.head_count_kv", "attention.value_length"};
+
 bool is_null(const JsonObject& json, std::string_view key) {
   return json.json().contains(key) && !json.find(key);
 }
@@ -75,7 +81,7 @@ bool ConfigKeys::applies(const arch::HfKey& row) const {
 void ConfigKeys::add(const arch::HfKey& row) {
   switch (row.kind) {
     case Kind::count:
-      return add_count(row.gguf_name, count(row), row.hf_name);
+      return add_count(row.gguf_name, checked_count(row), row.hf_name);
     case Kind::number:
       return add_number(row.gguf_name, number(row));
     case Kind::inverse_root:
@@ -91,6 +97,14 @@ void ConfigKeys::add(const arch::HfKey& row) {
       break;
   }
   done_.emplace(row.gguf_name, 0);
+}
+
+std::uint64_t ConfigKeys::checked_count(const arch::HfKey& row) const {
+  const std::uint64_t value = count(row);
+  if (value == 0 && std::ranges::count(kAtLeastOne, row.gguf_name) > 0)
+    json_.mismatch(json_.find(row.hf_name) || row.other.empty() ? row.hf_name : row.other,
+                   "at least 1");
+  return value;
 }
 
 std::uint64_t ConfigKeys::count(const arch::HfKey& row) const {

@@ -22,8 +22,8 @@ class ConfigKeys {
              MetadataSink& sink)
       : json_(json), type_(type), arch_(arch), sink_(sink) {}
 
-  // Rows for keys that were added before have no effect. Throws FormatError for missing keys and
-  // wrong types.
+  // Rows for keys that were added before have no effect. Throws FormatError for missing keys, wrong
+  // types, and counts of 0 without which there is no model.
   void add(std::span<const arch::HfKey> table);
 
   void add_count(std::string_view key, std::uint64_t value, std::string_view hf_name);
@@ -41,6 +41,7 @@ class ConfigKeys {
  private:
   void add(const arch::HfKey& row);
   bool applies(const arch::HfKey& row) const;
+  std::uint64_t checked_count(const arch::HfKey& row) const;
   std::uint64_t count(const arch::HfKey& row) const;
   double number(const arch::HfKey& row) const;
   bool flag(const arch::HfKey& row) const;

@@ -33,8 +33,8 @@ bool is_one_of(std::string_view key, std::string_view keys);
 // the name, for types that are not read or harmless, and for unknown keys that are set.
 std::vector<JsonObject> components(const JsonObject& json, std::string_view stage);
 
-// Throws UnsupportedError for a key that is not one of `known` (see is_one_of()), nor "type", unless
-// its value says "off": null, false, 0 or an empty text.
+// Throws UnsupportedError for a key that is not one of `known` (see is_one_of()), nor "type",
+// unless its value says "off": null, false, 0 or an empty text.
 void refuse_unknown_keys(const JsonObject& json, std::string_view known);
 
 // `charsmap`: the table of a component "Precompiled".
