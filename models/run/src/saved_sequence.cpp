@@ -94,7 +94,7 @@ std::vector<std::int64_t> read_lengths(gguf::Cursor& cursor, std::uint64_t n_tok
 }  // namespace
 
 void save_sequence(Session& session, std::int32_t sequence, std::span<const std::int32_t> tokens,
-                   std::string_view note, const WriteBytes& write) {
+                   std::string_view note, const WriteBytes& write, std::int32_t prefix) {
   if (std::ssize(tokens) != session.length(sequence)) {
     fail<ValueError>("sequence {} has {} tokens, got {} to save", sequence,
                      session.length(sequence), tokens.size());
@@ -121,22 +121,24 @@ void save_sequence(Session& session, std::int32_t sequence, std::span<const std:
   writer.block(std::as_bytes(std::span(note)));
   writer.number(session.n_states());
   for (std::size_t i = 0; i < session.n_states(); ++i) {
-    const std::vector<std::int64_t> lengths = session.saved_lengths(sequence, i);
+    const std::vector<std::int64_t> lengths = session.saved_lengths(sequence, i, prefix);
     writer.number(lengths.size());
     writer.bytes(std::as_bytes(std::span(lengths)));
-    writer.number(static_cast<std::uint64_t>(session.saved_bytes(sequence, i)));
-    session.save(sequence, i, [&](std::span<const std::byte> bytes) { writer.bytes(bytes); });
+    writer.number(static_cast<std::uint64_t>(session.saved_bytes(sequence, i, prefix)));
+    session.save(
+        sequence, i, [&](std::span<const std::byte> bytes) { writer.bytes(bytes); }, prefix);
   }
   writer.end();
 }
 
 void save_sequence(Session& session, std::int32_t sequence, std::span<const std::int32_t> tokens,
-                   std::string_view note, const std::string& path) {
+                   std::string_view note, const std::string& path, std::int32_t prefix) {
   std::optional<OutputFile> file;
-  save_sequence(session, sequence, tokens, note, [&](std::span<const std::byte> bytes) {
+  const auto write = [&](std::span<const std::byte> bytes) {
     if (!file) file.emplace(path);  // not before the arguments were checked
     file->write(bytes);
-  });
+  };
+  save_sequence(session, sequence, tokens, note, write, prefix);
   file->commit();
 }
 

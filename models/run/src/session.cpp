@@ -279,22 +279,26 @@ std::size_t Session::n_states() const {
   return impl_->memory.n_states();
 }
 
-std::int64_t Session::saved_bytes(std::int32_t sequence, std::size_t state) const {
+std::int64_t Session::saved_bytes(std::int32_t sequence, std::size_t state,
+                                  std::int32_t prefix) const {
   refuse_sharded(*impl_->model);
   impl_->memory.check_sequence(sequence);
-  return impl_->memory.saved_bytes(sequence, state);
+  return impl_->memory.saved_bytes(sequence, state, prefix);
 }
 
-std::vector<std::int64_t> Session::saved_lengths(std::int32_t sequence, std::size_t state) const {
+std::vector<std::int64_t> Session::saved_lengths(std::int32_t sequence, std::size_t state,
+                                                 std::int32_t prefix) const {
+  refuse_sharded(*impl_->model);
   impl_->memory.check_sequence(sequence);
-  return impl_->memory.saved_lengths(sequence, state);
+  return impl_->memory.saved_lengths(sequence, state, prefix);
 }
 
 void Session::save(std::int32_t sequence, std::size_t state,
-                   const std::function<void(std::span<const std::byte>)>& write) const {
+                   const std::function<void(std::span<const std::byte>)>& write,
+                   std::int32_t prefix) const {
   refuse_sharded(*impl_->model);
   impl_->memory.check_sequence(sequence);
-  impl_->memory.save(sequence, state, write);
+  impl_->memory.save(sequence, state, write, prefix);
 }
 
 std::int64_t Session::resume_point_of_saved(std::int64_t length, std::int64_t saved_length,

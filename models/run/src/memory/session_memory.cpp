@@ -126,21 +126,47 @@ void SessionMemory::copy(std::int32_t from, std::int32_t to, std::int64_t length
   lengths_[index(to)] = length;
 }
 
-std::int64_t SessionMemory::saved_bytes(std::int32_t sequence, std::size_t state) const {
-  const auto& [part, s] = states_[state];
-  return std::ssize(part->saved_rows(sequence, length(sequence))) * s->row_bytes();
+// Those of the sequence, and of earlier states that only `prefix` has.
+std::vector<SessionMemory::SavedRow> SessionMemory::rows_to_save(const SequenceMemory& part,
+                                                                 std::int32_t sequence,
+                                                                 std::int32_t prefix) const {
+  const auto rows_of = [&](std::int32_t s) {
+    const std::vector<std::int32_t> rows = part.saved_rows(s, length(s));
+    const std::vector<std::int64_t> lengths = part.saved_lengths(s, length(s));
+    std::vector<SavedRow> all;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      all.push_back({i < lengths.size() ? lengths[i] : 0, rows[i]});
+    return all;
+  };
+  std::vector<SavedRow> rows = rows_of(sequence);
+  if (prefix < 0) return rows;
+  for (const SavedRow& row : rows_of(prefix)) {
+    const bool is_state = row.length > 0 && row.length < length(sequence);
+    if (!is_state || std::ranges::count(rows, row.length, &SavedRow::length) > 0) continue;
+    rows.insert(std::ranges::upper_bound(rows, row.length, {}, &SavedRow::length), row);
+  }
+  return rows;
 }
 
-void SessionMemory::save(std::int32_t sequence, std::size_t state,
-                         const StateStore::Sink& sink) const {
+std::int64_t SessionMemory::saved_bytes(std::int32_t sequence, std::size_t state,
+                                        std::int32_t prefix) const {
   const auto& [part, s] = states_[state];
-  for (const std::int32_t row : part->saved_rows(sequence, length(sequence)))
-    part->store().read(*s, row, sink);
+  return std::ssize(rows_to_save(*part, sequence, prefix)) * s->row_bytes();
 }
 
-std::vector<std::int64_t> SessionMemory::saved_lengths(std::int32_t sequence,
-                                                       std::size_t state) const {
-  return states_[state].part->saved_lengths(sequence, length(sequence));
+std::vector<std::int64_t> SessionMemory::saved_lengths(std::int32_t sequence, std::size_t state,
+                                                       std::int32_t prefix) const {
+  std::vector<std::int64_t> lengths;
+  for (const SavedRow& row : rows_to_save(*states_[state].part, sequence, prefix))
+    if (row.length > 0) lengths.push_back(row.length);
+  return lengths;
+}
+
+void SessionMemory::save(std::int32_t sequence, std::size_t state, const StateStore::Sink& sink,
+                         std::int32_t prefix) const {
+  const auto& [part, s] = states_[state];
+  for (const SavedRow& row : rows_to_save(*part, sequence, prefix))
+    part->store().read(*s, row.row, sink);
 }
 
 // By part; those without states have none. REQUIRES: as many states as the memory has.

@@ -61,9 +61,12 @@ class SessionMemory {
   void truncate(std::int32_t sequence, std::int64_t length);
   void copy(std::int32_t from, std::int32_t to, std::int64_t length);
   std::size_t n_states() const { return states_.size(); }
-  std::int64_t saved_bytes(std::int32_t sequence, std::size_t state) const;
-  std::vector<std::int64_t> saved_lengths(std::int32_t sequence, std::size_t state) const;
-  void save(std::int32_t sequence, std::size_t state, const StateStore::Sink& sink) const;
+  std::int64_t saved_bytes(std::int32_t sequence, std::size_t state,
+                           std::int32_t prefix = -1) const;
+  std::vector<std::int64_t> saved_lengths(std::int32_t sequence, std::size_t state,
+                                          std::int32_t prefix = -1) const;
+  void save(std::int32_t sequence, std::size_t state, const StateStore::Sink& sink,
+            std::int32_t prefix = -1) const;
   std::int64_t resume_point_of_saved(std::int64_t length, std::int64_t saved_length,
                                      std::span<const SavedState> states) const;
   void restore(std::int32_t sequence, std::int64_t length, std::int64_t saved_length,
@@ -73,6 +76,12 @@ class SessionMemory {
  private:
   void add_next(std::int32_t sequence);
   void reserve();
+  struct SavedRow {
+    std::int64_t length = 0;  // 0: the row is not the state of a whole sequence
+    std::int32_t row = 0;
+  };
+  std::vector<SavedRow> rows_to_save(const SequenceMemory& part, std::int32_t sequence,
+                                     std::int32_t prefix) const;
   // The rows that a part of a replaced sequence gets: `n` of them, from the nth saved one on.
   struct NewRows {
     std::int64_t begin = 0, n = 0;

@@ -139,6 +139,32 @@ TEST_CASE("a slot from a file reuses as much as one in memory, whatever the mode
   }
 }
 
+TEST_CASE("a slot from a file has the end of its prompt, also after a long text") {
+  const test::TempFolder folder;
+  const std::string path = (folder / "slot.bin").string();
+  const auto model = tiny_model({.arch = "qwen35"});
+  const EngineOptions options{.slots = 2, .session = {.context = 600, .prefill_width = 64}};
+  const TextRequest same = made_request(1, 150, 330);
+  TextRequest longer = same;
+  longer.prompt.push_back(3);
+  std::int64_t n_in_memory = 0;
+  {
+    Engine engine(model, options);
+    engine.save_slot(run(engine, same)->prompts()[0].slot, path).get();
+    n_in_memory = run(engine, longer)->prompts().at(0).n_reused;
+    CHECK(n_in_memory == 150);
+  }
+  for (const std::int32_t slot : {0, 1}) {
+    Engine engine(model, options);
+    engine.restore_slot(slot, path).get();
+    CHECK(engine.state().slots[static_cast<std::size_t>(slot)].n_held == 479);
+    const auto listener = run(engine, longer);
+    CHECK(listener->prompts().at(0).n_reused == n_in_memory);
+    CHECK(listener->text(0).tokens == written_alone(model, longer).tokens);
+    CHECK(run(engine, same)->text(0).tokens == written_alone(model, same).tokens);
+  }
+}
+
 TEST_CASE("embeddings while texts run") {
   const auto model = tiny_model();
   Engine engine(model, {.slots = 2, .session = {.context = 400, .prefill_width = 32}});

@@ -221,10 +221,45 @@ void SequenceStore::check_idle_slot(std::int32_t slot) const {
   if (at(slot).text) fail<ValueError>("slot {} is busy", slot);
 }
 
+// The longest idle sequence beside the slot that has a beginning of what it holds from which the
+// slot itself cannot continue (keep_resume_point()); -1: there is none.
+std::int32_t SequenceStore::kept_prefix_of(std::int32_t slot) const {
+  std::int32_t best = -1;
+  for (std::int32_t s = 0; s < session_.options().sequences; ++s) {
+    const std::int64_t n = std::ssize(at(s).tokens);
+    const bool is_longer = n > (best < 0 ? 0 : std::ssize(at(best).tokens));
+    if (s != slot && is_longer && starts_with(at(slot).tokens, at(s).tokens) &&
+        has_scales(s, session_.lora_scales(slot)) && session_.resume_point(slot, n) != n)
+      best = s;
+  }
+  return best;
+}
+
+// What kept_prefix_of() had when the slot was saved is kept beside the slots again, if it fits.
+void SequenceStore::restore_prefix(std::int32_t slot, const SavedSequence& saved) {
+  std::int64_t n = std::ssize(saved.tokens());
+  while (n >= kMinKeptTokens && session_.resume_point(slot, n) == n)
+    n = saved.resume_point(session_, n - 1);
+  const std::int32_t n_sequences = session_.options().sequences;
+  if (n < kMinKeptTokens || n_slots_ == n_sequences) return;
+  std::int32_t to = n_slots_;
+  for (std::int32_t s = n_slots_; s < n_sequences; ++s)
+    if (at(s).used < at(to).used) to = s;
+  clear(to);
+  try {
+    session_.set_lora_scales(to, session_.lora_scales(slot));
+    saved.restore(session_, to, n);
+  } catch (const BudgetError&) {  // the slot has all that was asked for
+    return;
+  }
+  const auto kept = saved.tokens().first(static_cast<std::size_t>(n));
+  hold(to, {kept.begin(), kept.end()});
+}
+
 Engine::SlotFile SequenceStore::save(std::int32_t slot, const std::string& path) {
   check_idle_slot(slot);
   const std::vector<TokenId>& saved = at(slot).tokens;
-  save_sequence(session_, slot, saved, "", path);
+  save_sequence(session_, slot, saved, "", path, kept_prefix_of(slot));
   return {std::ssize(saved), static_cast<std::int64_t>(std::filesystem::file_size(path))};
 }
 
@@ -245,6 +280,7 @@ Engine::SlotFile SequenceStore::restore(std::int32_t slot, const SavedSequence& 
     }
   }
   hold(slot, {saved.tokens().begin(), saved.tokens().end()});
+  restore_prefix(slot, saved);
   return {std::ssize(saved.tokens()), static_cast<std::int64_t>(std::filesystem::file_size(path))};
 }
 

@@ -47,14 +47,14 @@ std::string difference(const SequenceOrigin& saved, const Session& session, std:
 
 using WriteBytes = std::function<void(std::span<const std::byte>)>;
 // Passes the bytes of such a file to `write`, piece by piece. `tokens` are those that were fed to
-// the sequence. Throws ValueError if their number is not the sequence's length, and if it mixes
-// scales of LoRAs (Session::mixes_lora_scales); IoError; UnsupportedError if the model has an
-// encoder.
+// the sequence; `prefix` is that of Session::save(). Throws ValueError if their number is not the
+// sequence's length, and if it mixes scales of LoRAs (Session::mixes_lora_scales); IoError;
+// UnsupportedError if the model has an encoder.
 void save_sequence(Session& session, std::int32_t sequence, std::span<const std::int32_t> tokens,
-                   std::string_view note, const WriteBytes& write);
+                   std::string_view note, const WriteBytes& write, std::int32_t prefix = -1);
 // The same in a file, which appears when it is complete (OutputFile).
 void save_sequence(Session& session, std::int32_t sequence, std::span<const std::int32_t> tokens,
-                   std::string_view note, const std::string& path);
+                   std::string_view note, const std::string& path, std::int32_t prefix = -1);
 
 // A file with a saved sequence, mapped and checked. Immutable.
 class SavedSequence {

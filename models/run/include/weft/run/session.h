@@ -217,12 +217,17 @@ class Session {
   // them to a file). The output of an encoder is not part of it. save() passes them to `write`
   // piece by piece.
   std::size_t n_states() const;
-  std::int64_t saved_bytes(std::int32_t sequence, std::size_t state) const;
+  // With a `prefix`, another sequence whose tokens this one begins with, the earlier states that
+  // only it has are saved, too; -1: none.
+  std::int64_t saved_bytes(std::int32_t sequence, std::size_t state,
+                           std::int32_t prefix = -1) const;
   // The numbers of tokens, in ascending order, after which the sequence had the parts of this state
   // that save() writes: earlier states of recurrent layers, and the current one. Empty for others.
-  std::vector<std::int64_t> saved_lengths(std::int32_t sequence, std::size_t state) const;
+  std::vector<std::int64_t> saved_lengths(std::int32_t sequence, std::size_t state,
+                                          std::int32_t prefix = -1) const;
   void save(std::int32_t sequence, std::size_t state,
-            const std::function<void(std::span<const std::byte>)>& write) const;
+            const std::function<void(std::span<const std::byte>)>& write,
+            std::int32_t prefix = -1) const;
   // Replaces the sequence by the first `length` tokens of one that had `saved_length` tokens when
   // its states were saved. Throws ValueError like feed(), UnsupportedError if `length` is not a
   // resume point of the saved sequence, FormatError if the states have other sizes or lengths,
