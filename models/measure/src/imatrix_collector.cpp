@@ -211,9 +211,8 @@ void ImatrixCollector::Impl::watch(const Graph& graph, const Plan& plan) {
     if (!quantized || !stacked) continue;
     KeptRows*& rows = kept_here[from];
     if (!rows) {
-      const bool copies = steps[from]->split == Split::copies;
-      rows = &kept.emplace_back(x.spec.shape.rows().bound, x.spec.shape.cols(),
-                                copies ? plan.lanes : 1);
+      const int n_copies = steps[from]->split == Split::copies ? plan.lanes : 1;
+      rows = &kept.emplace_back(x.spec.shape.rows().bound, x.spec.shape.cols(), n_copies);
       rows->first_stage = steps[from]->stage;
       add_watch(steps[from]).kept = rows;
     }

@@ -14,6 +14,7 @@
 #include "weft/ops/projections/expert_linear.h"
 #include "weft/ops/projections/head_linear.h"
 #include "weft/ops/projections/linear.h"
+#include "weft/run/draft_reading.h"
 
 #include "support/tiny_model.h"
 
@@ -73,7 +74,7 @@ TEST_CASE("a draft layer is collected from the text itself") {
       for (const std::int64_t width : {std::int64_t{96}, std::int64_t{40}}) {
         Session session(model, {.prefill_width = width, .workers = workers, .draft_layer = true});
         ImatrixCollector collector(session);
-        session.observe_drafts(&collector);
+        observe_drafts(session, &collector);
         for (int window = 0; window < 2; ++window) {
           session.truncate(0, 0);
           for (std::int64_t at = 0; at < kTokens; at += width) {
@@ -82,8 +83,8 @@ TEST_CASE("a draft layer is collected from the text itself") {
               step.push_back({.token = static_cast<std::int32_t>(i * 7 % 50)});
             session.step(step, nullptr, &collector);
           }
-          session.read_for_drafts(0);
-          session.read_for_drafts(0);  // nothing is left
+          read_for_drafts(session, 0);
+          read_for_drafts(session, 0);  // nothing is left
           collector.keep();
         }
         const Imatrix found = collector.collected();

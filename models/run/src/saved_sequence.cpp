@@ -121,10 +121,10 @@ void save_sequence(Session& session, std::int32_t sequence, std::span<const std:
   writer.block(std::as_bytes(std::span(note)));
   writer.number(session.n_states());
   for (std::size_t i = 0; i < session.n_states(); ++i) {
-    const std::vector<std::int64_t> lengths = session.saved_lengths(sequence, i, prefix);
-    writer.number(lengths.size());
-    writer.bytes(std::as_bytes(std::span(lengths)));
-    writer.number(static_cast<std::uint64_t>(session.saved_bytes(sequence, i, prefix)));
+    const SavedShape shape = session.saved_shape(sequence, i, prefix);
+    writer.number(shape.lengths.size());
+    writer.bytes(std::as_bytes(std::span(shape.lengths)));
+    writer.number(static_cast<std::uint64_t>(shape.n_bytes));
     session.save(
         sequence, i, [&](std::span<const std::byte> bytes) { writer.bytes(bytes); }, prefix);
   }

@@ -217,19 +217,6 @@ std::span<const float> Session::draft(std::int32_t sequence, std::int32_t token,
   return s.drafts.draft(sequence, length(sequence), token, after_guesses, cancel);
 }
 
-void Session::read_for_drafts(std::int32_t sequence, const std::atomic<bool>* cancel) {
-  Impl& s = *impl_;
-  if (!s.planned.options.draft_layer)
-    fail<ValueError>("the session has no draft layer (SessionOptions::draft_layer)");
-  s.memory.check_sequence(sequence);
-  s.last = {};
-  s.drafts.read_all(sequence, cancel);
-}
-
-void Session::observe_drafts(NodeObserver* observer) {
-  impl_->draft_observer = observer;
-}
-
 std::span<const float> Session::logits() const {
   if (impl_->last.empty()) fail<ValueError>("no logits: the last step requested none");
   return impl_->last;
@@ -279,18 +266,11 @@ std::size_t Session::n_states() const {
   return impl_->memory.n_states();
 }
 
-std::int64_t Session::saved_bytes(std::int32_t sequence, std::size_t state,
-                                  std::int32_t prefix) const {
+SavedShape Session::saved_shape(std::int32_t sequence, std::size_t state,
+                                std::int32_t prefix) const {
   refuse_sharded(*impl_->model);
   impl_->memory.check_sequence(sequence);
-  return impl_->memory.saved_bytes(sequence, state, prefix);
-}
-
-std::vector<std::int64_t> Session::saved_lengths(std::int32_t sequence, std::size_t state,
-                                                 std::int32_t prefix) const {
-  refuse_sharded(*impl_->model);
-  impl_->memory.check_sequence(sequence);
-  return impl_->memory.saved_lengths(sequence, state, prefix);
+  return impl_->memory.saved_shape(sequence, state, prefix);
 }
 
 void Session::save(std::int32_t sequence, std::size_t state,

@@ -11,6 +11,7 @@
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/measure/imatrix_collector.h"
+#include "weft/run/draft_reading.h"
 
 #include "common/flags.h"
 #include "inputs/windows.h"
@@ -85,7 +86,7 @@ class Run {
         earlier_(read_earlier(flags.earlier, windows_.size)),
         collector_(session, {.output = flags.output}) {
     check(model);
-    if (session.options().draft_layer) session.observe_drafts(&collector_);
+    if (session.options().draft_layer) observe_drafts(session, &collector_);
   }
 
   // Returns the number of windows that were run: fewer than all at Ctrl-C.
@@ -141,7 +142,7 @@ class Run {
     try {
       run_window(session_, windows_.at(i), windows_.bos, &cli::interrupted(), &collector_, wants,
                  [](std::size_t, std::span<const float>) {});
-      if (session_.options().draft_layer) session_.read_for_drafts(0, &cli::interrupted());
+      if (session_.options().draft_layer) read_for_drafts(session_, 0, &cli::interrupted());
     } catch (const CancelledError&) {
       collector_.drop();
       return false;

@@ -254,8 +254,8 @@ void Lives::restore() {
     memory_->save(from, i, [&](std::span<const std::byte> piece) {
       bytes[i].insert(bytes[i].end(), piece.begin(), piece.end());
     });
-    REQUIRE(std::ssize(bytes[i]) == memory_->saved_bytes(from, i));
-    states.push_back({bytes[i], memory_->saved_lengths(from, i)});
+    REQUIRE(std::ssize(bytes[i]) == memory_->saved_shape(from, i).n_bytes);
+    states.push_back({bytes[i], memory_->saved_shape(from, i).lengths});
   }
   const std::int64_t n = memory_->resume_point_of_saved(below(saved + 1), saved, states);
   REQUIRE(memory_->resume_point_of_saved(saved, saved, states) == saved);

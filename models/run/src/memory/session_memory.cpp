@@ -26,6 +26,74 @@ void check_resumes(const SessionMemory& memory, std::int32_t sequence, std::int6
                          sequence, length, memory.length(sequence), point);
 }
 
+struct SavedRow {
+  std::int64_t length = 0;  // 0: the row is not the state of a whole sequence
+  std::int32_t row = 0;
+};
+
+// Those of the sequence, and of earlier states that only `prefix` has.
+std::vector<SavedRow> rows_to_save(const SessionMemory& memory, const SequenceMemory& part,
+                                   std::int32_t sequence, std::int32_t prefix) {
+  const auto rows_of = [&](std::int32_t s) {
+    const std::vector<std::int32_t> rows = part.saved_rows(s, memory.length(s));
+    const std::vector<std::int64_t> lengths = part.saved_lengths(s, memory.length(s));
+    std::vector<SavedRow> all;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      all.push_back({i < lengths.size() ? lengths[i] : 0, rows[i]});
+    return all;
+  };
+  std::vector<SavedRow> rows = rows_of(sequence);
+  if (prefix < 0) return rows;
+  for (const SavedRow& row : rows_of(prefix)) {
+    const bool is_state = row.length > 0 && row.length < memory.length(sequence);
+    if (!is_state || std::ranges::count(rows, row.length, &SavedRow::length) > 0) continue;
+    rows.insert(std::ranges::upper_bound(rows, row.length, {}, &SavedRow::length), row);
+  }
+  return rows;
+}
+
+// By part; those without states have none. REQUIRES: as many states as the memory has.
+std::vector<SequenceMemory::Saved> saved_of_parts(
+    std::span<const std::unique_ptr<SequenceMemory>> parts, std::int64_t saved_length,
+    std::span<const SavedState> states) {
+  std::vector<SequenceMemory::Saved> all;
+  std::size_t i = 0;
+  for (const auto& part : parts) {
+    SequenceMemory::Saved saved{.length = saved_length};
+    const auto of_part = part->store().states();
+    if (!of_part.empty()) {
+      saved.n_rows = std::ssize(states[i].bytes) / of_part[0].row_bytes();
+      saved.lengths = states[i].lengths;
+    }
+    all.push_back(saved);
+    i += of_part.size();
+  }
+  return all;
+}
+
+// Throws FormatError for states that no sequence of this memory can have.
+void check_saved(std::span<const SessionMemory::State> own, std::int64_t saved_length,
+                 std::span<const SavedState> states) {
+  if (states.size() != own.size())
+    fail<FormatError>("{} states were saved, the model has {}", states.size(), own.size());
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const auto& [part, state] = own[i];
+    const auto& [bytes, lengths] = states[i];
+    const std::int64_t n_rows = std::ssize(bytes) / state->row_bytes();
+    const std::int64_t n_needed = std::max(part->min_rows(saved_length), std::ssize(lengths));
+    if (n_rows < n_needed || std::ssize(bytes) % state->row_bytes() != 0)
+      fail<FormatError>("'{}' was saved with {} bytes, {} tokens need {}", state->path,
+                        bytes.size(), saved_length, n_needed * state->row_bytes());
+    const bool differs =
+        i > 0 && own[i - 1].part == part &&
+        (states[i - 1].lengths != lengths ||
+         std::ssize(states[i - 1].bytes) / own[i - 1].state->row_bytes() != n_rows);
+    if (differs ||
+        (!lengths.empty() && (std::ssize(lengths) != n_rows || lengths.back() != saved_length)))
+      fail<FormatError>("'{}' was saved after other numbers of tokens than the rest", state->path);
+  }
+}
+
 }  // namespace
 
 SessionMemory::SessionMemory(const MemoryLimits& limits, std::int64_t step_tokens,
@@ -126,94 +194,27 @@ void SessionMemory::copy(std::int32_t from, std::int32_t to, std::int64_t length
   lengths_[index(to)] = length;
 }
 
-// Those of the sequence, and of earlier states that only `prefix` has.
-std::vector<SessionMemory::SavedRow> SessionMemory::rows_to_save(const SequenceMemory& part,
-                                                                 std::int32_t sequence,
-                                                                 std::int32_t prefix) const {
-  const auto rows_of = [&](std::int32_t s) {
-    const std::vector<std::int32_t> rows = part.saved_rows(s, length(s));
-    const std::vector<std::int64_t> lengths = part.saved_lengths(s, length(s));
-    std::vector<SavedRow> all;
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      all.push_back({i < lengths.size() ? lengths[i] : 0, rows[i]});
-    return all;
-  };
-  std::vector<SavedRow> rows = rows_of(sequence);
-  if (prefix < 0) return rows;
-  for (const SavedRow& row : rows_of(prefix)) {
-    const bool is_state = row.length > 0 && row.length < length(sequence);
-    if (!is_state || std::ranges::count(rows, row.length, &SavedRow::length) > 0) continue;
-    rows.insert(std::ranges::upper_bound(rows, row.length, {}, &SavedRow::length), row);
-  }
-  return rows;
-}
-
-std::int64_t SessionMemory::saved_bytes(std::int32_t sequence, std::size_t state,
-                                        std::int32_t prefix) const {
+SavedShape SessionMemory::saved_shape(std::int32_t sequence, std::size_t state,
+                                      std::int32_t prefix) const {
   const auto& [part, s] = states_[state];
-  return std::ssize(rows_to_save(*part, sequence, prefix)) * s->row_bytes();
-}
-
-std::vector<std::int64_t> SessionMemory::saved_lengths(std::int32_t sequence, std::size_t state,
-                                                       std::int32_t prefix) const {
-  std::vector<std::int64_t> lengths;
-  for (const SavedRow& row : rows_to_save(*states_[state].part, sequence, prefix))
-    if (row.length > 0) lengths.push_back(row.length);
-  return lengths;
+  const std::vector<SavedRow> rows = rows_to_save(*this, *part, sequence, prefix);
+  SavedShape shape{.n_bytes = std::ssize(rows) * s->row_bytes()};
+  for (const SavedRow& row : rows)
+    if (row.length > 0) shape.lengths.push_back(row.length);
+  return shape;
 }
 
 void SessionMemory::save(std::int32_t sequence, std::size_t state, const StateStore::Sink& sink,
                          std::int32_t prefix) const {
   const auto& [part, s] = states_[state];
-  for (const SavedRow& row : rows_to_save(*part, sequence, prefix))
+  for (const SavedRow& row : rows_to_save(*this, *part, sequence, prefix))
     part->store().read(*s, row.row, sink);
-}
-
-// By part; those without states have none. REQUIRES: as many states as the memory has.
-std::vector<SequenceMemory::Saved> SessionMemory::saved_of_parts(
-    std::int64_t saved_length, std::span<const SavedState> states) const {
-  std::vector<SequenceMemory::Saved> all;
-  std::size_t i = 0;
-  for (const auto& part : parts_) {
-    SequenceMemory::Saved saved{.length = saved_length};
-    const auto of_part = part->store().states();
-    if (!of_part.empty()) {
-      saved.n_rows = std::ssize(states[i].bytes) / of_part[0].row_bytes();
-      saved.lengths = states[i].lengths;
-    }
-    all.push_back(saved);
-    i += of_part.size();
-  }
-  return all;
-}
-
-// Throws FormatError for states that no sequence of this memory can have.
-void SessionMemory::check_saved(std::int64_t saved_length,
-                                std::span<const SavedState> states) const {
-  if (states.size() != states_.size())
-    fail<FormatError>("{} states were saved, the model has {}", states.size(), states_.size());
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    const auto& [part, state] = states_[i];
-    const auto& [bytes, lengths] = states[i];
-    const std::int64_t n_rows = std::ssize(bytes) / state->row_bytes();
-    const std::int64_t n_needed = std::max(part->min_rows(saved_length), std::ssize(lengths));
-    if (n_rows < n_needed || std::ssize(bytes) % state->row_bytes() != 0)
-      fail<FormatError>("'{}' was saved with {} bytes, {} tokens need {}", state->path,
-                        bytes.size(), saved_length, n_needed * state->row_bytes());
-    const bool differs =
-        i > 0 && states_[i - 1].part == part &&
-        (states[i - 1].lengths != lengths ||
-         std::ssize(states[i - 1].bytes) / states_[i - 1].state->row_bytes() != n_rows);
-    if (differs ||
-        (!lengths.empty() && (std::ssize(lengths) != n_rows || lengths.back() != saved_length)))
-      fail<FormatError>("'{}' was saved after other numbers of tokens than the rest", state->path);
-  }
 }
 
 std::int64_t SessionMemory::resume_point_of_saved(std::int64_t length, std::int64_t saved_length,
                                                   std::span<const SavedState> states) const {
   if (states.size() != states_.size()) return 0;
-  const std::vector<SequenceMemory::Saved> saved = saved_of_parts(saved_length, states);
+  const std::vector<SequenceMemory::Saved> saved = saved_of_parts(parts_, saved_length, states);
   const auto is_possible = [&] {
     for (std::size_t i = 0; i < parts_.size(); ++i)
       if (!parts_[i]->needed_rows(length, saved[i]).possible) return false;
@@ -252,13 +253,13 @@ void SessionMemory::replace(std::int32_t sequence, std::int64_t length,
 void SessionMemory::restore(std::int32_t sequence, std::int64_t length, std::int64_t saved_length,
                             std::span<const SavedState> states) {
   check_length(sequence, length);
-  check_saved(saved_length, states);
+  check_saved(states_, saved_length, states);
   const std::int64_t point = resume_point_of_saved(length, saved_length, states);
   if (point != length)
     fail<UnsupportedError>(
         "the saved state of {} tokens cannot continue from {} of them, only from {}", saved_length,
         length, point);
-  const std::vector<SequenceMemory::Saved> saved = saved_of_parts(saved_length, states);
+  const std::vector<SequenceMemory::Saved> saved = saved_of_parts(parts_, saved_length, states);
   std::vector<NewRows> rows;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     const auto [begin, end, possible] = parts_[i]->needed_rows(length, saved[i]);

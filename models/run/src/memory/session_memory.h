@@ -15,6 +15,11 @@ namespace weft::run {
 
 class SessionMemory {
  public:
+  struct State {
+    SequenceMemory* part;
+    const StateStore::State* state;
+  };
+
   // Steps have at most `step_tokens` tokens.
   SessionMemory(const MemoryLimits& limits, std::int64_t step_tokens,
                 std::vector<std::unique_ptr<SequenceMemory>> parts);
@@ -61,10 +66,7 @@ class SessionMemory {
   void truncate(std::int32_t sequence, std::int64_t length);
   void copy(std::int32_t from, std::int32_t to, std::int64_t length);
   std::size_t n_states() const { return states_.size(); }
-  std::int64_t saved_bytes(std::int32_t sequence, std::size_t state,
-                           std::int32_t prefix = -1) const;
-  std::vector<std::int64_t> saved_lengths(std::int32_t sequence, std::size_t state,
-                                          std::int32_t prefix = -1) const;
+  SavedShape saved_shape(std::int32_t sequence, std::size_t state, std::int32_t prefix = -1) const;
   void save(std::int32_t sequence, std::size_t state, const StateStore::Sink& sink,
             std::int32_t prefix = -1) const;
   std::int64_t resume_point_of_saved(std::int64_t length, std::int64_t saved_length,
@@ -76,12 +78,6 @@ class SessionMemory {
  private:
   void add_next(std::int32_t sequence);
   void reserve();
-  struct SavedRow {
-    std::int64_t length = 0;  // 0: the row is not the state of a whole sequence
-    std::int32_t row = 0;
-  };
-  std::vector<SavedRow> rows_to_save(const SequenceMemory& part, std::int32_t sequence,
-                                     std::int32_t prefix) const;
   // The rows that a part of a replaced sequence gets: `n` of them, from the nth saved one on.
   struct NewRows {
     std::int64_t begin = 0, n = 0;
@@ -90,14 +86,6 @@ class SessionMemory {
   template <class Fill>
   void replace(std::int32_t sequence, std::int64_t length, std::span<const NewRows> of_parts,
                Fill fill);
-  std::vector<SequenceMemory::Saved> saved_of_parts(std::int64_t saved_length,
-                                                    std::span<const SavedState> states) const;
-  void check_saved(std::int64_t saved_length, std::span<const SavedState> states) const;
-
-  struct State {
-    SequenceMemory* part;
-    const StateStore::State* state;
-  };
   const MemoryLimits limits_;
   const std::vector<std::unique_ptr<SequenceMemory>> parts_;
   std::vector<State> states_;  // the states of all parts

@@ -221,21 +221,7 @@ void SequenceStore::check_idle_slot(std::int32_t slot) const {
   if (at(slot).text) fail<ValueError>("slot {} is busy", slot);
 }
 
-// The longest idle sequence beside the slot that has a beginning of what it holds from which the
-// slot itself cannot continue (keep_resume_point()); -1: there is none.
-std::int32_t SequenceStore::kept_prefix_of(std::int32_t slot) const {
-  std::int32_t best = -1;
-  for (std::int32_t s = 0; s < session_.options().sequences; ++s) {
-    const std::int64_t n = std::ssize(at(s).tokens);
-    const bool is_longer = n > (best < 0 ? 0 : std::ssize(at(best).tokens));
-    if (s != slot && is_longer && starts_with(at(slot).tokens, at(s).tokens) &&
-        has_scales(s, session_.lora_scales(slot)) && session_.resume_point(slot, n) != n)
-      best = s;
-  }
-  return best;
-}
-
-// What kept_prefix_of() had when the slot was saved is kept beside the slots again, if it fits.
+// The prefix that save() found is kept beside the slots again, if it fits.
 void SequenceStore::restore_prefix(std::int32_t slot, const SavedSequence& saved) {
   std::int64_t n = std::ssize(saved.tokens());
   while (n >= kMinKeptTokens && session_.resume_point(slot, n) == n)
@@ -259,7 +245,17 @@ void SequenceStore::restore_prefix(std::int32_t slot, const SavedSequence& saved
 Engine::SlotFile SequenceStore::save(std::int32_t slot, const std::string& path) {
   check_idle_slot(slot);
   const std::vector<TokenId>& saved = at(slot).tokens;
-  save_sequence(session_, slot, saved, "", path, kept_prefix_of(slot));
+  // The longest beginning of it that another sequence has, and from which the slot itself cannot
+  // continue (keep_resume_point()).
+  std::int32_t prefix = -1;
+  for (std::int32_t s = 0; s < session_.options().sequences; ++s) {
+    const std::int64_t n = std::ssize(at(s).tokens);
+    const bool is_longer = n > (prefix < 0 ? 0 : std::ssize(at(prefix).tokens));
+    if (s != slot && is_longer && starts_with(saved, at(s).tokens) &&
+        has_scales(s, session_.lora_scales(slot)) && session_.resume_point(slot, n) != n)
+      prefix = s;
+  }
+  save_sequence(session_, slot, saved, "", path, prefix);
   return {std::ssize(saved), static_cast<std::int64_t>(std::filesystem::file_size(path))};
 }
 

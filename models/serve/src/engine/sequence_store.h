@@ -88,7 +88,6 @@ class SequenceStore {
   std::int32_t place_to_keep(std::int32_t sequence, std::int32_t except) const;
   void hold(std::int32_t sequence, std::vector<TokenId> tokens);
   void check_idle_slot(std::int32_t slot) const;
-  std::int32_t kept_prefix_of(std::int32_t slot) const;
   void restore_prefix(std::int32_t slot, const SavedSequence& saved);
 
   Session& session_;

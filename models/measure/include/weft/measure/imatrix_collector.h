@@ -18,11 +18,12 @@
 //   collector.keep();
 //
 // If the session has a draft layer, its weights are collected, too: it reads the text itself, each
-// token with what the model made of the one before, so that it has one row less than the model.
+// token with what the model made of the one before, so that it has one row less than the model
+// (weft/run/draft_reading.h).
 //
-//   session.observe_drafts(&collector);
+//   observe_drafts(session, &collector);
 //   session.step(tokens, nullptr, &collector);
-//   session.read_for_drafts(0);
+//   read_for_drafts(session, 0);
 //   collector.keep();
 
 #include <cstdint>

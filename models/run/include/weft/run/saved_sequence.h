@@ -4,7 +4,7 @@
 //
 // The file, little-endian: "weftseq3"; 4 u64 of SequenceOrigin, in its order; u64 n, i32[n] tokens;
 // u64 length and bytes of a note for the program that saved it; u64 number of states, then
-// per state u64 m, i64[m] numbers of tokens (Session::saved_lengths), u64 length and its bytes
+// per state u64 m, i64[m] numbers of tokens (SavedShape::lengths), u64 length and its bytes
 // (Session::save); XXH3-64 of everything before it.
 // Files of version 2, "weftseq2", have no numbers of tokens: of recurrent layers, they have only
 // the state at the end. Sessions continue from them. Files of version 1, "weftseq1", have one u64

@@ -118,8 +118,14 @@ struct StepToken {
   std::int32_t type = 0;  // below ModelFacts::token_types
 };
 
-// What was saved of a sequence for a state: Session::save() and saved_lengths(). The bytes belong
-// to whoever read them.
+// What Session::save() writes: its size, and the numbers of tokens, in ascending order, after which
+// the sequence had its parts: earlier states of recurrent layers, and the current one. Other states
+// have no such numbers.
+struct SavedShape {
+  std::int64_t n_bytes = 0;
+  std::vector<std::int64_t> lengths;
+};
+// What was saved of a sequence for a state. The bytes belong to whoever read them.
 struct SavedState {
   std::span<const std::byte> bytes;
   std::vector<std::int64_t> lengths;
@@ -172,12 +178,6 @@ class Session {
   // drafts then begin anew.
   std::span<const float> draft(std::int32_t sequence, std::int32_t token, bool after_guesses,
                                const std::atomic<bool>* cancel = nullptr);
-  // The layer reads the tokens of the sequence itself, each with what the model made of the one
-  // before: steps let it read some of them, now and then, and this call those that are left.
-  // Throws like draft().
-  void read_for_drafts(std::int32_t sequence, const std::atomic<bool>* cancel = nullptr);
-  // From now on, whatever runs the layer calls the observer, which outlives its use; null: none.
-  void observe_drafts(NodeObserver* observer);
 
   // [V]: the last row of logits of the last step; valid until the next one. Throws ValueError if
   // that step requested none or failed, or if there was none.
@@ -219,12 +219,7 @@ class Session {
   std::size_t n_states() const;
   // With a `prefix`, another sequence whose tokens this one begins with, the earlier states that
   // only it has are saved, too; -1: none.
-  std::int64_t saved_bytes(std::int32_t sequence, std::size_t state,
-                           std::int32_t prefix = -1) const;
-  // The numbers of tokens, in ascending order, after which the sequence had the parts of this state
-  // that save() writes: earlier states of recurrent layers, and the current one. Empty for others.
-  std::vector<std::int64_t> saved_lengths(std::int32_t sequence, std::size_t state,
-                                          std::int32_t prefix = -1) const;
+  SavedShape saved_shape(std::int32_t sequence, std::size_t state, std::int32_t prefix = -1) const;
   void save(std::int32_t sequence, std::size_t state,
             const std::function<void(std::span<const std::byte>)>& write,
             std::int32_t prefix = -1) const;
