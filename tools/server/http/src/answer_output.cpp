@@ -20,7 +20,7 @@ void AnswerOutput::begin(std::shared_ptr<Answer> answer) {
 void AnswerOutput::reset() {
   answer_.reset();
   status_ = 0;
-  head_only_ = chunked_ = ended_ = false;
+  head_only_ = chunked_ = ended_ = events_ = false;
   n_body_bytes_ = 0;
 }
 
@@ -46,6 +46,7 @@ void AnswerOutput::add_reply(Reply reply, bool whole) {
   ReplyFraming framing;
   if (whole) framing.length = reply.body.size();
   chunked_ = framing.chunked = !whole && reader_.http_1_1();
+  events_ = !whole && reply.content_type.starts_with("text/event-stream");
   const bool ends_with_connection = !whole && !chunked_;
   closes_ |= ends_with_connection || service_.draining;
   framing.close = closes_ = closes_ || !reader_.keep_alive();
@@ -68,6 +69,14 @@ void AnswerOutput::add_pieces(std::vector<std::string> pieces) {
   if (chunked_) add(chunk_line(n));
   for (std::string& piece : pieces) add(std::move(piece));
   if (chunked_) add("\r\n");
+}
+
+std::string AnswerOutput::skipped_bytes() const {
+  constexpr std::string_view kComment = ":\n\n";
+  if (status_ == 0) return std::string(kContinue);
+  if (!events_ || head_only_) return {};
+  if (!chunked_) return std::string(kComment);
+  return chunk_line(kComment.size()) + std::string(kComment) + "\r\n";
 }
 
 void AnswerOutput::add(std::string bytes) {

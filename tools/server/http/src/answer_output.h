@@ -28,6 +28,9 @@ class AnswerOutput {
   // Makes bytes of what was written since the last call. Returns false if the answer has begun, but
   // nobody is left to complete it. REQUIRES: an answer.
   bool collect();
+  // Bytes that can be sent now and that the client skips: an interim response before an answer, a
+  // comment within a stream of events. Empty if there are none.
+  std::string skipped_bytes() const;
   // Appends bytes that are not part of an answer.
   void add(std::string bytes);
   bool empty() const { return queued_.empty(); }
@@ -51,6 +54,7 @@ class AnswerOutput {
   std::shared_ptr<Answer> answer_;
   int status_ = 0;  // 0: not begun
   bool head_only_ = false, chunked_ = false, ended_ = false, closes_ = false;
+  bool events_ = false;           // the body is a stream of events
   std::size_t n_body_bytes_ = 0;  // bytes of the answer's body so far
   std::vector<std::string> queued_, sending_;
   std::size_t queued_payload_ = 0, sending_payload_ = 0;  // bytes that count as unsent

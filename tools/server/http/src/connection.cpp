@@ -17,6 +17,7 @@ using std::chrono::seconds;
 constexpr std::size_t kMaxAhead = std::size_t{64} << 10;
 constexpr std::size_t kMaxRead = std::size_t{64} << 10;
 constexpr auto kWatchEvery = std::chrono::milliseconds(100);
+constexpr auto kProbeEvery = seconds(1);
 // The body of a refused request is read and dropped up to this size, so that the connection lives.
 constexpr std::uint64_t kMaxSkipped = std::uint64_t{64} << 10;
 // For what is still sent after the last answer, so that the client can read that answer.
@@ -113,11 +114,23 @@ void Connection::read_more() {
   transport_->read(shared_from_this(), input_.prepare(n), n);
 }
 
-// In place of a pending read while the client has sent too much ahead.
+// In place of a pending read while the client has sent too much ahead, or has closed its direction.
 void Connection::watch_client() {
   if (reading_ || writing_ || output_.ended()) return;
-  if (transport_->client_has_left()) return on_input_end();
+  if (!input_ended_ && transport_->client_has_left()) return on_input_end();
+  if (input_ended_ && !probe_client()) return close();
   deadline_.set_after(kWatchEvery);
+}
+
+// A client that has closed its direction may wait for the answer, or may have left: only bytes that
+// are sent show it. Returns false if it has left, or if that cannot be found out.
+bool Connection::probe_client() {
+  const std::string bytes = output_.skipped_bytes();
+  if (bytes.empty() || !transport_->may_be_read()) return false;
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_probe_) return true;
+  next_probe_ = now + kProbeEvery;
+  return transport_->write_now({boost::asio::buffer(bytes)}) == bytes.size();
 }
 
 void Connection::on_read(bool ok, std::size_t n) {
@@ -136,8 +149,9 @@ void Connection::on_read(bool ok, std::size_t n) {
 
 void Connection::on_input_end() {
   input_ended_ = true;
-  const bool complete = state_ == State::answer && output_.answer()->ended();
-  if (!complete) return close();
+  if (state_ != State::answer) return close();
+  const bool complete = output_.answer()->ended();
+  if (!complete && (!reader_.http_1_1() || !transport_->may_be_read())) return close();
   // A client that waits for the rest with its own direction closed.
   output_.close_after();
   flush();
@@ -277,7 +291,7 @@ void Connection::flush() {
   } catch (const std::exception&) {
     close();
   }
-  if (state_ == State::answer && !reading_ && !writing_ && !input_ended_) watch_client();
+  if (state_ == State::answer && !reading_ && !writing_) watch_client();
 }
 
 void Connection::send() {

@@ -237,4 +237,10 @@ bool has_hung_up(int socket) {
   return ::poll(&state, 1, 0) == 1;
 }
 
+bool is_broken(int socket) {
+  pollfd state = {};
+  state.fd = socket;
+  return ::poll(&state, 1, 0) == 1 && (state.revents & (POLLHUP | POLLERR)) != 0;
+}
+
 }  // namespace weft::http

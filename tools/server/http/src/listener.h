@@ -24,5 +24,7 @@ std::string peer_name(int socket);
 
 // Whether the other end of a connected socket sends no more.
 bool has_hung_up(int socket);
+// Whether nothing that is sent can arrive any more.
+bool is_broken(int socket);
 
 }  // namespace weft::http

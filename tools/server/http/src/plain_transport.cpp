@@ -47,6 +47,7 @@ class PlainTransport final : public Transport {
     socket_.close(ignored);
   }
   bool client_has_left() override { return has_hung_up(socket_.native_handle()); }
+  bool may_be_read() override { return !is_broken(socket_.native_handle()); }
 
  private:
   static constexpr std::size_t kMaxWrite = std::size_t{1} << 20;

@@ -57,6 +57,7 @@ class TlsTransport final : public Transport {
     stream_.lowest_layer().close(ignored);
   }
   bool client_has_left() override { return has_hung_up(stream_.lowest_layer().native_handle()); }
+  bool may_be_read() override { return false; }  // the end of the input ends the session
 
  private:
   static constexpr std::size_t kMaxWrite = std::size_t{16} << 10;

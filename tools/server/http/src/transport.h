@@ -31,6 +31,8 @@ class Transport {
   virtual void close() = 0;
   // Whether the client has closed its direction, for times when no read is pending.
   virtual bool client_has_left() = 0;
+  // Whether a client that has closed its direction may still read.
+  virtual bool may_be_read() = 0;
 };
 
 }  // namespace weft::http

@@ -126,34 +126,29 @@ TEST_CASE("a reader that stops for longer than the timeout has left") {
 }
 
 TEST_CASE("a client that leaves is noticed while its answer is computed") {
-  for (const bool half : {false, true})
-    for (const bool begun : {false, true}) {
-      CAPTURE(half);
-      CAPTURE(begun);
-      Taken taken;
-      RunningServer server(taken.handler());
-      Client client(server.port());
-      client.send(request("GET", "/"));
-      const auto exchange = taken.next();
-      if (begun) exchange->begin({.body = "a"});
-      std::atomic<int> n_left = 0;
-      exchange->on_client_left([&] { ++n_left; });
-      if (half)
-        client.end_sending();
-      else
-        client.close();
-      CHECK(eventually([&] { return n_left == 1; }));
-      CHECK(eventually([&] { return server->counters().connections == 0; }));
-      // Nothing happens, in any order.
-      exchange->write("dropped");
-      exchange->end();
-      CHECK(exchange->unsent() == 0);
-      CHECK(n_left == 1);
-      exchange->on_client_left([&] { ++n_left; });  // it has already left
-      CHECK(n_left == 2);
-      REQUIRE(eventually([&] { return server.log().size() == 1; }));
-      CHECK(server.log()[0].status == (begun ? 200 : 499));
-    }
+  for (const bool begun : {false, true}) {
+    CAPTURE(begun);
+    Taken taken;
+    RunningServer server(taken.handler());
+    Client client(server.port());
+    client.send(request("GET", "/"));
+    const auto exchange = taken.next();
+    if (begun) exchange->begin({.body = "a"});
+    std::atomic<int> n_left = 0;
+    exchange->on_client_left([&] { ++n_left; });
+    client.close();
+    CHECK(eventually([&] { return n_left == 1; }));
+    CHECK(eventually([&] { return server->counters().connections == 0; }));
+    // Nothing happens, in any order.
+    exchange->write("dropped");
+    exchange->end();
+    CHECK(exchange->unsent() == 0);
+    CHECK(n_left == 1);
+    exchange->on_client_left([&] { ++n_left; });  // it has already left
+    CHECK(n_left == 2);
+    REQUIRE(eventually([&] { return server.log().size() == 1; }));
+    CHECK(server.log()[0].status == (begun ? 200 : 499));
+  }
 }
 
 TEST_CASE("a request whose client leaves within its body is logged by its name") {
@@ -216,6 +211,36 @@ TEST_CASE("a complete answer reaches a client that has closed its direction") {
   client.end_sending();
   CHECK(client.receive().body.size() == std::size_t{8} << 20);
   CHECK(!left);
+}
+
+TEST_CASE("an answer that takes time reaches a client that has closed its direction") {
+  for (const bool streamed : {false, true}) {
+    CAPTURE(streamed);
+    Taken taken;
+    RunningServer server(taken.handler());
+    Client client(server.port());
+    client.send(request("GET", "/"));
+    client.end_sending();
+    const auto exchange = taken.next();
+    std::atomic<bool> left = false;
+    exchange->on_client_left([&] { left = true; });
+    const auto wait = [] { std::this_thread::sleep_for(std::chrono::milliseconds(300)); };
+    wait();
+    if (streamed) {
+      exchange->begin({.body = "half ", .content_type = "text/event-stream"});
+      wait();
+      exchange->write("closed");
+      exchange->end();
+    } else {
+      exchange->reply({.body = "half closed"});
+    }
+    Received received = client.receive();
+    while (received.status == 100) received = client.receive();
+    CHECK(received.status == 200);
+    std::erase_if(received.body, [](char c) { return c == ':' || c == '\n'; });  // comments
+    CHECK(received.body == "half closed");
+    CHECK(!left);
+  }
 }
 
 TEST_CASE("nobody has left after the end of an answer") {
