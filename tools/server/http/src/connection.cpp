@@ -17,7 +17,6 @@ using std::chrono::seconds;
 constexpr std::size_t kMaxAhead = std::size_t{64} << 10;
 constexpr std::size_t kMaxRead = std::size_t{64} << 10;
 constexpr auto kWatchEvery = std::chrono::milliseconds(100);
-constexpr auto kProbeEvery = seconds(1);
 // The body of a refused request is read and dropped up to this size, so that the connection lives.
 constexpr std::uint64_t kMaxSkipped = std::uint64_t{64} << 10;
 // For what is still sent after the last answer, so that the client can read that answer.
@@ -118,19 +117,8 @@ void Connection::read_more() {
 void Connection::watch_client() {
   if (reading_ || writing_ || output_.ended()) return;
   if (!input_ended_ && transport_->client_has_left()) return on_input_end();
-  if (input_ended_ && !probe_client()) return close();
+  if (input_ended_ && !probe_.waits(*transport_, output_)) return close();
   deadline_.set_after(kWatchEvery);
-}
-
-// A client that has closed its direction may wait for the answer, or may have left: only bytes that
-// are sent show it. Returns false if it has left, or if that cannot be found out.
-bool Connection::probe_client() {
-  const std::string bytes = output_.skipped_bytes();
-  if (bytes.empty() || !transport_->may_be_read()) return false;
-  const auto now = std::chrono::steady_clock::now();
-  if (now < next_probe_) return true;
-  next_probe_ = now + kProbeEvery;
-  return transport_->write_now({boost::asio::buffer(bytes)}) == bytes.size();
 }
 
 void Connection::on_read(bool ok, std::size_t n) {

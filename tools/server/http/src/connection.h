@@ -12,6 +12,7 @@
 
 #include "answer_output.h"
 #include "body_budget.h"
+#include "client_probe.h"
 #include "deadline.h"
 #include "input_buffer.h"
 #include "request_logger.h"
@@ -52,7 +53,6 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void begin_request();
   void read_more();
   void watch_client();
-  bool probe_client();
   void on_input_end();
   void refuse(const Refusal& refusal);
   void on_deadline();
@@ -75,7 +75,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
 
   InputBuffer input_;
   bool reading_ = false, writing_ = false, input_ended_ = false;
-  std::chrono::steady_clock::time_point next_probe_{};
+  ClientProbe probe_;
   RequestReader reader_;
   BodyBudget budget_;
   std::uint64_t skip_ = 0;  // bytes of a refused request's body that still come

@@ -129,12 +129,12 @@ std::optional<http::Reply> ServeProgram::gate(const http::RequestHead& head) {
     if (seconds > 0) {
       api::ApiError error(429, "rate_limit_error", "too many requests per minute");
       error.retry_after = seconds;
-      return api::error_reply(error, api::error_form(head.path));
+      return api::error_reply(error, api::error_form(head));
     }
   }
   if (auto reply = router_->refusal(head)) return reply;
   if (const auto error = profile_error(head, router_->generates(head), profiles_ != nullptr))
-    return api::error_reply(*error, api::error_form(head.path));
+    return api::error_reply(*error, api::error_form(head));
   return std::nullopt;
 }
 
@@ -145,7 +145,7 @@ void ServeProgram::answer(std::shared_ptr<http::Exchange> exchange) {
     const api::ApiError error = why.empty()
                                     ? api::unavailable("the server is shutting down", "draining")
                                     : api::unavailable(why, "rank_lost");
-    exchange->reply(api::error_reply(error, api::error_form(request.path)));
+    exchange->reply(api::error_reply(error, api::error_form(request)));
     return;
   }
   if (recorder_ && request.method == "POST") exchange = recorder_->record(std::move(exchange));

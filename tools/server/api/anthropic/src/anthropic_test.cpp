@@ -34,6 +34,18 @@ TEST_CASE("anthropic: system, blocks and results of tools become messages of a c
   CHECK(chat.messages[4].content == "Again.");
 }
 
+TEST_CASE("anthropic: documents and results of searches are text") {
+  const ChatTurn chat = read_chat(R"({"max_tokens": 5, "messages": [{"role": "user", "content": [
+    {"type": "document", "title": "T", "context": "C",
+     "source": {"type": "text", "media_type": "text/plain", "data": "D"}},
+    {"type": "document", "source": {"type": "content", "content": [{"type": "text", "text": "E"}]}},
+    {"type": "search_result", "title": "S", "source": "u",
+     "content": [{"type": "text", "text": "F"}]},
+    {"type": "text", "text": "?"}]}]})");
+  REQUIRE(chat.messages.size() == 1);
+  CHECK(chat.messages[0].content == "T\nC\nD\nE\nS\nu\nF\n?");
+}
+
 TEST_CASE("anthropic: hosted blocks are skipped, tool references are names, stops are a list") {
   const ChatTurn chat = read_chat(R"({"max_tokens": 5, "messages": [
     {"role": "user", "content": "x"},
@@ -111,8 +123,15 @@ TEST_CASE("anthropic: errors name the field") {
   CHECK(message("") == "messages");
   CHECK(message(R"({"role": "wizard", "content": "x"})") == "messages[0].role");
   CHECK(message(R"({"role": "user", "content": 7})") == "messages[0].content");
-  CHECK(message(R"({"role": "user", "content": [{"type": "image"}]})") ==
-        "messages[0].content[0].type");
+  CHECK(message(R"({"role": "user", "content": [{"type": "image"}]})") == "messages[0].content[0]");
+  CHECK(message(R"({"role": "user", "content": [{"type": "document", "source": {"type": "base64",
+        "media_type": "application/pdf", "data": "AA=="}}]})") ==
+        "messages[0].content[0].source.type");
+  CHECK(message(
+            R"({"role": "user", "content": [{"type": "document", "source": {"type": "text"}}]})") ==
+        "messages[0].content[0].source.data");
+  CHECK(message(R"({"role": "user", "content": [{"type": "search_result", "title": "t"}]})") ==
+        "messages[0].content[0].content");
   CHECK(message(R"({"role": "user", "content": [{"type": "text"}]})") ==
         "messages[0].content[0].text");
   CHECK(message(R"({"role": "user", "content": [{"type": "tool_use", "id": "a", "name": "b"}]})") ==

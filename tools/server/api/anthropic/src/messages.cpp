@@ -8,6 +8,8 @@
 #include "weft/api/errors.h"
 #include "weft/api/interface_forms.h"
 
+#include "documents.h"
+
 namespace weft::api::anthropic {
 namespace {
 
@@ -78,17 +80,23 @@ bool is_hosted(std::string_view type) {
 
 Form<Block> block_form() {
   Form<Block> form = checked<Block>(object(block_fields()), check_block);
-  return {form.expected, form.schema, form.types,
-          [read = form.read](const Json& json, const Path& path) {
-            const auto type = json.find("type");
-            const bool named = type != json.end() && type->is_string();
-            if (named && is_hosted(type->get_ref<const std::string&>())) {
-              Block block;  // has a form of its own, and the prompt does not mention the tool
-              block.kind = BlockKind::hosted;
-              return block;
-            }
-            return read(json, path);
-          }};
+  return {
+      form.expected, form.schema, form.types,
+      [read = form.read](const Json& json, const Path& path) {
+        const auto found = json.find("type");
+        const bool named = found != json.end() && found->is_string();
+        const std::string type = named ? found->get<std::string>() : "";
+        Block block;
+        if (is_hosted(type)) {  // has a form of its own, and the prompt does not mention the tool
+          block.kind = BlockKind::hosted;
+          return block;
+        }
+        if (type == "image")
+          refuse(path, "images are not supported: the models here read texts alone");
+        if (!is_document(type)) return read(json, path);
+        block.text = document_text(json, path);
+        return block;
+      }};
 }
 
 struct Message {

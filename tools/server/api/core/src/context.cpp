@@ -1,6 +1,7 @@
 #include "weft/api/context.h"
 
 #include <chrono>
+#include <ctime>
 #include <utility>
 
 #include <fmt/ranges.h>
@@ -107,6 +108,14 @@ std::size_t RankingOutput::get(const Model& model) const {
   });
   if (error_) std::rethrow_exception(error_);
   return output_;
+}
+
+std::string utc_time(std::int64_t unix_seconds) {
+  const std::time_t seconds = unix_seconds;
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", utc.tm_year + 1900, utc.tm_mon + 1,
+                     utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
 }
 
 }  // namespace weft::api

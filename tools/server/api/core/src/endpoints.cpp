@@ -18,12 +18,18 @@
 namespace weft::api {
 namespace {
 
-// The value of "{id}", the last part of a pattern, in `path`; empty if the path does not match.
+// The value of "{id}" of a pattern in `path`; empty if the path does not match.
 std::string_view parameter_of(std::string_view pattern, std::string_view path) {
   const std::size_t brace = pattern.find('{');
   if (brace == pattern.npos || !path.starts_with(pattern.substr(0, brace))) return {};
-  return path.substr(brace);
+  const std::string_view rest = path.substr(brace);
+  const std::string_view suffix = pattern.substr(pattern.find('}') + 1);
+  if (!rest.ends_with(suffix)) return {};
+  return rest.substr(0, rest.size() - suffix.size());
 }
+
+// How exactly a path fits an endpoint: the best fit of all endpoints counts.
+enum class Fit { none, rest, suffix, whole };
 
 bool answers(const Endpoint& endpoint, std::string_view method) {
   return endpoint.method == method || (method == "HEAD" && endpoint.method == "GET");
@@ -32,6 +38,27 @@ bool answers(const Endpoint& endpoint, std::string_view method) {
 bool has_path(const Endpoint& endpoint, std::string_view path) {
   return endpoint.path == path ||
          std::ranges::find(endpoint.aliases, path) != endpoint.aliases.end();
+}
+
+Fit fit_of(const Endpoint& endpoint, std::string_view path) {
+  if (has_path(endpoint, path)) return Fit::whole;
+  if (parameter_of(endpoint.path, path).empty()) return Fit::none;
+  return endpoint.path.ends_with('}') ? Fit::rest : Fit::suffix;
+}
+
+// The endpoints that fit a path best.
+std::vector<const Endpoint*> best_of(const std::vector<Endpoint>& endpoints,
+                                     std::string_view path) {
+  std::vector<const Endpoint*> all;
+  Fit best = Fit::rest;
+  for (const Endpoint& endpoint : endpoints) {
+    const Fit fit = fit_of(endpoint, path);
+    if (fit < best) continue;
+    if (fit > best) all.clear();
+    best = fit;
+    all.push_back(&endpoint);
+  }
+  return all;
 }
 
 std::string member_model(const Json& body) {
@@ -116,34 +143,26 @@ Router::Router(std::vector<Endpoint> endpoints, Services& services)
 }
 
 Router::Found Router::find(std::string_view method, std::string_view path) const {
-  Found found;
-  for (const Endpoint& endpoint : endpoints_) {
-    if (!has_path(endpoint, path)) continue;
-    found.known_path = true;
-    if (answers(endpoint, method)) return {&endpoint, {}, true};
+  const std::vector<const Endpoint*> known = best_of(endpoints_, path);
+  for (const Endpoint* endpoint : known) {
+    if (!answers(*endpoint, method)) continue;
+    const bool whole = has_path(*endpoint, path);
+    return {endpoint, whole ? "" : std::string(parameter_of(endpoint->path, path)), true};
   }
-  if (found.known_path) return found;
-  for (const Endpoint& endpoint : endpoints_) {
-    const std::string_view parameter = parameter_of(endpoint.path, path);
-    if (parameter.empty()) continue;
-    found.known_path = true;
-    if (answers(endpoint, method)) return {&endpoint, std::string(parameter), true};
-  }
-  return found;
+  return {.known_path = !known.empty()};
 }
 
 std::vector<std::string> Router::allowed_methods(std::string_view path) const {
   std::vector<std::string> methods;
-  for (const Endpoint& endpoint : endpoints_) {
-    if (!has_path(endpoint, path) && parameter_of(endpoint.path, path).empty()) continue;
-    methods.push_back(endpoint.method);
-    if (endpoint.method == "GET") methods.emplace_back("HEAD");
+  for (const Endpoint* endpoint : best_of(endpoints_, path)) {
+    methods.push_back(endpoint->method);
+    if (endpoint->method == "GET") methods.emplace_back("HEAD");
   }
   return methods;
 }
 
 std::optional<http::Reply> Router::refusal(const http::RequestHead& head) const {
-  const ErrorForm form = error_form(head.path);
+  const ErrorForm form = error_form(head);
   const Found found = find(head.method, head.path);
   if (!found.known_path)
     return error_reply(
@@ -181,7 +200,7 @@ void Router::handle(std::shared_ptr<http::Exchange> exchange) const {
   Found found = find(request.method, request.path);
   auto call = std::make_shared<ApiCall>(ApiCall{.exchange = std::move(exchange),
                                                 .services = services_,
-                                                .form = error_form(request.path),
+                                                .form = error_form(request),
                                                 .parameter = std::move(found.parameter)});
   const Endpoint& endpoint = *found.endpoint;
   if (endpoint.quick) {

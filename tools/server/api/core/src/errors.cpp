@@ -141,6 +141,15 @@ ErrorForm error_form(std::string_view path) {
   return ErrorForm::openai;
 }
 
+bool wants_anthropic_form(const http::RequestHead& head) {
+  return !http::find_header(head.headers, "anthropic-version").empty();
+}
+
+ErrorForm error_form(const http::RequestHead& head) {
+  const bool shared = head.path == "/v1/models" || head.path.starts_with("/v1/models/");
+  return shared && wants_anthropic_form(head) ? ErrorForm::anthropic : error_form(head.path);
+}
+
 std::string error_body(const ApiError& error, ErrorForm form) {
   const std::string message = json_string(error.what());
   switch (form) {
@@ -165,7 +174,7 @@ http::Reply error_reply(const ApiError& error, ErrorForm form) {
 
 http::Reply refusal_reply(const http::RequestHead& head, const http::Refusal& refusal) {
   const ApiError error(refusal.status, refusal.type, refusal.message, "", refusal.code);
-  return error_reply(error, error_form(head.path));
+  return error_reply(error, error_form(head));
 }
 
 }  // namespace weft::api

@@ -285,7 +285,8 @@ void Run::on_end(const Event& event) {
   ChoiceState& choice = state_of(event);
   TextDelta delta = delta_of(event, choice.logprobs);
   delta.events = choice.reader.push(event.piece);
-  for (ReplyEvent& last : choice.reader.finish(is_truncated(event.end->reason))) delta.events.push_back(std::move(last));
+  for (ReplyEvent& last : choice.reader.finish(is_truncated(event.end->reason)))
+    delta.events.push_back(std::move(last));
   const int index = choice_of(event);
   if (!delta.events.empty() || !delta.tokens.empty() || !delta.text.empty() ||
       !delta.logprobs.empty())

@@ -1,8 +1,9 @@
-// GET /v1/models and /v1/models/{id}.
+// GET /v1/models and /v1/models/{id}, in OpenAI's form, or in Anthropic's for its clients.
 
 #include <nlohmann/json.hpp>
 
 #include "weft/api/endpoints.h"
+#include "weft/api/errors.h"
 #include "weft/api/json.h"
 #include "weft/api/listed_model.h"
 #include "weft/openai/endpoints.h"
@@ -30,7 +31,25 @@ Json model_json(const ListedModel& listed) {
   return json;
 }
 
+Json anthropic_model(const ListedModel& listed) {
+  return {{"type", "model"},
+          {"id", listed.name},
+          {"display_name", listed.name},
+          {"created_at", utc_time(listed.created)}};
+}
+
+// All models are one page.
+Json anthropic_list(const std::vector<ListedModel>& models) {
+  Json all = Json::array();
+  for (const ListedModel& model : models) all.push_back(anthropic_model(model));
+  const Json first = models.empty() ? Json() : Json(models.front().name);
+  const Json last = models.empty() ? Json() : Json(models.back().name);
+  return {{"data", std::move(all)}, {"has_more", false}, {"first_id", first}, {"last_id", last}};
+}
+
 void list_models(const std::shared_ptr<ApiCall>& call) {
+  if (wants_anthropic_form(call->request()))
+    return call->reply(to_text(anthropic_list(call->services.models.list())));
   Json all = Json::array();
   for (const ListedModel& model : call->services.models.list()) all.push_back(model_json(model));
   call->reply(to_text({{"object", "list"}, {"data", std::move(all)}}));
@@ -38,7 +57,9 @@ void list_models(const std::shared_ptr<ApiCall>& call) {
 
 void get_model(const std::shared_ptr<ApiCall>& call) {
   for (const ListedModel& model : call->services.models.list())
-    if (has_name(model, call->parameter)) return call->reply(to_text(model_json(model)));
+    if (has_name(model, call->parameter))
+      return call->reply(to_text(wants_anthropic_form(call->request()) ? anthropic_model(model)
+                                                                       : model_json(model)));
   throw model_not_found(call->parameter);
 }
 

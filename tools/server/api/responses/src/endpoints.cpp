@@ -3,11 +3,15 @@
 #include <optional>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "weft/api/chat_job.h"
+#include "weft/api/json.h"
 #include "weft/api/json_text.h"
 #include "weft/api/query.h"
 #include "weft/base/json_string.h"
 
+#include "input_items.h"
 #include "item_references.h"
 #include "request.h"
 #include "response.h"
@@ -50,13 +54,13 @@ void create(const std::shared_ptr<Store>& store, const std::shared_ptr<ApiCall>&
   const auto ended = [store, id, keep = request.store, conversation = std::move(conversation)](
                          std::string json, ChatMessage answer) mutable {
     if (!keep || json.empty()) {
-      store->remove(id);
+      store->drop_running(id);
       return;
     }
     conversation.push_back(std::move(answer));
     store->finish(id, std::move(json), std::move(conversation));
   };
-  store->begin(id, responses::response_json(*response, {}));
+  store->begin(id, responses::response_json(*response, {}), responses::input_items(*call->body));
   try {
     store->set_cancel(id, run_texts(call, std::move(job),
                                     std::make_shared<responses::Writer>(call, response, ended)));
@@ -89,6 +93,23 @@ void retrieve(const Store& store, const ApiCall& call) {
   call.reply(*std::move(json));
 }
 
+void list_input(const Store& store, const ApiCall& call) {
+  const std::optional<std::string> items = store.input(call.parameter);
+  if (!items) throw unknown_response(call.parameter);
+  call.reply(responses::page_of_items(*items, call));
+}
+
+// A response that has ended stays as it is.
+void cancel(Store& store, const ApiCall& call) {
+  const std::optional<std::string> json = store.json(call.parameter);
+  if (!json) throw unknown_response(call.parameter);
+  Json response = parse_json(*json);
+  response["status"] = "cancelled";
+  if (!store.cancel(call.parameter, to_text(response)))
+    throw bad_request("", "the response has ended and cannot be cancelled");
+  call.reply(to_text(response));
+}
+
 void remove(Store& store, const ApiCall& call) {
   if (!store.remove(call.parameter)) throw unknown_response(call.parameter);
   call.reply(
@@ -115,6 +136,13 @@ std::vector<Endpoint> responses_endpoints() {
       plain_endpoint("DELETE", "/v1/responses/{id}", "deleteResponse",
                      "Forgets a response, and cancels it if it is running",
                      [store](const std::shared_ptr<ApiCall>& call) { remove(*store, *call); }));
+  endpoints.push_back(plain_endpoint(
+      "GET", "/v1/responses/{id}/input_items", "listResponseInput", "The input of a response",
+      [store](const std::shared_ptr<ApiCall>& call) { list_input(*store, *call); }));
+  endpoints.push_back(
+      plain_endpoint("POST", "/v1/responses/{id}/cancel", "cancelResponse",
+                     "Ends a response that is running, and keeps it as cancelled",
+                     [store](const std::shared_ptr<ApiCall>& call) { cancel(*store, *call); }));
   return endpoints;
 }
 

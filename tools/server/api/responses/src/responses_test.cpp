@@ -256,6 +256,21 @@ TEST_CASE("responses: the store forgets the first that ended, and cancels runnin
   CHECK(n_cancelled == 2);
   CHECK_FALSE(store.json("d"));
 
+  store.begin("e", "{}", "[1]");
+  store.set_cancel("e", [&] { ++n_cancelled; });
+  CHECK(store.cancel("e", R"({"status":"cancelled"})"));
+  CHECK(n_cancelled == 3);
+  store.drop_running("e");  // its run ends without an answer
+  store.finish("e", "{}", {});
+  CHECK(store.json("e") == R"({"status":"cancelled"})");
+  CHECK(store.input("e") == "[1]");
+  CHECK_FALSE(store.cancel("e", "{}"));  // it has ended
+  CHECK_FALSE(store.cancel("unknown", "{}"));
+  store.begin("f", "{}");
+  CHECK(store.cancel("f", "{}"));
+  store.set_cancel("f", [&] { ++n_cancelled; });  // it was cancelled meanwhile
+  CHECK(n_cancelled == 4);
+
   Store small(100, 2000);
   small.begin("x", "{}");
   small.finish("x", std::string(1500, 'x'), {});

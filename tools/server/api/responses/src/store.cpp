@@ -32,16 +32,18 @@ std::vector<std::pair<std::string, std::string>> output_items(const std::string&
 
 }  // namespace
 
-void Store::begin(const std::string& id, std::string json) {
+void Store::begin(const std::string& id, std::string json, std::string input) {
   const std::lock_guard lock(mutex_);
-  entries_[id].json = std::move(json);
+  Entry& entry = entries_[id];
+  entry.json = std::move(json);
+  entry.input = std::move(input);
 }
 
 void Store::set_cancel(const std::string& id, std::function<void()> cancel) {
   {
     const std::lock_guard lock(mutex_);
     const auto at = entries_.find(id);
-    if (at != entries_.end()) {
+    if (at != entries_.end() && !at->second.cancelled) {
       if (at->second.running) at->second.cancel = std::move(cancel);
       return;
     }
@@ -53,9 +55,9 @@ void Store::finish(const std::string& id, std::string json, std::vector<ChatMess
   auto items = output_items(json);
   const std::lock_guard lock(mutex_);
   const auto at = entries_.find(id);
-  if (at == entries_.end()) return;
+  if (at == entries_.end() || !at->second.running) return;
   Entry& entry = at->second;
-  entry.n_bytes = sizeof entry + json.size() + bytes_of(conversation);
+  entry.n_bytes = sizeof entry + json.size() + entry.input.size() + bytes_of(conversation);
   for (auto& [item, text] : items) {
     entry.n_bytes += 2 * item.size() + text.size();
     entry.items.push_back(item);
@@ -63,6 +65,11 @@ void Store::finish(const std::string& id, std::string json, std::vector<ChatMess
   }
   entry.json = std::move(json);
   entry.conversation = std::move(conversation);
+  end(id, entry);
+}
+
+// The entry counts among those that have ended, and old ones make room. The mutex is held.
+void Store::end(const std::string& id, Entry& entry) {
   entry.cancel = {};
   entry.running = false;
   n_bytes_ += entry.n_bytes;
@@ -100,6 +107,35 @@ std::optional<std::string> Store::item(const std::string& id) const {
   const auto at = items_.find(id);
   if (at == items_.end()) return {};
   return at->second;
+}
+
+std::optional<std::string> Store::input(const std::string& id) const {
+  const std::lock_guard lock(mutex_);
+  const auto at = entries_.find(id);
+  if (at == entries_.end()) return {};
+  return at->second.input;
+}
+
+bool Store::cancel(const std::string& id, std::string json) {
+  std::function<void()> cancel;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = entries_.find(id);
+    if (at == entries_.end() || !at->second.running) return false;
+    cancel = std::move(at->second.cancel);
+    at->second.cancelled = true;
+    at->second.n_bytes = sizeof(Entry) + json.size() + at->second.input.size();
+    at->second.json = std::move(json);
+    end(id, at->second);
+  }
+  if (cancel) cancel();
+  return true;
+}
+
+void Store::drop_running(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  const auto at = entries_.find(id);
+  if (at != entries_.end() && at->second.running) erase(id);
 }
 
 bool Store::remove(const std::string& id) {

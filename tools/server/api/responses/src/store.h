@@ -21,10 +21,11 @@ class Store {
   explicit Store(std::size_t max_responses = 1000, std::size_t max_bytes = std::size_t{32} << 20)
       : max_responses_(max_responses), max_bytes_(max_bytes) {}
 
-  void begin(const std::string& id, std::string json);
-  // Calls `cancel` at once if the response is not running any more.
+  // `input`: the items of the request's input, as a JSON array.
+  void begin(const std::string& id, std::string json, std::string input = "[]");
+  // Calls `cancel` at once if the response was removed or cancelled.
   void set_cancel(const std::string& id, std::function<void()> cancel);
-  // Nothing happens if the response was removed.
+  // Nothing happens if the response was removed or cancelled.
   void finish(const std::string& id, std::string json, std::vector<ChatMessage> conversation);
 
   // Nullopt for unknown ids.
@@ -33,19 +34,28 @@ class Store {
   std::optional<std::vector<ChatMessage>> conversation(const std::string& id) const;
   // An item of the output of a response that has ended, as JSON. Nullopt for unknown ids.
   std::optional<std::string> item(const std::string& id) const;
+  // The items of the request's input. Nullopt for unknown ids.
+  std::optional<std::string> input(const std::string& id) const;
+  // Ends the response if it is running, with this JSON for its last state. Returns false, and
+  // changes nothing, if it is not running.
+  bool cancel(const std::string& id, std::string json);
   // Cancels the response if it is running. Returns whether the id is known.
   bool remove(const std::string& id);
+  // The same for a response that is running; one that was cancelled is kept.
+  void drop_running(const std::string& id);
 
  private:
   struct Entry {
     std::string json;
+    std::string input = {};
     std::vector<ChatMessage> conversation = {};
     std::function<void()> cancel = {};
-    bool running = true;
+    bool running = true, cancelled = false;
     std::vector<std::string> items = {};  // ids
     std::size_t n_bytes = 0;              // once it has ended
   };
   void erase(const std::string& id);
+  void end(const std::string& id, Entry& entry);
 
   const std::size_t max_responses_, max_bytes_;
   mutable std::mutex mutex_;

@@ -136,5 +136,6 @@ struct Services {
 // "chatcmpl-4f1a..": a prefix and random characters, which cannot be guessed.
 std::string new_id(std::string_view prefix, int n_random = 24);
 std::int64_t unix_seconds();
+std::string utc_time(std::int64_t unix_seconds);  // RFC 3339: "2026-01-31T23:59:59Z"
 
 }  // namespace weft::api

@@ -48,8 +48,9 @@ enum class ModelUse {
 using Handle = std::function<void(std::shared_ptr<ApiCall>)>;
 
 struct Endpoint {
-  std::string method;     // "POST"
-  std::string path;       // "/v1/models/{id}": the parameter takes the rest of the path
+  std::string method;  // "POST"
+  // "/v1/models/{id}": the parameter takes the rest of the path, or what is before a suffix.
+  std::string path;
   std::string operation;  // operationId, unique
   std::string summary;
   Handle handle;

@@ -71,6 +71,10 @@ enum class ErrorForm {
   ollama,     // {"error": "text"}: paths below /api/
 };
 ErrorForm error_form(std::string_view path);
+// Also Anthropic's for paths of several interfaces, if the client names the version of that one.
+ErrorForm error_form(const http::RequestHead& head);
+// Whether the client asks for Anthropic's form: it names a version of the interface.
+bool wants_anthropic_form(const http::RequestHead& head);
 
 std::string error_body(const ApiError& error, ErrorForm form);
 // With Retry-After, if the error has it.

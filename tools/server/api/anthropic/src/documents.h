@@ -1,0 +1,18 @@
+#pragma once
+// Blocks that quote a document: their text becomes part of the message.
+
+#include <string>
+#include <string_view>
+
+#include "weft/api/fields.h"
+
+namespace weft::api::anthropic {
+
+// Whether blocks of this type quote: document, search_result.
+bool is_document(std::string_view type);
+
+// The title, the context and the text of a block, one after the other. Throws ApiError 400 for
+// sources other than texts, such as PDF files. REQUIRES: is_document() of its type.
+std::string document_text(const Json& block, const Path& path);
+
+}  // namespace weft::api::anthropic

@@ -1,0 +1,78 @@
+#include "input_items.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <nlohmann/json.hpp>
+
+#include "weft/api/errors.h"
+#include "weft/api/query.h"
+
+namespace weft::api::responses {
+namespace {
+
+constexpr std::size_t kUsualLimit = 20, kMaxLimit = 100;
+
+std::size_t limit_of(const ApiCall& call) {
+  const std::string text = query_value(call.request(), "limit");
+  if (text.empty()) return kUsualLimit;
+  std::size_t limit = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
+  if (error != std::errc() || end != text.data() + text.size() || limit < 1 || limit > kMaxLimit)
+    throw bad_request("limit", fmt::format("must be 1 to {}", kMaxLimit));
+  return limit;
+}
+
+bool ascending(const ApiCall& call) {
+  const std::string order = query_value(call.request(), "order");
+  if (!order.empty() && order != "asc" && order != "desc")
+    throw bad_request("order", "must be asc or desc");
+  return order == "asc";
+}
+
+}  // namespace
+
+std::string input_items(const Json& body) {
+  Json items = Json::array();
+  const auto input = body.find("input");
+  if (input == body.end()) return "[]";
+  if (input->is_string()) {
+    const Json part = {{"type", "input_text"}, {"text", *input}};
+    items.push_back({{"type", "message"}, {"role", "user"}, {"content", Json::array({part})}});
+  } else if (input->is_array()) {
+    items = *input;
+  }
+  for (Json& item : items) {
+    if (!item.is_object()) continue;
+    if (!item.contains("type")) item["type"] = "message";
+    if (!item.contains("id")) item["id"] = new_id("msg_");
+  }
+  return to_text(items);
+}
+
+std::string page_of_items(const std::string& text, const ApiCall& call) {
+  Json items = parse_json(text);
+  if (!ascending(call)) std::ranges::reverse(items);
+  const std::string after = query_value(call.request(), "after");
+  auto from = items.begin();
+  if (!after.empty()) {
+    from = std::ranges::find_if(items, [&](const Json& item) {
+      return item.is_object() && item.value("id", Json()) == after;
+    });
+    if (from == items.end()) throw bad_request("after", "is not the id of an item");
+    ++from;
+  }
+  const auto n =
+      std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(limit_of(call)), items.end() - from);
+  const Json page(std::vector<Json>(from, from + n));
+  const auto id_at = [&](std::size_t i) {
+    return page.empty() ? Json() : page[i].value("id", Json());
+  };
+  return to_text({{"object", "list"},
+                  {"data", page},
+                  {"first_id", id_at(0)},
+                  {"last_id", id_at(page.size() - 1)},
+                  {"has_more", items.end() - from > n}});
+}
+
+}  // namespace weft::api::responses
