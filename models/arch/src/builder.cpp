@@ -1,12 +1,15 @@
 #include "weft/arch/builder.h"
 
 #include <algorithm>
+#include <span>
 #include <unordered_set>
+#include <vector>
 
 #include "weft/arch/dense_names.h"
 #include "weft/arch/eagle3.h"
 #include "weft/base/error.h"
 
+#include "build_unchecked.h"
 #include "decoder/text.h"
 
 namespace weft::arch {
@@ -138,8 +141,11 @@ Tensor Weights::optional(std::string_view name, const Shape& shape, SourceLine w
 
 class GraphBuilder {
  public:
-  GraphBuilder(const ModelSource& source, const GraphOptions& options)
-      : source_(source), options_(options), in_(inputs(graph_, options)) {}
+  enum class Output : std::uint8_t { checked, unchecked };
+
+  GraphBuilder(const ModelSource& source, const GraphOptions& options,
+               Output output = Output::checked)
+      : source_(source), options_(options), output_(output), in_(inputs(graph_, options)) {}
 
   ModelGraph build(const Architecture& architecture, const Hparams& c) {
     const bool draft = options_.part == GraphPart::draft;
@@ -148,8 +154,9 @@ class GraphBuilder {
     if (draft) in_.features = graph_.input("features", {f32, {in_.tokens.shape()[0], c.D}});
     if (draft || options_.features) in_.next_features = &features;
     if (!draft) in_.feature_layers = options_.feature_layers;
-    graph_.output(in_.embeddings ? "embeddings" : "logits",
-                  builder_of(architecture)(weights, c, in_));
+    const Tensor rows = builder_of(architecture)(weights, c, in_);
+    if (output_ == Output::checked) check_output(rows, architecture, c);
+    graph_.output(in_.embeddings ? "embeddings" : "logits", rows);
     if (features) graph_.output("features", features);
     if (options_.features && options_.feature_layers && !features)
       fail<UnsupportedError>("{}: models of architecture '{}' give no features to draft heads",
@@ -158,11 +165,56 @@ class GraphBuilder {
     for (std::int64_t i = c.L; i < c.L + c.n_nextn && !draft; ++i) weights.ignore_block(i);
     const std::string part =
         options_.feature_layers ? fmt::format("{}.", kHeadPart) : fmt::format("blk.{}.", c.L);
-    check_all_used(*weights.used_, architecture.name, draft ? part : "");
+    if (needs_no_logits()) {
+      check_known(*weights.used_, architecture, c);
+    } else {
+      check_all_used(*weights.used_, architecture.name, draft ? part : "");
+    }
     return {std::move(graph_), in_.memory.parts()};
   }
 
  private:
+  // Who runs the step chooses its rows: with a row for each token instead, it would read those of
+  // other tokens. A head for drafts may have a vocabulary of its own.
+  void check_output(Tensor rows, const Architecture& architecture, const Hparams& c) const {
+    if (!rows)
+      fail<ValueError>("{}: architecture '{}' gives no output", source_.file(), architecture.name);
+    const Dim o = in_.out_rows.shape()[0], width = in_.embeddings ? c.D : c.V;
+    const Shape& got = rows.shape();
+    const bool fits = rows.dtype() == f32 && got.rank() == 2 && got[0] == o;
+    if (fits && (got[1] == width || options_.part == GraphPart::draft)) return;
+    const bool all_rows = got.rank() > 0 && got[0] == in_.tokens.shape()[0];
+    fail<ShapeError>("{}: architecture '{}': the {} of a step must be {}, got {}{} ({})",
+                     source_.file(), architecture.name, in_.embeddings ? "embeddings" : "logits",
+                     text_of({f32, {o, width}}), text_of(rows.spec()),
+                     all_rows ? "; pick the rows `out_rows` with get_rows()" : "",
+                     to_string(graph_[rows.id()].where));
+  }
+
+  // As to_string(), with the names of variables.
+  std::string text_of(const TensorSpec& spec) const {
+    std::string dims;
+    for (const Dim& dim : spec.shape)
+      dims +=
+          fmt::format("{}{}", dims.empty() ? "" : ", ",
+                      dim.varies() ? graph_.variables()[static_cast<std::size_t>(dim.variable)].name
+                                   : to_string(dim));
+    return fmt::format("{} [{}]", spec.dtype.name(), dims);
+  }
+
+  // Whether it is the graph of steps without what only logits are computed with.
+  bool needs_no_logits() const { return in_.embeddings && options_.part == GraphPart::steps; }
+
+  // The weights of the logits belong to the model in any case: if some are left over, the graph
+  // with logits says which of them the architecture does not know.
+  void check_known(const Weights::Used& used, const Architecture& architecture,
+                   const Hparams& c) const {
+    if (unused(used, "").empty()) return;
+    GraphOptions with_logits = options_;
+    with_logits.embeddings = false;
+    GraphBuilder(source_, with_logits, Output::unchecked).build(architecture, c);
+  }
+
   decltype(Architecture::build) builder_of(const Architecture& architecture) const {
     if (options_.part == GraphPart::encoder) return architecture.encode;
     return options_.part == GraphPart::draft ? architecture.draft : architecture.build;
@@ -193,29 +245,32 @@ class GraphBuilder {
             .embeddings = encoder || (options.embeddings && options.part == GraphPart::steps)};
   }
 
-  // Looks only at tensors whose names begin with `prefix`.
+  // The tensors whose names begin with `prefix` that should be used and are not.
+  std::vector<std::string_view> unused(const Weights::Used& used, std::string_view prefix) const {
+    std::vector<std::string_view> names = source_.tensor_names();
+    std::erase_if(names, [&](std::string_view name) {
+      return !name.starts_with(prefix) || used.names.contains(std::string(name)) ||
+             is_of_other_part(name) || follows_pooling(name);
+    });
+    return names;
+  }
+
   void check_all_used(const Weights::Used& used, std::string_view arch,
                       std::string_view prefix) const {
     constexpr std::size_t kShown = 5;
-    std::size_t n_unknown = 0;
+    const std::vector<std::string_view> unknown = unused(used, prefix);
+    if (unknown.empty()) return;
     std::string names;
-    std::string_view file;  // the file of the first one
-    for (const std::string_view name : source_.tensor_names()) {
-      if (!name.starts_with(prefix)) continue;
-      if (used.names.contains(std::string(name)) || is_of_other_part(name)) continue;
-      if (follows_pooling(name)) continue;
-      if (n_unknown == 0) file = source_.file_of(name);
-      if (++n_unknown > kShown) continue;
+    for (const std::string_view name : std::span(unknown).first(std::min(unknown.size(), kShown)))
       names += fmt::format("{}'{}'", names.empty() ? "" : ", ", short_name(name));
-    }
-    if (n_unknown == 0) return;
-    if (n_unknown > kShown) names += fmt::format(" and {} more", n_unknown - kShown);
-    fail<FormatError>("{}: architecture '{}' does not use {} {}", file, arch,
-                      n_unknown == 1 ? "tensor" : "tensors", names);
+    if (unknown.size() > kShown) names += fmt::format(" and {} more", unknown.size() - kShown);
+    fail<FormatError>("{}: architecture '{}' does not use {} {}", source_.file_of(unknown[0]), arch,
+                      unknown.size() == 1 ? "tensor" : "tensors", names);
   }
 
   const ModelSource& source_;
   const GraphOptions& options_;
+  const Output output_;
   Graph graph_;
   Inputs in_;
 };
@@ -247,6 +302,15 @@ bool has_draft_layers(const ModelSource& source, const Architecture& architectur
 ModelGraph build_model_graph(const ModelSource& source, const Architecture& architecture,
                              const Hparams& c, const GraphOptions& options) {
   return with_file(source, [&] { return GraphBuilder(source, options).build(architecture, c); });
+}
+
+Graph build_unchecked(const ModelSource& source, const Architecture& architecture, const Hparams& c,
+                      const GraphOptions& options) {
+  return with_file(source, [&] {
+    return GraphBuilder(source, options, GraphBuilder::Output::unchecked)
+        .build(architecture, c)
+        .graph;
+  });
 }
 
 Graph build_graph(const ModelSource& source, const Architecture& architecture, const Hparams& c,

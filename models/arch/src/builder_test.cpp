@@ -6,6 +6,9 @@
 
 #include "weft/base/error.h"
 #include "weft/ops/attention/attention.h"
+#include "weft/ops/elementwise/add.h"
+#include "weft/ops/projections/linear.h"
+#include "weft/ops/rows/get_rows.h"
 
 #include "support/built_graph.h"
 #include "support/error_text.h"
@@ -230,6 +233,70 @@ TEST_CASE("tensors that the architecture does not know are named") {
   CHECK(text_of([&] { build(source); }) ==
         "tiny.gguf: architecture 'qwen2' does not use tensors 'blk.0.attn_strange.weight', "
         "'blk.2.x', 'blk.3.x', 'blk.4.x', 'blk.5.x' and 3 more");
+}
+
+namespace {
+
+// One builder for each wrong output, with a row for each token or too few columns.
+Tensor row_per_token(const Weights& w, const Hparams& c, const Inputs& in) {
+  const Tensor embd = w("token_embd.weight", {c.V, c.D});
+  return linear(get_rows(embd, in.tokens), embd);
+}
+
+Tensor rows_only(const Weights& w, const Hparams& c, const Inputs& in) {
+  return get_rows(get_rows(w("token_embd.weight", {c.V, c.D}), in.tokens), in.out_rows);
+}
+
+// Logits with weights of its own, which embeddings do not need.
+Tensor own_head(const Weights& w, const Hparams& c, const Inputs& in) {
+  const Tensor rows = rows_only(w, c, in);
+  if (in.embeddings) return rows;
+  return add(linear(rows, w("my_head.weight", {c.V, c.D})), w("my_bias", {c.V}));
+}
+
+}  // namespace
+
+TEST_CASE("an output that is not the rows that were asked for is refused") {
+  MadeSource source("own");
+  source.path = "own.gguf";
+  const auto refusal = [&](auto builder, const GraphOptions& options) {
+    const Architecture own{.name = "own", .build = builder};
+    return text_of([&] { build_graph(source, own, *configure(source, own), options); });
+  };
+  source.learn({.name = "own", .build = row_per_token});  // made models are as others
+  // As many rows as tokens are no excuse: the rows are others.
+  for (const GraphOptions& options : {GraphOptions{}, {.tokens = 8, .logits_rows = 8}}) {
+    CHECK(refusal(row_per_token, options)
+              .find("own.gguf: architecture 'own': the logits of a step must be F32 [O, 50], got "
+                    "F32 [T, 50]; pick the rows `out_rows` with get_rows() (models/arch/src/") ==
+          0);
+    CHECK(refusal(rows_only, options)
+              .find("the logits of a step must be F32 [O, 50], got F32 [O, 64] (models/") !=
+          std::string::npos);
+  }
+  CHECK(refusal(row_per_token, {.embeddings = true})
+            .find("the embeddings of a step must be F32 [O, 64], got F32 [T, 50]; pick") !=
+        std::string::npos);
+}
+
+TEST_CASE("embeddings leave out what only logits need") {
+  MadeSource tied = tiny_source("llama");
+  tied.add("output.weight", {f32, {50, 64}});
+  for (const char* name : {"output.scale", "output.input_scale"}) tied.add(name, {f32, {1}});
+  tied.add("output.bias", {f32, {50}});
+  CHECK_NOTHROW(build(tied));
+  CHECK_NOTHROW(build(tied, {.embeddings = true}));
+
+  MadeSource source("own");
+  source.path = "own.gguf";
+  const Architecture own{.name = "own", .build = own_head};
+  source.learn(own);
+  const auto embeddings = [&] {
+    build_graph(source, own, *configure(source, own), {.embeddings = true});
+  };
+  CHECK_NOTHROW(embeddings());
+  source.add("strange.weight", {f32, {4}});
+  CHECK(text_of(embeddings) == "own.gguf: architecture 'own' does not use tensor 'strange.weight'");
 }
 
 TEST_CASE("of the layers that follow pooling, only those that are applied are accepted") {

@@ -57,8 +57,7 @@ Tensor head(const Weights& w, const Hparams& c, Tensor h, Tensor embd, const Inp
   h = get_rows(h, in.out_rows).named("output_rows");  // [O, D]
   Tensor rows = norm_name.empty() ? h : norm(w, norm_name, c, h);
   if (in.embeddings) {
-    w.ignore("output.weight");
-    w.ignore("output.bias");
+    w.ignore_part("output");
     return rows;
   }
   return logits_of(w, c, rows, embd);

@@ -4,6 +4,8 @@
 
 #include "weft/base/error.h"
 
+#include "build_unchecked.h"
+
 namespace weft::arch {
 
 namespace {
@@ -102,11 +104,11 @@ void MadeSource::learn(const Architecture& architecture) {
   const Config config = learn_keys(architecture);
   const std::size_t n_before = tensors_.size();
   std::vector<Graph> graphs;
-  graphs.push_back(build_graph(*this, architecture, *config, {}));
+  graphs.push_back(build_unchecked(*this, architecture, *config, {}));
   if (architecture.encode)
-    graphs.push_back(build_graph(*this, architecture, *config, {.part = GraphPart::encoder}));
+    graphs.push_back(build_unchecked(*this, architecture, *config, {.part = GraphPart::encoder}));
   if (architecture.draft && config->n_nextn > 0 && config->causal)
-    graphs.push_back(build_graph(*this, architecture, *config, {.part = GraphPart::draft}));
+    graphs.push_back(build_unchecked(*this, architecture, *config, {.part = GraphPart::draft}));
   learning_ = false;
   if (!type_of) return;
   for (const Graph& graph : graphs) choose_types(graph, n_before);

@@ -200,8 +200,9 @@ struct GraphOptions {
 // memory parts, and "types" [T] i32 if the model has a table of token types. Output: "logits" [O,
 // V], or "embeddings" [O, D] of an encoder or if they are requested; then, if requested, "features"
 // [T, D] f32, what a draft layer reads. They do not change the logits. States are named by Memory.
-// Throws what Weights throws, and FormatError naming the tensors of the file that the architecture
-// does not know.
+// Throws what Weights throws, ShapeError if the builder gives another output (such as a row for
+// each token), and FormatError naming the tensors of the file that the architecture does not know.
+// Embeddings may leave out what only logits need.
 //
 // A draft graph has the same inputs and a memory of its own, and reads "features" [T, D] f32: a row
 // has the token of position p + 1, the features of the token at p, and p in "pos". Its outputs are
