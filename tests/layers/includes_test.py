@@ -71,7 +71,7 @@ def sources():
 
 def layer_of(header):
     """The layer of a public header, "weft/LAYER/.."; the C API is one header."""
-    return "c_api" if header == "weft/weft.h" else header.split("/")[1]
+    return "c_api" if header in ("weft/weft.h", "weft/initializers.h") else header.split("/")[1]
 
 
 def includes():

@@ -17,7 +17,8 @@ import unittest
 SOURCE = pathlib.Path(os.environ["WEFT_SOURCE"])
 LIBRARY, COMPILER = sys.argv.pop(1), sys.argv.pop(1)
 MODEL = SOURCE / "examples/models/weft-stories.gguf"
-HEADER = (SOURCE / "bindings/c/include/weft/weft.h").read_text()
+HEADER = "".join((SOURCE / "bindings/c/include/weft" / name).read_text()
+                 for name in ("weft.h", "initializers.h"))
 PAGES = [SOURCE / "docs/c_api.md", SOURCE / "docs/c_api_from_llama.md"]
 # A C block, and the block of text after it.
 BLOCK = re.compile(r"^```c\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.S | re.M)

@@ -53,6 +53,7 @@ def compiled(folder, name, text, *flags):
 def include_folder(folder, header):
     (folder / "weft").mkdir(exist_ok=True)
     shutil.copy(header, folder / "weft/weft.h")
+    shutil.copy(HEADER.parent / "initializers.h", folder / "weft")
     return f"-I{folder}"
 
 
@@ -78,7 +79,7 @@ def layout(folder, header):
         for member in members(body):
             lines.append(f'printf("{name}.{member} %zu %zu\\n", offsetof({name}, {member}), '
                          f"sizeof((({name}*)0)->{member}));")
-    enums = re.findall(r"\benum \w+ \{(.*?)\};", without_comments(text), re.S)
+    enums = re.findall(r"\benum \w+\s*\{(.*?)\};", without_comments(text), re.S)
     for constant in dict.fromkeys(CONSTANT.findall(" ".join(enums))):
         lines.append(f'printf("{constant} %lld\\n", (long long){constant});')
     error = compiled(folder, "layout", "\n".join(lines) + "\nreturn 0; }\n",
@@ -156,6 +157,11 @@ class Interface(unittest.TestCase):
 
     def test_the_header_is_c_and_cpp_and_goes_with_that_of_backends(self):
         both = '#include "weft/backends/abi.h"\n#include "weft/weft.h"\n'
+        options = [name[:-5] for name in functions(HEADER.read_text()) if name.endswith("_init")]
+        both += "void initializers(void);\nvoid initializers(void) {\n"
+        for name in options:  # each has an initializer
+            both += f"{name} made_{name} = {name.upper()}_INIT; (void)made_{name};\n"
+        both += "}\n"
         folders = [f"-I{SOURCE}/backends/include", f"-I{SOURCE}/bindings/c/include"]
         for language in (["-x", "c", "-std=c11", "-pedantic"], ["-x", "c++", "-std=c++11"]):
             r = subprocess.run([COMPILER, *language, "-Wall", "-Wextra", "-Werror", "-fsyntax-only",

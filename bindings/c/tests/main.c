@@ -5,11 +5,12 @@
 
 #include "check.h"
 
-extern const test_case architecture_tests[], base_tests[], chat_tests[], conversation_tests[],
-    conversions_tests[], diffusion_tests[], embedder_tests[], generation_tests[], grammar_tests[],
-    graph_tests[], interrupt_tests[], logprobs_tests[], misuse_tests[], model_tests[],
-    pictures_tests[], reply_tests[], sampler_tests[], saved_tests[], session_tests[],
-    speculation_tests[], token_tests[], tools_tests[];
+extern const test_case architecture_tests[], base_tests[], builder_tests[], chat_tests[],
+    conversation_tests[], conversions_tests[], diffusion_tests[], embedder_tests[],
+    generation_tests[], grammar_tests[], graph_tests[], interrupt_tests[], logprobs_tests[],
+    misuse_tests[], model_tests[], one_call_tests[], pictures_tests[], reply_tests[],
+    sampler_tests[], saved_tests[], session_tests[], speculation_tests[], token_tests[],
+    tools_tests[];
 
 /* The groups are the files X_test.c. */
 static const struct {
@@ -17,6 +18,7 @@ static const struct {
   const test_case* tests;
 } groups[] = {{"architecture", architecture_tests},
               {"base", base_tests},
+              {"builder", builder_tests},
               {"chat", chat_tests},
               {"conversation", conversation_tests},
               {"conversions", conversions_tests},
@@ -29,6 +31,7 @@ static const struct {
               {"logprobs", logprobs_tests},
               {"misuse", misuse_tests},
               {"model", model_tests},
+              {"one_call", one_call_tests},
               {"pictures", pictures_tests},
               {"reply", reply_tests},
               {"sampler", sampler_tests},

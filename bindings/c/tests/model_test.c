@@ -166,6 +166,43 @@ static void values_replace_keys_of_the_file(void) {
           weft_model_open(model_path(), &options, &model, &error));
 }
 
+/* Weights of a file that was made, and of one that has them in other types. */
+static void weights_are_read_as_numbers(void) {
+  weft_error* error = NULL;
+  weft_model* model = NULL;
+  weft_tensor_info info = {.struct_size = sizeof info};
+  float values[64];
+  size_t n = 0;
+  OK(weft_write_made_model("llama", NULL, 0, temporary("own.gguf"), &error));
+  if (!OK(weft_model_open(temporary("own.gguf"), NULL, &model, &error))) return;
+  const char* const norm = "blk.1.ffn_norm.weight";
+  if (OK(weft_model_read_tensor(model, norm, &info, values, 64, &n, &error)))
+    CHECK(n == 64 && info.rank == 1 && info.dims[0].bound == 64 && values[0] != 0);
+  CHECK(strcmp(info.dtype, "F32") == 0 && strcmp(info.path, norm) == 0);
+  CHECK(strcmp(info.kind, "weight") == 0 && strcmp(info.op, "") == 0);
+  REFUSED(WEFT_ERROR_CAPACITY, "3200 values, and room for 64",
+          weft_model_read_tensor(model, "token_embd.weight", &info, values, 64, &n, &error));
+  CHECK(n == 3200 && info.rank == 2 && info.dims[0].bound == 50 && info.dims[1].bound == 64);
+  REFUSED(WEFT_ERROR_ARGUMENT, "own.gguf: the file has no tensor 'nothing'",
+          weft_model_read_tensor(model, "nothing", NULL, values, 64, &n, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "`name` is NULL",
+          weft_model_read_tensor(model, NULL, NULL, values, 64, &n, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "`values` is NULL",
+          weft_model_read_tensor(model, norm, NULL, NULL, 64, &n, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "`n` is NULL",
+          weft_model_read_tensor(model, norm, NULL, values, 64, NULL, &error));
+  weft_model_free(model);
+  REFUSED(WEFT_ERROR_HANDLE, "", weft_model_read_tensor(model, norm, NULL, values, 64, &n, &error));
+  REFUSED(WEFT_ERROR_CAPACITY, "room for 0",
+          weft_model_read_tensor(stories(), "token_embd.weight", &info, NULL, 0, &n, &error));
+  float* all = malloc(n * sizeof *all);
+  double largest = 0;
+  OK(weft_model_read_tensor(stories(), "token_embd.weight", &info, all, n, &n, &error));
+  for (size_t i = 0; i < n; ++i) largest = all[i] > largest ? all[i] : largest;
+  CHECK(strcmp(info.dtype, "F32") != 0 && largest > 0 && largest < 100);
+  free(all);
+}
+
 static void files_that_are_no_models_are_refused(void) {
   weft_error* error = NULL;
   weft_model* model = NULL;
@@ -201,5 +238,6 @@ const test_case model_tests[] = {
     {"descriptors are models", descriptors_are_models},
     {"vocabularies alone can be opened", vocabularies_alone_can_be_opened},
     {"values replace keys of the file", values_replace_keys_of_the_file},
+    {"weights are read as numbers", weights_are_read_as_numbers},
     {"files that are no models are refused", files_that_are_no_models_are_refused},
     {NULL, NULL}};

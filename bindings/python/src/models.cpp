@@ -232,6 +232,29 @@ py::str render(const Model& model, const std::string& messages,
   return text.str();
 }
 
+py::array_t<float> read_tensor(const Model& model, const py::object& given) {
+  const std::string name = c_text_of(given, "name");
+  weft_model* const handle = model.get();
+  weft_tensor_info info{};
+  info.struct_size = sizeof info;
+  std::size_t n = 0;
+  call([&](weft_error** error) {
+    const weft_status status =
+        weft_model_read_tensor(handle, name.c_str(), &info, nullptr, 0, &n, error);
+    if (status != WEFT_ERROR_CAPACITY) return status;
+    weft_error_free(std::exchange(*error, nullptr));
+    return weft_status{WEFT_SUCCESS};
+  });
+  std::vector<py::ssize_t> shape;
+  for (int i = 0; i < info.rank; ++i) shape.push_back(info.dims[i].bound);
+  py::array_t<float> values(shape);
+  float* const data = values.mutable_data();
+  call([&](weft_error** error) {
+    return weft_model_read_tensor(handle, name.c_str(), nullptr, data, n, &n, error);
+  });
+  return values;
+}
+
 }  // namespace
 
 void add_models(py::module_& m) {
@@ -255,6 +278,7 @@ void add_models(py::module_& m) {
                return weft_model_dot(h, nullptr, n_tokens, out, error);
              });
            })
+      .def("read_tensor", &read_tensor)
       .def("chat_template", &chat_template)
       .def("encode", &encode)
       .def("decode", &decode)

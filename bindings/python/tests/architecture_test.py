@@ -131,6 +131,82 @@ class Architectures(unittest.TestCase):
         with self.assertRaisesRegex(weft.Error, r"no_such\.weight.*architecture_test\.py:\d+"):
             weft.Model(str(self.folder / "py_line.gguf")).session(context=64)
 
+    def test_outputs_that_are_not_the_rows_asked_for_are_refused(self):
+        def all_rows(w, c, inp):
+            embd = w("token_embd.weight", (c.V, c.D))
+            return ops.linear(ops.get_rows(embd, inp.tokens), embd)
+
+        def rows_alone(w, c, inp):
+            rows = ops.get_rows(w("token_embd.weight", (c.V, c.D)), inp.tokens)
+            return ops.get_rows(rows, inp.out_rows)
+
+        def always_logits(w, c, inp):
+            embd = w("token_embd.weight", (c.V, c.D))
+            return ops.linear(ops.get_rows(ops.get_rows(embd, inp.tokens), inp.out_rows), embd)
+
+        weft.register_architecture("py_output")(all_rows)
+        path = str(self.folder / "py_output.gguf")
+        weft.write_made_model("py_output", path)  # a file like any other
+        wanted = (r"'py_output': the logits of a step must be F32 \[O, 50\], got F32 \[T, 50\]; "
+                  r"pick the rows `out_rows` with get_rows\(\) \(.*architecture_test\.py:\d+")
+        with self.assertRaisesRegex(weft.Error, wanted):
+            weft.Model(path)
+        self.assertRegex(str(weft.new_model_check("py_output")), "the logits of a step must be")
+        weft.register_architecture("py_output")(rows_alone)
+        with self.assertRaisesRegex(weft.Error, r"must be F32 \[O, 50\], got F32 \[O, 64\] \("):
+            weft.Model(path)
+        weft.register_architecture("py_output")(always_logits)
+        model = weft.Model(path)
+        session = model.session(context=64)
+        got = session.feed([1, 2]).copy()
+        session.truncate(0)
+        np.testing.assert_array_equal(got, session.feed([2]))
+        with self.assertRaisesRegex(weft.Error, r"embeddings of a step must be F32 \[O, 64\]"):
+            model.session(context=64, embeddings=True)
+
+    def test_weights_of_the_output_are_no_obstacle_to_embeddings(self):
+        def own_head(w, c, inp):
+            h = ops.get_rows(w("token_embd.weight", (c.V, c.D)), inp.tokens)
+            rows = ops.get_rows(h, inp.out_rows)
+            if inp.embeddings:
+                return rows
+            return ops.linear(rows, w("mine.weight", (c.V, c.D))) + w("mine.bias", (c.V,))
+
+        for build in (own_head, lambda w, c, inp: w.head(
+                ops.get_rows(w("token_embd.weight", (c.V, c.D)), inp.tokens), None)):
+            weft.register_architecture("py_head")(build)
+            report = weft.new_model_check("py_head")
+            self.assertTrue(report.passed, str(report))
+            model = self.made("py_head")
+            session = model.session(context=64, embeddings=True)
+            self.assertEqual(session.feed([1, 2]).shape, (64,))
+
+    def test_made_weights_can_be_read_back(self):
+        @weft.register_architecture("py_bigram")
+        def build(w, c, inp):
+            rows = ops.get_rows(ops.get_rows(w("token_embd.weight", (c.V, c.D)), inp.tokens),
+                                inp.out_rows)
+            return ops.linear(rows, w("output.weight", (c.V, c.D)))
+
+        model = self.made("py_bigram")
+        embd, output = (model.tensor(f"{name}.weight") for name in ("token_embd", "output"))
+        self.assertEqual((embd.shape, embd.dtype), ((50, 64), np.float32))
+        with model.session(context=64) as session:
+            np.testing.assert_allclose(session.feed([3, 7]), output @ embd[7], rtol=1e-3, atol=1e-4)
+        embd[:] = 0  # a copy
+        self.assertTrue(model.tensor("token_embd.weight").any())
+        with self.assertRaisesRegex(weft.ArgumentError, "has no tensor 'nothing'"):
+            model.tensor("nothing")
+        for wrong in (5, None, b"output.weight"):
+            with self.assertRaises(TypeError):
+                model.tensor(wrong)
+        with weft.Model() as bundled:  # quantized
+            values = bundled.tensor("token_embd.weight")
+            self.assertEqual(values.shape, (bundled.n_vocab, bundled.n_embd))
+            self.assertTrue(np.isfinite(values).all())
+        with self.assertRaises(weft.ClosedError):
+            bundled.tensor("token_embd.weight")
+
     def test_wrong_architectures(self):
         for name, kind in (("llama", weft.ArgumentError), ("", weft.ArgumentError), (5, TypeError)):
             with self.assertRaises(kind):

@@ -215,6 +215,13 @@ class Model(Unpicklable):
             self._metadata = json.loads(self._opened().metadata_json(_SHOWN_ELEMENTS))
         return self._metadata
 
+    def tensor(self, name: str) -> "np.ndarray[Any, np.dtype[np.float32]]":
+        """A tensor of the file by its name, as a new array of float32, whatever its type there."""
+        if not isinstance(name, str):
+            raise TypeError(f"name must be str, not {type(name).__name__}")
+        values: "np.ndarray[Any, np.dtype[np.float32]]" = self._opened().read_tensor(name)
+        return values
+
     @property
     def chat_template(self) -> Optional[str]:
         """The template of the file in Jinja; None if it has none."""

@@ -1,13 +1,18 @@
 #include "weft/run/model.h"
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <utility>
 
 #include "weft/adapters/adapters.h"
+#include "weft/base/intern.h"
+#include "weft/base/printable.h"
 #include "weft/files/describe.h"
 #include "weft/files/mapped_file.h"
+#include "weft/files/tensor_values.h"
 #include "weft/files/vocabulary_file.h"
+#include "weft/graph/graph.h"
 
 #include "border/arguments.h"
 #include "border/call.h"
@@ -94,6 +99,26 @@ weft_model* open_model(const weft_model_options* given, std::shared_ptr<LentByte
     object->no_tokenizer = fmt::format("{} has no tokenizer", file.path());
   }
   return handle_of<weft_model>(std::move(object));
+}
+
+// Throws ValueError if the file has no such tensor, or only a part of it.
+const CheckpointTensor& readable_tensor(const Checkpoint& file, std::string_view name) {
+  const CheckpointTensor* tensor = file.find_tensor(name);
+  if (!tensor) fail<ValueError>("{}: the file has no tensor '{}'", file.path(), printable(name));
+  if (tensor->absent)
+    fail<ValueError>("{}: the file has only a part of tensor '{}'", file.path(), printable(name));
+  file.require_format(*tensor);
+  return *tensor;
+}
+
+void describe(const CheckpointTensor& tensor, weft_tensor_info* info) {
+  weft_tensor_info result{.rank = tensor.spec.shape.rank(),
+                          .kind = to_string(NodeKind::weight).data(),
+                          .op = "",
+                          .path = intern(tensor.name).data(),
+                          .dtype = tensor.spec.dtype.name().data()};
+  for (int i = 0; i < result.rank; ++i) result.dims[i].bound = tensor.spec.shape[i].bound;
+  write_struct(info, result, "weft_tensor_info");
 }
 
 std::string name_or(const char* name, std::string_view otherwise) {
@@ -212,6 +237,26 @@ weft_status weft_model_metadata_json(weft_model* model, size_t max_elements, wef
     const std::string text = metadata_json(*m->file, max_elements);
     m->file->check_mapped();
     write_text(json, text);
+  });
+}
+
+weft_status weft_model_read_tensor(weft_model* model, const char* name, weft_tensor_info* info,
+                                   float* values, size_t capacity, size_t* n, weft_error** error) {
+  return call(error, [&] {
+    const auto m = pin<ModelObject>(model);
+    const CheckpointTensor& tensor = readable_tensor(*m->file, required_text(name, "name"));
+    if (info) check_output(info, "weft_tensor_info");
+    const auto size = static_cast<std::size_t>(tensor.spec.shape.elems());
+    check_array(values, capacity, sizeof *values, "values");
+    required(n, "n");
+    if (info) describe(tensor, info);
+    check_capacity(size, capacity, n, "values");
+    *n = size;
+    if (size == 0) return;
+    for_each_piece(tensor, [&](std::span<const float> piece, std::int64_t first) {
+      std::ranges::copy(piece, values + first);
+    });
+    m->file->check_mapped();
   });
 }
 

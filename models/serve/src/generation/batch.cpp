@@ -15,6 +15,8 @@ void check(std::span<Generation* const> generations, const Session& session) {
   for (std::size_t i = 0; i < generations.size(); ++i) {
     if (&generations[i]->session() != &session)
       fail<ValueError>("generation {} of the batch belongs to another session", i);
+    if (!generations[i]->impl().has_begun)
+      fail<ValueError>("generation {} of the batch has no prompt: call begin() first", i);
     for (std::size_t j = 0; j < i; ++j) {
       if (generations[i]->sequence() == generations[j]->sequence())
         fail<ValueError>("generations {} and {} of the batch have the same sequence", j, i);

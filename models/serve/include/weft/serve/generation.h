@@ -223,10 +223,11 @@ class Batch {
   // session. Generations that must feed many tokens (a prompt), or do not fit into the step, need
   // several calls, so there may be no event for some or all of them. Generations that have ended
   // are ignored. The result is valid until the next call. Throws ValueError for a generation of
-  // another session and for two of the same sequence, and like Session::step(); the sequences are
-  // then unchanged. `cancel` aborts the step without events; a generation that was itself cancelled
-  // ends before its next step. `max_tokens` limits how many tokens of each generation the step has;
-  // if it is empty, there are no limits. `observer` sees the kernel calls of the session's step.
+  // another session, before its begin(), and for two of the same sequence, and like
+  // Session::step(); the sequences are then unchanged. `cancel` aborts the step without events; a
+  // generation that was itself cancelled ends before its next step. `max_tokens` limits how many
+  // tokens of each generation the step has; if it is empty, there are no limits. `observer` sees
+  // the kernel calls of the session's step.
   std::span<const Event> step(std::span<Generation* const> generations,
                               const std::atomic<bool>* cancel = nullptr,
                               std::span<const std::int64_t> max_tokens = {},
