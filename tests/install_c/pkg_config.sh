@@ -10,6 +10,11 @@ export PKG_CONFIG_PATH=$libdir/pkgconfig
 
 read -ra shared < <(pkg-config --cflags --libs weft)
 "$compiler" -std=c11 "$source" -o "$scratch/shared" "${shared[@]}" "-Wl,-rpath,$libdir"
+defines=$(pkg-config --static --cflags weft | tr ' ' '\n' | grep '^-D' || true)
+if [ -n "$defines" ]; then
+  echo "weft.pc defines macros in programs that use it: $defines" >&2
+  exit 1
+fi
 read -ra static < <(pkg-config --static --cflags --libs weft)
 static=("${static[@]/#-lweft/-l:libweft.a}")
 "$compiler" -std=c11 "$source" -o "$scratch/static" "${static[@]}"
