@@ -26,9 +26,15 @@ void check_obstacles(const QuantizePlan& plan) {
   const auto first = std::ranges::find_if(
       plan.tensors, [](const QuantizedTensor& t) { return !t.obstacle.empty(); });
   if (first == plan.tensors.end()) return;
+  constexpr std::size_t kMaxNames = 32;
   std::vector<std::string> same;
   for (const QuantizedTensor& t : std::span(first + 1, plan.tensors.end()))
     if (t.obstacle == first->obstacle) same.push_back(printable(t.tensor->name));
+  if (same.size() > kMaxNames) {  // of a whole model, rather than of a layer
+    const std::size_t n_more = same.size() - kMaxNames;
+    same.resize(kMaxNames);
+    same.push_back(fmt::format("{} more", n_more));
+  }
   const std::string others =
       same.empty() ? "" : fmt::format("; the same is true of {}", fmt::join(same, ", "));
   fail<UnsupportedError>("tensor '{}' cannot become {}: {}{}", printable(first->tensor->name),
