@@ -99,4 +99,13 @@ void AnswerOutput::sent() {
   if (answer_) answer_->on_sent(sending_payload_);
 }
 
+bool ClientProbe::waits(Transport& transport, const AnswerOutput& output) {
+  const std::string bytes = output.skipped_bytes();
+  if (bytes.empty() || !transport.may_be_read()) return false;
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_) return true;
+  next_ = now + std::chrono::seconds(1);
+  return transport.write_now({boost::asio::buffer(bytes)}) == bytes.size();
+}
+
 }  // namespace weft::http

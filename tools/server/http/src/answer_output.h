@@ -1,6 +1,7 @@
 #pragma once
 // The answer to the current request as bytes to send. Used on the I/O thread only.
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -58,6 +59,18 @@ class AnswerOutput {
   std::size_t n_body_bytes_ = 0;  // bytes of the answer's body so far
   std::vector<std::string> queued_, sending_;
   std::size_t queued_payload_ = 0, sending_payload_ = 0;  // bytes that count as unsent
+};
+
+// Finds out whether a client that has closed its direction waits for its answer or has left.
+class ClientProbe {
+ public:
+  // Only bytes that are sent show whether somebody reads: at most every second, this sends some
+  // that clients skip. Returns false if the client has left, or if that cannot be found out.
+  // REQUIRES: no write is pending.
+  bool waits(Transport& transport, const AnswerOutput& output);
+
+ private:
+  std::chrono::steady_clock::time_point next_{};
 };
 
 }  // namespace weft::http

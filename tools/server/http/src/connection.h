@@ -2,8 +2,9 @@
 // One connection: reads requests, passes them on one at a time, sends the answers. Used on the I/O
 // thread only.
 //
-// While an answer is computed, a read is pending: the end of the input means that the client has
-// left. What a client sends ahead is read up to a limit and parsed after the answer.
+// While an answer is computed, a read is pending: after the end of the input, the client waits or
+// has left (ClientProbe). What a client sends ahead is read up to a limit and parsed after the
+// answer.
 
 #include <cstdint>
 #include <list>
@@ -12,7 +13,6 @@
 
 #include "answer_output.h"
 #include "body_budget.h"
-#include "client_probe.h"
 #include "deadline.h"
 #include "input_buffer.h"
 #include "request_logger.h"
