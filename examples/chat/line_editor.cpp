@@ -53,7 +53,7 @@ struct LineEditor::Impl {
   const char* prompt = "";
   Keyboard keyboard;
   SignalWatch* signals = nullptr;  // while a line is edited
-  std::size_t columns = 0;         // of the terminal, when the line was drawn
+  std::size_t columns = 0;         // width of the terminal when the line was drawn
   bool can_mark = false;           // the terminal can mark pastes
   bool marks = false;              // and was asked to
   std::string first_paste;         // the one that the line begins with

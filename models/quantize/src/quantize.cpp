@@ -30,7 +30,7 @@ void check_obstacles(const QuantizePlan& plan) {
   std::vector<std::string> same;
   for (const QuantizedTensor& t : std::span(first + 1, plan.tensors.end()))
     if (t.obstacle == first->obstacle) same.push_back(printable(t.tensor->name));
-  if (same.size() > kMaxNames) {  // of a whole model, rather than of a layer
+  if (same.size() > kMaxNames) {  // a whole model rather than a layer
     const std::size_t n_more = same.size() - kMaxNames;
     same.resize(kMaxNames);
     same.push_back(fmt::format("{} more", n_more));
