@@ -26,7 +26,8 @@ weft_status write_all(weft_generation* generation, std::string& text, weft_error
   weft_generation_event event{.struct_size = sizeof event};
   do {
     if (const auto failed = weft_generation_next(generation, &event, error)) return failed;
-    text.append(event.text, event.text_size);
+    if (const auto failed = call(error, [&] { text.append(event.text, event.text_size); }))
+      return failed;
   } while (event.stop == WEFT_STOP_NONE);
   if (event.stop != WEFT_STOP_CANCELLED) return WEFT_SUCCESS;
   return weft_error_make(WEFT_ERROR_CANCELLED, "the text was cancelled", error);

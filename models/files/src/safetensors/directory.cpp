@@ -166,8 +166,8 @@ class Reader {
     if (const auto text = read_text(file, kMaxTokenizer)) {
       Json json = parse_json(*text, file);
       apply_lowercase(modules_.text, json, settings);
-      return read_tokenizer(JsonObject(json, file), JsonObject(settings, settings_file),
-                            config_.n_vocab, builder_);
+      if (json.is_object()) apply_settings(JsonObject(settings, settings_file), json);
+      return read_tokenizer(JsonObject(json, file), config_.n_vocab, builder_);
     }
     for (const char* name : {"tokenizer.model", "spiece.model"}) {
       const std::string model = join(name);

@@ -45,9 +45,10 @@ class MarkedMachine final : public ReplyMachine {
       }
     }
     const std::string held = finder_.take();
-    if (!truncated || !begins_call(held))
+    const bool cut = truncated && begins_call(held);
+    if (!cut)
       for (const char c : held) text(c);
-    if (!thinks_ && !skips_space_) add(std::exchange(space_, {}));
+    if (!thinks_ && !skips_space_ && !cut) add(std::exchange(space_, {}));
     space_.clear();
   }
 

@@ -85,11 +85,12 @@ void Tokenizer::check_text(std::string_view text, const EncodeOptions& options) 
 void Tokenizer::encode_text(std::string_view text, const EncodeOptions& options,
                             std::vector<TokenId>& ids) const {
   check_text(text, options);
+  SpaceAbsorber spaces(text);
   std::size_t done = 0;
   for (const SpecialMatch& found : find_special(text, options)) {
     const auto [begin, end] =
-        with_spaces_around(text, {found.begin, found.end}, done, vocabulary_->strips_left(found.id),
-                           vocabulary_->strips_right(found.id));
+        spaces.around(found.begin, found.end, done, vocabulary_->strips_left(found.id),
+                      vocabulary_->strips_right(found.id));
     if (begin > done) encode_stretch(text.substr(done, begin - done), ids);
     if (end > begin) ids.push_back(found.id);
     done = end;

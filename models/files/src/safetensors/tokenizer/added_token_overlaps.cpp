@@ -15,7 +15,11 @@ bool is_run(std::string_view text) {
 class SortedTexts {
  public:
   void add(std::string_view text) { texts_.push_back(text); }
-  void sort() { std::ranges::sort(texts_); }
+  void sort() {
+    std::ranges::sort(texts_);
+    const auto repeated = std::ranges::unique(texts_);
+    texts_.erase(repeated.begin(), repeated.end());
+  }
   // Whether a text other than `but` begins with `prefix`.
   bool any_begins_with(std::string_view prefix, std::string_view but) const {
     for (auto at = std::ranges::lower_bound(texts_, prefix);
@@ -37,13 +41,16 @@ class SortedTexts {
 }  // namespace
 
 bool order_matters(std::span<const AddedToken> added, std::span<const std::string> texts) {
-  constexpr std::size_t kMaxLength = 256;  // longer ones are not worth the search
+  // Longer ones are not worth the search.
+  constexpr std::size_t kMaxLength = 256, kMaxBytes = std::size_t{1} << 18;
+  std::size_t n_bytes = 0;
   const auto text_of = [&](const AddedToken& token) {
     return std::string_view(texts[static_cast<std::size_t>(token.id)]);
   };
   SortedTexts all, raw;
   for (const AddedToken& token : added) {
-    if (text_of(token).size() > kMaxLength) return true;
+    n_bytes += text_of(token).size();
+    if (text_of(token).size() > kMaxLength || n_bytes > kMaxBytes) return true;
     all.add(text_of(token));
     if (!token.normalized) raw.add(text_of(token));
   }

@@ -10,6 +10,8 @@ namespace {
 
 using Use = ComponentUse;
 
+constexpr std::size_t kMaxComponents = 32;  // of a stage; published ones have up to six
+
 constexpr std::string_view kSpaceKeys = "replacement str_rep prepend_scheme add_prefix_space split";
 
 constexpr ComponentRow kRows[] = {
@@ -85,6 +87,10 @@ void add(const JsonObject& component, std::string_view stage, std::vector<JsonOb
                            printable_path(component.file()), stage, printable(type));
   }
   refuse_unknown_keys(component, row->keys);
+  if (all.size() >= kMaxComponents) {
+    fail<UnsupportedError>("{}: '{}' has more than {} components", printable_path(component.file()),
+                           stage, kMaxComponents);
+  }
   if (type != "Sequence") return all.push_back(component);
   const std::string_view list = list_of(stage);
   const Json* inner = component.find(list);

@@ -4,6 +4,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
+#include "weft/tokenize/space_symbol.h"
 
 #include "safetensors/tokenizer/components.h"
 
@@ -62,27 +63,35 @@ TokenModel read_model(const JsonObject& json, std::size_t n_tokens, std::vector<
   return model;
 }
 
+[[noreturn]] void refuse_decoder(const JsonObject& component) {
+  fail<UnsupportedError>("{}: a decoder {} is not supported", printable_path(component.file()),
+                         printable(component.json().dump(), 300));
+}
+
+// The character that a decoder turns into a space.
+std::string read_space(const JsonObject& component) {
+  if (component.find_string("type") == "Metaspace")
+    return component.find_string("replacement").value_or(std::string(kSpaceSymbol));
+  const auto pattern = component.find_object("pattern");
+  const auto text = pattern ? pattern->find_string("String") : std::nullopt;
+  if (!text || text->empty() || component.find_string("content") != " ") refuse_decoder(component);
+  return *text;
+}
+
 void read_decoder(const JsonObject& json, TokenizerPipeline& pipeline) {
   for (const JsonObject& component : components(json, kDecoder)) {
     const std::string type = component.find_string("type").value_or("");
-    const auto pattern = component.find_object("pattern");
-    if (type == "ByteLevel") {
-      pipeline.notation = Notation::bytes;
-    } else if (type == "ByteFallback") {
-      pipeline.byte_tokens = true;
-    } else if (type == "Metaspace") {
-      pipeline.notation = Notation::spaces;
-      pipeline.space_symbol = component.find_string("replacement").value_or("");
-    } else if (type == "Replace" && component.find_string("content") == " " && pattern) {
-      pipeline.notation = Notation::spaces;
-      pipeline.space_symbol = pattern->find_string("String").value_or("");
-    } else if (type == "Replace") {
-      fail<UnsupportedError>("{}: a decoder {} is not supported", printable_path(json.file()),
-                             printable(component.json().dump(), 300));
-    }
+    if (type == "ByteLevel") pipeline.notation = Notation::bytes;
+    if (type == "ByteFallback") pipeline.byte_tokens = true;
+    if (type == "Strip" && component.find_uint("stop").value_or(0) > 0) refuse_decoder(component);
+    if (type == "BPEDecoder" &&
+        component.find_string("suffix").value_or("</w>") != pipeline.model.word_suffix)
+      refuse_decoder(component);
+    if (type != "Metaspace" && type != "Replace") continue;
+    if (!pipeline.space_symbol.empty()) refuse_decoder(component);
+    pipeline.space_symbol = read_space(component);
+    pipeline.notation = Notation::spaces;
   }
-  if (pipeline.space_symbol.empty() && pipeline.notation == Notation::spaces)
-    pipeline.notation = Notation::plain;
   for (const split::Step& step : pipeline.splits)
     if (std::holds_alternative<split::ByteLevel>(step)) pipeline.notation = Notation::bytes;
 }

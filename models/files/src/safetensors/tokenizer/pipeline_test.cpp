@@ -51,7 +51,7 @@ Json complete(const std::string& stage, const std::string& type) {
                {"prepend", "x"},
                {"length", 2},
                {"precompiled_charsmap", "BAAAAAAAAABhAA=="},
-               {"suffix", "</w>"},
+               {"suffix", ""},
                {"cls", {"a", 0}},
                {"sep", {"b", 1}},
                {"single", {{{"Sequence", {{"id", "A"}}}}}},
@@ -172,6 +172,71 @@ TEST_CASE("random tokenizers give the ids of the library for random texts") {
     }
   }
   CHECK(n_texts > 400);
+}
+
+TEST_CASE("tokenizers whose rules begin with a run of characters") {
+  const Json bytes = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", false}};
+  const auto split = [](const char* regex) {
+    return Json{{"type", "Split"},
+                {"pattern", {{"Regex", regex}}},
+                {"behavior", "Isolated"},
+                {"invert", false}};
+  };
+  const Json v3 = Json::array(
+      {split(R"(\p{N}{1,3})"), split("[\u4E00-\u9FA5\u3040-\u309F\u30A0-\u30FF]+"),
+       split(R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?)"
+             R"([\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"),
+       bytes});
+  const Json superbpe = Json::array({split(R"(\p{N}+)"), split(R"((?=(\d{3})+(?!\d)))"), bytes});
+  const Json falcon = Json::array({{{"type", "Punctuation"}, {"behavior", "Contiguous"}},
+                                   {{"type", "ByteLevel"}, {"add_prefix_space", false}},
+                                   {{"type", "Digits"}, {"individual_digits", false}},
+                                   split("[0-9][0-9][0-9]")});
+  for (const auto& [name, stages] : {std::pair("deepseek-v3", v3), std::pair("superbpe", superbpe),
+                                     std::pair("falcon", falcon)}) {
+    CAPTURE(name);
+    for (const char* normalizer : {"", "NFC"}) {  // the kind, and the pipeline
+      TinyDirectory dir;
+      dir.tokenizer["pre_tokenizer"] = {{"type", "Sequence"}, {"pretokenizers", stages}};
+      if (*normalizer) dir.tokenizer["normalizer"] = {{"type", normalizer}};
+      REQUIRE(dir.error() == "");
+      const auto v = read_vocabulary(dir.open());
+      CHECK(v->pre() == name);
+      CHECK((v->pipeline() != nullptr) == (*normalizer != 0));
+      CHECK(make_tokenizer(v)->encode("abab", {.add_special = false}) ==
+            std::vector<TokenId>{2, 2});
+    }
+  }
+}
+
+TEST_CASE("the character map belongs to every type of model") {
+  TinyDirectory dir;
+  dir.tokenizer["normalizer"] = {{"type", "Precompiled"},
+                                 {"precompiled_charsmap", "BAAAAAAAAABhAA=="}};
+  CHECK(read_vocabulary(dir.open())->charsmap() == std::string("\4\0\0\0\0\0\0\0a\0", 10));
+}
+
+TEST_CASE("hostile steps: too many, or such that multiply a text") {
+  TinyDirectory many;
+  const Json digits = {{"type", "Digits"}};
+  many.tokenizer["pre_tokenizer"] = {{"type", "Sequence"},
+                                     {"pretokenizers", std::vector<Json>(100, digits)}};
+  CHECK(many.error() == "DIR/tokenizer.json: 'pre_tokenizer' has more than 32 components");
+  TinyDirectory growing;
+  const Json bytes = {{"type", "ByteLevel"}, {"add_prefix_space", true}};
+  growing.tokenizer["pre_tokenizer"] = {{"type", "Sequence"},
+                                        {"pretokenizers", std::vector<Json>(30, bytes)}};
+  const auto tokenizer = make_tokenizer(read_vocabulary(growing.open()));
+  CHECK_THROWS_AS(tokenizer->encode("\u00E9"), ValueError);
+}
+
+TEST_CASE("decoders that change texts in other ways are refused") {
+  CHECK(
+      holds(error_with("decoder",
+                       {{"type", "Replace"}, {"pattern", {{"Regex", "\u2581"}}}, {"content", " "}}),
+            "a decoder"));
+  CHECK(holds(error_with("decoder", {{"type", "Strip"}, {"stop", 1}}), "a decoder"));
+  CHECK(holds(error_with("decoder", {{"type", "BPEDecoder"}, {"suffix", "_"}}), "a decoder"));
 }
 
 TEST_CASE("a template without a form for pairs encodes texts and refuses pairs") {

@@ -66,7 +66,12 @@ normalize::Step read_normalizer(const JsonObject& c, std::string_view charsmap) 
   if (type == "Nmt") return normalize::Nmt{};
   if (type == "ByteLevel") return normalize::ByteLevel{};
   if (type == "Prepend") return normalize::Prepend{c.find_string("prepend").value_or("")};
-  if (type == "Precompiled") return normalize::Precompiled{std::string(charsmap)};
+  if (type == "Precompiled") {
+    const Json* table = c.find("precompiled_charsmap");
+    if (table && *table != "" && charsmap.empty())
+      c.mismatch("precompiled_charsmap", "a table, which the file does not have");
+    return normalize::Precompiled{std::string(charsmap)};
+  }
   if (type == "Replace") {
     TextPattern pattern = read_pattern(c);
     if (pattern.regex && !is_run_pattern(pattern.text)) refuse(c, "this 'pattern'");
@@ -123,23 +128,23 @@ split::Step read_split(const JsonObject& c) {
   return step;
 }
 
-// Patterns that are no runs are those of a pre-tokenizer rule, which may have several. Returns how
-// many components are the rule `name`.
+// Patterns that do not stand for a run of characters are those of a pre-tokenizer rule, which may
+// have several. Returns how many components are the rule `name`.
 std::size_t match_rule(std::span<const JsonObject> from, std::string_view& name) {
-  for (std::size_t n = from.size(); n > 0; --n) {
-    std::vector<std::string> patterns;
-    for (const JsonObject& component : from.first(n)) {
-      const auto pattern = rule_pattern(component);
-      if (!pattern) break;
-      patterns.push_back(*pattern);
-    }
-    if (patterns.size() != n) continue;
+  std::vector<std::string> patterns;
+  for (const JsonObject& component : from.first(std::min(from.size(), kMaxRulePatterns))) {
+    const auto pattern = rule_pattern(component);
+    if (!pattern) break;
+    patterns.push_back(*pattern);
+  }
+  for (; !patterns.empty(); patterns.pop_back()) {
     name = find_pre_tokenizer_name(patterns);
-    if (!name.empty()) return n;
+    if (!name.empty()) return patterns.size();
   }
   return 0;
 }
 
+// Runs are computed as they are: a rule of runs alone gives the same pieces.
 bool is_plain_split(const JsonObject& component) {
   if (component.find_string("type") != "Split") return true;
   const TextPattern pattern = read_pattern(component);
@@ -160,7 +165,8 @@ std::vector<split::Step> read_splits(const JsonObject& json) {
   std::vector<split::Step> steps;
   for (std::size_t i = 0; i < all.size();) {
     std::string_view rule;
-    const std::size_t n = is_plain_split(all[i]) ? 0 : match_rule(std::span(all).subspan(i), rule);
+    std::size_t n = match_rule(std::span(all).subspan(i), rule);
+    if (std::ranges::all_of(std::span(all).subspan(i, n), is_plain_split)) n = 0;
     if (n > 0) {
       steps.emplace_back(split::ByRule{std::string(rule)});
     } else {

@@ -11,6 +11,9 @@
 
 namespace weft::safetensors {
 
+// A rule has at most this many patterns.
+inline constexpr std::size_t kMaxRulePatterns = 8;
+
 // The pattern of a stage that splits a text at its matches, so that these and the text between them
 // are pieces; nothing for other stages. Runs of digits and of punctuation have names of their own.
 std::optional<std::string> rule_pattern(const JsonObject& stage);

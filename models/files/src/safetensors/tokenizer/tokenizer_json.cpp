@@ -24,6 +24,37 @@ void unsupported(const JsonObject& json, std::string_view key, const Json* value
 
 namespace {
 
+// Decodes base64 (RFC 4648).
+std::string decode_base64(const JsonObject& stage, std::string_view key) {
+  const std::string text = stage.find_string(key).value_or("");
+  std::string bytes;
+  std::uint32_t bits = 0;
+  int n_bits = 0;
+  for (const char c : text.substr(0, text.find('='))) {
+    constexpr std::string_view kBase64 =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const std::size_t digit = kBase64.find(c);
+    if (digit == kBase64.npos) stage.mismatch(key, "base64");
+    bits = (bits << 6 | static_cast<std::uint32_t>(digit)) & 0xFFFFFF;
+    n_bits += 6;
+    if (n_bits < 8) continue;
+    n_bits -= 8;
+    bytes += static_cast<char>(bits >> n_bits & 0xFF);
+  }
+  return bytes;
+}
+
+// The table of the component "Precompiled"; empty if there is none. There is a key for one.
+std::string read_charsmap(const JsonObject& json) {
+  std::string table;
+  for (const JsonObject& component : components(json, kNormalizer)) {
+    if (component.find_string("type") != "Precompiled") continue;
+    if (!table.empty()) unsupported(json, kNormalizer, json.find(kNormalizer));
+    table = decode_base64(component, "precompiled_charsmap");
+  }
+  return table;
+}
+
 // How texts are cut and filled up is for those who ask for it.
 constexpr std::string_view kTopKeys =
     "version truncation padding added_tokens normalizer pre_tokenizer model post_processor decoder";
@@ -92,27 +123,13 @@ std::optional<std::uint32_t> find_unknown(const JsonObject& model, const std::st
                                           const Tokens& tokens) {
   if (type == "Unigram") {
     const auto id = model.find_uint("unk_id");
-    return id && *id < tokens.size() ? std::optional(static_cast<std::uint32_t>(*id))
-                                     : std::nullopt;
+    if (id && *id >= tokens.size())
+      model.mismatch("unk_id", fmt::format("a token id below {}", tokens.size()));
+    return id ? std::optional(static_cast<std::uint32_t>(*id)) : std::nullopt;
   }
   const auto text = model.find_string("unk_token");
   if (text) return tokens.facts.find(*text);
   return type == "WordPiece" ? tokens.facts.find("[UNK]") : std::nullopt;
-}
-
-// Settings of tokenizer_config.json that the tokenizers of BERT's kind prefer to the normalizer's.
-Json with_settings(const JsonObject& json, const JsonObject& config) {
-  Json changed = json.json();
-  const auto model = json.find_object(kModel);
-  const auto normalizer = json.find_object(kNormalizer);
-  if (!model || type_of(*model) != "WordPiece" || !normalizer ||
-      normalizer->find_string("type") != "BertNormalizer")
-    return changed;
-  for (const auto& [key, own] :
-       {std::pair("do_lower_case", "lowercase"), std::pair("strip_accents", "strip_accents"),
-        std::pair("tokenize_chinese_chars", "handle_chinese_chars")})
-    if (const auto value = config.find_bool(key)) changed[std::string(kNormalizer)][own] = *value;
-  return changed;
 }
 
 // Reads one tokenizer.json into `tokens` and a pipeline, and writes both.
@@ -152,13 +169,17 @@ class TokenizerReader {
     Json reduced = reduce_to_pipeline(json_, unknown, tokens_.added);
     reduced[std::string(kModel)]["type"] = type_;
     const JsonObject object(reduced, json_.file());
-    const TokenizerPipeline pipeline = read_pipeline(object, tokens_.size(), {}, scores_);
-    const bool same = type_ == "BPE"       ? write_bpe(json_, model_, pipeline, tokens_, writer)
-                      : type_ == "Unigram" ? write_unigram(json_, model_, pipeline, tokens_, writer)
+    const std::string charsmap = read_charsmap(json_);
+    const TokenizerPipeline pipeline = read_pipeline(object, tokens_.size(), charsmap, scores_);
+    const bool same = type_ == "BPE"         ? write_bpe(json_, model_, pipeline, tokens_, writer)
+                      : type_ == "Unigram"   ? write_unigram(pipeline, tokens_, writer)
                       : type_ == "WordPiece" ? write_wordpiece(model_, pipeline, tokens_, writer)
                                              : write_others(writer);
+    std::vector<std::int32_t> bytes;
+    for (const char c : charsmap) bytes.push_back(static_cast<std::uint8_t>(c));
+    if (!bytes.empty()) writer.add_i32s("tokenizer.ggml.precompiled_charsmap", bytes);
     if (same) return;
-    for (Json* stage : {&reduced[std::string(kNormalizer)]}) drop_charsmap(*stage);
+    if (!bytes.empty()) drop_charsmap(reduced[std::string(kNormalizer)]);
     writer.add_string(kPipelineKey, reduced.dump());
     if (!scores_.empty()) writer.add_f64s(kPipelineScoresKey, scores_);
   }
@@ -168,8 +189,8 @@ class TokenizerReader {
   }
   // The table has a key of its own.
   static void drop_charsmap(Json& normalizer) {
-    if (normalizer.is_object()) normalizer.erase("precompiled_charsmap");
-    if (!normalizer.is_object() || !normalizer.contains("normalizers")) return;
+    if (normalizer.contains("precompiled_charsmap")) normalizer["precompiled_charsmap"] = true;
+    if (!normalizer.contains("normalizers")) return;
     for (Json& one : normalizer["normalizers"]) drop_charsmap(one);
   }
 
@@ -187,13 +208,25 @@ std::optional<std::uint32_t> TokenizerFacts::find(std::string_view text) const {
   return found == ids.end() ? std::nullopt : std::optional(found->second);
 }
 
-TokenizerFacts read_tokenizer(const JsonObject& json, const JsonObject& config,
-                              std::uint64_t n_vocab, MetadataSink& writer) {
-  const Json changed = with_settings(json, config);
-  const JsonObject own(changed, json.file());
-  const auto model = own.find_object(kModel);
+void apply_settings(const JsonObject& config, Json& tokenizer) {
+  const auto normalizer = tokenizer.find(kNormalizer);
+  if (normalizer == tokenizer.end() || !normalizer->is_object() ||
+      normalizer->value("type", Json()) != "BertNormalizer")
+    return;
+  const auto model = tokenizer.find(kModel);
+  if (model == tokenizer.end() || !model->is_object() ||
+      model->value("type", Json()) != "WordPiece")
+    return;
+  for (const auto& [key, own] :
+       {std::pair("do_lower_case", "lowercase"), std::pair("strip_accents", "strip_accents"),
+        std::pair("tokenize_chinese_chars", "handle_chinese_chars")})
+    if (const auto value = config.find_bool(key)) (*normalizer)[own] = *value;
+}
+
+TokenizerFacts read_tokenizer(const JsonObject& json, std::uint64_t n_vocab, MetadataSink& writer) {
+  const auto model = json.find_object(kModel);
   if (!model) json.mismatch(kModel, "an object");
-  return TokenizerReader(own, *model, n_vocab).read(writer);
+  return TokenizerReader(json, *model, n_vocab).read(writer);
 }
 
 }  // namespace weft::safetensors

@@ -28,8 +28,10 @@ struct TokenizerFacts {
 // every text, also the pipeline (weft.tokenizer.pipeline), which Weft uses instead. Ids up to
 // `n_vocab` without a token become unused tokens. Throws UnsupportedError for components and flags
 // that are not supported, FormatError for ids outside the vocabulary and for duplicate tokens.
-// `config`: tokenizer_config.json, some of whose settings take precedence.
-TokenizerFacts read_tokenizer(const JsonObject& json, const JsonObject& config,
-                              std::uint64_t n_vocab, MetadataSink& writer);
+TokenizerFacts read_tokenizer(const JsonObject& json, std::uint64_t n_vocab, MetadataSink& writer);
+
+// Puts the settings of tokenizer_config.json that the tokenizers of BERT's kind prefer into
+// tokenizer.json.
+void apply_settings(const JsonObject& config, Json& tokenizer);
 
 }  // namespace weft::safetensors

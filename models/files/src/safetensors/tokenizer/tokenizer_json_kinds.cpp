@@ -12,26 +12,6 @@
 namespace weft::safetensors {
 namespace {
 
-// Decodes base64 (RFC 4648).
-std::string decode_base64(const JsonObject& stage, std::string_view key) {
-  const std::string text = stage.find_string(key).value_or("");
-  std::string bytes;
-  std::uint32_t bits = 0;
-  int n_bits = 0;
-  for (const char c : text.substr(0, text.find('='))) {
-    constexpr std::string_view kBase64 =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const std::size_t digit = kBase64.find(c);
-    if (digit == kBase64.npos) stage.mismatch(key, "base64");
-    bits = (bits << 6 | static_cast<std::uint32_t>(digit)) & 0xFFFFFF;
-    n_bits += 6;
-    if (n_bits < 8) continue;
-    n_bits -= 8;
-    bytes += static_cast<char>(bits >> n_bits & 0xFF);
-  }
-  return bytes;
-}
-
 using Merge = std::pair<std::string, std::string>;
 
 // Either form: "LEFT RIGHT" or ["LEFT", "RIGHT"].
@@ -134,18 +114,11 @@ bool write_bpe(const JsonObject& json, const JsonObject& model, const TokenizerP
   return false;
 }
 
-bool write_unigram(const JsonObject& json, const JsonObject&, const TokenizerPipeline& pipeline,
-                   Tokens& tokens, MetadataSink& writer) {
-  std::vector<std::int32_t> bytes;
+bool write_unigram(const TokenizerPipeline& pipeline, Tokens& tokens, MetadataSink& writer) {
   bool collapses = find_step<split::WhitespaceOnly>(pipeline.splits) != nullptr;
-  for (const JsonObject& stage : components(json, kNormalizer)) {
-    const auto pattern = stage.find_object("pattern");
-    collapses = collapses || (pattern && pattern->find_string("Regex") == " {2,}");
-    if (stage.find_string("type") != "Precompiled") continue;
-    if (!bytes.empty())
-      unsupported(json, kNormalizer, json.find(kNormalizer));  // one table has a key
-    for (const char c : decode_base64(stage, "precompiled_charsmap"))
-      bytes.push_back(static_cast<std::uint8_t>(c));
+  for (const normalize::Step& step : pipeline.normalizers) {
+    const auto* replace = std::get_if<normalize::Replace>(&step);
+    collapses = collapses || (replace && replace->pattern.text == " {2,}");
   }
   tokens.set_kind("t5", writer);
   writer.add_string("tokenizer.ggml.pre", "default");
@@ -155,7 +128,6 @@ bool write_unigram(const JsonObject& json, const JsonObject&, const TokenizerPip
   std::vector<float> rounded;
   for (const double score : scores) rounded.push_back(static_cast<float>(score));
   writer.add_f32s("tokenizer.ggml.scores", rounded);
-  if (!bytes.empty()) writer.add_i32s("tokenizer.ggml.precompiled_charsmap", bytes);
   return false;
 }
 

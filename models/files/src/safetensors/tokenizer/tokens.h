@@ -88,8 +88,7 @@ class Tokens {
 // whether the kind gives the same ids as `pipeline`.
 bool write_bpe(const JsonObject& json, const JsonObject& model, const TokenizerPipeline& pipeline,
                Tokens& tokens, MetadataSink& writer);
-bool write_unigram(const JsonObject& json, const JsonObject& model,
-                   const TokenizerPipeline& pipeline, Tokens& tokens, MetadataSink& writer);
+bool write_unigram(const TokenizerPipeline& pipeline, Tokens& tokens, MetadataSink& writer);
 bool write_wordpiece(const JsonObject& model, const TokenizerPipeline& pipeline, Tokens& tokens,
                      MetadataSink& writer);
 // Whether spaces become other characters and one is put before a text.

@@ -7,7 +7,7 @@
 using namespace weft;
 using grammar::SchemaCache;
 
-TEST_CASE("a schema is compiled once, by text and options; old ones are forgotten") {
+TEST_CASE("a schema is compiled once and forgotten when others need the room") {
   SchemaCache cache(80'000);
   int n_made = 0;
   const auto get = [&](const std::string& schema, const JsonSchemaOptions& options = {}) {

@@ -54,14 +54,16 @@ class PipelineTokenizer final : public Tokenizer {
 const TokenizerPipeline& checked(const Vocabulary& vocabulary) {
   const TokenizerPipeline* pipeline = vocabulary.pipeline();
   if (!pipeline) fail<FormatError>("a vocabulary of kind 'pipeline' needs weft.tokenizer.pipeline");
-  const auto check = [&](TokenId id, std::string_view what) {
-    if (id < kNoToken || id >= vocabulary.size())
-      fail<FormatError>("the pipeline's {} {} is not one of {} tokens", what, id,
-                        vocabulary.size());
-  };
-  check(pipeline->model.unknown, "unknown token");
-  for (const AddedToken& token : pipeline->added)
-    check(std::max(token.id, token.id == kNoToken ? -2 : token.id), "added token");
+  const auto is_token = [&](TokenId id) { return id >= 0 && id < vocabulary.size(); };
+  if (pipeline->model.unknown != kNoToken && !is_token(pipeline->model.unknown))
+    fail<FormatError>("the unknown token {} is not one of {} tokens", pipeline->model.unknown,
+                      vocabulary.size());
+  for (const AddedToken& token : pipeline->added) {
+    if (!is_token(token.id))
+      fail<FormatError>("the added token {} is not one of {} tokens", token.id, vocabulary.size());
+  }
+  if (pipeline->notation == Notation::spaces && pipeline->space_symbol.empty())
+    fail<FormatError>("the pipeline does not say what stands for a space");
   return *pipeline;
 }
 
@@ -126,14 +128,14 @@ void PipelineTokenizer::encode_text(std::string_view text, const EncodeOptions& 
     done = range.end;
   }
   own.raw.find(text, done, text.size(), found);
+  auto range = options.foreign.begin();  // the first one that does not end before the part
   for (const AddedTokens::Part& part : own.raw.parts(text, found)) {
     if (part.id != kNoToken) {
       out.push_back(part.id);
       continue;
     }
-    const bool foreign = std::ranges::any_of(options.foreign, [&](const TextRange& range) {
-      return range.begin < part.end && part.begin < range.end;
-    });
+    while (range != options.foreign.end() && range->end <= part.begin) ++range;
+    const bool foreign = range != options.foreign.end() && range->begin < part.end;
     encode_part(text.substr(part.begin, part.end - part.begin), part.begin == 0,
                 (foreign ? plain_ : own).normalized, out);
   }

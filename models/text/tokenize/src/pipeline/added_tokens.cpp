@@ -34,12 +34,13 @@ void AddedTokens::find(std::string_view text, std::size_t begin, std::size_t end
 std::vector<AddedTokens::Part> AddedTokens::parts(std::string_view text,
                                                   std::span<const Part> found) const {
   std::vector<Part> parts;
+  SpaceAbsorber spaces(text);
   std::size_t done = 0;
   for (const auto& [match_begin, match_end, id] : found) {
     const auto entry =
         std::ranges::lower_bound(entries_, id, {}, [](const Entry& one) { return one.second.id; });
-    const auto [begin, end] = with_spaces_around(
-        text, {match_begin, match_end}, done, entry->second.strip_left, entry->second.strip_right);
+    const auto [begin, end] = spaces.around(match_begin, match_end, done, entry->second.strip_left,
+                                            entry->second.strip_right);
     if (begin > done) parts.push_back({done, begin, kNoToken});
     if (end > begin) parts.push_back({begin, end, id});
     done = end;

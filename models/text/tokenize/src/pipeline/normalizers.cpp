@@ -179,6 +179,8 @@ void write_bytes(std::string& text) {
 Normalizers::Normalizers(std::span<const normalize::Step> steps)
     : steps_(steps.begin(), steps.end()) {
   for (normalize::Step& step : steps_) {
+    if (const auto* replace = std::get_if<normalize::Replace>(&step))
+      check_pattern(replace->pattern);
     auto* table = std::get_if<normalize::Precompiled>(&step);
     charsmaps_.emplace_back(table ? Charsmap(table->charsmap) : Charsmap());
     if (table) table->charsmap.clear();  // read

@@ -15,7 +15,7 @@ namespace weft::tokenize {
 
 class Normalizers {
  public:
-  // Throws FormatError for a charsmap that is not one.
+  // Throws FormatError for a charsmap that is not one, and for patterns that are not known.
   explicit Normalizers(std::span<const normalize::Step> steps);
 
   // `at_start`: whether the first character of the text is the first one that was given; false

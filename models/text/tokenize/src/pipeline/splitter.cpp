@@ -177,10 +177,14 @@ Spans match_rule(std::string_view name, std::string_view text) {
 // Passes a piece through the steps from one on.
 class Chain {
  public:
-  Chain(std::span<const split::Step> steps, PieceSink& sink) : steps_(steps), sink_(sink) {}
+  Chain(std::span<const split::Step> steps, std::size_t size, PieceSink& sink)
+      : steps_(steps), left_((steps.size() + 1) * (kMaxGrowth * size + kMinBytes)), sink_(sink) {}
 
   void pass(std::string_view text, bool at_start, std::size_t i) {
     if (text.empty()) return;
+    if (text.size() > left_)
+      fail<ValueError>("the steps that split a text make it too long to encode at once");
+    left_ -= text.size();
     if (i == steps_.size()) return sink_.piece(text);
     std::visit([&](const auto& step) { apply(step, text, at_start, i + 1); }, steps_[i]);
   }
@@ -259,7 +263,12 @@ class Chain {
     }
   }
 
+  // Steps may write bytes and spaces as several bytes, and put a space before every piece; no file
+  // needs that several times over.
+  static constexpr std::size_t kMaxGrowth = 8, kMinBytes = 4096;
+
   std::span<const split::Step> steps_;
+  std::size_t left_;  // bytes that may still be passed on, for all steps together
   PieceSink& sink_;
 };
 
@@ -270,11 +279,16 @@ Splitter::Splitter(std::span<const split::Step> steps) : steps_(steps.begin(), s
     const auto* rule = std::get_if<split::ByRule>(&step);
     if (rule && !find_pre_tokenizer_rule(rule->name))
       fail<UnsupportedError>("there is no pre-tokenizer rule '{}'", rule->name);
+    if (const auto* pattern = std::get_if<split::AtPattern>(&step)) check_pattern(pattern->pattern);
+    const auto* length = std::get_if<split::FixedLength>(&step);
+    if (length && length->n_chars == 0) fail<FormatError>("pieces of no characters");
+    const auto* spaces = std::get_if<split::Metaspace>(&step);
+    if (spaces && spaces->replacement.empty()) fail<FormatError>("a space has no replacement");
   }
 }
 
 void Splitter::split(std::string_view text, bool at_start, PieceSink& sink) const {
-  Chain(steps_, sink).pass(text, at_start, 0);
+  Chain(steps_, text.size(), sink).pass(text, at_start, 0);
 }
 
 }  // namespace weft::tokenize

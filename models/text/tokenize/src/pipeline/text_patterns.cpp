@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "weft/base/error.h"
 #include "weft/base/utf8.h"
 
 #include "unicode/unicode_class.h"
@@ -61,6 +62,7 @@ constexpr RunPattern kRunPatterns[] = {
     {R"(\d{1,3})", {.contains = in_class<kDecimal>, .max = 3}},
     {"[0-9]", {.contains = run_is_digit_of_ascii, .max = 1}},
     {"[0-9]+", {.contains = run_is_digit_of_ascii}},
+    {"[0-9][0-9][0-9]", {.contains = run_is_digit_of_ascii, .min = 3, .max = 3}},
     {R"(\p{N})", {.contains = in_class<kNumber>, .max = 1}},
     {R"(\p{N}+)", {.contains = in_class<kNumber>}},
     {R"(\p{N}{1,3})", {.contains = in_class<kNumber>, .max = 3}},
@@ -114,13 +116,19 @@ std::size_t spaces_at_end(std::string_view text) {
   return text.size() - end;
 }
 
-std::pair<std::size_t, std::size_t> with_spaces_around(std::string_view text,
-                                                       std::pair<std::size_t, std::size_t> token,
-                                                       std::size_t done, bool left, bool right) {
-  auto [begin, end] = token;
-  if (left) begin = std::max(begin - spaces_at_end(text.substr(0, begin)), done);
-  if (right) end += spaces_at_begin(text.substr(end));
+std::pair<std::size_t, std::size_t> SpaceAbsorber::around(std::size_t begin, std::size_t end,
+                                                          std::size_t done, bool left, bool right) {
+  if (left) begin = done < begin ? begin - spaces_at_end(text_.substr(done, begin - done)) : done;
+  if (right) {
+    if (end > run_end_) run_end_ = end + spaces_at_begin(text_.substr(end));
+    end = std::max(end, run_end_);
+  }
   return {begin, std::max(begin, end)};
+}
+
+void check_pattern(const TextPattern& pattern) {
+  if (pattern.text.empty() || (pattern.regex && !is_run_pattern(pattern.text)))
+    fail<FormatError>("the pattern '{}' is not known", pattern.text);
 }
 
 bool begins_with_word(std::string_view text) {

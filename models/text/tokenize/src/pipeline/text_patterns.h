@@ -15,6 +15,9 @@ namespace weft::tokenize {
 // and max are set.
 const RunStage* find_run_pattern(std::string_view regex);
 
+// Throws FormatError for an empty text and for a regular expression that is not known.
+void check_pattern(const TextPattern& pattern);
+
 // Matches do not overlap and are found from left to right. The pattern must outlive the finder.
 class PatternFinder {
  public:
@@ -45,14 +48,22 @@ class PatternFinder {
 std::size_t spaces_at_begin(std::string_view text);
 std::size_t spaces_at_end(std::string_view text);
 
-// The bytes [first, second) of a token with the white space around it that it absorbs: before it
-// not beyond `done`, where the token before it ends. As in the library of tokenizer.json, white
-// space that two tokens could absorb, or that is a token, belongs to both; then `second` may be
-// before `done`, and text that the token before absorbed is encoded again. Empty if nothing is
-// left.
-std::pair<std::size_t, std::size_t> with_spaces_around(std::string_view text,
-                                                       std::pair<std::size_t, std::size_t> token,
-                                                       std::size_t done, bool left, bool right);
+// Finds the white space that tokens absorb, from the first token of a text to the last.
+class SpaceAbsorber {
+ public:
+  explicit SpaceAbsorber(std::string_view text) : text_(text) {}
+
+  // The bytes [first, second) of a token with the white space around it: before it not beyond
+  // `done`, where the token before it ends. As in the library of tokenizer.json, white space that
+  // two tokens could absorb, or that is a token, belongs to both; then `second` may be before
+  // `done`, and text that the token before absorbed is encoded again. Empty if nothing is left.
+  std::pair<std::size_t, std::size_t> around(std::size_t begin, std::size_t end, std::size_t done,
+                                             bool left, bool right);
+
+ private:
+  std::string_view text_;
+  std::size_t run_end_ = 0;  // where the white space after a token ends
+};
 
 // Whether the text begins or ends with a character of a word (\w).
 bool begins_with_word(std::string_view text);
