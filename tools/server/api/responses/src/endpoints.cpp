@@ -60,7 +60,8 @@ void create(const std::shared_ptr<Store>& store, const std::shared_ptr<ApiCall>&
     conversation.push_back(std::move(answer));
     store->finish(id, std::move(json), std::move(conversation));
   };
-  store->begin(id, responses::response_json(*response, {}), responses::input_items(*call->body));
+  store->begin(id, responses::response_json(*response, {}),
+               request.store ? responses::input_items(*call->body) : "[]", request.store);
   try {
     store->set_cancel(id, run_texts(call, std::move(job),
                                     std::make_shared<responses::Writer>(call, response, ended)));

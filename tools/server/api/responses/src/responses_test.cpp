@@ -271,6 +271,10 @@ TEST_CASE("responses: the store forgets the first that ended, and cancels runnin
   store.set_cancel("f", [&] { ++n_cancelled; });  // it was cancelled meanwhile
   CHECK(n_cancelled == 4);
 
+  store.begin("g", "{}", "[]", /*keep=*/false);
+  CHECK(store.cancel("g", "{}"));
+  CHECK_FALSE(store.json("g"));
+
   Store small(100, 2000);
   small.begin("x", "{}");
   small.finish("x", std::string(1500, 'x'), {});

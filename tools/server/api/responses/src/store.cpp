@@ -32,11 +32,12 @@ std::vector<std::pair<std::string, std::string>> output_items(const std::string&
 
 }  // namespace
 
-void Store::begin(const std::string& id, std::string json, std::string input) {
+void Store::begin(const std::string& id, std::string json, std::string input, bool keep) {
   const std::lock_guard lock(mutex_);
   Entry& entry = entries_[id];
   entry.json = std::move(json);
   entry.input = std::move(input);
+  entry.keep = keep;
 }
 
 void Store::set_cancel(const std::string& id, std::function<void()> cancel) {
@@ -126,7 +127,10 @@ bool Store::cancel(const std::string& id, std::string json) {
     at->second.cancelled = true;
     at->second.n_bytes = sizeof(Entry) + json.size() + at->second.input.size();
     at->second.json = std::move(json);
-    end(id, at->second);
+    if (at->second.keep)
+      end(id, at->second);
+    else
+      entries_.erase(at);
   }
   if (cancel) cancel();
   return true;

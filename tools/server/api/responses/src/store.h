@@ -21,8 +21,8 @@ class Store {
   explicit Store(std::size_t max_responses = 1000, std::size_t max_bytes = std::size_t{32} << 20)
       : max_responses_(max_responses), max_bytes_(max_bytes) {}
 
-  // `input`: the items of the request's input, as a JSON array.
-  void begin(const std::string& id, std::string json, std::string input = "[]");
+  // `input`: the items of the request's input, as a JSON array. `keep`: once it is cancelled.
+  void begin(const std::string& id, std::string json, std::string input = "[]", bool keep = true);
   // Calls `cancel` at once if the response was removed or cancelled.
   void set_cancel(const std::string& id, std::function<void()> cancel);
   // Nothing happens if the response was removed or cancelled.
@@ -50,7 +50,7 @@ class Store {
     std::string input = {};
     std::vector<ChatMessage> conversation = {};
     std::function<void()> cancel = {};
-    bool running = true, cancelled = false;
+    bool running = true, cancelled = false, keep = true;
     std::vector<std::string> items = {};  // ids
     std::size_t n_bytes = 0;              // once it has ended
   };
