@@ -10,7 +10,7 @@ namespace {
 
 using Use = ComponentUse;
 
-constexpr std::size_t kMaxComponents = 32;  // of a stage; published ones have up to six
+constexpr std::size_t kMaxComponents = 32;  // per stage; published files have up to six
 
 constexpr std::string_view kSpaceKeys = "replacement str_rep prepend_scheme add_prefix_space split";
 
