@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "weft/api/context.h"
+#include "weft/api/endpoints.h"
 #include "weft/api/json.h"
 
 namespace weft::api::responses {
