@@ -79,7 +79,7 @@ std::string LineReader::continued(EditedLine line) {
 }
 
 // The text of a block that `line` began, up to the line that ends with the fence.
-std::string LineReader::block(EditedLine line) {
+std::string LineReader::block(const EditedLine& line) {
   std::string text = line.text.substr(std::string_view(kFence).size());
   bool ends_pasted = line.ends_pasted;
   while (ends_pasted || !text.ends_with(kFence)) {

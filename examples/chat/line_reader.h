@@ -33,7 +33,7 @@ class LineReader {
  private:
   std::optional<EditedLine> line(const char* prompt);
   std::string continued(EditedLine line);
-  std::string block(EditedLine line);
+  std::string block(const EditedLine& line);
 
   std::unique_ptr<LineEditor> editor_;  // on a terminal
   bool dropped_ = false;                // the message, by Ctrl-C
