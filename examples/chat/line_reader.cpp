@@ -53,7 +53,7 @@ std::optional<std::string> LineReader::message() {
     std::optional<EditedLine> first = line(kPrompt);
     if (!first) return std::nullopt;
     const bool begins_block = !first->begins_pasted && first->text.starts_with(kFence);
-    std::string text = begins_block ? block(std::move(*first)) : continued(std::move(*first));
+    std::string text = begins_block ? block(*first) : continued(std::move(*first));
     if (!dropped_) return text;
     std::cout << '\n' << std::flush;
     std::cerr << leave_hint();
