@@ -217,7 +217,7 @@ class ModelHandle(_Handle):
         return int(types[token]) if token < len(types) else _TOKEN_NORMAL
 
     def is_control(self, token: int) -> bool:
-        """Whether a token is no text."""
+        """Whether a token is a control token rather than text."""
         return self._type(token) == _TOKEN_CONTROL
 
     def is_eog(self, token: int) -> bool:

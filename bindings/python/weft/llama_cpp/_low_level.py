@@ -157,7 +157,7 @@ def llama_model_desc(model: ModelHandle, buf: Any, buf_size: int) -> int:
 
 
 def llama_model_meta_count(model: ModelHandle) -> int:
-    """Keys of the file that are no arrays."""
+    """Keys of the file that are not arrays."""
     return len(_model(model).metadata())
 
 
@@ -257,7 +257,7 @@ def llama_vocab_is_eog(vocab: ModelHandle, token: int) -> bool:
 
 
 def llama_vocab_is_control(vocab: ModelHandle, token: int) -> bool:
-    """Whether a token is no text."""
+    """Whether a token is a control token rather than text."""
     return _model(vocab).is_control(token)
 
 

@@ -67,7 +67,8 @@ void SharedDrafts::count_time(const DraftStep& step, double seconds, double n_to
   const double n_steps = n_tokens / static_cast<double>(step.n_texts);
   Uncompared& u = uncompared[step.n_texts];
   u.seconds += seconds;
-  // A step without guesses is compared with itself, so that a slow one is no gain and no loss.
+  // A step without guesses is compared with itself, so that a slow one counts as neither gain nor
+  // loss.
   if (step.n_guesses == 0)
     u.seconds_of_plain += n_steps * step.seconds;
   else

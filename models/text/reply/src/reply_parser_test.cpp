@@ -245,7 +245,7 @@ TEST_CASE("the beginning of a call at the end of a truncated reply is dropped") 
   CHECK(truncated(hermes, "use <tool_call> tags") == "content(use <tool_call> tags)");
   CHECK(truncated(hermes, "<tool_call>{\"name\": \"f\", \"arguments\": {\"a\"") ==
         "0:f({\"a\"..dropped");
-  // An answer in JSON is no call before it has the name of a tool.
+  // An answer in JSON is not a call before it has the name of a tool.
   CHECK(truncated({"", "json"}, R"({"title": "A fox)") == R"(content({"title": "A fox))");
   CHECK(truncated({"", "json"}, R"({"name": "Bob", "ag)") == R"(content({"name": "Bob", "ag))");
   CHECK(truncated({"", "json"}, R"({"name": "f", "argu)").empty());

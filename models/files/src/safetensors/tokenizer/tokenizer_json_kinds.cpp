@@ -38,9 +38,9 @@ std::vector<Merge> read_merges(const JsonObject& model) {
   return merges;
 }
 
-void write_merges(const JsonObject& model, MetadataSink& writer) {
+void write_merges(const JsonObject& model, const std::vector<Merge>& merges, MetadataSink& writer) {
   std::vector<std::string> lines;
-  for (const auto& [left, right] : read_merges(model)) {
+  for (const auto& [left, right] : merges) {
     if (left.find(' ') != std::string::npos || right.find(' ') != std::string::npos) {
       fail<FormatError>("{}: '{}' merges '{}' and '{}', one of which contains a space",
                         printable_path(model.file()), model.name("merges"), printable(left),
@@ -54,11 +54,11 @@ void write_merges(const JsonObject& model, MetadataSink& writer) {
 // Merging by scores takes the pair whose merged token has the best score. The merges of a
 // SentencePiece model are all pairs of all its tokens in the order of scores, so the rank of a
 // token's first merge can replace its score.
-void write_scores(const JsonObject& model, const Tokens& tokens, MetadataSink& writer) {
+void write_scores(const std::vector<Merge>& merges, const Tokens& tokens, MetadataSink& writer) {
   std::vector<float> scores(tokens.size(), 0.0F);
   std::vector<bool> scored(tokens.size());
   std::int32_t rank = 0;
-  for (const auto& [left, right] : read_merges(model)) {
+  for (const auto& [left, right] : merges) {
     const auto id = tokens.facts.find(left + right);
     if (!id || scored[*id]) continue;
     scored[*id] = true;
@@ -87,18 +87,20 @@ std::pair<std::string_view, bool> byte_level_name(const JsonObject& json, bool i
   return {nearest.empty() ? "default" : nearest, false};
 }
 
-}  // namespace
-
+// Whether a space, or what stands for it, is put before a text.
 bool has_space_prefix(const TokenizerPipeline& pipeline) {
   if (find_step<normalize::Prepend>(pipeline.normalizers)) return true;
   const auto* metaspace = find_step<split::Metaspace>(pipeline.splits);
   return metaspace && metaspace->prefix != split::Metaspace::Prefix::never;
 }
 
+}  // namespace
+
 bool write_bpe(const JsonObject& json, const JsonObject& model, const TokenizerPipeline& pipeline,
                Tokens& tokens, MetadataSink& writer) {
   const TokenModel& bpe = pipeline.model;
-  write_merges(model, writer);
+  const std::vector<Merge> merges = read_merges(model);
+  write_merges(model, merges, writer);
   if (is_byte_level(pipeline)) {
     const auto [name, exact] = byte_level_name(json, bpe.ignore_merges);
     tokens.set_kind("gpt2", writer);
@@ -110,7 +112,7 @@ bool write_bpe(const JsonObject& json, const JsonObject& model, const TokenizerP
   tokens.set_kind(bpe.byte_fallback ? "llama" : "pipeline", writer);
   writer.add_string("tokenizer.ggml.pre", "default");
   writer.add_bool("tokenizer.ggml.add_space_prefix", has_space_prefix(pipeline));
-  write_scores(model, tokens, writer);
+  write_scores(merges, tokens, writer);
   return false;
 }
 

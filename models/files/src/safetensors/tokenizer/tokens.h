@@ -91,7 +91,5 @@ bool write_bpe(const JsonObject& json, const JsonObject& model, const TokenizerP
 bool write_unigram(const TokenizerPipeline& pipeline, Tokens& tokens, MetadataSink& writer);
 bool write_wordpiece(const JsonObject& model, const TokenizerPipeline& pipeline, Tokens& tokens,
                      MetadataSink& writer);
-// Whether spaces become other characters and one is put before a text.
-bool has_space_prefix(const TokenizerPipeline& pipeline);
 
 }  // namespace weft::safetensors

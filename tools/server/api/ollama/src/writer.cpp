@@ -19,12 +19,9 @@ JsonObject head(const ServedModel& model) {
 }  // namespace
 
 std::string timestamp(std::int64_t unix_microseconds) {
-  const std::time_t seconds = unix_microseconds / 1'000'000;
-  std::tm utc{};
-  gmtime_r(&seconds, &utc);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", utc.tm_year + 1900,
-                     utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
-                     unix_microseconds % 1'000'000);
+  std::string seconds = utc_time(unix_microseconds / 1'000'000);
+  seconds.pop_back();  // the Z
+  return fmt::format("{}.{:06}Z", seconds, unix_microseconds % 1'000'000);
 }
 
 std::string timestamp_now() {
