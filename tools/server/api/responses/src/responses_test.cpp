@@ -264,6 +264,7 @@ TEST_CASE("responses: the store forgets the first that ended, and cancels runnin
   store.finish("e", "{}", {});
   CHECK(store.json("e") == R"({"status":"cancelled"})");
   CHECK(store.input("e") == "[1]");
+  CHECK_FALSE(store.conversation("e"));  // no answer to go on from
   CHECK_FALSE(store.cancel("e", "{}"));  // it has ended
   CHECK_FALSE(store.cancel("unknown", "{}"));
   store.begin("f", "{}");

@@ -99,7 +99,7 @@ std::optional<std::string> Store::json(const std::string& id) const {
 std::optional<std::vector<ChatMessage>> Store::conversation(const std::string& id) const {
   const std::lock_guard lock(mutex_);
   const auto at = entries_.find(id);
-  if (at == entries_.end() || at->second.running) return {};
+  if (at == entries_.end() || at->second.running || at->second.cancelled) return {};
   return at->second.conversation;
 }
 

@@ -30,7 +30,8 @@ class Store {
 
   // Nullopt for unknown ids.
   std::optional<std::string> json(const std::string& id) const;
-  // With the answer. Nullopt for unknown ids, and for responses that are running.
+  // With the answer. Nullopt for unknown ids, and for responses that are running or were
+  // cancelled.
   std::optional<std::vector<ChatMessage>> conversation(const std::string& id) const;
   // An item of the output of a response that has ended, as JSON. Nullopt for unknown ids.
   std::optional<std::string> item(const std::string& id) const;
