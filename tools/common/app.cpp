@@ -302,7 +302,7 @@ std::optional<int> parse_flags(App& app, int argc, char** argv) {
     std::vector<std::string> notes;
     std::vector<std::string> arguments = own_arguments(app, argc, argv, &notes);
     if (!notes.empty())
-      std::cerr << fmt::format("warning: accepted, without effect: {}\n", fmt::join(notes, ", "));
+      std::cerr << fmt::format("warning: ignored: {}\n", fmt::join(notes, ", "));
     std::ranges::reverse(arguments);  // as CLI11 wants them
     app.app_->parse(std::move(arguments));
     return std::nullopt;

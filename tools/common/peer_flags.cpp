@@ -100,6 +100,9 @@ class Reader {
             bool has_value) {
     if (row.kind == PeerFlagKind::refused)
       fail<UsageError>("{} is not supported: {}", name, row.text);
+    if (has_value && row.values == 0) fail<UsageError>("{} takes no value, got '{}'", name, value);
+    if (has_value && row.values == kSwitch && !is_switch_value(value))
+      fail<UsageError>("{}: unknown value '{}' (known: on, off, auto)", name, value);
     ++at_;
     if (row.kind == PeerFlagKind::renamed) {
       const std::string_view own = first_word(row.text);

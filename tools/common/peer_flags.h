@@ -13,7 +13,7 @@ namespace weft::cli {
 enum class PeerFlagKind {
   renamed,  // another name of a flag of the programs that have it
   given,    // what it asks for is so anyway, or no concern of these programs
-  ignored,  // it places or hastens work: accepted, without effect, with a note
+  ignored,  // it places or hastens work: dropped, with a note
   refused,  // it would change texts, or asks for something that the programs do not do
 };
 
