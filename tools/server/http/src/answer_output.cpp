@@ -1,5 +1,6 @@
 #include "answer_output.h"
 
+#include <chrono>
 #include <utility>
 
 #include "reply_text.h"
@@ -102,9 +103,7 @@ void AnswerOutput::sent() {
 bool ClientProbe::waits(Transport& transport, const AnswerOutput& output) {
   const std::string bytes = output.skipped_bytes();
   if (bytes.empty() || !transport.may_be_read()) return false;
-  const auto now = std::chrono::steady_clock::now();
-  if (now < next_) return true;
-  next_ = now + std::chrono::seconds(1);
+  if (!timer_.due(std::chrono::steady_clock::now())) return true;
   return transport.write_now({boost::asio::buffer(bytes)}) == bytes.size();
 }
 

@@ -1,13 +1,13 @@
 #pragma once
 // The answer to the current request as bytes to send. Used on the I/O thread only.
 
-#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "answer.h"
+#include "probe_timer.h"
 #include "request_reader.h"
 #include "service.h"
 #include "transport.h"
@@ -64,13 +64,13 @@ class AnswerOutput {
 // Finds out whether a client that has closed its direction waits for its answer or has left.
 class ClientProbe {
  public:
-  // Only bytes that are sent show whether somebody reads: at most every second, this sends some
-  // that clients skip. Returns false if the client has left, or if that cannot be found out.
-  // REQUIRES: no write is pending.
+  // Only bytes that are sent show whether somebody reads: now and then, this sends some that
+  // clients skip. Returns false if the client has left, or if that cannot be found out. REQUIRES:
+  // no write is pending.
   bool waits(Transport& transport, const AnswerOutput& output);
 
  private:
-  std::chrono::steady_clock::time_point next_{};
+  ProbeTimer timer_;
 };
 
 }  // namespace weft::http
