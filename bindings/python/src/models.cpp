@@ -203,6 +203,14 @@ weft_token special(const Model& model, std::int32_t which) {
   return token;
 }
 
+bool ends_text(const Model& model, std::int64_t id) {
+  weft_token_info info{.struct_size = sizeof info};
+  weft_model* const handle = model.get();
+  const weft_token token = id_of(id);
+  call([&](weft_error** error) { return weft_token_get_info(handle, token, &info, error); });
+  return (info.flags & WEFT_TOKEN_ENDS_TEXT) != 0;
+}
+
 std::optional<std::string> chat_template(const Model& model) {
   const char* text = nullptr;
   weft_model* const handle = model.get();
@@ -284,6 +292,7 @@ void add_models(py::module_& m) {
       .def("decode", &decode)
       .def("token_bytes", &token_bytes)
       .def("special", &special)
+      .def("ends_text", &ends_text)
       .def("render", &render);
 }
 

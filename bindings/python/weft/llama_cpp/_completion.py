@@ -7,10 +7,9 @@ import warnings
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Optional, Union
 
-from .. import _weft
 from .._errors import ArgumentError, BudgetError, CancelledError, ClosedError, Error
 from ._chooser import Chooser, criteria_of, with_bias
-from ._logprobs import Row, TokenNames, n_characters, row_of
+from ._logprobs import Characters, Row, TokenNames, row_of
 from ._sampling import sample_arguments
 from .llama_cache import StateKey, common_prefix
 from .llama_grammar import native_grammar
@@ -18,24 +17,26 @@ from .llama_grammar import native_grammar
 if TYPE_CHECKING:
     from ._context import Context
 
-_ENDS = (_weft.SPECIAL_EOS, _weft.SPECIAL_EOT, _weft.SPECIAL_EOM)
-
 
 class Text:
     """The text of tokens, cut at stop strings, in whole characters."""
 
     def __init__(self, stops: list[bytes]) -> None:
         self._stops = stops
-        self._raw = b""
+        self._raw = bytearray()
         self._given = 0
+        self._counted, self._characters = 0, Characters()
         self.stopped = False
 
     def add(self, piece: bytes) -> None:
         """Appends bytes; `stopped` becomes true at the first stop string."""
+        before = len(self._raw)
         self._raw += piece
-        found = [at for at in (self._raw.find(stop) for stop in self._stops) if at >= 0]
+        # What was there before has no stop string, but may have the beginning of one.
+        found = [at for at in (self._raw.find(stop, max(0, before - len(stop) + 1))
+                               for stop in self._stops) if at >= 0]
         if found:
-            self._raw = self._raw[:min(found)]
+            del self._raw[min(found):]
             self.stopped = True
 
     def _safe(self, at_end: bool) -> int:
@@ -71,8 +72,10 @@ class Text:
         return len(self._raw)
 
     def n_characters(self, n_bytes: int) -> int:
-        """Characters of the text before a byte."""
-        return n_characters(self._raw[:n_bytes])
+        """Characters of the text before a byte, which is not before that of the last call."""
+        self._characters.add(bytes(self._raw[self._counted:n_bytes]))
+        self._counted = n_bytes
+        return self._characters.n
 
     @property
     def n_given(self) -> int:
@@ -128,7 +131,6 @@ class Request:
         self.max_tokens = room if max_tokens is None or max_tokens <= 0 else min(max_tokens, room)
         self.text = Text(stops_of(stop))
         self.criteria = criteria_of(criteria)
-        self.ends = ends_of(llama)
         self.shown: set[int] = set()  # control tokens that appear in the text
         self.tokens: list[int] = []
         self._begins: list[int] = []  # bytes of the text before each token
@@ -187,11 +189,12 @@ class Request:
         while True:
             with llama._lock:
                 token = next(steps, None)
-                if token is not None and token not in self.ends and self.logprobs is not None:
+                is_end = token is not None and llama._ends_text(token)
+                if token is not None and not is_end and self.logprobs is not None:
                     self.logs.append(row_of(llama._last_row(), token, self.logprobs))
             if token is None:
                 break
-            if token in self.ends:
+            if is_end:
                 self.reason = "stop"
                 return
             self.tokens.append(token)
@@ -221,7 +224,7 @@ class Request:
             llama._asked = None
         while token is not None:
             token = llama._checked([int(token)])[0]
-            if not chooser.is_taken and token not in self.ends:
+            if not chooser.is_taken and not llama._ends_text(token):
                 chooser.accept(token)
             yield token
             token = next(steps, None)
@@ -281,7 +284,9 @@ class Request:
         begin = len(self.prompt_text)
         if prompt is not None and prompt["tokens"]:
             first = int(self.ids[:1] == [self.llama.token_bos()])
-            begin = n_characters(b"".join(map(self.names.bytes_of, self.ids[first:])))
+            shown = Characters()
+            shown.add(b"".join(map(self.names.bytes_of, self.ids[first:])))
+            begin = shown.n
         logprobs = None if self.logprobs is None else self.names.completion(self.rows(), begin)
         if prompt is not None and logprobs is not None:
             logprobs = {name: prompt[name] + logprobs[name] for name in logprobs}
@@ -341,8 +346,3 @@ class Request:
                 yield Row(self.ids[i], None, [])
             elif i > first:
                 yield row_of(before, self.ids[i], self.logprobs)
-
-
-def ends_of(llama: "Context") -> set[int]:
-    """The ids that end a text."""
-    return {llama._special(which) for which in _ENDS} - {-1}

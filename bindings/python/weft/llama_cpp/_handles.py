@@ -100,12 +100,18 @@ class ContextHandle(_Handle):
         self._llama.reset()
 
     def kv_cache_seq_rm(self, seq_id: int, p0: int, p1: int) -> bool:
-        """Forgets the tokens from p0 on. p1 must be behind the last one, or -1."""
+        """Forgets the tokens from p0 on, up to p1, which must be behind the last one; a negative p1
+        is. The sequence of a Llama is 0; a negative seq_id means every sequence, and others have no
+        tokens."""
         llama = self._llama
         with llama._lock:
-            if 0 <= p1 < llama.n_tokens:
+            llama._opened()
+            begin, end = max(p0, 0), llama.n_tokens if p1 < 0 else min(p1, llama.n_tokens)
+            if seq_id > 0 or begin >= end:
+                return True
+            if end < llama.n_tokens:
                 raise UnsupportedError("kv_cache_seq_rm: only the end of a sequence can be removed")
-            llama.n_tokens = min(llama.n_tokens, max(p0, 0))
+            llama.n_tokens = begin
         return True
 
     def decode(self, batch: Batch) -> None:
@@ -222,9 +228,7 @@ class ModelHandle(_Handle):
 
     def is_eog(self, token: int) -> bool:
         """Whether a token ends a text."""
-        self._llama._checked([token])
-        ends = (_weft.SPECIAL_EOS, _weft.SPECIAL_EOT, _weft.SPECIAL_EOM)
-        return token in {self._llama._special(which) for which in ends}
+        return self._llama._ends_text(self._llama._checked([token])[0])
 
     def _id(self, *names: str) -> int:
         found = (self._vocabulary_key(f"{name}_token_id", None) for name in names)

@@ -1,5 +1,6 @@
 """Log-probabilities of tokens, as completions and chats list them."""
 
+import codecs
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
@@ -49,14 +50,14 @@ class TokenNames:
         """The member `logprobs` of a completion, whose first token begins at a character."""
         result: dict[str, list[Any]] = {"tokens": [], "text_offset": [], "token_logprobs": [],
                                         "top_logprobs": []}
-        raw = b""
+        text = Characters()
         for row in rows:
             result["tokens"].append(self.name(row.token))
-            result["text_offset"].append(offset + n_characters(raw))
+            result["text_offset"].append(offset + text.n)
             result["token_logprobs"].append(row.value)
             result["top_logprobs"].append(
                 None if row.value is None else {self.name(i): x for i, x in row.top})
-            raw += self.bytes_of(row.token)
+            text.add(self.bytes_of(row.token))
         return result
 
     def chat(self, rows: Iterable[Row], n: int) -> dict[str, Any]:
@@ -69,6 +70,13 @@ class TokenNames:
         return {"token": raw.decode("utf-8", "replace"), "logprob": value, "bytes": list(raw)}
 
 
-def n_characters(raw: bytes) -> int:
-    """How many characters end within bytes."""
-    return len(raw.decode("utf-8", "ignore"))
+class Characters:
+    """Counts the characters that end within bytes, which come in pieces."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("ignore")
+        self.n = 0
+
+    def add(self, piece: bytes) -> None:
+        """Appends bytes."""
+        self.n += len(self._decoder.decode(piece))

@@ -119,6 +119,11 @@ class Words:
         token: int = self._words()._native.special(which)
         return token
 
+    def _ends_text(self, token: int) -> bool:
+        """Whether a token ends a text. A vocabulary may have several that do."""
+        ends: bool = self._words()._native.ends_text(token)
+        return ends
+
     def token_bos(self) -> int:
         """The token that begins a text; -1: none."""
         return self._special(_weft.SPECIAL_BOS)
