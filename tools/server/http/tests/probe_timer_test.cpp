@@ -1,4 +1,4 @@
-#include "probe_timer.h"
+#include "../src/probe_timer.h"
 
 #include <vector>
 
