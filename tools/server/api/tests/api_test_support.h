@@ -180,7 +180,8 @@ struct FakeServer {
                                      http::Headers headers = {}) {
     http::Request request;
     request.method = std::move(method);
-    request.path = std::move(path);
+    request.path = path.substr(0, path.find('?'));
+    if (request.path.size() < path.size()) request.query = path.substr(request.path.size() + 1);
     request.headers = std::move(headers);
     request.body = std::move(body);
     auto exchange = std::make_shared<FakeExchange>(std::move(request));

@@ -76,6 +76,45 @@ TEST_CASE("/v1/responses: kept, continued, deleted") {
   server.get("GET", "/v1/responses/" + forgotten["id"].get<std::string>(), 404);
 }
 
+TEST_CASE("/v1/responses/ID/input_items: pages") {
+  Interfaces server;
+  const std::string id = server.ask("/v1/responses", R"({"input": [
+    {"role": "user", "id": "a", "content": "1"}, {"role": "assistant", "id": "b", "content": "2"},
+    {"role": "user", "id": "c", "content": "3"}, {"role": "assistant", "id": "d", "content": "4"},
+    {"role": "user", "id": "e", "content": "5"}]})")["id"];
+  const std::string path = "/v1/responses/" + id + "/input_items";
+  // The ids of a page, and a plus sign if there are more.
+  const auto page = [&](const std::string& query) {
+    const Json json = server.get("GET", path + "?" + query);
+    std::string ids;
+    for (const Json& item : json["data"]) ids += item["id"].get<std::string>();
+    CHECK(json["first_id"] == (ids.empty() ? Json() : Json(ids.substr(0, 1))));
+    CHECK(json["last_id"] == (ids.empty() ? Json() : Json(ids.substr(ids.size() - 1))));
+    return ids + (json["has_more"] == true ? "+" : "");
+  };
+  CHECK(page("") == "edcba");
+  CHECK(page("order=asc&limit=2") == "ab+");
+  CHECK(page("order=asc&limit=2&after=b") == "cd+");
+  CHECK(page("order=asc&before=d") == "abc");
+  CHECK(page("order=asc&before=d&limit=2") == "bc+");
+  CHECK(page("before=b&limit=2") == "dc+");
+  CHECK(page("order=asc&after=a&before=e") == "bcd");
+  CHECK(page("order=asc&after=a&before=e&limit=2") == "bc+");
+  CHECK(page("order=asc&after=a&before=b") == "");
+  CHECK(page("include[]=message.input_image.image_url&include=reasoning.encrypted_content") ==
+        "edcba");
+  const auto refused = [&](const std::string& query) {
+    return server.get("GET", path + "?" + query, 400)["error"]["param"];
+  };
+  CHECK(refused("before=x") == "before");
+  CHECK(refused("order=asc&after=c&before=b") == "before");
+  CHECK(refused("after=x") == "after");
+  CHECK(refused("limit=0") == "limit");
+  CHECK(refused("order=up") == "order");
+  CHECK(refused("include[]=message.output_text.logprobs&include[]=secrets") == "include");
+  server.get("GET", "/v1/responses/" + id + "?include=secrets", 400);
+}
+
 TEST_CASE("DELETE of a running response cancels it") {
   Interfaces server;
   server.texts->silent = true;

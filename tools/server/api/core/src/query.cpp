@@ -21,16 +21,22 @@ std::string decoded(std::string_view text) {
 
 }  // namespace
 
-std::string query_value(const http::RequestHead& head, std::string_view name) {
+std::vector<std::string> query_values(const http::RequestHead& head, std::string_view name) {
+  std::vector<std::string> values;
   std::string_view query = head.query;
   while (!query.empty()) {
     const std::string_view pair = query.substr(0, query.find('&'));
     query.remove_prefix(std::min(query.size(), pair.size() + 1));
     const std::size_t equals = pair.find('=');
-    if (pair.substr(0, equals) == name)
-      return equals == pair.npos ? "" : decoded(pair.substr(equals + 1));
+    if (decoded(pair.substr(0, equals)) == name)
+      values.push_back(equals == pair.npos ? "" : decoded(pair.substr(equals + 1)));
   }
-  return {};
+  return values;
+}
+
+std::string query_value(const http::RequestHead& head, std::string_view name) {
+  const std::vector<std::string> values = query_values(head, name);
+  return values.empty() ? "" : values.front();
 }
 
 }  // namespace weft::api

@@ -128,6 +128,8 @@ TEST_CASE("query: values by name, decoded") {
   CHECK(api::query_value(head, "wrong") == "%4z%");
   CHECK(api::query_value(head, "sign") == "%-1\xe2\x82\xac");
   CHECK(api::query_value(head, "none").empty());
+  head.query = "a[]=1&b=2&a%5B%5D=3&a[]";
+  CHECK(api::query_values(head, "a[]") == std::vector<std::string>{"1", "3", ""});
 }
 
 TEST_CASE("JSON texts: members, numbers that read as the same, texts that are escaped") {

@@ -11,6 +11,7 @@
 #include "weft/api/query.h"
 #include "weft/base/json_string.h"
 
+#include "includes.h"
 #include "input_items.h"
 #include "item_references.h"
 #include "request.h"
@@ -89,12 +90,14 @@ ApiError unknown_response(const std::string& id) {
 void retrieve(const Store& store, const ApiCall& call) {
   if (query_value(call.request(), "stream") == "true")
     throw bad_request("stream", "responses are not streamed again");
+  responses::check_includes(call.request());
   std::optional<std::string> json = store.json(call.parameter);
   if (!json) throw unknown_response(call.parameter);
   call.reply(*std::move(json));
 }
 
 void list_input(const Store& store, const ApiCall& call) {
+  responses::check_includes(call.request());
   const std::optional<std::string> items = store.input(call.parameter);
   if (!items) throw unknown_response(call.parameter);
   call.reply(responses::page_of_items(*items, call));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
@@ -30,6 +31,16 @@ bool ascending(const ApiCall& call) {
   return order == "asc";
 }
 
+// The item whose id a parameter has; nullopt without the parameter.
+std::optional<Json::iterator> cursor(Json& items, const ApiCall& call, const char* parameter) {
+  const std::string id = query_value(call.request(), parameter);
+  if (id.empty()) return {};
+  const auto at = std::ranges::find_if(
+      items, [&](const Json& item) { return item.is_object() && item.value("id", Json()) == id; });
+  if (at == items.end()) throw bad_request(parameter, "is not the id of an item");
+  return at;
+}
+
 }  // namespace
 
 std::string input_items(const Json& body) {
@@ -53,18 +64,17 @@ std::string input_items(const Json& body) {
 std::string page_of_items(const std::string& text, const ApiCall& call) {
   Json items = parse_json(text);
   if (!ascending(call)) std::ranges::reverse(items);
-  const std::string after = query_value(call.request(), "after");
-  auto from = items.begin();
-  if (!after.empty()) {
-    from = std::ranges::find_if(items, [&](const Json& item) {
-      return item.is_object() && item.value("id", Json()) == after;
-    });
-    if (from == items.end()) throw bad_request("after", "is not the id of an item");
-    ++from;
-  }
-  const auto n =
-      std::min<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(limit_of(call)), items.end() - from);
-  const Json page(std::vector<Json>(from, from + n));
+  const auto limit = static_cast<std::ptrdiff_t>(limit_of(call));
+  const std::optional<Json::iterator> after = cursor(items, call, "after"),
+                                      before = cursor(items, call, "before");
+  auto from = after ? *after + 1 : items.begin(), to = before.value_or(items.end());
+  if (from > to) throw bad_request("before", "is not the id of an item behind that of after");
+  const bool has_more = to - from > limit;
+  if (has_more && before && !after)
+    from = to - limit;
+  else if (has_more)
+    to = from + limit;
+  const Json page(std::vector<Json>(from, to));
   const auto id_at = [&](std::size_t i) {
     return page.empty() ? Json() : page[i].value("id", Json());
   };
@@ -72,7 +82,7 @@ std::string page_of_items(const std::string& text, const ApiCall& call) {
                   {"data", page},
                   {"first_id", id_at(0)},
                   {"last_id", id_at(page.size() - 1)},
-                  {"has_more", items.end() - from > n}});
+                  {"has_more", has_more}});
 }
 
 }  // namespace weft::api::responses

@@ -8,6 +8,7 @@
 #include "weft/api/json.h"
 #include "weft/api/json_text.h"
 
+#include "includes.h"
 #include "input.h"
 
 namespace weft::api::responses {
@@ -223,7 +224,7 @@ const Fields<Request>& fields() {
                "Metadata of the client, repeated in the response.")
           .add("truncation", &Request::truncation, word({"disabled", "auto"}),
                "Accepted without effect: prompts that do not fit are always refused.")
-          .add("include", &Request::include, list(text()),
+          .add("include", &Request::include, list(include_form()),
                "Names of additional contents: message.output_text.logprobs adds probabilities.")
           .add("top_logprobs", &Request::top_logprobs, whole(0, 20),
                "Number of most likely tokens to report with each token.")
@@ -251,8 +252,7 @@ ChatTurn chat_turn(const ChatRequest& request, const std::vector<ChatMessage>& e
 }
 
 int n_logprobs(const Request& request) {
-  const bool wanted =
-      std::ranges::find(request.include, "message.output_text.logprobs") != request.include.end();
+  const bool wanted = std::ranges::find(request.include, kLogprobs) != request.include.end();
   if (request.top_logprobs) return static_cast<int>(*request.top_logprobs);
   return wanted ? 0 : -1;
 }

@@ -151,6 +151,8 @@ TEST_CASE("responses: errors name the field") {
   CHECK(of(R"({"input": [{"role": "user"}]})") == "input[0].content");
   CHECK(of(R"({"input": [{"type": "item_reference", "id": "x"}]})") == "input[0].type");
   CHECK(of(R"({"input": "x", "background": true})") == "background");
+  CHECK(of(R"({"input": "x", "include": ["message.output_text.logprobs", "secrets"]})") ==
+        "include[1]");
   CHECK(of(R"({"input": "x", "text": {"format": {"type": "json_schema", "name": "n"}}})") ==
         "text.format.schema");
   CHECK(of(R"({"input": "x", "include": ["reasoning.encrypted_content"], "prompt_cache_key": "k",
@@ -283,6 +285,31 @@ TEST_CASE("responses: the store forgets the first that ended, and cancels runnin
   small.finish("y", std::string(1500, 'x'), {});
   CHECK_FALSE(small.json("x"));
   CHECK(small.json("y"));
+}
+
+TEST_CASE("responses: running ones count in the limit of the store, and are not forgotten") {
+  Store store(100, 10'000);
+  const auto end = [&](const char* id) {
+    store.begin(id, "{}");
+    store.finish(id, std::string(4000, 'x'), {});
+  };
+  end("a");
+  store.begin("b", "{}", std::string(9000, ' '));
+  CHECK_FALSE(store.json("a"));
+  CHECK(store.json("b"));
+  SUBCASE("dropped") {
+    store.drop_running("b");
+  }
+  SUBCASE("removed") {
+    store.remove("b");
+  }
+  SUBCASE("cancelled, and not kept") {
+    store.begin("b", "{}", std::string(9000, ' '), /*keep=*/false);
+    store.cancel("b", "{}");
+  }
+  end("c");
+  end("d");
+  CHECK(store.json("c"));
 }
 
 }  // namespace

@@ -38,6 +38,8 @@ void Store::begin(const std::string& id, std::string json, std::string input, bo
   entry.json = std::move(json);
   entry.input = std::move(input);
   entry.keep = keep;
+  set_bytes(entry, sizeof entry + entry.json.size() + entry.input.size());
+  make_room();
 }
 
 void Store::set_cancel(const std::string& id, std::function<void()> cancel) {
@@ -58,23 +60,32 @@ void Store::finish(const std::string& id, std::string json, std::vector<ChatMess
   const auto at = entries_.find(id);
   if (at == entries_.end() || !at->second.running) return;
   Entry& entry = at->second;
-  entry.n_bytes = sizeof entry + json.size() + entry.input.size() + bytes_of(conversation);
+  std::size_t n_bytes = sizeof entry + json.size() + entry.input.size() + bytes_of(conversation);
   for (auto& [item, text] : items) {
-    entry.n_bytes += 2 * item.size() + text.size();
+    n_bytes += 2 * item.size() + text.size();
     entry.items.push_back(item);
     items_.insert_or_assign(std::move(item), std::move(text));
   }
   entry.json = std::move(json);
   entry.conversation = std::move(conversation);
+  set_bytes(entry, n_bytes);
   end(id, entry);
 }
 
-// The entry counts among those that have ended, and old ones make room. The mutex is held.
+// The entry counts among those that have ended. The mutex is held, as in the functions below.
 void Store::end(const std::string& id, Entry& entry) {
   entry.cancel = {};
   entry.running = false;
-  n_bytes_ += entry.n_bytes;
   ended_.push_back(id);
+  make_room();
+}
+
+void Store::set_bytes(Entry& entry, std::size_t n) {
+  n_bytes_ = n_bytes_ - entry.n_bytes + n;
+  entry.n_bytes = n;
+}
+
+void Store::make_room() {
   while (ended_.size() > max_responses_ || (n_bytes_ > max_bytes_ && !ended_.empty())) {
     erase(ended_.front());
     ended_.pop_front();
@@ -125,12 +136,12 @@ bool Store::cancel(const std::string& id, std::string json) {
     if (at == entries_.end() || !at->second.running) return false;
     cancel = std::move(at->second.cancel);
     at->second.cancelled = true;
-    at->second.n_bytes = sizeof(Entry) + json.size() + at->second.input.size();
+    set_bytes(at->second, sizeof(Entry) + json.size() + at->second.input.size());
     at->second.json = std::move(json);
     if (at->second.keep)
       end(id, at->second);
     else
-      entries_.erase(at);
+      erase(id);
   }
   if (cancel) cancel();
   return true;

@@ -15,7 +15,7 @@
 namespace weft::api::responses {
 
 // Threads: all functions may be called from any thread. When the limits are exceeded, the responses
-// that ended first are forgotten.
+// that ended first are forgotten. Running ones count in `max_bytes`, and are never forgotten.
 class Store {
  public:
   explicit Store(std::size_t max_responses = 1000, std::size_t max_bytes = std::size_t{32} << 20)
@@ -53,10 +53,12 @@ class Store {
     std::function<void()> cancel = {};
     bool running = true, cancelled = false, keep = true;
     std::vector<std::string> items = {};  // ids
-    std::size_t n_bytes = 0;              // once it has ended
+    std::size_t n_bytes = 0;              // its part of n_bytes_
   };
   void erase(const std::string& id);
   void end(const std::string& id, Entry& entry);
+  void set_bytes(Entry& entry, std::size_t n);
+  void make_room();
 
   const std::size_t max_responses_, max_bytes_;
   mutable std::mutex mutex_;
