@@ -78,6 +78,33 @@ TEST_CASE("every interface takes every knob of the sampler, by all of its names"
   }
 }
 
+TEST_CASE("every interface takes samplers as names or as a text of llama.cpp's letters") {
+  Interfaces server;
+  const auto message = [](const Json& error) {
+    const Json& e = error["error"];
+    return e.is_object() ? e["message"].get<std::string>() : e.get<std::string>();
+  };
+  for (const Interface& to : interfaces()) {
+    CAPTURE(to.path);
+    const auto order = [&](const Json& samplers) {
+      server.ask(to.path, to_text(to.with({{"samplers", samplers}})));
+      return server.texts->requests.back().generation.sampler.order;
+    };
+    const std::vector<std::string> kpt = {"top_k", "top_p", "temperature"};
+    CHECK(order("kpt") == kpt);
+    CHECK(order(kpt) == kpt);
+    CHECK(order({"top_k", "top_p", "temp"}) == kpt);  // another name of temperature
+    CHECK(order("edskypmxta").size() == 10);
+    const auto refusal = [&](const Json& samplers) {
+      return message(server.ask(to.path, to_text(to.with({{"samplers", samplers}})), 400));
+    };
+    CHECK(refusal("kit").find("samplers: unknown sampler 'i' in 'kit'") != std::string::npos);
+    CHECK(refusal({"top_k", "luck"}).find("samplers: unknown sampler 'luck'") != std::string::npos);
+    CHECK(refusal(5).find("samplers: expected a list of names of samplers, or a text of letters") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("every interface takes the knobs of a generation, by all of their names") {
   Interfaces server;
   for (const Interface& to : interfaces()) {
