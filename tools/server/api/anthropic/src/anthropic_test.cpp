@@ -130,6 +130,20 @@ TEST_CASE("anthropic: errors name the field") {
   CHECK(message(
             R"({"role": "user", "content": [{"type": "document", "source": {"type": "text"}}]})") ==
         "messages[0].content[0].source.data");
+  for (const std::string type : {"document", "search_result"}) {
+    const auto cited = [&](const std::string& citations) {
+      return message(R"({"role": "user", "content": [{"type": ")" + type + R"(",
+        "content": [{"type": "text", "text": "D"}], "citations": )" +
+                     citations + R"(, "source": )" +
+                     (type == "document" ? R"({"type": "text", "data": "D"})" : R"("u")") + "}]}");
+    };
+    CHECK(cited(R"({"enabled": true})") == "messages[0].content[0].citations.enabled");
+    CHECK(cited(R"({"enabled": 1})") == "messages[0].content[0].citations.enabled");
+    CHECK(cited("[]") == "messages[0].content[0].citations");
+    CHECK(cited(R"({"enabled": false})") == "accepted");
+    CHECK(cited("{}") == "accepted");
+    CHECK(cited("null") == "accepted");
+  }
   CHECK(message(R"({"role": "user", "content": [{"type": "search_result", "title": "t"}]})") ==
         "messages[0].content[0].content");
   CHECK(message(R"({"role": "user", "content": [{"type": "text"}]})") ==

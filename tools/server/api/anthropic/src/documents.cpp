@@ -40,8 +40,17 @@ std::string source_text(Source source, const Path& path) {
                      json_string(source.type.substr(0, 60))));
 }
 
+struct Citations {};
+
+Form<Citations> citations_form() {
+  static const auto table = Fields<Citations>().refused(
+      "enabled", {"false"}, "answers have no citations: leave it out, or send false");
+  return object(table);
+}
+
 struct Document {
   std::optional<std::string> title, context, source;
+  Citations citations;
 };
 
 const Fields<Document>& document_fields() {
@@ -49,6 +58,7 @@ const Fields<Document>& document_fields() {
       Fields<Document>()
           .add("title", &Document::title, text(), "Title of the document.")
           .add("context", &Document::context, text(), "Facts about the document.")
+          .add("citations", &Document::citations, citations_form(), "Citations of the document.")
           .required("source", &Document::source,
                     checked<std::string>(object(source_fields()), source_text),
                     "Text of the document.");
@@ -57,6 +67,7 @@ const Fields<Document>& document_fields() {
 
 struct SearchResult {
   std::optional<std::string> title, source, content;
+  Citations citations;
 };
 
 const Fields<SearchResult>& search_result_fields() {
@@ -64,6 +75,7 @@ const Fields<SearchResult>& search_result_fields() {
       Fields<SearchResult>()
           .add("title", &SearchResult::title, text(), "Title of the page.")
           .add("source", &SearchResult::source, text(), "Address of the page.")
+          .add("citations", &SearchResult::citations, citations_form(), "Citations of the page.")
           .required("content", &SearchResult::content, content_form(), "Text of the page.");
   return table;
 }

@@ -12,7 +12,8 @@ namespace weft::api::anthropic {
 bool is_document(std::string_view type);
 
 // The title, the context and the text of a block, one after the other. Throws ApiError 400 for
-// sources other than texts, such as PDF files. REQUIRES: is_document() of its type.
+// sources other than texts, such as PDF files, and for citations that are enabled. REQUIRES:
+// is_document() of its type.
 std::string document_text(const Json& block, const Path& path);
 
 }  // namespace weft::api::anthropic
