@@ -79,6 +79,7 @@ struct LineEditor::Impl {
   }
 
   ~Impl() {
+    mark_pastes(false);
     if (history) {
       HistEvent event;
       if (!history_file.empty()) ::history(history, &event, H_SAVE, history_file.c_str());
@@ -231,7 +232,11 @@ struct LineEditor::Impl {
     std::string text = pasted_text(*bytes);
     const LineInfoW* line = el_wline(editor);
     const bool first = line->cursor == line->buffer;
-    if (text.empty() || el_insertstr(editor, text.c_str()) != 0) return CC_NORM;
+    if (text.empty()) return CC_NORM;
+    if (el_insertstr(editor, text.c_str()) != 0) {
+      cli::print_now("\r\n[the pasted text is lost: the editor cannot hold it]\r\n");
+      return CC_REDISPLAY;
+    }
     if (first) self.first_paste = text;
     self.last_paste = std::move(text);
     return CC_REFRESH;
@@ -245,9 +250,10 @@ std::optional<EditedLine> LineEditor::Impl::edit() {
   signals = &watch;
   columns = cli::terminal_columns(STDOUT_FILENO);
   el_resize(editor);  // the screen may have changed during a reply
+  marks = false;      // and after a stop the shell may have asked for something else
   int count = 0;
   const char* got = el_gets(editor, &count);
-  mark_pastes(false);
+  // The terminal goes on marking pastes: one during the reply is one text of the next line.
   signals = nullptr;
   if (!got || count <= 0) return std::nullopt;
   EditedLine line{got};

@@ -146,7 +146,7 @@ class Terminal(SystemTest):
         self.assertGreater(max(map(len, story.split("\n"))), 30, "a pipe gets the text as it is")
         self.start("--temp", "0", columns=30)
         self.type(message + "\r")
-        self.until("Pip.\r\n" + NO_MARKS)
+        self.until("Pip.\r\n")
         lines = self.until("\r\n> ").split("\r\n")
         self.assertLessEqual(max(map(len, lines)), 30)
         self.assertEqual(" ".join(lines).split(), story.split())
@@ -192,10 +192,23 @@ class Terminal(SystemTest):
         self.paste(text.replace("\n", "\r"))
         self.until("end")
         self.type("\r")
-        self.until(NO_MARKS)
         self.until("limit of -n")
         self.prompt()
         self.assertEqual(self.messages(), [text])
+
+    def test_a_paste_during_a_reply_is_one_message(self):
+        self.start("--temp", "0", "-n", "60", "-c", "4096")
+        self.type("Tell me a story.\r")
+        self.until("story.\r\n")
+        self.assertNotIn(NO_MARKS, self.until("a"))  # of the reply: the terminal marks pastes
+        text = "one\n/quit\n\ttwo"
+        self.paste(text.replace("\n", "\r"))
+        self.prompt()
+        self.until("two")
+        self.type("\r")
+        self.until("limit of -n")
+        self.prompt()
+        self.assertEqual(self.messages(), ["Tell me a story.", text])
 
     def test_pasted_texts_are_no_commands(self):
         texts = ["/quit", "/quit\nnow", "//two", "\"\"\"fence", "back\\", "crlf\none", "/stats "]
