@@ -5,6 +5,7 @@ import os
 import re
 import resource
 import signal
+import struct
 import subprocess
 import tempfile
 import unittest
@@ -134,6 +135,47 @@ class Quantize(SystemTest):
         self.refusal(1, "it is already Q8_0", out, self.folder / "again.gguf", "Q4_0")
         self.refusal(1, "it is already Q8_0", out, "Q4_0", "--dry-run")
         self.runs("weft", "quantize", out, self.folder / "again.gguf", "Q4_0", "--allow-requantize")
+
+    def importance_matrix(self, layers, without=()):
+        """Of a model with D = F = 256, in the old format: importances of 1."""
+        parts = ["attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"]
+        names = [f"blk.{i}.{part}.weight" for i in range(layers) for part in parts]
+        names = [name.encode() for name in names if name not in without]
+        data = struct.pack("<i", len(names))
+        for name in names:
+            data += struct.pack("<i", len(name)) + name + struct.pack("<2i256f", 1, 256, *[1] * 256)
+        path = self.folder / f"of{len(names)}.imatrix"
+        path.write_bytes(data)
+        return path
+
+    def test_tensors_without_importances_are_named(self):
+        model, out = self.folder / "m.gguf", self.folder / "out.gguf"
+        self.runs("weft", "bench", "--make-model", "D=256,F=256,L=8,H=4,G=4,V=64", "F32", model)
+        without = [f"blk.{i}.ffn_{part}.weight" for i in (2, 5) for part in ("gate", "up", "down")]
+        full = self.importance_matrix(8)
+        holes = self.importance_matrix(8, without)
+        short = self.importance_matrix(1)
+
+        r = self.runs("weft", "quantize", model, out, "Q4_0", "--imatrix", full)
+        self.assertNotIn("importances", r.err)
+        for args in ((out, "Q4_0"), ("Q4_0", "--dry-run")):
+            r = self.runs("weft", "quantize", model, *args, "--imatrix", holes)
+            self.assertIn(f"weft quantize: warning: {holes}: no importances for 6 of 56 "
+                          "tensors, whose errors are not weighted: blk.2.ffn_gate.weight, "
+                          "blk.2.ffn_up.weight, blk.2.ffn_down.weight, ...\n", r.err)
+        out.unlink()
+
+        # A type that needs importances is refused, with all names of a few layers.
+        r = run("weft", "quantize", model, out, "IQ2_XXS", "--imatrix", holes)
+        self.assertEqual(r.code, 1)
+        self.assertIn("tensor 'blk.2.ffn_gate.weight' cannot become IQ2_XXS: ", r.err)
+        self.assertIn(f"; the same is true of {', '.join(without[1:])}\n", r.err)
+        r = run("weft", "quantize", model, out, "IQ2_XXS", "--imatrix", short)
+        self.assertEqual(r.code, 1)
+        names = re.search("the same is true of (.*)\n", r.err).group(1).split(", ")
+        self.assertEqual(len(names), 33)
+        self.assertRegex(names[-1], r"^\d+ more$")
+        self.assertFalse(out.exists())
 
     def test_a_reader_that_leaves_does_not_stop_it(self):
         out = self.folder / "out.gguf"
