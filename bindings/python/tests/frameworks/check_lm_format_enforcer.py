@@ -1,4 +1,5 @@
-"""lm-format-enforcer: its logits processor for llama-cpp-python."""
+"""lm-format-enforcer: its logits processor for llama-cpp-python. It takes control tokens other than
+BOS and EOS for empty texts, which may follow everywhere: the check excludes those of the model."""
 
 import common
 
@@ -14,7 +15,10 @@ def text(llm, parser, prompt):
     from llama_cpp import LogitsProcessorList
     from lmformatenforcer.integrations.llamacpp import build_llamacpp_logits_processor
     processors = LogitsProcessorList([build_llamacpp_logits_processor(llm, parser)])
-    answer = llm(prompt, max_tokens=80, temperature=0, logits_processor=processors)
+    control = {i: float("-inf") for i in range(llm.n_vocab())
+               if llm._model.is_control(i) and i != llm.token_eos()}
+    answer = llm(prompt, max_tokens=300, temperature=0, logits_processor=processors,
+                 logit_bias=control)
     return answer["choices"][0]["text"]
 
 
