@@ -98,7 +98,7 @@ TEST_CASE("instruction sets: no two need the same, names are unique") {
   CHECK_FALSE(FeatureSet().contains(least().needs));
 }
 
-// AVX-VNNI is no part of AVX-512, and processors have either without the other.
+// AVX-VNNI is not part of AVX-512, and processors have either without the other.
 TEST_CASE("the first row whose features are all available runs: sets need not be nested") {
   constexpr Feature kAvx2{56}, kAvx512{57}, kAvx512Vnni{58}, kAvxVnni{59};
   const FeatureSet avx2 = {kAvx2}, avxvnni = {kAvx2, kAvxVnni}, avx512 = {kAvx2, kAvx512},

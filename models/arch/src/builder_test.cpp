@@ -264,7 +264,7 @@ TEST_CASE("an output that is not the rows that were asked for is refused") {
     return text_of([&] { build_graph(source, own, *configure(source, own), options); });
   };
   source.learn({.name = "own", .build = row_per_token});  // made models are as others
-  // As many rows as tokens are no excuse: the rows are others.
+  // Refused even if there are as many rows as tokens: they are different rows.
   for (const GraphOptions& options : {GraphOptions{}, {.tokens = 8, .logits_rows = 8}}) {
     CHECK(refusal(row_per_token, options)
               .find("own.gguf: architecture 'own': the logits of a step must be F32 [O, 50], got "

@@ -98,7 +98,7 @@ TEST_CASE("a mix decides by class and layer, and rows that do not fit get a subs
     CHECK(of(plan, blk + "attn_v.weight").to.name() == (more ? "Q6_K" : "Q4_K"));
     CHECK(of(plan, blk + "ffn_down.weight").to.name() == (more ? "Q6_K" : "Q4_K"));
   }
-  CHECK(of(plan, "blk.0.attn_output.weight").to == f16);  // 48 is no multiple of 32 either
+  CHECK(of(plan, "blk.0.attn_output.weight").to == f16);  // 48 is not a multiple of 32 either
   CHECK(of(plan, "blk.0.attn_output.weight").note ==
         "rows of 48 elements are not whole blocks of Q4_K");
   CHECK(plan.bytes_before == 4 * plan.n_weights);

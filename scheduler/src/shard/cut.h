@@ -47,7 +47,7 @@ std::optional<std::vector<Cut>> cuts_of_inputs(const Graph& graph, const Node& n
 Attrs attrs_of_part(const Node& node, const Cut& cut, int rank);
 
 // If the sum over all ranks of the op of parts of its inputs gives its output, the cuts of the
-// inputs: `cut` of the first one, and what follows. None: it is no sum over that dimension.
+// inputs: `cut` of the first one, and what follows. None: it is not a sum over that dimension.
 std::optional<std::vector<Cut>> cuts_of_terms(const Graph& graph, const Node& node, const Cut& cut);
 
 // Whether f(x_0, ..) + f(x_1, ..) + .. = f(x_0 + x_1 + .., ..) for the inputs that are `partial`

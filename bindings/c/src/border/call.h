@@ -97,8 +97,8 @@ auto callback(const F& f) {
     return result;
   }
 }
-// The same for one that returns a status and makes an error: f(weft_error**). Numbers that are no
-// status become WEFT_ERROR_CALLBACK.
+// The same for one that returns a status and makes an error: f(weft_error**). Numbers that are not
+// a status become WEFT_ERROR_CALLBACK.
 template <class F>
 void checked_callback(const F& f) {
   struct OwnedError {

@@ -14,7 +14,7 @@ namespace weft::c_api {
 namespace {
 
 // A handle: bit 0 is set, which no pointer to an object has; the kind in 7 bits, the slot in 24,
-// the slot's generation in 30, and bit 62, so that it is no address that a process can have.
+// the slot's generation in 30, and bit 62, so that it is not an address that a process can have.
 constexpr int kKindShift = 1, kSlotShift = 8, kGenerationShift = 32;
 constexpr std::uint64_t kKindMask = 0x7f, kSlotMask = 0xffffff, kGenerationMask = 0x3fffffff;
 constexpr std::uint64_t kFixedBits = (std::uint64_t{1} << 62) | 1;

@@ -23,7 +23,7 @@ std::vector<float> decoded(const Model& model, const CheckpointTensor& tensor) {
   model.file().require_format(tensor);
   const Format& format = *find_format(tensor.spec.dtype);
   if (format.is_integer) {
-    fail<FormatError>("{}: tensor '{}' has type {}, but weights are no integers",
+    fail<FormatError>("{}: tensor '{}' has type {}, expected floating-point weights",
                       model.file().path(), tensor.name, format.dtype.name());
   }
   check_finite(model.file(), tensor);

@@ -123,7 +123,7 @@ TEST_CASE("a batch of incompatible generations is rejected") {
   Session session(model, {.context = 50, .sequences = 2}), other(model, {.context = 50});
   Generation a(session, 0), b(session, 0), c(other, 0);
   Batch batch(session);
-  // There will be no event of a text that has not begun: who waits for one would wait forever.
+  // A text that has not begun makes no events: waiting for one would never end.
   CHECK_THROWS_AS(batch.step(std::vector<Generation*>{&a}), ValueError);
   for (Generation* text : {&a, &b, &c}) text->begin(std::vector<TokenId>{1, 2});
   CHECK_THROWS_AS(batch.step(std::vector<Generation*>{&a, &b}), ValueError);

@@ -261,7 +261,7 @@ TEST_CASE("sessions for diffusion are as wide as needed and possible, whatever w
                   ValueError);
 }
 
-TEST_CASE("options out of range, and models that are no diffusion models, are refused") {
+TEST_CASE("options out of range, and models other than diffusion models, are refused") {
   const auto model = diffuser();
   Session session(model, {.context = 64, .prefill_width = 16, .logits_rows = 8});
   const auto refused = [&](const DiffusionOptions& how) {

@@ -237,7 +237,7 @@ TEST_CASE("any token but one: excludes tokens that end the text, unless the text
   CHECK(constraint.accept(vocabulary.find("<tool>")));
   CHECK(constraint.allows(end));
   CHECK(constraint.accept(end));
-  CHECK(constraint.accept(vocabulary.find("ab")));  // the end was no token of the grammar
+  CHECK(constraint.accept(vocabulary.find("ab")));  // the end was not a token of the grammar
   CHECK_FALSE(constraint.may_continue());
 }
 

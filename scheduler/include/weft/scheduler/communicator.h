@@ -89,7 +89,7 @@ class Communicator {
 std::vector<std::unique_ptr<Communicator>> in_process_communicators(int n);
 
 // The number of ranks that the launcher of MPI (mpirun, srun) started, by its environment
-// variables; 1: this program was started alone. Throws ValueError if they are no numbers.
+// variables; 1: this program was started alone. Throws ValueError if they are not numbers.
 int launched_ranks();
 // The endpoint of this process among those that were started together, from the library for the MPI
 // whose launcher started it: weft-openmpi.so or weft-mpich.so. It is looked for in WEFT_MPI_PATH (a

@@ -87,7 +87,9 @@ constexpr bool is_truncated(StopReason stop) {
          stop == StopReason::context_full || stop == StopReason::cancelled;
 }
 
-// Throws UnsupportedError if the model makes embeddings only, or writes by Diffusion.
+// Returns if `model` predicts one token after the other, which Generation requires. Throws
+// UnsupportedError, with the path of the model and the reason, if it only makes embeddings or is a
+// diffusion language model, which Diffusion runs. Any thread may call it.
 void check_generates(const Model& model);
 
 struct GenerationEvent {

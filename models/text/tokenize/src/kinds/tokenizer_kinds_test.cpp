@@ -40,7 +40,7 @@ TEST_CASE(
   CHECK(t.encode("able") == t.ids({kSpace + "able"}));
   CHECK(t.encode("unx,  \u00E9!\n") == t.ids({"[UNK]", kSpace + ",", kSpace + "e", kSpace + "!"}));
   CHECK(t.encode("un\u4E2Dun") == t.ids({kSpace + "un", kSpace + "\u4E2D", kSpace + "un"}));
-  CHECK(t.encode("u\u200Dn") == t.ids({kSpace + "un"}));  // a format character is no part of it
+  CHECK(t.encode("u\u200Dn") == t.ids({kSpace + "un"}));  // a format character is not part of it
   CHECK(t.encode(std::string("u\0n", 3)) == t.ids({kSpace + "un"}));
   CHECK(t.encode("\u0130") == t.ids({kSpace + "i"}));
   CHECK(t.encode(" ").empty());

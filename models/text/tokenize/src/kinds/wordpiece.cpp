@@ -50,7 +50,7 @@ class WordPieceTokenizer::Words {
         out_(out) {}
 
   void add(char32_t c) {
-    if (is_bert_dirt(c)) return;
+    if (is_removed_by_bert(c)) return;
     if ((classify(c) & char_class::kSpace) != 0) return end_word();
     if (is_bert_ideograph(c)) {
       end_word();

@@ -105,7 +105,7 @@ void apply_nmt(std::string& text, bool& at_start) {
 void clean_for_bert(const normalize::Bert& step, std::string& text, bool& at_start) {
   if (step.clean_text) {
     map_chars(text, at_start, [](char32_t c, std::string& out) {
-      if (is_bert_dirt(c)) return;
+      if (is_removed_by_bert(c)) return;
       append_utf8((classify(c) & char_class::kSpace) != 0 ? U' ' : c, out);
     });
   }

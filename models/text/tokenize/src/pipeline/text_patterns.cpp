@@ -23,19 +23,10 @@ template <CharClass kBits>
 bool in_class(char32_t c) {
   return (classify(c) & kBits) != 0;
 }
-bool run_is_blank(char32_t c) {
+bool is_blank(char32_t c) {
   return c == ' ';
 }
-bool run_is_line_feed(char32_t c) {
-  return c == '\n';
-}
-bool run_is_line_end(char32_t c) {
-  return c == '\n' || c == '\r';
-}
-bool run_is_digit_of_ascii(char32_t c) {
-  return c >= '0' && c <= '9';
-}
-bool run_is_visible(char32_t c) {
+bool is_visible(char32_t c) {
   return !in_class<kSpace>(c);
 }
 
@@ -45,24 +36,24 @@ struct RunPattern {
 };
 
 constexpr RunPattern kRunPatterns[] = {
-    {" ", {.contains = run_is_blank, .max = 1}},
-    {" +", {.contains = run_is_blank}},
-    {" {2,}", {.contains = run_is_blank, .min = 2}},
+    {" ", {.contains = is_blank, .max = 1}},
+    {" +", {.contains = is_blank}},
+    {" {2,}", {.contains = is_blank, .min = 2}},
     {R"(\s)", {.contains = in_class<kSpace>, .max = 1}},
     {R"(\s+)", {.contains = in_class<kSpace>}},
     {R"(\s{2,})", {.contains = in_class<kSpace>, .min = 2}},
-    {R"(\S+)", {.contains = run_is_visible}},
-    {R"([^\s]+)", {.contains = run_is_visible}},
-    {R"(\n)", {.contains = run_is_line_feed, .max = 1}},
-    {R"(\n+)", {.contains = run_is_line_feed}},
-    {R"([\r\n])", {.contains = run_is_line_end, .max = 1}},
-    {R"([\r\n]+)", {.contains = run_is_line_end}},
+    {R"(\S+)", {.contains = is_visible}},
+    {R"([^\s]+)", {.contains = is_visible}},
+    {R"(\n)", {.contains = is_line_feed, .max = 1}},
+    {R"(\n+)", {.contains = is_line_feed}},
+    {R"([\r\n])", {.contains = is_newline, .max = 1}},
+    {R"([\r\n]+)", {.contains = is_newline}},
     {R"(\d)", {.contains = in_class<kDecimal>, .max = 1}},
     {R"(\d+)", {.contains = in_class<kDecimal>}},
     {R"(\d{1,3})", {.contains = in_class<kDecimal>, .max = 3}},
-    {"[0-9]", {.contains = run_is_digit_of_ascii, .max = 1}},
-    {"[0-9]+", {.contains = run_is_digit_of_ascii}},
-    {"[0-9][0-9][0-9]", {.contains = run_is_digit_of_ascii, .min = 3, .max = 3}},
+    {"[0-9]", {.contains = is_ascii_digit, .max = 1}},
+    {"[0-9]+", {.contains = is_ascii_digit}},
+    {"[0-9][0-9][0-9]", {.contains = is_ascii_digit, .min = 3, .max = 3}},
     {R"(\p{N})", {.contains = in_class<kNumber>, .max = 1}},
     {R"(\p{N}+)", {.contains = in_class<kNumber>}},
     {R"(\p{N}{1,3})", {.contains = in_class<kNumber>, .max = 3}},

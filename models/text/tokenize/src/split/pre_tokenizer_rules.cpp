@@ -30,12 +30,6 @@ bool is_punctuation(char32_t c) {
 bool is_space(char32_t c) {
   return (classify(c) & kSpace) != 0;
 }
-bool is_newline(char32_t c) {
-  return c == '\r' || c == '\n';
-}
-bool is_ascii_digit(char32_t c) {
-  return c >= '0' && c <= '9';
-}
 
 bool in_text(std::u32string_view set, char32_t c) {
   return set.find(c) != std::u32string_view::npos;
@@ -124,9 +118,6 @@ bool is_afmoe_script(char32_t c) {
 
 bool is_chameleon_punctuation(char32_t c) {
   return is_punctuation(c) || (c > 0x20 && c < 0x7F && !is_letter(c) && !is_number(c));
-}
-bool is_line_feed(char32_t c) {
-  return c == '\n';
 }
 bool is_no_space(char32_t c) {
   return !is_space(c);

@@ -27,6 +27,16 @@ inline constexpr CharClass kLetter = kUpper | kLower | kOtherLetter;
 
 CharClass classify(char32_t code);
 
+inline bool is_newline(char32_t c) {
+  return c == '\r' || c == '\n';
+}
+inline bool is_line_feed(char32_t c) {
+  return c == '\n';
+}
+inline bool is_ascii_digit(char32_t c) {
+  return c >= '0' && c <= '9';
+}
+
 // Characters that \w matches: letters, marks, decimal digits, connectors, joiners (UTS #18).
 bool is_word_char(char32_t code);
 

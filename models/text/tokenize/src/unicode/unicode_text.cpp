@@ -56,7 +56,7 @@ bool is_control_or_private(char32_t code) {
 }
 
 // Tabs and line ends count as spaces although they are controls.
-bool is_bert_dirt(char32_t c) {
+bool is_removed_by_bert(char32_t c) {
   if (c == '\t' || c == '\n' || c == '\r') return false;
   return c == 0 || c == kReplacementCharacter || is_control_or_private(c);
 }

@@ -18,9 +18,11 @@ std::string lower_case(std::string_view text);
 bool is_nonspacing_mark(char32_t code);     // Mn
 bool is_control_or_private(char32_t code);  // Cc, Cf, Co
 
-// What BERT's tokenizer removes before anything else, and the ideographs that are words of their
-// own: the blocks are the published ones, gaps and all.
-bool is_bert_dirt(char32_t code);
+// Characters that BERT's tokenizer removes before anything else (its clean_text): U+0000, U+FFFD,
+// and control and private-use characters other than tab, line feed and carriage return.
+bool is_removed_by_bert(char32_t code);
+// Ideographs that BERT's tokenizer makes words of their own: the blocks that it lists, with their
+// gaps.
 bool is_bert_ideograph(char32_t code);
 
 // Where the last character of a text begins; its last byte if that belongs to no character.
