@@ -36,6 +36,15 @@ try:
     import llama_cpp.own.part
 except ModuleNotFoundError as error:
     assert error.name == "llama_cpp.own.part"
+import importlib.metadata
+for name in ("llama-cpp-python", "llama_cpp_python"):
+    assert importlib.metadata.version(name) == "0.3.35"
+assert [d.metadata["Name"] for d in importlib.metadata.distributions()].count(
+    "llama-cpp-python") == 1
+try:
+    importlib.metadata.version("no-such-package")
+except importlib.metadata.PackageNotFoundError:
+    pass
 print(sys.argv[1:], __name__)
 """
 

@@ -11,14 +11,20 @@ or, without a change to the program:
 import importlib
 import importlib.abc
 import importlib.machinery
+import importlib.metadata
 import importlib.util
+import os
+import pathlib
+import re
 import runpy
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import ModuleType
 from typing import Any, Optional
 
 _NAME = "llama_cpp"
+_PACKAGE = "llama-cpp-python"
+_INTERFACE = "0.3.35"  # the version of that package whose names weft.llama_cpp has
 
 
 class _Alias(importlib.abc.Loader):
@@ -36,8 +42,21 @@ class _Alias(importlib.abc.Loader):
         module.__spec__ = self._spec
 
 
-class _Finder(importlib.abc.MetaPathFinder):
-    """Finds the modules of llama_cpp."""
+class _Distribution(importlib.metadata.Distribution):
+    """What importlib.metadata says of llama-cpp-python, for programs that ask for its version."""
+
+    def read_text(self, filename: str) -> Optional[str]:
+        if filename != "METADATA":
+            return None
+        return (f"Metadata-Version: 2.1\nName: {_PACKAGE}\nVersion: {_INTERFACE}\n"
+                "Summary: weft.llama_cpp, which has the interface of this version\n")
+
+    def locate_file(self, path: Any) -> pathlib.Path:
+        return pathlib.Path(__file__).parent.joinpath(path)
+
+
+class _Finder(importlib.metadata.DistributionFinder):
+    """Finds the modules of llama_cpp, and its version."""
 
     def find_spec(self, fullname: str, path: Optional[Sequence[Any]],
                   target: Optional[ModuleType] = None
@@ -50,8 +69,13 @@ class _Finder(importlib.abc.MetaPathFinder):
         if importlib.util.find_spec(f"weft.{fullname}") is None:
             return None
         found = importlib.machinery.ModuleSpec(fullname, _Alias(fullname))
-        found.submodule_search_locations = None
         return found
+
+    def find_distributions(self, context: Any = importlib.metadata.DistributionFinder.Context()
+                           ) -> Iterator[importlib.metadata.Distribution]:
+        name = context.name
+        if name is None or re.sub("[-_.]+", "-", name).lower() == _PACKAGE:
+            yield _Distribution()
 
 
 def _install() -> None:
@@ -78,7 +102,6 @@ def _main() -> None:
         sys.path[0] = ""
         runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
     else:
-        import os
         sys.path[0] = os.path.dirname(os.path.abspath(arguments[0]))
         runpy.run_path(arguments[0], run_name="__main__")
 
