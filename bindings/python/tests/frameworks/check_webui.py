@@ -1,5 +1,5 @@
-"""text-generation-webui: its loader of llama-cpp-python, which it had until April 2025. Of torch and
-transformers the loader uses names only, and of modules.text_generation one function."""
+"""text-generation-webui: its loader of llama-cpp-python, which it had until April 2025. Of torch
+and transformers the loader uses names only, and of modules.text_generation one function."""
 
 import sys
 import types

@@ -1,5 +1,6 @@
 """Regular expressions on vocabularies, by interegular and bitmasks of numpy: what outlines asks of
-outlines_core for choices and regular expressions. It makes no regular expression of a JSON schema."""
+outlines_core for choices and regular expressions. It makes no regular expression of a JSON
+schema."""
 
 import sys
 import types
