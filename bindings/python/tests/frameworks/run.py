@@ -47,7 +47,8 @@ def missing_module(error):
         if isinstance(error, ModuleNotFoundError) and error.name and \
                 error.name.partition(".")[0] not in ("llama_cpp", "weft"):
             return error.name
-        error = error.__cause__ or error.__context__
+        # An import that failed before has to do with other errors only if they say so.
+        error = error.__cause__ or (error.__context__ if isinstance(error, ImportError) else None)
     return None
 
 
