@@ -53,7 +53,7 @@ class Faults(RanksTest):
     def ends(self, started, seconds, stdin=None):
         begin = time.monotonic()
         r = started.wait(seconds, stdin)
-        self.assertEqual(started.end(), 0, "processes that are left\n" + r.err)
+        self.assertEqual(started.left(), {}, "processes that are left\n" + r.err)
         self.assertLess(time.monotonic() - begin, seconds)
         return r
 

@@ -61,6 +61,14 @@ def environment_of(pid):
     return dict(line.split("=", 1) for line in text.split("\0") if "=" in line)
 
 
+def processes_left(processes, seconds=10):
+    """What processes() returns once it is empty, or after so many seconds."""
+    end = time.monotonic() + seconds
+    while (left := processes()) and time.monotonic() < end:
+        time.sleep(0.01)
+    return left
+
+
 class RunOfRanks:
     """A run of several ranks that goes on until wait(), or until the test ends."""
 
@@ -89,6 +97,10 @@ class RunOfRanks:
         out, err = self.process.communicate(stdin, timeout=seconds)
         self.process.stdout, self.process.stderr = out, err
         return Result(self.process)
+
+    def left(self, seconds=10):
+        """The processes that are left after a while: launchers end before all that they kill."""
+        return processes_left(self.processes, seconds)
 
     def end(self):
         """Kills what is left of it. Returns how many processes that were."""

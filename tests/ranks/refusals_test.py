@@ -9,8 +9,8 @@ import unittest
 from ranks_support import RanksTest, on_every_mpi
 from support import BIN, MODEL
 
-# Both MPIs, and reading the model, on a busy machine.
-REFUSED_WITHIN = 30
+# On a busy machine. Ranks that wait for each other would take 600 s, the default of --rank-timeout.
+REFUSED_WITHIN = 120
 
 
 class Refusals(RanksTest):
@@ -23,7 +23,7 @@ class Refusals(RanksTest):
         for word in words:
             self.assertIn(word, r.err)
         self.assertEqual(r.out, b"")
-        self.assertEqual(started.end(), 0, "processes that are left")
+        self.assertEqual(started.left(), {}, "processes that are left")
         self.assertLess(time.monotonic() - begin, REFUSED_WITHIN)
 
     def text(self, *flags, model=MODEL, program="generate"):

@@ -19,7 +19,7 @@ from support import BIN, CLEAN, MODEL
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "ranks"))
 
-from ranks_support import MARK, MPICH, OPEN_MPI, environment_of
+from ranks_support import MARK, MPICH, OPEN_MPI, environment_of, processes_left
 
 PROMPT = "Once upon a time there was a little fox who lived by the sea."
 STORY = {"prompt": PROMPT, **GREEDY}
@@ -252,14 +252,14 @@ class Processes(RankServers):
                 self.is_no_text(answer)
         self.assertFalse(all(map(self.is_whole, answers)), "the rank was killed too late")
         self.assertNotEqual(server.process.wait(ENDS_WITHIN), 0, server.log)
-        self.assertEqual(self.processes(server.mark), {})
+        self.assertEqual(processes_left(lambda: self.processes(server.mark)), {})
 
     def test_silent_rank(self):
-        server = self.start_ranks("--shard", "tp=2", "--rank-timeout", "1")
+        server = self.start_ranks("--shard", "tp=2", "--rank-timeout", "4")
         os.kill(self.rank(server, 1), signal.SIGSTOP)
         reply = server.post("/v1/completions", STORY)
         self.assertEqual(reply.status, 500)
-        self.assertIn("rank 1 did not answer within 1 s", reply.json["error"]["message"])
+        self.assertIn("rank 1 did not answer within 4 s", reply.json["error"]["message"])
         self.assertNotEqual(server.process.wait(ENDS_WITHIN), 0, server.log)
         self.assertEqual(len(re.findall(rf"(?m)^weft serve: .*{LOST}", server.log)), 1, server.log)
 
@@ -274,7 +274,7 @@ class Processes(RankServers):
         server.signal(signal.SIGTERM)
         server.process.wait(ENDS_WITHIN)
         self.assertEqual(server.log.count("starting it again"), 1, server.log)
-        self.assertEqual(self.processes(server.mark), {})
+        self.assertEqual(processes_left(lambda: self.processes(server.mark)), {})
 
 
 class OverOpenMpi(Processes):
