@@ -85,7 +85,7 @@ def weft(args, mode, limit):
     command = [args.weft, "bench", "-m", args.model, "--weights", mode, "-p", str(args.prompt), "-n", str(tokens),
                "-r", "1", "-c", str(args.prompt + args.tokens), "--json", "--no-bandwidth"]
     if mode == "streamed":
-        command += ["--mem-budget", str(limit - (24 << 20))]
+        command += ["--mem-budget", str(limit)]
         if args.weight_cache:
             command += ["--weight-cache", args.weight_cache]
     out, peak = run(command, limit, args.model)

@@ -46,8 +46,8 @@ class Answers(ServeTest):
         memory = server.get("/props").json["memory"]
         self.assertEqual(sum(line["bytes"] for line in memory["lines"]), memory["total"])
         self.assertIn("state: all tokens", [line["name"] for line in memory["lines"]])
-        self.assertEqual((memory["budget"], memory["concessions"]), (60 << 20, []))
-        budget = ("--mem-budget", "7250K")  # 1/16 of it is for the program
+        self.assertEqual((memory["budget"], memory["concessions"]), (64 << 20, []))
+        budget = ("--mem-budget", "34M")  # of which 28 are for the program and its requests
         server = self.serve(*budget)
         memory = server.get("/props").json["memory"]
         plan = json.loads(self.runs("weft", "plan", "-m", MODEL, "-c", "1024", "--server",

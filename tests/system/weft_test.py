@@ -69,7 +69,7 @@ class Plan(SystemTest):
             self.refuses(2, "--cache-cells", "weft", "plan", "--cache-cells", wrong)
 
     def test_budget_narrows_prefill(self):
-        free = self.plan()
+        free = self.plan("--mem-budget", "64G")
         floor = free["memory"]["total"] - free["memory"]["arena"] - free["memory"]["scratch"]
         budget = (floor + free["memory"]["total"]) // 2
         tight = self.plan("--mem-budget", str(budget))

@@ -11,6 +11,7 @@ from support import BIN, CLEAN, TIMEOUT, SANITIZED, SystemTest, run
 
 MIB = 1 << 20
 SLACK = 40 * MIB  # the program itself: code, libraries, threads, tables
+WIDE = ["--mem-budget", "64G"]  # plans whose total counts the program, too
 
 
 class Weights(SystemTest):
@@ -27,9 +28,9 @@ class Weights(SystemTest):
     def plan(self, *args):
         return json.loads(self.runs("weft", "plan", "--json", "-m", self.model, *args).out)
 
-    def peak(self, *args):
+    def peak(self, *args, tokens=("--tokens", "1,2,3")):
         """The max bytes of the program at a time."""
-        command = [str(BIN / "weft"), "logits", "-m", self.model, "--tokens", "1,2,3", "-o",
+        command = [str(BIN / "weft"), "logits", "-m", self.model, *tokens, "-o",
                    str(self.folder / "out.npy"), *args]
         process = subprocess.Popen(command, env=CLEAN)
         _, status, usage = os.wait4(process.pid, 0)
@@ -44,6 +45,22 @@ class Weights(SystemTest):
             with self.subTest(mode=mode):
                 total = self.plan("--weights", mode, *cache)["memory"]["total"]
                 self.assertLess(self.peak("--weights", mode, *cache), total + SLACK)
+
+    @unittest.skipIf(SANITIZED, "memory cannot be measured")
+    def test_the_process_keeps_its_budget_or_does_not_start(self):
+        sizes = ["-c", "512", "-b", "128", "--cache-type-k", "f16", "--cache-type-v", "f16"]
+        tokens = ["--tokens", ",".join(str(1 + n % 7000) for n in range(512))]
+        modes = set()
+        for mib in range(20, 260, 24):
+            args = [*sizes, "--mem-budget", f"{mib}M"]
+            planned = run("weft", "plan", "--json", "-m", self.model, *args)
+            if planned.code != 0:
+                self.assertRegex(planned.err, "the least that it needs is |a context of 1 x .* fits")
+                continue
+            modes.add(json.loads(planned.out)["weights"]["mode"])
+            with self.subTest(mib=mib, mode=modes):
+                self.assertLessEqual(self.peak(*args, tokens=tokens), mib * MIB)
+        self.assertGreaterEqual(len(modes), 2)
 
     def test_weight_cache(self):
         out, kept = self.folder / "out.npy", self.folder / "packed"
@@ -104,7 +121,7 @@ class Weights(SystemTest):
 
     def test_a_budget_without_room_to_spare_leaves_them_in_the_file(self):
         args = ["-b", "1", "--cache-type-k", "f16"]
-        total = self.plan("--weights", "mapped", *args)["memory"]["total"]
+        total = self.plan("--weights", "mapped", *WIDE, *args)["memory"]["total"]
         plan = self.plan("--mem-budget", str(total), *args)
         self.assertEqual(plan["weights"]["mode"], "mapped")
         self.assertLessEqual(plan["memory"]["total"], total)
@@ -113,7 +130,7 @@ class Weights(SystemTest):
         self.assertEqual(self.plan(*less)["weights"]["mode"], "streamed")
 
     def test_the_cache_shrinks_only_where_nobody_gave_its_type(self):
-        memory = self.plan("-b", "1", "--weights", "mapped")["memory"]
+        memory = self.plan("-b", "1", "--weights", "mapped", *WIDE)["memory"]
         args = ["-b", "1", "--mem-budget", str(memory["total"] - memory["state"] // 4)]
         plan = self.plan(*args)
         self.assertTrue(any(c.startswith("cache F16 -> Q8_0: saves ") for c in plan["concessions"]),
@@ -126,8 +143,8 @@ class Weights(SystemTest):
                      "--weights", "mapped", *args)
 
     def test_prefill_is_wide_again_after_the_cache_shrank(self):
-        total = self.plan("--weights", "mapped", "--cache-type-k", "q8_0", "--cache-type-v",
-                          "q8_0")["memory"]["total"]
+        total = self.plan("--weights", "mapped", "--cache-type-k", "q8_0", "--cache-type-v", "q8_0",
+                          *WIDE)["memory"]["total"]
         said = self.plan("--mem-budget", str(total), "--weights", "mapped")["concessions"]
         self.assertEqual([c.split(":")[0] for c in said], ["cache F16 -> Q8_0"])
         # The rest beside the cache is enough for resident weights, if they are faster.

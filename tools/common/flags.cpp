@@ -157,9 +157,12 @@ void add_memory_flags(App& app, ModelFlags& flags) {
       .check(check_mix)
       .type_name("TYPE");
   app.add_option_function(
-         "--mem-budget", [&s](const std::string& text) { s.mem_budget = size_flag(text); },
-         "memory limit for everything, for example 6G; default: the memory that this process may "
-         "use")
+         "--mem-budget",
+         [&s](const std::string& text) {
+           s.mem_budget = size_flag(text);
+           s.program = ProgramMemory::process;
+         },
+         "memory limit of the process, for example 6G; default: the memory that it may use")
       .type_name("SIZE");
 }
 

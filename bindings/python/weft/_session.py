@@ -36,7 +36,7 @@ class Session(Unpicklable):
     """Sequences of tokens computed by a model, each with a memory of its own.
 
     context: positions per sequence (0: the model's, at most 4096). workers: 0 chooses. mem_budget:
-    bytes for everything. Further keywords are those of SessionOptions in C++: cells,
+    bytes for the session. Further keywords are those of SessionOptions in C++: cells,
     prefill_width (tokens of a step at most), logits_rows, weights ("auto", "mapped", "resident",
     "streamed"), expert_usage, backend, route, cache_k, cache_v, weight_cache, executor, passes_off,
     caller_bytes; for drafts (weft.Speculation) draft_layer, and rewind: how many guesses a step can

@@ -20,4 +20,11 @@ void unmap_source(const RowSource& from, std::size_t before) noexcept {
   if (!from.lent) release_pages({from.bytes.data() - before, from.bytes.size() + before});
 }
 
+void unmap_tensors(const Checkpoint& file) {
+  for (const CheckpointTensor& tensor : file.tensors()) {
+    if (tensor.absent) continue;
+    for (const RowSource& from : row_sources(tensor, 0, tensor.n_rows())) unmap_source(from);
+  }
+}
+
 }  // namespace weft

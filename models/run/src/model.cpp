@@ -8,6 +8,7 @@
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/base/text.h"
+#include "weft/files/tensor_pages.h"
 #include "weft/files/tensor_values.h"
 #include "weft/files/vocabulary_file.h"
 #include "weft/files/weft_keys.h"
@@ -249,6 +250,7 @@ std::shared_ptr<const Model> Model::load(const Checkpoint& opened, const ModelOp
     impl->ranks.share = impl->ranks.world->share();
   }
   impl->identity = std::make_unique<Identity>(impl->weights);
+  unmap_tensors(impl->weights);  // that were checked
   report(options, 1);
   return std::shared_ptr<const Model>(new Model(std::move(impl)));
 }

@@ -104,7 +104,7 @@ SessionOptions resolve(const Model& model, SessionOptions o) {
   o.weights = weights_of(model, o);
   check_range("bytes reserved", o.reserved, 0, std::int64_t{1} << 62);
   check_range("memory budget", o.mem_budget, 0, INT64_MAX);
-  if (o.mem_budget == 0) o.mem_budget = default_budget();
+  if (o.mem_budget == 0) o.program = ProgramMemory::none, o.mem_budget = default_budget();
   o.mem_budget /= share;
   return o;
 }

@@ -217,6 +217,7 @@ void ResidentWeights::fill(const Checkpoint& file, Identity& identity, const Loa
     releaser.copied(c);
   });
   releaser.end();
+  unmap_tensors(file);  // also neighbours of what was read
   file.check_mapped();
   if (sums_up) add_sums(chunks, sums, identity);
 }

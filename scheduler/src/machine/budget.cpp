@@ -63,12 +63,13 @@ std::int64_t default_budget(std::int64_t held) {
 
 // The bindings name all members: a new one does not compile until it is added here.
 MemoryUse& MemoryUse::operator+=(const MemoryUse& more) {
-  auto& [a_mapped, a_resident, a_streamed, a_state, a_arena, a_scratch, a_other, a_device,
-         a_states] = *this;
-  const auto& [b_mapped, b_resident, b_streamed, b_state, b_arena, b_scratch, b_other, b_device,
-               b_states] = more;
+  auto& [a_mapped, a_resident, a_streamed, a_state, a_arena, a_scratch, a_program, a_other,
+         a_device, a_states] = *this;
+  const auto& [b_mapped, b_resident, b_streamed, b_state, b_arena, b_scratch, b_program, b_other,
+               b_device, b_states] = more;
   a_mapped += b_mapped, a_resident += b_resident, a_streamed += b_streamed, a_state += b_state;
-  a_arena += b_arena, a_scratch += b_scratch, a_other += b_other, a_device += b_device;
+  a_arena += b_arena, a_scratch += b_scratch, a_program += b_program, a_other += b_other,
+      a_device += b_device;
   for (const Named& kind : b_states) {
     const auto known = std::ranges::find(a_states, kind.name, &Named::name);
     if (known == a_states.end())
@@ -81,8 +82,8 @@ MemoryUse& MemoryUse::operator+=(const MemoryUse& more) {
 
 std::int64_t MemoryUse::total() const {
   std::int64_t sum = 0;
-  for (const std::int64_t n :
-       {weights_mapped, weights_resident, weights_streamed, state, arena, scratch, other}) {
+  for (const std::int64_t n : {weights_mapped, weights_resident, weights_streamed, state, arena,
+                               scratch, program, other}) {
     if (__builtin_add_overflow(sum, n, &sum)) return kUnlimited;
   }
   return sum;
@@ -104,6 +105,7 @@ std::vector<MemoryUse::Named> MemoryUse::lines() const {
   add("state", rest);
   add("arena", arena);
   add("scratch", scratch);
+  add("program", program);
   add("other", other);
   return lines;
 }

@@ -20,16 +20,15 @@ struct Flags {
   std::string tokens, split, out, decoder_tokens;
 };
 
-// Chunk sizes: as requested, or the width of the session's steps.
-std::vector<std::int32_t> chunks_of(const Flags& flags, std::int64_t n_tokens) {
-  if (flags.split.empty()) {
-    const std::int64_t width = flags.model.session.prefill_width;
-    std::vector<std::int32_t> chunks;
-    for (std::int64_t done = 0; done < n_tokens; done += width) {
-      chunks.push_back(static_cast<std::int32_t>(std::min(width, n_tokens - done)));
-    }
-    return chunks;
-  }
+// Chunks of the width of steps.
+std::vector<std::int32_t> equal_chunks(std::int64_t n_tokens, std::int64_t width) {
+  std::vector<std::int32_t> chunks;
+  for (std::int64_t done = 0; done < n_tokens; done += width)
+    chunks.push_back(static_cast<std::int32_t>(std::min(width, n_tokens - done)));
+  return chunks;
+}
+
+std::vector<std::int32_t> given_chunks(const Flags& flags, std::int64_t n_tokens) {
   std::vector<std::int32_t> chunks = parse_list("--split", flags.split);
   const std::int64_t sum = std::accumulate(chunks.begin(), chunks.end(), std::int64_t{0});
   if (sum != n_tokens || std::ranges::min(chunks) < 1) {
@@ -54,7 +53,9 @@ std::vector<std::int32_t> fed_tokens(const Flags& flags, const Model& model) {
 void write_logits(const Flags& flags) {
   const auto model = cli::load_model(flags.model);
   const std::vector<std::int32_t> ids = fed_tokens(flags, *model);
-  const auto chunks = chunks_of(flags, std::ssize(ids));
+  const std::int64_t n_tokens = std::ssize(ids);
+  auto chunks = flags.split.empty() ? equal_chunks(n_tokens, flags.model.session.prefill_width)
+                                    : given_chunks(flags, n_tokens);
   std::vector<std::int32_t> text;
   if (model->facts().encodes) text = parse_list("--tokens", flags.tokens);
   SessionOptions options = flags.model.session;
@@ -62,9 +63,10 @@ void write_logits(const Flags& flags) {
   options.prefill_width = std::max(options.logits_rows, std::ssize(text));
   Session session(model, options);
   cli::print_concessions(session);
+  if (flags.split.empty()) chunks = equal_chunks(n_tokens, session.options().prefill_width);
   if (!text.empty()) session.encode(0, text);
   OutputFile out(flags.out);
-  out.write(npy_header(std::ssize(ids), model->facts().n_vocab));
+  out.write(npy_header(n_tokens, model->facts().n_vocab));
   std::vector<StepToken> tokens;
   for (const std::int32_t id : ids) tokens.push_back({.token = id, .logits = true});
   std::span<const StepToken> rest = tokens;

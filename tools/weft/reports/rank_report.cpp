@@ -16,7 +16,7 @@ std::string line_of(const RankNeed& rank) {
   const MemoryUse& m = rank.memory;
   return fmt::format("{:>4}  {:>10}  {:>10}  {:>10}  {:>10}  {:>9}  {:>10}\n", rank.rank,
                      human_bytes(m.weights_mapped + m.weights_resident + m.weights_streamed),
-                     human_bytes(m.state), human_bytes(m.arena + m.scratch + m.other),
+                     human_bytes(m.state), human_bytes(m.arena + m.scratch + m.program + m.other),
                      human_bytes(m.total()), rank.decode.exchanges,
                      human_bytes(rank.decode.bytes_out));
 }

@@ -466,7 +466,7 @@ typedef struct weft_session_options {
   const char* weight_cache;  /* folder for packed weights; NULL: none */
   const char* passes_off;    /* "fuse_qkv,..." or "all"; NULL: none */
   const char* executor;      /* "crew", "flow"; NULL: chosen for each plan */
-  int64_t mem_budget;        /* bytes for everything; 0: what the system has */
+  int64_t mem_budget;        /* bytes for the session; 0: what the system has */
   int64_t caller_bytes;      /* bytes of the caller that the budget also covers */
   uint32_t embeddings;       /* 1: rows are hidden states [D] instead of logits [V] */
   uint32_t separate_tensors; /* 1: every activation has its own memory (for debugging) */

@@ -94,8 +94,7 @@ class MemoryPlanner {
   // The smallest budget of the program that leaves this many bytes to the session.
   std::int64_t budget_for(std::int64_t bytes) const {
     if (budget_ == 0) return bytes;
-    const std::int64_t others = bytes + demand_.used;
-    return others + std::min(demand_.program, others / 15 + 1);  // a sixteenth of the sum
+    return bytes + demand_.used;
   }
 
   Tried try_options(SessionOptions options) const {
@@ -253,11 +252,10 @@ class MemoryPlanner {
 std::int64_t session_budget(const MemoryDemand& demand) {
   const std::int64_t all = demand.session.mem_budget;
   if (all == 0) return 0;
-  const std::int64_t program = std::min(demand.program, all / 16);
-  if (demand.used >= all - program)
-    fail<BudgetError>("other models use {} and the program {} of the memory budget of {}",
-                      human_bytes(demand.used), human_bytes(program), human_bytes(all));
-  return all - program - demand.used;
+  if (demand.used >= all)
+    fail<BudgetError>("other models use {} of the memory budget of {}", human_bytes(demand.used),
+                      human_bytes(all));
+  return all - demand.used;
 }
 
 MemoryOffer plan_memory(const Model& model, const MemoryDemand& demand) {

@@ -115,9 +115,9 @@ TEST_CASE("the least that a refusal names is enough, regardless of other shares 
   demand.used = 5'000'000;
   demand.session.prefill_width = 8;
   const std::int64_t need = plan_memory(*model, demand).planned.memory.total();
-  for (const std::int64_t program : {std::int64_t{400'000}, std::int64_t{1} << 30}) {
-    demand.program = program;
-    demand.session.mem_budget = (demand.used + need) * 16 / 15 - 10'000;
+  for (const ProgramMemory program : {ProgramMemory::none, ProgramMemory::process}) {
+    demand.session.program = program;
+    demand.session.mem_budget = demand.used + need - 10'000;
     const std::string text = text_of([&] { plan_memory(*model, demand); });
     const std::string words = "; the least that it needs is ";
     const std::size_t at = text.find(words);
@@ -189,21 +189,36 @@ TEST_CASE("kept prompts have sequences and cells beside the slots") {
   CHECK(plan_memory(*model, demand).slots == 2);
 }
 
-TEST_CASE("the program and other models have their share of the budget") {
+TEST_CASE("other models have their share of the budget") {
   const auto model = tiny_model();
   MemoryDemand demand = demand_of(1, 64);
   demand.session.mem_budget = std::int64_t{160} << 20;
-  demand.program = std::int64_t{24} << 20;
-  CHECK(session_budget(demand) == std::int64_t{150} << 20);  // at most a sixteenth
+  CHECK(session_budget(demand) == std::int64_t{160} << 20);
   demand.used = std::int64_t{100} << 20;
-  CHECK(plan_memory(*model, demand).planned.options.mem_budget == std::int64_t{50} << 20);
-  demand.used = std::int64_t{150} << 20;
+  CHECK(plan_memory(*model, demand).planned.options.mem_budget == std::int64_t{60} << 20);
+  demand.used = std::int64_t{160} << 20;
   const std::string text = text_of([&] { plan_memory(*model, demand); });
-  CHECK(text ==
-        "other models use 150.0 MiB and the program 10.0 MiB of the memory budget of "
-        "160.0 MiB");
+  CHECK(text == "other models use 160.0 MiB of the memory budget of 160.0 MiB");
   demand.session.mem_budget = 0;
   CHECK(session_budget(demand) == 0);
+}
+
+TEST_CASE("a budget of the process covers the program, one of sessions does not") {
+  const auto model = tiny_model();
+  SessionOptions options{.context = 64, .mem_budget = std::int64_t{1} << 30};
+  const MemoryUse alone = plan_model(*model, options).memory;
+  CHECK(alone.program == 0);
+  options.program = ProgramMemory::model;
+  const MemoryUse with_model = plan_model(*model, options).memory;
+  CHECK(with_model.program > 0);
+  CHECK(with_model.total() == alone.total() + with_model.program);
+  options.program = ProgramMemory::process;
+  CHECK(plan_model(*model, options).memory.program == with_model.program + kProcessBytes);
+
+  options.mem_budget = kProcessBytes;
+  CHECK_THROWS_AS(plan_model(*model, options), BudgetError);
+  options.mem_budget = 0;  // what the system has is what is left
+  CHECK(plan_model(*model, options).memory.program == 0);
 }
 
 TEST_CASE("lines add up to the total, and states are listed by kind") {

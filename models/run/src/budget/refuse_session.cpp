@@ -32,9 +32,9 @@ std::int64_t longest_context(const Model& model, const SessionOptions& o,
 
 // Rounded up, so that it is enough.
 std::string bytes_rounded_up(std::int64_t bytes) {
-  const std::string text = human_bytes(bytes);
-  const auto more = bytes + bytes / 1000 + 1;  // four digits at most are shown
-  return parse_size(text) >= bytes ? text : human_bytes(more);
+  std::int64_t shown = bytes;
+  while (parse_size(human_bytes(shown)) < bytes) shown += bytes / 512 + 1;
+  return human_bytes(shown);
 }
 
 }  // namespace

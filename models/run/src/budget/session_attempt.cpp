@@ -156,13 +156,9 @@ std::optional<SessionAttempt> plan_resident(const Model& model, const SessionOpt
   return std::nullopt;
 }
 
-// What a program takes beside its sessions: heap, prepared plans, page tables. Streamed weights
-// fill any budget, so that these bytes would be missing in a control group with such a limit.
-std::int64_t program_bytes(std::int64_t budget) {
-  constexpr std::int64_t kHeap = std::int64_t{24} << 20;
-  constexpr std::int64_t kPerPageTableByte = 512;
-  return std::min(kHeap + budget / kPerPageTableByte, budget / 16);
-}
+// Streamed weights fill any budget, so that the bytes of page tables would be missing in a control
+// group with such a limit.
+constexpr std::int64_t kPerPageTableByte = 512;
 
 // Uses what the smallest residency leaves of the budget.
 void grow_residency(const Streamable& weights, const Model& model, std::int64_t budget,
@@ -220,7 +216,7 @@ SessionAttempt plan_streamed(const Model& model, const SessionOptions& options,
   if (!planned->weights_reason.empty()) reason += "; " + planned->weights_reason;
   planned->weights_reason = std::move(reason);
   if (!packs && !fit(model, limits, *planned, needed)) return {std::move(*planned), false};
-  const std::int64_t reserve = std::max(program, program_bytes(planned->options.mem_budget));
+  const std::int64_t reserve = std::max(program, planned->options.mem_budget / kPerPageTableByte);
   grow_residency(find_streamable(model, *planned), model, planned->options.mem_budget - reserve,
                  *planned);
   return {std::move(*planned), true};

@@ -6,6 +6,7 @@
 #include "weft/scheduler/passes.h"
 #include "weft/scheduler/planner.h"
 
+#include "budget/program_bytes.h"
 #include "budget/state_bytes.h"
 #include "model_impl.h"
 #include "session_plan.h"
@@ -104,6 +105,7 @@ void count_memory(const Model& model, PlannedModel& planned) {
     planned.memory.weights_mapped = std::min(planned.memory.weights_mapped, kRowBytes * rows);
   }
   planned.memory.states = states_by_kind(planned);
+  planned.memory.program = program_bytes(model, planned);
   planned.memory.other += planned.options.reserved;
   if (planned.options.draft_layer) planned.memory.other += draft_bytes(model, planned.options);
 }

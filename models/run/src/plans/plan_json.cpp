@@ -33,6 +33,7 @@ Json memory_json(const PlannedModel& planned) {
           {"state", use.state},
           {"arena", use.arena},
           {"scratch", use.scratch},
+          {"program", use.program},
           {"other", use.other},
           {"device", use.device},
           {"total", use.total()},

@@ -55,6 +55,7 @@ std::string options_text(const SessionOptions& o) {
                             {"reuse_arena", o.reuse_arena},
                             {"embeddings", o.embeddings},
                             {"rewind", o.rewind},
+                            {"program", static_cast<int>(o.program)},
                             {"alone", o.workers == 1}};
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -77,6 +78,7 @@ SessionOptions options_of_text(std::string_view text) {
   json.at("reuse_arena").get_to(o.reuse_arena);
   json.at("embeddings").get_to(o.embeddings);
   json.at("rewind").get_to(o.rewind);
+  o.program = static_cast<ProgramMemory>(json.at("program").get<int>());
   // Where nodes are verified, plans have one lane. Other machines may have more processors.
   if (json.at("alone").get<bool>()) o.workers = 1;
   return o;

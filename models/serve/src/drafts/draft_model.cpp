@@ -83,6 +83,7 @@ SessionOptions DraftModel::with_sequences_of(const SessionOptions& texts, Sessio
   options.prefill_width = texts.prefill_width;
   options.logits_rows = 1;
   options.embeddings = false;
+  if (options.program == ProgramMemory::process) options.program = ProgramMemory::model;
   return options;
 }
 

@@ -38,11 +38,14 @@ EmbedderOptions EngineEmbedders::options_for(EmbedderOptions wanted) const {
     wanted.session.prefill_width = std::min(o.prefill_width, kEmbeddingStep);
   }
   std::int64_t used = session_.memory().total();
-  if (used > o.mem_budget) return wanted;  // the system evicts weights anyway
-  used -= session_.memory().weights_resident + session_.memory().weights_mapped;
+  if (used > o.mem_budget) return wanted;         // the system evicts weights anyway
+  const auto shared = [](const MemoryUse& use) {  // all sessions' plans count it
+    return use.weights_resident + use.weights_mapped + use.program;
+  };
+  used -= shared(session_.memory());
   for (const auto& made : made_) {
     const MemoryUse& use = made->embedder.session().memory();
-    used += use.total() - use.weights_resident - use.weights_mapped;
+    used += use.total() - shared(use);
   }
   wanted.session.mem_budget = o.mem_budget - used;
   return wanted;

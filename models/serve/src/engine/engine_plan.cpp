@@ -12,9 +12,8 @@ namespace {
 // Rows of logits in a step, if it is wide enough; more than texts need, for logprobs of prompts.
 constexpr std::int32_t kLogitsRows = 32;
 constexpr std::int64_t kMinContext = 2048;  // when a server's contexts are shortened
-// Resident bytes of a server beyond its plan (code, vocabulary, connections, requests): about as
-// many as 8 long requests at once need.
-constexpr std::int64_t kProgram = std::int64_t{24} << 20;
+// Bytes of connections and requests: about as many as 8 long requests at once need.
+constexpr std::int64_t kRequests = std::int64_t{12} << 20;
 
 }  // namespace
 
@@ -27,7 +26,7 @@ EngineOptions server_options(const Model& model, SessionOptions session, std::in
                          .min_context = all == 0 ? kMinContext : 0,
                          .fixed_total = all > 0,
                          .share_cells = true};
-  options.program_bytes = kProgram;
+  if (options.session.mem_budget > 0) options.session.reserved += kRequests;
   return options;
 }
 
@@ -40,7 +39,6 @@ MemoryDemand engine_demand(const Model& model, const EngineOptions& o) {
                       .slots = o.slots,
                       .may_give_up = o.may_give_up,
                       .kept_bytes = model.facts().encodes ? 0 : o.kept_prompts_bytes,
-                      .program = o.program_bytes,
                       .used = o.used_bytes};
   SessionOptions& s = demand.session;
   if (model.facts().gives_text()) {

@@ -157,8 +157,12 @@ std::shared_ptr<const api::ServedModel> ModelPool::Impl::held(Entry& entry) {
 
 std::int64_t ModelPool::Impl::used_bytes() const {
   std::int64_t bytes = 0;
-  for (const Entry& entry : entries)
-    if (entry.has_engine()) bytes += entry.served->engine->memory().total();
+  for (const Entry& entry : entries) {
+    if (!entry.has_engine()) continue;
+    const MemoryUse use = entry.served->engine->memory();
+    bytes +=
+        use.total() - std::min(use.program, kProcessBytes);  // the next model counts the process
+  }
   return bytes;
 }
 

@@ -70,6 +70,7 @@ void add_memory_metrics(MetricsText& text, const MemoryUse& m, std::int64_t budg
                                                         {"state", m.state},
                                                         {"arena", m.arena},
                                                         {"scratch", m.scratch},
+                                                        {"program", m.program},
                                                         {"other", m.other},
                                                         {"device", m.device}};
   for (const auto& [kind, bytes] : kinds) text.sample(static_cast<double>(bytes), {{"kind", kind}});

@@ -33,9 +33,9 @@ std::string slot_json(const SlotState& slot) {
 
 std::string memory_json(const MemoryUse& m) {
   return fmt::format(
-      R"({{"weights_mapped":{},"weights_resident":{},"weights_streamed":{},"state":{},"arena":{},"scratch":{},"other":{},"device":{}}})",
+      R"({{"weights_mapped":{},"weights_resident":{},"weights_streamed":{},"state":{},"arena":{},"scratch":{},"program":{},"other":{},"device":{}}})",
       m.weights_mapped, m.weights_resident, m.weights_streamed, m.state, m.arena, m.scratch,
-      m.other, m.device);
+      m.program, m.other, m.device);
 }
 
 std::string model_json(const PooledModel& model) {

@@ -15,5 +15,8 @@ void prefault_rows(const Checkpoint& file, const CheckpointTensor& tensor, std::
 // Unmaps the pages of a source that is not needed any more (release_pages), and of `before` bytes
 // in front of it. Memory of the caller stays as it is: its pages could not be read again.
 void unmap_source(const RowSource& from, std::size_t before = 0) noexcept;
+// The same for all tensors. Reading a page also maps its neighbours, some
+// hundred KiB where the system caches the file in large pieces.
+void unmap_tensors(const Checkpoint& file);
 
 }  // namespace weft

@@ -29,16 +29,13 @@ struct MemoryConcessions {
 
 struct MemoryDemand {
   // The options of the session. `context` is the maximum of one slot; `sequences` is set by the
-  // planner; `mem_budget` covers everything, also `program` and `used`; 0: default_budget(), which
-  // does not.
+  // planner; `mem_budget` covers everything, also `used`; 0: default_budget(), which does not.
   SessionOptions session = {};
   std::int32_t slots = 1;  // sequences that are computed at the same time
   MemoryConcessions may_give_up = {};
   // For sequences beside the slots, whose prompts can be reused. 0: none. -1: a share of the
   // remaining budget.
   std::int64_t kept_bytes = 0;
-  std::int64_t program =
-      0;                  // bytes that plans do not count; at most 1/16 of the budget is set aside
   std::int64_t used = 0;  // bytes of the budget that others have
 };
 

@@ -44,6 +44,16 @@ std::string_view to_string(WeightMode mode);  // "auto", "mapped", "resident", "
 std::span<const WeightMode> all_weight_modes();
 std::optional<WeightMode> find_weight_mode(std::string_view name);
 
+// What a process takes beside the memory of its sessions: MemoryUse::program.
+enum class ProgramMemory : std::uint8_t {
+  none,     // not counted: the caller knows its process
+  model,    // vocabulary, graphs and plans, as for one model of several
+  process,  // those and kProcessBytes. Weft's programs count it
+};
+// The process itself: code and libraries as far as they are used, threads, the heap before a model
+// is loaded.
+inline constexpr std::int64_t kProcessBytes = std::int64_t{16} << 20;
+
 struct SessionOptions {
   std::int64_t context = 0;    // cells per sequence; 0: min(the model's context, 4096)
   std::int32_t sequences = 1;  // each has its own memory
@@ -82,12 +92,14 @@ struct SessionOptions {
   // weights.
   bool sample_weights = false;
   std::vector<std::string> passes_off;
-  std::int64_t mem_budget = 0;  // bytes for everything; 0: default_budget(). Met by concessions, or
-                                // refused with the numbers (BudgetError)
-  std::int64_t reserved = 0;    // bytes of the caller that the budget also covers, from 0 on
-  bool reuse_arena = true;      // false: every activation has its own memory (verify)
-  bool embeddings = false;  // rows are the model's last hidden states [D] instead of logits [V];
-                            // needed if it has no output matrix (UnsupportedError)
+  std::int64_t mem_budget = 0;  // bytes of MemoryUse::total(); 0: default_budget(). Met by
+                                // concessions, or refused with the numbers (BudgetError)
+  // What mem_budget also covers; no effect without one: what the system has is what is left.
+  ProgramMemory program = ProgramMemory::none;
+  std::int64_t reserved = 0;  // bytes of the caller that the budget also covers, from 0 on
+  bool reuse_arena = true;    // false: every activation has its own memory (verify)
+  bool embeddings = false;    // rows are the model's last hidden states [D] instead of logits [V];
+                              // needed if it has no output matrix (UnsupportedError)
   // How many of the last tokens of a step truncate() can always remove, if the step has at most one
   // more of the sequence: guesses that were wrong. Takes memory for as many recurrent states of
   // each sequence, up to 64; without such states it is always 64.

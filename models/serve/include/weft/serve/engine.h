@@ -44,8 +44,8 @@ struct EngineOptions {
   // session.sequences and logits_rows are set by the engine. session.context is what one text may
   // have; session.mem_budget is for everything (MemoryDemand).
   SessionOptions session = {};
-  MemoryConcessions may_give_up = {};              // by default no slots and no contexts
-  std::int64_t program_bytes = 0, used_bytes = 0;  // MemoryDemand::program, used
+  MemoryConcessions may_give_up = {};  // by default no slots and no contexts
+  std::int64_t used_bytes = 0;         // MemoryDemand::used
   // Tokens of prompts in one step while texts are generated; 0: chosen by the engine.
   std::int64_t prompt_tokens_per_step = 0;
   // For prompts kept beside the slots. 0: none. -1: a share of what the budget leaves.

@@ -1,0 +1,14 @@
+#pragma once
+// What a program takes beside the memory of its sessions.
+
+#include <cstdint>
+
+#include "weft/run/session.h"
+
+namespace weft::run {
+
+// As options.program asks. Numbers of tokens, merges and nodes times what each was measured to take
+// at most; tests/system/budget_test.py compares it with processes.
+std::int64_t program_bytes(const Model& model, const PlannedModel& planned);
+
+}  // namespace weft::run
