@@ -25,11 +25,11 @@ PROMPT = "Once upon a time there was a little fox who lived by the sea."
 STORY = {"prompt": PROMPT, **GREEDY}
 # Texts that go on until they are stopped.
 ENDLESS = {"prompt": PROMPT, "max_tokens": 450, "ignore_eos": True}
-# The reference backend takes seconds for this prompt, and milliseconds for a token: the stages of
-# the model do not wait that long for each other.
-SLOW = ["--shard", "pp=2", "--backend", "reference", "--rank-timeout", "0.5", "-b", "2048",
-        "-c", "4096", "--no-warmup"]
-LONG = {"prompt": PROMPT * 60, **GREEDY}
+# The link carries a token in 0.04 s and the tokens of LONG in 7 s. This does not depend on the load
+# of the machine: only with LONG a stage sends nothing for longer than --rank-timeout.
+SLOW = ["--shard", "pp=2", "--slow-link", "1ms,2Mbit", "--rank-timeout", "4", "-b", "2048",
+        "-c", "8192", "--no-warmup"]
+LONG = {"prompt": PROMPT * 120, **GREEDY}
 LOST = r"rank \d (is lost|did not answer|was awaited)"
 ENDS_WITHIN = 40
 
