@@ -68,6 +68,10 @@ class CellMemory final : public SequenceMemory {
   std::int64_t min_rows(std::int64_t length) const override {
     return blocks_of(length) - first_block(length);
   }
+  std::int64_t max_rows(std::int64_t length) const override { return blocks_of(length); }
+  std::int64_t restore_point(std::int64_t length, const Saved& saved) const override {
+    return first_block(length) >= blocks_of(saved.length) - saved.n_rows ? length : 0;
+  }
   Range needed_rows(std::int64_t length, const Saved& saved) const override;
   bool can_replace(std::int32_t sequence, std::int64_t n_rows) const override {
     return table_.can_replace(sequence, n_rows);
@@ -125,10 +129,9 @@ void CellMemory::append(std::span<const Growth> step) {
 
 SequenceMemory::Range CellMemory::needed_rows(std::int64_t length, const Saved& saved) const {
   if (length == 0) return {};
-  const std::int64_t first_saved =
-      std::max<std::int64_t>(0, blocks_of(saved.length) - saved.n_rows);
+  const std::int64_t first_saved = blocks_of(saved.length) - saved.n_rows;
   const std::int64_t begin = std::max(first_kept(length), first_saved);
-  return {begin - first_saved, blocks_of(length) - first_saved, first_block(length) >= first_saved};
+  return {begin - first_saved, blocks_of(length) - first_saved};
 }
 
 }  // namespace

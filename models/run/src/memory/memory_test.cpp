@@ -130,6 +130,7 @@ class Lives {
   float look_at_stride(std::size_t i, std::int64_t cell);
   void truncate();
   void copy();
+  void refuses_more_rows(std::int32_t to, std::int64_t saved, std::vector<SavedState> states);
   void restore();
 
   std::mt19937 random_;
@@ -245,6 +246,18 @@ void Lives::copy() {
                            texts_[index(from)].begin() + static_cast<std::ptrdiff_t>(length));
 }
 
+// Rows that no sequence of this length has would move all others.
+void Lives::refuses_more_rows(std::int32_t to, std::int64_t saved, std::vector<SavedState> states) {
+  for (SavedState& state : states) {
+    if (state.bytes.empty()) continue;
+    std::vector<std::byte> more;
+    for (int i = 0; i < 64; ++i) more.insert(more.end(), state.bytes.begin(), state.bytes.end());
+    state.bytes = more;
+    REQUIRE_THROWS_AS(memory_->restore(to, saved, saved, states), FormatError);
+    return;
+  }
+}
+
 void Lives::restore() {
   const std::int32_t from = some_sequence(), to = some_sequence();
   const std::int64_t saved = memory_->length(from);
@@ -261,6 +274,7 @@ void Lives::restore() {
   REQUIRE(memory_->resume_point_of_saved(saved, saved, states) == saved);
   std::vector<std::int64_t> points;
   for (std::int64_t k = 0; k <= saved; ++k) points.push_back(memory_->resume_point(from, k));
+  refuses_more_rows(to, saved, states);
   const std::int64_t length = below(2) == 0 ? n : saved;
   const Text text(texts_[index(from)].begin(),
                   texts_[index(from)].begin() + static_cast<std::ptrdiff_t>(length));

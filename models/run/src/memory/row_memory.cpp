@@ -52,6 +52,8 @@ class RowMemory final : public SequenceMemory {
   std::vector<std::int64_t> saved_lengths(std::int32_t sequence,
                                           std::int64_t length) const override;
   std::int64_t min_rows(std::int64_t length) const override { return length > 0 ? 1 : 0; }
+  std::int64_t max_rows(std::int64_t length) const override { return min_rows(length); }
+  std::int64_t restore_point(std::int64_t length, const Saved& saved) const override;
   Range needed_rows(std::int64_t length, const Saved& saved) const override;
   bool can_replace(std::int32_t, std::int64_t) const override { return true; }
   std::vector<std::int32_t> replace(std::int32_t sequence, std::int64_t length, std::int64_t n_rows,
@@ -185,12 +187,16 @@ std::vector<std::int64_t> RowMemory::saved_lengths(std::int32_t sequence,
   return lengths;
 }
 
+std::int64_t RowMemory::restore_point(std::int64_t length, const Saved& saved) const {
+  if (saved.lengths.empty()) return length == saved.length ? length : 0;
+  const auto longer = std::ranges::upper_bound(saved.lengths, length);
+  return longer == saved.lengths.begin() ? 0 : *std::prev(longer);
+}
+
 SequenceMemory::Range RowMemory::needed_rows(std::int64_t length, const Saved& saved) const {
   if (length == 0) return {};
-  if (saved.lengths.empty()) return {0, 1, length == saved.length};
-  const auto found = std::ranges::lower_bound(saved.lengths, length);
-  const bool possible = found != saved.lengths.end() && *found == length;
-  return {0, found - saved.lengths.begin() + 1, possible};
+  if (saved.lengths.empty()) return {0, 1};
+  return {0, std::ranges::upper_bound(saved.lengths, length) - saved.lengths.begin()};
 }
 
 // Keeps as many of the earlier states as steps would have kept: the session that saved them may

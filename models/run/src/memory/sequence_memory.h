@@ -73,13 +73,17 @@ class SequenceMemory {
     std::int64_t length = 0, n_rows = 0;
     std::span<const std::int64_t> lengths = {};
   };
-  // How many rows a sequence of that length needs at least.
+  // How many rows a sequence of that length needs at least, and can have at most without
+  // Saved::lengths.
   virtual std::int64_t min_rows(std::int64_t length) const = 0;
+  virtual std::int64_t max_rows(std::int64_t length) const = 0;
+  // The largest length up to this one to which it can be restored, or 0. REQUIRES: 0 <= length <=
+  // saved.length.
+  virtual std::int64_t restore_point(std::int64_t length, const Saved& saved) const = 0;
   // The range of saved rows, counted from the first, that a sequence of only `length` tokens gets.
-  // Not possible if it cannot be restored from them. REQUIRES: 0 <= length <= saved.length.
+  // REQUIRES: restore_point(length, saved) == length.
   struct Range {
     std::int64_t begin = 0, end = 0;
-    bool possible = true;
   };
   virtual Range needed_rows(std::int64_t length, const Saved& saved) const = 0;
   // replace() clears the sequence and reserves `n_rows` rows for `length` tokens: those of a range

@@ -80,16 +80,21 @@ void check_saved(std::span<const SessionMemory::State> own, std::int64_t saved_l
     const auto& [part, state] = own[i];
     const auto& [bytes, lengths] = states[i];
     const std::int64_t n_rows = std::ssize(bytes) / state->row_bytes();
-    const std::int64_t n_needed = std::max(part->min_rows(saved_length), std::ssize(lengths));
-    if (n_rows < n_needed || std::ssize(bytes) % state->row_bytes() != 0)
-      fail<FormatError>("'{}' was saved with {} bytes, {} tokens need {}", state->path,
-                        bytes.size(), saved_length, n_needed * state->row_bytes());
+    const bool by_length = !lengths.empty();
+    const std::int64_t least = by_length ? std::ssize(lengths) : part->min_rows(saved_length);
+    const std::int64_t most = by_length ? std::ssize(lengths) : part->max_rows(saved_length);
+    if (n_rows < least || n_rows > most || std::ssize(bytes) % state->row_bytes() != 0)
+      fail<FormatError>("'{}' was saved with {} bytes, {} tokens have {} to {}", state->path,
+                        bytes.size(), saved_length, least * state->row_bytes(),
+                        most * state->row_bytes());
     const bool differs =
         i > 0 && own[i - 1].part == part &&
         (states[i - 1].lengths != lengths ||
          std::ssize(states[i - 1].bytes) / own[i - 1].state->row_bytes() != n_rows);
-    if (differs ||
-        (!lengths.empty() && (std::ssize(lengths) != n_rows || lengths.back() != saved_length)))
+    const auto is_not_longer = [](std::int64_t a, std::int64_t b) { return a >= b; };
+    const bool ascends = std::ranges::adjacent_find(lengths, is_not_longer) == lengths.end();
+    if (differs || !ascends ||
+        (by_length && (lengths.front() < 1 || lengths.back() != saved_length)))
       fail<FormatError>("'{}' was saved after other numbers of tokens than the rest", state->path);
   }
 }
@@ -215,12 +220,12 @@ std::int64_t SessionMemory::resume_point_of_saved(std::int64_t length, std::int6
                                                   std::span<const SavedState> states) const {
   if (states.size() != states_.size()) return 0;
   const std::vector<SequenceMemory::Saved> saved = saved_of_parts(parts_, saved_length, states);
-  const auto is_possible = [&] {
+  for (bool changed = true; changed;) {
+    const std::int64_t wanted = length;
     for (std::size_t i = 0; i < parts_.size(); ++i)
-      if (!parts_[i]->needed_rows(length, saved[i]).possible) return false;
-    return true;
-  };
-  while (length > 0 && !is_possible()) --length;
+      length = parts_[i]->restore_point(length, saved[i]);
+    changed = length != wanted;
+  }
   return length;
 }
 
@@ -262,7 +267,7 @@ void SessionMemory::restore(std::int32_t sequence, std::int64_t length, std::int
   const std::vector<SequenceMemory::Saved> saved = saved_of_parts(parts_, saved_length, states);
   std::vector<NewRows> rows;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    const auto [begin, end, possible] = parts_[i]->needed_rows(length, saved[i]);
+    const auto [begin, end] = parts_[i]->needed_rows(length, saved[i]);
     rows.push_back({begin, end - begin, saved[i].lengths});
   }
   replace(sequence, length, rows, [&](std::size_t i, std::int64_t n, std::span<std::byte> row) {

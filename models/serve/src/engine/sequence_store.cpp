@@ -223,6 +223,7 @@ void SequenceStore::check_idle_slot(std::int32_t slot) const {
 
 // The prefix that save() found is kept beside the slots again, if it fits.
 void SequenceStore::restore_prefix(std::int32_t slot, const SavedSequence& saved) {
+  if (session_.resume_point(slot, 1) == 1) return;  // from anywhere
   std::int64_t n = std::ssize(saved.tokens());
   while (n >= kMinKeptTokens && session_.resume_point(slot, n) == n)
     n = saved.resume_point(session_, n - 1);
