@@ -184,6 +184,39 @@ class Functions(unittest.TestCase):
             llm._ctx.sample_top_k
 
 
+    def test_logits_of_a_batch(self):
+        ids = self.llm.tokenize(STORY.encode()) * 4
+        self.assertGreater(len(ids), 16)
+        whole = llama(logits_all=True)
+        whole.eval(ids)
+        want, v = np.array(whole._scores), whole.n_vocab()
+
+        def row(llm, i):
+            return np.array(lc.llama_get_logits_ith(llm.ctx, i)[:v], np.float32)
+        for llm in (llama(), whole):
+            llm.reset()
+            llm._batch.set_batch(ids, 0, logits_all=True)
+            llm._ctx.decode(llm._batch)
+            got = np.ctypeslib.as_array(lc.llama_get_logits(llm.ctx), (len(ids), v))
+            np.testing.assert_allclose(got, want, rtol=0, atol=2e-3)
+            for i in (0, 1, len(ids) - 1, -1, -2):
+                self.assertTrue(np.array_equal(row(llm, i), got[i]))
+            for i in (len(ids), -len(ids) - 1):
+                with self.assertRaises(IndexError):
+                    row(llm, i)
+            for step in (lambda: llm.eval(ids),
+                         lambda: (llm._batch.set_batch(ids, 0, logits_all=False),
+                                  llm._ctx.decode(llm._batch))):
+                llm.reset()
+                step()
+                last = row(llm, -1)
+                np.testing.assert_allclose(last, want[-1], rtol=0, atol=2e-3)
+                self.assertTrue(np.array_equal(row(llm, len(ids) - 1), last))
+            for i in (0, len(ids) - 2, len(ids), -2):
+                with self.assertRaisesRegex(IndexError, "logits_all=True"):
+                    row(llm, i)
+
+
 class Formats(unittest.TestCase):
     def test_all_names_are_known_and_answer(self):
         for name in FORMATS:

@@ -12,7 +12,7 @@ from .._objects import Lock
 from ._constants import LLAMA_DEFAULT_SEED
 from ._handles import Batch, ContextHandle, ContextParams, ModelHandle
 from ._options import cache_type
-from ._scores import MAX_ROWS, Scores
+from ._scores import MAX_ROWS, LastStep, Scores
 from ._state import LlamaState, check_state
 from ._words import Words, ids_of
 from .llama_cache import BaseLlamaCache, common_prefix
@@ -51,12 +51,13 @@ class Evaluation(Words):
         self.input_ids = np.zeros(self._n_ctx, np.intc)
         # What the session holds, in front of a buffer.
         self._fed_ids, self._n_fed = np.zeros(self._n_ctx, np.intc), 0
-        self._decoded = (0, 0)  # the positions of the last step
+        self._last_step = LastStep(0, 0, 0)
         if not given["vocab_only"]:
             width = min(self.n_batch, 8192)
+            self._max_rows = width if self._logits_all else min(width, MAX_ROWS)
             self._session = self._weft_model.session(
                 context=self._n_ctx, workers=int(given["n_threads"] or 0), prefill_width=width,
-                logits_rows=width if self._logits_all else min(width, MAX_ROWS),
+                logits_rows=self._max_rows,
                 cache_k=cache_type("type_k", given["type_k"]),
                 cache_v=cache_type("type_v", given["type_v"]))._native
 
@@ -203,25 +204,33 @@ class Evaluation(Words):
     def _keep(self, begin: int, rows: Any, fed: list[int]) -> None:
         """Stores the logits of the positions from `begin` on, which a step over `fed` computed."""
         self._append_fed(fed)
-        self._decoded = (begin, begin + len(rows))
+        self._last_step = LastStep(len(fed), begin, len(rows))
         if isinstance(self.scores, Scores):
             self.scores.put(begin, rows)
         else:
             self.scores[begin:begin + len(rows)] = rows
 
-    def _decode(self, ids: list[int], n_past: int) -> None:
-        """A step of ids behind the first n_past of input_ids. Counts no tokens."""
+    def _decode(self, ids: list[int], n_past: int, logits_all: bool) -> None:
+        """A step of ids behind the first n_past of input_ids, with the logits of all of them or of
+        the last one. Counts no tokens."""
         native, n_tokens = self._opened(), self.n_tokens
         self.n_tokens = n_past
         try:
             self._sync()
         finally:
             self.n_tokens = n_tokens
-        if self._logits_all:
-            self._keep(n_past, native.step(0, ids), ids)
-        else:
+        if not logits_all:
             native.feed(0, ids)
             self._keep(n_past + len(ids) - 1, native.logits().copy()[None], ids)
+            return
+        # `scores` may keep fewer rows than the step has.
+        whole = np.empty((len(ids), self.n_vocab()), np.float32)
+        for begin in range(0, len(ids), self._max_rows):
+            part = ids[begin:begin + self._max_rows]
+            rows = whole[begin:begin + len(part)]
+            rows[:] = native.step(0, part)
+            self._keep(n_past + begin, rows.copy(), part)
+        self._last_step = LastStep(len(ids), n_past, len(ids), whole)
 
     def _last_row(self) -> Any:
         """The logits after the last token. The token is evaluated again if they are not kept."""
@@ -286,7 +295,7 @@ class Evaluation(Words):
         """Takes the logits of a state, which are those of its last tokens."""
         rows = rows[:self.n_tokens]
         begin = self.n_tokens - len(rows)
-        self._decoded = (begin, self.n_tokens)
+        self._last_step = LastStep(len(rows), begin, len(rows))
         if isinstance(self.scores, Scores):
             self.scores.put(begin, np.array(rows, np.float32))
             return

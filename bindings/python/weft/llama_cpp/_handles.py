@@ -49,6 +49,7 @@ class Batch:
     def __init__(self) -> None:
         self.ids: list[int] = []
         self.n_past = 0
+        self.logits_all = False
 
     @property
     def batch(self) -> "Batch":
@@ -64,8 +65,10 @@ class Batch:
         self.ids = []
 
     def set_batch(self, batch: Sequence[int], n_past: int, logits_all: bool) -> None:
-        """Takes the tokens behind the first n_past; logits_all is what the Llama says."""
+        """Takes the tokens behind the first n_past; with logits_all the step has the logits of all
+        of them, otherwise those of the last one."""
         self.ids, self.n_past = [int(i) for i in batch], int(n_past)
+        self.logits_all = bool(logits_all)
 
 
 class ContextHandle(_Handle):
@@ -117,22 +120,25 @@ class ContextHandle(_Handle):
     def decode(self, batch: Batch) -> None:
         """A step of the tokens of a batch. Who calls it counts them, in n_tokens and input_ids."""
         with self._llama._lock:
-            self._llama._decode(self._llama._checked(batch.ids), batch.n_past)
+            self._llama._decode(self._llama._checked(batch.ids), batch.n_past,
+                                batch.logits_all)
 
     def get_logits(self) -> Any:
-        """The logits of the last step, as a pointer to floats."""
-        return _pointer(self._rows())
-
-    def get_logits_ith(self, i: int) -> Any:
-        """Row i of the last step's logits, -1 is the last one, as a pointer to floats."""
-        return _pointer(self._rows()[i])
-
-    def _rows(self) -> Any:
+        """The logits of the last step, as a pointer to floats: a row for each of its tokens that
+        has one, in their order."""
         llama = self._llama
         with llama._lock:
             llama._opened()
-            begin, end = llama._decoded
-            return np.array(llama.scores[begin:end], np.float32)
+            return _pointer(np.array(llama._last_step.rows(llama.scores), np.float32))
+
+    def get_logits_ith(self, i: int) -> Any:
+        """The logits after token i of the last step, as a pointer to floats. Negative numbers count
+        the rows from the end: -1 is the last one."""
+        llama = self._llama
+        with llama._lock:
+            llama._opened()
+            row = llama._last_step.rows(llama.scores)[llama._last_step.row_of(i)]
+            return _pointer(np.array(row, np.float32))
 
     def set_n_threads(self, n_threads: int, n_threads_batch: int) -> None:
         """Nothing: the workers are those of Llama(n_threads=...). They change no result."""

@@ -12,6 +12,33 @@ from .._errors import UnsupportedError
 MAX_ROWS = 16
 
 
+class LastStep:
+    """Which logits the last step computed: `n_rows` rows, those of its last tokens, which begin at
+    a position of the text."""
+
+    def __init__(self, n_tokens: int, begin: int, n_rows: int, rows: Optional[Any] = None) -> None:
+        self._n_tokens, self._begin, self._n_rows = n_tokens, begin, n_rows
+        self._rows = rows
+
+    def rows(self, scores: Any) -> Any:
+        """The rows themselves, which are in `scores` unless they were given."""
+        if self._rows is not None:
+            return self._rows
+        return scores[self._begin:self._begin + self._n_rows]
+
+    def row_of(self, i: int) -> int:
+        """The row of token i of the step. Negative numbers count the rows from the end."""
+        row = operator.index(i)
+        row += self._n_rows if row < 0 else self._n_rows - self._n_tokens
+        if 0 <= row < self._n_rows:
+            return row
+        first = self._n_tokens - self._n_rows
+        has = (f"has those of its tokens {first} to {self._n_tokens - 1}" if self._n_rows
+               else "has none")
+        raise IndexError(f"logits of token {i} of the last step: it {has}; use "
+                         "set_batch(..., logits_all=True) or Llama(logits_all=True)")
+
+
 class Scores:
     """What `Llama.scores` is without logits_all: [n_ctx, n_vocab] in form, but only the rows of the
     last step exist. They are numpy arrays; reading another row raises an error. A slice of rows is
@@ -42,10 +69,6 @@ class Scores:
         first = max(0, len(rows) - MAX_ROWS)
         for i in range(first, len(rows)):
             self._rows[begin + i] = rows[i]
-
-    def forget(self) -> None:
-        """Keeps no row."""
-        self._rows.clear()
 
     def has(self, position: int) -> bool:
         """Whether the row of a position is kept."""
