@@ -58,6 +58,18 @@ class Copies(unittest.TestCase):
             self.assertIsNot(made.name, llm.name)
         self.assertIs(copy.copy(llm).name, llm.name)
 
+    def test_attributes_may_refer_to_the_object(self):
+        llm = Named("Pip")
+        llm.me, llm.friends = llm, [llm, {"name": llm.name}]
+        for make in (copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x)),
+                     lambda x: copy.deepcopy([x])[0]):
+            made = make(llm)
+            self.assertIs(made.me, made)
+            self.assertIs(made.friends[0], made)
+            self.assertIs(made.friends[1]["name"], made.name)
+            self.assertEqual(said(made, temperature=0), said(llm, temperature=0))
+        self.assertIs(copy.copy(llm).me, llm)
+
     def test_copies_in_a_process_share_the_weights(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "a.gguf"

@@ -315,13 +315,19 @@ class Llama(Context):
 
     def __copy__(self) -> "Llama":
         """Another object on the same weights, without the tokens of this one."""
-        return self._copied(self._added())
+        made = self._shared()
+        made.__dict__.update(self._added())
+        return made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Llama":
         """As copy(): the weights are shared."""
-        return self._copied(copy.deepcopy(self._added(), memo))
+        # Attributes may refer to the object itself.
+        made = memo[id(self)] = self._shared()
+        made.__dict__.update(copy.deepcopy(self._added(), memo))
+        return made
 
-    def _copied(self, added: dict[str, Any]) -> "Llama":
+    def _shared(self) -> "Llama":
+        """Another object on the same weights, without attributes that were added."""
         made = type(self).__new__(type(self))
         model = Model._made(self._weft_model._opened().share())
         try:
@@ -329,7 +335,6 @@ class Llama(Context):
         except BaseException:
             model.close()
             raise
-        made.__dict__.update(added)
         return made
 
 
