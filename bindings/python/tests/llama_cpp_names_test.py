@@ -267,6 +267,31 @@ class Formats(unittest.TestCase):
             {"tokenizer.chat_template": formats.CHATML_CHAT_TEMPLATE}), "chatml")
         self.assertIsNone(formats.guess_chat_format_from_gguf_metadata({}))
 
+    def test_formats_are_guessed_by_their_prompts(self):
+        loop = "{{% for message in messages %}}{}{{% endfor %}}"
+        ask = "{{% if add_generation_prompt %}}{{{{ '{}' }}}}{{% endif %}}".format
+        chatml = loop.format("{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + "
+                             "'<|im_end|>' + '\n' }}") + ask("<|im_start|>assistant\n")
+        llama_3 = loop.format(
+            "{% set text = '<|start_header_id|>' + message['role'] + '<|end_header_id|>\n\n' + "
+            "message['content'] | trim + '<|eot_id|>' %}{% if loop.index0 == 0 %}"
+            "{% set text = bos_token + text %}{% endif %}{{ text }}")
+        llama_3 += ask("<|start_header_id|>assistant<|end_header_id|>\n\n")
+        mistral = "{{ bos_token }}" + loop.format(
+            "{% if message['role'] == 'user' %}{{ '[INST] ' + message['content'] + ' [/INST]' }}"
+            "{% elif message['role'] == 'assistant' %}{{ message['content'] + eos_token }}"
+            "{% else %}{{ raise_exception('system messages are not supported') }}{% endif %}")
+        # A template with a system message of its own is another one.
+        polite = ("{% if messages[0].role != 'system' %}<|im_start|>system\nBe polite.<|im_end|>\n"
+                  "{% endif %}" + chatml)
+        for template, want in (
+                (chatml, "chatml"), (llama_3, "llama-3"), (mistral, "mistral-instruct"),
+                (formats.LLAMA3_INSTRUCT_CHAT_TEMPLATE, "llama-3"),
+                (formats.MISTRAL_INSTRUCT_CHAT_TEMPLATE, "mistral-instruct"), (polite, None),
+                ("{% if", None), ("", None), ("{{ raise_exception('no') }}", None)):
+            self.assertEqual(formats.guess_chat_format_from_gguf_metadata(
+                {"tokenizer.chat_template": template}), want)
+
     def test_handlers_are_registered_by_name(self):
         registry = formats.LlamaChatCompletionHandlerRegistry()
         self.assertIs(registry, formats.LlamaChatCompletionHandlerRegistry())

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Optional, Protocol, Union
 
 from .. import _weft
-from .._errors import ArgumentError
+from .._errors import ArgumentError, Error
 from . import _chat
 from ._formats import find_format, registered_format, registered_names
 from ._missing import refuse_name
@@ -233,10 +233,35 @@ def hf_autotokenizer_to_chat_completion_handler(pretrained_model_name_or_path: A
 
 
 def guess_chat_format_from_gguf_metadata(metadata: dict[str, str]) -> Optional[str]:
-    """The name of the format of a file whose template is one of those above; otherwise None."""
+    """The name of the format of a file whose template writes the same prompts as one of those
+    above, whatever its wording; otherwise None."""
+    template = metadata.get("tokenizer.chat_template")
+    if not template:
+        return None
     known = {CHATML_CHAT_TEMPLATE: "chatml", MISTRAL_INSTRUCT_CHAT_TEMPLATE: "mistral-instruct",
              LLAMA3_INSTRUCT_CHAT_TEMPLATE: "llama-3"}
-    return known.get(metadata.get("tokenizer.chat_template", ""))
+    plain, with_system = _PROBE[1:], _PROBE
+    for other, name in known.items():
+        # Templates of models without turns of the system refuse them.
+        if _probed(template, plain) == _probed(other, plain) and (
+                _probed(template, with_system) in (None, _probed(other, with_system))):
+            return name
+    return None
+
+
+_PROBE = [{"role": "system", "content": "S"}, {"role": "user", "content": "A"},
+          {"role": "assistant", "content": "B"}, {"role": "user", "content": "C"}]
+
+
+def _probed(template: str, messages: list[Any]) -> Optional[str]:
+    """The prompt of a template without the beginning of the text, which the tokenizer may add as
+    well; None if the template refuses the messages."""
+    begin = "<begin>"
+    try:
+        prompt: str = Jinja2ChatFormatter(template, "<end>", begin)(messages=messages).prompt
+    except Error:
+        return None
+    return prompt.removeprefix(begin)
 
 
 def _formatter_of(name: str, bos_token: str = "<s>") -> Any:
