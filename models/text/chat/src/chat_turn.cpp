@@ -149,6 +149,7 @@ void set_grammar(const ChatFormat& format, const ChatTurn& turn, ChatPlan& plan)
     if (syntax.calls.empty()) syntax.calls = "json";
     options.tools = callable(turn);
     plan.reading.certain_calls = true;
+    plan.reading.only_calls = options.must_call;
   } else if (free) {
     return;
   }

@@ -76,6 +76,7 @@ TEST_CASE("the choice decides which tools the prompt mentions, and which the mod
 
   turn.tool_choice = {ToolChoice::Kind::required};
   CHECK(chatter.plan(turn).reading.certain_calls);
+  CHECK(chatter.plan(turn).reading.only_calls);
   CHECK(chatter.accepts(turn, kPing));
   CHECK(chatter.accepts(turn, std::string(kPing) + "\n" + kLook));
   CHECK_FALSE(chatter.accepts(turn, "Hello"));

@@ -8,7 +8,8 @@ using Kind = ReplyEvent::Kind;
 
 ReplyReader::ReplyReader(const ReplyReading& reading)
     : parser_(reading.syntax, reading.options),
-      certain_(reading.certain_calls),
+      certain_(reading.certain_calls || reading.only_calls),
+      only_calls_(reading.only_calls),
       early_(reading.early_calls),
       new_id_(reading.new_id) {}
 
@@ -34,7 +35,8 @@ void ReplyReader::take(std::vector<ReplyEvent> events, bool at_end, std::vector<
       case Kind::content:
         answered_ = true;
         // The rest of an enforced call that was truncated.
-        if (!(at_end && certain_ && (open_call_ || n_calls_ > 0))) out.push_back(std::move(event));
+        if (at_end && (only_calls_ || (certain_ && (open_call_ || n_calls_ > 0)))) break;
+        out.push_back(std::move(event));
         break;
       case Kind::reasoning:
         reasoned_ = true;

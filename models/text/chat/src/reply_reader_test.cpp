@@ -91,6 +91,42 @@ TEST_CASE("the beginning of a call that a limit cut off is not content") {
   CHECK(read_reply(reading_of(false), "a <", true).message.message().content == "a <");
 }
 
+TEST_CASE("a call that must come is not content wherever it is cut") {
+  const struct {
+    const char *syntax, *call;
+  } kCases[] = {
+      {"hermes", "<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</tool_call>"},
+      {"json", "{\"name\": \"f\", \"arguments\": {\"a\": 1}}"},
+      {"mistral", "[TOOL_CALLS][{\"name\": \"f\", \"arguments\": {\"a\": 1}}]"},
+      {"qwen3-coder", "<tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n</function>"},
+      {"harmony", "<|channel|>commentary to=functions.f<|message|>{\"a\": 1}"},
+      {"functionary-v3.2", ">>>f\n{\"a\": 1}"},
+      {"lfm2", "<|tool_call_start|>[f(a=1)]"},
+  };
+  for (const auto& [syntax, call] : kCases) {
+    ReplyReading reading = reading_of(true);
+    reading.syntax.calls = syntax;
+    reading.only_calls = true;
+    CAPTURE(syntax);
+    const std::string_view text = call;
+    for (std::size_t n = 0; n <= text.size(); ++n) {
+      CAPTURE(text.substr(0, n));
+      for (const bool truncated : {true, false}) {
+        const Read read = read_reply(reading, text.substr(0, n), truncated);
+        CHECK(read.message.message().content.empty());
+        CHECK(read.message.message().tool_calls.size() <= 1);
+      }
+    }
+    CHECK(read_reply(reading, text).message.whole_message().tool_calls.size() == 1);
+  }
+  // Reasoning stays.
+  ReplyReading reading = reading_of(true);
+  reading.only_calls = true;
+  const Read read = read_reply(reading, "<think>Hm.</think>\n<", true);
+  CHECK(read.message.message().reasoning == "Hm.");
+  CHECK(read.message.message().content.empty());
+}
+
 TEST_CASE("early calls come while they are written, and malformed ones are withdrawn") {
   ReplyReading reading = reading_of(false);
   reading.early_calls = true;

@@ -16,6 +16,7 @@ struct ReplyReading {
   ReplySyntax syntax = {};
   ReplyParserOptions options = {};
   bool certain_calls = false;  // the grammar enforces them: text that begins like a call is one
+  bool only_calls = false;  // there must be one: what the reply has after its reasoning are calls
   // Pass calls on while they are written, also those that no grammar enforces. One that turns out
   // to be malformed then ends with call_dropped.
   bool early_calls = false;
@@ -37,7 +38,8 @@ class ReplyReader {
   std::vector<ReplyEvent> push(std::string_view text);
   // At the end of the reply. `truncated`: it ended by a limit and not by the model. A call that is
   // incomplete then has no end, and the beginning of one is not content; else its text is content,
-  // unless the grammar enforced it.
+  // unless the grammar enforced it. A reply of calls only has no content then, however short the
+  // beginning of the call is.
   std::vector<ReplyEvent> finish(bool truncated = false);
   // Complete calls so far.
   int n_calls() const { return n_calls_; }
@@ -52,7 +54,7 @@ class ReplyReader {
   std::string id_or_new(const std::string& given) const;
 
   ReplyParser parser_;
-  const bool certain_, early_;
+  const bool certain_, only_calls_, early_;
   const std::function<std::string()> new_id_;
   std::string id_;                   // the id of the call that is open and was passed on
   std::vector<ReplyEvent> waiting_;  // the events of a call that is not complete
