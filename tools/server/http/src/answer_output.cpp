@@ -74,7 +74,7 @@ void AnswerOutput::add_pieces(std::vector<std::string> pieces) {
 
 std::string AnswerOutput::skipped_bytes() const {
   constexpr std::string_view kComment = ":\n\n";
-  if (status_ == 0) return std::string(kContinue);
+  if (status_ == 0) return std::string(reader_.http_1_1() ? kContinue : "");
   if (!events_ || head_only_) return {};
   if (!chunked_) return std::string(kComment);
   return chunk_line(kComment.size()) + std::string(kComment) + "\r\n";
@@ -102,7 +102,9 @@ void AnswerOutput::sent() {
 
 bool ClientProbe::waits(Transport& transport, const AnswerOutput& output) {
   const std::string bytes = output.skipped_bytes();
-  if (bytes.empty() || !transport.may_be_read()) return false;
+  if (!transport.may_be_read()) return false;
+  // Nothing tells the two apart before the next write of the answer.
+  if (bytes.empty()) return true;
   if (!timer_.due(std::chrono::steady_clock::now())) return true;
   return transport.write_now({boost::asio::buffer(bytes)}) == bytes.size();
 }

@@ -65,8 +65,8 @@ class AnswerOutput {
 class ClientProbe {
  public:
   // Only bytes that are sent show whether somebody reads: now and then, this sends some that
-  // clients skip. Returns false if the client has left, or if that cannot be found out. REQUIRES:
-  // no write is pending.
+  // clients skip. Returns false if it is known that the client has left. REQUIRES: no write is
+  // pending.
   bool waits(Transport& transport, const AnswerOutput& output);
 
  private:

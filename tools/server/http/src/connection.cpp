@@ -139,7 +139,7 @@ void Connection::on_input_end() {
   input_ended_ = true;
   if (state_ != State::answer) return close();
   const bool complete = output_.answer()->ended();
-  if (!complete && (!reader_.http_1_1() || !transport_->may_be_read())) return close();
+  if (!complete && !transport_->may_be_read()) return close();
   // A client that waits for the rest with its own direction closed.
   output_.close_after();
   flush();

@@ -188,7 +188,7 @@ TEST_CASE("a client that leaves is noticed behind pipelined input") {
 
 TEST_CASE("a client that leaves a stream is noticed behind pipelined input") {
   SentAhead ahead;
-  ahead.exchange->begin({.body = "a"});
+  ahead.exchange->begin({.body = "a", .content_type = "text/event-stream"});
   CHECK(ahead.client.until("a\r\n"));
   for (int i = 0; i < 20; ++i) {  // each is sent at once, also while the client is watched
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -241,6 +241,58 @@ TEST_CASE("an answer that takes time reaches a client that has closed its direct
     CHECK(received.body == "half closed");
     CHECK(!left);
   }
+}
+
+TEST_CASE(
+    "answers without bytes that clients skip reach clients that have closed their direction") {
+  for (const bool streamed : {false, true}) {
+    for (const char* version : {"1.0", "1.1"}) {
+      CAPTURE(streamed);
+      CAPTURE(version);
+      Taken taken;
+      RunningServer server(taken.handler());
+      Client client(server.port());
+      client.send(std::string("GET / HTTP/") + version + "\r\nHost: a\r\n\r\n");
+      client.end_sending();
+      const auto exchange = taken.next();
+      std::atomic<bool> left = false;
+      exchange->on_client_left([&] { left = true; });
+      const auto wait = [] { std::this_thread::sleep_for(std::chrono::milliseconds(300)); };
+      wait();
+      if (streamed) {
+        exchange->begin({.body = "{}\n", .content_type = "application/x-ndjson"});
+        wait();
+        exchange->write("{}\n");
+        exchange->end();
+      } else {
+        exchange->reply({.body = "{}\n{}\n"});
+      }
+      const bool knows_interim = version == std::string("1.1");
+      Received received = client.receive();
+      while (knows_interim && received.status == 100) received = client.receive();
+      CHECK(received.status == 200);
+      CHECK(received.body == "{}\n{}\n");
+      CHECK(!left);
+    }
+  }
+}
+
+TEST_CASE("a client that has left is noticed by the write that fails") {
+  Taken taken;
+  RunningServer server(taken.handler());
+  std::atomic<bool> left = false;
+  std::shared_ptr<Exchange> exchange;
+  {
+    Client client(server.port());
+    client.send(request("GET", "/"));
+    exchange = taken.next();
+    exchange->on_client_left([&] { left = true; });
+    exchange->begin({.body = "{}\n", .content_type = "application/x-ndjson"});
+  }
+  CHECK(eventually([&] {
+    exchange->write("{}\n");
+    return left.load();
+  }));
 }
 
 TEST_CASE("nobody has left after the end of an answer") {
