@@ -5,7 +5,7 @@ components and flags, random texts, and the ids that the library of tokenizer.js
     npm install tokenizers@0.23.2       # in a folder of your own
     tests/tokenizers/make_pipeline_cases.py FOLDER [COUNT [SEED]] > pipeline_cases.jsonl
 
-FOLDER: the one with node_modules. Texts for which the library fails are left out."""
+FOLDER: the one with node_modules. The file in the repository has COUNT 64 and SEED 3. Texts for which the library fails are left out."""
 import json
 import pathlib
 import random
@@ -179,6 +179,27 @@ class Maker:
             model['vocab'] = {text: i for i, text in enumerate(vocabulary[:n_model])}
         return {**json_, 'model': model}, len(vocabulary)
 
+    def named_rule(self):
+        """Byte-level BPE as the kind "gpt2" of GGUF files has it, or with one thing changed."""
+        bytes_ = {'type': 'ByteLevel', 'add_prefix_space': False, 'trim_offsets': True, 'use_regex': True}
+        only = {**bytes_, 'use_regex': False}
+        llama3 = {'type': 'Split', 'pattern': {'Regex': LLAMA3}, 'behavior': 'Isolated', 'invert': False}
+        falcon = [{'type': 'Punctuation', 'behavior': 'Contiguous'}, bytes_,
+                  {'type': 'Digits', 'individual_digits': False},
+                  {'type': 'Split', 'pattern': {'Regex': '[0-9][0-9][0-9]'}, 'behavior': 'Isolated', 'invert': False}]
+        steps = self.random.choice([[bytes_], [bytes_], [llama3, only], [llama3, only], falcon, [bytes_, bytes_],
+                                    [llama3], [only, llama3]])
+        vocabulary, model = self.bpe(False, True)
+        missing = self.random.choice([[], [], [NAMES[0xC3]], [NAMES[ord('c')]]])
+        vocabulary += [name for name in NAMES.values() if name not in vocabulary]
+        vocabulary = [text for text in vocabulary if not any(name in text for name in missing)]
+        merges = [pair for pair in model['merges'] if ''.join(pair) in vocabulary]
+        model['merges'] = self.random.choice([merges, merges, [], merges + merges[:3]])
+        model['vocab'] = {text: i for i, text in enumerate(vocabulary)}
+        added = [token for token in self.added(list(vocabulary)) if token['id'] < len(SPECIAL)]
+        return {'normalizer': None, 'pre_tokenizer': {'type': 'Sequence', 'pretokenizers': steps},
+                'decoder': bytes_, 'post_processor': None, 'added_tokens': added, 'model': model}, len(vocabulary)
+
     def text(self):
         return ''.join(self.random.choice(ATOMS) for _ in range(self.random.randint(1, 8)))
 
@@ -197,8 +218,8 @@ def main():
     folder = pathlib.Path(sys.argv[1])
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 60
     maker = Maker(int(sys.argv[3]) if len(sys.argv) > 3 else 1)
-    for _ in range(count):
-        tokenizer, size = maker.tokenizer()
+    for i in range(count + count // 3):
+        tokenizer, size = maker.tokenizer() if i < count else maker.named_rule()
         texts = [maker.text() for _ in range(8)]
         ids = library_ids(folder, tokenizer, texts)
         case = {'tokenizer': tokenizer, 'size': size, 'texts': texts[:len(ids)], 'ids': ids}

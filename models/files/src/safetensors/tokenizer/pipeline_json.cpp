@@ -78,15 +78,30 @@ std::string read_space(const JsonObject& component) {
   return *text;
 }
 
+// Whether the component changes only what programs change themselves: a space before a text.
+bool is_usual(const JsonObject& component, const TokenModel& model, bool fused) {
+  const auto says = [&](const char* key, std::string_view usual, std::string_view wanted) {
+    return component.find_string(key).value_or(std::string(usual)) == wanted;
+  };
+  const std::string type = component.find_string("type").value_or("");
+  if (type == "Strip")
+    return fused && says("content", "", " ") && component.find_uint("start").value_or(0) <= 1 &&
+           component.find_uint("stop").value_or(0) == 0;
+  if (type == "BPEDecoder") return says("suffix", "</w>", model.word_suffix);
+  if (type == "WordPiece") return says("prefix", "##", model.continuing_prefix);
+  return true;
+}
+
 void read_decoder(const JsonObject& json, TokenizerPipeline& pipeline) {
-  for (const JsonObject& component : components(json, kDecoder)) {
+  const std::vector<JsonObject> all = components(json, kDecoder);
+  if (all.empty()) pipeline.notation = Notation::words;
+  bool fused = false;
+  for (const JsonObject& component : all) {
     const std::string type = component.find_string("type").value_or("");
+    if (!is_usual(component, pipeline.model, fused)) refuse_decoder(component);
     if (type == "ByteLevel") pipeline.notation = Notation::bytes;
     if (type == "ByteFallback") pipeline.byte_tokens = true;
-    if (type == "Strip" && component.find_uint("stop").value_or(0) > 0) refuse_decoder(component);
-    if (type == "BPEDecoder" &&
-        component.find_string("suffix").value_or("</w>") != pipeline.model.word_suffix)
-      refuse_decoder(component);
+    fused = fused || type == "Fuse";
     if (type != "Metaspace" && type != "Replace") continue;
     if (!pipeline.space_symbol.empty()) refuse_decoder(component);
     pipeline.space_symbol = read_space(component);

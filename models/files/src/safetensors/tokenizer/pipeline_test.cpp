@@ -8,6 +8,7 @@
 
 #include "weft/base/utf8.h"
 #include "weft/files/vocabulary_file.h"
+#include "weft/tokenize/byte_map.h"
 #include "weft/tokenize/tokenizer.h"
 
 #include "safetensors/tiny_directory.h"
@@ -52,6 +53,7 @@ Json complete(const std::string& stage, const std::string& type) {
                {"length", 2},
                {"precompiled_charsmap", "BAAAAAAAAABhAA=="},
                {"suffix", ""},
+               {"prefix", ""},
                {"cls", {"a", 0}},
                {"sep", {"b", 1}},
                {"single", {{{"Sequence", {{"id", "A"}}}}}},
@@ -71,7 +73,22 @@ Json complete(const std::string& stage, const std::string& type) {
 std::string error_with(const std::string& stage, const Json& component) {
   TinyDirectory dir;
   dir.tokenizer[stage] = component;
+  if (component.value("type", "") == "Strip" && stage == "decoder")  // of the text of all tokens
+    dir.tokenizer[stage] = {{"type", "Sequence"}, {"decoders", {{{"type", "Fuse"}}, component}}};
   return dir.error();
+}
+
+// Makes all bytes tokens, as they are in files of byte-level BPE.
+void add_bytes(TinyDirectory& dir) {
+  Json& vocab = dir.tokenizer["model"]["vocab"];
+  auto n = dir.config["vocab_size"].get<std::int64_t>();
+  for (int byte = 0; byte < 256; ++byte) {
+    const std::string text(tokenize::byte_as_text(static_cast<std::uint8_t>(byte)));
+    if (!vocab.contains(text)) vocab[text] = n++;
+  }
+  dir.config["vocab_size"] = n;
+  dir.tensors[0].shape = {n, 2};
+  dir.tensors[0].n_bytes = static_cast<std::size_t>(n) * 4;
 }
 
 std::vector<TokenId> ids_of(const TinyDirectory& dir, const std::string& text) {
@@ -197,12 +214,14 @@ TEST_CASE("tokenizers whose rules begin with a run of characters") {
     CAPTURE(name);
     for (const char* normalizer : {"", "NFC"}) {  // the kind, and the pipeline
       TinyDirectory dir;
+      add_bytes(dir);
       dir.tokenizer["pre_tokenizer"] = {{"type", "Sequence"}, {"pretokenizers", stages}};
       if (*normalizer) dir.tokenizer["normalizer"] = {{"type", normalizer}};
       REQUIRE(dir.error() == "");
       const auto v = read_vocabulary(dir.open());
       CHECK(v->pre() == name);
-      CHECK((v->pipeline() != nullptr) == (*normalizer != 0));
+      // Falcon's rule for digits sees written bytes, of which "\u00C2\u00B3" is one.
+      CHECK((v->pipeline() != nullptr) == (*normalizer != 0 || stages == falcon));
       CHECK(make_tokenizer(v)->encode("abab", {.add_special = false}) ==
             std::vector<TokenId>{2, 2});
     }
@@ -230,13 +249,46 @@ TEST_CASE("hostile steps: too many, or such that multiply a text") {
   CHECK_THROWS_AS(tokenizer->encode("\u00E9"), ValueError);
 }
 
+TEST_CASE("hostile steps: replacements that multiply a text, and runs of marks") {
+  TinyDirectory growing;
+  const Json twice = {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", "aa"}};
+  growing.tokenizer["normalizer"] = {{"type", "Sequence"},
+                                     {"normalizers", std::vector<Json>(20, twice)}};
+  const auto grows = make_tokenizer(read_vocabulary(growing.open()));
+  CHECK_THROWS_AS(grows->encode("a"), ValueError);
+
+  TinyDirectory composing;  // takes minutes if marks are sorted by exchanges of neighbours
+  composing.tokenizer["normalizer"] = {{"type", "NFC"}};
+  std::string marks;
+  for (int i = 0; i < 100'000; ++i) marks += "\u0301\u0316";
+  const auto tokenizer = make_tokenizer(read_vocabulary(composing.open()));
+  CHECK_NOTHROW(tokenizer->encode("a" + marks + "ab"));
+}
+
+TEST_CASE("without a decoder, tokens are words") {
+  TinyDirectory dir;
+  dir.tokenizer["model"] = {
+      {"type", "WordLevel"}, {"vocab", {{"a", 0}, {"b", 1}, {"ab", 2}}}, {"unk_token", "b"}};
+  dir.tokenizer["pre_tokenizer"] = {{"type", "WhitespaceSplit"}};
+  const auto tokenizer = make_tokenizer(read_vocabulary(dir.open()));
+  const auto ids = tokenizer->encode("ab a  ab", {.add_special = false});
+  CHECK(ids == std::vector<TokenId>{2, 0, 2});
+  CHECK(tokenizer->decode(ids) == " ab a ab");
+}
+
 TEST_CASE("decoders that change texts in other ways are refused") {
   CHECK(
       holds(error_with("decoder",
                        {{"type", "Replace"}, {"pattern", {{"Regex", "\u2581"}}}, {"content", " "}}),
             "a decoder"));
   CHECK(holds(error_with("decoder", {{"type", "Strip"}, {"stop", 1}}), "a decoder"));
+  CHECK(holds(error_with("decoder", {{"type", "Strip"}, {"content", "x"}, {"start", 1}}),
+              "a decoder"));
+  CHECK(holds(error_with("decoder", {{"type", "WordPiece"}, {"prefix", "@@"}}), "a decoder"));
   CHECK(holds(error_with("decoder", {{"type", "BPEDecoder"}, {"suffix", "_"}}), "a decoder"));
+  TinyDirectory each;  // of every token, not of the text
+  each.tokenizer["decoder"] = {{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}};
+  CHECK(holds(each.error(), "a decoder"));
 }
 
 TEST_CASE("a template without a form for pairs encodes texts and refuses pairs") {

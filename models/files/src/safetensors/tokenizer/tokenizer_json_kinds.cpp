@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <unordered_set>
 #include <utility>
+
+#include "weft/tokenize/byte_map.h"
 
 #include "safetensors/tokenizer/added_token_overlaps.h"
 #include "safetensors/tokenizer/components.h"
@@ -87,8 +90,31 @@ std::pair<std::string_view, bool> byte_level_name(const JsonObject& json, bool i
   return {nearest.empty() ? "default" : nearest, false};
 }
 
+// Whether words are written in bytes once, after all splits.
+bool writes_bytes_last(const TokenizerPipeline& pipeline) {
+  const auto is_last = [](const split::Step& step) {
+    return std::holds_alternative<split::ByteLevel>(step);
+  };
+  return std::ranges::count_if(pipeline.splits, is_last) == 1 && is_last(pipeline.splits.back());
+}
+
+bool has_all_bytes(const Tokens& tokens) {
+  for (int byte = 0; byte < 256; ++byte)
+    if (!tokens.facts.find(tokenize::byte_as_text(static_cast<std::uint8_t>(byte)))) return false;
+  return true;
+}
+
+// The kind "gpt2" ranks tokens by their ids if there are no merges, and merges by their first rank.
+bool has_one_rank_each(const std::vector<Merge>& merges) {
+  std::unordered_set<std::string> seen;
+  for (const auto& [left, right] : merges)
+    if (!seen.insert(left + ' ' + right).second) return false;
+  return !merges.empty();
+}
+
 // Whether a space, or what stands for it, is put before a text.
 bool has_space_prefix(const TokenizerPipeline& pipeline) {
+  if (pipeline.notation == TokenizerPipeline::Notation::words) return true;
   if (find_step<normalize::Prepend>(pipeline.normalizers)) return true;
   const auto* metaspace = find_step<split::Metaspace>(pipeline.splits);
   return metaspace && metaspace->prefix != split::Metaspace::Prefix::never;
@@ -105,8 +131,9 @@ bool write_bpe(const JsonObject& json, const JsonObject& model, const TokenizerP
     const auto [name, exact] = byte_level_name(json, bpe.ignore_merges);
     tokens.set_kind("gpt2", writer);
     writer.add_string("tokenizer.ggml.pre", name);
-    return exact && pipeline.normalizers.empty() && !bpe.byte_fallback &&
-           bpe.continuing_prefix.empty() && bpe.word_suffix.empty() &&
+    return exact && writes_bytes_last(pipeline) && pipeline.normalizers.empty() &&
+           !bpe.byte_fallback && bpe.continuing_prefix.empty() && bpe.word_suffix.empty() &&
+           has_all_bytes(tokens) && has_one_rank_each(merges) &&
            !order_matters(tokens.added, tokens.texts());
   }
   tokens.set_kind(bpe.byte_fallback ? "llama" : "pipeline", writer);

@@ -6,13 +6,13 @@
 #include <string>
 
 #include "weft/base/error.h"
+#include "weft/tokenize/byte_map.h"
 #include "weft/tokenize/space_symbol.h"
 
 #include "joinable.h"
 #include "kinds/merger.h"
 #include "split/pre_tokenizer.h"
 #include "string_table.h"
-#include "unicode/byte_map.h"
 #include "unicode/unicode_text.h"
 
 namespace weft::tokenize {

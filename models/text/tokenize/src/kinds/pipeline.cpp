@@ -4,6 +4,7 @@
 #include <string>
 
 #include "weft/base/error.h"
+#include "weft/tokenize/byte_map.h"
 #include "weft/tokenize/pipeline.h"
 #include "weft/tokenize/space_symbol.h"
 
@@ -12,7 +13,6 @@
 #include "pipeline/piece_models.h"
 #include "pipeline/splitter.h"
 #include "string_table.h"
-#include "unicode/byte_map.h"
 
 namespace weft::tokenize {
 namespace {
@@ -110,6 +110,7 @@ std::string PipelineTokenizer::token_bytes(TokenId id) const {
                      : " " + std::string(text);
   }
   if (p.notation == Notation::spaces) return with(std::string(text), p.space_symbol, " ");
+  if (p.notation == Notation::words) return " " + std::string(text);
   if (!p.model.word_suffix.empty() && text.ends_with(p.model.word_suffix))
     return std::string(text.substr(0, text.size() - p.model.word_suffix.size())) + " ";
   return std::string(text);

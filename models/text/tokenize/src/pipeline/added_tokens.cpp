@@ -1,6 +1,10 @@
 #include "pipeline/added_tokens.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
+
+#include "weft/base/error.h"
 
 #include "pipeline/text_patterns.h"
 
@@ -9,8 +13,14 @@ namespace weft::tokenize {
 AddedTokens::AddedTokens(std::vector<Entry> entries) : entries_(std::move(entries)) {
   std::ranges::sort(entries_, {}, [](const Entry& one) { return one.second.id; });
   std::vector<ByteTrie::Entry> texts;
-  for (std::size_t i = 0; i < entries_.size(); ++i)
-    texts.emplace_back(entries_[i].first, static_cast<std::int32_t>(i));
+  std::unordered_set<std::string_view> seen;  // of equal texts, the first id counts
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const auto& [text, token] = entries_[i];
+    if (text.size() > ByteTrie::kMaxLength)
+      fail<FormatError>("the added token {} has {} bytes, at most {} are supported", token.id,
+                        text.size(), ByteTrie::kMaxLength);
+    if (seen.insert(text).second) texts.emplace_back(text, static_cast<std::int32_t>(i));
+  }
   trie_ = ByteTrie(std::move(texts));
 }
 

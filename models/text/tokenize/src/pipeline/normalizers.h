@@ -19,7 +19,8 @@ class Normalizers {
   explicit Normalizers(std::span<const normalize::Step> steps);
 
   // `at_start`: whether the first character of the text is the first one that was given; false
-  // afterwards if it was removed. Throws ValueError if the text grows beyond kMaxText.
+  // afterwards if it was removed. Throws ValueError if the text grows to more than
+  // 64 times its size.
   void apply(std::string& text, bool& at_start) const;
   bool empty() const { return steps_.empty(); }
 

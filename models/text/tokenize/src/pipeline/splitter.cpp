@@ -6,10 +6,10 @@
 
 #include "weft/base/error.h"
 #include "weft/base/utf8.h"
+#include "weft/tokenize/byte_map.h"
 #include "weft/tokenize/space_symbol.h"
 
 #include "pipeline/text_patterns.h"
-#include "unicode/byte_map.h"
 #include "unicode/unicode_class.h"
 
 namespace weft::tokenize {

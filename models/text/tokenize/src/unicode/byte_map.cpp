@@ -1,4 +1,4 @@
-#include "unicode/byte_map.h"
+#include "weft/tokenize/byte_map.h"
 
 #include <array>
 

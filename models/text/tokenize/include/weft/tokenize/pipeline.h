@@ -137,9 +137,9 @@ struct AddedToken {
 };
 
 struct TokenizerPipeline {
-  // How the texts of tokens are decoded: as they are, as GPT-2's characters for bytes, or with
-  // `space_symbol` for a space.
-  enum class Notation { plain, bytes, spaces };
+  // How the texts of tokens are decoded: as they are, as GPT-2's characters for bytes, with
+  // `space_symbol` for a space, or as words with a space before each.
+  enum class Notation { plain, bytes, spaces, words };
 
   std::vector<normalize::Step> normalizers;
   std::vector<split::Step> splits;
