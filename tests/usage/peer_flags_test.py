@@ -95,6 +95,27 @@ class PeerFlags(SystemTest):
         self.refuses(2, "--no-mmap takes no value, got '0'", "generate", "--no-mmap=0")
         self.runs("generate", "-n", "1", "--flash-attn=off", "--main-gpu=0")
 
+    def test_refused_switches_may_be_off(self):
+        seen = set()
+        for names, kind, values, programs in rows():
+            for name in names if kind == "refused" and values == "kSwitch" else ():
+                command = (programs[0] if programs else "generate").split()
+                if name in seen or name in self.own_names(command):
+                    continue
+                seen.add(name)
+                with self.subTest(name=name):
+                    off = [name, "off", name, "0", name, "false", f"{name}=off"]
+                    r = run(*command, *off, "--no-such-flag")
+                    self.assertEqual(r.code, 2, r.err)
+                    self.assertTrue(r.err.splitlines()[0].endswith("unknown option --no-such-flag"),
+                                    r.err)
+                    for on in ([name], [name, "on"], [name, "auto"], [f"{name}=1"], [f"{name}="]):
+                        self.refuses(2, f"{name} is not supported: ", *command, *on)
+        self.assertIn("--context-shift", seen)
+        plain = self.runs("generate", "-n", "4", "-s", "1").out
+        self.assertEqual(self.runs("generate", "--context-shift", "off", "-n", "4", "-s", "1").out,
+                         plain)
+
     def test_refusals_say_what_to_do(self):
         for flag, advice in (("--rope-scale", "--override-kv"), ("--mmproj", "models read texts"),
                              ("-mm", "models read texts"), ("--yarn-orig-ctx", "--override-kv"),

@@ -27,6 +27,10 @@ bool is_switch_value(std::string_view word) {
   return lists("on,off,auto,0,1,true,false,enabled,disabled", word);
 }
 
+bool switches_off(std::string_view word) {
+  return lists("off,0,false,disabled", word);
+}
+
 // A flag of a program, as far as it is one word: "-n", "--predict".
 std::string_view first_word(std::string_view text) {
   return text.substr(0, text.find(' '));
@@ -98,8 +102,10 @@ class Reader {
 
   void take(const PeerFlag& row, const std::string& name, const std::string& value,
             bool has_value) {
-    if (row.kind == PeerFlagKind::refused)
-      fail<UsageError>("{} is not supported: {}", name, row.text);
+    if (row.kind == PeerFlagKind::refused) {
+      refuse_unless_off(row, name, value, has_value);
+      return;
+    }
     if (has_value && row.values == 0) fail<UsageError>("{} takes no value, got '{}'", name, value);
     if (has_value && row.values == kSwitch && !is_switch_value(value))
       fail<UsageError>("{}: unknown value '{}' (known: on, off, auto)", name, value);
@@ -122,6 +128,15 @@ class Reader {
     }
     if (row.kind == PeerFlagKind::ignored)
       notes_.push_back(fmt::format("unknown option {} ({})", name, row.text));
+  }
+
+  // Skips a flag that asks for what the programs do without it.
+  void refuse_unless_off(const PeerFlag& row, const std::string& name, const std::string& value,
+                         bool has_value) {
+    const bool has_next = !has_value && at_ + 1 < words_.size();
+    if (row.values != kSwitch || !switches_off(has_next ? words_[at_ + 1] : value))
+      fail<UsageError>("{} is not supported: {}", name, row.text);
+    at_ += has_next ? 2 : 1;
   }
 
   const std::vector<std::string>& words_;

@@ -24,6 +24,7 @@ struct PeerFlag {
   std::string_view text;           // what it means here; of `renamed` the words that replace it
   std::string_view programs = "";  // "chat,generate": in these alone
 };
+// A refused switch may be off: the programs do not do what it asks for.
 inline constexpr int kSwitch = -1;
 
 // A flag may have several rows; the first that fits the program counts.
