@@ -13,6 +13,7 @@
 
 #include "chat/keyboard.h"
 #include "chat/paste.h"
+#include "chat/terminal_guard.h"
 #include "common/program.h"
 #include "common/terminal.h"
 
@@ -40,8 +41,8 @@ std::string history_path() {
   return error ? "" : (folder / "chat_history").string();
 }
 
-// Bytes that arrive while a reply is computed are echoed and interpreted by the terminal; while a
-// line is edited, the editor gets them as they are. So a pasted Ctrl-C does not end the paste.
+// Bytes that arrive while a reply is computed are interpreted by the terminal; while a line is
+// edited, the editor gets them as they are. So a pasted Ctrl-C does not end the paste.
 constexpr const char* kRawBytes[] = {"-isig", "-icrnl", "-inlcr", "-ixon", "+noflsh"};
 
 }  // namespace
@@ -52,6 +53,7 @@ struct LineEditor::Impl {
   std::string history_file;
   const char* prompt = "";
   Keyboard keyboard;
+  TerminalGuard terminal;
   SignalWatch* signals = nullptr;  // while a line is edited
   std::size_t columns = 0;         // width of the terminal when the line was drawn
   bool can_mark = false;           // the terminal can mark pastes
@@ -60,8 +62,8 @@ struct LineEditor::Impl {
   std::string last_paste;
 
   Impl() {
-    const char* terminal = std::getenv("TERM");
-    can_mark = terminal && *terminal && std::string_view(terminal) != "dumb";
+    const char* type = std::getenv("TERM");
+    can_mark = type && *type && std::string_view(type) != "dumb";
     editor = el_init("weft-chat", stdin, stdout, stderr);
     if (!editor) return;
     el_set(editor, EL_CLIENTDATA, this);
@@ -79,7 +81,6 @@ struct LineEditor::Impl {
   }
 
   ~Impl() {
-    mark_pastes(false);
     if (history) {
       HistEvent event;
       if (!history_file.empty()) ::history(history, &event, H_SAVE, history_file.c_str());
@@ -113,7 +114,7 @@ struct LineEditor::Impl {
   void mark_pastes(bool on) {
     if (!can_mark || marks == on) return;
     marks = on;
-    cli::print_now(on ? kMarkPastes : kMarkNoPastes);
+    terminal.mark_pastes(on);
   }
 
   void begin_editing() {
@@ -248,14 +249,17 @@ struct LineEditor::Impl {
 std::optional<EditedLine> LineEditor::Impl::edit() {
   SignalWatch watch;
   signals = &watch;
+  terminal.echo(true);
   columns = cli::terminal_columns(STDOUT_FILENO);
   el_resize(editor);  // the screen may have changed during a reply
   marks = false;      // and after a stop the shell may have asked for something else
   int count = 0;
   const char* got = el_gets(editor, &count);
-  // The terminal goes on marking pastes: one during the reply is one text of the next line.
+  // The terminal goes on marking pastes: one during the reply is one text of the next line. What is
+  // typed then appears in that line, and not in the reply.
   signals = nullptr;
   if (!got || count <= 0) return std::nullopt;
+  terminal.echo(false);
   EditedLine line{got};
   if (line.text.ends_with('\n')) line.text.pop_back();
   line.begins_pasted = !first_paste.empty() && line.text.starts_with(first_paste);

@@ -19,6 +19,8 @@ from support import BIN, CLEAN, SystemTest, TIMEOUT
 
 # The program asks the terminal to mark pasted texts, and not to.
 MARKS, NO_MARKS = "\x1b[?2004h", "\x1b[?2004l"
+# A reply that goes on until it is stopped: no end token is chosen.
+ENDLESS = ("--temp", "0", "-c", "32768", "-l", "0-inf", "-l", "2-inf")
 
 
 class Terminal(SystemTest):
@@ -327,6 +329,60 @@ class Terminal(SystemTest):
             self.type(keys)
             self.until(NO_MARKS)
             self.assertEqual(self.exit_code(), 0)
+
+    def has_echo(self):
+        return bool(termios.tcgetattr(self.fd)[3] & termios.ECHO)
+
+    def test_signals_during_a_reply_restore_the_terminal(self):
+        for sent in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+            with self.subTest(sent=sent):
+                self.start(*ENDLESS)
+                self.type("Tell me a story.\r")
+                self.until("story.\r\n")
+                self.until("a")
+                self.assertFalse(self.has_echo())
+                os.kill(self.pid, sent)
+                self.until(NO_MARKS)
+                self.assertEqual(self.exit_code(), -sent)
+                self.assertTrue(self.has_echo())
+
+    def test_stopped_and_continued_during_a_reply(self):
+        self.start(shell=["/bin/bash", "--norc", "--noprofile", "--noediting", "-i"])
+        self.until("shell$ ")
+        self.type(f"{BIN}/chat {' '.join(ENDLESS)}\n")
+        self.until("/help")
+        self.until(MARKS)
+        self.type("Tell me a story.\r")
+        self.until("story.\r\n")
+        self.until("a")
+        for _ in range(2):
+            self.type("\x1a")
+            self.until(NO_MARKS)
+            self.until("Stopped")
+            self.until("shell$ ")
+            self.assertTrue(self.has_echo())
+            self.type("fg\n")
+            self.until(MARKS)
+            self.until("a")
+        self.assertFalse(self.has_echo())
+        self.type("\x03")
+        self.until(MARKS)
+        self.type("\x04")
+        self.until(NO_MARKS)
+        self.until("shell$ ")
+        self.assertTrue(self.has_echo())
+
+    def test_what_is_typed_during_a_reply_is_in_the_next_line(self):
+        self.start(*ENDLESS)
+        self.type("Tell me a story.\r")
+        self.until("story.\r\n")
+        self.until("a")
+        self.type("next")
+        self.paste("one\rtwo\x1b[C")
+        self.type("\x03")  # discards what is typed ahead
+        reply = self.until("[stopped]")
+        for text in ("next", "[200~", "one", "[C"):
+            self.assertNotIn(text, reply)
 
     def test_a_byte_order_mark_is_not_part_of_a_line(self):
         self.start("--temp", "0", "-n", "1")
