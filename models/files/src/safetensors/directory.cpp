@@ -171,9 +171,11 @@ class Reader {
     }
     for (const char* name : {"tokenizer.model", "spiece.model"}) {
       const std::string model = join(name);
-      if (const auto bytes = read_text(model, kMaxTokenizer))
-        return read_sentencepiece(*bytes, model, settings, settings_file, config_.n_vocab,
-                                  builder_);
+      const auto bytes = read_text(model, kMaxTokenizer);
+      if (!bytes) continue;
+      add_older_tokens(OptionalFile(path_, "added_tokens.json").object(),
+                       OptionalFile(path_, "special_tokens_map.json").object(), settings);
+      return read_sentencepiece(*bytes, model, settings, settings_file, config_.n_vocab, builder_);
     }
     return std::nullopt;
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -120,11 +122,16 @@ constexpr std::string_view kClasses[] = {"LlamaTokenizer",     "CodeLlamaTokeniz
 
 constexpr std::string_view kT5 = "T5Tokenizer";
 
-std::string class_of(const Json& settings, const std::string& settings_file, const Model& model) {
+std::string class_of(const Json& settings, const std::string& settings_file, const Model& model,
+                     const std::string& model_file) {
   const JsonObject json(settings, settings_file);
   const bool bpe = model.type == Model::kBpe;
-  std::string name = json.find_string("tokenizer_class")
-                         .value_or(std::string(bpe ? std::string_view("LlamaTokenizer") : kT5));
+  const auto given = json.find_string("tokenizer_class");
+  if (!given && !bpe && !model_file.ends_with("spiece.model"))
+    fail<UnsupportedError>(
+        "{}: without a 'tokenizer_class' in {}, it is not known which tokens go around a text",
+        printable_path(model_file), printable_path(settings_file));
+  std::string name = given.value_or(std::string(bpe ? std::string_view("LlamaTokenizer") : kT5));
   if (name.ends_with("Fast")) name.resize(name.size() - 4);
   if (std::ranges::count(kClasses, name) == 0) {
     fail<UnsupportedError>(
@@ -133,6 +140,19 @@ std::string class_of(const Json& settings, const std::string& settings_file, con
         printable_path(settings_file), printable(name));
   }
   return name;
+}
+
+// What changes the ids of a model that is used as it is.
+void check_settings(const JsonObject& settings) {
+  const auto refuse = [&](std::string_view what, std::string_view why) {
+    fail<UnsupportedError>("{}: {} is not supported without tokenizer.json: {}",
+                           printable_path(settings.file()), what, why);
+  };
+  if (!settings.find_bool("legacy").value_or(true))
+    refuse("'legacy' false", "texts after added tokens would begin without a space");
+  const auto options = settings.find_object("sp_model_kwargs");
+  if (options && options->find_bool("enable_sampling").value_or(false))
+    refuse("'enable_sampling'", "ids would be random");
 }
 
 // {"ID": {"content": TEXT, "special": BOOL, ...}, ...}
@@ -198,19 +218,50 @@ TextForms t5_forms(const Model& model) {
   return {.single = {first, eos}, .pair = {first, eos, second, eos}};
 }
 
+// The texts of tokens that settings name: "eos_token": TEXT or {"content": TEXT}, and lists of
+// them.
+void find_named(const Json& settings, std::set<std::string>& texts) {
+  const auto add = [&](const Json& value) {
+    const Json& text = value.is_object() && value.contains("content") ? value["content"] : value;
+    if (text.is_string()) texts.insert(text.get<std::string>());
+  };
+  for (const auto& [key, value] : settings.items()) {
+    if (key == "additional_special_tokens" && value.is_array())
+      std::ranges::for_each(value, add);
+    else if (key.ends_with("_token"))
+      add(value);
+  }
+}
+
 }  // namespace
+
+void add_older_tokens(const JsonObject& added, const JsonObject& special, Json& settings) {
+  std::set<std::string> named;
+  find_named(settings, named);
+  find_named(special.json(), named);
+  Json& decoder = settings["added_tokens_decoder"];
+  if (decoder.is_null()) decoder = Json::object();
+  if (!decoder.is_object()) return;  // refused when it is read
+  for (const auto& [text, id] : added.json().items()) {
+    if (!id.is_number_unsigned()) added.mismatch(text, "the id of a token");
+    const std::string key = std::to_string(id.get<std::uint64_t>());
+    if (decoder.contains(key)) continue;
+    decoder[key] = {{"content", text}, {"special", named.contains(text)}};
+  }
+}
 
 TokenizerFacts read_sentencepiece(std::string_view bytes, const std::string& file, Json& settings,
                                   const std::string& settings_file, std::uint64_t n_vocab,
                                   MetadataSink& writer) {
   const Model model = ModelReader(file).read(bytes);
   check_supported(model, file);
-  const std::string tokenizer_class = class_of(settings, settings_file, model);
+  const std::string tokenizer_class = class_of(settings, settings_file, model, file);
   settings["tokenizer_class"] = tokenizer_class;
   Tokens tokens(file, n_vocab);
   for (std::size_t i = 0; i < model.pieces.size(); ++i)
     tokens.add(model.pieces[i].text, i, model.pieces[i].type);
   const JsonObject json(settings, settings_file);
+  check_settings(json);
   add_decoder_tokens(json, tokens);
   if (tokenizer_class == kT5) add_sentinels(json, model.pieces.size(), tokens);
   if (model.unknown >= 0 && model.unknown < std::ssize(model.pieces))

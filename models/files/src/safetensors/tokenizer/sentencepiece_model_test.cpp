@@ -99,6 +99,20 @@ TEST_CASE("added tokens of tokenizer_config.json follow those of the model") {
   CHECK(tokenizer->encode("<t> a<e>", {.parse_special = true}) == Ids{9, 6, 8});
 }
 
+TEST_CASE("added tokens of added_tokens.json, which are special if a setting names them") {
+  SentencePieceDirectory dir(model(2));
+  dir.write("added_tokens.json", R"({"<e>": 8, "<t>": 9})");
+  dir.write("special_tokens_map.json", R"({"additional_special_tokens": ["<e>"]})");
+  dir.tokenizer_config = {{"add_bos_token", false}};
+  const auto tokenizer = opened(dir);
+  CHECK(tokenizer->vocabulary().type(8) == TokenType::control);
+  CHECK(tokenizer->vocabulary().type(9) == TokenType::user_defined);
+  CHECK(tokenizer->encode("<t> a<e>", {.parse_special = true}) == Ids{9, 4, 6, 8});
+  SentencePieceDirectory wrong(model(2));
+  wrong.write("added_tokens.json", R"({"<e>": "8"})");
+  CHECK(holds(wrong.error(), "added_tokens.json: '<e>' must be the id of a token"));
+}
+
 TEST_CASE("a unigram model: EOS and sentinels of T5, spaces, the character map") {
   SentencePieceDirectory dir(model(1, "", number(3, 1) + number(4, 1)), "spiece.model");
   dir.tokenizer_config = {{"extra_ids", 2}};
@@ -126,6 +140,10 @@ TEST_CASE("SentencePiece models that cannot be followed are refused by name") {
         file + "'escape_whitespaces' false is not supported");
   CHECK(holds(error_of(model(1), {{"tokenizer_class", "XLMRobertaTokenizer"}}),
               "'tokenizer_class' XLMRobertaTokenizer without tokenizer.json is not supported"));
+  CHECK(holds(error_of(model(1)), "it is not known which tokens go around a text"));
+  CHECK(holds(error_of(model(2), {{"legacy", false}}), "'legacy' false is not supported"));
+  CHECK(holds(error_of(model(2), {{"sp_model_kwargs", {{"enable_sampling", true}}}}),
+              "'enable_sampling' is not supported without tokenizer.json"));
   CHECK(holds(error_of(model(2), {{"added_tokens_decoder", {{"x", {{"content", "y"}}}}}}),
               "a token with its id as the key"));
   CHECK(error_of(piece("x", 0, 9)) == file + "token 0 has type 9, which is not known");
