@@ -101,6 +101,11 @@ class Constraints(SystemTest):
         draw = ("-n", "8", "--temp", "2", "-s", "3", "--samplers")
         self.assertEqual(self.generate(*draw, "top-k;typical_p;temp"),
                          self.generate(*draw, "top_k;typ_p;temperature"))
+        # Without stages, the model's own distribution.
+        own = ("-n", "8", "-s", "3", "--temp", "1", "--top-k", "0", "--top-p", "1", "--min-p", "0")
+        for none in (("--samplers", ""), ("--samplers", ";"), ("--sampler-seq", "")):
+            self.assertEqual(self.generate("-n", "8", "-s", "3", "--temp", "0", *none),
+                             self.generate(*own))
         self.refuses(2, "--top-p: must be a number from 0 to 1, got 1.5", "generate", "--top-p", "1.5")
         self.refuses(2, "unknown sampler 'top_q'", "generate", "--samplers", "top_q")
         self.refuses(2, "ID+BIAS", "generate", "--logit-bias", "x")

@@ -186,7 +186,7 @@ SamplerOptions sampler_options(const weft_sampler_options* given) {
     options.logit_bias.emplace_back(b.token, b.bias);
   const auto breakers = array(o.dry_breakers, o.n_dry_breakers, "dry_breakers");
   options.dry_breakers.assign(breakers.begin(), breakers.end());
-  if (o.order) options.order = sampler_order(split_list(o.order, ';'));
+  if (o.order && *o.order) options.order = sampler_order(split_list(o.order, ';'));
   return options;
 }
 

@@ -100,6 +100,8 @@ TEST_CASE("the other parameters of samplers are read") {
   CHECK(options.logit_bias == std::vector<std::pair<TokenId, float>>{{7, -1.5F}});
   CHECK(options.dry_breakers == std::vector<TokenId>{3});
   CHECK(options.order == std::vector<std::string>{"temperature", "top_k"});
+  c.order = "";
+  CHECK(sampler_options(&c).order == std::nullopt);
 }
 
 }  // namespace

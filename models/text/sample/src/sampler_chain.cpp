@@ -176,7 +176,7 @@ std::vector<StagePtr> sampler_chain(const Options& options) {
   }
   // The most likely token survives every truncation except XTC's; mirostat needs all candidates.
   const bool draws = options.temperature > 0.0F && options.mirostat == 0;
-  for (const std::string& name : options.order.empty() ? kSamplerOrder : options.order) {
+  for (const std::string& name : options.order ? *options.order : kSamplerOrder) {
     const StageRow& row = find_stage(name);
     if (row.shapes_draw && !draws) continue;
     if (StagePtr stage = row.make(options)) chain.push_back(std::move(stage));

@@ -163,7 +163,9 @@ constexpr KnobText kSamplerTexts[] = {
      .doc = "Seed of the random numbers: the same seed gives the same text; -1 draws a new one.",
      .flags = "-s,--seed"},
     {.name = "samplers",
-     .doc = "Order of the sampler's stages; those that are not named are switched off.",
+     .doc =
+         "Order of the sampler's stages; those that are not named are switched off, all of them if "
+         "it is empty.",
      .flags = "--samplers"},
     {.name = "logit_bias",
      .doc = "Amounts added to the logits of single tokens; minus infinity forbids a token.",

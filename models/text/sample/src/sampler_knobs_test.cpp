@@ -1,12 +1,16 @@
 #include "weft/sample/sampler_knobs.h"
 
+#include <array>
 #include <cctype>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <set>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+
+#include "weft/sample/sampler.h"
 
 namespace weft {
 namespace {
@@ -88,6 +92,23 @@ TEST_CASE("knobs have sentences, defaults in their ranges, and names of their ow
     }
   });
   for (const KnobText& text : sampler_texts()) check_text(text), check_names(text);
+}
+
+TEST_CASE("without stages tokens are drawn from the model's own distribution") {
+  const std::vector<float> logits = {std::log(0.5F), std::log(0.3F), std::log(0.2F)};
+  for (const float temperature : {0.0F, 0.1F, 0.8F}) {
+    const SamplerOptions none{
+        .seed = 3, .top_k = 1, .temperature = temperature, .order = std::vector<std::string>{}};
+    Sampler sampler(none), draw(std::vector<StagePtr>{}, 3);
+    std::array<int, 3> counts{};
+    for (int i = 0; i < 1000; ++i) {
+      const TokenId id = sampler.sample(logits);
+      CHECK(id == draw.sample(logits));
+      ++counts.at(static_cast<std::size_t>(id));
+    }
+    CHECK(counts[2] > 150);
+  }
+  CHECK(sampler_chain({.order = std::nullopt}).size() == sampler_chain({}).size());
 }
 
 TEST_CASE("docs/sampling.md has the table of the knobs") {

@@ -265,8 +265,10 @@ TEST_CASE("chains keep the order they are given") {
   std::vector<std::string> names;
   for (const StagePtr& stage : sampler_chain(options)) names.emplace_back(stage->name());
   CHECK(names == std::vector<std::string>{"logit_bias", "temperature", "top_k"});
+  options.order.emplace();
+  CHECK(sampler_chain(options).size() == 1);  // the bias
   options.order = {"top_q"};
-  CHECK_THROWS_WITH_AS(sampler_order(options.order),
+  CHECK_THROWS_WITH_AS(sampler_order(*options.order),
                        doctest::Contains("unknown sampler 'top_q' (known: penalties, dry, "),
                        UnsupportedError);
   CHECK_THROWS_AS(sampler_chain(options), UnsupportedError);

@@ -94,7 +94,11 @@ TEST_CASE("every interface takes samplers as names or as a text of llama.cpp's l
     CHECK(order("kpt") == kpt);
     CHECK(order(kpt) == kpt);
     CHECK(order({"top_k", "top_p", "temp"}) == kpt);  // another name of temperature
-    CHECK(order("edskypmxta").size() == 10);
+    CHECK(order("edskypmxta")->size() == 10);
+    const std::vector<std::string> none;
+    CHECK(order("") == none);
+    CHECK(order(Json::array()) == none);
+    CHECK(order(nullptr) == std::nullopt);
     const auto refusal = [&](const Json& samplers) {
       return message(server.ask(to.path, to_text(to.with({{"samplers", samplers}})), 400));
     };
@@ -200,6 +204,10 @@ TEST_CASE("native answers and /props report every knob") {
   request.generation.sampler = wanted;
   const Json settings = parse_json(native::with_seed(native::settings_json(request, {"x"}), 5));
   CHECK(settings["dry_sequence_breakers"] == Json{"x"});
+  CHECK(settings["samplers"] == Json(kSamplerOrder));
+  request.generation.sampler.order.emplace();
+  const Json without = parse_json(native::with_seed(native::settings_json(request, {}), 5));
+  CHECK(without["samplers"] == Json::array());
   for (const KnobText& text : sampler_texts())
     CHECK_MESSAGE(settings.contains(std::string(text.name)), text.name);
   for (const KnobText& text : generation_knobs())

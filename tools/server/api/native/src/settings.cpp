@@ -14,7 +14,7 @@ void add_sampler(JsonObject& json, const SamplerOptions& s) {
   for (const auto& [id, value] : s.logit_bias)
     bias.add_json(JsonObject().add("bias", value).add("token", id).str());
   json.add_json("logit_bias", bias.str())
-      .add_json("samplers", array_of(s.order.empty() ? kSamplerOrder : s.order));
+      .add_json("samplers", array_of(s.order.value_or(kSamplerOrder)));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -45,7 +46,8 @@ struct SamplerOptions {
   float adaptive_target = -1.0F;  // the target probability of chosen tokens; below 0: off
   float adaptive_decay = 0.9F;
   std::vector<std::pair<TokenId, float>> logit_bias;  // -inf: never
-  std::vector<std::string> order;                     // names of kSamplerOrder; empty: all of them
+  // Names of kSamplerOrder; nullopt: all of them; empty: none, the draw alone.
+  std::optional<std::vector<std::string>> order;
 };
 
 // penalties;dry;top_n_sigma;top_k;typ_p;tail_free;top_p;min_p;xtc;temperature;adaptive_p: the
