@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "weft/base/error.h"
+#include "weft/base/printable.h"
 #include "weft/base/utf8.h"
 
 #include "byte_trie.h"
@@ -83,7 +84,10 @@ void UnigramModel::flush(Unknown& unknown, std::vector<TokenId>& out) const {
   });
   if (bytes) {
     for (const char byte : unknown) out.push_back(token_of(byte));
-  } else if (model_.unknown != kNoToken) {
+  } else if (model_.unknown == kNoToken) {  // nothing of a text is left out in silence
+    fail<ValueError>("the tokenizer has no token for '{}', and none for unknown characters",
+                     printable(unknown));
+  } else {
     out.push_back(model_.unknown);
   }
   unknown = {};
