@@ -96,6 +96,13 @@ class Chats(unittest.TestCase):
         with self.assertRaisesRegex(weft.ArgumentError, "no call"):
             chat.answer_call("again")
 
+    def test_a_call_that_is_cut_is_not_text(self):
+        for n in range(1, 9):
+            chat = self.chat(tools=[self.paint], tool_choice="required", max_tokens=n)
+            answer = chat.stream("Paint a fox.")
+            self.assertEqual(("".join(answer), answer.finish_reason), ("", "length"))
+            self.assertEqual(chat.calls, [])
+
     def test_what_a_function_raises_comes_out(self):
         def paint(size: Size):
             raise LookupError("no paint")
