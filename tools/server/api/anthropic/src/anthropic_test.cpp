@@ -44,6 +44,18 @@ TEST_CASE("anthropic: documents and results of searches are text") {
     {"type": "text", "text": "?"}]}]})");
   REQUIRE(chat.messages.size() == 1);
   CHECK(chat.messages[0].content == "T\nC\nD\nE\nS\nu\nF\n?");
+  // So they are within the result of a tool.
+  const ChatTurn called = read_chat(R"({"max_tokens": 5, "messages": [
+    {"role": "user", "content": "x"},
+    {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "find"}]},
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": [
+      {"type": "text", "text": "A"},
+      {"type": "document", "title": "T",
+       "source": {"type": "text", "media_type": "text/plain", "data": "D"}},
+      {"type": "search_result", "title": "S", "source": "u",
+       "content": [{"type": "text", "text": "F"}]}]}]}]})");
+  REQUIRE(called.messages.size() == 3);
+  CHECK(called.messages[2].content == "A\nT\nD\nS\nu\nF");
 }
 
 TEST_CASE("anthropic: hosted blocks are skipped, tool references are names, stops are a list") {
@@ -130,6 +142,16 @@ TEST_CASE("anthropic: errors name the field") {
   CHECK(message(
             R"({"role": "user", "content": [{"type": "document", "source": {"type": "text"}}]})") ==
         "messages[0].content[0].source.data");
+  const auto result = [&](const std::string& part) {
+    return message(
+        R"({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": [)" +
+        part + "]}]}");
+  };
+  CHECK(result(R"({"type": "document", "source": {"type": "base64", "data": "AA=="}})") ==
+        "messages[0].content[0].content[0].source.type");
+  CHECK(result(R"({"type": "search_result", "title": "t"})") ==
+        "messages[0].content[0].content[0].content");
+  CHECK(result(R"({"type": "image"})") == "messages[0].content[0].content[0]");
   for (const std::string type : {"document", "search_result"}) {
     const auto cited = [&](const std::string& citations) {
       return message(R"({"role": "user", "content": [{"type": ")" + type + R"(",

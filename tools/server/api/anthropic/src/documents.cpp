@@ -1,5 +1,8 @@
 #include "documents.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include <nlohmann/json.hpp>
 
 #include "weft/api/chat_fields.h"
@@ -83,7 +86,7 @@ const Fields<SearchResult>& search_result_fields() {
 }  // namespace
 
 bool is_document(std::string_view type) {
-  return type == "document" || type == "search_result";
+  return std::ranges::find(kDocuments, type) != std::end(kDocuments);
 }
 
 std::string document_text(const Json& block, const Path& path) {

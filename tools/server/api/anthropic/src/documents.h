@@ -8,7 +8,8 @@
 
 namespace weft::api::anthropic {
 
-// Whether blocks of this type quote: document, search_result.
+// The types of blocks that quote.
+inline constexpr std::string_view kDocuments[] = {"document", "search_result"};
 bool is_document(std::string_view type);
 
 // The title, the context and the text of a block, one after the other. Throws ApiError 400 for

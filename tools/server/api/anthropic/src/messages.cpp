@@ -24,6 +24,14 @@ struct Block {
   bool is_error = false;
 };
 
+// Parts of the content of a result.
+std::vector<TextPart> result_parts() {
+  std::vector<TextPart> parts = {{"tool_reference", "tool_name"}};
+  for (const std::string_view type : kDocuments)
+    parts.push_back({.type = std::string(type), .read = document_text});
+  return parts;
+}
+
 const Fields<Block>& block_fields() {
   static const auto table =
       Fields<Block>()
@@ -44,7 +52,7 @@ const Fields<Block>& block_fields() {
                "Arguments of the call, in a block of type tool_use.")
           .add("tool_use_id", &Block::tool_use_id, text(),
                "Id of the call that has this result, in a block of type tool_result.")
-          .add("content", &Block::result, content_form({{"tool_reference", "tool_name"}}),
+          .add("content", &Block::result, content_form(result_parts()),
                "Content of a result, in a block of type tool_result.")
           .add("is_error", &Block::is_error, boolean(),
                "Whether the call failed, in a block of type tool_result.");

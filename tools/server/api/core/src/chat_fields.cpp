@@ -36,6 +36,7 @@ std::string part_text(const Json& part, const Path& path, const std::vector<Text
   const auto known = std::ranges::find(types, name, &TextPart::type);
   if (known == types.end())
     refuse(path, fmt::format("{} ({})", problem_of_part(name), json_string(name.substr(0, 60))));
+  if (known->read) return known->read(part, path);
   const auto text = part.find(known->member);
   if (text == part.end() || text->is_null()) refuse(path.member(known->member), "is required");
   if (!text->is_string()) refuse(path.member(known->member), "a text", *text);

@@ -1,6 +1,7 @@
 #pragma once
 // Messages and tools of OpenAI's chat completions, which other interfaces resemble.
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,9 +13,10 @@
 
 namespace weft::api {
 
-// A type of parts that hold text, and their member with it.
+// A type of parts that hold text, and their member with it, or what reads their text.
 struct TextPart {
   std::string type, member = "text";
+  std::function<std::string(const Json&, const Path&)> read = {};
 };
 
 // A text, or a list of parts {"type": "text", "text": ".."}, joined by line breaks. Images, sound
