@@ -76,6 +76,46 @@ TEST_CASE("/v1/responses: kept, continued, deleted") {
   server.get("GET", "/v1/responses/" + forgotten["id"].get<std::string>(), 404);
 }
 
+TEST_CASE("/v1/models in Anthropic's form: pages") {
+  struct Several final : Models {
+    void find(std::string_view name, Ready ready) override {
+      ready(nullptr, std::make_exception_ptr(model_not_found(name)));
+    }
+    std::vector<ListedModel> list() const override {
+      std::vector<ListedModel> all;
+      for (const char* name : {"a", "b", "c", "d", "e"}) all.push_back({.name = name});
+      return all;
+    }
+  };
+  Interfaces server;
+  Several several;
+  Services services{several, server.workers, {}};
+  server.router = std::make_unique<Router>(test::all_endpoints(), services);
+  const auto get = [&](const std::string& query, int status) {
+    const http::Reply reply =
+        server.send("GET", "/v1/models" + query, "", {{"anthropic-version", "2023-06-01"}})->wait();
+    CHECK_MESSAGE(reply.status == status, reply.body);
+    return parse_json(reply.body);
+  };
+  const auto page = [&](const std::string& query) {
+    const Json json = get(query, 200);
+    std::string ids;
+    for (const Json& item : json["data"]) ids += item["id"].get<std::string>();
+    CHECK(json["first_id"] == (ids.empty() ? Json() : Json(ids.substr(0, 1))));
+    CHECK(json["last_id"] == (ids.empty() ? Json() : Json(ids.substr(ids.size() - 1))));
+    return ids + (json["has_more"] == true ? "+" : "");
+  };
+  CHECK(page("") == "abcde");
+  CHECK(page("?limit=2") == "ab+");
+  CHECK(page("?limit=2&after_id=b") == "cd+");
+  CHECK(page("?limit=1000&after_id=d") == "e");
+  CHECK(page("?before_id=d&limit=2") == "bc+");
+  CHECK(page("?after_id=e") == "");
+  for (const std::string query : {"?limit=0", "?limit=1001", "?limit=x", "?after_id=f",
+                                  "?before_id=f", "?after_id=c&before_id=b"})
+    CHECK(get(query, 400)["error"]["type"] == "invalid_request_error");
+}
+
 TEST_CASE("/v1/responses/ID/input_items: pages") {
   Interfaces server;
   const std::string id = server.ask("/v1/responses", R"({"input": [

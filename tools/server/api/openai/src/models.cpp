@@ -6,6 +6,7 @@
 #include "weft/api/errors.h"
 #include "weft/api/json.h"
 #include "weft/api/listed_model.h"
+#include "weft/api/page.h"
 #include "weft/openai/endpoints.h"
 #include "weft/run/model.h"
 
@@ -38,18 +39,16 @@ Json anthropic_model(const ListedModel& listed) {
           {"created_at", utc_time(listed.created)}};
 }
 
-// All models are one page.
-Json anthropic_list(const std::vector<ListedModel>& models) {
+Json anthropic_list(const std::vector<ListedModel>& models, const http::RequestHead& head) {
   Json all = Json::array();
   for (const ListedModel& model : models) all.push_back(anthropic_model(model));
-  const Json first = models.empty() ? Json() : Json(models.front().name);
-  const Json last = models.empty() ? Json() : Json(models.back().name);
-  return {{"data", std::move(all)}, {"has_more", false}, {"first_id", first}, {"last_id", last}};
+  return page_of(std::move(all), head,
+                 {.after = "after_id", .before = "before_id", .max_limit = 1000});
 }
 
 void list_models(const std::shared_ptr<ApiCall>& call) {
   if (wants_anthropic_form(call->request()))
-    return call->reply(to_text(anthropic_list(call->services.models.list())));
+    return call->reply(to_text(anthropic_list(call->services.models.list(), call->request())));
   Json all = Json::array();
   for (const ListedModel& model : call->services.models.list()) all.push_back(model_json(model));
   call->reply(to_text({{"object", "list"}, {"data", std::move(all)}}));
