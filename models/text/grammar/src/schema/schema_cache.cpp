@@ -1,6 +1,7 @@
 #include "schema/schema_cache.h"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include "compiled_grammar.h"
@@ -14,6 +15,11 @@ std::size_t SchemaCache::Entry::n_bytes() const {
 std::shared_ptr<const Grammar> SchemaCache::find(std::string_view schema,
                                                  const JsonSchemaOptions& options) {
   const std::lock_guard lock(mutex_);
+  return find_held(schema, options);
+}
+
+std::shared_ptr<const Grammar> SchemaCache::find_held(std::string_view schema,
+                                                      const JsonSchemaOptions& options) {
   const auto entry = std::ranges::find_if(
       entries_, [&](const Entry& one) { return one.options == options && one.schema == schema; });
   if (entry == entries_.end()) return nullptr;
@@ -21,12 +27,16 @@ std::shared_ptr<const Grammar> SchemaCache::find(std::string_view schema,
   return entry->grammar;
 }
 
-void SchemaCache::keep(Entry entry) {
-  if (entry.n_bytes() > max_bytes_) return;
+std::shared_ptr<const Grammar> SchemaCache::keep(Entry entry) {
+  if (entry.n_bytes() > max_bytes_) return entry.grammar;
   const std::lock_guard lock(mutex_);
+  // Another thread may have made it meanwhile.
+  if (auto known = find_held(entry.schema, entry.options)) return known;
+  std::shared_ptr<const Grammar> made = entry.grammar;
   n_bytes_ += entry.n_bytes();
   entries_.push_front(std::move(entry));
   for (; n_bytes_ > max_bytes_; entries_.pop_back()) n_bytes_ -= entries_.back().n_bytes();
+  return made;
 }
 
 }  // namespace weft::grammar

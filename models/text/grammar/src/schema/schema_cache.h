@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "weft/base/fork_mutex.h"
 #include "weft/grammar/grammar.h"
 
 namespace weft::grammar {
@@ -20,14 +20,13 @@ class SchemaCache {
 
   // What `make` returns for this schema: now, or when it was needed before. The schemas that were
   // not needed for longest are forgotten. Those over the limit are not kept. Throws what `make`
-  // throws, and then keeps nothing; several threads may make the same grammar.
+  // throws, and then keeps nothing. Several threads may make the same grammar; the first one is
+  // kept and returned to all.
   template <class Make>
   std::shared_ptr<const Grammar> get(std::string_view schema, const JsonSchemaOptions& options,
                                      Make make) {
     if (auto known = find(schema, options)) return known;
-    std::shared_ptr<const Grammar> made = make();
-    keep({std::string(schema), options, made});
-    return made;
+    return keep({std::string(schema), options, make()});
   }
 
  private:
@@ -39,10 +38,13 @@ class SchemaCache {
   };
 
   std::shared_ptr<const Grammar> find(std::string_view schema, const JsonSchemaOptions& options);
-  void keep(Entry entry);
+  std::shared_ptr<const Grammar> keep(Entry entry);
+  // REQUIRES: mutex_ is held.
+  std::shared_ptr<const Grammar> find_held(std::string_view schema,
+                                           const JsonSchemaOptions& options);
 
   const std::size_t max_bytes_;
-  std::mutex mutex_;          // guards what follows
+  ForkMutex mutex_;           // guards what follows
   std::list<Entry> entries_;  // the latest first
   std::size_t n_bytes_ = 0;
 };

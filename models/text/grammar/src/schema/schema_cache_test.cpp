@@ -37,3 +37,29 @@ TEST_CASE("a schema is compiled once and forgotten when others need the room") {
   CHECK(n_made == 6);
   CHECK_THROWS_AS(get(R"({"type": 3})"), FormatError);
 }
+
+TEST_CASE("a schema that another thread makes meanwhile is kept once") {
+  SchemaCache cache(80'000);
+  const JsonSchemaOptions options;
+  const auto text = [](char name) {
+    return R"({"type": "number", "description": ")" + std::string(30'000, name) + "\"}";
+  };
+  int n_made = 0;
+  const auto get = [&](const std::string& schema, const auto& meanwhile) {
+    return cache.get(schema, options, [&] {
+      ++n_made;
+      meanwhile();
+      return Grammar::from_json_schema(schema, options);
+    });
+  };
+  const auto nothing = [] {};
+  std::shared_ptr<const Grammar> inner;
+  const auto outer = get(text('a'), [&] { inner = get(text('a'), nothing); });
+  CHECK(n_made == 2);
+  CHECK(outer == inner);
+  // Both have room beside each other, which a second copy would take.
+  get(text('b'), nothing);
+  CHECK(get(text('a'), nothing) == outer);
+  get(text('b'), nothing);
+  CHECK(n_made == 3);
+}
