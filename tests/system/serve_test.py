@@ -119,8 +119,13 @@ class Models(ServeTest):
         folder = self.folder / "models"
         folder.mkdir()
         shutil.copy(MODEL, folder / "good.gguf")
-        (folder / "broken.gguf").write_bytes(MODEL.read_bytes()[:5000])
+        for junk in ("junk.gguf", "junk2.gguf"):
+            (folder / junk).write_bytes(MODEL.read_bytes()[:5000])
+        shutil.copy(MODEL, folder / "broken.gguf")
         server = self.serve("--models-dir", folder, model=None)
+        self.assertEqual([m["id"] for m in server.get("/v1/models").json["data"]],
+                         ["broken", "good"])
+        (folder / "broken.gguf").write_bytes(MODEL.read_bytes()[:5000])
         reply = server.post("/v1/chat/completions", {**CHAT, "model": "broken"})
         self.assertEqual(reply.status, 500)
         self.assertIn("broken: ", reply.json["error"]["message"])

@@ -23,9 +23,12 @@
 namespace weft::server {
 namespace {
 
+// No tensors, no keys.
+const std::string kEmptyGguf = std::string("GGUF\3", 5) + std::string(27, '\0');
+
 // Writes a file of the folder, and returns its path.
 std::string add(const test::TempFolder& folder, const std::string& name,
-                const std::string& text = "x") {
+                const std::string& text = kEmptyGguf) {
   const std::filesystem::path path = folder / name;
   std::filesystem::create_directories(path.parent_path());
   std::ofstream(path) << text;
@@ -87,6 +90,13 @@ TEST_CASE("models below a folder") {
     REQUIRE(warnings.size() == 1);
     CHECK(warnings[0].ends_with("\\xff/\\xfe.gguf"));
   }
+  add(folder, "junk.gguf", "x");
+  add(folder, "no.gguf", "");
+  warnings.clear();
+  CHECK(models_below(folder.path().string(), warn).size() == 4);
+  REQUIRE(warnings.size() == 2);
+  CHECK(warnings[0].find("left out 2 files that cannot be read: " + folder.path().string()) !=
+        std::string::npos);
   CHECK_THROWS_AS(models_below((folder / "none").string()), IoError);
 }
 

@@ -57,16 +57,12 @@ std::vector<fs::path> files_below(const std::string& folder, std::vector<std::st
 }
 
 // Whether a file belongs to models but is none: what reads pictures, an adapter, an importance
-// matrix. False for a file that cannot be read; it is refused when it is loaded.
+// matrix. Throws like Checkpoint::open().
 bool is_part_of_a_model(const std::string& path) {
-  try {
-    const Checkpoint file = Checkpoint::open(path);
-    if (file.find_string("general.architecture") == "clip") return true;
-    const auto type = file.find_string("general.type");
-    return type == "mmproj" || type == "adapter" || type == "imatrix";
-  } catch (const Error&) {
-    return false;
-  }
+  const Checkpoint file = Checkpoint::open(path);
+  if (file.find_string("general.architecture") == "clip") return true;
+  const auto type = file.find_string("general.type");
+  return type == "mmproj" || type == "adapter" || type == "imatrix";
 }
 
 // Models whose stems are equal are named by their paths from the folder on, without the extension.
@@ -97,10 +93,19 @@ std::string stem_of(const std::string& path) {
 
 std::vector<HostedModel> models_below(const std::string& folder,
                                       const std::function<void(std::string_view)>& warn) {
-  std::vector<std::string> skipped;
+  std::vector<std::string> skipped, unreadable;
   std::vector<HostedModel> models;
-  for (const fs::path& path : files_below(folder, skipped))
-    if (!is_part_of_a_model(path.string())) models.push_back({path.string(), {stem(path)}});
+  for (const fs::path& path : files_below(folder, skipped)) {
+    try {
+      if (!is_part_of_a_model(path.string())) models.push_back({path.string(), {stem(path)}});
+    } catch (const Error& error) {
+      unreadable.push_back(fmt::format("{}: {}", printable_path(path.string()), error.what()));
+    }
+  }
+  if (!unreadable.empty() && warn) {
+    warn(fmt::format("--models-dir: left out {} {} cannot be read: {}", unreadable.size(),
+                     unreadable.size() == 1 ? "file that" : "files that", unreadable.front()));
+  }
   if (!skipped.empty() && warn) {
     warn(fmt::format("--models-dir: left out {} {} not UTF-8: {}", skipped.size(),
                      skipped.size() == 1 ? "file whose name is" : "files whose names are",
