@@ -37,9 +37,11 @@ class LatestMemory final : public SequenceMemory {
     return {sequence};
   }
   std::int64_t min_rows(std::int64_t n) const override { return n > 0 ? 1 : 0; }
-  Range needed_rows(std::int64_t n, const Saved& saved) const override {
-    return {0, n > 0 ? 1 : 0, n == saved.length || n == 0};
+  std::int64_t max_rows(std::int64_t) const override { return 1; }
+  std::int64_t restore_point(std::int64_t n, const Saved& saved) const override {
+    return n == saved.length ? n : 0;
   }
+  Range needed_rows(std::int64_t n, const Saved&) const override { return {0, n > 0 ? 1 : 0}; }
   bool can_replace(std::int32_t, std::int64_t) const override { return true; }
   std::vector<std::int32_t> replace(std::int32_t sequence, std::int64_t n, std::int64_t n_rows,
                                     std::span<const std::int64_t>) override {
