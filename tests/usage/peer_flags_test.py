@@ -59,7 +59,7 @@ class PeerFlags(SystemTest):
                 r = run(*command, *accepted, "--no-such-flag")
                 self.assertEqual(r.code, 2, r.err)
                 note, _, rest = r.err.partition("\n")
-                self.assertIn("warning: ignored: unknown option -", note)
+                self.assertIn("warning: unknown option -", note)
                 self.assertRegex(rest, "unknown option --no-such-flag|is required|[Rr]equire")
                 self.assertNotRegex(rest, "unknown option (?!--no-such-flag)|unexpected")
             everything = command in PROGRAMS or command == ("weft", "serve")
@@ -93,6 +93,16 @@ class PeerFlags(SystemTest):
                         self.refuses(2, f"{name}: unknown value 'maybe'", *command,
                                      f"{name}=maybe")
         self.refuses(2, "--no-mmap takes no value, got '0'", "generate", "--no-mmap=0")
+
+    def test_contradictions_are_refused(self):
+        for given in (["--weights", "mapped"], ["--weights=mapped"]):
+            for words_ in (["--no-mmap", *given], [*given, "--no-mmap"]):
+                self.refuses(2, "--no-mmap and --weights mapped contradict each other: --no-mmap "
+                                "means --weights resident", "generate", "-n", "1", *words_)
+        self.runs("generate", "-n", "1", "--no-mmap", "--weights", "resident")
+        self.runs("generate", "-n", "1", "-p", "--weights mapped", "--no-mmap")
+
+    def test_flags_with_a_switch_take_its_values(self):
         self.runs("generate", "-n", "1", "--flash-attn=off", "--main-gpu=0")
 
     def test_refused_switches_may_be_off(self):
@@ -152,14 +162,14 @@ class PeerFlags(SystemTest):
                       "--mlock", "--threads-http", "4", "--draft-min", "1", "-ctk", "f32",
                       "--main-gpu=0", "--log-disable", "-v", "-fa", "on", "--no-context-shift")
         self.assertEqual(r.out, plain)
-        self.assertEqual(r.err.count("ignored: "), 1)
-        self.assertIn("unknown option -mg (", r.err)
+        self.assertEqual(r.err.count("warning: "), 1)
+        self.assertIn("unknown option -mg is ignored (", r.err)
 
     def test_values_are_not_flags(self):
         for text in ("-ngl", "-np", "-cmoe", "-hf", "--mlock"):
             r = self.runs("generate", "-p", text, "-n", "1")
             self.assertTrue(r.out.decode().startswith(text), r.out)
-            self.assertNotIn("ignored: ", r.err)
+            self.assertNotIn("ignored", r.err)
 
     def test_missing_value(self):
         self.refuses(2, "-mg needs a value", "generate", "-mg")

@@ -301,8 +301,7 @@ std::optional<int> parse_flags(App& app, int argc, char** argv) {
   try {
     std::vector<std::string> notes;
     std::vector<std::string> arguments = own_arguments(app, argc, argv, &notes);
-    if (!notes.empty())
-      std::cerr << fmt::format("warning: ignored: {}\n", fmt::join(notes, ", "));
+    if (!notes.empty()) std::cerr << fmt::format("warning: {}\n", fmt::join(notes, "; "));
     std::ranges::reverse(arguments);  // as CLI11 wants them
     app.app_->parse(std::move(arguments));
     return std::nullopt;

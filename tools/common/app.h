@@ -138,9 +138,9 @@ std::vector<std::string> own_arguments(const App& app, int argc, const char* con
                                        std::vector<std::string>* notes = nullptr);
 
 // Parses own_arguments(). Prints what was ignored, as one line, to stderr. Returns an exit code if
-// the program should end: 0 after
-// --help, 2 for wrong usage. Prints help to stdout, errors to stderr. Passes on exceptions of the
-// functions of options, and UsageError for flags of llama.cpp that are refused.
+// the program should end: 0 after --help, 2 for wrong usage. Prints help to stdout, errors to
+// stderr. Passes on exceptions of the functions of options, and UsageError for flags of llama.cpp
+// that are refused.
 std::optional<int> parse_flags(App& app, int argc, char** argv);
 
 }  // namespace weft::cli

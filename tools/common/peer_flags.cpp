@@ -51,6 +51,7 @@ class Reader {
     }
     std::copy(words_.begin() + static_cast<std::ptrdiff_t>(at_), words_.end(),
               std::back_inserter(kept_));
+    check_contradictions();
     return std::move(kept_);
   }
 
@@ -85,8 +86,19 @@ class Reader {
   void keep(const std::string& name, const std::string& glued, int n_values) {
     kept_.push_back(name + glued);
     ++at_;
+    if (n_values == 1 && (!glued.empty() || at_ < words_.size()))
+      given_.push_back({name, glued.empty() ? words_[at_] : glued.substr(glued[0] == '=' ? 1 : 0)});
     for (int i = glued.empty() ? 0 : n_values; i < n_values && at_ < words_.size(); ++i)
       kept_.push_back(words_[at_++]);
+  }
+
+  // Throws if a flag that means a value of another one comes with a different value of it.
+  void check_contradictions() const {
+    for (const Meant& meant : meant_)
+      for (const Given& given : given_)
+        if (given.name == meant.as.name && given.value != meant.as.value)
+          fail<UsageError>("{} and {} {} contradict each other: {} means {} {}", meant.flag,
+                           given.name, given.value, meant.flag, meant.as.name, meant.as.value);
   }
 
   const PeerFlag* find(std::string_view name) const {
@@ -113,7 +125,10 @@ class Reader {
     if (row.kind == PeerFlagKind::renamed) {
       const std::string_view own = first_word(row.text);
       kept_.emplace_back(own);
-      if (own.size() < row.text.size()) kept_.emplace_back(row.text.substr(own.size() + 1));
+      if (own.size() < row.text.size()) {
+        kept_.emplace_back(row.text.substr(own.size() + 1));
+        meant_.push_back({name, {std::string(own), kept_.back()}});
+      }
       if (has_value)
         kept_.push_back(value);
       else if (row.values == 1 && at_ < words_.size())
@@ -127,7 +142,7 @@ class Reader {
       ++at_;
     }
     if (row.kind == PeerFlagKind::ignored)
-      notes_.push_back(fmt::format("unknown option {} ({})", name, row.text));
+      notes_.push_back(fmt::format("unknown option {} is ignored ({})", name, row.text));
   }
 
   // Skips a flag that asks for what the programs do without it.
@@ -142,6 +157,16 @@ class Reader {
   const std::vector<std::string>& words_;
   const OwnFlags& own_;
   std::vector<std::string>& notes_;
+  // A flag of the program with its value, and a flag of llama.cpp that means one.
+  struct Given {
+    std::string name, value;
+  };
+  struct Meant {
+    std::string flag;
+    Given as;
+  };
+  std::vector<Given> given_;
+  std::vector<Meant> meant_;
   std::vector<std::string> kept_;
   std::size_t at_ = 0;
 };

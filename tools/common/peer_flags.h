@@ -40,8 +40,10 @@ struct OwnFlags {
 
 // The arguments without flags that are accepted without effect, and with those of the program
 // under its own names. Values of flags stay as they are. Appends to `notes` what was ignored.
-// Throws UsageError for flags that are refused, and for unknown ones with one dash and several
-// letters ("-n64" is a flag with its value, "-ngld" is not).
+// Throws UsageError for flags that are refused, for unknown ones with one dash and several letters
+// ("-n64" is a flag with its value, "-ngld" is not), and for a flag that contradicts another one,
+// as
+// --no-mmap does --weights mapped.
 std::vector<std::string> without_peer_flags(const std::vector<std::string>& arguments,
                                             const OwnFlags& own, std::vector<std::string>& notes);
 
