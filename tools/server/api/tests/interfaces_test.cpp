@@ -76,6 +76,34 @@ TEST_CASE("/v1/responses: kept, continued, deleted") {
   server.get("GET", "/v1/responses/" + forgotten["id"].get<std::string>(), 404);
 }
 
+TEST_CASE("a call that must come is not text if it is cut before its name") {
+  Interfaces server;
+  server.texts->stop = StopReason::max_tokens;
+  for (const char* cut : {"{", "{\"nam", "{\"name\": \""}) {
+    CAPTURE(cut);
+    server.texts->texts = {cut};
+    const Json chat = server.ask(
+        "/v1/chat/completions",
+        "{" + kMessages + R"(, "tools": [{"type": "function", "function": {"name": "f"}}],
+                               "tool_choice": "required"})")["choices"][0];
+    CHECK(chat["message"]["content"] == "");
+    CHECK_FALSE(chat["message"].contains("tool_calls"));
+    CHECK(chat["finish_reason"] == "length");
+    const Json answer =
+        server.ask("/v1/messages", R"({"max_tokens": 2, "tool_choice": {"type": "any"}, "tools":
+            [{"name": "f", "input_schema": {"type": "object"}}], )" +
+                                       kMessages + "}");
+    CHECK(answer["stop_reason"] == "max_tokens");
+    for (const Json& block : answer["content"]) CHECK(block.value("text", "") == "");
+    const http::Reply events = server.post(
+        "/v1/chat/completions",
+        "{" + kMessages + R"(, "tools": [{"type": "function", "function": {"name": "f"}}],
+                               "tool_choice": "required", "stream": true})");
+    CHECK(events.body.find("\"finish_reason\":\"length\"") != std::string::npos);
+    CHECK(events.body.find(Json(cut).dump()) == std::string::npos);
+  }
+}
+
 TEST_CASE("/v1/models in Anthropic's form: pages") {
   struct Several final : Models {
     void find(std::string_view name, Ready ready) override {

@@ -175,17 +175,6 @@ TEST_CASE("a call that is not complete is content, unless it was truncated or en
   CHECK(message["content"] == "");
   CHECK(message["tool_calls"][0]["arguments"] == "{\"on\": tr");
   CHECK(server.texts->requests.back().generation.rules.grammar);
-  // Also before its name.
-  for (const char* cut : {"<", "<t", "<tool_call>\n{", "<tool_call>\n{\"name\": \"set_"}) {
-    server.texts->texts = {cut};
-    whole = chat(server, required);
-    CHECK(whole["message"]["content"] == "");
-    CHECK_FALSE(whole["message"].contains("tool_calls"));
-    CHECK(whole["finish_reason"] == "length");
-    const Json streamed = joined(stream(server, required));
-    CHECK(streamed["content"] == "");
-    CHECK(streamed["finish"] == "length");
-  }
 }
 
 TEST_CASE("constraints become grammars, or errors that name the field") {
