@@ -73,7 +73,8 @@ Json complete(const std::string& stage, const std::string& type) {
 std::string error_with(const std::string& stage, const Json& component) {
   TinyDirectory dir;
   dir.tokenizer[stage] = component;
-  if (component.value("type", "") == "Strip" && stage == "decoder")  // of the text of all tokens
+  // It removes a space of the whole text, not of each token.
+  if (component.value("type", "") == "Strip" && stage == "decoder")
     dir.tokenizer[stage] = {{"type", "Sequence"}, {"decoders", {{{"type", "Fuse"}}, component}}};
   return dir.error();
 }
@@ -286,7 +287,7 @@ TEST_CASE("decoders that change texts in other ways are refused") {
               "a decoder"));
   CHECK(holds(error_with("decoder", {{"type", "WordPiece"}, {"prefix", "@@"}}), "a decoder"));
   CHECK(holds(error_with("decoder", {{"type", "BPEDecoder"}, {"suffix", "_"}}), "a decoder"));
-  TinyDirectory each;  // of every token, not of the text
+  TinyDirectory each;  // strips every token, not the text
   each.tokenizer["decoder"] = {{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}};
   CHECK(holds(each.error(), "a decoder"));
 }
