@@ -197,7 +197,7 @@ constexpr PeerFlag kFlags[] = {
     {"--spec-default,--spec-autotune,-mtp,--multi-token-prediction", ignored, 0, kSpecType},
     {"--spec-stage,--spec-ckpt-mode,--recurrent-ckpt-mode", ignored, 1, kSpecType},
     {"--suffix-pattern-len,--suffix-max-depth,--suffix-corpus", ignored, 1, kSpecType},
-    // Of the server: the answers are the same.
+    // Flags of the server: the answers are the same.
     {"--tags", ignored, 1, "--alias names a model", "weft serve"},
     {"--reuse-port", ignored, 0, "a port belongs to one server", "weft serve"},
     {"--ui-config,--webui-config", ignored, 1, "the page has no settings", "weft serve"},
