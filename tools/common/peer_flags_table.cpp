@@ -276,7 +276,7 @@ constexpr PeerFlag kFlags[] = {
     {"--reasoning-format", refused, 1, "replies are printed as they are, thoughts included"},
     {"--skip-chat-parsing", refused, 0,
      "weft serve --reasoning-format none keeps thoughts in place"},
-    // Of the server.
+    // Flags of the server.
     {"--kv-unified-per-slot", refused, 1, "-c sets the context of each request", "weft serve"},
     {"--spm-infill", refused, kSwitch, "the prompt begins with the text before the gap",
      "weft serve"},
