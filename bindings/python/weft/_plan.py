@@ -1,6 +1,5 @@
 """Plans, and steps that were measured."""
 
-import html
 import json
 import re
 from typing import Any
@@ -31,6 +30,7 @@ class Plan:
         return self._svg
 
     def _repr_html_(self) -> str:
+        import html  # takes milliseconds
         facts = {k: v for k, v in self.to_dict().items() if isinstance(v, (int, float, str))}
         rows = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(str(v))}</td></tr>"
                        for k, v in facts.items())
@@ -73,6 +73,7 @@ class Profile:
         return self._svg
 
     def _repr_html_(self) -> str:
+        import html  # takes milliseconds
         step = self.to_dict()
         whole = max(step["ns"] * step["workers"], 1)
         lines = ["<tr><th>path</th><th>op</th><th>kernel</th><th>nodes</th><th>us</th>"

@@ -1,6 +1,5 @@
 """Results of checks."""
 
-import html
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -40,6 +39,7 @@ class Report:
         return "\n".join([*lines, self._counts(rows)])
 
     def _repr_html_(self) -> str:
+        import html  # takes milliseconds
         about, rows = self._rows()
         cells = "".join(
             "<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in row) + "</tr>" for row in rows)

@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import time
-import uuid
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Optional
 
@@ -141,6 +140,7 @@ class Turn:
 
     def __init__(self, llama: "Llama", planned: Planned, a: Mapping[str, Any]) -> None:
         self._planned = planned
+        import uuid  # takes milliseconds
         self._id = f"chatcmpl-{uuid.uuid4()}"
         self._created = int(time.time())
         self._model = a["model"] if a["model"] is not None else llama.model_path

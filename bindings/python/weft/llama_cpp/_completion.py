@@ -2,7 +2,6 @@
 
 import bisect
 import time
-import uuid
 import warnings
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Optional, Union
@@ -140,6 +139,7 @@ class Request:
         self.reason: Optional[str] = None
         if logprobs is not None and not 0 <= logprobs <= llama.n_vocab():
             raise ArgumentError(f"logprobs must be from 0 to {llama.n_vocab()}, got {logprobs}")
+        import uuid  # takes milliseconds
         self.id = f"cmpl-{uuid.uuid4()}"
         self.created = int(time.time())
         if seed is not None and seed < 0:

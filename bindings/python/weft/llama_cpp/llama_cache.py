@@ -7,7 +7,6 @@ import hashlib
 import os
 import pathlib
 import struct
-import tempfile
 import time
 import zipfile
 import zlib
@@ -216,6 +215,7 @@ class LlamaDiskCache(BaseLlamaCache):
 
 def _write_state(path: pathlib.Path, ids: list[int], model: str, state: LlamaState) -> None:
     """Writes a file, which appears when it is complete."""
+    import tempfile  # takes milliseconds
     descriptor, name = tempfile.mkstemp(suffix=".tmp", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
