@@ -6,10 +6,13 @@
 """
 
 import atexit as _atexit
+import importlib as _importlib
 import os as _os
 import threading as _threading
+from typing import TYPE_CHECKING
+from typing import Any as _Any
 
-from . import _weft, ops
+from . import _weft
 from ._errors import (
     ArgumentError,
     BudgetError,
@@ -27,11 +30,7 @@ from ._errors import (
     ShapeError,
     UnsupportedError,
 )
-from ._architecture import new_model_check, register_architecture, write_made_model
 from ._chat import Answer, Chat
-from ._custom_op import register_op
-from ._graph import Graph, Tensor
-from ._graph_function import graph
 from ._model import Model, Tokenizer, bundled_model
 from ._plan import Plan, Profile
 from ._report import Proof, Report
@@ -39,6 +38,20 @@ from ._sampler import Grammar, Sampler
 from ._session import Session
 from ._speculation import DraftCounts, Speculation
 from ._stream import Stream
+
+if TYPE_CHECKING:
+    from . import ops
+    from ._architecture import new_model_check, register_architecture, write_made_model
+    from ._custom_op import register_op
+    from ._graph import Graph, Tensor
+    from ._graph_function import graph
+
+# The modules of names that programs need which build graphs; they are loaded when they are used.
+_LATER = {
+    "Graph": "_graph", "Tensor": "_graph", "graph": "_graph_function", "new_model_check": "_architecture",
+    "ops": "ops", "register_architecture": "_architecture", "register_op": "_custom_op",
+    "write_made_model": "_architecture",
+}
 
 __version__: str = _weft.version()
 
@@ -62,9 +75,20 @@ _os.register_at_fork(after_in_child=_note_main_thread)
 _atexit.register(_weft.begin_exit)
 
 for _name in __all__:
-    if isinstance(globals()[_name], type):
+    if isinstance(globals().get(_name), type):
         globals()[_name].__module__ = "weft"
 del _name
+
+
+def __getattr__(name: str) -> _Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = _importlib.import_module(f"{__name__}.{_LATER[name]}")
+    value = module if name == "ops" else getattr(module, name)
+    if isinstance(value, type):
+        value.__module__ = "weft"
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

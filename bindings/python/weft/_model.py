@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _weft
 from ._errors import ClosedError, UnsupportedError
-from ._graph import Graph
 from ._objects import Unpicklable
 from ._report import Proof
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from ._graph import Graph
     from ._session import Session
 
 Ids = Union[Sequence[int], "np.ndarray[Any, Any]"]
@@ -238,9 +238,10 @@ class Model(Unpicklable):
         from ._session import Session
         return Session(self, **options)
 
-    def graph(self, tokens: int = 1) -> Graph:
+    def graph(self, tokens: int = 1) -> "Graph":
         """The graph of steps of up to that many tokens. Its nodes are those before passes; its
         picture shows how a session would run it, as `weft dot` does."""
+        from ._graph import Graph
         n = operator.index(tokens)
         native = self._opened()
         graph = Graph._made(_weft.Graph.of_model(native, n))
