@@ -208,9 +208,10 @@ TEST_CASE("importances weigh errors per expert, and those of another model are r
   imatrix.chunk_count = 3;
   imatrix.datasets = {"text"};
   imatrix.entries["blk.1.ffn_up_exps.weight"] = {std::vector<float>(3 * 256, 1.0f), {4, 4, 4}};
-  for (std::size_t i = 0; i < 3 * 256; ++i)
-    imatrix.entries["blk.1.ffn_up_exps.weight"].sums[i] =
-        static_cast<float>(1 + i % 97 * (i / 256));
+  for (std::size_t i = 0; i < 3 * 256; ++i) {
+    const std::size_t expert = i / 256;
+    imatrix.entries["blk.1.ffn_up_exps.weight"].sums[i] = static_cast<float>(1 + i % 97 * expert);
+  }
   QuantizeOptions options = writable();
   options.tensor_types.insert(options.tensor_types.begin(), {"ffn_up_exps", "Q4_K"});
   options.imatrix = &imatrix;

@@ -19,6 +19,7 @@
 #include "weft/backends/backend.h"
 #include "weft/base/error.h"
 #include "weft/files/identity.h"
+#include "weft/files/mapping_guard.h"
 #include "weft/graph/row_layout.h"
 #include "weft/ops/formats/q4_0.h"
 #include "weft/ops/formats/q8_0.h"
@@ -253,6 +254,17 @@ TEST_CASE("weights that have become unreadable are rejected while loading") {
       CHECK(model->impl().resident_bytes() == 0);
     }
   }
+}
+
+TEST_CASE("a file that is cut under an open session is told by its first step") {
+  install_mapping_guard();
+  const test::TempFolder folder;
+  const std::string path = folder / "cut.gguf";
+  test::write_tiny_model({.matrices = q8_0}, path);
+  Session session(Model::load(path), {.weights = WeightMode::mapped});
+  std::filesystem::resize_file(path, 0);  // also the names of tensors
+  CHECK(text_of([&] { session.feed(0, some_tokens(3)); }) ==
+        path + ": was truncated, or could not be read, while it was in use");
 }
 
 TEST_CASE("auto chooses resident weights if they are faster and fit with a margin") {

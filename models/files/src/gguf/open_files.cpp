@@ -1,3 +1,6 @@
+#include <deque>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "weft/base/error.h"
@@ -27,6 +30,15 @@ void append_parts(const Split& split, files::OpenedFiles& files) {
   check_tensor_count(files.head.tensors.size(), split, files.paths.front());
 }
 
+// Tensors are looked up by name as long as the model is open: also when pages of its file are lost,
+// which then read as zeros until the loss is told (Checkpoint::check_mapped()).
+void own_names(files::OpenedFiles& files) {
+  const auto names = std::make_shared<std::deque<std::string>>();
+  for (CheckpointTensor& tensor : files.head.tensors)
+    tensor.name = names->emplace_back(tensor.name);
+  files.texts = names;
+}
+
 }  // namespace
 
 files::OpenedFiles open_files(const std::string& path) {
@@ -38,6 +50,7 @@ files::OpenedFiles open_files(const std::string& path) {
   const Split split = read_split(files.head, path);
   if (split.count > 1) append_parts(split, files);
   stack_experts(files);
+  own_names(files);
   return files;
 }
 

@@ -176,8 +176,8 @@ struct FakeServer {
   // Listeners of requests without an answer refer to the model, which refers to the texts.
   ~FakeServer() { texts->drop_waiting(); }
 
-  std::shared_ptr<FakeExchange> send(std::string method, std::string path, std::string body = "",
-                                     http::Headers headers = {}) {
+  std::shared_ptr<FakeExchange> send(std::string method, const std::string& path,
+                                     std::string body = "", http::Headers headers = {}) {
     http::Request request;
     request.method = std::move(method);
     request.path = path.substr(0, path.find('?'));
