@@ -35,6 +35,7 @@
 using namespace weft;
 using namespace weft::run;
 using test::same_bits;
+using test::some_tokens;
 using test::text_of;
 using test::tiny_model;
 

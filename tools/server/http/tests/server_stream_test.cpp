@@ -112,11 +112,11 @@ TEST_CASE("a reader that stops holds up its own stream only, and unsent() shows 
 
 TEST_CASE("a reader that stops for longer than the timeout has left") {
   Taken taken;
+  std::promise<void> left;
   RunningServer server(taken.handler(), {.timeout = std::chrono::milliseconds(100)});
   Client slow(server.port(), 4096);
   slow.send(request("GET", "/slow"));
   const auto stream = taken.next();
-  std::promise<void> left;
   stream->on_client_left([&] { left.set_value(); });
   stream->begin({});
   stream->write(std::string(std::size_t{64} << 20, 'x'));
@@ -129,12 +129,12 @@ TEST_CASE("a client that leaves is noticed while its answer is computed") {
   for (const bool begun : {false, true}) {
     CAPTURE(begun);
     Taken taken;
+    std::atomic<int> n_left = 0;
     RunningServer server(taken.handler());
     Client client(server.port());
     client.send(request("GET", "/"));
     const auto exchange = taken.next();
     if (begun) exchange->begin({.body = "a"});
-    std::atomic<int> n_left = 0;
     exchange->on_client_left([&] { ++n_left; });
     client.close();
     CHECK(eventually([&] { return n_left == 1; }));
@@ -201,11 +201,11 @@ TEST_CASE("a client that leaves a stream is noticed behind pipelined input") {
 
 TEST_CASE("a complete answer reaches a client that has closed its direction") {
   Taken taken;
+  std::atomic<bool> left = false;
   RunningServer server(taken.handler());
   Client client(server.port(), 4096);
   client.send(request("GET", "/"));
   const auto exchange = taken.next();
-  std::atomic<bool> left = false;
   exchange->on_client_left([&] { left = true; });
   exchange->reply({.body = std::string(std::size_t{8} << 20, 'x')});
   client.end_sending();
@@ -217,12 +217,12 @@ TEST_CASE("an answer that takes time reaches a client that has closed its direct
   for (const bool streamed : {false, true}) {
     CAPTURE(streamed);
     Taken taken;
+    std::atomic<bool> left = false;
     RunningServer server(taken.handler());
     Client client(server.port());
     client.send(request("GET", "/"));
     client.end_sending();
     const auto exchange = taken.next();
-    std::atomic<bool> left = false;
     exchange->on_client_left([&] { left = true; });
     const auto wait = [] { std::this_thread::sleep_for(std::chrono::milliseconds(300)); };
     wait();
@@ -250,12 +250,12 @@ TEST_CASE(
       CAPTURE(streamed);
       CAPTURE(version);
       Taken taken;
+      std::atomic<bool> left = false;
       RunningServer server(taken.handler());
       Client client(server.port());
       client.send(std::string("GET / HTTP/") + version + "\r\nHost: a\r\n\r\n");
       client.end_sending();
       const auto exchange = taken.next();
-      std::atomic<bool> left = false;
       exchange->on_client_left([&] { left = true; });
       const auto wait = [] { std::this_thread::sleep_for(std::chrono::milliseconds(300)); };
       wait();
@@ -279,8 +279,8 @@ TEST_CASE(
 
 TEST_CASE("a client that has left is noticed by the write that fails") {
   Taken taken;
-  RunningServer server(taken.handler());
   std::atomic<bool> left = false;
+  RunningServer server(taken.handler());
   std::shared_ptr<Exchange> exchange;
   {
     Client client(server.port());
@@ -297,8 +297,8 @@ TEST_CASE("a client that has left is noticed by the write that fails") {
 
 TEST_CASE("nobody has left after the end of an answer") {
   Taken taken;
-  RunningServer server(taken.handler());
   std::atomic<bool> left = false;
+  RunningServer server(taken.handler());
   {
     Client client(server.port());
     client.send(request("GET", "/"));
