@@ -197,6 +197,7 @@ TextForm read_form(const Checkpoint& file, std::string_view key, std::string_vie
 void read_own_keys(const Checkpoint& file, VocabularyParts& parts) {
   read_token_list(file, kWholeWordsKey, parts.tokens.size(), parts.whole_words);
   read_token_list(file, kMoreEndsKey, parts.tokens.size(), parts.more_ends);
+  parts.flags.prefix_once = file.find_bool(kPrefixOnceKey).value_or(false);
   parts.forms = {read_form(file, kTextFormKey, kTextTypesKey),
                  read_form(file, kPairFormKey, kPairTypesKey)};
   parts.forms.no_pair = parts.forms.pair.empty() && file.find(kPairFormKey) != nullptr;

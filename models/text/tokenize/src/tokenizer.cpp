@@ -82,6 +82,13 @@ void Tokenizer::check_text(std::string_view text, const EncodeOptions& options) 
   }
 }
 
+void Tokenizer::encode_between(std::string_view text, std::size_t begin, std::size_t end,
+                               std::vector<TokenId>& out) const {
+  if (begin >= end) return;
+  const std::string_view stretch = text.substr(begin, end - begin);
+  begin == 0 ? encode_first_stretch(stretch, out) : encode_stretch(stretch, out);
+}
+
 void Tokenizer::encode_text(std::string_view text, const EncodeOptions& options,
                             std::vector<TokenId>& ids) const {
   check_text(text, options);
@@ -91,11 +98,11 @@ void Tokenizer::encode_text(std::string_view text, const EncodeOptions& options,
     const auto [begin, end] =
         spaces.around(found.begin, found.end, done, vocabulary_->strips_left(found.id),
                       vocabulary_->strips_right(found.id));
-    if (begin > done) encode_stretch(text.substr(done, begin - done), ids);
+    encode_between(text, done, begin, ids);
     if (end > begin) ids.push_back(found.id);
     done = end;
   }
-  if (done < text.size()) encode_stretch(text.substr(done), ids);
+  encode_between(text, done, text.size(), ids);
 }
 
 std::vector<TokenId> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {

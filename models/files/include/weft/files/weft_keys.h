@@ -16,6 +16,9 @@ inline constexpr const char* kStripLeftKey = "weft.tokenizer.strip_left";
 inline constexpr const char* kStripRightKey = "weft.tokenizer.strip_right";
 inline constexpr const char* kWholeWordsKey = "weft.tokenizer.whole_words";
 
+// Bool: the space before a text does not go before the texts after special tokens. Absent: it does.
+inline constexpr const char* kPrefixOnceKey = "weft.tokenizer.prefix_once";
+
 // String: how tokenizer.json makes tokens of a text, as JSON (src/safetensors/tokenizer/
 // pipeline_json.h); f64s: the scores of its unigram model. Absent: as tokenizer.ggml.model says.
 inline constexpr const char* kPipelineKey = "weft.tokenizer.pipeline";

@@ -148,8 +148,6 @@ void check_settings(const JsonObject& settings) {
     fail<UnsupportedError>("{}: {} is not supported without tokenizer.json: {}",
                            printable_path(settings.file()), what, why);
   };
-  if (!settings.find_bool("legacy").value_or(true))
-    refuse("'legacy' false", "texts after added tokens would begin without a space");
   const auto options = settings.find_object("sp_model_kwargs");
   if (options && options->find_bool("enable_sampling").value_or(false))
     refuse("'enable_sampling'", "ids would be random");
@@ -196,11 +194,27 @@ void name_special_tokens(const Model& model, Json& settings) {
   name("pad_token", model.pad);
 }
 
-void write_model(const Model& model, std::size_t n_tokens, MetadataSink& writer) {
+// The space before a text. Classes that know `legacy` put it there themselves if that is off, and
+// CodeLlama's always does: once, and only if `add_prefix_space` says so.
+struct SpacePrefix {
+  bool added, once;
+};
+SpacePrefix space_prefix_of(const Model& model, const JsonObject& settings,
+                            std::string_view tokenizer_class) {
+  const bool knows = tokenizer_class == "LlamaTokenizer" || tokenizer_class == kT5;
+  const bool once = tokenizer_class == "CodeLlamaTokenizer" ||
+                    (knows && !settings.find_bool("legacy").value_or(true));
+  const bool added = !once || settings.find_bool("add_prefix_space").value_or(true);
+  return {model.space_prefix && added, once};
+}
+
+void write_model(const Model& model, const SpacePrefix& prefix, std::size_t n_tokens,
+                 MetadataSink& writer) {
   std::vector<float> scores(n_tokens, 0.0F);
   for (std::size_t i = 0; i < model.pieces.size(); ++i) scores[i] = model.pieces[i].score;
   writer.add_string("tokenizer.ggml.pre", "default");
-  writer.add_bool("tokenizer.ggml.add_space_prefix", model.space_prefix);
+  writer.add_bool("tokenizer.ggml.add_space_prefix", prefix.added);
+  if (prefix.once) writer.add_bool(kPrefixOnceKey, true);
   writer.add_bool("tokenizer.ggml.remove_extra_whitespaces", model.remove_extra_spaces);
   writer.add_f32s("tokenizer.ggml.scores", scores);
   std::vector<std::int32_t> bytes;
@@ -267,7 +281,7 @@ TokenizerFacts read_sentencepiece(std::string_view bytes, const std::string& fil
   if (model.unknown >= 0 && model.unknown < std::ssize(model.pieces))
     tokens.set_type(model.pieces[static_cast<std::size_t>(model.unknown)].text, TokenType::unknown);
   tokens.set_kind(model.type == Model::kBpe ? "llama" : "t5", writer);
-  write_model(model, tokens.size(), writer);
+  write_model(model, space_prefix_of(model, json, tokenizer_class), tokens.size(), writer);
   tokens.write(writer);
   tokens.facts.n_vocab = tokens.size();
   if (tokenizer_class == kT5 && model.eos >= 0 && model.eos < std::ssize(model.pieces))

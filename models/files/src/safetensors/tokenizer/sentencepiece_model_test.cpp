@@ -113,6 +113,28 @@ TEST_CASE("added tokens of added_tokens.json, which are special if a setting nam
   CHECK(holds(wrong.error(), "added_tokens.json: '<e>' must be the id of a token"));
 }
 
+TEST_CASE("the space before a text, and before the texts after added tokens") {
+  const auto ids = [](const std::string& bytes, const char* text, Json settings) {
+    SentencePieceDirectory dir(bytes, "spiece.model");
+    dir.tokenizer_config = std::move(settings);
+    dir.tokenizer_config["extra_ids"] = 0;
+    dir.tokenizer_config["added_tokens_decoder"] = {{"8", {{"content", "<t>"}}}};
+    return opened(dir)->encode(text, {.add_special = false});
+  };
+  const Json later = {{"legacy", false}}, none = {{"legacy", false}, {"add_prefix_space", false}};
+  CHECK(ids(model(2), "a<t>a", Json::object()) == Ids{6, 8, 6});
+  CHECK(ids(model(2), "a<t>a", {{"add_prefix_space", false}}) == Ids{6, 8, 6});
+  CHECK(ids(model(2), "a<t>a<t> a", later) == Ids{6, 8, 5, 8, 6});
+  CHECK(ids(model(2), "<t>a", later) == Ids{8, 5});
+  CHECK(ids(model(2), "a<t>a", none) == Ids{5, 8, 5});
+  CHECK(ids(model(2), "a<t>a", {{"tokenizer_class", "CodeLlamaTokenizer"}}) == Ids{6, 8, 5});
+  CHECK(ids(model(2), "a<t>a", {{"tokenizer_class", "GemmaTokenizer"}, {"legacy", false}}) ==
+        Ids{6, 8, 6});
+  const std::string t5 = model(1, "", number(3, 1) + number(4, 1));
+  CHECK(ids(t5, " a <t> a<t>a", Json::object()) == Ids{6, 8, 6, 8, 6});
+  CHECK(ids(t5, " a <t>  a<t>a", later) == Ids{6, 8, 6, 8, 5});
+}
+
 TEST_CASE("a unigram model: EOS and sentinels of T5, spaces, the character map") {
   SentencePieceDirectory dir(model(1, "", number(3, 1) + number(4, 1)), "spiece.model");
   dir.tokenizer_config = {{"extra_ids", 2}};
@@ -141,7 +163,6 @@ TEST_CASE("SentencePiece models that cannot be followed are refused by name") {
   CHECK(holds(error_of(model(1), {{"tokenizer_class", "XLMRobertaTokenizer"}}),
               "'tokenizer_class' XLMRobertaTokenizer without tokenizer.json is not supported"));
   CHECK(holds(error_of(model(1)), "it is not known which tokens go around a text"));
-  CHECK(holds(error_of(model(2), {{"legacy", false}}), "'legacy' false is not supported"));
   CHECK(holds(error_of(model(2), {{"sp_model_kwargs", {{"enable_sampling", true}}}}),
               "'enable_sampling' is not supported without tokenizer.json"));
   CHECK(holds(error_of(model(2), {{"added_tokens_decoder", {{"x", {{"content", "y"}}}}}}),

@@ -1,6 +1,7 @@
 #include "kinds/hybrid_dna.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "weft/base/text.h"
@@ -82,7 +83,7 @@ void HybridDnaTokenizer::encode_stretch(std::string_view text, std::vector<Token
 }  // namespace
 
 std::shared_ptr<const Tokenizer> make_hybrid_dna(std::shared_ptr<const Vocabulary> vocabulary) {
-  return std::make_shared<const HybridDnaTokenizer>(vocabulary);
+  return std::make_shared<const HybridDnaTokenizer>(std::move(vocabulary));
 }
 
 }  // namespace weft::tokenize

@@ -52,7 +52,14 @@ class SpmTokenizer final : public Tokenizer {
     std::unordered_map<std::string_view, std::uint32_t> unused;
   };
 
-  void encode_stretch(std::string_view text, std::vector<TokenId>& out) const override;
+  void encode_stretch(std::string_view text, std::vector<TokenId>& out) const override {
+    encode_spaced(text, rules_of(vocabulary().flags(), false), out);
+  }
+  void encode_first_stretch(std::string_view text, std::vector<TokenId>& out) const override {
+    encode_spaced(text, rules_of(vocabulary().flags(), true), out);
+  }
+  void encode_spaced(std::string_view text, const SentencePieceRules& rules,
+                     std::vector<TokenId>& out) const;
   void encode_apart(std::string_view text, Scratch& scratch, std::vector<TokenId>& out) const;
   void emit(std::string_view whole, Scratch& scratch, std::vector<TokenId>& out) const;
   void encode_bytes(std::string_view character, bool& after_unknown,
@@ -110,16 +117,12 @@ TokenId SpmTokenizer::find(std::string_view text) const {
   return id != kNoToken && grows(vocabulary().type(id)) ? id : kNoToken;
 }
 
-void SpmTokenizer::encode_stretch(std::string_view text, std::vector<TokenId>& out) const {
-  const TokenizerFlags& flags = vocabulary().flags();
+void SpmTokenizer::encode_spaced(std::string_view text, const SentencePieceRules& rules,
+                                 std::vector<TokenId>& out) const {
   // Most models change nothing but spaces; then bytes that are not UTF-8 can stay as they are.
-  const bool plain = charsmap_.empty() && !flags.remove_extra_whitespaces;
+  const bool plain = charsmap_.empty() && !rules.remove_extra_spaces;
   const std::string escaped =
-      plain ? with_space_symbols(text, flags.add_space_prefix)
-            : normalize(charsmap_,
-                        {.space_prefix = flags.add_space_prefix,
-                         .remove_extra_spaces = flags.remove_extra_whitespaces},
-                        text);
+      plain ? with_space_symbols(text, rules.space_prefix) : normalize(charsmap_, rules, text);
   Scratch scratch;
   const std::string_view whole = escaped;
   std::size_t begin = 0;

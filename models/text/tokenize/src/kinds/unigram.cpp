@@ -34,7 +34,14 @@ class UnigramTokenizer final : public Tokenizer {
   };
   static constexpr TokenId kUnknown = -2;
 
-  void encode_stretch(std::string_view text, std::vector<TokenId>& out) const override;
+  void encode_stretch(std::string_view text, std::vector<TokenId>& out) const override {
+    encode_spaced(text, rules_of(vocabulary().flags(), false), out);
+  }
+  void encode_first_stretch(std::string_view text, std::vector<TokenId>& out) const override {
+    encode_spaced(text, rules_of(vocabulary().flags(), true), out);
+  }
+  void encode_spaced(std::string_view text, const SentencePieceRules& rules,
+                     std::vector<TokenId>& out) const;
   void extend(std::string_view text, std::size_t at, std::size_t base,
               std::vector<End>& ends) const;
   void emit(std::string_view text, std::size_t begin, const std::vector<End>& ends,
@@ -119,12 +126,9 @@ void UnigramTokenizer::emit(std::string_view text, std::size_t begin, const std:
   }
 }
 
-void UnigramTokenizer::encode_stretch(std::string_view raw, std::vector<TokenId>& out) const {
-  const TokenizerFlags& flags = vocabulary().flags();
-  const std::string text = normalize(charsmap_,
-                                     {.space_prefix = flags.add_space_prefix,
-                                      .remove_extra_spaces = flags.remove_extra_whitespaces},
-                                     raw);
+void UnigramTokenizer::encode_spaced(std::string_view raw, const SentencePieceRules& rules,
+                                     std::vector<TokenId>& out) const {
+  const std::string text = normalize(charsmap_, rules, raw);
   // If no token reaches across a place, the best tokens before it are final: they can be written,
   // and only the score is carried on.
   std::vector<End> ends(1);

@@ -100,6 +100,13 @@ class Tokenizer {
  private:
   // Appends the ids of the text between two special tokens. `text` is not empty.
   virtual void encode_stretch(std::string_view text, std::vector<TokenId>& out) const = 0;
+  // The same for the stretch that begins the whole text.
+  virtual void encode_first_stretch(std::string_view text, std::vector<TokenId>& out) const {
+    encode_stretch(text, out);
+  }
+  // Bytes `begin` to `end` of a text, which no special token is in.
+  void encode_between(std::string_view text, std::size_t begin, std::size_t end,
+                      std::vector<TokenId>& out) const;
   std::vector<tokenize::SpecialMatch> find_special(std::string_view text,
                                                    const EncodeOptions& options) const;
   // Appends the ids of a text without the special tokens around it.

@@ -49,7 +49,8 @@ struct TokenizerFlags {
   bool add_bos = false;
   bool add_eos = false;
   bool add_sep = false;
-  bool add_space_prefix = false;
+  bool add_space_prefix = false;  // before every stretch of text between special tokens
+  bool prefix_once = false;       // only before the one that begins a text
   bool remove_extra_whitespaces = false;
   bool lowercase = false;      // kinds "bert" and "whitespace"
   bool strip_accents = false;  // kind "bert"
