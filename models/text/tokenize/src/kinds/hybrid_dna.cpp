@@ -22,12 +22,12 @@ constexpr std::size_t kLetters = 6;                   // per sequence token
 
 class HybridDnaTokenizer final : public Tokenizer {
  public:
-  explicit HybridDnaTokenizer(const std::shared_ptr<const Vocabulary>& vocabulary)
-      : Tokenizer(vocabulary, kBorders),
-        words_(make_bpe(vocabulary)),
-        open_(vocabulary->find(kOpen)),
-        close_(vocabulary->find(kClose)),
-        unknown_(vocabulary->find(kUnknown)) {
+  explicit HybridDnaTokenizer(std::shared_ptr<const Vocabulary> shared)
+      : Tokenizer(shared, kBorders),
+        words_(make_bpe(std::move(shared))),
+        open_(vocabulary().find(kOpen)),
+        close_(vocabulary().find(kClose)),
+        unknown_(vocabulary().find(kUnknown)) {
     for (const std::string& warning : words_->warnings()) {
       if (warnings().empty() || warnings().back() != warning) warn(warning);
     }
