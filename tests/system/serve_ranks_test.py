@@ -48,7 +48,7 @@ class RankServers(ServeTest):
         """Waits for an answer after the loss of a rank. The port may have changed."""
         end = time.monotonic() + ENDS_WITHIN
         while True:
-            server.address = re.findall(r"listening on (\S+)", server.log)[-1]
+            server.address = re.findall(r"listening on (\S+)\n", server.log)[-1]
             try:
                 reply = server.post("/v1/completions", STORY)
                 if reply.status == 200:

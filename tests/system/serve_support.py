@@ -51,7 +51,7 @@ class Server:
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log,
                                             stderr=log, env={**CLEAN, **(env or {})}, **kwargs)
-        self.address = self.wait_for(r"listening on (\S+)").group(1)
+        self.address = self.wait_for(r"listening on (\S+)\n").group(1)
 
     @property
     def log(self):

@@ -220,7 +220,8 @@ bool ServeProgram::drain() {
 
 int ServeProgram::run() {
   http::raise_descriptor_limit();
-  std::cerr << "listening on " << http_->url() << '\n' << std::flush;
+  // In one write: others wait for this line and take the address from it.
+  std::cerr << fmt::format("listening on {}\n", http_->url()) << std::flush;
   warn_if_open();
   if (!flags_.one_model()) notify_systemd("READY=1");
   io_ = std::thread([this] { http_->run(); });
