@@ -83,7 +83,6 @@ void read_parts(const Checkpoint& file) {
 
 }  // namespace
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it by this name.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   attempt([&] {
     const Checkpoint file = Checkpoint::parse(std::as_bytes(std::span(data, size)), "input");

@@ -64,6 +64,7 @@ void check_vocabulary(std::string_view data) {
   builder.parts.kind = (data[0] & 1) != 0 ? "llama" : "gpt2";
   builder.parts.pre = kRules[(data[0] >> 1) & 7];
   builder.parts.flags.add_space_prefix = (data[0] & 16) != 0;
+  builder.parts.flags.prefix_once = (data[0] & 8) != 0;
   if (const int further = static_cast<std::uint8_t>(data[0]) >> 5; further > 0) {
     builder.parts.kind = kFurtherKinds[further];
     builder.parts.pre = kFurtherRules[(data[0] >> 1) & 7];
