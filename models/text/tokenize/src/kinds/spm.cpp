@@ -10,8 +10,8 @@
 #include "weft/tokenize/space_symbol.h"
 
 #include "joinable.h"
+#include "kinds/sentencepiece.h"
 #include "string_table.h"
-#include "unicode/charsmap.h"
 
 namespace weft::tokenize {
 namespace {
@@ -36,7 +36,7 @@ struct SpmJoin {
   }
 };
 
-class SpmTokenizer final : public Tokenizer {
+class SpmTokenizer final : public SentencePieceTokenizer {
  public:
   explicit SpmTokenizer(std::shared_ptr<const Vocabulary> vocabulary);
 
@@ -52,14 +52,8 @@ class SpmTokenizer final : public Tokenizer {
     std::unordered_map<std::string_view, std::uint32_t> unused;
   };
 
-  void encode_stretch(std::string_view text, std::vector<TokenId>& out) const override {
-    encode_spaced(text, rules_of(vocabulary().flags(), false), out);
-  }
-  void encode_first_stretch(std::string_view text, std::vector<TokenId>& out) const override {
-    encode_spaced(text, rules_of(vocabulary().flags(), true), out);
-  }
-  void encode_spaced(std::string_view text, const SentencePieceRules& rules,
-                     std::vector<TokenId>& out) const;
+  void encode_by(const SentencePieceRules& rules, std::string_view text,
+                 std::vector<TokenId>& out) const override;
   void encode_apart(std::string_view text, Scratch& scratch, std::vector<TokenId>& out) const;
   void emit(std::string_view whole, Scratch& scratch, std::vector<TokenId>& out) const;
   void encode_bytes(std::string_view character, bool& after_unknown,
@@ -69,7 +63,6 @@ class SpmTokenizer final : public Tokenizer {
   void read_bytes(TokenId id);
 
   StringTable bytes_;
-  Charsmap charsmap_;
   std::array<TokenId, 256> byte_tokens_{};
   JoinableNeighbours joinable_;
   std::size_t max_length_ = 0;  // bytes of the longest token
@@ -81,7 +74,7 @@ bool grows(TokenType type) {
 }
 
 SpmTokenizer::SpmTokenizer(std::shared_ptr<const Vocabulary> shared)
-    : Tokenizer(std::move(shared)), charsmap_(vocabulary().charsmap()) {
+    : SentencePieceTokenizer(std::move(shared)) {
   if (!vocabulary().has_scores())
     fail<FormatError>("a vocabulary of kind 'llama' needs tokenizer.ggml.scores");
   byte_tokens_.fill(kNoToken);
@@ -117,12 +110,12 @@ TokenId SpmTokenizer::find(std::string_view text) const {
   return id != kNoToken && grows(vocabulary().type(id)) ? id : kNoToken;
 }
 
-void SpmTokenizer::encode_spaced(std::string_view text, const SentencePieceRules& rules,
-                                 std::vector<TokenId>& out) const {
+void SpmTokenizer::encode_by(const SentencePieceRules& rules, std::string_view text,
+                             std::vector<TokenId>& out) const {
   // Most models change nothing but spaces; then bytes that are not UTF-8 can stay as they are.
-  const bool plain = charsmap_.empty() && !rules.remove_extra_spaces;
+  const bool plain = charsmap().empty() && !rules.remove_extra_spaces;
   const std::string escaped =
-      plain ? with_space_symbols(text, rules.space_prefix) : normalize(charsmap_, rules, text);
+      plain ? with_space_symbols(text, rules.space_prefix) : normalize(charsmap(), rules, text);
   Scratch scratch;
   const std::string_view whole = escaped;
   std::size_t begin = 0;

@@ -10,8 +10,8 @@
 #include "weft/tokenize/space_symbol.h"
 
 #include "byte_trie.h"
+#include "kinds/sentencepiece.h"
 #include "string_table.h"
-#include "unicode/charsmap.h"
 
 namespace weft::tokenize {
 namespace {
@@ -19,7 +19,7 @@ namespace {
 // A character without a token costs this much more than the worst token.
 constexpr float kUnknownPenalty = 10.0F;
 
-class UnigramTokenizer final : public Tokenizer {
+class UnigramTokenizer final : public SentencePieceTokenizer {
  public:
   explicit UnigramTokenizer(std::shared_ptr<const Vocabulary> vocabulary);
 
@@ -34,14 +34,8 @@ class UnigramTokenizer final : public Tokenizer {
   };
   static constexpr TokenId kUnknown = -2;
 
-  void encode_stretch(std::string_view text, std::vector<TokenId>& out) const override {
-    encode_spaced(text, rules_of(vocabulary().flags(), false), out);
-  }
-  void encode_first_stretch(std::string_view text, std::vector<TokenId>& out) const override {
-    encode_spaced(text, rules_of(vocabulary().flags(), true), out);
-  }
-  void encode_spaced(std::string_view text, const SentencePieceRules& rules,
-                     std::vector<TokenId>& out) const;
+  void encode_by(const SentencePieceRules& rules, std::string_view text,
+                 std::vector<TokenId>& out) const override;
   void extend(std::string_view text, std::size_t at, std::size_t base,
               std::vector<End>& ends) const;
   void emit(std::string_view text, std::size_t begin, const std::vector<End>& ends,
@@ -49,14 +43,13 @@ class UnigramTokenizer final : public Tokenizer {
 
   StringTable bytes_;
   ByteTrie tokens_;
-  Charsmap charsmap_;
   std::array<TokenId, 256> byte_tokens_{};
   bool falls_back_ = true;  // to bytes
   float unknown_score_ = 0;
 };
 
 UnigramTokenizer::UnigramTokenizer(std::shared_ptr<const Vocabulary> shared)
-    : Tokenizer(std::move(shared)), charsmap_(vocabulary().charsmap()) {
+    : SentencePieceTokenizer(std::move(shared)) {
   if (!vocabulary().has_scores())
     fail<FormatError>("a vocabulary of kind 't5' needs tokenizer.ggml.scores");
   byte_tokens_.fill(kNoToken);
@@ -126,9 +119,9 @@ void UnigramTokenizer::emit(std::string_view text, std::size_t begin, const std:
   }
 }
 
-void UnigramTokenizer::encode_spaced(std::string_view raw, const SentencePieceRules& rules,
-                                     std::vector<TokenId>& out) const {
-  const std::string text = normalize(charsmap_, rules, raw);
+void UnigramTokenizer::encode_by(const SentencePieceRules& rules, std::string_view raw,
+                                 std::vector<TokenId>& out) const {
+  const std::string text = normalize(charsmap(), rules, raw);
   // If no token reaches across a place, the best tokens before it are final: they can be written,
   // and only the score is carried on.
   std::vector<End> ends(1);

@@ -28,10 +28,6 @@ std::uint32_t leaf_value(std::uint32_t unit) {
   return unit & ~(1u << 31);
 }
 
-void append_with_space_symbols(std::string_view piece, std::string& out) {
-  for (const char c : piece) c == ' ' ? out += kSpaceSymbol : out += c;
-}
-
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
 }  // namespace
@@ -89,30 +85,21 @@ Charsmap::Match Charsmap::find(std::string_view text, std::size_t at, bool short
   return best;
 }
 
-SentencePieceRules rules_of(const TokenizerFlags& flags, bool first) {
-  const bool continues = flags.prefix_once && !first;
-  return {.space_prefix = flags.add_space_prefix && !continues,
-          .remove_extra_spaces = flags.remove_extra_whitespaces,
-          .continues = continues};
-}
-
 std::string normalize(const Charsmap& charsmap, const SentencePieceRules& rules,
                       std::string_view text, std::size_t limit) {
   std::string out;
   out.reserve(text.size() + text.size() / 4 + kSpaceSymbol.size());
   bool skip_spaces = rules.remove_extra_spaces;
-  bool begun = false;  // the prefix is there, if there is one
-  if (!rules.remove_extra_spaces && rules.space_prefix && !text.empty()) {
-    out += kSpaceSymbol;
-    begun = true;
-  }
-  bool skipped = false;
+  bool space_first = rules.space_prefix;
+  if (!rules.remove_extra_spaces && space_first && !text.empty()) out += kSpaceSymbol;
   const auto add = [&](std::string_view piece) {
-    const std::size_t n_spaces = std::min(piece.find_first_not_of(' '), piece.size());
-    if (skip_spaces) piece.remove_prefix(n_spaces), skipped |= n_spaces > 0;
+    if (skip_spaces) {
+      const std::size_t n_spaces = std::min(piece.find_first_not_of(' '), piece.size());
+      space_first |= rules.continues && n_spaces > 0;
+      piece.remove_prefix(n_spaces);
+    }
     if (piece.empty()) return;
-    if (!begun && (rules.space_prefix || (rules.continues && skipped))) out += kSpaceSymbol;
-    begun = true;
+    if (out.empty() && space_first) out += kSpaceSymbol;
     append_with_space_symbols(piece, out);
     skip_spaces = rules.remove_extra_spaces && piece.back() == ' ';
     check_grown_text(out.size(), limit);

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "weft/tokenize/space_symbol.h"
-#include "weft/tokenize/vocabulary.h"
 
 namespace weft::tokenize {
 
@@ -47,8 +46,6 @@ struct SentencePieceRules {
   bool remove_extra_spaces = false;  // none at both ends, one between words
   bool continues = false;            // the text follows another: one of the spaces before it stays
 };
-// The rules for a stretch of text between special tokens; `first`: it begins the whole text.
-SentencePieceRules rules_of(const TokenizerFlags& flags, bool first);
 
 // Normalizes a text like a SentencePiece model: replaces characters, bytes that are not UTF-8
 // become U+FFFD, spaces become U+2581. Throws ValueError if the result is longer than `limit`

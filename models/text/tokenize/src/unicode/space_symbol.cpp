@@ -37,6 +37,16 @@ std::string with_spaces(std::string_view text) {
   return out;
 }
 
+void append_with_space_symbols(std::string_view text, std::string& out) {
+  for (const char c : text) {
+    if (c == ' ') {
+      out += kSpaceSymbol;
+    } else {
+      out += c;
+    }
+  }
+}
+
 std::string with_space_symbols(std::string_view text, bool prefix, std::size_t limit) {
   const auto n_spaces = static_cast<std::size_t>(std::count(text.begin(), text.end(), ' '));
   const std::size_t size =
@@ -45,13 +55,7 @@ std::string with_space_symbols(std::string_view text, bool prefix, std::size_t l
   std::string out;
   out.reserve(size);
   if (prefix) out += kSpaceSymbol;
-  for (const char c : text) {
-    if (c == ' ') {
-      out += kSpaceSymbol;
-    } else {
-      out += c;
-    }
-  }
+  append_with_space_symbols(text, out);
   return out;
 }
 

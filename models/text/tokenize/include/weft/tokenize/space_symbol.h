@@ -20,6 +20,7 @@ void check_grown_text(std::size_t size, std::size_t limit);
 std::string with_spaces(std::string_view text);
 std::string with_space_symbols(std::string_view text, bool prefix = false,
                                std::size_t limit = kMaxText);
+void append_with_space_symbols(std::string_view text, std::string& out);  // without a limit
 
 // Value of upper- or lower-case hexadecimal digits; -1 for anything else. REQUIRES: at most 7.
 int hex_value(std::string_view digits);
