@@ -99,7 +99,7 @@ void check_flags(Flags& flags) {
 
 int convert(int argc, char** argv) {
   cli::App app(
-      "Converts a directory with model.safetensors (or its shards), config.json and tokenizer.json "
+      "Converts a directory with model.safetensors (or its shards), config.json and a tokenizer "
       "to a GGUF file, or merges LoRAs into the weights of a model. The file appears under its "
       "name when it is complete.",
       "weft convert");

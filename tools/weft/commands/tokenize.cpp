@@ -51,7 +51,7 @@ int tokenize(int argc, char** argv) {
   bool json = false;
   bool jsonl = false;
   std::vector<KeyOverride> overrides;
-  app.add_option("-m,--model", model, "GGUF file; may contain only a vocabulary").required();
+  app.add_option("-m,--model", model, "directory, or GGUF file (also vocabulary-only)").required();
   app.add_flag("--parse-special", options.parse_special,
                "special tokens spelled out in the text become that token");
   app.add_flag("--no-bos", no_bos, "do not add BOS, EOS or other tokens around the text");

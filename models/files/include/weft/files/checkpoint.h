@@ -1,7 +1,7 @@
 #pragma once
 // Opens a model on disk. It is a GGUF file (versions 2 and 3, little-endian, whole or split: give
 // the first part, "-00001-of-00003.gguf"), or a directory with model.safetensors (or its shards),
-// config.json and tokenizer.json. A directory looks like the GGUF file that `weft convert` makes
+// config.json and a tokenizer. A directory looks like the GGUF file that `weft convert` makes
 // from it (docs/safetensors.md). Files are mapped read-only; nothing is copied. Every count,
 // length, offset, size and product is checked before use. An inconsistent file is refused with
 // FormatError (UnsupportedError for versions and types that cannot be read); the message names the
