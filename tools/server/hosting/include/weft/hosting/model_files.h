@@ -23,8 +23,8 @@ std::string stem_of(const std::string& path);
 // folder on without the extension ("qwen/model") where several have the same stem. Left out are
 // hidden files and folders, parts of split files after the first, files for models that are none
 // themselves (what reads pictures, adapters, importance matrices), and, with one warning for
-// each of these, files whose names are not UTF-8 and files that cannot be read. Throws IoError for a folder that cannot be read, ValueError for one
-// without models.
+// each of these, files whose names are not UTF-8 and files that cannot be read. Throws IoError for
+// a folder that cannot be read, ValueError for one without models.
 std::vector<HostedModel> models_below(const std::string& folder,
                                       const std::function<void(std::string_view)>& warn = {});
 
