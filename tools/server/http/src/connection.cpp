@@ -194,7 +194,8 @@ void Connection::accept_head() {
     reply = service_.hooks.refuse(head, e.refusal());
   }
   if (reply) {
-    if (const auto length = skipped_body(reader_))
+    const auto length = reply->status == 413 ? std::nullopt : skipped_body(reader_);
+    if (length)
       skip_ = *length;
     else
       output_.close_after();

@@ -86,6 +86,7 @@ std::string reply_head(const Reply& reply, const RequestHead& request, const Rep
   if (framing.length && !no_body)
     append_field(out, "Content-Length", fmt::to_string(*framing.length));
   if (framing.chunked && !no_body) append_field(out, "Transfer-Encoding", "chunked");
+  append_field(out, "X-Content-Type-Options", "nosniff");
   if (reply.content_type.starts_with("text/event-stream")) {
     append_field(out, "Cache-Control", "no-cache");
     append_field(out, "X-Accel-Buffering", "no");

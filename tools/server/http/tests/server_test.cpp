@@ -27,6 +27,7 @@ TEST_CASE("requests follow each other on a connection") {
     CHECK(r.header("connection").empty());
     CHECK(r.header("content-type") == "application/json");
     CHECK(!r.header("date").empty());
+    CHECK(r.header("x-content-type-options") == "nosniff");
   }
   client.send(
       "POST /c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: "
@@ -173,6 +174,16 @@ TEST_CASE("a gate answers before the body") {
     client.send(request("POST", "/no", "12345") + request("GET", "/yes"));
     CHECK(client.receive().status == 404);
     CHECK(client.receive().body == "GET /yes : ");
+  }
+  SUBCASE("a refused body is not read") {
+    hooks.gate = [](const RequestHead&) { return Reply{.status = 413}; };
+    RunningServer strict(echo, {}, hooks);
+    Client client(strict.port());
+    client.send("GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n1");
+    const Received r = client.receive();
+    CHECK(r.status == 413);
+    CHECK(r.header("connection") == "close");
+    CHECK(client.at_end());
   }
   SUBCASE("a large or a chunked one is not read") {
     for (const char* framing : {"Content-Length: 20000000", "Transfer-Encoding: chunked"}) {

@@ -20,6 +20,8 @@ constexpr std::string_view kFolder = "/ui/page/";
 constexpr const char* kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+constexpr const char* kDataPolicy =
+    "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox";
 
 std::string_view type_of(std::string_view name) {
   if (name.ends_with(".js")) return "text/javascript; charset=utf-8";
@@ -35,16 +37,18 @@ http::Reply file_reply(std::string_view name) {
   reply.body = file->content;
   reply.content_type = type_of(name);
   reply.headers = {{"Content-Security-Policy", kPolicy},
-                   {"X-Content-Type-Options", "nosniff"},
+                   {"X-Frame-Options", "DENY"},
                    {"Referrer-Policy", "no-referrer"},
                    {"Cache-Control", "no-cache"}};
   return reply;
 }
 
+// Answers that are not pages: pictures may have styles, and nothing may run.
 http::Reply text_reply(std::string body, std::string type) {
   http::Reply reply;
   reply.body = std::move(body);
   reply.content_type = std::move(type);
+  reply.headers = {{"Content-Security-Policy", kDataPolicy}, {"Referrer-Policy", "no-referrer"}};
   return reply;
 }
 
@@ -104,11 +108,11 @@ std::vector<api::Endpoint> page_endpoints(const Operations& operations, bool sho
                                           }));
   endpoints.back().answer_type = "text/plain";
   endpoints.back().quick = true;
-  endpoints.push_back(api::plain_endpoint("GET", "/ui/state", "ui_state",
-                                          "State of the server that the page shows",
-                                          [&operations](const std::shared_ptr<api::ApiCall>& call) {
-                                            call->reply(state_json(operations));
-                                          }));
+  endpoints.push_back(api::plain_endpoint(
+      "GET", "/ui/state", "ui_state", "State of the server that the page shows",
+      [&operations](const std::shared_ptr<api::ApiCall>& call) {
+        call->exchange->reply(text_reply(state_json(operations), "application/json"));
+      }));
   endpoints.push_back(picture_endpoint(operations, "graph",
                                        "The graph of a loaded model as boxes and edges",
                                        "application/json", graph_json));

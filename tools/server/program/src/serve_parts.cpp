@@ -91,8 +91,10 @@ http::AccessOptions ServeProgram::access_options() const {
   options.hosts = flags_.allowed_hosts;
   if (options.hosts.empty() && is_local() && !std::ranges::all_of(hosts(), is_unix))
     options.hosts = http::names_of_this_machine();
-  if (flags_.page)
+  if (flags_.page) {
     options.open_paths.insert(options.open_paths.end(), page_paths().begin(), page_paths().end());
+    options.page_paths.insert(options.page_paths.end(), page_paths().begin(), page_paths().end());
+  }
   return options;
 }
 

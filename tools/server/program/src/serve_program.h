@@ -17,12 +17,12 @@
 #include "weft/hosting/operations.h"
 #include "weft/hosting/server_metrics.h"
 #include "weft/http/access.h"
+#include "weft/http/rate_limit.h"
 #include "weft/http/server.h"
 #include "weft/program/serve.h"
 
 #include "access_log.h"
 #include "rank_fault.h"
-#include "rate_limit.h"
 #include "request_log.h"
 #include "request_profiles.h"
 #include "request_record.h"
@@ -81,7 +81,7 @@ class ServeProgram {
   std::unique_ptr<api::Workers> workers_;
   std::unique_ptr<ModelPool> pool_;  // its engines call the members above
   std::unique_ptr<http::Access> access_;
-  std::optional<RateLimit> rate_limit_;  // used on the I/O thread
+  std::optional<http::RateLimit> rate_limit_;  // used on the I/O thread
   std::unique_ptr<http::Server> http_;
   std::thread io_;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// Who may ask: host names, origins of pages, keys. A ready-made part of a gate:
+// Who may ask: host names, origins and sites of pages, keys. A ready-made part of a gate:
 //
 //   Access access({.keys = split_list("one,two"), .hosts = names_of_this_machine()}, refuse);
 //   hooks.gate = [&](const RequestHead& head) { return access.check(head); };
@@ -27,8 +27,13 @@ struct AccessOptions {
   // of a scheme, "*" for all.
   std::vector<std::string> origins = default_origins();
   std::vector<std::string> hosts = {};  // names in Host, without ports; none: all
-  // Paths that need no key.
+  // Paths that need no key, and take no body.
   std::vector<std::string> open_paths = {"/", "/health", "/v1/health", "/openapi.json"};
+  // Paths to which pages of any site may have links.
+  std::vector<std::string> page_paths = {"/"};
+  // Wrong keys per minute of an address (of the first 64 bits of an IPv6 address) that are answered
+  // with 401; more are answered with 429. At least 1.
+  int wrong_keys_per_minute = 10;
 };
 
 // Threads: set_keys() may be called from any thread, the others from one.
@@ -36,14 +41,21 @@ class Access {
  public:
   using Refuse = std::function<Reply(const RequestHead& head, const Refusal& refusal)>;
 
-  // Throws ValueError for an origin or a key that cannot match.
+  // Throws ValueError for an origin or a key that cannot match, and for a limit below 1.
   Access(const AccessOptions& options, Refuse refuse);
   ~Access();
 
-  // The reply to a request that goes no further: 403 for its host or origin, 401 for its key, 204
-  // if it is OPTIONS.
+  // The reply to a request that goes no further:
+  //   403  for its host or origin, or if a browser says that a page of another site causes it
+  //        (Sec-Fetch-Site), unless the page's origin is allowed or it follows a link to one of
+  //        `page_paths`
+  //   401  for its key; 429 with Retry-After if its address has sent too many wrong ones. A right
+  //        key is accepted all the same, so that nobody locks out others behind the same proxy.
+  //   413  if it has a body and its path is open
+  //   204  if it is OPTIONS
   std::optional<Reply> check(const RequestHead& head) const;
-  // Access-Control-Allow-Origin for an allowed origin, and Vary.
+  // Access-Control-Allow-Origin for an allowed origin; Vary; Cross-Origin-Resource-Policy:
+  // "cross-origin" for an allowed origin, else "same-origin".
   Headers answer_headers(const RequestHead& head) const;
 
   // Identifies a client: a number made from the key, or the peer if no key is needed.
@@ -65,7 +77,8 @@ std::vector<std::string> read_key_file(const std::string& path);
 
 // Names in Host by which clients on this machine reach a server that is bound to loopback.
 std::vector<std::string> names_of_this_machine();
-// Whether only this machine reaches a server that listens on `host`, an address or a name.
+// Whether only this machine reaches a server that listens on `host`, an address or a name. False
+// for paths of Unix sockets.
 bool is_loopback(std::string_view host);
 
 }  // namespace weft::http

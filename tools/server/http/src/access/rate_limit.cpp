@@ -1,10 +1,10 @@
-#include "rate_limit.h"
+#include "weft/http/rate_limit.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 
-namespace weft::server {
+namespace weft::http {
 namespace {
 
 constexpr std::size_t kMaxClients = 10000;
@@ -33,4 +33,4 @@ void RateLimit::forget_silent(Clock::time_point now) {
   if (clients_.size() >= kMaxClients) clients_.clear();
 }
 
-}  // namespace weft::server
+}  // namespace weft::http

@@ -7,7 +7,7 @@
 
 #include "weft/base/clock.h"
 
-namespace weft::server {
+namespace weft::http {
 
 // One thread at a time.
 class RateLimit {
@@ -31,4 +31,4 @@ class RateLimit {
   std::unordered_map<std::string, Client> clients_;
 };
 
-}  // namespace weft::server
+}  // namespace weft::http

@@ -70,6 +70,44 @@ TEST_CASE("keys") {
     CHECK_THROWS_AS(access.set_keys({bad}), weft::ValueError);
 }
 
+TEST_CASE("wrong keys are limited for each address, right ones are not") {
+  const Access access({.keys = {"one"}, .wrong_keys_per_minute = 3}, refuse);
+  const auto from = [&](const char* peer, const char* key) {
+    RequestHead request = head({{"X-Api-Key", key}});
+    request.peer = peer;
+    return access.check(request);
+  };
+  for (int i = 0; i < 20; ++i) CHECK(from("192.0.2.1", "")->status == 401);
+  for (int i = 0; i < 3; ++i) CHECK(from("192.0.2.1", "wrong")->status == 401);
+  const auto limited = from("192.0.2.1", "wrong");
+  CHECK(limited->status == 429);
+  const int wait = std::stoi(std::string(find_header(limited->headers, "retry-after")));
+  CHECK(wait >= 1);
+  CHECK(wait <= 20);
+  CHECK(limited->body.find("wrong") == std::string::npos);
+  CHECK(!from("192.0.2.1", "one"));
+  CHECK(from("192.0.2.1", "")->status == 401);
+  CHECK(from("192.0.2.2", "wrong")->status == 401);
+  for (int i = 0; i < 3; ++i)
+    CHECK(from(("2001:db8::" + std::to_string(i)).c_str(), "wrong")->status == 401);
+  CHECK(from("2001:db8::9", "wrong")->status == 429);
+}
+
+TEST_CASE("open paths take no body") {
+  const Access open({}, refuse);
+  const Access keyed({.keys = {"one"}}, refuse);
+  for (const Access* access : {&open, &keyed}) {
+    const auto with = [&](const char* name, const char* value) {
+      return status(*access, head({{name, value}}, "GET", "/health"));
+    };
+    CHECK(with("Content-Length", "1") == 413);
+    CHECK(with("Content-Length", "0") == 0);
+    CHECK(with("Content-Length", "00") == 0);
+    CHECK(with("Transfer-Encoding", "chunked") == 413);
+  }
+  CHECK(status(open, head({{"Content-Length", "1"}})) == 0);
+}
+
 TEST_CASE("lists and files of keys") {
   using List = std::vector<std::string>;
   CHECK(split_list(" one, two,,three ") == List{"one", "two", "three"});
@@ -125,6 +163,52 @@ TEST_CASE("origins") {
   CHECK_THROWS_AS(Access({.origins = {"a.example"}}, refuse), weft::ValueError);
 }
 
+TEST_CASE("requests that pages of other sites cause") {
+  const Access local({.page_paths = {"/", "/ui/page/main.js"}}, refuse);
+  const auto get = [](const Access& access, const char* site, Headers more, const char* path,
+                      const char* host = "localhost:8080") {
+    more.emplace_back("Host", host);
+    more.emplace_back("Sec-Fetch-Site", site);
+    return status(access, head(std::move(more), "GET", path));
+  };
+  const Headers picture{{"Sec-Fetch-Mode", "no-cors"}, {"Sec-Fetch-Dest", "image"}};
+  const Headers link{{"Sec-Fetch-Mode", "navigate"}, {"Sec-Fetch-Dest", "document"}};
+  const Headers frame{{"Sec-Fetch-Mode", "navigate"}, {"Sec-Fetch-Dest", "iframe"}};
+  for (const char* path : {"/", "/props", "/health"}) {
+    CHECK(get(local, "cross-site", picture, path) == 403);
+    CHECK(get(local, "cross-site", frame, path) == 403);
+    CHECK(get(local, "cross-site", {}, path) == 403);
+    for (const char* own : {"same-origin", "none"}) {
+      CHECK(get(local, own, picture, path) == 0);
+      CHECK(get(local, own, link, path) == 0);
+    }
+  }
+  CHECK(get(local, "cross-site", link, "/") == 0);
+  CHECK(get(local, "cross-site", link, "/ui/page/main.js") == 0);
+  CHECK(get(local, "cross-site", link, "/props") == 403);
+  Headers post = link;
+  post.emplace_back("Sec-Fetch-Site", "cross-site");
+  CHECK(status(local, head(post, "POST", "/")) == 403);
+
+  // Pages of other ports of this machine, but not of other names of a domain.
+  CHECK(get(local, "same-site", picture, "/props") == 0);
+  CHECK(get(local, "same-site", picture, "/props", "weft.example.org") == 403);
+  CHECK(get(local, "same-site", link, "/", "weft.example.org") == 0);
+
+  const Access listed({.origins = {"https://a.example"}}, refuse);
+  CHECK(get(listed, "cross-site", {{"Origin", "https://a.example"}}, "/props") == 0);
+  CHECK(get(listed, "cross-site", {{"Origin", "https://b.example"}}, "/props") == 403);
+  CHECK(get(listed, "cross-site", picture, "/props") == 403);
+  CHECK(get(listed, "same-site", picture, "/props") == 403);
+  CHECK(get(Access({.origins = {"*"}}, refuse), "cross-site", picture, "/props") == 0);
+}
+
+TEST_CASE("names that end like the path of a Unix socket are not this machine") {
+  const Access access({.hosts = names_of_this_machine()}, refuse);
+  CHECK(status(access, head({{"Host", "localhost"}, {"Origin", "http://evil.sock"}})) == 403);
+  CHECK(status(access, head({{"Host", "evil.sock"}})) == 403);
+}
+
 TEST_CASE("preflights and headers for pages") {
   const Access access({.keys = {"one"}}, refuse);
   const RequestHead preflight = head({{"Origin", "http://localhost:1"},
@@ -140,15 +224,22 @@ TEST_CASE("preflights and headers for pages") {
   const Headers more = access.answer_headers(preflight);
   CHECK(find_header(more, "access-control-allow-origin") == "http://localhost:1");
   CHECK(find_header(more, "vary") == "Origin");
+  CHECK(find_header(more, "cross-origin-resource-policy") == "cross-origin");
   const RequestHead foreign = head({{"Origin", "https://evil.example"}}, "OPTIONS");
   CHECK(status(access, foreign) == 403);
   CHECK(find_header(access.answer_headers(foreign), "access-control-allow-origin").empty());
   CHECK(find_header(access.answer_headers(foreign), "vary") == "Origin");
+  for (const RequestHead& request : {foreign, head({})})
+    CHECK(find_header(access.answer_headers(request), "cross-origin-resource-policy") ==
+          "same-origin");
+  const Access all({.origins = {"*"}}, refuse);
+  CHECK(find_header(all.answer_headers(head({})), "cross-origin-resource-policy") ==
+        "cross-origin");
 }
 
 TEST_CASE("loopback") {
-  for (const char* yes : {"127.0.0.1", "127.8.8.8", "localhost", "::1", "[::1]", "/tmp/a.sock"})
+  for (const char* yes : {"127.0.0.1", "127.8.8.8", "localhost", "::1", "[::1]"})
     CHECK(is_loopback(yes));
-  for (const char* no : {"0.0.0.0", "::", "", "127.0.0.1.example", "128.0.0.1"})
+  for (const char* no : {"0.0.0.0", "::", "", "127.0.0.1.example", "128.0.0.1", "evil.sock"})
     CHECK(!is_loopback(no));
 }

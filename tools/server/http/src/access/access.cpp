@@ -6,10 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "weft/base/clock.h"
 #include "weft/base/error.h"
 #include "weft/base/text.h"
+#include "weft/http/rate_limit.h"
 
 #include "keys.h"
+#include "peer_group.h"
 
 namespace weft::http {
 namespace {
@@ -64,6 +67,24 @@ std::string_view key_of(const RequestHead& head) {
   return trim(find_header(head.headers, "x-api-key"));
 }
 
+bool has_body(const RequestHead& head) {
+  const std::string_view length = trim(find_header(head.headers, "content-length"));
+  return length.find_first_not_of('0') != std::string_view::npos ||
+         !find_header(head.headers, "transfer-encoding").empty();
+}
+
+// Whether it shows an answer in a window of its own, as after a click on a link. Frames and
+// embedded objects do not.
+bool is_navigation(const RequestHead& head) {
+  const std::string_view to = find_header(head.headers, "sec-fetch-dest");
+  return find_header(head.headers, "sec-fetch-mode") == "navigate" &&
+         (to.empty() || to == "document") && (head.method == "GET" || head.method == "HEAD");
+}
+
+bool contains(const std::vector<std::string>& list, std::string_view text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
 }  // namespace
 
 std::vector<std::string> default_origins() {
@@ -71,12 +92,19 @@ std::vector<std::string> default_origins() {
 }
 
 struct Access::Impl {
+  Impl(const AccessOptions& o, Refuse r)
+      : options(o), refuse(std::move(r)), wrong_keys(o.wrong_keys_per_minute) {}
+
   AccessOptions options;
   Refuse refuse;
   KeySet keys;
+  RateLimit wrong_keys;
 
   bool host_allowed(const RequestHead& head) const;
   bool origin_allowed(const RequestHead& head, std::string_view origin) const;
+  bool site_allowed(const RequestHead& head) const;
+  std::optional<Refusal> page_refusal(const RequestHead& head) const;
+  std::optional<Reply> key_reply(const RequestHead& head);
   Reply options_reply(const RequestHead& head) const;
 };
 
@@ -105,6 +133,46 @@ bool Access::Impl::origin_allowed(const RequestHead& head, std::string_view text
   });
 }
 
+// Pages cause requests without an Origin, too: pictures, scripts, frames, links. Browsers tell of
+// them in the headers of Fetch Metadata.
+bool Access::Impl::site_allowed(const RequestHead& head) const {
+  const std::string_view site = find_header(head.headers, "sec-fetch-site");
+  if (site != "cross-site" && site != "same-site") return true;
+  if (contains(options.origins, "*")) return true;
+  // Pages of the same site differ in their port, or, if it has a name in a domain, in that name.
+  const bool local = is_loopback(without_port(find_header(head.headers, "host")));
+  if (site == "same-site" && local && contains(options.origins, "localhost")) return true;
+  return is_navigation(head) && contains(options.page_paths, head.path);
+}
+
+std::optional<Refusal> Access::Impl::page_refusal(const RequestHead& head) const {
+  const std::string_view origin = find_header(head.headers, "origin");
+  if (origin.empty() ? site_allowed(head) : origin_allowed(head, origin)) return std::nullopt;
+  return Refusal{403,
+                 origin.empty() ? "pages of other sites are not allowed (--cors-origins)"
+                                : "pages of this origin are not allowed (--cors-origins)",
+                 "permission_error"};
+}
+
+std::optional<Reply> Access::Impl::key_reply(const RequestHead& head) {
+  if (keys.empty()) return std::nullopt;
+  const std::string_view key = key_of(head);
+  if (keys.contains(key)) return std::nullopt;
+  const int wait =
+      key.empty() ? 0 : wrong_keys.seconds_to_wait(peer_group(head.peer), Clock::now());
+  if (wait > 0) {
+    Reply reply = refuse(head, {429, "too many wrong API keys", "rate_limit_error"});
+    reply.headers.emplace_back("Retry-After", fmt::to_string(wait));
+    return reply;
+  }
+  Reply reply = refuse(
+      head,
+      {401, key.empty() ? "an API key is needed (Authorization: Bearer KEY)" : "wrong API key",
+       "authentication_error", "invalid_api_key"});
+  reply.headers.emplace_back("WWW-Authenticate", "Bearer");
+  return reply;
+}
+
 // Browsers ask before they send; others ask for the methods of a path.
 Reply Access::Impl::options_reply(const RequestHead& head) const {
   Reply reply{.status = 204};
@@ -121,11 +189,13 @@ Reply Access::Impl::options_reply(const RequestHead& head) const {
   return reply;
 }
 
-Access::Access(const AccessOptions& options, Refuse refuse) : impl_(std::make_unique<Impl>()) {
+Access::Access(const AccessOptions& options, Refuse refuse)
+    : impl_(std::make_unique<Impl>(options, std::move(refuse))) {
   for (const std::string& origin : options.origins) check_origin_option(origin);
-  impl_->options = options;
+  if (options.wrong_keys_per_minute < 1)
+    fail<ValueError>("wrong_keys_per_minute must be at least 1, got {}",
+                     options.wrong_keys_per_minute);
   impl_->options.keys.clear();  // only their hashes are kept
-  impl_->refuse = std::move(refuse);
   impl_->keys.set(options.keys);
 }
 
@@ -136,29 +206,22 @@ std::optional<Reply> Access::check(const RequestHead& head) const {
     return impl_->refuse(
         head,
         {403, "requests for this host name are not allowed (--allowed-hosts)", "permission_error"});
-  const std::string_view origin = find_header(head.headers, "origin");
-  if (!origin.empty() && !impl_->origin_allowed(head, origin))
-    return impl_->refuse(
-        head, {403, "pages of this origin are not allowed (--cors-origins)", "permission_error"});
+  if (const auto refusal = impl_->page_refusal(head)) return impl_->refuse(head, *refusal);
   if (head.method == "OPTIONS") return impl_->options_reply(head);
-  const auto& open = impl_->options.open_paths;
-  if (std::find(open.begin(), open.end(), head.path) != open.end()) return std::nullopt;
-  if (impl_->keys.empty()) return std::nullopt;
-  const std::string_view key = key_of(head);
-  if (impl_->keys.contains(key)) return std::nullopt;
-  Reply reply = impl_->refuse(
-      head,
-      {401, key.empty() ? "an API key is needed (Authorization: Bearer KEY)" : "wrong API key",
-       "authentication_error", "invalid_api_key"});
-  reply.headers.emplace_back("WWW-Authenticate", "Bearer");
-  return reply;
+  if (!contains(impl_->options.open_paths, head.path)) return impl_->key_reply(head);
+  if (has_body(head)) return impl_->refuse(head, {413, "requests for this path have no body"});
+  return std::nullopt;
 }
 
 Headers Access::answer_headers(const RequestHead& head) const {
   Headers headers{{"Vary", "Origin"}};
   const std::string_view origin = find_header(head.headers, "origin");
-  if (origin.empty() || !impl_->host_allowed(head) || !impl_->origin_allowed(head, origin))
-    return headers;
+  const bool host = impl_->host_allowed(head);
+  const bool named = !origin.empty() && host && impl_->origin_allowed(head, origin);
+  const bool any = host && contains(impl_->options.origins, "*");
+  headers.emplace_back("Cross-Origin-Resource-Policy",
+                       named || any ? "cross-origin" : "same-origin");
+  if (!named) return headers;
   headers.emplace_back("Access-Control-Allow-Origin", origin);
   headers.emplace_back("Access-Control-Expose-Headers", "x-request-id, retry-after");
   return headers;
