@@ -21,6 +21,8 @@ constexpr auto kWatchEvery = std::chrono::milliseconds(100);
 constexpr std::uint64_t kMaxSkipped = std::uint64_t{64} << 10;
 // For what is still sent after the last answer, so that the client can read that answer.
 constexpr auto kLinger = seconds(2);
+// A client of a stream may take as long for a piece of it before its connection makes room.
+constexpr auto kReaderPause = seconds(5);
 
 // Removes the first `n` bytes.
 void remove_first(Buffers& buffers, std::size_t n) {
@@ -48,6 +50,11 @@ std::optional<std::uint64_t> skipped_body(RequestReader& reader) {
   return sent && length && *length <= kMaxSkipped ? length : std::nullopt;
 }
 
+// In which a header or a handshake must be complete.
+Clock::duration header_time(const ServerOptions& options) {
+  return std::min(options.header_timeout, options.timeout);
+}
+
 }  // namespace
 
 Connection::Connection(Service& service, std::unique_ptr<Transport> transport, std::string peer)
@@ -57,6 +64,7 @@ Connection::Connection(Service& service, std::unique_ptr<Transport> transport, s
       logger_(service, std::move(peer)),
       reader_(service.reader_limits()),
       budget_(service),
+      pace_(service.options),
       output_(service, reader_) {}
 
 Connection::~Connection() {
@@ -65,12 +73,18 @@ Connection::~Connection() {
 
 void Connection::start() {
   deadline_.watch(weak_from_this(), [this] { on_deadline(); });
-  deadline_.set_after(service_.options.timeout);
+  deadline_.set_after(header_time(service_.options));
   transport_->handshake(shared_from_this());
 }
 
+bool Connection::waits_for_client() const {
+  if (state_ == State::closed) return false;
+  if (state_ != State::answer) return true;
+  return writing_ && (output_.ended() || Clock::now() - progress_ >= kReaderPause);
+}
+
 void Connection::drain() {
-  if (is_idle()) return close();
+  if (state_ == State::handshake || state_ == State::head) return close();
   if (state_ == State::body) deadline_.set_after(kLinger);
 }
 
@@ -94,6 +108,7 @@ void Connection::on_handshake(bool ok) {
   if (state_ == State::closed) return;
   if (!ok) return close();
   state_ = State::head;
+  deadline_.set_after(service_.options.timeout);
   read_more();
 }
 
@@ -127,11 +142,14 @@ void Connection::on_read(bool ok, std::size_t n) {
   input_.commit(n);
   if (state_ == State::closed) return;
   if (!ok) return on_input_end();
-  if (state_ == State::head && input_.size() == n) {
-    logger_.start();
-    deadline_.set_after(service_.options.timeout);
+  if (state_ == State::body || skip_ > 0) {
+    const bool fast = pace_.add(n, Clock::now());
+    const bool receiving = state_ == State::body || state_ == State::head;
+    if (receiving && !service_.draining) {
+      if (fast) on_progress();
+      deadline_.set(pace_.deadline());
+    }
   }
-  if (state_ == State::body && !service_.draining) deadline_.set_after(service_.options.timeout);
   process();
 }
 
@@ -166,6 +184,14 @@ bool Connection::parse() {
   input_.consume(static_cast<std::size_t>(skipped));
   skip_ -= skipped;
   if (state_ == State::head && skip_ == 0) {
+    if (skipped > 0) deadline_.set_after(service_.options.timeout);
+    if (input_.size() == 0) return false;
+    if (!std::exchange(head_begun_, true)) {
+      logger_.start();
+      on_progress();
+      // For the whole header, however it drips.
+      deadline_.set_after(header_time(service_.options));
+    }
     const std::size_t n = reader_.read_head(input_.view());
     input_.consume(n);
     if (reader_.head_complete()) accept_head();
@@ -184,6 +210,9 @@ bool Connection::parse() {
 
 void Connection::accept_head() {
   RequestHead& head = reader_.head();
+  pace_.start(Clock::now());
+  pace_.add(input_.size(), Clock::now());
+  on_progress();
   logger_.name(head);
   std::optional<Reply> reply;
   try {
@@ -202,6 +231,7 @@ void Connection::accept_head() {
     return answer_at_once(head, std::move(*reply));
   }
   state_ = State::body;
+  deadline_.set(pace_.deadline());
   if (reader_.expects_continue() && !reader_.complete() && input_.size() == 0) {
     output_.add(std::string(kContinue));
     send();
@@ -285,7 +315,7 @@ void Connection::flush() {
 
 void Connection::send() {
   writing_ = true;
-  deadline_.set_after(service_.options.timeout);
+  on_progress();
   Buffers buffers = output_.send();
   // A piece of a stream needs no round through the loop of events. The end of an answer takes it,
   // so that many requests at once do not nest.
@@ -298,10 +328,14 @@ void Connection::sent() {
   writing_ = false;
   output_.sent();
   if (state_ == State::answer) deadline_.clear();
+  if (state_ == State::body) deadline_.set(pace_.deadline());
 }
 
 void Connection::on_progress() {
-  if (state_ != State::closed) deadline_.set_after(service_.options.timeout);
+  if (state_ == State::closed) return;
+  progress_ = Clock::now();
+  service_.on_progress(*this);
+  deadline_.set_after(service_.options.timeout);
 }
 
 void Connection::on_written(bool ok) {
@@ -325,12 +359,13 @@ void Connection::end_request() {
 void Connection::finish_answer() {
   end_request();
   output_.reset();
-  service_.on_idle(*this);
+  on_progress();
   if (output_.closes() || service_.draining) return linger();
   reader_ = RequestReader(service_.reader_limits());
   state_ = State::head;
+  head_begun_ = false;
   logger_.start();
-  deadline_.set_after(service_.options.timeout);
+  if (skip_ > 0) deadline_.set(pace_.deadline());
   process();
 }
 

@@ -7,12 +7,13 @@
 // answer.
 
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <string>
 
 #include "answer_output.h"
 #include "body_budget.h"
+#include "body_pace.h"
+#include "connections.h"
 #include "deadline.h"
 #include "input_buffer.h"
 #include "request_logger.h"
@@ -29,18 +30,19 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void start();
   // No further requests: closes now if none is being received or answered.
   void drain();
-  // Whether it waits for a request, or for the rest of a head.
-  bool is_idle() const { return state_ == State::handshake || state_ == State::head; }
+  // Whether it is the client's turn: to send a request or the rest of one, or to read an answer.
+  bool waits_for_client() const;
   // Closes at once. The client of an unfinished answer has left.
   void close();
 
-  std::list<std::shared_ptr<Connection>>::iterator place;  // in the service's list
+  Connections::Place place;
 
   // Called by the transport at the end of an operation.
   void on_handshake(bool ok);
   void on_read(bool ok, std::size_t n);
   void on_written(bool ok);
-  // Part of a write was taken by the client.
+  // Part of a write was taken by the client. Also called when the client does, or has to do,
+  // something else.
   void on_progress();
 
  private:
@@ -77,9 +79,12 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   bool reading_ = false, writing_ = false, input_ended_ = false;
   ClientProbe probe_;
   RequestReader reader_;
+  bool head_begun_ = false;
   BodyBudget budget_;
+  BodyPace pace_;
   std::uint64_t skip_ = 0;  // bytes of a refused request's body that still come
   AnswerOutput output_;
+  Clock::time_point progress_ = Clock::now();  // the last one of the client
 };
 
 }  // namespace weft::http

@@ -1,9 +1,11 @@
 #include "listener.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -194,6 +196,16 @@ std::vector<int> inherited_sockets() {
   std::vector<int> sockets;
   for (int i = 0; i < n; ++i) sockets.push_back(kFirstInherited + i);
   return sockets;
+}
+
+int first_reserved_descriptor() {
+  constexpr rlim_t kMinReserve = 4, kMaxReserve = 64;
+  rlimit limit = {};
+  constexpr rlim_t kMax = std::numeric_limits<int>::max();
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return std::numeric_limits<int>::max();
+  const rlim_t n = std::min(limit.rlim_cur, kMax);
+  const rlim_t reserve = std::clamp(n / 8, kMinReserve, kMaxReserve);
+  return static_cast<int>(n > reserve ? n - reserve : 0);
 }
 
 void raise_descriptor_limit() {

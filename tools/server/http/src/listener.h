@@ -19,6 +19,10 @@ Listening listen_on(const std::string& host, int port);
 // Takes over sockets that listen already. Throws ValueError if one of them does not.
 Listening adopt_sockets(const std::vector<int>& sockets);
 
+// Descriptors of connections should be less than this number: the rest is left to files. A new
+// descriptor is the lowest free one, so only a process that is short of them gets a greater one.
+int first_reserved_descriptor();
+
 // The address of the other end of a connected socket, without its port: "127.0.0.1", "unix".
 std::string peer_name(int socket);
 

@@ -16,6 +16,7 @@
 #include "weft/base/error.h"
 
 #include "connection.h"
+#include "connections.h"
 #include "listener.h"
 #include "service.h"
 #include "transports.h"
@@ -51,6 +52,7 @@ void check_options(const ServerOptions& options, const Hooks& hooks) {
   if (!options.prefix.empty() &&
       (!options.prefix.starts_with('/') || options.prefix.ends_with('/')))
     fail<ValueError>("a prefix begins with '/' and does not end with it, got '{}'", options.prefix);
+  if (options.min_body_rate == 0) fail<ValueError>("the lowest rate of bodies must not be 0");
 }
 
 struct Listener {
@@ -71,15 +73,13 @@ struct Server::Impl final : Service {
   }
   void on_request() override { ++n_answering_; }
   void on_answered() override { --n_answering_; }
-  void on_idle(Connection& connection) override {
-    connections.splice(connections.end(), connections, connection.place);
-  }
+  void on_progress(Connection& connection) override { connections.touch(connection); }
   void on_closed(Connection& connection) override;
 
   void accept(Listener& listener);
   void on_accepted(Listener& listener, Code error, Socket socket);
   void add(Socket socket);
-  bool close_idle_one();
+  bool is_full(int socket) const;
   void stop_listening();
   void drain();
   void stop();
@@ -88,7 +88,7 @@ struct Server::Impl final : Service {
   Listening listening;
   std::unique_ptr<TlsContext> tls;
   std::list<Listener> listeners;
-  std::list<std::shared_ptr<Connection>> connections;  // those idle longest first
+  Connections connections;
   asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
   const std::uint64_t id_begin_ = random_number();
   std::atomic<std::size_t> n_connections_ = 0, n_requests_ = 0, n_answering_ = 0;
@@ -123,14 +123,17 @@ void Server::Impl::on_accepted(Listener& listener, Code error, Socket socket) {
   if (!listener.acceptor.is_open()) return;
   if (!error) {
     try {
-      add(std::move(socket));
+      // A socket that is not added closes.
+      if (!is_full(socket.native_handle()) || connections.make_room()) add(std::move(socket));
     } catch (const std::exception&) {
       // No memory for it: the socket closes.
     }
     return accept(listener);
   }
   if (error == asio::error::connection_aborted) return accept(listener);
-  if (error == asio::error::no_descriptors && close_idle_one()) return accept(listener);
+  const bool no_descriptors = error == asio::error::no_descriptors ||
+                              error == boost::system::errc::too_many_files_open_in_system;
+  if (no_descriptors && connections.make_room()) return accept(listener);
   listener.pause.expires_after(kAcceptPause);
   listener.pause.async_wait([this, &listener](Code cancelled) {
     if (!cancelled && listener.acceptor.is_open()) accept(listener);
@@ -141,30 +144,25 @@ void Server::Impl::add(Socket socket) {
   const int on = 1;
   const int fd = socket.native_handle();
   if (listening.port != 0) setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-  std::string peer = peer_name(fd);
+  const std::string peer = peer_name(fd);
   auto transport =
       tls ? tls->make_transport(std::move(socket)) : make_plain_transport(std::move(socket));
-  auto connection = std::make_shared<Connection>(*this, std::move(transport), std::move(peer));
-  connection->place = connections.insert(connections.end(), connection);
+  auto connection = std::make_shared<Connection>(*this, std::move(transport), peer);
+  connections.add(connection, peer);
   ++n_connections_;
   connection->start();
 }
 
 void Server::Impl::on_closed(Connection& connection) {
-  connections.erase(connection.place);
+  connections.remove(connection);
   --n_connections_;
   end_if_drained();
 }
 
-// Makes room for a new connection.
-bool Server::Impl::close_idle_one() {
-  for (const auto& connection : connections) {
-    if (!connection->is_idle()) continue;
-    const auto idle = connection;
-    idle->close();
-    return true;
-  }
-  return false;
+// Whether the new connection takes the place of another one.
+bool Server::Impl::is_full(int socket) const {
+  if (options.max_connections > 0 && connections.size() >= options.max_connections) return true;
+  return socket >= first_reserved_descriptor();
 }
 
 void Server::Impl::stop_listening() {
@@ -189,16 +187,13 @@ void close_one(const Close& close) {
 void Server::Impl::drain() {
   draining = true;
   stop_listening();
-  for (auto at = connections.begin(); at != connections.end();) {
-    const auto connection = *at++;
-    close_one([&] { connection->drain(); });
-  }
+  for (const auto& connection : connections.all()) close_one([&] { connection->drain(); });
   end_if_drained();
 }
 
 void Server::Impl::stop() {
   stop_listening();
-  while (!connections.empty()) close_one([this] { connections.front()->close(); });
+  for (const auto& connection : connections.all()) close_one([&] { connection->close(); });
   io.stop();
 }
 

@@ -32,8 +32,8 @@ struct Service {
   virtual std::string new_request_id() = 0;
   virtual void on_request() = 0;
   virtual void on_answered() = 0;
-  // The connection waits for its next request.
-  virtual void on_idle(Connection& connection) = 0;
+  // The client of the connection has sent or taken something, or has its turn from now on.
+  virtual void on_progress(Connection& connection) = 0;
   // The connection is closed and releases itself.
   virtual void on_closed(Connection& connection) = 0;
 };

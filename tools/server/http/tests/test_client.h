@@ -36,11 +36,15 @@ struct Received {
 
 class Client {
  public:
-  explicit Client(int port, int receive_buffer = 0) : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  // `from`: the last byte of its own address, 127.0.0.N.
+  explicit Client(int port, int receive_buffer = 0, std::uint32_t from = 1)
+      : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
     if (receive_buffer > 0)
       setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof(receive_buffer));
     sockaddr_in address = {};
     address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK + from - 1);
+    if (from != 1) ::bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
     address.sin_port = htons(static_cast<std::uint16_t>(port));
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     connect(reinterpret_cast<const sockaddr*>(&address), sizeof(address));

@@ -137,8 +137,8 @@ void add_work_flags(cli::App& app, Flags& flags) {
   add_number(app, "--max-queue", flags.max_queue, 0,
              "max requests that wait for a slot; more are answered with 429. 0: none waits");
   add_number(app, "--timeout", flags.timeout_seconds, 1,
-             "-to; seconds in which a header must be complete, and that a body or a reader may be "
-             "silent");
+             "-to; seconds that a connection, a body or a reader may be silent; a header has at "
+             "most 30");
   add_number(app, "--shutdown-timeout", flags.shutdown_seconds, 0,
              "seconds that running requests have after SIGTERM");
   app.add_option("--slot-save-path", flags.slot_folder, "folder of saved slots").type_name("DIR");

@@ -38,9 +38,23 @@ struct ServerOptions {
   // Open sockets that listen, in place of host and port (inherited_sockets()). The server closes
   // them.
   std::vector<int> listening_sockets = {};
-  // The time in which a header must be complete. Bodies, readers and idle connections may be silent
-  // for that time. Computing an answer is not limited.
+  // Idle connections, bodies and readers may be silent for that time. Computing an answer is not
+  // limited.
   std::chrono::milliseconds timeout = std::chrono::seconds(600);
+  // The time, at most `timeout`, in which a header must be complete after its first byte, and in
+  // which a TLS handshake must be.
+  std::chrono::milliseconds header_timeout = std::chrono::seconds(30);
+  // After `body_grace`, the bytes of a body per second since its begin must be at least this many,
+  // or the request is answered with 408.
+  std::chrono::milliseconds body_grace = std::chrono::seconds(20);
+  std::size_t min_body_rate = 500;  // > 0
+  // Open connections. 0: as many as the limit of file descriptors (RLIMIT_NOFILE) allows, without
+  // an eighth of them, but at most 64, which are left to files. Beyond that, each new connection
+  // takes the place of the one that waits for its client longest: for a request, the rest of one,
+  // or the reading of an answer. The address with the most connections makes room first, if it has
+  // more than a quarter of all. Requests that are computed are never cut; if all connections have
+  // one, new ones are closed.
+  std::size_t max_connections = 0;
   std::size_t max_body_bytes = std::size_t{32} << 20;  // after decompression
   // For the bodies of all requests that are not yet answered.
   std::size_t max_bodies_bytes = std::size_t{256} << 20;
@@ -76,7 +90,7 @@ struct ServerCounters {
 class Server {
  public:
   // Listens when it returns. Throws IoError (port in use, unreadable certificate), ValueError
-  // (unknown host, port out of range, a certificate without a key).
+  // (unknown host, port out of range, a certificate without a key, a lowest rate of 0).
   Server(const ServerOptions& options, Hooks hooks);
   // Closes everything. REQUIRES: run() is not running.
   ~Server();
