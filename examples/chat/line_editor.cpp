@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cwchar>
 #include <filesystem>
+#include <iostream>
 #include <string_view>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "chat/terminal_guard.h"
 #include "common/program.h"
 #include "common/terminal.h"
+#include "common/terminal_output.h"
 
 namespace weft::chat {
 namespace {
@@ -120,7 +122,7 @@ struct LineEditor::Impl {
   void begin_editing() {
     el_set(editor, EL_PREP_TERM, 0);  // it may think that nobody changed the modes since
     el_set(editor, EL_PREP_TERM, 1);
-    cli::print_now(can_mark ? "\r\x1b[J" : "\r");
+    cli::send_controls(std::cout, can_mark ? "\r\x1b[J" : "\r");
     el_set(editor, EL_REFRESH);
     marks = false;  // the shell may have asked for something else
     mark_pastes(true);
@@ -142,8 +144,8 @@ struct LineEditor::Impl {
         std::min(row_after(before, first, columns), row_after(before, first, now));
     columns = now;
     if (can_mark) {
-      if (up > 0) cli::print_now(fmt::format("\x1b[{}A", up));
-      cli::print_now("\r\x1b[J");
+      if (up > 0) cli::send_controls(std::cout, fmt::format("\x1b[{}A", up));
+      cli::send_controls(std::cout, "\r\x1b[J");
     } else {
       cli::print_now("\n");
     }

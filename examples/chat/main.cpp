@@ -21,6 +21,7 @@
 #include "common/read_text.h"
 #include "common/template_flags.h"
 #include "common/terminal.h"
+#include "common/terminal_output.h"
 #include "common/tune_once.h"
 
 namespace {
@@ -67,14 +68,15 @@ class Display : public ReplySink {
  private:
   void on_reasoning(const std::string& text) override {
     end_words();
-    if (!thinking_ && colored_) std::cerr << "\x1b[2m";
+    if (!thinking_ && colored_) cli::send_controls(std::cerr, "\x1b[2m");
     thinking_ = true;
-    std::cerr << (colored_ ? thoughts_.next(text, cli::terminal_columns(STDERR_FILENO)) : text)
+    std::cerr << (colored_ ? thoughts_.next(shown_thoughts_.next(text), columns(STDERR_FILENO))
+                           : text)
               << std::flush;
   }
   void on_content(const std::string& text) override {
     end_thoughts();
-    cli::print_now(wraps_ ? answer_.next(text, cli::terminal_columns(STDOUT_FILENO)) : text);
+    cli::print_now(wraps_ ? answer_.next(shown_answer_.next(text), columns(STDOUT_FILENO)) : text);
     line_open_ = !text.ends_with('\n');
     has_words_ = true;
   }
@@ -90,12 +92,20 @@ class Display : public ReplySink {
     line_open_ = false;
   }
 
-  void end_words() { cli::print_now(answer_.end(cli::terminal_columns(STDOUT_FILENO))); }
+  static std::size_t columns(int descriptor) { return cli::terminal_columns(descriptor); }
+  static std::string rest(cli::TerminalText& shown, WordWrap& words, std::size_t columns) {
+    std::string last = words.next(shown.end(), columns);
+    return last += words.end(columns);
+  }
+  void end_words() { cli::print_now(rest(shown_answer_, answer_, columns(STDOUT_FILENO))); }
   void end_thoughts() {
     if (!std::exchange(thinking_, false)) return;
-    std::cerr << thoughts_.end(cli::terminal_columns(STDERR_FILENO))
-              << (colored_ ? "\x1b[0m\n" : "\n") << std::flush;
+    std::cerr << rest(shown_thoughts_, thoughts_, columns(STDERR_FILENO));
+    if (colored_) cli::send_controls(std::cerr, "\x1b[0m");
+    std::cerr << '\n' << std::flush;
   }
+  // Escaped before it is wrapped: only then its width is known.
+  cli::TerminalText shown_answer_, shown_thoughts_;
   WordWrap answer_, thoughts_;
   bool colored_ = isatty(STDERR_FILENO) != 0;
   bool wraps_ = isatty(STDOUT_FILENO) != 0;

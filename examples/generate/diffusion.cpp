@@ -12,6 +12,7 @@
 
 #include "common/program.h"
 #include "common/terminal.h"
+#include "common/terminal_output.h"
 #include "generate/report.h"
 
 namespace weft::generate {
@@ -64,12 +65,12 @@ class Canvas {
     if (!terminal_ && !lines_) return;
     const std::string line =
         fmt::format("step {}/{}: {}", text.steps_done(), text.n_steps(), printable(text.text("_")));
-    std::cerr << (terminal_ ? "\r\x1b[K" + clipped(line, cli::terminal_columns(STDERR_FILENO) - 1)
-                            : line + "\n")
+    if (terminal_) cli::send_controls(std::cerr, cli::kClearLine);
+    std::cerr << (terminal_ ? clipped(line, cli::terminal_columns(STDERR_FILENO) - 1) : line + "\n")
               << std::flush;
   }
   void clear() const {
-    if (terminal_) std::cerr << "\r\x1b[K" << std::flush;
+    if (terminal_) cli::send_controls(std::cerr, cli::kClearLine);
   }
 
  private:

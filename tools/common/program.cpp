@@ -18,6 +18,8 @@
 #include "weft/files/mapped_file.h"
 #include "weft/files/mapping_guard.h"
 
+#include "common/terminal_output.h"
+
 namespace weft::cli {
 namespace {
 
@@ -44,7 +46,7 @@ void on_interrupt(int) {
 }
 
 void flush_output() {
-  std::cout.flush();
+  send_controls(std::cout, "");
   const bool stream_ok = static_cast<bool>(std::cout);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !stream_ok) output_failed(errno);
 }
@@ -78,6 +80,7 @@ int run_program(std::string_view name, const std::function<int()>& body) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   install_mapping_guard();
+  guard_terminals();
   request_short_timeslice();
   try {
     const int code = body();
@@ -101,8 +104,8 @@ void report_missing_pages_itself() {
 }
 
 void print_now(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-    output_failed(errno);
+  std::cout.write(text.data(), static_cast<std::streamsize>(text.size())).flush();
+  if (!std::cout || std::fflush(stdout) != 0) output_failed(errno);
 }
 
 std::atomic<bool>& interrupt_flag() {
@@ -148,10 +151,11 @@ bool load_progress(double progress) {
   if (!terminal || interrupt_seen) return !interrupt_seen;
   const bool on_screen = shown != start;
   if (progress == 1 && on_screen) {
-    std::cerr << "\r\x1b[K" << std::flush;
+    send_controls(std::cerr, kClearLine);
   } else if (progress < 1 && now - start > kLong && now - shown > kShownEvery) {
     shown = now;
-    std::cerr << fmt::format("\rloading weights {:3.0f} %", 100 * progress) << std::flush;
+    send_controls(std::cerr, "\r");
+    std::cerr << fmt::format("loading weights {:3.0f} %", 100 * progress) << std::flush;
   }
   return true;
 }

@@ -28,7 +28,8 @@ int run_program(std::string_view name, const std::function<int()>& body);
 // continues. The exit code of others is then 1.
 void report_missing_pages_itself();
 
-// Writes to stdout and flushes. Throws IoError; OutputClosed if the reader has closed the pipe.
+// Writes to stdout and flushes; on a terminal, control characters are shown escaped
+// (common/terminal_output.h). Throws IoError; OutputClosed if the reader has closed the pipe.
 void print_now(std::string_view text);
 struct OutputClosed {};
 

@@ -2,6 +2,7 @@
 #include <iostream>
 #include <string>
 
+#include "common/terminal_output.h"
 #include "subcommand.h"
 
 namespace weft::tools {
@@ -33,6 +34,7 @@ int main(int argc, char** argv) {
       return weft::cli::run_program("weft " + name,
                                     [&] { return subcommand->run(argc - 1, argv + 1); });
   }
+  weft::cli::guard_terminals();
   if (!name.empty()) std::cerr << "weft: unknown subcommand '" << name << "'\n\n";
   print_usage(std::cerr);
   return weft::cli::kWrongUsage;

@@ -14,6 +14,16 @@ bool needs_escape(char32_t code) {
          (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
 }
 
+void append_escape(const Utf8Char& c, char first_byte, std::string& out) {
+  const auto code = static_cast<std::uint32_t>(c.code);
+  if (!c.valid)
+    out += fmt::format("\\x{:02x}", static_cast<unsigned char>(first_byte));
+  else if (c.code == '\n' || c.code == '\r' || c.code == '\t')
+    out += c.code == '\n' ? "\\n" : c.code == '\r' ? "\\r" : "\\t";
+  else
+    out += code < 0x80 ? fmt::format("\\x{:02x}", code) : fmt::format("\\u{:04x}", code);
+}
+
 }  // namespace
 
 std::string printable(std::string_view text, std::size_t max_bytes) {
@@ -22,22 +32,12 @@ std::string printable(std::string_view text, std::size_t max_bytes) {
   while (i < text.size()) {
     const Utf8Char c = decode_utf8(text, i);
     if (i + c.length > max_bytes) return out + "...";
-    if (!c.valid) {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[i]));
-    } else if (c.code == '\n') {
-      out += "\\n";
-    } else if (c.code == '\r') {
-      out += "\\r";
-    } else if (c.code == '\t') {
-      out += "\\t";
-    } else if (c.code == '\\') {
+    if (!c.valid || needs_escape(c.code))
+      append_escape(c, text[i], out);
+    else if (c.code == '\\')
       out += "\\\\";
-    } else if (needs_escape(c.code)) {
-      out += c.code < 0x80 ? fmt::format("\\x{:02x}", static_cast<std::uint32_t>(c.code))
-                           : fmt::format("\\u{:04x}", static_cast<std::uint32_t>(c.code));
-    } else {
+    else
       out += text.substr(i, c.length);
-    }
     i += c.length;
   }
   return out;
@@ -46,6 +46,20 @@ std::string printable(std::string_view text, std::size_t max_bytes) {
 std::string printable_path(std::string_view path) {
   constexpr std::size_t kMaxPath = 4096;  // PATH_MAX of Linux
   return printable(path, kMaxPath);
+}
+
+std::string terminal_safe(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const Utf8Char c = decode_utf8(text, i);
+    const bool lays_out = c.code == '\n' || c.code == '\t' || text.substr(i).starts_with("\r\n");
+    if (!c.valid || (needs_escape(c.code) && !lays_out))
+      append_escape(c, text[i], out);
+    else
+      out += text.substr(i, c.length);
+    i += c.length;
+  }
+  return out;
 }
 
 }  // namespace weft

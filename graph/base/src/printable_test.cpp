@@ -28,5 +28,13 @@ TEST_CASE("long text is cut between characters, paths are not") {
   CHECK(printable_path(text + "\n") == text + "\\n");
 }
 
+TEST_CASE("a terminal gets the layout of a text, but no controls") {
+  CHECK(terminal_safe("caf\xC3\xA9\t100%\\\r\nb\n") == "caf\xC3\xA9\t100%\\\r\nb\n");
+  CHECK(terminal_safe("a\rb\r") == "a\\rb\\r");
+  CHECK(terminal_safe("\x1b]0;title\a\x7f\b") == "\\x1b]0;title\\x07\\x7f\\x08");
+  CHECK(terminal_safe("\xC2\x9b\x9b\xE2\x80\xAE") == "\\u009b\\x9b\\u202e");
+  CHECK(terminal_safe(std::string(5000, '\x0e')).size() == 20000);
+}
+
 }  // namespace
 }  // namespace weft

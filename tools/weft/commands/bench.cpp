@@ -23,6 +23,7 @@
 #include "common/draft_flags.h"
 #include "common/flags.h"
 #include "common/read_text.h"
+#include "common/terminal_output.h"
 #include "common/tune_once.h"
 #include "inputs/token_list.h"
 #include "made/made_model.h"
@@ -57,7 +58,10 @@ int make(const std::vector<std::string>& what) {
   const bool terminal = isatty(STDERR_FILENO);
   cli::catch_interrupts(cli::Interrupts::once);
   make_model(shape, what[1], what[2], [&](double done) {
-    if (terminal) std::cerr << fmt::format("\r{:3.0f} %", 100 * done);
+    if (terminal) {
+      cli::send_controls(std::cerr, "\r");
+      std::cerr << fmt::format("{:3.0f} %", 100 * done);
+    }
     return !cli::interrupted();
   });
   if (terminal) std::cerr << '\n';

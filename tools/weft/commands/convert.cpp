@@ -17,6 +17,7 @@
 
 #include "common/adapter_flags.h"
 #include "common/override_flags.h"
+#include "common/terminal_output.h"
 #include "subcommand.h"
 
 namespace weft::tools {
@@ -40,14 +41,15 @@ class Progress {
     const auto now = cli::Clock::now();
     if (terminal_ && now - shown_ > std::chrono::milliseconds(200)) {
       shown_ = now;
-      std::cerr << fmt::format("\r{:3.0f} %", 100 * share);
+      cli::send_controls(std::cerr, cli::kClearLine);
+      std::cerr << fmt::format("{:3.0f} %", 100 * share);
       if (share > 0) std::cerr << fmt::format(", {:.0f} s left", seconds() * (1 - share) / share);
-      std::cerr << "\x1b[K" << std::flush;
+      std::cerr << std::flush;
     }
     return !cli::interrupted();
   }
   void clear() const {
-    if (terminal_) std::cerr << "\r\x1b[K" << std::flush;
+    if (terminal_) cli::send_controls(std::cerr, cli::kClearLine);
   }
   double seconds() const { return cli::seconds_since(start_); }
 

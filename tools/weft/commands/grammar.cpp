@@ -9,6 +9,7 @@
 #include "weft/base/read_file.h"
 
 #include "common/read_text.h"
+#include "common/terminal_output.h"
 #include "subcommand.h"
 
 namespace weft::tools {
@@ -51,7 +52,7 @@ int grammar(int argc, char** argv) {
                         : !schema.empty()
                             ? Grammar::from_json_schema(cli::read_text(schema), schema_options)
                             : Grammar::from_regex(pattern);
-  std::ios::sync_with_stdio(false);
+  cli::use_own_buffers();
   if (!jsonl) {
     const std::string text = read_stdin();
     std::cout << (compiled->accepts(text) ? "accept\n" : "reject\n");

@@ -13,6 +13,7 @@
 #include "weft/scheduler/budget.h"
 
 #include "common/override_flags.h"
+#include "common/terminal_output.h"
 #include "subcommand.h"
 
 namespace weft::tools {
@@ -141,7 +142,7 @@ int inspect(int argc, char** argv) {
 
   const OpenOptions how{.allow_unknown_settings = true, .rank_files = true};
   const Checkpoint file = Checkpoint::open(model, how).with_keys(overrides);
-  std::ios::sync_with_stdio(false);
+  cli::use_own_buffers();
   if (json) {
     write_json(std::cout, file);
   } else {

@@ -16,6 +16,7 @@
 #include "weft/scheduler/workers.h"
 
 #include "common/override_flags.h"
+#include "common/terminal_output.h"
 #include "subcommand.h"
 
 namespace weft::tools {
@@ -95,7 +96,8 @@ class Progress {
     if (terminal_ && cli::seconds_since(shown_) > 0.2) {
       shown_ = cli::Clock::now();
       const double seconds = cli::seconds_since(start_);
-      std::cerr << fmt::format("\r\x1b[K{:3.0f} %", 100 * share);
+      cli::send_controls(std::cerr, cli::kClearLine);
+      std::cerr << fmt::format("{:3.0f} %", 100 * share);
       if (seconds > 1 && share > 0)
         std::cerr << fmt::format(", {:.0f} s left", seconds * (1 - share) / share);
       std::cerr << std::flush;
@@ -104,7 +106,7 @@ class Progress {
     return !cli::interrupted();
   }
   void clear() {
-    if (on_screen_) std::cerr << "\r\x1b[K" << std::flush;
+    if (on_screen_) cli::send_controls(std::cerr, cli::kClearLine);
     on_screen_ = false;
   }
   double seconds() const { return cli::seconds_since(start_); }

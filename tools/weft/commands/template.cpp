@@ -12,6 +12,7 @@
 #include "weft/tokenize/vocabulary.h"
 
 #include "common/template_flags.h"
+#include "common/terminal_output.h"
 #include "subcommand.h"
 
 namespace weft::tools {
@@ -121,7 +122,7 @@ int render_template(int argc, char** argv) {
 
   ChatRenderOptions defaults;
   const auto chat_template = read_templates(flags, defaults);
-  std::ios::sync_with_stdio(false);
+  cli::use_own_buffers();
   if (flags.facts) {
     print_facts(*chat_template);
     return 0;

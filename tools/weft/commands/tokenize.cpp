@@ -11,6 +11,7 @@
 #include "weft/tokenize/tokenizer.h"
 
 #include "common/override_flags.h"
+#include "common/terminal_output.h"
 #include "subcommand.h"
 
 namespace weft::tools {
@@ -73,7 +74,7 @@ int tokenize(int argc, char** argv) {
   const auto tokenizer = make_tokenizer(read_vocabulary(file));
   for (const std::string& warning : tokenizer->warnings())
     std::cerr << "weft tokenize: warning: " << warning << '\n';
-  std::ios::sync_with_stdio(false);
+  cli::use_own_buffers();
   if (jsonl) {
     tokenize_lines(*tokenizer, options);
     return 0;

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "common/terminal_output.h"
+
 namespace weft::tools {
 namespace {
 
@@ -28,7 +30,7 @@ Progress::Progress(std::string what, std::int64_t total)
       shown_(start_ - kElsewhere) {}
 
 Progress::~Progress() {
-  if (on_screen_) std::cerr << "\r\x1b[K" << std::flush;
+  if (on_screen_) cli::send_controls(std::cerr, cli::kClearLine);
 }
 
 void Progress::show(std::int64_t done, const std::string& text) {
@@ -43,7 +45,8 @@ void Progress::show(std::int64_t done, const std::string& text) {
     line += fmt::format(", {} left", duration(std::max(left, 0.0)));
   }
   on_screen_ = terminal_;
-  std::cerr << (terminal_ ? "\r\x1b[K" + line : line + "\n") << std::flush;
+  if (terminal_) cli::send_controls(std::cerr, cli::kClearLine);
+  std::cerr << line << (terminal_ ? "" : "\n") << std::flush;
 }
 
 }  // namespace weft::tools
