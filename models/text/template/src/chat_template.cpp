@@ -28,6 +28,10 @@ using jinja::Value;
 // Bytes; the longest in use have 50 kB. A tree takes some 100 times as much.
 constexpr std::size_t kMaxSource = std::size_t{2} << 20;
 
+// The steps of all renders together that find out what a template can show. The templates in use
+// need less than a tenth; a hostile one may not delay the loading of its model.
+constexpr std::size_t kProbeSteps = 4'000'000;
+
 // Forms that frame every message in the same way, for models whose file has no template.
 struct Form {
   std::string_view name, source;
@@ -65,6 +69,19 @@ std::tm parse_clock(std::string_view text) {
   gmtime_r(&seconds, &t);
   return t;
 }
+
+// Deducts the steps of a render, whether it fails or not.
+class Deducted {
+ public:
+  Deducted(const Heap& heap, std::size_t& steps_left) : heap_(heap), steps_left_(steps_left) {}
+  ~Deducted() { steps_left_ -= heap_.steps(); }
+  Deducted(const Deducted&) = delete;
+  Deducted& operator=(const Deducted&) = delete;
+
+ private:
+  const Heap& heap_;
+  std::size_t& steps_left_;
+};
 
 class JinjaTemplate final : public ChatTemplate {
  public:
@@ -107,10 +124,11 @@ class JinjaTemplate final : public ChatTemplate {
   }
 
  private:
-  // With the tools of a JSON array in the variable `tools_variable`.
+  // With the tools of a JSON array in the variable `tools_variable`. Takes at most `steps_left`
+  // steps, and deducts them.
   RenderedChat plain(std::span<const ChatMessage> messages, const ChatRenderOptions& options,
                      const std::string& tools, const std::string& tools_variable,
-                     const ValueStyle& style) const;
+                     const ValueStyle& style, std::size_t& steps_left) const;
   RenderedChat first_that_works(const AdaptedChat& chat, const ChatRenderOptions& options) const;
 
   RenderedChat finish(jinja::Runtime& runtime, const Dict& variables) const {
@@ -128,10 +146,13 @@ class JinjaTemplate final : public ChatTemplate {
 
 RenderedChat JinjaTemplate::plain(std::span<const ChatMessage> messages,
                                   const ChatRenderOptions& options, const std::string& tools,
-                                  const std::string& tools_variable,
-                                  const ValueStyle& style) const {
-  jinja::Runtime runtime(source_, options.limits);
+                                  const std::string& tools_variable, const ValueStyle& style,
+                                  std::size_t& steps_left) const {
+  ChatRenderLimits limits = options.limits;
+  limits.steps = steps_left;
+  jinja::Runtime runtime(source_, limits);
   Heap& heap = runtime.heap;
+  const Deducted deducted(heap, steps_left);
   Dict* variables = heap.dict();
   const auto set = [&](std::string_view name, const Value& v) {
     variables->set(heap, own(heap, name), v);
@@ -158,25 +179,25 @@ RenderedChat JinjaTemplate::plain(std::span<const ChatMessage> messages,
 
 const TemplateAbilities& JinjaTemplate::abilities() const {
   std::call_once(probed_, [this] {
-    // Enough for the longest templates in use; a hostile one may not take minutes.
-    ChatRenderOptions options{.add_generation_prompt = false, .bos = "<s>", .eos = "</s>"};
-    options.limits.steps = 1'000'000;
+    const ChatRenderOptions options{.add_generation_prompt = false, .bos = "<s>", .eos = "</s>"};
+    std::size_t steps_left = kProbeSteps;
     abilities_ =
         chat::abilities_of([&](std::span<const ChatMessage> messages, const std::string& tools,
                                const std::string& variable, const ValueStyle& style) {
-          return plain(messages, options, tools, variable, style).text;
+          return plain(messages, options, tools, variable, style, steps_left).text;
         });
   });
   return abilities_;
 }
 
 // Tries forms of the definitions, of the arguments of calls, and of thoughts beside calls. If none
-// works, the error is that of the first.
+// works, the error is that of the first. All share one budget of steps.
 RenderedChat JinjaTemplate::first_that_works(const AdaptedChat& adapted,
                                              const ChatRenderOptions& options) const {
   const TemplateAbilities& can = abilities();
   const bool passes_calls = !adapted.write_calls && chat::has_calls(adapted.messages);
   std::exception_ptr first;
+  std::size_t steps_left = options.limits.steps;
   const auto tried = [&](const std::vector<ChatMessage>& messages,
                          const std::string& tools) -> std::optional<RenderedChat> {
     for (const CallArguments arguments :
@@ -184,7 +205,7 @@ RenderedChat JinjaTemplate::first_that_works(const AdaptedChat& adapted,
       if (arguments != CallArguments::objects && !passes_calls) continue;
       try {
         return plain(messages, options, tools, can.tools_variable,
-                     {arguments, can.reasoning_member, adapted.write_calls});
+                     {arguments, can.reasoning_member, adapted.write_calls}, steps_left);
       } catch (const ChatTemplateError& e) {
         if (e.cause() == ChatTemplateError::Cause::limit) throw;  // another form would cost as much
         if (!first) first = std::current_exception();
@@ -192,10 +213,9 @@ RenderedChat JinjaTemplate::first_that_works(const AdaptedChat& adapted,
     }
     return std::nullopt;
   };
-  const bool has_nulls = adapted.tools.find("null") != std::string::npos;
-  if (auto done =
-          tried(adapted.messages, has_nulls ? chat::without_nulls(adapted.tools) : adapted.tools))
-    return *done;
+  const bool nulls = adapted.tools.find("null") != std::string::npos;
+  const std::string given = nulls ? chat::without_nulls(adapted.tools) : adapted.tools;
+  if (auto done = tried(adapted.messages, given)) return *done;
   // Some go through the list of tools without asking whether there is one.
   const std::string tools = adapted.tools.empty() ? "[]" : chat::completed_tools(adapted.tools);
   if (auto done = tried(adapted.messages, tools)) return *done;

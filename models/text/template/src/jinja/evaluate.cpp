@@ -20,14 +20,19 @@ struct Indices {
     if (step == 0) r.heap.fail("the step of a slice must not be 0");
     const std::int64_t begin = bound(r, parts[0], step > 0 ? 0 : n - 1);
     const std::int64_t end = bound(r, parts[1], step > 0 ? n : -1);
+    const std::int64_t reach = step > 0 ? end - begin : begin - end;
+    if (reach > 0)
+      r.heap.charge((1 + static_cast<std::size_t>(reach) / magnitude(step)) * sizeof(std::size_t));
     for (std::int64_t i = begin; step > 0 ? i < end : i > end;) {
       chosen.push_back(static_cast<std::size_t>(i));
       if (__builtin_add_overflow(i, step, &i)) break;
     }
-    r.heap.charge(chosen.size() * sizeof(std::size_t));
   }
 
  private:
+  static std::size_t magnitude(std::int64_t i) {
+    return i < 0 ? -static_cast<std::size_t>(i) : static_cast<std::size_t>(i);
+  }
   static std::int64_t number(Runtime& r, const Value& v, std::int64_t otherwise) {
     if (v.is(Kind::none)) return otherwise;
     if (!v.is(Kind::integer) && !v.is(Kind::boolean))
@@ -45,7 +50,7 @@ struct Indices {
 
 Value slice_text(Heap& heap, const Str& s, const Indices& indices) {
   const std::vector<std::size_t>& chosen = indices.chosen;
-  heap.work(s.text.size());
+  if (!s.ascii()) heap.work(s.text.size());
   if (chosen.empty()) return heap.text("");
   std::vector<std::size_t> starts;  // where characters start; empty if each is one byte
   if (!s.ascii()) {
@@ -284,7 +289,7 @@ Value Evaluator::call(const Value& callee, Args& args) {
     heap_.fail("a value of type {} cannot be called", type_name(callee));
   const Callable& c = *callee.callable;
   return c.macro ? bodies_.call_macro(c, args)
-                 : run_native(runtime_, c.name, c.native, c.self, args);
+                 : run_native(runtime_, {c.name, c.native, c.cost}, c.self, args);
 }
 
 }  // namespace weft::jinja

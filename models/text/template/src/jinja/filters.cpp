@@ -85,7 +85,7 @@ Value f_indent(Runtime& r, const Value& v, Args& a) {
                               : spaces(r, width ? integer_of(r, *width) : 4);
   TextBuilder out;
   out.markup = s.markup;
-  auto lines = split_lines(s, false);
+  auto lines = split_lines(r, s, false);
   const bool ends = !lines.empty() && lines.back().end < s.text.size();
   if (ends || lines.empty()) lines.push_back({s.text.size(), s.text.size()});
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -250,17 +250,28 @@ Value f_attr(Runtime& r, const Value& v, Args& a) {
 }
 
 constexpr NativeRow kFilters[] = {
-    {"attr", f_attr},           {"capitalize", f_case<Case::capitalize>},
-    {"center", f_center},       {"d", f_default},
-    {"default", f_default},     {"e", f_escape},
-    {"escape", f_escape},       {"forceescape", f_forceescape},
-    {"format", f_format},       {"from_json", f_from_json},
-    {"indent", f_indent},       {"lower", f_case<Case::lower>},
-    {"replace", f_replace},     {"safe", f_safe},
-    {"string", f_string},       {"title", f_title},
-    {"tojson", f_tojson},       {"trim", f_trim},
-    {"truncate", f_truncate},   {"upper", f_case<Case::upper>},
-    {"urlencode", f_urlencode}, {"wordcount", f_wordcount},
+    {"attr", f_attr, kReadsArguments},
+    {"capitalize", f_case<Case::capitalize>},
+    {"center", f_center},
+    {"d", f_default, kReadsNothing},
+    {"default", f_default, kReadsNothing},
+    {"e", f_escape},
+    {"escape", f_escape},
+    {"forceescape", f_forceescape},
+    {"format", f_format},
+    {"from_json", f_from_json},
+    {"indent", f_indent, {NativeCost::Reads::all, 2}},
+    {"lower", f_case<Case::lower>},
+    {"replace", f_replace},
+    {"safe", f_safe},
+    {"string", f_string},
+    {"title", f_title},
+    {"tojson", f_tojson, {NativeCost::Reads::all, 2}},
+    {"trim", f_trim, {NativeCost::Reads::all, 2}},
+    {"truncate", f_truncate},
+    {"upper", f_case<Case::upper>},
+    {"urlencode", f_urlencode, {NativeCost::Reads::all, 12}},
+    {"wordcount", f_wordcount},
 };
 
 }  // namespace

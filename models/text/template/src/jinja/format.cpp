@@ -229,6 +229,7 @@ Value format_percent(Runtime& r, const Str& format, const Value& args) {
   const std::vector<Value> all = tuple ? args.list->items : std::vector{args};
   std::size_t next = 0;
   bool by_name = false;
+  r.heap.work(format.text.size());
   TextBuilder out;
   out.markup = format.markup;
   const std::string_view text = format.text;

@@ -1,4 +1,4 @@
-// Global functions of templates, tests, and the methods of lists and dicts.
+// Global functions of templates, and the methods of lists and dicts.
 #include <algorithm>
 #include <cmath>
 
@@ -208,7 +208,7 @@ Value list_pop(Runtime& r, const Value& self, Args& a) {
   if (at < 0) at += size;
   if (at < 0 || at >= size) r.heap.fail("pop index out of range: the list has {} items", size);
   const Value taken = items[static_cast<std::size_t>(at)];
-  r.heap.work(items.size());
+  r.heap.scan(items.size() * sizeof(Value));
   items.erase(items.begin() + at);
   return taken;
 }
@@ -218,160 +218,32 @@ Value is_whole(Runtime&, const Value& self, Args&) {
 
 // Null: the method exists, but would change its object, which Jinja's sandbox refuses.
 constexpr NativeRow kDictMethods[] = {
-    {"get", dict_get},    {"items", dict_items},   {"keys", dict_keys}, {"values", dict_values},
-    {"copy", dict_copy},  {"pop", nullptr},        {"update", nullptr}, {"clear", nullptr},
-    {"popitem", nullptr}, {"setdefault", nullptr},
+    {"get", dict_get, kReadsNothing},
+    {"items", dict_items},
+    {"keys", dict_keys},
+    {"values", dict_values},
+    {"copy", dict_copy},
+    {"pop", nullptr},
+    {"update", nullptr},
+    {"clear", nullptr},
+    {"popitem", nullptr},
+    {"setdefault", nullptr},
 };
 constexpr NativeRow kListMethods[] = {
-    {"count", list_count}, {"index", list_index}, {"copy", list_copy},  {"append", list_append},
-    {"extend", nullptr},   {"insert", nullptr},   {"remove", nullptr},  {"pop", list_pop},
-    {"clear", nullptr},    {"sort", nullptr},     {"reverse", nullptr},
+    {"count", list_count}, {"index", list_index},
+    {"copy", list_copy},   {"append", list_append, kReadsNothing},
+    {"extend", nullptr},   {"insert", nullptr},
+    {"remove", nullptr},   {"pop", list_pop, kReadsNothing},
+    {"clear", nullptr},    {"sort", nullptr},
+    {"reverse", nullptr},
 };
-constexpr NativeRow kRealMethods[] = {{"is_integer", is_whole}};
-constexpr NativeRow kLoopMethods[] = {{"cycle", cycle}, {"changed", changed}};
-
-// Tests.
-template <Kind K>
-Value is_kind(Runtime&, const Value& v, Args&) {
-  return Value::from(v.is(K));
-}
-Value is_defined(Runtime&, const Value& v, Args&) {
-  return Value::from(!v.is(Kind::undefined));
-}
-Value is_integer(Runtime&, const Value& v, Args&) {
-  return Value::from(v.is(Kind::integer) || v.is(Kind::big));
-}
-Value is_number(Runtime&, const Value& v, Args&) {
-  return Value::from(v.is_number() || v.is(Kind::big));
-}
-Value is_true(Runtime&, const Value& v, Args&) {
-  return Value::from(v.is(Kind::boolean) && v.boolean);
-}
-Value is_false(Runtime&, const Value& v, Args&) {
-  return Value::from(v.is(Kind::boolean) && !v.boolean);
-}
-Value is_iterable(Runtime&, const Value& v, Args&) {
-  return Value::from(iterable(v));
-}
-Value is_sequence(Runtime&, const Value& v, Args&) {
-  return Value::from(v.is(Kind::undefined) || v.is(Kind::string) || v.is(Kind::dict) ||
-                     (v.is(Kind::list) && v.list->type <= List::Type::range));
-}
-Value is_callable(Runtime&, const Value& v, Args&) {
-  // An undefined value has __call__, which fails.
-  return Value::from(v.is(Kind::callable) || v.is(Kind::loop) || v.is(Kind::undefined));
-}
-// v % 2 is Rest.
-template <int Rest>
-Value has_rest(Runtime& r, const Value& v, Args&) {
-  const Value two = Value::from(std::int64_t{2}), rest = Value::from(std::int64_t{Rest});
-  return Value::from(equal(r.heap, apply_operator(r, "%", v, two), rest));
-}
-const Value& other(Runtime& r, Args& a) {
-  const Value* v = a.get(0, "other");
-  if (!v) r.heap.fail("this test needs an argument");
-  return *v;
-}
-Value is_divisible(Runtime& r, const Value& v, Args& a) {
-  const Value* by = a.get(0, "num");
-  if (!by) r.heap.fail("this test needs an argument");
-  return Value::from(equal(r.heap, apply_operator(r, "%", v, *by), Value::from(std::int64_t{0})));
-}
-Value is_in(Runtime& r, const Value& v, Args& a) {
-  const Value* all = a.get(0, "seq");
-  if (!all) r.heap.fail("this test needs an argument");
-  return Value::from(contains(r, *all, v));
-}
-Value is_same(Runtime& r, const Value& v, Args& a) {
-  const Value& o = other(r, a);
-  if (v.kind != o.kind) return Value::from(false);
-  // Equal short texts are usually the same object in Python.
-  const bool by_value = v.kind <= Kind::string;
-  return Value::from(by_value ? equal(r.heap, v, o) : v.list == o.list);
-}
-Value is_equal(Runtime& r, const Value& v, Args& a) {
-  return Value::from(equal(r.heap, v, other(r, a)));
-}
-Value is_unequal(Runtime& r, const Value& v, Args& a) {
-  return Value::from(!equal(r.heap, v, other(r, a)));
-}
-template <int Low, int High>
-Value is_ordered(Runtime& r, const Value& v, Args& a) {
-  const int order = compare(r.heap, Low < 0 ? "<" : ">", v, other(r, a));
-  return Value::from(order >= Low && order <= High);
-}
-Value is_upper(Runtime& r, const Value& v, Args&) {
-  const Value s = Value::from(to_str(r.heap, v));
-  const Value lower = change_case(r, *s.text, Case::lower);
-  return Value::from(change_case(r, *s.text, Case::upper).text->text == s.text->text &&
-                     lower.text->text != s.text->text);
-}
-Value is_lower(Runtime& r, const Value& v, Args&) {
-  const Value s = Value::from(to_str(r.heap, v));
-  const Value upper = change_case(r, *s.text, Case::upper);
-  return Value::from(change_case(r, *s.text, Case::lower).text->text == s.text->text &&
-                     upper.text->text != s.text->text);
-}
-Value is_escaped(Runtime&, const Value& v, Args&) {
-  return Value::from(v.is(Kind::string) && v.text->markup);
-}
-Value is_filter(Runtime& r, const Value& v, Args&) {
-  const std::string& name = string_of(r, v).text;
-  return Value::from(find_filter(name) != nullptr);
-}
-Value is_test(Runtime& r, const Value& v, Args&) {
-  return Value::from(find_row(test_rows(), string_of(r, v).text) != nullptr);
-}
-
-constexpr NativeRow kTests[] = {
-    {"!=", is_unequal},
-    {"<", is_ordered<-1, -1>},
-    {"<=", is_ordered<-1, 0>},
-    {"==", is_equal},
-    {">", is_ordered<1, 1>},
-    {">=", is_ordered<0, 1>},
-    {"boolean", is_kind<Kind::boolean>},
-    {"callable", is_callable},
-    {"defined", is_defined},
-    {"divisibleby", is_divisible},
-    {"eq", is_equal},
-    {"equalto", is_equal},
-    {"escaped", is_escaped},
-    {"even", has_rest<0>},
-    {"false", is_false},
-    {"filter", is_filter},
-    {"float", is_kind<Kind::real>},
-    {"ge", is_ordered<0, 1>},
-    {"greaterthan", is_ordered<1, 1>},
-    {"gt", is_ordered<1, 1>},
-    {"in", is_in},
-    {"integer", is_integer},
-    {"iterable", is_iterable},
-    {"le", is_ordered<-1, 0>},
-    {"lessthan", is_ordered<-1, -1>},
-    {"lower", is_lower},
-    {"lt", is_ordered<-1, -1>},
-    {"mapping", is_kind<Kind::dict>},
-    {"ne", is_unequal},
-    {"none", is_kind<Kind::none>},
-    {"number", is_number},
-    {"odd", has_rest<1>},
-    {"sameas", is_same},
-    {"sequence", is_sequence},
-    {"string", is_kind<Kind::string>},
-    {"test", is_test},
-    {"true", is_true},
-    {"undefined", is_kind<Kind::undefined>},
-    {"upper", is_upper},
-};
+constexpr NativeRow kRealMethods[] = {{"is_integer", is_whole, kReadsNothing}};
+constexpr NativeRow kLoopMethods[] = {{"cycle", cycle, kReadsNothing}, {"changed", changed}};
 
 }  // namespace
 
 std::span<const NativeRow> function_rows() {
   return kFunctions;
-}
-std::span<const NativeRow> test_rows() {
-  return kTests;
 }
 std::span<const NativeRow> methods_of(const Value& v) {
   switch (v.kind) {

@@ -204,7 +204,7 @@ void to_json(Heap& heap, const Value& v, const JsonStyle& style, TextBuilder& ou
     case Kind::real:
       return out.add(real_to_json(v.real));
     case Kind::string:
-      heap.work(v.text->text.size());
+      heap.work(v.text->text.size() * 2);
       return string_to_json(*v.text, style.ensure_ascii, out);
     case Kind::list:
       if (v.list->type > List::Type::tuple) break;

@@ -25,7 +25,10 @@ struct Args {
 struct NativeRow {
   std::string_view name;
   Native run;
+  NativeCost cost = {};
 };
+inline constexpr NativeCost kReadsArguments{NativeCost::Reads::arguments};
+inline constexpr NativeCost kReadsNothing{NativeCost::Reads::nothing};
 std::span<const NativeRow> filter_rows();
 std::span<const NativeRow> number_filter_rows();
 std::span<const NativeRow> sequence_filter_rows();
@@ -38,8 +41,9 @@ std::span<const NativeRow> methods_of(const Value& v);
 const NativeRow* find_row(std::span<const NativeRow> rows, std::string_view name);
 const NativeRow* find_filter(std::string_view name);
 
-// Calls a native function. Fails if it does not take all of the arguments.
-Value run_native(Runtime& r, std::string_view name, Native native, const Value& self, Args& args);
+// Calls a native function, and charges what it may read. Fails if it does not take all of the
+// arguments.
+Value run_native(Runtime& r, const NativeRow& row, const Value& self, Args& args);
 // The filter or test with this name. Fail if there is none.
 Value apply_filter(Runtime& r, std::string_view name, const Value& self, Args& args);
 bool apply_test(Runtime& r, std::string_view name, const Value& self, Args& args);
@@ -57,7 +61,7 @@ Value replace(Runtime& r, const Str& s, const Str& from, const Str& to, std::int
 Value escape_html(Runtime& r, const Value& v);
 std::int64_t truncated(Runtime& r, double d);  // int(d)
 // The lines of a text, as in str.splitlines.
-std::vector<TextRange> split_lines(const Str& s, bool keep_ends);
+std::vector<TextRange> split_lines(Runtime& r, const Str& s, bool keep_ends);
 // `n` spaces, for padding.
 std::string spaces(Runtime& r, std::int64_t n);
 // The position of a character in the text: its first byte.

@@ -88,6 +88,7 @@ Value repeat(Runtime& r, const Value& v, std::int64_t n) {
   if (v.is(Kind::string)) {
     TextBuilder out;
     out.markup = v.text->markup;
+    r.heap.step(1 + (size > 0 ? times / 2 : 0));
     for (std::size_t i = 0; i < times && size > 0; ++i) out.add(*v.text);
     return Value::from(r.heap.str(std::move(out)));
   }
@@ -224,8 +225,8 @@ Value attribute_of(Runtime& r, const Value& object, std::string_view name) {
       return r.heap.undefined(
           fmt::format("attribute '{}' of a value of type {} is not accessible to templates", name,
                       type_name(object)));
-    return Value::from(
-        r.heap.callable({.name = method->name, .native = method->run, .self = object}));
+    return Value::from(r.heap.callable(
+        {.name = method->name, .native = method->run, .cost = method->cost, .self = object}));
   }
   if (object.is(Kind::dict) || object.is(Kind::space)) {
     if (const Value* v = object.dict->find(name)) return *v;
@@ -267,7 +268,7 @@ Value item_of(Runtime& r, const Value& object, const Value& key) {
 
 std::size_t byte_of(Runtime& r, const Str& s, std::size_t character) {
   if (s.ascii()) return std::min(character, s.text.size());
-  r.heap.work(s.text.size() * 4);
+  r.heap.work(s.text.size());
   const auto starts = [](char c) { return (c & 0xC0) != 0x80; };
   std::size_t at = 0;
   for (std::size_t left = character + 1; at < s.text.size(); ++at)
@@ -277,6 +278,7 @@ std::size_t byte_of(Runtime& r, const Str& s, std::size_t character) {
 
 Value follow(Runtime& r, const Value& v, const Value& path, const Value* otherwise) {
   const auto step = [&](const Value& from, const Value& key) {
+    r.heap.step(2);
     const Value found = item_of(r, from, key);
     return found.is(Kind::undefined) && otherwise ? *otherwise : found;
   };

@@ -56,7 +56,8 @@ TextBuilder Renderer::run(const Node& root, const Dict& variables) {
   variables_.open();
   for (const NativeRow& row : function_rows())
     variables_.set(row.name,
-                   Value::from(heap_.callable({.name = row.name, .native = row.run, .self = {}})));
+                   Value::from(heap_.callable(
+                       {.name = row.name, .native = row.run, .cost = row.cost, .self = {}})));
   variables_.open();
   for (const auto& [name, value] : variables.items) variables_.set(name.text->text, value);
   variables_.open();
@@ -312,7 +313,7 @@ void Renderer::emit(const Value& v) {
 void Renderer::grow(std::size_t bytes) {
   if (out_->text.size() + bytes > heap_.limits().output)
     heap_.exceed("the output is longer than {} bytes", heap_.limits().output);
-  heap_.work(bytes);
+  heap_.scan(bytes);
   heap_.charge(bytes);
 }
 

@@ -307,14 +307,14 @@ Value f_slice(Runtime& r, const Value& v, Args& a) {
 
 constexpr NativeRow kSequenceFilters[] = {
     {"batch", f_batch},
-    {"count", f_length},
+    {"count", f_length, kReadsNothing},
     {"dictsort", f_dictsort},
     {"first", f_first},
     {"groupby", f_groupby},
     {"items", f_items},
     {"join", f_join},
     {"last", f_last},
-    {"length", f_length},
+    {"length", f_length, kReadsNothing},
     {"list", f_list},
     {"map", f_map},
     {"max", f_extreme<1>},

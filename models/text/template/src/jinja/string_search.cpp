@@ -54,7 +54,6 @@ Value m_find(Runtime& r, const Value& self, Args& a) {
   const Str& s = *self.text;
   const Str& part = part_of(r, a);
   const TextRange range = within(r, s, a, 1);
-  r.heap.work(s.text.size());
   std::size_t at = std::string_view::npos;
   if (range.begin <= range.end) {
     const std::string_view text =
@@ -74,7 +73,6 @@ Value m_count(Runtime& r, const Value& self, Args& a) {
   const Str& s = *self.text;
   const Str& part = part_of(r, a);
   const TextRange range = within(r, s, a, 1);
-  r.heap.work(s.text.size());
   if (range.begin > range.end) return Value::from(std::int64_t{0});
   const std::string_view text =
       std::string_view(s.text).substr(range.begin, range.end - range.begin);
@@ -85,8 +83,10 @@ Value m_count(Runtime& r, const Value& self, Args& a) {
   }
   std::int64_t n = 0;
   for (std::size_t at = 0; (at = find_text(text, part.text, at)) != text.npos;
-       at += part.text.size())
+       at += part.text.size()) {
+    r.heap.step();
     ++n;
+  }
   return Value::from(n);
 }
 
@@ -111,9 +111,8 @@ bool is_ascii(char32_t c) {
 
 // Whether the text is not empty and the predicate holds for every character.
 template <bool (*Is)(char32_t), bool Empty = false>
-Value m_all(Runtime& r, const Value& self, Args&) {
+Value m_all(Runtime&, const Value& self, Args&) {
   const std::string& text = self.text->text;
-  r.heap.work(text.size());
   for (std::size_t at = 0; at < text.size();) {
     const Utf8Char c = decode_utf8(text, at);
     if (!Is(c.code)) return Value::from(false);
@@ -147,7 +146,7 @@ Value m_isidentifier(Runtime&, const Value& self, Args&) {
 
 constexpr NativeRow kSearchMethods[] = {
     {"count", m_count},
-    {"endswith", m_starts<false>},
+    {"endswith", m_starts<false>, kReadsArguments},
     {"find", m_find<false, false>},
     {"index", m_find<false, true>},
     {"isalnum", m_all<is_alnum>},
@@ -163,7 +162,7 @@ constexpr NativeRow kSearchMethods[] = {
     {"isupper", m_is_case<Case::upper>},
     {"rfind", m_find<true, false>},
     {"rindex", m_find<true, true>},
-    {"startswith", m_starts<true>},
+    {"startswith", m_starts<true>, kReadsArguments},
 };
 
 }  // namespace

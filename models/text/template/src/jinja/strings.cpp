@@ -37,7 +37,8 @@ Value m_replace(Runtime& r, const Value& self, Args& a) {
 }
 
 // The parts between separators, or between white space.
-std::vector<TextRange> split_ranges(const Str& s, const Str* separator, std::int64_t max_splits) {
+std::vector<TextRange> split_ranges(Runtime& r, const Str& s, const Str* separator,
+                                    std::int64_t max_splits) {
   const std::string& text = s.text;
   std::vector<TextRange> parts;
   if (separator) {
@@ -45,6 +46,7 @@ std::vector<TextRange> split_ranges(const Str& s, const Str* separator, std::int
     while (max_splits < 0 || static_cast<std::int64_t>(parts.size()) < max_splits) {
       const std::size_t next = find_text(text, separator->text, at);
       if (next == std::string::npos) break;
+      r.heap.charge(sizeof(TextRange));
       parts.push_back({at, next});
       at = next + separator->text.size();
     }
@@ -60,13 +62,14 @@ std::vector<TextRange> split_ranges(const Str& s, const Str* separator, std::int
       while (end < text.size() && !is_space(decode_utf8(text, end).code))
         end += decode_utf8(text, end).length;
     }
+    r.heap.charge(sizeof(TextRange));
     parts.push_back({at, end});
     at = skip_spaces(text, end);
   }
   return parts;
 }
 
-std::vector<TextRange> split_from_right(const Str& s, const Str* separator,
+std::vector<TextRange> split_from_right(Runtime& r, const Str& s, const Str* separator,
                                         std::int64_t max_splits) {
   std::vector<TextRange> parts;
   const std::string_view text = s.text;
@@ -81,6 +84,7 @@ std::vector<TextRange> split_from_right(const Str& s, const Str* separator,
     while (!enough()) {
       const std::size_t at = find_text(backwards, part, text.size() - end);
       if (at == std::string_view::npos) break;
+      r.heap.charge(sizeof(TextRange));
       parts.push_back({text.size() - at, end});
       end = text.size() - at - part.size();
     }
@@ -96,6 +100,7 @@ std::vector<TextRange> split_from_right(const Str& s, const Str* separator,
         at = before;
       }
       if (enough()) at = begin;
+      r.heap.charge(sizeof(TextRange));
       parts.push_back({at, end});
       end = trim_right(text.substr(0, at)).size();
     }
@@ -110,10 +115,9 @@ Value m_split(Runtime& r, const Value& self, Args& a) {
   const Str* separator = text_arg(r, a.get(0, "sep"));
   const std::int64_t max_splits = number_arg(r, a.get(1, "maxsplit"), -1);
   if (separator && separator->text.empty()) r.heap.fail("the separator must not be empty");
-  r.heap.work(s.text.size());
   std::vector<Value> parts;
-  for (const TextRange& range :
-       Right ? split_from_right(s, separator, max_splits) : split_ranges(s, separator, max_splits))
+  for (const TextRange& range : Right ? split_from_right(r, s, separator, max_splits)
+                                      : split_ranges(r, s, separator, max_splits))
     parts.push_back(Value::from(r.heap.slice(s, range.begin, range.end)));
   return Value::from(r.heap.list(std::move(parts)));
 }
@@ -121,7 +125,7 @@ Value m_split(Runtime& r, const Value& self, Args& a) {
 Value m_splitlines(Runtime& r, const Value& self, Args& a) {
   const Value* keep = a.get(0, "keepends");
   std::vector<Value> lines;
-  for (const TextRange& line : split_lines(*self.text, keep && truth(*keep)))
+  for (const TextRange& line : split_lines(r, *self.text, keep && truth(*keep)))
     lines.push_back(Value::from(r.heap.slice(*self.text, line.begin, line.end)));
   return Value::from(r.heap.list(std::move(lines)));
 }
@@ -134,7 +138,6 @@ Value m_partition(Runtime& r, const Value& self, Args& a) {
   if (separator->text.empty()) r.heap.fail("the separator must not be empty");
   const std::size_t at =
       Right ? rfind_text(s.text, separator->text) : find_text(s.text, separator->text);
-  r.heap.work(s.text.size());
   const auto part = [&](std::size_t begin, std::size_t end) {
     return Value::from(r.heap.slice(s, begin, end));
   };
@@ -237,23 +240,23 @@ constexpr NativeRow kStringMethods[] = {
     {"capitalize", m_case<Case::capitalize>},
     {"casefold", m_case<Case::fold>},
     {"center", m_pad<Side::both>},
-    {"expandtabs", m_expandtabs},
+    {"expandtabs", m_expandtabs, {NativeCost::Reads::all, 4}},
     {"format", format_braces},
     {"join", m_join},
     {"ljust", m_pad<Side::left>},
     {"lower", m_case<Case::lower>},
     {"lstrip", m_strip<true, false>},
     {"partition", m_partition<false>},
-    {"removeprefix", m_remove<true>},
-    {"removesuffix", m_remove<false>},
+    {"removeprefix", m_remove<true>, kReadsArguments},
+    {"removesuffix", m_remove<false>, kReadsArguments},
     {"replace", m_replace},
     {"rjust", m_pad<Side::right>},
     {"rpartition", m_partition<true>},
-    {"rsplit", m_split<true>},
+    {"rsplit", m_split<true>, {NativeCost::Reads::all, 2}},
     {"rstrip", m_strip<false, true>},
-    {"split", m_split<false>},
-    {"splitlines", m_splitlines},
-    {"strip", m_strip<true, true>},
+    {"split", m_split<false>, {NativeCost::Reads::all, 2}},
+    {"splitlines", m_splitlines, {NativeCost::Reads::all, 3}},
+    {"strip", m_strip<true, true>, {NativeCost::Reads::all, 2}},
     {"swapcase", m_case<Case::swap>},
     {"title", m_case<Case::title>},
     {"upper", m_case<Case::upper>},
@@ -272,7 +275,7 @@ std::span<const NativeRow> string_methods() {
   return *all;
 }
 
-std::vector<TextRange> split_lines(const Str& s, bool keep_ends) {
+std::vector<TextRange> split_lines(Runtime& r, const Str& s, bool keep_ends) {
   std::vector<TextRange> lines;
   for (std::size_t at = 0, begin = 0; at < s.text.size();) {
     const Utf8Char c = decode_utf8(s.text, at);
@@ -281,6 +284,7 @@ std::vector<TextRange> split_lines(const Str& s, bool keep_ends) {
                       c.code == 0x85 || c.code == 0x2028 || c.code == 0x2029;
     if (c.code == '\r' && starts_at(s.text, next, "\n")) ++next;
     if (ends || next >= s.text.size()) {
+      r.heap.charge(sizeof(TextRange));
       lines.push_back({begin, !ends || keep_ends ? next : at});
       begin = next;
     }
@@ -291,7 +295,6 @@ std::vector<TextRange> split_lines(const Str& s, bool keep_ends) {
 
 Value strip(Runtime& r, const Str& s, const Value* chars, bool left, bool right) {
   std::size_t begin = 0, end = s.text.size();
-  r.heap.work(end);
   if (!chars || chars->is(Kind::none)) {
     if (left) begin = skip_spaces(s.text, 0);
     if (right) end = std::max(begin, trim_right(s.text).size());
@@ -302,7 +305,7 @@ Value strip(Runtime& r, const Str& s, const Value* chars, bool left, bool right)
     const std::size_t n = decode_utf8(s.text, at).length;
     const std::string_view c = std::string_view(s.text).substr(at, n);
     const std::size_t found = set.find(c);
-    r.heap.work(set.size());
+    r.heap.scan(set.size());
     return found != std::string::npos ? n : 0;
   };
   while (left && begin < end) {
@@ -322,7 +325,6 @@ Value strip(Runtime& r, const Str& s, const Value* chars, bool left, bool right)
 Value replace(Runtime& r, const Str& s, const Str& from, const Str& to, std::int64_t count) {
   TextBuilder out;
   out.markup = s.markup;
-  r.heap.work(s.text.size());
   std::size_t plain = 0, at = 0;
   for (std::int64_t n = 0; count < 0 || n < count; ++n) {
     std::size_t found = 0, next = 0;

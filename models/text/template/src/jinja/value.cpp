@@ -102,7 +102,7 @@ void Heap::release_scope(Scope* scope) {
 }
 
 void Heap::charge(std::size_t bytes) {
-  step(bytes / 256 + 1);
+  step(bytes / 64 + 1);
   if (bytes > limits_.memory - bytes_)
     exceed("rendering takes more than {} bytes of memory", limits_.memory);
   bytes_ += bytes;
@@ -188,7 +188,7 @@ bool equal(Heap& heap, const Value& a, const Value& b, int depth) {
       return true;
     case Kind::string:
     case Kind::big:
-      heap.work(std::min(a.text->text.size(), b.text->text.size()));
+      heap.scan(std::min(a.text->text.size(), b.text->text.size()));
       return a.text->text == b.text->text;
     case Kind::list: {
       if (a.list == b.list) return true;
@@ -225,7 +225,7 @@ int compare(Heap& heap, std::string_view op, const Value& a, const Value& b, int
     return whole(a) < whole(b) ? -1 : whole(a) > whole(b);
   }
   if (a.is(Kind::string) && b.is(Kind::string)) {
-    heap.work(std::min(a.text->text.size(), b.text->text.size()));
+    heap.scan(std::min(a.text->text.size(), b.text->text.size()));
     const int order = a.text->text.compare(b.text->text);
     return order < 0 ? -1 : order > 0;
   }
@@ -249,6 +249,7 @@ int compare(Heap& heap, std::string_view op, const Value& a, const Value& b, int
 }
 
 std::size_t hash(Heap& heap, const Value& v, int depth) {
+  heap.step();
   switch (v.kind) {
     case Kind::boolean:
     case Kind::integer:
@@ -257,7 +258,7 @@ std::size_t hash(Heap& heap, const Value& v, int depth) {
       return std::hash<double>{}(v.real);
     case Kind::string:
     case Kind::big:
-      heap.work(v.text->text.size());
+      heap.scan(v.text->text.size());
       return std::hash<std::string>{}(v.text->text);
     case Kind::list:
       if (v.list->type == List::Type::tuple) {

@@ -151,9 +151,18 @@ struct Scope;
 
 using Native = Value (*)(Runtime&, const Value& self, Args& args);
 
+// What a call of a native function costs. The call charges it before it runs the function.
+struct NativeCost {
+  // What the function may read. Others charge themselves for what they read.
+  enum class Reads : std::uint8_t { all, arguments, nothing };
+  Reads reads = Reads::all;
+  std::uint8_t price = 1;  // times Heap::work() of a text
+};
+
 struct Callable {
   std::string_view name;
   Native native = nullptr;
+  NativeCost cost = {};
   Value self;                   // the object of a bound method, a cycler, a joiner
   const Node* macro = nullptr;  // else
   Scope* closure = nullptr;
@@ -210,8 +219,12 @@ class Heap {
   void release_scope(Scope* scope);  // its names end here, unless a macro kept it
 
   void charge(std::size_t bytes);  // counts memory
-  void work(std::size_t bytes) { step(bytes / 32 + 1); }
+  // Reading a text character by character, and reading or copying its bytes as a block. A step is
+  // the time of a simple expression; bench/template_bench.cpp measures what it buys.
+  void work(std::size_t bytes) { step(bytes / 4 + 1); }
+  void scan(std::size_t bytes) { step(bytes / 64 + 1); }
   void step(std::size_t n = 1);
+  std::size_t steps() const { return steps_; }
   // No text may exceed the limit of the output, not even an intermediate one. Call it while a text
   // grows.
   void check_length(std::size_t bytes) const;
