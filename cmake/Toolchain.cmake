@@ -111,3 +111,4 @@ if(WEFT_BUILD_FUZZERS)
   # Every library reports its branches to the fuzzer; only the targets in tests/fuzz link its main.
   target_compile_options(weft_compile_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
+include(Hardening)

@@ -125,7 +125,7 @@ function(weft_isa_library target isa out)
   add_library(${library}_flags INTERFACE)
   target_compile_options(${library}_flags INTERFACE
     $<IF:$<CONFIG:Release>,-O3,-O2> -fno-lto -fno-exceptions -Wno-maybe-uninitialized -Wno-uninitialized
-    ${WEFT_ISA_SANITIZER_FLAGS} ${WEFT_ISA_${isa}_FLAGS})
+    ${WEFT_KERNEL_HARDENING} ${WEFT_ISA_SANITIZER_FLAGS} ${WEFT_ISA_${isa}_FLAGS})
   target_link_libraries(${library} PRIVATE
     fmt::fmt $<TARGET_NAME_IF_EXISTS:weft_compile_options> ${library}_flags)
   weft_precompile_own(${library} <cstddef> <cstdint> <cstring> <xsimd/xsimd.hpp>)

@@ -29,6 +29,9 @@ set_tests_properties("install: a program in C uses the library" "install: a prog
   PROPERTIES FIXTURES_REQUIRED installed TIMEOUT 300)
 
 if(Python3_Interpreter_FOUND)
+  add_test(NAME "install: binaries" COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/tools/binaries_test.py
+    ${prefix} $<$<BOOL:${WEFT_HARDENED}>:--hardened>)
+  set_tests_properties("install: binaries" PROPERTIES FIXTURES_REQUIRED installed)
   # An architecture of another project: built, checked, and compared with logits of another engine.
   set(new_architecture ${CMAKE_CURRENT_BINARY_DIR}/new_architecture)
   add_test(NAME "install: a new architecture from outside"

@@ -126,7 +126,6 @@ void Batch::take_rows(std::span<const float> rows, DraftStep step) {
   for (const Part& part : parts_) {
     Generation::Impl& g = part.generation->impl();
     const bool ends = g.pending().empty();
-    const auto of_guesses = rows.subspan(width * row, width * (1 + part.guesses.size()));
     for (std::size_t i = 0; i < part.n_tokens; ++i) {
       if (!tokens_[at++].logits) continue;
       const auto logits = rows.subspan(width * row++, width);
@@ -134,8 +133,10 @@ void Batch::take_rows(std::span<const float> rows, DraftStep step) {
         g.add_prompt_row(logits);
         continue;
       }
-      row += part.guesses.size();
-      at += part.guesses.size();
+      const std::size_t n_guesses = part.guesses.size();
+      const auto of_guesses = rows.subspan(width * (row - 1), width * (1 + n_guesses));
+      row += n_guesses;
+      at += n_guesses;
       g.guesses.stepped(g, of_guesses, step);
       add_event(part.generation, [&](auto& impl) { return impl.choose_unless_full(logits); });
     }
