@@ -106,7 +106,7 @@ CommandResult load(Chat& chat, std::string& path) {
 
 CommandResult write_out(Chat& chat, std::string& path) {
   return with_file("export", path, [&] {
-    OutputFile file(path);
+    OutputFile file(path, Readers::owner);
     file.write(chat.talk.text());
     file.commit();
     std::cerr << fmt::format("{} messages in {}\n", chat.talk.messages().size(), path);

@@ -12,6 +12,8 @@
 #include <histedit.h>
 #include <unistd.h>
 
+#include "weft/base/folders.h"
+
 #include "chat/keyboard.h"
 #include "chat/paste.h"
 #include "chat/terminal_guard.h"
@@ -39,7 +41,7 @@ std::string history_path() {
   }
   folder /= "weft";
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
+  make_private_folders(folder.string(), error);
   return error ? "" : (folder / "chat_history").string();
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "weft/backends/tunables.h"
+#include "weft/base/folders.h"
 #include "weft/scheduler/budget.h"
 #include "weft/scheduler/workers.h"
 
@@ -45,7 +46,7 @@ std::uintmax_t bytes_at(const fs::path& path) {
 bool can_store(const fs::path& path) {
   if (path.empty()) return false;
   std::error_code error;
-  fs::create_directories(path.parent_path(), error);
+  make_private_folders(path.parent_path().string(), error);
   return ::access(path.parent_path().c_str(), W_OK) == 0;
 }
 

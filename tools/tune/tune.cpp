@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "weft/backends/memory.h"
+#include "weft/base/folders.h"
 #include "weft/files/output_file.h"
 #include "weft/ops/projections/linear.h"
 #include "weft/scheduler/best_pass.h"
@@ -137,7 +138,7 @@ std::string store_values(const TunedValues& values, std::string_view isa) {
   const std::filesystem::path path = tuned_path(isa);
   if (path.empty()) return "";
   std::error_code error;
-  std::filesystem::create_directories(path.parent_path(), error);  // the file's error says more
+  make_private_folders(path.parent_path().string(), error);  // the file's error says more
   OutputFile file(path.string());
   file.write(values.to_text(tuned_machine(isa)));
   file.commit();

@@ -35,10 +35,10 @@ std::string name_of_descriptor(int fd) {
 
 // Creates an unnamed file in the folder of `target`; -1 if the file system does not support it, or
 // it could not be linked later.
-int create_nameless(const std::string& target) {
+int create_nameless(const std::string& target, mode_t mode) {
   const std::filesystem::path folder = std::filesystem::path(target).parent_path();
   const int fd =
-      ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+      ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
   if (fd < 0 || ::access(name_of_descriptor(fd).c_str(), F_OK) == 0) return fd;
   ::close(fd);
   return -1;
@@ -46,10 +46,10 @@ int create_nameless(const std::string& target) {
 
 // Creates a file next to `target` and sets `temporary` to its name. Returns -1 and sets errno if
 // that fails.
-int create_beside(const std::string& target, std::string& temporary) {
+int create_beside(const std::string& target, mode_t mode, std::string& temporary) {
   for (int attempt = 0; attempt < 100; ++attempt) {
     temporary = temporary_name(target, attempt);
-    const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (fd >= 0) return fd;
     if (errno != EEXIST) break;
   }
@@ -61,17 +61,27 @@ int create_beside(const std::string& target, std::string& temporary) {
 
 }  // namespace
 
-OutputFile::OutputFile(std::string path) : path_(std::move(path)), target_(follow_links(path_)) {
+OutputFile::OutputFile(std::string path, Readers readers)
+    : path_(std::move(path)), target_(follow_links(path_)) {
   buffer_.reserve(kBufferBytes);
-  struct stat info {};
-  if (::stat(target_.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
-    fd_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
-  } else {
-    fd_ = create_nameless(target_);
-    nameless_ = fd_ >= 0;
-    if (!nameless_) fd_ = create_beside(target_, temporary_);
-  }
+  open_target(readers);
   check(fd_ >= 0, "cannot create");
+}
+
+void OutputFile::open_target(Readers readers) {
+  constexpr mode_t kOwner = S_IRUSR | S_IWUSR;
+  mode_t mode = readers == Readers::owner ? kOwner : 0666;
+  struct stat info {};
+  if (::stat(target_.c_str(), &info) == 0) {
+    if (!S_ISREG(info.st_mode)) {
+      fd_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+      return;
+    }
+    mode &= info.st_mode | kOwner;
+  }
+  fd_ = create_nameless(target_, mode);
+  nameless_ = fd_ >= 0;
+  if (!nameless_) fd_ = create_beside(target_, mode, temporary_);
 }
 
 OutputFile::~OutputFile() {

@@ -135,7 +135,7 @@ void save_sequence(Session& session, std::int32_t sequence, std::span<const std:
                    std::string_view note, const std::string& path, std::int32_t prefix) {
   std::optional<OutputFile> file;
   const auto write = [&](std::span<const std::byte> bytes) {
-    if (!file) file.emplace(path);  // not before the arguments were checked
+    if (!file) file.emplace(path, Readers::owner);  // not before the arguments were checked
     file->write(bytes);
   };
   save_sequence(session, sequence, tokens, note, write, prefix);

@@ -13,6 +13,7 @@
 
 #include "weft/base/checksum.h"
 #include "weft/base/error.h"
+#include "weft/base/folders.h"
 #include "weft/files/identity.h"
 #include "weft/files/output_file.h"
 
@@ -134,7 +135,7 @@ void WeightCache::check_contents(const MappedFile& file, std::uint64_t contents)
 
 void WeightCache::store(const std::function<std::uint64_t(const Write&)>& write_region) const {
   std::error_code error;
-  std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), error);
+  make_private_folders(std::filesystem::path(path_).parent_path().string(), error);
   OutputFile out(path_);
   out.reserve(static_cast<std::uint64_t>(file_bytes()));
   std::array<std::byte, kHeaderBytes> begin{};

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/backends/tunables.h"
+#include "weft/base/folders.h"
 #include "weft/base/read_file.h"
 #include "weft/base/tuned_values.h"
 #include "weft/files/output_file.h"
@@ -74,7 +75,8 @@ void keep(const std::string& key, const MachineLimits& limits) {
   const fs::path path = cache_path();
   if (path.empty()) return;
   try {
-    fs::create_directories(path.parent_path());
+    std::error_code ignored;  // the error of the file says more
+    make_private_folders(path.parent_path().string(), ignored);
     Json json = read_kept();
     json["machines"][key] = {{"measured", now_s()}, {"limits", Json::parse(to_json(limits))}};
     OutputFile file(path.string());

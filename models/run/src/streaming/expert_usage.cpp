@@ -82,7 +82,7 @@ void write_usage(const std::string& path, const Checkpoint& file, const ExpertUs
     for (const float frequency : group) add(bytes, frequency);
   }
   add(bytes, checksum(bytes));
-  OutputFile out(path);
+  OutputFile out(path, Readers::owner);
   out.write(bytes);
   out.commit();
 }

@@ -69,7 +69,7 @@ bool Conversation::save(const std::string& path) const {
     generation_.save(path, to_json(saved));
     return true;
   }
-  OutputFile file(path);
+  OutputFile file(path, Readers::owner);
   file.write(to_json(saved));
   file.commit();
   return false;

@@ -25,7 +25,7 @@ void write_record(const std::string& path, const RequestRecord& t) {
       {"request", {{"method", t.method}, {"path", t.path}, {"query", t.query}, {"body", t.body}}},
       {"seed", t.seed},
       {"answer", {{"status", t.status}, {"body", t.answer}}}};
-  OutputFile file(path);
+  OutputFile file(path, Readers::owner);
   file.write(api::to_text(json) + "\n");
   file.commit();
 }

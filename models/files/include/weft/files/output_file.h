@@ -7,6 +7,9 @@
 // a regular file (a pipe, /dev/stdout) is written to directly. If a mapped file loses bytes
 // meanwhile (mapping_guard.h), commit() refuses, since the output may be made of them. One thread
 // at a time.
+//
+// A file that others may not read stays so when it is replaced: it never gets permissions that the
+// older one did not have.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,9 +22,14 @@
 
 namespace weft {
 
+enum class Readers : std::uint8_t {
+  anyone,  // as the process's umask says
+  owner,   // alone: for what people wrote, or models wrote to them
+};
+
 class OutputFile {
  public:
-  explicit OutputFile(std::string path);  // throws IoError
+  explicit OutputFile(std::string path, Readers readers = Readers::anyone);  // throws IoError
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile();
@@ -44,6 +52,7 @@ class OutputFile {
   void write_out(std::span<const std::byte> bytes);
   void link_into_place();
   void check(bool ok, const char* what) const;
+  void open_target(Readers readers);
 
   std::string path_;       // as given
   std::string target_;     // with symbolic links followed
