@@ -1,13 +1,20 @@
 #pragma once
 // What rank 0 tells the others to do. Messages on Channel::control: a command, and what follows it.
-// All ranks run the same build, so that structs are sent as they are.
+// All ranks run the same build, so that structs are sent as they are. What rank 0 sends is checked
+// all the same: a rank that is not what it seems ends the others with an error.
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
+
+#include <fmt/format.h>
+
+#include "weft/run/session.h"
+#include "weft/scheduler/communicator.h"
 
 namespace weft::run {
 
@@ -47,13 +54,29 @@ class Message {
   std::vector<std::byte> bytes_;
 };
 
-// Copies what follows the command of a message. Keeps the memory of `values`.
+// Throws RankError if a message of rank 0 cannot be what follows a command.
+inline void check_payload(std::size_t n_bytes, std::size_t item) {
+  if (n_bytes % item != 0)
+    throw RankError(0, fmt::format("rank 0 sent {} bytes after a command, expected items of {}",
+                                   n_bytes, item));
+}
+
+// Copies what follows the command of a message. Keeps the memory of `values`. Throws RankError.
 template <class T>
 void read_payload(std::span<const std::byte> message, std::vector<T>& values) {
   static_assert(std::is_trivially_copyable_v<T>);
   const auto bytes = message.subspan(sizeof(Command));
+  check_payload(bytes.size(), sizeof(T));
   values.resize(bytes.size() / sizeof(T));
   if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
+}
+
+// The tokens of a step. A `logits` that is neither true nor false would be no bool at all.
+inline void read_tokens(std::span<const std::byte> message, std::vector<StepToken>& tokens) {
+  const auto bytes = message.subspan(sizeof(Command));
+  for (std::size_t at = offsetof(StepToken, logits); at < bytes.size(); at += sizeof(StepToken))
+    if (bytes[at] > std::byte{1}) throw RankError(0, "rank 0 sent a step of wrong tokens");
+  read_payload(message, tokens);
 }
 
 template <class T>

@@ -18,6 +18,8 @@
 namespace weft::run {
 namespace {
 
+constexpr std::int64_t kMaxMessage = std::int64_t{256} << 20;  // bytes
+
 // A session of this rank. The last step is kept or undone when it is known how it went on rank 0.
 class FollowerSession {
  public:
@@ -49,6 +51,7 @@ class FollowerSession {
   // Throws what happens before the run begins: rank 0 has begun it, so that this rank must end.
   void compute(std::span<const StepToken> tokens, NodeObserver* observer) {
     auto& s = SessionAccess::impl(session_);
+    s.check_step(tokens);
     s.memory.begin(tokens);
     pending_ = true;
     failed_.clear();
@@ -78,6 +81,7 @@ class Follower {
   void run() {
     for (;;) {
       const std::int64_t n = communicator_.wait(0, Channel::control, 0);
+      if (n > kMaxMessage) throw RankError(0, fmt::format("rank 0 sent {} bytes at once", n));
       message_.resize(static_cast<std::size_t>(n));
       communicator_.take(0, Channel::control, message_);
       const std::span<const std::byte> message = message_;
@@ -114,7 +118,7 @@ class Follower {
     const auto sequence = static_cast<std::int32_t>(n[0]);
     switch (command.kind) {
       case CommandKind::step: {
-        read_payload(message, tokens_);
+        read_tokens(message, tokens_);
         model_->impl().ranks.link->results = wants_results(tokens_);
         const VerifyReport report = own.step(tokens_, command.verify != 0);
         if (command.verify != 0) answer(report_text(report));
@@ -128,11 +132,9 @@ class Follower {
         return session.set_lora_scales(sequence, payload<float>(message));
       case CommandKind::noise:
         return session.fill_with_noise(sequence, n[1]);
-      case CommandKind::open:
-      case CommandKind::close:
-      case CommandKind::echo:
-      case CommandKind::leave:
-        return;
+      default:
+        throw RankError(0, fmt::format("rank 0 sent the unknown command {}",
+                                       static_cast<std::int32_t>(command.kind)));
     }
   }
 

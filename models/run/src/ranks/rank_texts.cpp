@@ -72,7 +72,9 @@ SessionOptions options_of_text(std::string_view text) {
   json.at("route").get_to(o.route);
   o.cache_k = cache_type(json.at("cache_k").get<std::string>());
   o.cache_v = cache_type(json.at("cache_v").get<std::string>());
-  o.weights = *find_weight_mode(json.at("weights").get<std::string>());
+  const auto weights = find_weight_mode(json.at("weights").get<std::string>());
+  if (!weights) fail<ValueError>("unknown mode of weights");
+  o.weights = *weights;
   json.at("weight_cache").get_to(o.weight_cache);
   json.at("passes_off").get_to(o.passes_off);
   json.at("reuse_arena").get_to(o.reuse_arena);
