@@ -7,6 +7,8 @@
 
 #include "weft/base/error.h"
 
+#include "compile_work.h"
+
 namespace weft::grammar {
 namespace {
 
@@ -16,6 +18,7 @@ constexpr std::size_t kMaxDfaStates = 90'000;     // e-mail addresses need more 
 constexpr std::size_t kMaxTable = 8'000'000;
 // Limit of the work to make an automaton deterministic, in visits of states.
 constexpr std::size_t kMaxVisits = 30'000'000;
+constexpr std::size_t kLookUp = 4;  // steps of finding a state by what it stands for
 
 void check_size(std::size_t states, std::size_t classes) {
   if (states > kMaxDfaStates || states * classes > kMaxTable)
@@ -32,6 +35,7 @@ void sort_unique(std::vector<char32_t>& codes) {
 Nfa::State Nfa::state() {
   if (edges_.size() >= kMaxNfaStates)
     fail<BudgetError>("the pattern needs more than {} states", kMaxNfaStates);
+  CompileWork::add(1);
   edges_.emplace_back();
   skips_.emplace_back();
   return static_cast<State>(edges_.size() - 1);
@@ -46,6 +50,7 @@ void Nfa::edge(State from, const CodePoints& set, State to) {
   n_ranges_ += set.ranges().size();
   if (n_ranges_ > kMaxNfaRanges)
     fail<BudgetError>("the pattern needs more than {} ranges of characters", kMaxNfaRanges);
+  CompileWork::add(1 + set.ranges().size());
   edges_[from].push_back({set, to});
 }
 
@@ -86,6 +91,7 @@ class Dfa::SubsetConstruction {
           if (range.hi < kMaxCodePoint) borders.push_back(range.hi + 1);
         }
       }
+      CompileWork::add(edges.size());
       if (borders.size() > 1'000'000) sort_unique(borders);
     }
     sort_unique(borders);
@@ -93,6 +99,7 @@ class Dfa::SubsetConstruction {
 
   void visit() {
     if (++visits_ > kMaxVisits) fail<BudgetError>("the pattern is too complex");
+    CompileWork::add(1);
   }
 
   // The states and all that can be reached from them without a character, sorted.
@@ -133,6 +140,7 @@ class Dfa::SubsetConstruction {
   // Where state s of the result leads by each class of characters.
   void add_moves(State s) {
     const States from = *order_[s];
+    CompileWork::add(n_classes_);
     std::vector<States> reached(n_classes_);
     for (const Nfa::State n : from) {
       for (const Nfa::Edge& edge : nfa_.edges_[n]) {
@@ -193,6 +201,7 @@ Dfa Dfa::explore(std::string_view alphabet, const Key& start,
   };
   dfa.start_ = add(start);
   for (State s = 1; s < order.size(); ++s) {
+    CompileWork::add(kLookUp * alphabet.size());
     for (const char c : alphabet) {
       if (const auto to = step(*order[s], c)) {
         const State state = add(*to);
@@ -236,6 +245,7 @@ Dfa Dfa::lengths(std::uint64_t min, std::uint64_t max) {
     dfa.accepts_.push_back(s > 0 && s - 1 >= min);
     dfa.table_.push_back(s == 0 ? kDead : s - 1 < n ? s + 1 : max == kUnbounded ? s : kDead);
   }
+  CompileWork::add(n);
   dfa.start_ = 1;
   return dfa;
 }
@@ -251,6 +261,7 @@ Dfa Dfa::refined(const std::vector<char32_t>& borders) const {
   dfa.borders_.insert(dfa.borders_.end(), borders.begin(), borders.end());
   sort_unique(dfa.borders_);
   check_size(size(), dfa.borders_.size());
+  CompileWork::add(size() * dfa.borders_.size());
   dfa.table_.clear();
   for (State s = 0; s < size(); ++s)
     for (const char32_t border : dfa.borders_) dfa.table_.push_back(next(s, class_of(border)));
@@ -281,6 +292,7 @@ Dfa Dfa::product(const Dfa& other, bool in_this, bool in_other) const {
   };
   dfa.start_ = add(a.start_, b.start_);
   for (State s = 1; s < order.size(); ++s) {
+    CompileWork::add(kLookUp * n_classes);
     for (std::size_t c = 0; c < n_classes; ++c) {
       const State to = add(a.next(order[s].first, c), b.next(order[s].second, c));
       dfa.table_[s * n_classes + c] = to;
@@ -300,6 +312,7 @@ Dfa Dfa::either(const Dfa& other) const {
 
 void Dfa::trim() {
   const std::size_t n_classes = borders_.size();
+  CompileWork::add(table_.size());
   std::vector<std::vector<State>> back(size());
   for (State s = 1; s < size(); ++s) {
     for (std::size_t c = 0; c < n_classes; ++c) {
@@ -333,6 +346,7 @@ bool Dfa::empty() const {
 }
 
 std::vector<std::pair<Dfa::State, CodePoints>> Dfa::moves(State s) const {
+  CompileWork::add(kLookUp * borders_.size());
   std::map<State, CodePoints> by_state;
   for (std::size_t c = 0; c < borders_.size(); ++c) {
     const State to = next(s, c);
@@ -340,57 +354,6 @@ std::vector<std::pair<Dfa::State, CodePoints>> Dfa::moves(State s) const {
     by_state[to].add(borders_[c], c + 1 < borders_.size() ? borders_[c + 1] - 1 : kMaxCodePoint);
   }
   return {by_state.begin(), by_state.end()};
-}
-
-std::pair<std::uint64_t, std::uint64_t> Dfa::length_bounds() const {
-  return empty() ? std::pair(kUnbounded, kUnbounded) : std::pair(shortest(), longest());
-}
-
-std::uint64_t Dfa::shortest() const {
-  std::vector<bool> seen(size());
-  std::vector<State> layer{start_};
-  for (std::uint64_t length = 0;; ++length) {
-    std::vector<State> following;
-    for (const State s : layer) {
-      if (accepts_[s]) return length;
-      for (std::size_t c = 0; c < borders_.size(); ++c) {
-        const State to = next(s, c);
-        if (to != kDead && !seen[to]) seen[to] = true, following.push_back(to);
-      }
-    }
-    layer = std::move(following);
-  }
-}
-
-// Depth-first search. Every state can reach acceptance, so a cycle means that texts have no maximum
-// length.
-std::uint64_t Dfa::longest() const {
-  enum : std::uint8_t { kNew, kOnTheWay, kDone };
-  std::vector<std::uint8_t> seen(size(), kNew);
-  std::vector<std::uint64_t> length(size(), 0);
-  std::vector<std::pair<State, std::size_t>> way{{start_, 0}};
-  seen[start_] = kOnTheWay;
-  while (!way.empty()) {
-    auto& [s, c] = way.back();
-    if (c == borders_.size()) {
-      seen[s] = kDone;
-      way.pop_back();
-      continue;
-    }
-    const State to = next(s, c);
-    if (to == kDead) {
-      ++c;
-    } else if (seen[to] == kOnTheWay) {
-      return kUnbounded;
-    } else if (seen[to] == kDone) {
-      length[s] = std::max(length[s], length[to] + 1);
-      ++c;
-    } else {
-      seen[to] = kOnTheWay;
-      way.push_back({to, 0});
-    }
-  }
-  return length[start_];
 }
 
 }  // namespace weft::grammar

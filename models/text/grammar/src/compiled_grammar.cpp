@@ -4,6 +4,8 @@
 
 #include "weft/base/error.h"
 
+#include "compile_work.h"
+
 namespace weft::grammar {
 namespace {
 
@@ -34,6 +36,8 @@ void GrammarBuilder::define(RuleId rule, Piece body) {
 void GrammarBuilder::count_one() {
   if (++size_ > kMaxSize)
     fail<BudgetError>("the grammar needs more than {} states and edges", kMaxSize);
+  // Each is made, copied, sorted, and visited by the searches of finish().
+  CompileWork::add(4);
 }
 
 StateId GrammarBuilder::state() {

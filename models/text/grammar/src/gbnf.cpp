@@ -10,6 +10,7 @@
 #include "weft/grammar/grammar.h"
 
 #include "characters.h"
+#include "compile_work.h"
 #include "compiled_grammar.h"
 
 namespace weft {
@@ -389,12 +390,9 @@ class GbnfParser {
 
 std::shared_ptr<const Grammar> Grammar::from_gbnf(std::string_view text,
                                                   const GbnfOptions& options) {
+  const DefaultLimits limits;
   return std::make_shared<Grammar>(
       std::make_shared<const CompiledGrammar>(GbnfParser(text, options).parse()));
-}
-
-std::shared_ptr<const Grammar> Grammar::from_gbnf(std::string_view text) {
-  return from_gbnf(text, {});
 }
 
 }  // namespace weft

@@ -2,6 +2,7 @@
 
 #include "weft/base/no_destructor.h"
 
+#include "compile_work.h"
 #include "matcher.h"
 #include "schema/schema.h"
 #include "schema/schema_cache.h"
@@ -27,10 +28,16 @@ Grammar::~Grammar() = default;
 std::shared_ptr<const Grammar> Grammar::from_json_schema(std::string_view schema,
                                                          const JsonSchemaOptions& options) {
   static NoDestructor<grammar::SchemaCache> cache(kMaxSchemas);
-  return cache->get(schema, options, [&] {
+  const grammar::DefaultLimits limits;
+  const auto compile = [&] {
     return std::make_shared<Grammar>(
         std::make_shared<const grammar::CompiledGrammar>(grammar::compile_schema(schema, options)));
-  });
+  };
+  return cache->get(schema, options, compile, grammar::CompileWork::scope());
+}
+
+std::shared_ptr<const Grammar> Grammar::from_gbnf(std::string_view text) {
+  return from_gbnf(text, {});
 }
 
 // A new root: the bytes of the prefix, then a call of the old root.
@@ -67,9 +74,9 @@ bool Grammar::accepts(std::string_view text) const {
   for (const char c : text) {
     at = matcher.step(at, static_cast<std::uint8_t>(c));
     if (at == Matcher::kDead) return false;
-    if (matcher.memory() > limit) {
+    if (matcher.used().bytes > limit) {
       at = matcher.collect(at);
-      limit = std::max(kMaxMemory, 2 * matcher.memory());
+      limit = std::max(kMaxMemory, 2 * matcher.used().bytes);
     }
   }
   return matcher.may_end(at);

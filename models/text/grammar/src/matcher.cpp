@@ -10,6 +10,11 @@ namespace {
 
 // Limit of parallel ways to read a text. Grammars in use have some dozens.
 constexpr std::size_t kMaxWays = 100'000;
+// Ways that are followed for one byte, also those that lead to the same place.
+constexpr std::size_t kMaxFollowed = 4 * kMaxWays;
+
+// Work of a byte beyond which nothing is read ahead.
+constexpr std::uint64_t kDear = 1000;
 
 std::uint64_t hash_of(const std::vector<Item>& items, std::uint64_t seed) {
   std::uint64_t h = seed;
@@ -21,9 +26,28 @@ std::uint64_t hash_of(const std::vector<Item>& items, std::uint64_t seed) {
   return h;
 }
 
+// The bytes that some of them read. Adds to `steps`.
+std::bitset<256> bytes_of(const std::vector<Item>& readers, const CompiledGrammar& grammar,
+                          std::uint64_t& steps) {
+  std::bitset<256> bytes;
+  for (const Item& item : readers) {
+    for (const ByteEdge& edge : grammar.bytes.of(item.state)) {
+      ++steps;
+      for (unsigned byte = edge.lo; byte <= edge.hi; ++byte) bytes.set(byte);
+    }
+  }
+  return bytes;
+}
+
 void check_ways(std::size_t n) {
   if (n > kMaxWays)
     fail<BudgetError>("the grammar is too ambiguous: more than {} ways to read the text", kMaxWays);
+}
+
+void check_followed(std::size_t n) {
+  if (n > kMaxFollowed)
+    fail<BudgetError>("the grammar is too ambiguous: more than {} ways to read a byte",
+                      kMaxFollowed);
 }
 
 void sort_unique(std::vector<Item>& items) {
@@ -72,7 +96,7 @@ void Matcher::reset() {
   configs_.clear();
   frame_index_.clear();
   config_index_.clear();
-  memory_ = 0;
+  used_.bytes = 0;
   frames_.resize(2);   // kBottom, kHole: without parents
   configs_.resize(1);  // kDead
   configs_[0].expanded = true;
@@ -83,7 +107,7 @@ FrameId Matcher::frame(std::vector<Item> parents) {
   const std::uint64_t h = hash_of(parents, 1);
   for (auto [it, end] = frame_index_.equal_range(h); it != end; ++it)
     if (frames_[it->second] == parents) return it->second;
-  memory_ += 80 + parents.size() * sizeof(Item);
+  used_.bytes += 80 + parents.size() * sizeof(Item);
   frames_.push_back(std::move(parents));
   const auto id = static_cast<FrameId>(frames_.size() - 1);
   frame_index_.emplace(h, id);
@@ -100,7 +124,7 @@ ConfigId Matcher::intern(Config config) {
     if (c.items == config.items && c.complete == config.complete && c.escaped == config.escaped)
       return it->second;
   }
-  memory_ += 128 + config.items.size() * sizeof(Item);
+  used_.bytes += 128 + config.items.size() * sizeof(Item);
   configs_.push_back(std::move(config));
   const auto id = static_cast<ConfigId>(configs_.size() - 1);
   config_index_.emplace(h, id);
@@ -112,10 +136,12 @@ ConfigId Matcher::close() {
   marks_.clear();
   Config config;
   std::vector<Item>& work = pending_;
-  std::size_t n = 0;
+  std::size_t n = 0, n_followed = 0;
   while (!work.empty()) {
     const Item item = work.back();
     work.pop_back();
+    ++used_.steps;
+    check_followed(++n_followed);
     if (!marks_.insert(item)) continue;
     check_ways(++n);
     for (const StateId to : compiled_->skips.of(item.state)) work.push_back({to, item.frame});
@@ -157,6 +183,7 @@ void Matcher::gather_calls(StateId state, FrameId frame) {
     }
     // A tail call needs no place to return to.
     if (compiled_->only_ends[edge.to] && frame > kHole) {
+      used_.steps += frames_[frame].size();
       parents.insert(parents.end(), frames_[frame].begin(), frames_[frame].end());
     } else {
       parents.push_back({edge.to, frame});
@@ -172,10 +199,13 @@ void Matcher::gather_calls(StateId state, FrameId frame) {
 // this place are known when its frame is created.
 void Matcher::expand(ConfigId id) {
   if (configs_[id].expanded) return;
+  const std::uint64_t work_before = used_.steps;
   std::vector<Item> readers;
   ranks_.clear();
   callers_.clear();
   const auto take = [&](const Item& item) {
+    used_.steps += 1 + compiled_->calls.of(item.state).size();
+    check_followed(static_cast<std::size_t>(used_.steps - work_before));
     if (!compiled_->bytes.of(item.state).empty() || !compiled_->tokens.of(item.state).empty())
       readers.push_back(item);
     gather_calls(item.state, item.frame);
@@ -186,6 +216,7 @@ void Matcher::expand(ConfigId id) {
     std::pop_heap(ranks_.begin(), ranks_.end(), std::greater<>());
     const RuleId rule = ranks_.back().second;
     ranks_.pop_back();
+    used_.steps += callers_[rule].size();
     const FrameId called = frame(std::move(callers_[rule]));
     marks_.clear();
     work.assign(1, compiled_->rules[rule].start);
@@ -198,14 +229,11 @@ void Matcher::expand(ConfigId id) {
     }
     check_ways(readers.size());
   }
-  Config& config = configs_[id];
-  for (const Item& item : readers) {
-    for (const ByteEdge& edge : compiled_->bytes.of(item.state))
-      for (unsigned byte = edge.lo; byte <= edge.hi; ++byte) config.bytes.set(byte);
-  }
-  memory_ += readers.size() * sizeof(Item);
-  config.readers = std::move(readers);
-  config.expanded = true;
+  used_.bytes += readers.size() * sizeof(Item);
+  configs_[id].bytes = bytes_of(readers, *compiled_, used_.steps);
+  configs_[id].readers = std::move(readers);
+  configs_[id].expanded = true;
+  configs_[id].dear = used_.steps - work_before > kDear;
 }
 
 ConfigId Matcher::compute_step(ConfigId id, std::uint8_t byte) {
@@ -215,15 +243,18 @@ ConfigId Matcher::compute_step(ConfigId id, std::uint8_t byte) {
   if (!configs_[id].next) {
     configs_[id].next = std::make_unique<Table>();
     configs_[id].next->fill(kUnknown);
-    memory_ += sizeof(Table);
+    used_.bytes += sizeof(Table);
   }
   pending_.clear();
+  const std::uint64_t work_before = used_.steps;
+  used_.steps += configs_[id].readers.size();
   for (const Item& item : configs_[id].readers) {
     for (const ByteEdge& edge : compiled_->bytes.of(item.state))
       if (edge.lo <= byte && byte <= edge.hi) pending_.push_back({edge.to, item.frame});
   }
   const ConfigId to = pending_.empty() ? kDead : close();
   (*configs_[id].next)[byte] = to;
+  configs_[id].dear_steps[byte] = used_.steps - work_before > kDear;
   return to;
 }
 
@@ -274,9 +305,11 @@ std::string Matcher::forced(ConfigId config, std::size_t max_bytes) {
   std::string text;
   while (text.size() < max_bytes) {
     const int byte = only_byte(config);
-    if (byte < 0) break;
+    if (byte < 0 || configs_[config].dear) break;
+    const ConfigId to = step(config, static_cast<std::uint8_t>(byte));
+    if (configs_[config].dear_steps[static_cast<std::size_t>(byte)]) break;
     text.push_back(static_cast<char>(byte));
-    config = step(config, static_cast<std::uint8_t>(byte));
+    config = to;
   }
   return text;
 }

@@ -41,9 +41,9 @@ class Matcher {
   // The configuration after `byte`; kDead if it is not allowed. Throws BudgetError if too many ways
   // are open at the same time.
   ConfigId step(ConfigId config, std::uint8_t byte) {
-    const Config& c = configs_[config];
+    const Config& c = configs_.data()[config];
     if (c.next) {
-      const ConfigId known = (*c.next)[byte];
+      const ConfigId known = c.next->data()[byte];
       if (known != kUnknown) return known;
     }
     return compute_step(config, byte);
@@ -51,10 +51,11 @@ class Matcher {
   ConfigId step_token(ConfigId config, std::int32_t token);
   ConfigId feed(ConfigId config, std::string_view bytes);
 
-  bool may_end(ConfigId config) const { return configs_[config].complete; }
-  bool escaped(ConfigId config) const { return configs_[config].escaped; }
+  // REQUIRES, here as everywhere: a configuration of this matcher since the last collect().
+  bool may_end(ConfigId config) const { return configs_.data()[config].complete; }
+  bool escaped(ConfigId config) const { return configs_.data()[config].escaped; }
   // Whether a byte or a token may follow.
-  bool may_continue(ConfigId config) const { return !configs_[config].items.empty(); }
+  bool may_continue(ConfigId config) const { return !configs_.data()[config].items.empty(); }
   const std::vector<Item>& items(ConfigId config) const { return configs_[config].items; }
 
   // A configuration of one state without callers.
@@ -70,13 +71,20 @@ class Matcher {
   // The only byte that may follow, or -1.
   int only_byte(ConfigId config);
 
+  // The bytes that must come next, as far as it takes little work to find them.
   std::string forced(ConfigId config, std::size_t max_bytes);
   // The union of two configurations.
   ConfigId unite(ConfigId a, ConfigId b);
 
-  // Frees everything that `keep` does not need; ids change. Call it when memory() is large.
+  // Frees everything that `keep` does not need; ids change. Call it when used().bytes is large.
   ConfigId collect(ConfigId keep);
-  std::size_t memory() const { return memory_; }
+  struct Used {
+    std::size_t bytes = 0;
+    // So far, of some ten nanoseconds each: the items that were looked at. One call of step() takes
+    // at most some hundred thousand.
+    std::uint64_t steps = 0;
+  };
+  const Used& used() const { return used_; }
   std::uint64_t epoch() const { return epoch_; }  // counts collect()
   const CompiledGrammar& compiled() const { return *compiled_; }
 
@@ -90,6 +98,10 @@ class Matcher {
     bool expanded = false;
     std::vector<Item> readers;  // those that read a byte or a token, calls followed
     std::bitset<256> bytes;     // that some of them read
+    // Whether expanding it took much work, and which steps from it did. This depends on the
+    // configuration alone, not on what was read before.
+    bool dear = false;
+    std::bitset<256> dear_steps;
     std::unique_ptr<Table> next;
   };
   // A set of items that is cleared in constant time.
@@ -117,7 +129,7 @@ class Matcher {
   std::vector<Config> configs_;
   std::unordered_multimap<std::uint64_t, FrameId> frame_index_;
   std::unordered_multimap<std::uint64_t, ConfigId> config_index_;
-  std::size_t memory_ = 0;
+  Used used_;
   std::uint64_t epoch_ = 0;
 
   std::vector<Item> pending_;

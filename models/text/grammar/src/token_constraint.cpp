@@ -5,7 +5,9 @@
 #include "weft/grammar/token_constraint.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "weft/base/error.h"
 #include "weft/tokenize/logits.h"
@@ -19,6 +21,8 @@ using namespace grammar;
 using Bits = std::vector<std::uint64_t>;
 
 constexpr std::size_t kMaxMatcher = std::size_t{64} << 20;
+constexpr std::size_t kMaxGrowth = std::size_t{256} << 20;  // bytes of the matcher for one mask
+constexpr std::uint64_t kStepsBetweenChecks = 1'000'000;
 constexpr std::size_t kMaxMasks = std::size_t{32} << 20;  // bytes, of either cache
 // More states than this are walked together, because their texts begin alike: the names of an
 // object's members.
@@ -36,21 +40,33 @@ struct TokenConstraint::Impl {
     std::vector<std::uint32_t> escapes;  // nodes where the rule may end, with more below
   };
 
-  Impl(std::shared_ptr<const Grammar> g, std::shared_ptr<const TokenTree> t)
-      : grammar(std::move(g)), tree(std::move(t)), matcher(grammar->compiled()) {
+  Impl(std::shared_ptr<const Grammar> g, std::shared_ptr<const TokenTree> t, const Limits& l)
+      : grammar(std::move(g)), tree(std::move(t)), limits(l), matcher(grammar->compiled()) {
     way.resize(tree->max_depth() + 1);
     at = matcher.start();
   }
 
   std::size_t n_words() const { return static_cast<std::size_t>(tree->n_tokens() + 63) / 64; }
 
-  // Walks nodes begin .. end, which lie below the configuration `from` at depth `depth`.
-  void walk(std::size_t begin, std::size_t end, ConfigId from, std::uint32_t depth, Bits& bits,
-            std::vector<std::uint32_t>* escapes) {
+  // A walk of the tree's nodes from `node` to `end`, which lie below a configuration; `way` has
+  // those of the nodes above.
+  struct Walk {
+    std::size_t node = 0, end = 0;
+    bool done() const { return node >= end; }
+  };
+  Walk below(ConfigId from, std::uint32_t depth, std::size_t begin, std::size_t end) {
     way[depth] = from;
-    for (std::size_t node = begin; node < end;) {
+    return {begin, end};
+  }
+
+  // Goes on with a walk until it is done or `limit` steps were taken altogether.
+  void go_on(Walk& walk, Bits& bits, std::vector<std::uint32_t>* escapes, std::uint64_t limit) {
+    std::size_t node = walk.node;
+    ConfigId* const way_to = way.data();  // by depth, which the tree bounds
+    std::uint64_t n = n_nodes;
+    for (; node < walk.end && n + matcher.used().steps < limit; ++n) {
       const std::uint32_t d = tree->depth(node);
-      const ConfigId to = matcher.step(way[d - 1], tree->byte(node));
+      const ConfigId to = matcher.step(way_to[d - 1], tree->byte(node));
       if (to == Matcher::kDead) {
         node = tree->subtree_end(node);
         continue;
@@ -62,47 +78,109 @@ struct TokenConstraint::Impl {
         node = tree->subtree_end(node);
         continue;
       }
-      way[d] = to;
+      way_to[d] = to;
       ++node;
     }
+    walk.node = node;
+    n_nodes = n;
   }
 
-  // Valid until the next call.
-  const Alone& alone(StateId state) {
+  // A mask that is being computed: the tokens of one item of the configuration after the other, or
+  // of all together.
+  struct Job {
+    ConfigId config = Matcher::kDead;
+    Bits bits;
+    std::vector<Item> items;             // that are left, the next one last; empty: all together
+    std::optional<Walk> walk;            // all together, that of `alone`, or one below an escape
+    std::optional<Alone> alone;          // the next item, for `states`
+    std::vector<std::uint32_t> escapes;  // those of the item before that are left
+    std::uint32_t escape_depth = 0;
+    ConfigId after = Matcher::kDead;  // the configuration that escapes lead to
+    std::uint64_t begin = 0;          // steps() when it began
+  };
+
+  std::uint64_t steps() const { return n_nodes + matcher.used().steps; }
+
+  void begin_job() {
+    job.emplace(Job{.config = at, .bits = Bits(n_words(), 0), .items = matcher.items(at)});
+    job->begin = steps();
+    if (job->items.size() > kMaxAlone) {
+      job->items.clear();
+      job->walk = below(at, 0, 0, tree->n_nodes());
+    }
+    std::ranges::reverse(job->items);
+  }
+
+  // The tokens of a state that is known, and its escapes to walk.
+  void take_alone(const Item& item, const Alone& own) {
+    for (std::size_t w = 0; w < job->bits.size(); ++w) job->bits[w] |= own.allowed[w];
+    job->items.pop_back();
+    if (own.escapes.empty() || item.frame == Matcher::kBottom) return;
+    job->after = matcher.after(item.frame);
+    if (matcher.may_continue(job->after)) job->escapes = own.escapes;
+  }
+
+  void next_item() {
+    const Item item = job->items.back();
+    if (const auto known = states.find(item.state); known != states.end())
+      return take_alone(item, known->second);
+    job->alone.emplace(Alone{Bits(n_words(), 0), {}});
+    job->walk = below(matcher.alone(item.state), 0, 0, tree->n_nodes());
+  }
+
+  void keep_alone() {
     if (kept > kMaxMasks) states.clear(), kept = 0;
-    const auto [it, added] = states.try_emplace(state);
-    if (added) {
-      it->second.allowed.assign(n_words(), 0);
-      walk(0, tree->n_nodes(), matcher.alone(state), 0, it->second.allowed, &it->second.escapes);
-      kept += n_words() * 8 + it->second.escapes.size() * 4;
-    }
-    return it->second;
+    kept += n_words() * 8 + job->alone->escapes.size() * 4;
+    states.emplace(job->items.back().state, *std::exchange(job->alone, std::nullopt));
   }
 
-  Bits compute() {
-    Bits bits(n_words(), 0);
-    const std::vector<Item> items = matcher.items(at);
-    if (items.size() > kMaxAlone) {
-      walk(0, tree->n_nodes(), at, 0, bits, nullptr);
-    } else {
-      add_alone(items, bits);
+  void next_escape() {
+    const std::uint32_t node = job->escapes.back();
+    job->escapes.pop_back();
+    job->walk = below(job->after, tree->depth(node), node + 1, tree->subtree_end(node));
+  }
+
+  // Returns whether the job is done.
+  bool work_on_job(std::uint64_t limit) {
+    while (steps() < limit) {
+      check_budget();
+      if (job->walk) {
+        Alone* const alone = job->alone ? &*job->alone : nullptr;
+        go_on(*job->walk, alone ? alone->allowed : job->bits, alone ? &alone->escapes : nullptr,
+              std::min(limit, steps() + kStepsBetweenChecks));
+        if (!job->walk->done()) continue;
+        job->walk.reset();
+        if (alone) keep_alone();
+      } else if (!job->escapes.empty()) {
+        next_escape();
+      } else if (!job->items.empty()) {
+        next_item();
+      } else {
+        return true;
+      }
     }
+    return false;
+  }
+
+  void finish_job() {
+    Bits& bits = job->bits;
     if (matcher.compiled().has_tokens) add_named_tokens(bits);
     if (matcher.may_end(at))
       for (const TokenId id : tree->ends()) set(bits, id);
-    return bits;
+    if (masks.size() * n_words() * 8 > kMaxMasks) masks.clear();
+    masks.emplace(at, std::move(bits));
+    job.reset();
   }
 
-  void add_alone(const std::vector<Item>& items, Bits& bits) {
-    for (const Item& item : items) {
-      const Alone& own = alone(item.state);
-      for (std::size_t w = 0; w < bits.size(); ++w) bits[w] |= own.allowed[w];
-      if (own.escapes.empty() || item.frame == Matcher::kBottom) continue;
-      const ConfigId after = matcher.after(item.frame);
-      if (!matcher.may_continue(after)) continue;
-      for (const std::uint32_t node : own.escapes)
-        walk(node + 1, tree->subtree_end(node), after, tree->depth(node), bits, nullptr);
-    }
+  void check_budget() const {
+    if (steps() - job->begin > limits.mask)
+      fail<BudgetError>("the grammar takes more than {} steps to find the next tokens",
+                        limits.mask);
+    if (steps() > limits.text + n_accepted * limits.token)
+      fail<BudgetError>("the grammar takes more steps than {} and {} for each token", limits.text,
+                        limits.token);
+    if (matcher.used().bytes > kMaxGrowth + live)
+      fail<BudgetError>("the grammar needs more than {} bytes to find the next tokens", kMaxGrowth);
   }
 
   bool ends_text(TokenId id) const { return tree->tokenizer().vocabulary().ends_generation(id); }
@@ -131,21 +209,46 @@ struct TokenConstraint::Impl {
     return named ? matcher.step_token(at, id) : Matcher::kDead;
   }
 
-  // The masks of configurations are forgotten together with the matcher's memory of them.
-  const Bits& mask() {
-    if (matcher.memory() > kMaxMatcher + live) {
-      at = matcher.collect(at);
-      live = matcher.memory();
-      masks.clear();
+  // Does about so many steps of the mask at this place; returns whether it is there. The masks of
+  // configurations are forgotten together with the matcher's memory of them.
+  bool prepare(std::uint64_t n_steps) {
+    if (masks.contains(at)) return true;
+    if (n_steps == 0) return false;
+    if (!job || job->config != at) {
+      job.reset();
+      if (matcher.used().bytes > kMaxMatcher + live) {
+        at = matcher.collect(at);
+        live = matcher.used().bytes;
+        masks.clear();
+      }
+      begin_job();
     }
-    const auto found = masks.find(at);
-    if (found != masks.end()) return found->second;
-    if (masks.size() * n_words() * 8 > kMaxMasks) masks.clear();
-    return masks.emplace(at, compute()).first->second;
+    const std::uint64_t limit = n_steps > ~steps() ? ~std::uint64_t{0} : steps() + n_steps;
+    if (!work_on_job(limit)) return false;
+    finish_job();
+    return true;
+  }
+
+  const Bits& mask() {
+    prepare(~std::uint64_t{0});
+    return masks.find(at)->second;
+  }
+
+  // Where a token leads; kDead if it is not allowed.
+  ConfigId after_token(TokenId id) {
+    const ConfigId named = step_named(id);
+    const Tokenizer& tokenizer = tree->tokenizer();
+    const bool spelled = !tokenizer.hidden(id) && !ends_text(id) && !tokenizer.bytes(id).empty();
+    const ConfigId read = spelled ? matcher.feed(at, tokenizer.bytes(id)) : Matcher::kDead;
+    if (named != Matcher::kDead || read != Matcher::kDead) return matcher.unite(named, read);
+    // A token that ends the text leaves everything as it is.
+    const bool ends = ends_text(id) && matcher.may_end(at);
+    return ends ? at : Matcher::kDead;
   }
 
   std::shared_ptr<const Grammar> grammar;
   std::shared_ptr<const TokenTree> tree;
+  const Limits limits;
   Matcher matcher;
   ConfigId at = 0;
   std::size_t live = 0;  // the memory of the matcher after the last collect()
@@ -153,11 +256,17 @@ struct TokenConstraint::Impl {
   std::unordered_map<StateId, Alone> states;
   std::size_t kept = 0;
   std::unordered_map<ConfigId, Bits> masks;
+  std::optional<Job> job;
+  std::uint64_t n_nodes = 0;     // that were walked
+  std::uint64_t n_accepted = 0;  // tokens
 };
 
 TokenConstraint::TokenConstraint(std::shared_ptr<const Grammar> grammar,
                                  std::shared_ptr<const TokenTree> tree)
-    : impl_(std::make_unique<Impl>(std::move(grammar), std::move(tree))) {}
+    : TokenConstraint(std::move(grammar), std::move(tree), Limits()) {}
+TokenConstraint::TokenConstraint(std::shared_ptr<const Grammar> grammar,
+                                 std::shared_ptr<const TokenTree> tree, const Limits& limits)
+    : impl_(std::make_unique<Impl>(std::move(grammar), std::move(tree), limits)) {}
 TokenConstraint::~TokenConstraint() = default;
 TokenConstraint::TokenConstraint(TokenConstraint&&) noexcept = default;
 TokenConstraint& TokenConstraint::operator=(TokenConstraint&&) noexcept = default;
@@ -174,6 +283,18 @@ bool TokenConstraint::return_to(const Place& place) {
   if (place.epoch != impl_->matcher.epoch()) return false;
   impl_->at = place.at;
   return true;
+}
+
+bool TokenConstraint::prepare_mask(std::uint64_t steps) {
+  return impl_->prepare(steps);
+}
+
+bool TokenConstraint::has_mask(const Place& place) const {
+  return place.epoch == impl_->matcher.epoch() && impl_->masks.contains(place.at);
+}
+
+std::uint64_t TokenConstraint::steps() const {
+  return impl_->steps();
 }
 
 std::span<const std::uint64_t> TokenConstraint::mask() {
@@ -204,15 +325,11 @@ void TokenConstraint::apply(std::span<float> logits) {
 }
 
 bool TokenConstraint::accept(TokenId id) {
-  if (!allows(id)) return false;
-  Matcher& matcher = impl_->matcher;
-  const Tokenizer& tokenizer = impl_->tree->tokenizer();
-  const ConfigId named = impl_->step_named(id);
-  const bool spelled = !tokenizer.hidden(id) && !tokenizer.vocabulary().ends_generation(id) &&
-                       !tokenizer.bytes(id).empty();
-  const ConfigId read = spelled ? matcher.feed(impl_->at, tokenizer.bytes(id)) : Matcher::kDead;
-  // A token that ends the text leaves everything as it is.
-  if (named != Matcher::kDead || read != Matcher::kDead) impl_->at = matcher.unite(named, read);
+  if (id < 0 || id >= impl_->tree->n_tokens()) return false;
+  const ConfigId to = impl_->after_token(id);
+  if (to == Matcher::kDead) return false;
+  impl_->at = to;
+  ++impl_->n_accepted;
   return true;
 }
 
@@ -229,7 +346,7 @@ std::string TokenConstraint::forced(std::size_t max_bytes) {
 }
 
 std::size_t TokenConstraint::memory() const {
-  return impl_->matcher.memory() + impl_->kept + impl_->masks.size() * impl_->n_words() * 8;
+  return impl_->matcher.used().bytes + impl_->kept + impl_->masks.size() * impl_->n_words() * 8;
 }
 
 }  // namespace weft

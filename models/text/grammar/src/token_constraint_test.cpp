@@ -37,11 +37,22 @@ std::shared_ptr<const Tokenizer> small_tokenizer() {
   return make_tokenizer(builder.build());
 }
 
+// Without a mask, accept() allows the same; in slices, the mask is the same.
+void check_slices(TokenConstraint& sliced, const std::vector<TokenId>& allowed, Random& random) {
+  const TokenConstraint::Place place = sliced.place();
+  for (TokenId id = 0; id < 300; ++id) {
+    REQUIRE(sliced.accept(id) == std::ranges::binary_search(allowed, id));
+    REQUIRE(sliced.return_to(place));
+  }
+  while (!sliced.prepare_mask(1 + random.next() % 100)) REQUIRE_FALSE(sliced.prepare_mask(0));
+  REQUIRE(sliced.prepare_mask(0));
+}
+
 void check_masks(const std::shared_ptr<const Grammar>& g, std::uint64_t seed) {
   static const auto tokenizer = small_tokenizer();
   static const auto tree = std::make_shared<const TokenTree>(*tokenizer);
   const Vocabulary& vocabulary = tokenizer->vocabulary();
-  TokenConstraint constraint(g, tree);
+  TokenConstraint constraint(g, tree), sliced(g, tree);
   Random random(seed);
   std::string text;
   for (int step = 0; step < 40; ++step) {
@@ -62,8 +73,12 @@ void check_masks(const std::shared_ptr<const Grammar>& g, std::uint64_t seed) {
     }
     // No dead ends: something is always allowed.
     REQUIRE_FALSE(allowed.empty());
+    check_slices(sliced, allowed, random);
+    const auto mask = sliced.mask();
+    REQUIRE(std::ranges::equal(mask, constraint.mask()));
     const TokenId chosen = allowed[random.next() % allowed.size()];
     REQUIRE(constraint.accept(chosen));
+    REQUIRE(sliced.accept(chosen));
     if (vocabulary.ends_generation(chosen)) {
       CHECK(g->accepts(text));
       return;
@@ -96,6 +111,49 @@ TEST_CASE("masks allow exactly the tokens that can lead to a text of the grammar
   };
   for (const auto& g : grammars)
     for (std::uint64_t seed = 0; seed < 5; ++seed) check_masks(g, seed);
+}
+
+TEST_CASE("a grammar that takes too many steps for a mask or a text is an error") {
+  const auto tokenizer = small_tokenizer();
+  const auto tree = std::make_shared<const TokenTree>(*tokenizer);
+  // Every place of a text has other ways to read what was there before.
+  const auto g = Grammar::from_gbnf("root ::= [ab]* \"a\" [ab]{300}");
+  const TokenId ab = tokenizer->vocabulary().find("ab");
+  SUBCASE("of a mask") {
+    TokenConstraint constraint(g, tree, {.mask = 100});
+    const auto prepare = [&] {
+      while (!constraint.prepare_mask(10)) {
+      }
+    };
+    CHECK_THROWS_AS(prepare(), BudgetError);
+    CHECK(constraint.accept(ab));  // that is possible all the same
+  }
+  SUBCASE("of a text") {
+    const auto write = [&](std::uint64_t per_token) {
+      TokenConstraint constraint(g, tree, {.text = 20'000, .token = per_token});
+      for (int i = 0; i < 100; ++i) {
+        constraint.mask();
+        REQUIRE(constraint.accept(ab));
+      }
+    };
+    CHECK_THROWS_AS(write(10), BudgetError);
+    write(100'000);
+  }
+}
+
+TEST_CASE("what is read ahead does not depend on what was read before") {
+  const auto tokenizer = small_tokenizer();
+  const auto tree = std::make_shared<const TokenTree>(*tokenizer);
+  std::string text = "root ::= \"ab\" (";
+  for (int i = 0; i < 3000; ++i) text += fmt::format("{}\"abc{}\"", i == 0 ? "" : " | ", i);
+  const auto g = Grammar::from_gbnf(text + ")");
+  TokenConstraint first(g, tree), second(g, tree);
+  second.mask();
+  REQUIRE(second.accept(tokenizer->vocabulary().find("ab")));
+  second.mask();
+  second.reset();
+  CHECK(first.forced(100) == second.forced(100));
+  CHECK(first.forced(100) == "a");  // behind "b" there is much to look at
 }
 
 // The work of a mask shows in the memory that the matcher needs for it.

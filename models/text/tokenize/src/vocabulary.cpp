@@ -237,7 +237,8 @@ float Vocabulary::score(TokenId id) const {
 }
 
 TokenType Vocabulary::type(TokenId id) const {
-  return impl_->types.empty() ? TokenType::normal : impl_->types[static_cast<std::size_t>(id)];
+  return impl_->types.empty() ? TokenType::normal
+                              : impl_->types.data()[id];  // called for every token of a text
 }
 
 TokenId Vocabulary::find(std::string_view text) const {

@@ -6,6 +6,7 @@
 #include "weft/grammar/grammar.h"
 
 #include "characters.h"
+#include "compile_work.h"
 #include "compiled_grammar.h"
 #include "regex/named_sets.h"
 #include "regex/regex_reader.h"
@@ -258,6 +259,7 @@ Dfa compile_regex(std::string_view pattern, bool whole) {
 }  // namespace grammar
 
 std::shared_ptr<const Grammar> Grammar::from_regex(std::string_view pattern) {
+  const DefaultLimits limits;
   using namespace grammar;
   const Dfa dfa = compile_regex(pattern, true);
   if (dfa.empty()) fail<FormatError>("pattern '{}' matches no text", pattern);

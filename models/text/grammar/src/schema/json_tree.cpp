@@ -5,10 +5,14 @@
 #include "weft/base/error.h"
 #include "weft/base/utf8.h"
 
+#include "compile_work.h"
+
 namespace weft::grammar {
 namespace {
 
 constexpr std::size_t kMaxValueDepth = 1000;
+constexpr std::size_t kBytesPerStep = 4;
+constexpr std::size_t kFewNames = 16;  // they are found without an index
 
 }  // namespace
 
@@ -188,11 +192,22 @@ class JsonReader {
 };
 
 JsonTree::JsonTree(std::string_view text) {
+  CompileWork::add(text.size() / kBytesPerStep);
   JsonReader(text, nodes_).read();
+  for (JsonId id = 0; id < nodes_.size(); ++id) {
+    const JsonNode& node = nodes_[id];
+    if (node.names.size() < kFewNames) continue;
+    auto& index = by_name_[id];
+    for (std::size_t i = 0; i < node.names.size(); ++i) index.emplace(node.names[i], node.items[i]);
+  }
 }
 
 JsonId JsonTree::find(JsonId object, std::string_view name) const {
   const JsonNode& node = nodes_[object];
+  if (const auto index = by_name_.find(object); index != by_name_.end()) {
+    const auto at = index->second.find(name);
+    return at == index->second.end() ? kNone : at->second;
+  }
   const auto found = std::find(node.names.begin(), node.names.end(), name);
   return found == node.names.end()
              ? kNone

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace weft::grammar {
@@ -26,17 +27,21 @@ class JsonTree {
   // Throws FormatError with line and column, also for duplicate names in an object, for unpaired
   // surrogates, and for values that are nested more than 1000 deep.
   explicit JsonTree(std::string_view text);
+  JsonTree(const JsonTree&) = delete;
+  JsonTree& operator=(const JsonTree&) = delete;
 
   const JsonNode& operator[](JsonId id) const { return nodes_[id]; }
   static constexpr JsonId kRoot = 0;
   static constexpr JsonId kNone = ~JsonId{0};
-  JsonId find(JsonId object, std::string_view name) const;  // kNone if it is absent
+  JsonId find(JsonId object, std::string_view name) const;  // kNone if it is absent; not linear
   std::string pointer(JsonId id) const;                     // "#/properties/a"
   std::size_t size() const { return nodes_.size(); }
 
  private:
   friend class JsonReader;
   std::vector<JsonNode> nodes_;
+  // Of objects with many names: their items by name.
+  std::unordered_map<JsonId, std::unordered_map<std::string_view, JsonId>> by_name_;
 };
 
 // A number as sign, digits and the power of ten of the last digit: no zeros at either end; zero has

@@ -6,6 +6,7 @@
 
 #include "weft/base/error.h"
 
+#include "compile_work.h"
 #include "regex/regex.h"
 #include "schema/formats.h"
 #include "schema/numbers.h"
@@ -18,6 +19,7 @@ using Kind = JsonNode::Kind;
 
 // Limit for all combinations of patterns, names and lengths in one schema: some seconds.
 constexpr std::size_t kMaxTables = 30'000'000;
+constexpr std::uint64_t kStepsToFind = 20;  // a pattern that is kept
 
 // Only keywords that contain schemas: lookalikes elsewhere do not count.
 constexpr std::string_view kSchemas[] = {"allOf",
@@ -285,6 +287,7 @@ void SchemaExpander::member_literals(const Term::Leaf& leaf, const std::string& 
   }
   const Patterns others = patterns(leaf);
   const std::u32string codes = code_points(name);
+  CompileWork::add(others.patterns.size() * (kStepsToFind + codes.size()));
   for (const auto& [dfa, literal] : others.patterns) {
     if (!dfa->matches(codes)) continue;
     out.push_back(literal);

@@ -9,19 +9,18 @@
 namespace weft::grammar {
 
 std::size_t SchemaCache::Entry::n_bytes() const {
-  return sizeof(Entry) + schema.size() + grammar->compiled()->n_bytes();
+  return sizeof(Entry) + scope.size() + schema.size() + grammar->compiled()->n_bytes();
 }
 
-std::shared_ptr<const Grammar> SchemaCache::find(std::string_view schema,
-                                                 const JsonSchemaOptions& options) {
+std::shared_ptr<const Grammar> SchemaCache::find(const Key& key) {
   const std::lock_guard lock(mutex_);
-  return find_held(schema, options);
+  return find_held(key);
 }
 
-std::shared_ptr<const Grammar> SchemaCache::find_held(std::string_view schema,
-                                                      const JsonSchemaOptions& options) {
-  const auto entry = std::ranges::find_if(
-      entries_, [&](const Entry& one) { return one.options == options && one.schema == schema; });
+std::shared_ptr<const Grammar> SchemaCache::find_held(const Key& key) {
+  const auto entry = std::ranges::find_if(entries_, [&](const Entry& one) {
+    return one.options == key.options && one.scope == key.scope && one.schema == key.schema;
+  });
   if (entry == entries_.end()) return nullptr;
   entries_.splice(entries_.begin(), entries_, entry);
   return entry->grammar;
@@ -31,7 +30,7 @@ std::shared_ptr<const Grammar> SchemaCache::keep(Entry entry) {
   if (entry.n_bytes() > max_bytes_) return entry.grammar;
   const std::lock_guard lock(mutex_);
   // Another thread may have made it meanwhile.
-  if (auto known = find_held(entry.schema, entry.options)) return known;
+  if (auto known = find_held({entry.scope, entry.schema, entry.options})) return known;
   std::shared_ptr<const Grammar> made = entry.grammar;
   n_bytes_ += entry.n_bytes();
   entries_.push_front(std::move(entry));

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "weft/base/error.h"
 
@@ -105,8 +107,9 @@ class StateGrid {
 
 std::vector<SchemaEmitter::Member> SchemaEmitter::named_members(const Term& term) {
   std::vector<std::string> names;
+  std::unordered_set<std::string_view> known;
   const auto add_name = [&](const std::string& name) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    if (known.insert(name).second) names.push_back(name);
   };
   const JsonTree& json = expander_.json();
   for (const Term::Leaf& leaf : term.leaves) {
@@ -117,16 +120,17 @@ std::vector<SchemaEmitter::Member> SchemaEmitter::named_members(const Term& term
   for (const std::string& name : term.required) add_name(name);
   for (const auto& [name, literal] : term.members) add_name(name);
   const DfaRef allowed = expander_.strings(term.names);
+  const std::unordered_set<std::string_view> required(term.required.begin(), term.required.end());
+  std::unordered_map<std::string_view, Conjunction> own;
+  for (const auto& [name, literal] : term.members) own[name].push_back(literal);
   std::vector<Member> members;
   for (const std::string& name : names) {
     Conjunction what;
     for (const Term::Leaf& leaf : term.leaves) expander_.member_literals(leaf, name, what);
-    for (const auto& [own, literal] : term.members)
-      if (own == name) what.push_back(literal);
+    if (const auto at = own.find(name); at != own.end())
+      what.insert(what.end(), at->second.begin(), at->second.end());
     if (allowed && !allowed->matches(code_points(name))) what.push_back({0, Literal::Kind::never});
-    const bool required =
-        std::find(term.required.begin(), term.required.end(), name) != term.required.end();
-    members.push_back({name, value(what), required});
+    members.push_back({name, value(what), required.contains(name)});
   }
   return members;
 }

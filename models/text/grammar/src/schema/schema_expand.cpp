@@ -5,6 +5,7 @@
 
 #include "weft/base/error.h"
 
+#include "compile_work.h"
 #include "schema/schema_keywords.h"
 
 namespace weft::grammar {
@@ -14,6 +15,7 @@ namespace {
 using Kind = JsonNode::Kind;
 
 constexpr std::size_t kMaxSteps = 200'000;  // ways to combine parts, of some kB each
+constexpr std::uint64_t kSteps = 50;        // of compiling, to copy one of them
 constexpr int kMaxExpansionDepth = 40;
 
 bool contains(const Conjunction& set, const Literal& literal) {
@@ -41,6 +43,7 @@ class Expansion {
   void go(State state) {
     if (++e_.steps_ > kMaxSteps)
       fail<BudgetError>("more than {} combinations of its parts", kMaxSteps);
+    CompileWork::add(kSteps + state.todo.size() + state.seen.size());
     for (;;) {
       while (!state.todo.empty()) {
         const Literal literal = state.todo.back();

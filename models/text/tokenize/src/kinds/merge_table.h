@@ -21,10 +21,12 @@ class MergeTable {
 
   // Ignored if the pair was added before. REQUIRES: at most n_merges pairs are added.
   void add(TokenId left, TokenId right, Merge merge) {
-    Slot& slot = slots_[slot_of(left, right)];
+    Slot& slot = slots_.data()[slot_of(left, right)];
     if (slot.merge.rank < 0) slot = {left, right, merge};
   }
-  Merge find(TokenId left, TokenId right) const { return slots_[slot_of(left, right)].merge; }
+  Merge find(TokenId left, TokenId right) const {
+    return slots_.data()[slot_of(left, right)].merge;
+  }
 
  private:
   struct Slot {
@@ -38,8 +40,9 @@ class MergeTable {
         std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
     const std::size_t mask = slots_.size() - 1;
     std::size_t slot = static_cast<std::size_t>((pair * 0x9E3779B97F4A7C15u) >> 32) & mask;
-    while (slots_[slot].merge.rank >= 0 &&
-           (slots_[slot].left != left || slots_[slot].right != right))
+    const Slot* const slots =
+        slots_.data();  // without the checks of operator[]: the mask bounds it
+    while (slots[slot].merge.rank >= 0 && (slots[slot].left != left || slots[slot].right != right))
       slot = (slot + 1) & mask;
     return slot;
   }

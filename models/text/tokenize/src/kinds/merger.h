@@ -46,7 +46,8 @@ class Merger {
 
   void join_all();
   void propose(std::int32_t left);
-  Symbol& at(std::int32_t i) { return symbols_[static_cast<std::size_t>(i)]; }
+  // Unchecked: all indices are of symbols that were added.
+  Symbol& at(std::int32_t i) { return symbols_.data()[i]; }
 
   const MergeTable& merges_;
   std::vector<Symbol> symbols_;

@@ -2,12 +2,15 @@
 // Finds the tokens that are matched in a text as they stand. Longer tokens go first wherever they
 // are, equally long ones from left to right; a byte belongs to one token at most.
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "weft/tokenize/vocabulary.h"
+
+#include "byte_trie.h"
 
 namespace weft::tokenize {
 
@@ -21,27 +24,21 @@ struct SpecialMatch {
 class SpecialSplitter {
  public:
   // Longer tokens are never matched: they bound the work per byte of text.
-  static constexpr std::size_t kMaxLength = 1024;
+  static constexpr std::size_t kMaxLength = ByteTrie::kMaxLength;
 
-  // `ids` of tokens of `vocabulary`, which must outlive the splitter. Empty and too long texts are
-  // left out.
+  // `ids` of tokens of `vocabulary`. Empty and too long texts are left out.
   SpecialSplitter(const Vocabulary& vocabulary, std::span<const TokenId> ids);
 
   // In the order of the text.
   std::vector<SpecialMatch> find(std::string_view text) const;
 
  private:
-  struct Match {
-    std::size_t length = 0;  // 0: none
-    TokenId id = kNoToken;
-  };
   // The longest token of at most `limit` bytes that starts at byte `at`.
-  Match longest(std::string_view text, std::size_t at, std::size_t limit) const;
+  ByteTrie::Match longest(std::string_view text, std::size_t at, std::size_t limit) const {
+    return tokens_.longest_prefix(text.substr(0, std::min(limit, text.size() - at) + at), at);
+  }
 
-  const Vocabulary& vocabulary_;
-  std::vector<TokenId> sorted_;     // by text
-  std::vector<std::size_t> first_;  // [257] where the texts with each first byte begin in sorted_
-  std::size_t max_length_ = 0;
+  ByteTrie tokens_;
 };
 
 }  // namespace weft::tokenize

@@ -30,7 +30,8 @@ struct JsonSchemaOptions {
   bool operator==(const JsonSchemaOptions&) const = default;
 };
 
-// Immutable: any number of threads may use one grammar.
+// Immutable: any number of threads may use one grammar. Compiling one takes a limited number of
+// steps (compile_limits.h); the functions that do throw BudgetError beyond it.
 class Grammar {
  public:
   struct GbnfOptions {

@@ -16,13 +16,15 @@ class TokenTree {
  public:
   explicit TokenTree(const Tokenizer& tokenizer);
 
-  // Nodes in depth-first order, parents first. Each adds one byte to its parent.
+  // Nodes in depth-first order, parents first. Each adds one byte to its parent. REQUIRES for the
+  // functions of a node: it is below n_nodes().
   std::size_t n_nodes() const { return byte_.size(); }
-  std::uint8_t byte(std::size_t node) const { return byte_[node]; }
-  std::uint32_t depth(std::size_t node) const { return depth_[node]; }  // 1: a first byte
-  std::uint32_t subtree_end(std::size_t node) const { return subtree_end_[node]; }
+  std::uint8_t byte(std::size_t node) const { return byte_.data()[node]; }
+  std::uint32_t depth(std::size_t node) const { return depth_.data()[node]; }  // 1: a first byte
+  std::uint32_t subtree_end(std::size_t node) const { return subtree_end_.data()[node]; }
   std::span<const TokenId> tokens(std::size_t node) const {
-    return {tokens_.data() + first_[node], tokens_.data() + first_[node + 1]};
+    const std::uint32_t* const first = first_.data() + node;
+    return {tokens_.data() + first[0], tokens_.data() + first[1]};
   }
   std::uint32_t max_depth() const { return max_depth_; }
   std::int64_t n_tokens() const { return n_tokens_; }
@@ -42,10 +44,19 @@ class TokenTree {
 // The state of one text under a grammar. Control tokens are allowed only where the grammar names
 // them, and tokens that end a text only where the grammar may end. One thread at a time may use it.
 // reset() keeps computed results, so that later texts are faster.
+//
+// The functions that compute something throw BudgetError if the grammar takes too many steps for
+// one mask or for the text so far (Limits), or too much memory. A step takes some ten nanoseconds.
 class TokenConstraint {
  public:
+  struct Limits {
+    std::uint64_t mask = 100'000'000;                      // steps
+    std::uint64_t text = 500'000'000, token = 10'000'000;  // for a text, and more for each token
+  };
   // The tree's tokenizer must outlive it.
   TokenConstraint(std::shared_ptr<const Grammar> grammar, std::shared_ptr<const TokenTree> tree);
+  TokenConstraint(std::shared_ptr<const Grammar> grammar, std::shared_ptr<const TokenTree> tree,
+                  const Limits& limits);
   ~TokenConstraint();
   TokenConstraint(TokenConstraint&&) noexcept;
   TokenConstraint& operator=(TokenConstraint&&) noexcept;
@@ -60,6 +71,11 @@ class TokenConstraint {
   // Returns false if the place is no longer valid, because memory was freed since: reset() and
   // accept() the text's tokens again. REQUIRES: a place of this object.
   bool return_to(const Place& place);
+  // Does a part of the work of mask() at this place, about so many steps of it (0: none). Returns
+  // whether nothing is left. Other functions may be called in between.
+  bool prepare_mask(std::uint64_t steps);
+  bool has_mask(const Place& place) const;  // after return_to(), nothing would be left
+  std::uint64_t steps() const;              // that all functions took so far
   // One bit per token, lowest first: the token may come next. Valid until the next call. Empty only
   // if the text is complete and the vocabulary has no token that ends it. A token whose bit is 0
   // leads to no text of the grammar; after every allowed one a text of the grammar can follow,
@@ -68,7 +84,7 @@ class TokenConstraint {
   bool allows(TokenId id);
   // Sets the logits of all other tokens to -inf. Throws ValueError if no token is allowed.
   void apply(std::span<float> logits);
-  // Returns false, and changes nothing, if the token is not allowed.
+  // Returns false, and changes nothing, if the token is not allowed. Needs no mask.
   bool accept(TokenId id);
   bool may_end() const;       // the text may end here
   bool may_continue() const;  // more may follow

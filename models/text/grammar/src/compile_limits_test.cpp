@@ -1,0 +1,70 @@
+#include "weft/grammar/compile_limits.h"
+
+#include <atomic>
+#include <string>
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include "weft/base/error.h"
+#include "weft/grammar/grammar.h"
+
+namespace weft {
+namespace {
+
+TEST_CASE("compiling keeps its limits") {
+  const std::string pattern = "(a|b)*a(a|b){12}";
+  SUBCASE("of steps, for all grammars together") {
+    const LimitedCompilation limits({.max_steps = 2'000'000});
+    const auto compile = [&] { Grammar::from_regex(pattern); };
+    compile();
+    CHECK(limits.steps() > 100'000);
+    CHECK_THROWS_AS(for (int i = 0; i < 100; ++i) compile(), BudgetError);
+  }
+  SUBCASE("of every grammar alone, without others") {
+    for (int i = 0; i < 3; ++i) Grammar::from_regex(pattern);
+    std::string dear = "(a|b)*a(a|b){18}";
+    CHECK_THROWS_AS(Grammar::from_regex(dear), BudgetError);
+  }
+  SUBCASE("when it is cancelled") {
+    std::atomic<bool> cancel = true;
+    const LimitedCompilation limits({.cancel = &cancel});
+    CHECK_THROWS_AS(Grammar::from_regex(pattern), CancelledError);
+    CHECK_THROWS_AS(Grammar::from_gbnf("root ::= \"a\""), CancelledError);
+    CHECK_THROWS_AS(Grammar::from_json_schema(R"({"type": "null"})"), CancelledError);
+  }
+  SUBCASE("the inner ones count") {
+    std::atomic<bool> cancel = true;
+    const LimitedCompilation outer({.cancel = &cancel});
+    {
+      const LimitedCompilation inner({});
+      Grammar::from_regex(pattern);
+    }
+    CHECK_THROWS_AS(Grammar::from_regex(pattern), CancelledError);
+  }
+}
+
+TEST_CASE("kept grammars of schemas are found in their scope alone") {
+  constexpr std::string_view kSchema = R"({"type": "array", "title": "of a scope"})";
+  const auto compiled = [&](const std::string& scope) {
+    const LimitedCompilation limits({.scope = scope});
+    return Grammar::from_json_schema(kSchema);
+  };
+  const auto a = compiled("a");
+  CHECK(compiled("a") == a);
+  CHECK(compiled("b") != a);
+}
+
+TEST_CASE("a schema with many properties takes linear steps") {
+  const auto steps = [](int n) {
+    std::string schema = R"({"type": "object", "properties": {)";
+    for (int i = 0; i < n; ++i) schema += fmt::format("{}\"m{}\": {{}}", i == 0 ? "" : ",", i);
+    const LimitedCompilation limits({});
+    Grammar::from_json_schema(schema + "}}");
+    return static_cast<double>(limits.steps());
+  };
+  CHECK(steps(4000) < 5 * steps(1000));
+}
+
+}  // namespace
+}  // namespace weft
