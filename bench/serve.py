@@ -29,7 +29,7 @@ import time
 
 from compare_tables import table, write_tables
 from serve_client import Program, ask, completion, post
-from serve_hostile import hostile
+from serve_hostile import hostile, hostile_waits
 from serve_soak import soak
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -129,16 +129,21 @@ def measure_prefix(server, args):
 
 
 def measure_hostile(program, model, args):
-    """Exit code 1 if hostile clients slow a stream by more than their bound allows."""
+    """Exit code 1 if hostile clients slow a stream, or let a request wait, by more than their bounds
+    allow."""
     tags = itertools.count()
 
     def rate(server):
         streams = asyncio.run(streams_at_once(server, 1, args.tokens, f"pair {next(tags)}"))
         return rate_of(streams, args.tokens)
 
-    with program.start(model, 1, args.context) as server:
+    with program.start(model, 4, args.context) as server:
         rate(server)  # to warm up
-        return hostile(server, rate, args.rounds)
+        too_long = hostile_waits(server)
+    print()
+    with program.start(model, 1, args.context) as server:
+        rate(server)
+        return hostile(server, rate, args.rounds) | too_long
 
 
 def measure_idle(server, n_connections):
@@ -263,7 +268,8 @@ def parse(arguments):
     add("--connections", type=int, default=1000, help="idle ones (default 1000)")
     add("--soak", type=int, default=0, metavar="N", help="check weft serve with N mixed requests")
     add("--hostile", action="store_true",
-        help="measure one stream of weft serve alone and beside hostile clients, in pairs")
+        help="measure one stream of weft serve alone and beside hostile clients, in pairs, and how "
+             "long a small request waits beside dear ones")
     add("--seed", type=int, default=1, help="of the mix of --soak")
     add("--results", type=pathlib.Path, default=ROOT / "build/serve.json",
         help="file of results (default build/serve.json)")

@@ -1,6 +1,10 @@
-"""For bench/serve.py: how much hostile clients slow one normal stream."""
+"""For bench/serve.py: how much hostile clients slow one normal stream, and how long a small request
+waits beside dear ones."""
 
 import contextlib
+import functools
+import http.client
+import json
 import multiprocessing
 import os
 import socket
@@ -11,6 +15,8 @@ import time
 from compare_tables import table
 
 BOUND = 0.9  # of the speed alone
+WAIT_BOUND = 0.25  # seconds: the longest wait of a request for one token
+WATCHED = 8  # seconds for which they are sent, one after the other
 PATIENCE = 2  # seconds that a client waits for an answer
 PAUSE = 0.01  # seconds between two attacks of a client
 POST = (b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
@@ -70,6 +76,36 @@ ATTACKS = {slow_header: 50, header_bomb: 1, deep_json: 1, huge_body: 1, endless_
            half_closed: 10, pipelining: 2, two_lengths: 2}
 
 
+# ---- dear requests -------------------------------------------------------------------------------
+
+def overlapping_patterns():
+    """A schema of some 10 kB whose patterns are hard to tell apart."""
+    names = {f"^[a-z]*{chr(97 + i % 26)}[a-z]{{{i % 12}}}x?$": {"type": "string"} for i in range(250)}
+    return {"type": "object", "patternProperties": names}
+
+
+def dear_requests():
+    """The number of clients, the path and the body of each kind."""
+    text = {"prompt": "x", "n_predict": 1}
+    optional = {f"p{i}": {"type": "string"} for i in range(3000)}
+    return {
+        "an ambiguous grammar": (2, "/completion",
+                                 {**text, "grammar": "root ::= " + " ".join(["[a-z ]*"] * 600)}),
+        "optional properties": (2, "/completion", {
+            **text, "n_predict": 4, "json_schema": {"type": "object", "properties": optional}}),
+        "overlapping patterns": (2, "/completion",
+                                 {**text, "json_schema": overlapping_patterns()}),
+        "texts of 20 MB": (3, "/tokenize", {"content": "many words " * 1_900_000}),
+    }
+
+
+def send(path, body, sock):
+    sock.settimeout(60)
+    sock.sendall(b"POST %b HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                 b"Content-Length: %d\r\n\r\n%b" % (path.encode(), len(body), body))
+    sock.recv(4096)
+
+
 # ---- the clients ---------------------------------------------------------------------------------
 
 def repeat(attack, port, count):
@@ -84,15 +120,15 @@ def repeat(attack, port, count):
 
 def run_clients(attacks, port, count):
     os.nice(19)  # the work of the clients should not count
-    for attack in attacks:
-        for _ in range(ATTACKS[attack]):
+    for attack, n_clients in attacks.items():
+        for _ in range(n_clients):
             threading.Thread(target=repeat, args=(attack, port, count), daemon=True).start()
     threading.Event().wait()
 
 
 @contextlib.contextmanager
 def clients(attacks, port):
-    """Yields the number of connections that the clients have made."""
+    """Yields the number of connections that the clients have made: so many at a time, by attack."""
     count = multiprocessing.Value("l", 0)
     process = multiprocessing.Process(target=run_clients, args=(attacks, port, count), daemon=True)
     process.start()
@@ -111,7 +147,7 @@ def measure_beside(server, attacks, rate, rounds):
     for r in range(rounds):
         speeds = {}
         for beside in (False, True) if r % 2 else (True, False):
-            with clients(attacks if beside else (), server.port) as count:
+            with clients(attacks if beside else {}, server.port) as count:
                 start = time.monotonic()
                 speeds[beside] = rate(server)
                 if beside:
@@ -125,8 +161,8 @@ def hostile(server, rate, rounds):
     """Prints a table; 1 if an attack slows the stream by more than the bound allows, or if it never
     reached the server. `rate(server)`: the speed of a stream, measured now."""
     rows, failed = [], False
-    cases = {attack.__name__.replace("_", " "): (attack,) for attack in ATTACKS}
-    for name, attacks in {**cases, "all": tuple(ATTACKS)}.items():
+    cases = {attack.__name__.replace("_", " "): {attack: n} for attack, n in ATTACKS.items()}
+    for name, attacks in {**cases, "all": ATTACKS}.items():
         ratios, per_second = measure_beside(server, attacks, rate, rounds)
         ratio = statistics.median(ratios)
         failed |= ratio < BOUND or per_second == 0
@@ -134,4 +170,36 @@ def hostile(server, rate, rounds):
                      f"{min(ratios):.3f} to {max(ratios):.3f}", f"at least {BOUND}"])
     print("\n".join(table(["clients", "connections/s", "speed beside them / alone", "all pairs",
                            "bound"], rows)))
+    return int(failed)
+
+
+def waits(port):
+    """Seconds of requests for one token, sent one after the other."""
+    body = json.dumps({"prompt": "Hi", "n_predict": 1})
+    times, end = [], time.monotonic() + WATCHED
+    while time.monotonic() < end:
+        start = time.monotonic()
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        connection.request("POST", "/completion", body)
+        connection.getresponse().read()
+        connection.close()
+        times.append(time.monotonic() - start)
+        time.sleep(PAUSE)
+    return times
+
+
+def hostile_waits(server):
+    """Prints a table; 1 if a request for one token waits longer than the bound beside dear ones."""
+    rows, failed = [], False
+    for name, (n_clients, path, body) in {"none": (0, "", {}), **dear_requests()}.items():
+        attack = functools.partial(send, path, json.dumps(body).encode())
+        with clients({attack: n_clients}, server.port) as count:
+            time.sleep(0.5 if n_clients else 0)
+            times = waits(server.port)
+            sent = count.value
+        time.sleep(1)  # for requests whose clients are gone
+        failed |= max(times) > WAIT_BOUND or (n_clients > 0 and sent == 0)
+        rows.append([name, f"{n_clients}", f"{sent}", f"{1e3 * statistics.median(times):.0f} ms",
+                     f"{1e3 * max(times):.0f} ms", f"under {1e3 * WAIT_BOUND:.0f} ms"])
+    print("\n".join(table(["requests beside it", "clients", "sent", "median", "longest", "bound"], rows)))
     return int(failed)

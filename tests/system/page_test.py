@@ -1,6 +1,7 @@
 """The page of `weft serve` in headless Chromium. WEFT_SCREENSHOTS names a folder for pictures of
 it."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -209,6 +210,27 @@ class PageTest(ServeTest):
         browser.wait("document.querySelector('#health').textContent.includes('key')")
         browser.type("#key", "a-key\t")
         browser.wait("document.querySelector('#model').options.length")
+
+    def test_hostile_texts(self):
+        """Names, prompts, files and answers are texts: nothing of them becomes a part of the page."""
+        html = "<img src=x onerror=window.hacked=1><script>window.hacked=1</script>"
+        browser = self.page("--alias", html)
+        browser.wait("document.querySelector('#model').options.length")
+        file = self.folder / "<img src=x onerror=hacked=1>.txt"
+        file.write_text(html)
+        browser.type("#files", str(file))
+        browser.wait("document.querySelectorAll('#attachments li').length")
+        self.fill(browser, "[name=max_tokens]", 200)
+        self.fill(browser, "#schema", json.dumps({"const": html}))
+        self.ask(browser, html)
+        self.assertIn("onerror", browser.run(
+            f"return {ANSWERS}[0].querySelector('.content').textContent"))
+        for tab in ("server", "graph", "plan"):
+            browser.click(f"#tab-{tab}")
+        browser.wait("document.querySelector('#plan-picture img')?.naturalWidth > 100")
+        self.assertEqual(browser.run("return document.querySelectorAll('img[onerror]').length"), 0)
+        self.assertIsNone(browser.run("return window.hacked ?? null"))
+        self.assertEqual(browser.errors(), [])
 
     def test_names_and_labels(self):
         """What screen readers announce: every control has a name, every id that is referred to

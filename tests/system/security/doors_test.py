@@ -1,11 +1,14 @@
 """What `weft serve` does with clients that are slow, guess keys, or are pages of other sites."""
 
 import json
+import pathlib
 import resource
 import shutil
 import socket
+import sys
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
 from serve_support import ServeTest
 from support import MODEL
 

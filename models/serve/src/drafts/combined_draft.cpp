@@ -46,13 +46,13 @@ SharedDrafts::SharedDrafts(Session& s, const SpeculationOptions& o, std::shared_
     : session(s),
       options(o),
       model(std::move(m)),
-      kept(std::make_shared<KeptTexts>(options.ngram_size)),
+      kept(options.ngram_size),
       costs(expected_costs(session, options, model.get())),
       of_kinds(options.kinds.size()) {}
 
-std::shared_ptr<Draft> SharedDrafts::make(DraftKind kind) const {
+std::shared_ptr<Draft> SharedDrafts::make(DraftKind kind, std::shared_ptr<KeptTexts> texts) const {
   if (kind == DraftKind::ngram_simple)
-    return std::make_shared<LookupDraft>(options.ngram_size, kept);
+    return std::make_shared<LookupDraft>(options.ngram_size, std::move(texts));
   if (kind == DraftKind::model) return std::make_shared<ModelDraft>(model);
   return std::make_shared<LayerDraft>(session, options.p_min);
 }
@@ -80,8 +80,10 @@ void SharedDrafts::count_time(const DraftStep& step, double seconds, double n_to
   u = {};
 }
 
-CombinedDraft::CombinedDraft(std::shared_ptr<SharedDrafts> shared) : shared_(std::move(shared)) {
-  for (const DraftKind kind : shared_->options.kinds) drafts_.push_back(shared_->make(kind));
+CombinedDraft::CombinedDraft(std::shared_ptr<SharedDrafts> shared,
+                             const std::shared_ptr<KeptTexts>& kept)
+    : shared_(std::move(shared)) {
+  for (const DraftKind kind : shared_->options.kinds) drafts_.push_back(shared_->make(kind, kept));
 }
 
 void CombinedDraft::begin() {

@@ -18,7 +18,7 @@ namespace weft::serve {
 struct SharedDrafts {
   // `model`: null if DraftKind::model is not one of the kinds. The session outlives it.
   SharedDrafts(Session& s, const SpeculationOptions& o, std::shared_ptr<DraftModel> m);
-  std::shared_ptr<Draft> make(DraftKind kind) const;
+  std::shared_ptr<Draft> make(DraftKind kind, std::shared_ptr<KeptTexts> texts) const;
   void stepped(const DraftStep& step);
   // The text's part of a step that took so many seconds and gave so many tokens.
   void count_time(const DraftStep& step, double seconds, double n_tokens);
@@ -26,7 +26,7 @@ struct SharedDrafts {
   Session& session;
   const SpeculationOptions options;
   const std::shared_ptr<DraftModel> model;
-  const std::shared_ptr<KeptTexts> kept;  // for look-ups
+  OwnedTexts kept;  // for look-ups
   DraftCosts costs;
   SpeculationCounters all;
   std::vector<SpeculationCounters> of_kinds;  // by options.kinds
@@ -43,7 +43,8 @@ struct SharedDrafts {
 
 class CombinedDraft final : public Draft {
  public:
-  explicit CombinedDraft(std::shared_ptr<SharedDrafts> shared);
+  // `kept`: for look-ups.
+  CombinedDraft(std::shared_ptr<SharedDrafts> shared, const std::shared_ptr<KeptTexts>& kept);
   void begin() override;
   void propose(const DraftRequest& request, std::vector<TokenId>& guesses) override;
   void stepped(const DraftStep& step) override;

@@ -17,6 +17,9 @@ float probability(std::span<const float> logits, float best) {
   return static_cast<float>(1 / sum);
 }
 
+// What the rules may take for a guess: the text itself is not kept waiting for a dear one.
+constexpr std::uint64_t kMaxSteps = 100'000;
+
 }  // namespace
 
 bool Likeliest::add(std::span<const float> logits, const DraftRequest& request,
@@ -33,6 +36,7 @@ bool Likeliest::add(std::span<const float> logits, const DraftRequest& request,
   std::size_t index = 0;
   try {
     if (restricted) {
+      if (!request.rules->prepare(kMaxSteps)) return false;
       request.rules->restrict(row_);
       logits = row_;
     }

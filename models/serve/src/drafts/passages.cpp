@@ -10,6 +10,7 @@ namespace weft::serve {
 namespace {
 
 constexpr std::size_t kMaxKept = std::size_t{1} << 16;  // tokens of texts that ended
+constexpr std::size_t kMaxOwners = 8;                   // whose texts are kept, 3 MB each
 constexpr std::size_t kMaxCompared = 32;                // passages, the latest ones
 constexpr std::size_t kLongest = 64;                    // longer passages are as good
 
@@ -65,6 +66,18 @@ void KeptTexts::add(std::span<const TokenId> text) {
   }
   text = text.last(std::min(text.size() - n_known, kMaxKept));
   for (const TokenId id : text) passages_.add(id);
+}
+
+std::shared_ptr<KeptTexts> OwnedTexts::of(std::string_view owner) {
+  const auto found =
+      std::ranges::find_if(owners_, [&](const auto& entry) { return entry.first == owner; });
+  if (found != owners_.end()) {
+    owners_.splice(owners_.begin(), owners_, found);
+  } else {
+    owners_.emplace_front(owner, std::make_shared<KeptTexts>(size_));
+    if (owners_.size() > kMaxOwners) owners_.pop_back();
+  }
+  return owners_.front().second;
 }
 
 }  // namespace weft::serve

@@ -3,8 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <list>
+#include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "weft/tokenize/text_form.h"
@@ -48,6 +53,18 @@ class KeptTexts {
  private:
   Passages passages_;
   std::size_t start_ = 0;  // where the last text begins
+};
+
+// The kept texts of each owner: no look-up of one finds a passage of another. The owners whose
+// texts were asked for last keep them.
+class OwnedTexts {
+ public:
+  explicit OwnedTexts(std::size_t size) : size_(size) {}
+  std::shared_ptr<KeptTexts> of(std::string_view owner);
+
+ private:
+  std::size_t size_;
+  std::list<std::pair<std::string, std::shared_ptr<KeptTexts>>> owners_;  // the latest first
 };
 
 }  // namespace weft::serve

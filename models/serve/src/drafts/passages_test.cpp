@@ -1,6 +1,7 @@
 #include "drafts/passages.h"
 
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -61,6 +62,16 @@ TEST_CASE("too many tokens of ended texts are forgotten") {
   CHECK(texts.passages().tokens().size() == 65536);
   CHECK(texts.passages().longest(Ids{99990, 99991}).length == 2);
   CHECK(texts.passages().longest(Ids{200005, 200006}).length == 0);
+}
+
+TEST_CASE("the kept texts of an owner are its own") {
+  OwnedTexts texts(2);
+  const std::vector<TokenId> text{1, 2, 3, 4}, beginning{1, 2};
+  texts.of("a")->add(text);
+  CHECK(texts.of("a")->passages().longest(beginning).length == 2);
+  CHECK(texts.of("b")->passages().longest(beginning).length == 0);
+  for (int i = 0; i < 100; ++i) texts.of(std::to_string(i));  // memory is bounded
+  CHECK(texts.of("a")->passages().tokens().empty());
 }
 
 }  // namespace weft::serve

@@ -161,9 +161,11 @@ Speculation::Speculation(Session& session, const SpeculationOptions& options) {
   shared_ = std::make_shared<serve::SharedDrafts>(session, left, std::move(model));
 }
 
-std::shared_ptr<Draft> Speculation::draft() const {
+std::shared_ptr<Draft> Speculation::draft(std::optional<std::string_view> owner) const {
   if (shared_->options.kinds.empty()) return nullptr;
-  return std::make_shared<serve::CombinedDraft>(shared_);
+  const std::size_t size = shared_->options.ngram_size;
+  auto kept = owner ? shared_->kept.of(*owner) : std::make_shared<serve::KeptTexts>(size);
+  return std::make_shared<serve::CombinedDraft>(shared_, std::move(kept));
 }
 
 SpeculationCounters Speculation::counters() const {

@@ -10,6 +10,15 @@
 #include "engine/engine_impl.h"
 
 namespace weft {
+
+SlotState SlotState::seen_by(std::string_view viewer) const {
+  SlotState seen = *this;
+  if (owner == viewer) return seen;
+  seen.request = 0;
+  seen.why_not_reused.clear();
+  seen.owner.clear();
+  return seen;
+}
 namespace {
 
 using namespace serve;

@@ -66,6 +66,64 @@ TEST_CASE("a prompt reuses what slots and kept prompts hold") {
   }
 }
 
+TEST_CASE("a prompt reuses nothing of other owners, and learns nothing of them") {
+  const auto model = tiny_model();
+  Engine engine(model, {.slots = 2, .session = {.context = 400}});
+  const auto of = [](const std::string& owner, int i = 1) {
+    TextRequest request = made_request(i, 100, 10);
+    request.owner = owner;
+    return request;
+  };
+  const auto reuse = [&](const TextRequest& request) {
+    const auto listener = run(engine, request);
+    CHECK(listener->text(0).tokens == written_alone(model, request).tokens);
+    return listener->prompts().at(0);
+  };
+  CHECK(reuse(of("a")).n_reused == 0);
+  const PromptDone other = reuse(of("b"));
+  CHECK(other.n_reused == 0);
+  CHECK(other.why_not_reused == "nothing is held");
+  CHECK(reuse(of("a")).n_reused == 99);
+  CHECK(reuse(of("b")).n_reused == 99);
+  SUBCASE("nor of what is kept beside the slots") {
+    for (int i = 2; i < 6; ++i) reuse(of("c", i));
+    CHECK(reuse(of("d")).n_reused == 0);
+    CHECK(reuse(of("a")).n_reused == 99);
+    CHECK(reuse(of("b")).n_reused == 99);
+  }
+  SUBCASE("nor of a slot that it names") {
+    TextRequest named = of("d");
+    for (named.slot = 0; named.slot < 2; ++named.slot) CHECK(reuse(named).n_reused == 0);
+  }
+  SUBCASE("slots show others how much they hold") {
+    const EngineState state = engine.state();
+    const SlotState& slot = state.slots[0].owner == "a" ? state.slots[0] : state.slots[1];
+    REQUIRE(slot.owner == "a");
+    CHECK(slot.seen_by("a").request == slot.request);
+    CHECK(slot.seen_by("b").request == 0);
+    CHECK(slot.seen_by("b").owner.empty());
+    CHECK(slot.seen_by("b").n_held == slot.n_held);
+  }
+  SUBCASE("slots are saved and erased for their owner alone") {
+    const EngineState state = engine.state();
+    const std::int32_t slot = state.slots[0].owner == "a" ? 0 : 1;
+    CHECK_THROWS_AS(engine.erase_slot(slot, "b").get(), SlotOwnerError);
+    CHECK_THROWS_AS(engine.save_slot(slot, "/nowhere/x", "b").get(), SlotOwnerError);
+    CHECK(engine.erase_slot(slot, "a").get() > 0);
+    CHECK(engine.erase_slot(slot, "b").get() == 0);
+  }
+}
+
+TEST_CASE("nobody continues from a request that does not share") {
+  const auto model = tiny_model();
+  Engine engine(model, {.slots = 2, .session = {.context = 400}});
+  TextRequest alone = made_request(1, 100, 10);
+  alone.reuse = false;
+  run(engine, alone);
+  CHECK(run(engine, made_request(1, 100, 10))->prompts()[0].n_reused == 0);
+  CHECK(run(engine, made_request(1, 100, 10))->prompts()[0].n_reused == 99);
+}
+
 TEST_CASE("without kept prompts, slots are all there is") {
   const auto model = tiny_model();
   Engine engine(model, {.slots = 1, .session = {.context = 400}, .kept_prompts_bytes = 0});

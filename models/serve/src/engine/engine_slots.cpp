@@ -105,8 +105,8 @@ void EngineSlots::start(TextPtr text, EngineSlot& slot, const Reuse& reuse) {
   inbox_.update_state([&](EngineState& s) {
     SlotState& state = s.slots[static_cast<std::size_t>(slot.index)];
     const Generation& g = *slot.text->generation;
-    state = {slot.index,   true,      request->id,  std::ssize(g.held()),
-             g.n_prompt(), g.n_new(), reuse.why_not};
+    state = {slot.index,   true,      request->id,   std::ssize(g.held()),
+             g.n_prompt(), g.n_new(), reuse.why_not, request->wanted.owner};
     if (!again && slot.text->index == 0) s.counters.prompt_tokens_reused += g.n_reused();
   });
 }
@@ -117,7 +117,9 @@ void EngineSlots::begin(EngineText& text, std::int32_t slot) {
   GenerationOptions o = wanted.generation;
   o.sampler.seed += static_cast<std::uint64_t>(text.index);
   o.prompt_logprobs = wanted.prompt_logprobs && text.index == 0;
-  o.draft = text.draft = speculation_.draft();
+  // What the text may not share with others, its look-ups do not share, either.
+  o.draft = text.draft =
+      wanted.reuse ? speculation_.draft(wanted.owner) : speculation_.draft(std::nullopt);
   o.max_guesses = speculation_.max_guesses();
   Generation g = Generation::Impl::with_rules(session_, slot, o, text.request->rules);
   const auto tokens = store_.tokens(slot);

@@ -8,12 +8,16 @@
 
 #include "engine/engine_inbox.h"
 #include "engine/engine_slots.h"
+#include "generation/generation_impl.h"
 
 namespace weft::serve {
 namespace {
 
 // Tokens that a grammar forces are fed at once, together with the new tokens of other texts.
 constexpr std::int64_t kMaxForced = 32;
+// The time for grammars between two steps, and steps of theirs after which it is looked at.
+constexpr std::chrono::milliseconds kPreparing{1};
+constexpr std::uint64_t kSlice = 20'000;
 
 std::vector<PromptPacing::Width> widths(const Session& session) {
   std::vector<PromptPacing::Width> all;
@@ -29,7 +33,8 @@ std::vector<PromptPacing::Width> widths(const Session& session) {
 
 EngineStepper::EngineStepper(Session& session, EngineInbox& inbox, EngineSlots& slots,
                              SequenceStore& store, std::int64_t max_prompt_tokens)
-    : inbox_(inbox),
+    : session_(session),
+      inbox_(inbox),
       slots_(slots),
       store_(store),
       batch_(session),
@@ -62,10 +67,51 @@ void EngineStepper::set_quotas() {
     if (is_prompt(*running_[i]->text)) quotas_[i] = shares[next++];
 }
 
+// Leaves out of the step those that have to choose a token but are not ready for it.
+void EngineStepper::prepare_rules() {
+  const Clock::time_point until = Clock::now() + kPreparing;
+  late_.clear();
+  std::ranges::rotate(running_,
+                      running_.begin() + static_cast<std::ptrdiff_t>(turn_++ % running_.size()));
+  for (const EngineSlot* slot : running_) {
+    if (!slot->text || !slot->text->request->rules) continue;
+    const std::shared_ptr<EngineRequest> request = slot->text->request;
+    if (std::ranges::find(late_, request.get()) != late_.end()) continue;
+    try {
+      if (!prepare(*request, until)) late_.push_back(request.get());
+    } catch (...) {
+      slots_.fail_request(request, std::current_exception());
+    }
+  }
+  const std::int64_t width = session_.options().prefill_width;
+  std::erase_if(running_, [&](const EngineSlot* slot) {
+    if (!slot->text) return true;
+    const bool late = std::ranges::find(late_, slot->text->request.get()) != late_.end();
+    return late && slot->text->generation->n_pending() <= width;
+  });
+}
+
+// Texts of a request share the work, so none of them runs before all are ready.
+bool EngineStepper::prepare(const EngineRequest& request, Clock::time_point until) {
+  const auto is_of = [&](const EngineSlot* slot) {
+    return slot->text && slot->text->request.get() == &request;
+  };
+  for (const EngineSlot* slot : running_) {
+    if (!is_of(slot)) continue;
+    while (!serve::prepare_rules(*slot->text->generation, kSlice))
+      if (request.cancelled || Clock::now() > until) return false;
+  }
+  return std::ranges::all_of(running_, [&](const EngineSlot* slot) {
+    return !is_of(slot) || serve::prepare_rules(*slot->text->generation, 0);
+  });
+}
+
 void EngineStepper::step() {
   running_.clear();
   for (EngineSlot& slot : slots_.all())
     if (slot.text) running_.push_back(&slot);
+  if (running_.empty()) return;
+  prepare_rules();
   if (running_.empty()) return;
   set_quotas();
   compute(running_);

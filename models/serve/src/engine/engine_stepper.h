@@ -34,9 +34,15 @@ class EngineStepper {
 
   // Computes a step of all running texts, if there are any. If there is too little memory, only
   // makes room for the next call. Texts that fail end with their error.
+  //
+  // What a grammar needs for the next token is computed in slices between steps, of a millisecond
+  // for all texts together. A text takes part in steps again when that is done, so that it makes no
+  // other one wait.
   void step();
 
  private:
+  void prepare_rules();
+  bool prepare(const EngineRequest& request, Clock::time_point until);
   void set_quotas();
   void compute(std::span<EngineSlot* const> some);
   void compute_each(const std::vector<EngineSlot*>& some);
@@ -45,15 +51,18 @@ class EngineStepper {
   void report_prompt(EngineSlot& slot);
   void collect(const Batch::Event& event);
 
+  const Session& session_;
   EngineInbox& inbox_;
   EngineSlots& slots_;
   SequenceStore& store_;
   Batch batch_;
   PromptPacing pacing_;
   StepProfile profile_;
-  std::vector<EngineSlot*> running_;  // slots with a text when the step began, by start
-  std::vector<std::int64_t> quotas_;  // tokens that each of them may have in the step
-  std::int64_t n_text_tokens_ = 0;    // tokens of the step that are not of prompts
+  std::vector<EngineSlot*> running_;        // slots with a text when the step began, by start
+  std::vector<std::int64_t> quotas_;        // tokens that each of them may have in the step
+  std::int64_t n_text_tokens_ = 0;          // tokens of the step that are not of prompts
+  std::size_t turn_ = 0;                    // the slot that is prepared first
+  std::vector<const EngineRequest*> late_;  // whose texts are not prepared
   // What the batch is given.
   std::vector<Generation*> generations_;
   std::vector<EngineRequest*> requests_;

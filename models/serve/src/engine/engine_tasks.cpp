@@ -64,17 +64,23 @@ std::future<std::vector<Embedding>> Engine::embed(std::vector<TypedTokens> texts
   };
   return on_thread(impl_->inbox, std::move(compute), true);
 }
-std::future<Engine::SlotFile> Engine::save_slot(std::int32_t slot, std::string path) {
-  return on_thread(impl_->inbox,
-                   [this, slot, path = std::move(path)] { return impl_->store.save(slot, path); });
-}
-std::future<Engine::SlotFile> Engine::restore_slot(std::int32_t slot, std::string path) {
-  return on_thread(impl_->inbox, [this, slot, saved = SavedSequence::open(path)] {
-    return impl_->store.restore(slot, saved);
+std::future<Engine::SlotFile> Engine::save_slot(std::int32_t slot, std::string path,
+                                                std::string owner) {
+  return on_thread(impl_->inbox, [this, slot, path = std::move(path), owner = std::move(owner)] {
+    return impl_->store.save(slot, path, owner);
   });
 }
-std::future<std::int64_t> Engine::erase_slot(std::int32_t slot) {
-  return on_thread(impl_->inbox, [this, slot] { return impl_->store.erase(slot); });
+std::future<Engine::SlotFile> Engine::restore_slot(std::int32_t slot, std::string path,
+                                                   std::string owner) {
+  return on_thread(impl_->inbox,
+                   [this, slot, saved = SavedSequence::open(path), owner = std::move(owner)] {
+                     return impl_->store.restore(slot, saved, owner);
+                   });
+}
+std::future<std::int64_t> Engine::erase_slot(std::int32_t slot, std::string owner) {
+  return on_thread(impl_->inbox, [this, slot, owner = std::move(owner)] {
+    return impl_->store.erase(slot, owner);
+  });
 }
 void Engine::set_lora_scales(std::vector<float> scales) {
   impl_->check_lora_scales(scales);

@@ -45,19 +45,21 @@ bool SequenceStore::has_scales(std::int32_t sequence, std::span<const float> sca
          !session_.mixes_lora_scales(sequence);
 }
 
-bool SequenceStore::has_scales_of(std::int32_t sequence, const EngineText& text) const {
-  return has_scales(sequence, *text.request->wanted.generation.lora_scales);
+bool SequenceStore::may_read(std::int32_t sequence, const EngineText& text) const {
+  const Sequence& s = at(sequence);
+  if (s.text && s.text->request == text.request) return true;
+  const TextRequest& wanted = text.request->wanted;
+  return wanted.reuse && s.shared && s.owner == wanted.owner &&
+         (wanted.slot < 0 || wanted.slot == sequence);
 }
 
 bool SequenceStore::may_share(std::int32_t sequence, const EngineText& text) const {
-  const EngineText* const other = at(sequence).text;
-  const bool same_request = other && other->request == text.request;
-  const TextRequest& wanted = text.request->wanted;
-  const bool reuse = wanted.reuse && (wanted.slot < 0 || wanted.slot == sequence);
-  return (reuse || same_request) && has_scales_of(sequence, text);
+  return may_read(sequence, text) &&
+         has_scales(sequence, *text.request->wanted.generation.lora_scales);
 }
 
 SequenceStore::Reuse SequenceStore::find_reuse(const EngineText& text) const {
+  const std::span<const float> scales = *text.request->wanted.generation.lora_scales;
   Reuse best;
   if (session_.model().facts().encodes)
     return {.why_not = "the prompt is read by the model's encoder"};
@@ -65,9 +67,12 @@ SequenceStore::Reuse SequenceStore::find_reuse(const EngineText& text) const {
     return {.why_not = "the request wants the logprobs of its prompt"};
   std::int64_t n_same = 0, n_other_scales = 0;
   for (std::int32_t s = 0; s < session_.options().sequences; ++s) {
+    if (!may_read(s, text)) continue;
     const std::int64_t n = n_in_common(tokens(s), text);
-    if (!has_scales_of(s, text)) n_other_scales = std::max(n_other_scales, n);
-    if (!may_share(s, text)) continue;
+    if (!has_scales(s, scales)) {
+      n_other_scales = std::max(n_other_scales, n);
+      continue;
+    }
     n_same = std::max(n_same, n);
     const std::int64_t usable = session_.resume_point(s, n);
     const bool is_idle_slot = s < n_slots_ && !at(s).text;
@@ -80,7 +85,8 @@ SequenceStore::Reuse SequenceStore::find_reuse(const EngineText& text) const {
 }
 
 // Why the text cannot reuse more than `best`. The sequences that it may share have `n_same` tokens
-// in common with it, those with other scales of LoRAs `n_other_scales`.
+// in common with it, those with other scales of LoRAs `n_other_scales`. Says nothing of the
+// sequences that it may not read.
 std::string SequenceStore::why_not(const EngineText& text, const Reuse& best, std::int64_t n_same,
                                    std::int64_t n_other_scales) const {
   if (!text.request->wanted.reuse) return "the request does not reuse anything";
@@ -90,24 +96,21 @@ std::string SequenceStore::why_not(const EngineText& text, const Reuse& best, st
   if (n_other_scales > n_same)
     return fmt::format("{} tokens are held with other scales of LoRAs", n_other_scales);
   if (n_same > 0) return fmt::format("what is held differs after token {}", n_same);
-  const auto is_empty = [](const Sequence& s) { return s.tokens.empty(); };
-  return std::ranges::all_of(sequences_, is_empty)
-             ? "nothing is held"
-             : "nothing that the request may reuse starts with the same token";
+  for (std::int32_t s = 0; s < session_.options().sequences; ++s)
+    if (may_read(s, text) && !at(s).tokens.empty())
+      return "nothing that the request may reuse starts with the same token";
+  return "nothing is held";
 }
 
 std::int32_t SequenceStore::idle_slot_for(const EngineText& text, const Reuse& reuse) const {
   const std::int32_t wanted = text.request->wanted.slot;
   if (wanted >= 0) return wanted;
   std::int32_t best = -1;
-  const auto used = [&](std::int32_t slot) {
-    return at(slot).tokens.empty() ? Clock::time_point() : at(slot).used;
-  };
   for (std::int32_t slot = 0; slot < n_slots_; ++slot) {
     if (at(slot).text) continue;
     if (slot == reuse.sequence && std::ssize(at(slot).tokens) - reuse.n < kMinKeptTokens)
       return slot;
-    if (best < 0 || used(slot) < used(best)) best = slot;
+    if (best < 0 || at(slot).last_use() < at(best).last_use()) best = slot;
   }
   return best;
 }
@@ -136,8 +139,11 @@ void SequenceStore::prepare(std::int32_t slot, const Reuse& reuse) {
 }
 
 void SequenceStore::attach(std::int32_t slot, const EngineText& text) {
-  at(slot).text = &text;
-  at(slot).tokens.clear();
+  Sequence& memory = at(slot);
+  memory.text = &text;
+  memory.tokens.clear();
+  memory.owner = text.request->wanted.owner;
+  memory.shared = text.request->wanted.reuse;
 }
 
 void SequenceStore::detach(std::int32_t slot) {
@@ -149,12 +155,13 @@ void SequenceStore::detach(std::int32_t slot) {
 
 // Copies the sequence to one beside the slots, unless another one already holds the same.
 void SequenceStore::keep(std::int32_t sequence, std::int32_t except) {
-  if (session_.mixes_lora_scales(sequence)) return;
+  if (session_.mixes_lora_scales(sequence) || !at(sequence).shared) return;
   const std::int32_t to = place_to_keep(sequence, except);
   if (to < 0) return;
   const auto from = tokens(sequence);
   std::vector<TokenId> copied(from.begin(), from.end());
   session_.copy(sequence, to, std::ssize(from));
+  at(to).owner = at(sequence).owner;
   hold(to, std::move(copied));
 }
 
@@ -172,12 +179,12 @@ std::int32_t SequenceStore::place_to_keep(std::int32_t sequence, std::int32_t ex
   for (std::int32_t s = 0; s < session_.options().sequences; ++s) {
     if (s == sequence) continue;
     const auto other = tokens(s);
-    const bool same_scales = has_scales(s, scales);
-    if (same_scales && starts_with(other, kept) &&
+    const bool alike = has_scales(s, scales) && at(s).shared && at(s).owner == at(sequence).owner;
+    if (alike && starts_with(other, kept) &&
         session_.resume_point(s, std::ssize(kept)) == std::ssize(kept))
       return -1;
     if (s < n_slots_ || s == except) continue;
-    if (same_scales && starts_with(kept, other)) prefix = s;
+    if (alike && starts_with(kept, other)) prefix = s;
     if (oldest < 0 || at(s).used < at(oldest).used) oldest = s;
   }
   return prefix >= 0 ? prefix : oldest;
@@ -186,7 +193,7 @@ std::int32_t SequenceStore::place_to_keep(std::int32_t sequence, std::int32_t ex
 bool SequenceStore::evict() {
   Sequence* oldest = nullptr;
   for (Sequence& s : sequences_)
-    if (!s.tokens.empty() && (!oldest || s.used < oldest->used)) oldest = &s;
+    if (!s.tokens.empty() && (!oldest || s.last_use() < oldest->last_use())) oldest = &s;
   if (!oldest) return false;
   clear(static_cast<std::int32_t>(oldest - sequences_.data()));
   return true;
@@ -194,6 +201,8 @@ bool SequenceStore::evict() {
 
 void SequenceStore::clear(std::int32_t sequence) {
   session_.truncate(sequence, 0);
+  at(sequence).owner.clear();
+  at(sequence).shared = true;
   hold(sequence, {});
 }
 
@@ -211,14 +220,22 @@ void SequenceStore::hold(std::int32_t sequence, std::vector<TokenId> tokens) {
   memory.used = Clock::now();
   if (sequence >= n_slots_) return;
   inbox_.update_state([&](EngineState& s) {
-    s.slots[static_cast<std::size_t>(sequence)].n_held = std::ssize(memory.tokens);
+    SlotState& state = s.slots[static_cast<std::size_t>(sequence)];
+    state.n_held = std::ssize(memory.tokens);
+    state.owner = memory.owner;
   });
 }
 
-void SequenceStore::check_idle_slot(std::int32_t slot) const {
+// The tokens of a slot, which must be idle, and have no text of another owner than this one; null:
+// anybody's.
+const std::vector<TokenId>& SequenceStore::idle_tokens(std::int32_t slot,
+                                                       const std::string* owner) const {
   if (slot < 0 || slot >= n_slots_)
     fail<ValueError>("no slot {}: the engine has {}", slot, n_slots_);
   if (at(slot).text) fail<ValueError>("slot {} is busy", slot);
+  if (owner && !at(slot).tokens.empty() && at(slot).owner != *owner)
+    fail<SlotOwnerError>("slot {} holds a text of another client", slot);
+  return at(slot).tokens;
 }
 
 // The prefix that save() found is kept beside the slots again, if it fits.
@@ -240,19 +257,20 @@ void SequenceStore::restore_prefix(std::int32_t slot, const SavedSequence& saved
     return;
   }
   const auto kept = saved.tokens().first(static_cast<std::size_t>(n));
+  at(to).owner = at(slot).owner;
   hold(to, {kept.begin(), kept.end()});
 }
 
-Engine::SlotFile SequenceStore::save(std::int32_t slot, const std::string& path) {
-  check_idle_slot(slot);
-  const std::vector<TokenId>& saved = at(slot).tokens;
+Engine::SlotFile SequenceStore::save(std::int32_t slot, const std::string& path,
+                                     const std::string& owner) {
+  const std::vector<TokenId>& saved = idle_tokens(slot, &owner);
   // The longest beginning of it that another sequence has, and from which the slot itself cannot
   // continue (keep_resume_point()).
   std::int32_t prefix = -1;
   for (std::int32_t s = 0; s < session_.options().sequences; ++s) {
     const std::int64_t n = std::ssize(at(s).tokens);
     const bool is_longer = n > (prefix < 0 ? 0 : std::ssize(at(prefix).tokens));
-    if (s != slot && is_longer && starts_with(saved, at(s).tokens) &&
+    if (s != slot && is_longer && at(s).owner == owner && starts_with(saved, at(s).tokens) &&
         has_scales(s, session_.lora_scales(slot)) && session_.resume_point(slot, n) != n)
       prefix = s;
   }
@@ -260,8 +278,9 @@ Engine::SlotFile SequenceStore::save(std::int32_t slot, const std::string& path)
   return {std::ssize(saved), static_cast<std::int64_t>(std::filesystem::file_size(path))};
 }
 
-Engine::SlotFile SequenceStore::restore(std::int32_t slot, const SavedSequence& saved) {
-  check_idle_slot(slot);
+Engine::SlotFile SequenceStore::restore(std::int32_t slot, const SavedSequence& saved,
+                                        const std::string& owner) {
+  idle_tokens(slot, nullptr);
   const std::string& path = saved.name();
   const std::int64_t n_vocab = session_.model().facts().n_vocab;
   for (const TokenId id : saved.tokens()) {
@@ -276,14 +295,15 @@ Engine::SlotFile SequenceStore::restore(std::int32_t slot, const SavedSequence& 
       if (!evict()) throw;
     }
   }
+  at(slot).owner = owner;
+  at(slot).shared = true;
   hold(slot, {saved.tokens().begin(), saved.tokens().end()});
   restore_prefix(slot, saved);
   return {std::ssize(saved.tokens()), static_cast<std::int64_t>(std::filesystem::file_size(path))};
 }
 
-std::int64_t SequenceStore::erase(std::int32_t slot) {
-  check_idle_slot(slot);
-  const std::int64_t n = std::ssize(at(slot).tokens);
+std::int64_t SequenceStore::erase(std::int32_t slot, const std::string& owner) {
+  const std::int64_t n = std::ssize(idle_tokens(slot, &owner));
   clear(slot);
   return n;
 }

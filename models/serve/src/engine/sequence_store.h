@@ -10,6 +10,7 @@
 //     Sequences beside the slots are always idle.
 //   - An idle sequence holds exactly the tokens that the store notes for it.
 //   - Only idle sequences are evicted.
+//   - A text continues from sequences of its own owner alone, and learns nothing of the others.
 // After a lack of memory in the middle of a change the second one may not hold: then clear_all().
 
 #include <cstdint>
@@ -36,7 +37,8 @@ class SequenceStore {
   // `inbox` is told how much slots hold.
   SequenceStore(Session& session, EngineInbox& inbox, std::int32_t n_slots);
 
-  // Whether the text may reuse what the sequence holds: texts of one request always share it.
+  // Whether the text may reuse what the sequence holds: texts of one request always share it, those
+  // of other owners never.
   bool may_share(std::int32_t sequence, const EngineText& text) const;
   Reuse find_reuse(const EngineText& text) const;
   // The idle slot that the text continues, unless it holds much more; otherwise the one that was
@@ -65,29 +67,35 @@ class SequenceStore {
   // Detaches all texts and empties all sequences. The state that the inbox has is not changed.
   void clear_all();
 
-  // Files of slots. Throw ValueError if the slot is busy or unknown.
-  Engine::SlotFile save(std::int32_t slot, const std::string& path);
-  Engine::SlotFile restore(std::int32_t slot, const SavedSequence& saved);
-  std::int64_t erase(std::int32_t slot);  // returns the tokens that it held
+  // As Engine::save_slot() and those after it.
+  Engine::SlotFile save(std::int32_t slot, const std::string& path, const std::string& owner);
+  Engine::SlotFile restore(std::int32_t slot, const SavedSequence& saved, const std::string& owner);
+  std::int64_t erase(std::int32_t slot, const std::string& owner);  // returns the tokens it held
 
  private:
   struct Sequence {
     const EngineText* text = nullptr;  // null: idle
     std::vector<TokenId> tokens;       // empty if attached
     Clock::time_point used = {};
+    std::string owner = {};  // TextRequest::owner of the text, or of that which left the tokens
+    bool shared = true;      // false: no other request may continue from it
+    // Those that nobody may use go first.
+    Clock::time_point last_use() const {
+      return tokens.empty() || !shared ? Clock::time_point() : used;
+    }
   };
 
   Sequence& at(std::int32_t i) { return sequences_[static_cast<std::size_t>(i)]; }
   const Sequence& at(std::int32_t i) const { return sequences_[static_cast<std::size_t>(i)]; }
+  bool may_read(std::int32_t sequence, const EngineText& text) const;
   // Whether all tokens of the sequence were computed with these scales of LoRAs.
   bool has_scales(std::int32_t sequence, std::span<const float> scales) const;
-  bool has_scales_of(std::int32_t sequence, const EngineText& text) const;
   std::string why_not(const EngineText& text, const Reuse& best, std::int64_t n_same,
                       std::int64_t n_other_scales) const;
   void keep(std::int32_t sequence, std::int32_t except);
   std::int32_t place_to_keep(std::int32_t sequence, std::int32_t except) const;
   void hold(std::int32_t sequence, std::vector<TokenId> tokens);
-  void check_idle_slot(std::int32_t slot) const;
+  const std::vector<TokenId>& idle_tokens(std::int32_t slot, const std::string* owner) const;
   void restore_prefix(std::int32_t slot, const SavedSequence& saved);
 
   Session& session_;

@@ -118,11 +118,11 @@ TEST_CASE("slots that are busy or unknown have no files") {
   EngineText text = s.text_of(made_prompt(1, 10));
   s.run(text, 0);
   s.store.attach(0, text);
-  CHECK_THROWS_WITH_AS(s.store.erase(0), "slot 0 is busy", ValueError);
-  CHECK_THROWS_WITH_AS(s.store.erase(2), "no slot 2: the engine has 2", ValueError);
+  CHECK_THROWS_WITH_AS(s.store.erase(0, ""), "slot 0 is busy", ValueError);
+  CHECK_THROWS_WITH_AS(s.store.erase(2, ""), "no slot 2: the engine has 2", ValueError);
   s.store.detach(0);
-  CHECK(s.store.erase(0) == 10);
-  CHECK(s.store.erase(0) == 0);
+  CHECK(s.store.erase(0, "") == 10);
+  CHECK(s.store.erase(0, "") == 0);
 }
 
 }  // namespace

@@ -100,4 +100,11 @@ struct Generation::Impl {
   TokenLogprobs logprobs;
 };
 
+namespace serve {
+// Does a part of what the rules of a generation need before it can choose its next token, about so
+// many steps (TextRules::prepare(); 0: none). Returns whether nothing is left. Generations whose
+// rules are copies share the work. Throws BudgetError.
+bool prepare_rules(Generation& generation, std::uint64_t steps);
+}  // namespace serve
+
 }  // namespace weft

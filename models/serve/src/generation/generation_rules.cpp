@@ -35,6 +35,16 @@ void Generation::Impl::begin_rules() {
   }
 }
 
+bool serve::prepare_rules(Generation& generation, std::uint64_t steps) {
+  Generation::Impl& g = generation.impl();
+  if (!g.rules || !g.has_begun || g.stopped != StopReason::none || g.is_full()) return true;
+  if (g.n_delivered < g.tokens.size()) return true;
+  if (steps == 0) return g.rules->prepare(0);
+  if (!g.rules->reach(steps)) return false;
+  g.append_forced();
+  return g.n_delivered < g.tokens.size() || g.rules->prepare(steps);
+}
+
 void check_generates(const Model& model) {
   const ModelFacts& facts = model.facts();
   if (facts.diffuses)

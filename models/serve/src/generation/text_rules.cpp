@@ -75,16 +75,46 @@ void TextRules::reset() {
   stop_string_.clear();
 }
 
-// The constraint, at this text. REQUIRES: a grammar.
-TokenConstraint& TextRules::constraint() {
+// REQUIRES: a grammar.
+bool TextRules::is_at_text() const {
+  return shared_->stamp == stamp_;
+}
+
+bool TextRules::reach(std::uint64_t steps) {
+  if (!shared_ || is_at_text()) return true;
+  if (steps == 0) return false;
   TokenConstraint& constraint = shared_->constraint;
-  if (shared_->stamp == stamp_) return constraint;
-  if (!constraint.return_to(place_)) {  // it has freed memory since
-    constraint.reset();
-    for (const TokenId id : accepted_) constraint.accept(id);
+  if (shared_->stamp != replay_stamp_) {
+    if (constraint.return_to(place_)) {
+      stamp_ = ++shared_->stamp;
+      return true;
+    }
+    constraint.reset();  // it has freed memory since
+    n_replayed_ = 0;
+    replay_stamp_ = ++shared_->stamp;
+  }
+  const std::uint64_t begin = constraint.steps();
+  for (; n_replayed_ < accepted_.size(); ++n_replayed_) {
+    if (constraint.steps() - begin > steps) return false;
+    constraint.accept(accepted_[n_replayed_]);
   }
   stamp_ = ++shared_->stamp;
-  return constraint;
+  place_ = constraint.place();
+  return true;
+}
+
+// At this text. REQUIRES: a grammar.
+TokenConstraint& TextRules::constraint() {
+  reach(~std::uint64_t{0});
+  return shared_->constraint;
+}
+
+bool TextRules::prepare(std::uint64_t steps) {
+  if (!shared_) return true;
+  if (steps == 0 && !is_at_text()) return shared_->constraint.has_mask(place_);
+  if (!reach(steps) || !shared_->constraint.prepare_mask(steps)) return false;
+  place_ = shared_->constraint.place();  // it may have freed memory
+  return true;
 }
 
 void TextRules::restrict(std::span<float> logits) {

@@ -108,11 +108,12 @@ std::vector<api::Endpoint> page_endpoints(const Operations& operations, bool sho
                                           }));
   endpoints.back().answer_type = "text/plain";
   endpoints.back().quick = true;
-  endpoints.push_back(api::plain_endpoint(
-      "GET", "/ui/state", "ui_state", "State of the server that the page shows",
-      [&operations](const std::shared_ptr<api::ApiCall>& call) {
-        call->exchange->reply(text_reply(state_json(operations), "application/json"));
-      }));
+  endpoints.push_back(
+      api::plain_endpoint("GET", "/ui/state", "ui_state", "State of the server that the page shows",
+                          [&operations](const std::shared_ptr<api::ApiCall>& call) {
+                            call->exchange->reply(text_reply(state_json(operations, call->owner()),
+                                                             "application/json"));
+                          }));
   endpoints.push_back(picture_endpoint(operations, "graph",
                                        "The graph of a loaded model as boxes and edges",
                                        "application/json", graph_json));

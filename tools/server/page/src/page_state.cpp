@@ -38,13 +38,14 @@ std::string memory_json(const MemoryUse& m) {
       m.program, m.other, m.device);
 }
 
-std::string model_json(const PooledModel& model) {
+std::string model_json(const PooledModel& model, std::string_view viewer) {
   const ModelFacts& facts = model.served->model->facts();
   const Engine& engine = *model.served->engine;
+  const auto slot_seen = [&](const SlotState& slot) { return slot_json(slot.seen_by(viewer)); };
   return fmt::format(
       R"({{"name":{},"architecture":{},"parameters":{},"layers":{},"context":{},"memory":{},"slots":{}}})",
       json_string(model.name), json_string(facts.architecture), facts.n_params, facts.n_layers,
-      engine.context(), memory_json(engine.memory()), json_list(engine.state().slots, slot_json));
+      engine.context(), memory_json(engine.memory()), json_list(engine.state().slots, slot_seen));
 }
 
 std::string counters_json(const PoolCounters& pool) {
@@ -70,12 +71,13 @@ std::string edge_json(const draw::PictureEdge& edge) {
 
 }  // namespace
 
-std::string state_json(const Operations& operations) {
+std::string state_json(const Operations& operations, std::string_view viewer) {
+  const auto model_seen = [&](const PooledModel& model) { return model_json(model, viewer); };
   const double now = std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
   return fmt::format(
       R"({{"state":{},"time":{:.3f},"resident_bytes":{},"memory_budget":{},"counters":{},"models":{}}})",
       json_string(health_of(operations)), now, resident_bytes(), operations.memory_budget,
-      counters_json(operations.pool.counters()), json_list(operations.pool.loaded(), model_json));
+      counters_json(operations.pool.counters()), json_list(operations.pool.loaded(), model_seen));
 }
 
 std::string graph_json(const Model& model, const SessionOptions& options) {

@@ -66,6 +66,19 @@ cli::Option add_number(cli::App& app, const char* names, int& value, int min, co
       .type_name("N");
 }
 
+void add_size(cli::App& app, const char* name, std::int64_t& value, const char* what) {
+  app.add_option_function(name,
+                          cli::App::Function<std::string>([name, &value](const std::string& text) {
+                            try {
+                              value = parse_size(text);
+                            } catch (const ValueError& error) {
+                              cli::reject_value(name, error.what());
+                            }
+                          }),
+                          what)
+      .type_name("SIZE");
+}
+
 void add_model_choice(cli::App& app, Flags& flags) {
   add_list(app, "-a,--alias", flags.aliases,
            "names by which clients call the model; the first is listed (default: the file's stem)",
@@ -116,16 +129,8 @@ void add_port_flags(cli::App& app, Flags& flags) {
   app.add_option("--ssl-cert-file", flags.certificate_file, "certificate chain (PEM), for HTTPS")
       .type_name("FILE");
   app.add_option("--ssl-key-file", flags.key_file, "its private key (PEM)").type_name("FILE");
-  app.add_option_function("--max-body-size",
-                          cli::App::Function<std::string>([&flags](const std::string& text) {
-                            try {
-                              flags.max_body = parse_size(text);
-                            } catch (const ValueError& error) {
-                              cli::reject_value("--max-body-size", error.what());
-                            }
-                          }),
-                          "max size of a request's body, unpacked (default: 32M)")
-      .type_name("SIZE");
+  add_size(app, "--max-body-size", flags.max_body,
+           "max size of a request's body, unpacked (default: 32M)");
 }
 
 void add_work_flags(cli::App& app, Flags& flags) {
@@ -142,6 +147,17 @@ void add_work_flags(cli::App& app, Flags& flags) {
   add_number(app, "--shutdown-timeout", flags.shutdown_seconds, 0,
              "seconds that running requests have after SIGTERM");
   app.add_option("--slot-save-path", flags.slot_folder, "folder of saved slots").type_name("DIR");
+  add_size(app, "--slot-save-quota", flags.slot_quota,
+           "bytes of saved slots of each key, from which on it saves no more; 0: any number "
+           "(default: 16G)");
+  app.add_option_function(
+         "--cache-scope", cli::App::Function<std::string>([&flags](const std::string& scope) {
+           flags.shares_cache = scope == "server";
+         }),
+         "who shares what is kept of prompts: key (default): requests with the same key; server: "
+         "all. A request's cache_salt narrows both")
+      .one_of({"key", "server"})
+      .type_name("SCOPE");
   app.add_option("--cache-ram", flags.kept_prompts_mib,
                  "MiB for prompts kept beside the slots; 0: none; -1 (default): a share of the "
                  "budget")

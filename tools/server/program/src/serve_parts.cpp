@@ -33,6 +33,9 @@ api::ApiOptions ServeProgram::api_options() {
     if (recorder_) recorder_->add_texts(request.id, model.model->file().path(), totals.seed);
     if (profiles_) profiles_->finish(request.id);
   };
+  options.client_of = [this](const http::Request& r) { return access_->client_of(r); };
+  if (!flags_.shares_cache)
+    options.owner_of = [this](const http::Request& r) { return access_->owner_of(r); };
   options.on_notice = [this](std::string_view notice) {
     const std::lock_guard lock(notices_mutex_);
     if (notices_.insert(std::string(notice)).second) log_.message("info", notice);
@@ -118,6 +121,7 @@ std::vector<api::Endpoint> ServeProgram::endpoints() {
     std::ranges::move(more, std::back_inserter(all));
   };
   add(interface_endpoints({.slot_save_path = flags_.slot_folder,
+                           .slot_quota = flags_.slot_quota,
                            .slots = flags_.slots_endpoint,
                            .post_props = flags_.props_writable}));
   add(page_endpoints(*operations_, flags_.page, parts_.draw_plan));

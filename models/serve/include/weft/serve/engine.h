@@ -20,6 +20,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/base/clock.h"
@@ -35,6 +36,11 @@ namespace weft {
 
 // Too many requests wait.
 class QueueFullError : public Error {
+  using Error::Error;
+};
+
+// A slot holds a text of another owner.
+class SlotOwnerError : public Error {
   using Error::Error;
 };
 
@@ -90,8 +96,13 @@ struct TextRequest {
   // `choose`, `feed_last`, `draft` and `cancel` must not be set. Text i of several draws from seed
   // + i.
   GenerationOptions generation = {};
-  std::int32_t texts = 1;        // continuations of the prompt, which is computed once
-  bool reuse = true;             // the prompt may continue from what slots and kept prompts hold
+  std::int32_t texts = 1;  // continuations of the prompt, which is computed once
+  // The prompt may continue from what slots and kept prompts hold, and other requests from this
+  // one. false: neither.
+  bool reuse = true;
+  // Whose texts these are. Requests of other owners never continue from them, and never learn what
+  // they hold; neither do look-ups of drafts.
+  std::string owner = {};
   std::int32_t slot = -1;        // wait for this slot and continue from it alone; -1: any
   bool prompt_logprobs = false;  // report logprobs of the prompt's tokens, too
   int priority = 0;              // higher ones leave the queue first; equal ones in order
@@ -142,6 +153,10 @@ struct SlotState {
   std::int64_t n_held;           // tokens in its memory
   std::int64_t n_prompt, n_new;  // tokens of the current text
   std::string why_not_reused;    // about the last prompt
+  std::string owner;             // TextRequest::owner of all of this
+
+  // What an owner may learn: of the texts of others, how many tokens they have.
+  SlotState seen_by(std::string_view viewer) const;
 };
 
 // What has happened since the start. Counters never fall.
@@ -193,17 +208,19 @@ class Engine {
                                             const EmbedderOptions& options,
                                             std::shared_ptr<std::atomic<bool>> cancel = {});
 
-  // These act on an idle slot. The futures throw ValueError if it is busy or unknown, and like
-  // save_sequence(). Texts pause while a file is written, while one is copied into the slot, and
-  // before the first of these while the weights are read (Identity::contents);
-  // restore_slot() maps and checks it beforehand, on the caller's thread, and throws like
-  // SavedSequence::open().
+  // These act on an idle slot for an owner (TextRequest::owner). The futures throw ValueError if it
+  // is busy or unknown, SlotOwnerError if it holds a text of another owner, which is not saved or
+  // erased (a restored one replaces it), and like save_sequence(). Texts pause while a file is
+  // written, while one is copied into the slot, and before the first of these while the weights are
+  // read (Identity::contents); restore_slot() maps and checks it beforehand, on the caller's
+  // thread, and throws like SavedSequence::open().
   struct SlotFile {
     std::int64_t n_tokens, n_bytes;
   };
-  std::future<SlotFile> save_slot(std::int32_t slot, std::string path);
-  std::future<SlotFile> restore_slot(std::int32_t slot, std::string path);
-  std::future<std::int64_t> erase_slot(std::int32_t slot);  // tokens that it held
+  std::future<SlotFile> save_slot(std::int32_t slot, std::string path, std::string owner = {});
+  std::future<SlotFile> restore_slot(std::int32_t slot, std::string path, std::string owner = {});
+  // Returns the tokens that it held.
+  std::future<std::int64_t> erase_slot(std::int32_t slot, std::string owner = {});
   // Scales of LoRAs for requests that name none.
   void set_lora_scales(std::vector<float> scales);
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -83,8 +84,9 @@ class Speculation {
   // BudgetError.
   Speculation(Session& session, const SpeculationOptions& options);
 
-  // For one text after the other. Null if no kind is left.
-  std::shared_ptr<Draft> draft() const;
+  // For one text after the other of an owner, whose texts that ended look-ups search, too; nullopt:
+  // for a text that neither reads others nor is read. Null if no kind is left.
+  std::shared_ptr<Draft> draft(std::optional<std::string_view> owner = "") const;
   SpeculationCounters counters() const;  // all drafts together
   SpeculationCounters counters(DraftKind kind) const;
   std::span<const DraftKind> kinds() const;  // that are used

@@ -37,6 +37,13 @@ class TextRules {
 
   void reset();  // starts a new text
 
+  // Both do a part of the work of other functions, about so many steps (TokenConstraint), and
+  // return whether nothing is left: reach() that of going back to this text after a copy was used,
+  // prepare() also that of restrict() for the next token. Copies share the work: it only makes
+  // progress if one of them is prepared until it is ready before the next one is. Throw
+  // BudgetError.
+  bool reach(std::uint64_t steps);
+  bool prepare(std::uint64_t steps);
   // Sets the logits of tokens that must not come next to -inf. Throws ValueError if the grammar
   // allows no token.
   void restrict(std::span<float> logits);
@@ -66,12 +73,15 @@ class TextRules {
   struct SharedConstraint;
   void ban(std::span<float> logits) const;
   TokenConstraint& constraint();
+  bool is_at_text() const;
 
   std::shared_ptr<const Fixed> fixed_;
   std::shared_ptr<SharedConstraint> shared_;  // null without a grammar
-  std::uint64_t stamp_ = 0;          // the shared constraint is at this text if it has this stamp;
-  TokenConstraint::Place place_;     // otherwise its position for this text,
-  std::vector<TokenId> accepted_;    // after these tokens
+  std::uint64_t stamp_ = 0;        // the shared constraint is at this text if it has this stamp;
+  TokenConstraint::Place place_;   // otherwise its position for this text,
+  std::vector<TokenId> accepted_;  // after these tokens
+  std::size_t n_replayed_ = 0;     // of them, if replay_stamp_ is that of the shared constraint
+  std::uint64_t replay_stamp_ = 0;
   std::string held_back_;            // not shown yet: may become a stop string
   std::vector<std::size_t> begins_;  // in held_back_, of the texts that begin in it
   std::string tail_;                 // the last accepted bytes

@@ -11,6 +11,7 @@
 #include "weft/api/workers.h"
 #include "weft/base/json_string.h"
 #include "weft/base/text.h"
+#include "weft/grammar/compile_limits.h"
 #include "weft/http/media.h"
 
 #include "openapi.h"
@@ -77,6 +78,7 @@ std::string wanted_model(const Endpoint& endpoint, const ApiCall& call) {
 
 void run_handler(const Endpoint& endpoint, const std::shared_ptr<ApiCall>& call) {
   try {
+    const LimitedCompilation limits({.cancel = call->client_left.get(), .scope = call->owner()});
     endpoint.handle(call);
     call->body.reset();  // it is large, and the answer may take long
   } catch (...) {
@@ -95,6 +97,13 @@ void check(const std::vector<Endpoint>& endpoints) {
 }
 
 }  // namespace
+
+std::string ApiCall::owner(std::string_view salt) const {
+  const auto& owner_of = services.options.owner_of;
+  std::string owner = owner_of ? owner_of(request()) : "";
+  if (!salt.empty()) owner.append("\n").append(salt);
+  return owner;
+}
 
 void ApiCall::reply(std::string json, int status) const {
   exchange->reply({.status = status, .body = std::move(json)});
@@ -203,9 +212,11 @@ void Router::handle(std::shared_ptr<http::Exchange> exchange) const {
                                                 .form = error_form(request),
                                                 .parameter = std::move(found.parameter)});
   const Endpoint& endpoint = *found.endpoint;
-  if (endpoint.quick) {
-    run_handler(endpoint, call);
-  } else if (!services_.workers.post_new([this, &endpoint, call] { prepare(endpoint, call); })) {
+  if (endpoint.quick) return run_handler(endpoint, call);
+  call->exchange->on_client_left([left = call->client_left] { *left = true; });
+  const auto& client_of = services_.options.client_of;
+  const std::string client = client_of ? client_of(call->request()) : call->request().peer;
+  if (!services_.workers.post_new([this, &endpoint, call] { prepare(endpoint, call); }, client)) {
     ApiError busy(429, "rate_limit_error", "too many requests wait", {}, "queue_full");
     busy.retry_after = 1;
     call->fail(busy);
@@ -214,6 +225,7 @@ void Router::handle(std::shared_ptr<http::Exchange> exchange) const {
 
 // On a preparing thread.
 void Router::prepare(const Endpoint& endpoint, const std::shared_ptr<ApiCall>& call) const {
+  if (*call->client_left) return;  // while it waited
   try {
     if (endpoint.request) {
       const std::string& text = call->request().body;

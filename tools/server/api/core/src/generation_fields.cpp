@@ -111,6 +111,18 @@ Form<std::vector<std::string>> stop_form() {
                 stops_form());
 }
 
+Form<std::string> cache_salt_form() {
+  constexpr std::size_t kMaxBytes = 1024;  // every sequence has a copy
+  auto form = text();
+  form.expected = fmt::format("a text of at most {} bytes", kMaxBytes);
+  form.read = [read = form.read, expected = form.expected](const Json& json, const Path& path) {
+    std::string salt = read(json, path);
+    if (salt.size() > kMaxBytes) refuse(path, expected);
+    return salt;
+  };
+  return form;
+}
+
 std::string sampler_doc(std::string_view name) {
   return std::string(find_knob(sampler_texts(), name).doc);
 }
@@ -138,7 +150,8 @@ const Fields<GenerationFields>& sampling_fields() {
                generation_doc("stop_token_ids"))
           .add("bad_words", &G::bad_words, list(text(), 0, 1024), generation_doc("bad_words"))
           .add("skip_special_tokens", &G::skip_special_tokens, boolean(),
-               generation_doc("skip_special_tokens"));
+               generation_doc("skip_special_tokens"))
+          .add("cache_salt", &G::cache_salt, cache_salt_form(), std::string(kCacheSaltDoc));
   return table;
 }
 
@@ -151,7 +164,8 @@ const Fields<GenerationFields>& generation_fields() {
           .add("stop", &G::stop, stop_form(), generation_doc("stop"))
           .add("stream", &G::stream, boolean(), "Send the answer in pieces, as it is generated.")
           .add("cache_prompt", &G::cache_prompt, boolean(),
-               "Reuse the tokens of slots and kept prompts; false computes the whole prompt.")
+               "Reuse the tokens of slots and kept prompts, and let later requests reuse those of "
+               "this one; false does neither.")
           .add("id_slot", &G::id_slot, whole(-1, 1 << 20),
                "Id of the slot to wait for; -1 takes any.")
           .add("priority", &G::priority, whole(-1000, 1000),
@@ -215,6 +229,7 @@ TextRequest text_request(const ServedModel& model, const GenerationFields& field
   g.logprobs = logprobs;
   request.texts = static_cast<std::int32_t>(fields.n);
   request.reuse = fields.cache_prompt;
+  request.owner = fields.cache_salt;
   request.slot = static_cast<std::int32_t>(fields.id_slot);
   request.priority = static_cast<int>(-fields.priority);
   return request;

@@ -339,6 +339,7 @@ std::function<void()> run_texts(std::shared_ptr<ApiCall> call, TextJob job,
     const auto watcher = watcher_of(call->request());
     for (TextRequest& prompt : job.prompts) prompt.watcher = watcher;
   }
+  for (TextRequest& prompt : job.prompts) prompt.owner = call->owner(prompt.owner);
   const auto run = std::make_shared<Run>(std::move(call), std::move(job), std::move(writer));
   run->start();
   return [weak = std::weak_ptr(run)] {

@@ -1,41 +1,135 @@
 #include "weft/api/workers.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
+#include <iterator>
+#include <list>
 #include <map>
 #include <mutex>
 #include <thread>
 #include <utility>
-#include <vector>
+
+#include <sys/resource.h>
+#include <unistd.h>
 
 namespace weft::api {
+namespace {
+
+// A job that has run for so long is a long one.
+constexpr std::chrono::milliseconds kLong{50};
+// Long jobs that run beside the threads for others; of one client, half of them.
+constexpr int kMaxLong = 8;
+// Added to their nice value. They still get a part of a busy processor.
+constexpr int kNicer = 5;
+
+}  // namespace
 
 struct Workers::Impl {
-  explicit Impl(std::size_t max) : max_new(max) {}
+  // A thread with the job that it runs.
+  struct Worker {
+    std::thread thread = {};
+    pid_t id = 0;
+    bool runs = false;
+    bool is_long = false;  // the last job of the thread, which another one replaces
+    bool has_ended = false;
+    Clock::time_point began = {};
+    std::string client = {};  // of a new job
+  };
+  struct Client {
+    std::deque<Job> jobs;
+    int n_long = 0;
+  };
 
-  void work() {
+  Impl(int n, std::size_t max) : max_new(max) {
+    const std::lock_guard lock(mutex);
+    for (int i = 0; i < n; ++i) add_worker();
+    watcher = std::thread([this] { watch(); });
+  }
+
+  void add_worker() {
+    Worker& w = workers.emplace_back();
+    ++n_short;
+    w.thread = std::thread([this, &w] { work(w); });
+  }
+
+  void work(Worker& self) {
     std::unique_lock lock(mutex);
-    while (!stop) {
-      if (const auto due = timers.begin();
-          due != timers.end() && due->first.first <= Clock::now()) {
-        times.erase(due->first.second);
-        ready.push_back(std::move(due->second));
-        timers.erase(due);
-      }
-      std::deque<Job>& jobs = ready.empty() ? fresh : ready;
-      if (jobs.empty()) {
+    self.id = ::gettid();
+    while (!stop && !self.is_long) {
+      add_due_timers();
+      Job job = next_job(self);
+      if (!job) {
         wait(lock);
         continue;
       }
-      Job job = std::move(jobs.front());
-      jobs.pop_front();
       // While all threads were busy, none was notified of a timer or of further jobs.
-      if (n_idle > 0 && !(timers.empty() && ready.empty() && fresh.empty())) wake.notify_one();
+      if (n_idle > 0 && !(timers.empty() && ready.empty() && n_fresh == 0)) wake.notify_one();
+      self.began = Clock::now();
+      self.runs = true;
+      if (++n_running == n_short) full.notify_one();
       lock.unlock();
       job();
       job = nullptr;  // releases its contents without the lock
       lock.lock();
+      self.runs = false;
+      end_job(self);
     }
+    self.has_ended = true;
+    full.notify_one();
+  }
+
+  void end_job(Worker& self) {
+    if (!self.is_long) {
+      --n_running;
+      return;
+    }
+    --n_long;
+    const auto of = clients.find(self.client);
+    if (of == clients.end()) return;
+    --of->second.n_long;
+    forget_if_idle(of);
+    // Its other jobs may have waited for this.
+    wake.notify_one();
+  }
+
+  void add_due_timers() {
+    const auto due = timers.begin();
+    if (due == timers.end() || due->first.first > Clock::now()) return;
+    times.erase(due->first.second);
+    ready.push_back(std::move(due->second));
+    timers.erase(due);
+  }
+
+  // Jobs of requests that were taken go first; then clients take turns.
+  Job next_job(Worker& self) {
+    self.client.clear();
+    Job job;
+    if (!ready.empty()) {
+      job = std::move(ready.front());
+      ready.pop_front();
+      return job;
+    }
+    const auto may_run = [&](const std::string& name) {
+      return clients.at(name).n_long < kMaxLong / 2;
+    };
+    const auto turn = std::ranges::find_if(turns, may_run);
+    if (turn == turns.end()) return job;
+    self.client = *turn;
+    turns.erase(turn);
+    Client& client = clients.at(self.client);
+    job = std::move(client.jobs.front());
+    client.jobs.pop_front();
+    --n_fresh;
+    if (!client.jobs.empty())
+      turns.push_back(self.client);
+    else
+      forget_if_idle(clients.find(self.client));
+    return job;
+  }
+
+  void forget_if_idle(std::map<std::string, Client>::iterator client) {
+    if (client->second.jobs.empty() && client->second.n_long == 0) clients.erase(client);
   }
 
   void wait(std::unique_lock<std::mutex>& lock) {
@@ -49,32 +143,91 @@ struct Workers::Impl {
     --n_idle;
   }
 
+  // Replaces threads whose jobs are long, while all of them are busy.
+  void watch() {
+    std::unique_lock lock(mutex);
+    while (!stop) {
+      if (join_ended(lock)) continue;  // what the loop looks at may have changed
+      if (n_running < n_short || n_long >= kMaxLong) {
+        full.wait(lock);
+        continue;
+      }
+      Worker* const oldest = oldest_short();
+      if (oldest->began + kLong > Clock::now()) {
+        full.wait_until(lock, oldest->began + kLong);
+        continue;
+      }
+      make_long(*oldest);
+      add_worker();
+    }
+  }
+
+  Worker* oldest_short() {
+    Worker* oldest = nullptr;
+    for (Worker& w : workers)
+      if (w.runs && !w.is_long && (!oldest || w.began < oldest->began)) oldest = &w;
+    return oldest;
+  }
+
+  void make_long(Worker& worker) {
+    worker.is_long = true;
+    --n_running;
+    --n_short;
+    ++n_long;
+    ++clients[worker.client].n_long;
+    const int nice = ::getpriority(PRIO_PROCESS, static_cast<id_t>(worker.id));
+    ::setpriority(PRIO_PROCESS, static_cast<id_t>(worker.id), nice + kNicer);
+  }
+
+  // Returns whether it gave the lock away.
+  bool join_ended(std::unique_lock<std::mutex>& lock) {
+    std::list<Worker> ended;
+    for (auto w = workers.begin(); w != workers.end();) {
+      const auto next = std::next(w);
+      if (w->has_ended) ended.splice(ended.end(), workers, w);
+      w = next;
+    }
+    if (ended.empty()) return false;
+    lock.unlock();  // their threads may still have to release it
+    for (Worker& worker : ended) worker.thread.join();
+    lock.lock();
+    return true;
+  }
+
   // The release of a job's contents may post further jobs, which are dropped.
   void drop_all() {
-    std::deque<Job> dropped_ready, dropped_fresh;
+    std::deque<Job> dropped_ready;
+    std::map<std::string, Client> dropped_fresh;
     std::map<std::pair<Clock::time_point, TimerId>, Job> dropped_timers;
     const std::lock_guard lock(mutex);
     dropped_ready.swap(ready);
-    dropped_fresh.swap(fresh);
+    dropped_fresh.swap(clients);
     dropped_timers.swap(timers);
+    turns.clear();
     times.clear();
+    n_fresh = 0;
   }
 
   const std::size_t max_new;
   mutable std::mutex mutex;
-  std::condition_variable wake;
-  std::deque<Job> ready, fresh;
+  std::condition_variable wake, full;
+  std::deque<Job> ready;
+  std::map<std::string, Client> clients;  // with new jobs that wait, or long ones
+  std::deque<std::string> turns;          // clients with jobs that wait, each once
+  std::size_t n_fresh = 0;
   std::map<std::pair<Clock::time_point, TimerId>, Job> timers;
   std::map<TimerId, Clock::time_point> times;  // due times of timers
   TimerId next_timer = 1;
   int n_idle = 0;
+  int n_short = 0, n_running = 0;  // threads without a long job, and those of them that run a job
+  int n_long = 0;
   bool stop = false;
-  std::vector<std::thread> threads;
+  std::list<Worker> workers;
+  std::thread watcher;
 };
 
-Workers::Workers(int n_threads, std::size_t max_new) : impl_(std::make_unique<Impl>(max_new)) {
-  for (int i = 0; i < n_threads; ++i) impl_->threads.emplace_back([this] { impl_->work(); });
-}
+Workers::Workers(int n_threads, std::size_t max_new)
+    : impl_(std::make_unique<Impl>(n_threads, max_new)) {}
 
 Workers::~Workers() {
   stop();
@@ -86,16 +239,22 @@ void Workers::stop() {
     impl_->stop = true;
   }
   impl_->wake.notify_all();
-  for (std::thread& thread : impl_->threads) thread.join();
-  impl_->threads.clear();
+  impl_->full.notify_all();
+  if (impl_->watcher.joinable()) impl_->watcher.join();
+  for (Impl::Worker& worker : impl_->workers) worker.thread.join();
+  impl_->workers.clear();
   impl_->drop_all();
 }
 
-bool Workers::post_new(Job job) {
+bool Workers::post_new(Job job, const std::string& client) {
   {
     const std::lock_guard lock(impl_->mutex);
-    if (impl_->stop || impl_->fresh.size() >= impl_->max_new) return false;
-    impl_->fresh.push_back(std::move(job));
+    if (impl_->stop || impl_->n_fresh >= impl_->max_new) return false;
+    Impl::Client& of = impl_->clients[client];
+    if (of.jobs.size() >= std::max<std::size_t>(1, impl_->max_new / 2)) return false;
+    if (of.jobs.empty()) impl_->turns.push_back(client);
+    of.jobs.push_back(std::move(job));
+    ++impl_->n_fresh;
     if (impl_->n_idle == 0) return true;  // busy threads look again
   }
   impl_->wake.notify_one();
@@ -139,7 +298,7 @@ void Workers::cancel(TimerId id) {
 
 std::size_t Workers::n_waiting() const {
   const std::lock_guard lock(impl_->mutex);
-  return impl_->ready.size() + impl_->fresh.size();
+  return impl_->ready.size() + impl_->n_fresh;
 }
 
 }  // namespace weft::api

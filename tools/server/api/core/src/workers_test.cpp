@@ -4,6 +4,8 @@
 #include <chrono>
 #include <future>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <thread>
 
 #include <doctest/doctest.h>
@@ -42,6 +44,75 @@ TEST_CASE("workers that stopped drop posted jobs and their contents") {
   workers.stop();
   CHECK(n_run == before);
   CHECK(held.use_count() == 2);  // `held` and `job`
+}
+
+// Jobs that wait for one that comes after them: false after 10 s.
+struct Gate {
+  std::promise<void> opens;
+  std::shared_future<void> opened = opens.get_future().share();
+  bool wait() const {
+    return opened.wait_for(std::chrono::seconds(10)) == std::future_status::ready;
+  }
+};
+
+TEST_CASE("clients of the workers take turns") {
+  std::mutex mutex;
+  std::string order;
+  std::promise<void> done;
+  Gate gate;
+  Workers workers(1);
+  const auto job = [&](char name) {
+    return [&, name] {
+      const std::lock_guard lock(mutex);
+      order += name;
+      if (order.size() == 6) done.set_value();
+    };
+  };
+  std::promise<void> begun;
+  workers.post_new([&] { begun.set_value(), gate.wait(); }, "first");
+  begun.get_future().wait();
+  for (int i = 0; i < 4; ++i) workers.post_new(job('a'), "a");
+  for (int i = 0; i < 2; ++i) workers.post_new(job('b'), "b");
+  gate.opens.set_value();
+  done.get_future().wait();
+  CHECK(order == "ababaa");
+}
+
+TEST_CASE("a long job of the workers leaves its place to others") {
+  std::promise<bool> waited;
+  Gate gate;
+  Workers workers(1);
+  workers.post_new([&] { waited.set_value(gate.wait()); }, "a");
+  workers.post_new([&] { gate.opens.set_value(); }, "a");
+  CHECK(waited.get_future().get());
+}
+
+TEST_CASE("long jobs of one client leave places to others") {
+  constexpr int kJobs = 20;
+  std::atomic<int> n_waited = 0;
+  Gate gate;
+  std::promise<void> done;
+  Workers workers(2);
+  for (int i = 0; i < kJobs; ++i)
+    workers.post_new(
+        [&] {
+          if (gate.wait() && ++n_waited == kJobs) done.set_value();
+        },
+        "a");
+  workers.post_new([&] { gate.opens.set_value(); }, "b");
+  CHECK(done.get_future().wait_for(std::chrono::seconds(30)) == std::future_status::ready);
+}
+
+TEST_CASE("a client cannot fill the queue of the workers") {
+  Gate gate;
+  Workers workers(1, 8);
+  std::promise<void> begun;
+  workers.post_new([&] { begun.set_value(), gate.wait(); }, "a");
+  begun.get_future().wait();
+  for (int i = 0; i < 4; ++i) CHECK(workers.post_new([] {}, "a"));
+  CHECK_FALSE(workers.post_new([] {}, "a"));
+  CHECK(workers.post_new([] {}, "b"));
+  gate.opens.set_value();
 }
 
 }  // namespace

@@ -7,12 +7,14 @@
 
 #include "weft/api/await_result.h"
 #include "weft/api/forms.h"
+#include "weft/api/generation_fields.h"
 #include "weft/api/json_text.h"
 #include "weft/api/query.h"
 #include "weft/base/json_string.h"
 #include "weft/native/endpoints.h"
 
 #include "file_name.h"
+#include "slot_folder.h"
 
 namespace weft::api::native {
 namespace {
@@ -43,25 +45,32 @@ void list_slots(const ApiCall& call) {
   const bool none_free = std::ranges::all_of(state.slots, &SlotState::busy);
   const std::string fail = query_value(call.request(), "fail_on_no_slot");
   if (none_free && !fail.empty() && fail != "0") throw unavailable("no slot is free");
+  const std::string viewer = call.owner();
   JsonArray list;
-  for (const SlotState& slot : state.slots) list.add_json(slot_json(slot, engine.context()));
+  for (const SlotState& slot : state.slots)
+    list.add_json(slot_json(slot.seen_by(viewer), engine.context()));
   call.reply(list.str());
 }
 
 struct ActionRequest {
   std::optional<std::string> filename;
+  std::string cache_salt;
 };
 
 const Fields<ActionRequest>& action_fields() {
   static const auto table =
-      Fields<ActionRequest>().add("filename", &ActionRequest::filename, text(),
-                                  "Name of the file to save or restore, without folders.");
+      Fields<ActionRequest>()
+          .add("filename", &ActionRequest::filename, text(),
+               "Name of the file to save or restore, without folders.")
+          .add("cache_salt", &ActionRequest::cache_salt, cache_salt_form(),
+               "The cache_salt of the requests whose text the slot holds, or is to hold.");
   return table;
 }
 
 struct Action {
   std::int32_t slot = 0;
   std::string filename, folder, path;
+  std::string owner;  // of the slot's text
 };
 
 std::int32_t slot_number(const ApiCall& call) {
@@ -74,17 +83,17 @@ std::int32_t slot_number(const ApiCall& call) {
   return slot;
 }
 
-Action file_action(const ApiCall& call, const std::string& folder) {
-  if (folder.empty())
-    throw not_supported("saved slots need a folder: start the server with --slot-save-path");
+Action file_action(const ApiCall& call, const SlotFolder& folders) {
   const ActionRequest request = action_fields().read(*call.body);
+  const std::string folder = folders.of(call, request.cache_salt);
   const Path root;
   const Path path = root.member("filename");
   if (!request.filename) refuse(path, "is required");
   if (!is_plain_file_name(*request.filename))
     refuse(path, "must be a plain file name, without folders");
   return {slot_number(call), *request.filename, folder,
-          (std::filesystem::path(folder) / *request.filename).string()};
+          (std::filesystem::path(folder) / *request.filename).string(),
+          call.owner(request.cache_salt)};
 }
 
 JsonObject head(const Action& action) {
@@ -95,10 +104,11 @@ std::string timings(std::string_view name, Clock::time_point start) {
   return JsonObject().add(name, seconds_since(start) * 1000).str();
 }
 
-void save(const std::shared_ptr<ApiCall>& call, const Action& action) {
+void save(const std::shared_ptr<ApiCall>& call, const Action& action, const SlotFolder& folders) {
+  folders.prepare(*call, action.path);
   const auto start = Clock::now();
   when_ready(
-      call, engine_of(*call).save_slot(action.slot, action.path),
+      call, engine_of(*call).save_slot(action.slot, action.path, action.owner),
       [call, action, start](const Engine::SlotFile& file) {
         call->reply(head(action)
                         .add("n_saved", file.n_tokens)
@@ -110,11 +120,11 @@ void save(const std::shared_ptr<ApiCall>& call, const Action& action) {
 }
 
 void restore(const std::shared_ptr<ApiCall>& call, const Action& action) {
-  if (!std::filesystem::is_regular_file(action.path))
+  if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(action.path)))
     throw not_found(fmt::format("no slot was saved as {}", json_string(action.filename)));
   const auto start = Clock::now();
   when_ready(
-      call, engine_of(*call).restore_slot(action.slot, action.path),
+      call, engine_of(*call).restore_slot(action.slot, action.path, action.owner),
       [call, action, start](const Engine::SlotFile& file) {
         call->reply(head(action)
                         .add("n_restored", file.n_tokens)
@@ -127,15 +137,17 @@ void restore(const std::shared_ptr<ApiCall>& call, const Action& action) {
 
 void erase(const std::shared_ptr<ApiCall>& call) {
   const std::int32_t slot = slot_number(*call);
-  when_ready(call, engine_of(*call).erase_slot(slot), [call, slot](std::int64_t n_erased) {
-    call->reply(JsonObject().add("id_slot", slot).add("n_erased", n_erased).str());
-  });
+  const ActionRequest request = action_fields().read(*call->body);
+  when_ready(call, engine_of(*call).erase_slot(slot, call->owner(request.cache_salt)),
+             [call, slot](std::int64_t n_erased) {
+               call->reply(JsonObject().add("id_slot", slot).add("n_erased", n_erased).str());
+             });
 }
 
-void act(const std::shared_ptr<ApiCall>& call, const std::string& folder) {
+void act(const std::shared_ptr<ApiCall>& call, const SlotFolder& folders) {
   const std::string action = query_value(call->request(), "action");
-  if (action == "save") return save(call, file_action(*call, folder));
-  if (action == "restore") return restore(call, file_action(*call, folder));
+  if (action == "save") return save(call, file_action(*call, folders), folders);
+  if (action == "restore") return restore(call, file_action(*call, folders));
   if (action == "erase") return erase(call);
   throw bad_request("action", fmt::format("expected \"save\", \"restore\" or \"erase\", got {}",
                                           json_string(action.substr(0, 60))));
@@ -163,9 +175,8 @@ std::vector<Endpoint> slot_endpoints(const NativeOptions& options) {
   list.model = ModelUse::named;
   Endpoint action = post_endpoint(
       "/slots/{id}", "slotAction", "Saves, restores or erases a slot: ?action=",
-      [folder = options.slot_save_path](const std::shared_ptr<ApiCall>& call) {
-        act(call, folder);
-      },
+      [folders = SlotFolder(options.slot_save_path, options.slot_quota)](
+          const std::shared_ptr<ApiCall>& call) { act(call, folders); },
       action_fields());
   action.body_optional = true;
   return {list, action};

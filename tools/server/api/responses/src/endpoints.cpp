@@ -27,9 +27,10 @@ using responses::Request;
 using responses::Response;
 using responses::Store;
 
-std::vector<ChatMessage> earlier_messages(const Store& store, const ChatRequest& request) {
+std::vector<ChatMessage> earlier_messages(const Store& store, const ChatRequest& request,
+                                          std::string_view owner) {
   if (request.previous_response_id.empty()) return {};
-  if (auto conversation = store.conversation(request.previous_response_id))
+  if (auto conversation = store.conversation(request.previous_response_id, owner))
     return *std::move(conversation);
   ApiError error =
       bad_request("previous_response_id",
@@ -40,13 +41,14 @@ std::vector<ChatMessage> earlier_messages(const Store& store, const ChatRequest&
 }
 
 void create(const std::shared_ptr<Store>& store, const std::shared_ptr<ApiCall>& call) {
-  call->body = responses::with_items(call->body, *store);
+  const std::string owner = call->owner();
+  call->body = responses::with_items(call->body, *store, owner);
   auto response = std::make_shared<Response>(Response{
       .id = new_id("resp_"), .created = unix_seconds(), .model = call->model->name, .request = {}});
   response->request = std::make_shared<const Request>(
       responses::fields().read(*call->body, initial_request<Request>(*call->model)));
   const Request& request = *response->request;
-  std::vector<ChatMessage> conversation = earlier_messages(*store, request);
+  std::vector<ChatMessage> conversation = earlier_messages(*store, request, owner);
   TextJob job = chat_job(*call->model, responses::chat_turn(request, conversation), request,
                          responses::n_logprobs(request));
   conversation.insert(conversation.end(), request.input.begin(), request.input.end());
@@ -62,21 +64,22 @@ void create(const std::shared_ptr<Store>& store, const std::shared_ptr<ApiCall>&
     store->finish(id, std::move(json), std::move(conversation));
   };
   store->begin(id, responses::response_json(*response, {}),
-               request.store ? responses::input_items(*call->body) : "[]", request.store);
+               request.store ? responses::input_items(*call->body) : "[]", request.store, owner);
   try {
     store->set_cancel(id, run_texts(call, std::move(job),
                                     std::make_shared<responses::Writer>(call, response, ended)));
   } catch (...) {
-    store->remove(id);
+    store->remove(id, owner);
     throw;
   }
 }
 
 void count(const Store& store, const ApiCall& call) {
-  const auto body = responses::with_items(call.body, store);
+  const std::string owner = call.owner();
+  const auto body = responses::with_items(call.body, store, owner);
   const ChatRequest request = responses::chat_fields().read(*body);
-  const ChatPlan prompt =
-      plan_chat(*call.model, responses::chat_turn(request, earlier_messages(store, request)));
+  const ChatPlan prompt = plan_chat(
+      *call.model, responses::chat_turn(request, earlier_messages(store, request, owner)));
   call.reply(JsonObject()
                  .add("object", "response.input_tokens")
                  .add("input_tokens", prompt.tokens.size())
@@ -91,31 +94,31 @@ void retrieve(const Store& store, const ApiCall& call) {
   if (query_value(call.request(), "stream") == "true")
     throw bad_request("stream", "responses are not streamed again");
   responses::check_includes(call.request());
-  std::optional<std::string> json = store.json(call.parameter);
+  std::optional<std::string> json = store.json(call.parameter, call.owner());
   if (!json) throw unknown_response(call.parameter);
   call.reply(*std::move(json));
 }
 
 void list_input(const Store& store, const ApiCall& call) {
   responses::check_includes(call.request());
-  const std::optional<std::string> items = store.input(call.parameter);
+  const std::optional<std::string> items = store.input(call.parameter, call.owner());
   if (!items) throw unknown_response(call.parameter);
   call.reply(responses::page_of_items(*items, call));
 }
 
 // A response that has ended stays as it is.
 void cancel(Store& store, const ApiCall& call) {
-  const std::optional<std::string> json = store.json(call.parameter);
+  const std::optional<std::string> json = store.json(call.parameter, call.owner());
   if (!json) throw unknown_response(call.parameter);
   Json response = parse_json(*json);
   response["status"] = "cancelled";
-  if (!store.cancel(call.parameter, to_text(response)))
+  if (!store.cancel(call.parameter, to_text(response), call.owner()))
     throw bad_request("", "the response has ended and cannot be cancelled");
   call.reply(to_text(response));
 }
 
 void remove(Store& store, const ApiCall& call) {
-  if (!store.remove(call.parameter)) throw unknown_response(call.parameter);
+  if (!store.remove(call.parameter, call.owner())) throw unknown_response(call.parameter);
   call.reply(
       JsonObject().add("id", call.parameter).add("object", "response").add("deleted", true).str());
 }

@@ -28,7 +28,7 @@ constexpr std::size_t kMaxItemBytes = std::size_t{32} << 20;
 
 class Items {
  public:
-  explicit Items(const Store& store) : store_(store) {}
+  Items(const Store& store, std::string_view owner) : store_(store), owner_(owner) {}
 
   Json referenced(const Json& item, const Path& path) {
     const Path member = path.member("id");
@@ -51,7 +51,7 @@ class Items {
 
   const Item& find(const std::string& id, const Path& path) {
     if (const auto known = items_.find(id); known != items_.end()) return known->second;
-    const std::optional<std::string> json = store_.item(id);
+    const std::optional<std::string> json = store_.item(id, owner_);
     if (!json)
       refuse(path, fmt::format("{} is an unknown item, or its response is no longer kept",
                                json_string(id.substr(0, 100))));
@@ -59,13 +59,15 @@ class Items {
   }
 
   const Store& store_;
+  const std::string_view owner_;
   std::unordered_map<std::string, Item> items_;
   std::size_t n_bytes_ = 0;
 };
 
 }  // namespace
 
-std::shared_ptr<const Json> with_items(std::shared_ptr<const Json> body, const Store& store) {
+std::shared_ptr<const Json> with_items(std::shared_ptr<const Json> body, const Store& store,
+                                       std::string_view owner) {
   const auto input = body->is_object() ? body->find("input") : body->end();
   if (input == body->end() || !input->is_array()) return body;
   if (std::ranges::none_of(*input, is_reference)) return body;
@@ -73,7 +75,7 @@ std::shared_ptr<const Json> with_items(std::shared_ptr<const Json> body, const S
   Json& items = (*changed)["input"];
   const Path root;
   const Path path = root.member("input");
-  Items kept(store);
+  Items kept(store, owner);
   for (std::size_t i = 0; i < items.size(); ++i)
     if (is_reference(items[i])) items[i] = kept.referenced(items[i], path.item(i));
   return changed;

@@ -32,9 +32,16 @@ std::vector<std::pair<std::string, std::string>> output_items(const std::string&
 
 }  // namespace
 
-void Store::begin(const std::string& id, std::string json, std::string input, bool keep) {
+Store::Entries::const_iterator Store::find(const std::string& id, std::string_view owner) const {
+  const auto at = entries_.find(id);
+  return at != entries_.end() && at->second.owner == owner ? at : entries_.end();
+}
+
+void Store::begin(const std::string& id, std::string json, std::string input, bool keep,
+                  std::string owner) {
   const std::lock_guard lock(mutex_);
   Entry& entry = entries_[id];
+  entry.owner = std::move(owner);
   entry.json = std::move(json);
   entry.input = std::move(input);
   entry.keep = keep;
@@ -64,7 +71,7 @@ void Store::finish(const std::string& id, std::string json, std::vector<ChatMess
   for (auto& [item, text] : items) {
     n_bytes += 2 * item.size() + text.size();
     entry.items.push_back(item);
-    items_.insert_or_assign(std::move(item), std::move(text));
+    items_.insert_or_assign(std::move(item), Item{entry.owner, std::move(text)});
   }
   entry.json = std::move(json);
   entry.conversation = std::move(conversation);
@@ -100,40 +107,41 @@ void Store::erase(const std::string& id) {
   entries_.erase(at);
 }
 
-std::optional<std::string> Store::json(const std::string& id) const {
+std::optional<std::string> Store::json(const std::string& id, std::string_view owner) const {
   const std::lock_guard lock(mutex_);
-  const auto at = entries_.find(id);
+  const auto at = find(id, owner);
   if (at == entries_.end()) return {};
   return at->second.json;
 }
 
-std::optional<std::vector<ChatMessage>> Store::conversation(const std::string& id) const {
+std::optional<std::vector<ChatMessage>> Store::conversation(const std::string& id,
+                                                            std::string_view owner) const {
   const std::lock_guard lock(mutex_);
-  const auto at = entries_.find(id);
+  const auto at = find(id, owner);
   if (at == entries_.end() || at->second.running || at->second.cancelled) return {};
   return at->second.conversation;
 }
 
-std::optional<std::string> Store::item(const std::string& id) const {
+std::optional<std::string> Store::item(const std::string& id, std::string_view owner) const {
   const std::lock_guard lock(mutex_);
   const auto at = items_.find(id);
-  if (at == items_.end()) return {};
-  return at->second;
+  if (at == items_.end() || at->second.owner != owner) return {};
+  return at->second.json;
 }
 
-std::optional<std::string> Store::input(const std::string& id) const {
+std::optional<std::string> Store::input(const std::string& id, std::string_view owner) const {
   const std::lock_guard lock(mutex_);
-  const auto at = entries_.find(id);
+  const auto at = find(id, owner);
   if (at == entries_.end()) return {};
   return at->second.input;
 }
 
-bool Store::cancel(const std::string& id, std::string json) {
+bool Store::cancel(const std::string& id, std::string json, std::string_view owner) {
   std::function<void()> cancel;
   {
     const std::lock_guard lock(mutex_);
     const auto at = entries_.find(id);
-    if (at == entries_.end() || !at->second.running) return false;
+    if (at == entries_.end() || at->second.owner != owner || !at->second.running) return false;
     cancel = std::move(at->second.cancel);
     at->second.cancelled = true;
     set_bytes(at->second, sizeof(Entry) + json.size() + at->second.input.size());
@@ -153,12 +161,12 @@ void Store::drop_running(const std::string& id) {
   if (at != entries_.end() && at->second.running) erase(id);
 }
 
-bool Store::remove(const std::string& id) {
+bool Store::remove(const std::string& id, std::string_view owner) {
   std::function<void()> cancel;
   {
     const std::lock_guard lock(mutex_);
     const auto at = entries_.find(id);
-    if (at == entries_.end()) return false;
+    if (at == entries_.end() || at->second.owner != owner) return false;
     cancel = std::move(at->second.cancel);
     std::erase(ended_, id);
     erase(id);

@@ -232,6 +232,10 @@ std::string Access::client_of(const RequestHead& head) const {
   return fmt::format("{:016x}", std::hash<std::string_view>()(key_of(head)));
 }
 
+std::string Access::owner_of(const RequestHead& head) const {
+  return needs_key() ? digest_name(fmt::format("owner {}", key_of(head))) : "";
+}
+
 void Access::set_keys(const std::vector<std::string>& keys) {
   impl_->keys.set(keys);
 }

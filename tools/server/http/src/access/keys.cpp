@@ -1,12 +1,10 @@
 #include "keys.h"
 
 #include <algorithm>
-#include <new>
 #include <sstream>
 #include <utility>
 
 #include <openssl/crypto.h>
-#include <openssl/evp.h>
 
 #include "weft/base/error.h"
 #include "weft/base/text.h"
@@ -22,19 +20,12 @@ bool fits_in_header(char c) {
 
 }  // namespace
 
-KeySet::Hash KeySet::hash(std::string_view key) {
-  Hash result;
-  if (EVP_Digest(key.data(), key.size(), result.data(), nullptr, EVP_sha256(), nullptr) != 1)
-    throw std::bad_alloc();
-  return result;
-}
-
 void KeySet::set(const std::vector<std::string>& keys) {
-  std::vector<Hash> hashes;
+  std::vector<Sha256> hashes;
   for (const std::string& key : keys) {
     if (key.empty() || !std::all_of(key.begin(), key.end(), fits_in_header))
       fail<ValueError>("an API key must not be empty or hold blanks or control characters");
-    hashes.push_back(hash(key));
+    hashes.push_back(sha256(key));
   }
   const std::lock_guard lock(mutex_);
   hashes_ = std::move(hashes);
@@ -46,10 +37,10 @@ bool KeySet::empty() const {
 }
 
 bool KeySet::contains(std::string_view key) const {
-  const Hash wanted = hash(key);
+  const Sha256 wanted = sha256(key);
   const std::lock_guard lock(mutex_);
   int found = 0;
-  for (const Hash& known : hashes_)
+  for (const Sha256& known : hashes_)
     found |= CRYPTO_memcmp(known.data(), wanted.data(), wanted.size()) == 0 ? 1 : 0;
   return found != 0;
 }

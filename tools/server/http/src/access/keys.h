@@ -1,12 +1,13 @@
 #pragma once
 // Keys as hashes, compared in a time that does not depend on the key.
 
-#include <array>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "weft/http/digest.h"
 
 namespace weft::http {
 
@@ -20,11 +21,8 @@ class KeySet {
   bool contains(std::string_view key) const;
 
  private:
-  using Hash = std::array<unsigned char, 32>;  // SHA-256
-  static Hash hash(std::string_view key);
-
   mutable std::mutex mutex_;
-  std::vector<Hash> hashes_;
+  std::vector<Sha256> hashes_;
 };
 
 }  // namespace weft::http

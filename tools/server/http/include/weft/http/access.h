@@ -61,6 +61,10 @@ class Access {
   // Identifies a client: a number made from the key, or the peer if no key is needed.
   std::string client_of(const RequestHead& head) const;
 
+  // Names the key of a request, the same in every process that has this key, without telling it.
+  // Empty if no key is needed.
+  std::string owner_of(const RequestHead& head) const;
+
   void set_keys(const std::vector<std::string>& keys);
   bool needs_key() const;
 

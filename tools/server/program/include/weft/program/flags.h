@@ -45,6 +45,8 @@ struct Flags {
   bool slots_given = false;
   int max_queue = 64;
   std::string slot_folder;
+  std::int64_t slot_quota = std::int64_t{16} << 30;  // bytes in it, of each key; 0: any number
+  bool shares_cache = false;                         // keys share what is kept of prompts
   std::int64_t kept_prompts_mib = -1;
   bool cache_prompt = true;
   bool warm_up = true;

@@ -119,6 +119,12 @@ struct ApiOptions {
   // Returns the watcher for the steps of a request's texts, or null if they are not watched. Called
   // on a preparing thread. Empty: no request is watched.
   std::function<std::shared_ptr<StepWatcher>(const http::Request& request)> watcher_of = {};
+  // Returns whose texts a request may see and makes (TextRequest::owner), without line ends. Called
+  // on a preparing thread. Empty: all requests have one owner.
+  std::function<std::string(const http::Request& request)> owner_of = {};
+  // Returns whose turn a request takes among those that wait to be prepared. Empty: that of its
+  // peer.
+  std::function<std::string(const http::Request& request)> client_of = {};
   // Called on a preparing thread, possibly often with the same notice: the receiver logs it once.
   // May be empty.
   std::function<void(std::string_view notice)> on_notice = {};

@@ -3,6 +3,7 @@
 // model, run the handler on a preparing thread, answer errors in the form of the interface.
 // /openapi.json is made from the same table.
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -27,8 +28,12 @@ struct ApiCall {
                                           // after `handle` has returned
   std::shared_ptr<const ServedModel> model = {};  // if the endpoint uses a model
   std::string parameter = {};                     // the value of "{id}" in the path
+  // Set when the client leaves while the request is prepared.
+  std::shared_ptr<std::atomic<bool>> client_left = std::make_shared<std::atomic<bool>>(false);
 
   const http::Request& request() const { return exchange->request(); }
+  // Whose texts the request may see and makes, narrowed by its `cache_salt`: TextRequest::owner.
+  std::string owner(std::string_view salt = {}) const;
   void reply(std::string json, int status = 200) const;
   // Answers the error, without the paths of model files.
   void fail(const ApiError& error) const;

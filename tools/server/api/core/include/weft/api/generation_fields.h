@@ -36,6 +36,7 @@ struct GenerationFields {
   Bias logit_bias;
   std::vector<std::string> dry_sequence_breakers;  // initially the model's
   bool cache_prompt = true;
+  std::string cache_salt;
   std::int64_t id_slot = -1;
   std::int64_t priority = 0;  // as in vLLM: lower ones first
   bool stream = false;
@@ -77,12 +78,18 @@ std::vector<std::string_view> token_limit_names();
 Form<std::vector<std::string>> stops_form();
 Form<std::vector<std::string>> stop_form();
 
+// GenerationFields::cache_salt, wherever a request has one.
+inline constexpr std::string_view kCacheSaltDoc =
+    "Share what is kept of prompts only with requests that have the same text here.";
+Form<std::string> cache_salt_form();
+
 // Throws ApiError 400 with `prompt_param` if one request has too many choices: `n` of each prompt.
 void check_n_choices(std::size_t n_prompts, std::size_t n, std::string_view prompt_param);
 
 // The request to the engine. Throws ApiError for ids that the vocabulary does not have, duplicate
 // ids of biases and an unknown slot; context_exceeded(prompt_param) for a prompt that does not fit.
-// `logprobs`: GenerationOptions::logprobs.
+// `logprobs`: GenerationOptions::logprobs. `owner` is the cache_salt; run_texts() puts the client
+// in front of it.
 TextRequest text_request(const ServedModel& model, const GenerationFields& fields,
                          std::vector<TokenId> prompt, int logprobs, std::string_view prompt_param);
 

@@ -1,11 +1,15 @@
 #pragma once
 // The preparing threads: parse, render, tokenize, compile grammars and format answers, so that
 // neither the I/O thread nor an engine's thread does. Also calls functions at given times.
+//
+// Long work makes neither short work nor other clients wait: clients take turns, and a job that has
+// run for a while continues with a lower priority beside another thread that takes its place.
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "weft/base/clock.h"
 
@@ -26,9 +30,9 @@ class Workers {
   // from a job; from one thread.
   void stop();
 
-  // For requests that just came. Returns false, and drops the job, if `max_new` of them wait, or
-  // after stop().
-  bool post_new(Job job);
+  // For requests that just came from a client, whose jobs start in order. Returns false, and drops
+  // the job, if half of `max_new` jobs of this client or `max_new` of all wait, or after stop().
+  bool post_new(Job job, const std::string& client = {});
   // For work of requests that were taken, which goes first.
   void post(Job job);
 

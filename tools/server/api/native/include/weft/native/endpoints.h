@@ -1,6 +1,7 @@
 #pragma once
 // llama-server's own interface, and endpoints that it shares with vLLM and TEI.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,9 +11,14 @@
 namespace weft::api {
 
 struct NativeOptions {
-  std::string slot_save_path;  // folder of saved slots; empty: they cannot be saved
-  bool slots = true;           // GET /slots
-  bool post_props = false;     // POST /props
+  // Folder of saved slots; empty: they cannot be saved. Each owner (ApiCall::owner()) but the one
+  // without a name has a folder in it.
+  std::string slot_save_path;
+  // Bytes of saved slots of a client (an owner without its cache_salt) from which on no more are
+  // saved; 0: any number.
+  std::int64_t slot_quota = 0;
+  bool slots = true;        // GET /slots
+  bool post_props = false;  // POST /props
 };
 
 std::vector<Endpoint> native_endpoints(const NativeOptions& options);

@@ -1,0 +1,62 @@
+#include "slot_folder.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "weft/base/error.h"
+#include "weft/base/folders.h"
+#include "weft/http/digest.h"
+
+namespace weft::api::native {
+namespace fs = std::filesystem;
+namespace {
+
+// Of all files below the folder, without `except`.
+std::int64_t bytes_below(const std::string& folder, const std::string& except) {
+  std::int64_t n = 0;
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end;
+       at.increment(error)) {
+    std::error_code ignored;
+    if (!at->is_regular_file(ignored) || at->path() == except) continue;
+    const auto size = at->file_size(ignored);
+    if (!ignored) n += static_cast<std::int64_t>(size);
+  }
+  return n;
+}
+
+}  // namespace
+
+std::string SlotFolder::of_client(const ApiCall& call) const {
+  const std::string client = call.owner();
+  return client.empty() ? path_ : (fs::path(path_) / http::digest_name(client)).string();
+}
+
+std::string SlotFolder::of(const ApiCall& call, const std::string& cache_salt) const {
+  if (path_.empty())
+    throw not_supported("saved slots need a folder: start the server with --slot-save-path");
+  const std::string folder = of_client(call);
+  return cache_salt.empty() ? folder
+                            : (fs::path(folder) / http::digest_name("salt " + cache_salt)).string();
+}
+
+void SlotFolder::prepare(const ApiCall& call, const std::string& path) const {
+  std::error_code error;
+  const fs::file_status status = fs::symlink_status(path, error);
+  if (fs::exists(status) && !fs::is_regular_file(status))
+    throw bad_request("filename", "there is something of this name that is not a file");
+  make_private_folders(fs::path(path).parent_path().string(), error);
+  if (error) fail<IoError>("{}: cannot make the folder: {}", path, error.message());
+  if (quota_ == 0) return;
+  const std::int64_t n = bytes_below(of_client(call), path);
+  if (n < quota_) return;
+  throw ApiError(403, "permission_error",
+                 fmt::format("the saved slots have {} bytes, and {} are allowed "
+                             "(--slot-save-quota): ask for some of them to be deleted",
+                             n, quota_),
+                 {}, "slot_quota");
+}
+
+}  // namespace weft::api::native

@@ -1,0 +1,16 @@
+#pragma once
+// Names for texts that must not be told: from equal texts equal ones, and never back.
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace weft::http {
+
+using Sha256 = std::array<unsigned char, 32>;
+// Throws std::bad_alloc.
+Sha256 sha256(std::string_view text);
+// 32 hexadecimal digits: half of the SHA-256.
+std::string digest_name(std::string_view text);
+
+}  // namespace weft::http
