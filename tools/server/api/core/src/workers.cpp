@@ -34,7 +34,7 @@ struct Workers::Impl {
     bool is_long = false;  // the last job of the thread, which another one replaces
     bool has_ended = false;
     Clock::time_point began = {};
-    std::string client = {};  // of a new job
+    std::string client = {};  // whose job it is, if it is a new one
   };
   struct Client {
     std::deque<Job> jobs;

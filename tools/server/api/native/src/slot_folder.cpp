@@ -13,7 +13,7 @@ namespace weft::api::native {
 namespace fs = std::filesystem;
 namespace {
 
-// Of all files below the folder, without `except`.
+// The bytes of all files below the folder, without `except`.
 std::int64_t bytes_below(const std::string& folder, const std::string& except) {
   std::int64_t n = 0;
   std::error_code error;

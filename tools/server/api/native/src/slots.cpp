@@ -70,7 +70,7 @@ const Fields<ActionRequest>& action_fields() {
 struct Action {
   std::int32_t slot = 0;
   std::string filename, folder, path;
-  std::string owner;  // of the slot's text
+  std::string owner;  // whose text the slot holds
 };
 
 std::int32_t slot_number(const ApiCall& call) {
