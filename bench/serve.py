@@ -269,7 +269,7 @@ def parse(arguments):
     add("--soak", type=int, default=0, metavar="N", help="check weft serve with N mixed requests")
     add("--hostile", action="store_true",
         help="measure one stream of weft serve alone and beside hostile clients, in pairs, and how "
-             "long a small request waits beside dear ones")
+             "long a small request waits beside costly ones")
     add("--seed", type=int, default=1, help="of the mix of --soak")
     add("--results", type=pathlib.Path, default=ROOT / "build/serve.json",
         help="file of results (default build/serve.json)")

@@ -1,5 +1,5 @@
 """For bench/serve.py: how much hostile clients slow one normal stream, and how long a small request
-waits beside dear ones."""
+waits beside costly ones."""
 
 import contextlib
 import functools
@@ -76,7 +76,7 @@ ATTACKS = {slow_header: 50, header_bomb: 1, deep_json: 1, huge_body: 1, endless_
            half_closed: 10, pipelining: 2, two_lengths: 2}
 
 
-# ---- dear requests -------------------------------------------------------------------------------
+# ---- costly requests -------------------------------------------------------------------------------
 
 def overlapping_patterns():
     """A schema of some 10 kB whose patterns are hard to tell apart."""
@@ -84,7 +84,7 @@ def overlapping_patterns():
     return {"type": "object", "patternProperties": names}
 
 
-def dear_requests():
+def costly_requests():
     """The number of clients, the path and the body of each kind."""
     text = {"prompt": "x", "n_predict": 1}
     optional = {f"p{i}": {"type": "string"} for i in range(3000)}
@@ -189,9 +189,9 @@ def waits(port):
 
 
 def hostile_waits(server):
-    """Prints a table; 1 if a request for one token waits longer than the bound beside dear ones."""
+    """Prints a table; 1 if a request for one token waits longer than the bound beside costly ones."""
     rows, failed = [], False
-    for name, (n_clients, path, body) in {"none": (0, "", {}), **dear_requests()}.items():
+    for name, (n_clients, path, body) in {"none": (0, "", {}), **costly_requests()}.items():
         attack = functools.partial(send, path, json.dumps(body).encode())
         with clients({attack: n_clients}, server.port) as count:
             time.sleep(0.5 if n_clients else 0)

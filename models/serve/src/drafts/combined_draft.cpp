@@ -13,15 +13,22 @@ namespace {
 // The guesses of a draft model, which keeps what texts have in common.
 class ModelDraft final : public Draft {
  public:
-  explicit ModelDraft(std::shared_ptr<DraftModel> model) : model_(std::move(model)) {}
+  ModelDraft(std::shared_ptr<DraftModel> model, std::string owner)
+      : model_(std::move(model)), owner_(std::move(owner)) {}
   void begin() override {}
-  bool prepare(const DraftRequest& request) override { return model_->prepare(request); }
+  bool prepare(const DraftRequest& request) override { return model_->prepare(owned(request)); }
   void propose(const DraftRequest& request, std::vector<TokenId>& guesses) override {
-    model_->propose(request, guesses);
+    model_->propose(owned(request), guesses);
   }
 
  private:
+  DraftRequest owned(DraftRequest request) const {
+    request.owner = owner_;
+    return request;
+  }
+
   std::shared_ptr<DraftModel> model_;
+  const std::string owner_;
 };
 
 // The cost of a guess of each kind, as a share of a step of one token.
@@ -50,10 +57,11 @@ SharedDrafts::SharedDrafts(Session& s, const SpeculationOptions& o, std::shared_
       costs(expected_costs(session, options, model.get())),
       of_kinds(options.kinds.size()) {}
 
-std::shared_ptr<Draft> SharedDrafts::make(DraftKind kind, std::shared_ptr<KeptTexts> texts) const {
+std::shared_ptr<Draft> SharedDrafts::make(DraftKind kind, std::shared_ptr<KeptTexts> texts,
+                                          const std::string& owner) const {
   if (kind == DraftKind::ngram_simple)
     return std::make_shared<LookupDraft>(options.ngram_size, std::move(texts));
-  if (kind == DraftKind::model) return std::make_shared<ModelDraft>(model);
+  if (kind == DraftKind::model) return std::make_shared<ModelDraft>(model, owner);
   return std::make_shared<LayerDraft>(session, options.p_min);
 }
 
@@ -81,9 +89,10 @@ void SharedDrafts::count_time(const DraftStep& step, double seconds, double n_to
 }
 
 CombinedDraft::CombinedDraft(std::shared_ptr<SharedDrafts> shared,
-                             const std::shared_ptr<KeptTexts>& kept)
+                             const std::shared_ptr<KeptTexts>& kept, const std::string& owner)
     : shared_(std::move(shared)) {
-  for (const DraftKind kind : shared_->options.kinds) drafts_.push_back(shared_->make(kind, kept));
+  for (const DraftKind kind : shared_->options.kinds)
+    drafts_.push_back(shared_->make(kind, kept, owner));
 }
 
 void CombinedDraft::begin() {

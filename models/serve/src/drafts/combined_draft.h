@@ -18,7 +18,8 @@ namespace weft::serve {
 struct SharedDrafts {
   // `model`: null if DraftKind::model is not one of the kinds. The session outlives it.
   SharedDrafts(Session& s, const SpeculationOptions& o, std::shared_ptr<DraftModel> m);
-  std::shared_ptr<Draft> make(DraftKind kind, std::shared_ptr<KeptTexts> texts) const;
+  std::shared_ptr<Draft> make(DraftKind kind, std::shared_ptr<KeptTexts> texts,
+                              const std::string& owner) const;
   void stepped(const DraftStep& step);
   // The text's part of a step that took so many seconds and gave so many tokens.
   void count_time(const DraftStep& step, double seconds, double n_tokens);
@@ -26,7 +27,8 @@ struct SharedDrafts {
   Session& session;
   const SpeculationOptions options;
   const std::shared_ptr<DraftModel> model;
-  OwnedTexts kept;  // for look-ups
+  OwnedTexts kept;               // for look-ups
+  std::uint64_t n_unshared = 0;  // texts that have no owner
   DraftCosts costs;
   SpeculationCounters all;
   std::vector<SpeculationCounters> of_kinds;  // by options.kinds
@@ -43,8 +45,9 @@ struct SharedDrafts {
 
 class CombinedDraft final : public Draft {
  public:
-  // `kept`: for look-ups.
-  CombinedDraft(std::shared_ptr<SharedDrafts> shared, const std::shared_ptr<KeptTexts>& kept);
+  // `kept`: for look-ups. `owner`: DraftRequest::owner.
+  CombinedDraft(std::shared_ptr<SharedDrafts> shared, const std::shared_ptr<KeptTexts>& kept,
+                const std::string& owner);
   void begin() override;
   void propose(const DraftRequest& request, std::vector<TokenId>& guesses) override;
   void stepped(const DraftStep& step) override;

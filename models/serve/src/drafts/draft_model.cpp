@@ -126,10 +126,18 @@ void DraftModel::warm_up() {
 }
 
 // Removes what is not the beginning of the tokens, of which at least the last one is left to feed.
-std::size_t DraftModel::keep(std::int32_t sequence, std::span<const TokenId> tokens) {
+std::size_t DraftModel::keep(const DraftRequest& request) {
+  const std::int32_t sequence = request.sequence;
+  const std::span<const TokenId> tokens = request.tokens;
   if (std::cmp_greater_equal(sequence, held_.size()))
     fail<ValueError>("a draft for sequence {}, of {}", sequence, held_.size());
-  auto& [held, n_text] = held_[static_cast<std::size_t>(sequence)];
+  auto& [held, n_text, owner] = held_[static_cast<std::size_t>(sequence)];
+  if (owner != request.owner) {
+    session_.truncate(sequence, 0);
+    held.clear();
+    n_text = 0;
+    owner = request.owner;
+  }
   const auto same = std::ranges::mismatch(held, tokens).in1 - held.begin();
   const std::int64_t n =
       session_.resume_point(sequence, std::min<std::int64_t>(same, std::ssize(tokens) - 1));
@@ -155,7 +163,7 @@ void DraftModel::feed(std::int32_t sequence, std::span<const TokenId> tokens,
 // Tokens that a recurrent model forgot together with wrong guesses are a cost of guesses.
 bool DraftModel::prepare(const DraftRequest& request) {
   const std::span<const TokenId> tokens = request.tokens;
-  const std::size_t n = keep(request.sequence, tokens);
+  const std::size_t n = keep(request);
   const std::size_t n_known = std::max(n, held_[static_cast<std::size_t>(request.sequence)].n_text);
   if (n_known + kSmallLag >= tokens.size()) return true;
   const std::size_t n_read = std::min(tokens.size() - 1 - n, kReadAtOnce);
@@ -166,7 +174,7 @@ bool DraftModel::prepare(const DraftRequest& request) {
 void DraftModel::propose(const DraftRequest& request, std::vector<TokenId>& guesses) {
   const std::span<const TokenId> tokens = request.tokens;
   const auto known = [&](TokenId id) { return id < session_.model().facts().n_vocab; };
-  const auto more = tokens.subspan(keep(request.sequence, tokens));
+  const auto more = tokens.subspan(keep(request));
   if (!std::ranges::all_of(more, known)) return;
   const std::int64_t room = session_.options().context - std::ssize(tokens);
   DraftRequest that_fits = request;

@@ -17,7 +17,7 @@ float probability(std::span<const float> logits, float best) {
   return static_cast<float>(1 / sum);
 }
 
-// What the rules may take for a guess: the text itself is not kept waiting for a dear one.
+// What the rules may take for a guess: the text itself is not kept waiting for a costly one.
 constexpr std::uint64_t kMaxSteps = 100'000;
 
 }  // namespace

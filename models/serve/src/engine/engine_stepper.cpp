@@ -68,7 +68,7 @@ void EngineStepper::set_quotas() {
 }
 
 // Leaves out of the step those that have to choose a token but are not ready for it.
-void EngineStepper::prepare_rules() {
+void EngineStepper::prepare_masks() {
   const Clock::time_point until = Clock::now() + kPreparing;
   late_.clear();
   std::ranges::rotate(running_,
@@ -78,7 +78,7 @@ void EngineStepper::prepare_rules() {
     const std::shared_ptr<EngineRequest> request = slot->text->request;
     if (std::ranges::find(late_, request.get()) != late_.end()) continue;
     try {
-      if (!prepare(*request, until)) late_.push_back(request.get());
+      if (!prepare_masks_of(*request, until)) late_.push_back(request.get());
     } catch (...) {
       slots_.fail_request(request, std::current_exception());
     }
@@ -92,14 +92,19 @@ void EngineStepper::prepare_rules() {
 }
 
 // Texts of a request share the work, so none of them runs before all are ready.
-bool EngineStepper::prepare(const EngineRequest& request, Clock::time_point until) {
+bool EngineStepper::prepare_masks_of(const EngineRequest& request, Clock::time_point until) {
   const auto is_of = [&](const EngineSlot* slot) {
     return slot->text && slot->text->request.get() == &request;
   };
-  for (const EngineSlot* slot : running_) {
+  // In the same order every time: an unfinished mask is lost when that of another text is begun.
+  for (const EngineSlot& slot_of_all : slots_.all()) {
+    const EngineSlot* const slot = &slot_of_all;
     if (!is_of(slot)) continue;
-    while (!serve::prepare_rules(*slot->text->generation, kSlice))
+    Generation& text = *slot->text->generation;
+    while (!serve::prepare_rules(text, 0)) {
       if (request.cancelled || Clock::now() > until) return false;
+      serve::prepare_rules(text, kSlice);
+    }
   }
   return std::ranges::all_of(running_, [&](const EngineSlot* slot) {
     return !is_of(slot) || serve::prepare_rules(*slot->text->generation, 0);
@@ -111,7 +116,7 @@ void EngineStepper::step() {
   for (EngineSlot& slot : slots_.all())
     if (slot.text) running_.push_back(&slot);
   if (running_.empty()) return;
-  prepare_rules();
+  prepare_masks();
   if (running_.empty()) return;
   set_quotas();
   compute(running_);

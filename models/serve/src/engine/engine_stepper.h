@@ -41,8 +41,8 @@ class EngineStepper {
   void step();
 
  private:
-  void prepare_rules();
-  bool prepare(const EngineRequest& request, Clock::time_point until);
+  void prepare_masks();
+  bool prepare_masks_of(const EngineRequest& request, Clock::time_point until);
   void set_quotas();
   void compute(std::span<EngineSlot* const> some);
   void compute_each(const std::vector<EngineSlot*>& some);

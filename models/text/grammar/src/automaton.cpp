@@ -125,6 +125,7 @@ class Dfa::SubsetConstruction {
 
   State add(States states, bool at_begin) {
     if (states.empty()) return kDead;
+    CompileWork::add(kLookUp + states.size());
     const auto [it, added] =
         known_.try_emplace(std::move(states), static_cast<State>(order_.size()));
     if (added) {
@@ -222,6 +223,7 @@ Dfa Dfa::literals(const std::vector<std::u32string>& texts) {
   std::set<Nfa::State> begins;
   for (const std::u32string& text : texts) {
     Nfa::State at = all.out;
+    CompileWork::add(kLookUp * text.size());
     for (auto c = text.rbegin(); c != text.rend(); ++c) {
       const auto [known, added] = before.try_emplace({at, *c});
       if (added) nfa.edge(known->second = nfa.state(), {*c, *c}, at);

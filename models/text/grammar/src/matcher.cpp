@@ -14,7 +14,7 @@ constexpr std::size_t kMaxWays = 100'000;
 constexpr std::size_t kMaxFollowed = 4 * kMaxWays;
 
 // Work of a byte beyond which nothing is read ahead.
-constexpr std::uint64_t kDear = 1000;
+constexpr std::uint64_t kCostly = 1000;
 
 std::uint64_t hash_of(const std::vector<Item>& items, std::uint64_t seed) {
   std::uint64_t h = seed;
@@ -233,7 +233,7 @@ void Matcher::expand(ConfigId id) {
   configs_[id].bytes = bytes_of(readers, *compiled_, used_.steps);
   configs_[id].readers = std::move(readers);
   configs_[id].expanded = true;
-  configs_[id].dear = used_.steps - work_before > kDear;
+  configs_[id].costly = used_.steps - work_before > kCostly;
 }
 
 ConfigId Matcher::compute_step(ConfigId id, std::uint8_t byte) {
@@ -254,7 +254,7 @@ ConfigId Matcher::compute_step(ConfigId id, std::uint8_t byte) {
   }
   const ConfigId to = pending_.empty() ? kDead : close();
   (*configs_[id].next)[byte] = to;
-  configs_[id].dear_steps[byte] = used_.steps - work_before > kDear;
+  configs_[id].costly_steps[byte] = used_.steps - work_before > kCostly;
   return to;
 }
 
@@ -280,6 +280,7 @@ std::vector<Matcher::TokenChoice> Matcher::token_choices(ConfigId id) {
   std::vector<TokenChoice> choices;
   if (!compiled_->has_tokens) return choices;
   expand(id);
+  used_.steps += configs_[id].readers.size();
   for (const Item& item : configs_[id].readers) {
     for (const TokenEdge& edge : compiled_->tokens.of(item.state))
       choices.push_back({edge.token, edge.negated});
@@ -305,9 +306,9 @@ std::string Matcher::forced(ConfigId config, std::size_t max_bytes) {
   std::string text;
   while (text.size() < max_bytes) {
     const int byte = only_byte(config);
-    if (byte < 0 || configs_[config].dear) break;
+    if (byte < 0 || configs_[config].costly) break;
     const ConfigId to = step(config, static_cast<std::uint8_t>(byte));
-    if (configs_[config].dear_steps[static_cast<std::size_t>(byte)]) break;
+    if (configs_[config].costly_steps[static_cast<std::size_t>(byte)]) break;
     text.push_back(static_cast<char>(byte));
     config = to;
   }

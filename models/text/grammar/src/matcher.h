@@ -100,8 +100,8 @@ class Matcher {
     std::bitset<256> bytes;     // that some of them read
     // Whether expanding it took much work, and which steps from it did. This depends on the
     // configuration alone, not on what was read before.
-    bool dear = false;
-    std::bitset<256> dear_steps;
+    bool costly = false;
+    std::bitset<256> costly_steps;
     std::unique_ptr<Table> next;
   };
   // A set of items that is cleared in constant time.

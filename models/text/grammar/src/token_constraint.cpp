@@ -94,9 +94,8 @@ struct TokenConstraint::Impl {
     std::optional<Walk> walk;            // all together, that of `alone`, or one below an escape
     std::optional<Alone> alone;          // the next item, for `states`
     std::vector<std::uint32_t> escapes;  // those of the item before that are left
-    std::uint32_t escape_depth = 0;
-    ConfigId after = Matcher::kDead;  // the configuration that escapes lead to
-    std::uint64_t begin = 0;          // steps() when it began
+    ConfigId after = Matcher::kDead;     // the configuration that escapes lead to
+    std::uint64_t begin = 0;             // steps() when it began
   };
 
   std::uint64_t steps() const { return n_nodes + matcher.used().steps; }
@@ -190,15 +189,22 @@ struct TokenConstraint::Impl {
     return choice.negated ? id != choice.token && !ends_text(id) : id == choice.token;
   }
 
+  // Two different negated tokens allow every one.
   void add_named_tokens(Bits& bits) {
+    std::optional<TokenId> all_but;
+    bool all = false;
     for (const auto& choice : matcher.token_choices(at)) {
-      if (choice.negated) {
-        for (TokenId id = 0; id < tree->n_tokens(); ++id)
-          if (names(choice, id)) set(bits, id);
-      } else if (choice.token < tree->n_tokens()) {
-        set(bits, choice.token);
+      if (!choice.negated) {
+        if (choice.token < tree->n_tokens()) set(bits, choice.token);
+        continue;
       }
+      all = all || (all_but && *all_but != choice.token);
+      all_but = choice.token;
     }
+    if (!all_but) return;
+    n_nodes += static_cast<std::uint64_t>(tree->n_tokens());
+    for (TokenId id = 0; id < tree->n_tokens(); ++id)
+      if ((all || id != *all_but) && !ends_text(id)) set(bits, id);
   }
 
   // Where a token leads that the grammar names here.

@@ -230,6 +230,11 @@ void Connection::accept_head() {
       output_.close_after();
     return answer_at_once(head, std::move(*reply));
   }
+  const auto& takes_body = service_.hooks.takes_body;
+  if (reader_.body_length() != 0 && takes_body && !takes_body(head)) {
+    output_.close_after();
+    return begin_request();
+  }
   state_ = State::body;
   deadline_.set(pace_.deadline());
   if (reader_.expects_continue() && !reader_.complete() && input_.size() == 0) {

@@ -106,6 +106,7 @@ http::Hooks ServeProgram::hooks() {
   hooks.handler = [this](std::shared_ptr<http::Exchange> exchange) { answer(std::move(exchange)); };
   hooks.refuse = api::refusal_reply;
   hooks.gate = [this](const http::RequestHead& head) { return gate(head); };
+  hooks.takes_body = [this](const http::RequestHead& head) { return access_->takes_body(head); };
   hooks.answer_headers = [this](const http::RequestHead& head) {
     return access_->answer_headers(head);
   };

@@ -55,7 +55,7 @@ class DraftModel {
   void warm_up();
   void feed(std::int32_t sequence, std::span<const TokenId> tokens,
             const std::atomic<bool>* cancel);
-  std::size_t keep(std::int32_t sequence, std::span<const TokenId> tokens);
+  std::size_t keep(const DraftRequest& request);
 
   Session session_;
   double relative_cost_;
@@ -63,6 +63,7 @@ class DraftModel {
   struct Held {
     std::vector<TokenId> tokens;  // a text and guesses
     std::size_t n_text = 0;       // the longest text that the guesses were for
+    std::string owner = {};       // DraftRequest::owner
   };
   std::vector<Held> held_;  // by sequence
   std::unique_ptr<serve::Likeliest> likeliest_;

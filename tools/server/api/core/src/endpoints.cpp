@@ -215,8 +215,9 @@ void Router::handle(std::shared_ptr<http::Exchange> exchange) const {
   if (endpoint.quick) return run_handler(endpoint, call);
   call->exchange->on_client_left([left = call->client_left] { *left = true; });
   const auto& client_of = services_.options.client_of;
-  const std::string client = client_of ? client_of(call->request()) : call->request().peer;
-  if (!services_.workers.post_new([this, &endpoint, call] { prepare(endpoint, call); }, client)) {
+  call->client = client_of ? client_of(call->request()) : call->request().peer;
+  if (!services_.workers.post_new([this, &endpoint, call] { prepare(endpoint, call); },
+                                  call->client)) {
     ApiError busy(429, "rate_limit_error", "too many requests wait", {}, "queue_full");
     busy.retry_after = 1;
     call->fail(busy);
@@ -237,7 +238,7 @@ void Router::prepare(const Endpoint& endpoint, const std::shared_ptr<ApiCall>& c
                                                const std::exception_ptr& error) {
       if (error) return call->fail(as_api_error(error, "model"));
       call->model = std::move(model);
-      services_.workers.post([&endpoint, call] { run_handler(endpoint, call); });
+      services_.workers.post([&endpoint, call] { run_handler(endpoint, call); }, call->client);
     };
     services_.models.find(wanted_model(endpoint, *call), ready);
   } catch (...) {

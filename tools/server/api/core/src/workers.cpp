@@ -7,6 +7,7 @@
 #include <list>
 #include <map>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -16,9 +17,7 @@
 namespace weft::api {
 namespace {
 
-// A job that has run for so long is a long one.
-constexpr std::chrono::milliseconds kLong{50};
-// Long jobs that run beside the threads for others; of one client, half of them.
+// So many long jobs may run beside the threads for others. One client may have half of them.
 constexpr int kMaxLong = 8;
 // Added to their nice value. They still get a part of a busy processor.
 constexpr int kNicer = 5;
@@ -31,17 +30,21 @@ struct Workers::Impl {
     std::thread thread = {};
     pid_t id = 0;
     bool runs = false;
-    bool is_long = false;  // the last job of the thread, which another one replaces
+    bool is_long = false;  // another thread has taken its place, and it ends after its job
     bool has_ended = false;
     Clock::time_point began = {};
-    std::string client = {};  // whose job it is, if it is a new one
+    std::string client = {};  // whose job it is; empty: nobody's
+  };
+  struct Ready {
+    Job job;
+    std::string client;
   };
   struct Client {
     std::deque<Job> jobs;
     int n_long = 0;
   };
 
-  Impl(int n, std::size_t max) : max_new(max) {
+  Impl(int n, std::size_t max, Clock::duration l) : max_new(max), long_after(l) {
     const std::lock_guard lock(mutex);
     for (int i = 0; i < n; ++i) add_worker();
     watcher = std::thread([this] { watch(); });
@@ -49,8 +52,13 @@ struct Workers::Impl {
 
   void add_worker() {
     Worker& w = workers.emplace_back();
+    try {
+      w.thread = std::thread([this, &w] { work(w); });
+    } catch (...) {
+      workers.pop_back();
+      throw;
+    }
     ++n_short;
-    w.thread = std::thread([this, &w] { work(w); });
   }
 
   void work(Worker& self) {
@@ -97,7 +105,7 @@ struct Workers::Impl {
     const auto due = timers.begin();
     if (due == timers.end() || due->first.first > Clock::now()) return;
     times.erase(due->first.second);
-    ready.push_back(std::move(due->second));
+    ready.push_back({std::move(due->second), ""});
     timers.erase(due);
   }
 
@@ -105,14 +113,17 @@ struct Workers::Impl {
   Job next_job(Worker& self) {
     self.client.clear();
     Job job;
-    if (!ready.empty()) {
-      job = std::move(ready.front());
-      ready.pop_front();
+    const auto may_run = [&](const std::string& name) {
+      const auto client = clients.find(name);
+      return name.empty() || client == clients.end() || client->second.n_long < kMaxLong / 2;
+    };
+    const auto next = std::ranges::find_if(ready, may_run, &Ready::client);
+    if (next != ready.end()) {
+      job = std::move(next->job);
+      self.client = std::move(next->client);
+      ready.erase(next);
       return job;
     }
-    const auto may_run = [&](const std::string& name) {
-      return clients.at(name).n_long < kMaxLong / 2;
-    };
     const auto turn = std::ranges::find_if(turns, may_run);
     if (turn == turns.end()) return job;
     self.client = *turn;
@@ -153,12 +164,17 @@ struct Workers::Impl {
         continue;
       }
       Worker* const oldest = oldest_short();
-      if (oldest->began + kLong > Clock::now()) {
-        full.wait_until(lock, oldest->began + kLong);
+      if (oldest->began + long_after > Clock::now()) {
+        full.wait_until(lock, oldest->began + long_after);
+        continue;
+      }
+      try {
+        add_worker();
+      } catch (const std::system_error&) {  // no more threads now: jobs wait for this one
+        full.wait_for(lock, std::chrono::seconds(1));
         continue;
       }
       make_long(*oldest);
-      add_worker();
     }
   }
 
@@ -196,7 +212,7 @@ struct Workers::Impl {
 
   // The release of a job's contents may post further jobs, which are dropped.
   void drop_all() {
-    std::deque<Job> dropped_ready;
+    std::deque<Ready> dropped_ready;
     std::map<std::string, Client> dropped_fresh;
     std::map<std::pair<Clock::time_point, TimerId>, Job> dropped_timers;
     const std::lock_guard lock(mutex);
@@ -209,9 +225,10 @@ struct Workers::Impl {
   }
 
   const std::size_t max_new;
+  const Clock::duration long_after;
   mutable std::mutex mutex;
   std::condition_variable wake, full;
-  std::deque<Job> ready;
+  std::deque<Ready> ready;
   std::map<std::string, Client> clients;  // with new jobs that wait, or long ones
   std::deque<std::string> turns;          // clients with jobs that wait, each once
   std::size_t n_fresh = 0;
@@ -226,8 +243,8 @@ struct Workers::Impl {
   std::thread watcher;
 };
 
-Workers::Workers(int n_threads, std::size_t max_new)
-    : impl_(std::make_unique<Impl>(n_threads, max_new)) {}
+Workers::Workers(int n_threads, std::size_t max_new, Clock::duration long_after)
+    : impl_(std::make_unique<Impl>(n_threads, max_new, long_after)) {}
 
 Workers::~Workers() {
   stop();
@@ -261,11 +278,11 @@ bool Workers::post_new(Job job, const std::string& client) {
   return true;
 }
 
-void Workers::post(Job job) {
+void Workers::post(Job job, const std::string& client) {
   {
     const std::lock_guard lock(impl_->mutex);
     if (impl_->stop) return;
-    impl_->ready.push_back(std::move(job));
+    impl_->ready.push_back({std::move(job), client});
     if (impl_->n_idle == 0) return;
   }
   impl_->wake.notify_one();

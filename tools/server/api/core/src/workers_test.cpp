@@ -60,7 +60,7 @@ TEST_CASE("clients of the workers take turns") {
   std::string order;
   std::promise<void> done;
   Gate gate;
-  Workers workers(1);
+  Workers workers(1, 256, std::chrono::hours(1));
   const auto job = [&](char name) {
     return [&, name] {
       const std::lock_guard lock(mutex);
@@ -103,9 +103,25 @@ TEST_CASE("long jobs of one client leave places to others") {
   CHECK(done.get_future().wait_for(std::chrono::seconds(30)) == std::future_status::ready);
 }
 
+TEST_CASE("long jobs of requests that were taken are those of their client, too") {
+  constexpr int kJobs = 20;
+  std::atomic<int> n_waited = 0;
+  Gate gate;
+  std::promise<void> done;
+  Workers workers(2);
+  for (int i = 0; i < kJobs; ++i)
+    workers.post(
+        [&] {
+          if (gate.wait() && ++n_waited == kJobs) done.set_value();
+        },
+        "a");
+  workers.post_new([&] { workers.post([&] { gate.opens.set_value(); }, "b"); }, "b");
+  CHECK(done.get_future().wait_for(std::chrono::seconds(30)) == std::future_status::ready);
+}
+
 TEST_CASE("a client cannot fill the queue of the workers") {
   Gate gate;
-  Workers workers(1, 8);
+  Workers workers(1, 8, std::chrono::hours(1));
   std::promise<void> begun;
   workers.post_new([&] { begun.set_value(), gate.wait(); }, "a");
   begun.get_future().wait();

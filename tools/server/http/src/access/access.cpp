@@ -67,12 +67,6 @@ std::string_view key_of(const RequestHead& head) {
   return trim(find_header(head.headers, "x-api-key"));
 }
 
-bool has_body(const RequestHead& head) {
-  const std::string_view length = trim(find_header(head.headers, "content-length"));
-  return length.find_first_not_of('0') != std::string_view::npos ||
-         !find_header(head.headers, "transfer-encoding").empty();
-}
-
 // Whether it shows an answer in a window of its own, as after a click on a link. Frames and
 // embedded objects do not.
 bool is_navigation(const RequestHead& head) {
@@ -208,9 +202,12 @@ std::optional<Reply> Access::check(const RequestHead& head) const {
         {403, "requests for this host name are not allowed (--allowed-hosts)", "permission_error"});
   if (const auto refusal = impl_->page_refusal(head)) return impl_->refuse(head, *refusal);
   if (head.method == "OPTIONS") return impl_->options_reply(head);
-  if (!contains(impl_->options.open_paths, head.path)) return impl_->key_reply(head);
-  if (has_body(head)) return impl_->refuse(head, {413, "requests for this path have no body"});
-  return std::nullopt;
+  if (!takes_body(head)) return std::nullopt;
+  return impl_->key_reply(head);
+}
+
+bool Access::takes_body(const RequestHead& head) const {
+  return !contains(impl_->options.open_paths, head.path);
 }
 
 Headers Access::answer_headers(const RequestHead& head) const {
@@ -228,7 +225,7 @@ Headers Access::answer_headers(const RequestHead& head) const {
 }
 
 std::string Access::client_of(const RequestHead& head) const {
-  if (!needs_key()) return head.peer;
+  if (!needs_key()) return peer_group(head.peer);
   return fmt::format("{:016x}", std::hash<std::string_view>()(key_of(head)));
 }
 

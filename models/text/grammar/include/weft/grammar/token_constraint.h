@@ -51,7 +51,7 @@ class TokenConstraint {
  public:
   struct Limits {
     std::uint64_t mask = 100'000'000;                      // steps
-    std::uint64_t text = 500'000'000, token = 10'000'000;  // for a text, and more for each token
+    std::uint64_t text = 500'000'000, token = 10'000'000;  // for all texts, and more for each token
   };
   // The tree's tokenizer must outlive it.
   TokenConstraint(std::shared_ptr<const Grammar> grammar, std::shared_ptr<const TokenTree> tree);

@@ -27,16 +27,16 @@ struct AccessOptions {
   // of a scheme, "*" for all.
   std::vector<std::string> origins = default_origins();
   std::vector<std::string> hosts = {};  // names in Host, without ports; none: all
-  // Paths that need no key, and take no body.
+  // Paths that need no key, and take no body: Access::takes_body().
   std::vector<std::string> open_paths = {"/", "/health", "/v1/health", "/openapi.json"};
   // Paths to which pages of any site may have links.
   std::vector<std::string> page_paths = {"/"};
   // Wrong keys per minute of an address (of the first 64 bits of an IPv6 address) that are answered
   // with 401; more are answered with 429. At least 1.
-  int wrong_keys_per_minute = 10;
+  int wrong_keys_per_minute = 600;
 };
 
-// Threads: set_keys() may be called from any thread, the others from one.
+// Threads: check() is called from one thread, the others from any.
 class Access {
  public:
   using Refuse = std::function<Reply(const RequestHead& head, const Refusal& refusal)>;
@@ -51,9 +51,10 @@ class Access {
   //        `page_paths`
   //   401  for its key; 429 with Retry-After if its address has sent too many wrong ones. A right
   //        key is accepted all the same, so that nobody locks out others behind the same proxy.
-  //   413  if it has a body and its path is open
   //   204  if it is OPTIONS
   std::optional<Reply> check(const RequestHead& head) const;
+  // Whether a request that goes on may have a body: anybody could hold the connection with one.
+  bool takes_body(const RequestHead& head) const;
   // Access-Control-Allow-Origin for an allowed origin; Vary; Cross-Origin-Resource-Policy:
   // "cross-origin" for an allowed origin, else "same-origin".
   Headers answer_headers(const RequestHead& head) const;

@@ -73,6 +73,9 @@ struct Hooks {
   std::function<Reply(const RequestHead& head, const Refusal& refusal)> refuse;
   // Called after the head and before the body. A reply ends the request; its body is not read.
   std::function<std::optional<Reply>(const RequestHead& head)> gate = {};
+  // Whether the body of a request is read, after the gate let it in. If not, the request is handled
+  // without one at once, and the connection closes after the answer. Empty: all are.
+  std::function<bool(const RequestHead& head)> takes_body = {};
   // Headers for every answer to this request (CORS).
   std::function<Headers(const RequestHead& head)> answer_headers = {};
   // Called at the end of each answer with the bytes of its body. Status 499: the client left before

@@ -28,6 +28,7 @@ struct ApiCall {
                                           // after `handle` has returned
   std::shared_ptr<const ServedModel> model = {};  // if the endpoint uses a model
   std::string parameter = {};                     // the value of "{id}" in the path
+  std::string client = {};                        // ApiOptions::client_of()
   // Set when the client leaves while the request is prepared.
   std::shared_ptr<std::atomic<bool>> client_left = std::make_shared<std::atomic<bool>>(false);
 

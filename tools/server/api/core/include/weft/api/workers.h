@@ -5,6 +5,7 @@
 // Long work makes neither short work nor other clients wait: clients take turns, and a job that has
 // run for a while continues with a lower priority beside another thread that takes its place.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,7 +21,9 @@ class Workers {
  public:
   using Job = std::function<void()>;
 
-  explicit Workers(int n_threads = 2, std::size_t max_new = 256);
+  // `long_after`: how long a job runs until another thread takes its place.
+  explicit Workers(int n_threads = 2, std::size_t max_new = 256,
+                   Clock::duration long_after = std::chrono::milliseconds(50));
   // Like stop().
   ~Workers();
   Workers(const Workers&) = delete;
@@ -33,8 +36,9 @@ class Workers {
   // For requests that just came from a client, whose jobs start in order. Returns false, and drops
   // the job, if half of `max_new` jobs of this client or `max_new` of all wait, or after stop().
   bool post_new(Job job, const std::string& client = {});
-  // For work of requests that were taken, which goes first.
-  void post(Job job);
+  // For work of requests that were taken, which goes first. `client`: whose long jobs it counts
+  // among; empty: nobody's, for what never takes long.
+  void post(Job job, const std::string& client = {});
 
   // Calls `job` on a thread of the workers at that time or later, unless cancel() comes before.
   using TimerId = std::uint64_t;

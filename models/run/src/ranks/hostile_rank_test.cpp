@@ -17,9 +17,9 @@
 namespace weft::run {
 namespace {
 
-class LyingRank {
+class HostileRank {
  public:
-  LyingRank(const std::string& path, std::uint64_t seed) : random_(seed) {
+  HostileRank(const std::string& path, std::uint64_t seed) : random_(seed) {
     options_.sharding = {.pp = 2};
     options_.rank_timeout = 0.02;
     options_.rank_workers = 1;
@@ -32,7 +32,7 @@ class LyingRank {
       }
     });
   }
-  ~LyingRank() { end(); }
+  ~HostileRank() { end(); }
 
   // Returns why the other rank has ended; "" if it was sent away.
   std::string end() {
@@ -74,7 +74,7 @@ class LyingRank {
         0, 1, 2, 5, 63, 64, -1, 1 << 20, std::int64_t{1} << 40, INT32_MIN, INT64_MAX, INT64_MIN};
     return kNumbers[random_() % kNumbers.size()];
   }
-  bool send_lie() {
+  bool send_nonsense() {
     Command command{.kind = static_cast<CommandKind>(random_() % 10),
                     .session = random_() % 8 == 0 ? 7 : 1,
                     .undo = static_cast<std::int32_t>(random_() % 2),
@@ -118,18 +118,18 @@ class LyingRank {
   std::thread follower_;
 };
 
-TEST_CASE("ranks survive what a lying rank 0 sends") {
+TEST_CASE("ranks survive what a hostile rank 0 sends") {
   const test::TempFolder folder;
   const std::string path = (folder / "tiny.gguf").string();
   test::write_tiny_model({}, path);
   const std::string options = options_text({.context = 64, .prefill_width = 5, .workers = 1});
   int n_errors = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    LyingRank rank(path, seed);
+    HostileRank rank(path, seed);
     CHECK(rank.answer().starts_with("build "));
     rank.open(options);
     CHECK(rank.answer().starts_with(kOpened));
-    for (int i = 0; i < 20 && rank.send_lie(); ++i) {
+    for (int i = 0; i < 20 && rank.send_nonsense(); ++i) {
     }
     n_errors += rank.end().empty() ? 0 : 1;
   }
@@ -140,7 +140,7 @@ TEST_CASE("wrong options of a session are answered with an error") {
   const test::TempFolder folder;
   const std::string path = (folder / "tiny.gguf").string();
   test::write_tiny_model({}, path);
-  LyingRank rank(path, 1);
+  HostileRank rank(path, 1);
   CHECK(rank.answer().starts_with("build "));
   const std::string good = options_text({.context = 64, .prefill_width = 5, .workers = 1});
   const auto with = [&](std::string_view what, std::string_view instead) {
