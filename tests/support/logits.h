@@ -12,9 +12,9 @@ namespace weft::test {
 
 inline std::vector<float> normal_logits(std::size_t n, std::uint32_t seed, float spread = 8) {
   std::mt19937 random(seed);
-  std::normal_distribution<float> normal(0, spread);
+  std::normal_distribution<float> normal;
   std::vector<float> logits(n);
-  for (float& v : logits) v = normal(random);
+  for (float& v : logits) v = spread * normal(random);  // 0 is no deviation for the distribution
   return logits;
 }
 
