@@ -259,7 +259,7 @@ Dfa compile_regex(std::string_view pattern, bool whole) {
 }  // namespace grammar
 
 std::shared_ptr<const Grammar> Grammar::from_regex(std::string_view pattern) {
-  const DefaultLimits limits;
+  const grammar::DefaultLimits limits;
   using namespace grammar;
   const Dfa dfa = compile_regex(pattern, true);
   if (dfa.empty()) fail<FormatError>("pattern '{}' matches no text", pattern);
