@@ -6,11 +6,14 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
 
+#include "weft/backends/tunables.h"
 #include "weft/base/error.h"
+#include "weft/ops/formats/f16.h"
 #include "weft/ops/formats/q8_0.h"
 #include "weft/run/session.h"
 
@@ -25,9 +28,9 @@ using test::same_bits;
 
 namespace {
 
-// A model in a folder, and another folder for its packed file.
+// A model in a folder, and another folder for its packed file. Every instruction set packs F16.
 struct Packable {
-  explicit Packable(bool mixture, DType matrices = q8_0) {
+  explicit Packable(bool mixture, DType matrices = f16) {
     test::TinyModel about{.matrices = matrices, .layers = 5};
     if (mixture) about = {.arch = "qwen3moe", .matrices = matrices, .layers = 5, .experts = 16};
     test::write_tiny_model(about, path());
@@ -60,13 +63,19 @@ struct Packable {
   std::shared_ptr<const Model> model;
 };
 
+// Mixtures or not, and the type of their matrices. SSE2 does not pack blocks.
+std::vector<std::pair<bool, DType>> kinds_of_models() {
+  if (cpu_backend_isa() == "sse2") return {{false, f16}, {true, f16}};
+  return {{false, f16}, {true, f16}, {false, q8_0}, {true, q8_0}};
+}
+
 const std::vector<std::int32_t> kIds = test::some_tokens(40);
 
 }  // namespace
 
 TEST_CASE("packed weights give the bits of weights in memory for every budget") {
-  for (const bool mixture : {false, true}) {
-    const Packable made(mixture);
+  for (const auto& [mixture, matrices] : kinds_of_models()) {
+    const Packable made(mixture, matrices);
     Session mapped(made.model, made.options(WeightMode::mapped));
     const std::vector<float> want = all_logits(mapped, kIds, 7);
     for (const double share : {0.0, 0.2, 0.4, 2.0}) {
@@ -156,7 +165,7 @@ TEST_CASE("a packed file is made once, and again if it is not that of the model"
   CHECK(same_bits(logits(made.model, warnings), want));
   CHECK(std::exchange(warnings, 0) == 1);
   // Other weights in a file of the same name.
-  test::write_tiny_model({.matrices = q8_0,
+  test::write_tiny_model({.matrices = f16,
                           .layers = 5,
                           .change =
                               [](const auto&, auto& values) {

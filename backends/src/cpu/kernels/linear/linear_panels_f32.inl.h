@@ -11,6 +11,7 @@
 #include "cpu/kernels/linear/walk.inl.h"
 #include "cpu/kernels/rows/float_rows.inl.h"
 #include "cpu/kernels/weights/codec.inl.h"
+#include "cpu/simd/transpose.inl.h"
 
 namespace weft::cpu {
 
@@ -185,6 +186,26 @@ struct PanelsF32 {
           }
         });
   }
+#else
+  // The same, by squares of a vector.
+  template <int P>
+  static WEFT_INLINE void convert_rows(const LinearArgs& a, std::int64_t c, std::int64_t k0,
+                                       std::int64_t n, Piece& out) {
+    alignas(64) float elements[kLanes][kPiece];
+    for (std::int64_t r = 0; r < P * kRows; r += kLanes) {
+      for (std::int64_t i = 0; i < kLanes; ++i) {
+        const std::int64_t column = c + r + i < a.col1 ? c + r + i : a.col1 - 1;
+        C::decode(a.w + column * a.w_stride, k0, k0 + n, elements[i]);
+      }
+      float(*const to)[kRows] = out.w[r / kRows];
+      for (std::int64_t k = 0; k < n; k += kLanes) {  // beyond n, too: kPiece is a multiple
+        V square[kLanes];
+        for (int i = 0; i < kLanes; ++i) square[i] = V::load_aligned(elements[i] + k);
+        Transpose<Arch>::run(square);
+        for (int i = 0; i < kLanes; ++i) square[i].store_aligned(to[k + i] + r % kRows);
+      }
+    }
+  }
 #endif
 
   // ---- many tokens
@@ -246,10 +267,8 @@ struct PanelsF32 {
       const auto [c, k] = walk.at(step);
       const std::int64_t n = k + kPiece < a.k ? kPiece : a.k - k;
       const int pair = c + kRows < c1 ? kPair : 1;
-#ifdef WEFT_SIXTEEN
       if constexpr (kInFile)
         pair == kPair ? convert_rows<kPair>(a, c, k, n, piece) : convert_rows<1>(a, c, k, n, piece);
-#endif
       if constexpr (!kInFile) convert(a, c, pair, k, n, piece);
       float* const to = sums + (c - c0) * n_tokens;
       pair == kPair ? add_piece<kPair>(a, piece, k, n, t, n_tokens, to)

@@ -14,16 +14,15 @@ namespace weft::cpu {
 template <class Arch, class Format>
 struct WeightFunctions {
   using C = Codec<Arch, Format>;
-#ifdef WEFT_SIXTEEN
   static constexpr bool kIsScalar = !C::kHasIntegerRow && !C::kIsTable;
   using FromF32 = std::conditional_t<kIsScalar, PanelsF32<Arch, C, true>, LinearF32<Arch, C>>;
+#ifdef WEFT_SIXTEEN
   using InFile = BlockSource<Arch, Format, FileBlocks<Arch, Format>>;
   using Source =
       std::conditional_t<PanelCodec<Arch, Format>::kExists, InFile, LatticeSource<Arch, C>>;
   using FromQ8A = PanelsQ8A<Arch, Source>;
   using PanelsFromQ8A = PanelsQ8A<Arch, BlockSource<Arch, Format, PanelBlocks<Arch, Format>>>;
 #else
-  using FromF32 = LinearF32<Arch, C>;
   using FromQ8A = LinearQ8A<Arch, C>;
 #endif
   using PanelsFromF32 = PanelsF32<Arch, C, false>;
