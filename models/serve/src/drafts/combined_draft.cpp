@@ -13,22 +13,15 @@ namespace {
 // The guesses of a draft model, which keeps what texts have in common.
 class ModelDraft final : public Draft {
  public:
-  ModelDraft(std::shared_ptr<DraftModel> model, std::string owner)
-      : model_(std::move(model)), owner_(std::move(owner)) {}
+  explicit ModelDraft(std::shared_ptr<DraftModel> model) : model_(std::move(model)) {}
   void begin() override {}
-  bool prepare(const DraftRequest& request) override { return model_->prepare(owned(request)); }
+  bool prepare(const DraftRequest& request) override { return model_->prepare(request); }
   void propose(const DraftRequest& request, std::vector<TokenId>& guesses) override {
-    model_->propose(owned(request), guesses);
+    model_->propose(request, guesses);
   }
 
  private:
-  DraftRequest owned(DraftRequest request) const {
-    request.owner = owner_;
-    return request;
-  }
-
   std::shared_ptr<DraftModel> model_;
-  const std::string owner_;
 };
 
 // The cost of a guess of each kind, as a share of a step of one token.
@@ -57,11 +50,10 @@ SharedDrafts::SharedDrafts(Session& s, const SpeculationOptions& o, std::shared_
       costs(expected_costs(session, options, model.get())),
       of_kinds(options.kinds.size()) {}
 
-std::shared_ptr<Draft> SharedDrafts::make(DraftKind kind, std::shared_ptr<KeptTexts> texts,
-                                          const std::string& owner) const {
+std::shared_ptr<Draft> SharedDrafts::make(DraftKind kind, std::shared_ptr<KeptTexts> texts) const {
   if (kind == DraftKind::ngram_simple)
     return std::make_shared<LookupDraft>(options.ngram_size, std::move(texts));
-  if (kind == DraftKind::model) return std::make_shared<ModelDraft>(model, owner);
+  if (kind == DraftKind::model) return std::make_shared<ModelDraft>(model);
   return std::make_shared<LayerDraft>(session, options.p_min);
 }
 
@@ -89,10 +81,9 @@ void SharedDrafts::count_time(const DraftStep& step, double seconds, double n_to
 }
 
 CombinedDraft::CombinedDraft(std::shared_ptr<SharedDrafts> shared,
-                             const std::shared_ptr<KeptTexts>& kept, const std::string& owner)
-    : shared_(std::move(shared)) {
-  for (const DraftKind kind : shared_->options.kinds)
-    drafts_.push_back(shared_->make(kind, kept, owner));
+                             const std::shared_ptr<KeptTexts>& kept, std::string owner)
+    : shared_(std::move(shared)), owner_(std::move(owner)) {
+  for (const DraftKind kind : shared_->options.kinds) drafts_.push_back(shared_->make(kind, kept));
 }
 
 void CombinedDraft::begin() {
@@ -107,6 +98,7 @@ void CombinedDraft::propose(const DraftRequest& request, std::vector<TokenId>& g
   shape_ = {.n_texts = request.n_texts, .n_guesses = request.n_guesses};
   proposal_seconds_ = 0;
   DraftRequest of_kind = request;
+  of_kind.owner = owner_;
   DraftCosts& costs = shared_->costs;
   if (!shared_->options.adaptive && costs.wants_plain_step(shape_.n_texts)) return;
   for (std::size_t k = 0; k < drafts_.size() && guesses.empty(); ++k) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "weft/base/clock.h"
@@ -18,8 +19,7 @@ namespace weft::serve {
 struct SharedDrafts {
   // `model`: null if DraftKind::model is not one of the kinds. The session outlives it.
   SharedDrafts(Session& s, const SpeculationOptions& o, std::shared_ptr<DraftModel> m);
-  std::shared_ptr<Draft> make(DraftKind kind, std::shared_ptr<KeptTexts> texts,
-                              const std::string& owner) const;
+  std::shared_ptr<Draft> make(DraftKind kind, std::shared_ptr<KeptTexts> texts) const;
   void stepped(const DraftStep& step);
   // The text's part of a step that took so many seconds and gave so many tokens.
   void count_time(const DraftStep& step, double seconds, double n_tokens);
@@ -47,7 +47,7 @@ class CombinedDraft final : public Draft {
  public:
   // `kept`: for look-ups. `owner`: DraftRequest::owner.
   CombinedDraft(std::shared_ptr<SharedDrafts> shared, const std::shared_ptr<KeptTexts>& kept,
-                const std::string& owner);
+                std::string owner);
   void begin() override;
   void propose(const DraftRequest& request, std::vector<TokenId>& guesses) override;
   void stepped(const DraftStep& step) override;
@@ -58,6 +58,7 @@ class CombinedDraft final : public Draft {
   void propose_by(std::size_t kind, const DraftRequest& request, std::vector<TokenId>& guesses);
 
   std::shared_ptr<SharedDrafts> shared_;
+  const std::string owner_;
   std::vector<std::shared_ptr<Draft>> drafts_;  // by kind; null: it failed
   std::optional<std::size_t> used_;             // the kind of the last guesses
   DraftCosts::Shape shape_;                     // when they were made

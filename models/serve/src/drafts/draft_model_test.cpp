@@ -1,6 +1,7 @@
 #include "weft/serve/draft_model.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -48,6 +49,22 @@ TEST_CASE("a draft model reads a long prompt in parts") {
   CHECK(draft.prepare(request));
   CHECK(draft.session().length(1) == 399);  // without the guesses
   CHECK_THROWS_AS(draft.propose({.tokens = ids, .sequence = 2, .max = 2}, guesses), ValueError);
+}
+
+TEST_CASE("a draft model keeps nothing of a text for another owner") {
+  const auto model = test::tiny_model();
+  Session session(model, {.context = 600, .sequences = 1});
+  DraftModel draft(session, model, {}, 0, 1);
+  const Ids ids = some_ids(300);
+  const auto n_kept_for = [&](std::string_view owner) {
+    const bool is_ready = draft.prepare({.tokens = ids, .sequence = 0, .max = 1, .owner = owner});
+    return is_ready ? draft.session().length(0) : 0;
+  };
+  while (n_kept_for("alice") == 0) {
+  }
+  CHECK(n_kept_for("alice") > 200);
+  CHECK(n_kept_for("bob") == 0);
+  CHECK(n_kept_for("alice") == 0);
 }
 
 TEST_CASE("texts concede nothing to their drafts") {

@@ -163,13 +163,11 @@ Speculation::Speculation(Session& session, const SpeculationOptions& options) {
 
 std::shared_ptr<Draft> Speculation::draft(std::optional<std::string_view> owner) const {
   if (shared_->options.kinds.empty()) return nullptr;
-  const std::size_t size = shared_->options.ngram_size;
-  if (owner)
-    return std::make_shared<serve::CombinedDraft>(shared_, shared_->kept.of(*owner),
-                                                  std::string(*owner));
-  // No other text has an owner of this name.
-  return std::make_shared<serve::CombinedDraft>(shared_, std::make_shared<serve::KeptTexts>(size),
-                                                fmt::format("\n{}", ++shared_->n_unshared));
+  // No other text has an owner of the second name.
+  auto kept = owner ? shared_->kept.of(*owner)
+                    : std::make_shared<serve::KeptTexts>(shared_->options.ngram_size);
+  std::string name = owner ? std::string(*owner) : fmt::format("\n{}", ++shared_->n_unshared);
+  return std::make_shared<serve::CombinedDraft>(shared_, std::move(kept), std::move(name));
 }
 
 SpeculationCounters Speculation::counters() const {

@@ -94,6 +94,7 @@ struct Access::Impl {
   KeySet keys;
   RateLimit wrong_keys;
 
+  bool is_open(const RequestHead& head) const { return contains(options.open_paths, head.path); }
   bool host_allowed(const RequestHead& head) const;
   bool origin_allowed(const RequestHead& head, std::string_view origin) const;
   bool site_allowed(const RequestHead& head) const;
@@ -202,12 +203,12 @@ std::optional<Reply> Access::check(const RequestHead& head) const {
         {403, "requests for this host name are not allowed (--allowed-hosts)", "permission_error"});
   if (const auto refusal = impl_->page_refusal(head)) return impl_->refuse(head, *refusal);
   if (head.method == "OPTIONS") return impl_->options_reply(head);
-  if (!takes_body(head)) return std::nullopt;
+  if (impl_->is_open(head)) return std::nullopt;
   return impl_->key_reply(head);
 }
 
 bool Access::takes_body(const RequestHead& head) const {
-  return !contains(impl_->options.open_paths, head.path);
+  return !impl_->is_open(head);
 }
 
 Headers Access::answer_headers(const RequestHead& head) const {
