@@ -93,21 +93,20 @@ void EngineStepper::prepare_masks() {
 
 // Texts of a request share the work, so none of them runs before all are ready.
 bool EngineStepper::prepare_masks_of(const EngineRequest& request, Clock::time_point until) {
-  const auto is_of = [&](const EngineSlot* slot) {
-    return slot->text && slot->text->request.get() == &request;
+  const auto is_of = [&](const EngineSlot& slot) {
+    return slot.text && slot.text->request.get() == &request;
   };
   // In the same order every time: an unfinished mask is lost when that of another text is begun.
-  for (const EngineSlot& slot_of_all : slots_.all()) {
-    const EngineSlot* const slot = &slot_of_all;
+  for (const EngineSlot& slot : slots_.all()) {
     if (!is_of(slot)) continue;
-    Generation& text = *slot->text->generation;
-    while (!serve::prepare_rules(text, 0)) {
+    Generation& text = *slot.text->generation;
+    while (!serve::rules_are_ready(text)) {
       if (request.cancelled || Clock::now() > until) return false;
       serve::prepare_rules(text, kSlice);
     }
   }
   return std::ranges::all_of(running_, [&](const EngineSlot* slot) {
-    return !is_of(slot) || serve::prepare_rules(*slot->text->generation, 0);
+    return !is_of(*slot) || serve::rules_are_ready(*slot->text->generation);
   });
 }
 

@@ -102,9 +102,10 @@ struct Generation::Impl {
 
 namespace serve {
 // Does a part of what the rules of a generation need before it can choose its next token, about so
-// many steps (TextRules::prepare(); 0: none). Returns whether nothing is left. Generations whose
-// rules are copies share the work. Throws BudgetError.
+// many steps (TextRules::prepare()). Returns whether nothing is left. Generations whose rules are
+// copies share the work. Throws BudgetError.
 bool prepare_rules(Generation& generation, std::uint64_t steps);
+bool rules_are_ready(Generation& generation);  // prepare_rules() has nothing left to do
 }  // namespace serve
 
 }  // namespace weft

@@ -35,11 +35,22 @@ void Generation::Impl::begin_rules() {
   }
 }
 
+namespace {
+// To choose its next token.
+bool needs_rules(const Generation::Impl& g) {
+  return g.rules && g.has_begun && g.stopped == StopReason::none && !g.is_full() &&
+         g.n_delivered == g.tokens.size();
+}
+}  // namespace
+
+bool serve::rules_are_ready(Generation& generation) {
+  const Generation::Impl& g = generation.impl();
+  return !needs_rules(g) || g.rules->is_prepared();
+}
+
 bool serve::prepare_rules(Generation& generation, std::uint64_t steps) {
   Generation::Impl& g = generation.impl();
-  if (!g.rules || !g.has_begun || g.stopped != StopReason::none || g.is_full()) return true;
-  if (g.n_delivered < g.tokens.size()) return true;
-  if (steps == 0) return g.rules->prepare(0);
+  if (!needs_rules(g)) return true;
   if (!g.rules->reach(steps)) return false;
   g.append_forced();
   return g.n_delivered < g.tokens.size() || g.rules->prepare(steps);

@@ -82,7 +82,6 @@ bool TextRules::is_at_text() const {
 
 bool TextRules::reach(std::uint64_t steps) {
   if (!shared_ || is_at_text()) return true;
-  if (steps == 0) return false;
   TokenConstraint& constraint = shared_->constraint;
   if (shared_->stamp != replay_stamp_) {
     if (constraint.return_to(place_)) {
@@ -96,7 +95,7 @@ bool TextRules::reach(std::uint64_t steps) {
   const std::uint64_t begin = constraint.steps();
   for (; n_replayed_ < accepted_.size(); ++n_replayed_) {
     if (constraint.steps() - begin > steps) return false;
-    constraint.accept(accepted_[n_replayed_]);
+    constraint.accept_again(accepted_[n_replayed_]);
   }
   stamp_ = ++shared_->stamp;
   place_ = constraint.place();
@@ -111,10 +110,13 @@ TokenConstraint& TextRules::constraint() {
 
 bool TextRules::prepare(std::uint64_t steps) {
   if (!shared_) return true;
-  if (steps == 0 && !is_at_text()) return shared_->constraint.has_mask(place_);
   if (!reach(steps) || !shared_->constraint.prepare_mask(steps)) return false;
   place_ = shared_->constraint.place();  // it may have freed memory
   return true;
+}
+
+bool TextRules::is_prepared() const {
+  return !shared_ || shared_->constraint.has_mask(place_);
 }
 
 void TextRules::restrict(std::span<float> logits) {

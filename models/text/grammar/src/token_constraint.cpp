@@ -59,8 +59,8 @@ struct TokenConstraint::Impl {
     return {begin, end};
   }
 
-  // Goes on with a walk until it is done or `limit` steps were taken altogether.
-  void go_on(Walk& walk, Bits& bits, std::vector<std::uint32_t>* escapes, std::uint64_t limit) {
+  // Advances a walk until it is done or `limit` steps were taken altogether.
+  void advance(Walk& walk, Bits& bits, std::vector<std::uint32_t>* escapes, std::uint64_t limit) {
     std::size_t node = walk.node;
     ConfigId* const way_to = way.data();  // by depth, which the tree bounds
     std::uint64_t n = n_nodes;
@@ -145,8 +145,8 @@ struct TokenConstraint::Impl {
       check_budget();
       if (job->walk) {
         Alone* const alone = job->alone ? &*job->alone : nullptr;
-        go_on(*job->walk, alone ? alone->allowed : job->bits, alone ? &alone->escapes : nullptr,
-              std::min(limit, steps() + kStepsBetweenChecks));
+        advance(*job->walk, alone ? alone->allowed : job->bits, alone ? &alone->escapes : nullptr,
+                std::min(limit, steps() + kStepsBetweenChecks));
         if (!job->walk->done()) continue;
         job->walk.reset();
         if (alone) keep_alone();
@@ -219,7 +219,6 @@ struct TokenConstraint::Impl {
   // configurations are forgotten together with the matcher's memory of them.
   bool prepare(std::uint64_t n_steps) {
     if (masks.contains(at)) return true;
-    if (n_steps == 0) return false;
     if (!job || job->config != at) {
       job.reset();
       if (matcher.used().bytes > kMaxMatcher + live) {
@@ -331,11 +330,16 @@ void TokenConstraint::apply(std::span<float> logits) {
 }
 
 bool TokenConstraint::accept(TokenId id) {
+  const bool accepted = accept_again(id);
+  impl_->n_accepted += accepted;
+  return accepted;
+}
+
+bool TokenConstraint::accept_again(TokenId id) {
   if (id < 0 || id >= impl_->tree->n_tokens()) return false;
   const ConfigId to = impl_->after_token(id);
   if (to == Matcher::kDead) return false;
   impl_->at = to;
-  ++impl_->n_accepted;
   return true;
 }
 

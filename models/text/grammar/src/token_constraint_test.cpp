@@ -44,8 +44,9 @@ void check_slices(TokenConstraint& sliced, const std::vector<TokenId>& allowed, 
     REQUIRE(sliced.accept(id) == std::ranges::binary_search(allowed, id));
     REQUIRE(sliced.return_to(place));
   }
-  while (!sliced.prepare_mask(1 + random.next() % 100)) REQUIRE_FALSE(sliced.prepare_mask(0));
-  REQUIRE(sliced.prepare_mask(0));
+  while (!sliced.prepare_mask(1 + random.next() % 100))
+    REQUIRE_FALSE(sliced.has_mask(sliced.place()));
+  REQUIRE(sliced.has_mask(sliced.place()));
 }
 
 void check_masks(const std::shared_ptr<const Grammar>& g, std::uint64_t seed) {
@@ -138,6 +139,14 @@ TEST_CASE("a grammar that takes too many steps for a mask or a text is an error"
     };
     CHECK_THROWS_AS(write(10), BudgetError);
     write(100'000);
+  }
+  SUBCASE("of a text that is read again") {
+    TokenConstraint constraint(g, tree, {.text = 20'000, .token = 10});
+    const auto write = [&] {
+      for (int i = 0; i < 10'000; ++i) REQUIRE(constraint.accept_again(ab));
+      constraint.mask();
+    };
+    CHECK_THROWS_AS(write(), BudgetError);  // 100,000 more if they were counted
   }
 }
 
@@ -297,6 +306,22 @@ TEST_CASE("any token but one: excludes tokens that end the text, unless the text
   CHECK(constraint.accept(end));
   CHECK(constraint.accept(vocabulary.find("ab")));  // the end was not a token of the grammar
   CHECK_FALSE(constraint.may_continue());
+}
+
+TEST_CASE("many excluded tokens cost no more than two") {
+  const auto tokenizer = small_tokenizer();
+  const auto tree = std::make_shared<const TokenTree>(*tokenizer);
+  const auto steps_of = [&](int n) {
+    std::string text = "root ::= ";
+    for (int i = 0; i < n; ++i) text += fmt::format("{}!<t{}>", i == 0 ? "" : " | ", i);
+    TokenId next = 0;
+    const auto g =
+        Grammar::from_gbnf(text, {.find_token = [&](std::string_view) { return next++; }});
+    TokenConstraint constraint(g, tree);
+    CHECK(constraint.allows(0) == (n > 1));
+    return constraint.steps();
+  };
+  CHECK(steps_of(200) < steps_of(2) + 200 * 10);  // 200 times the vocabulary if each were looked at
 }
 
 TEST_CASE("forced bytes and logits") {

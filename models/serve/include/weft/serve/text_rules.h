@@ -44,6 +44,7 @@ class TextRules {
   // BudgetError.
   bool reach(std::uint64_t steps);
   bool prepare(std::uint64_t steps);
+  bool is_prepared() const;  // prepare() has nothing left to do
   // Sets the logits of tokens that must not come next to -inf. Throws ValueError if the grammar
   // allows no token.
   void restrict(std::span<float> logits);

@@ -19,10 +19,9 @@ class SchemaCache {
   explicit SchemaCache(std::size_t max_bytes) : max_bytes_(max_bytes) {}
 
   // What `make` returns for this schema: now, or when it was needed before in the same scope
-  // (CompileLimits::scope). The schemas that were
-  // not needed for longest are forgotten. Those over the limit are not kept. Throws what `make`
-  // throws, and then keeps nothing. Several threads may make the same grammar; the first one is
-  // kept and returned to all.
+  // (CompileLimits::scope). The schemas that were not needed for longest are forgotten. Those over
+  // the limit are not kept. Throws what `make` throws, and then keeps nothing. Several threads may
+  // make the same grammar; the first one is kept and returned to all.
   template <class Make>
   std::shared_ptr<const Grammar> get(std::string_view schema, const JsonSchemaOptions& options,
                                      Make make, std::string_view scope = {}) {

@@ -50,8 +50,9 @@ class TokenTree {
 class TokenConstraint {
  public:
   struct Limits {
-    std::uint64_t mask = 100'000'000;                      // steps
-    std::uint64_t text = 500'000'000, token = 10'000'000;  // for all texts, and more for each token
+    std::uint64_t mask = 100'000'000;  // steps
+    std::uint64_t text = 500'000'000;  // for all texts together,
+    std::uint64_t token = 10'000'000;  // and for each of their tokens
   };
   // The tree's tokenizer must outlive it.
   TokenConstraint(std::shared_ptr<const Grammar> grammar, std::shared_ptr<const TokenTree> tree);
@@ -69,10 +70,10 @@ class TokenConstraint {
   };
   Place place() const;
   // Returns false if the place is no longer valid, because memory was freed since: reset() and
-  // accept() the text's tokens again. REQUIRES: a place of this object.
+  // accept_again() the text's tokens. REQUIRES: a place of this object.
   bool return_to(const Place& place);
-  // Does a part of the work of mask() at this place, about so many steps of it (0: none). Returns
-  // whether nothing is left. Other functions may be called in between.
+  // Does a part of the work of mask() at this place, about so many steps of it. Returns whether
+  // nothing is left. Other functions may be called in between.
   bool prepare_mask(std::uint64_t steps);
   bool has_mask(const Place& place) const;  // after return_to(), nothing would be left
   std::uint64_t steps() const;              // that all functions took so far
@@ -86,8 +87,9 @@ class TokenConstraint {
   void apply(std::span<float> logits);
   // Returns false, and changes nothing, if the token is not allowed. Needs no mask.
   bool accept(TokenId id);
-  bool may_end() const;       // the text may end here
-  bool may_continue() const;  // more may follow
+  bool accept_again(TokenId id);  // the same for a token that was counted: Limits allow no more
+  bool may_end() const;           // the text may end here
+  bool may_continue() const;      // more may follow
   // The bytes that must come next, at most `max_bytes` of them.
   std::string forced(std::size_t max_bytes);
   std::size_t memory() const;  // bytes that it keeps, about
