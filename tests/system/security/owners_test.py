@@ -5,6 +5,7 @@ import pathlib
 import stat
 import sys
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
 from serve_support import ServeTest
@@ -155,6 +156,15 @@ class SavedSlots(Owners):
         self.assertEqual(reply.json["error"]["code"], "slot_quota")
         self.ask(server, BOB, id_slot=1)
         self.assertEqual(self.slot(server, BOB, "save", 1).status, 200)
+
+    def test_quota_of_saves_at_once(self):
+        server = self.start("--slot-save-quota", "1K")
+        self.ask(server, ALICE, id_slot=0)
+        with ThreadPoolExecutor(4) as pool:
+            replies = list(pool.map(lambda i: self.slot(server, ALICE, "save", name=f"{i}.bin"),
+                                    range(4)))
+        self.assertEqual(sorted(reply.status for reply in replies), [200, 403, 403, 403])
+        self.assertEqual(len([p for p in self.slots.rglob("*") if p.is_file()]), 1)
 
     def test_links_and_pipes_in_the_folder(self):
         server = self.serve("--slot-save-path", self.slots)

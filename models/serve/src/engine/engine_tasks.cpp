@@ -65,9 +65,11 @@ std::future<std::vector<Embedding>> Engine::embed(std::vector<TypedTokens> texts
   return on_thread(impl_->inbox, std::move(compute), true);
 }
 std::future<Engine::SlotFile> Engine::save_slot(std::int32_t slot, std::string path,
-                                                std::string owner) {
-  return on_thread(impl_->inbox, [this, slot, path = std::move(path), owner = std::move(owner)] {
-    return impl_->store.save(slot, path, owner);
+                                                std::string owner,
+                                                std::function<void()> make_room) {
+  return on_thread(impl_->inbox, [this, slot, path = std::move(path), owner = std::move(owner),
+                                  make_room = std::move(make_room)] {
+    return impl_->store.save(slot, path, owner, make_room);
   });
 }
 std::future<Engine::SlotFile> Engine::restore_slot(std::int32_t slot, std::string path,

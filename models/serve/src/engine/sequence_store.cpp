@@ -262,7 +262,8 @@ void SequenceStore::restore_prefix(std::int32_t slot, const SavedSequence& saved
 }
 
 Engine::SlotFile SequenceStore::save(std::int32_t slot, const std::string& path,
-                                     const std::string& owner) {
+                                     const std::string& owner,
+                                     const std::function<void()>& make_room) {
   const std::vector<TokenId>& saved = idle_tokens(slot, &owner);
   // The longest beginning of it that another sequence has, and from which the slot itself cannot
   // continue (keep_resume_point()).
@@ -274,6 +275,7 @@ Engine::SlotFile SequenceStore::save(std::int32_t slot, const std::string& path,
         has_scales(s, session_.lora_scales(slot)) && session_.resume_point(slot, n) != n)
       prefix = s;
   }
+  if (make_room) make_room();
   save_sequence(session_, slot, saved, "", path, prefix);
   return {std::ssize(saved), static_cast<std::int64_t>(std::filesystem::file_size(path))};
 }

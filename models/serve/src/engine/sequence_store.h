@@ -14,6 +14,7 @@
 // After a lack of memory in the middle of a change the second one may not hold: then clear_all().
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -68,7 +69,8 @@ class SequenceStore {
   void clear_all();
 
   // As Engine::save_slot() and those after it.
-  Engine::SlotFile save(std::int32_t slot, const std::string& path, const std::string& owner);
+  Engine::SlotFile save(std::int32_t slot, const std::string& path, const std::string& owner,
+                        const std::function<void()>& make_room);
   Engine::SlotFile restore(std::int32_t slot, const SavedSequence& saved, const std::string& owner);
   std::int64_t erase(std::int32_t slot, const std::string& owner);  // returns the tokens it held
 

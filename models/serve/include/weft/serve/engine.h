@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -217,7 +218,10 @@ class Engine {
   struct SlotFile {
     std::int64_t n_tokens, n_bytes;
   };
-  std::future<SlotFile> save_slot(std::int32_t slot, std::string path, std::string owner = {});
+  // `make_room` is called on the engine's thread right before the file is written; if it throws,
+  // nothing is, and the future throws the same.
+  std::future<SlotFile> save_slot(std::int32_t slot, std::string path, std::string owner = {},
+                                  std::function<void()> make_room = {});
   std::future<SlotFile> restore_slot(std::int32_t slot, std::string path, std::string owner = {});
   // Returns the tokens that it held.
   std::future<std::int64_t> erase_slot(std::int32_t slot, std::string owner = {});

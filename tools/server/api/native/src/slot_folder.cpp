@@ -24,6 +24,7 @@ std::int64_t bytes_below(const std::string& folder, const std::string& except) {
     const auto size = at->file_size(ignored);
     if (!ignored) n += static_cast<std::int64_t>(size);
   }
+  if (error) fail<IoError>("{}: cannot read the folder: {}", folder, error.message());
   return n;
 }
 
@@ -42,7 +43,7 @@ std::string SlotFolder::of(const ApiCall& call, const std::string& cache_salt) c
                             : (fs::path(folder) / http::digest_name("salt " + cache_salt)).string();
 }
 
-void SlotFolder::prepare(const ApiCall& call, const std::string& path) const {
+void SlotFolder::make_room(const std::string& client_folder, const std::string& path) const {
   std::error_code error;
   const fs::file_status status = fs::symlink_status(path, error);
   if (fs::exists(status) && !fs::is_regular_file(status))
@@ -50,7 +51,7 @@ void SlotFolder::prepare(const ApiCall& call, const std::string& path) const {
   make_private_folders(fs::path(path).parent_path().string(), error);
   if (error) fail<IoError>("{}: cannot make the folder: {}", path, error.message());
   if (quota_ == 0) return;
-  const std::int64_t n = bytes_below(of_client(call), path);
+  const std::int64_t n = bytes_below(client_folder, path);
   if (n < quota_) return;
   throw ApiError(403, "permission_error",
                  fmt::format("the saved slots have {} bytes, and {} are allowed "

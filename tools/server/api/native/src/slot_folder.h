@@ -17,13 +17,14 @@ class SlotFolder {
   // The folder of the call's client and of this cache_salt. Throws not_supported() if there is
   // none.
   std::string of(const ApiCall& call, const std::string& cache_salt) const;
-  // Before a slot is saved as `path` (of()/name): makes the folder. Throws ApiError 403 if what the
-  // client has saved before reaches its quota, and 400 if there is something else than a file.
-  void prepare(const ApiCall& call, const std::string& path) const;
+  // The folder of all that the call's client saves.
+  std::string of_client(const ApiCall& call) const;
+  // Right before a slot is saved as `path`, on any thread: makes its folder. Throws ApiError 403 if
+  // what is below the client's folder reaches the quota, and 400 if there is something else than a
+  // file; IoError if the folder cannot be made or read.
+  void make_room(const std::string& client_folder, const std::string& path) const;
 
  private:
-  std::string of_client(const ApiCall& call) const;
-
   std::string path_;
   std::int64_t quota_;
 };

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "weft/api/await_result.h"
 #include "weft/api/forms.h"
@@ -105,10 +106,14 @@ std::string timings(std::string_view name, Clock::time_point start) {
 }
 
 void save(const std::shared_ptr<ApiCall>& call, const Action& action, const SlotFolder& folders) {
-  folders.prepare(*call, action.path);
   const auto start = Clock::now();
+  // Slots are saved one after the other, so that each counts those before it.
+  auto make_room = [folders, client = folders.of_client(*call), path = action.path] {
+    folders.make_room(client, path);
+  };
   when_ready(
-      call, engine_of(*call).save_slot(action.slot, action.path, action.owner),
+      call,
+      engine_of(*call).save_slot(action.slot, action.path, action.owner, std::move(make_room)),
       [call, action, start](const Engine::SlotFile& file) {
         call->reply(head(action)
                         .add("n_saved", file.n_tokens)
