@@ -7,16 +7,20 @@ import http.client
 import json
 import multiprocessing
 import os
+import shlex
 import socket
 import statistics
 import threading
 import time
 
 from compare_tables import table
+from serve_client import Program
 
 BOUND = 0.9  # of the speed alone
 WAIT_BOUND = 0.25  # seconds: the longest wait of a request for one token
 WATCHED = 8  # seconds for which they are sent, one after the other
+OWN_KEY, OTHER_KEY = "own-key", "other-key"  # of the server with costly requests
+CLIENTS = {OTHER_KEY: 12, OWN_KEY: 3}  # that send a costly request at a time, by their key
 PATIENCE = 2  # seconds that a client waits for an answer
 PAUSE = 0.01  # seconds between two attacks of a client
 POST = (b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
@@ -85,24 +89,24 @@ def overlapping_patterns():
 
 
 def costly_requests():
-    """The number of clients, the path and the body of each kind."""
+    """The path and the body of each kind."""
     text = {"prompt": "x", "n_predict": 1}
     optional = {f"p{i}": {"type": "string"} for i in range(3000)}
     return {
-        "an ambiguous grammar": (2, "/completion",
+        "an ambiguous grammar": ("/completion",
                                  {**text, "grammar": "root ::= " + " ".join(["[a-z ]*"] * 600)}),
-        "optional properties": (2, "/completion", {
+        "optional properties": ("/completion", {
             **text, "n_predict": 4, "json_schema": {"type": "object", "properties": optional}}),
-        "overlapping patterns": (2, "/completion",
-                                 {**text, "json_schema": overlapping_patterns()}),
-        "texts of 20 MB": (3, "/tokenize", {"content": "many words " * 1_900_000}),
+        "overlapping patterns": ("/completion", {**text, "json_schema": overlapping_patterns()}),
+        "texts of 20 MB": ("/tokenize", {"content": "many words " * 1_900_000}),
     }
 
 
-def send(path, body, sock):
+def send(key, path, body, sock):
     sock.settimeout(60)
     sock.sendall(b"POST %b HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-                 b"Content-Length: %d\r\n\r\n%b" % (path.encode(), len(body), body))
+                 b"Authorization: Bearer %b\r\nContent-Length: %d\r\n\r\n%b"
+                 % (path.encode(), key.encode(), len(body), body))
     sock.recv(4096)
 
 
@@ -173,6 +177,12 @@ def hostile(server, rate, rounds):
     return int(failed)
 
 
+def with_keys(program):
+    """The same server with both keys."""
+    return Program(f"{program.name}={shlex.join(program.command)} "
+                   f"--api-key {OWN_KEY},{OTHER_KEY}")
+
+
 def waits(port):
     """Seconds of requests for one token, sent one after the other."""
     body = json.dumps({"prompt": "Hi", "n_predict": 1})
@@ -180,7 +190,7 @@ def waits(port):
     while time.monotonic() < end:
         start = time.monotonic()
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-        connection.request("POST", "/completion", body)
+        connection.request("POST", "/completion", body, {"Authorization": f"Bearer {OWN_KEY}"})
         connection.getresponse().read()
         connection.close()
         times.append(time.monotonic() - start)
@@ -189,17 +199,22 @@ def waits(port):
 
 
 def hostile_waits(server):
-    """Prints a table; 1 if a request for one token waits longer than the bound beside costly ones."""
+    """Prints a table; 1 if a request for one token waits longer than the bound beside costly ones,
+    which have slots of their own."""
     rows, failed = [], False
-    for name, (n_clients, path, body) in {"none": (0, "", {}), **costly_requests()}.items():
-        attack = functools.partial(send, path, json.dumps(body).encode())
+    cases = [("none", OWN_KEY, 0, "", {})]
+    for name, (path, body) in costly_requests().items():
+        cases += [(name, key, n, path, body) for key, n in CLIENTS.items()]
+    for name, key, n_clients, path, body in cases:
+        attack = functools.partial(send, key, path, json.dumps(body).encode())
         with clients({attack: n_clients}, server.port) as count:
             time.sleep(0.5 if n_clients else 0)
             times = waits(server.port)
             sent = count.value
         time.sleep(1)  # for requests whose clients are gone
         failed |= max(times) > WAIT_BOUND or (n_clients > 0 and sent == 0)
-        rows.append([name, f"{n_clients}", f"{sent}", f"{1e3 * statistics.median(times):.0f} ms",
+        whose = {0: "-"}.get(n_clients, f"{n_clients}, {key.replace('-', ' ')}")
+        rows.append([name, whose, f"{sent}", f"{1e3 * statistics.median(times):.0f} ms",
                      f"{1e3 * max(times):.0f} ms", f"under {1e3 * WAIT_BOUND:.0f} ms"])
     print("\n".join(table(["requests beside it", "clients", "sent", "median", "longest", "bound"], rows)))
     return int(failed)

@@ -39,12 +39,12 @@ void charge_reading(Heap& heap, const Value& v, const NativeCost& cost) {
     case Kind::big:
       return heap.work(v.text->text.size() * cost.price);
     case Kind::list:
-      return heap.step(1 + v.list->items.size());
+      return heap.step((1 + v.list->items.size()) * cost.price);
     case Kind::dict:
     case Kind::space:
-      return heap.step(1 + v.dict->items.size());
+      return heap.step((1 + v.dict->items.size()) * cost.price);
     case Kind::loop:
-      return heap.step(1 + v.loop->items.size());
+      return heap.step((1 + v.loop->items.size()) * cost.price);
     default:
       return heap.step();
   }

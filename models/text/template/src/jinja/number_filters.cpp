@@ -134,7 +134,10 @@ Value f_filesizeformat(Runtime& r, const Value& v, Args& a) {
 }
 
 constexpr NativeRow kNumberFilters[] = {
-    {"abs", f_abs},     {"filesizeformat", f_filesizeformat}, {"float", f_float}, {"int", f_int},
+    {"abs", f_abs},
+    {"filesizeformat", f_filesizeformat},
+    {"float", f_float, {NativeCost::Reads::all, 2}},
+    {"int", f_int, {NativeCost::Reads::all, 2}},
     {"round", f_round},
 };
 

@@ -156,7 +156,7 @@ struct NativeCost {
   // What the function may read. Others charge themselves for what they read.
   enum class Reads : std::uint8_t { all, arguments, nothing };
   Reads reads = Reads::all;
-  std::uint8_t price = 1;  // times Heap::work() of a text
+  std::uint8_t price = 1;  // times Heap::work() of a text, or a step for each item
 };
 
 struct Callable {
