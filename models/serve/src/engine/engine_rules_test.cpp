@@ -77,5 +77,25 @@ TEST_CASE("a text under a grammar that is prepared in slices has its bits") {
   }
 }
 
+TEST_CASE("texts of a request go different ways under one grammar that is prepared in slices") {
+  const auto model = test::stories();
+  TextRequest request = under(story(*model, 12), ambiguous(300));
+  request.generation.sampler = {.seed = 5, .temperature = 2};
+  std::vector<std::vector<TokenId>> alone;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    Session session(model, {.context = 200});
+    GenerationOptions options = request.generation;
+    options.sampler.seed += i;
+    alone.push_back(test::write(session, options, request.prompt).tokens);
+  }
+  CHECK(alone[0] != alone[1]);
+  CHECK(alone[1] != alone[2]);
+  Engine engine(model, {.slots = 3, .session = {.context = 200}});
+  request.texts = 3;
+  const auto listener = run(engine, request);
+  for (std::int32_t i = 0; i < 3; ++i)
+    CHECK(listener->text(i).tokens == alone[static_cast<std::size_t>(i)]);
+}
+
 }  // namespace
 }  // namespace weft

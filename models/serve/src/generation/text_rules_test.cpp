@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
+#include "weft/sample/sampler.h"
 #include "weft/serve/shown_logprobs.h"
 
 #include "support/vocabulary.h"
@@ -129,6 +130,40 @@ TEST_CASE("copies share a grammar and follow their own texts") {
     for (const char c : {'a', 'b', 'a'}) CHECK_FALSE(rules->accept(c));
   }
   for (TextRules* rules : {&second, &first, &third}) CHECK(rules->accept('c'));
+}
+
+TEST_CASE("copies that are prepared in slices allow what each would alone") {
+  const auto grammar =
+      Grammar::from_gbnf("root ::= [ab]* (\"(\" root \")\" | [a-c]+ | \"ab\" root)?");
+  Random random(7);
+  const auto is_next = [&](std::uint64_t one_in) { return random.next() % one_in == 0; };
+  TextRules first(*tokenizer(), {.grammar = grammar});
+  std::vector<TextRules> copies(4, first), alone;
+  for (std::size_t i = 0; i < copies.size(); ++i)
+    alone.emplace_back(*tokenizer(), TextRulesOptions{.grammar = grammar});
+  const auto n_tokens = static_cast<std::size_t>(tokenizer()->vocabulary().size());
+  for (int round = 0; round < 300; ++round) {
+    const std::size_t i = random.next() % copies.size();
+    while (!copies[i].prepare(1 + random.next() % 200)) {
+      CHECK_FALSE(copies[i].is_prepared());
+      if (is_next(20)) copies[random.next() % copies.size()].prepare(1);
+    }
+    CHECK(copies[i].is_prepared());
+    std::vector<float> logits(n_tokens, 0.0F), want = logits;
+    copies[i].restrict(logits);
+    alone[i].restrict(want);
+    REQUIRE(logits == want);
+    std::vector<TokenId> allowed;
+    for (std::size_t id = 0; id < n_tokens; ++id)
+      if (std::isfinite(logits[id])) allowed.push_back(static_cast<TokenId>(id));
+    REQUIRE_FALSE(allowed.empty());
+    const TokenId chosen = allowed[random.next() % allowed.size()];
+    const bool over = alone[i].accept(chosen);
+    REQUIRE(copies[i].accept(chosen) == over);
+    if (!over) continue;
+    copies[i].reset();
+    alone[i].reset();
+  }
 }
 
 TEST_CASE("forced text is found, except for its last token") {
