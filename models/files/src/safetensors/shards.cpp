@@ -2,9 +2,9 @@
 
 #include <filesystem>
 #include <map>
-#include <unordered_map>
 
 #include "weft/base/error.h"
+#include "weft/base/keyed_hash.h"
 #include "weft/base/printable.h"
 #include "weft/files/checkpoint.h"
 
@@ -64,7 +64,7 @@ std::vector<Shard> open_indexed(const fs::path& directory,
 // Checks that every tensor exists once, and that the index names the right shard for each.
 void check_names(const std::vector<Shard>& shards, const std::map<std::string, std::string>& index,
                  const std::string& index_path) {
-  std::unordered_map<std::string_view, const Shard*> places;
+  ForeignMap<std::string_view, const Shard*> places;
   for (const Shard& shard : shards) {
     for (const StoredTensor& tensor : shard.tensors) {
       const auto [it, fresh] = places.emplace(tensor.name, &shard);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "weft/base/hash.h"
+#include "weft/base/keyed_hash.h"
 #include "weft/tokenize/vocabulary.h"
 
 namespace weft::serve {
@@ -15,9 +15,7 @@ constexpr std::size_t kMaxCompared = 32;                // passages, the latest 
 constexpr std::size_t kLongest = 64;                    // longer passages are as good
 
 std::uint64_t hash_of(std::span<const TokenId> tokens) {
-  Fnv1a64 hash;
-  hash.add(std::as_bytes(tokens));
-  return hash.value();
+  return keyed_hash({reinterpret_cast<const char*>(tokens.data()), tokens.size_bytes()});
 }
 
 }  // namespace

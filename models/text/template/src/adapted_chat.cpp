@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <iterator>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "weft/base/error.h"
 #include "weft/base/hash.h"
+#include "weft/base/keyed_hash.h"
 #include "weft/base/text.h"
 
 #include "given_json.h"
@@ -45,15 +44,15 @@ class ShortIds {
       Fnv1a64 hash;
       hash.add(id);
       at->second = is_short(id) ? id : short_id(hash.value());
-      for (std::uint64_t i = 1; !used_.insert(at->second).second; ++i)
-        at->second = short_id(hash.value() + i);
+      while (!used_.insert(at->second).second) at->second = short_id(++n_taken_);
     }
     id = at->second;
   }
 
  private:
-  std::unordered_map<std::string, std::string> short_;
-  std::unordered_set<std::string> used_;
+  ForeignMap<std::string, std::string> short_;
+  ForeignSet<std::string> used_;
+  std::uint64_t n_taken_ = 0;  // numbers of ids in place of those that were used
 };
 
 // The calls of a conversation, and which of them have a result. Linear in all of them.
@@ -105,8 +104,8 @@ class CallLog {
   }
 
   std::vector<Call> calls_;
-  std::unordered_map<std::string, std::size_t> by_id_;
-  std::unordered_map<std::string, Named> by_name_;
+  ForeignMap<std::string, std::size_t> by_id_;
+  ForeignMap<std::string, Named> by_name_;
   std::size_t first_ = 0;
 };
 
@@ -256,7 +255,7 @@ std::vector<ChatMessage> with_calls_apart(std::vector<ChatMessage> messages) {
       all.push_back(std::move(m));
       continue;
     }
-    std::unordered_map<std::string, Messages> results;  // by call
+    ForeignMap<std::string, Messages> results;  // by call
     for (const ToolCall& call : m.tool_calls) results[call.id];
     Messages unknown;
     for (; i < messages.size() && messages[i].role == "tool"; ++i) {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "weft/base/error.h"
+#include "weft/base/keyed_hash.h"
 #include "weft/base/text.h"
 
 namespace weft::chat {
@@ -47,8 +47,8 @@ class Builder : public nlohmann::json_sax<Json> {
  private:
   struct Level {
     Json* value;
-    std::size_t member = 0;                                   // the member of the next value
-    std::unordered_map<std::string, std::size_t> index = {};  // once there are many members
+    std::size_t member = 0;                           // the member of the next value
+    ForeignMap<std::string, std::size_t> index = {};  // once there are many members
   };
   static constexpr std::size_t kManyMembers = 16;
 

@@ -1,13 +1,14 @@
 #include "string_table.h"
 
 #include <bit>
-#include <functional>
+
+#include "weft/base/keyed_hash.h"
 
 namespace weft::tokenize {
 
 std::size_t StringIndex::slot_of(std::string_view text) const {
   const std::size_t mask = slots_.size() - 1;
-  std::size_t slot = std::hash<std::string_view>{}(text)&mask;
+  std::size_t slot = keyed_hash(text) & mask;
   while (slots_[slot] >= 0 && (*table_)[static_cast<std::size_t>(slots_[slot])] != text) {
     slot = (slot + 1) & mask;
   }

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
+#include "weft/base/keyed_hash.h"
 #include "weft/files/metadata.h"
 #include "weft/tokenize/text_form.h"
 
@@ -15,8 +15,8 @@
 namespace weft::safetensors {
 
 struct TokenizerFacts {
-  std::unordered_map<std::string, std::uint32_t> ids;  // the id of every token by its text
-  std::string kind;                                    // tokenizer.ggml.model
+  ForeignMap<std::string, std::uint32_t> ids;  // the id of every token by its text
+  std::string kind;                            // tokenizer.ggml.model
   std::uint64_t n_vocab = 0;
   TextForms forms;  // the post-processor's; empty if it has none
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <unordered_set>
 #include <utility>
 
+#include "weft/base/keyed_hash.h"
 #include "weft/tokenize/byte_map.h"
 
 #include "safetensors/tokenizer/added_token_overlaps.h"
@@ -106,7 +106,7 @@ bool has_all_bytes(const Tokens& tokens) {
 
 // The kind "gpt2" ranks tokens by their ids if there are no merges, and merges by their first rank.
 bool has_one_rank_each(const std::vector<Merge>& merges) {
-  std::unordered_set<std::string> seen;
+  ForeignSet<std::string> seen;
   for (const auto& [left, right] : merges)
     if (!seen.insert(left + ' ' + right).second) return false;
   return !merges.empty();

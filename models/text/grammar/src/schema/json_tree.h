@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "weft/base/keyed_hash.h"
+
 namespace weft::grammar {
 
 using JsonId = std::uint32_t;
@@ -41,7 +43,7 @@ class JsonTree {
   friend class JsonReader;
   std::vector<JsonNode> nodes_;
   // Of objects with many names: their items by name.
-  std::unordered_map<JsonId, std::unordered_map<std::string_view, JsonId>> by_name_;
+  std::unordered_map<JsonId, ForeignMap<std::string_view, JsonId>> by_name_;
 };
 
 // A number as sign, digits and the power of ten of the last digit: no zeros at either end; zero has

@@ -1,8 +1,7 @@
 #include <algorithm>
-#include <unordered_map>
-#include <unordered_set>
 
 #include "weft/base/error.h"
+#include "weft/base/keyed_hash.h"
 
 #include "characters.h"
 #include "schema/schema_emitter.h"
@@ -107,7 +106,7 @@ class StateGrid {
 
 std::vector<SchemaEmitter::Member> SchemaEmitter::named_members(const Term& term) {
   std::vector<std::string> names;
-  std::unordered_set<std::string_view> known;
+  ForeignSet<std::string_view> known;
   const auto add_name = [&](const std::string& name) {
     if (known.insert(name).second) names.push_back(name);
   };
@@ -120,8 +119,8 @@ std::vector<SchemaEmitter::Member> SchemaEmitter::named_members(const Term& term
   for (const std::string& name : term.required) add_name(name);
   for (const auto& [name, literal] : term.members) add_name(name);
   const DfaRef allowed = expander_.strings(term.names);
-  const std::unordered_set<std::string_view> required(term.required.begin(), term.required.end());
-  std::unordered_map<std::string_view, Conjunction> own;
+  const ForeignSet<std::string_view> required(term.required.begin(), term.required.end());
+  ForeignMap<std::string_view, Conjunction> own;
   for (const auto& [name, literal] : term.members) own[name].push_back(literal);
   std::vector<Member> members;
   for (const std::string& name : names) {

@@ -1,6 +1,8 @@
 #include "jinja/value.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -8,6 +10,7 @@
 
 #include <locale.h>
 
+#include "weft/base/keyed_hash.h"
 #include "weft/base/utf8.h"
 
 namespace weft::jinja {
@@ -248,18 +251,24 @@ int compare(Heap& heap, std::string_view op, const Value& a, const Value& b, int
   heap.fail("'{}' cannot compare values of type {} and {}", op, type_name(a), type_name(b));
 }
 
+// Equal numbers have equal hashes, those of 0 and -0 too.
+static std::uint64_t hash_of(double number) {
+  const auto bytes = std::bit_cast<std::array<char, sizeof number>>(number == 0 ? 0.0 : number);
+  return keyed_hash({bytes.data(), bytes.size()});
+}
+
 std::size_t hash(Heap& heap, const Value& v, int depth) {
   heap.step();
   switch (v.kind) {
     case Kind::boolean:
     case Kind::integer:
-      return std::hash<double>{}(static_cast<double>(whole(v)));
+      return hash_of(static_cast<double>(whole(v)));
     case Kind::real:
-      return std::hash<double>{}(v.real);
+      return hash_of(v.real);
     case Kind::string:
     case Kind::big:
       heap.scan(v.text->text.size());
-      return std::hash<std::string>{}(v.text->text);
+      return keyed_hash(v.text->text);
     case Kind::list:
       if (v.list->type == List::Type::tuple) {
         check_depth(heap, depth);
@@ -294,7 +303,7 @@ const Value* Dict::find(Heap& heap, const Value& key) const {
 
 const Value* Dict::find(std::string_view key) const {
   const auto same = [&](const Value& v) { return v.is(Kind::string) && v.text->text == key; };
-  if (!index.empty()) return find_if(std::hash<std::string_view>{}(key), same);
+  if (!index.empty()) return find_if(keyed_hash(key), same);
   const auto it = std::ranges::find_if(items, [&](const auto& item) { return same(item.first); });
   return it == items.end() ? nullptr : &it->second;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "weft/base/keyed_hash.h"
 #include "weft/tokenize/vocabulary.h"
 
 namespace weft::tokenize {
@@ -17,7 +18,8 @@ class MergeTable {
     TokenId joint = kNoToken;
   };
 
-  explicit MergeTable(std::size_t n_merges) : slots_(std::bit_ceil(2 * n_merges + 2)) {}
+  explicit MergeTable(std::size_t n_merges)
+      : factor_(keyed_hash("merges") | 1), slots_(std::bit_ceil(2 * n_merges + 2)) {}
 
   // Ignored if the pair was added before. REQUIRES: at most n_merges pairs are added.
   void add(TokenId left, TokenId right, Merge merge) {
@@ -39,7 +41,7 @@ class MergeTable {
     const std::uint64_t pair =
         std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
     const std::size_t mask = slots_.size() - 1;
-    std::size_t slot = static_cast<std::size_t>((pair * 0x9E3779B97F4A7C15u) >> 32) & mask;
+    std::size_t slot = static_cast<std::size_t>((pair * factor_) >> 32) & mask;
     const Slot* const slots =
         slots_.data();  // without the checks of operator[]: the mask bounds it
     while (slots[slot].merge.rank >= 0 && (slots[slot].left != left || slots[slot].right != right))
@@ -47,6 +49,7 @@ class MergeTable {
     return slot;
   }
 
+  std::uint64_t factor_;  // random: the pairs of a file cannot be made to share a place
   std::vector<Slot> slots_;
 };
 

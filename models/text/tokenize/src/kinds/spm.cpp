@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <unordered_map>
 
 #include "weft/base/error.h"
+#include "weft/base/keyed_hash.h"
 #include "weft/base/utf8.h"
 #include "weft/tokenize/space_symbol.h"
 
@@ -49,7 +49,7 @@ class SpmTokenizer final : public SentencePieceTokenizer {
     std::vector<std::string_view> todo;
     bool after_unknown = false;
     // How many bytes of a merged text, which is an unused token, came from its left half.
-    std::unordered_map<std::string_view, std::uint32_t> unused;
+    ForeignMap<std::string_view, std::uint32_t> unused;
   };
 
   void encode_by(const SentencePieceRules& rules, std::string_view text,

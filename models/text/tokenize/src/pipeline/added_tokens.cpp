@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <string_view>
-#include <unordered_set>
 
 #include "weft/base/error.h"
+#include "weft/base/keyed_hash.h"
 
 #include "pipeline/text_patterns.h"
 
@@ -13,7 +13,7 @@ namespace weft::tokenize {
 AddedTokens::AddedTokens(std::vector<Entry> entries) : entries_(std::move(entries)) {
   std::ranges::sort(entries_, {}, [](const Entry& one) { return one.second.id; });
   std::vector<ByteTrie::Entry> texts;
-  std::unordered_set<std::string_view> seen;  // of equal texts, the first id counts
+  ForeignSet<std::string_view> seen;  // of equal texts, the first id counts
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const auto& [text, token] = entries_[i];
     if (text.size() > ByteTrie::kMaxLength)

@@ -1,13 +1,13 @@
 #include "weft/api/json.h"
 
 #include <algorithm>
-#include <unordered_set>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "weft/api/errors.h"
 #include "weft/base/json_string.h"
+#include "weft/base/keyed_hash.h"
 
 namespace weft::api {
 namespace {
@@ -75,7 +75,7 @@ class Builder : public nlohmann::json_sax<Json> {
  private:
   struct Level {
     Json* value;
-    std::unordered_set<std::string> names = {};  // once there are many
+    ForeignSet<std::string> names = {};  // once there are many
   };
   static constexpr std::size_t kManyNames = 16;
 

@@ -1,7 +1,6 @@
 #include "weft/api/tool_choice.h"
 
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,6 +8,7 @@
 
 #include "weft/api/errors.h"
 #include "weft/base/json_string.h"
+#include "weft/base/keyed_hash.h"
 
 namespace weft::api {
 namespace {
@@ -106,7 +106,7 @@ Form<ToolSelection> tool_choice_form(ChoiceStyle style) {
 
 std::vector<ChatTool> selected_tools(std::vector<ChatTool> tools, const ToolSelection& selection) {
   if (!selection.allowed) return tools;
-  std::unordered_set<std::string_view> names, allowed_names;
+  ForeignSet<std::string_view> names, allowed_names;
   for (const ChatTool& tool : tools) names.insert(tool.name);
   for (const ToolSelection::Allowed& allowed : *selection.allowed) {
     allowed_names.insert(allowed.name);
