@@ -29,7 +29,7 @@ import time
 
 from compare_tables import table, write_tables
 from serve_client import Program, ask, completion, post
-from serve_hostile import CLIENTS, hostile, hostile_waits, with_keys
+from serve_hostile import MAX_CLIENTS, hostile, hostile_waits, with_keys
 from serve_soak import soak
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -137,7 +137,7 @@ def measure_hostile(program, model, args):
         streams = asyncio.run(streams_at_once(server, 1, args.tokens, f"pair {next(tags)}"))
         return rate_of(streams, args.tokens)
 
-    with with_keys(program).start(model, sum(CLIENTS.values()) + 1, args.context) as server:
+    with with_keys(program).start(model, MAX_CLIENTS + 1, args.context) as server:
         too_long = hostile_waits(server)
     print()
     with program.start(model, 1, args.context) as server:

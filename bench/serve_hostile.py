@@ -19,8 +19,12 @@ from serve_client import Program
 BOUND = 0.9  # of the speed alone
 WAIT_BOUND = 0.25  # seconds: the longest wait of a request for one token
 WATCHED = 8  # seconds for which they are sent, one after the other
-OWN_KEY, OTHER_KEY = "own-key", "other-key"  # of the server with costly requests
-CLIENTS = {OTHER_KEY: 12, OWN_KEY: 3}  # that send a costly request at a time, by their key
+OWN_KEY, OTHER_KEYS = "own-key", ("key-1", "key-2", "key-3")  # of the server with costly requests
+# Clients that send a costly request at a time, by their keys.
+CLIENTS = {"12, another key": {OTHER_KEYS[0]: 12},
+           "12, 3 other keys": {key: 4 for key in OTHER_KEYS},
+           "3, the same key": {OWN_KEY: 3}}
+MAX_CLIENTS = 12
 PATIENCE = 2  # seconds that a client waits for an answer
 PAUSE = 0.01  # seconds between two attacks of a client
 POST = (b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
@@ -178,9 +182,9 @@ def hostile(server, rate, rounds):
 
 
 def with_keys(program):
-    """The same server with both keys."""
+    """The same server with all keys."""
     return Program(f"{program.name}={shlex.join(program.command)} "
-                   f"--api-key {OWN_KEY},{OTHER_KEY}")
+                   f"--api-key {','.join([OWN_KEY, *OTHER_KEYS])}")
 
 
 def waits(port):
@@ -191,8 +195,11 @@ def waits(port):
         start = time.monotonic()
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         connection.request("POST", "/completion", body, {"Authorization": f"Bearer {OWN_KEY}"})
-        connection.getresponse().read()
+        response = connection.getresponse()
+        response.read()
         connection.close()
+        if response.status != 200:
+            raise RuntimeError(f"a request for one token got {response.status}")
         times.append(time.monotonic() - start)
         time.sleep(PAUSE)
     return times
@@ -202,18 +209,18 @@ def hostile_waits(server):
     """Prints a table; 1 if a request for one token waits longer than the bound beside costly ones,
     which have slots of their own."""
     rows, failed = [], False
-    cases = [("none", OWN_KEY, 0, "", {})]
+    cases = [("none", "-", {}, "", {})]
     for name, (path, body) in costly_requests().items():
-        cases += [(name, key, n, path, body) for key, n in CLIENTS.items()]
-    for name, key, n_clients, path, body in cases:
-        attack = functools.partial(send, key, path, json.dumps(body).encode())
-        with clients({attack: n_clients}, server.port) as count:
-            time.sleep(0.5 if n_clients else 0)
+        cases += [(name, whose, n_by_key, path, body) for whose, n_by_key in CLIENTS.items()]
+    for name, whose, n_by_key, path, body in cases:
+        text = json.dumps(body).encode()
+        attacks = {functools.partial(send, key, path, text): n for key, n in n_by_key.items()}
+        with clients(attacks, server.port) as count:
+            time.sleep(0.5 if attacks else 0)
             times = waits(server.port)
             sent = count.value
         time.sleep(1)  # for requests whose clients are gone
-        failed |= max(times) > WAIT_BOUND or (n_clients > 0 and sent == 0)
-        whose = {0: "-"}.get(n_clients, f"{n_clients}, {key.replace('-', ' ')}")
+        failed |= max(times) > WAIT_BOUND or (len(attacks) > 0 and sent == 0)
         rows.append([name, whose, f"{sent}", f"{1e3 * statistics.median(times):.0f} ms",
                      f"{1e3 * max(times):.0f} ms", f"under {1e3 * WAIT_BOUND:.0f} ms"])
     print("\n".join(table(["requests beside it", "clients", "sent", "median", "longest", "bound"], rows)))

@@ -1,6 +1,6 @@
-# What the compiler and the linker can do against errors in memory being used for an attack, for
-# every target of this project: none of it is exported. Sanitizers find more, and do not mix with
-# it; unoptimized code has no use for it.
+# Options of the compiler and the linker that make errors in memory hard to exploit, for every target
+# of this project. None of them is exported. Sanitizers find more and cannot be combined with them;
+# builds without optimization do not need them.
 #
 #   WEFT_HARDENED           whether this build has it
 #   WEFT_KERNEL_HARDENING   options that the kernels add after these: their loops have no checks

@@ -27,8 +27,7 @@ struct SharedDrafts {
   Session& session;
   const SpeculationOptions options;
   const std::shared_ptr<DraftModel> model;
-  OwnedTexts kept;               // for look-ups
-  std::uint64_t n_unshared = 0;  // texts that have no owner
+  OwnedTexts kept;  // for look-ups
   DraftCosts costs;
   SpeculationCounters all;
   std::vector<SpeculationCounters> of_kinds;  // by options.kinds

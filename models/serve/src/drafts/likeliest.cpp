@@ -17,7 +17,8 @@ float probability(std::span<const float> logits, float best) {
   return static_cast<float>(1 / sum);
 }
 
-// What the rules may take for a guess: the text itself is not kept waiting for a costly one.
+// Steps of the rules for the first guess, half as many for each further one: costly guesses are
+// given up rather than keep the text waiting.
 constexpr std::uint64_t kMaxSteps = 100'000;
 
 }  // namespace
@@ -36,7 +37,8 @@ bool Likeliest::add(std::span<const float> logits, const DraftRequest& request,
   std::size_t index = 0;
   try {
     if (restricted) {
-      if (!request.rules->prepare(kMaxSteps)) return false;
+      const std::uint64_t steps = kMaxSteps >> std::min<std::size_t>(guesses.size(), 16);
+      if (!request.rules->prepare(steps, false)) return false;
       request.rules->restrict(row_);
       logits = row_;
     }

@@ -55,8 +55,8 @@ class KeptTexts {
   std::size_t start_ = 0;  // where the last text begins
 };
 
-// The kept texts of each owner: no look-up of one finds a passage of another. The owners whose
-// texts were asked for last keep them.
+// The kept texts of each owner: no look-up of one finds a passage of another. Only the owners
+// that asked last keep theirs.
 class OwnedTexts {
  public:
   explicit OwnedTexts(std::size_t size) : size_(size) {}

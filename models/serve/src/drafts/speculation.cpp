@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "weft/base/error.h"
+#include "weft/base/random_id.h"
 #include "weft/run/memory_plan.h"
 
 #include "drafts/combined_draft.h"
@@ -163,10 +164,9 @@ Speculation::Speculation(Session& session, const SpeculationOptions& options) {
 
 std::shared_ptr<Draft> Speculation::draft(std::optional<std::string_view> owner) const {
   if (shared_->options.kinds.empty()) return nullptr;
-  // No other text has an owner of the second name.
   auto kept = owner ? shared_->kept.of(*owner)
                     : std::make_shared<serve::KeptTexts>(shared_->options.ngram_size);
-  std::string name = owner ? std::string(*owner) : fmt::format("\n{}", ++shared_->n_unshared);
+  std::string name = owner ? std::string(*owner) : random_id("\n", 24);
   return std::make_shared<serve::CombinedDraft>(shared_, std::move(kept), std::move(name));
 }
 

@@ -4,6 +4,7 @@
 
 #include "engine/engine_test_support.h"
 #include "support/mixed_model.h"
+#include "support/temp_folder.h"
 
 namespace weft {
 namespace {
@@ -111,6 +112,24 @@ TEST_CASE("a prompt reuses nothing of other owners, and learns nothing of them")
     CHECK_THROWS_AS(engine.save_slot(slot, "/nowhere/x", "b").get(), SlotOwnerError);
     CHECK(engine.erase_slot(slot, "a").get() > 0);
     CHECK(engine.erase_slot(slot, "b").get() == 0);
+  }
+  SUBCASE("who restores a slot learns nothing of the text before") {
+    const test::TempFolder folder;
+    const std::string path = (folder / "slot").string();
+    const auto slot_of = [&](const std::string& owner) {
+      const EngineState state = engine.state();
+      return state.slots[0].owner == owner ? 0 : 1;
+    };
+    engine.save_slot(slot_of("b"), path, "b").get();
+    const std::int32_t slot = slot_of("a");
+    engine.restore_slot(slot, path, "b").get();
+    const SlotState seen = engine.state().slots[static_cast<std::size_t>(slot)].seen_by("b");
+    CHECK(seen.owner == "b");
+    CHECK(seen.n_held > 0);
+    CHECK(seen.request == 0);
+    CHECK(seen.n_prompt == 0);
+    CHECK(seen.n_new == 0);
+    CHECK(seen.why_not_reused.empty());
   }
 }
 

@@ -15,7 +15,8 @@ namespace {
 
 // Tokens that a grammar forces are fed at once, together with the new tokens of other texts.
 constexpr std::int64_t kMaxForced = 32;
-// The time for grammars between two steps, and steps of theirs after which it is looked at.
+// The time for grammars between two steps of the model, and the steps of a grammar between two
+// looks at the clock.
 constexpr std::chrono::milliseconds kPreparing{1};
 constexpr std::uint64_t kSlice = 20'000;
 
@@ -101,8 +102,9 @@ bool EngineStepper::prepare_masks_of(const EngineRequest& request, Clock::time_p
     if (!is_of(slot)) continue;
     Generation& text = *slot.text->generation;
     while (!serve::rules_are_ready(text)) {
-      if (request.cancelled || Clock::now() > until) return false;
-      serve::prepare_rules(text, kSlice);
+      if (request.cancelled) return false;
+      serve::prepare_rules(text, kSlice);  // one slice at least, which is enough for most
+      if (Clock::now() > until && !serve::rules_are_ready(text)) return false;
     }
   }
   return std::ranges::all_of(running_, [&](const EngineSlot* slot) {

@@ -222,7 +222,11 @@ void SequenceStore::hold(std::int32_t sequence, std::vector<TokenId> tokens) {
   inbox_.update_state([&](EngineState& s) {
     SlotState& state = s.slots[static_cast<std::size_t>(sequence)];
     state.n_held = std::ssize(memory.tokens);
-    state.owner = memory.owner;
+    if (state.owner == memory.owner) return;
+    state.owner = memory.owner;  // who learns nothing of the text before
+    state.request = 0;
+    state.n_prompt = state.n_new = 0;
+    state.why_not_reused.clear();
   });
 }
 

@@ -1,9 +1,12 @@
 #include "weft/serve/text_rules.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <set>
 
 #include "weft/base/error.h"
+#include "weft/base/keyed_hash.h"
 #include "weft/tokenize/logits.h"
 
 namespace weft {
@@ -11,6 +14,40 @@ namespace {
 
 // The length of forced text that is fed in one step; longer texts take several steps.
 constexpr std::size_t kMaxForcedBytes = 512;
+
+// Calls f(i, id) for every text i that the bytes of a token contain: tokens in order, and one again
+// for each place. Takes time for the vocabulary, hardly for the number of texts.
+template <class F>
+void for_each_within(const Tokenizer& tokenizer, const std::vector<std::string>& texts, F f) {
+  ForeignMap<std::string_view, std::vector<std::size_t>> by_text;
+  std::set<std::size_t> lengths;
+  std::array<bool, 256> begins{};
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (texts[i].empty()) continue;
+    by_text[texts[i]].push_back(i);
+    lengths.insert(texts[i].size());
+    begins[static_cast<unsigned char>(texts[i].front())] = true;
+  }
+  for (TokenId id = 0; id < tokenizer.vocabulary().size(); ++id) {
+    for (std::string_view rest = tokenizer.bytes(id); !rest.empty(); rest.remove_prefix(1)) {
+      if (!begins[static_cast<unsigned char>(rest.front())]) continue;
+      for (const std::size_t length : lengths) {
+        if (length > rest.size()) break;
+        if (const auto at = by_text.find(rest.substr(0, length)); at != by_text.end())
+          for (const std::size_t i : at->second) f(i, id);
+      }
+    }
+  }
+}
+
+std::vector<std::vector<TokenId>> tokens_with_each(const Tokenizer& tokenizer,
+                                                   const std::vector<std::string>& texts) {
+  std::vector<std::vector<TokenId>> with(texts.size());
+  for_each_within(tokenizer, texts, [&](std::size_t i, TokenId id) {
+    if (with[i].empty() || with[i].back() != id) with[i].push_back(id);
+  });
+  return with;
+}
 
 // The length of the longest proper prefix of `word` that `text` ends with.
 std::size_t overlap(std::string_view text, std::string_view word) {
@@ -44,8 +81,7 @@ TextRules::TextRules(const Tokenizer& tokenizer, const TextRulesOptions& options
     for (const std::string& text : *texts) fixed->longest = std::max(fixed->longest, text.size());
   if (!fixed->tree && (options.grammar || !fixed->banned.empty()))
     fixed->tree = std::make_shared<const TokenTree>(tokenizer);
-  for (const std::string& text : fixed->banned)
-    fixed->containing.push_back(tokens_with(tokenizer, {text}));
+  if (!fixed->banned.empty()) fixed->containing = tokens_with_each(tokenizer, fixed->banned);
   fixed_ = fixed;
   if (options.grammar)
     shared_ = std::make_shared<SharedConstraint>(
@@ -80,7 +116,7 @@ bool TextRules::is_at_text() const {
   return shared_->stamp == stamp_;
 }
 
-bool TextRules::reach(std::uint64_t steps) {
+bool TextRules::reach(std::uint64_t steps, bool may_free) {
   if (!shared_ || is_at_text()) return true;
   TokenConstraint& constraint = shared_->constraint;
   if (shared_->stamp != replay_stamp_) {
@@ -88,6 +124,7 @@ bool TextRules::reach(std::uint64_t steps) {
       stamp_ = ++shared_->stamp;
       return true;
     }
+    if (!may_free) return false;
     constraint.reset();  // it has freed memory since
     n_replayed_ = 0;
     replay_stamp_ = ++shared_->stamp;
@@ -108,9 +145,9 @@ TokenConstraint& TextRules::constraint() {
   return shared_->constraint;
 }
 
-bool TextRules::prepare(std::uint64_t steps) {
+bool TextRules::prepare(std::uint64_t steps, bool may_free) {
   if (!shared_) return true;
-  if (!reach(steps) || !shared_->constraint.prepare_mask(steps)) return false;
+  if (!reach(steps, may_free) || !shared_->constraint.prepare_mask(steps, may_free)) return false;
   place_ = shared_->constraint.place();  // it may have freed memory
   return true;
 }
@@ -130,7 +167,10 @@ void TextRules::ban(std::span<float> logits) const {
   for (std::size_t b = 0; b < fixed_->banned.size(); ++b) {
     const std::string_view text = fixed_->banned[b];
     forbid(fixed_->containing[b], logits);
-    for (std::size_t n = std::min(text.size() - 1, tail_.size()); n > 0; --n) {
+    // What is left after a shorter prefix is longer than any token.
+    const std::size_t least =
+        text.size() > tree->max_depth() ? text.size() - tree->max_depth() : std::size_t{1};
+    for (std::size_t n = std::min(text.size() - 1, tail_.size()); n >= least; --n) {
       if (!std::string_view(tail_).ends_with(text.substr(0, n))) continue;
       const std::string_view left = text.substr(n);
       for (std::size_t node = 0; node < tree->n_nodes();) {
@@ -228,13 +268,9 @@ void TextRules::flush(std::string& out) {
 std::vector<TokenId> tokens_with(const Tokenizer& tokenizer,
                                  const std::vector<std::string>& texts) {
   std::vector<TokenId> ids;
-  for (TokenId id = 0; id < tokenizer.vocabulary().size(); ++id) {
-    const std::string_view bytes = tokenizer.bytes(id);
-    if (std::ranges::any_of(texts, [&](const std::string& text) {
-          return !text.empty() && bytes.find(text) != bytes.npos;
-        }))
-      ids.push_back(id);
-  }
+  for_each_within(tokenizer, texts, [&](std::size_t, TokenId id) {
+    if (ids.empty() || ids.back() != id) ids.push_back(id);
+  });
   return ids;
 }
 

@@ -64,5 +64,18 @@ TEST_CASE("a schema with many properties takes linear steps") {
   CHECK(steps(4000) < 5 * steps(1000));
 }
 
+TEST_CASE("the members of many parts of a schema are counted") {
+  std::string schema = R"({"type": "object", "allOf": [)";
+  for (int i = 0; i < 1000; ++i)
+    schema += fmt::format("{}{{\"properties\": {{\"p{}\": {{}}}}}}", i == 0 ? "" : ",", i);
+  schema += "]}";
+  const LimitedCompilation limits({.max_steps = std::uint64_t{1} << 40});
+  try {
+    Grammar::from_json_schema(schema);
+  } catch (const BudgetError&) {
+  }
+  CHECK(limits.steps() > 1000 * 1000);  // every name is looked for in every part
+}
+
 }  // namespace
 }  // namespace weft

@@ -166,7 +166,7 @@ struct TokenConstraint::Impl {
     if (matcher.compiled().has_tokens) add_named_tokens(bits);
     if (matcher.may_end(at))
       for (const TokenId id : tree->ends()) set(bits, id);
-    if (masks.size() * n_words() * 8 > kMaxMasks) masks.clear();
+    if (has_all_masks()) masks.clear();
     masks.emplace(at, std::move(bits));
     job.reset();
   }
@@ -176,8 +176,8 @@ struct TokenConstraint::Impl {
       fail<BudgetError>("the grammar takes more than {} steps to find the next tokens",
                         limits.mask);
     if (steps() > limits.text + n_accepted * limits.token)
-      fail<BudgetError>("the grammar takes more steps than {} and {} for each token", limits.text,
-                        limits.token);
+      fail<BudgetError>("the grammar takes more than {} steps and {} more for each token",
+                        limits.text, limits.token);
     if (matcher.used().bytes > kMaxGrowth + live)
       fail<BudgetError>("the grammar needs more than {} bytes to find the next tokens", kMaxGrowth);
   }
@@ -215,17 +215,24 @@ struct TokenConstraint::Impl {
     return named ? matcher.step_token(at, id) : Matcher::kDead;
   }
 
-  // Does about so many steps of the mask at this place; returns whether it is there. The masks of
-  // configurations are forgotten together with the matcher's memory of them.
-  bool prepare(std::uint64_t n_steps) {
+  bool is_full() const { return matcher.used().bytes > kMaxMatcher + live; }
+  bool has_all_masks() const { return masks.size() * n_words() * 8 > kMaxMasks; }
+
+  // The masks of configurations are forgotten together with the matcher's memory of them.
+  void free_memory() {
+    job.reset();
+    at = matcher.collect(at);
+    live = matcher.used().bytes;
+    masks.clear();
+  }
+
+  // Does about so many steps of the mask at this place; returns whether it is there.
+  bool prepare(std::uint64_t n_steps, bool may_free = true) {
     if (masks.contains(at)) return true;
+    if (!may_free && (is_full() || has_all_masks())) return false;
     if (!job || job->config != at) {
       job.reset();
-      if (matcher.used().bytes > kMaxMatcher + live) {
-        at = matcher.collect(at);
-        live = matcher.used().bytes;
-        masks.clear();
-      }
+      if (is_full()) free_memory();
       begin_job();
     }
     const std::uint64_t limit = n_steps > ~steps() ? ~std::uint64_t{0} : steps() + n_steps;
@@ -249,6 +256,14 @@ struct TokenConstraint::Impl {
     // A token that ends the text leaves everything as it is.
     const bool ends = ends_text(id) && matcher.may_end(at);
     return ends ? at : Matcher::kDead;
+  }
+
+  bool go_to(TokenId id) {
+    if (id < 0 || id >= tree->n_tokens()) return false;
+    const ConfigId to = after_token(id);
+    if (to == Matcher::kDead) return false;
+    at = to;
+    return true;
   }
 
   std::shared_ptr<const Grammar> grammar;
@@ -290,8 +305,8 @@ bool TokenConstraint::return_to(const Place& place) {
   return true;
 }
 
-bool TokenConstraint::prepare_mask(std::uint64_t steps) {
-  return impl_->prepare(steps);
+bool TokenConstraint::prepare_mask(std::uint64_t steps, bool may_free) {
+  return impl_->prepare(steps, may_free);
 }
 
 bool TokenConstraint::has_mask(const Place& place) const {
@@ -330,17 +345,14 @@ void TokenConstraint::apply(std::span<float> logits) {
 }
 
 bool TokenConstraint::accept(TokenId id) {
-  const bool accepted = accept_again(id);
+  const bool accepted = impl_->go_to(id);
   impl_->n_accepted += accepted;
   return accepted;
 }
 
 bool TokenConstraint::accept_again(TokenId id) {
-  if (id < 0 || id >= impl_->tree->n_tokens()) return false;
-  const ConfigId to = impl_->after_token(id);
-  if (to == Matcher::kDead) return false;
-  impl_->at = to;
-  return true;
+  if (impl_->is_full()) impl_->free_memory();
+  return impl_->go_to(id);
 }
 
 bool TokenConstraint::may_end() const {

@@ -41,8 +41,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void on_handshake(bool ok);
   void on_read(bool ok, std::size_t n);
   void on_written(bool ok);
-  // Part of a write was taken by the client. Also called when the client does, or has to do,
-  // something else.
+  // The client has taken part of a write, has sent something, or has its turn from now on.
   void on_progress();
 
  private:
@@ -84,7 +83,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   BodyPace pace_;
   std::uint64_t skip_ = 0;  // bytes of a refused request's body that still come
   AnswerOutput output_;
-  Clock::time_point progress_ = Clock::now();  // the last one of the client
+  Clock::time_point progress_ = Clock::now();  // when the client last did something
 };
 
 }  // namespace weft::http

@@ -154,8 +154,8 @@ void add_work_flags(cli::App& app, Flags& flags) {
          "--cache-scope", cli::App::Function<std::string>([&flags](const std::string& scope) {
            flags.shares_cache = scope == "server";
          }),
-         "who shares what is kept of prompts: key (default): requests with the same key; server: "
-         "all. A request's cache_salt narrows both")
+         "who shares kept prompts, saved slots and stored responses: key (default): requests with "
+         "the same key; server: all. A request's cache_salt narrows both")
       .one_of({"key", "server"})
       .type_name("SCOPE");
   app.add_option("--cache-ram", flags.kept_prompts_mib,

@@ -1,7 +1,7 @@
 #pragma once
-// Hashes for tables whose keys are foreign: names in requests and files, tokens. The key is random
-// for each process, so that nobody can make names that share a place of a table, whose search would
-// then take quadratic time. Nothing may depend on the order of such a table, and the values must
+// Hashes for tables of foreign texts: names in requests and files, tokens. They depend on a secret
+// that is random for each process, so that nobody can make texts that collide, with which a table
+// would take quadratic time. Nothing may depend on the order of such a table, and the hashes must
 // not be stored. XXH3 with a secret (https://xxhash.com).
 
 #include <cstddef>

@@ -35,7 +35,7 @@ struct DraftRequest {
   // The rules of the text after `tokens`, which the draft may advance; null: any token may follow.
   // Guesses that they forbid are not checked.
   TextRules* rules = nullptr;
-  // Whose text it is: what a draft keeps of texts of other owners is as if it had never been.
+  // Whose text it is. A draft uses nothing that it keeps of other owners' texts.
   std::string_view owner = {};
   const std::atomic<bool>* cancel = nullptr;  // for those that compute; may be null
 };

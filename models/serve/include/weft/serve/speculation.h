@@ -84,8 +84,9 @@ class Speculation {
   // BudgetError.
   Speculation(Session& session, const SpeculationOptions& options);
 
-  // For one text after the other of an owner, whose texts that ended look-ups search, too; nullopt:
-  // for a text that neither reads others nor is read. Null if no kind is left.
+  // A draft for the texts of one owner, one after the other. Look-ups also search the owner's texts
+  // that have ended. nullopt: look-ups search no other text, and no other text's look-ups search
+  // this one. Null if no kind is left.
   std::shared_ptr<Draft> draft(std::optional<std::string_view> owner = "") const;
   SpeculationCounters counters() const;  // all drafts together
   SpeculationCounters counters(DraftKind kind) const;

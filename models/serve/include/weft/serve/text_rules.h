@@ -40,10 +40,11 @@ class TextRules {
   // Both do a part of the work of other functions, about so many steps (TokenConstraint), and
   // return whether nothing is left: reach() that of going back to this text after a copy was used,
   // prepare() also that of restrict() for the next token. Copies share the work: it only makes
-  // progress if one of them is prepared until it is ready before the next one is. Throw
-  // BudgetError.
-  bool reach(std::uint64_t steps);
-  bool prepare(std::uint64_t steps);
+  // progress if one of them is prepared until it is ready before the next one is. `may_free`: as
+  // TokenConstraint::prepare_mask(); false, for copies that can be done without, also reads no text
+  // again. Throw BudgetError.
+  bool reach(std::uint64_t steps, bool may_free = true);
+  bool prepare(std::uint64_t steps, bool may_free = true);
   bool is_prepared() const;  // prepare() has nothing left to do
   // Sets the logits of tokens that must not come next to -inf. Throws ValueError if the grammar
   // allows no token.

@@ -287,7 +287,8 @@ void SchemaExpander::member_literals(const Term::Leaf& leaf, const std::string& 
   }
   const Patterns others = patterns(leaf);
   const std::u32string codes = code_points(name);
-  CompileWork::add(others.patterns.size() * (kStepsToFind + codes.size()));
+  CompileWork::add(kStepsToFind + codes.size() +
+                   others.patterns.size() * (kStepsToFind + codes.size()));
   for (const auto& [dfa, literal] : others.patterns) {
     if (!dfa->matches(codes)) continue;
     out.push_back(literal);

@@ -48,6 +48,7 @@ class Expansion {
       while (!state.todo.empty()) {
         const Literal literal = state.todo.back();
         state.todo.pop_back();
+        CompileWork::add(1 + state.seen.size() / 8);
         if (contains(state.seen, literal)) continue;
         if (contains(state.seen, !literal)) return;
         state.seen.push_back(literal);

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <iterator>
 #include <list>
 #include <map>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -41,7 +41,7 @@ struct Workers::Impl {
   };
   struct Client {
     std::deque<Job> jobs;
-    int n_long = 0;
+    int n_running = 0, n_long = 0;  // jobs that run: on threads for all, and long ones
   };
 
   Impl(int n, std::size_t max, Clock::duration l) : max_new(max), long_after(l) {
@@ -75,6 +75,7 @@ struct Workers::Impl {
       if (n_idle > 0 && !(timers.empty() && ready.empty() && n_fresh == 0)) wake.notify_one();
       self.began = Clock::now();
       self.runs = true;
+      ++clients[self.client].n_running;
       if (++n_running == n_short) full.notify_one();
       lock.unlock();
       job();
@@ -88,17 +89,12 @@ struct Workers::Impl {
   }
 
   void end_job(Worker& self) {
-    if (!self.is_long) {
-      --n_running;
-      return;
-    }
-    --n_long;
     const auto of = clients.find(self.client);
-    if (of == clients.end()) return;
-    --of->second.n_long;
+    --(self.is_long ? n_long : n_running);
+    --(self.is_long ? of->second.n_long : of->second.n_running);
     forget_if_idle(of);
-    // Its other jobs may have waited for this.
-    wake.notify_one();
+    // Other jobs may have waited for this.
+    if (self.is_long) wake.notify_all();
   }
 
   void add_due_timers() {
@@ -113,9 +109,12 @@ struct Workers::Impl {
   Job next_job(Worker& self) {
     self.client.clear();
     Job job;
+    // While no thread can be replaced, only clients without long jobs get one.
     const auto may_run = [&](const std::string& name) {
-      const auto client = clients.find(name);
-      return name.empty() || client == clients.end() || client->second.n_long < kMaxLong / 2;
+      const auto at = clients.find(name);
+      if (name.empty() || at == clients.end()) return true;
+      const Client& c = at->second;
+      return n_long < kMaxLong ? c.n_long < kMaxLong / 2 : c.n_long == 0 && c.n_running == 0;
     };
     const auto next = std::ranges::find_if(ready, may_run, &Ready::client);
     if (next != ready.end()) {
@@ -140,7 +139,8 @@ struct Workers::Impl {
   }
 
   void forget_if_idle(std::map<std::string, Client>::iterator client) {
-    if (client->second.jobs.empty() && client->second.n_long == 0) clients.erase(client);
+    const Client& c = client->second;
+    if (c.jobs.empty() && c.n_running == 0 && c.n_long == 0) clients.erase(client);
   }
 
   void wait(std::unique_lock<std::mutex>& lock) {
@@ -170,7 +170,7 @@ struct Workers::Impl {
       }
       try {
         add_worker();
-      } catch (const std::system_error&) {  // no more threads now: jobs wait for this one
+      } catch (const std::exception&) {  // no more threads now: jobs wait for this one
         full.wait_for(lock, std::chrono::seconds(1));
         continue;
       }
@@ -190,7 +190,9 @@ struct Workers::Impl {
     --n_running;
     --n_short;
     ++n_long;
-    ++clients[worker.client].n_long;
+    Client& client = clients.at(worker.client);
+    --client.n_running;
+    ++client.n_long;
     const int nice = ::getpriority(PRIO_PROCESS, static_cast<id_t>(worker.id));
     ::setpriority(PRIO_PROCESS, static_cast<id_t>(worker.id), nice + kNicer);
   }
@@ -266,9 +268,11 @@ void Workers::stop() {
 bool Workers::post_new(Job job, const std::string& client) {
   {
     const std::lock_guard lock(impl_->mutex);
-    if (impl_->stop || impl_->n_fresh >= impl_->max_new) return false;
+    const auto known = impl_->clients.find(client);
+    const std::size_t n_own = known == impl_->clients.end() ? 0 : known->second.jobs.size();
+    if (impl_->stop || n_own >= std::max<std::size_t>(1, impl_->max_new / 2)) return false;
+    if (n_own > 0 && impl_->n_fresh >= impl_->max_new) return false;
     Impl::Client& of = impl_->clients[client];
-    if (of.jobs.size() >= std::max<std::size_t>(1, impl_->max_new / 2)) return false;
     if (of.jobs.empty()) impl_->turns.push_back(client);
     of.jobs.push_back(std::move(job));
     ++impl_->n_fresh;

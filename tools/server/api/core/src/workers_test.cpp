@@ -103,6 +103,23 @@ TEST_CASE("long jobs of one client leave places to others") {
   CHECK(done.get_future().wait_for(std::chrono::seconds(30)) == std::future_status::ready);
 }
 
+TEST_CASE("long jobs of many clients leave a place to one that has none") {
+  constexpr int kJobs = 30;
+  std::atomic<int> n_waited = 0;
+  Gate gate;
+  std::promise<void> done;
+  Workers workers(2);
+  for (int i = 0; i < kJobs; ++i)
+    workers.post_new(
+        [&] {
+          if (gate.wait() && ++n_waited == kJobs) done.set_value();
+        },
+        std::string(1, static_cast<char>('a' + i % 3)));
+  std::this_thread::sleep_for(std::chrono::seconds(1));  // as many are long as there may be
+  workers.post_new([&] { gate.opens.set_value(); }, "d");
+  CHECK(done.get_future().wait_for(std::chrono::seconds(30)) == std::future_status::ready);
+}
+
 TEST_CASE("long jobs of requests that were taken are those of their client, too") {
   constexpr int kJobs = 20;
   std::atomic<int> n_waited = 0;
@@ -127,7 +144,11 @@ TEST_CASE("a client cannot fill the queue of the workers") {
   begun.get_future().wait();
   for (int i = 0; i < 4; ++i) CHECK(workers.post_new([] {}, "a"));
   CHECK_FALSE(workers.post_new([] {}, "a"));
-  CHECK(workers.post_new([] {}, "b"));
+  for (int i = 0; i < 4; ++i) CHECK(workers.post_new([] {}, "b"));
+  // The queue is full, but not for those who have nothing in it.
+  CHECK_FALSE(workers.post_new([] {}, "b"));
+  CHECK(workers.post_new([] {}, "c"));
+  CHECK_FALSE(workers.post_new([] {}, "c"));
   gate.opens.set_value();
 }
 

@@ -13,19 +13,28 @@ namespace weft::api::native {
 namespace fs = std::filesystem;
 namespace {
 
-// The bytes of all files below the folder, without `except`.
-std::int64_t bytes_below(const std::string& folder, const std::string& except) {
-  std::int64_t n = 0;
+// All folders of saved slots together are looked through in a few milliseconds.
+constexpr int kMaxFiles = 1000;
+
+struct Saved {
+  std::int64_t n_bytes = 0;
+  int n_files = 0;
+};
+
+// What is in files below the folder, without `except`, until there are too many.
+Saved saved_below(const std::string& folder, const std::string& except) {
+  Saved saved;
   std::error_code error;
-  for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end;
-       at.increment(error)) {
+  for (fs::recursive_directory_iterator at(folder, error), end;
+       !error && at != end && saved.n_files < kMaxFiles; at.increment(error)) {
     std::error_code ignored;
     if (!at->is_regular_file(ignored) || at->path() == except) continue;
     const auto size = at->file_size(ignored);
-    if (!ignored) n += static_cast<std::int64_t>(size);
+    if (!ignored) saved.n_bytes += static_cast<std::int64_t>(size);
+    ++saved.n_files;
   }
   if (error) fail<IoError>("{}: cannot read the folder: {}", folder, error.message());
-  return n;
+  return saved;
 }
 
 }  // namespace
@@ -51,12 +60,12 @@ void SlotFolder::make_room(const std::string& client_folder, const std::string& 
   make_private_folders(fs::path(path).parent_path().string(), error);
   if (error) fail<IoError>("{}: cannot make the folder: {}", path, error.message());
   if (quota_ == 0) return;
-  const std::int64_t n = bytes_below(client_folder, path);
-  if (n < quota_) return;
+  const Saved saved = saved_below(client_folder, path);
+  if (saved.n_bytes < quota_ && saved.n_files < kMaxFiles) return;
   throw ApiError(403, "permission_error",
-                 fmt::format("the saved slots have {} bytes, and {} are allowed "
-                             "(--slot-save-quota): ask for some of them to be deleted",
-                             n, quota_),
+                 fmt::format("the saved slots are {} files of {} bytes, and less than {} of {} are "
+                             "allowed (--slot-save-quota): ask for some of them to be deleted",
+                             saved.n_files, saved.n_bytes, kMaxFiles, quota_),
                  {}, "slot_quota");
 }
 

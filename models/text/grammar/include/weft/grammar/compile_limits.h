@@ -19,7 +19,8 @@ struct CompileLimits {
   // need some millions.
   static constexpr std::uint64_t kDefaultSteps = 50'000'000;
   std::uint64_t max_steps = kDefaultSteps;
-  // Compiling throws CancelledError soon after this becomes true. Null: never.
+  // Compiling throws CancelledError soon after this becomes true. Null: never. Outlives the
+  // compilation.
   const std::atomic<bool>* cancel = nullptr;
   // Kept grammars of schemas (Grammar::from_json_schema) are found only by those who name the same
   // scope.
@@ -28,7 +29,7 @@ struct CompileLimits {
 
 // While it lives, what its thread compiles keeps the limits: functions of Grammar then throw
 // BudgetError and CancelledError, too. Without one, every grammar has the default limits of its
-// own. They nest; the innermost counts.
+// own. They nest; the innermost counts. Destroy it on the thread that made it, the last one first.
 class LimitedCompilation {
  public:
   explicit LimitedCompilation(CompileLimits limits);

@@ -45,8 +45,9 @@ class TokenTree {
 // them, and tokens that end a text only where the grammar may end. One thread at a time may use it.
 // reset() keeps computed results, so that later texts are faster.
 //
-// The functions that compute something throw BudgetError if the grammar takes too many steps for
-// one mask or for the text so far (Limits), or too much memory. A step takes some ten nanoseconds.
+// mask() and what prepares it throw BudgetError if the grammar takes too many steps for one mask or
+// for all texts of this object (Limits), or too much memory. The others throw it only if the
+// grammar reads a text in too many ways. A step takes some tens of nanoseconds.
 class TokenConstraint {
  public:
   struct Limits {
@@ -72,11 +73,13 @@ class TokenConstraint {
   // Returns false if the place is no longer valid, because memory was freed since: reset() and
   // accept_again() the text's tokens. REQUIRES: a place of this object.
   bool return_to(const Place& place);
-  // Does a part of the work of mask() at this place, about so many steps of it. Returns whether
-  // nothing is left. Other functions may be called in between.
-  bool prepare_mask(std::uint64_t steps);
-  bool has_mask(const Place& place) const;  // after return_to(), nothing would be left
-  std::uint64_t steps() const;              // that all functions took so far
+  // Does about so many steps of the work of mask() at this place. Returns whether nothing is left.
+  // Other functions may be called in between. `may_free`: false does nothing if that would free
+  // memory, and with it masks and places of other texts.
+  bool prepare_mask(std::uint64_t steps, bool may_free = true);
+  // Whether prepare_mask() has nothing left to do at this place.
+  bool has_mask(const Place& place) const;
+  std::uint64_t steps() const;  // the steps of all functions so far
   // One bit per token, lowest first: the token may come next. Valid until the next call. Empty only
   // if the text is complete and the vocabulary has no token that ends it. A token whose bit is 0
   // leads to no text of the grammar; after every allowed one a text of the grammar can follow,
@@ -87,9 +90,11 @@ class TokenConstraint {
   void apply(std::span<float> logits);
   // Returns false, and changes nothing, if the token is not allowed. Needs no mask.
   bool accept(TokenId id);
-  bool accept_again(TokenId id);  // the same for a token that was counted: Limits allow no more
-  bool may_end() const;           // the text may end here
-  bool may_continue() const;      // more may follow
+  // The same for a token that was accepted before: it does not raise the limit of steps. May free
+  // memory.
+  bool accept_again(TokenId id);
+  bool may_end() const;       // the text may end here
+  bool may_continue() const;  // more may follow
   // The bytes that must come next, at most `max_bytes` of them.
   std::string forced(std::size_t max_bytes);
   std::size_t memory() const;  // bytes that it keeps, about

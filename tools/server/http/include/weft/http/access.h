@@ -53,7 +53,8 @@ class Access {
   //        key is accepted all the same, so that nobody locks out others behind the same proxy.
   //   204  if it is OPTIONS
   std::optional<Reply> check(const RequestHead& head) const;
-  // Whether a request that goes on may have a body: anybody could hold the connection with one.
+  // Whether the body of a request that check() lets pass is read. Open paths take none: anybody
+  // could hold a connection with one.
   bool takes_body(const RequestHead& head) const;
   // Access-Control-Allow-Origin for an allowed origin; Vary; Cross-Origin-Resource-Policy:
   // "cross-origin" for an allowed origin, else "same-origin".
@@ -62,8 +63,8 @@ class Access {
   // Identifies a client: a number made from the key, or the peer if no key is needed.
   std::string client_of(const RequestHead& head) const;
 
-  // Names the key of a request, the same in every process that has this key, without telling it.
-  // Empty if no key is needed.
+  // A name that stands for the request's key: the same in every process that accepts the key, and
+  // not the key itself. Empty if no key is needed.
   std::string owner_of(const RequestHead& head) const;
 
   void set_keys(const std::vector<std::string>& keys);

@@ -1,5 +1,6 @@
 #pragma once
-// Names for texts that must not be told: from equal texts equal ones, and never back.
+// Names that stand for secret texts. Equal texts have equal names; a name tells nothing of a text
+// that cannot be guessed.
 
 #include <array>
 #include <string>

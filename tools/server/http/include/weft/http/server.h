@@ -38,14 +38,14 @@ struct ServerOptions {
   // Open sockets that listen, in place of host and port (inherited_sockets()). The server closes
   // them.
   std::vector<int> listening_sockets = {};
-  // Idle connections, bodies and readers may be silent for that time. Computing an answer is not
-  // limited.
+  // How long a client may be silent: between requests, within a body, or while it reads an answer.
+  // Computing an answer is not limited.
   std::chrono::milliseconds timeout = std::chrono::seconds(600);
   // The time, at most `timeout`, in which a header must be complete after its first byte, and in
   // which a TLS handshake must be.
   std::chrono::milliseconds header_timeout = std::chrono::seconds(30);
-  // After `body_grace`, the bytes of a body per second since its begin must be at least this many,
-  // or the request is answered with 408.
+  // A body may take `body_grace`, and one second more for every `min_body_rate` bytes that have
+  // come; a slower request is answered with 408.
   std::chrono::milliseconds body_grace = std::chrono::seconds(20);
   std::size_t min_body_rate = 500;  // > 0
   // Open connections. 0: as many as the limit of file descriptors (RLIMIT_NOFILE) allows, without

@@ -120,10 +120,10 @@ struct ApiOptions {
   // on a preparing thread. Empty: no request is watched.
   std::function<std::shared_ptr<StepWatcher>(const http::Request& request)> watcher_of = {};
   // Returns whose texts a request may see and makes (TextRequest::owner), without line ends. Called
-  // on a preparing thread. Empty: all requests have one owner.
+  // on the I/O thread or on a preparing thread. Empty: all requests have one owner.
   std::function<std::string(const http::Request& request)> owner_of = {};
-  // Returns whose turn a request takes among those that wait to be prepared. Empty: that of its
-  // peer.
+  // Returns whose turn a request takes among those that wait to be prepared. Called on the
+  // I/O thread. Empty: that of its peer.
   std::function<std::string(const http::Request& request)> client_of = {};
   // Called on a preparing thread, possibly often with the same notice: the receiver logs it once.
   // May be empty.

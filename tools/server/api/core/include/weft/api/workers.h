@@ -3,7 +3,9 @@
 // neither the I/O thread nor an engine's thread does. Also calls functions at given times.
 //
 // Long work makes neither short work nor other clients wait: clients take turns, and a job that has
-// run for a while continues with a lower priority beside another thread that takes its place.
+// run for a while continues with a lower priority beside another thread that takes its place. At
+// most 8 long jobs run at a time, and 4 of one client, whose other jobs then wait, also those of
+// post(). While 8 run, only clients without long jobs start one, each one at a time.
 
 #include <chrono>
 #include <cstddef>
@@ -34,7 +36,8 @@ class Workers {
   void stop();
 
   // For requests that just came from a client, whose jobs start in order. Returns false, and drops
-  // the job, if half of `max_new` jobs of this client or `max_new` of all wait, or after stop().
+  // the job, if half of `max_new` jobs of this client wait, or one of this client and `max_new` of
+  // all, or after stop().
   bool post_new(Job job, const std::string& client = {});
   // For work of requests that were taken, which goes first. `client`: whose long jobs it counts
   // among; empty: nobody's, for what never takes long.
