@@ -102,9 +102,8 @@ bool EngineStepper::prepare_masks_of(const EngineRequest& request, Clock::time_p
     if (!is_of(slot)) continue;
     Generation& text = *slot.text->generation;
     while (!serve::rules_are_ready(text)) {
-      if (request.cancelled) return false;
-      serve::prepare_rules(text, kSlice);  // one slice at least, which is enough for most
-      if (Clock::now() > until && !serve::rules_are_ready(text)) return false;
+      if (request.cancelled || Clock::now() > until) return false;
+      serve::prepare_rules(text, kSlice);
     }
   }
   return std::ranges::all_of(running_, [&](const EngineSlot* slot) {
