@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include <doctest/doctest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -44,7 +45,8 @@ class Client {
     sockaddr_in address = {};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK + from - 1);
-    if (from != 1) ::bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+    if (from != 1)
+      REQUIRE(::bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0);
     address.sin_port = htons(static_cast<std::uint16_t>(port));
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     connect(reinterpret_cast<const sockaddr*>(&address), sizeof(address));
