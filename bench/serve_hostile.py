@@ -24,7 +24,7 @@ OWN_KEY, OTHER_KEYS = "own-key", ("key-1", "key-2", "key-3")  # of the server wi
 CLIENTS = {"12, another key": {OTHER_KEYS[0]: 12},
            "12, 3 other keys": {key: 4 for key in OTHER_KEYS},
            "3, the same key": {OWN_KEY: 3}}
-MAX_CLIENTS = 12
+MAX_CLIENTS = max(sum(n_by_key.values()) for n_by_key in CLIENTS.values())
 PATIENCE = 2  # seconds that a client waits for an answer
 PAUSE = 0.01  # seconds between two attacks of a client
 POST = (b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"

@@ -166,7 +166,7 @@ struct TokenConstraint::Impl {
     if (matcher.compiled().has_tokens) add_named_tokens(bits);
     if (matcher.may_end(at))
       for (const TokenId id : tree->ends()) set(bits, id);
-    if (has_all_masks()) masks.clear();
+    if (masks_are_full()) masks.clear();
     masks.emplace(at, std::move(bits));
     job.reset();
   }
@@ -215,8 +215,8 @@ struct TokenConstraint::Impl {
     return named ? matcher.step_token(at, id) : Matcher::kDead;
   }
 
-  bool is_full() const { return matcher.used().bytes > kMaxMatcher + live; }
-  bool has_all_masks() const { return masks.size() * n_words() * 8 > kMaxMasks; }
+  bool matcher_is_full() const { return matcher.used().bytes > kMaxMatcher + live; }
+  bool masks_are_full() const { return masks.size() * n_words() * 8 > kMaxMasks; }
 
   // The masks of configurations are forgotten together with the matcher's memory of them.
   void free_memory() {
@@ -226,13 +226,13 @@ struct TokenConstraint::Impl {
     masks.clear();
   }
 
-  // Does about so many steps of the mask at this place; returns whether it is there.
+  // As prepare_mask().
   bool prepare(std::uint64_t n_steps, bool may_free = true) {
     if (masks.contains(at)) return true;
-    if (!may_free && (is_full() || has_all_masks())) return false;
+    if (!may_free && (matcher_is_full() || masks_are_full())) return false;
     if (!job || job->config != at) {
       job.reset();
-      if (is_full()) free_memory();
+      if (matcher_is_full()) free_memory();
       begin_job();
     }
     const std::uint64_t limit = n_steps > ~steps() ? ~std::uint64_t{0} : steps() + n_steps;
@@ -351,7 +351,7 @@ bool TokenConstraint::accept(TokenId id) {
 }
 
 bool TokenConstraint::accept_again(TokenId id) {
-  if (impl_->is_full()) impl_->free_memory();
+  if (impl_->matcher_is_full()) impl_->free_memory();
   return impl_->go_to(id);
 }
 

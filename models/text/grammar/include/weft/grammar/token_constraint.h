@@ -73,9 +73,9 @@ class TokenConstraint {
   // Returns false if the place is no longer valid, because memory was freed since: reset() and
   // accept_again() the text's tokens. REQUIRES: a place of this object.
   bool return_to(const Place& place);
-  // Does about so many steps of the work of mask() at this place. Returns whether nothing is left.
-  // Other functions may be called in between. `may_free`: false does nothing if that would free
-  // memory, and with it masks and places of other texts.
+  // Does part of the work of mask() at this place, in about `steps` steps. Returns true once the
+  // mask is ready. Other functions may be called in between. `may_free`: false does nothing if that
+  // would free memory, and with it masks and places of other texts.
   bool prepare_mask(std::uint64_t steps, bool may_free = true);
   // Whether prepare_mask() has nothing left to do at this place.
   bool has_mask(const Place& place) const;
