@@ -31,13 +31,14 @@ from ._errors import (
     UnsupportedError,
 )
 from ._chat import Answer, Chat
-from ._model import Model, Tokenizer, bundled_model
+from ._model import Model, bundled_model
 from ._plan import Plan, Profile
 from ._report import Proof, Report
 from ._sampler import Grammar, Sampler
 from ._session import Session
 from ._speculation import DraftCounts, Speculation
 from ._stream import Stream
+from ._tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from . import ops

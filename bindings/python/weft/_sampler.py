@@ -1,13 +1,11 @@
 """Samplers and grammars."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import Any, Optional, Union
 
 from . import _weft
 from ._objects import Unpicklable
-
-if TYPE_CHECKING:
-    from ._model import Model
+from ._opened_model import OpenedModel
 
 
 class Sampler(Unpicklable):
@@ -48,7 +46,7 @@ class Grammar(Unpicklable):
     _instead = "make it from its text"
 
     def __init__(self, text: Union[str, bytes], kind: int = _weft.GRAMMAR_GBNF,
-                 model: "Optional[Model]" = None) -> None:
+                 model: Optional[OpenedModel] = None) -> None:
         self._native = _weft.Grammar.open(kind, text, None if model is None else model._opened())
 
     def __repr__(self) -> str:
@@ -60,7 +58,7 @@ class Grammar(Unpicklable):
         return result
 
     @classmethod
-    def from_gbnf(cls, text: str, model: "Optional[Model]" = None) -> "Grammar":
+    def from_gbnf(cls, text: str, model: Optional[OpenedModel] = None) -> "Grammar":
         """From GBNF; a grammar that names tokens needs the model."""
         return cls(text, _weft.GRAMMAR_GBNF, model)
 

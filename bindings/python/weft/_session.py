@@ -4,20 +4,19 @@ import operator
 import os
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import TYPE_CHECKING, Any, Optional, Protocol, Union
 
 from . import _weft
 from ._errors import ArgumentError, ClosedError
-from ._model import Ids, Model, Tokenizer
 from ._objects import Lock, Unpicklable
+from ._opened_model import OpenedModel
 from ._plan import Plan, Profile
 from ._sampler import Grammar, Sampler
 from ._stream import Held, Stream
+from ._tokenizer import Ids, Tokenizer
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from ._speculation import Speculation
 
     Floats = np.ndarray[Any, np.dtype[np.float32]]
 
@@ -30,6 +29,12 @@ def _weights_mode(name: str) -> int:
     if name not in _WEIGHTS:
         raise ArgumentError(f"weights must be one of {', '.join(_WEIGHTS)}, got {name!r}")
     return _WEIGHTS[name]
+
+
+class Drafts(Protocol):
+    """Who guesses what follows: a weft.Speculation."""
+
+    _native: _weft.Speculation
 
 
 class Session(Unpicklable):
@@ -46,10 +51,10 @@ class Session(Unpicklable):
 
     _instead = "open one there, and move sequences with save() and restore()"
 
-    def __init__(self, model: Model, *, context: int = 0, sequences: int = 1, workers: int = 0,
+    def __init__(self, model: OpenedModel, *, context: int = 0, sequences: int = 1, workers: int = 0,
                  embeddings: bool = False, mem_budget: int = 0,
                  progress: Optional[Callable[[float], Any]] = None, **options: Any) -> None:
-        if not isinstance(model, Model):
+        if not isinstance(model, OpenedModel):
             raise TypeError(f"model must be a weft.Model, not {type(model).__name__}")
         self._model = model._opened().share()
         self._tokenizer = Tokenizer(self._model, model.n_vocab)
@@ -198,7 +203,7 @@ class Session(Unpicklable):
                sampler: Optional[Sampler] = None, stop: Stops = (),
                grammar: Union[str, Grammar, None] = None,
                json_schema: Union[str, Mapping[str, Any], None] = None,
-               sequence: int = 0, draft: Optional["Speculation"] = None) -> Stream:
+               sequence: int = 0, draft: Optional[Drafts] = None) -> Stream:
         """The text after a prompt, piece by piece. What the sequence holds of the prompt is not
         computed again. With a `draft`, the sequence may hold guesses behind the text until it
         ends."""
@@ -215,7 +220,7 @@ class Session(Unpicklable):
                           lambda text: text.begin(ids))
 
     def _text(self, at: int, sampler: Optional[Sampler], rules: Optional[Grammar], stop: Stops,
-              max_tokens: int, draft: Optional["Speculation"], begin: Callable[["_weft.Generation"], None]) -> Stream:
+              max_tokens: int, draft: Optional[Drafts], begin: Callable[["_weft.Generation"], None]) -> Stream:
         """A text in sequence `at`, which reuses what the sequence holds."""
         if sampler is not None and not isinstance(sampler, Sampler):
             raise TypeError(f"sampler must be a weft.Sampler, not {type(sampler).__name__}")

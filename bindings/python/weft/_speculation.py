@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Optional
 
 from . import _weft
-from ._model import Model
 from ._objects import Unpicklable
+from ._opened_model import OpenedModel
 from ._session import Session
 
 
@@ -41,12 +41,12 @@ class Speculation(Unpicklable):
     _instead = "open one for a session there"
 
     def __init__(self, session: Session, type: Optional[str] = None, *,
-                 draft_model: Optional[Model] = None, n_max: int = 16, p_min: float = 0.0,
+                 draft_model: Optional[OpenedModel] = None, n_max: int = 16, p_min: float = 0.0,
                  ngram_size_n: int = 2, adaptive: bool = True,
                  draft_session: Optional[Mapping[str, Any]] = None) -> None:
         if not isinstance(session, Session):
             raise TypeError(f"session must be a weft.Session, not {_name_of(session)}")
-        if draft_model is not None and not isinstance(draft_model, Model):
+        if draft_model is not None and not isinstance(draft_model, OpenedModel):
             raise TypeError(f"draft_model must be a weft.Model, not {_name_of(draft_model)}")
         if type is not None and not isinstance(type, str):
             raise TypeError(f"type must be str, not {_name_of(type)}")

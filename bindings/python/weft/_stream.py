@@ -2,19 +2,27 @@
 
 import threading
 from collections.abc import AsyncIterator, Iterator
-from typing import TYPE_CHECKING, Any, Optional
+from typing import Any, Optional, Protocol
 
 from . import _weft
 from ._errors import ArgumentError, ClosedError
 from ._objects import Unpicklable
 
-if TYPE_CHECKING:
-    from ._session import Session
-
 # finish_reason, by what ended a text.
 _REASONS = {_weft.STOP_END_OF_TEXT: "stop", _weft.STOP_STRING: "stop", _weft.STOP_COMPLETE: "stop",
             _weft.STOP_MAX_TOKENS: "length", _weft.STOP_MAX_TIME: "length",
             _weft.STOP_CONTEXT_FULL: "length", _weft.STOP_CANCELLED: "cancelled"}
+
+
+class Writer(Protocol):
+    """Who computes a text: a weft.Session."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether it computes no more."""
+
+    def cancel(self) -> None:
+        """Ends the running call, from any thread."""
 
 
 class Held:
@@ -55,7 +63,7 @@ class Stream(Unpicklable, Iterator[str], AsyncIterator[str]):
 
     _instead = "begin another one"
 
-    def __init__(self, session: "Session", native: Any, after: Held) -> None:
+    def __init__(self, session: Writer, native: Any, after: Held) -> None:
         self._session = session
         self._native = native
         self._after = after

@@ -1,12 +1,14 @@
 """The interface of llama-cpp-python on Weft: `from weft.llama_cpp import Llama`."""
 
 import importlib
+import sys as _sys
 from typing import Any
 
 from .. import __version__
 from ._constants import *  # noqa: F401,F403
 from ._low_level import *  # noqa: F401,F403
 from ._missing import refuse_name
+from ._missing import register_package as _register_package
 from .llama import (
     Llama,
     LlamaState,
@@ -19,6 +21,8 @@ from .llama import (
 from .llama_cache import BaseLlamaCache, LlamaCache, LlamaDiskCache, LlamaRAMCache
 from .llama_grammar import LlamaGrammar
 from .llama_tokenizer import BaseLlamaTokenizer, LlamaHFTokenizer, LlamaTokenizer
+
+_register_package(_sys.modules[__name__])
 
 __all__ = [
     "BaseLlamaCache", "BaseLlamaTokenizer", "Llama", "LlamaCache", "LlamaDiskCache", "LlamaGrammar",

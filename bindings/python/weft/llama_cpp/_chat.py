@@ -4,36 +4,32 @@ import dataclasses
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Optional
+from typing import Any, Optional
 
 from .. import _weft
 from .._errors import UnsupportedError
 from .._sampler import Grammar
 from . import _completion
 from ._chat_arguments import constraint_of, list_of, n_logprobs, stops_of, texts_of, tools_of
-from ._formats import find_format, format_names
+from ._context import Context
+from ._formats import find_format, format_names, handlers
 from ._sampling import sampler_options
 
-if TYPE_CHECKING:
-    from .llama import Llama
 
-
-def check_format(llama: "Llama") -> None:
+def check_format(llama: Context) -> None:
     """Refuses names of formats that are not known."""
     name = llama.chat_format
     if name is None or llama.chat_handler is not None:
         return
-    from .llama_chat_format import handlers
     if name not in handlers and find_format(name) is None:
         raise UnsupportedError(f"chat_format: {name!r} is not known; known are: "
                                f"{', '.join(sorted([*handlers, *format_names()]))}")
 
 
-def complete(llama: "Llama", messages: list[Any], **arguments: Any) -> Any:
+def complete(llama: Context, messages: list[Any], **arguments: Any) -> Any:
     """The answer to messages: Llama.create_chat_completion()."""
     llama._opened()
     messages = list_of(messages)
-    from .llama_chat_format import handlers
     handler = llama.chat_handler or handlers.get(llama.chat_format or "")
     if handler is not None:
         # Handlers of programs know the arguments of llama-cpp-python.
@@ -80,7 +76,7 @@ class _NativeGrammar(Grammar):
         self._native = native
 
 
-def plan_by_template(llama: "Llama", messages: Any, a: Mapping[str, Any],
+def plan_by_template(llama: Context, messages: Any, a: Mapping[str, Any],
                      chat_format: Optional[str] = None) -> Planned:
     """A turn with the template of a chat format, by default that of the Llama, or else with that of
     the file."""
@@ -102,7 +98,7 @@ def plan_by_template(llama: "Llama", messages: Any, a: Mapping[str, Any],
                    lambda: _weft.Reply.open(plan), shown=frozenset(plan.shown()))
 
 
-def _template(llama: "Llama", name: Optional[str]) -> tuple[Optional[str], list[str]]:
+def _template(llama: Context, name: Optional[str]) -> tuple[Optional[str], list[str]]:
     """The template, None for the file's, and what ends an answer beside the end token."""
     if name is None and llama._weft_model.chat_template:
         return None, []
@@ -112,7 +108,7 @@ def _template(llama: "Llama", name: Optional[str]) -> tuple[Optional[str], list[
     return known.template, list(known.stops)
 
 
-def plan_by_formatter(llama: "Llama", formatter: Any, messages: Any, a: Mapping[str, Any]
+def plan_by_formatter(llama: Context, formatter: Any, messages: Any, a: Mapping[str, Any]
                       ) -> Planned:
     """A turn whose prompt is made by a function. Such prompts say nothing about the form of calls,
     so the answer is content."""
@@ -129,7 +125,7 @@ def plan_by_formatter(llama: "Llama", formatter: Any, messages: Any, a: Mapping[
     return Planned(ids, stops_of(formatted.stop), grammar, PlainReply, formatted.stopping_criteria)
 
 
-def answer(llama: "Llama", planned: Planned, arguments: Mapping[str, Any]) -> Any:
+def answer(llama: Context, planned: Planned, arguments: Mapping[str, Any]) -> Any:
     """The answer of a turn, or its chunks."""
     turn = Turn(llama, planned, arguments)
     return turn.chunks() if arguments["stream"] else turn.answer()
@@ -138,7 +134,7 @@ def answer(llama: "Llama", planned: Planned, arguments: Mapping[str, Any]) -> An
 class Turn:
     """The answer of one turn: call answer() or chunks(), once."""
 
-    def __init__(self, llama: "Llama", planned: Planned, a: Mapping[str, Any]) -> None:
+    def __init__(self, llama: Context, planned: Planned, a: Mapping[str, Any]) -> None:
         self._planned = planned
         import uuid  # takes milliseconds
         self._id = f"chatcmpl-{uuid.uuid4()}"

@@ -1,23 +1,24 @@
 """Choosing the next token of a text."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Optional
+from typing import Any, Optional
 
 import numpy as np
 
 from .. import _weft
 from .._errors import ArgumentError
-from .._sampler import Grammar
+from .._sampler import Grammar, Sampler
+from ._evaluation import Evaluation
 from ._lists import LogitsProcessorList, StoppingCriteriaList
 
-if TYPE_CHECKING:
-    from ._context import Context
+# The stages of their sampler, in their order.
+_ORDER = "penalties;top_k;tail_free;typ_p;top_p;min_p;temperature"
 
 
 class Chooser:
     """Chooses the next id from logits: processors, then the grammar, then the sampler."""
 
-    def __init__(self, llama: "Context", options: dict[str, Any], processors: Optional[Any],
+    def __init__(self, llama: Evaluation, options: dict[str, Any], processors: Optional[Any],
                  grammar: Optional[Grammar], seed: Optional[int] = None,
                  logit_bias: Optional[dict[int, float]] = None) -> None:
         self._llama = llama
@@ -30,7 +31,8 @@ class Chooser:
             raise TypeError("logits_processor must be callable: a LogitsProcessorList")
         self._processors = processors
         self.seed = llama._random.getrandbits(63) if seed is None else seed
-        self._sampler = llama._sampler(seed=self.seed, logit_bias=logit_bias, **options)
+        self._sampler = Sampler(seed=self.seed, repeat_last_n=llama.last_n_tokens_size,
+                                order=_ORDER, logit_bias=logit_bias, **options)
         self.constraint = None if grammar is None else _weft.Constraint.open(
             grammar._native, llama._weft_model._native)
         self.complete = False

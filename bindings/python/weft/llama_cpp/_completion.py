@@ -4,17 +4,15 @@ import bisect
 import time
 import warnings
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import Any, Optional, Union
 
 from .._errors import ArgumentError, BudgetError, CancelledError, ClosedError, Error
 from ._chooser import Chooser, criteria_of, with_bias
+from ._context import Context
 from ._logprobs import Characters, Row, TokenNames, row_of
 from ._sampling import sample_arguments
 from .llama_cache import StateKey, common_prefix
 from .llama_grammar import native_grammar
-
-if TYPE_CHECKING:
-    from ._context import Context
 
 
 class Text:
@@ -96,7 +94,7 @@ def stops_of(stop: Optional[Union[str, Iterable[str]]]) -> list[bytes]:
     return [s.encode() for s in given if s]
 
 
-def bias_of(llama: "Context", logit_bias: Optional[dict[Any, float]]) -> Optional[dict[int, float]]:
+def bias_of(llama: Context, logit_bias: Optional[dict[Any, float]]) -> Optional[dict[int, float]]:
     """The argument `logit_bias`, whose ids may be text."""
     if logit_bias is None:
         return None
@@ -112,7 +110,7 @@ def bias_of(llama: "Context", logit_bias: Optional[dict[Any, float]]) -> Optiona
 class Request:
     """One completion: call answer() or chunks(), once."""
 
-    def __init__(self, llama: "Context", prompt: Union[str, list[int]], sampling: dict[str, Any],
+    def __init__(self, llama: Context, prompt: Union[str, list[int]], sampling: dict[str, Any],
                  *, seed: Optional[int], max_tokens: Optional[int], logprobs: Optional[int],
                  stop: Optional[Union[str, list[str]]], model: Optional[str],
                  criteria: Optional[Any], processors: Optional[Any], grammar: Optional[Any],

@@ -6,7 +6,6 @@ from typing import Any, Optional
 import numpy as np
 
 from .._errors import ArgumentError
-from .._sampler import Sampler
 from ._chooser import Chooser, criteria_of
 from ._evaluation import Evaluation, same_ids
 from ._sampling import sample_arguments, sampler_options
@@ -14,21 +13,18 @@ from ._scores import MAX_ROWS
 from .llama_cache import common_prefix
 from .llama_grammar import LlamaGrammar, native_grammar
 
-# The stages of their sampler, in their order.
-_ORDER = "penalties;top_k;tail_free;typ_p;top_p;min_p;temperature"
-
 _Ids = Generator[int, Optional[Sequence[int]], None]
 
 
 class Context(Evaluation):
     """One sequence of tokens of a model, and what may follow it."""
 
+    chat_format: Optional[str]
+    chat_handler: Optional[Any]
+
     def _is_replaced(self, method: str) -> bool:
         """Whether eval, sample or generate is a subclass's, or patched."""
         return getattr(getattr(self, method), "__func__", None) is not _OWN[method]
-
-    def _sampler(self, *, seed: int, **options: Any) -> Sampler:
-        return Sampler(seed=seed, repeat_last_n=self.last_n_tokens_size, order=_ORDER, **options)
 
     def sample(self, top_k: int = 40, top_p: float = 0.95, min_p: float = 0.05,
                typical_p: float = 1.0, temp: float = 0.80, repeat_penalty: float = 1.0,

@@ -1,18 +1,16 @@
 """Embeddings."""
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import Any, Optional, Union
 
 from .. import _weft
 from .._errors import ArgumentError
-
-if TYPE_CHECKING:
-    from .llama import Llama
+from ._evaluation import Evaluation
 
 _POOLINGS = {0: "none", 1: "mean", 2: "cls", 3: "last"}
 
 
-def _pooling(llama: "Llama") -> Optional[str]:
+def _pooling(llama: Evaluation) -> Optional[str]:
     """The pooling of the argument, else the file's; a file that says nothing gives rows."""
     if llama._pooling_type in _POOLINGS:
         return _POOLINGS[llama._pooling_type]
@@ -20,7 +18,7 @@ def _pooling(llama: "Llama") -> Optional[str]:
     return None if says else "none"
 
 
-def _embedder(llama: "Llama") -> Any:
+def _embedder(llama: Evaluation) -> Any:
     if llama._embedder is None:
         # Long texts are computed in parts of n_batch, or in one step if each token sees all others.
         llama._embedder = _weft.Embedder.open(
@@ -30,7 +28,7 @@ def _embedder(llama: "Llama") -> Any:
     return llama._embedder
 
 
-def embed(llama: "Llama", given: Union[str, Iterable[str]], normalize: bool, truncate: bool
+def embed(llama: Evaluation, given: Union[str, Iterable[str]], normalize: bool, truncate: bool
           ) -> tuple[Any, int]:
     """The embeddings, and how many tokens were read."""
     llama._opened()
@@ -54,7 +52,7 @@ def embed(llama: "Llama", given: Union[str, Iterable[str]], normalize: bool, tru
     return (rows[0] if isinstance(given, str) else rows), count
 
 
-def _of_nothing(llama: "Llama", embedder: Any, normalize: bool) -> tuple[Any, int]:
+def _of_nothing(llama: Evaluation, embedder: Any, normalize: bool) -> tuple[Any, int]:
     """The embedding of an empty text: of the tokens that the model adds to every text."""
     ids = llama._weft_model.tokenizer.encode("")
     if not ids:
@@ -63,7 +61,7 @@ def _of_nothing(llama: "Llama", embedder: Any, normalize: bool) -> tuple[Any, in
     return result
 
 
-def create_embedding(llama: "Llama", given: Union[str, Iterable[str]], model: Optional[str]
+def create_embedding(llama: Evaluation, given: Union[str, Iterable[str]], model: Optional[str]
                      ) -> dict[str, Any]:
     """The embeddings in OpenAI's form."""
     texts = [given] if isinstance(given, str) else list(given)

@@ -10,7 +10,6 @@ import numpy as np
 from .._errors import ArgumentError, BudgetError, FormatError, UnsupportedError
 from .._objects import Lock
 from ._constants import LLAMA_DEFAULT_SEED
-from ._handles import Batch, ContextHandle, ContextParams, ModelHandle
 from ._options import cache_type
 from ._scores import MAX_ROWS, LastStep, Scores
 from ._state import LlamaState, check_state
@@ -32,6 +31,9 @@ class Evaluation(Words):
     last_n_tokens_size: int
     cache: Optional[BaseLlamaCache]
     draft_model: Optional[Any]
+    _embedding: bool
+    _pooling_type: Any
+    _embedder: Any
 
     _lock: Lock  # one call at a time; streams take it for each step
 
@@ -40,8 +42,6 @@ class Evaluation(Words):
 
     def _prepare(self, given: dict[str, Any]) -> None:
         """Opens a session for the arguments of Llama()."""
-        self.context_params = ContextParams(self._n_ctx, self.n_batch, self._logits_all)
-        self._last_batch = Batch()
         # What completions ask of generate(), and generate() of sample(), where a subclass or a
         # patch replaces these: Choosers, otherwise None.
         self._asked: Any = None
@@ -71,32 +71,6 @@ class Evaluation(Words):
             gib = self._n_ctx * self.n_vocab() * 4 / 2**30
             raise BudgetError(f"logits_all=True needs {gib:.1f} GiB for the logits of n_ctx="
                               f"{self._n_ctx} tokens: use a smaller n_ctx") from error
-
-    @property
-    def _ctx(self) -> ContextHandle:
-        return ContextHandle(self)
-
-    @property
-    def _batch(self) -> Batch:
-        return self._last_batch
-
-    @property
-    def ctx(self) -> ContextHandle:
-        """What functions of llama.h take as a context."""
-        return ContextHandle(self)
-
-    @property
-    def model(self) -> ModelHandle:
-        """What functions of llama.h take as a model."""
-        return ModelHandle(self)
-
-    @property
-    def _n_vocab(self) -> int:
-        return self.n_vocab()
-
-    @property
-    def _model(self) -> ModelHandle:
-        return ModelHandle(self)
 
     # ---- evaluation
 

@@ -1,9 +1,12 @@
 """Formats of chats by the names of llama-cpp-python, for files without a template."""
 
 import json
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 from .. import _weft
+
+# Handlers that programs register. They come before the formats that Weft knows.
+handlers: dict[str, Any] = {}
 
 
 class Format(NamedTuple):

@@ -2,16 +2,14 @@
 
 import ctypes
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from .. import _weft
 from .._errors import UnsupportedError
 from .._objects import Unpicklable
-
-if TYPE_CHECKING:
-    from ._evaluation import Evaluation as Llama
+from ._evaluation import Evaluation
 
 _TOKEN_NORMAL, _TOKEN_CONTROL = 1, 3
 # Types of tokens in files, and llama.h's flags for them.
@@ -25,7 +23,7 @@ class _Handle(Unpicklable):
 
     _instead = "pickle or copy the Llama"
 
-    def __init__(self, llama: "Llama") -> None:
+    def __init__(self, llama: Evaluation) -> None:
         self._llama = llama
 
     def __eq__(self, other: Any) -> bool:

@@ -2,12 +2,11 @@
 
 import codecs
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from ._context import Context
+from ._words import Words
 
 
 class Row(NamedTuple):
@@ -30,7 +29,7 @@ def row_of(logits: Any, token: int, n: int) -> Row:
 class TokenNames:
     """The bytes of tokens after a prompt, and texts for them."""
 
-    def __init__(self, llama: "Context", prompt: Sequence[int]) -> None:
+    def __init__(self, llama: Words, prompt: Sequence[int]) -> None:
         self._llama = llama
         self._prompt = list(prompt)
 

@@ -2,9 +2,23 @@
 
 import dis
 import sys
-from typing import NoReturn
+from types import ModuleType
+from typing import Any, NoReturn, Optional
 
 IMAGES = "images are not supported yet: only text can be part of messages"
+
+# weft.llama_cpp, which registers itself when it is loaded.
+_package: list[ModuleType] = []
+
+
+def register_package(package: ModuleType) -> None:
+    """Says whose names package_name() finds."""
+    _package[:] = [package]
+
+
+def package_name(name: str) -> Optional[Any]:
+    """What the package has under a name; None if it has nothing."""
+    return getattr(_package[0], name, None) if _package else None
 
 
 def refuse_name(module: str, name: str, why: str) -> NoReturn:

@@ -5,7 +5,8 @@ from typing import Any, Optional
 
 from .. import _weft
 from .._errors import ClosedError, UnsupportedError
-from .._model import Model, Tokenizer
+from .._model import Model
+from .._tokenizer import Tokenizer
 from .llama_tokenizer import BaseLlamaTokenizer, LlamaTokenizer
 
 # They precede the prompt, the suffix and the answer.

@@ -13,7 +13,6 @@ from .._model import Model
 from .._objects import Lock
 from . import _chat, _completion, _embeddings, _loading, _options
 from ._constants import LLAMA_DEFAULT_SEED
-from ._context import Context
 from ._handles import ModelParams
 from ._lists import (
     LogitsProcessor,
@@ -22,12 +21,13 @@ from ._lists import (
     StoppingCriteria,
     StoppingCriteriaList,
 )
-from ._missing import refuse_name
+from ._missing import package_name, refuse_name
+from ._parts import Parts
 from ._sampling import sampler_options
 from ._state import LlamaState
 from .llama_cache import BaseLlamaCache, common_prefix
 from .llama_grammar import LlamaGrammar
-from .llama_tokenizer import BaseLlamaTokenizer
+from .llama_tokenizer import BaseLlamaTokenizer, LlamaTokenizer
 
 
 # Arguments that programs read from the object.
@@ -35,7 +35,7 @@ _READABLE = ("kv_overrides", "lora_base", "lora_path", "lora_scale", "n_threads"
              "numa", "spm_infill", "tensor_split")
 
 
-class Llama(Context):
+class Llama(Parts):
     """A model with one sequence of tokens. docs/python.md lists which arguments are honoured."""
 
     def __init__(
@@ -338,6 +338,14 @@ class Llama(Context):
         return made
 
 
+def _open_vocabulary(path: str) -> Llama:
+    """A Llama without weights."""
+    return Llama(model_path=path, vocab_only=True, verbose=False)
+
+
+LlamaTokenizer._open_vocabulary = _open_vocabulary
+
+
 def _as_text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -353,8 +361,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Other names of the package, which programs take from here as well."""
     if not name.startswith("_"):
-        from importlib import import_module
-        found = getattr(import_module(__package__), name, None)
+        found = package_name(name)
         if found is not None:
             return found
     refuse_name(__name__, name, "it is not part of weft.llama_cpp")

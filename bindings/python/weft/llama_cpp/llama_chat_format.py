@@ -10,7 +10,8 @@ from typing import Any, Optional, Protocol, Union
 from .. import _weft
 from .._errors import ArgumentError, Error
 from . import _chat
-from ._formats import find_format, registered_format, registered_names
+from ._formats import find_format, handlers, registered_format, registered_names
+from ._lists import StoppingCriteriaList
 from ._missing import refuse_name
 from ._utils import Singleton
 from ._vision import (
@@ -26,9 +27,8 @@ from ._vision import (
     ObsidianChatHandler,
     Qwen25VLChatHandler,
 )
-
-# Those that programs register. They come before the formats that Weft knows.
-handlers: dict[str, Any] = {}
+from .llama import Llama
+from .llama_tokenizer import auto_tokenizer
 
 CHATML_CHAT_TEMPLATE = registered_format("chatml").template
 CHATML_BOS_TOKEN = "<s>"
@@ -131,7 +131,6 @@ def _arguments(given: dict[str, Any]) -> dict[str, Any]:
 
 def _defaults() -> dict[str, Any]:
     """The arguments of create_chat_completion() and their defaults."""
-    from .llama import Llama
     parameters = inspect.signature(Llama.create_chat_completion).parameters
     return {name: p.default for name, p in parameters.items() if p.default is not p.empty}
 
@@ -168,7 +167,6 @@ class Jinja2ChatFormatter:
         prompt = _weft.render_template(self.template, json.dumps(given))
         criteria = None
         if self.stop_token_ids:
-            from .llama import StoppingCriteriaList
             criteria = StoppingCriteriaList([
                 lambda ids, logits: int(ids[-1]) in self.stop_token_ids])
         return ChatFormatterResponse(prompt=prompt, stop=[self.eos_token],
@@ -214,7 +212,6 @@ def hf_tokenizer_config_to_chat_completion_handler(
 
 def hf_autotokenizer_to_chat_formatter(pretrained_model_name_or_path: Any) -> ChatFormatter:
     """A formatter with the template of a tokenizer of the package transformers."""
-    from .llama_tokenizer import auto_tokenizer
     tokenizer = auto_tokenizer(pretrained_model_name_or_path)
 
     def format_by_tokenizer(*, messages: list[Any], **kwargs: Any) -> ChatFormatterResponse:

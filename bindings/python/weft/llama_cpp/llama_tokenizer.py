@@ -1,8 +1,8 @@
 """Tokenizers."""
 
 import abc
-from collections.abc import Sequence
-from typing import Any, Optional
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Optional
 
 
 class BaseLlamaTokenizer(abc.ABC):
@@ -22,6 +22,9 @@ class BaseLlamaTokenizer(abc.ABC):
 
 class LlamaTokenizer(BaseLlamaTokenizer):
     """The tokenizer of a model."""
+
+    # Opens a file as a Llama without weights. The module of Llama, which needs this one, sets it.
+    _open_vocabulary: ClassVar[Callable[[str], Any]]
 
     def __init__(self, llama: Any) -> None:
         self._llama = llama
@@ -46,8 +49,7 @@ class LlamaTokenizer(BaseLlamaTokenizer):
     @classmethod
     def from_ggml_file(cls, path: str) -> "LlamaTokenizer":
         """The tokenizer of a file, without its weights."""
-        from .llama import Llama
-        return cls(Llama(model_path=path, vocab_only=True, verbose=False))
+        return cls(cls._open_vocabulary(path))
 
 
 class LlamaHFTokenizer(BaseLlamaTokenizer):
