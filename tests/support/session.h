@@ -101,7 +101,7 @@ inline std::vector<float> step(TestSession& s, const std::vector<std::int32_t>& 
   s.set("out_rows", rows);
   Extents extents{};
   extents[0] = extents[1] = std::ssize(tokens);
-  s.executor.run(extents, cancel, observer);
+  s.executor.run(extents, {.cancel = cancel, .observer = observer});
   return s.floats("logits");
 }
 

@@ -201,7 +201,7 @@ void run(const Assignment& assignment, const Graph& graph, const Case& c, Outcom
   Executor executor(graph, plan, assignment, memory.bindings, workers);
   fill_inputs(executor, graph, c);
   Verifier verifier(graph, plan);
-  executor.run(graph.bounds(), nullptr, &verifier);
+  executor.run(graph.bounds(), {.observer = &verifier});
   const VerifyReport report = verifier.report();
   for (const NodeCheck& check : report.nodes) {
     if (check.path == "node" || !check.passed()) outcome.check = check;
@@ -209,7 +209,7 @@ void run(const Assignment& assignment, const Graph& graph, const Case& c, Outcom
   }
   if (!c.timed) return;
   Stopwatch watch;
-  for (int i = 0; i < 5; ++i) executor.run(graph.bounds(), nullptr, &watch);
+  for (int i = 0; i < 5; ++i) executor.run(graph.bounds(), {.observer = &watch});
   outcome.ns = watch.best();
 }
 

@@ -246,7 +246,6 @@ std::shared_ptr<const Model> Model::load(const Checkpoint& opened, const ModelOp
     impl->take_part(options.sharding, 0);
     impl->ranks.world = std::make_shared<run::RankWorld>(file, options);
     impl->ranks.link = &impl->ranks.world->link();
-    impl->ranks.link->timeout = options.rank_timeout;
     impl->ranks.share = impl->ranks.world->share();
   }
   impl->identity = std::make_unique<Identity>(impl->weights);

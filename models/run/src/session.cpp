@@ -15,9 +15,8 @@ namespace {
 using namespace run;
 
 // Ranks other than 0 may have no results, and none are exchanged if nobody wants them.
-bool gives(const Model& model, const Runner& r, std::string_view result) {
-  const RankLink* link = model.impl().ranks.link;
-  return !link || (link->results && r.executor.has_output(result));
+bool gives(const Model& model, const Runner& r, std::string_view result, bool wanted) {
+  return !model.impl().ranks.link || (wanted && r.executor.has_output(result));
 }
 
 bool has_nan(std::span<const float> values) {
@@ -110,15 +109,12 @@ void Session::Impl::check_logits(std::span<const StepToken> tokens, const View& 
   }
 }
 
-void Session::Impl::run(Runner& r, const std::atomic<bool>* cancel, NodeObserver* observer) {
-  if (!cancel) cancel = planned.options.cancel;
-  if (RankLink* link = model->impl().ranks.link) link->check = [this] { files.check_mapped(); };
+void Session::Impl::run(Runner& r, RunOptions options) {
+  if (!options.cancel) options.cancel = planned.options.cancel;
+  if (planned.options.poll) options.poll = &poll;
+  options.check = [this] { files.check_mapped(); };
   try {
-    if (planned.options.poll && !observer) {
-      poll.run(r.executor, r.extents, cancel);
-    } else {
-      r.executor.run(r.extents, cancel, observer);
-    }
+    r.executor.run(r.extents, options);
   } catch (const CancelledError&) {
     if (stream) stream->rethrow();
     throw;
@@ -137,10 +133,11 @@ std::span<const float> Session::Impl::compute(const PreparedStep& step,
                                               const std::atomic<bool>* cancel,
                                               NodeObserver* observer) {
   const auto& [r, n_rows] = step;
-  run(r, cancel, observer);
+  const bool results = n_rows > 0;
+  run(r, {.cancel = cancel, .observer = observer, .results = results});
   if (stream) stream->count_rows(std::ssize(tokens));
   const std::string_view result = planned.options.embeddings ? "embeddings" : "logits";
-  if (!gives(*model, r, result)) return {};
+  if (!gives(*model, r, result, results)) return {};
   const View rows = r.executor.output(result);
   check_logits(tokens, rows);
   if (planned.options.draft_layer) drafts.stage(tokens, memory, r);

@@ -53,7 +53,7 @@ void Session::Impl::encode(std::int32_t sequence, std::span<const std::int32_t> 
   r.extents[r.t] = std::ssize(tokens);
   r.extents[r.o] = 1;
   files.check();
-  run(r, cancel, observer);
+  run(r, {.cancel = cancel, .observer = observer});
 }
 
 void Session::encode(std::int32_t sequence, std::span<const std::int32_t> tokens,

@@ -54,7 +54,7 @@ struct Session::Impl {
              .run =
                  [this](run::Runner& r, const auto* cancel) {
                    files.check();
-                   run(r, cancel, draft_observer);
+                   run(r, {.cancel = cancel, .observer = draft_observer});
                  }}),
         runners(planned.plans.size()),
         poll(planned.options.poll),
@@ -85,8 +85,8 @@ struct Session::Impl {
   void write_ends(run::Runner& r, std::span<const StepToken> tokens);
   std::size_t write_inputs(run::Runner& r, std::span<const StepToken> tokens);
   void check_logits(std::span<const StepToken> tokens, const View& rows) const;
-  // REQUIRES: files.check().
-  void run(run::Runner& r, const std::atomic<bool>* cancel, NodeObserver* observer);
+  // With the session's poll and check. REQUIRES: files.check().
+  void run(run::Runner& r, RunOptions options);
   std::span<const float> step(std::span<const StepToken> tokens, const std::atomic<bool>* cancel,
                               NodeObserver* observer);
   // All of a step that can fail before its plan runs.

@@ -10,7 +10,7 @@
 #include "weft/base/error.h"
 #include "weft/ops/formats/format.h"
 
-#include "ranks/exchange.h"
+#include "exchange/exchange.h"
 
 namespace weft {
 namespace {

@@ -104,7 +104,7 @@ TEST_CASE("ops without a bound get four ulp of the result") {
     const float ones[] = {1, 1, 1, 1};
     std::memcpy(session.executor.input("x").data(), ones, sizeof(ones));
     Verifier verifier(g, session.plan);
-    session.executor.run({}, nullptr, &verifier);
+    session.executor.run({}, {.observer = &verifier});
     CHECK(verifier.report().nodes.at(0).worst_ratio == doctest::Approx(ulps / 4.0));
     CHECK((verifier.report().first_bad() == nullptr) == (ulps == 4));
   }
@@ -125,7 +125,7 @@ TEST_CASE("an infinite bound is never accepted") {
     const float values[] = {std::numeric_limits<float>::infinity(), 1, 1, 1};
     std::memcpy(session.executor.input("x").data(), values, sizeof(values));
     Verifier verifier(g, session.plan);
-    session.executor.run({}, nullptr, &verifier);
+    session.executor.run({}, {.observer = &verifier});
     CHECK(verifier.report().nodes.at(0).passed() == right);
   }
   number_instead = false;

@@ -7,8 +7,8 @@
 #include "weft/ops/rows/copy.h"
 #include "weft/scheduler/routing.h"
 
+#include "exchange/collectives.h"
 #include "plan/lanes.h"
-#include "ranks/exchange.h"
 
 namespace weft {
 namespace {

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "weft/ops/ranks/collectives.h"
-
-#include "plan/sum_chunks.h"
+#include "exchange/collectives.h"
 
 namespace weft::lanes {
 
@@ -84,13 +82,11 @@ std::vector<std::int64_t> sent_ranges(const Graph& graph, const Node& node) {
   const NodeId id = graph.find(node.path), end = std::min(graph.size(), id + 1 + kNodesAhead);
   for (NodeId user = id + 1; user < end; ++user) {
     const Node& sum = graph[user];
-    if (sum.op != &kAllReduce || sum.inputs[0] != id) continue;
-    const int ranks = sum.attrs.as<GroupAttrs>().ranks;
-    auto ends =
-        scheduler::sum_chunks(ranks, sum.spec.shape.rows().bound, sum.spec.shape.cols()).ends;
+    if (!sum.op || !sum.op->collective || sum.inputs[0] != id) continue;
+    auto ends = scheduler::collective_of(*sum.op).layout(graph, sum).chunks.ends;
     const std::int64_t granule = col_granule(graph, node);
     const auto fits = [&](std::int64_t at) { return at % granule == 0; };
-    if (std::ranges::all_of(ends, fits)) return ends;
+    if (ends.size() > 1 && std::ranges::all_of(ends, fits)) return ends;
   }
   return {};
 }

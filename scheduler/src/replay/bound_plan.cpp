@@ -3,9 +3,8 @@
 #include <algorithm>
 
 #include "weft/base/error.h"
-#include "weft/scheduler/rank_link.h"
 
-#include "ranks/exchange.h"
+#include "exchange/all_reduce.h"
 
 namespace weft::scheduler {
 namespace {
@@ -67,6 +66,7 @@ BoundPlan::BoundPlan(const Graph& graph, const Plan& plan, const std::vector<Pie
     for (const Piece& piece : group) add_piece(from, piece);
   }
   bind_inputs(from);
+  if (bindings.link) exchanges_.emplace(*bindings.link);
   prepare(from, failure);
 }
 
@@ -149,7 +149,7 @@ void BoundPlan::prepare(const Source& from, KernelFailure& failure) {
     call.args.prepared = made.get();
     if (made) prepared_.push_back(std::move(made));
   }
-  if (!exchanges_.empty()) feed_exchanges(from.graph);
+  if (exchanges_ && !exchanges_->empty()) feed_exchanges(from.graph);
 }
 
 // Calls of the same node, for several workers, have one exchange. One lane runs all of them, in the
@@ -163,25 +163,21 @@ void BoundPlan::prepare_exchange(const Source& from, KernelCall& call, KernelFai
     return;
   }
   const Node& node = from.graph[call.step->node];
-  if (!from.bindings.link)
+  if (!exchanges_)
     fail<ValueError>("'{}' exchanges with other ranks, but the plan is bound to none", node.path);
-  auto made = std::make_unique<Exchange>(*from.bindings.link, from.graph, node, exchanges_.size(),
-                                         call.args, failure);
-  call.args.prepared = made.get();
-  exchanges_.push_back(made.get());
-  prepared_.push_back(std::move(made));
+  call.args.prepared = &exchanges_->add(from.graph, node, call.args, failure);
 }
 
 // Links the calls that compute terms of sums, if these are sent in several ranges of columns.
 void BoundPlan::feed_exchanges(const Graph& graph) {
   for (const KernelCall& sum : calls_) {
     if (!sum.args.op->collective) continue;
-    auto& exchange = static_cast<Exchange&>(*sum.args.prepared);
+    AllReduce* const exchange = static_cast<Exchange*>(sum.args.prepared)->takes_columns();
+    if (!exchange) continue;
     const NodeId terms = graph[sum.step->node].inputs[0];
-    if (exchange.chunk_ends().size() == 1) continue;
     for (KernelCall& call : calls_) {
       const bool whole_rows = call.step->split == Split::cols || call.step->split == Split::one;
-      if (call.step->node == terms && whole_rows && !call.device) call.feeds = &exchange;
+      if (call.step->node == terms && whole_rows && !call.device) call.feeds = exchange;
     }
   }
 }

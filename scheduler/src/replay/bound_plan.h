@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -14,13 +15,14 @@
 #include "weft/scheduler/executor.h"
 #include "weft/scheduler/plan.h"
 
+#include "exchange/exchanges.h"
 #include "plan/lanes.h"
 #include "replay/memory_map.h"
 #include "replay/replay.h"
 
 namespace weft::scheduler {
 
-class Exchange;
+class AllReduce;
 
 struct KernelCall {
   KernelFn run = nullptr;
@@ -31,7 +33,7 @@ struct KernelCall {
   int part = 0, parts = 1;         // Split::rows
   Device* device = nullptr;        // not null if the call only queues work on this device
   std::span<const int> units;      // that it uses of the weight stream, each once
-  Exchange* feeds = nullptr;       // takes the results in ranges of columns as they are computed
+  AllReduce* feeds = nullptr;      // takes the results in ranges of columns as they are computed
 };
 
 class BoundPlan {
@@ -49,8 +51,8 @@ class BoundPlan {
   std::span<const ReplayStage> stages() const { return stages_; }
   std::span<const KernelCall> share(int stage, int index, int worker) const;
   std::span<const KernelCall> copies(int stage, int lane) const;
-  // Those of its collective ops, in their order.
-  const std::vector<Exchange*>& exchanges() const { return exchanges_; }
+  // Those of its collective ops; null if it was bound to no other ranks.
+  Exchanges* exchanges() { return exchanges_ ? &*exchanges_ : nullptr; }
   // How many calls of a run use each unit of the weight stream.
   std::vector<std::int32_t> uses_of_units(const std::vector<PieceGroup>& pieces,
                                           const WeightStream& stream) const;
@@ -78,7 +80,7 @@ class BoundPlan {
   std::vector<std::vector<View>> inputs_;  // by call
   std::vector<std::vector<int>> units_of_steps_;
   std::vector<std::unique_ptr<PreparedKernel>> prepared_;
-  std::vector<Exchange*> exchanges_;
+  std::optional<Exchanges> exchanges_;
   std::vector<std::pair<std::int64_t*, std::int32_t>>
       extents_;  // where to write which variable's extent
   std::vector<ReplayStage> stages_;

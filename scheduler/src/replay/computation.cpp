@@ -165,8 +165,8 @@ std::span<std::byte> Computation::state(std::string_view name) {
 void Computation::run(const Extents& extents, const std::atomic<bool>* cancel) {
   impl_->require_weights();
   impl_->has_run = false;  // a run that fails has no outputs
-  Executor& executor = impl_->runnable.executor;
-  impl_->options.poll ? impl_->poll.run(executor, extents, cancel) : executor.run(extents, cancel);
+  impl_->runnable.executor.run(
+      extents, {.cancel = cancel, .poll = impl_->options.poll ? &impl_->poll : nullptr});
   impl_->has_run = true;
 }
 
@@ -183,7 +183,7 @@ VerifyReport Computation::verify(const Extents& extents, const std::atomic<bool>
                         alone.executor.input(node.path).begin());
   }
   Verifier verifier(impl_->graph, alone.plan);
-  alone.executor.run(extents, cancel, &verifier);
+  alone.executor.run(extents, {.cancel = cancel, .observer = &verifier});
   return verifier.report();
 }
 

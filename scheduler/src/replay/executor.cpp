@@ -4,13 +4,13 @@
 #include <optional>
 
 #include "weft/base/error.h"
-#include "weft/scheduler/rank_link.h"
 
 #include "checks/poison.h"
-#include "ranks/exchange.h"
+#include "exchange/all_reduce.h"
 #include "replay/bound_plan.h"
 #include "replay/host_copies.h"
 #include "replay/memory_map.h"
+#include "replay/poll_observer.h"
 #include "replay/replay.h"
 
 namespace weft {
@@ -28,13 +28,14 @@ struct Executor::Impl final : ReplayJob {
   std::unique_ptr<Replay> replay;  // null: the calling thread does everything
   Extents extents;
   WeightStream* stream = nullptr;
-  RankLink* link = nullptr;                 // null: there are no other ranks
+  Exchanges* const exchanges;               // null: there are no other ranks
   std::vector<std::int32_t> uses_of_units;  // by unit of the stream
 
   // The run in progress.
   const std::atomic<bool>* cancel = nullptr;
-  NodeObserver* observer = nullptr;
+  NodeObserver* observer = nullptr;  // `polling` if the run has a poll
   std::atomic<bool> stopped{false};
+  PollObserver polling{stopped};
 
   Impl(const Graph& g, const Plan& p, const Assignment& assignment, const Bindings& bindings,
        Workers& w, const ExecutorOptions& options)
@@ -45,7 +46,7 @@ struct Executor::Impl final : ReplayJob {
         bound_plan(g, p, pieces, assignment, memory, bindings, failure),
         extents(g.bounds()),
         stream(bindings.stream),
-        link(bindings.link) {
+        exchanges(bound_plan.exchanges()) {
     if (stream) uses_of_units = bound_plan.uses_of_units(pieces, *stream);
     if (options.poison.value_or(poison_wanted())) poison.emplace(g, p, bindings.arena);
     if (p.replay != ReplayKind::alone && p.lanes > 1 && w.count() > 1 && !poison)
@@ -62,7 +63,8 @@ struct Executor::Impl final : ReplayJob {
   }
   void run_alone() noexcept;
   bool has_ended() const noexcept;
-  void give_up_exchanges(const std::string& error) noexcept;
+  void begin(const RunOptions& options);
+  void finish(bool polled);
 
   void stop_run() noexcept { stopped.store(true, std::memory_order_relaxed); }
   void set_extents(const Extents& wanted);
@@ -105,22 +107,7 @@ void Executor::Impl::run_calls(std::span<const KernelCall> calls, int worker) no
 
 // Whether the run ended on another rank.
 bool Executor::Impl::has_ended() const noexcept {
-  return link && link->ended_;
-}
-
-// Takes part in the exchanges that were left when the run stopped. A rank that was lost is not
-// waited for: the others are told to give up, too.
-void Executor::Impl::give_up_exchanges(const std::string& error) noexcept {
-  try {
-    const auto exchanges = std::span(bound_plan.exchanges());
-    for (Exchange* exchange : exchanges.subspan(link->done_))
-      if (!link->loss_) exchange->give_up(error);
-  } catch (const RankError& lost) {
-    link->loss_ = lost;
-  } catch (const std::exception& unable) {  // no memory
-    link->loss_ = RankError(link->rank(), unable.what());
-  }
-  if (link->loss_ && link->communicator_) link->communicator_->abandon(link->loss_->what());
+  return exchanges && exchanges->has_ended();
 }
 
 bool Executor::Impl::acquire(const KernelCall& call) noexcept {
@@ -225,31 +212,35 @@ std::span<std::byte> Executor::input(std::string_view path) {
   return {view.data, static_cast<std::size_t>(impl_->graph[id].spec.bytes())};
 }
 
-void Executor::run(const Extents& extents, const std::atomic<bool>* cancel,
-                   NodeObserver* observer) {
-  impl_->set_extents(extents);
-  impl_->cancel = cancel;
-  impl_->observer = observer;
-  impl_->stopped.store(false, std::memory_order_relaxed);
-  WeightStream* const stream = impl_->stream;
-  if (stream) stream->begin(impl_->uses_of_units, cancel, impl_->stopped);  // may throw
-  if (impl_->link) impl_->link->begin_run();
-  impl_->replay ? impl_->replay->run() : impl_->run_alone();
-  if (stream) stream->end();
-  std::string text = impl_->failure.take();
-  const bool stopped = impl_->stopped.load(std::memory_order_relaxed);
-  if (impl_->link && stopped) {
-    impl_->give_up_exchanges(text);
-    if (const auto& loss = impl_->link->loss()) throw RankError(*loss);
-  }
-  if (!text.empty()) throw KernelError(text);
-  if (stopped) fail<CancelledError>("plan '{}' was cancelled", impl_->plan.name);
-  if (impl_->poison && !impl_->poison->finding().empty())
-    fail<Error>("plan '{}': {}", impl_->plan.name, impl_->poison->finding());
+void Executor::Impl::begin(const RunOptions& options) {
+  cancel = options.cancel;
+  observer = options.poll ? polling.begin_run(*options.poll, options.observer) : options.observer;
+  stopped.store(false, std::memory_order_relaxed);
+  if (stream) stream->begin(uses_of_units, cancel, stopped);  // may throw
+  if (exchanges) exchanges->begin(options.results, options.check);
 }
 
-void Executor::stop() noexcept {
-  impl_->stop_run();
+// Throws what ended the run early.
+void Executor::Impl::finish(bool polled) {
+  if (stream) stream->end();
+  std::string text = failure.take();
+  const bool ended_early = stopped.load(std::memory_order_relaxed);
+  if (exchanges && ended_early) {
+    exchanges->give_up(text);
+    if (const auto& loss = exchanges->loss()) throw RankError(*loss);
+  }
+  if (!text.empty()) throw KernelError(text);
+  if (ended_early && polled) polling.rethrow();
+  if (ended_early) fail<CancelledError>("plan '{}' was cancelled", plan.name);
+  if (poison && !poison->finding().empty())
+    fail<Error>("plan '{}': {}", plan.name, poison->finding());
+}
+
+void Executor::run(const Extents& extents, const RunOptions& options) {
+  impl_->set_extents(extents);
+  impl_->begin(options);
+  impl_->replay ? impl_->replay->run() : impl_->run_alone();
+  impl_->finish(options.poll != nullptr);
 }
 
 bool Executor::has_output(std::string_view name) const {

@@ -62,7 +62,7 @@ class CountedReplay {
     Extents extents{};
     for (int i = 0; i < times; ++i) {
       extents[0] = extents[1] = 1 + i % 4;
-      executor_.run(extents, nullptr, observer);
+      executor_.run(extents, {.observer = observer});
     }
     return allocations() - before;
   }

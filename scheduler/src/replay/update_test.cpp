@@ -150,7 +150,7 @@ TEST_CASE("states that nodes update: verify compares what was written, and what 
       TestSession session(g, backend, {.lanes = 1}, memory, workers);
       set_inputs(session);
       Verifier verifier(g, session.plan);
-      session.executor.run({}, nullptr, &verifier);
+      session.executor.run({}, {.observer = &verifier});
       const VerifyReport report = verifier.report();
       REQUIRE(report.first_bad());
       CHECK(report.first_bad()->path == state);

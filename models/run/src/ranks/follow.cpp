@@ -101,7 +101,7 @@ class Follower {
     for (std::int64_t i = 0; i < command.numbers[1]; ++i)
       communicator_.send(
           0, Channel::data,
-          communicator_.receive(0, Channel::data, model_->impl().ranks.link->timeout));
+          communicator_.receive(0, Channel::data, model_->impl().ranks.link->timeout()));
   }
 
   void obey(const Command& command, std::span<const std::byte> message) {
@@ -119,7 +119,6 @@ class Follower {
     switch (command.kind) {
       case CommandKind::step: {
         read_tokens(message, tokens_);
-        model_->impl().ranks.link->results = wants_results(tokens_);
         const VerifyReport report = own.step(tokens_, command.verify != 0);
         if (command.verify != 0) answer(report_text(report));
         return;
@@ -217,8 +216,7 @@ void follow(const Checkpoint& opened, const ModelOptions& options, Communicator&
   const auto slowed =
       options.slow_link ? slowed_communicator(endpoint, *options.slow_link) : nullptr;
   Communicator& communicator = slowed ? *slowed : endpoint;
-  RankLink link(communicator);
-  link.timeout = options.rank_timeout;
+  RankLink link(communicator, options.rank_timeout);
   const std::string own = introduction(file, options);
   communicator.send(0, Channel::control, std::as_bytes(std::span(own)));
   Follower(load_rank(file, options, communicator.rank(), link, share), options, communicator).run();

@@ -37,7 +37,7 @@ void RankWorld::connect(const Checkpoint& file, const ModelOptions& options) {
     slowed_ = slowed_communicator(*communicator_, *options.slow_link);
     communicator_ = slowed_.get();
   }
-  link_ = std::make_unique<RankLink>(*communicator_);
+  link_ = std::make_unique<RankLink>(*communicator_, options.rank_timeout);
 }
 
 RankWorld::~RankWorld() {
@@ -117,7 +117,7 @@ double RankWorld::time_echoes(int rank, std::int64_t n, std::int64_t bytes) {
   for (std::int64_t i = 0; i < n; ++i) {
     const auto begin = Clock::now();
     communicator_->send(rank, Channel::data, parcel);
-    communicator_->receive(rank, Channel::data, parcel, link_->timeout);
+    communicator_->receive(rank, Channel::data, parcel, link_->timeout());
     seconds.push_back(seconds_since(begin));
   }
   std::ranges::nth_element(seconds, seconds.begin() + n / 2);
@@ -194,7 +194,6 @@ FollowersStep::FollowersStep(Followers& followers, std::span<const StepToken> to
       turn_(world_.turn()),
       runs_before_(world_.link().runs()),
       reports_due_(verify) {
-  world_.link().results = wants_results(tokens);
   followers.reports_.clear();
   followers.tell(CommandKind::step, {}, tokens, verify);
   world_.check();
@@ -216,7 +215,7 @@ FollowersStep::~FollowersStep() {
 void FollowersStep::collect_reports() {
   if (!std::exchange(reports_due_, false)) return;
   world_.check();
-  for (const std::string& text : world_.receive_from_all(world_.link().timeout))
+  for (const std::string& text : world_.receive_from_all(world_.link().timeout()))
     followers_.reports_.push_back(report_of_text(text));
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 // The ranks of a sharded model as rank 0 sees them.
 
-#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -93,11 +92,6 @@ class Followers {
   bool undo_ = false;  // the last step
   std::vector<VerifyReport> reports_;
 };
-
-// RankLink::results of a step.
-inline bool wants_results(std::span<const StepToken> tokens) {
-  return std::ranges::any_of(tokens, &StepToken::logits);
-}
 
 // A step that the other ranks compute, too, until it is destroyed. Unless it was kept, the others
 // undo it. Sessions take turns.

@@ -20,6 +20,7 @@
 
 namespace weft {
 
+class Poll;
 class RankLink;
 
 // Memory of one of a plan's devices, in its addresses (weft/backends/device.h).
@@ -64,6 +65,19 @@ class NodeObserver {
                      const Region& region) noexcept = 0;
 };
 
+// What a run carries. Everything that it points to outlives the run.
+struct RunOptions {
+  const std::atomic<bool>* cancel = nullptr;  // the run ends between nodes once it is true
+  NodeObserver* observer = nullptr;
+  Poll* poll = nullptr;  // is asked between nodes whether the run goes on (weft/scheduler/poll.h)
+  // Of plans with collective ops: somebody wants the results of this run (PeerAttrs::result). The
+  // same on all ranks. Otherwise they are undefined.
+  bool results = true;
+  // Likewise: throws Error if what this rank has computed cannot be used, which ends the run on all
+  // ranks. Is called before each exchange, by any worker and while others compute. May be empty.
+  std::function<void()> check = {};
+};
+
 struct ExecutorOptions {
   // Finds kernels that use memory they should not. Fills unused memory with NaN, between stages and
   // in scratch memory before each call; run() then throws Error, naming the node, if a result is
@@ -86,14 +100,11 @@ class Executor {
   std::span<std::byte> input(std::string_view path);
 
   // One step. `extents` are the variables' actual extents. Throws ValueError unless 1 <= extent <=
-  // bound; CancelledError if `cancel` became true, on any rank; Error, naming backend and node, if
-  // a plug-in or another rank failed; RankError if a rank is lost. After the latter three, some
-  // rows of states were already written; a later run may overwrite them.
-  void run(const Extents& extents, const std::atomic<bool>* cancel = nullptr,
-           NodeObserver* observer = nullptr);
-
-  // Cancels the run in progress. For observers.
-  void stop() noexcept;
+  // bound; CancelledError if `cancel` became true or `poll` ended the run, on any rank; what `poll`
+  // threw; Error, naming backend and node, if a plug-in or another rank failed; RankError if a rank
+  // is lost. After the latter four, some rows of states were already written; a later run may
+  // overwrite them.
+  void run(const Extents& extents, const RunOptions& options = {});
 
   // An output of the graph with the extents of the last run; valid until the next one.
   View output(std::string_view name) const;

@@ -1,40 +1,28 @@
 #pragma once
-// Runs of an executor that ask their caller, every now and then, whether to go on: for programs
-// that must react to signals while a step is computed.
+// Asks a caller, every now and then while its runs compute, whether to go on (RunOptions::poll):
+// for programs that must react to signals during a step.
 
-#include <atomic>
 #include <chrono>
-#include <exception>
 #include <functional>
-#include <thread>
-
-#include "weft/scheduler/executor.h"
+#include <utility>
 
 namespace weft {
 
 // One run at a time.
-class Poll final : public NodeObserver {
+class Poll {
  public:
   // `go_on` is called between nodes on the thread that called run(), about every 50 ms, also if the
-  // runs are shorter. It may throw.
+  // runs are shorter. If it returns false, run() throws CancelledError. It may throw, and so does
+  // run() then.
   explicit Poll(std::function<bool()> go_on) : go_on_(std::move(go_on)) {}
 
-  // As Executor::run(). Throws CancelledError if `go_on` returned false, and what it threw.
-  void run(Executor& executor, const Extents& extents, const std::atomic<bool>* cancel);
-
-  bool reads_values() const override { return false; }
-  void before(const PlanStep& step, int worker, const KernelArgs& args,
-              const Region& region) noexcept override;
-  void after(const PlanStep&, int, const KernelArgs&, const Region&) noexcept override {}
+  // Whether the run goes on; calls `go_on` if it is time to. For executors.
+  bool goes_on();
 
  private:
   using Clock = std::chrono::steady_clock;
   const std::function<bool()> go_on_;
   Clock::time_point next_;
-  // The run in progress.
-  Executor* executor_ = nullptr;
-  std::thread::id thread_;
-  std::exception_ptr failure_;
 };
 
 }  // namespace weft

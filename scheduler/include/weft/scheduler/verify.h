@@ -42,7 +42,7 @@ struct VerifyReport {
   std::string to_json() const;
 };
 
-// Collects a report over the runs that it observes: executor.run(extents, nullptr, &verifier).
+// Collects a report over the runs that it observes: executor.run(extents, {.observer = &verifier}).
 // REQUIRES: the executor's plan has one lane.
 class Verifier : public NodeObserver {
  public:

@@ -114,8 +114,7 @@ struct SessionOptions {
   // for those that open sessions for others. May be null; outlives the session.
   const std::atomic<bool>* cancel = nullptr;
   // Called on the thread of the call while steps are computed, about every 50 ms: between nodes,
-  // unless the step has an observer, and while the thread waits for the disk. May be empty. Return
-  // false to stop (CancelledError).
+  // and while the thread waits for the disk. May be empty. Return false to stop (CancelledError).
   std::function<bool()> poll;
   // Called with a line about something that only costs time: a weight cache or a usage of experts
   // that cannot be used. On the thread that constructs or destroys the session; may be empty.
