@@ -49,6 +49,11 @@ ONLY = {
     "hosting": MODEL_LAYERS | {"http", "api"},
     "page": MODEL_LAYERS | {"http", "api", "hosting"},
 }
+# The folders of a layer's src/, low to high. Sources that are directly in src/ are above all of them.
+INNER = {
+    "scheduler": ["machine", "messages", "exchange", "passes", "shard", "plan", "replay", "checks",
+                  "pictures"],
+}
 
 
 def layers():
@@ -81,6 +86,20 @@ def includes():
             yield layer, name, included
 
 
+def inner_includes(layer):
+    """Yields (path in src/, the path in src/ that it includes) of sources that are no tests."""
+    root = SOURCE / layers()[layer] / "src"
+    for path in sorted(root.rglob("*")):
+        if path.suffix not in (".h", ".cpp") or path.name.endswith("_test.cpp"):
+            continue
+        for included in INCLUDE.findall(path.read_text()):
+            for found in (path.parent / included, root / included):
+                found = pathlib.Path(os.path.normpath(found))
+                if found.is_file() and found.is_relative_to(root):
+                    yield path.relative_to(root), found.relative_to(root)
+                    break
+
+
 class Includes(unittest.TestCase):
     def test_every_layer_is_found(self):
         self.assertEqual({layer for layer, _, _ in includes()}, set(layers()))
@@ -93,6 +112,25 @@ class Includes(unittest.TestCase):
                 self.assertIn(used, order, f"{path} includes {name}")
                 self.assertLessEqual(order.index(used), order.index(layer),
                                      f"{path} includes {name}")
+
+    def test_inner_folders_have_an_order(self):
+        for layer, order in INNER.items():
+            root = SOURCE / layers()[layer] / "src"
+            folders = {path.name for path in root.iterdir()
+                       if any(f.suffix in (".h", ".cpp") for f in path.rglob("*"))}
+            self.assertEqual(folders, set(order), f"the folders of {layer}")
+            self.assertEqual(len(order), len(set(order)), layer)
+
+    def test_inner_arrows_go_down_only(self):
+        for layer, order in INNER.items():
+            # Of a path in src/; sources directly in src/ are above all folders.
+            def floor(path):
+                return order.index(path.parts[0]) if len(path.parts) > 1 else len(order)
+
+            found = list(inner_includes(layer))
+            self.assertTrue(found, f"{layer} includes nothing of its own")
+            for path, used in found:
+                self.assertLessEqual(floor(used), floor(path), f"{layer}: {path} includes {used}")
 
     def test_rooms_that_may_use_less(self):
         for layer, path, name in includes():

@@ -26,7 +26,7 @@ using namespace checks;
 using RankRows = std::vector<float>;
 
 // The widest step: with the model below, ranks exchange its sums in several chunks, and scatter
-// them if they are three or more in a group (scheduler/src/plan/sum_chunks.h).
+// them if they are three or more in a group (scheduler/src/exchange/sum_chunks.h).
 constexpr std::int64_t kWidest = 512;
 constexpr std::int64_t kMinColumns = 128;
 

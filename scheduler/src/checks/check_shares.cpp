@@ -3,8 +3,8 @@
 #include "weft/base/error.h"
 
 #include "checks/check_plan.h"
+#include "machine/replay_job.h"
 #include "plan/shares.h"
-#include "replay/replay.h"
 
 namespace weft::scheduler {
 namespace {

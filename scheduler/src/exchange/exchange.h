@@ -14,7 +14,7 @@
 #include "weft/backends/device.h"
 #include "weft/scheduler/rank_link.h"
 
-#include "plan/sum_chunks.h"
+#include "exchange/sum_chunks.h"
 
 namespace weft::scheduler {
 

@@ -10,8 +10,8 @@
 
 #include "weft/scheduler/workers.h"
 
-#include "replay/crew.h"
-#include "replay/crew_threads.h"
+#include "machine/crew.h"
+#include "machine/crew_threads.h"
 
 namespace weft {
 namespace scheduler {

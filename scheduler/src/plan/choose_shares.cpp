@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "machine/replay_job.h"
 #include "plan/draft.h"
 #include "plan/shares.h"
-#include "replay/replay.h"
 
 namespace weft::scheduler {
 namespace {

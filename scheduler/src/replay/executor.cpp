@@ -5,11 +5,11 @@
 
 #include "weft/base/error.h"
 
-#include "checks/poison.h"
 #include "exchange/all_reduce.h"
 #include "replay/bound_plan.h"
 #include "replay/host_copies.h"
 #include "replay/memory_map.h"
+#include "replay/poison.h"
 #include "replay/poll_observer.h"
 #include "replay/replay.h"
 

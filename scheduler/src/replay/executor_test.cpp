@@ -23,7 +23,7 @@ namespace {
 
 using namespace weft::test;
 
-const RegionBackend kRegions;
+const RegionBackend kRegionBackend;
 
 // Sleeps now and then before a kernel, so that lanes are late and others take over.
 struct Delays : NodeObserver {
@@ -87,10 +87,10 @@ TEST_CASE("results do not depend on the number of lanes") {
       for (const ReplayKind replay : kReplays) {
         CAPTURE(to_string(replay));
         How how{.lanes = lanes, .replay = replay};
-        CHECK(conversation(kRegions, dims, how) == plain);
+        CHECK(conversation(kRegionBackend, dims, how) == plain);
         CHECK(conversation(reference_backend(), dims, how) == plain);
         how.share_ns = 0;
-        CHECK(conversation(kRegions, dims, how) == plain);
+        CHECK(conversation(kRegionBackend, dims, how) == plain);
       }
     }
   }
@@ -117,25 +117,25 @@ TEST_CASE("results depend neither on which thread is late nor on the number of t
       CAPTURE(to_string(replay));
       How one = how;
       one.replay = replay;
-      CHECK(conversation(kRegions, dims, one) == plain);
+      CHECK(conversation(kRegionBackend, dims, one) == plain);
     }
   }
 }
 
 struct Setup {
-  Graph graph = optimize(toy_llama({.T = 3}), kRegions);
+  Graph graph = optimize(toy_llama({.T = 3}), kRegionBackend);
   Memory memory;
   Workers workers{2};
   TestSession session;
   explicit Setup(int lanes, double share_ns = 4000, ReplayKind replay = ReplayKind::crew)
-      : session(graph, kRegions,
+      : session(graph, kRegionBackend,
                 {.name = "test", .lanes = lanes, .share_ns = share_ns, .replay = replay}, memory,
                 workers) {}
 };
 
 TEST_CASE("reuse of the arena changes no result, and without it every value can be inspected") {
   Setup reused(2);
-  TestSession apart(reused.graph, kRegions, {.lanes = 2, .reuse_arena = false}, reused.memory,
+  TestSession apart(reused.graph, kRegionBackend, {.lanes = 2, .reuse_arena = false}, reused.memory,
                     reused.workers);
   const auto a = step(reused.session, {1, 2, 3}, 0);
   CHECK(step(apart, {1, 2, 3}, 0) == a);
@@ -225,20 +225,20 @@ TEST_CASE("arguments that do not fit are rejected") {
                 .state = [&](const Node& n) { return s.memory.state(n); },
                 .arena = s.session.arena.bytes(),
                 .scratch = s.session.scratch.bytes()};
-  CHECK_NOTHROW(bind(kRegions, good));
+  CHECK_NOTHROW(bind(kRegionBackend, good));
   CHECK_THROWS_AS(bind(reference_backend(), good), ValueError);
   Bindings bad = good;
   bad.arena = bad.arena.first(64);
-  CHECK_THROWS_AS(bind(kRegions, bad), ValueError);
+  CHECK_THROWS_AS(bind(kRegionBackend, bad), ValueError);
   bad = good;
   bad.arena = Buffer(plan.arena_bytes + 64).bytes().subspan(4);
-  CHECK_THROWS_AS(bind(kRegions, bad), ValueError);
+  CHECK_THROWS_AS(bind(kRegionBackend, bad), ValueError);
   bad = good;
   bad.state = nullptr;
-  CHECK_THROWS_WITH_AS(bind(kRegions, bad), "state 'k.0' is not bound", ValueError);
+  CHECK_THROWS_WITH_AS(bind(kRegionBackend, bad), "state 'k.0' is not bound", ValueError);
   bad = good;
   bad.weight = [](const Node&) -> const std::byte* { return nullptr; };
-  CHECK_THROWS_AS(bind(kRegions, bad), ValueError);
+  CHECK_THROWS_AS(bind(kRegionBackend, bad), ValueError);
 }
 
 TEST_CASE("a profiler sees every call once, ordered by time, and drops calls beyond its capacity") {

@@ -6,7 +6,7 @@
 
 #include <oneapi/tbb/flow_graph.h>
 
-#include "replay/tell_tsan.h"
+#include "machine/tell_tsan.h"
 
 namespace weft::scheduler {
 namespace {

@@ -8,7 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include "replay/replay.h"
+#include "weft/scheduler/pieces.h"
+
+#include "machine/replay_job.h"
 
 namespace weft::test {
 

@@ -1,4 +1,4 @@
-#include "checks/poison.h"
+#include "replay/poison.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,9 @@
-#include "weft/scheduler/link.h"
-
 #include <array>
 #include <cstdlib>
 
 #include "weft/base/error.h"
 #include "weft/base/human_numbers.h"
+#include "weft/scheduler/link.h"
 
 namespace weft {
 namespace {

@@ -1,4 +1,4 @@
-#include "replay/crew.h"
+#include "machine/crew.h"
 
 #include <atomic>
 #include <ctime>

@@ -1,4 +1,4 @@
-#include "plan/sum_chunks.h"
+#include "exchange/sum_chunks.h"
 
 #include <doctest/doctest.h>
 

@@ -1,10 +1,11 @@
-#include "replay/crew.h"
+#include "machine/crew.h"
 
 #include <algorithm>
 #include <chrono>
 #include <vector>
 
 #include "weft/base/processor.h"
+#include "weft/scheduler/workers.h"
 
 namespace weft::scheduler {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <oneapi/tbb/task_arena.h>
 
-#include "replay/crew.h"
+#include "machine/crew.h"
 
 namespace weft::scheduler {
 

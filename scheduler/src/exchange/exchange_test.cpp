@@ -16,7 +16,7 @@
 #include "weft/ops/ranks/collectives.h"
 #include "weft/scheduler/rank_link.h"
 
-#include "plan/sum_chunks.h"
+#include "exchange/sum_chunks.h"
 #include "support/allocations.h"
 #include "support/region_backend.h"
 #include "support/session.h"

@@ -1,10 +1,10 @@
-#include "replay/crew_threads.h"
+#include "machine/crew_threads.h"
 
 #include <vector>
 
 #include <oneapi/tbb/flow_graph.h>
 
-#include "replay/tell_tsan.h"
+#include "machine/tell_tsan.h"
 
 namespace weft::scheduler {
 

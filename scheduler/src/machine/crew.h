@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "replay/replay.h"
+#include "machine/replay_job.h"
 
 namespace weft::scheduler {
 
