@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "formats/grids/lanes.h"
+#include "formats/search/lanes.h"
 
 namespace weft::formats {
 

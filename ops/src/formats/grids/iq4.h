@@ -1,7 +1,7 @@
 #pragma once
 // Code shared by IQ4_NL and IQ4_XS: 32 weights as a scale times one of 16 uneven values.
 
-#include "formats/integer/scale_search.h"
+#include "formats/search/scale_search.h"
 
 namespace weft::formats {
 

@@ -2,8 +2,8 @@
 // Code shared by IQ2 and IQ3: eight weights are magnitudes of one point of a grid, or of two, and
 // eight signs.
 
-#include "formats/grids/lattice.h"
-#include "formats/integer/scale_search.h"
+#include "formats/search/lattice.h"
+#include "formats/search/scale_search.h"
 
 namespace weft::formats {
 

@@ -4,7 +4,7 @@
 
 #include <cfloat>
 
-#include "formats/grids/lanes.h"
+#include "formats/search/lanes.h"
 
 namespace weft::formats {
 

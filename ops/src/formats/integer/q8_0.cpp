@@ -1,8 +1,8 @@
 #include "weft/ops/formats/q8_0.h"
 
 #include "formats/codec.h"
-#include "formats/grids/lanes.h"
 #include "formats/integer/ranges.h"
+#include "formats/search/lanes.h"
 
 namespace weft {
 

@@ -1,4 +1,4 @@
-#include "formats/grids/lattice.h"
+#include "formats/search/lattice.h"
 
 #include <algorithm>
 #include <bit>

@@ -25,7 +25,7 @@
 #include <cstdint>
 
 #include "formats/codec.h"
-#include "formats/grids/lattice.h"
+#include "formats/search/lattice.h"
 
 namespace weft::formats {
 
