@@ -10,7 +10,7 @@
 #include "weft/tokenize/space_symbol.h"
 
 #include "joinable.h"
-#include "kinds/merger.h"
+#include "merger.h"
 #include "split/pre_tokenizer.h"
 #include "string_table.h"
 #include "unicode/unicode_text.h"

@@ -7,7 +7,7 @@
 #include "weft/base/utf8.h"
 
 #include "joinable.h"
-#include "kinds/merger.h"
+#include "merger.h"
 #include "pipeline/piece_models.h"
 
 namespace weft::tokenize {

@@ -9,7 +9,7 @@
 #include "weft/tokenize/pipeline.h"
 #include "weft/tokenize/vocabulary.h"
 
-#include "kinds/merger.h"
+#include "merger.h"
 
 namespace weft::tokenize {
 

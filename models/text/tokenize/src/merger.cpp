@@ -1,4 +1,4 @@
-#include "kinds/merger.h"
+#include "merger.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kinds/merge_table.h"
+#include "merge_table.h"
 
 namespace weft::tokenize {
 
