@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "regex/code_points.h"
+#include "code_points.h"
 
 namespace weft::grammar {
 

@@ -1,8 +1,8 @@
 #pragma once
 // Edges that read one character of a set, which may be several bytes.
 
+#include "code_points.h"
 #include "compiled_grammar.h"
-#include "regex/code_points.h"
 
 namespace weft::grammar {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "regex/code_points.h"
+#include "code_points.h"
 
 namespace weft::grammar {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "regex/code_points.h"
+#include "code_points.h"
 
 namespace weft::grammar {
 

@@ -1,4 +1,4 @@
-#include "regex/code_points.h"
+#include "code_points.h"
 
 #include <algorithm>
 
