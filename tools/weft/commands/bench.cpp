@@ -19,7 +19,6 @@
 #include "weft/scheduler/workers.h"
 #include "weft/serve/prompt.h"
 
-#include "commands/limits.h"
 #include "common/draft_flags.h"
 #include "common/flags.h"
 #include "common/read_text.h"
@@ -28,6 +27,7 @@
 #include "inputs/token_list.h"
 #include "made/made_model.h"
 #include "reports/bench_report.h"
+#include "reports/kept_limits.h"
 #include "subcommand.h"
 
 namespace weft::tools {

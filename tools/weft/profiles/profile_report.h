@@ -7,7 +7,7 @@
 
 #include "weft/measure/bench.h"
 
-#include "commands/limits.h"
+#include "reports/kept_limits.h"
 
 namespace weft::tools {
 

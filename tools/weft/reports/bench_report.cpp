@@ -4,7 +4,7 @@
 
 #include "weft/scheduler/budget.h"
 
-#include "commands/limits.h"
+#include "reports/kept_limits.h"
 #include "reports/percent.h"
 
 namespace weft::tools {
