@@ -11,11 +11,14 @@
 #include "weft/base/text.h"
 #include "weft/ops/attention/bucket_distances.h"
 
-#include "cpu/ops/projections/projection.h"
+#include "cpu/cpu_ops.h"
 #include "cpu/panels.h"
+#include "cpu/weight_formats.h"
 
 namespace weft::cpu {
 namespace {
+
+constexpr std::int64_t kGranule = 16;  // floats of a cache line
 
 struct TableRow : PreparedKernel {
   WeightRow row;
@@ -67,7 +70,7 @@ std::optional<Kernel> find(FeatureSet has, const Graph& graph, const Node& node)
       .row = row_name(fmt::format("{} {}", node.op->name, to_lower(table.dtype.name())), *row.isa),
       .run = node.op == &kBucketDistances ? run_buckets : run,
       .scratch_bytes = in_panels(table.dtype) ? table.row_bytes() : 0,
-      .granule = std::max<std::int64_t>(kProjectionGranule, table.dtype.block_elems())};
+      .granule = std::max<std::int64_t>(kGranule, table.dtype.block_elems())};
 }
 
 std::unique_ptr<PreparedKernel> prepare(const Machine& machine, const Graph& graph,
