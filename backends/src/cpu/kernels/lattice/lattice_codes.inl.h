@@ -9,7 +9,7 @@
 //   take(block, taken)   sets its points and either signs (a dword of 32 bits for each sub-block)
 //                        or, if kHasShifts, for each point the number to subtract from its codes
 
-#include "cpu/kernels/weights/codec.inl.h"
+#include "cpu/kernels/linear/codec.inl.h"
 #include "cpu/simd/simd.inl.h"
 
 #ifdef __AVX2__

@@ -1,7 +1,7 @@
 #pragma once
 // As lattice_codes.inl.h, for Armv8-A: the codes of a sub-block are unpacked from the row.
 
-#include "cpu/kernels/weights/codec.inl.h"
+#include "cpu/kernels/linear/codec.inl.h"
 #include "cpu/simd/simd.inl.h"
 
 #ifdef __ARM_NEON

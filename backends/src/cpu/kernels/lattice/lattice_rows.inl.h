@@ -9,7 +9,7 @@
 //   half(block)             f16
 // and the members that lattice_eights.inl.h or lattice_fours.inl.h require.
 
-#include "cpu/kernels/weights/codec.inl.h"
+#include "cpu/kernels/linear/codec.inl.h"
 #include "cpu/simd/simd.inl.h"
 
 #ifdef __AVX512VNNI__

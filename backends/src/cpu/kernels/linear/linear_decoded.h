@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cpu/kernels/weights/weights.h"
+#include "cpu/kernels/linear/linear_kernel.h"
 
 namespace weft::cpu {
 

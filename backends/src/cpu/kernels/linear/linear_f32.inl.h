@@ -4,7 +4,7 @@
 // a single token scalars are converted on the fly. Lanes run along K: an element has one vector of
 // 16 sums, added up in the order of K, regardless of what else is computed with it.
 
-#include "cpu/kernels/weights/codec.inl.h"
+#include "cpu/kernels/linear/codec.inl.h"
 #include "cpu/simd/wide.inl.h"
 
 namespace weft::cpu {

@@ -1,7 +1,7 @@
 #pragma once
 // Makes a LinearKernel from a class, whose run() loops over tiles of the sizes in its kTokenTiles.
 
-#include "cpu/kernels/weights/weights.h"
+#include "cpu/kernels/linear/linear_kernel.h"
 
 namespace weft::cpu {
 

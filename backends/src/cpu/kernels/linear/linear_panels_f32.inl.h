@@ -8,9 +8,9 @@
 // on the previous one. For more tokens, and in file order, pieces of two panels are converted into
 // scratch once for all tokens of a block.
 
+#include "cpu/kernels/linear/codec.inl.h"
+#include "cpu/kernels/linear/float_rows.inl.h"
 #include "cpu/kernels/linear/walk.inl.h"
-#include "cpu/kernels/rows/float_rows.inl.h"
-#include "cpu/kernels/weights/codec.inl.h"
 #include "cpu/simd/transpose.inl.h"
 
 namespace weft::cpu {

@@ -3,7 +3,7 @@
 // sums in registers. A tile of any size adds up each of its elements in the same order, block by
 // block. For SSE2; other sets multiply as linear_panels_q8a.inl.h does.
 
-#include "cpu/kernels/weights/codec.inl.h"
+#include "cpu/kernels/linear/codec.inl.h"
 #include "cpu/simd/simd.inl.h"
 
 #ifndef WEFT_SIXTEEN

@@ -11,8 +11,8 @@
 //   instructions.
 // - following(args, ...): the address after a piece of a panel.
 
+#include "cpu/kernels/linear/codec.inl.h"
 #include "cpu/kernels/linear/walk.inl.h"
-#include "cpu/kernels/weights/codec.inl.h"
 #include "cpu/panel_layouts.h"
 #include "cpu/simd/simd.inl.h"
 

@@ -12,7 +12,7 @@
 // subtracts 128 times the activations, or at that divided by a power of two. Without VNNI, codes
 // that need 8 bits are signed and have no offset.
 
-#include "cpu/kernels/weights/codec.inl.h"
+#include "cpu/kernels/linear/codec.inl.h"
 #include "cpu/simd/simd.inl.h"
 
 #ifdef WEFT_SIXTEEN

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cpu/kernels/weights/codec.inl.h"
+#include "cpu/kernels/linear/codec.inl.h"
 
 namespace weft::cpu {
 

@@ -1,7 +1,7 @@
 #pragma once
 // Panels of E2M1 numbers (ops/formats/mxfp4.h).
 
-#include "cpu/kernels/weights/codec.inl.h"
+#include "cpu/kernels/linear/codec.inl.h"
 #include "cpu/simd/simd.inl.h"
 
 #ifdef WEFT_SIXTEEN

@@ -4,7 +4,7 @@
 
 #include "weft/ops/formats/iq_grids.h"
 
-#include "cpu/kernels/weights/codec.inl.h"
+#include "cpu/kernels/linear/codec.inl.h"
 #include "cpu/simd/simd.inl.h"
 
 namespace weft::cpu {

@@ -4,7 +4,7 @@
 
 #include "weft/ops/formats/nf4.h"
 
-#include "cpu/kernels/weights/codec.inl.h"
+#include "cpu/kernels/linear/codec.inl.h"
 
 namespace weft::cpu {
 

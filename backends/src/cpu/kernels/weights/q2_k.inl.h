@@ -2,7 +2,7 @@
 // Q2_K: 16 bytes with a scale and a minimum of 4 bits each, 64 bytes with 2 bits of four weights
 // each, d, dmin (f16) (ops/formats/q2_k.h).
 
-#include "cpu/kernels/weights/codec.inl.h"
+#include "cpu/kernels/linear/codec.inl.h"
 
 namespace weft::cpu {
 

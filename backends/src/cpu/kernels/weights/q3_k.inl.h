@@ -2,7 +2,7 @@
 // Q3_K: 32 bytes of third bits, 64 bytes with 2 bits of four weights each, 12 bytes of scales of 6
 // bits, d (f16) (ops/formats/q3_k.h).
 
-#include "cpu/kernels/weights/codec.inl.h"
+#include "cpu/kernels/linear/codec.inl.h"
 
 namespace weft::cpu {
 

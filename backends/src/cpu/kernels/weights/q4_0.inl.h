@@ -1,7 +1,7 @@
 #pragma once
 // Q4_0: d (f16), 16 bytes of nibbles: low ones first (ops/formats/q4_0.h).
 
-#include "cpu/kernels/weights/codec.inl.h"
+#include "cpu/kernels/linear/codec.inl.h"
 
 namespace weft::cpu {
 

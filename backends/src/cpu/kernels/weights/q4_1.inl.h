@@ -2,7 +2,7 @@
 // Q4_1: d, m (f16), 16 bytes of nibbles: low ones first (ops/formats/q4_1.h). m is a minimum with
 // the opposite sign.
 
-#include "cpu/kernels/weights/codec.inl.h"
+#include "cpu/kernels/linear/codec.inl.h"
 
 namespace weft::cpu {
 

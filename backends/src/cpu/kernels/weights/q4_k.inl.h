@@ -2,7 +2,7 @@
 // Q4_K: d, dmin (f16), 12 bytes of 6-bit scales and minima, 128 bytes of nibbles; 32 bytes hold
 // sub-blocks 2g (low) and 2g + 1 (high) (ops/formats/q4_k.h).
 
-#include "cpu/kernels/weights/codec.inl.h"
+#include "cpu/kernels/linear/codec.inl.h"
 
 namespace weft::cpu {
 

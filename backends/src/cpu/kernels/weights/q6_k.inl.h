@@ -3,7 +3,7 @@
 // of qh; its quarter p takes the low or high nibbles of 32 bytes of ql and bits 2p, 2p + 1 of qh
 // (ops/formats/q6_k.h).
 
-#include "cpu/kernels/weights/codec.inl.h"
+#include "cpu/kernels/linear/codec.inl.h"
 
 namespace weft::cpu {
 

@@ -1,7 +1,7 @@
 #pragma once
 // Q8_0: d (f16), 32 signed bytes (ops/formats/q8_0.h).
 
-#include "cpu/kernels/weights/codec.inl.h"
+#include "cpu/kernels/linear/codec.inl.h"
 
 namespace weft::cpu {
 

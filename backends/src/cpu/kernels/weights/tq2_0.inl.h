@@ -1,7 +1,7 @@
 #pragma once
 // TQ2_0: 64 bytes with 2 bits of four weights each, d (f16) (ops/formats/tq2_0.h).
 
-#include "cpu/kernels/weights/codec.inl.h"
+#include "cpu/kernels/linear/codec.inl.h"
 
 namespace weft::cpu {
 

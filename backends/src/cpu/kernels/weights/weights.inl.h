@@ -8,6 +8,7 @@
 #include "cpu/kernels/linear/linear_panels_f32.inl.h"
 #include "cpu/kernels/linear/linear_panels_q8a.inl.h"
 #include "cpu/kernels/linear/linear_q8a.inl.h"
+#include "cpu/kernels/weights/weights.h"
 
 namespace weft::cpu {
 

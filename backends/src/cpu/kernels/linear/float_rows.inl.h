@@ -1,7 +1,7 @@
 #pragma once
 // Rows of scalars in file order as PanelsF32 takes panels: kPanels times 16 rows, by elements of K.
 
-#include "cpu/kernels/weights/codec.inl.h"
+#include "cpu/kernels/linear/codec.inl.h"
 
 #ifdef WEFT_SIXTEEN
 

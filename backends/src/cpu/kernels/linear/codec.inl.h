@@ -22,8 +22,9 @@
 //   header(block) -> Header       scales (and mins) as floats, in the order of the elements
 //   codes<kPart>(block, group)    32 codes
 
-#include "cpu/kernels/weights/weights.h"
+#include "cpu/kernels/linear/linear_kernel.h"
 #include "cpu/simd/simd.inl.h"
+#include "cpu/weight_tags.h"
 
 namespace weft::cpu {
 
