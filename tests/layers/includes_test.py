@@ -1,6 +1,7 @@
 """Every #include in a layer names that layer or one below it. Third-party libraries, names of
 processors and internal declarations stay where they belong."""
 
+import collections
 import os
 import pathlib
 import re
@@ -86,18 +87,36 @@ def includes():
             yield layer, name, included
 
 
-def inner_includes(layer):
-    """Yields (path in src/, the path in src/ that it includes) of sources that are no tests."""
-    root = SOURCE / layers()[layer] / "src"
+def roots():
+    """Folders whose folders must have an order, each by itself."""
+    for layer, folder in layers().items():
+        yield SOURCE / folder / "src"
+        yield SOURCE / folder / "include/weft" / layer
+    yield from sorted(path for path in (SOURCE / "tools").iterdir()
+                      if path.is_dir() and path.name != "server")  # which consists of layers
+    yield SOURCE / "tests/support"
+
+
+def inner_includes(root):
+    """Yields (path in root, the path in root that it includes) of sources that are no tests."""
     for path in sorted(root.rglob("*")):
         if path.suffix not in (".h", ".cpp") or path.name.endswith("_test.cpp"):
             continue
         for included in INCLUDE.findall(path.read_text()):
-            for found in (path.parent / included, root / included):
-                found = pathlib.Path(os.path.normpath(found))
+            for base in (path.parent, root, root.parent, root.parent.parent):
+                found = pathlib.Path(os.path.normpath(base / included))
                 if found.is_file() and found.is_relative_to(root):
                     yield path.relative_to(root), found.relative_to(root)
                     break
+
+
+def reached(start, arrows):
+    """The nodes that arrows lead to from `start`; arrows are pairs of nodes."""
+    found, ahead = set(), {start}
+    while ahead:
+        ahead = {end for begin, end in arrows if begin in ahead} - found
+        found |= ahead
+    return found
 
 
 class Includes(unittest.TestCase):
@@ -127,10 +146,31 @@ class Includes(unittest.TestCase):
             def floor(path):
                 return order.index(path.parts[0]) if len(path.parts) > 1 else len(order)
 
-            found = list(inner_includes(layer))
+            found = list(inner_includes(SOURCE / layers()[layer] / "src"))
             self.assertTrue(found, f"{layer} includes nothing of its own")
             for path, used in found:
                 self.assertLessEqual(floor(used), floor(path), f"{layer}: {path} includes {used}")
+
+    # Nodes are folders, and the files beside them, each with its header. Files alone may form a circle.
+    def test_folders_have_no_circles(self):
+        for root in roots():
+            levels = collections.defaultdict(lambda: collections.defaultdict(list))
+            for path, used in inner_includes(root):
+                level = os.path.commonpath([path, used])
+                depth = len(pathlib.PurePath(level).parts)
+                arrow = tuple(p.parts[depth] + "/" if len(p.parts) > depth + 1
+                              else p.name.split(".")[0] for p in (path, used))
+                if arrow[0] != arrow[1]:
+                    levels[level][arrow].append(f"{path} includes {used}")
+            for level, arrows in levels.items():
+                folders = {node for arrow in arrows for node in arrow if node.endswith("/")}
+                circles = {frozenset(node for node in reached(folder, arrows)
+                                     if folder in reached(node, arrows)) for folder in folders}
+                for circle in circles - {frozenset()}:
+                    cause = [line for arrow, lines in arrows.items()
+                             if circle.issuperset(arrow) for line in lines]
+                    with self.subTest():
+                        self.fail("\n".join([f"a circle in {root / level}:", *cause]))
 
     def test_rooms_that_may_use_less(self):
         for layer, path, name in includes():
