@@ -15,7 +15,8 @@ WORDS = {"Engine": 1, "Trace": 1, "ModelSource": 1, "Generation": 1, "Replay": 1
 # Words that folders do not use, because they mean something else elsewhere.
 FOREIGN = {"tools/server": r"[Rr]outes?|[Tt]racers?|[Rr]eplay(s|ed|ing)?",
            "models/text/grammar": r"[Ee]ngines?|[Pp]rograms?",
-           "backends": r"[Ee]ngines?"}
+           "backends": r"[Ee]ngines?",
+           "scheduler": r"\w*[Dd]raft\w*"}  # guesses of tokens, of which plans know nothing
 # "// (ops/attention/attention.h)" and such, but no addresses.
 PATH = re.compile(r"(?<![\w/.<\"-])((?:\w+/)+[\w.]+\.(?:h|cpp|cmake))\b")
 DECLARATION = re.compile(r"^(?:class|struct) (\w+)(?: final)?(?: :[^;{]*)? ?\{", re.M)

@@ -46,13 +46,13 @@ Block Blocks::operator[](std::int64_t i) const {
 SumChunks sum_chunks(int ranks, std::int64_t rows, std::int64_t cols) {
   const std::int64_t bytes = rows * cols * 4;
   const std::int64_t granule = cols >= ranks * kGranule ? kGranule : 1;
-  const std::int64_t units = (cols + granule - 1) / granule;
+  const std::int64_t granules = (cols + granule - 1) / granule;
   SumChunks chunks{
-      .ends = {}, .scattered = units >= ranks && saves_bytes(ranks, bytes), .ranks = ranks};
-  std::int64_t n = std::clamp<std::int64_t>(bytes / kChunkBytes, 1, std::min(kMaxChunks, units));
+      .ends = {}, .scattered = granules >= ranks && saves_bytes(ranks, bytes), .ranks = ranks};
+  std::int64_t n = std::clamp<std::int64_t>(bytes / kChunkBytes, 1, std::min(kMaxChunks, granules));
   if (chunks.scattered) n = std::max<std::int64_t>(1, n / ranks) * ranks;
   for (std::int64_t c = 1; c <= n; ++c)
-    chunks.ends.push_back(std::min(cols, units * c / n * granule));
+    chunks.ends.push_back(std::min(cols, granules * c / n * granule));
   return chunks;
 }
 

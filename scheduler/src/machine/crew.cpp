@@ -46,17 +46,17 @@ constexpr int shares_of(std::uint64_t word) {
 constexpr bool has_copies(std::uint64_t word) {
   return (word & 1) != 0;
 }
-constexpr int units_of(std::uint64_t word) {
+constexpr int n_pieces_of(std::uint64_t word) {
   return lanes_of(word) * (shares_of(word) + (has_copies(word) ? 1 : 0));
 }
 static_assert(kMaxShares < 1 << kShareBits && kMaxWorkers < 1 << kLaneBits);
 
 }  // namespace
 
-// A claim is the count of the stage for which a unit was last claimed. It is never reset: a stage
-// begins when every unit of the previous one is claimed and done, so a late worker with an old word
-// finds its count in all claims and claims nothing. A worker may access the job only after it has
-// claimed a unit: the run cannot end before that unit is done.
+// A claim is the count of the stage for which a piece was last claimed. It is never reset: a stage
+// begins when every piece of the previous one is claimed and done, so a late worker with an old
+// word finds its count in all claims and claims nothing. A worker may access the job only after it
+// has claimed a piece: the run cannot end before that piece is done.
 struct Crew::Seats {
   struct alignas(64) Lane {
     std::atomic<std::uint64_t> claims[kMaxShares + 1] = {};  // the last one: the lane's copies
@@ -70,7 +70,7 @@ struct Crew::Seats {
       : lanes(kMaxWorkers), workers(static_cast<std::size_t>(n_workers)) {}
 
   alignas(64) std::atomic<Word> word{0};
-  alignas(64) std::atomic<int> done{0};  // units of the present stage
+  alignas(64) std::atomic<int> done{0};  // pieces of the present stage
   alignas(64) std::atomic<int> parked{0};
   std::atomic<int> wakeups{0};  // incremented when a stage begins while a worker is parked
   std::atomic<bool> closed{false};
@@ -136,18 +136,18 @@ bool Crew::claim(int lane, int share, Word word) {
   return last < count && seat.compare_exchange_strong(last, count, std::memory_order_acquire);
 }
 
-// Claims one unit after the other of the stage in `word`.
+// Claims one piece after the other of the stage in `word`.
 void Crew::take_part(int w, Word word) {
   const int lanes = lanes_of(word), shares = shares_of(word);
   const auto do_share = [&](int lane, int share) {
     if (!claim(lane, share, word)) return;
     seats_->job->share(static_cast<int>(count_of(word) - seats_->first), lane * shares + share, w);
-    end_unit(word);
+    end_piece(word);
   };
   const auto do_copies = [&](int lane) {
     if (!claim(lane, kMaxShares, word)) return false;
     seats_->job->copies(static_cast<int>(count_of(word) - seats_->first), lane, w);
-    end_unit(word);
+    end_piece(word);
     return true;
   };
   // If another worker made this worker's copies, there was nothing else left to claim.
@@ -159,10 +159,10 @@ void Crew::take_part(int w, Word word) {
   for (int i = 1; has_copies(word) && i < lanes; ++i) do_copies((w + i) % lanes);
 }
 
-// The worker that ends the last unit begins the next stage.
-void Crew::end_unit(Word word) {
+// The worker that ends the last piece begins the next stage.
+void Crew::end_piece(Word word) {
   Seats& s = *seats_;
-  if (s.done.fetch_add(1, std::memory_order_acq_rel) + 1 < units_of(word)) return;
+  if (s.done.fetch_add(1, std::memory_order_acq_rel) + 1 < n_pieces_of(word)) return;
   s.done.store(0, std::memory_order_relaxed);
   const std::uint64_t count = count_of(word);
   s.word.store(stage_word(count + 1, static_cast<int>(count - s.first) + 1),

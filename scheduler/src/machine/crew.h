@@ -1,14 +1,14 @@
 #pragma once
 // Runs a plan with several workers. The stages of a run follow each other. The work of a stage is
-// divided into *units* that any worker can claim, so that the run never waits for a worker that was
+// divided into pieces that any worker can claim, so that the run never waits for a worker that was
 // not woken yet, or whose core the machine gave to another process. A worker that finds nothing to
-// claim waits for the units of the others: it spins for some microseconds, then it parks.
+// claim waits for the pieces of the others: it spins for some microseconds, then it parks.
 //
-// Units of a stage, in the order in which worker w tries to claim them:
+// Pieces of a stage, in the order in which worker w tries to claim them:
 //  - work that is repeated per lane (`with_copies`): its own copies first, those of others last;
-//  - `shares` units for each lane: its own from first to last, then those of the other lanes from
+//  - `shares` pieces for each lane: its own from first to last, then those of the other lanes from
 //    last to first, so that a lane's owner reads its weights in memory order.
-// Which worker computes a unit never changes the results.
+// Which worker computes a piece never changes the results.
 //
 // This file does not depend on oneTBB: threads come from crew_threads.h, or from a test.
 
@@ -53,7 +53,7 @@ class Crew {
 
  private:
   struct Seats;
-  // All that a worker must know before it has claimed a unit, in one number: the count of stages
+  // All that a worker must know before it has claimed a piece, in one number: the count of stages
   // begun since the crew was created, and the shape of the current stage. See crew.cpp.
   using Word = std::uint64_t;
 
@@ -64,7 +64,7 @@ class Crew {
   void not_called(int w);
   void take_part(int w, Word word);
   bool claim(int lane, int share, Word word);
-  void end_unit(Word word);
+  void end_piece(Word word);
   Word await_change(Word word);
   Word stage_word(std::uint64_t count, int stage) const;
 

@@ -61,7 +61,7 @@ class Hands {
   std::vector<std::thread> threads_;
 };
 
-TEST_CASE("every unit runs once, after the whole previous stage, whichever worker is late") {
+TEST_CASE("every piece runs once, after the whole previous stage, whichever worker is late") {
   for (const int workers : {2, 3, 8}) {
     for (const int late_us : {0, 30, 3000}) {
       CAPTURE(workers);

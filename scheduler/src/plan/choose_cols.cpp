@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "plan/draft.h"
+#include "plan/sketch.h"
 
 namespace weft::scheduler {
 namespace {
@@ -67,19 +67,19 @@ bool partitions(const PerLane& cols, ColRange part) {
 // Splits `part` of the row of `id` by the needs of reader `user`, if these are balanced, or small
 // enough for one lane to compute all of them. What goes to other ranks is needed soon, whichever
 // lane sends it.
-bool split_like_readers(const Draft& draft, NodeId id, ColRange part, std::int64_t granule,
+bool split_like_readers(const Sketch& sketch, NodeId id, ColRange part, std::int64_t granule,
                         NodeId user, PerLane& out) {
-  const Node& node = draft.graph[user];
+  const Node& node = sketch.graph[user];
   if (node.op->collective) return false;
-  const lanes::Share& share = draft[user].share;
-  const bool small = (part.end - part.begin) * kSmallPart <= draft.graph[id].spec.shape.cols();
+  const lanes::Share& share = sketch[user].share;
+  const bool small = (part.end - part.begin) * kSmallPart <= sketch.graph[id].spec.shape.cols();
   if (share.split != Split::cols && !(share.split == Split::one && small)) return false;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    if (!lanes::reads(draft.graph, node, i, id)) continue;
+    if (!lanes::reads(sketch.graph, node, i, id)) continue;
     PerLane cols;
-    for (int lane = 0; lane < draft.lanes; ++lane) {
+    for (int lane = 0; lane < sketch.lanes; ++lane) {
       cols.push_back(share.runs_in(lane)
-                         ? lanes::within(lanes::need(draft.graph, node, i, share, lane).cols, part)
+                         ? lanes::within(lanes::need(sketch.graph, node, i, share, lane).cols, part)
                          : Cols{});
     }
     if (!partitions(cols, part) || !aligned(cols, granule, part)) continue;
@@ -89,26 +89,26 @@ bool split_like_readers(const Draft& draft, NodeId id, ColRange part, std::int64
   return false;
 }
 
-PerLane cols_of_part(const Draft& draft, NodeId id, ColRange part, std::int64_t granule) {
+PerLane cols_of_part(const Sketch& sketch, NodeId id, ColRange part, std::int64_t granule) {
   PerLane cols;
-  for (const NodeId user : draft.users[id]) {
-    if (split_like_readers(draft, id, part, granule, user, cols)) return cols;
+  for (const NodeId user : sketch.users[id]) {
+    if (split_like_readers(sketch, id, part, granule, user, cols)) return cols;
   }
-  return balanced_cut(part, draft[id].cuts, draft.lanes);
+  return balanced_cut(part, sketch[id].cuts, sketch.lanes);
 }
 
 }  // namespace
 
-void choose_cols(Draft& draft) {
-  for (NodeId id = draft.graph.size() - 1; id >= 0; --id) {
-    Work& work = draft[id];
+void choose_cols(Sketch& sketch) {
+  for (NodeId id = sketch.graph.size() - 1; id >= 0; --id) {
+    Work& work = sketch[id];
     if (!work.works || work.share.split != Split::cols) continue;
-    const Node& node = draft.graph[id];
-    const std::int64_t granule = lanes::col_granule(draft.graph, node);
-    work.share.cols.assign(static_cast<std::size_t>(draft.lanes), {});
+    const Node& node = sketch.graph[id];
+    const std::int64_t granule = lanes::col_granule(sketch.graph, node);
+    work.share.cols.assign(static_cast<std::size_t>(sketch.lanes), {});
     std::int64_t begin = 0;
-    for (const std::int64_t end : lanes::col_segments(draft.graph, node)) {
-      const PerLane part = cols_of_part(draft, id, {begin, end}, granule);
+    for (const std::int64_t end : lanes::col_segments(sketch.graph, node)) {
+      const PerLane part = cols_of_part(sketch, id, {begin, end}, granule);
       for (std::size_t lane = 0; lane < part.size(); ++lane) {
         Cols& cols = work.share.cols[lane];
         cols.insert(cols.end(), part[lane].begin(), part[lane].end());

@@ -5,7 +5,7 @@
 
 #include "weft/base/human_numbers.h"
 
-#include "plan/draft.h"
+#include "plan/sketch.h"
 
 namespace weft::scheduler {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "machine/replay_job.h"
-#include "plan/draft.h"
 #include "plan/shares.h"
+#include "plan/sketch.h"
 
 namespace weft::scheduler {
 namespace {
@@ -38,28 +38,28 @@ std::vector<Cols> cut_lane(const Cols& cols, std::int64_t step, int n) {
 }
 
 struct StageCut {
-  const Draft& draft;
+  const Sketch& sketch;
   std::vector<NodeId> steps;
   int shares;
   lanes::Cuts cuts;
 
-  int parts() const { return draft.lanes * shares; }
+  int parts() const { return sketch.lanes * shares; }
 
   // Divides `range` of lane `lane` by the needs of its readers within the stage, if these
   // partition it.
   bool split_like_readers(NodeId id, int lane, const Cols& own, std::int64_t granule,
                           std::vector<Cols>& out) const {
-    for (const NodeId user : draft.users[id]) {
+    for (const NodeId user : sketch.users[id]) {
       const auto cut = cuts.find(user);
       if (cut == cuts.end() || cut->second.split != Split::cols) continue;
-      const Node& node = draft.graph[user];
+      const Node& node = sketch.graph[user];
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-        if (!lanes::reads(draft.graph, node, i, id)) continue;
+        if (!lanes::reads(sketch.graph, node, i, id)) continue;
         std::vector<Cols> needs;
         std::int64_t width = 0;
         bool fits = true;
         for (int k = 0; k < shares; ++k) {
-          const Cols all = lanes::need(draft.graph, node, i, cut->second, lane * shares + k).cols;
+          const Cols all = lanes::need(sketch.graph, node, i, cut->second, lane * shares + k).cols;
           Cols part;
           for (const ColRange& r : own) {
             for (const ColRange& p : lanes::within(all, r)) {
@@ -81,13 +81,13 @@ struct StageCut {
   }
 
   void cut_cols(NodeId id) {
-    const Work& work = draft[id];
-    const std::int64_t granule = lanes::col_granule(draft.graph, draft.graph[id]);
+    const Work& work = sketch[id];
+    const std::int64_t granule = lanes::col_granule(sketch.graph, sketch.graph[id]);
     lanes::Share share{.split = Split::cols, .cols = {}};
     share.cols.resize(static_cast<std::size_t>(parts()));
     std::int64_t begin = 0;
-    for (const std::int64_t end : lanes::col_segments(draft.graph, draft.graph[id])) {
-      for (int lane = 0; lane < draft.lanes; ++lane) {
+    for (const std::int64_t end : lanes::col_segments(sketch.graph, sketch.graph[id])) {
+      for (int lane = 0; lane < sketch.lanes; ++lane) {
         const Cols own =
             lanes::within(work.share.cols[static_cast<std::size_t>(lane)], {begin, end});
         std::vector<Cols> cut;
@@ -112,7 +112,7 @@ struct StageCut {
 
   bool fits() {
     for (auto it = steps.rbegin(); it != steps.rend(); ++it) {
-      const Work& work = draft[*it];
+      const Work& work = sketch[*it];
       // Every part of the rows would read all weights again.
       if (work.share.split == Split::rows && work.shared_ns * 4 > work.ns) return false;
       if (work.share.split == Split::cols) {
@@ -121,35 +121,35 @@ struct StageCut {
         cuts[*it] = work.share;
       }
     }
-    return lanes::are_independent(draft.graph, steps, cuts, parts());
+    return lanes::are_independent(sketch.graph, steps, cuts, parts());
   }
 };
 
 }  // namespace
 
-void choose_shares(Draft& draft, double share_ns) {
+void choose_shares(Sketch& sketch, double share_ns) {
   std::vector<std::vector<NodeId>> stages;
   std::vector<double> ns;  // per lane: rough time of the work that can be divided
-  for (NodeId id = 0; id < draft.graph.size(); ++id) {
-    const Work& work = draft[id];
+  for (NodeId id = 0; id < sketch.graph.size(); ++id) {
+    const Work& work = sketch[id];
     if (!work.works) continue;
     const std::size_t stage = static_cast<std::size_t>(work.stage);
     if (stages.size() <= stage) stages.resize(stage + 1), ns.resize(stage + 1);
     stages[stage].push_back(id);
     if (work.share.split == Split::cols || work.share.split == Split::rows)
-      ns[stage] += work.ns / draft.lanes;
+      ns[stage] += work.ns / sketch.lanes;
   }
-  draft.shares.assign(stages.size(), 1);
-  if (draft.lanes == 1 || draft.lanes > kMaxSharedLanes) return;
+  sketch.shares.assign(stages.size(), 1);
+  if (sketch.lanes == 1 || sketch.lanes > kMaxSharedLanes) return;
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
     const int max_shares = ns[stage] >= share_ns * kDefaultShares
                                ? kDefaultShares
                                : static_cast<int>(ns[stage] / share_ns);
     for (int shares = max_shares; shares > 1; --shares) {
-      StageCut cut{draft, stages[stage], shares, {}};
+      StageCut cut{sketch, stages[stage], shares, {}};
       if (!cut.fits()) continue;
-      draft.shares[stage] = shares;
-      for (const NodeId id : stages[stage]) draft[id].parts = std::move(cut.cuts[id].cols);
+      sketch.shares[stage] = shares;
+      for (const NodeId id : stages[stage]) sketch[id].parts = std::move(cut.cuts[id].cols);
       break;
     }
   }

@@ -6,19 +6,20 @@
 #include <limits>
 #include <numeric>
 
-#include "plan/draft.h"
+#include "plan/sketch.h"
 
 namespace weft::scheduler {
 namespace {
 
-bool cuts_cols(const Draft& draft, NodeId id) {
-  const Node& node = draft.graph[id];
-  return draft[id].kernel.splits && node.spec.shape.cols() > lanes::col_granule(draft.graph, node);
+bool cuts_cols(const Sketch& sketch, NodeId id) {
+  const Node& node = sketch.graph[id];
+  return sketch[id].kernel.splits &&
+         node.spec.shape.cols() > lanes::col_granule(sketch.graph, node);
 }
 
-bool cuts_rows(const Draft& draft, NodeId id) {
-  const Node& node = draft.graph[id];
-  return draft[id].kernel.splits && node.op->splits_rows && node.op->storage == Storage::fresh &&
+bool cuts_rows(const Sketch& sketch, NodeId id) {
+  const Node& node = sketch.graph[id];
+  return sketch[id].kernel.splits && node.op->splits_rows && node.op->storage == Storage::fresh &&
          node.spec.shape.rows().bound > 1;
 }
 
@@ -33,58 +34,59 @@ bool is_small_part(const Graph& graph, NodeId maker, NodeId seen) {
 
 // Whether a reader with split `split` likely finds its inputs in its own lane. Columns have not
 // been chosen yet.
-bool likely_local(const Draft& draft, NodeId maker, const Node& user, std::size_t input,
+bool likely_local(const Sketch& sketch, NodeId maker, const Node& user, std::size_t input,
                   Split split) {
   const Reach reach = reach_of(user, input);
-  switch (draft[maker].share.split) {
+  switch (sketch[maker].share.split) {
     case Split::copies:
       return true;
     case Split::one:
       return split == Split::one;
     case Split::cols:
-      if (split == Split::one) return is_small_part(draft.graph, maker, user.inputs[input]);
+      if (split == Split::one) return is_small_part(sketch.graph, maker, user.inputs[input]);
       return split == Split::cols && (reach == Reach::same || reach == Reach::col);
     case Split::rows:
       break;
   }
   return split == Split::rows && (reach == Reach::same || reach == Reach::row) &&
-         draft.graph[maker].spec.shape.rows() == user.spec.shape.rows();
+         sketch.graph[maker].spec.shape.rows() == user.spec.shape.rows();
 }
 
-int earliest_stage(const Draft& draft, const Node& node, Split split) {
+int earliest_stage(const Sketch& sketch, const Node& node, Split split) {
   int stage = 0;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i] == kNoNode) continue;
-    const NodeId maker = lanes::source_of(draft.graph, node.inputs[i]).node;
-    if (!draft[maker].works) continue;
-    stage =
-        std::max(stage, draft[maker].stage + (likely_local(draft, maker, node, i, split) ? 0 : 1));
+    const NodeId maker = lanes::source_of(sketch.graph, node.inputs[i]).node;
+    if (!sketch[maker].works) continue;
+    stage = std::max(stage,
+                     sketch[maker].stage + (likely_local(sketch, maker, node, i, split) ? 0 : 1));
   }
   return stage;
 }
 
 // Whether some reader of `id` must wait for the other lanes because of this split.
-bool forces_join(const Draft& draft, NodeId id, Split split) {
+bool forces_join(const Sketch& sketch, NodeId id, Split split) {
   if (split == Split::copies) return false;
-  for (const NodeId user : draft.users[id]) {
-    const Node& node = draft.graph[user];
+  for (const NodeId user : sketch.users[id]) {
+    const Node& node = sketch.graph[user];
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (!lanes::reads(draft.graph, node, i, id)) continue;
+      if (!lanes::reads(sketch.graph, node, i, id)) continue;
       const Reach reach = reach_of(node, i);
       const bool by_cols = reach == Reach::same || reach == Reach::col;
-      const bool by_rows = reach == Reach::same || (reach == Reach::row && !cuts_cols(draft, user));
-      if (split == Split::cols && !(by_cols && cuts_cols(draft, user))) return true;
-      if (split == Split::rows && !(by_rows && cuts_rows(draft, user))) return true;
+      const bool by_rows =
+          reach == Reach::same || (reach == Reach::row && !cuts_cols(sketch, user));
+      if (split == Split::cols && !(by_cols && cuts_cols(sketch, user))) return true;
+      if (split == Split::rows && !(by_rows && cuts_rows(sketch, user))) return true;
       if (split == Split::one) return true;
     }
   }
   return false;
 }
 
-double time_as(const Draft& draft, NodeId id, Split split) {
-  const Work& work = draft[id];
-  const double lanes = draft.lanes;
-  double ns = kJoinNs * earliest_stage(draft, draft.graph[id], split);
+double time_as(const Sketch& sketch, NodeId id, Split split) {
+  const Work& work = sketch[id];
+  const double lanes = sketch.lanes;
+  double ns = kJoinNs * earliest_stage(sketch, sketch.graph[id], split);
   switch (split) {
     case Split::one:
       ns += work.ns;
@@ -99,21 +101,21 @@ double time_as(const Draft& draft, NodeId id, Split split) {
       ns += work.ns / lanes + work.shared_ns * (1 - 1 / lanes);
       break;
   }
-  return ns + (forces_join(draft, id, split) ? kJoinNs : 0);
+  return ns + (forces_join(sketch, id, split) ? kJoinNs : 0);
 }
 
-Split best_split(const Draft& draft, NodeId id) {
-  const bool cols = cuts_cols(draft, id);
-  if (draft.lanes == 1 || !draft[id].kernel.splits) return Split::one;
-  if (draft.graph[id].op->writes_state()) return cols ? Split::cols : Split::one;
+Split best_split(const Sketch& sketch, NodeId id) {
+  const bool cols = cuts_cols(sketch, id);
+  if (sketch.lanes == 1 || !sketch[id].kernel.splits) return Split::one;
+  if (sketch.graph[id].op->writes_state()) return cols ? Split::cols : Split::one;
   Split best = Split::one;
   double best_ns = std::numeric_limits<double>::infinity();
   const auto consider = [&](Split split, bool possible) {
-    const double ns = possible ? time_as(draft, id, split) : best_ns;
+    const double ns = possible ? time_as(sketch, id, split) : best_ns;
     if (ns < best_ns) best = split, best_ns = ns;
   };
   consider(Split::cols, cols);
-  consider(Split::rows, cuts_rows(draft, id));
+  consider(Split::rows, cuts_rows(sketch, id));
   consider(Split::copies, true);
   consider(Split::one, true);
   return best;
@@ -156,8 +158,8 @@ std::int64_t clean_granule(const Graph& graph, const Node& node, std::int64_t gr
 // Fills the multiples at which a node's columns can be split. They suit its granule, its kernel,
 // and earlier nodes of the same lane whose columns it continues. With cuts[0] the lanes also need
 // disjoint parts of mapped inputs; the last one is the op's own granule.
-void choose_cuts(Draft& draft, NodeId id) {
-  const Graph& graph = draft.graph;
+void choose_cuts(Sketch& sketch, NodeId id) {
+  const Graph& graph = sketch.graph;
   const Node& node = graph[id];
   const std::int64_t width = node.spec.shape.cols();
   const std::int64_t own = lanes::col_granule(graph, node);
@@ -165,43 +167,43 @@ void choose_cuts(Draft& draft, NodeId id) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i] == kNoNode || reach_of(node, i) != Reach::same) continue;
     const lanes::Source source = lanes::source_of(graph, node.inputs[i]);
-    const Work& maker = draft[source.node];
+    const Work& maker = sketch[source.node];
     if (!maker.works || maker.share.split != Split::cols || maker.cuts.empty() || source.col != 0)
       continue;
     if (graph[source.node].spec.shape.cols() != width) continue;
     clean = std::min(width, std::lcm(clean, maker.cuts.front()));
     fine = lcm_within(fine, maker.cuts[maker.cuts.size() / 2], width);
   }
-  if (clean < width) clean = lcm_within(clean, draft[id].kernel.granule, width);
-  draft[id].cuts = {clean, lcm_within(fine, draft[id].kernel.granule, width), own};
+  if (clean < width) clean = lcm_within(clean, sketch[id].kernel.granule, width);
+  sketch[id].cuts = {clean, lcm_within(fine, sketch[id].kernel.granule, width), own};
 }
 
 // The lane of a node that a single lane computes: that of an input, to avoid a join. Small parts of
 // a shared row are distributed among lanes. Work for queues always comes from the first lane.
-int choose_lane(const Draft& draft, NodeId id, int& next_lane) {
-  if (draft[id].kernel.queued) return 0;
-  const Node& node = draft.graph[id];
+int choose_lane(const Sketch& sketch, NodeId id, int& next_lane) {
+  if (sketch[id].kernel.queued) return 0;
+  const Node& node = sketch.graph[id];
   bool from_cols = false;
   for (const NodeId input : node.inputs) {
     if (input == kNoNode) continue;
-    const Work& maker = draft[lanes::source_of(draft.graph, input).node];
+    const Work& maker = sketch[lanes::source_of(sketch.graph, input).node];
     if (maker.works && maker.share.split == Split::one) return maker.share.lane;
     from_cols |= maker.works && maker.share.split == Split::cols;
   }
-  return from_cols ? next_lane++ % draft.lanes : 0;
+  return from_cols ? next_lane++ % sketch.lanes : 0;
 }
 
 }  // namespace
 
-void choose_splits(Draft& draft) {
+void choose_splits(Sketch& sketch) {
   int next_lane = 0;
-  for (NodeId id = 0; id < draft.graph.size(); ++id) {
-    Work& work = draft[id];
+  for (NodeId id = 0; id < sketch.graph.size(); ++id) {
+    Work& work = sketch[id];
     if (!work.works) continue;
-    work.share.split = best_split(draft, id);
-    work.stage = earliest_stage(draft, draft.graph[id], work.share.split);
-    if (work.share.split == Split::cols) choose_cuts(draft, id);
-    if (work.share.split == Split::one) work.share.lane = choose_lane(draft, id, next_lane);
+    work.share.split = best_split(sketch, id);
+    work.stage = earliest_stage(sketch, sketch.graph[id], work.share.split);
+    if (work.share.split == Split::cols) choose_cuts(sketch, id);
+    if (work.share.split == Split::one) work.share.lane = choose_lane(sketch, id, next_lane);
   }
 }
 

@@ -5,17 +5,17 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "plan/draft.h"
+#include "plan/sketch.h"
 
 namespace weft::scheduler {
 namespace {
 
-bool must_meet(const Draft& draft, const Node& user, std::size_t input, const lanes::Share& share,
+bool must_meet(const Sketch& sketch, const Node& user, std::size_t input, const lanes::Share& share,
                const lanes::Share& maker) {
-  for (int lane = 0; lane < draft.lanes; ++lane) {
+  for (int lane = 0; lane < sketch.lanes; ++lane) {
     if (!share.runs_in(lane)) continue;
-    if (lanes::needs_other_lanes(lanes::need(draft.graph, user, input, share, lane), lane, maker,
-                                 draft.lanes))
+    if (lanes::needs_other_lanes(lanes::need(sketch.graph, user, input, share, lane), lane, maker,
+                                 sketch.lanes))
       return true;
   }
   return false;
@@ -38,16 +38,16 @@ bool collide(const Access& a, const Access& b) {
   return false;
 }
 
-Access access_of(const Draft& draft, NodeId id, std::size_t input) {
-  const Node& node = draft.graph[id];
-  const lanes::Share& share = draft[id].share;
+Access access_of(const Sketch& sketch, NodeId id, std::size_t input) {
+  const Node& node = sketch.graph[id];
+  const lanes::Share& share = sketch[id].share;
   Access access{id, node.op->storage == Storage::state && input == 0, {}};
-  for (int lane = 0; lane < draft.lanes; ++lane) {
+  for (int lane = 0; lane < sketch.lanes; ++lane) {
     lanes::Cols cols;
     if (share.runs_in(lane)) {
       cols = access.writes && share.split == Split::cols
                  ? share.cols[static_cast<std::size_t>(lane)]
-                 : lanes::need(draft.graph, node, input, share, lane).cols;
+                 : lanes::need(sketch.graph, node, input, share, lane).cols;
     }
     access.cols.push_back(std::move(cols));
   }
@@ -65,39 +65,39 @@ bool reads_matrix(const Graph& graph, const Node& node) {
 
 // A single lane never waits. But tensors live for whole stages, and share no memory if there is
 // only one: a stage ends after every node that reads a matrix, as it does with several lanes.
-void end_stages_of_one_lane(Draft& draft) {
+void end_stages_of_one_lane(Sketch& sketch) {
   std::int32_t stage = 0;
-  for (NodeId id = 0; id < draft.graph.size(); ++id) {
-    if (!draft[id].works) continue;
-    draft[id].stage = stage;
-    if (reads_matrix(draft.graph, draft.graph[id])) ++stage;
+  for (NodeId id = 0; id < sketch.graph.size(); ++id) {
+    if (!sketch[id].works) continue;
+    sketch[id].stage = stage;
+    if (reads_matrix(sketch.graph, sketch.graph[id])) ++stage;
   }
 }
 
 }  // namespace
 
-void choose_stages(Draft& draft) {
-  if (draft.lanes == 1) return end_stages_of_one_lane(draft);
+void choose_stages(Sketch& sketch) {
+  if (sketch.lanes == 1) return end_stages_of_one_lane(sketch);
   std::unordered_map<NodeId, std::vector<Access>> touched;  // by state, in program order
-  for (NodeId id = 0; id < draft.graph.size(); ++id) {
-    Work& work = draft[id];
+  for (NodeId id = 0; id < sketch.graph.size(); ++id) {
+    Work& work = sketch[id];
     if (!work.works) continue;
-    const Node& node = draft.graph[id];
+    const Node& node = sketch.graph[id];
     work.stage = 0;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] == kNoNode) continue;
-      const NodeId source = lanes::source_of(draft.graph, node.inputs[i]).node;
-      if (const NodeId state = lanes::state_of(draft.graph, source); state != kNoNode) {
-        Access access = access_of(draft, id, i);
+      const NodeId source = lanes::source_of(sketch.graph, node.inputs[i]).node;
+      if (const NodeId state = lanes::state_of(sketch.graph, source); state != kNoNode) {
+        Access access = access_of(sketch, id, i);
         for (const Access& before : touched[state]) {
           if (before.node == id || (!before.writes && !access.writes)) continue;
           work.stage =
-              std::max(work.stage, draft[before.node].stage + (collide(before, access) ? 1 : 0));
+              std::max(work.stage, sketch[before.node].stage + (collide(before, access) ? 1 : 0));
         }
         touched[state].push_back(std::move(access));
-      } else if (draft[source].works) {
-        const bool meet = must_meet(draft, node, i, work.share, draft[source].share);
-        work.stage = std::max(work.stage, draft[source].stage + (meet ? 1 : 0));
+      } else if (sketch[source].works) {
+        const bool meet = must_meet(sketch, node, i, work.share, sketch[source].share);
+        work.stage = std::max(work.stage, sketch[source].stage + (meet ? 1 : 0));
       }
     }
   }

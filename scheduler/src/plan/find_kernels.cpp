@@ -3,7 +3,7 @@
 
 #include "weft/base/error.h"
 
-#include "plan/draft.h"
+#include "plan/sketch.h"
 
 namespace weft::scheduler {
 namespace {
@@ -52,8 +52,8 @@ void estimate(const Graph& graph, const Node& node, Work& work) {
   work.shared_ns = work.cost.bytes_read >= far_inputs ? far_ns : 0;
 }
 
-Draft find_kernels(const Graph& graph, const Assignment& assignment, int lanes) {
-  Draft draft{graph, lanes, PerNode<Work>(graph), {}, PerNode<std::vector<NodeId>>(graph), {}};
+Sketch find_kernels(const Graph& graph, const Assignment& assignment, int lanes) {
+  Sketch sketch{graph, lanes, PerNode<Work>(graph), {}, PerNode<std::vector<NodeId>>(graph), {}};
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];
     if (!lanes::does_work(node)) continue;
@@ -62,12 +62,12 @@ Draft find_kernels(const Graph& graph, const Assignment& assignment, int lanes) 
       fail<UnsupportedError>("{} '{}': backend {} has no kernel for {}", node.op->name, node.path,
                              assignment.routes().wanted(node).name(), describe(graph, node));
     }
-    Work& work = draft[id];
+    Work& work = sketch[id];
     work.works = true;
     work.kernel = *kernel;
-    if (kernel->device && !is_device(draft.memory_of(*kernel)))
-      draft.devices.push_back(kernel->device);
-    if (draft.devices.size() > kMaxDevices)
+    if (kernel->device && !is_device(sketch.memory_of(*kernel)))
+      sketch.devices.push_back(kernel->device);
+    if (sketch.devices.size() > kMaxDevices)
       fail<UnsupportedError>("a plan uses at most {} devices", kMaxDevices);
     work.cost = cost_of(graph, node);
     estimate(graph, node, work);
@@ -75,9 +75,9 @@ Draft find_kernels(const Graph& graph, const Assignment& assignment, int lanes) 
     for (const NodeId input : node.inputs) {
       if (input != kNoNode) read.insert(lanes::source_of(graph, input).node);
     }
-    for (const NodeId source : read) draft.users[source].push_back(id);
+    for (const NodeId source : read) sketch.users[source].push_back(id);
   }
-  return draft;
+  return sketch;
 }
 
 }  // namespace weft::scheduler

@@ -36,8 +36,8 @@ Place kind_of(const Node& node) {
 
 // Fills everything in the placements but the offsets in the arena. Lifetimes are from the stage
 // that writes to the last one that reads.
-void describe(const Draft& draft, Plan& plan) {
-  const Graph& graph = draft.graph;
+void describe(const Sketch& sketch, Plan& plan) {
+  const Graph& graph = sketch.graph;
   plan.placements = PerNode<Placement>(graph);
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];
@@ -46,15 +46,15 @@ void describe(const Draft& draft, Plan& plan) {
     p.root = lanes::memory_of(graph, id);
     p.bytes = node.spec.bytes();
     if (p.place == Place::view) p.offset = node.spec.dtype.bytes(lanes::source_of(graph, id).col);
-    if (draft[id].works && draft[id].share.split == Split::copies) p.copies = plan.lanes;
+    if (sketch[id].works && sketch[id].share.split == Split::copies) p.copies = plan.lanes;
     if (node.kind == NodeKind::op) {
       p.memory =
-          draft[id].works ? draft.memory_of(draft[id].kernel) : plan.placements[p.root].memory;
+          sketch[id].works ? sketch.memory_of(sketch[id].kernel) : plan.placements[p.root].memory;
     }
-    p.first_stage = p.last_stage = draft[id].works ? draft[id].stage : 0;
+    p.first_stage = p.last_stage = sketch[id].works ? sketch[id].stage : 0;
     if (node.kind != NodeKind::op) p.last_stage = plan.stages - 1;
-    for (const NodeId user : draft.users[id])
-      p.last_stage = std::max(p.last_stage, draft[user].stage);
+    for (const NodeId user : sketch.users[id])
+      p.last_stage = std::max(p.last_stage, sketch[user].stage);
   }
   for (const Graph::Output& output : graph.outputs()) {
     Placement& p = plan.placements[lanes::source_of(graph, output.node).node];
@@ -64,10 +64,10 @@ void describe(const Draft& draft, Plan& plan) {
 }
 
 // Weights are in every memory that reads them; a state is in the memory of the nodes that use it.
-void describe_shared(const Draft& draft, Plan& plan) {
-  const Graph& graph = draft.graph;
+void describe_shared(const Sketch& sketch, Plan& plan) {
+  const Graph& graph = sketch.graph;
   for (NodeId id = 0; id < graph.size(); ++id) {
-    if (!draft[id].works || graph[id].op == &kCopy) continue;
+    if (!sketch[id].works || graph[id].op == &kCopy) continue;
     const MemoryId memory = plan.placements[id].memory;
     for (const NodeId input : graph[id].inputs) {
       if (input == kNoNode) continue;
@@ -80,22 +80,22 @@ void describe_shared(const Draft& draft, Plan& plan) {
 }
 
 // Whether every read of `over` is done in its lane before the same lane writes `id` there.
-bool reads_are_done(const Draft& draft, NodeId over, NodeId id) {
-  const Graph& graph = draft.graph;
-  const Work& writer = draft[id];
-  for (const NodeId user : draft.users[over]) {
+bool reads_are_done(const Sketch& sketch, NodeId over, NodeId id) {
+  const Graph& graph = sketch.graph;
+  const Work& writer = sketch[id];
+  for (const NodeId user : sketch.users[over]) {
     if (user == id) continue;
-    if (draft[user].stage > writer.stage || (draft[user].stage == writer.stage && user > id))
+    if (sketch[user].stage > writer.stage || (sketch[user].stage == writer.stage && user > id))
       return false;
-    if (draft[user].stage < writer.stage) continue;
+    if (sketch[user].stage < writer.stage) continue;
     const Node& node = graph[user];
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] == kNoNode || lanes::source_of(graph, node.inputs[i]).node != over)
         continue;
-      for (int lane = 0; lane < draft.lanes; ++lane) {
-        if (!draft[user].share.runs_in(lane)) continue;
-        const lanes::Need need = lanes::need(graph, node, i, draft[user].share, lane);
-        if (lanes::needs_other_lanes(need, lane, writer.share, draft.lanes)) return false;
+      for (int lane = 0; lane < sketch.lanes; ++lane) {
+        if (!sketch[user].share.runs_in(lane)) continue;
+        const lanes::Need need = lanes::need(graph, node, i, sketch[user].share, lane);
+        if (lanes::needs_other_lanes(need, lane, writer.share, sketch.lanes)) return false;
       }
     }
   }
@@ -104,10 +104,10 @@ bool reads_are_done(const Draft& draft, NodeId over, NodeId id) {
 
 // The node whose memory `id` may reuse, as OpDef::in_place_over proposes: only if the old contents
 // are not needed any more, and every lane overwrites only what it alone has read.
-NodeId in_place_over(const Draft& draft, NodeId id) {
-  const Graph& graph = draft.graph;
+NodeId in_place_over(const Sketch& sketch, NodeId id) {
+  const Graph& graph = sketch.graph;
   const Node& node = graph[id];
-  const Work& work = draft[id];
+  const Work& work = sketch[id];
   if (node.op->storage != Storage::fresh || node.op->in_place_over < 0 ||
       lanes::is_output(graph, id))
     return kNoNode;
@@ -116,7 +116,7 @@ NodeId in_place_over(const Draft& draft, NodeId id) {
   if (input == kNoNode) return kNoNode;
   const lanes::Source source = lanes::source_of(graph, input);
   const NodeId over = source.node;
-  const Work& maker = draft[over];
+  const Work& maker = sketch[over];
   if (!maker.works || graph[over].op->storage != Storage::fresh || lanes::is_output(graph, over))
     return kNoNode;
   if (work.kernel.device != maker.kernel.device) return kNoNode;
@@ -130,13 +130,13 @@ NodeId in_place_over(const Draft& draft, NodeId id) {
     if (i == index || node.inputs[i] == kNoNode) continue;
     if (lanes::source_of(graph, node.inputs[i]).node == over) return kNoNode;
   }
-  for (int lane = 0; lane < draft.lanes; ++lane) {
+  for (int lane = 0; lane < sketch.lanes; ++lane) {
     if (!work.share.runs_in(lane)) continue;
     if (lanes::needs_other_lanes(lanes::need(graph, node, index, work.share, lane), lane,
-                                 work.share, draft.lanes))
+                                 work.share, sketch.lanes))
       return kNoNode;
   }
-  return reads_are_done(draft, over, id) ? over : kNoNode;
+  return reads_are_done(sketch, over, id) ? over : kNoNode;
 }
 
 }  // namespace
@@ -144,14 +144,14 @@ NodeId in_place_over(const Draft& draft, NodeId id) {
 namespace {
 
 // Packs the tensors of one memory.
-ArenaPacking place_in(const Draft& draft, bool reuse, MemoryId memory, Plan& plan) {
-  const Graph& graph = draft.graph;
+ArenaPacking place_in(const Sketch& sketch, bool reuse, MemoryId memory, Plan& plan) {
+  const Graph& graph = sketch.graph;
   std::vector<ArenaItem> items;
   PerNode<std::size_t> item_of(graph);
   for (NodeId id = 0; id < graph.size(); ++id) {
     Placement& p = plan.placements[id];
     if (p.place != Place::arena || p.memory != memory) continue;
-    p.in_place_over = reuse && draft[id].works ? in_place_over(draft, id) : kNoNode;
+    p.in_place_over = reuse && sketch[id].works ? in_place_over(sketch, id) : kNoNode;
     if (p.in_place_over != kNoNode) {
       item_of[id] = item_of[p.in_place_over];
       ArenaItem& item = items[item_of[id]];
@@ -176,15 +176,15 @@ ArenaPacking place_in(const Draft& draft, bool reuse, MemoryId memory, Plan& pla
 
 }  // namespace
 
-void place_all(const Draft& draft, bool reuse, Plan& plan) {
-  describe(draft, plan);
-  describe_shared(draft, plan);
-  const ArenaPacking packing = place_in(draft, reuse, MemoryId::host, plan);
+void place_all(const Sketch& sketch, bool reuse, Plan& plan) {
+  describe(sketch, plan);
+  describe_shared(sketch, plan);
+  const ArenaPacking packing = place_in(sketch, reuse, MemoryId::host, plan);
   plan.arena_bytes = packing.bytes;
   plan.arena_lower_bound = packing.lower_bound;
   plan.arena_heuristic = packing.heuristic;
   for (std::size_t i = 0; i < plan.devices.size(); ++i) {
-    const ArenaPacking there = place_in(draft, reuse, device_memory(i), plan);
+    const ArenaPacking there = place_in(sketch, reuse, device_memory(i), plan);
     plan.devices[i].arena_bytes = there.bytes;
     plan.devices[i].arena_lower_bound = there.lower_bound;
   }

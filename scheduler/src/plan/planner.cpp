@@ -10,17 +10,17 @@
 #include "weft/ops/rows/copy.h"
 #include "weft/scheduler/workers.h"
 
-#include "plan/draft.h"
 #include "plan/place.h"
+#include "plan/sketch.h"
 
 namespace weft {
 namespace {
 
 using namespace scheduler;
 
-PlanStep step_of(const Draft& draft, NodeId id) {
-  const Node& node = draft.graph[id];
-  const Work& work = draft[id];
+PlanStep step_of(const Sketch& sketch, NodeId id) {
+  const Node& node = sketch.graph[id];
+  const Work& work = sketch[id];
   PlanStep step{.node = id,
                 .path = node.path,
                 .op = std::string(node.op->name),
@@ -45,10 +45,10 @@ std::string_view lacking_backend(const Assignment& assignment, const Node& node,
 }
 
 // Adds a node's memory on devices, and in the host's weights if there are devices.
-void sum_up_devices(const Draft& draft, NodeId id, Plan& plan) {
-  const Node& node = draft.graph[id];
+void sum_up_devices(const Sketch& sketch, NodeId id, Plan& plan) {
+  const Node& node = sketch.graph[id];
   const Placement& p = plan.placements[id];
-  const Kernel& kernel = draft[id].kernel;
+  const Kernel& kernel = sketch[id].kernel;
   if (p.weight_in.contains(MemoryId::host)) plan.weight_bytes += node.spec.bytes();
   for (std::size_t i = 0; i < plan.devices.size(); ++i) {
     PlanDevice& device = plan.devices[i];
@@ -56,27 +56,27 @@ void sum_up_devices(const Draft& draft, NodeId id, Plan& plan) {
     if (p.weight_in.contains(memory)) device.weight_bytes += align_up(node.spec.bytes());
     if (node.kind == NodeKind::state && p.memory == memory)
       device.state_bytes += align_up(node.spec.bytes());
-    if (kernel.device == draft.devices[i])
+    if (kernel.device == sketch.devices[i])
       device.scratch_bytes = std::max(device.scratch_bytes, align_up(kernel.scratch_bytes));
     if (node.op != &kCopy) continue;
     const auto& a = node.attrs.as<CopyAttrs>();
     if (a.from == MemoryId::host && p.memory == memory) device.bytes_in += node.spec.bytes();
-    if (a.to == MemoryId::host && kernel.backend->device() == draft.devices[i])
+    if (a.to == MemoryId::host && kernel.backend->device() == sketch.devices[i])
       device.bytes_out += node.spec.bytes();
   }
 }
 
-void sum_up(const Draft& draft, Plan& plan) {
+void sum_up(const Sketch& sketch, Plan& plan) {
   std::int64_t scratch = 0;
-  for (NodeId id = 0; id < draft.graph.size(); ++id) {
-    const Node& node = draft.graph[id];
+  for (NodeId id = 0; id < sketch.graph.size(); ++id) {
+    const Node& node = sketch.graph[id];
     const Placement& p = plan.placements[id];
-    const Kernel& kernel = draft[id].kernel;
+    const Kernel& kernel = sketch[id].kernel;
     if (node.kind == NodeKind::weight && plan.devices.empty())
       plan.weight_bytes += node.spec.bytes();
     if (node.kind == NodeKind::state && !is_device(p.memory)) plan.state_bytes += node.spec.bytes();
     if (!kernel.device) scratch = std::max(scratch, kernel.scratch_bytes);
-    if (!plan.devices.empty()) sum_up_devices(draft, id, plan);
+    if (!plan.devices.empty()) sum_up_devices(sketch, id, plan);
   }
   plan.scratch_bytes = align_up(scratch) * plan.lanes;
 }
@@ -90,20 +90,20 @@ bool checks_every_plan() {
 #endif
 }
 
-Draft lay_out(const Graph& graph, const Assignment& assignment, int lanes) {
-  Draft draft = find_kernels(graph, assignment, lanes);
-  choose_splits(draft);
-  choose_cols(draft);
-  choose_stages(draft);
-  repair_splits(draft);
-  return draft;
+Sketch lay_out(const Graph& graph, const Assignment& assignment, int lanes) {
+  Sketch sketch = find_kernels(graph, assignment, lanes);
+  choose_splits(sketch);
+  choose_cols(sketch);
+  choose_stages(sketch);
+  repair_splits(sketch);
+  return sketch;
 }
 
-Draft best_draft(const Graph& graph, const Assignment& assignment, const PlanOptions& options) {
-  Draft draft = lay_out(graph, assignment, options.lanes);
+Sketch best_sketch(const Graph& graph, const Assignment& assignment, const PlanOptions& options) {
+  Sketch sketch = lay_out(graph, assignment, options.lanes);
   const bool alone =
-      options.allow_one_lane && options.lanes > 1 && predict_alone_ns(draft) <= predict_ns(draft);
-  return alone ? lay_out(graph, assignment, 1) : draft;
+      options.allow_one_lane && options.lanes > 1 && predict_alone_ns(sketch) <= predict_ns(sketch);
+  return alone ? lay_out(graph, assignment, 1) : sketch;
 }
 
 }  // namespace
@@ -111,24 +111,24 @@ Draft best_draft(const Graph& graph, const Assignment& assignment, const PlanOpt
 Plan make_plan(const Graph& graph, const Assignment& assignment, const PlanOptions& options) {
   if (options.lanes < 1 || options.lanes > kMaxWorkers)
     fail<ValueError>("a plan has 1 to {} lanes, not {}", kMaxWorkers, options.lanes);
-  Draft draft = best_draft(graph, assignment, options);
-  choose_shares(draft, options.share_ns);
+  Sketch sketch = best_sketch(graph, assignment, options);
+  choose_shares(sketch, options.share_ns);
 
-  Plan plan{.name = options.name, .lanes = draft.lanes, .variables = graph.variables()};
-  plan.predicted_ns = static_cast<std::int64_t>(predict_ns(draft));
+  Plan plan{.name = options.name, .lanes = sketch.lanes, .variables = graph.variables()};
+  plan.predicted_ns = static_cast<std::int64_t>(predict_ns(sketch));
   for (NodeId id = 0; id < graph.size(); ++id) {
-    if (!draft[id].works) continue;
-    plan.steps.push_back(step_of(draft, id));
-    plan.steps.back().instead_of = lacking_backend(assignment, graph[id], draft[id].kernel);
+    if (!sketch[id].works) continue;
+    plan.steps.push_back(step_of(sketch, id));
+    plan.steps.back().instead_of = lacking_backend(assignment, graph[id], sketch[id].kernel);
   }
   std::stable_sort(plan.steps.begin(), plan.steps.end(),
                    [](const PlanStep& a, const PlanStep& b) { return a.stage < b.stage; });
   plan.stages = plan.steps.empty() ? 0 : plan.steps.back().stage + 1;
-  plan.shares.assign(draft.shares.begin(), draft.shares.end());
-  for (const Device* device : draft.devices)
+  plan.shares.assign(sketch.shares.begin(), sketch.shares.end());
+  for (const Device* device : sketch.devices)
     plan.devices.push_back({.backend = std::string(device->name())});
-  place_all(draft, options.reuse_arena, plan);
-  sum_up(draft, plan);
+  place_all(sketch, options.reuse_arena, plan);
+  sum_up(sketch, plan);
   choose_replay(options.replay, plan);
   if (checks_every_plan()) check(plan, graph);
   return plan;

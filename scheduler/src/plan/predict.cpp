@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "plan/draft.h"
+#include "plan/sketch.h"
 
 namespace weft::scheduler {
 double part_of_lane(const Node& node, const Work& work, int lanes, int lane) {
@@ -21,17 +21,17 @@ double part_of_lane(const Node& node, const Work& work, int lanes, int lane) {
          static_cast<double>(node.spec.shape.cols());
 }
 
-double predict_ns(const Draft& draft) {
+double predict_ns(const Sketch& sketch) {
   std::vector<std::vector<double>> busy;  // by stage and lane
-  for (NodeId id = 0; id < draft.graph.size(); ++id) {
-    const Work& work = draft[id];
+  for (NodeId id = 0; id < sketch.graph.size(); ++id) {
+    const Work& work = sketch[id];
     if (!work.works) continue;
     if (std::ssize(busy) <= work.stage) {
       busy.resize(static_cast<std::size_t>(work.stage) + 1,
-                  std::vector<double>(static_cast<std::size_t>(draft.lanes)));
+                  std::vector<double>(static_cast<std::size_t>(sketch.lanes)));
     }
-    for (int lane = 0; lane < draft.lanes; ++lane) {
-      if (const double part = part_of_lane(draft.graph[id], work, draft.lanes, lane); part > 0) {
+    for (int lane = 0; lane < sketch.lanes; ++lane) {
+      if (const double part = part_of_lane(sketch.graph[id], work, sketch.lanes, lane); part > 0) {
         busy[static_cast<std::size_t>(work.stage)][static_cast<std::size_t>(lane)] +=
             part * work.ns + kCallNs;
       }
@@ -40,13 +40,14 @@ double predict_ns(const Draft& draft) {
   double ns = 0;
   for (const auto& lanes : busy) ns += *std::max_element(lanes.begin(), lanes.end());
   // One between two stages, and one at the end of the run.
-  return draft.lanes > 1 ? ns + kJoinNs * static_cast<double>(std::max<std::size_t>(busy.size(), 1))
-                         : ns;
+  return sketch.lanes > 1
+             ? ns + kJoinNs * static_cast<double>(std::max<std::size_t>(busy.size(), 1))
+             : ns;
 }
 
-double predict_alone_ns(const Draft& draft) {
+double predict_alone_ns(const Sketch& sketch) {
   double ns = 0;
-  for (const Work& work : draft.works) {
+  for (const Work& work : sketch.works) {
     if (work.works) ns += work.ns + kCallNs;
   }
   return ns;

@@ -3,20 +3,20 @@
 // blocks of 32), there is a join before and after the node. If such a node is small, every lane
 // computes all of it instead.
 
-#include "plan/draft.h"
+#include "plan/sketch.h"
 
 namespace weft::scheduler {
 namespace {
 
-bool waits_for_other_lanes(const Draft& draft, NodeId id) {
-  const Node& node = draft.graph[id];
+bool waits_for_other_lanes(const Sketch& sketch, NodeId id) {
+  const Node& node = sketch.graph[id];
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i] == kNoNode) continue;
     const Reach reach = node.op->input(i).reach;
     if (reach != Reach::same && reach != Reach::col) continue;
-    const NodeId maker = lanes::source_of(draft.graph, node.inputs[i]).node;
-    if (draft[maker].works && draft[maker].share.split == Split::cols &&
-        draft[maker].stage < draft[id].stage)
+    const NodeId maker = lanes::source_of(sketch.graph, node.inputs[i]).node;
+    if (sketch[maker].works && sketch[maker].share.split == Split::cols &&
+        sketch[maker].stage < sketch[id].stage)
       return true;
   }
   return false;
@@ -24,21 +24,21 @@ bool waits_for_other_lanes(const Draft& draft, NodeId id) {
 
 }  // namespace
 
-void repair_splits(Draft& draft) {
+void repair_splits(Sketch& sketch) {
   std::vector<NodeId> small;
-  for (NodeId id = 0; id < draft.graph.size(); ++id) {
-    const Work& work = draft[id];
+  for (NodeId id = 0; id < sketch.graph.size(); ++id) {
+    const Work& work = sketch[id];
     if (work.works && work.share.split == Split::cols && work.ns < kJoinNs &&
-        !draft.graph[id].op->writes_state() && waits_for_other_lanes(draft, id))
+        !sketch.graph[id].op->writes_state() && waits_for_other_lanes(sketch, id))
       small.push_back(id);
   }
   if (small.empty()) return;
-  const double before_ns = predict_ns(draft);
-  const PerNode<Work> before = draft.works;
-  for (const NodeId id : small) draft[id].share = {.split = Split::copies};
-  choose_cols(draft);
-  choose_stages(draft);
-  if (predict_ns(draft) >= before_ns) draft.works = before;
+  const double before_ns = predict_ns(sketch);
+  const PerNode<Work> before = sketch.works;
+  for (const NodeId id : small) sketch[id].share = {.split = Split::copies};
+  choose_cols(sketch);
+  choose_stages(sketch);
+  if (predict_ns(sketch) >= before_ns) sketch.works = before;
 }
 
 }  // namespace weft::scheduler

@@ -45,7 +45,7 @@ std::vector<int> units_of(const WeightStream& stream, const Graph& graph, const 
 BoundPlan::BoundPlan(const Graph& graph, const Plan& plan, const std::vector<PieceGroup>& pieces,
                      const Assignment& assignment, const MemoryMap& memory,
                      const Bindings& bindings, KernelFailure& failure)
-    : units_(static_cast<std::size_t>(plan.stages)), stages_(units_.size()) {
+    : calls_of_stages_(static_cast<std::size_t>(plan.stages)), stages_(calls_of_stages_.size()) {
   if (!std::ranges::is_sorted(plan.steps, {}, &PlanStep::stage))
     fail<ValueError>("the steps of plan '{}' are not in the order of their stages", plan.name);
   Source from{graph, plan, memory, bindings, {}};
@@ -55,12 +55,12 @@ BoundPlan::BoundPlan(const Graph& graph, const Plan& plan, const std::vector<Pie
     for (const PlanStep& step : plan.steps)
       units_of_steps_.push_back(units_of(*bindings.stream, graph, graph[step.node]));
   }
-  for (std::size_t stage = 0; stage < units_.size(); ++stage) {
+  for (std::size_t stage = 0; stage < calls_of_stages_.size(); ++stage) {
     const int shares = plan.shares_in(static_cast<std::int32_t>(stage));
     stages_[stage].shares = shares;
-    units_[stage].workers = shares == 1 ? 1 : plan.lanes;
-    const int n_calls = plan.lanes * shares * units_[stage].workers;
-    units_[stage].shares.resize(static_cast<std::size_t>(n_calls));
+    calls_of_stages_[stage].workers = shares == 1 ? 1 : plan.lanes;
+    const int n_calls = plan.lanes * shares * calls_of_stages_[stage].workers;
+    calls_of_stages_[stage].shares.resize(static_cast<std::size_t>(n_calls));
   }
   for (const PieceGroup& group : pieces) {
     for (const Piece& piece : group) add_piece(from, piece);
@@ -72,18 +72,18 @@ BoundPlan::BoundPlan(const Graph& graph, const Plan& plan, const std::vector<Pie
 
 void BoundPlan::add_piece(const Source& from, const Piece& piece) {
   const int lanes = from.plan.lanes, shares = from.plan.shares_in(piece.stage);
-  Stage& unit = units_[static_cast<std::size_t>(piece.stage)];
+  StageCalls& calls = calls_of_stages_[static_cast<std::size_t>(piece.stage)];
   if (piece.copies) {
     stages_[static_cast<std::size_t>(piece.stage)].with_copies = true;
-    unit.copies.resize(static_cast<std::size_t>(lanes));
-    unit.copies[static_cast<std::size_t>(piece.lane)] =
+    calls.copies.resize(static_cast<std::size_t>(lanes));
+    calls.copies[static_cast<std::size_t>(piece.lane)] =
         add_calls(from, piece, piece.lane, piece.lane, lanes);
     return;
   }
   const int index = piece.lane * shares + piece.share;
-  for (int worker = 0; worker < unit.workers; ++worker) {
-    const int of_worker = index * unit.workers + worker;
-    unit.shares[static_cast<std::size_t>(of_worker)] =
+  for (int worker = 0; worker < calls.workers; ++worker) {
+    const int of_worker = index * calls.workers + worker;
+    calls.shares[static_cast<std::size_t>(of_worker)] =
         add_calls(from, piece, shares == 1 ? piece.lane : worker, index, lanes * shares);
   }
 }
@@ -203,15 +203,15 @@ std::vector<std::int32_t> BoundPlan::uses_of_units(const std::vector<PieceGroup>
 }
 
 std::span<const KernelCall> BoundPlan::share(int stage, int index, int worker) const {
-  const Stage& unit = units_[static_cast<std::size_t>(stage)];
-  const int at = unit.workers == 1 ? index : index * unit.workers + worker;
-  const auto [begin, end] = unit.shares[static_cast<std::size_t>(at)];
+  const StageCalls& calls = calls_of_stages_[static_cast<std::size_t>(stage)];
+  const int at = calls.workers == 1 ? index : index * calls.workers + worker;
+  const auto [begin, end] = calls.shares[static_cast<std::size_t>(at)];
   return std::span(calls_).subspan(begin, end - begin);
 }
 
 std::span<const KernelCall> BoundPlan::copies(int stage, int lane) const {
   const auto [begin, end] =
-      units_[static_cast<std::size_t>(stage)].copies[static_cast<std::size_t>(lane)];
+      calls_of_stages_[static_cast<std::size_t>(stage)].copies[static_cast<std::size_t>(lane)];
   return std::span(calls_).subspan(begin, end - begin);
 }
 

@@ -59,7 +59,7 @@ class BoundPlan {
 
  private:
   using Range = std::pair<std::size_t, std::size_t>;  // indices of calls: [first, second)
-  struct Stage {
+  struct StageCalls {
     int workers = 1;  // workers with prepared calls for every share; 1 if a share is a lane
     std::vector<Range> shares;  // by share, then worker
     std::vector<Range> copies;  // by lane; none if copies are part of the only share
@@ -76,8 +76,8 @@ class BoundPlan {
   void watch(const Dim* dims, View& view);
 
   std::vector<KernelCall> calls_;
-  std::vector<Stage> units_;               // by stage
-  std::vector<std::vector<View>> inputs_;  // by call
+  std::vector<StageCalls> calls_of_stages_;  // by stage
+  std::vector<std::vector<View>> inputs_;    // by call
   std::vector<std::vector<int>> units_of_steps_;
   std::vector<std::unique_ptr<PreparedKernel>> prepared_;
   std::optional<Exchanges> exchanges_;

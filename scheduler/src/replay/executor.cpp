@@ -186,9 +186,9 @@ void Executor::Impl::run_observed(const KernelCall& call, int worker,
 void Executor::Impl::run_alone() noexcept {
   if (poison) poison->begin();
   for (int stage = 0; stage < plan.stages; ++stage) {
-    const ReplayStage& units = stages()[static_cast<std::size_t>(stage)];
-    for (int lane = 0; units.with_copies && lane < plan.lanes; ++lane) copies(stage, lane, 0);
-    for (int index = 0; index < plan.lanes * units.shares; ++index) share(stage, index, 0);
+    const ReplayStage& of_stage = stages()[static_cast<std::size_t>(stage)];
+    for (int lane = 0; of_stage.with_copies && lane < plan.lanes; ++lane) copies(stage, lane, 0);
+    for (int index = 0; index < plan.lanes * of_stage.shares; ++index) share(stage, index, 0);
     if (poison) poison->end_stage(stage);
   }
 }

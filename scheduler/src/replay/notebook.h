@@ -18,9 +18,9 @@ inline void sleep_us(int us) {
   std::this_thread::sleep_for(std::chrono::microseconds(us));
 }
 
-// Random stages. Every unit writes a note to memory that is not atomic, and reads the notes of all
-// units of the previous stage: a unit that begins too early, or runs twice, is detected here and by
-// ThreadSanitizer.
+// Random stages. Every piece writes a note to memory that is not atomic, and reads the notes of all
+// pieces of the previous stage: a piece that begins too early, or runs twice, is detected here and
+// by ThreadSanitizer.
 class Notebook final : public scheduler::ReplayJob {
  public:
   Notebook(unsigned seed, int lanes, int n_stages) : lanes_(lanes), random_(seed) {
@@ -57,11 +57,12 @@ class Notebook final : public scheduler::ReplayJob {
     return groups;
   }
 
-  // How many units were wrong up to the end of run number `run` (1 and up), and all are done.
+  // How many pieces were wrong up to the end of run number `run` (1 and up), and all are done.
   int wrong(int run) const {
     int n = errors_.load();
     for (std::size_t s = 0; s < notes_.size(); ++s) {
-      for (int unit = 0; unit < units(static_cast<int>(s)); ++unit) n += notes_[s][at(unit)] != run;
+      for (int piece = 0; piece < n_pieces(static_cast<int>(s)); ++piece)
+        n += notes_[s][at(piece)] != run;
     }
     return n;
   }
@@ -70,23 +71,23 @@ class Notebook final : public scheduler::ReplayJob {
  private:
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   int pick(int from, int to) { return std::uniform_int_distribution(from, to)(random_); }
-  int units(int stage) const {
+  int n_pieces(int stage) const {
     return lanes_ * (stages_[at(stage)].shares + (stages_[at(stage)].with_copies ? 1 : 0));
   }
-  void note(int stage, int unit) {
+  void note(int stage, int piece) {
     const std::size_t before = at(stage == 0 ? static_cast<int>(notes_.size()) - 1 : stage - 1);
     const int want = stage == 0 ? run_ - 1 : run_;
-    for (int i = 0; i < units(static_cast<int>(before)); ++i) {
+    for (int i = 0; i < n_pieces(static_cast<int>(before)); ++i) {
       if (before != at(stage)) errors_ += notes_[before][at(i)] != want;
     }
-    errors_ += ++notes_[at(stage)][at(unit)] != run_;
+    errors_ += ++notes_[at(stage)][at(piece)] != run_;
   }
 
   int lanes_;
   std::mt19937 random_;
   std::vector<scheduler::ReplayStage> stages_;
-  std::vector<std::vector<int>> notes_;  // by stage and unit: how often it was done
-  std::vector<int> naps_;                // by stage: microseconds that some of its units take
+  std::vector<std::vector<int>> notes_;  // by stage and piece: how often it was done
+  std::vector<int> naps_;                // by stage: microseconds that some of its pieces take
   std::atomic<int> errors_{0};
   int run_ = 1;
 };

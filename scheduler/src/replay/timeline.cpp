@@ -6,7 +6,7 @@
 
 #include "weft/backends/memory.h"
 
-#include "plan/draft.h"
+#include "plan/sketch.h"
 
 namespace weft {
 namespace {

@@ -173,8 +173,8 @@ Cuts rows_of_experts(const Graph& graph, const Node& node, const Cut& cut) {
 
 Cut even_cut(int axis, std::int64_t extent, std::int64_t granule, int ranks) {
   Cut cut{.axis = axis, .ends = {}};
-  const std::int64_t units = extent / granule;
-  for (int r = 1; r <= ranks; ++r) cut.ends.push_back(units * r / ranks * granule);
+  const std::int64_t granules = extent / granule;
+  for (int r = 1; r <= ranks; ++r) cut.ends.push_back(granules * r / ranks * granule);
   return cut;
 }
 

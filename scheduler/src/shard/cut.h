@@ -28,8 +28,8 @@ struct Cut {
   friend bool operator==(const Cut&, const Cut&) = default;
 };
 
-// `extent` elements in units of `granule` among `ranks`, as evenly as they can be. REQUIRES:
-// `granule` divides `extent`, and there are at least as many units as ranks.
+// `extent` elements in multiples of `granule` among `ranks`, as evenly as they can be. REQUIRES:
+// `granule` divides `extent`, and there are at least as many granules as ranks.
 Cut even_cut(int axis, std::int64_t extent, std::int64_t granule, int ranks);
 
 // The cut of results [T, K, N] by the experts that `ids` choose. REQUIRES: at least as many experts

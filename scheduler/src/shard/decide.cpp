@@ -69,11 +69,11 @@ class Decider {
     const Node& node = graph_[id];
     if (!is_attention(node)) return;
     const std::int64_t heads = node.spec.shape[1].bound, groups = shape(node.inputs[1])[1].bound;
-    const std::int64_t units = groups > 1 ? std::gcd(heads, groups) : heads;
-    if (heads == 1 || units % ranks_ == 0) return;  // one head is computed by all ranks
+    const std::int64_t common = groups > 1 ? std::gcd(heads, groups) : heads;
+    if (heads == 1 || common % ranks_ == 0) return;  // one head is computed by all ranks
     std::string would;
-    for (std::int64_t n = 2; n <= std::min<std::int64_t>(units, kMaxRanks); ++n)
-      if (units % n == 0) would += fmt::format("{}tp={}", would.empty() ? "" : ", ", n);
+    for (std::int64_t n = 2; n <= std::min<std::int64_t>(common, kMaxRanks); ++n)
+      if (common % n == 0) would += fmt::format("{}tp={}", would.empty() ? "" : ", ", n);
     fail<ValueError>("tp={} does not divide the {} heads and {} key/value heads of '{}' ({})",
                      ranks_, heads, groups, node.path,
                      would.empty() ? "nothing does" : "possible: " + would);

@@ -31,7 +31,7 @@ struct MemoryUse {
   std::int64_t arena = 0;             // activations
   std::int64_t scratch = 0;           // kernels' working memory, all lanes
   std::int64_t program = 0;           // the process: code, libraries, vocabulary, graphs, plans
-  std::int64_t other = 0;             // what the caller reserved, and what drafts take
+  std::int64_t other = 0;             // what the caller reserved, and what guesses of tokens take
   // In the memory of devices (weights, caches, activations, scratch). Not part of total(), which
   // counts host memory.
   std::int64_t device = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// Replays a plan. Kernels, pointers and the work units of every stage are bound when the executor
+// Replays a plan. Kernels, pointers and the pieces of every stage are bound when the executor
 // is constructed. A run only sets extents, and does not allocate. One run at a time per executor
 // and per Workers; executors may share an arena and Workers if they do not run at the same time.
 

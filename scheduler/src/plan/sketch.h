@@ -1,6 +1,6 @@
 #pragma once
-// The planner's working data per node. Filled step by step, in this order: find_kernels,
-// choose_splits, choose_cols, choose_stages, repair_splits, choose_shares.
+// A sketch of a plan: the planner's working data per node. Filled step by step, in this order:
+// find_kernels, choose_splits, choose_cols, choose_stages, repair_splits, choose_shares.
 
 #include <cstdint>
 #include <optional>
@@ -44,7 +44,7 @@ struct Work {
   std::vector<lanes::Cols> parts;  // Split::cols in a stage of several shares per lane: per share
 };
 
-struct Draft {
+struct Sketch {
   const Graph& graph;
   int lanes = 1;
   PerNode<Work> works;
@@ -59,12 +59,12 @@ struct Draft {
 };
 
 // Throws UnsupportedError naming the first node without a kernel.
-Draft find_kernels(const Graph& graph, const Assignment& assignment, int lanes);
-void choose_splits(Draft& draft);
-void choose_cols(Draft& draft);
-void choose_stages(Draft& draft);
-void repair_splits(Draft& draft);
-void choose_shares(Draft& draft, double share_ns);
+Sketch find_kernels(const Graph& graph, const Assignment& assignment, int lanes);
+void choose_splits(Sketch& sketch);
+void choose_cols(Sketch& sketch);
+void choose_stages(Sketch& sketch);
+void repair_splits(Sketch& sketch);
+void choose_shares(Sketch& sketch, double share_ns);
 
 // Fills the rough times of `work` from its cost.
 void estimate(const Graph& graph, const Node& node, Work& work);
@@ -74,8 +74,8 @@ double part_of_lane(const Node& node, const Work& work, int lanes, int lane);
 // Chooses who runs a plan with several lanes. Sets Plan::replay and its reason.
 void choose_replay(std::optional<ReplayKind> wanted, Plan& plan);
 
-// The rough time of a run at the bounds, with the draft's lanes and with one.
-double predict_ns(const Draft& draft);
-double predict_alone_ns(const Draft& draft);
+// The rough time of a run at the bounds, with the sketch's lanes and with one.
+double predict_ns(const Sketch& sketch);
+double predict_alone_ns(const Sketch& sketch);
 
 }  // namespace weft::scheduler
