@@ -199,8 +199,9 @@ int run(Options options) {
   cli::tune_once(options.model);
   const auto model = cli::load_model(options.model, cli::continue_unless_interrupted);
   const SpeculationOptions drafts = cli::speculation_options(options.drafts, *model, options.model);
-  reserve_for_drafts(*model, drafts, options.model.session);
-  Session session(model, options.model.session);
+  MemoryOffer offer =
+      plan_memory(*model, cli::demand_of_texts(*model, options.model.session, drafts));
+  Session session(std::move(offer.planned), model);
   cli::print_concessions(session);
   options.chat.chat_template = cli::load_template(options.chat_template, model->vocabulary());
   options.chat.kwargs = options.chat_template.kwargs;
@@ -209,7 +210,7 @@ int run(Options options) {
   options.chat.rules = {.stops = options.constraint.stops, .banned = options.constraint.banned};
   options.chat.parallel_calls = !options.one_call;
   options.chat.cancel = &cli::interrupt_flag();
-  const Speculation speculation(session, drafts);
+  const Speculation speculation(session, drafts, std::move(offer.drafts));
   options.chat.draft = speculation.draft();
   options.chat.max_guesses = options.drafts.speculation.max_guesses;
   Conversation talk(session, 0, options.chat);

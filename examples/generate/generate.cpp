@@ -133,17 +133,19 @@ int run(Options options) {
   }
   generate::check_writes(*model, options);
   const SpeculationOptions drafts = cli::speculation_options(options.drafts, *model, options.model);
-  reserve_for_drafts(*model, drafts, options.model.session);
-  Session session(model, options.model.session);
+  MemoryOffer offer =
+      plan_memory(*model, cli::demand_of_texts(*model, options.model.session, drafts));
+  const std::int64_t bytes = offer.memory().total();
+  Session session(std::move(offer.planned), model);
   cli::print_concessions(session);
   if (std::ssize(tokens) > session.options().context) {
     fail<ValueError>("the prompt has {} tokens, the context holds {}: give a larger -c",
                      tokens.size(), session.options().context);
   }
-  write_all(session, Speculation(session, drafts), tokens, options);
+  write_all(session, Speculation(session, drafts, std::move(offer.drafts)), tokens, options);
   std::cerr << fmt::format("memory    {} in all, {} workers, backend {}, seed {}\n",
-                           human_bytes(session.memory().total()), session.options().workers,
-                           session.options().backend, options.sampler.seed);
+                           human_bytes(bytes), session.options().workers, session.options().backend,
+                           options.sampler.seed);
   return cli::interrupted() ? cli::kInterrupted : 0;
 }
 

@@ -2,9 +2,13 @@
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
+#include "weft/run/saved_sequence.h"
+#include "weft/run/session.h"
 #include "weft/tokenize/tokenizer.h"
 
+#include "cuts.h"
 #include "memory/sequence_memory.h"
+#include "support/tiny_model.h"
 #include "support/vocabulary.h"
 
 namespace weft {
@@ -36,6 +40,28 @@ TEST_CASE("a kind of memory: made by name, used through the interface") {
   CHECK(memory->resume_point(1, 2) == 2);
   CHECK(memory->resume_point(1, 1) == 0);
   CHECK_THROWS_AS(make_memory({.kind = "earliest"}, {}, StateStore()), Error);
+}
+
+TEST_CASE("a party that follows sequences: called for all that a session does with them") {
+  const auto model = test::tiny_model();
+  Session session(model, {.context = 64, .sequences = 2});
+  run::Cuts* const cuts = run::Cuts::latest;
+  REQUIRE(cuts != nullptr);
+  session.feed(0, std::vector<std::int32_t>{1, 2, 3, 4});
+  CHECK(cuts->n_tokens == 4);
+  session.truncate(0, 3);
+  session.truncate(0, 2);
+  CHECK(cuts->of(0) == 2);
+  session.copy(0, 1, 1);
+  CHECK(cuts->of(1) == 2);
+  std::string bytes;
+  save_sequence(session, 1, "", [&](std::span<const std::byte> piece) {
+    bytes.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+  });
+  session.clear(1);
+  CHECK(cuts->of(1) == 0);
+  SavedSequence::parse(std::as_bytes(std::span(bytes)), "saved").restore(session, 1, 1);
+  CHECK(cuts->of(1) == 2);
 }
 
 }  // namespace

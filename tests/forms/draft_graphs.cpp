@@ -16,7 +16,7 @@
 
 #include "weft/run/model.h"
 
-#include "model_impl.h"
+#include "model/model_impl.h"
 #include "support/eval.h"
 #include "support/one_sequence.h"
 
@@ -33,7 +33,7 @@ std::pair<std::vector<float>, std::vector<float>> outputs_of(
     const Model& model, arch::GraphPart part, const std::vector<std::int32_t>& tokens,
     const std::vector<float>& features) {
   const auto n = static_cast<std::int64_t>(tokens.size());
-  const Graph graph = model.impl()
+  const Graph graph = run::impl_of(model)
                           .graph({.tokens = n,
                                   .logits_rows = n,
                                   .context = n,

@@ -52,6 +52,7 @@ ONLY = {
 }
 # The folders of a layer's src/, low to high. Sources that are directly in src/ are above all of them.
 INNER = {
+    "run": ["weights", "streaming", "memory", "model", "plan", "session", "ranks"],
     "scheduler": ["machine", "messages", "exchange", "passes", "shard", "plan", "replay", "checks",
                   "pictures"],
 }
@@ -226,10 +227,10 @@ class Includes(unittest.TestCase):
                        in PROCESSOR_FILES) and not path.endswith("_test.cpp"):
                 self.assertNotRegex(text, PROCESSOR, path)
 
-    # Concessions to a budget are decided in models/run/src/budget alone. Others may only report a
+    # Concessions to a budget are decided in models/run/src/plan alone. Others may only report a
     # refusal, or drop the data that they keep.
     def test_one_place_gives_up_memory(self):
-        handlers = {"models/run/src/budget/",
+        handlers = {"models/run/src/plan/",
                     "models/serve/src/conversation/saved_conversation.cpp",
                     "models/serve/src/generation/batch.cpp", "models/serve/src/generation/guesses.cpp",
                     "models/serve/src/engine/engine_stepper.cpp",

@@ -134,9 +134,9 @@ class InProcess(RankServers):
 
     def test_refused(self):
         for words, flags in (
-                ("--slot-save-path: the sequences of a sharded model cannot be saved",
+                ("--slot-save-path: sequences of a model that is divided among ranks cannot be saved",
                  ["--shard", "pp=2", "--slot-save-path", self.folder]),
-                ("--spec-type draft-mtp: a sharded model has no draft layer",
+                ("--spec-type draft-mtp: the draft layer of a model that is divided among ranks is not used",
                  ["--shard", "pp=2", "--spec-type", "draft-mtp"]),
                 ("--restart needs --shard or --launch", ["--restart"]),
                 ("--launch: ';' has no meaning", ["--launch", "mpirun; true"]),

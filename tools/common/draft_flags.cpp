@@ -145,6 +145,11 @@ SpeculationOptions speculation_options(const DraftFlags& flags, const Model& mod
   return options;
 }
 
+MemoryDemand demand_of_texts(const Model& model, const SessionOptions& session,
+                             const SpeculationOptions& drafts) {
+  return {.session = session, .slots = session.sequences, .drafts = draft_demand(model, drafts)};
+}
+
 std::string draft_report(const Speculation& speculation) {
   const SpeculationCounters all = speculation.counters();
   if (all.n_drafted == 0) return "";

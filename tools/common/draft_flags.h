@@ -23,9 +23,13 @@ void complete(DraftFlags& flags, ModelFlags& model);
 
 // The options of the flags for texts of `model`, with the draft model loaded. Its session is as
 // that of `flags_of_model`, without routes. That one gets a draft layer if that is wanted: by
-// default, if the model has one. No memory is reserved for a draft model (reserve_for_drafts).
+// default, if the model has one.
 SpeculationOptions speculation_options(const DraftFlags& flags, const Model& model,
                                        ModelFlags& flags_of_model);
+
+// What a program asks for that writes texts with these drafts: `session.sequences` of them.
+MemoryDemand demand_of_texts(const Model& model, const SessionOptions& session,
+                             const SpeculationOptions& drafts);
 
 // "drafted      120 tokens, 90 of them right (draft 80 of 110, ngram-simple 10 of 10); 1.62 times
 // as fast as without"; empty if nothing was drafted.

@@ -145,8 +145,7 @@ typedef void (*weft_log)(void* user, const char* line);
  * must react to signals. Anything but 0 cancels the call. */
 typedef int32_t (*weft_poll)(void* user);
 
-/* Cancels calls that use no object with a cancel function: every call that it is passed to, running
- * or later. */
+/* Cancels calls that use no object with a cancel function: all that it is passed to. */
 typedef struct weft_canceller weft_canceller;
 WEFT_API weft_status weft_canceller_open(weft_canceller** canceller, weft_error** error);
 WEFT_API weft_status weft_canceller_cancel(weft_canceller* canceller);
@@ -341,8 +340,7 @@ enum weft_grammar_kind /* what the text of a grammar is */ {
 WEFT_API weft_status weft_grammar_open(int32_t kind, const char* text, size_t size,
                                        weft_model* model, weft_grammar** grammar,
                                        weft_error** error);
-/* *accepts becomes 1 if the text is a complete text of the grammar; named tokens are not part of
- * texts. */
+/* *accepts becomes 1 if the text is a complete one of the grammar; texts have no named tokens. */
 WEFT_API weft_status weft_grammar_accepts(weft_grammar* grammar, const char* text, size_t size,
                                           int32_t* accepts, weft_error** error);
 WEFT_API weft_status weft_grammar_free(weft_grammar* grammar);
@@ -539,8 +537,8 @@ WEFT_API weft_status weft_session_profile(weft_session* session, int32_t sequenc
                                           const weft_token* tokens, size_t n, weft_text* json,
                                           weft_text* svg, weft_error** error);
 
-/* `done` of `total` tokens are computed. Anything but 0 cancels the call, unless this was the last
- * chunk. */
+/* `done` of `total` tokens are computed. Anything but 0 cancels the call, unless it was the last.
+ */
 typedef int32_t (*weft_token_progress)(void* user, int64_t done, int64_t total);
 /* Appends tokens to a sequence and keeps the logits of the last one. Arguments are checked before
  * anything is computed; a cancelled call keeps complete chunks of prefill_width. */
@@ -569,6 +567,10 @@ WEFT_API weft_status weft_session_encode(weft_session* session, int32_t sequence
 /* Tokens in the memory of a sequence. */
 WEFT_API weft_status weft_session_get_length(weft_session* session, int32_t sequence,
                                              int64_t* length, weft_error** error);
+/* Their ids, until the sequence changes; -1 for those that nobody fed. */
+WEFT_API weft_status weft_session_get_tokens(weft_session* session, int32_t sequence,
+                                             const weft_token** tokens, size_t* n,
+                                             weft_error** error);
 /* Removes all tokens from position `length` on. */
 WEFT_API weft_status weft_session_truncate(weft_session* session, int32_t sequence, int64_t length,
                                            weft_error** error);
@@ -588,7 +590,7 @@ WEFT_API weft_status weft_session_get_lora_scales(weft_session* session, int32_t
                                                   const float** scales, size_t* n,
                                                   weft_error** error);
 
-/* A sequence as bytes, with the tokens that were fed to it and a note of the caller. */
+/* A sequence as bytes, with its tokens, which must be `tokens` or NULL, and a caller's note. */
 WEFT_API weft_status weft_session_save(weft_session* session, int32_t sequence,
                                        const weft_token* tokens, size_t n, const char* note,
                                        size_t note_size, weft_text* bytes, weft_error** error);
@@ -714,8 +716,7 @@ WEFT_API weft_status weft_generation_free(weft_generation* generation);
  * With keep_state = 1 the sampler keeps its random numbers and history. */
 WEFT_API weft_status weft_generation_begin(weft_generation* generation, const weft_token* prompt,
                                            size_t n, int32_t keep_state, weft_error** error);
-/* The same with the prompt as text, in which control tokens are read, and the special tokens around
- * it. */
+/* The same with the prompt as text with control tokens, and the special tokens around it. */
 WEFT_API weft_status weft_generation_begin_text(weft_generation* generation, const char* prompt,
                                                 size_t size, weft_error** error);
 /* Computes the prompt, which next() would do otherwise. */
@@ -752,7 +753,7 @@ WEFT_API weft_status weft_generation_feed_last(weft_generation* generation, weft
 WEFT_API weft_status weft_generation_fork(weft_generation* generation, int32_t to_sequence,
                                           const uint64_t* seed, weft_generation** fork,
                                           weft_error** error);
-/* Tells which tokens the sequence holds, after it was fed or restored by other means. */
+/* Checks what the sequence holds. A text reuses it without this call, which older versions need. */
 WEFT_API weft_status weft_generation_adopt(weft_generation* generation, const weft_token* held,
                                            size_t n, weft_error** error);
 /* From the next text on. */
@@ -1042,11 +1043,11 @@ typedef struct weft_embedder_options {
   uint32_t truncate;   /* 1: cut texts that are too long; else they are refused */
   int32_t texts_per_step;
   const weft_session_options* session; /* NULL: the defaults */
+  weft_session* beside; /* of the same model, whose memory budget both share; NULL: none */
 } weft_embedder_options;
 WEFT_API weft_status weft_embedder_options_init(weft_embedder_options* options, size_t size);
 WEFT_API weft_status weft_embedder_open(weft_model* model, const weft_embedder_options* options,
                                         weft_embedder** embedder, weft_error** error);
-/* Other values of these two options, for texts from now on. */
 WEFT_API weft_status weft_embedder_set_output(weft_embedder* embedder, int32_t norm,
                                               uint32_t truncate, weft_error** error);
 WEFT_API weft_status weft_embedder_cancel(weft_embedder* embedder);
@@ -1057,10 +1058,9 @@ typedef struct weft_embedding {
   size_t n_values;
   int64_t n_tokens; /* that were read */
 } weft_embedding;
-/* Fills embeddings[n], in the order of the texts. */
+/* Fills embeddings[n], in the order of the texts; the second one does that for a text of tokens. */
 WEFT_API weft_status weft_embedder_embed(weft_embedder* embedder, const weft_string* texts,
                                          size_t n, weft_embedding* embeddings, weft_error** error);
-/* The same for a text of tokens. */
 WEFT_API weft_status weft_embedder_embed_tokens(weft_embedder* embedder, const weft_token* tokens,
                                                 size_t n, weft_embedding* embedding,
                                                 weft_error** error);

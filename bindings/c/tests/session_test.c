@@ -25,6 +25,9 @@ static void sequences_are_fed_cut_and_copied(void) {
   OK(weft_session_copy(session, 0, 1, 6, &error));
   OK(weft_session_get_length(session, 1, &length, &error));
   CHECK(length == 6);
+  const weft_token* held = NULL;
+  OK(weft_session_get_tokens(session, 1, &held, &n, &error));
+  CHECK(n == 6 && memcmp(held, prompt, n * sizeof *held) == 0);
   OK(weft_session_feed(session, 1, prompt + 6, 1, NULL, NULL, &error));
   float* second = logits_of(session, &n);
   CHECK(memcmp(first, second, n * sizeof *first) == 0);
@@ -39,6 +42,7 @@ static void sequences_are_fed_cut_and_copied(void) {
   free(second);
   REFUSED(WEFT_ERROR_ARGUMENT, "", weft_session_truncate(session, 0, 100, &error));
   REFUSED(WEFT_ERROR_ARGUMENT, "", weft_session_get_length(session, 2, &length, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "", weft_session_get_tokens(session, 2, &held, &n, &error));
   REFUSED(WEFT_ERROR_ARGUMENT, "", weft_session_copy(session, 0, -1, -1, &error));
   const weft_token wrong = 1 << 30;
   REFUSED(WEFT_ERROR_ARGUMENT, "", weft_session_feed(session, 0, &wrong, 1, NULL, NULL, &error));

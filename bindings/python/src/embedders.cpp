@@ -18,13 +18,15 @@ weft_embedder_info info_of(const Embedder& embedder) {
   return i;
 }
 
+// Beside a session, whose budget it shares.
 std::unique_ptr<Embedder> open_embedder(const Model& model, const py::dict& session,
-                                        const py::dict& given) {
+                                        const py::dict& given, const Session* beside) {
   auto embedder = std::make_unique<Embedder>();
   const auto of_session = session_options(session);
   weft_embedder_options o;
   weft_embedder_options_init(&o, sizeof o);
   o.session = of_session.get();
+  if (beside != nullptr) o.beside = beside->get();
   Options reader(given);
   reader.take("pooling", o.pooling).take("max_tokens", o.max_tokens);
   reader.take("texts_per_step", o.texts_per_step);
@@ -82,6 +84,10 @@ py::tuple embed_tokens(const Embedder& embedder, const std::vector<weft_token>& 
 
 void add_embedders(py::module_& m) {
   py::class_<Embedder>(m, "Embedder")
+      .def_static("open",
+                  [](const Model& model, const py::dict& session, const py::dict& given) {
+                    return open_embedder(model, session, given, nullptr);
+                  })
       .def_static("open", &open_embedder)
       .def("close", &Embedder::close)
       .def("cancel", [](const Embedder& e) { weft_embedder_cancel(e.get()); })

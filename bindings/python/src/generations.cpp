@@ -84,14 +84,6 @@ void add_generations(py::module_& m) {
                return weft_generation_begin_chat(handle, of, 0, error);
              });
            })
-      .def("adopt",
-           [](const GenerationHandle& g, const py::handle& ids) {
-             const auto held = ids_of(ids);
-             weft_generation* const handle = g.get();
-             call([&](weft_error** error) {
-               return weft_generation_adopt(handle, held.data(), held.size(), error);
-             });
-           })
       .def("next", &next_event)
       .def("tokens", &tokens_of);
 }

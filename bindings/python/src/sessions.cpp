@@ -1,4 +1,5 @@
 // Sessions and their sequences.
+#include <algorithm>
 #include <memory>
 
 #include "native.h"
@@ -107,39 +108,47 @@ std::int64_t length_of(const Session& session, std::int32_t sequence) {
   return n;
 }
 
-py::bytes save(const Session& session, std::int32_t sequence, const py::handle& ids) {
-  const auto tokens = ids_of(ids);
+// The ids that a sequence holds.
+std::vector<weft_token> tokens_of(const Session& session, std::int32_t sequence) {
+  weft_session* const handle = session.get();
+  const weft_token* tokens = nullptr;
+  std::size_t n = 0;
+  call([&](weft_error** error) {
+    return weft_session_get_tokens(handle, sequence, &tokens, &n, error);
+  });
+  return {tokens, tokens + n};
+}
+
+// How many of the ids, from the first one on, it holds.
+std::size_t common_prefix(const Session& session, std::int32_t sequence, const py::handle& ids) {
+  const auto given = ids_of(ids);
+  const auto held = tokens_of(session, sequence);
+  return static_cast<std::size_t>(std::ranges::mismatch(held, given).in1 - held.begin());
+}
+
+py::bytes save(const Session& session, std::int32_t sequence) {
   Text bytes;
   weft_session* const handle = session.get();
   call([&](weft_error** error) {
-    return weft_session_save(handle, sequence, tokens.data(), tokens.size(), nullptr, 0,
-                             bytes.out(), error);
+    return weft_session_save(handle, sequence, nullptr, 0, nullptr, 0, bytes.out(), error);
   });
   return bytes.bytes();
 }
 
-// Returns the tokens of the saved sequence.
-std::vector<weft_token> restore(const Session& session, std::int32_t sequence,
-                                const py::bytes& bytes) {
+void restore(const Session& session, std::int32_t sequence, const py::bytes& bytes) {
   const std::string_view all = bytes;
   weft_session* const handle = session.get();
   weft_saved* saved = nullptr;
-  const weft_token* tokens = nullptr;
-  std::size_t n = 0;
   call([&](weft_error** error) {
     return weft_saved_open_memory(all.data(), all.size(), &saved, error);
   });
   weft_error* error = nullptr;
   weft_status status = WEFT_SUCCESS;
-  std::vector<weft_token> ids;
   without_gil([&] {
     status = weft_saved_restore(saved, handle, sequence, -1, &error);
-    if (status == WEFT_SUCCESS) status = weft_saved_get_tokens(saved, &tokens, &n, &error);
-    if (status == WEFT_SUCCESS) ids.assign(tokens, tokens + n);
     weft_saved_free(saved);
   });
   finish(status, error);
-  return ids;
 }
 
 template <weft_status (*F)(weft_session*, std::int64_t, weft_text*, weft_error**)>
@@ -196,6 +205,8 @@ void add_sessions(py::module_& m) {
       .def("step", &step)
       .def("logits", &logits)
       .def("length", &length_of)
+      .def("tokens", &tokens_of)
+      .def("common_prefix", &common_prefix)
       .def("truncate",
            [](const Session& s, std::int32_t sequence, std::int64_t n) {
              weft_session* const handle = s.get();

@@ -12,7 +12,7 @@ from ._objects import Lock, Unpicklable
 from ._opened_model import OpenedModel
 from ._plan import Plan, Profile
 from ._sampler import Grammar, Sampler
-from ._stream import Held, Stream
+from ._stream import Stream
 from ._tokenizer import Ids, Tokenizer
 
 if TYPE_CHECKING:
@@ -69,7 +69,6 @@ class Session(Unpicklable):
         self._embedder: Any = None  # which embed() opens
         self._embedding = Lock()
         self._info = self._native.info()
-        self._held = [Held([]) for _ in range(self._info["sequences"])]
         # Texts whose sequences may hold guesses behind them, by sequence.
         self._drafted: dict[int, Callable[[], Optional[Stream]]] = {}
         self._using = Lock()
@@ -84,18 +83,16 @@ class Session(Unpicklable):
         if isinstance(sequence, bool) or not hasattr(sequence, "__index__"):
             raise TypeError(f"sequence must be an integer, not {type(sequence).__name__}")
         at = operator.index(sequence)
-        if not 0 <= at < len(self._held):
-            raise ArgumentError(f"sequence {at} is not in 0..{len(self._held) - 1}")
+        if not 0 <= at < self._info["sequences"]:
+            raise ArgumentError(f"sequence {at} is not in 0..{self._info['sequences'] - 1}")
         return at
 
-    def _take(self, at: int) -> tuple[Optional[list[int]], Held]:
-        """The tokens of a sequence, and where to note those that it has after the change. With
-        _using, so that other threads wait."""
-        before, self._held[at] = self._held[at], Held(None)
+    def _change(self, at: int) -> None:
+        """Called before a sequence changes: it loses the guesses of a text. With _using, so that
+        other threads wait."""
         text = self._drafted.pop(at, lambda: None)()
         if text is not None:
             text._leave()
-        return before.ids, self._held[at]
 
     def feed(self, ids: Ids, *, sequence: int = 0, all_logits: bool = False) -> "Floats":
         """Appends tokens to a sequence. Gives the logits [V] of the last one, in the memory of the
@@ -103,13 +100,10 @@ class Session(Unpicklable):
         at = self._sequence(sequence)
         given = self._ids(ids)
         with self._using:
-            held, after = self._take(at)
-            try:
-                if all_logits:
-                    return self._feed_rows(given, at)
-                self._native.feed(at, given)
-            finally:
-                after.ids = self._kept(held, given, at)
+            self._change(at)
+            if all_logits:
+                return self._feed_rows(given, at)
+            self._native.feed(at, given)
             return self.logits
 
     def _ids(self, ids: Ids) -> list[int]:
@@ -117,13 +111,6 @@ class Session(Unpicklable):
         if not given:
             raise ArgumentError("ids are empty")
         return given
-
-    def _kept(self, held: Optional[list[int]], given: list[int], at: int) -> Optional[list[int]]:
-        if held is None or self.closed:
-            return None
-        held += given
-        del held[self._native.length(at):]
-        return held
 
     def _feed_rows(self, given: list[int], at: int) -> "Floats":
         import numpy as np
@@ -145,15 +132,18 @@ class Session(Unpicklable):
         n: int = self._native.length(self._sequence(sequence))
         return n
 
+    def tokens(self, sequence: int = 0) -> list[int]:
+        """The ids of a sequence."""
+        ids: list[int] = self._native.tokens(self._sequence(sequence))
+        return ids
+
     def truncate(self, length: int, *, sequence: int = 0) -> None:
         """Removes all tokens from position `length` on."""
         at = self._sequence(sequence)
         n = operator.index(length)
         with self._using:
-            held, after = self._take(at)
-            after.ids = held
+            self._change(at)
             self._native.truncate(at, n)
-            after.ids = [] if n == 0 else None if held is None else held[:n]
 
     def copy(self, source: int, target: int, length: Optional[int] = None) -> None:
         """Replaces sequence `target` by the first tokens of `source`, sharing their memory."""
@@ -162,14 +152,11 @@ class Session(Unpicklable):
         if n is not None and n < 0:
             raise ArgumentError(f"length must be at least 0, got {n}")
         with self._using:
-            held = self._held[a].ids
             text = self._drafted.get(a, lambda: None)()
             if n is None and text is not None:
                 n = text._n_held()
-            replaced, after = self._take(b)
-            after.ids = replaced
+            self._change(b)
             self._native.copy(a, b, -1 if n is None else n)
-            after.ids = None if held is None else held[:n]
 
     def set_lora_scales(self, scales: Sequence[float], *, sequence: int = 0) -> None:
         """One scale per LoRA of the model, for the tokens of a sequence from now on."""
@@ -179,11 +166,7 @@ class Session(Unpicklable):
         """A sequence as bytes, for restore() in any session of the same model."""
         at = self._sequence(sequence)
         with self._using:
-            held = self._held[at].ids
-            if held is None:
-                raise ArgumentError(
-                    f"the tokens of sequence {at} are not known: truncate it to 0 first")
-            result: bytes = self._native.save(at, held)
+            result: bytes = self._native.save(at)
         return result
 
     def restore(self, saved: bytes, *, sequence: int = 0) -> None:
@@ -192,12 +175,8 @@ class Session(Unpicklable):
         if not isinstance(saved, bytes):
             raise TypeError(f"saved must be bytes, not {type(saved).__name__}")
         with self._using:
-            held, after = self._take(at)
-            try:
-                after.ids = self._native.restore(at, saved)
-            except BaseException:
-                after.ids = self._kept(held, [], at)
-                raise
+            self._change(at)
+            self._native.restore(at, saved)
 
     def stream(self, prompt: Union[str, Ids], *, max_tokens: int = 128,
                sampler: Optional[Sampler] = None, stop: Stops = (),
@@ -236,17 +215,9 @@ class Session(Unpicklable):
             None if rules is None else rules._native, stops, drafts,
             {"max_tokens": operator.index(max_tokens)})
         with self._using:
-            held, after = self._take(at)
-            if held is None:
-                self._native.truncate(at, 0)
-                held = []
-            try:
-                native.adopt(held)
-                begin(native)
-            except BaseException:
-                after.ids = self._kept(held, [], at)
-                raise
-            stream = Stream(self, native, after)
+            self._change(at)
+            begin(native)
+            stream = Stream(self, native)
             if draft is not None:
                 self._drafted[at] = weakref.ref(stream)
             return stream
@@ -266,13 +237,11 @@ class Session(Unpicklable):
                 raise TypeError(f"texts must be str, not {type(text).__name__}")
         with self._embedding:
             if self._embedder is None:
-                # What this session has counts, and the texts come one by one. The usage of experts
-                # is that of this session.
-                used = self._options.get("caller_bytes", 0) + self._info["allocated_bytes"]
+                # The texts come one by one. The usage of experts is that of this session.
                 self._embedder = _weft.Embedder.open(
-                    self._model, {**self._options, "sequences": 1, "caller_bytes": used,
-                                  "rewind": 0, "draft_layer": False, "expert_usage": None},
-                    {"texts_per_step": 1})
+                    self._model, {**self._options, "sequences": 1, "rewind": 0,
+                                  "draft_layer": False, "expert_usage": None},
+                    {"texts_per_step": 1}, self._native)
             rows: list["Floats"] = [row for row, _ in self._embedder.embed(given, normalize, False)]
             width: int = self._embedder.width()
         if isinstance(texts, str):
@@ -291,11 +260,8 @@ class Session(Unpicklable):
         at = self._sequence(sequence)
         given = self._ids(ids)
         with self._using:
-            held, after = self._take(at)
-            try:
-                return Profile(*self._native.profile(at, given))
-            finally:
-                after.ids = self._kept(held, given, at)
+            self._change(at)
+            return Profile(*self._native.profile(at, given))
 
     def cancel(self) -> None:
         """Ends the running call, from any thread."""

@@ -25,16 +25,6 @@ class Writer(Protocol):
         """Ends the running call, from any thread."""
 
 
-class Held:
-    """The tokens of a sequence; None: unknown, as a text is being written. Each change of the
-    sequence makes another one, so that what an older text says of it counts no more."""
-
-    __slots__ = ("ids",)
-
-    def __init__(self, ids: Optional[list[int]]) -> None:
-        self.ids = ids
-
-
 class _Step:
     """A step for an async iterator, which another thread runs unless it is abandoned before."""
 
@@ -63,10 +53,9 @@ class Stream(Unpicklable, Iterator[str], AsyncIterator[str]):
 
     _instead = "begin another one"
 
-    def __init__(self, session: Writer, native: Any, after: Held) -> None:
+    def __init__(self, session: Writer, native: Any) -> None:
         self._session = session
         self._native = native
-        self._after = after
         self._step: Optional[_Step] = None  # of an async iterator
         self._ids: list[int] = []
         self._closed = self._left = False
@@ -114,8 +103,6 @@ class Stream(Unpicklable, Iterator[str], AsyncIterator[str]):
             self._native.close()
 
     def _end(self, reason: str) -> None:
-        ids, _, held = self._native.tokens()
-        self._after.ids = ids[:held]
         self.finish_reason = reason
         self._closed = True
         self._native.close()

@@ -169,7 +169,7 @@ std::string check_memory(const std::shared_ptr<const Model>& model, const Sessio
   Session session(model, options);
   const std::int64_t planned = session.memory().total() - session.memory().weights_mapped;
   const std::int64_t allocated = session.allocated_bytes();
-  const std::int64_t expected = planned - session.memory().other - session.memory().program;
+  const std::int64_t expected = planned - session.options().reserved - session.memory().program;
   if (allocated != expected)
     throw Failed{fmt::format("{} planned, {} allocated", expected, allocated)};
   session.fill_with_noise(0, session.options().context);  // touches every cell of the cache

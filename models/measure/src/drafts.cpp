@@ -67,7 +67,6 @@ Run write(Session& session, const DraftTest& test, std::shared_ptr<Draft> draft,
                    .ignore_eos = true,
                    .draft = std::move(draft),
                    .max_guesses = max_guesses});
-  text.adopt({test.prompt.begin(), test.prompt.begin() + kept});
   text.begin(test.prompt);
   text.prefill();
   const Clock::time_point start = Clock::now();
@@ -84,9 +83,8 @@ double share(std::int64_t part, std::int64_t whole) {
 
 }  // namespace
 
-DraftReport measure_drafts(Session& plain, Session& session, const SpeculationOptions& options,
+DraftReport measure_drafts(Session& plain, Session& session, const Speculation& speculation,
                            const DraftTest& test, const std::atomic<bool>* cancel) {
-  const Speculation speculation(session, options);
   const auto draft = speculation.draft();
   if (!draft) fail<ValueError>("there are no drafts to measure");
   for (Session* one : {&plain, &session}) one->truncate(0, 0);
@@ -98,7 +96,7 @@ DraftReport measure_drafts(Session& plain, Session& session, const SpeculationOp
     const Run without = write(plain, test, nullptr, 0, cancel);
     const auto watched =
         std::make_shared<WatchedDraft>(draft, test.acceptance, without.tokens, n_vocab);
-    const Run with = write(session, test, watched, options.max_guesses, cancel);
+    const Run with = write(session, test, watched, speculation.max_guesses(), cancel);
     if (with.tokens != without.tokens) fail<Error>("the text with drafts is another one");
     if (i < 0) {
       before = speculation.counters();

@@ -11,6 +11,7 @@
 #include "weft/measure/read_speed.h"
 #include "weft/run/estimates.h"
 #include "weft/run/memory_plan.h"
+#include "weft/run/modes.h"
 #include "weft/run/read_choices.h"
 
 #include "step_time.h"
@@ -23,9 +24,7 @@ constexpr double kReadSeconds = 0.5;
 
 // The options of a session that can feed tokens.
 SessionOptions usable(const Model& model, SessionOptions options) {
-  if (model.facts().encodes)
-    fail<UnsupportedError>("{}: there are no forecasts of models with an encoder and a decoder",
-                           model.file().path());
+  require(model, Feature::forecasts);
   options.embeddings |= !model.facts().has_output;
   return options;
 }

@@ -9,7 +9,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "model_impl.h"
+#include "model/model_impl.h"
 #include "support/compare.h"
 #include "support/eval.h"
 #include "support/npy.h"
@@ -22,7 +22,7 @@ namespace {
 
 std::vector<float> evaluate(const Model& model, const std::vector<std::int32_t>& ids) {
   const auto n = static_cast<std::int64_t>(ids.size());
-  const Model::Impl& impl = model.impl();
+  const Model::Impl& impl = run::impl_of(model);
   const Graph graph = arch::build_graph(
       impl.source, *impl.architecture, *impl.hparams,
       {.tokens = n, .logits_rows = n, .context = 256, .cache_k = f32, .cache_v = f32});

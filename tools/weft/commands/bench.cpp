@@ -196,14 +196,15 @@ int measure_speculation(Flags& flags) {
   o.workers = workers_of(flags).front();
   SessionOptions plain_options = o;
   const SpeculationOptions drafts = cli::speculation_options(flags.drafts, *model, flags.model);
-  reserve_for_drafts(*model, drafts, o);
   if (drafts.kinds.empty())
     fail<cli::UsageError>("the model has no draft layer: give -md FILE or --spec-type");
-  Session session(model, o);
+  MemoryOffer offer = plan_memory(*model, cli::demand_of_texts(*model, o, drafts));
+  Session session(std::move(offer.planned), model);
   cli::print_concessions(session);
   Session plain(model, plain_options);
+  const Speculation speculation(session, drafts, std::move(offer.drafts));
   const bench::DraftReport report =
-      bench::measure_drafts(plain, session, drafts, test, &cli::interrupted());
+      bench::measure_drafts(plain, session, speculation, test, &cli::interrupted());
   std::cout << (flags.json ? to_json(report, test) : to_text(report, test));
   return 0;
 }

@@ -12,6 +12,7 @@
 #include "weft/base/printable.h"
 #include "weft/measure/imatrix_collector.h"
 #include "weft/run/draft_reading.h"
+#include "weft/run/modes.h"
 
 #include "common/flags.h"
 #include "inputs/windows.h"
@@ -235,10 +236,7 @@ void add_flags(cli::App& app, Flags& flags) {
 // The collector sees the inputs of rank 0 only.
 void check_not_divided(const Sharding& sharding) {
   if (sharding.ranks() == 1) return;
-  fail<cli::UsageError>(
-      "--shard: an importance matrix needs the inputs of all weights, and rank 0 has only those of "
-      "its part: run weft imatrix alone, without --shard; a model that does not fit in memory is "
-      "read from disk");
+  fail<cli::UsageError>("--shard: {}", why_not(Feature::importance, Mode::sharded));
 }
 
 int imatrix(int argc, char** argv) {

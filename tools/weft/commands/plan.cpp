@@ -6,26 +6,25 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "weft/backends/tunables.h"
 #include "weft/base/error.h"
-#include "weft/base/human_numbers.h"
 #include "weft/files/output_file.h"
 #include "weft/measure/forecast.h"
-#include "weft/ops/attention/cache_cells.h"
 #include "weft/run/memory_plan.h"
+#include "weft/run/modes.h"
 #include "weft/run/plan_json.h"
 #include "weft/scheduler/plan_svg.h"
 #include "weft/scheduler/shard.h"
-#include "weft/scheduler/timeline.h"
+#include "weft/serve/embeddings.h"
 #include "weft/serve/engine.h"
 
+#include "common/draft_flags.h"
 #include "common/flags.h"
 #include "common/rank_flags.h"
 #include "inputs/variant.h"
 #include "profiles/profile_file.h"
 #include "reports/forecast_report.h"
+#include "reports/plan_report.h"
 #include "reports/rank_report.h"
-#include "reports/residency_report.h"
 #include "subcommand.h"
 
 namespace weft::tools {
@@ -48,94 +47,10 @@ void check_phase(const PlannedModel& planned, const std::string& phase) {
   fail<cli::UsageError>("--phase must be one of {}, got '{}'", names, phase);
 }
 
-// Lower bounds of a plan's time, estimated or measured.
-struct Bounds {
-  PlanBounds bounds;
-  bool measured = false;
-};
-
-Bounds bounds_of(const Graph& graph, const Plan& plan, const ProfiledPlan* profile) {
-  if (!profile) return {.bounds = estimate_bounds(graph, plan)};
-  PlanBounds bounds{.ns = profile->wall_ns};
-  std::vector<double> longest;
-  for (const PlanStep& step : plan.steps) {
-    const ProfiledNode* node = profile->find(step.path);
-    const double ns = node ? node->ns : 0;
-    longest.push_back(step.split == Split::one ? ns : ns / plan.lanes);
-    bounds.lane_ns += ns / plan.lanes;
-  }
-  bounds.critical_ns = critical_path_ns(graph, plan, longest);
-  return {.bounds = bounds, .measured = true};
-}
-
-std::string bounds_text(const Graph& graph, const Plan& plan, const ProfiledPlan* profile) {
-  const auto [b, measured] = bounds_of(graph, plan, profile);
-  const PeakStage peak = peak_stage(plan);
-  const auto tokens = std::ranges::find(plan.variables, "T", &Variable::name);
-  const double per_token =
-      tokens == plan.variables.end() ? 0 : plan.joins() / static_cast<double>(tokens->bound);
-  const auto share = [&](double ns) { return b.ns > 0 ? 100 * ns / b.ns : 0; };
-  return fmt::format(
-      "arena {}, {} live at the peak (stage {}); {} joins per token\n"
-      "critical path {}, work of a lane {}, {} {}: the critical path is {:.1f} % of it, lanes are "
-      "busy {:.1f} % of it\n",
-      human_bytes(plan.arena_bytes), human_bytes(peak.bytes), peak.stage, three_digits(per_token),
-      human_ns(b.critical_ns), human_ns(b.lane_ns), measured ? "measured" : "estimated",
-      human_ns(b.ns), share(b.critical_ns), share(b.lane_ns));
-}
-
-// Describes the work before the first token.
-std::string start_text(const MemoryUse& use) {
-  const std::int64_t own = use.weights_resident + use.weights_streamed;
-  if (own == 0)
-    return fmt::format("start: {} are used directly from the file\n",
-                       human_bytes(use.weights_mapped));
-  return fmt::format(
-      "start: {} of new memory for weights, slow if a virtual machine must get it from its host\n",
-      human_bytes(own));
-}
-
-std::string tuned_text(const PlannedModel& planned) {
-  const std::vector<Tunable> tunables = tunables_of(planned);
-  if (tunables.empty()) return "";
-  std::string out;
-  for (const Tunable& tunable : tunables) {
-    const TunedValue* const tuned = cpu_backend_values().find(tunable.name);
-    if (tuned && tuned->value != tunable.standard)
-      out += fmt::format("  {}: {} ({:.2f} times the standard)\n", tunable.about, tuned->value,
-                         tuned->gain);
-  }
-  if (!out.empty()) return "tuned for this machine:\n" + out;
-  return cpu_backend_values().all().empty() ? "not tuned for this machine (weft tune)\n"
-                                            : "tuned for this machine: the standard values\n";
-}
-
-std::string head_of(const Model& model, const MemoryOffer& offer) {
-  const ModelFacts& facts = model.facts();
-  const PlannedModel& planned = offer.planned;
-  const SessionOptions& o = planned.options;
-  const std::int64_t most_cells = round_up_to_blocks(o.context) * o.sequences;
-  std::string out = fmt::format(
-      "{}: {}, {} layers, {} parameters\n"
-      "context {} x {} sequences{}, {} workers, backend {}, cache {}{}\n"
-      "weights {}: {}\n\n{}",
-      facts.name.empty() ? "model" : facts.name, facts.architecture, facts.n_layers, facts.n_params,
-      o.context, o.sequences, o.cells < most_cells ? fmt::format(" in {} cells", o.cells) : "",
-      o.workers, o.route.empty() ? o.backend : fmt::format("{} ({})", o.backend, o.route),
-      o.cache_k.name(), o.cache_v == o.cache_k ? "" : fmt::format(" {}", o.cache_v.name()),
-      to_string(o.weights), planned.weights_reason, planned.memory.to_text());
-  if (offer.slots < o.sequences)
-    out += fmt::format("{} slots, {} kept prompts\n", offer.slots, offer.n_kept);
-  out += fmt::format("may use {}{}\n", human_bytes(o.mem_budget),
-                     offer.concessions.empty() ? "" : ", hence these concessions:");
-  for (const std::string& concession : offer.concessions) out += fmt::format("  {}\n", concession);
-  return out + tuned_text(planned) + start_text(planned.memory) + to_text(model, planned);
-}
-
 std::string text_of(const Model& model, const MemoryOffer& offer, const std::string& phase,
                     const ProfileFile* profile, const std::string& profile_path) {
   const PlannedModel& planned = offer.planned;
-  std::string out = head_of(model, offer);
+  std::string out = plan_head(model, offer);
   for (std::size_t i = 0; i < planned.plans.size(); ++i) {
     const Plan& plan = planned.plans[i];
     if (!wanted(planned, plan, phase)) {
@@ -166,7 +81,10 @@ struct Flags {
   LinkSpeed link;
   std::int32_t hosts = 0;
   bool server = false;
-  std::int32_t slots = 0;  // for --server; 0: not given
+  std::int32_t slots = 0;              // for --server; 0: not given
+  std::int64_t kept_prompts_mib = -1;  // likewise: EngineOptions::kept_prompts_bytes
+  bool embeddings = false;
+  cli::DraftFlags drafts;
   Picture picture;
 };
 
@@ -192,23 +110,31 @@ void write_svg(const Model& model, const PlannedModel& planned, const std::strin
   file.commit();
 }
 
-// The session that the flags ask for, or that of a server.
-MemoryOffer offer_of(const Model& model, const Flags& flags) {
-  const SessionOptions& session = flags.model.session;
-  if (flags.server) {
-    constexpr std::int32_t kSlots = 4;  // the default of weft serve
-    return plan_memory(
-        model,
-        engine_demand(model, server_options(model, session, flags.slots > 0 ? flags.slots : kSlots,
-                                            flags.slots > 0)));
-  }
-  MemoryOffer offer{.planned = plan_model(model, session), .slots = session.sequences};
+MemoryOffer offer_of_embedder(const Model& model, const SessionOptions& session) {
+  MemoryOffer offer{.planned = plan_model(model, embedder_session(model, {.session = session}))};
+  offer.slots = offer.planned.options.sequences;
   offer.concessions = offer.planned.concessions;
   return offer;
 }
 
+// What generate and chat get with the flags, an embedder, or a server.
+MemoryOffer offer_of(const Model& model, const Flags& flags) {
+  cli::ModelFlags of_model = flags.model;
+  if (flags.embeddings) return offer_of_embedder(model, of_model.session);
+  const SpeculationOptions drafts = cli::speculation_options(flags.drafts, model, of_model);
+  const SessionOptions& session = of_model.session;
+  if (!flags.server) return plan_memory(model, cli::demand_of_texts(model, session, drafts));
+  constexpr std::int32_t kSlots = 4;  // the default of weft serve
+  EngineOptions options =
+      server_options(model, session, flags.slots > 0 ? flags.slots : kSlots, flags.slots > 0);
+  options.speculation = drafts;
+  if (flags.kept_prompts_mib >= 0) options.kept_prompts_bytes = flags.kept_prompts_mib << 20;
+  return plan_engine(model, options);
+}
+
 // Returns --server.
 cli::Option add_size_flags(cli::App& app, Flags& flags) {
+  cli::add_cells_flag(app, flags.model.session);
   const cli::Option sequences =
       app.add_option("--sequences", flags.model.session.sequences,
                      "number of sequences, each with a context of its own")
@@ -219,9 +145,19 @@ cli::Option add_size_flags(cli::App& app, Flags& flags) {
                    "plan the memory of weft serve with these flags: slots, which share the context "
                    "of -c, and kept prompts")
           .excludes(sequences);
+  app.add_flag("--embeddings", flags.embeddings,
+               "plan the memory of embeddings, as weft embed asks for it with texts that fill its "
+               "steps")
+      .excludes(server);
   app.add_option("--parallel", flags.slots,
-                 "slots of the server (default: 4, fewer if the memory budget requires it)")
+                 "-np; slots of the server (default: 4, fewer if the memory budget requires it)")
       .range(1, 1024)
+      .needs(server)
+      .type_name("N");
+  app.add_option("--cache-ram", flags.kept_prompts_mib,
+                 "MiB for prompts that the server keeps beside the slots; 0: none; -1 (default): a "
+                 "share of the budget")
+      .range(-1, std::int64_t{1} << 40)
       .needs(server)
       .type_name("N");
   return server;
@@ -236,6 +172,7 @@ void add_examples(cli::App& app) {
       "  weft plan -m model.gguf -c 8192 --sequences 32 --cache-cells 65536\n"
       "  weft plan -m model.gguf --mem-budget 2G --phase prefill\n"
       "  weft plan -m model.gguf --mem-budget 6G --server   # the plan of weft serve\n"
+      "  weft plan -m model.gguf -md small.gguf --server    # with a draft model\n"
       "  weft plan -m model.gguf --svg plan.svg --layers 0-1\n"
       "  weft plan -m model.gguf --json | jq .memory");
 }
@@ -265,13 +202,13 @@ void check_rank_flags(const cli::App& app, const Flags& flags) {
   if (app.get_option("--link").given() && !divided && flags.hosts == 0)
     fail<cli::UsageError>("--link is the link between ranks: give --hosts or --shard, too");
   if (flags.forecast && flags.json && divided)
-    fail<cli::UsageError>("--json: the forecast of a model divided by --shard is text only");
+    fail<cli::UsageError>("--json: {}", why_not(Feature::forecasts_json, Mode::sharded));
 }
 
 void add_flags(cli::App& app, Flags& flags) {
   cli::add_model_flags(app, flags.model);
   const cli::Option server = add_size_flags(app, flags);
-  cli::add_cells_flag(app, flags.model.session);
+  cli::add_draft_flags(app, flags.drafts);
   const cli::Option phase =
       app.add_option(
              "--phase", flags.phase,
@@ -336,7 +273,7 @@ void print_forecast(const std::shared_ptr<const Model>& model, const Flags& flag
   const bench::Forecast forecast =
       bench::forecast(model, flags.model.session, {.cancel = &cli::interrupted()});
   if (!flags.json) {
-    std::cout << head_of(*model, offer) << to_text(forecast);
+    std::cout << plan_head(*model, offer) << to_text(forecast);
     return;
   }
   auto json = nlohmann::ordered_json::parse(to_json(*model, offer));
@@ -356,6 +293,8 @@ int plan(int argc, char** argv) {
 
   check_rank_flags(app, flags);
   if (flags.hosts > 0) return print_hosts(flags);
+  cli::complete(flags.drafts, flags.model);
+  flags.model.session.progress = {};
   cli::use_lone_rank(flags.model);
   const auto model = cli::load_inspected_model(flags.model);
   const Picture& picture = flags.picture;

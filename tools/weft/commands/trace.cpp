@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "weft/files/output_file.h"
+#include "weft/run/modes.h"
 
 #include "common/flags.h"
 #include "inputs/run_tokens.h"
@@ -40,7 +41,7 @@ int trace(int argc, char** argv) {
 
   const auto model = cli::load_model(flags);
   if (const int ranks = model->sharding().ranks(); ranks > 1)
-    std::cerr << fmt::format("rank 0 of {}: nodes of other ranks are not traced\n", ranks);
+    std::cerr << fmt::format("rank 0 of {}: {}\n", ranks, why_not(Feature::traces, Mode::sharded));
   OutputFile file(out);
   file.write(trace_model(model, flags.session, tokens.of(*model), n_more).to_json() + '\n');
   file.commit();

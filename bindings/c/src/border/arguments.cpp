@@ -1,5 +1,6 @@
 #include "border/arguments.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <new>
@@ -43,6 +44,17 @@ bool is_set(std::int64_t flag, std::string_view name) {
 void check_flags(std::uint32_t flags, std::uint32_t known, std::string_view name) {
   if ((flags & ~known) != 0)
     fail<ValueError>("`{}` has the unknown bits {:#x}", name, flags & ~known);
+}
+
+void require_tokens(const Session& session, std::int32_t sequence,
+                    std::span<const weft_token> tokens) {
+  const auto held = session.tokens(sequence);
+  if (held.size() != tokens.size())
+    fail<ValueError>("sequence {} has {} tokens, got {}", sequence, held.size(), tokens.size());
+  const auto differ = std::ranges::mismatch(held, tokens);
+  if (differ.in1 != held.end())
+    fail<ValueError>("token {} of sequence {} is {}, got {}", differ.in1 - held.begin(), sequence,
+                     *differ.in1, *differ.in2);
 }
 
 void check_tokens(std::span<const weft_token> tokens, std::int64_t n_vocab, std::string_view name) {

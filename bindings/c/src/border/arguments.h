@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "weft/base/error.h"
+#include "weft/run/session.h"
 #include "weft/weft.h"
 
 namespace weft::c_api {
@@ -52,6 +53,9 @@ bool is_set(std::int64_t flag, std::string_view name);
 // Throws ValueError for bits that are not `known`.
 void check_flags(std::uint32_t flags, std::uint32_t known, std::string_view name);
 
+// Throws ValueError unless these are the tokens of the sequence.
+void require_tokens(const Session& session, std::int32_t sequence,
+                    std::span<const weft_token> tokens);
 // Throws ValueError for ids outside a vocabulary of this size.
 void check_tokens(std::span<const weft_token> tokens, std::int64_t n_vocab, std::string_view name);
 

@@ -1,6 +1,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/run/memory_plan.h"
 #include "weft/serve/embeddings.h"
 #include "weft/serve/rerank.h"
 
@@ -57,6 +58,11 @@ EmbedderOptions embedder_options(const weft_embedder_options* given) {
   return options;
 }
 
+// weft_embedder_options.beside; null: none.
+weft_session* beside(const weft_embedder_options* given) {
+  return read_options(given, default_embedder_options(), "weft_embedder_options").beside;
+}
+
 weft_embedding embedding_of(const Embedding& e) {
   return {.values = e.values.data(), .n_values = e.values.size(), .n_tokens = e.n_tokens};
 }
@@ -79,6 +85,14 @@ weft_status weft_embedder_open(weft_model* model, const weft_embedder_options* o
     required(embedder, "embedder");
     CancellableCall running;
     EmbedderOptions how = embedder_options(options);
+    if (weft_session* const other = beside(options)) {
+      const UsedSession s(other);
+      if (&s->model() != pin<ModelObject>(model)->computing().get())
+        fail<ValueError>("`beside` is a session of another model");
+      how.session.mem_budget = budget_beside(
+          how.session.mem_budget > 0 ? how.session.mem_budget : s->options().mem_budget,
+          {{s->memory()}});
+    }
     how.session.progress = running.watch(how.session.progress);
     *embedder =
         handle_of<weft_embedder>(std::make_shared<EmbedderObject>(pin<ModelObject>(model), how));

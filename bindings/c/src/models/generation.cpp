@@ -126,26 +126,13 @@ void give_prompt_logprobs(std::span<const TokenLogprobs> rows, GenerationObject&
 
 // Throws ValueError if the sequence was changed by other means than the generation.
 void require_own_sequence(const UsedGeneration& g) {
-  const std::int64_t length = g.object()->session->session.length(g->sequence());
-  const std::int64_t held = std::ssize(g->held()) + n_guessed(*g);
-  if (length != held)
+  const Session& session = g->session();
+  const std::int64_t length = session.length(g->sequence());
+  const std::int64_t held = std::ssize(g->held()), all = held + n_guessed(*g);
+  if (length != all || session.common_prefix(g->sequence(), g->held()) != held)
     fail<ValueError>(
-        "sequence {} has {} tokens, the generation left {}: begin a text, or adopt() its tokens",
-        g->sequence(), length, held);
-}
-
-GenerationEvent next_of(const UsedGeneration& g) {
-  // Only steps of batches have logprobs of the prompt.
-  if (!g.object()->prompt_rows || g->ended() || g->n_pending() <= 1) return g->next();
-  Batch batch(g.object()->session->session);
-  Generation* const generation = &g.object()->generation;
-  std::span<const Batch::Event> events;
-  while (events.empty()) {
-    events = batch.step({&generation, 1}, &g.cancelled());
-    require_done(!batch.was_cancelled());
-  }
-  if (events[0].error) std::rethrow_exception(events[0].error);
-  return events[0].event;
+        "sequence {} has {} tokens, and no longer the {} that the generation left: begin a text",
+        g->sequence(), length, all);
 }
 
 void set_grammar(GenerationObject& g, const std::shared_ptr<const Grammar>& grammar) {
@@ -211,7 +198,6 @@ weft_status weft_generation_open(weft_session* session, int32_t sequence,
     const GenerationOptions how = generation_options(o, *s.object(), shown);
     Generation made(*s, sequence, how);
     auto object = std::make_shared<GenerationObject>(s.object(), std::move(shown), std::move(made));
-    object->prompt_rows = how.prompt_logprobs;
     object->grammar = how.rules.grammar;
     *generation = handle_of<weft_generation>(std::move(object));
   });
@@ -276,7 +262,7 @@ weft_status weft_generation_next(weft_generation* generation, weft_generation_ev
     const UsedGeneration g(generation);
     check_output(event, "weft_generation_event");
     require_own_sequence(g);
-    give_event(next_of(g), *g.object(), event);
+    give_event(g->next(), *g.object(), event);
     mark_warm();
   });
 }
@@ -299,7 +285,6 @@ weft_status weft_generation_fork(weft_generation* generation, int32_t to_sequenc
     Generation forked = g->fork(to_sequence, at, shown_by(shown));
     auto object = std::make_shared<GenerationObject>(g.object()->session, std::move(shown),
                                                      std::move(forked));
-    object->prompt_rows = g.object()->prompt_rows;
     object->grammar = g.object()->grammar;
     *fork = handle_of<weft_generation>(std::move(object));
   });
@@ -309,9 +294,7 @@ weft_status weft_generation_adopt(weft_generation* generation, const weft_token*
                                   weft_error** error) {
   return call(error, [&] {
     const UsedGeneration g(generation);
-    const auto tokens = array(held, n, "held");
-    check_tokens(tokens, g.object()->session->session.model().facts().n_vocab, "held");
-    g->adopt({tokens.begin(), tokens.end()});
+    require_tokens(g->session(), g->sequence(), array(held, n, "held"));
   });
 }
 

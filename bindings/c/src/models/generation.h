@@ -33,7 +33,6 @@ struct GenerationObject : Object {
   Gate& gate = session->gate;
   const std::shared_ptr<ShownControl> shown;  // the generation refers to it
   Generation generation;
-  bool prompt_rows = false;                // the prompt gets logprobs
   std::shared_ptr<const Grammar> grammar;  // for texts that begin from now on; may be null
   // What the last event and info refer to.
   std::string text, stop_string;

@@ -36,7 +36,8 @@ weft_status weft_session_save(weft_session* session, int32_t sequence, const wef
     required(bytes, "bytes");
     const UsedSession s(session);
     std::string all;
-    save_sequence(*s, sequence, array(tokens, n, "tokens"), text(note, note_size, "note"),
+    if (tokens || n > 0) require_tokens(*s, sequence, array(tokens, n, "tokens"));
+    save_sequence(*s, sequence, text(note, note_size, "note"),
                   [&](std::span<const std::byte> piece) {
                     all.append(reinterpret_cast<const char*>(piece.data()), piece.size());
                   });
@@ -49,7 +50,8 @@ weft_status weft_session_save_file(weft_session* session, int32_t sequence,
                                    size_t note_size, const char* path, weft_error** error) {
   return call(error, [&] {
     const UsedSession s(session);
-    save_sequence(*s, sequence, array(tokens, n, "tokens"), text(note, note_size, "note"),
+    if (tokens || n > 0) require_tokens(*s, sequence, array(tokens, n, "tokens"));
+    save_sequence(*s, sequence, text(note, note_size, "note"),
                   std::string(required_text(path, "path")));
   });
 }

@@ -171,6 +171,12 @@ weft_status weft_session_get_length(weft_session* session, int32_t sequence, int
   return call(error, [&] { required(length, "length") = UsedSession(session)->length(sequence); });
 }
 
+weft_status weft_session_get_tokens(weft_session* session, int32_t sequence,
+                                    const weft_token** tokens, size_t* n, weft_error** error) {
+  return call(error,
+              [&] { give(UsedSession(session)->tokens(sequence), tokens, n, "tokens", "n"); });
+}
+
 weft_status weft_session_truncate(weft_session* session, int32_t sequence, int64_t length,
                                   weft_error** error) {
   return call(error, [&] { UsedSession(session)->truncate(sequence, length); });

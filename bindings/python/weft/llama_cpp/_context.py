@@ -164,7 +164,7 @@ class Context(Evaluation):
             part = [*ids[-1:], *guess]
             rows = self._opened().step(0, part).copy()
             begin = self.n_tokens
-            self._keep(begin, rows, part)
+            self._keep(begin, rows, len(part))
             self.input_ids[begin:begin + len(part)] = part
             self.n_tokens = begin + 1
         return list(rows), guess

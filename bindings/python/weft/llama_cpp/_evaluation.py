@@ -14,7 +14,7 @@ from ._options import cache_type
 from ._scores import MAX_ROWS, LastStep, Scores
 from ._state import LlamaState, check_state
 from ._words import Words, ids_of
-from .llama_cache import BaseLlamaCache, common_prefix
+from .llama_cache import BaseLlamaCache
 
 
 def same_ids(a: Any, b: Any) -> bool:
@@ -49,8 +49,6 @@ class Evaluation(Words):
         self.scores: Any = self._new_scores(bool(given["vocab_only"]))
         self.n_tokens = 0
         self.input_ids = np.zeros(self._n_ctx, np.intc)
-        # What the session holds, in front of a buffer.
-        self._fed_ids, self._n_fed = np.zeros(self._n_ctx, np.intc), 0
         self._last_step = LastStep(0, 0, 0)
         if not given["vocab_only"]:
             width = min(self.n_batch, 8192)
@@ -128,28 +126,15 @@ class Evaluation(Words):
         if not 0 <= self.n_tokens <= self._n_ctx:
             raise ArgumentError(f"n_tokens is {self.n_tokens}, the context has {self._n_ctx}")
         want = self._input_ids
-        if same_ids(want, self._fed):
-            return
-        keep = common_prefix(want.tolist(), self._fed.tolist())
-        if keep < len(self._fed):
+        keep = native.common_prefix(0, want)
+        if keep < native.length(0):
             try:
                 native.truncate(0, keep)
             except UnsupportedError:
                 native.truncate(0, 0)
                 keep = 0
-            self._n_fed = keep
         if keep < len(want):
             native.feed(0, want[keep:])
-            self._append_fed(want[keep:])
-
-    @property
-    def _fed(self) -> Any:
-        return self._fed_ids[:self._n_fed]
-
-    def _append_fed(self, ids: Any) -> None:
-        end = self._n_fed + len(ids)
-        self._fed_ids[self._n_fed:end] = ids
-        self._n_fed = end
 
     def eval(self, tokens: Iterable[int]) -> None:
         """Appends ids to the text and computes their logits. If it raises, n_tokens counts
@@ -168,17 +153,16 @@ class Evaluation(Words):
             part = ids[begin:begin + self.n_batch]
             end = self.n_tokens + len(part)
             if self._logits_all:
-                self._keep(self.n_tokens, native.step(0, part), part)
+                self._keep(self.n_tokens, native.step(0, part), len(part))
             else:
                 native.feed(0, part)
-                self._keep(end - 1, native.logits().copy()[None], part)
+                self._keep(end - 1, native.logits().copy()[None], len(part))
             self.input_ids[self.n_tokens:end] = part
             self.n_tokens = end
 
-    def _keep(self, begin: int, rows: Any, fed: list[int]) -> None:
-        """Stores the logits of the positions from `begin` on, which a step over `fed` computed."""
-        self._append_fed(fed)
-        self._last_step = LastStep(len(fed), begin, len(rows))
+    def _keep(self, begin: int, rows: Any, n_fed: int) -> None:
+        """Stores the logits of the positions from `begin` on, of a step over n_fed ids."""
+        self._last_step = LastStep(n_fed, begin, len(rows))
         if isinstance(self.scores, Scores):
             self.scores.put(begin, rows)
         else:
@@ -195,7 +179,7 @@ class Evaluation(Words):
             self.n_tokens = n_tokens
         if not logits_all:
             native.feed(0, ids)
-            self._keep(n_past + len(ids) - 1, native.logits().copy()[None], ids)
+            self._keep(n_past + len(ids) - 1, native.logits().copy()[None], len(ids))
             return
         # `scores` may keep fewer rows than the step has.
         whole = np.empty((len(ids), self.n_vocab()), np.float32)
@@ -203,7 +187,7 @@ class Evaluation(Words):
             part = ids[begin:begin + self._max_rows]
             rows = whole[begin:begin + len(part)]
             rows[:] = native.step(0, part)
-            self._keep(n_past + begin, rows.copy(), part)
+            self._keep(n_past + begin, rows.copy(), len(part))
         self._last_step = LastStep(len(ids), n_past, len(ids), whole)
 
     def _last_row(self) -> Any:
@@ -226,7 +210,7 @@ class Evaluation(Words):
             rows = native.step(0, part).copy()
             self.n_tokens = begin + len(part)
             self.input_ids[begin:self.n_tokens] = part
-            self._keep(begin, rows, part)
+            self._keep(begin, rows, len(part))
             yield from rows
 
     # ---- states
@@ -238,7 +222,7 @@ class Evaluation(Words):
             self._sync()
             if self.n_tokens > 0:
                 self._last_row()
-            raw = native.save(0, self._fed)
+            raw = native.save(0)
             rows = self._scores[-1:] if isinstance(self.scores, Scores) else self._scores
             return LlamaState(np.array(self.input_ids), np.array(rows), self.n_tokens, raw,
                               len(raw), self._seed, self._identity())
@@ -252,14 +236,12 @@ class Evaluation(Words):
     def _load_state(self, state: LlamaState) -> None:
         native = self._opened()
         check_state(state, self._n_ctx, self.n_vocab())
-        fed = np.array(native.restore(0, state.llama_state), np.intc)
+        native.restore(0, state.llama_state)
+        fed = np.array(native.tokens(0), np.intc)
         said = np.asarray(state.input_ids)[:state.n_tokens]
         if not np.array_equal(fed, said):
-            native.truncate(0, 0)
-            self._n_fed = 0  # the tokens of before are evaluated again when they are needed
+            native.truncate(0, 0)  # those of before are evaluated again when they are needed
             raise FormatError("the tokens in llama_state are not the first n_tokens of input_ids")
-        self._n_fed = 0
-        self._append_fed(fed)
         self.n_tokens = len(fed)
         self.input_ids[:self.n_tokens] = fed
         self._load_scores(np.asarray(state.scores))

@@ -253,7 +253,9 @@ void Lives::refuses_more_rows(std::int32_t to, std::int64_t saved, std::vector<S
     std::vector<std::byte> more;
     for (int i = 0; i < 64; ++i) more.insert(more.end(), state.bytes.begin(), state.bytes.end());
     state.bytes = more;
-    REQUIRE_THROWS_AS(memory_->restore(to, saved, saved, states), FormatError);
+    REQUIRE_THROWS_AS(
+        memory_->check_saved(to, saved, std::vector<std::int32_t>(index(saved)), states),
+        FormatError);
     return;
   }
 }
@@ -278,8 +280,10 @@ void Lives::restore() {
   const std::int64_t length = below(2) == 0 ? n : saved;
   const Text text(texts_[index(from)].begin(),
                   texts_[index(from)].begin() + static_cast<std::ptrdiff_t>(length));
+  const std::vector<std::int32_t> ids(index(saved));
   try {
-    memory_->restore(to, length, saved, states);
+    memory_->check_saved(to, length, ids, states);
+    memory_->restore(to, length, ids, states);
   } catch (const BudgetError&) {
     ++n_refused_;
     return;

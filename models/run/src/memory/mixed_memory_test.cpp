@@ -161,7 +161,7 @@ TEST_CASE("mixed memory: a restored sequence continues with the same bits") {
   const auto ids = some_tokens(200), more = some_tokens(50, 2);
   Session first(mixed_model(), options());
   first.feed(0, ids);
-  save_sequence(first, 0, ids, "", path);
+  save_sequence(first, 0, "", path);
   const SavedSequence saved = SavedSequence::open(path);
   for (const std::int64_t n : {199, 191, 150, 100, 0})
     CHECK(saved.resume_point(first, n) == first.resume_point(0, n));

@@ -5,7 +5,7 @@
 
 #include "weft/base/error.h"
 
-#include "noise.h"
+#include "memory/noise.h"
 
 namespace weft::run {
 namespace {
@@ -72,8 +72,8 @@ std::vector<SequenceMemory::Saved> saved_of_parts(
 }
 
 // Throws FormatError for states that no sequence of this memory can have.
-void check_saved(std::span<const SessionMemory::State> own, std::int64_t saved_length,
-                 std::span<const SavedState> states) {
+void check_states(std::span<const SessionMemory::State> own, std::int64_t saved_length,
+                  std::span<const SavedState> states) {
   if (states.size() != own.size())
     fail<FormatError>("{} states were saved, the model has {}", states.size(), own.size());
   for (std::size_t i = 0; i < states.size(); ++i) {
@@ -142,11 +142,6 @@ std::int64_t SessionMemory::free_positions() const {
   std::int64_t n = std::numeric_limits<std::int64_t>::max();
   for (const auto& part : parts_) n = std::min(n, part->free_positions());
   return n;
-}
-
-void SessionMemory::add_next(std::int32_t sequence) {
-  check_sequence(sequence);
-  check_length(sequence, step_.append(sequence, length(sequence)));
 }
 
 void SessionMemory::reserve() {
@@ -255,16 +250,18 @@ void SessionMemory::replace(std::int32_t sequence, std::int64_t length,
   lengths_[index(sequence)] = length;
 }
 
-void SessionMemory::restore(std::int32_t sequence, std::int64_t length, std::int64_t saved_length,
-                            std::span<const SavedState> states) {
+void SessionMemory::check_saved(std::int32_t sequence, std::int64_t length,
+                                std::span<const std::int32_t> saved_tokens,
+                                std::span<const SavedState> states) const {
   check_length(sequence, length);
-  check_saved(states_, saved_length, states);
-  const std::int64_t point = resume_point_of_saved(length, saved_length, states);
-  if (point != length)
-    fail<UnsupportedError>(
-        "the saved state of {} tokens cannot continue from {} of them, only from {}", saved_length,
-        length, point);
-  const std::vector<SequenceMemory::Saved> saved = saved_of_parts(parts_, saved_length, states);
+  check_states(states_, std::ssize(saved_tokens), states);
+}
+
+void SessionMemory::restore(std::int32_t sequence, std::int64_t length,
+                            std::span<const std::int32_t> saved_tokens,
+                            std::span<const SavedState> states) {
+  const std::vector<SequenceMemory::Saved> saved =
+      saved_of_parts(parts_, std::ssize(saved_tokens), states);
   std::vector<NewRows> rows;
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     const auto [begin, end] = parts_[i]->needed_rows(length, saved[i]);

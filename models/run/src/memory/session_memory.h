@@ -9,11 +9,12 @@
 
 #include "weft/run/session.h"
 
+#include "memory/per_sequence.h"
 #include "memory/sequence_memory.h"
 
 namespace weft::run {
 
-class SessionMemory {
+class SessionMemory final : public PerSequence {
  public:
   struct State {
     SequenceMemory* part;
@@ -42,7 +43,10 @@ class SessionMemory {
   template <class Tokens>  // with a member `sequence` each
   void begin(const Tokens& tokens) {
     step_.clear();
-    for (const auto& t : tokens) add_next(t.sequence);
+    for (const auto& t : tokens) {
+      check_sequence(t.sequence);
+      check_length(t.sequence, step_.append(t.sequence, length(t.sequence)));
+    }
     reserve();
   }
   // Like begin() of a step that only reads: each token's place is the last one of its sequence.
@@ -61,22 +65,25 @@ class SessionMemory {
   const std::vector<std::string>& input_names() const { return input_names_; }
   void write_inputs(std::span<const InputValues> inputs);
 
-  // Like those of Session.
-  std::int64_t resume_point(std::int32_t sequence, std::int64_t length) const;
-  void truncate(std::int32_t sequence, std::int64_t length);
-  void copy(std::int32_t from, std::int32_t to, std::int64_t length);
-  std::size_t n_states() const { return states_.size(); }
-  SavedShape saved_shape(std::int32_t sequence, std::size_t state, std::int32_t prefix = -1) const;
+  std::int64_t resume_point(std::int32_t sequence, std::int64_t length) const override;
+  void truncate(std::int32_t sequence, std::int64_t length) override;
+  void copy(std::int32_t from, std::int32_t to, std::int64_t length) override;
+  std::size_t n_states() const override { return states_.size(); }
+  SavedShape saved_shape(std::int32_t sequence, std::size_t state,
+                         std::int32_t prefix = -1) const override;
   void save(std::int32_t sequence, std::size_t state, const StateStore::Sink& sink,
-            std::int32_t prefix = -1) const;
+            std::int32_t prefix = -1) const override;
   std::int64_t resume_point_of_saved(std::int64_t length, std::int64_t saved_length,
-                                     std::span<const SavedState> states) const;
-  void restore(std::int32_t sequence, std::int64_t length, std::int64_t saved_length,
-               std::span<const SavedState> states);
-  void fill_with_noise(std::int32_t sequence, std::int64_t length);
+                                     std::span<const SavedState> states) const override;
+  void check_saved(std::int32_t sequence, std::int64_t length,
+                   std::span<const std::int32_t> saved_tokens,
+                   std::span<const SavedState> states) const override;
+  void restore(std::int32_t sequence, std::int64_t length,
+               std::span<const std::int32_t> saved_tokens,
+               std::span<const SavedState> states) override;
+  void fill_with_noise(std::int32_t sequence, std::int64_t length) override;
 
  private:
-  void add_next(std::int32_t sequence);
   void reserve();
   // The rows that a part of a replaced sequence gets: `n` of them, from the nth saved one on.
   struct NewRows {

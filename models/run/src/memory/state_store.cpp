@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "device_memory.h"
+#include "weights/device_memory.h"
 
 namespace weft::run {
 

@@ -24,6 +24,7 @@ enum class CommandKind : std::int32_t {
   step,         // tokens: StepToken[]
   truncate,     // numbers: sequence, length
   copy,         // numbers: from, to, length
+  clear,        // numbers: sequence
   lora_scales,  // numbers: sequence; scales: float[]
   noise,        // numbers: sequence, length
   echo,         // numbers: a rank, which sends back that many messages, one by one

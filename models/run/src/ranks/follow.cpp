@@ -10,10 +10,10 @@
 #include "weft/files/identity.h"
 #include "weft/run/ranks.h"
 
-#include "model_impl.h"
+#include "model/model_impl.h"
 #include "ranks/open_for_rank.h"
 #include "ranks/rank_world.h"
-#include "session_impl.h"
+#include "session/session_impl.h"
 
 namespace weft::run {
 namespace {
@@ -31,9 +31,9 @@ class FollowerSession {
   void settle(bool undo) {
     if (!pending_) return;
     pending_ = false;
-    if (undo) return SessionAccess::impl(session_).memory.rollback();
+    if (undo) return SessionAccess::impl(session_).undo_step();
     if (!failed_.empty()) fail<Error>("{}", failed_);
-    SessionAccess::impl(session_).memory.append();
+    SessionAccess::impl(session_).keep_step(tokens_);
   }
 
   // Returns the report on the nodes if there is an observer.
@@ -52,7 +52,8 @@ class FollowerSession {
   void compute(std::span<const StepToken> tokens, NodeObserver* observer) {
     auto& s = SessionAccess::impl(session_);
     s.check_step(tokens);
-    s.memory.begin(tokens);
+    s.begin_step(tokens);
+    tokens_.assign(tokens.begin(), tokens.end());
     pending_ = true;
     failed_.clear();
     const auto step = s.prepare(tokens);
@@ -68,8 +69,9 @@ class FollowerSession {
   }
 
   Session session_;
-  bool pending_ = false;  // a step that was computed and is not part of the sequences yet
-  std::string failed_;    // how it failed, if it did
+  bool pending_ = false;           // a step that was computed and is not part of the sequences yet
+  std::vector<StepToken> tokens_;  // those of that step
+  std::string failed_;             // how it failed, if it did
 };
 
 class Follower {
@@ -101,7 +103,7 @@ class Follower {
     for (std::int64_t i = 0; i < command.numbers[1]; ++i)
       communicator_.send(
           0, Channel::data,
-          communicator_.receive(0, Channel::data, model_->impl().ranks.link->timeout()));
+          communicator_.receive(0, Channel::data, impl_of(*model_).ranks.link->timeout()));
   }
 
   void obey(const Command& command, std::span<const std::byte> message) {
@@ -127,6 +129,8 @@ class Follower {
         return session.truncate(sequence, n[1]);
       case CommandKind::copy:
         return session.copy(sequence, static_cast<std::int32_t>(n[1]), n[2]);
+      case CommandKind::clear:
+        return session.clear(sequence);
       case CommandKind::lora_scales:
         return session.set_lora_scales(sequence, payload<float>(message));
       case CommandKind::noise:

@@ -75,7 +75,7 @@ class HostileRank {
     return kNumbers[random_() % kNumbers.size()];
   }
   bool send_nonsense() {
-    Command command{.kind = static_cast<CommandKind>(random_() % 10),
+    Command command{.kind = static_cast<CommandKind>(random_() % 11),
                     .session = random_() % 8 == 0 ? 7 : 1,
                     .undo = static_cast<std::int32_t>(random_() % 2),
                     .verify = random_() % 16 == 0 ? 1 : 0,

@@ -6,6 +6,7 @@
 #include "weft/base/clock.h"
 #include "weft/base/error.h"
 #include "weft/base/text.h"
+#include "weft/run/modes.h"
 
 namespace weft::run {
 namespace {
@@ -133,6 +134,10 @@ LinkSpeed RankWorld::measure_link(int rank) {
           .bytes_per_second = static_cast<double>(kLarge - kSmall) / std::max(large - small, 1e-9)};
 }
 
+std::unique_ptr<OtherRanks> RankWorld::open_session(const PlannedModel& planned) {
+  return std::make_unique<Followers>(shared_from_this(), planned);
+}
+
 Followers::Followers(std::shared_ptr<RankWorld> world, const PlannedModel& planned)
     : world_(std::move(world)), session_(world_->new_session()) {
   const std::lock_guard turn(world_->turn());
@@ -178,6 +183,15 @@ void Followers::copy(std::int32_t from, std::int32_t to, std::int64_t length) {
   tell(CommandKind::copy, {from, to, length}, std::span<const char>());
 }
 
+void Followers::clear(std::int32_t sequence) {
+  const std::lock_guard turn(world_->turn());
+  tell(CommandKind::clear, {sequence}, std::span<const char>());
+}
+
+std::string Followers::why_not_saved(std::int32_t /*sequence*/) const {
+  return std::string(why_not(Feature::saving, Mode::sharded));
+}
+
 void Followers::set_lora_scales(std::int32_t sequence, std::span<const float> scales) {
   const std::lock_guard turn(world_->turn());
   tell(CommandKind::lora_scales, {sequence}, scales);
@@ -188,35 +202,34 @@ void Followers::fill_with_noise(std::int32_t sequence, std::int64_t length) {
   tell(CommandKind::noise, {sequence, length}, std::span<const char>());
 }
 
-FollowersStep::FollowersStep(Followers& followers, std::span<const StepToken> tokens, bool verify)
-    : followers_(followers),
-      world_(*followers.world_),
-      turn_(world_.turn()),
-      runs_before_(world_.link().runs()),
-      reports_due_(verify) {
-  followers.reports_.clear();
-  followers.tell(CommandKind::step, {}, tokens, verify);
-  world_.check();
+void Followers::begin_step(std::span<const StepToken> tokens, bool verify) {
+  std::unique_lock turn(world_->turn());
+  runs_before_ = world_->link().runs();
+  reports_due_ = verify;
+  reports_.clear();
+  tell(CommandKind::step, {}, tokens, verify);
+  world_->check();
+  turn_ = std::move(turn);
 }
 
-FollowersStep::~FollowersStep() {
-  if (kept_) return;
-  followers_.undo_ = true;
-  if (world_.link().runs() == runs_before_) {
-    world_.give_up(RankError(0, "rank 0 could not begin a step that others began"));
-    return;
-  }
+void Followers::collect_reports() {
+  if (!std::exchange(reports_due_, false)) return;
+  world_->check();
+  for (const std::string& text : world_->receive_from_all(world_->link().timeout()))
+    reports_.push_back(report_of_text(text));
+}
+
+void Followers::end_step(bool kept) noexcept {
+  const auto turn = std::move(turn_);
+  if (kept) return;
+  undo_ = true;
+  if (world_->link().runs() == runs_before_)
+    return world_->give_up(RankError(0, "rank 0 could not begin a step that others began"));
   try {
     collect_reports();
   } catch (const std::exception&) {  // the step has failed before
+    return;
   }
-}
-
-void FollowersStep::collect_reports() {
-  if (!std::exchange(reports_due_, false)) return;
-  world_.check();
-  for (const std::string& text : world_.receive_from_all(world_.link().timeout()))
-    followers_.reports_.push_back(report_of_text(text));
 }
 
 }  // namespace weft::run

@@ -1,5 +1,5 @@
 #pragma once
-// The ranks of a sharded model as rank 0 sees them.
+// How rank 0 reaches the other ranks of a sharded model.
 
 #include <atomic>
 #include <memory>
@@ -14,23 +14,31 @@
 #include "weft/scheduler/rank_link.h"
 #include "weft/scheduler/verify.h"
 
+#include "model/other_ranks.h"
 #include "ranks/command.h"
 
 namespace weft::run {
 
-class RankWorld {
+class RankWorld final : public RankGroup, public std::enable_shared_from_this<RankWorld> {
  public:
   // Starts the other ranks, or meets those that a launcher started. Throws ValueError if it started
   // another number of them, or if one of them has another version or model; RankError if one is
   // lost.
   RankWorld(const Checkpoint& file, const ModelOptions& options);
   // Sends the others away.
-  ~RankWorld();
+  ~RankWorld() override;
   RankWorld(const RankWorld&) = delete;
   RankWorld& operator=(const RankWorld&) = delete;
 
-  RankLink& link() { return *link_; }
-  int share() const { return threads_.empty() ? 1 : static_cast<int>(threads_.size()) + 1; }
+  RankLink& link() override { return *link_; }
+  int size() const override { return communicator_->size(); }
+  int share() const override {
+    return threads_.empty() ? 1 : static_cast<int>(threads_.size()) + 1;
+  }
+  std::unique_ptr<OtherRanks> open_session(const PlannedModel& planned) override;
+  LinkSpeed measure_link(int rank) override;
+  std::string_view carrier() const override { return communicator_->description(); }
+
   // Locked from the command for a step to its end: sessions take turns.
   std::mutex& turn() { return turn_; }
 
@@ -42,9 +50,6 @@ class RankWorld {
   void give_up(const RankError& why);
   // One message of each other rank, in their order. Throws RankError.
   std::vector<std::string> receive_from_all(double seconds);
-  LinkSpeed measure_link(int rank);
-  int size() const { return communicator_->size(); }
-  std::string_view carrier() const { return communicator_->description(); }
   int new_session() { return next_session_++; }
 
  private:
@@ -64,24 +69,27 @@ class RankWorld {
 };
 
 // The other ranks' parts of a session of rank 0.
-class Followers {
+class Followers final : public OtherRanks {
  public:
-  // Opens their sessions, and waits for them. Throws Error if one cannot be opened, or if a rank
-  // has room for narrower steps only.
+  // As RankGroup::open_session().
   Followers(std::shared_ptr<RankWorld> world, const PlannedModel& planned);
-  ~Followers();
+  ~Followers() override;
   Followers(const Followers&) = delete;
   Followers& operator=(const Followers&) = delete;
 
-  void truncate(std::int32_t sequence, std::int64_t length);
-  void copy(std::int32_t from, std::int32_t to, std::int64_t length);
-  void set_lora_scales(std::int32_t sequence, std::span<const float> scales);
-  void fill_with_noise(std::int32_t sequence, std::int64_t length);
-  // What they found in the last step, if it was verified.
-  const std::vector<VerifyReport>& reports() const { return reports_; }
+  void begin_step(std::span<const StepToken> tokens, bool verify) override;
+  void collect_reports() override;
+  void end_step(bool kept) noexcept override;
+
+  void truncate(std::int32_t sequence, std::int64_t length) override;
+  void copy(std::int32_t from, std::int32_t to, std::int64_t length) override;
+  void clear(std::int32_t sequence) override;
+  std::string why_not_saved(std::int32_t sequence) const override;
+  void fill_with_noise(std::int32_t sequence, std::int64_t length) override;
+  void set_lora_scales(std::int32_t sequence, std::span<const float> scales) override;
+  std::span<const VerifyReport> reports() const override { return reports_; }
 
  private:
-  friend class FollowersStep;
   template <class T>
   void tell(CommandKind kind, std::initializer_list<std::int64_t> numbers, std::span<const T> more,
             bool verify = false);
@@ -91,41 +99,14 @@ class Followers {
   Message message_;
   bool undo_ = false;  // the last step
   std::vector<VerifyReport> reports_;
+  // The step in progress.
+  std::unique_lock<std::mutex> turn_;
+  std::int64_t runs_before_ = 0;
+  bool reports_due_ = false;
 };
-
-// A step that the other ranks compute, too, until it is destroyed. Unless it was kept, the others
-// undo it. Sessions take turns.
-class FollowersStep {
- public:
-  // Tells the others, which then wait for this rank in their exchanges. Throws RankError if one is
-  // lost.
-  FollowersStep(Followers& followers, std::span<const StepToken> tokens, bool verify);
-  ~FollowersStep();
-  FollowersStep(const FollowersStep&) = delete;
-  FollowersStep& operator=(const FollowersStep&) = delete;
-
-  // If it was verified, takes Followers::reports(). Throws RankError.
-  void collect_reports();
-  void keep() noexcept { kept_ = true; }
-
- private:
-  Followers& followers_;
-  RankWorld& world_;
-  const std::lock_guard<std::mutex> turn_;
-  const std::int64_t runs_before_;
-  bool reports_due_;
-  bool kept_ = false;
-};
-
-// Throws UnsupportedError if the model is divided: other ranks have the rest of the memory of
-// sequences, so that they cannot be saved.
-void refuse_sharded(const Model& model);
 
 // Before what steps_text() gives: the answer of a rank that has opened a session.
 inline constexpr std::string_view kOpened = "opened: ";
-
-// Null unless the model is that of rank 0.
-std::unique_ptr<Followers> open_followers(const Model& model, const PlannedModel& planned);
 
 // The options of a session as a text, for the others.
 std::string options_text(const SessionOptions& options);
@@ -139,6 +120,10 @@ VerifyReport report_of_text(std::string_view text);
 
 // What ranks compare when they meet: version, sharding, model.
 std::string introduction(const Checkpoint& file, const ModelOptions& options);
+
+// The model of one rank, which exchanges values by `link`. Throws like Model::load().
+std::shared_ptr<const Model> load_rank(const Checkpoint& file, const ModelOptions& options,
+                                       int rank, RankLink& link, int share);
 
 // Runs a rank other than 0 until rank 0 sends it away. `share`: RankContext::share. Throws
 // RankError if rank 0 or another one is lost.

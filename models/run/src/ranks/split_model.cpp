@@ -2,8 +2,9 @@
 
 #include "weft/base/error.h"
 #include "weft/files/rank_file.h"
+#include "weft/run/modes.h"
 
-#include "model_impl.h"
+#include "model/model_impl.h"
 #include "ranks/open_for_rank.h"
 
 namespace weft {
@@ -11,13 +12,11 @@ namespace weft {
 void write_part_of_rank(const Model& model, const Sharding& sharding, int rank,
                         const std::string& path, const std::function<bool(double)>& progress) {
   const Checkpoint& file = model.file();
-  if (model.sharding().ranks() > 1)
-    fail<ValueError>("{}: loaded for {}, expected the whole model", model.impl().source.file(),
-                     to_string(model.sharding()));
-  if (!model.impl().adapters.empty())
+  require(model, Feature::splitting);
+  if (!run::impl_of(model).adapters.empty())
     fail<ValueError>("{}: loaded with adapters, which files of ranks do not have",
-                     model.impl().source.file());
-  write_rank_file(file, model.impl().parts_of_rank(sharding, rank),
+                     run::impl_of(model).source.file());
+  write_rank_file(file, run::impl_of(model).parts_of_rank(sharding, rank),
                   {.sharding = to_string(sharding),
                    .min_elems = sharding.min_elems,
                    .rank = rank,

@@ -135,9 +135,11 @@ TEST_CASE("a model that is divided already is not split") {
   const std::string out = (split.folder.path() / "out.gguf").string();
   for (const std::string& path : {split.whole, split.parts.path().string()}) {
     const auto model = Model::load(path, {.sharding = sharding});
-    CHECK_THROWS_WITH_AS(
-        write_part_of_rank(*model, sharding, 0, out),
-        (model->file().path() + ": loaded for tp=2, expected the whole model").c_str(), ValueError);
+    CHECK_THROWS_WITH_AS(write_part_of_rank(*model, sharding, 0, out),
+                         (model->file().path() +
+                          ": files of ranks are made of the whole model: load it without ranks")
+                             .c_str(),
+                         UnsupportedError);
   }
   CHECK_FALSE(std::filesystem::exists(out));
 }

@@ -13,7 +13,7 @@
 #include "weft/graph/row_layout.h"
 #include "weft/scheduler/budget.h"
 
-#include "weight_chunks.h"
+#include "weights/weight_chunks.h"
 
 namespace weft::run {
 namespace {

@@ -10,8 +10,8 @@
 #include "weft/files/mapped_file.h"
 
 #include "streaming/weight_files.h"
-#include "weight_cache.h"
-#include "weight_loader.h"
+#include "weights/weight_cache.h"
+#include "weights/weight_loader.h"
 
 namespace weft::run {
 

@@ -17,7 +17,7 @@
 #include "weft/ops/formats/q8_0.h"
 #include "weft/run/session.h"
 
-#include "session_plan.h"
+#include "plan/session_plan.h"
 #include "support/session_steps.h"
 #include "support/temp_folder.h"
 #include "support/tiny_model.h"

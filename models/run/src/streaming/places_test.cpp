@@ -15,7 +15,7 @@
 
 #include "weft/run/session.h"
 
-#include "session_plan.h"
+#include "plan/session_plan.h"
 #include "support/file_variant.h"
 #include "support/session_steps.h"
 #include "support/temp_folder.h"

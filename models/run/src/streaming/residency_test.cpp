@@ -13,7 +13,7 @@
 
 #include <doctest/doctest.h>
 
-#include "session_plan.h"
+#include "plan/session_plan.h"
 #include "streaming/expert_cache.h"
 #include "support/temp_folder.h"
 #include "support/tiny_model.h"

@@ -21,7 +21,7 @@
 #include "weft/ops/formats/q8_0.h"
 #include "weft/run/session.h"
 
-#include "session_plan.h"
+#include "plan/session_plan.h"
 #include "support/error_text.h"
 #include "support/session_steps.h"
 #include "support/temp_folder.h"

@@ -5,7 +5,7 @@
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 
-#include "weight_layout.h"
+#include "weights/weight_layout.h"
 
 namespace weft::run {
 

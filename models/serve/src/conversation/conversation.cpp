@@ -8,6 +8,7 @@
 #include "weft/base/clock.h"
 #include "weft/base/error.h"
 #include "weft/chat/reply_reader.h"
+#include "weft/run/modes.h"
 
 namespace weft {
 namespace {
@@ -29,9 +30,8 @@ const TextRulesOptions& without_grammar(const TextRulesOptions& rules) {
 
 // Conversations grow by appending to what was computed, but an encoder reads its text as a whole.
 const Model& without_encoder(const Model& model) {
-  if (!model.facts().encodes) return model;
-  fail<UnsupportedError>("{}: chats with a model that has an encoder are not supported",
-                         model.file().path());
+  require(model, Feature::chats);
+  return model;
 }
 
 bool is_empty(const ChatMessage& m, const std::string& prefill) {

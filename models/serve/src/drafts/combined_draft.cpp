@@ -42,10 +42,12 @@ std::vector<double> expected_costs(const Session& session, const SpeculationOpti
 
 }  // namespace
 
-SharedDrafts::SharedDrafts(Session& s, const SpeculationOptions& o, std::shared_ptr<DraftModel> m)
+SharedDrafts::SharedDrafts(Session& s, const SpeculationOptions& o, std::shared_ptr<DraftModel> m,
+                           const MemoryUse& use)
     : session(s),
       options(o),
       model(std::move(m)),
+      memory(use),
       kept(options.ngram_size),
       costs(expected_costs(session, options, model.get())),
       of_kinds(options.kinds.size()) {}

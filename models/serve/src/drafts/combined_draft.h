@@ -18,7 +18,8 @@ namespace weft::serve {
 // What the drafts of the texts of one session have in common.
 struct SharedDrafts {
   // `model`: null if DraftKind::model is not one of the kinds. The session outlives it.
-  SharedDrafts(Session& s, const SpeculationOptions& o, std::shared_ptr<DraftModel> m);
+  SharedDrafts(Session& s, const SpeculationOptions& o, std::shared_ptr<DraftModel> m,
+               const MemoryUse& memory);
   std::shared_ptr<Draft> make(DraftKind kind, std::shared_ptr<KeptTexts> texts) const;
   void stepped(const DraftStep& step);
   // The text's part of a step that took so many seconds and gave so many tokens.
@@ -27,7 +28,8 @@ struct SharedDrafts {
   Session& session;
   const SpeculationOptions options;
   const std::shared_ptr<DraftModel> model;
-  OwnedTexts kept;  // for look-ups
+  const MemoryUse memory;  // Speculation::memory()
+  OwnedTexts kept;         // for look-ups
   DraftCosts costs;
   SpeculationCounters all;
   std::vector<SpeculationCounters> of_kinds;  // by options.kinds

@@ -7,6 +7,7 @@
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/run/model.h"
+#include "weft/run/modes.h"
 #include "weft/run/nan_error.h"
 #include "weft/tokenize/vocabulary.h"
 
@@ -26,8 +27,8 @@ void check_writes(const Model& model, const Model& draft) {
   if (!facts.gives_text())
     fail<UnsupportedError>("{}: this model does not write texts, so it cannot draft them", path);
   if (facts.encodes || model.facts().encodes)
-    fail<UnsupportedError>("{}: models with an encoder cannot draft, nor use drafts",
-                           facts.encodes ? path : model.file().path());
+    fail<UnsupportedError>("{}: {}", facts.encodes ? path : model.file().path(),
+                           why_not(Feature::draft_model, Mode::encoding));
 }
 
 // The texts of two lists must be the same, as far as both go.
@@ -75,35 +76,12 @@ void check_drafts(const Model& model, const Model& draft) {
   check_same_vocabulary(model, draft);
 }
 
-SessionOptions DraftModel::with_sequences_of(const SessionOptions& texts, SessionOptions options,
-                                             std::int32_t n_sequences) {
-  options.context = texts.context;
-  options.sequences = n_sequences > 0 ? n_sequences : texts.sequences;
-  options.cells = 0;  // sequences do not share them: texts that ended would keep theirs
-  options.prefill_width = texts.prefill_width;
-  options.logits_rows = 1;
-  options.embeddings = false;
-  if (options.program == ProgramMemory::process) options.program = ProgramMemory::model;
-  return options;
-}
-
-SessionOptions DraftModel::options_beside(const Session& session, SessionOptions options,
-                                          std::int32_t n_sequences) {
-  const SessionOptions& o = session.options();
-  options = with_sequences_of(o, std::move(options), n_sequences);
-  // What was reserved beside that session was reserved for this one, or is in `options`, too.
-  options.reserved += session.memory().total() - o.reserved;
-  if (options.mem_budget == 0 || (o.mem_budget > 0 && o.mem_budget < options.mem_budget))
-    options.mem_budget = o.mem_budget;
-  return options;
-}
-
-DraftModel::DraftModel(const Session& session, const std::shared_ptr<const Model>& draft,
-                       SessionOptions options, float p_min, std::int32_t n_sequences)
-    : session_(checked(session, draft), options_beside(session, std::move(options), n_sequences)),
+DraftModel::DraftModel(const Session& texts, const std::shared_ptr<const Model>& draft,
+                       PlannedModel planned, float p_min)
+    : session_(std::move(planned), checked(texts, draft)),
       relative_cost_(static_cast<double>(draft->facts().weight_bytes) /
-                     static_cast<double>(session.model().facts().weight_bytes)),
-      n_vocab_(std::min(draft->facts().n_vocab, session.model().facts().n_vocab)),
+                     static_cast<double>(texts.model().facts().weight_bytes)),
+      n_vocab_(std::min(draft->facts().n_vocab, texts.model().facts().n_vocab)),
       held_(static_cast<std::size_t>(session_.options().sequences)),
       likeliest_(std::make_unique<serve::Likeliest>(session_.model().vocabulary(), p_min)) {
   warm_up();
@@ -131,43 +109,28 @@ std::size_t DraftModel::keep(const DraftRequest& request) {
   const std::span<const TokenId> tokens = request.tokens;
   if (std::cmp_greater_equal(sequence, held_.size()))
     fail<ValueError>("a draft for sequence {}, of {}", sequence, held_.size());
-  auto& [held, n_text, owner] = held_[static_cast<std::size_t>(sequence)];
+  auto& [n_text, owner] = held_[static_cast<std::size_t>(sequence)];
   if (owner != request.owner) {
     session_.truncate(sequence, 0);
-    held.clear();
     n_text = 0;
     owner = request.owner;
   }
-  const auto same = std::ranges::mismatch(held, tokens).in1 - held.begin();
-  const std::int64_t n =
-      session_.resume_point(sequence, std::min<std::int64_t>(same, std::ssize(tokens) - 1));
+  const std::int64_t same = session_.common_prefix(sequence, tokens);
+  const std::int64_t n = session_.resume_point(sequence, std::min(same, std::ssize(tokens) - 1));
   session_.truncate(sequence, n);
-  held.resize(static_cast<std::size_t>(n));
-  if (std::size_t(same) < n_text) n_text = held.size();  // another text
-  return held.size();
-}
-
-void DraftModel::feed(std::int32_t sequence, std::span<const TokenId> tokens,
-                      const std::atomic<bool>* cancel) {
-  std::vector<TokenId>& held = held_[static_cast<std::size_t>(sequence)].tokens;
-  const std::size_t n_before = held.size();
-  held.insert(held.end(), tokens.begin(), tokens.end());
-  try {
-    session_.feed(sequence, tokens, cancel);
-  } catch (...) {  // it may have fed some of them
-    held.resize(std::max(n_before, static_cast<std::size_t>(session_.length(sequence))));
-    throw;
-  }
+  if (same < n_text) n_text = n;  // another text
+  return static_cast<std::size_t>(n);
 }
 
 // Tokens that a recurrent model forgot together with wrong guesses are a cost of guesses.
 bool DraftModel::prepare(const DraftRequest& request) {
   const std::span<const TokenId> tokens = request.tokens;
   const std::size_t n = keep(request);
-  const std::size_t n_known = std::max(n, held_[static_cast<std::size_t>(request.sequence)].n_text);
+  const std::size_t n_known = std::max(
+      n, static_cast<std::size_t>(held_[static_cast<std::size_t>(request.sequence)].n_text));
   if (n_known + kSmallLag >= tokens.size()) return true;
   const std::size_t n_read = std::min(tokens.size() - 1 - n, kReadAtOnce);
-  feed(request.sequence, tokens.subspan(n, n_read), request.cancel);
+  session_.feed(request.sequence, tokens.subspan(n, n_read), request.cancel);
   return n + n_read + kSmallLag >= tokens.size();
 }
 
@@ -181,11 +144,11 @@ void DraftModel::propose(const DraftRequest& request, std::vector<TokenId>& gues
   that_fits.max =
       std::min(request.max, guesses.size() + std::size_t(std::max<std::int64_t>(room, 0)));
   if (that_fits.max == guesses.size()) return;
-  feed(request.sequence, more, request.cancel);
-  held_[static_cast<std::size_t>(request.sequence)].n_text = tokens.size();
+  session_.feed(request.sequence, more, request.cancel);
+  held_[static_cast<std::size_t>(request.sequence)].n_text = std::ssize(tokens);
   const auto logits = [&] { return session_.logits().first(static_cast<std::size_t>(n_vocab_)); };
   while (likeliest_->add(logits(), that_fits, guesses))
-    feed(request.sequence, {&guesses.back(), 1}, request.cancel);
+    session_.feed(request.sequence, {&guesses.back(), 1}, request.cancel);
 }
 
 }  // namespace weft

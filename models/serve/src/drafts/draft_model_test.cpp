@@ -25,12 +25,19 @@ Ids some_ids(std::size_t n) {
   return ids;
 }
 
+DraftModel draft_of(const Session& session, const std::shared_ptr<const Model>& model,
+                    std::int32_t n_texts = 0) {
+  DraftOffer offer = plan_drafts(session.model(), session.options(), session.memory(),
+                                 {.max_guesses = 16, .texts = n_texts, .model = model}, 0);
+  return {session, model, std::move(*offer.session)};
+}
+
 }  // namespace
 
 TEST_CASE("a draft model reads a long prompt in parts") {
   const auto model = test::tiny_model();
   Session session(model, {.context = 600, .sequences = 3});
-  DraftModel draft(session, model, {}, 0, 2);
+  DraftModel draft = draft_of(session, model, 2);
   CHECK(draft.session().options().sequences == 2);
   const Ids ids = some_ids(400);
   const DraftRequest request{.tokens = ids, .sequence = 1, .max = 2};
@@ -54,7 +61,7 @@ TEST_CASE("a draft model reads a long prompt in parts") {
 TEST_CASE("a draft model keeps nothing of a text for another owner") {
   const auto model = test::tiny_model();
   Session session(model, {.context = 600, .sequences = 1});
-  DraftModel draft(session, model, {}, 0, 1);
+  DraftModel draft = draft_of(session, model, 1);
   const Ids ids = some_ids(300);
   const auto n_kept_for = [&](std::string_view owner) {
     const bool is_ready = draft.prepare({.tokens = ids, .sequence = 0, .max = 1, .owner = owner});
@@ -77,18 +84,20 @@ TEST_CASE("texts concede nothing to their drafts") {
     CAPTURE(budget);
     session.mem_budget = budget;
     if (!fits_budget(*model, session)) break;
-    SessionOptions beside = session;
-    reserve_for_drafts(*model, drafts, beside);
-    ++(beside.reserved > 0 ? n_with : n_refused);
-    const PlannedModel a = plan_model(*model, session), b = plan_model(*model, beside);
-    CHECK(a.concessions == b.concessions);
-    CHECK(a.options.cache_k == b.options.cache_k);
-    Session texts(model, beside);
-    const Speculation speculation(texts, drafts);
-    const std::int64_t all =
-        texts.memory().total() - beside.reserved + speculation.memory().total();
-    CHECK(all <= budget);
-    CHECK((speculation.draft() != nullptr) >= (beside.reserved > 0));
+    MemoryOffer offer =
+        plan_memory(*model, {.session = session, .drafts = draft_demand(*model, drafts)});
+    ++(offer.drafts.reserved > 0 ? n_with : n_refused);
+    const PlannedModel alone = plan_model(*model, session);
+    CHECK(alone.concessions == offer.planned.concessions);
+    CHECK(alone.options.cache_k == offer.planned.options.cache_k);
+    const MemoryUse all = offer.memory();
+    CHECK(all.total() <= budget);
+    const bool reserved = offer.drafts.reserved > 0;
+    const std::int64_t of_texts = offer.planned.memory.total() - offer.drafts.reserved;
+    Session texts(std::move(offer.planned), model);
+    const Speculation speculation(texts, drafts, std::move(offer.drafts));
+    CHECK(all.total() == of_texts + speculation.memory().total());
+    CHECK((speculation.draft() != nullptr) >= reserved);
   }
   CHECK(n_with > 0);
   CHECK(n_refused > 0);
@@ -97,7 +106,7 @@ TEST_CASE("texts concede nothing to their drafts") {
 TEST_CASE("what a recurrent draft model forgets with guesses is a cost of guesses") {
   const auto model = test::tiny_model({.arch = "mamba"});
   Session session(model, {.context = 200});
-  DraftModel draft(session, model, {});
+  DraftModel draft = draft_of(session, model);
   Ids ids = some_ids(60);
   while (!draft.prepare({.tokens = ids, .max = 3})) {
   }

@@ -116,7 +116,7 @@ TEST_CASE("a model that is its own draft is always right") {
 TEST_CASE("a gain is only counted if steps without guesses were measured") {
   const auto model = test::tiny_model();
   Session session(model, {.context = 100});
-  serve::SharedDrafts shared(session, {.kinds = {DraftKind::ngram_simple}}, nullptr);
+  serve::SharedDrafts shared(session, {.kinds = {DraftKind::ngram_simple}}, nullptr, {});
   int n_steps = 0;
   const auto count = [&](std::int64_t n_guesses, double seconds, double n_tokens) {
     const DraftStep step{.began = Clock::time_point(Clock::duration(++n_steps)),

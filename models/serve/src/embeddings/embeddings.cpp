@@ -9,93 +9,21 @@
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
 #include "weft/files/weft_keys.h"
-#include "weft/ops/attention/cache_cells.h"
 #include "weft/run/nan_error.h"
 #include "weft/tokenize/tokenizer.h"
 
-#include "embeddings/pooled_head.h"
-#include "embeddings/pooled_rows.h"
+#include "embeddings/embedder_session.h"
 
 namespace weft {
 namespace {
 
 using namespace serve;
 
-// The most tokens of a text of a causal model, unless the caller names a limit or a context.
-constexpr std::int64_t kDefaultTokens = 4096;
-// The longest context of a session, unless the caller names one.
-constexpr std::int64_t kMaxContext = 131072;
-
 double norm_of(std::span<const float> vector, double max, int norm) {
   if (norm == kMaxInt16) return max / 32760;
   double sum = 0;
   for (const float v : vector) sum += std::pow(std::fabs(v) / max, norm);
   return max * std::pow(sum, 1.0 / norm);
-}
-
-void check_norm(int norm) {
-  if (norm < kNotNormalized)
-    fail<ValueError>("the norm must be -1 (none), 0 (max) or 1, 2, .. (p-norm), got {}", norm);
-}
-
-std::int64_t context_of(const Model& model, const SessionOptions& session) {
-  const std::int64_t context = model.facts().context;
-  return std::min(session.context > 0 ? session.context : kMaxContext, context);
-}
-
-// The most tokens of a text, before the session's budget may lower them.
-std::int64_t max_tokens_of(const Model& model, const EmbedderOptions& o) {
-  std::int64_t context = context_of(model, o.session);
-  if (const auto limit = model.file().find_uint(kMaxTokensKey)) {
-    if (*limit == 0) fail<FormatError>("{}: key '{}' is 0", model.file().path(), kMaxTokensKey);
-    context = static_cast<std::int64_t>(std::min<std::uint64_t>(*limit, std::uint64_t(context)));
-  }
-  if (model.facts().causal) {
-    if (o.max_tokens > 0) return std::min(context, o.max_tokens);
-    return o.session.context > 0 ? context : std::min(context, kDefaultTokens);
-  }
-  const std::int64_t width = std::max(o.session.prefill_width, o.max_tokens);
-  return std::min({context, width, kMaxPrefillWidth});
-}
-
-// `rows_per_text`: the number of rows that pooling needs of a text; 0: the rows of all its tokens.
-SessionOptions session_options(const Model& model, const EmbedderOptions& o,
-                               std::size_t rows_per_text) {
-  SessionOptions s = o.session;
-  const std::int64_t max_tokens = max_tokens_of(model, o);
-  s.context = context_of(model, s);
-  if (!model.facts().causal && o.max_tokens > 0)
-    s.prefill_width = std::max(s.prefill_width, max_tokens);
-  // The session refuses other widths.
-  const std::int64_t width = std::clamp<std::int64_t>(s.prefill_width, 1, kMaxPrefillWidth);
-  const std::int64_t n = std::clamp<std::int64_t>(o.texts_per_step, 1, width);
-  s.sequences = static_cast<std::int32_t>(n);
-  s.logits_rows = rows_per_text == 0
-                      ? s.prefill_width
-                      : std::min(width, n * static_cast<std::int64_t>(rows_per_text));
-  s.embeddings = true;
-  s.draft_layer = false;
-  s.rewind = 0;
-  // The blocks of the texts of a step, each of which may begin one, and of a text that began
-  // earlier.
-  const std::int64_t earlier = model.facts().causal ? blocks_for(max_tokens) : 0;
-  const std::int64_t blocks = earlier + blocks_for(width) + n;
-  s.cells = kCellsPerBlock * std::min(blocks, n * blocks_for(s.context));
-  if (!s.cache_k.valid()) s.cache_k = f32;
-  if (!s.cache_v.valid()) s.cache_v = f32;
-  return s;
-}
-
-std::size_t embedding_width(const Model& model) {
-  return static_cast<std::size_t>(model.facts().n_embd);
-}
-
-const Model& check_embedder(const Model& model) {
-  if (!model.facts().encodes) return model;
-  fail<UnsupportedError>(
-      "{}: embeddings of a model with an encoder and a decoder are not supported; convert the "
-      "encoder alone (architecture t5encoder)",
-      model.file().path());
 }
 
 void check_types(std::span<const TypedTokens> texts) {
@@ -146,7 +74,7 @@ void normalize(std::span<float> vector, int norm) {
   for (float& v : vector) v = static_cast<float>(v / divisor);
 }
 
-struct Embedder::Impl {
+struct Embedder::Impl : Heads {
   // What a step has of a text.
   struct Part {
     std::size_t text = 0, n_tokens = 0, n_rows = 0;
@@ -161,20 +89,12 @@ struct Embedder::Impl {
   using Texts = std::span<const Text>;
 
   Impl(std::shared_ptr<const Model> shared, const EmbedderOptions& o)
-      : options(o),
-        pooling(o.pooling ? *o.pooling : file_pooling(check_embedder(*shared))),
-        rows(pooling == Pooling::rank ? Poolings(Pooling::mean) : pooling,
-             embedding_width(*shared)),
-        layers(*shared, static_cast<std::int64_t>(rows.width())),
+      : Heads(*shared, o),
+        options(o),
         max_tokens(max_tokens_of(*shared, o)),
         closing(tokens_after(shared->vocabulary().forms().single)) {
-    check_norm(o.norm);
-    if (pooling == Pooling::rank) classifier.emplace(check_embedder(*shared));
-    if (classifier) rows = PooledRows(classifier->reads(), embedding_width(*shared));
-    SessionOptions session_with_heads =
-        session_options(check_embedder(*shared), o, rows.rows_per_text());
-    session_with_heads.reserved += layers.bytes() + (classifier ? classifier->bytes() : 0);
-    session.emplace(std::move(shared), session_with_heads);
+    const SessionOptions wanted = Heads::session(*shared, o);
+    session.emplace(std::move(shared), wanted);
     const SessionOptions& planned = session->options();  // a budget may have made steps narrower
     max_tokens = std::min(max_tokens, planned.context);
     if (!session->model().facts().causal) max_tokens = std::min(max_tokens, planned.prefill_width);
@@ -195,12 +115,8 @@ struct Embedder::Impl {
   }
 
   EmbedderOptions options;
-  const Poolings pooling;
-  PooledRows rows;  // what is pooled of the text that is being read
-  const DenseLayers layers;
   std::int64_t max_tokens;
   const std::vector<TokenId> closing;  // the special tokens after a text
-  std::optional<Classifier> classifier;
   std::optional<Session> session;
   std::int64_t n_steps = 0;
 

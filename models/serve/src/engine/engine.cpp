@@ -49,10 +49,11 @@ EngineOptions with_offer(EngineOptions options, const MemoryOffer& offer, std::i
 
 Engine::Impl::Impl(std::shared_ptr<const Model> m, const EngineOptions& o)
     : model(std::move(m)),
-      offer(plan_engine(*model, o)),
+      offer(plan_memory(*model, engine_demand(*model, o))),
       options(with_offer(o, offer, session_budget(engine_demand(*model, o)))),
+      memory_use(offer.memory()),
       session(std::move(offer.planned), model),
-      speculation(session, options.speculation),
+      speculation(session, options.speculation, std::move(offer.drafts)),
       inbox(options.slots, o.max_waiting),
       store(session, inbox, options.slots),
       slots(session, speculation, inbox, queue, store, options.slots),
@@ -60,9 +61,6 @@ Engine::Impl::Impl(std::shared_ptr<const Model> m, const EngineOptions& o)
       embedders(model, session, options.session) {
   const auto scales = session.lora_scales(0);
   lora_scales.assign(scales.begin(), scales.end());
-  memory_use = session.memory();
-  memory_use.other -= session.options().reserved - o.session.reserved;  // for drafts
-  memory_use += speculation.memory();
   session_options = session.options();
   context = session.options().context;
   if (o.warm_up && model->facts().gives_text() && !model->facts().encodes) warm_up(session, store);

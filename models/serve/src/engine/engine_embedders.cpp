@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "weft/base/error.h"
+#include "weft/run/memory_plan.h"
+#include "weft/run/modes.h"
 
 namespace weft::serve {
 namespace {
@@ -16,39 +19,34 @@ constexpr std::size_t kMaxEmbedders = 2;
 
 }  // namespace
 
+EmbedderOptions embedder_beside(const Model& model, const SessionOptions& texts,
+                                const SessionOptions& asked, EmbedderOptions wanted,
+                                std::span<const MemoryUse> use) {
+  if (texts.weights == WeightMode::streamed)
+    fail<UnsupportedError>("{}: {}", model.file().path(),
+                           why_not(Feature::embeddings, Mode::streamed));
+  wanted.session = asked;
+  wanted.session.cells = 0;
+  wanted.session.cache_k = wanted.session.cache_v = {};
+  wanted.session.weights = texts.weights;
+  if (model.facts().gives_text()) {
+    wanted.session.context = texts.context;
+    wanted.session.prefill_width = std::min(texts.prefill_width, kEmbeddingStep);
+  }
+  // If the first one does not fit, the system evicts weights anyway.
+  if (use.front().total() <= texts.mem_budget)
+    wanted.session.mem_budget = budget_beside(texts.mem_budget, use);
+  return wanted;
+}
+
 EngineEmbedders::EngineEmbedders(std::shared_ptr<const Model> model, const Session& session,
                                  const SessionOptions& wanted)
     : model_(std::move(model)), session_(session), wanted_session_(wanted) {}
 
-// The session gets what is left of the budget beside the others, with which it shares the weights.
 EmbedderOptions EngineEmbedders::options_for(EmbedderOptions wanted) const {
-  const SessionOptions& o = session_.options();
-  if (!session_.residency().empty())
-    fail<UnsupportedError>(
-        "{}: streamed weights leave no memory for embeddings: give the server a larger "
-        "--mem-budget, "
-        "or start another one for them",
-        model_->file().path());
-  wanted.session = wanted_session_;
-  wanted.session.cells = 0;
-  wanted.session.cache_k = wanted.session.cache_v = {};
-  wanted.session.weights = o.weights;
-  if (model_->facts().gives_text()) {
-    wanted.session.context = o.context;
-    wanted.session.prefill_width = std::min(o.prefill_width, kEmbeddingStep);
-  }
-  std::int64_t used = session_.memory().total();
-  if (used > o.mem_budget) return wanted;         // the system evicts weights anyway
-  const auto shared = [](const MemoryUse& use) {  // all sessions' plans count it
-    return use.weights_resident + use.weights_mapped + use.program;
-  };
-  used -= shared(session_.memory());
-  for (const auto& made : made_) {
-    const MemoryUse& use = made->embedder.session().memory();
-    used += use.total() - shared(use);
-  }
-  wanted.session.mem_budget = o.mem_budget - used;
-  return wanted;
+  std::vector<MemoryUse> use{session_.memory()};
+  for (const auto& made : made_) use.push_back(made->embedder.session().memory());
+  return embedder_beside(*model_, session_.options(), wanted_session_, std::move(wanted), use);
 }
 
 Embedder& EngineEmbedders::get(const EmbedderOptions& wanted) {

@@ -3,11 +3,20 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "weft/serve/embeddings.h"
 
 namespace weft::serve {
+
+// The options of an embedder beside the sessions with this use: that of the texts, with these
+// resolved options, and those of other embedders. It shares the weights with them and gets what
+// they leave of the budget. `asked`: what the engine's user asked for of the session. Throws
+// UnsupportedError beside streamed weights, which leave nothing.
+EmbedderOptions embedder_beside(const Model& model, const SessionOptions& texts,
+                                const SessionOptions& asked, EmbedderOptions wanted,
+                                std::span<const MemoryUse> use);
 
 // Owned by the engine's thread; before that starts, by the one that makes the engine. Invariants:
 // there are at most two, which differ in their options, and the last one was used last. All

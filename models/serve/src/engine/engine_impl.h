@@ -20,10 +20,6 @@
 
 namespace weft {
 
-// As plan_memory() of the engine_demand(); with room for drafts, if the engine need not concede
-// anything for them.
-MemoryOffer plan_engine(const Model& model, const EngineOptions& options);
-
 struct Engine::Impl {
   Impl(std::shared_ptr<const Model> model, const EngineOptions& options);
   ~Impl();
@@ -44,7 +40,7 @@ struct Engine::Impl {
 
   // Constant once the thread runs.
   const std::shared_ptr<const Model> model;
-  MemoryOffer offer;            // its plan was moved to the session
+  MemoryOffer offer;            // its plans were moved to the sessions
   const EngineOptions options;  // with what was given up
   // Facts of the session of texts, or of the embedder if the model does not generate text.
   MemoryUse memory_use;

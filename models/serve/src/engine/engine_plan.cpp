@@ -4,6 +4,7 @@
 
 #include "weft/base/error.h"
 
+#include "engine/engine_embedders.h"
 #include "engine/engine_impl.h"
 
 namespace weft {
@@ -26,7 +27,7 @@ EngineOptions server_options(const Model& model, SessionOptions session, std::in
                          .min_context = all == 0 ? kMinContext : 0,
                          .fixed_total = all > 0,
                          .share_cells = true};
-  if (options.session.mem_budget > 0) options.session.reserved += kRequests;
+  options.request_bytes = kRequests;
   return options;
 }
 
@@ -39,10 +40,12 @@ MemoryDemand engine_demand(const Model& model, const EngineOptions& o) {
                       .slots = o.slots,
                       .may_give_up = o.may_give_up,
                       .kept_bytes = model.facts().encodes ? 0 : o.kept_prompts_bytes,
-                      .used = o.used_bytes};
+                      .used = o.used_bytes,
+                      .requests = o.request_bytes};
   SessionOptions& s = demand.session;
   if (model.facts().gives_text()) {
     s.logits_rows = std::min<std::int64_t>(std::max(o.slots, kLogitsRows), s.prefill_width);
+    demand.drafts = draft_demand(model, o.speculation);
     return demand;
   }
   // It only gives embeddings, from another session.
@@ -55,17 +58,15 @@ MemoryDemand engine_demand(const Model& model, const EngineOptions& o) {
 }
 
 MemoryOffer plan_engine(const Model& model, const EngineOptions& o) {
-  MemoryDemand demand = engine_demand(model, o);
-  MemoryOffer offer = plan_memory(model, demand);
-  if (o.speculation.kinds.empty()) return offer;
-  SpeculationOptions drafts = o.speculation;
-  drafts.n_sequences = offer.slots;
-  demand.session.reserved += speculation_bytes(model, drafts, offer.planned.options);
-  auto beside = plan_if_fits(model, demand);
-  // Fewer or shorter slots are concessions, too.
-  const bool concedes = !beside || beside->concessions != offer.concessions ||
-                        beside->planned.options.weights != offer.planned.options.weights;
-  return concedes ? std::move(offer) : *std::move(beside);
+  MemoryOffer offer = plan_memory(model, engine_demand(model, o));
+  if (model.facts().gives_text()) return offer;
+  SessionOptions asked = o.session;
+  asked.mem_budget = session_budget({.session = o.session, .used = o.used_bytes});
+  const EmbedderOptions options =
+      serve::embedder_beside(model, offer.planned.options, asked, {}, {{offer.planned.memory}});
+  offer.planned = plan_model(model, embedder_session(model, options));
+  offer.concessions = offer.planned.concessions;
+  return offer;
 }
 
 }  // namespace weft

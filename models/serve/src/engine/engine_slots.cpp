@@ -91,7 +91,7 @@ void EngineSlots::start(TextPtr text, EngineSlot& slot, const Reuse& reuse) {
   try {
     store_.prepare(slot.index, reuse);
     if (again)
-      text->generation->move_to(slot.index, store_.tokens(slot.index));
+      text->generation->move_to(slot.index);
     else
       begin(*text, slot.index);
   } catch (...) {
@@ -122,9 +122,6 @@ void EngineSlots::begin(EngineText& text, std::int32_t slot) {
       wanted.reuse ? speculation_.draft(wanted.owner) : speculation_.draft(std::nullopt);
   o.max_guesses = speculation_.max_guesses();
   Generation g = Generation::Impl::with_rules(session_, slot, o, text.request->rules);
-  const auto tokens = store_.tokens(slot);
-  // Other scales of LoRAs have emptied the sequence.
-  if (std::ssize(tokens) == session_.length(slot)) g.adopt({tokens.begin(), tokens.end()});
   g.begin(wanted.prompt);
   text.generation.emplace(std::move(g));
   text.n_reused = text.generation->n_reused();

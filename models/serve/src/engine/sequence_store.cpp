@@ -17,8 +17,14 @@ namespace {
 // Shorter sequences are not kept beside the slots.
 constexpr std::int64_t kMinKeptTokens = 32;
 
-bool starts_with(std::span<const TokenId> tokens, std::span<const TokenId> prefix) {
-  return tokens.size() >= prefix.size() && std::ranges::equal(tokens.first(prefix.size()), prefix);
+bool starts_with(const Session& session, std::int32_t sequence, std::span<const TokenId> prefix) {
+  return session.common_prefix(sequence, prefix) == std::ssize(prefix);
+}
+
+// Whether all tokens of the sequence were computed with these scales of LoRAs.
+bool has_scales(const Session& session, std::int32_t sequence, std::span<const float> scales) {
+  return std::ranges::equal(session.lora_scales(sequence), scales) &&
+         !session.mixes_lora_scales(sequence);
 }
 
 }  // namespace
@@ -35,14 +41,13 @@ SequenceStore::SequenceStore(Session& session, EngineInbox& inbox, std::int32_t 
       n_slots_(n_slots),
       sequences_(static_cast<std::size_t>(session.options().sequences)) {}
 
-std::span<const TokenId> SequenceStore::tokens(std::int32_t sequence) const {
-  const Sequence& s = at(sequence);
-  return s.text ? s.text->generation->held() : s.tokens;
+std::int64_t SequenceStore::n_idle(std::int32_t sequence) const {
+  return at(sequence).text ? 0 : session_.length(sequence);
 }
 
-bool SequenceStore::has_scales(std::int32_t sequence, std::span<const float> scales) const {
-  return std::ranges::equal(session_.lora_scales(sequence), scales) &&
-         !session_.mixes_lora_scales(sequence);
+// Those that nobody may use go first.
+Clock::time_point SequenceStore::last_use(std::int32_t idle) const {
+  return n_idle(idle) == 0 || !at(idle).shared ? Clock::time_point() : at(idle).used;
 }
 
 bool SequenceStore::may_read(std::int32_t sequence, const EngineText& text) const {
@@ -55,11 +60,12 @@ bool SequenceStore::may_read(std::int32_t sequence, const EngineText& text) cons
 
 bool SequenceStore::may_share(std::int32_t sequence, const EngineText& text) const {
   return may_read(sequence, text) &&
-         has_scales(sequence, *text.request->wanted.generation.lora_scales);
+         has_scales(session_, sequence, *text.request->wanted.generation.lora_scales);
 }
 
 SequenceStore::Reuse SequenceStore::find_reuse(const EngineText& text) const {
   const std::span<const float> scales = *text.request->wanted.generation.lora_scales;
+  const auto wanted = text.tokens();
   Reuse best;
   if (session_.model().facts().encodes)
     return {.why_not = "the prompt is read by the model's encoder"};
@@ -68,8 +74,8 @@ SequenceStore::Reuse SequenceStore::find_reuse(const EngineText& text) const {
   std::int64_t n_same = 0, n_other_scales = 0;
   for (std::int32_t s = 0; s < session_.options().sequences; ++s) {
     if (!may_read(s, text)) continue;
-    const std::int64_t n = n_in_common(tokens(s), text);
-    if (!has_scales(s, scales)) {
+    const std::int64_t n = std::min(session_.common_prefix(s, wanted), std::ssize(wanted) - 1);
+    if (!has_scales(session_, s, scales)) {
       n_other_scales = std::max(n_other_scales, n);
       continue;
     }
@@ -79,8 +85,7 @@ SequenceStore::Reuse SequenceStore::find_reuse(const EngineText& text) const {
     if (usable > best.n || (is_idle_slot && usable > 0 && usable == best.n))
       best = {.sequence = s, .n = usable};
   }
-  if (best.n < std::ssize(text.tokens()) - 1)
-    best.why_not = why_not(text, best, n_same, n_other_scales);
+  if (best.n < std::ssize(wanted) - 1) best.why_not = why_not(text, best, n_same, n_other_scales);
   return best;
 }
 
@@ -97,7 +102,7 @@ std::string SequenceStore::why_not(const EngineText& text, const Reuse& best, st
     return fmt::format("{} tokens are held with other scales of LoRAs", n_other_scales);
   if (n_same > 0) return fmt::format("what is held differs after token {}", n_same);
   for (std::int32_t s = 0; s < session_.options().sequences; ++s)
-    if (may_read(s, text) && !at(s).tokens.empty())
+    if (may_read(s, text) && n_idle(s) > 0)
       return "nothing that the request may reuse starts with the same token";
   return "nothing is held";
 }
@@ -108,9 +113,8 @@ std::int32_t SequenceStore::idle_slot_for(const EngineText& text, const Reuse& r
   std::int32_t best = -1;
   for (std::int32_t slot = 0; slot < n_slots_; ++slot) {
     if (at(slot).text) continue;
-    if (slot == reuse.sequence && std::ssize(at(slot).tokens) - reuse.n < kMinKeptTokens)
-      return slot;
-    if (best < 0 || at(slot).last_use() < at(best).last_use()) best = slot;
+    if (slot == reuse.sequence && n_idle(slot) - reuse.n < kMinKeptTokens) return slot;
+    if (best < 0 || last_use(slot) < last_use(best)) best = slot;
   }
   return best;
 }
@@ -118,39 +122,29 @@ std::int32_t SequenceStore::idle_slot_for(const EngineText& text, const Reuse& r
 std::int64_t SequenceStore::max_free_positions() const {
   std::int64_t free = session_.free_positions();
   if (free == std::numeric_limits<std::int64_t>::max()) return free;
-  for (const Sequence& s : sequences_) free += kCellsPerBlock * blocks_for(std::ssize(s.tokens));
+  for (std::int32_t s = 0; s < session_.options().sequences; ++s)
+    free += kCellsPerBlock * blocks_for(n_idle(s));
   return free;
 }
 
 void SequenceStore::prepare(std::int32_t slot, const Reuse& reuse) {
-  Sequence& memory = at(slot);
   const std::int64_t stays = reuse.sequence == slot ? reuse.n : 0;
-  if (std::ssize(memory.tokens) - stays >= kMinKeptTokens) keep(slot, reuse.sequence);
-  std::vector<TokenId> reused;
-  if (reuse.sequence >= 0) {
-    const auto from = tokens(reuse.sequence).first(static_cast<std::size_t>(reuse.n));
-    reused.assign(from.begin(), from.end());
-    at(reuse.sequence).used = Clock::now();
-    session_.copy(reuse.sequence, slot, reuse.n);
-  } else {
-    session_.truncate(slot, 0);
-  }
-  memory.tokens = std::move(reused);
+  if (n_idle(slot) - stays >= kMinKeptTokens) keep(slot, reuse.sequence);
+  if (reuse.sequence < 0) return session_.truncate(slot, 0);
+  at(reuse.sequence).used = Clock::now();
+  session_.copy(reuse.sequence, slot, reuse.n);
 }
 
 void SequenceStore::attach(std::int32_t slot, const EngineText& text) {
   Sequence& memory = at(slot);
   memory.text = &text;
-  memory.tokens.clear();
   memory.owner = text.request->wanted.owner;
   memory.shared = text.request->wanted.reuse;
 }
 
 void SequenceStore::detach(std::int32_t slot) {
-  const auto left = tokens(slot);
-  std::vector<TokenId> noted(left.begin(), left.end());
   at(slot).text = nullptr;
-  hold(slot, std::move(noted));
+  note_use(slot);
 }
 
 // Copies the sequence to one beside the slots, unless another one already holds the same.
@@ -158,11 +152,9 @@ void SequenceStore::keep(std::int32_t sequence, std::int32_t except) {
   if (session_.mixes_lora_scales(sequence) || !at(sequence).shared) return;
   const std::int32_t to = place_to_keep(sequence, except);
   if (to < 0) return;
-  const auto from = tokens(sequence);
-  std::vector<TokenId> copied(from.begin(), from.end());
-  session_.copy(sequence, to, std::ssize(from));
+  session_.copy(sequence, to, session_.length(sequence));
   at(to).owner = at(sequence).owner;
-  hold(to, std::move(copied));
+  note_use(to);
 }
 
 void SequenceStore::keep_resume_point(std::int32_t slot) {
@@ -173,29 +165,29 @@ void SequenceStore::keep_resume_point(std::int32_t slot) {
 // The sequence beside the slots that a copy replaces: a prefix of it, or the one that was used
 // longest ago, but not `except`. Returns -1 if there is none, or no need for a copy.
 std::int32_t SequenceStore::place_to_keep(std::int32_t sequence, std::int32_t except) const {
-  const auto kept = tokens(sequence);
+  const auto kept = session_.tokens(sequence);
   const auto scales = session_.lora_scales(sequence);
   std::int32_t oldest = -1, prefix = -1;
   for (std::int32_t s = 0; s < session_.options().sequences; ++s) {
     if (s == sequence) continue;
-    const auto other = tokens(s);
-    const bool alike = has_scales(s, scales) && at(s).shared && at(s).owner == at(sequence).owner;
-    if (alike && starts_with(other, kept) &&
+    const bool alike =
+        has_scales(session_, s, scales) && at(s).shared && at(s).owner == at(sequence).owner;
+    if (alike && starts_with(session_, s, kept) &&
         session_.resume_point(s, std::ssize(kept)) == std::ssize(kept))
       return -1;
     if (s < n_slots_ || s == except) continue;
-    if (alike && starts_with(kept, other)) prefix = s;
+    if (alike && starts_with(session_, sequence, session_.tokens(s))) prefix = s;
     if (oldest < 0 || at(s).used < at(oldest).used) oldest = s;
   }
   return prefix >= 0 ? prefix : oldest;
 }
 
 bool SequenceStore::evict() {
-  Sequence* oldest = nullptr;
-  for (Sequence& s : sequences_)
-    if (!s.tokens.empty() && (!oldest || s.last_use() < oldest->last_use())) oldest = &s;
-  if (!oldest) return false;
-  clear(static_cast<std::int32_t>(oldest - sequences_.data()));
+  std::int32_t oldest = -1;
+  for (std::int32_t s = 0; s < session_.options().sequences; ++s)
+    if (n_idle(s) > 0 && (oldest < 0 || last_use(s) < last_use(oldest))) oldest = s;
+  if (oldest < 0) return false;
+  clear(oldest);
   return true;
 }
 
@@ -203,25 +195,24 @@ void SequenceStore::clear(std::int32_t sequence) {
   session_.truncate(sequence, 0);
   at(sequence).owner.clear();
   at(sequence).shared = true;
-  hold(sequence, {});
+  note_use(sequence);
 }
 
 void SequenceStore::clear_all() {
   for (std::int32_t s = 0; s < session_.options().sequences; ++s) {
     at(s).text = nullptr;
-    at(s).tokens.clear();
     session_.truncate(s, 0);
   }
 }
 
-void SequenceStore::hold(std::int32_t sequence, std::vector<TokenId> tokens) {
+// The idle sequence was changed: its slot shows what it holds.
+void SequenceStore::note_use(std::int32_t sequence) {
   Sequence& memory = at(sequence);
-  memory.tokens = std::move(tokens);
   memory.used = Clock::now();
   if (sequence >= n_slots_) return;
   inbox_.update_state([&](EngineState& s) {
     SlotState& state = s.slots[static_cast<std::size_t>(sequence)];
-    state.n_held = std::ssize(memory.tokens);
+    state.n_held = session_.length(sequence);
     if (state.owner == memory.owner) return;
     state.owner = memory.owner;  // who learns nothing of the text before
     state.request = 0;
@@ -230,16 +221,13 @@ void SequenceStore::hold(std::int32_t sequence, std::vector<TokenId> tokens) {
   });
 }
 
-// The tokens of a slot, which must be idle, and have no text of another owner than this one; null:
-// anybody's.
-const std::vector<TokenId>& SequenceStore::idle_tokens(std::int32_t slot,
-                                                       const std::string* owner) const {
+// Throws unless the slot is idle, and has no text of another owner than this one; null: anybody's.
+void SequenceStore::check_idle(std::int32_t slot, const std::string* owner) const {
   if (slot < 0 || slot >= n_slots_)
     fail<ValueError>("no slot {}: the engine has {}", slot, n_slots_);
   if (at(slot).text) fail<ValueError>("slot {} is busy", slot);
-  if (owner && !at(slot).tokens.empty() && at(slot).owner != *owner)
+  if (owner && n_idle(slot) > 0 && at(slot).owner != *owner)
     fail<SlotOwnerError>("slot {} holds a text of another client", slot);
-  return at(slot).tokens;
 }
 
 // The prefix that save() found is kept beside the slots again, if it fits.
@@ -260,33 +248,33 @@ void SequenceStore::restore_prefix(std::int32_t slot, const SavedSequence& saved
   } catch (const BudgetError&) {  // the slot has all that was asked for
     return;
   }
-  const auto kept = saved.tokens().first(static_cast<std::size_t>(n));
   at(to).owner = at(slot).owner;
-  hold(to, {kept.begin(), kept.end()});
+  note_use(to);
 }
 
 Engine::SlotFile SequenceStore::save(std::int32_t slot, const std::string& path,
                                      const std::string& owner,
                                      const std::function<void()>& make_room) {
-  const std::vector<TokenId>& saved = idle_tokens(slot, &owner);
+  check_idle(slot, &owner);
   // The longest beginning of it that another sequence has, and from which the slot itself cannot
   // continue (keep_resume_point()).
   std::int32_t prefix = -1;
   for (std::int32_t s = 0; s < session_.options().sequences; ++s) {
-    const std::int64_t n = std::ssize(at(s).tokens);
-    const bool is_longer = n > (prefix < 0 ? 0 : std::ssize(at(prefix).tokens));
-    if (s != slot && is_longer && at(s).owner == owner && starts_with(saved, at(s).tokens) &&
-        has_scales(s, session_.lora_scales(slot)) && session_.resume_point(slot, n) != n)
+    const std::int64_t n = n_idle(s);
+    const bool is_longer = n > (prefix < 0 ? 0 : session_.length(prefix));
+    if (s != slot && is_longer && at(s).owner == owner &&
+        starts_with(session_, slot, session_.tokens(s)) &&
+        has_scales(session_, s, session_.lora_scales(slot)) && session_.resume_point(slot, n) != n)
       prefix = s;
   }
   if (make_room) make_room();
-  save_sequence(session_, slot, saved, "", path, prefix);
-  return {std::ssize(saved), static_cast<std::int64_t>(std::filesystem::file_size(path))};
+  save_sequence(session_, slot, "", path, prefix);
+  return {session_.length(slot), static_cast<std::int64_t>(std::filesystem::file_size(path))};
 }
 
 Engine::SlotFile SequenceStore::restore(std::int32_t slot, const SavedSequence& saved,
                                         const std::string& owner) {
-  idle_tokens(slot, nullptr);
+  check_idle(slot, nullptr);
   const std::string& path = saved.name();
   const std::int64_t n_vocab = session_.model().facts().n_vocab;
   for (const TokenId id : saved.tokens()) {
@@ -303,13 +291,14 @@ Engine::SlotFile SequenceStore::restore(std::int32_t slot, const SavedSequence& 
   }
   at(slot).owner = owner;
   at(slot).shared = true;
-  hold(slot, {saved.tokens().begin(), saved.tokens().end()});
+  note_use(slot);
   restore_prefix(slot, saved);
   return {std::ssize(saved.tokens()), static_cast<std::int64_t>(std::filesystem::file_size(path))};
 }
 
 std::int64_t SequenceStore::erase(std::int32_t slot, const std::string& owner) {
-  const std::int64_t n = std::ssize(idle_tokens(slot, &owner));
+  check_idle(slot, &owner);
+  const std::int64_t n = session_.length(slot);
   clear(slot);
   return n;
 }

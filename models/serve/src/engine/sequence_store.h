@@ -1,17 +1,15 @@
 #pragma once
 // The sequences of an engine's session. The first ones belong to slots; the others, beside the
-// slots, keep prompts whose slot was needed for another text. The store knows which tokens each
+// slots, keep prompts whose slot was needed for another text. The store knows whose tokens each
 // sequence holds, finds the longest prefix that a new text can reuse, and decides what is kept and
 // what is evicted. Of the engine's classes, only this one copies, truncates and saves sequences; a
 // Generation extends and truncates the one that it was given.
 //
 // Owned by the engine's thread, like everything in it. Invariants:
-//   - A sequence is either attached to a running text, whose generation knows its tokens, or idle.
-//     Sequences beside the slots are always idle.
-//   - An idle sequence holds exactly the tokens that the store notes for it.
+//   - A sequence is either attached to a running text or idle. Sequences beside the slots are
+//     always idle.
 //   - Only idle sequences are evicted.
 //   - A text continues from sequences of its own owner alone, and learns nothing of the others.
-// After a lack of memory in the middle of a change the second one may not hold: then clear_all().
 
 #include <cstdint>
 #include <functional>
@@ -52,10 +50,8 @@ class SequenceStore {
   // Makes the sequence of an idle slot hold what a text reuses. What it held is kept beside the
   // slots if it is long enough.
   void prepare(std::int32_t slot, const Reuse& reuse);
-  // The tokens of an idle sequence, or of the text that it is attached to.
-  std::span<const TokenId> tokens(std::int32_t sequence) const;
-  // A text takes the idle slot's sequence, until detach(), which notes the tokens that it leaves.
-  // REQUIRES: the text has a generation of this sequence. It must not move in between.
+  // A text takes the idle slot's sequence, until detach(), which leaves it what it holds. REQUIRES:
+  // the text has a generation of this sequence. It must not move in between.
   void attach(std::int32_t slot, const EngineText& text);
   void detach(std::int32_t slot);
   // A model with windows or recurrent states could not return to the end of the prompt after a long
@@ -77,27 +73,23 @@ class SequenceStore {
  private:
   struct Sequence {
     const EngineText* text = nullptr;  // null: idle
-    std::vector<TokenId> tokens;       // empty if attached
     Clock::time_point used = {};
     std::string owner = {};  // TextRequest::owner of the text, or of that which left the tokens
     bool shared = true;      // false: no other request may continue from it
-    // Those that nobody may use go first.
-    Clock::time_point last_use() const {
-      return tokens.empty() || !shared ? Clock::time_point() : used;
-    }
   };
 
   Sequence& at(std::int32_t i) { return sequences_[static_cast<std::size_t>(i)]; }
   const Sequence& at(std::int32_t i) const { return sequences_[static_cast<std::size_t>(i)]; }
+  // The tokens of an idle sequence; 0 if it is attached.
+  std::int64_t n_idle(std::int32_t sequence) const;
+  Clock::time_point last_use(std::int32_t idle) const;
   bool may_read(std::int32_t sequence, const EngineText& text) const;
-  // Whether all tokens of the sequence were computed with these scales of LoRAs.
-  bool has_scales(std::int32_t sequence, std::span<const float> scales) const;
   std::string why_not(const EngineText& text, const Reuse& best, std::int64_t n_same,
                       std::int64_t n_other_scales) const;
   void keep(std::int32_t sequence, std::int32_t except);
   std::int32_t place_to_keep(std::int32_t sequence, std::int32_t except) const;
-  void hold(std::int32_t sequence, std::vector<TokenId> tokens);
-  const std::vector<TokenId>& idle_tokens(std::int32_t slot, const std::string* owner) const;
+  void note_use(std::int32_t sequence);
+  void check_idle(std::int32_t slot, const std::string* owner) const;
   void restore_prefix(std::int32_t slot, const SavedSequence& saved);
 
   Session& session_;

@@ -36,8 +36,6 @@ struct StoreOfFour {
     options.max_tokens = 0;
     options.feed_prompt = true;
     text.generation.emplace(session, slot, options);
-    const auto held = store.tokens(slot);
-    text.generation->adopt({held.begin(), held.end()});
     text.generation->begin(text.request->wanted.prompt);
     while (!text.generation->ended()) text.generation->next();
   }
@@ -48,7 +46,7 @@ struct StoreOfFour {
     text.request->wanted.generation.lora_scales.emplace();
     return text;
   }
-  std::int64_t n_held(std::int32_t sequence) const { return std::ssize(store.tokens(sequence)); }
+  std::int64_t n_held(std::int32_t sequence) const { return session.length(sequence); }
 
   Session session{test::tiny_model(), {.context = 200, .sequences = kStoreSlots + 2}};
   EngineInbox inbox{kStoreSlots, 1};

@@ -9,13 +9,16 @@
 #include "generation/generation_impl.h"
 
 namespace weft {
+
+using serve::impl_of;
+
 namespace {
 
 void check(std::span<Generation* const> generations, const Session& session) {
   for (std::size_t i = 0; i < generations.size(); ++i) {
     if (&generations[i]->session() != &session)
       fail<ValueError>("generation {} of the batch belongs to another session", i);
-    if (!generations[i]->impl().has_begun)
+    if (!impl_of(*generations[i]).has_begun)
       fail<ValueError>("generation {} of the batch has no prompt: call begin() first", i);
     for (std::size_t j = 0; j < i; ++j) {
       if (generations[i]->sequence() == generations[j]->sequence())
@@ -42,7 +45,7 @@ Batch::Batch(Session& session) : session_(session) {
 template <class F>
 void Batch::add_event(Generation* generation, F make) {
   try {
-    const std::optional<GenerationEvent> event = make(generation->impl());
+    const std::optional<GenerationEvent> event = make(impl_of(*generation));
     if (event) events_.push_back({generation, *event});
   } catch (abi::__forced_unwind&) {  // the thread ends
     throw;
@@ -58,7 +61,7 @@ void Batch::add_parts(std::span<Generation* const> generations, bool prompts,
   for (std::size_t i = 0; i < generations.size(); ++i) {
     const std::size_t at = (turn_ + i) % generations.size();
     Generation* generation = generations[at];
-    Generation::Impl& g = generation->impl();
+    Generation::Impl& g = impl_of(*generation);
     const auto pending = g.pending();
     if (g.stopped != StopReason::none || pending.empty() || (pending.size() > 1) != prompts)
       continue;
@@ -69,7 +72,7 @@ void Batch::add_parts(std::span<Generation* const> generations, bool prompts,
 
 void Batch::add_part(Generation* generation, std::size_t max_tokens) {
   const SessionOptions& o = session_.options();
-  const Generation::Impl& g = generation->impl();
+  const Generation::Impl& g = impl_of(*generation);
   const auto pending = g.pending();
   const auto room = static_cast<std::size_t>(o.prefill_width - n_tokens_);
   const std::size_t n_max = std::min({pending.size(), room, max_tokens});
@@ -87,17 +90,21 @@ void Batch::add_part(Generation* generation, std::size_t max_tokens) {
 void Batch::add_guesses(std::span<Generation* const> generations) {
   const SessionOptions& o = session_.options();
   std::int64_t n_pending = 0;
-  for (Generation* generation : generations) n_pending += std::ssize(generation->impl().pending());
+  for (Generation* generation : generations)
+    n_pending += std::ssize(impl_of(*generation).pending());
   const std::int64_t n_fed = std::min(n_pending, o.prefill_width);
+  const bool has_prompts = n_pending > std::ssize(parts_);
   // Long prompts leave room for a few guesses.
-  const std::int64_t n_max = std::min({std::max(o.prefill_width - n_fed, o.prefill_width / 8),
-                                       o.prefill_width - n_tokens_, o.logits_rows - 1 - n_rows_});
+  const std::int64_t n_max =
+      std::min({std::max(o.prefill_width - n_fed, o.prefill_width / 8), o.prefill_width - n_tokens_,
+                o.logits_rows - n_rows_ - (has_prompts ? 1 : 0)});
   n_texts_ = std::ssize(parts_);
   n_guesses_ = 0;
   for (Part& part : parts_) {
-    Generation::Impl& g = part.generation->impl();
+    Generation::Impl& g = impl_of(*part.generation);
     part.guesses = g.guesses.propose(g, n_texts_, n_guesses_, n_max - n_guesses_);
     n_guesses_ += std::ssize(part.guesses);
+    was_cancelled_ |= g.guesses.was_cancelled();
   }
   n_tokens_ += n_guesses_;
   n_rows_ += n_guesses_;
@@ -105,7 +112,7 @@ void Batch::add_guesses(std::span<Generation* const> generations) {
 
 void Batch::collect_tokens() {
   for (const Part& part : parts_) {
-    const Generation::Impl& g = part.generation->impl();
+    const Generation::Impl& g = impl_of(*part.generation);
     const auto pending = g.pending();
     for (std::size_t i = 0; i < part.n_tokens; ++i) {
       tokens_.push_back({.token = pending[i], .sequence = g.sequence, .logits = needs_row(g, i)});
@@ -119,12 +126,12 @@ void Batch::collect_tokens() {
 void Batch::take_rows(std::span<const float> rows, DraftStep step) {
   const std::size_t width = n_rows_ > 0 ? rows.size() / static_cast<std::size_t>(n_rows_) : 0;
   for (const Part& part : parts_) {
-    part.generation->impl().n_fed += part.n_tokens;
+    impl_of(*part.generation).n_fed += part.n_tokens;
     n_fed_ += static_cast<std::int64_t>(part.n_tokens);
   }
   std::size_t row = 0, at = 0;
   for (const Part& part : parts_) {
-    Generation::Impl& g = part.generation->impl();
+    Generation::Impl& g = impl_of(*part.generation);
     const bool ends = g.pending().empty();
     for (std::size_t i = 0; i < part.n_tokens; ++i) {
       if (!tokens_[at++].logits) continue;
@@ -164,11 +171,15 @@ std::span<const Batch::Event> Batch::step(std::span<Generation* const> generatio
   }
   if (!events_.empty()) return events_;  // run the step in the next call, so that no event is lost
   for (Generation* generation : generations) {
-    was_cancelled_ = !generation->ended() && !generation->impl().encode_text();
+    was_cancelled_ = !generation->ended() && !impl_of(*generation).encode_text();
     if (was_cancelled_) return events_;
   }
   add_parts(generations, false, max_tokens);
   add_guesses(generations);
+  if (was_cancelled_) {
+    give_up_guesses(false);
+    return events_;
+  }
   add_parts(generations, true, max_tokens);
   ++turn_;
   if (parts_.empty()) return events_;
@@ -180,7 +191,7 @@ std::span<const Batch::Event> Batch::step(std::span<Generation* const> generatio
 // After a step that failed. `for_good`: texts go on without drafts.
 void Batch::give_up_guesses(bool for_good) {
   for (Part& part : parts_) {
-    Generation::Impl& g = part.generation->impl();
+    Generation::Impl& g = impl_of(*part.generation);
     g.guesses.forget();
     if (!std::exchange(part.guesses, {}).empty() && for_good) g.options.draft.reset();
   }
@@ -192,16 +203,13 @@ void Batch::give_up_guesses(bool for_good) {
 }
 
 void Batch::compute(const std::atomic<bool>* cancel, NodeObserver* observer) {
-  const auto forget_guesses = [&] {
-    for (const Part& part : parts_) part.generation->impl().guesses.forget();
-  };
   const Clock::time_point start = Clock::now();
   std::span<const float> rows;
   try {
     rows = session_.step(tokens_, cancel, observer);
   } catch (const CancelledError&) {
     was_cancelled_ = true;
-    return forget_guesses();
+    return give_up_guesses(false);
   } catch (abi::__forced_unwind&) {  // the thread ends
     throw;
   } catch (const BudgetError&) {  // later steps may have room for guesses
@@ -218,6 +226,23 @@ void Batch::compute(const std::atomic<bool>* cancel, NodeObserver* observer) {
                    .n_texts = n_texts_,
                    .n_guesses = n_guesses_,
                    .reads_prompts = std::ssize(parts_) > n_texts_});
+}
+
+GenerationEvent Generation::next() {
+  Impl& g = *impl_;
+  if (auto event = g.next_without_step()) return *event;
+  // Session::feed() knows how to cut a long prompt.
+  if (g.pending().size() > 1 && !g.options.prompt_logprobs && !prefill())
+    return g.end(StopReason::cancelled);
+  if (!g.alone) g.alone.emplace(g.session);
+  Generation* const self = this;
+  for (;;) {
+    const auto events = g.alone->step({&self, 1}, g.cancel);
+    if (g.alone->was_cancelled()) return g.end(StopReason::cancelled);
+    if (events.empty()) continue;
+    if (events[0].error) std::rethrow_exception(events[0].error);
+    return events[0].event;
+  }
 }
 
 }  // namespace weft

@@ -9,6 +9,9 @@
 #include "generation/generation_impl.h"
 
 namespace weft {
+
+using serve::impl_of;
+
 namespace {
 
 // Hypotheses under the rules of a generation.
@@ -77,7 +80,7 @@ std::string text_of(const Generation::Impl& from, const Hypothesis& found) {
 }  // namespace
 
 BeamTexts search_texts(Generation& generation, BeamOptions options) {
-  Generation::Impl& from = generation.impl();
+  Generation::Impl& from = impl_of(generation);
   if (from.sequence != 0) fail<ValueError>("a beam search must start in sequence 0");
   if (from.stopped != StopReason::none || from.n_new() > 0)
     fail<ValueError>("a beam search needs a prompt without new tokens");
@@ -95,12 +98,12 @@ BeamTexts search_texts(Generation& generation, BeamOptions options) {
   RuledBeams model(from);
   BeamSearch search(model, options);
   try {
-    while (!from.is_cancelled() && search.step()) {
+    while (!*from.cancel && search.step()) {
     }
   } catch (const CancelledError&) {
     result.cancelled = true;
   }
-  result.cancelled |= from.is_cancelled();
+  result.cancelled |= *from.cancel;
   result.n_steps = search.n_tokens();
   for (const Hypothesis& found : search.best())
     result.best.push_back({found, text_of(from, found)});

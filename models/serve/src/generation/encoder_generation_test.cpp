@@ -58,17 +58,17 @@ TEST_CASE("encoder: the prompt is its text, and the new tokens follow the start 
   CHECK(generation.n_text() == 4);
   CHECK(generation.n_prompt() == 1);
   CHECK(generation.prefill());
-  CHECK(session.text_length(0) == 4);
+  CHECK(session.text(0).size() == 4);
   const Ids first = rest(generation);
   CHECK(first.size() == 8);
   CHECK(generation.tokens()[0] == model->facts().start);
 
   generation.begin(prompt);  // the text is not read again
-  CHECK(session.text_length(0) == 4);
+  CHECK(session.text(0).size() == 4);
   CHECK(rest(generation) == first);
   generation.begin(other);
   CHECK(rest(generation) == generate(model, other));
-  CHECK(session.text_length(0) == 3);
+  CHECK(session.text(0).size() == 3);
 }
 
 TEST_CASE("encoder: a batch, and a fork") {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "weft/base/error.h"
+#include "weft/run/modes.h"
 #include "weft/serve/prompt.h"
 #include "weft/tokenize/logits.h"
 
@@ -38,9 +39,7 @@ Generation::Impl::Impl(Session& s, std::int32_t seq, const GenerationOptions& o)
   if (options.lora_scales) set_lora_scales(*options.lora_scales);
   if (!tokenizer) options.prompt_logprobs = false;
   if (options.shows_control) options.decode.show_special = true;
-  if (options.token_healing && session.model().facts().encodes)
-    fail<UnsupportedError>("{}: token healing with a model that has an encoder is not supported",
-                           session.model().file().path());
+  if (options.token_healing) require(session.model(), Feature::token_healing);
 }
 
 void Generation::Impl::set_lora_scales(std::span<const float> scales) {
@@ -48,10 +47,16 @@ void Generation::Impl::set_lora_scales(std::span<const float> scales) {
   const bool same = std::ranges::equal(old, scales);
   session.set_lora_scales(sequence, scales);
   if (same) return;
-  guesses.forget();
   session.truncate(sequence, 0);
-  n_fed = 0;
   must_encode = session.model().facts().encodes;
+  end_without_text();
+}
+
+void Generation::Impl::end_without_text() {
+  guesses.forget();
+  const auto held = session.tokens(sequence);
+  tokens.assign(held.begin(), held.end());
+  n_prompt = n_fed = n_delivered = n_seen = tokens.size();
   has_begun = false;
   stopped = StopReason::cancelled;
 }
@@ -61,23 +66,12 @@ void Generation::Impl::set_sampler(const SamplerOptions& with) {
   options.sampler = with;
 }
 
-namespace {
-
-// How many tokens of the sequence a text can begin with.
-std::size_t n_usable(const Session& session, std::int32_t sequence) {
-  const std::int64_t n = session.mixes_lora_scales(sequence) ? 0 : session.length(sequence);
-  return static_cast<std::size_t>(n);
-}
-
-}  // namespace
-
 // Truncates the sequence to what the prompt can begin with, and returns its length.
 std::size_t Generation::Impl::reuse(std::span<const TokenId> prompt) {
-  n_fed = std::min(n_fed, n_usable(session, sequence));
-  const auto same = std::ranges::mismatch(std::span(tokens).first(n_fed), prompt).in2;
+  const bool usable = !options.prompt_logprobs && !session.mixes_lora_scales(sequence);
+  const std::int64_t same = usable ? session.common_prefix(sequence, prompt) : 0;
   // The last token is fed in any case, for its logits.
-  const auto in_common = std::min<std::int64_t>(same - prompt.begin(), std::ssize(prompt) - 1);
-  const std::int64_t n = session.resume_point(sequence, options.prompt_logprobs ? 0 : in_common);
+  const std::int64_t n = session.resume_point(sequence, std::min(same, std::ssize(prompt) - 1));
   session.truncate(sequence, n);
   return static_cast<std::size_t>(n);
 }
@@ -96,8 +90,7 @@ void Generation::Impl::begin(std::vector<TokenId> prompt, SamplerStart start) {
   guesses.drop(*this);
   if (options.draft) options.draft->begin();
   if (encodes) {  // the decoder's text begins after its start token
-    const bool same_text = !must_encode && source == prompt && session.text_length(sequence) > 0;
-    must_encode = !same_text;
+    must_encode = must_encode || !std::ranges::equal(session.text(sequence), prompt);
     source = std::exchange(prompt, {session.model().facts().start});
   }
   n_reused = reuse(prompt);
@@ -165,7 +158,7 @@ void Generation::Impl::append_forced() {
 std::optional<GenerationEvent> Generation::Impl::next_without_step() {
   if (!has_begun) fail<ValueError>("the generation has no prompt: call begin() first");
   if (stopped != StopReason::none) return GenerationEvent{.stop = stopped};
-  if (is_cancelled()) return end(StopReason::cancelled);
+  if (*cancel) return end(StopReason::cancelled);
   if (is_full()) return end(StopReason::max_tokens);
   append_forced();
   if (!pending().empty()) guesses.drop(*this);
@@ -335,16 +328,6 @@ bool Generation::prefill(const std::function<void(std::int64_t, std::int64_t)>& 
   const auto logits = impl_->session.logits();
   impl_->unused_logits.assign(logits.begin(), logits.end());
   return true;
-}
-
-GenerationEvent Generation::next() {
-  if (auto event = impl_->next_without_step()) return *event;
-  serve::Guesses& guesses = impl_->guesses;
-  if (!guesses.row().empty()) return impl_->choose(guesses.row());
-  if (impl_->pending().empty()) return impl_->choose(impl_->unused_logits);
-  if (guesses.feed(*impl_)) return impl_->choose(guesses.row());
-  if (!guesses.feed_alone(*impl_)) return impl_->end(StopReason::cancelled);
-  return *impl_->choose_unless_full(impl_->session.logits());
 }
 
 bool Generation::ended() const {

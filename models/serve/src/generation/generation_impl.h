@@ -22,6 +22,8 @@ struct Generation::Impl {
                                const std::optional<TextRules>& rules);
 
   void begin(std::vector<TokenId> prompt, SamplerStart start);
+  // The sequence was replaced: what it holds is all that the next text can begin with.
+  void end_without_text();
   std::size_t reuse(std::span<const TokenId> prompt);
   // Has the encoder read `source`, unless the sequence has it. Returns false if cancelled.
   bool encode_text();
@@ -60,7 +62,6 @@ struct Generation::Impl {
     return options.prompt_logprobs && position + 1 < n_prompt && position >= prompt_rows.size();
   }
   void add_prompt_row(std::span<const float> logits);
-  bool is_cancelled() const { return *cancel; }
   bool heals() const { return healing && !healing->text().empty(); }
   std::int64_t n_new() const { return static_cast<std::int64_t>(n_delivered - n_prompt); }
 
@@ -90,6 +91,7 @@ struct Generation::Impl {
   bool has_begun = false;
   StopReason stopped = StopReason::cancelled;  // nothing has begun
   serve::Guesses guesses;
+  std::optional<Batch> alone;  // of next(); none before its first step
 
   // The logits after the last fed token, until a token is chosen from them: if prefill() computed
   // them before next(), or if choosing threw an exception.
@@ -101,11 +103,21 @@ struct Generation::Impl {
 };
 
 namespace serve {
+
+// For the rest of this layer.
+struct GenerationAccess {
+  static Generation::Impl& impl(Generation& generation) { return *generation.impl_; }
+};
+inline Generation::Impl& impl_of(Generation& generation) {
+  return GenerationAccess::impl(generation);
+}
+
 // Does a part of what the rules of a generation need before it can choose its next token, about so
 // many steps (TextRules::prepare()). Returns whether nothing is left. Generations whose rules are
 // copies share the work. Throws BudgetError.
 bool prepare_rules(Generation& generation, std::uint64_t steps);
 bool rules_are_ready(Generation& generation);  // prepare_rules() has nothing left to do
+
 }  // namespace serve
 
 }  // namespace weft

@@ -5,6 +5,8 @@
 
 namespace weft {
 
+using serve::impl_of;
+
 void Generation::Impl::make_rules() {
   TextRulesOptions& o = options.rules;
   rules.reset();
@@ -44,12 +46,12 @@ bool needs_rules(const Generation::Impl& g) {
 }  // namespace
 
 bool serve::rules_are_ready(Generation& generation) {
-  const Generation::Impl& g = generation.impl();
+  const Generation::Impl& g = impl_of(generation);
   return !needs_rules(g) || g.rules->is_prepared();
 }
 
 bool serve::prepare_rules(Generation& generation, std::uint64_t steps) {
-  Generation::Impl& g = generation.impl();
+  Generation::Impl& g = impl_of(generation);
   if (!needs_rules(g)) return true;
   if (!g.rules->reach(steps)) return false;
   g.append_forced();

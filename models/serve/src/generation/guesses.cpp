@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <exception>
 
-#include "weft/base/clock.h"
 #include "weft/base/error.h"
 
 #include "generation/generation_impl.h"
@@ -86,39 +85,6 @@ void Guesses::stepped(Generation::Impl& text, std::span<const float> rows, const
   n_right_ = 0;
 }
 
-bool Guesses::feed(Generation::Impl& text) {
-  const SessionOptions& o = text.session.options();
-  if (propose(text, 1, 0, std::min(o.prefill_width, o.logits_rows) - 1).empty()) return false;
-  std::vector<StepToken> step{
-      {.token = text.tokens.back(), .sequence = text.sequence, .logits = true}};
-  for (const TokenId id : ids_)
-    step.push_back({.token = id, .sequence = text.sequence, .logits = true});
-  try {
-    const Clock::time_point start = Clock::now();
-    const std::span<const float> rows = text.session.step(step, text.cancel);
-    text.n_fed = text.tokens.size();
-    stepped(text, rows, {start, seconds_since(start), 1, std::ssize(ids_)});
-    return true;
-  } catch (const CancelledError&) {
-    forget();
-    was_cancelled_ = true;
-  } catch (const BudgetError&) {  // later steps may have room for guesses
-    forget();
-  } catch (const std::exception&) {  // the text goes on without drafts
-    forget();
-    text.options.draft.reset();
-  }
-  return false;
-}
-
-bool Guesses::feed_alone(Generation::Impl& text) {
-  if (std::exchange(was_cancelled_, false)) return false;
-  const Clock::time_point start = Clock::now();
-  if (!text.feed()) return false;
-  stepped(text, {}, {start, seconds_since(start)});
-  return true;
-}
-
 std::span<const float> Guesses::row() const {
   if (rows_.empty()) return {};
   const std::size_t width = rows_.size() / (ids_.size() + 1);
@@ -135,7 +101,10 @@ void Guesses::settle(Generation::Impl& text, TokenId token) {
 
 std::int64_t Guesses::cut() {
   // A sequence that something else changed has none of the guesses, and may hold another text.
-  const bool is_own = session_->length(sequence_) == n_chosen_ + count();
+  const auto held = session_->tokens(sequence_);
+  const auto guessed = std::span(ids_).subspan(n_right_);
+  const bool is_own = std::ssize(held) == n_chosen_ + count() &&
+                      std::ranges::equal(held.last(guessed.size()), guessed);
   forget();
   if (!is_own) return n_chosen_;
   const std::int64_t n = session_->resume_point(sequence_, n_chosen_);

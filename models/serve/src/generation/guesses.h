@@ -28,10 +28,8 @@ class Guesses {
   // The step failed, or the sequence has been replaced.
   void forget() { ids_.clear(), rows_.clear(), was_asked_ = false; }
 
-  // Feeds the pending token of a text with guesses behind it. False: there are none.
-  bool feed(Generation::Impl& text);
-  // Feeds what is pending without guesses. False: it was cancelled.
-  bool feed_alone(Generation::Impl& text);
+  // Whether propose() was cancelled, by the flag or a poll.
+  bool was_cancelled() const { return was_cancelled_; }
   // The logits from which the next token is to be chosen; empty if there are no guesses.
   std::span<const float> row() const;
   // A token was chosen from row(), and is the last one of the text: the next row is ready if it was
@@ -54,11 +52,11 @@ class Guesses {
   std::int64_t cut();
 
   std::vector<TokenId> ids_;
-  std::vector<float> rows_;     // row i follows guess i - 1; empty before the step
-  bool was_cancelled_ = false;  // by the flag or a poll, while guesses were made or checked
-  bool was_asked_ = false;      // the draft, for the next step
-  std::size_t n_right_ = 0;     // guesses that were chosen
-  std::int64_t n_chosen_ = 0;   // tokens of the sequence that were chosen
+  std::vector<float> rows_;  // row i follows guess i - 1; empty before the step
+  bool was_cancelled_ = false;
+  bool was_asked_ = false;     // the draft, for the next step
+  std::size_t n_right_ = 0;    // guesses that were chosen
+  std::int64_t n_chosen_ = 0;  // tokens of the sequence that were chosen
   Session* session_ = nullptr;
   std::int32_t sequence_ = 0;
 };

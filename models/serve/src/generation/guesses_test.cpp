@@ -271,7 +271,6 @@ TEST_CASE("guesses in a sequence that something else changes") {
 
   old = begun();
   session.truncate(0, 2);
-  old->adopt({prompt[0], prompt[1]});
   old->begin(prompt);
   CHECK(old->n_reused() == 2);
   while (!old->ended()) old->next();

@@ -10,6 +10,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
+#include "weft/run/modes.h"
 
 namespace weft {
 namespace {
@@ -50,27 +51,24 @@ PromptCache::PromptCache(std::string path, bool read_only)
 std::int64_t PromptCache::restore(Generation& generation, std::span<const TokenId> prompt,
                                   std::string& warning) {
   if (path_.empty() || prompt.empty()) return 0;
-  if (generation.session().model().facts().encodes) {
-    fail<UnsupportedError>("{}: a prompt cache for a model with an encoder is not supported",
-                           generation.session().model().file().path());
-  }
+  require(generation.session().model(), Feature::prompt_cache);
   if (!read_only_) check_writable(path_);
-  const auto saved = open_cache(path_, read_only_, generation, warning);
-  if (!saved) return 0;
-  const auto differ = std::ranges::mismatch(saved->tokens(), prompt).in2 - prompt.begin();
+  saved_ = open_cache(path_, read_only_, generation, warning);
+  if (!saved_) return 0;
+  const auto differ = std::ranges::mismatch(saved_->tokens(), prompt).in2 - prompt.begin();
   // The last token is fed again, for its logits.
-  const std::int64_t n = saved->resume_point(
+  const std::int64_t n = saved_->resume_point(
       generation.session(), std::clamp<std::int64_t>(differ, 0, std::ssize(prompt) - 1));
-  generation.restore(*saved, n);
-  kept_.assign(saved->tokens().begin(), saved->tokens().end());
+  generation.restore(*saved_, n);
   return n;
 }
 
 void PromptCache::keep(const Generation& generation) {
   if (path_.empty() || read_only_) return;
   if (generation.session().mixes_lora_scales(generation.sequence())) return;
-  const auto held = generation.held();
-  const bool known = std::ranges::mismatch(held, kept_).in1 == held.end();
+  const bool known =
+      saved_ && generation.session().common_prefix(generation.sequence(), saved_->tokens()) >=
+                    std::ssize(generation.held());
   if (!known) generation.save(path_);
 }
 

@@ -8,6 +8,8 @@
 
 namespace weft {
 
+using serve::impl_of;
+
 Generation Generation::Impl::with_rules(Session& session, std::int32_t sequence,
                                         const GenerationOptions& options,
                                         const std::optional<TextRules>& rules) {
@@ -56,21 +58,18 @@ Generation Generation::fork(std::int32_t to_sequence, std::optional<std::uint64_
   return forked;
 }
 
-void Generation::move_to(std::int32_t sequence, std::span<const TokenId> held) {
+void Generation::move_to(std::int32_t sequence) {
   Impl& g = *impl_;
   Session& session = g.session;
   if (!g.has_begun) fail<ValueError>("the generation has no prompt: call begin() first");
   g.guesses.drop(g);
-  if (std::ssize(held) != session.length(sequence))
-    fail<ValueError>("sequence {} has {} tokens, not {}", sequence, session.length(sequence),
-                     held.size());
   const std::vector<float> scales(session.lora_scales(g.sequence).begin(),
                                   session.lora_scales(g.sequence).end());
   const bool usable = std::ranges::equal(session.lora_scales(sequence), scales) &&
                       !session.mixes_lora_scales(sequence) && !session.model().facts().encodes;
-  const auto same = std::ranges::mismatch(held, g.tokens).in1 - held.begin();
+  const std::int64_t same = session.common_prefix(sequence, g.tokens);
   // The last token is fed again, for its logits, as are those of the prompt that lack logprobs.
-  std::int64_t n = usable ? std::min<std::int64_t>(same, std::ssize(g.tokens) - 1) : 0;
+  std::int64_t n = usable ? std::min(same, std::ssize(g.tokens) - 1) : 0;
   if (g.wants_prompt_row(g.prompt_rows.size())) n = std::min(n, std::ssize(g.prompt_rows));
   n = session.resume_point(sequence, n);
   session.truncate(sequence, n);
@@ -81,29 +80,17 @@ void Generation::move_to(std::int32_t sequence, std::span<const TokenId> held) {
   g.unused_logits.clear();
 }
 
-void Generation::adopt(std::vector<TokenId> held) {
-  Impl& g = *impl_;
-  if (std::ssize(held) != g.session.length(g.sequence))
-    fail<ValueError>("sequence {} has {} tokens, not {}", g.sequence, g.session.length(g.sequence),
-                     held.size());
-  g.guesses.forget();
-  g.tokens = std::move(held);
-  g.n_prompt = g.n_fed = g.n_delivered = g.n_seen = g.tokens.size();
-  g.has_begun = false;
-  g.stopped = StopReason::cancelled;
-}
-
 std::int64_t n_guessed(Generation& text) {
-  return text.impl().guesses.count();
+  return impl_of(text).guesses.count();
 }
 
 void drop_guesses(Generation& text) {
-  text.impl().guesses.set_aside(text.impl());
+  impl_of(text).guesses.set_aside(impl_of(text));
 }
 
 void Generation::save(const std::string& path, std::string_view note) const {
   impl_->guesses.set_aside(*impl_);
-  save_sequence(impl_->session, impl_->sequence, held(), note, path);
+  save_sequence(impl_->session, impl_->sequence, note, path);
 }
 
 void Generation::restore(const SavedSequence& saved, std::int64_t n_tokens) {
@@ -115,8 +102,7 @@ void Generation::restore(const SavedSequence& saved, std::int64_t n_tokens) {
                         printable_path(saved.name()), id, n_vocab);
   }
   saved.restore(g.session, g.sequence, n_tokens);
-  const auto tokens = std::span(saved.tokens()).first(static_cast<std::size_t>(n_tokens));
-  adopt({tokens.begin(), tokens.end()});
+  g.end_without_text();
 }
 
 }  // namespace weft

@@ -31,7 +31,8 @@ struct MemoryUse {
   std::int64_t arena = 0;             // activations
   std::int64_t scratch = 0;           // kernels' working memory, all lanes
   std::int64_t program = 0;           // the process: code, libraries, vocabulary, graphs, plans
-  std::int64_t other = 0;             // what the caller reserved, and what guesses of tokens take
+  // What the caller reserved, what guesses of tokens take, and the ids of the tokens of sequences.
+  std::int64_t other = 0;
   // In the memory of devices (weights, caches, activations, scratch). Not part of total(), which
   // counts host memory.
   std::int64_t device = 0;

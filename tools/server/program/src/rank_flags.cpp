@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weft/base/error.h"
+#include "weft/run/modes.h"
 #include "weft/scheduler/communicator.h"
 
 #include "common/app.h"
@@ -16,13 +17,13 @@ namespace {
 void check_sharded(const Flags& flags) {
   const std::string shard = to_string(flags.model.sharding);
   if (!flags.slot_folder.empty())
-    fail<cli::UsageError>(
-        "--slot-save-path: the sequences of a sharded model cannot be saved (--shard {})", shard);
+    fail<cli::UsageError>("--slot-save-path: {} (--shard {})",
+                          why_not(Feature::saving, Mode::sharded), shard);
   const auto& kinds = flags.drafts.speculation.kinds;
   for (const DraftKind kind : {DraftKind::mtp, DraftKind::eagle3}) {
     if (std::ranges::find(kinds, kind) != kinds.end())
-      fail<cli::UsageError>("--spec-type {}: a sharded model has no draft layer (--shard {})",
-                            to_string(kind), shard);
+      fail<cli::UsageError>("--spec-type {}: {} (--shard {})", to_string(kind),
+                            why_not(Feature::draft_layer, Mode::sharded), shard);
   }
 }
 

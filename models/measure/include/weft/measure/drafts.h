@@ -28,9 +28,9 @@ struct DraftReport {
 };
 
 // Greedy texts of exactly that many tokens. `plain` has no draft layer. The sessions are of the
-// same model. Throws Error if a text with drafts differs, CancelledError if `cancel` became true,
-// and like Generation.
-DraftReport measure_drafts(Session& plain, Session& session, const SpeculationOptions& options,
+// same model, `speculation` is of `session`. Throws Error if a text with drafts differs,
+// CancelledError if `cancel` became true, and like Generation.
+DraftReport measure_drafts(Session& plain, Session& session, const Speculation& speculation,
                            const DraftTest& test, const std::atomic<bool>* cancel = nullptr);
 
 std::string to_text(const DraftReport& report, const DraftTest& test);

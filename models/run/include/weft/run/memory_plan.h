@@ -5,7 +5,9 @@
 // engine (--server), and /props that of a running engine.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,17 @@ struct MemoryConcessions {
   bool share_cells = false;
 };
 
+// The drafts of a program's texts (weft/serve/speculation.h), as far as they take memory.
+struct DraftDemand {
+  std::int64_t max_guesses = 0;  // in a step of a text; 0: there are no drafts
+  std::int32_t texts = 0;        // sequences that have texts; 0: all of the session
+  // A draft model; null: none. Of the options of its session, those that concern sequences are
+  // replaced by those of the session of texts.
+  std::shared_ptr<const Model> model = {};
+  SessionOptions session = {};
+  bool only_model = false;  // nobody else guesses: without the model, there are no drafts
+};
+
 struct MemoryDemand {
   // The options of the session. `context` is the maximum of one slot; `sequences` is set by the
   // planner; `mem_budget` covers everything, also `used`; 0: default_budget(), which does not.
@@ -36,7 +49,20 @@ struct MemoryDemand {
   // For sequences beside the slots, whose prompts can be reused. 0: none. -1: a share of the
   // remaining budget.
   std::int64_t kept_bytes = 0;
-  std::int64_t used = 0;  // bytes of the budget that others have
+  std::int64_t used = 0;      // bytes of the budget that others have
+  std::int64_t requests = 0;  // bytes of the program beside its sessions
+  DraftDemand drafts = {};
+};
+
+// What of drafts fits beside a session of texts.
+struct DraftOffer {
+  std::int64_t guess_bytes = 0;         // logits after guesses; 0: there are no drafts
+  std::optional<PlannedModel> session;  // the draft model's; none: no model drafts
+  std::vector<std::string> left_out;    // a line about everything that there is no room for
+  // How much of SessionOptions::reserved of the session of texts is for drafts.
+  std::int64_t reserved = 0;
+
+  MemoryUse memory() const;  // what drafts take, beside the session of texts
 };
 
 struct MemoryOffer {
@@ -45,6 +71,9 @@ struct MemoryOffer {
   std::int32_t n_kept = 0;  // sequences beside the slots
   // Everything that was given up, in order: also PlannedModel::concessions.
   std::vector<std::string> concessions;
+  DraftOffer drafts;
+
+  MemoryUse memory() const;  // everything: that of the session, and that of drafts
 };
 
 // The plan of plan_model(), or none if it would throw BudgetError. Throws like it otherwise.
@@ -60,10 +89,24 @@ PlannedModel plan_to_look_at(const Model& model, SessionOptions options);
 std::int64_t session_budget(const MemoryDemand& demand);
 
 // The most slots and context that leave room for steps that are not very narrow; else the most that
-// fit at all. Throws BudgetError, which states the demand and the most that fits, if even the
-// smallest demand does not fit; and like plan_model().
+// fit at all. Drafts get room before the session takes what is left of the budget, unless it would
+// have to concede something for them: a text must not change. Throws BudgetError, which states the
+// demand and the most that fits, if even the smallest demand does not fit; and like plan_model().
 MemoryOffer plan_memory(const Model& model, const MemoryDemand& demand);
 // The offer of plan_memory(), or none if it would throw BudgetError. Throws like it otherwise.
 std::optional<MemoryOffer> plan_if_fits(const Model& model, const MemoryDemand& demand);
+
+// What of drafts fits beside a session that is planned or open already: its resolved options, and
+// what it uses. `reserved` is DraftOffer::reserved. Throws like plan_model(), but for BudgetError.
+DraftOffer plan_drafts(const Model& model, const SessionOptions& texts, const MemoryUse& use,
+                       const DraftDemand& demand, std::int64_t reserved);
+
+// How often this process has planned all graphs of a model, which takes most of the time of the
+// functions above. For tests.
+std::int64_t model_plannings();
+
+// What open sessions of a model leave of a budget to another one of the same model. All of them
+// count its weights and vocabulary, which they share.
+std::int64_t budget_beside(std::int64_t budget, std::span<const MemoryUse> sessions);
 
 }  // namespace weft

@@ -87,6 +87,8 @@ struct ModelFacts {
   }
 };
 
+struct ModelAccess;
+
 class Model {
  public:
   // Throws IoError, FormatError, UnsupportedError ("FILE: unsupported architecture 'gpt9'; nearest
@@ -129,10 +131,10 @@ class Model {
   void check_files() const;
 
   struct Impl;
-  const Impl& impl() const { return *impl_; }
   ~Model();
 
  private:
+  friend struct ModelAccess;
   explicit Model(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

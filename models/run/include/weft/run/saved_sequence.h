@@ -46,15 +46,14 @@ SequenceOrigin origin_of(const Session& session, std::int32_t sequence);
 std::string difference(const SequenceOrigin& saved, const Session& session, std::int32_t sequence);
 
 using WriteBytes = std::function<void(std::span<const std::byte>)>;
-// Passes the bytes of such a file to `write`, piece by piece. `tokens` are those that were fed to
-// the sequence; `prefix` is that of Session::save(). Throws ValueError if their number is not the
-// sequence's length, and if it mixes scales of LoRAs (Session::mixes_lora_scales); IoError;
-// UnsupportedError if the model has an encoder.
-void save_sequence(Session& session, std::int32_t sequence, std::span<const std::int32_t> tokens,
-                   std::string_view note, const WriteBytes& write, std::int32_t prefix = -1);
+// Passes the bytes of such a file to `write`, piece by piece. `prefix` is that of Session::save().
+// Throws ValueError if the sequence mixes scales of LoRAs (Session::mixes_lora_scales); IoError;
+// UnsupportedError for any other reason of Session::why_not_saved().
+void save_sequence(const Session& session, std::int32_t sequence, std::string_view note,
+                   const WriteBytes& write, std::int32_t prefix = -1);
 // The same in a file, which appears when it is complete (OutputFile).
-void save_sequence(Session& session, std::int32_t sequence, std::span<const std::int32_t> tokens,
-                   std::string_view note, const std::string& path, std::int32_t prefix = -1);
+void save_sequence(const Session& session, std::int32_t sequence, std::string_view note,
+                   const std::string& path, std::int32_t prefix = -1);
 
 // A file with a saved sequence, mapped and checked. Immutable.
 class SavedSequence {

@@ -129,14 +129,14 @@ struct StepToken {
   std::int32_t type = 0;  // below ModelFacts::token_types
 };
 
-// What Session::save() writes: its size, and the numbers of tokens, in ascending order, after which
-// the sequence had its parts: earlier states of recurrent layers, and the current one. Other states
-// have no such numbers.
+// What is saved of a sequence for a state: its size, and the numbers of tokens, in ascending order,
+// after which the sequence had its parts: earlier states of recurrent layers, and the current one.
+// Other states have no such numbers.
 struct SavedShape {
   std::int64_t n_bytes = 0;
   std::vector<std::int64_t> lengths;
 };
-// What was saved of a sequence for a state. The bytes belong to whoever read them.
+// The same when it was read. The bytes belong to whoever read them.
 struct SavedState {
   std::span<const std::byte> bytes;
   std::vector<std::int64_t> lengths;
@@ -178,7 +178,8 @@ class Session {
   // feed(); after an exception the sequence has neither tokens nor a text.
   void encode(std::int32_t sequence, std::span<const std::int32_t> text,
               const std::atomic<bool>* cancel = nullptr, NodeObserver* observer = nullptr);
-  std::int64_t text_length(std::int32_t sequence) const;  // tokens of its text; 0: it has none
+  // The tokens of its text; empty: it has none. Valid until the sequence changes.
+  std::span<const std::int32_t> text(std::int32_t sequence) const;
 
   // Drafts with the model's own layer for multi-token prediction, or with a head
   // (SessionOptions::draft_layer), which reads what the model made of the tokens of the sequence.
@@ -194,12 +195,20 @@ class Session {
   // that step requested none or failed, or if there was none.
   std::span<const float> logits() const;
   std::int64_t length(std::int32_t sequence) const;  // tokens in its memory
+  // Their ids, of which only the session keeps a copy; -1 for those of fill_with_noise(). Valid
+  // until the sequence changes.
+  std::span<const std::int32_t> tokens(std::int32_t sequence) const;
+  // How many of them, from the first one on, are the same as in `ids`.
+  std::int64_t common_prefix(std::int32_t sequence, std::span<const std::int32_t> ids) const;
   // The positions that blocks hold that no sequence uses; the max of the type if there are always
   // enough.
   std::int64_t free_positions() const;
   // Removes all tokens from position `length` on. Throws ValueError if the sequence is shorter,
   // UnsupportedError if `length` is not a resume point.
   void truncate(std::int32_t sequence, std::int64_t length);
+  // Makes the sequence as in a new session: truncate(.., 0), and also without a text of encode()
+  // and with the scales of LoRAs that the model was loaded with.
+  void clear(std::int32_t sequence);
   // The largest length up to `length` from which the sequence can continue after truncate(). This
   // is `length` itself, except for models with windows or recurrent states, which keep only the
   // last tokens and some checkpoints (weft/arch/memory.h). To continue from another length, feed
@@ -224,27 +233,8 @@ class Session {
   // another one. It cannot be saved to a file (save_sequence).
   bool mixes_lora_scales(std::int32_t sequence) const;
 
-  // The memory of a sequence as bytes, state by state, 0 .. n_states() - 1 (saved_sequence.h writes
-  // them to a file). The output of an encoder is not part of it. save() passes them to `write`
-  // piece by piece.
-  std::size_t n_states() const;
-  // With a `prefix`, another sequence whose tokens this one begins with, the earlier states that
-  // only it has are saved, too; -1: none.
-  SavedShape saved_shape(std::int32_t sequence, std::size_t state, std::int32_t prefix = -1) const;
-  void save(std::int32_t sequence, std::size_t state,
-            const std::function<void(std::span<const std::byte>)>& write,
-            std::int32_t prefix = -1) const;
-  // Replaces the sequence by the first `length` tokens of one that had `saved_length` tokens when
-  // its states were saved. Throws ValueError like feed(), UnsupportedError if `length` is not a
-  // resume point of the saved sequence, FormatError if the states have other sizes or lengths,
-  // BudgetError if there is no room; the sequence is then unchanged. REQUIRES: the lengths of a
-  // state ascend.
-  void restore(std::int32_t sequence, std::int64_t length, std::int64_t saved_length,
-               std::span<const SavedState> states);
-  // The largest length up to `length` that restore() accepts. REQUIRES: 0 <= length <=
-  // saved_length.
-  std::int64_t resume_point_of_saved(std::int64_t length, std::int64_t saved_length,
-                                     std::span<const SavedState> states) const;
+  // Why the sequence cannot be saved (save_sequence() of saved_sequence.h); "": it can be.
+  std::string why_not_saved(std::int32_t sequence) const;
   // For measurements: replaces the sequence by `length` tokens with pseudo-random memory. Throws
   // like restore().
   void fill_with_noise(std::int32_t sequence, std::int64_t length);

@@ -25,19 +25,11 @@ void check_drafts(const Model& model, const Model& draft);
 // Used by one thread at a time.
 class DraftModel {
  public:
-  // Throws like check_drafts(), and like Session: BudgetError if there is no room. Of `options`,
-  // what concerns sequences is replaced by that of `session`, of whose sequences the first
-  // `n_sequences` have texts; 0: all of them.
-  DraftModel(const Session& session, const std::shared_ptr<const Model>& draft,
-             SessionOptions options, float p_min = 0, std::int32_t n_sequences = 0);
+  // Opens the session that plan_drafts() planned for this model, beside that of the texts. Throws
+  // like check_drafts() and Session.
+  DraftModel(const Session& texts, const std::shared_ptr<const Model>& draft, PlannedModel planned,
+             float p_min = 0);
   ~DraftModel();
-
-  // `options` for such a session, where `texts` are the resolved options of that of the texts.
-  static SessionOptions with_sequences_of(const SessionOptions& texts, SessionOptions options,
-                                          std::int32_t n_sequences = 0);
-  // The same beside that session, in the same budget.
-  static SessionOptions options_beside(const Session& session, SessionOptions options,
-                                       std::int32_t n_sequences = 0);
 
   // Appends the tokens that the model finds likeliest, each after those before it, to `guesses`.
   // Ends before one whose probability is below `p_min` of the constructor. Throws like
@@ -53,19 +45,16 @@ class DraftModel {
 
  private:
   void warm_up();
-  void feed(std::int32_t sequence, std::span<const TokenId> tokens,
-            const std::atomic<bool>* cancel);
   std::size_t keep(const DraftRequest& request);
 
   Session session_;
   double relative_cost_;
   std::int64_t n_vocab_;  // tokens that both models have
   struct Held {
-    std::vector<TokenId> tokens;  // a text and guesses
-    std::size_t n_text = 0;       // the longest text that the guesses were for
-    std::string owner = {};       // DraftRequest::owner
+    std::int64_t n_text = 0;  // tokens of the longest text that the guesses were for
+    std::string owner = {};   // DraftRequest::owner
   };
-  std::vector<Held> held_;  // by sequence
+  std::vector<Held> held_;  // by sequence, whose tokens are a text and guesses
   std::unique_ptr<serve::Likeliest> likeliest_;
 };
 

@@ -69,6 +69,9 @@ struct Embedding {
   std::int64_t n_tokens = 0;  // that were read
 };
 
+// The options of the session that an embedder opens. Throws like Embedder.
+SessionOptions embedder_session(const Model& model, const EmbedderOptions& options);
+
 class Embedder {
  public:
   // Throws UnsupportedError for models of an encoder and a decoder, and for Pooling::rank if the

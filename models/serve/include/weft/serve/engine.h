@@ -53,6 +53,7 @@ struct EngineOptions {
   SessionOptions session = {};
   MemoryConcessions may_give_up = {};  // by default no slots and no contexts
   std::int64_t used_bytes = 0;         // MemoryDemand::used
+  std::int64_t request_bytes = 0;      // MemoryDemand::requests
   // Tokens of prompts in one step while texts are generated; 0: chosen by the engine.
   std::int64_t prompt_tokens_per_step = 0;
   // For prompts kept beside the slots. 0: none. -1: a share of what the budget leaves.
@@ -73,6 +74,9 @@ EngineOptions server_options(const Model& model, SessionOptions session, std::in
 // The memory that an engine with these options asks for. Throws ValueError for options that it does
 // not accept.
 MemoryDemand engine_demand(const Model& model, const EngineOptions& options);
+// What an engine with these options gets: plan_memory() of that; of a model that only gives
+// embeddings, the plan of its first embedder. Throws like both.
+MemoryOffer plan_engine(const Model& model, const EngineOptions& options);
 
 // A step of the session in which watched requests took part, maybe beside others.
 struct WatchedStep {

@@ -32,6 +32,10 @@
 
 namespace weft {
 
+namespace serve {
+struct GenerationAccess;
+}
+
 struct GenerationOptions {
   SamplerOptions sampler = {};
   // Chooses tokens instead of the sampler, from logits [V], in which forbidden tokens are -inf.
@@ -51,7 +55,8 @@ struct GenerationOptions {
   // The scale of each LoRA of the model for this generation. None: those that the sequence has.
   std::optional<std::vector<float>> lora_scales = {};
   int logprobs = -1;  // how many of the most likely tokens to report per token; -1: no logprobs
-  // A Batch also computes Generation::prompt_logprobs(). Nothing of the prompt is reused then.
+  // next() and a Batch also compute Generation::prompt_logprobs(). Nothing of the prompt is reused
+  // then.
   bool prompt_logprobs = false;
   DecodeOptions decode = {};
   // Which control tokens appear as text. Empty: as `decode` says.
@@ -127,14 +132,11 @@ class Generation {
   // with an encoder (ModelFacts::encodes) is the encoder's text, of at most one step; new tokens
   // then follow the model's start token, which tokens() and n_prompt() count as the prompt.
   void begin(std::span<const TokenId> prompt, SamplerStart start = SamplerStart::restart);
-  // Continues the text in another sequence, or again in its own, of which only `held` is still
-  // there. What the sequence lacks is computed again: the text keeps its bits. Tokens that are not
-  // the text's, or have other scales of LoRAs, are removed. The old sequence stays as it is. Throws
-  // ValueError before the first begin(), and if `held` has another length than the sequence.
-  void move_to(std::int32_t sequence, std::span<const TokenId> held);
-  // Tells what the sequence holds, so that begin() can reuse it. Ends the current text. Throws
-  // ValueError for another number of tokens than its length.
-  void adopt(std::vector<TokenId> held);
+  // Continues the text in another sequence, or again in its own. What the sequence lacks of the
+  // text is computed again: the text keeps its bits. Tokens that are not the text's, or have other
+  // scales of LoRAs, are removed. The old sequence stays as it is. Throws ValueError before the
+  // first begin().
+  void move_to(std::int32_t sequence);
   // The same for encode_prompt() of a text (weft/serve/prompt.h). Throws UnsupportedError if the
   // model has no tokenizer.
   void begin(std::string_view prompt);
@@ -153,10 +155,10 @@ class Generation {
   // sequence then keeps the chunks that are complete. Throws like Session::feed().
   bool prefill(const std::function<void(std::int64_t done, std::int64_t total)>& progress = {});
 
-  // The next token with its text, or the end. Tokens that the grammar forces are returned one by
-  // one, but computed in one step. Once the text has ended, every call returns the reason again.
-  // Throws ValueError before the first begin(), and like Session::feed(), TextRules::restrict() and
-  // Sampler::sample().
+  // The next token with its text, or the end: a Batch of one. Tokens that the grammar forces are
+  // returned one by one, but computed in one step. Once the text has ended, every call returns the
+  // reason again. Throws ValueError before the first begin(), and like Session::feed(),
+  // TextRules::restrict() and Sampler::sample().
   GenerationEvent next();
   bool ended() const;
   // The one that the text reached, if it ended with StopReason::stop_string; otherwise "".
@@ -197,9 +199,9 @@ class Generation {
   void restore(const SavedSequence& saved, std::int64_t n_tokens);
 
   struct Impl;
-  Impl& impl() { return *impl_; }
 
  private:
+  friend struct serve::GenerationAccess;
   explicit Generation(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/run/memory_plan.h"
 #include "weft/serve/draft.h"
 #include "weft/serve/draft_model.h"
 
@@ -64,14 +65,9 @@ struct SpeculationCounters {
   double seconds = 0, seconds_without = 0;
 };
 
-// The bytes that drafts take beside the session of texts, whose resolved options are given: the
-// session of the draft model, if it can help, and logits of guesses. Throws like check_drafts().
-std::int64_t speculation_bytes(const Model& model, const SpeculationOptions& options,
-                               const SessionOptions& texts);
-// Reserves them in the options of the session of texts, if that session need not concede anything
-// to the budget for them.
-void reserve_for_drafts(const Model& model, const SpeculationOptions& options,
-                        SessionOptions& session);
+// The memory that such drafts ask for. Throws like check_drafts(), and ValueError for numbers out
+// of range.
+DraftDemand draft_demand(const Model& model, const SpeculationOptions& options);
 
 // The drafts of the texts of one session, which share costs and a draft model. Used by one thread
 // at a time. The drafts may outlive it, but not the session.
@@ -83,6 +79,8 @@ class Speculation {
   // session that has no such layer (SessionOptions::draft_layer); and like DraftModel, except for
   // BudgetError.
   Speculation(Session& session, const SpeculationOptions& options);
+  // The same with what plan_memory() offered for draft_demand() beside that session.
+  Speculation(Session& session, const SpeculationOptions& options, DraftOffer offer);
 
   // A draft for the texts of one owner, one after the other. Look-ups also search the owner's texts
   // that have ended. nullopt: look-ups search no other text, and no other text's look-ups search
@@ -92,7 +90,7 @@ class Speculation {
   SpeculationCounters counters(DraftKind kind) const;
   std::span<const DraftKind> kinds() const;  // that are used
   std::size_t max_guesses() const;           // SpeculationOptions::max_guesses
-  MemoryUse memory() const;  // as speculation_bytes(), without a draft model that was left out
+  const MemoryUse& memory() const;           // that drafts take beside the session of texts
 
  private:
   std::shared_ptr<serve::SharedDrafts> shared_;

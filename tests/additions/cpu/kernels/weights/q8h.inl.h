@@ -1,7 +1,7 @@
 #pragma once
 // Q8H: d (f16), 32 signed bytes of half steps (weft/ops/formats/q8h.h).
 
-#include "cpu/kernels/weights/codec.inl.h"
+#include "cpu/kernels/linear/codec.inl.h"
 
 namespace weft::cpu {
 

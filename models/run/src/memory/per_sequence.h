@@ -1,0 +1,74 @@
+#pragma once
+// What follows a sequence: everything that a session keeps for each of its sequences, behind one
+// interface. Session::truncate(), copy(), clear(), save() and restore() are loops over the list in
+// session/sequence_parties.h; nothing else knows how many parties there are.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "weft/run/session.h"
+
+namespace weft::run {
+
+class PerSequence {
+ public:
+  virtual ~PerSequence() = default;
+
+  // Bytes that it takes for all sequences, beside the states of graphs: a part of
+  // MemoryUse::other.
+  virtual std::int64_t bytes() const { return 0; }
+  // The largest length up to `length` from which the sequence can continue.
+  virtual std::int64_t resume_point(std::int32_t /*sequence*/, std::int64_t length) const {
+    return length;
+  }
+
+  // A step with these tokens was computed: they belong to their sequences now.
+  virtual void appended(std::span<const StepToken> /*tokens*/) {}
+  // Keeps what belongs to the first `length` tokens, and what does not belong to tokens. REQUIRES:
+  // `length` is a resume point of all parties.
+  virtual void truncate(std::int32_t sequence, std::int64_t length) = 0;
+  // Replaces `to` by what `from` had after its first `length` tokens. REQUIRES: the same of `from`,
+  // and from != to.
+  virtual void copy(std::int32_t from, std::int32_t to, std::int64_t length) = 0;
+  // Removes everything: the sequence is as in a new session.
+  virtual void clear(std::int32_t sequence) { truncate(sequence, 0); }
+
+  // What is saved of a sequence beside its tokens, as one or more states (Session::save()). A party
+  // without states is made again from the tokens, or begins anew.
+  virtual std::size_t n_states() const { return 0; }
+  virtual SavedShape saved_shape(std::int32_t /*sequence*/, std::size_t /*state*/,
+                                 std::int32_t /*prefix*/) const {
+    return {};
+  }
+  virtual void save(std::int32_t /*sequence*/, std::size_t /*state*/,
+                    const std::function<void(std::span<const std::byte>)>& /*write*/,
+                    std::int32_t /*prefix*/) const {}
+  // Why the sequence cannot be saved now; "": it can.
+  virtual std::string why_not_saved(std::int32_t /*sequence*/) const { return ""; }
+  // The largest length up to `length` to which these states can be restored.
+  virtual std::int64_t resume_point_of_saved(std::int64_t length, std::int64_t /*saved_length*/,
+                                             std::span<const SavedState> /*states*/) const {
+    return length;
+  }
+  // Throws FormatError if these cannot be its states, ValueError if the sequence cannot have that
+  // length.
+  virtual void check_saved(std::int32_t /*sequence*/, std::int64_t /*length*/,
+                           std::span<const std::int32_t> /*saved_tokens*/,
+                           std::span<const SavedState> /*states*/) const {}
+  // As Session::restore(). Throws BudgetError, and has then changed nothing, if there is no room:
+  // only the first party of the list may. REQUIRES: check_saved() returned, and `length` is a
+  // resume point of what was saved.
+  virtual void restore(std::int32_t sequence, std::int64_t /*length*/,
+                       std::span<const std::int32_t> /*saved_tokens*/,
+                       std::span<const SavedState> /*states*/) {
+    truncate(sequence, 0);
+  }
+  // For measurements: `length` tokens that are nobody's. Throws like restore().
+  virtual void fill_with_noise(std::int32_t sequence, std::int64_t /*length*/) {
+    truncate(sequence, 0);
+  }
+};
+
+}  // namespace weft::run

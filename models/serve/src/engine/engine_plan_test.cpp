@@ -1,0 +1,55 @@
+// The plans of an engine: how many of them are made, and that they are those that it runs.
+#include <doctest/doctest.h>
+
+#include "weft/run/memory_plan.h"
+#include "weft/serve/engine.h"
+
+#include "support/tiny_model.h"
+
+namespace weft {
+namespace {
+
+EngineOptions small(std::int64_t budget) {
+  EngineOptions options{.slots = 2, .session = {.context = 256}};
+  options.session.mem_budget = budget;
+  return options;
+}
+
+TEST_CASE("an engine uses what plan_engine() offers") {
+  const auto model = test::tiny_model();
+  for (const bool drafts : {false, true}) {
+    for (const std::int64_t mib : {4, 8, 64}) {
+      CAPTURE(drafts);
+      CAPTURE(mib);
+      EngineOptions options = small(mib << 20);
+      if (drafts) options.speculation = {.kinds = {DraftKind::model}, .draft_model = model};
+      if (!plan_if_fits(*model, engine_demand(*model, options))) continue;
+      const MemoryOffer offer = plan_engine(*model, options);
+      const Engine engine(model, options);
+      CHECK(engine.memory() == offer.memory());
+      CHECK(engine.concessions() == offer.concessions);
+      CHECK(engine.memory().total() <= mib << 20);
+    }
+  }
+}
+
+TEST_CASE("loading plans the whole model a few times") {
+  const auto model = test::tiny_model();
+  const auto n_plannings = [&](const EngineOptions& options) {
+    const std::int64_t before = model_plannings();
+    static_cast<void>(plan_engine(*model, options));
+    return model_plannings() - before;
+  };
+  EngineOptions options = small(std::int64_t{64} << 20);
+  options.kept_prompts_bytes = 0;
+  CHECK(n_plannings(options) == 1);
+  options.kept_prompts_bytes = -1;  // sequences beside the slots
+  CHECK(n_plannings(options) == 2);
+  options.speculation = {.kinds = {DraftKind::model}, .draft_model = model};
+  CHECK(n_plannings(options) == 3);  // one more for the draft model
+  options = small(0);  // by default
+  CHECK(n_plannings(options) <= 3);
+}
+
+}  // namespace
+}  // namespace weft
