@@ -3,6 +3,8 @@
 
 #include <vector>
 
+#include "weft/base/error.h"
+
 #include "memory/per_sequence.h"
 
 namespace weft::run {
@@ -36,6 +38,10 @@ class Cuts final : public PerSequence {
             std::int32_t) const override {
     const int n = of(sequence);
     write(std::as_bytes(std::span(&n, 1)));
+  }
+  void check_saved(std::int32_t, std::int64_t, std::span<const std::int32_t>,
+                   std::span<const SavedState> states) const override {
+    if (states[0].bytes.size() != sizeof(int)) fail<FormatError>("a number of cuts has 4 bytes");
   }
   void restore(std::int32_t sequence, std::int64_t, std::span<const std::int32_t>,
                std::span<const SavedState> states) override {

@@ -111,10 +111,14 @@ std::int64_t length_of(const Session& session, std::int32_t sequence) {
 // The ids that a sequence holds.
 std::vector<weft_token> tokens_of(const Session& session, std::int32_t sequence) {
   weft_session* const handle = session.get();
+  weft_session* shared = nullptr;  // stays if another thread closes the session
+  call([&](weft_error** error) { return weft_session_share(handle, &shared, error); });
+  const std::unique_ptr<weft_session, decltype(&weft_session_free)> keeps(shared,
+                                                                          &weft_session_free);
   const weft_token* tokens = nullptr;
   std::size_t n = 0;
   call([&](weft_error** error) {
-    return weft_session_get_tokens(handle, sequence, &tokens, &n, error);
+    return weft_session_get_tokens(shared, sequence, &tokens, &n, error);
   });
   return {tokens, tokens + n};
 }

@@ -133,8 +133,10 @@ class Session(Unpicklable):
         return n
 
     def tokens(self, sequence: int = 0) -> list[int]:
-        """The ids of a sequence."""
-        ids: list[int] = self._native.tokens(self._sequence(sequence))
+        """The ids of a sequence, with the guesses of a text that is being written with a draft."""
+        at = self._sequence(sequence)
+        with self._using:
+            ids: list[int] = self._native.tokens(at)
         return ids
 
     def truncate(self, length: int, *, sequence: int = 0) -> None:
@@ -166,6 +168,7 @@ class Session(Unpicklable):
         """A sequence as bytes, for restore() in any session of the same model."""
         at = self._sequence(sequence)
         with self._using:
+            self._change(at)  # guesses are no tokens of a text
             result: bytes = self._native.save(at)
         return result
 

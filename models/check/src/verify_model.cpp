@@ -265,7 +265,7 @@ void ModelVerifier::add_other_ranks(const std::string& plan) {
 // Verifies the nodes of the encoder, and gives all sequences a text.
 void ModelVerifier::encode() {
   const std::vector<std::int32_t> text = text_for(session_);
-  const std::size_t i = session_.plan_for_text(std::ssize(text));
+  const std::size_t i = session_.plan_for(std::ssize(text), arch::GraphPart::encoder);
   Verifier verifier(session_.graph(i), session_.plan(i));
   MatrixSample sample(session_.graph(i), verifier, std::ssize(text), max_in_sample());
   session_.encode(0, text, nullptr, &sample);

@@ -27,12 +27,12 @@ std::shared_ptr<const Model> Model::load(const Checkpoint& opened, const ModelOp
     impl->take_part(options.sharding, 0);
     impl->ranks.group = std::make_shared<RankWorld>(file, options);
     impl->ranks.link = &impl->ranks.group->link();
-    impl->ranks.share = impl->ranks.group->share();
+    impl->ranks.ranks_here = impl->ranks.group->ranks_here();
   }
   impl->identity = std::make_unique<Identity>(impl->weights);
   unmap_tensors(impl->weights);  // that were checked
   report_progress(options, 1);
-  return std::shared_ptr<const Model>(new Model(std::move(impl)));
+  return Impl::wrap(std::move(impl));
 }
 
 }  // namespace weft

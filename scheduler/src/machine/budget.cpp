@@ -61,6 +61,10 @@ std::int64_t default_budget(std::int64_t held) {
   return std::min(limit, available ? *available + held : kUnlimited);
 }
 
+std::optional<std::int64_t> group_memory_limit() {
+  return cgroup::memory_limit(cgroup::system_files);
+}
+
 // The bindings name all members: a new one does not compile until it is added here.
 MemoryUse& MemoryUse::operator+=(const MemoryUse& more) {
   auto& [a_mapped, a_resident, a_streamed, a_state, a_arena, a_scratch, a_program, a_other,

@@ -3,12 +3,14 @@
 import json
 import os
 import pathlib
+import re
+import subprocess
 import sys
 import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
-from support import SystemTest, run
+from support import BIN, CLEAN, SystemTest, run
 
 # 4 layers of 128 experts, 85 MB.
 SHAPE = ["qwen3-30b-a3b,L=4,D=128,H=2,G=1,V=512,skew=50", "Q4_0"]
@@ -24,6 +26,35 @@ def budget_for(model, share):
         fits = r.code == 0 and json.loads(r.out)["residency"]["cached_share"] >= share
         low, high = (low, middle) if fits else (middle, high)
     return high
+
+
+class Group:
+    """A control group with a limit of memory, of version 1 or 2."""
+
+    def __init__(self, limit):
+        root = pathlib.Path("/sys/fs/cgroup")
+        old = root / "memory"
+        self.path = (old if old.is_dir() else root) / f"weft-test-{os.getpid()}"
+        self.path.mkdir()
+        try:
+            self.file("memory.limit_in_bytes", "memory.max").write_text(str(limit))
+        except OSError:
+            self.remove()
+            raise
+
+    def file(self, old, new):
+        return self.path / (old if (self.path / old).exists() else new)
+
+    def join(self):
+        (self.path / "cgroup.procs").write_text(str(os.getpid()))
+
+    def failures(self):
+        """How often memory was not there when it was asked for, before pages were reclaimed."""
+        text = self.file("memory.failcnt", "memory.events").read_text()
+        return int(re.search(r"(?m)^(?:max )?(\d+)$", text).group(1))
+
+    def remove(self):
+        self.path.rmdir()
 
 
 class LargerThanMemory(SystemTest):
@@ -82,6 +113,23 @@ class LargerThanMemory(SystemTest):
         self.assertEqual(len(row["hit_rates"]), 3)
         self.assertGreater(row["guesses"], 0)
         self.assertLessEqual(row["right_guesses"], row["guesses"])
+
+    def test_the_limit_of_a_control_group_is_not_touched(self):
+        """By default, what the kernel charges beside the budget fits below the limit, too."""
+        try:
+            group = Group(160 << 20)
+        except OSError as error:
+            self.skipTest(f"cannot make a control group: {error}")
+        self.addCleanup(group.remove)
+        # Tokens of a larger vocabulary: most of the table of embeddings is read, row by row.
+        model = self.folder / "model.gguf"
+        self.runs("weft", "bench", "--make-model", "qwen3-30b-a3b,L=8,D=256,H=2,G=1,V=16384,skew=50",
+                  "Q4_0", model)
+        bench = [BIN / "weft", "bench", "-m", model, "-p", "64", "-n", "64", "-r", "2", "--json", "--no-limits"]
+        ran = subprocess.run([*map(str, bench)], capture_output=True, preexec_fn=group.join, env=CLEAN, check=False)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertGreater(json.loads(ran.stdout)["rows"][0]["hit_rates"][0], 0)  # it was streamed
+        self.assertLess(group.failures(), 20)
 
     def test_a_budget_below_the_smallest_plan_is_refused_with_the_numbers(self):
         self.refuses(1, "2.0 MiB", "weft", "plan", "-m", self.model, "--weights", "streamed", "--mem-budget", "2M")

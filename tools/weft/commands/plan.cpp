@@ -34,7 +34,8 @@ namespace {
 bool wanted(const PlannedModel& planned, const Plan& plan, const std::string& phase) {
   const auto i = static_cast<std::size_t>(&plan - planned.plans.data());
   if (phase == "prefill") return i + 1 == planned.n_step_plans;
-  if (phase == "encode") return i + 1 == planned.plans.size() && i >= planned.n_step_plans;
+  const auto [first, last] = planned.plans_of(arch::GraphPart::encoder);
+  if (phase == "encode") return first < last && i + 1 == last;
   return phase == "all" || phase == plan.name;
 }
 

@@ -70,8 +70,9 @@ void read_layers(const std::string& text, std::int64_t n_layers, std::int64_t& f
 
 std::size_t find_phase(const PlannedModel& planned, const std::string& phase) {
   if (phase == "prefill") return planned.n_step_plans - 1;
-  const bool has_encoder = planned.plans.size() > planned.n_step_plans;
-  if (phase == "encode" && has_encoder) return planned.plans.size() - 1;
+  const auto [first, last] = planned.plans_of(arch::GraphPart::encoder);
+  const bool has_encoder = first < last;
+  if (phase == "encode" && has_encoder) return last - 1;
   std::string names = has_encoder ? "prefill, encode" : "prefill";
   for (std::size_t i = 0; i < planned.plans.size(); ++i) {
     if (planned.plans[i].name == phase) return i;

@@ -63,6 +63,19 @@ weft_session* beside(const weft_embedder_options* given) {
   return read_options(given, default_embedder_options(), "weft_embedder_options").beside;
 }
 
+// The session may be computing: what is asked of it does not change.
+void share_budget(weft_session* other, weft_model* model, SessionOptions& options) {
+  const auto object = pin<SessionObject>(other);
+  const Session& session = object->session;
+  if (&session.model() != pin<ModelObject>(model)->computing().get())
+    fail<ValueError>("`beside` is a session of another model");
+  options.reserved = 0;  // is part of what that session uses
+  const MemoryUse& use = session.memory();
+  const std::int64_t budget = session.options().mem_budget;
+  // Otherwise the system evicts weights anyway.
+  if (use.total() <= budget) options.mem_budget = budget_beside(budget, {{use}});
+}
+
 weft_embedding embedding_of(const Embedding& e) {
   return {.values = e.values.data(), .n_values = e.values.size(), .n_tokens = e.n_tokens};
 }
@@ -85,14 +98,7 @@ weft_status weft_embedder_open(weft_model* model, const weft_embedder_options* o
     required(embedder, "embedder");
     CancellableCall running;
     EmbedderOptions how = embedder_options(options);
-    if (weft_session* const other = beside(options)) {
-      const UsedSession s(other);
-      if (&s->model() != pin<ModelObject>(model)->computing().get())
-        fail<ValueError>("`beside` is a session of another model");
-      how.session.mem_budget = budget_beside(
-          how.session.mem_budget > 0 ? how.session.mem_budget : s->options().mem_budget,
-          {{s->memory()}});
-    }
+    if (weft_session* const other = beside(options)) share_budget(other, model, how.session);
     how.session.progress = running.watch(how.session.progress);
     *embedder =
         handle_of<weft_embedder>(std::make_shared<EmbedderObject>(pin<ModelObject>(model), how));

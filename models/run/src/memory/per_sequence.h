@@ -1,7 +1,8 @@
 #pragma once
 // What follows a sequence: everything that a session keeps for each of its sequences, behind one
-// interface. Session::truncate(), copy(), clear(), save() and restore() are loops over the list in
-// session/sequence_parties.h; nothing else knows how many parties there are.
+// interface. Session::truncate(), copy() and clear(), and what saves and restores sequences
+// (session/sequence_states.h), are loops over the list in session/sequence_parties.h; nothing else
+// knows how many parties there are.
 
 #include <cstdint>
 #include <functional>
@@ -35,8 +36,9 @@ class PerSequence {
   // Removes everything: the sequence is as in a new session.
   virtual void clear(std::int32_t sequence) { truncate(sequence, 0); }
 
-  // What is saved of a sequence beside its tokens, as one or more states (Session::save()). A party
-  // without states is made again from the tokens, or begins anew.
+  // What is saved of a sequence beside its tokens, as one or more states
+  // (session/sequence_states.h). A party without states is made again from the tokens, or begins
+  // anew.
   virtual std::size_t n_states() const { return 0; }
   virtual SavedShape saved_shape(std::int32_t /*sequence*/, std::size_t /*state*/,
                                  std::int32_t /*prefix*/) const {
@@ -57,7 +59,7 @@ class PerSequence {
   virtual void check_saved(std::int32_t /*sequence*/, std::int64_t /*length*/,
                            std::span<const std::int32_t> /*saved_tokens*/,
                            std::span<const SavedState> /*states*/) const {}
-  // As Session::restore(). Throws BudgetError, and has then changed nothing, if there is no room:
+  // As restore_states(). Throws BudgetError, and has then changed nothing, if there is no room:
   // only the first party of the list may. REQUIRES: check_saved() returned, and `length` is a
   // resume point of what was saved.
   virtual void restore(std::int32_t sequence, std::int64_t /*length*/,

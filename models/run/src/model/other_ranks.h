@@ -39,8 +39,8 @@ class RankGroup {
   virtual ~RankGroup() = default;
   virtual RankLink& link() = 0;
   virtual int size() const = 0;
-  // Ranks that share the processors and the memory of this one, with it.
-  virtual int share() const = 0;
+  // RankContext::ranks_here.
+  virtual int ranks_here() const = 0;
   // Opens the session on all others, and waits for them. Throws Error if one cannot, or if it has
   // room for other steps only.
   virtual std::unique_ptr<OtherRanks> open_session(const PlannedModel& planned) = 0;

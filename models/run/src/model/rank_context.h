@@ -16,7 +16,7 @@ struct RankContext {
   RankLink* link = nullptr;            // outlives the model's sessions
   std::unique_ptr<RankLink> own_link;  // for a rank without others
   std::shared_ptr<RankGroup> group;    // null unless this is rank 0 of several
-  int share = 1;                       // ranks that share the processors and the memory of this one
+  int ranks_here = 1;                  // that use the processors and the memory of this one
 };
 
 }  // namespace weft::run

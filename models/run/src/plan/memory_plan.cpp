@@ -274,6 +274,7 @@ bool reserve(const Model& model, const MemoryDemand& demand, std::int64_t wanted
   if (offer.planned.options.weights != WeightMode::streamed) return false;
   MemoryDemand more = demand;  // less is in memory, and more is read from disk
   more.session.reserved += wanted;
+  more.drafts = {};
   auto beside = plan_if_fits(model, more);
   if (!beside || beside->concessions != offer.concessions ||
       beside->planned.options.weights != offer.planned.options.weights)

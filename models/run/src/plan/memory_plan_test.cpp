@@ -236,6 +236,44 @@ TEST_CASE("lines add up to the total, and states are listed by kind") {
   CHECK(states == planned.memory.state);
 }
 
+// Both would write the choices of their own experts into it when they end.
+TEST_CASE("a draft model does not use the file of experts that the model uses") {
+  const auto model = test::tiny_model();
+  for (const std::string file : {"both.experts", "auto", ""}) {
+    MemoryDemand demand{.session = {.context = 64}, .drafts = {.max_guesses = 4, .model = model}};
+    demand.session.expert_usage = demand.drafts.session.expert_usage = file;
+    const MemoryOffer offer = plan_memory(*model, demand);
+    REQUIRE(offer.drafts.session);
+    CHECK(offer.planned.options.expert_usage == file);
+    // "auto" is a file beside each model.
+    CHECK(offer.drafts.session->options.expert_usage == (file == "auto" ? file : ""));
+  }
+  MemoryDemand demand{.session = {.context = 64}, .drafts = {.max_guesses = 4, .model = model}};
+  demand.drafts.session.expert_usage = "draft.experts";
+  CHECK(plan_memory(*model, demand).drafts.session->options.expert_usage == "draft.experts");
+}
+
+TEST_CASE("a budget with room for the texts but not for their draft model") {
+  const auto model = test::tiny_model();
+  MemoryDemand demand{.session = {.context = 64, .weights = WeightMode::mapped}};
+  demand.session.mem_budget = std::int64_t{1} << 30;
+  const std::int64_t texts = plan_memory(*model, demand).memory().total();
+  demand.drafts = {.max_guesses = 4, .model = model};
+  const MemoryOffer ample = plan_memory(*model, demand);
+  CHECK(ample.drafts.reserved == ample.memory().total() - texts);
+  demand.session.mem_budget = texts + ample.drafts.guess_bytes;
+  const MemoryOffer tight = plan_memory(*model, demand);
+  CHECK(tight.concessions.empty());  // the texts give nothing up
+  CHECK_FALSE(tight.drafts.session);
+  REQUIRE(tight.drafts.left_out.size() == 1);
+  CHECK(tight.drafts.left_out[0].find("no room for its session") != std::string::npos);
+  CHECK(tight.memory().total() <= demand.session.mem_budget);
+  demand.session.mem_budget = texts;
+  const MemoryOffer none = plan_memory(*model, demand);
+  CHECK(none.drafts.guess_bytes == 0);
+  CHECK(none.memory().total() == texts);
+}
+
 TEST_CASE("state bytes show the cost of more sequences and more cells") {
   for (const auto& model : {tiny_model(), mixed_model()}) {
     const auto planned = [&](std::int32_t sequences, std::int64_t cells) {

@@ -62,8 +62,8 @@ bool narrow(const Model& model, const Limits& limits, PlannedModel& planned) {
   const std::int64_t next = std::ranges::find(variables, "T", &Variable::name)->bound;
   if (next < limits.min_prefill) return false;
   // The encoder's plans are as wide as those of steps; the draft layer has widths of its own.
-  const bool encodes = planned.graphs.size() > planned.n_step_plans && !planned.options.draft_layer;
-  if (encodes) remove_plan(planned, planned.graphs.size() - 1);
+  const auto [first, last] = planned.plans_of(arch::GraphPart::encoder);
+  if (first < last) remove_plan(planned, last - 1);
   remove_plan(planned, --planned.n_step_plans);
   planned.options.prefill_width = next;
   planned.options.logits_rows = std::min(planned.options.logits_rows, next);
@@ -135,7 +135,7 @@ std::optional<SessionAttempt> plan_resident(const Model& model, const SessionOpt
   PlannedModel planned = plan_all(model, options, WeightMode::resident);
   if (!limits.explicit_budget) {  // a region shared with another session counts once
     const std::int64_t shared = impl_of(model).region_bytes(layout_weights(model, planned));
-    planned.options.mem_budget = default_budget(shared) / impl_of(model).ranks.share;
+    planned.options.mem_budget = default_budget(shared) / impl_of(model).ranks.ranks_here;
   }
   if (requested) {
     const std::string& mix = model.quantized_to();
@@ -158,9 +158,25 @@ std::optional<SessionAttempt> plan_resident(const Model& model, const SessionOpt
   return std::nullopt;
 }
 
-// Streamed weights fill any budget, so that the bytes of page tables would be missing in a control
-// group with such a limit.
+// Streamed weights fill any budget, so that what the kernel charges beside it would be missing in a
+// control group with such a limit, and every read would wait for pages to be reclaimed.
 constexpr std::int64_t kPerPageTableByte = 512;
+// Pages of the program and of its libraries that a run uses.
+constexpr std::int64_t kCodePages = std::int64_t{48} << 20;
+
+// What the limit of the control group, if there is one, has no room for, if the session and
+// `program` use the whole budget. Tables that steps read only some rows of end up in the page cache
+// as a whole.
+std::int64_t beyond_group_limit(const Model& model, const PlannedModel& planned,
+                                std::int64_t program) {
+  const auto limit = group_memory_limit();
+  if (!limit) return 0;
+  const std::int64_t budget = planned.options.mem_budget;
+  const std::int64_t tables = layout_weights(model, planned).table_bytes;
+  const std::int64_t charged = std::max<std::int64_t>(tables - planned.memory.weights_mapped, 0) +
+                               kCodePages + budget / kPerPageTableByte + program;
+  return budget + charged - *limit / impl_of(model).ranks.ranks_here;
+}
 
 // Uses what the smallest residency leaves of the budget.
 void grow_residency(const Streamable& weights, const Model& model, std::int64_t budget,
@@ -218,7 +234,8 @@ SessionAttempt plan_streamed(const Model& model, const SessionOptions& options,
   if (!planned->weights_reason.empty()) reason += "; " + planned->weights_reason;
   planned->weights_reason = std::move(reason);
   if (!packs && !fit(model, limits, *planned, needed)) return {std::move(*planned), false};
-  const std::int64_t reserve = std::max(program, planned->options.mem_budget / kPerPageTableByte);
+  const std::int64_t reserve = std::max({program, planned->options.mem_budget / kPerPageTableByte,
+                                         beyond_group_limit(model, *planned, program)});
   grow_residency(find_streamable(model, *planned), model, planned->options.mem_budget - reserve,
                  *planned);
   return {std::move(*planned), true};
@@ -258,8 +275,8 @@ std::int64_t headroom_bytes(const PlannedModel& planned) {
 bool can_reserve(const PlannedModel& planned, std::int64_t bytes) {
   const WeightMode mode = planned.options.weights;
   if (mode == WeightMode::streamed) return false;
-  const std::int64_t needed =
-      mode == WeightMode::resident ? needed_with_headroom(planned) : needed_bytes(planned);
+  const bool chosen = mode == WeightMode::resident && planned.weights_reason != "requested";
+  const std::int64_t needed = chosen ? needed_with_headroom(planned) : needed_bytes(planned);
   return needed + bytes <= planned.options.mem_budget;
 }
 

@@ -46,8 +46,8 @@ WeightMode weights_of(const Model& model, const SessionOptions& o) {
   if (o.weights == WeightMode::mapped)
     fail<ValueError>("weights that are converted to {} cannot stay mapped", model.quantized_to());
   if (o.weights == WeightMode::streamed)
-    fail<ValueError>("{}: to {}", why_not(Feature::converted, Mode::streamed),
-                     model.quantized_to());
+    fail<ValueError>("weights become {}: {}", model.quantized_to(),
+                     why_not(Feature::converted, Mode::streamed));
   return WeightMode::resident;
 }
 
@@ -96,10 +96,10 @@ SessionOptions resolve(const Model& model, SessionOptions o) {
   o.rewind = rewind_of(model, o);
   check_range("rows of logits", o.logits_rows, 1, kMaxCells);
   o.logits_rows = std::min(o.logits_rows, o.prefill_width);
-  const int share = impl_of(model).ranks.share;
+  const int ranks_here = impl_of(model).ranks.ranks_here;
   if (o.workers == 0) o.workers = default_workers();
   check_range("workers", o.workers, 1, kMaxWorkers);
-  o.workers = std::max(1, o.workers / share);
+  o.workers = std::max(1, o.workers / ranks_here);
   if (!o.cache_k.valid()) o.cache_k = f16;
   if (!o.cache_v.valid()) o.cache_v = f16;
   check_cache_type("K", o.cache_k);
@@ -108,7 +108,7 @@ SessionOptions resolve(const Model& model, SessionOptions o) {
   check_range("bytes reserved", o.reserved, 0, std::int64_t{1} << 62);
   check_range("memory budget", o.mem_budget, 0, INT64_MAX);
   if (o.mem_budget == 0) o.program = ProgramMemory::none, o.mem_budget = default_budget();
-  o.mem_budget /= share;
+  o.mem_budget /= ranks_here;
   return o;
 }
 

@@ -215,7 +215,7 @@ std::string introduction(const Checkpoint& file, const ModelOptions& options) {
 }
 
 void follow(const Checkpoint& opened, const ModelOptions& options, Communicator& endpoint,
-            int share) {
+            int ranks_here) {
   const Checkpoint file = model_for_rank(opened, options.sharding, endpoint.rank());
   const auto slowed =
       options.slow_link ? slowed_communicator(endpoint, *options.slow_link) : nullptr;
@@ -223,7 +223,8 @@ void follow(const Checkpoint& opened, const ModelOptions& options, Communicator&
   RankLink link(communicator, options.rank_timeout);
   const std::string own = introduction(file, options);
   communicator.send(0, Channel::control, std::as_bytes(std::span(own)));
-  Follower(load_rank(file, options, communicator.rank(), link, share), options, communicator).run();
+  Follower(load_rank(file, options, communicator.rank(), link, ranks_here), options, communicator)
+      .run();
 }
 
 }  // namespace weft::run

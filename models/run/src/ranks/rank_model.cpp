@@ -1,9 +1,4 @@
 // The model of one rank: the whole one, without what other ranks compute.
-#include <algorithm>
-
-#include "weft/base/error.h"
-#include "weft/files/rank_file.h"
-#include "weft/files/tensor_values.h"
 #include "weft/run/ranks.h"
 
 #include "model/model_impl.h"
@@ -12,11 +7,11 @@
 namespace weft {
 
 std::shared_ptr<const Model> run::load_rank(const Checkpoint& file, const ModelOptions& options,
-                                            int rank, RankLink& link, int share) {
+                                            int rank, RankLink& link, int ranks_here) {
   auto impl = Model::Impl::load(file, options);
   impl->take_part(options.sharding, rank);
   impl->ranks.link = &link;
-  impl->ranks.share = share;
+  impl->ranks.ranks_here = ranks_here;
   impl->identity = std::make_unique<Identity>(impl->weights);
   return Model::Impl::wrap(std::move(impl));
 }

@@ -169,8 +169,8 @@ void Followers::tell(CommandKind kind, std::initializer_list<std::int64_t> numbe
   if (world_->is_lost()) return;
   Command command{.kind = kind, .session = session_, .undo = undo_, .verify = verify};
   std::ranges::copy(numbers, command.numbers);
-  undo_ = false;
   world_->send(message_.write(command, more));
+  undo_ = false;
 }
 
 void Followers::truncate(std::int32_t sequence, std::int64_t length) {

@@ -32,7 +32,7 @@ class RankWorld final : public RankGroup, public std::enable_shared_from_this<Ra
 
   RankLink& link() override { return *link_; }
   int size() const override { return communicator_->size(); }
-  int share() const override {
+  int ranks_here() const override {
     return threads_.empty() ? 1 : static_cast<int>(threads_.size()) + 1;
   }
   std::unique_ptr<OtherRanks> open_session(const PlannedModel& planned) override;
@@ -123,10 +123,11 @@ std::string introduction(const Checkpoint& file, const ModelOptions& options);
 
 // The model of one rank, which exchanges values by `link`. Throws like Model::load().
 std::shared_ptr<const Model> load_rank(const Checkpoint& file, const ModelOptions& options,
-                                       int rank, RankLink& link, int share);
+                                       int rank, RankLink& link, int ranks_here);
 
-// Runs a rank other than 0 until rank 0 sends it away. `share`: RankContext::share. Throws
-// RankError if rank 0 or another one is lost.
-void follow(const Checkpoint& file, const ModelOptions& options, Communicator& endpoint, int share);
+// Runs a rank other than 0 until rank 0 sends it away. `ranks_here`: RankContext::ranks_here.
+// Throws RankError if rank 0 or another one is lost.
+void follow(const Checkpoint& file, const ModelOptions& options, Communicator& endpoint,
+            int ranks_here);
 
 }  // namespace weft::run

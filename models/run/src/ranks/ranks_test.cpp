@@ -181,6 +181,37 @@ TEST_CASE("sessions of one model take turns") {
   CHECK(rank_logits(a) == want);
 }
 
+// An observer stops the step at its third node, on rank 0 alone; nothing comes between that and the
+// end of the session.
+TEST_CASE("a session that is closed in the middle of a step leaves ranks in step") {
+  struct Stops final : NodeObserver {
+    bool reads_values() const override { return false; }
+    void before(const PlanStep&, int, const KernelArgs&, const Region&) noexcept override {
+      if (++n == 3) cancel = true;
+    }
+    void after(const PlanStep&, int, const KernelArgs&, const Region&) noexcept override {}
+    std::atomic<int> n = 0;
+    std::atomic<bool> cancel = false;
+  };
+  for (const Sharding& sharding : {Sharding{.tp = 2, .min_elems = 0}, Sharding{.pp = 2}}) {
+    const auto model = test::tiny_model({}, {.sharding = sharding});
+    Session kept(model, rank_options());
+    const RankLogits want = rank_logits(kept);
+    kept.truncate(0, 0);
+    {
+      Session closed(model, rank_options());
+      closed.feed(0, kRankPrompt);
+      Stops stops;
+      const StepToken step{.token = 7, .logits = true};
+      CHECK_THROWS_AS(closed.step({&step, 1}, &stops.cancel, &stops), CancelledError);
+      CHECK(closed.tokens(0).size() == kRankPrompt.size());
+    }
+    CHECK(rank_logits(kept) == want);
+    Session opened(model, rank_options());
+    CHECK(rank_logits(opened) == want);
+  }
+}
+
 TEST_CASE("adapters are divided with the model") {
   const test::TempFolder folder;
   const std::string path = (folder / "model.gguf").string(), lora = (folder / "lora.gguf").string(),

@@ -10,7 +10,7 @@
 namespace weft::run {
 
 EncodedText::EncodedText(std::unique_ptr<SessionMemory> memory, std::int64_t n_tokens)
-    : memory_(std::move(memory)), encodes_(n_tokens > 0), ids_(memory_->n_sequences(), n_tokens) {}
+    : memory_(std::move(memory)), n_tokens_(n_tokens), ids_(memory_->n_sequences(), n_tokens) {}
 EncodedText::~EncodedText() = default;
 
 void EncodedText::copy(std::int32_t from, std::int32_t to, std::int64_t /*length*/) {
@@ -25,12 +25,12 @@ void EncodedText::clear(std::int32_t sequence) {
 }
 
 std::string EncodedText::why_not_saved(std::int32_t /*sequence*/) const {
-  return encodes_ ? std::string(why_not(Feature::saving, Mode::encoding)) : "";
+  return n_tokens_ > 0 ? std::string(why_not(Feature::saving, Mode::encoding)) : "";
 }
 
 void EncodedText::fill_with_noise(std::int32_t sequence, std::int64_t length) {
-  if (!encodes_) return;
-  const std::int64_t n = std::max<std::int64_t>(length, 1);
+  if (n_tokens_ == 0) return;
+  const std::int64_t n = std::clamp<std::int64_t>(length, 1, n_tokens_);
   memory_->fill_with_noise(sequence, n);
   ids_.fill_with_noise(sequence, n);
 }

@@ -36,7 +36,7 @@ class EncodedText final : public PerSequence {
 
  private:
   const std::unique_ptr<SessionMemory> memory_;
-  const bool encodes_;
+  const std::int64_t n_tokens_;  // the longest text; 0: the model has no encoder
   TokenIds ids_;
 };
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "weft/base/error.h"
+#include "weft/run/modes.h"
 
 #include "session/session_impl.h"
 
@@ -66,9 +67,11 @@ void restore_states(Session& session, std::int32_t sequence, std::int64_t length
                     std::span<const SavedState> states) {
   const auto& impl = SessionAccess::impl(session);
   impl.memory.check_sequence(sequence);
-  if (impl.others)
-    fail<UnsupportedError>("{}: {}", session.model().file().path(),
-                           impl.others->why_not_saved(sequence));
+  require(session.model(), Feature::saving);
+  const std::int64_t n_vocab = session.model().facts().n_vocab;
+  for (const std::int32_t id : saved_tokens)
+    if (id < 0 || id >= n_vocab)
+      fail<FormatError>("token {} is outside the vocabulary of {}", id, n_vocab);
   if (states.size() != n_states(session))
     fail<FormatError>("{} states were saved, the model has {}", states.size(), n_states(session));
   for_each_party(session, states, [&](const PerSequence& party, auto own) {

@@ -154,7 +154,7 @@ void Session::Impl::keep_step(std::span<const StepToken> tokens) {
 }
 
 Session::Impl::PreparedStep Session::Impl::prepare(std::span<const StepToken> tokens) {
-  Runner& r = runner(plan_for(tokens.size()));
+  Runner& r = runner(planned.plan_for(std::ssize(tokens)));
   files.check();
   return {r, write_inputs(r, tokens)};
 }
@@ -193,6 +193,7 @@ std::span<const float> Session::Impl::step(std::span<const StepToken> tokens,
     of_others.keep();
     return rows;
   } catch (...) {
+    last = {};
     undo_step();
     throw;
   }
@@ -290,11 +291,8 @@ const Plan& Session::plan(std::size_t i) const {
 const Graph& Session::graph(std::size_t i) const {
   return impl_->planned.graphs.at(i);
 }
-std::size_t Session::plan_for(std::int64_t n_tokens) const {
-  return impl_->plan_for(static_cast<std::size_t>(n_tokens));
-}
-std::size_t Session::plan_for_text(std::int64_t n_tokens) const {
-  return impl_->plan_for(static_cast<std::size_t>(n_tokens), true);
+std::size_t Session::plan_for(std::int64_t n_tokens, arch::GraphPart part) const {
+  return impl_->planned.plan_for(n_tokens, part);
 }
 
 }  // namespace weft

@@ -40,7 +40,7 @@ void Session::Impl::write_encoded(Runner& r, std::span<const StepToken> tokens) 
 // REQUIRES: `text` and `encoded` have begun the step.
 void Session::Impl::encode(std::int32_t sequence, std::span<const std::int32_t> tokens,
                            const std::atomic<bool>* cancel, NodeObserver* observer) {
-  Runner& r = runner(plan_for(tokens.size(), true));
+  Runner& r = runner(planned.plan_for(std::ssize(tokens), arch::GraphPart::encoder));
   const std::size_t last_token = tokens.size() - 1;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     Runner::put(r.tokens, i, tokens[i]);

@@ -1,4 +1,5 @@
 // Sessions of models with an encoder and a decoder.
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -137,6 +138,16 @@ TEST_CASE("encoder: noise is a text, too") {
   CHECK(session.text(0).size() == 70);
   session.feed(0, some_tokens(3));
   CHECK(session.length(0) == 73);
+}
+
+TEST_CASE("encoder: noise of a whole context is a text as long as the encoder can read") {
+  Session session(test::tiny_model({.arch = "t5"}),
+                  {.context = 100, .sequences = 2, .prefill_width = 8});
+  session.encode(1, std::vector<std::int32_t>{1, 2, 3});
+  session.fill_with_noise(0, 100);
+  CHECK(session.length(0) == 100);
+  CHECK(session.text(0).size() == 8);
+  CHECK(std::ranges::equal(session.text(1), std::vector<std::int32_t>{1, 2, 3}));
 }
 
 TEST_CASE("encoder: invalid texts, and tokens without a text") {

@@ -80,7 +80,9 @@ Session::Impl::Impl(std::shared_ptr<const Model> m, PlannedModel p)
           {.model = *model,
            .planned = planned,
            .memory = [this](arch::MemoryOf of) { return session_memory(of); },
-           .draft_runner = [this](std::size_t n) -> Runner& { return runner(plan_for(n, true)); },
+           .draft_runner = [this](std::size_t n) -> Runner& {
+             return runner(planned.plan_for(static_cast<std::int64_t>(n), arch::GraphPart::draft));
+           },
            .run_draft =
                [this](Runner& r, const auto* cancel) {
                  files.check();
@@ -165,18 +167,20 @@ const std::byte* Session::Impl::weight(const Node& node) const {
   return data ? data : model->weights().find_tensor(node.path)->data;
 }
 
-std::size_t PlannedModel::plan_for(std::int64_t n_tokens, bool other) const {
-  std::size_t i = other ? n_step_plans : 0;
+std::pair<std::size_t, std::size_t> PlannedModel::plans_of(arch::GraphPart part) const {
+  if (part == arch::GraphPart::steps) return {0, n_step_plans};
+  const bool has = options.draft_layer == (part == arch::GraphPart::draft);
+  return {n_step_plans, has ? plans.size() : n_step_plans};
+}
+
+std::size_t PlannedModel::plan_for(std::int64_t n_tokens, arch::GraphPart part) const {
+  std::size_t i = plans_of(part).first;
   const auto bound = [&](std::size_t plan) {
     const std::vector<Variable>& variables = graphs[plan].variables();
     return variables[Runner::index_of(variables, "T")].bound;
   };
   while (bound(i) < n_tokens) ++i;
   return i;
-}
-
-std::size_t Session::Impl::plan_for(std::size_t n_tokens, bool other) const {
-  return planned.plan_for(static_cast<std::int64_t>(n_tokens), other);
 }
 
 Runner& Session::Impl::runner(std::size_t i) {

@@ -38,8 +38,6 @@ struct Session::Impl {
   // that this one reads.
   std::int64_t weight_bytes() const;
   const std::byte* weight(const Node& node) const;
-  // The narrowest plan of steps, or of the others, for that many tokens.
-  std::size_t plan_for(std::size_t n_tokens, bool other = false) const;
   run::Runner& runner(std::size_t plan);
   void check_tokens(std::span<const std::int32_t> tokens) const;
   void check_starts(std::int32_t sequence) const;

@@ -47,8 +47,24 @@ TEST_CASE("loading plans the whole model a few times") {
   CHECK(n_plannings(options) == 2);
   options.speculation = {.kinds = {DraftKind::model}, .draft_model = model};
   CHECK(n_plannings(options) == 3);  // one more for the draft model
-  options = small(0);  // by default
+  options = small(0);                // by default
   CHECK(n_plannings(options) <= 3);
+}
+
+TEST_CASE("streamed weights make room for drafts once") {
+  const auto model = test::tiny_model();
+  MemoryDemand demand{.session = {.context = 64, .weights = WeightMode::streamed}};
+  demand.session.mem_budget = std::int64_t{8} << 20;
+  demand.requests = 1000;
+  demand.drafts = {.max_guesses = 4, .model = model};
+  demand.drafts.session.weights = WeightMode::mapped;
+  const std::int64_t before = model_plannings();
+  const MemoryOffer offer = plan_memory(*model, demand);
+  CHECK(model_plannings() - before <= 3);  // alone, the draft model, and with room for it
+  REQUIRE(offer.drafts.session);
+  CHECK(offer.drafts.reserved > 0);
+  CHECK(offer.planned.options.reserved == demand.requests + offer.drafts.reserved);
+  CHECK(offer.memory().total() <= demand.session.mem_budget);
 }
 
 }  // namespace

@@ -275,12 +275,6 @@ Engine::SlotFile SequenceStore::save(std::int32_t slot, const std::string& path,
 Engine::SlotFile SequenceStore::restore(std::int32_t slot, const SavedSequence& saved,
                                         const std::string& owner) {
   check_idle(slot, nullptr);
-  const std::string& path = saved.name();
-  const std::int64_t n_vocab = session_.model().facts().n_vocab;
-  for (const TokenId id : saved.tokens()) {
-    if (id < 0 || id >= n_vocab)
-      fail<FormatError>("{}: token {} is outside the vocabulary of {}", path, id, n_vocab);
-  }
   for (bool restored = false; !restored;) {
     try {
       saved.restore(session_, slot, std::ssize(saved.tokens()));
@@ -293,7 +287,8 @@ Engine::SlotFile SequenceStore::restore(std::int32_t slot, const SavedSequence& 
   at(slot).shared = true;
   note_use(slot);
   restore_prefix(slot, saved);
-  return {std::ssize(saved.tokens()), static_cast<std::int64_t>(std::filesystem::file_size(path))};
+  return {std::ssize(saved.tokens()),
+          static_cast<std::int64_t>(std::filesystem::file_size(saved.name()))};
 }
 
 std::int64_t SequenceStore::erase(std::int32_t slot, const std::string& owner) {

@@ -95,12 +95,6 @@ void Generation::save(const std::string& path, std::string_view note) const {
 
 void Generation::restore(const SavedSequence& saved, std::int64_t n_tokens) {
   Impl& g = *impl_;
-  const std::int64_t n_vocab = g.session.model().facts().n_vocab;
-  for (const TokenId id : saved.tokens()) {
-    if (id < 0 || id >= n_vocab)
-      fail<FormatError>("{}: token {} is outside the vocabulary of {}",
-                        printable_path(saved.name()), id, n_vocab);
-  }
   saved.restore(g.session, g.sequence, n_tokens);
   g.end_without_text();
 }

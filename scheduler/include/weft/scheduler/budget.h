@@ -3,6 +3,7 @@
 // memory of a model and its sessions.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,10 @@ std::string human_bytes(std::int64_t bytes);
 // the latter: bytes that the process already has and that the budget covers. INT64_MAX if neither
 // is known.
 std::int64_t default_budget(std::int64_t held = 0);
+
+// The memory limit of this process' control group (version 1 and 2), if it has one. The kernel
+// charges to it also what no budget has: page tables, and pages of files that were first read here.
+std::optional<std::int64_t> group_memory_limit();
 
 // Bytes by purpose. Prediction and allocation both fill this struct, and the two are compared.
 struct MemoryUse {

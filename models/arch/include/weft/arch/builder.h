@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "weft/arch/graph_part.h"
 #include "weft/arch/hparams.h"
 #include "weft/arch/hugging_face.h"
 #include "weft/arch/memory.h"
@@ -171,12 +172,6 @@ Config configure(const ModelSource& source, const Architecture& architecture);
 // Files may count such layers and not have them.
 bool has_draft_layers(const ModelSource& source, const Architecture& architecture,
                       const Hparams& c);
-
-enum class GraphPart : std::uint8_t {
-  steps,
-  encoder,  // REQUIRES: the architecture has one
-  draft,    // the first draft layer. REQUIRES: has_draft_layers()
-};
 
 struct GraphOptions {
   std::int64_t tokens = 1;       // bound of T

@@ -16,8 +16,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "weft/arch/graph_part.h"
 #include "weft/arch/memory.h"
 #include "weft/files/file_reads.h"
 #include "weft/run/model.h"
@@ -256,9 +258,8 @@ class Session {
   std::size_t n_step_plans() const;
   const Plan& plan(std::size_t i) const;
   const Graph& graph(std::size_t i) const;
-  // The plan that runs a step of n_tokens tokens. REQUIRES: 1 <= n_tokens <= prefill_width.
-  std::size_t plan_for(std::int64_t n_tokens) const;
-  std::size_t plan_for_text(std::int64_t n_tokens) const;  // likewise of encode()
+  // The plan of that part that computes n_tokens tokens at once. REQUIRES: there is one.
+  std::size_t plan_for(std::int64_t n_tokens, arch::GraphPart part = arch::GraphPart::steps) const;
 
  private:
   friend struct SessionAccess;
@@ -274,7 +275,7 @@ struct PlannedModel {
   std::vector<Graph> graphs;
   std::vector<Assignment> assignments;  // by graph
   std::vector<Plan> plans;
-  // The other plans are those of the encoder or of the draft layer, also narrowest first.
+  // Behind them come the plans of the encoder or of the draft layer, also narrowest first.
   std::size_t n_step_plans = 0;
   std::vector<arch::MemoryPart> memory_parts;  // the parts that the graphs' states form
   MemoryUse memory;
@@ -286,9 +287,11 @@ struct PlannedModel {
   // that many bytes from time to time. 0 if a budget was given.
   std::int64_t evicted_bytes = 0;
 
-  // The index of the plan that runs steps of that many tokens, at most prefill_width; or of the
-  // other plans.
-  std::size_t plan_for(std::int64_t n_tokens, bool other = false) const;
+  // The indices of the plans of that part: first to last - 1, narrowest first. Both are the same if
+  // there are none.
+  std::pair<std::size_t, std::size_t> plans_of(arch::GraphPart part) const;
+  // The narrowest plan of that part for so many tokens. REQUIRES: there is one.
+  std::size_t plan_for(std::int64_t n_tokens, arch::GraphPart part = arch::GraphPart::steps) const;
 };
 PlannedModel plan_model(const Model& model, const SessionOptions& options);
 
