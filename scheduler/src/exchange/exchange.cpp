@@ -10,10 +10,10 @@ namespace weft::scheduler {
 
 // Before the rows of each message, or before the text of an error.
 struct Exchange::Header {
-  enum State : std::int32_t { rows, failed, cancelled };
+  enum State : std::int32_t { values, failed, cancelled };
   std::int32_t run = 0;    // RankLink::runs()
   std::int32_t index = 0;  // counts the exchanges of the ranks that take part
-  std::int32_t state = State::rows;
+  std::int32_t state = State::values;
   std::int32_t left = 0;  // messages to the same rank after this one
 };
 
@@ -139,12 +139,12 @@ void Exchange::read(Peer& peer, std::span<const std::byte> message) {
                     fmt::format("rank {} is at exchange {} of step {}, this one at {} of {}",
                                 peer.rank, header.index, header.run, index_, run));
   const std::int64_t left = n_messages(peer.rank, run_.link.rank()) - ++peer.received;
-  if (header.state == Header::rows && header.left != left)
+  if (header.state == Header::values && header.left != left)
     throw RankError(peer.rank, fmt::format("rank {} has {} messages left, expected {}", peer.rank,
                                            header.left, left));
   peer.rows = message.subspan(sizeof(header));
-  peer.ended = header.left == 0 || header.state != Header::rows;
-  if (header.state == Header::rows || run_.ended.exchange(true)) return;
+  peer.ended = header.left == 0 || header.state != Header::values;
+  if (header.state == Header::values || run_.ended.exchange(true)) return;
   if (header.state == Header::failed)
     failure_.raise({reinterpret_cast<const char*>(peer.rows.data()), peer.rows.size()});
 }
