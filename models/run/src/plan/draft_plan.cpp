@@ -125,10 +125,8 @@ MemoryUse MemoryOffer::memory() const {
 }
 
 std::int64_t budget_beside(std::int64_t budget, std::span<const MemoryUse> sessions) {
-  for (std::size_t i = 0; i < sessions.size(); ++i) {
-    const MemoryUse& use = sessions[i];
+  for (const MemoryUse& use : sessions)
     budget -= use.total() - use.weights_resident - use.weights_mapped - use.program;
-  }
   return budget;
 }
 

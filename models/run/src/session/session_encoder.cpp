@@ -49,7 +49,7 @@ void Session::Impl::encode(std::int32_t sequence, std::span<const std::int32_t> 
     write_scales(r, i, sequence);
   }
   Runner::put(r.out_rows, 0, static_cast<std::int64_t>(last_token));
-  text.write_inputs(r.memory);
+  text->write_inputs(r.memory);
   encoded.memory().write_inputs(r.encoded);
   r.extents[r.t] = std::ssize(tokens);
   r.extents[r.o] = 1;
@@ -67,17 +67,17 @@ void Session::encode(std::int32_t sequence, std::span<const std::int32_t> tokens
   const std::vector<StepToken> of_text(tokens.size()),
       of_sequence(tokens.size(), {.sequence = sequence});
   SessionMemory& left = s.encoded.memory();
-  s.text.begin(of_text);
+  s.text->begin(of_text);
   try {
     left.begin(of_sequence);
     s.encode(sequence, tokens, cancel, observer);
     left.append();
   } catch (...) {
     left.rollback();
-    s.text.rollback();
+    s.text->rollback();
     throw;
   }
-  s.text.rollback();  // nothing reads it again
+  s.text->rollback();  // nothing reads it again
   s.encoded.set(sequence, tokens);
 }
 

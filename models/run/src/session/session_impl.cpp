@@ -94,8 +94,7 @@ Session::Impl::Impl(std::shared_ptr<const Model> m, PlannedModel p)
       encoded(party<EncodedText>(parties)),
       drafts(party<DraftLayer>(parties)),
       others(impl_of(*model).ranks.group ? &party<OtherRanks>(parties) : nullptr),
-      text_memory(session_memory(arch::MemoryOf::text)),
-      text(*text_memory),
+      text(session_memory(arch::MemoryOf::text)),
       runners(planned.plans.size()),
       poll(planned.options.poll),
       chunk(static_cast<std::size_t>(planned.options.prefill_width)),
@@ -196,7 +195,7 @@ Runner& Session::Impl::runner(std::size_t i) {
       const auto at = std::ranges::find(devices, used.backend, &DeviceMemory::backend);
       bindings.devices.push_back((*at)->bindings());
     }
-    const SessionMemory& other = planned.options.draft_layer ? drafts.memory() : text;
+    const SessionMemory& other = planned.options.draft_layer ? drafts.memory() : *text;
     const SessionMemory& own = i < planned.n_step_plans ? memory : other;
     runners[i] = std::make_unique<Runner>(
         planned.graphs[i], planned.plans[i], planned.assignments[i], bindings, workers,

@@ -85,10 +85,9 @@ struct Session::Impl {
   run::LoraScales& lora_scales;
   run::EncodedText& encoded;
   run::DraftLayer& drafts;
-  run::OtherRanks* others;  // null unless this is rank 0 of a sharded model
-  std::unique_ptr<run::SessionMemory> text_memory;
-  run::SessionMemory& text;                           // that is being encoded
-  NodeObserver* draft_observer = nullptr;             // may be null
+  run::OtherRanks* others;                         // null unless this is rank 0 of a sharded model
+  const std::unique_ptr<run::SessionMemory> text;  // that is being encoded
+  NodeObserver* draft_observer = nullptr;          // may be null
   std::vector<std::unique_ptr<run::Runner>> runners;  // by width class; null until first used
   Poll poll;                                          // of SessionOptions::poll
   std::vector<StepToken> chunk;    // used by feed(), so that it does not allocate

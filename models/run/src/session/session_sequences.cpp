@@ -87,8 +87,8 @@ void Session::fill_with_noise(std::int32_t sequence, std::int64_t length) {
   impl_->memory.check_length(sequence, length);
   for (const auto& party : impl_->parties) party->fill_with_noise(sequence, length);
   if (!impl_->model->facts().encodes) return;
-  impl_->text.fill_with_noise(0, length);
-  impl_->text.truncate(0, 0);
+  impl_->text->fill_with_noise(0, length);
+  impl_->text->truncate(0, 0);
 }
 
 // ---- scales of LoRAs

@@ -39,9 +39,9 @@ void warm_up(Session& session, SequenceStore& store) {
   }
 }
 
-EngineOptions with_offer(EngineOptions options, const MemoryOffer& offer, std::int64_t budget) {
+EngineOptions with_offer(EngineOptions options, const MemoryOffer& offer) {
   options.slots = options.speculation.n_sequences = offer.slots;
-  options.session.mem_budget = budget;
+  options.session = asked_session(options);
   return options;
 }
 
@@ -50,7 +50,7 @@ EngineOptions with_offer(EngineOptions options, const MemoryOffer& offer, std::i
 Engine::Impl::Impl(std::shared_ptr<const Model> m, const EngineOptions& o)
     : model(std::move(m)),
       offer(plan_memory(*model, engine_demand(*model, o))),
-      options(with_offer(o, offer, session_budget(engine_demand(*model, o)))),
+      options(with_offer(o, offer)),
       memory_use(offer.memory()),
       session(std::move(offer.planned), model),
       speculation(session, options.speculation, std::move(offer.drafts)),

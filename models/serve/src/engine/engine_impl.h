@@ -20,6 +20,9 @@
 
 namespace weft {
 
+// The session that the engine's user asks for, with what others leave of the budget.
+SessionOptions asked_session(const EngineOptions& options);
+
 struct Engine::Impl {
   Impl(std::shared_ptr<const Model> model, const EngineOptions& options);
   ~Impl();

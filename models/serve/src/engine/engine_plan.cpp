@@ -31,6 +31,12 @@ EngineOptions server_options(const Model& model, SessionOptions session, std::in
   return options;
 }
 
+SessionOptions asked_session(const EngineOptions& o) {
+  SessionOptions session = o.session;
+  session.mem_budget = session_budget({.session = o.session, .used = o.used_bytes});
+  return session;
+}
+
 MemoryDemand engine_demand(const Model& model, const EngineOptions& o) {
   if (o.slots < 1) fail<ValueError>("an engine needs at least 1 slot, got {}", o.slots);
   if (o.max_waiting < 0) fail<ValueError>("the queue cannot hold {} requests", o.max_waiting);
@@ -60,8 +66,7 @@ MemoryDemand engine_demand(const Model& model, const EngineOptions& o) {
 MemoryOffer plan_engine(const Model& model, const EngineOptions& o) {
   MemoryOffer offer = plan_memory(model, engine_demand(model, o));
   if (model.facts().gives_text()) return offer;
-  SessionOptions asked = o.session;
-  asked.mem_budget = session_budget({.session = o.session, .used = o.used_bytes});
+  const SessionOptions asked = asked_session(o);
   const EmbedderOptions options =
       serve::embedder_beside(model, offer.planned.options, asked, {}, {{offer.planned.memory}});
   offer.planned = plan_model(model, embedder_session(model, options));
