@@ -6,18 +6,18 @@
 namespace weft {
 
 Shape::Shape(std::span<const Dim> dims) {
-  if (dims.size() > kMaxRank)
-    fail<ShapeError>("a shape has at most {} dimensions, got {}", kMaxRank, dims.size());
+  if (dims.size() > kMaxDims)
+    fail<ShapeError>("a shape has at most {} dimensions, got {}", kMaxDims, dims.size());
   for (const Dim& dim : dims) {
     if (dim.bound < 0) fail<ShapeError>("a dimension cannot be negative, got {}", dim.bound);
-    if (dim.varies() && rank_ > 0)
-      fail<ShapeError>("only the first dimension may vary, dimension {} does", rank_);
-    dims_[static_cast<std::size_t>(rank_++)] = dim;
+    if (dim.varies() && n_dims_ > 0)
+      fail<ShapeError>("only the first dimension may vary, dimension {} does", n_dims_);
+    dims_[static_cast<std::size_t>(n_dims_++)] = dim;
   }
   // From the last dimension to the first, like cols() and elems(): a row must fit even if there are
   // no rows.
   std::int64_t product = 1;
-  for (int i = rank_; i-- > 0;) {
+  for (int i = n_dims_; i-- > 0;) {
     if (__builtin_mul_overflow(product, dims_[static_cast<std::size_t>(i)].bound, &product))
       fail<ShapeError>("{} has too many elements", to_string(*this));
   }
@@ -25,13 +25,13 @@ Shape::Shape(std::span<const Dim> dims) {
 
 std::int64_t Shape::cols() const {
   std::int64_t n = 1;
-  for (int i = rank_; i-- > (rank_ >= 2 ? 1 : 0);) n *= (*this)[i].bound;
+  for (int i = n_dims_; i-- > (n_dims_ >= 2 ? 1 : 0);) n *= (*this)[i].bound;
   return n;
 }
 
 std::int64_t Shape::elems() const {
   std::int64_t n = 1;
-  for (int i = rank_; i-- > 0;) n *= (*this)[i].bound;
+  for (int i = n_dims_; i-- > 0;) n *= (*this)[i].bound;
   return n;
 }
 
@@ -41,7 +41,7 @@ std::string to_string(const Dim& dim) {
 
 std::string to_string(const Shape& shape) {
   std::string text = "[";
-  for (int i = 0; i < shape.rank(); ++i) text += (i ? ", " : "") + to_string(shape[i]);
+  for (int i = 0; i < shape.n_dims(); ++i) text += (i ? ", " : "") + to_string(shape[i]);
   return text + "]";
 }
 

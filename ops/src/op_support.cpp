@@ -31,7 +31,8 @@ void expect_cache(std::string_view name, const TensorSpec& spec) {
                      spec.dtype.name());
   }
   const Shape& shape = spec.shape;
-  const bool is_cache = shape.rank() == 4 && !shape[0].varies() && shape[2].bound == kCellsPerBlock;
+  const bool is_cache =
+      shape.n_dims() == 4 && !shape[0].varies() && shape[2].bound == kCellsPerBlock;
   expect_form(is_cache, name, spec, "[B, G, {}, E]", kCellsPerBlock);
   const std::int64_t block = spec.dtype.block_elems();
   expect_form(shape[3].bound % block == 0, name, spec,

@@ -27,7 +27,7 @@ void expect_cache(std::string_view name, const TensorSpec& spec);
 void expect_finite(std::string_view name, double value);
 void expect_positive(std::string_view name, double value);
 
-// For a shape that is only partly known: expect_form(w.shape.rank() == 2, "w", w, "[N, {}]", k).
+// For a shape that is only partly known: expect_form(w.shape.n_dims() == 2, "w", w, "[N, {}]", k).
 template <class... Args>
 void expect_form(bool holds, std::string_view name, const TensorSpec& spec,
                  fmt::format_string<Args...> form, Args&&... args) {

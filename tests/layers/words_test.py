@@ -16,7 +16,14 @@ WORDS = {"Engine": 1, "Trace": 1, "ModelSource": 1, "Generation": 1, "Replay": 1
 FOREIGN = {"tools/server": r"[Rr]outes?|[Tt]racers?|[Rr]eplay(s|ed|ing)?",
            "models/text/grammar": r"[Ee]ngines?|[Pp]rograms?",
            "backends": r"[Ee]ngines?",
-           "scheduler": r"\w*[Dd]raft\w*"}  # guesses of tokens, of which plans know nothing
+           "graph/include": r"rank_?", "graph/src": r"rank_?",  # a shape has n_dims()
+           "scheduler": r"\w*[Dd]raft\w*",  # guesses of tokens, of which plans know nothing
+           # What ranks have is a part; a share is some of the columns of a lane.
+           "scheduler/src/exchange": r"\w*[Ss]hares?", "scheduler/src/shard": r"\w*[Ss]hares?",
+           "models/run/src/ranks": r"\w*[Ss]hares?", "models/files/src/ranks": r"\w*[Ss]hares?"}
+# Words with a meaning for each of these compounds, which docs/glossary.md has.
+COMPOUNDS = {"Part": {"GraphPart", "MemoryPart", "WeightPart"}, "Share": {"Share"},
+             "Unit": {"Unit"}, "Rank": {"ThreadRank", "ProcessRank"}, "Draft": set()}
 # "// (ops/attention/attention.h)" and such, but no addresses.
 PATH = re.compile(r"(?<![\w/.<\"-])((?:\w+/)+[\w.]+\.(?:h|cpp|cmake))\b")
 DECLARATION = re.compile(r"^(?:class|struct) (\w+)(?: final)?(?: :[^;{]*)? ?\{", re.M)
@@ -57,6 +64,13 @@ class Words(unittest.TestCase):
                 if path.startswith(folder + "/"):
                     found = re.search(rf"\b({words})\b", text)
                     self.assertIsNone(found, f"{path}: {found}")
+
+    def test_compound_words_have_one_meaning_each(self):
+        for path, text in sources():
+            if path.startswith(("scheduler/", "models/run/")) and not path.endswith("_test.cpp"):
+                for name in DECLARATION.findall(text):
+                    for word, known in COMPOUNDS.items():
+                        self.assertFalse(name.endswith(word) and name not in known, f"{path}: {name}")
 
     def test_comments_name_files_that_exist(self):
         ends = set()

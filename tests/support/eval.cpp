@@ -14,8 +14,8 @@ namespace {
 constexpr std::size_t kAlign = 64;
 
 View view_at(const TensorSpec& spec, const Extents& extents) {
-  View view{.dtype = spec.dtype, .rank = spec.shape.rank(), .row_stride = spec.row_bytes()};
-  for (int i = 0; i < view.rank; ++i) {
+  View view{.dtype = spec.dtype, .n_dims = spec.shape.n_dims(), .row_stride = spec.row_bytes()};
+  for (int i = 0; i < view.n_dims; ++i) {
     view.dims[static_cast<std::size_t>(i)] = spec.shape[i].extent(extents);
   }
   return view;

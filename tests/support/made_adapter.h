@@ -52,7 +52,7 @@ inline void write_lora(const MadeLora& about, const std::string& path) {
   const std::int64_t R = about.rank;
   for (const auto& [name, shape] : about.weights) {
     const std::int64_t N = shape[-2].bound, K = shape[-1].bound;
-    const bool table = name == "token_embd.weight", experts = shape.rank() == 3;
+    const bool table = name == "token_embd.weight", experts = shape.n_dims() == 3;
     const auto matrix = [&](std::int64_t rows, std::int64_t cols) {
       return experts ? Shape{shape[0], rows, cols} : Shape{rows, cols};
     };

@@ -41,7 +41,7 @@ inline Region reached(const KernelArgs& args, std::size_t index, const Region& r
   const View& in = args.in[index];
   const Reach reach = args.op->input(index).reach;
   Region part = Region::whole(in);
-  const bool same_rows = in.rank >= 2 && in.rows() == args.out.rows();
+  const bool same_rows = in.n_dims >= 2 && in.rows() == args.out.rows();
   if (same_rows && (reach == Reach::same || reach == Reach::row))
     part.row0 = region.row0, part.row1 = region.row1;
   if (reach != Reach::same && reach != Reach::col) return part;
@@ -56,8 +56,8 @@ inline Region reached(const KernelArgs& args, std::size_t index, const Region& r
 
 inline TensorSpec spec_of(const View& v) {
   if (!v) return {};
-  const std::array<Dim, kMaxRank> dims{v.dims[0], v.dims[1], v.dims[2], v.dims[3]};
-  return {v.dtype, Shape(std::span(dims).first(static_cast<std::size_t>(v.rank)))};
+  const std::array<Dim, kMaxDims> dims{v.dims[0], v.dims[1], v.dims[2], v.dims[3]};
+  return {v.dtype, Shape(std::span(dims).first(static_cast<std::size_t>(v.n_dims)))};
 }
 
 // A copy of `v` at `to` in which only `part` holds the data; integers and quantized weights are

@@ -68,7 +68,7 @@ OneNode::OneNode(const Graph& graph, const Backend& backend, const std::vector<C
 
 bool OneNode::is_streamed(NodeId id) const {
   const bool stays = graph_[id].kind == NodeKind::weight || graph_[id].kind == NodeKind::state;
-  return stays && graph_[id].spec.shape.rank() > 1;
+  return stays && graph_[id].spec.shape.n_dims() > 1;
 }
 
 void OneNode::fill(NodeId id, const std::vector<Counting>& counts) {
@@ -93,9 +93,9 @@ View OneNode::view(NodeId id) const {
   const TensorSpec& spec = graph_[id].spec;
   View view{.data = memory_[id].data(),
             .dtype = spec.dtype,
-            .rank = spec.shape.rank(),
+            .n_dims = spec.shape.n_dims(),
             .row_stride = spec.row_bytes()};
-  for (int i = 0; i < view.rank; ++i)
+  for (int i = 0; i < view.n_dims; ++i)
     view.dims[static_cast<std::size_t>(i)] = spec.shape[i].extent(extents_);
   return view;
 }

@@ -28,7 +28,7 @@ Bytes numbered(std::int64_t n) {
 }
 
 View view_of(DType panels, Bytes& bytes, std::int64_t n, std::int64_t k) {
-  View v{.data = bytes.data(), .dtype = panels, .rank = 2, .row_stride = panels.bytes(k)};
+  View v{.data = bytes.data(), .dtype = panels, .n_dims = 2, .row_stride = panels.bytes(k)};
   v.dims[0] = n;
   v.dims[1] = k;
   return v;
@@ -71,7 +71,7 @@ TEST_CASE("panels: a tensor of matrices is stored like one of all their rows") {
   kPanels.pack(panels, from.data(), to.data(), n_matrices * n, row_bytes, 0, n_matrices * n);
   const View view{.data = to.data(),
                   .dtype = panels,
-                  .rank = 3,
+                  .n_dims = 3,
                   .dims = {n_matrices, n, k},
                   .row_stride = n * row_bytes};
   Bytes matrix(static_cast<std::size_t>(n * row_bytes));

@@ -21,7 +21,7 @@ weft_tensor tensor_of(const TensorSpec& spec, std::string_view type) {
   t.type = type.data();  // names of types are literals
   t.block_elems = spec.dtype.block_elems();
   t.block_bytes = spec.dtype.block_bytes();
-  t.rank = spec.shape.rank();
+  t.rank = spec.shape.n_dims();
   for (int i = 0; i < t.rank; ++i) t.dims[i] = spec.shape[i].bound;
   t.varies = t.rank > 0 && spec.shape[0].varies();
   t.row_stride = spec.row_bytes();

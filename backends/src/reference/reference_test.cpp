@@ -37,7 +37,7 @@ TEST_CASE("the reference backend runs an unknown op without splitting it") {
   std::vector<float> data{1, 2, 3};
   const View v{.data = reinterpret_cast<std::byte*>(data.data()),
                .dtype = f32,
-               .rank = 1,
+               .n_dims = 1,
                .dims = {3},
                .row_stride = 12};
   const View in[] = {v};

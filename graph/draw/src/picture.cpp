@@ -58,7 +58,7 @@ const Look& look_of(const Graph& graph, const Node& node) {
     return false;
   };
   if (any([](const Node& in, const OpInput&) {
-        return in.kind == NodeKind::weight && in.spec.shape.rank() >= 2;
+        return in.kind == NodeKind::weight && in.spec.shape.n_dims() >= 2;
       })) {
     return kMatrix;
   }
@@ -315,7 +315,7 @@ class Painter {
 
 std::string spec_text(const Graph& graph, const TensorSpec& spec, bool with_bounds) {
   std::string text = std::string(spec.dtype.name()) + " [";
-  for (int i = 0; i < spec.shape.rank(); ++i) {
+  for (int i = 0; i < spec.shape.n_dims(); ++i) {
     const Dim& dim = spec.shape[i];
     text += i ? ", " : "";
     if (dim.varies()) text += graph.variables()[static_cast<std::size_t>(dim.variable)].name;

@@ -59,7 +59,7 @@ std::map<std::string, Pair> pairs_of(const Checkpoint& file) {
 
 // A matrix of one row may be stored as a vector.
 Shape as_matrix(const Shape& shape) {
-  return shape.rank() == 1 ? Shape{1, shape[0]} : shape;
+  return shape.n_dims() == 1 ? Shape{1, shape[0]} : shape;
 }
 
 // Checks a matrix and returns it with the shape that it has in graphs.
@@ -75,11 +75,11 @@ LowRank fit(const Checkpoint& file, const Pair& pair, const CheckpointTensor& we
   const Shape& w = weight.spec.shape;
   const Shape a = as_matrix(pair.a->spec.shape);
   const bool table = weight.name == "token_embd.weight";
-  if (w.rank() < 2 || w.rank() > 3)
+  if (w.n_dims() < 2 || w.n_dims() > 3)
     fail<UnsupportedError>(
         "{}: tensor '{}' adapts a tensor of {} dimensions, only 2 or 3 are "
         "supported",
-        printable_path(file.path()), printable(pair.a->name), w.rank());
+        printable_path(file.path()), printable(pair.a->name), w.n_dims());
   const std::int64_t N = w[-2].bound, K = w[-1].bound;
   const std::int64_t R = a[table ? -1 : -2].bound;
   LowRank low{.rank = R, .u = {}, .v = {}, .v_transposed = {}};
@@ -87,7 +87,7 @@ LowRank fit(const Checkpoint& file, const Pair& pair, const CheckpointTensor& we
   if (table) {
     low.u = expect(file, *pair.a, {N, R}, w);
     low.v_transposed = expect(file, *pair.b, {K, R}, w);
-  } else if (w.rank() == 2) {
+  } else if (w.n_dims() == 2) {
     low.v = expect(file, *pair.a, {R, K}, w);
     low.u = expect(file, *pair.b, {N, R}, w);
   } else {
@@ -146,7 +146,7 @@ struct Uses {
 // Whether a node multiplies by its input 1 in a way that the low-rank matrices can follow: those of
 // heads only if the file of the model has a matrix per head, too.
 bool is_product(const Node& node, const LowRank& low) {
-  if (node.op == &kHeadLinear) return low.u.shape.rank() == 3;
+  if (node.op == &kHeadLinear) return low.u.shape.n_dims() == 3;
   return node.op == &kLinear || node.op == &kExpertLinear;
 }
 
@@ -157,7 +157,7 @@ Uses uses_in(const Graph& graph, NodeId weight, const LowRank& low, const std::s
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] != weight) continue;
       const bool product = i == 1 && is_product(node, low);
-      const bool lookup = i == 0 && node.op == &kGetRows && node.spec.shape.rank() == 2;
+      const bool lookup = i == 0 && node.op == &kGetRows && node.spec.shape.n_dims() == 2;
       uses.product |= product;
       uses.lookup |= lookup;
       if (product || lookup) continue;

@@ -80,7 +80,7 @@ class LoraPass {
     const Shape shape = x.shape();
     const Tensor whole = insert(kReshape, {x}, ReshapeAttrs{shape.cols()}, id, "rows");
     const Tensor y = insert(kScaleHeads, {whole, scale_of(shape[0], id, low.factor)}, {}, id, "s");
-    const std::int64_t inner = shape.rank() == 2 ? 0 : shape.last();
+    const std::int64_t inner = shape.n_dims() == 2 ? 0 : shape.last();
     return insert(kReshape, {y}, ReshapeAttrs{inner}, id, "scaled");
   }
 

@@ -181,9 +181,9 @@ class GraphBuilder {
       fail<ValueError>("{}: architecture '{}' gives no output", source_.file(), architecture.name);
     const Dim o = in_.out_rows.shape()[0], width = in_.embeddings ? c.D : c.V;
     const Shape& got = rows.shape();
-    const bool fits = rows.dtype() == f32 && got.rank() == 2 && got[0] == o;
+    const bool fits = rows.dtype() == f32 && got.n_dims() == 2 && got[0] == o;
     if (fits && (got[1] == width || options_.part == GraphPart::draft)) return;
-    const bool all_rows = got.rank() > 0 && got[0] == in_.tokens.shape()[0];
+    const bool all_rows = got.n_dims() > 0 && got[0] == in_.tokens.shape()[0];
     fail<ShapeError>("{}: architecture '{}': the {} of a step must be {}, got {}{} ({})",
                      source_.file(), architecture.name, in_.embeddings ? "embeddings" : "logits",
                      text_of({f32, {o, width}}), text_of(rows.spec()),

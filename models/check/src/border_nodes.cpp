@@ -21,15 +21,15 @@ BorderNodes::BorderNodes(const Graph& graph, NodeObserver& next, std::int64_t n_
 
 // Whether a row of the output depends only on the same row of the inputs.
 bool BorderNodes::by_row(const Node& node) const {
-  if (node.spec.shape.rank() < 2) return false;
+  if (node.spec.shape.n_dims() < 2) return false;
   if (node.op->storage != Storage::fresh || !node.op->splits_rows) return false;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i] == kNoNode) continue;
     const Shape& shape = graph_[node.inputs[i]].spec.shape;
-    if (shape.rank() == 0 || !shape[0].varies()) continue;
-    // Inputs of rank 0 or 1 hold a number per token, all in one row.
+    if (shape.n_dims() == 0 || !shape[0].varies()) continue;
+    // Inputs of one dimension, or none, hold a number per token, all in one row.
     const Reach reach = node.op->input(i).reach;
-    if (shape.rank() < 2 || (reach != Reach::same && reach != Reach::row)) return false;
+    if (shape.n_dims() < 2 || (reach != Reach::same && reach != Reach::row)) return false;
   }
   return true;
 }
@@ -55,7 +55,7 @@ const KernelArgs& BorderNodes::narrowed(const PlanStep& step, const KernelArgs& 
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i] == kNoNode) continue;
     const Shape& shape = graph_[node.inputs[i]].spec.shape;
-    if (shape.rank() > 0 && shape[0].varies()) in_[i] = last_rows(in_[i]);
+    if (shape.n_dims() > 0 && shape[0].varies()) in_[i] = last_rows(in_[i]);
   }
   args_ = args;
   args_.in = in_;

@@ -16,7 +16,7 @@ std::int64_t multiplications(const Graph& graph, const Node& node, const Extents
 
 bool reads_matrix(const Graph& graph, const Node& node) {
   return std::ranges::any_of(node.inputs, [&](NodeId in) {
-    return in != kNoNode && graph[in].kind == NodeKind::weight && graph[in].spec.shape.rank() > 1;
+    return in != kNoNode && graph[in].kind == NodeKind::weight && graph[in].spec.shape.n_dims() > 1;
   });
 }
 
@@ -27,7 +27,7 @@ std::string kind_of(const Graph& graph, const PlanStep& step) {
     kind += spec.present() ? ' ' + to_string(spec) : " -";
   // A number per token, such as "first.w512": attention with another window or chunk.
   for (const NodeId in : node.inputs) {
-    if (in != kNoNode && graph[in].kind != NodeKind::weight && graph[in].spec.shape.rank() < 2)
+    if (in != kNoNode && graph[in].kind != NodeKind::weight && graph[in].spec.shape.n_dims() < 2)
       kind += ' ' + graph[in].path;
   }
   return kind;

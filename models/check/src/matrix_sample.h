@@ -12,7 +12,7 @@
 
 namespace weft::checks {
 
-// Whether a node reads a weight of rank 2 or more.
+// Whether a node reads a weight of two dimensions or more.
 bool reads_matrix(const Graph& graph, const Node& node);
 
 // Nodes of one kind are computed by the same code: op, kernel, attributes, shapes, and which

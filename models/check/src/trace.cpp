@@ -24,7 +24,7 @@ constexpr std::string_view kFormat = "weft-trace-1";
 
 std::string spec_of(const View& view) {
   std::string dims;
-  for (int i = 0; i < view.rank; ++i) dims += fmt::format("{}{}", i ? ", " : "", view.dim(i));
+  for (int i = 0; i < view.n_dims; ++i) dims += fmt::format("{}{}", i ? ", " : "", view.dim(i));
   return fmt::format("{} [{}]", view.dtype.name(), dims);
 }
 

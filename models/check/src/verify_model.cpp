@@ -79,7 +79,7 @@ std::int64_t kept_bytes(const Session& session, std::int64_t n) {
   for (NodeId id = 0; id < graph.size(); ++id) {
     if (graph[id].kind != NodeKind::op || graph[id].op->storage != Storage::fresh) continue;
     const Shape& shape = graph[id].spec.shape;
-    const bool varies = shape.rank() > 0 && shape[0].varies() && shape[0].bound > 0;
+    const bool varies = shape.n_dims() > 0 && shape[0].varies() && shape[0].bound > 0;
     const std::int64_t each = varies ? shape.elems() / shape[0].bound : shape.elems();
     total += each * (varies ? std::min(n, shape[0].bound) : 1) * std::int64_t{sizeof(float)};
   }
@@ -227,7 +227,7 @@ void ModelVerifier::compare(VerifyReport& report, const Graph& graph, std::size_
     if (!dumped) continue;
     // Rows of this step, if there is one per token.
     const Shape& shape = graph[check.node].spec.shape;
-    const bool by_token = shape.rank() > 0 && shape[0].varies();
+    const bool by_token = shape.n_dims() > 0 && shape[0].varies();
     const std::size_t size = value->values.size(), first = by_token ? size / n * done : 0;
     std::span<const float> all = dumped->values;
     // Plans of other widths may have other nodes of the same name.

@@ -86,7 +86,7 @@ class RowWriter {
 };
 
 DType type_of(const CheckpointTensor& tensor, const ConvertOptions& options) {
-  const bool matrix = tensor.spec.shape.rank() >= 2;
+  const bool matrix = tensor.spec.shape.n_dims() >= 2;
   return matrix && options.matrices.valid() ? options.matrices : tensor.spec.dtype;
 }
 

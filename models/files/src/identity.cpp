@@ -44,7 +44,7 @@ class ValueHash {
   void add(const CheckpointTensor& tensor) {
     add(tensor.name);
     add(tensor.spec.dtype.name());
-    add(tensor.spec.shape.rank());
+    add(tensor.spec.shape.n_dims());
     for (const Dim& dim : tensor.spec.shape) add(dim.bound);
   }
 

@@ -93,8 +93,8 @@ class Maker {
   void produce(const arch::MadeSource::Tensor& tensor, const GgufWriter::Put& put) {
     const TensorSpec& spec = tensor.spec;
     const std::int64_t n = spec.shape.elems();
-    if (spec.shape.rank() >= 2 && n > kPiece * kPieces) return draw(tensor, put);
-    const bool vector = spec.shape.rank() < 2;
+    if (spec.shape.n_dims() >= 2 && n > kPiece * kPieces) return draw(tensor, put);
+    const bool vector = spec.shape.n_dims() < 2;
     const bool factor = vector && tensor.name.find("bias") == std::string::npos;
     std::vector<float> values =
         uniform(tensor.name, n, factor ? 1 : 0, vector ? 0.2 : spread_of(spec.shape.last()));

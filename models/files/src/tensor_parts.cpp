@@ -25,7 +25,7 @@ template <class... Args>
 
 void check_ranges(const CheckpointTensor& source, const TensorCut& part) {
   const TensorSpec& spec = source.spec;
-  const int rank = spec.shape.rank();
+  const int rank = spec.shape.n_dims();
   if (part.axis < 0 || part.axis >= rank)
     refuse_cut(source, "axis {} must be below {}, the rank of {}", part.axis, rank,
                to_string(spec.shape));
@@ -194,12 +194,12 @@ namespace {
 
 // What the ranges leave of a shape.
 Shape shape_of_cut(const Shape& shape, int axis, const PartRanges& ranges) {
-  std::array<Dim, kMaxRank> dims{};
+  std::array<Dim, kMaxDims> dims{};
   std::ranges::copy(shape, dims.begin());
   std::int64_t& n = dims[static_cast<std::size_t>(axis)].bound;
   n = 0;
   for (const auto& [first, last] : ranges) n += last - first;
-  return Shape(std::span(dims).first(static_cast<std::size_t>(shape.rank())));
+  return Shape(std::span(dims).first(static_cast<std::size_t>(shape.n_dims())));
 }
 
 // The runs are those of the source, unless `runs` receives others.
@@ -207,7 +207,7 @@ CheckpointTensor cut_axis(const CheckpointTensor& source, const TensorCut& part,
                           std::vector<RowRun>& runs) {
   check_ranges(source, part);
   const Shape& shape = source.spec.shape;
-  const int rank = shape.rank();
+  const int rank = shape.n_dims();
   const std::int64_t dim = shape[part.axis].bound;
   const PartRanges ranges = join_ranges(part.ranges, dim);
   if (ranges == PartRanges{{0, dim}}) return source;

@@ -74,7 +74,7 @@ Addresses addresses_of(const CheckpointTensor& t) {
 
 // The addresses of a cut of a tensor with these addresses.
 Addresses take(const TensorSpec& spec, const Addresses& from, const TensorCut& part) {
-  const int rank = spec.shape.rank();
+  const int rank = spec.shape.n_dims();
   const std::int64_t block = part.axis == rank - 1 ? spec.dtype.block_elems() : 1;
   const std::int64_t dim = spec.shape[part.axis].bound / block;
   std::int64_t n_outer = 1;
@@ -95,8 +95,8 @@ Addresses take(const TensorSpec& spec, const Addresses& from, const TensorCut& p
 // Some ranges of a random axis, in a random order.
 TensorCut random_cut(const TensorSpec& spec, std::mt19937& random) {
   TensorCut part;
-  part.axis = static_cast<int>(below(random, spec.shape.rank()));
-  const std::int64_t block = part.axis == spec.shape.rank() - 1 ? spec.dtype.block_elems() : 1;
+  part.axis = static_cast<int>(below(random, spec.shape.n_dims()));
+  const std::int64_t block = part.axis == spec.shape.n_dims() - 1 ? spec.dtype.block_elems() : 1;
   std::set<std::int64_t> ends;
   for (std::int64_t n = 2 + below(random, 7); n > 0; --n)
     ends.insert(below(random, spec.shape[part.axis].bound / block + 1) * block);

@@ -75,7 +75,7 @@ TEST_CASE("every weight that a product reads and that quantizing converts is col
         CAPTURE(name);
         REQUIRE(m.entries.contains(name));
         const Shape& shape = t.tensor->spec.shape;
-        const std::int64_t n_matrices = shape.rank() == 3 ? shape[0].bound : 1;
+        const std::int64_t n_matrices = shape.n_dims() == 3 ? shape[0].bound : 1;
         CHECK_FALSE(m.importances(name, shape.last(), n_matrices).empty());
         CHECK(std::ssize(m.entries.at(name).counts) == n_matrices);
       }

@@ -66,7 +66,7 @@ void Watch::add(int lane, const KernelArgs& args, const Region& region) noexcept
   const bool stacked = by_expert || args.op == &kHeadLinear;  // results [T, choices or heads, N]
   const std::int64_t n_cols = sums->n_cols();
   const std::int64_t n_out = stacked ? args.out.dim(2) : args.out.cols();
-  const std::int64_t x_step = stacked && x.rank == 3 ? n_cols : 0;
+  const std::int64_t x_step = stacked && x.n_dims == 3 ? n_cols : 0;
   for (std::int64_t r = region.row0; r < region.row1; ++r) {
     const float* row = kept ? kept->row(x.data, r) : x.row<const float>(r);
     if (!row) continue;
@@ -165,7 +165,7 @@ std::vector<Collected::Weight> ImatrixCollector::Impl::weights_of(const Graph& g
           "weight '{}': names in an importance matrix must be at most {} bytes, got {}", name,
           Imatrix::kMaxName, name.size());
     }
-    weights.push_back({name, is_stacked(node) && tensor->spec.shape.rank() == 2});
+    weights.push_back({name, is_stacked(node) && tensor->spec.shape.n_dims() == 2});
   }
   return weights;
 }
@@ -234,7 +234,7 @@ std::int64_t ImatrixCollector::bytes_of_stacked(const Model& model) {
   std::int64_t bytes = 0;
   for (const CheckpointTensor& tensor : model.file().tensors()) {
     const Shape& shape = tensor.spec.shape;
-    if (shape.rank() == 3) bytes += kBytes * shape[0].bound * shape.last();
+    if (shape.n_dims() == 3) bytes += kBytes * shape[0].bound * shape.last();
   }
   return bytes;
 }

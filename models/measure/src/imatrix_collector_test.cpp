@@ -175,7 +175,7 @@ class StackedSums final : public NodeObserver {
         if (region.col0 > i * args.out.dim(2) || region.col1 <= i * args.out.dim(2)) continue;
         const auto m = static_cast<std::size_t>(by_expert ? args.in[2].row<const std::int32_t>(r)[i]
                                                           : static_cast<std::int32_t>(i));
-        const float* part = row.data() + (x.rank == 3 ? static_cast<std::size_t>(i) * n_cols : 0);
+        const float* part = row.data() + (x.n_dims == 3 ? static_cast<std::size_t>(i) * n_cols : 0);
         for (std::size_t c = 0; c < n_cols; ++c)
           sums.squares[m * n_cols + c] += static_cast<double>(part[c]) * part[c];
         ++sums.counts[m];

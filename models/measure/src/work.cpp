@@ -40,7 +40,7 @@ void add_node(const Graph& graph, const Node& node, const Extents& extents, std:
     if (graph[id].kind == NodeKind::weight) {
       weight_bytes += static_cast<double>(spec.bytes());
       quantized = quantized || spec.dtype.is_quantized();
-      matrix = matrix || spec.shape.rank() > 1;
+      matrix = matrix || spec.shape.n_dims() > 1;
       continue;
     }
     if (recurrent && graph[id].kind == NodeKind::state) {

@@ -86,7 +86,7 @@ Rows rows_of(const TensorSpec& spec) {
   const Shape& shape = spec.shape;
   Rows rows{.n_cols = shape.last(),
             .n_rows = shape.elems() / std::max<std::int64_t>(shape.last(), 1)};
-  for (int i = 0; i + 2 < shape.rank(); ++i) rows.n_matrices *= shape[i].bound;
+  for (int i = 0; i + 2 < shape.n_dims(); ++i) rows.n_matrices *= shape[i].bound;
   return rows;
 }
 

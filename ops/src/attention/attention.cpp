@@ -44,7 +44,7 @@ TensorSpec infer_biased(const Attrs& attrs, Specs in) {
   }
   if (distances.present()) {
     expect_dtype("distances", distances, f32);
-    const bool fits = distances.shape.rank() == 2 && distances.shape[0].bound % 2 == 1 &&
+    const bool fits = distances.shape.n_dims() == 2 && distances.shape[0].bound % 2 == 1 &&
                       distances.shape[1].bound == heads;
     expect_form(fits, "distances", distances, "[2 r + 1, {}]", heads);
   }

@@ -20,7 +20,7 @@ namespace weft::ops::definition {
 inline TensorSpec infer_runs(Specs in) {
   const TensorSpec &q = in[0], &k = in[1], &v = in[2], &table = in[3];
   if (q.dtype != q8a) expect_dtype("q", q, f32);
-  expect_form(q.shape.rank() == 3, "q", q, "[T, H, E]");
+  expect_form(q.shape.n_dims() == 3, "q", q, "[T, H, E]");
   expect_cache("k", k);
   const std::int64_t heads = q.shape[1].bound, e = q.shape[2].bound;
   const std::int64_t groups = k.shape[1].bound;
@@ -30,7 +30,7 @@ inline TensorSpec infer_runs(Specs in) {
   const bool v_fits = v.shape[0] == k.shape[0] && v.shape[1] == k.shape[1];
   expect_form(v_fits, "v", v, "[{}, {}, {}, E']", to_string(k.shape[0]), groups, kCellsPerBlock);
   expect_dtype("table", table, i32);
-  const bool is_table = table.shape.rank() == 2 && !table.shape[0].varies();
+  const bool is_table = table.shape.n_dims() == 2 && !table.shape[0].varies();
   expect_form(is_table, "table", table, "[Q, M]");
   for (const auto& [name, spec] :
        {std::pair{"table_row", in[4]}, {"first", in[5]}, {"last", in[6]}}) {

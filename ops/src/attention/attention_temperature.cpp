@@ -11,7 +11,7 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   const TensorSpec &x = in[0], &pos = in[1];
   const auto& a = attrs.as<TemperatureAttrs>();
   expect_dtype("x", x, f32);
-  expect_form(x.shape.rank() >= 2, "x", x, "[T, ..]");
+  expect_form(x.shape.n_dims() >= 2, "x", x, "[T, ..]");
   expect_dtype("pos", pos, i32);
   expect_shape("pos", pos, {x.shape[0]});
   expect_finite("scale", a.scale);

@@ -35,7 +35,7 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   const TensorSpec& table = in[0];
   const auto& a = attrs.as<BucketAttrs>();
   expect_format("table", table);
-  expect_form(table.shape.rank() == 2, "table", table, "[B, H]");
+  expect_form(table.shape.n_dims() == 2, "table", table, "[B, H]");
   if (a.max_distance < 2 || a.max_distance > kMaxDistance)
     fail<ValueError>("max_distance must be 2..{}, got {}", kMaxDistance, a.max_distance);
   const std::int64_t n = table.shape[0].bound;

@@ -41,7 +41,7 @@ TEST_CASE("caches: memory of a cell, with rows at any distance") {
   std::vector<std::byte> memory(4096);
   const View cache{.data = memory.data(),
                    .dtype = q8_0,
-                   .rank = 4,
+                   .n_dims = 4,
                    .dims = {2, 1, 64, 32},
                    .row_stride = 64 * 34 - 100};
   CHECK(cell_at(cache, 65, 0) == memory.data() + cache.row_stride + 34);

@@ -14,7 +14,7 @@ TensorSpec infer(const Attrs&, Specs in) {
   expect_cache("state", state);
   expect_dtype("x", x, f32);
   const Shape &s = state.shape, &n = x.shape;
-  const bool fits = n.rank() == 3 && n[1] == s[1] && n[2] == s[3];
+  const bool fits = n.n_dims() == 3 && n[1] == s[1] && n[2] == s[3];
   expect_form(fits, "x", x, "[T, {}, {}]", s[1].bound, s[3].bound);
   expect_dtype("cells", cells, i32);
   expect_shape("cells", cells, {n[0]});

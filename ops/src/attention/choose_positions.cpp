@@ -25,13 +25,13 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   expect_at_least("span", a.span, 1);
   expect_at_least("always", a.always, 0);
   expect_dtype("q", q, f32);
-  expect_form(q.shape.rank() == 3, "q", q, "[T, H, E]");
+  expect_form(q.shape.n_dims() == 3, "q", q, "[T, H, E]");
   expect_cache("k", k);
   const std::int64_t heads = q.shape[1].bound, e = q.shape[2].bound;
   const bool k_fits = k.shape[1].bound == 1 && k.shape[3].bound == e;
   expect_form(k_fits, "k", k, "[B, 1, {}, {}]", kCellsPerBlock, e);
   expect_dtype("table", table, i32);
-  const bool is_table = table.shape.rank() == 2 && !table.shape[0].varies();
+  const bool is_table = table.shape.n_dims() == 2 && !table.shape[0].varies();
   expect_form(is_table, "table", table, "[Q, M]");
   for (const auto& [name, spec] :
        {std::pair{"table_row", in[3]}, {"first", in[4]}, {"last", in[5]}}) {
@@ -97,7 +97,7 @@ class Scores {
 struct Span {
   std::int64_t number;
   float score = kNever;
-  std::int64_t rank = 0;  // above 0: always chosen, regardless of its score, the largest first
+  std::int64_t priority = 0;  // above 0: always chosen, regardless of its score, the largest first
 };
 
 // The spans of the positions from `first` on, in ascending order.
@@ -111,12 +111,12 @@ std::vector<Span> spans_of(const std::vector<float>& scores, std::int64_t first,
   }
   const std::int64_t last = std::ssize(spans) - 1;
   for (std::int64_t i = std::max<std::int64_t>(0, last - a.always + 1); i <= last; ++i)
-    spans[static_cast<std::size_t>(i)].rank = i + 1;
+    spans[static_cast<std::size_t>(i)].priority = i + 1;
   return spans;
 }
 
 bool better(const Span& a, const Span& b) {
-  return a.rank != b.rank ? a.rank > b.rank : a.score > b.score;
+  return a.priority != b.priority ? a.priority > b.priority : a.score > b.score;
 }
 
 // Puts `value` into the heap, the worst at the root, in place of heap[hole]: the hole moves down to

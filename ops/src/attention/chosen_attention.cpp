@@ -16,7 +16,7 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   const TensorSpec &chosen = in[7], &sinks = in[8];
   const std::int64_t heads = out.shape[1].bound;
   expect_dtype("chosen", chosen, i32);
-  const bool fits = chosen.shape.rank() == 3 && chosen.shape[0] == out.shape[0] &&
+  const bool fits = chosen.shape.n_dims() == 3 && chosen.shape[0] == out.shape[0] &&
                     chosen.shape[1].bound > 0 && heads % chosen.shape[1].bound == 0;
   expect_form(fits, "chosen", chosen, "[{}, C, K] with C a divisor of {}", to_string(out.shape[0]),
               heads);

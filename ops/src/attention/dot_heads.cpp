@@ -10,7 +10,7 @@ using namespace ops;
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec &a = in[0], &b = in[1];
   expect_dtype("a", a, f32);
-  expect_form(a.shape.rank() == 3, "a", a, "[T, H, E]");
+  expect_form(a.shape.n_dims() == 3, "a", a, "[T, H, E]");
   expect_dtype("b", b, f32);
   expect_shape("b", b, a.shape);
   return {f32, {a.shape[0], a.shape[1]}};

@@ -26,7 +26,7 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   const bool k2_fits = k2.shape[1] == Dim(1) && k2.shape[3] == Dim(e);
   expect_form(k2_fits, "k2", k2, "[B2, 1, {}, {}]", kCellsPerBlock, e);
   expect_dtype("table2", table2, i32);
-  const bool is_table = table2.shape.rank() == 2 && table2.shape[0] == in[kTable].shape[0];
+  const bool is_table = table2.shape.n_dims() == 2 && table2.shape[0] == in[kTable].shape[0];
   expect_form(is_table, "table2", table2, "[{}, M2]", to_string(in[kTable].shape[0]));
   for (const auto& [name, i] : {std::pair{"first2", kFirst2}, {"last2", kLast2}}) {
     expect_dtype(name, in[i], i32);
@@ -35,7 +35,7 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   if (chosen.present()) {
     expect_dtype("chosen", chosen, i32);
     const bool fits =
-        chosen.shape.rank() == 3 && chosen.shape[0] == out.shape[0] && chosen.shape[1] == Dim(1);
+        chosen.shape.n_dims() == 3 && chosen.shape[0] == out.shape[0] && chosen.shape[1] == Dim(1);
     expect_form(fits, "chosen", chosen, "[{}, 1, K]", to_string(out.shape[0]));
   }
   if (in[kSinks].present()) {

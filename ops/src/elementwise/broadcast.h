@@ -13,11 +13,11 @@ inline TensorSpec infer_broadcast(const Attrs&, Specs in) {
   const Shape& shape = b.shape;
   const std::int64_t d = a.shape.last();
   const bool vector = shape == Shape{d} || shape == Shape{1};
-  const bool by_head = a.shape.rank() == 3 && shape.rank() == 2 && shape[0] == a.shape[1] &&
+  const bool by_head = a.shape.n_dims() == 3 && shape.n_dims() == 2 && shape[0] == a.shape[1] &&
                        (shape[1].bound == d || shape[1].bound == 1);
   if (shape == a.shape || vector || by_head) return a;
   const std::string heads =
-      a.shape.rank() == 3 ? fmt::format("[{0}, {1}], [{0}, 1], ", a.shape[1].bound, d) : "";
+      a.shape.n_dims() == 3 ? fmt::format("[{0}, {1}], [{0}, 1], ", a.shape[1].bound, d) : "";
   expect_form(false, "b", b, "{}, {}[{}] or [1]", to_string(a.shape), heads, d);
   return a;
 }
@@ -25,7 +25,7 @@ inline TensorSpec infer_broadcast(const Attrs&, Specs in) {
 template <class F>
 void broadcast(Views in, View out, F f) {
   const View &a = in[0], &b = in[1];
-  const bool same = b.rank == a.rank && b.dims == a.dims;
+  const bool same = b.n_dims == a.n_dims && b.dims == a.dims;
   const std::int64_t d = a.dim(-1), width = b.cols();
   for (std::int64_t r = 0; r < out.rows(); ++r) {
     const float* x = a.row<const float>(r);

@@ -10,19 +10,19 @@ using namespace ops;
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec &a = in[0], &b = in[1], &w = in[2];
   expect_dtype("a", a, f32);
-  const std::size_t rank = a.shape.rank();
-  expect_form(rank == 2 || rank == 3, "a", a, "[T, D] or [T, H, D]");
+  const std::size_t n_dims = a.shape.n_dims();
+  expect_form(n_dims == 2 || n_dims == 3, "a", a, "[T, D] or [T, H, D]");
   expect_dtype("b", b, f32);
   expect_shape("b", b, a.shape);
   expect_dtype("w", w, f32);
   const Dim d = a.shape[-1];
   if (w.shape == Shape{d}) return a;
-  if (rank == 2) {
+  if (n_dims == 2) {
     expect_form(w.shape == a.shape, "w", w, "{} or [{}]", to_string(a.shape), d.bound);
     return a;
   }
   const bool single = a.shape[1].bound == 1;
-  const Dim heads = single && w.shape.rank() >= 2 ? w.shape[-2] : a.shape[1];
+  const Dim heads = single && w.shape.n_dims() >= 2 ? w.shape[-2] : a.shape[1];
   const Shape out{a.shape[0], heads, d};
   const std::string m = single ? "M" : to_string(heads);
   expect_form(w.shape == out || w.shape == Shape{heads, d}, "w", w,
@@ -34,11 +34,11 @@ TensorSpec infer(const Attrs&, Specs in) {
 template <class F>
 void each(Views in, View out, F f) {
   const std::int64_t d = out.dim(-1), width = in[0].cols();
-  const bool by_row = in[2].rank == out.rank;
+  const bool by_row = in[2].n_dims == out.n_dims;
   for (std::int64_t t = 0; t < out.rows(); ++t) {
     const float *a = in[0].row<const float>(t), *b = in[1].row<const float>(t);
     for (std::int64_t c = 0; c < out.cols(); ++c) {
-      const float* w = in[2].row<const float>(by_row ? t : in[2].rank == 2 ? c / d : 0);
+      const float* w = in[2].row<const float>(by_row ? t : in[2].n_dims == 2 ? c / d : 0);
       f(a[c % width], b[c % width], w[by_row ? c : c % d], out.row<float>(t)[c]);
     }
   }

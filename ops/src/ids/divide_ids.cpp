@@ -9,7 +9,7 @@ using namespace ops;
 
 TensorSpec infer(const Attrs& attrs, Specs in) {
   expect_dtype("ids", in[0], i32);
-  expect_form(in[0].shape.rank() == 2, "ids", in[0], "[T, K]");
+  expect_form(in[0].shape.n_dims() == 2, "ids", in[0], "[T, K]");
   expect_positive("divisor", attrs.as<DivideIdsAttrs>().divisor);
   return in[0];
 }

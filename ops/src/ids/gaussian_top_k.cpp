@@ -11,7 +11,7 @@ using namespace ops;
 
 TensorSpec infer(const Attrs& attrs, Specs in) {
   expect_dtype("x", in[0], f32);
-  const bool rows = in[0].shape.rank() >= 1 && in[0].shape[-1].bound >= 2;
+  const bool rows = in[0].shape.n_dims() >= 1 && in[0].shape[-1].bound >= 2;
   expect_form(rows, "x", in[0], "[.., D] with D at least 2");
   expect_finite("deviations", attrs.as<GaussianTopKAttrs>().deviations);
   return in[0];

@@ -15,9 +15,9 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   const std::int32_t max = attrs.as<GetIdsAttrs>().max;
   if (max < 0) fail<ValueError>("max must not be negative, got {}", max);
   if (table.dtype != i32) expect_dtype("table", table, f32);
-  expect_form(table.shape.rank() == 2, "table", table, "[N, K]");
+  expect_form(table.shape.n_dims() == 2, "table", table, "[N, K]");
   expect_dtype("ids", ids, i32);
-  expect_form(ids.shape.rank() == 1, "ids", ids, "[T]");
+  expect_form(ids.shape.n_dims() == 1, "ids", ids, "[T]");
   return {i32, {ids.shape[0], table.shape[1]}};
 }
 

@@ -12,7 +12,7 @@ using namespace ops;
 TensorSpec infer(const Attrs& attrs, Specs in) {
   const std::int64_t width = attrs.as<IdsToFloatsAttrs>().width;
   expect_dtype("ids", in[0], i32);
-  expect_form(in[0].shape.rank() == 1, "ids", in[0], "[T]");
+  expect_form(in[0].shape.n_dims() == 1, "ids", in[0], "[T]");
   expect_positive("width", static_cast<double>(width));
   return {f32, {in[0].shape[0], width}};
 }

@@ -9,7 +9,7 @@ using namespace ops;
 
 TensorSpec infer(const Attrs&, Specs in) {
   expect_dtype("ids", in[0], i32);
-  expect_form(in[0].shape.rank() == 1, "ids", in[0], "[T]");
+  expect_form(in[0].shape.n_dims() == 1, "ids", in[0], "[T]");
   expect_dtype("otherwise", in[1], i32);
   expect_shape("otherwise", in[1], in[0].shape);
   return in[0];

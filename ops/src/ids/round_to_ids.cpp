@@ -11,7 +11,7 @@ using namespace ops;
 TensorSpec infer(const Attrs& attrs, Specs in) {
   const std::int32_t max = attrs.as<RoundToIdsAttrs>().max;
   expect_dtype("x", in[0], f32);
-  expect_form(in[0].shape.rank() == 2, "x", in[0], "[T, K]");
+  expect_form(in[0].shape.n_dims() == 2, "x", in[0], "[T, K]");
   if (max < 0) fail<ValueError>("max must be at least 0, got {}", max);
   return {i32, in[0].shape};
 }

@@ -15,7 +15,7 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   const TensorSpec &scores = in[0], &bias = in[1];
   const auto& a = attrs.as<TopKAttrs>();
   expect_dtype("scores", scores, f32);
-  expect_form(scores.shape.rank() == 2, "scores", scores, "[T, X]");
+  expect_form(scores.shape.n_dims() == 2, "scores", scores, "[T, X]");
   const std::int64_t n = scores.shape[1].bound;
   if (bias.present()) {
     expect_dtype("bias", bias, f32);

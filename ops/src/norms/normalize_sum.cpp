@@ -11,7 +11,7 @@ using namespace ops;
 
 TensorSpec infer(const Attrs& attrs, Specs in) {
   expect_dtype("x", in[0], f32);
-  expect_form(in[0].shape.rank() >= 1, "x", in[0], "[.., D]");
+  expect_form(in[0].shape.n_dims() >= 1, "x", in[0], "[.., D]");
   expect_positive("min", attrs.as<NormalizeSumAttrs>().min);
   return in[0];
 }

@@ -10,7 +10,7 @@ namespace ops {
 
 TensorSpec infer_rms(const Attrs& attrs, Specs in) {
   expect_dtype("x", in[0], f32);
-  expect_form(in[0].shape.rank() >= 1, "x", in[0], "[.., D]");
+  expect_form(in[0].shape.n_dims() >= 1, "x", in[0], "[.., D]");
   expect_positive("eps", attrs.as<RmsNormAttrs>().eps);
   return in[0];
 }

@@ -20,7 +20,7 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   expect_positive("eps", a.eps);
   const std::int64_t n = a.n, all = n * (n + 2);
   expect_dtype("x", x, f32);
-  const bool fits = x.shape.rank() == 2 && (x.shape[1] == Dim(n) || x.shape[1] == Dim(all));
+  const bool fits = x.shape.n_dims() == 2 && (x.shape[1] == Dim(n) || x.shape[1] == Dim(all));
   expect_form(fits, "x", x, "[T, {}] or [T, {}]", n, all);
   expect_dtype("scale", scale, f32);
   expect_shape("scale", scale, {x.shape[1] == Dim(n) ? 1 : 3});

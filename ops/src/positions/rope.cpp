@@ -17,10 +17,10 @@ namespace {
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec &x = in[0], &angles = in[1];
   expect_dtype("x", x, f32);
-  expect_form(x.shape.rank() == 3, "x", x, "[T, H, E]");
+  expect_form(x.shape.n_dims() == 3, "x", x, "[T, H, E]");
   expect_dtype("angles", angles, f32);
   const std::int64_t e = x.shape[2].bound;
-  const bool fits = angles.shape.rank() == 2 && angles.shape[0] == x.shape[0] &&
+  const bool fits = angles.shape.n_dims() == 2 && angles.shape[0] == x.shape[0] &&
                     angles.shape[1].bound % 2 == 0 && angles.shape[1].bound <= e;
   expect_form(fits, "angles", angles, "[{}, R] with R even and at most {}", to_string(x.shape[0]),
               e);

@@ -33,7 +33,7 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   check_attrs(a);
   const TensorSpec &pos = in[0], &factors = in[1];
   expect_dtype("pos", pos, i32);
-  expect_form(pos.shape.rank() == 1, "pos", pos, "[T]");
+  expect_form(pos.shape.n_dims() == 1, "pos", pos, "[T]");
   if (factors.present()) {
     expect_dtype("factors", factors, f32);
     expect_shape("factors", factors, {a.n_rot / 2});

@@ -12,7 +12,7 @@ using namespace ops;
 TensorSpec infer(const Attrs& attrs, Specs in) {
   const TensorSpec &pos = in[0], &limit = in[1];
   expect_dtype("pos", pos, i32);
-  expect_form(pos.shape.rank() == 1, "pos", pos, "[T]");
+  expect_form(pos.shape.n_dims() == 1, "pos", pos, "[T]");
   if (limit.present()) {
     expect_dtype("limit", limit, i32);
     expect_shape("limit", limit, pos.shape);

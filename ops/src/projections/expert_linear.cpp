@@ -24,14 +24,14 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   if (x.dtype != f32 && x.dtype != q8a)
     fail<DTypeError>("x must be F32 or Q8A, got {}", x.dtype.name());
   expect_dtype("ids", ids, i32);
-  expect_form(ids.shape.rank() == 2, "ids", ids, "[T, K]");
-  const bool each = x.shape.rank() == 3 && x.shape[1] == ids.shape[1];
-  const bool fits = (x.shape.rank() == 2 || each) && x.shape[0] == ids.shape[0];
+  expect_form(ids.shape.n_dims() == 2, "ids", ids, "[T, K]");
+  const bool each = x.shape.n_dims() == 3 && x.shape[1] == ids.shape[1];
+  const bool fits = (x.shape.n_dims() == 2 || each) && x.shape[0] == ids.shape[0];
   expect_form(fits, "x", x, "[{0}, D] or [{0}, {1}, D]", to_string(ids.shape[0]),
               to_string(ids.shape[1]));
   expect_format("w", w);
   const std::int64_t d = x.shape.last();
-  const bool matrices = w.shape.rank() == 3 && !w.shape[0].varies() && w.shape.last() == d;
+  const bool matrices = w.shape.n_dims() == 3 && !w.shape[0].varies() && w.shape.last() == d;
   expect_form(matrices, "w", w, "[X, N, {}]", d);
   check_part(attrs.as<ExpertLinearAttrs>(), w.shape[0].bound);
   for (const DType dtype : {x.dtype, w.dtype}) {
@@ -64,7 +64,7 @@ void for_each_choice(const Attrs& attrs, Views in, View out, F f) {
         if (chosen < 0 || chosen >= w.rows())
           chosen = ids[k] < 0 || ids[k] >= all ? kNoExpert : kElsewhere;
         if (chosen != e) continue;
-        const float* xt = rows.data() + t * x.cols() + (x.rank == 3 ? k * d : 0);
+        const float* xt = rows.data() + t * x.cols() + (x.n_dims == 3 ? k * d : 0);
         f(out.row<float>(t) + k * n, xt, e, matrix);
       }
     }

@@ -10,10 +10,10 @@ using namespace ops;
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec &x = in[0], &w = in[1];
   expect_dtype("x", x, f32);
-  expect_form(x.shape.rank() == 3, "x", x, "[T, H, K]");
+  expect_form(x.shape.n_dims() == 3, "x", x, "[T, H, K]");
   expect_format("w", w);
   const std::int64_t heads = x.shape[1].bound, k = x.shape.last();
-  const bool fits = w.shape.rank() == 3 && w.shape[0].bound == heads && w.shape.last() == k;
+  const bool fits = w.shape.n_dims() == 3 && w.shape[0].bound == heads && w.shape.last() == k;
   expect_form(fits, "w", w, "[{}, N, {}]", heads, k);
   if (k % w.dtype.block_elems() != 0)
     fail<ShapeError>("K must be a multiple of {} for {}, got {}", w.dtype.block_elems(),

@@ -10,13 +10,13 @@ std::int64_t expect_projected(const TensorSpec& x) {
   if (x.dtype != f32 && x.dtype != q8a) {
     fail<DTypeError>("x must be F32 or Q8A, got {}", x.dtype.name());
   }
-  expect_form(x.shape.rank() == 2, "x", x, "[T, K]");
+  expect_form(x.shape.n_dims() == 2, "x", x, "[T, K]");
   return x.shape[1].bound;
 }
 
 void expect_matrix(std::string_view name, const TensorSpec& w, std::int64_t k) {
   expect_format(name, w);
-  const bool fits = w.shape.rank() == 2 && !w.shape[0].varies() && w.shape[1].bound == k;
+  const bool fits = w.shape.n_dims() == 2 && !w.shape[0].varies() && w.shape[1].bound == k;
   expect_form(fits, name, w, "[N, {}]", k);
 }
 

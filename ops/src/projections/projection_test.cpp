@@ -12,7 +12,7 @@ namespace {
 View view_of(std::vector<float>& values, std::int64_t rows, std::int64_t cols) {
   return {.data = reinterpret_cast<std::byte*>(values.data()),
           .dtype = f32,
-          .rank = 2,
+          .n_dims = 2,
           .dims = {rows, cols},
           .row_stride = cols * std::int64_t{sizeof(float)}};
 }

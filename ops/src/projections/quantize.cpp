@@ -12,7 +12,7 @@ using namespace ops;
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec& x = in[0];
   expect_dtype("x", x, f32);
-  expect_form(x.shape.rank() >= 2, "x", x, "[T, .., K]");
+  expect_form(x.shape.n_dims() >= 2, "x", x, "[T, .., K]");
   const std::int64_t block = q8a.block_elems();
   expect_form(x.shape.last() % block == 0, "x", x, "[T, .., K] with K a multiple of {}", block);
   return {q8a, x.shape};

@@ -17,7 +17,7 @@ void expect_group(const GroupAttrs& a) {
 
 void expect_rows(std::string_view name, const TensorSpec& x) {
   expect_dtype(name, x, f32);
-  expect_form(x.shape.rank() == 2, name, x, "[T, D]");
+  expect_form(x.shape.n_dims() == 2, name, x, "[T, D]");
 }
 
 void expect_cols(std::int64_t cols, const TensorSpec& x) {
@@ -52,7 +52,7 @@ TensorSpec infer_send(const Attrs& attrs, Specs in) {
 
 TensorSpec infer_recv(const Attrs& attrs, Specs in) {
   const auto& a = attrs.as<PeerAttrs>();
-  expect_form(in[0].shape.rank() >= 1, "rows", in[0], "[T, ..]");
+  expect_form(in[0].shape.n_dims() >= 1, "rows", in[0], "[T, ..]");
   if (a.cols < 1) fail<ValueError>("cols must be at least 1, got {}", a.cols);
   return {f32, {in[0].shape[0], a.cols}};
 }

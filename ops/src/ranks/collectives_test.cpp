@@ -14,7 +14,7 @@ struct Rows {
   View view() {
     return {.data = reinterpret_cast<std::byte*>(values.data()),
             .dtype = f32,
-            .rank = 2,
+            .n_dims = 2,
             .dims = {rows, cols},
             .row_stride = cols * 4};
   }

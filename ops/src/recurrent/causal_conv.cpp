@@ -13,10 +13,10 @@ using namespace causal_conv_inputs;
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec &x = in[kX], &w = in[kW];
   expect_dtype("x", x, f32);
-  expect_form(x.shape.rank() == 2, "x", x, "[T, C]");
+  expect_form(x.shape.n_dims() == 2, "x", x, "[T, C]");
   const std::int64_t width = x.shape[1].bound;
   expect_format("w", w);
-  const bool fits = w.shape.rank() == 2 && w.shape[0] == Dim(width) && w.shape[1].bound >= 2;
+  const bool fits = w.shape.n_dims() == 2 && w.shape[0] == Dim(width) && w.shape[1].bound >= 2;
   expect_form(fits, "w", w, "[{}, K], K >= 2", width);
   if (in[kBias].present()) {
     expect_dtype("bias", in[kBias], f32);

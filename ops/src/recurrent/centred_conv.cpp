@@ -10,10 +10,10 @@ using namespace ops;
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec &x = in[0], &w = in[1];
   expect_dtype("x", x, f32);
-  expect_form(x.shape.rank() == 2, "x", x, "[T, C]");
+  expect_form(x.shape.n_dims() == 2, "x", x, "[T, C]");
   const std::int64_t width = x.shape[1].bound;
   expect_format("w", w);
-  const bool fits = w.shape.rank() == 2 && w.shape[0] == Dim(width) && w.shape[1].bound % 2 == 1;
+  const bool fits = w.shape.n_dims() == 2 && w.shape[0] == Dim(width) && w.shape[1].bound % 2 == 1;
   expect_form(fits, "w", w, "[{}, K], K odd", width);
   expect_dtype("before", in[2], i32);
   expect_shape("before", in[2], {x.shape[0]});

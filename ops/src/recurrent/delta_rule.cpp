@@ -11,10 +11,10 @@ using namespace delta_rule_inputs;
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec &q = in[kQ], &v = in[kV];
   expect_dtype("v", v, f32);
-  const bool heads = v.shape.rank() == 3 && v.shape[1].bound > 0 && v.shape[2].bound > 0;
+  const bool heads = v.shape.n_dims() == 3 && v.shape[1].bound > 0 && v.shape[2].bound > 0;
   expect_form(heads, "v", v, "[T, H, P]");
   expect_dtype("q", q, f32);
-  const bool fits = q.shape.rank() == 3 && q.shape[0] == v.shape[0] && q.shape[1] == v.shape[1] &&
+  const bool fits = q.shape.n_dims() == 3 && q.shape[0] == v.shape[0] && q.shape[1] == v.shape[1] &&
                     q.shape[2].bound > 0;
   expect_form(fits, "q", q, "[T, {}, N]", v.shape[1].bound);
   for (const auto& [name, i] : {std::pair{"k", kK}, {"remove", kRemove}, {"write", kWrite}}) {
@@ -39,7 +39,7 @@ struct Token {
         decay(decay_of(in[kDecay], t, h)),
         remove(of_head(in[kRemove], t, h)),
         write(of_head(in[kWrite], t, h)),
-        decay_step(in[kDecay].rank == 3 ? 1 : 0) {}
+        decay_step(in[kDecay].n_dims == 3 ? 1 : 0) {}
 
  private:
   static const float* of_head(const View& x, std::int64_t t, std::int64_t h) {

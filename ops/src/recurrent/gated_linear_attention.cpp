@@ -12,7 +12,7 @@ using namespace gated_linear_attention_inputs;
 void expect_groups(std::string_view name, const TensorSpec& spec, const Shape& v, std::int64_t n) {
   expect_dtype(name, spec, f32);
   const Shape& s = spec.shape;
-  const bool fits = s.rank() == 3 && s[0] == v[0] && s[1].bound > 0 && s[2].bound > 0 &&
+  const bool fits = s.n_dims() == 3 && s[0] == v[0] && s[1].bound > 0 && s[2].bound > 0 &&
                     v[1].bound % s[1].bound == 0 && (n == 0 || s[2].bound == n);
   expect_form(fits, name, spec, "[T, G, {}], G a divisor of {}", n > 0 ? std::to_string(n) : "N",
               v[1].bound);
@@ -21,7 +21,7 @@ void expect_groups(std::string_view name, const TensorSpec& spec, const Shape& v
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec& v = in[kV];
   expect_dtype("v", v, f32);
-  const bool heads = v.shape.rank() == 3 && v.shape[1].bound > 0 && v.shape[2].bound > 0;
+  const bool heads = v.shape.n_dims() == 3 && v.shape[1].bound > 0 && v.shape[2].bound > 0;
   expect_form(heads, "v", v, "[T, H, P]");
   expect_groups("q", in[kQ], v.shape, 0);
   const std::int64_t n_heads = v.shape[1].bound, n = in[kQ].shape[2].bound;
@@ -46,7 +46,7 @@ struct Token {
         v(in[kV].row<const float>(t) + h * in[kV].dim(2)),
         decay(decay_of(in[kDecay], t, h)),
         bonus(in[kBonus] ? in[kBonus].row<const float>(h) : nullptr),
-        decay_step(in[kDecay].rank == 3 ? 1 : 0) {}
+        decay_step(in[kDecay].n_dims == 3 ? 1 : 0) {}
 
  private:
   static const float* of_group(const View& x, Views in, std::int64_t t, std::int64_t h) {

@@ -12,7 +12,7 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   if (a.heads < 1) fail<ValueError>("heads must be at least 1, got {}", a.heads);
   expect_positive("rate", a.rate);
   expect_dtype("pos", in[0], i32);
-  expect_form(in[0].shape.rank() == 1, "pos", in[0], "[T]");
+  expect_form(in[0].shape.n_dims() == 1, "pos", in[0], "[T]");
   return {f32, {in[0].shape[0], a.heads}};
 }
 

@@ -10,7 +10,7 @@ void expect_decay(const TensorSpec& decay, const Shape& y, std::int64_t n) {
 }
 
 const float* decay_of(const View& decay, std::int64_t t, std::int64_t h) {
-  return decay.row<const float>(t) + h * (decay.rank == 3 ? decay.dim(2) : 1);
+  return decay.row<const float>(t) + h * (decay.n_dims == 3 ? decay.dim(2) : 1);
 }
 
 ColRange map_to_heads(const Attrs&, Specs in, int index, ColRange out) {

@@ -8,13 +8,13 @@ namespace {
 using namespace ops;
 
 bool same_behind_first(const Shape& a, const Shape& b) {
-  return a.rank() == b.rank() && std::equal(a.begin() + 1, a.end(), b.begin() + 1);
+  return a.n_dims() == b.n_dims() && std::equal(a.begin() + 1, a.end(), b.begin() + 1);
 }
 
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec &a = in[0], &x = in[1], &state = in[2];
   expect_dtype("a", a, f32);
-  expect_form(a.shape.rank() >= 2, "a", a, "[T, ..]");
+  expect_form(a.shape.n_dims() >= 2, "a", a, "[T, ..]");
   expect_dtype("x", x, f32);
   expect_shape("x", x, a.shape);
   expect_dtype("state", state, f32);

@@ -11,12 +11,12 @@ using namespace selective_scan_inputs;
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec &x = in[kX], &a = in[kA];
   expect_dtype("x", x, f32);
-  expect_form(x.shape.rank() == 2, "x", x, "[T, I]");
+  expect_form(x.shape.n_dims() == 2, "x", x, "[T, I]");
   expect_dtype("dt", in[kDt], f32);
   expect_shape("dt", in[kDt], x.shape);
   const std::int64_t width = x.shape[1].bound;
   expect_dtype("a", a, f32);
-  const bool fits = a.shape.rank() == 2 && a.shape[0] == Dim(width) && a.shape[1].bound > 0;
+  const bool fits = a.shape.n_dims() == 2 && a.shape[0] == Dim(width) && a.shape[1].bound > 0;
   expect_form(fits, "a", a, "[{}, N]", width);
   for (const auto& [name, i] : {std::pair{"b", kB}, {"c", kC}}) {
     expect_dtype(name, in[i], f32);

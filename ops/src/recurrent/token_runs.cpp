@@ -5,7 +5,7 @@ namespace weft::ops {
 void expect_state_rows(Specs in, const Dim& n_tokens, std::initializer_list<std::int64_t> shape) {
   const TensorSpec& state = in[in.size() - 4];
   expect_dtype("state", state, f32);
-  const bool fits = state.shape.rank() == static_cast<int>(shape.size()) + 1 &&
+  const bool fits = state.shape.n_dims() == static_cast<int>(shape.size()) + 1 &&
                     !state.shape[0].varies() &&
                     std::equal(shape.begin(), shape.end(), state.shape.begin() + 1,
                                [](std::int64_t n, const Dim& dim) { return dim == Dim(n); });

@@ -14,7 +14,7 @@ constexpr int kState = 1;
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec& x = in[0];
   expect_dtype("x", x, f32);
-  expect_form(x.shape.rank() == 2, "x", x, "[T, D]");
+  expect_form(x.shape.n_dims() == 2, "x", x, "[T, D]");
   expect_state_rows(in, x.shape[0], {x.shape[1].bound});
   return x;
 }

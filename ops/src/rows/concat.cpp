@@ -15,7 +15,7 @@ TensorSpec infer(const Attrs&, Specs in) {
     const std::string name = fmt::format("x_{}", i);
     expect_dtype(name, in[i], f32);
     const std::string rows = to_string(in[0].shape.rows());
-    const bool fits = in[i].shape.rank() == 2 && in[i].shape[0] == in[0].shape[0];
+    const bool fits = in[i].shape.n_dims() == 2 && in[i].shape[0] == in[0].shape[0];
     expect_form(fits, name, in[i], "[{}, N]", rows);
     width += in[i].shape[1].bound;
   }

@@ -12,9 +12,9 @@ using namespace ops;
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec &a = in[0], &b = in[1];
   expect_dtype("a", a, f32);
-  expect_form(a.shape.rank() == 3, "a", a, "[T, H, A]");
+  expect_form(a.shape.n_dims() == 3, "a", a, "[T, H, A]");
   expect_dtype("b", b, f32);
-  const bool fits = b.shape.rank() == 3 && b.shape[0] == a.shape[0] &&
+  const bool fits = b.shape.n_dims() == 3 && b.shape[0] == a.shape[0] &&
                     (b.shape[1] == a.shape[1] || b.shape[1].bound == 1);
   expect_form(fits, "b", b, "[{0}, {1}, B] or [{0}, 1, B]", to_string(a.shape[0]),
               to_string(a.shape[1]));

@@ -12,11 +12,11 @@ using namespace ops;
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec &table = in[0], &ids = in[1];
   expect_format("table", table);
-  expect_form(table.shape.rank() == 2, "table", table, "[N, D]");
+  expect_form(table.shape.n_dims() == 2, "table", table, "[N, D]");
   expect_dtype("ids", ids, i32);
-  const std::int64_t rank = ids.shape.rank();
-  expect_form(rank == 1 || rank == 2, "ids", ids, "[T] or [T, K]");
-  if (rank == 1) return {f32, {ids.shape[0], table.shape[1]}};
+  const std::int64_t n_dims = ids.shape.n_dims();
+  expect_form(n_dims == 1 || n_dims == 2, "ids", ids, "[T] or [T, K]");
+  if (n_dims == 1) return {f32, {ids.shape[0], table.shape[1]}};
   return {f32, {ids.shape[0], ids.shape[1], table.shape[1]}};
 }
 
@@ -28,7 +28,7 @@ void reference(const Attrs&, Views in, View out) {
     for (std::int64_t k = 0; k < n_each; ++k) {
       float* y = out.row<float>(t) + k * d;
       const std::int32_t id =
-          ids.rank == 1 ? ids.row<const std::int32_t>(0)[t] : ids.row<const std::int32_t>(t)[k];
+          ids.n_dims == 1 ? ids.row<const std::int32_t>(0)[t] : ids.row<const std::int32_t>(t)[k];
       if (id < 0 || id >= table.rows()) {
         std::fill_n(y, d, std::numeric_limits<float>::quiet_NaN());
       } else {

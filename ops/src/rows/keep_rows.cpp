@@ -13,9 +13,9 @@ TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec &state = in[0], &x = in[1], &rows = in[2];
   expect_dtype("state", state, f32);
   const Shape &s = state.shape, &n = x.shape;
-  expect_form(s.rank() >= 2 && !s[0].varies(), "state", state, "[R, ..]");
+  expect_form(s.n_dims() >= 2 && !s[0].varies(), "state", state, "[R, ..]");
   expect_dtype("x", x, f32);
-  const bool fits = n.rank() == s.rank() && std::equal(n.begin() + 1, n.end(), s.begin() + 1);
+  const bool fits = n.n_dims() == s.n_dims() && std::equal(n.begin() + 1, n.end(), s.begin() + 1);
   expect_form(fits, "x", x, "[T, ..] like {}", to_string(s));
   expect_dtype("rows", rows, i32);
   expect_shape("rows", rows, {n[0]});

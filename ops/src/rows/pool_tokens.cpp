@@ -17,7 +17,7 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   if (a.parts < 1) fail<ValueError>("parts must be at least 1, got {}", a.parts);
   const TensorSpec& x = in[kX];
   expect_dtype("x", x, f32);
-  const bool fits = x.shape.rank() == 2 && x.shape[1].bound % a.parts == 0;
+  const bool fits = x.shape.n_dims() == 2 && x.shape[1].bound % a.parts == 0;
   expect_form(fits, "x", x, "[T, {} E]", a.parts);
   expect_dtype("scores", in[kScores], f32);
   expect_shape("scores", in[kScores], x.shape);

@@ -12,7 +12,7 @@ using namespace ops;
 TensorSpec infer(const Attrs& attrs, Specs in) {
   const TensorSpec& x = in[0];
   expect_dtype("x", x, f32);
-  expect_form(x.shape.rank() == 3, "x", x, "[T, G, E]");
+  expect_form(x.shape.n_dims() == 3, "x", x, "[T, G, E]");
   const std::int64_t n = attrs.as<RepeatHeadsAttrs>().n_heads, g = x.shape[1].bound;
   if (n < g || n % g != 0) fail<ValueError>("n_heads must be a multiple of {}, got {}", g, n);
   return {f32, {x.shape[0], n, x.shape.last()}};

@@ -10,7 +10,7 @@ using namespace ops;
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec &x = in[0], &factors = in[1];
   expect_dtype("x", x, f32);
-  expect_form(x.shape.rank() == 3, "x", x, "[T, H, E]");
+  expect_form(x.shape.n_dims() == 3, "x", x, "[T, H, E]");
   expect_dtype("factors", factors, f32);
   expect_shape("factors", factors, {x.shape[0], x.shape[1]});
   return x;

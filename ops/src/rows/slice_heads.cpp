@@ -13,7 +13,7 @@ TensorSpec infer(const Attrs& attrs, Specs in) {
   const TensorSpec& x = in[0];
   const auto& a = attrs.as<SliceHeadsAttrs>();
   expect_dtype("x", x, f32);
-  expect_form(x.shape.rank() == 3, "x", x, "[T, H, E]");
+  expect_form(x.shape.n_dims() == 3, "x", x, "[T, H, E]");
   const std::int64_t e = x.shape.last();
   if (a.begin < 0 || a.begin >= a.end || a.end > e)
     fail<ValueError>("elements [{}, {}) must be a part of [0, {})", a.begin, a.end, e);

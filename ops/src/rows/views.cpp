@@ -11,12 +11,12 @@ TensorSpec infer_reshape(const Attrs& attrs, Specs in) {
   const TensorSpec& x = in[0];
   const std::int64_t inner = attrs.as<ReshapeAttrs>().inner;
   if (inner < 0) fail<ValueError>("inner must not be negative, got {}", inner);
-  const std::size_t rank = x.shape.rank();
-  if (rank == 1 && inner == 0) {
+  const std::size_t n_dims = x.shape.n_dims();
+  if (n_dims == 1 && inner == 0) {
     expect_form(!x.shape[0].varies(), "x", x, "[D] with a fixed D");
     return {x.dtype, {1, x.shape[0]}};
   }
-  expect_form(rank >= 2, "x", x, "[T, D] or [T, H, E]");
+  expect_form(n_dims >= 2, "x", x, "[T, D] or [T, H, E]");
   const std::int64_t width = x.shape.cols();
   if (inner == 0) return {x.dtype, {x.shape[0], width}};
   expect_form(width % inner == 0, "x", x, "rows of a multiple of {} elements", inner);
@@ -26,7 +26,7 @@ TensorSpec infer_reshape(const Attrs& attrs, Specs in) {
 TensorSpec infer_slice(const Attrs& attrs, Specs in) {
   const TensorSpec& x = in[0];
   const auto& a = attrs.as<SliceAttrs>();
-  expect_form(x.shape.rank() == 2, "x", x, "[T, D]");
+  expect_form(x.shape.n_dims() == 2, "x", x, "[T, D]");
   const std::int64_t width = x.shape[1].bound, block = x.dtype.block_elems();
   if (a.begin < 0 || a.begin >= a.end || a.end > width) {
     fail<ValueError>("columns [{}, {}) must be within [0, {})", a.begin, a.end, width);

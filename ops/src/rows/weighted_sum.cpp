@@ -10,7 +10,7 @@ using namespace ops;
 TensorSpec infer(const Attrs&, Specs in) {
   const TensorSpec &x = in[0], &weights = in[1];
   expect_dtype("x", x, f32);
-  expect_form(x.shape.rank() == 3, "x", x, "[T, K, D]");
+  expect_form(x.shape.n_dims() == 3, "x", x, "[T, K, D]");
   expect_dtype("weights", weights, f32);
   expect_shape("weights", weights, {x.shape[0], x.shape[1]});
   return {f32, {x.shape[0], x.shape[2]}};

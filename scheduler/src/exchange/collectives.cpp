@@ -43,7 +43,8 @@ void run_exchange(const KernelArgs& args, const Region&) noexcept {
 
 const Collective& collective_of(const OpDef& op) {
   const auto* found = std::ranges::find(kCollectives, &op, &Collective::op);
-  if (found == kCollectives.end()) fail<UnsupportedError>("{} is no exchange of ranks", op.name);
+  if (found == kCollectives.end())
+    fail<UnsupportedError>("ranks cannot exchange {}: it is not a collective op", op.name);
   return *found;
 }
 

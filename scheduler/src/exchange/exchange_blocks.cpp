@@ -97,7 +97,7 @@ Exchange::Values Exchange::share_values(const KernelArgs& args) {
     const std::int64_t width = std::ssize(bytes) / n;
     if (width % 4 != 0 || width * n != std::ssize(bytes))
       fail<Error>("{} bytes of {} are no {} rows", bytes.size(), name_, n);
-    View view{.dtype = f32, .rank = 2, .dims = {n, width / 4}, .row_stride = width};
+    View view{.dtype = f32, .n_dims = 2, .dims = {n, width / 4}, .row_stride = width};
     view.data = values.bytes.emplace_back(std::move(bytes)).data();
     values.views.push_back(view);
   };

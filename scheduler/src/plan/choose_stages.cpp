@@ -58,7 +58,7 @@ bool reads_matrix(const Graph& graph, const Node& node) {
   return std::ranges::any_of(node.inputs, [&](NodeId id) {
     if (id == kNoNode) return false;
     const Node& read = graph[lanes::memory_of(graph, id)];
-    return (read.kind == NodeKind::weight && read.spec.shape.rank() > 1) ||
+    return (read.kind == NodeKind::weight && read.spec.shape.n_dims() > 1) ||
            read.kind == NodeKind::state;
   });
 }

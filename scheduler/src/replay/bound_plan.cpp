@@ -183,7 +183,7 @@ void BoundPlan::feed_exchanges(const Graph& graph) {
 }
 
 void BoundPlan::watch(const Dim* dims, View& view) {
-  if (view.rank > 0 && dims[0].varies()) extents_.emplace_back(&view.dims[0], dims[0].variable);
+  if (view.n_dims > 0 && dims[0].varies()) extents_.emplace_back(&view.dims[0], dims[0].variable);
 }
 
 void BoundPlan::set_extents(const Extents& extents) {

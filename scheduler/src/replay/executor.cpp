@@ -194,7 +194,7 @@ void Executor::Impl::run_alone() noexcept {
 }
 
 View Executor::Impl::sized(View view, const Shape& shape) const {
-  if (view.rank > 0) view.dims[0] = shape[0].extent(extents);
+  if (view.n_dims > 0) view.dims[0] = shape[0].extent(extents);
   return view;
 }
 

@@ -95,14 +95,14 @@ View MemoryMap::view(NodeId id, int lane, MemoryId reader) const {
   const Node& node = graph_[id];
   const Placement& p = plan_.placements[id];
   const Placement& root = plan_.placements[p.root];
-  View view{.data = base_[p.root], .dtype = node.spec.dtype, .rank = node.spec.shape.rank()};
+  View view{.data = base_[p.root], .dtype = node.spec.dtype, .n_dims = node.spec.shape.n_dims()};
   if (root.place == Place::weight && is_device(reader))
     view.data = weights_on_[device_index(reader)][p.root];
   else if (node.kind == NodeKind::weight)
     view.paged = paged_[id];
   if (p.place == Place::view) view.data += p.offset;
   if (root.copies > 1) view.data += lane * align_up(root.bytes);
-  for (int i = 0; i < view.rank; ++i)
+  for (int i = 0; i < view.n_dims; ++i)
     view.dims[static_cast<std::size_t>(i)] = node.spec.shape[i].bound;
   view.row_stride = row_stride(graph_, id);
   return view;

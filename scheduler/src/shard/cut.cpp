@@ -46,12 +46,12 @@ std::optional<Cut> scaled(const Cut& cut, int axis, std::int64_t times, std::int
 std::optional<Cut> cut_of_operand(const Shape& operand, const Shape& out, const Cut& cut) {
   if (operand == out) return cut;
   const std::int64_t extent = cut.ends.back();
-  const bool last = cut.axis == out.rank() - 1;
-  if (operand.rank() == 1) {
+  const bool last = cut.axis == out.n_dims() - 1;
+  if (operand.n_dims() == 1) {
     if (operand[0].bound == 1 || !last) return Cut{};
     return operand[0].bound == extent ? std::optional(moved(cut, 0)) : std::nullopt;
   }
-  if (operand.rank() != 2 || out.rank() != 3 || operand[0].varies()) return std::nullopt;
+  if (operand.n_dims() != 2 || out.n_dims() != 3 || operand[0].varies()) return std::nullopt;
   if (cut.axis == 1) return moved(cut, 0);
   return operand[1].bound == extent ? moved(cut, 1) : Cut{};
 }
@@ -77,7 +77,7 @@ Cuts elementwise(const Graph& graph, const Node& node, const Cut& cut) {
 // Columns that are cut at the same places, in another shape.
 Cuts reshape(const Graph& graph, const Node& node, const Cut& cut) {
   const Shape &from = graph[node.inputs[0]].spec.shape, &to = node.spec.shape;
-  if (cut.axis != 1 || from.rank() < 2 || from[0] != to[0]) return std::nullopt;
+  if (cut.axis != 1 || from.n_dims() < 2 || from[0] != to[0]) return std::nullopt;
   const std::int64_t times = to.cols() / to[1].bound, over = from.cols() / from[1].bound;
   const auto same = scaled(cut, 1, times, over);
   return same ? Cuts({*same}) : std::nullopt;
@@ -92,11 +92,11 @@ bool is_by_heads(const Node& node) {
 // Heads, of which each is computed on its own: the first input by heads, the others by heads if
 // they have them, else whole.
 Cuts by_heads(const Graph& graph, const Node& node, const Cut& cut) {
-  if (cut.axis != 1 || node.spec.shape.rank() != 3) return std::nullopt;
+  if (cut.axis != 1 || node.spec.shape.n_dims() != 3) return std::nullopt;
   std::vector<Cut> cuts{cut};
   for (std::size_t i = 1; i < node.inputs.size(); ++i) {
     const NodeId id = node.inputs[i];
-    const bool heads = id != kNoNode && graph[id].spec.shape.rank() == 3 &&
+    const bool heads = id != kNoNode && graph[id].spec.shape.n_dims() == 3 &&
                        graph[id].spec.shape[1].bound == cut.ends.back();
     cuts.push_back(heads ? cut : Cut{});
   }
@@ -152,7 +152,7 @@ Cuts experts(const Graph& graph, const Node& node, const Cut& cut) {
   if (!all || w.kind != NodeKind::weight || w.spec.shape[0].bound != cut.ends.back() ||
       node.inputs[2] != cut.ids)
     return std::nullopt;
-  const bool each = graph[node.inputs[0]].spec.shape.rank() == 3;
+  const bool each = graph[node.inputs[0]].spec.shape.n_dims() == 3;
   return Cuts({each ? cut : Cut{}, moved(cut, 0), Cut{}});
 }
 
@@ -162,7 +162,7 @@ Cuts rows_of_experts(const Graph& graph, const Node& node, const Cut& cut) {
   const Shape& out = node.spec.shape;
   std::vector<Cut> cuts;
   for (const NodeId id : node.inputs) {
-    const bool rows = id != kNoNode && graph[id].op && graph[id].spec.shape.rank() == 3 &&
+    const bool rows = id != kNoNode && graph[id].op && graph[id].spec.shape.n_dims() == 3 &&
                       graph[id].spec.shape[0] == out[0] && graph[id].spec.shape[1] == out[1];
     cuts.push_back(rows ? cut : Cut{});
   }
@@ -214,7 +214,7 @@ Cuts cuts_of_terms(const Graph& graph, const Node& node, const Cut& cut) {
   }
   if (node.op == &kExpertLinear) {
     if (cut.by_experts()) return experts(graph, node, cut);
-    if (cut.axis != graph[node.inputs[0]].spec.shape.rank() - 1) return std::nullopt;
+    if (cut.axis != graph[node.inputs[0]].spec.shape.n_dims() - 1) return std::nullopt;
     return std::vector<Cut>{cut, moved(cut, 2), Cut{}};
   }
   return std::nullopt;

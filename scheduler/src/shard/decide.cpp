@@ -84,11 +84,11 @@ class Decider {
   // Weights are cut anywhere between their blocks.
   void cut_weight(NodeId id, const Cut& cut, Trial& trial) const {
     const Node& node = graph_[id];
-    const bool in_rows = cut.axis == node.spec.shape.rank() - 1;
+    const bool in_rows = cut.axis == node.spec.shape.n_dims() - 1;
     const std::int64_t block = in_rows ? node.spec.dtype.block_elems() : 1;
     if (std::ranges::any_of(cut.ends, [&](std::int64_t end) { return end % block != 0; }))
       trial.possible = false;
-    if (node.spec.shape.rank() < 2) return;
+    if (node.spec.shape.n_dims() < 2) return;
     const std::int64_t elems = node.spec.shape.elems();
     trial.elems += elems;
     trial.of_rank.resize(static_cast<std::size_t>(ranks_));
@@ -212,11 +212,11 @@ class Decider {
   // How the input of a projection may be cut, so that every rank computes a term of the results.
   std::vector<Cut> cuts_of_x(const Node& node) const {
     const Shape& x = shape(node.inputs[0]);
-    const int axis = x.rank() - 1;
+    const int axis = x.n_dims() - 1;
     std::vector<Cut> cuts;
     for (const std::int64_t granule : granules(x[axis].bound))
       cuts.push_back(even_cut(axis, x[axis].bound, granule, ranks_));
-    if (node.op != &kExpertLinear || x.rank() != 3) return cuts;
+    if (node.op != &kExpertLinear || x.n_dims() != 3) return cuts;
     const std::int64_t n_experts = shape(node.inputs[1])[0].bound;
     if (n_experts >= ranks_) cuts.push_back(cut_by_experts(node.inputs[2], n_experts, ranks_));
     return cuts;
@@ -258,7 +258,7 @@ class Decider {
   void try_rows(NodeId id) {
     const Node& node = graph_[id];
     if (!is_projection(node) || is_cut(id) || made_.terms[id]) return;
-    const int axis = node.spec.shape.rank() - 1;
+    const int axis = node.spec.shape.n_dims() - 1;
     const std::int64_t n = node.spec.shape[axis].bound;
     const std::int64_t granule = n % kRowGranule == 0 ? kRowGranule : 1;
     if (shape(node.inputs[1]).elems() < kGatheredFactor * min_elems_ || n / granule < ranks_)

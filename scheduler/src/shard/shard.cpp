@@ -76,7 +76,7 @@ class RankWriter {
 
   void check_sendable(NodeId id) const {
     const Node& node = graph_[id];
-    if (node.spec.dtype == f32 && node.spec.shape.rank() >= 2) return;
+    if (node.spec.dtype == f32 && node.spec.shape.n_dims() >= 2) return;
     fail<UnsupportedError>("'{}' ({}) is read by a later stage, which only rows of F32 can be",
                            node.path, to_string(node.spec));
   }
@@ -85,7 +85,7 @@ class RankWriter {
   Tensor rows_like(NodeId id) const {
     for (NodeId input = 0; input < graph_.size(); ++input) {
       const Node& node = graph_[input];
-      if (node.kind == NodeKind::input && node.spec.shape.rank() >= 1 &&
+      if (node.kind == NodeKind::input && node.spec.shape.n_dims() >= 1 &&
           node.spec.shape[0] == graph_[id].spec.shape[0])
         return whole_[input];
     }
@@ -114,13 +114,13 @@ class RankWriter {
   // Gives rows [T, D] the shape of a node, [T, D] or [T, H, E].
   Tensor shaped_like(Tensor rows, NodeId id) {
     const Shape& shape = graph_[id].spec.shape;
-    if (shape.rank() == 2) return rows;
+    if (shape.n_dims() == 2) return rows;
     return rewriter_.insert(kReshape, std::array{rows}, ReshapeAttrs{shape.last()},
                             graph_[id].path + ".heads", graph_[id].where);
   }
 
   Tensor flat(Tensor x, NodeId id) {
-    if (x.shape().rank() == 2) return x;
+    if (x.shape().n_dims() == 2) return x;
     return rewriter_.insert(kReshape, std::array{x}, ReshapeAttrs{}, graph_[id].path + ".flat",
                             graph_[id].where);
   }

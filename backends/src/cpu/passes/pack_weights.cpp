@@ -28,8 +28,8 @@ bool reads_panels(const Graph& graph, const Node& user, NodeId id, FeatureSet ha
 
 // Whether panels hold rows of one matrix only, and there is one.
 bool has_panels(const Shape& shape) {
-  const std::int64_t n = shape.rank() > 2 ? shape[-2].bound : shape.rows().bound;
-  return n >= kPanelRows && (shape.rank() <= 2 || n % kPanelRows == 0);
+  const std::int64_t n = shape.n_dims() > 2 ? shape[-2].bound : shape.rows().bound;
+  return n >= kPanelRows && (shape.n_dims() <= 2 || n % kPanelRows == 0);
 }
 
 // Every user reads panels, at least one of them all of the weight, and there is a panel to read.

@@ -19,7 +19,7 @@ weft_attend_options default_attend_options() {
 // A tensor [T, heads, width].
 Tensor of_heads(const BuilderObject& b, weft_tensor_id id, std::string_view name) {
   const Tensor tensor = present_tensor(*b.graph, id, name);
-  if (tensor.shape().rank() != 3)
+  if (tensor.shape().n_dims() != 3)
     fail<ShapeError>("`{}` must have 3 dimensions, got {}", name, to_string(tensor.shape()));
   return tensor;
 }
@@ -92,7 +92,7 @@ Tensor recurrent(const BuilderObject& b, std::string_view kind, std::string_view
       fail<ValueError>("{} takes {} inputs, got {}", kind, k.n_inputs, in.size());
     in.resize(k.n_inputs);
     for (std::size_t i = 0; i < k.n_needed; ++i) {
-      if (!in[i] || in[i].shape().rank() == 0)
+      if (!in[i] || in[i].shape().n_dims() == 0)
         fail<ValueError>("{}: input {} is absent or has no dimensions", kind, i);
     }
     return k.apply(b.inputs.memory.recurrent(state, shape, b.graph->where), in, b.graph->where);
@@ -241,7 +241,7 @@ weft_status weft_builder_norm(weft_builder* builder, const char* name, weft_tens
                               weft_tensor_id* y, weft_error** error) {
   return build(builder, y, error, [&](const BuilderObject& b) {
     const Tensor rows = present_tensor(*b.graph, x, "x");
-    if (rows.shape().rank() == 0) fail<ShapeError>("`x` has no dimensions");
+    if (rows.shape().n_dims() == 0) fail<ShapeError>("`x` has no dimensions");
     return arch::norm(b.current(), required_name(name, "name"), b.hparams, rows);
   });
 }

@@ -61,9 +61,9 @@ void give_bytes(std::span<std::byte> bytes, void** data, std::size_t* size) {
 weft_array array_of(const View& view) {
   weft_array a{.data = view.data,
                .dtype = view.dtype.name().data(),
-               .rank = view.rank,
+               .rank = view.n_dims,
                .row_stride = view.row_stride};
-  std::copy_n(view.dims.begin(), view.rank, a.dims);
+  std::copy_n(view.dims.begin(), view.n_dims, a.dims);
   return a;
 }
 

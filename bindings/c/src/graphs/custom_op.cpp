@@ -47,15 +47,15 @@ struct CustomOp {
 };
 
 weft_spec spec_of(const TensorSpec& spec) {
-  weft_spec s{.dtype = spec.dtype.name().data(), .rank = spec.shape.rank()};
+  weft_spec s{.dtype = spec.dtype.name().data(), .rank = spec.shape.n_dims()};
   std::ranges::copy(dims_of(spec.shape), s.dims);
   return s;
 }
 
 // A custom op may keep the variables of its inputs, which the graph checked.
 TensorSpec spec_of(const weft_spec& s) {
-  if (s.rank < 0 || s.rank > kMaxRank)
-    fail<ShapeError>("the output has {} dimensions, at most {} are possible", s.rank, kMaxRank);
+  if (s.rank < 0 || s.rank > kMaxDims)
+    fail<ShapeError>("the output has {} dimensions, at most {} are possible", s.rank, kMaxDims);
   std::vector<Dim> dims;
   check_reserved(s.reserved, "weft_spec");
   for (const weft_dim& dim : std::span(s.dims, static_cast<std::size_t>(s.rank))) {
@@ -79,7 +79,7 @@ TensorSpec infer_custom(const Attrs& attrs, Specs in) {
   });
   const TensorSpec spec = spec_of(output);
   for (const Dim& dim : spec.shape) {
-    const auto has = [&](const TensorSpec& s) { return s.shape.rank() > 0 && s.shape[0] == dim; };
+    const auto has = [&](const TensorSpec& s) { return s.shape.n_dims() > 0 && s.shape[0] == dim; };
     if (dim.varies() && std::ranges::none_of(in, has))
       fail<ShapeError>("the output varies in a way that no input does");
   }

@@ -222,7 +222,7 @@ weft_status weft_graph_get_tensor(weft_graph* graph, weft_tensor_id tensor, weft
   return call(error, [&] {
     const UsedGraph g(graph);
     const Node& node = (*g)[present_tensor(*g.object(), tensor, "tensor").id()];
-    weft_tensor_info result{.rank = node.spec.shape.rank(),
+    weft_tensor_info result{.rank = node.spec.shape.n_dims(),
                             .kind = to_string(node.kind).data(),
                             .op = node.op ? node.op->name.data() : "",
                             .path = intern(node.path).data(),

@@ -46,8 +46,8 @@ DType dtype_of(const char* name) {
 }
 
 Shape shape_of(const weft_dim* dims, std::size_t rank, const Graph& graph) {
-  if (rank > kMaxRank)
-    fail<ValueError>("a shape has at most {} dimensions, got {}", kMaxRank, rank);
+  if (rank > kMaxDims)
+    fail<ValueError>("a shape has at most {} dimensions, got {}", kMaxDims, rank);
   const auto n_variables = std::ssize(graph.variables());
   std::vector<Dim> all;
   for (const weft_dim& dim : array(dims, rank, "dims")) {
@@ -62,8 +62,8 @@ Shape shape_of(const weft_dim* dims, std::size_t rank, const Graph& graph) {
 }
 
 Shape fixed_shape(const std::int64_t* dims, std::size_t rank) {
-  if (rank > kMaxRank)
-    fail<ValueError>("a shape has at most {} dimensions, got {}", kMaxRank, rank);
+  if (rank > kMaxDims)
+    fail<ValueError>("a shape has at most {} dimensions, got {}", kMaxDims, rank);
   const auto all = array(dims, rank, "dims");
   return Shape(std::vector<Dim>(all.begin(), all.end()));
 }

@@ -112,7 +112,7 @@ const CheckpointTensor& readable_tensor(const Checkpoint& file, std::string_view
 }
 
 void describe(const CheckpointTensor& tensor, weft_tensor_info* info) {
-  weft_tensor_info result{.rank = tensor.spec.shape.rank(),
+  weft_tensor_info result{.rank = tensor.spec.shape.n_dims(),
                           .kind = to_string(NodeKind::weight).data(),
                           .op = "",
                           .path = intern(tensor.name).data(),

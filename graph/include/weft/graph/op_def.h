@@ -141,8 +141,8 @@ struct OpDef {
   bool custom = false;
 
   // Nodes exchange values with the other ranks of a model that runs on several of them
-  // (ops/ranks/collectives.h). `reference` and `bound` then get the first input of every rank that
-  // takes part, in the order of ranks, instead of the inputs of one node.
+  // (ops/ranks/collectives.h). `reference` and `bound` then get the first input of all ranks that
+  // take part, in the order of ranks, instead of the inputs of one node.
   bool collective = false;
 
   // Describes input `i` of a node. If the op is variadic, the last OpInput describes all that

@@ -11,7 +11,7 @@
 
 namespace weft {
 
-inline constexpr int kMaxRank = 4;
+inline constexpr int kMaxDims = 4;
 inline constexpr int kMaxVariables = 8;
 
 // Actual extents of the graph's variables for one step, indexed by Dim::variable.
@@ -36,31 +36,31 @@ struct Dim {
 class Shape {
  public:
   constexpr Shape() = default;
-  // Throws ShapeError for a rank over 4, a negative extent, a varying dimension that is not the
-  // first, or a product of extents that does not fit in 63 bits.
+  // Throws ShapeError for more than four dimensions, a negative extent, a varying dimension that is
+  // not the first, or a product of extents that does not fit in 63 bits.
   Shape(std::initializer_list<Dim> dims) : Shape(std::span(dims.begin(), dims.size())) {}
   explicit Shape(std::span<const Dim> dims);
 
-  constexpr int rank() const { return rank_; }
-  // Negative indices count from the end. REQUIRES: -rank <= i < rank.
+  constexpr int n_dims() const { return n_dims_; }
+  // Negative indices count from the end. REQUIRES: -n_dims() <= i < n_dims().
   constexpr const Dim& operator[](int i) const {
-    return dims_[static_cast<std::size_t>(i < 0 ? i + rank_ : i)];
+    return dims_[static_cast<std::size_t>(i < 0 ? i + n_dims_ : i)];
   }
   constexpr const Dim* begin() const { return dims_.data(); }
-  constexpr const Dim* end() const { return dims_.data() + rank_; }
+  constexpr const Dim* end() const { return dims_.data() + n_dims_; }
 
-  // A tensor is rows of contiguous elements: rows = the first dimension (1 for rank 0 and 1), cols
-  // = the product of the others.
-  constexpr Dim rows() const { return rank_ >= 2 ? dims_[0] : Dim(1); }
-  std::int64_t cols() const;   // elements in a row, at the bound for rank 1
+  // A tensor is rows of contiguous elements: rows = the first dimension (1 if there are no others),
+  // cols = the product of the others.
+  constexpr Dim rows() const { return n_dims_ >= 2 ? dims_[0] : Dim(1); }
+  std::int64_t cols() const;   // elements in a row, at the bound if there is one dimension
   std::int64_t elems() const;  // at the bounds
-  std::int64_t last() const { return rank_ ? (*this)[-1].bound : 1; }
+  std::int64_t last() const { return n_dims_ ? (*this)[-1].bound : 1; }
 
   friend constexpr bool operator==(const Shape&, const Shape&) = default;
 
  private:
-  std::array<Dim, kMaxRank> dims_{};
-  int rank_ = 0;
+  std::array<Dim, kMaxDims> dims_{};
+  int n_dims_ = 0;
 };
 
 // "4096", or "?<=512" for a variable, whose name is not known here.

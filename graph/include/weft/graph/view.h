@@ -24,13 +24,14 @@ class PagedRows {
   ~PagedRows() = default;
 };
 
-// Rows of contiguous elements: element (r, c) of a rank >= 2 tensor lies at data + r * row_stride +
-// bytes(c). `dims` are the actual extents. An absent optional input has data == nullptr.
+// Rows of contiguous elements: element (r, c) of a tensor of two or more dimensions lies at data +
+// r * row_stride + bytes(c). `dims` are the actual extents. An absent optional input has data ==
+// nullptr.
 struct View {
   std::byte* data = nullptr;
   DType dtype;
-  int rank = 0;
-  std::array<std::int64_t, kMaxRank> dims{};
+  int n_dims = 0;
+  std::array<std::int64_t, kMaxDims> dims{};
   std::int64_t row_stride = 0;  // bytes between rows
   // Not null for a weight whose rows are read when they are needed. `data` then has the same bytes,
   // in pages of a file: correct to read, but slow.
@@ -38,11 +39,11 @@ struct View {
 
   explicit operator bool() const { return data != nullptr; }
 
-  std::int64_t dim(int i) const { return dims[static_cast<std::size_t>(i < 0 ? i + rank : i)]; }
-  std::int64_t rows() const { return rank >= 2 ? dims[0] : 1; }
+  std::int64_t dim(int i) const { return dims[static_cast<std::size_t>(i < 0 ? i + n_dims : i)]; }
+  std::int64_t rows() const { return n_dims >= 2 ? dims[0] : 1; }
   std::int64_t cols() const {
     std::int64_t n = 1;
-    for (int i = rank >= 2 ? 1 : 0; i < rank; ++i) n *= dims[static_cast<std::size_t>(i)];
+    for (int i = n_dims >= 2 ? 1 : 0; i < n_dims; ++i) n *= dims[static_cast<std::size_t>(i)];
     return n;
   }
 

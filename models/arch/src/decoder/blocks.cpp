@@ -38,7 +38,7 @@ Tensor norm(const Weights& w, std::string_view name, const Hparams& c, Tensor x)
   const Shape width{x.shape()[-1]};
   const std::string weight_name = w.has(base) ? base : base + ".weight";
   const Shape* shape = w.shape_of(weight_name);
-  const bool by_head = shape && shape->rank() == 2 && x.shape().rank() == 3;
+  const bool by_head = shape && shape->n_dims() == 2 && x.shape().n_dims() == 3;
   const Shape wanted = by_head ? Shape{x.shape()[1], x.shape()[2]} : width;
   const Tensor weight = w(weight_name, wanted);
   const Tensor y = c.norm == NormKind::rms && !by_head

@@ -57,8 +57,8 @@ namespace {
 Tensor type_rows(const Weights& w, const Hparams& c, const Inputs& in, std::string_view table) {
   const std::string name = std::string(table) + ".weight";
   const Shape* shape = w.shape_of(name);
-  if (shape && shape->rank() == 1) return w(name, {c.D});
-  const std::int64_t n = shape && shape->rank() == 2 ? (*shape)[0].bound : 2;
+  if (shape && shape->n_dims() == 1) return w(name, {c.D});
+  const std::int64_t n = shape && shape->n_dims() == 2 ? (*shape)[0].bound : 2;
   const Tensor types = in.tokens.graph().input("types", in.tokens.spec());
   return get_rows(w(name, {n, c.D}), types);
 }
@@ -106,7 +106,7 @@ Tensor features_of(const Weights& w, const FeatureLayers& of, const std::vector<
   std::vector<Tensor> joined;
   for (const std::int64_t i : of.layers) joined.push_back(inputs[static_cast<std::size_t>(i)]);
   const auto is_stream = [&](const Tensor& h) {
-    return h.shape().rank() == 2 && h.shape().last() == of.D;
+    return h.shape().n_dims() == 2 && h.shape().last() == of.D;
   };
   if (!std::ranges::all_of(joined, is_stream)) return {};
   return project(w.part(kHeadPart), "fc", of.out, std::ssize(joined) * of.D, concat(joined));

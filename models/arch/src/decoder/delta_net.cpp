@@ -35,7 +35,7 @@ Tensor delta_attention(const Layer& l, const DeltaStep& step) {
   const std::int64_t H = step.q.shape()[1].bound, N = step.q.shape()[2].bound;
   const Tensor q = unit_length(step.q, l.c.eps, 1 / std::sqrt(static_cast<float>(N)));
   const Tensor k = unit_length(step.k, l.c.eps, 1);
-  const bool by_head = step.decay.shape().rank() == 2;
+  const bool by_head = step.decay.shape().n_dims() == 2;
   const Tensor faded_k = by_head ? scale_heads(k, step.decay) : mul(k, step.decay);
   const Tensor added_k = scale_heads(k, step.beta);
   const Recurrent state =

@@ -26,7 +26,7 @@ Heads project_pairs(const Layer& l, Tensor x) {
 // The rows of a table may be more than the model's tokens.
 Tensor embeddings(const Weights& w, const Weights& own, const Eagle3& c) {
   const Shape* table = own.shape_of("token_embd.weight");
-  const std::int64_t n = table && table->rank() == 2 ? (*table)[0].bound : c.V;
+  const std::int64_t n = table && table->n_dims() == 2 ? (*table)[0].bound : c.V;
   return table ? own("token_embd.weight", {std::max(n, c.V), c.D})
                : w("token_embd.weight", {c.V, c.D});
 }

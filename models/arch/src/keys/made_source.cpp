@@ -243,7 +243,7 @@ const TensorSpec* MadeSource::declare(std::string_view name, const Shape& shape,
 
 std::function<DType(std::string_view, const Shape&)> matrices_of(DType type) {
   return [type](std::string_view name, const Shape& shape) {
-    const bool matrix = shape.rank() >= 2 && name.find("_norm.") == std::string_view::npos;
+    const bool matrix = shape.n_dims() >= 2 && name.find("_norm.") == std::string_view::npos;
     return matrix && shape.last() % type.block_elems() == 0 ? type : f32;
   };
 }

@@ -49,7 +49,7 @@ std::vector<RowRun> rows_of(const files::OpenedFiles& files, const Stack& stack)
                         printable_path(path_of(files, tensor)), printable(tensor.name), number,
                         runs.size());
     }
-    if (tensor.spec != first.spec || tensor.spec.shape.rank() != 2) {
+    if (tensor.spec != first.spec || tensor.spec.shape.n_dims() != 2) {
       fail<FormatError>("{}: tensor '{}' must be a matrix as that of expert 0, {}, got {}",
                         printable_path(path_of(files, tensor)), printable(tensor.name),
                         to_string(first.spec), to_string(tensor.spec));

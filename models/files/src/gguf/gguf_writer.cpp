@@ -187,7 +187,7 @@ void GgufWriter::add_tensor(std::string name, const TensorSpec& spec, Produce pr
     fail<DTypeError>("tensor '{}': type {} cannot be written to a file", printable(name),
                      spec.dtype.name());
   }
-  const bool varies = spec.shape.rank() > 0 && spec.shape[0].varies();
+  const bool varies = spec.shape.n_dims() > 0 && spec.shape[0].varies();
   if (varies || spec.shape.elems() == 0 || spec.shape.last() % spec.dtype.block_elems() != 0) {
     fail<ShapeError>("tensor '{}': {} is not fixed rows of whole blocks", printable(name),
                      to_string(spec));
@@ -207,8 +207,8 @@ std::string GgufWriter::header() const {
   for (const Tensor& tensor : tensors_) {
     const Shape& shape = tensor.spec.shape;
     append_string(out, tensor.name);
-    append(out, static_cast<std::uint32_t>(shape.rank()));
-    for (int i = shape.rank(); i-- > 0;) append(out, static_cast<std::uint64_t>(shape[i].bound));
+    append(out, static_cast<std::uint32_t>(shape.n_dims()));
+    for (int i = shape.n_dims(); i-- > 0;) append(out, static_cast<std::uint64_t>(shape[i].bound));
     append(out, static_cast<std::uint32_t>(tensor.spec.dtype.gguf_id()));
     append(out, offset);
     offset += round_up(static_cast<std::uint64_t>(tensor.n_bytes), alignment_);

@@ -50,20 +50,20 @@ std::uint64_t read_alignment(const files::FilePart& part, const std::string& fil
 
 // The fastest dimension comes first in the file; slowest first in the result.
 Shape read_shape(Cursor& cursor) {
-  const auto rank = cursor.read<std::uint32_t>("rank");
-  if (rank > kMaxRank)
-    cursor.fail_here("a tensor has at most {} dimensions, got {}", kMaxRank, rank);
-  std::array<Dim, kMaxRank> dims{1};  // a tensor without dimensions is one element
+  const auto n_dims = cursor.read<std::uint32_t>("number of dimensions");
+  if (n_dims > kMaxDims)
+    cursor.fail_here("a tensor has at most {} dimensions, got {}", kMaxDims, n_dims);
+  std::array<Dim, kMaxDims> dims{1};  // a tensor without dimensions is one element
   std::int64_t elems = 1;
-  for (std::size_t i = rank; i-- > 0;) {
+  for (std::size_t i = n_dims; i-- > 0;) {
     const auto dim = cursor.read<std::uint64_t>("dimensions");
     if (dim == 0 || dim > INT64_MAX)
-      cursor.fail_here("dimension {} must be 1 to 2^63 - 1, got {}", rank - 1 - i, dim);
+      cursor.fail_here("dimension {} must be 1 to 2^63 - 1, got {}", n_dims - 1 - i, dim);
     dims[i] = static_cast<std::int64_t>(dim);
     if (__builtin_mul_overflow(elems, dims[i].bound, &elems))
       cursor.fail_here("the product of the dimensions exceeds 2^63 - 1");
   }
-  return Shape(std::span(dims).first(std::max<std::size_t>(rank, 1)));
+  return Shape(std::span(dims).first(std::max<std::size_t>(n_dims, 1)));
 }
 
 DType read_dtype(Cursor& cursor) {

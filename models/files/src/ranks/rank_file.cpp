@@ -39,8 +39,8 @@ void add_tensor_list(const Checkpoint& model, GgufWriter& writer) {
   for (const CheckpointTensor& tensor : model.tensors()) {
     names.emplace_back(tensor.name);
     types.push_back(tensor.spec.dtype.gguf_id());
-    for (int i = 0; i < kMaxRank; ++i)
-      shapes.push_back(i < tensor.spec.shape.rank() ? tensor.spec.shape[i].bound : 0);
+    for (int i = 0; i < kMaxDims; ++i)
+      shapes.push_back(i < tensor.spec.shape.n_dims() ? tensor.spec.shape[i].bound : 0);
   }
   writer.add_strings(kSplitTensorsKey, names);
   add_numbers(writer, kSplitTypesKey, std::move(types));
@@ -211,13 +211,13 @@ void present_model(const Checkpoint& file, OpenedFiles& view) {
   const auto tensors = required(file, kSplitTensorsKey, file.find_strings(kSplitTensorsKey));
   const auto types = list_of(file, kSplitTypesKey, file.find_ints(kSplitTypesKey), tensors.size());
   const auto shapes =
-      list_of(file, kSplitShapesKey, file.find_ints(kSplitShapesKey), tensors.size() * kMaxRank);
+      list_of(file, kSplitShapesKey, file.find_ints(kSplitShapesKey), tensors.size() * kMaxDims);
   view.head.tensors.clear();
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     CheckpointTensor& tensor = view.head.tensors.emplace_back();
     tensor.name = tensors[i];
     tensor.spec =
-        listed_spec(file, tensors[i], types[i], std::span(shapes).subspan(i * kMaxRank, kMaxRank));
+        listed_spec(file, tensors[i], types[i], std::span(shapes).subspan(i * kMaxDims, kMaxDims));
     tensor.n_bytes = tensor.spec.dtype.bytes(tensor.spec.shape.elems());
     tensor.absent = true;
   }

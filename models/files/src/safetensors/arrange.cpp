@@ -15,7 +15,7 @@ class Arrangement {
         config_(config),
         refuse_(refuse),
         elem_bytes_(tensor.spec.dtype.bytes(1)),
-        n_cols_(shape().rank() < 2 ? 1 : shape().last()),
+        n_cols_(shape().n_dims() < 2 ? 1 : shape().last()),
         n_rows_(shape().elems() / n_cols_) {}
 
   Arranged heads(std::uint64_t n_heads) {
@@ -33,7 +33,7 @@ class Arrangement {
   }
 
   Arranged transposed() {
-    if (shape().rank() < 2) return {shape(), {}};
+    if (shape().n_dims() < 2) return {shape(), {}};
     require_matrix();
     add_columns(0);
     return {{n_cols_, n_rows_}, std::move(runs_)};
@@ -84,21 +84,22 @@ class Arrangement {
   }
 
   Arranged half(bool second) {
-    const std::size_t rank = shape().rank();
-    if (rank != 2 && rank != 3)
+    const std::size_t n_dims = shape().n_dims();
+    if (n_dims != 2 && n_dims != 3)
       refuse_(fmt::format("must be matrices, got {}", to_string(shape())));
     const std::int64_t both = shape()[-2].bound;
     if (both % 2 != 0) refuse_(fmt::format("{} rows are not two halves", both));
     const std::int64_t n = both / 2;
     for (std::int64_t row = second ? n : 0; row < n_rows_; row += both) add(row, n);
-    return {rank == 2 ? Shape{n, n_cols_} : Shape{shape()[0].bound, n, n_cols_}, std::move(runs_)};
+    return {n_dims == 2 ? Shape{n, n_cols_} : Shape{shape()[0].bound, n, n_cols_},
+            std::move(runs_)};
   }
 
  private:
   const Shape& shape() const { return tensor_.spec.shape; }
   std::int64_t row_bytes() const { return n_cols_ * elem_bytes_; }
   void require_matrix() const {
-    if (shape().rank() != 2) refuse_(fmt::format("must be a matrix, got {}", to_string(shape())));
+    if (shape().n_dims() != 2) refuse_(fmt::format("must be a matrix, got {}", to_string(shape())));
   }
 
   // Stored rows, one after the other.

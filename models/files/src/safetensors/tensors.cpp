@@ -61,12 +61,12 @@ void Tensors::add(const Piece& piece, const TensorRole& role) {
   if (role.expert >= 0) return;
   const Arranged arranged = arrange(tensor, role.stored, config_,
                                     [&](const std::string& text) { refuse(piece, "{}", text); });
-  if (arranged.less_one && arranged.shape.rank() != 1)
+  if (arranged.less_one && arranged.shape.n_dims() != 1)
     refuse(piece, "must be a vector, got {}", to_string(arranged.shape));
   const bool aligned =
       tensor.file_offset % static_cast<std::uint64_t>(tensor.spec.dtype.block_bytes()) == 0;
   const bool as_stored = aligned && arranged.runs.empty() && !arranged.less_one;
-  if (arranged.shape.rank() == 1 && !(tensor.spec.dtype == f32 && as_stored)) {
+  if (arranged.shape.n_dims() == 1 && !(tensor.spec.dtype == f32 && as_stored)) {
     builder_.add_floats(role.name, floats_of(piece, tensor, arranged));
     return;
   }
@@ -81,7 +81,7 @@ void Tensors::add(const Piece& piece, const TensorRole& role) {
 void Tensors::add_experts(const std::string& name, const std::map<std::int64_t, Piece>& experts) {
   const Piece& first = experts.begin()->second;
   const CheckpointTensor model = stored_tensor(first);
-  if (model.spec.shape.rank() != 2)
+  if (model.spec.shape.n_dims() != 2)
     refuse(first, "must be a matrix, got {}", to_string(model.spec.shape));
   std::vector<RowRun> runs;
   for (const auto& [number, piece] : experts) {
@@ -138,9 +138,9 @@ CheckpointTensor Tensors::stored_tensor(const Piece& piece) const {
     refuse<UnsupportedError>(piece, "dtype {} is not supported (supported: F32, F16, BF16)",
                              stored.type_name);
   }
-  if (stored.shape.size() > kMaxRank)
-    refuse(piece, "has {} dimensions, at most {} are supported", stored.shape.size(), kMaxRank);
-  std::array<Dim, kMaxRank> dims{1};  // a tensor without dimensions is one element
+  if (stored.shape.size() > kMaxDims)
+    refuse(piece, "has {} dimensions, at most {} are supported", stored.shape.size(), kMaxDims);
+  std::array<Dim, kMaxDims> dims{1};  // a tensor without dimensions is one element
   for (std::size_t i = 0; i < stored.shape.size(); ++i) {
     if (stored.shape[i] == 0) refuse(piece, "dimension {} is 0", i);
     dims[i] = stored.shape[i];

@@ -88,7 +88,7 @@ std::vector<AddedTensor> layer_tensors(const Checkpoint& file, const CheckpointS
 std::vector<std::int32_t> read_ids(const Checkpoint& file, std::int64_t V) {
   const CheckpointTensor* tensor = file.find_tensor("d2t");
   if (!tensor) return {};
-  if (tensor->spec.dtype != i64 || tensor->spec.shape.rank() != 1)
+  if (tensor->spec.dtype != i64 || tensor->spec.shape.n_dims() != 1)
     fail<FormatError>("{}: tensor 'd2t' must be a list of I64, got {}", printable_path(file.path()),
                       to_string(tensor->spec));
   std::vector<std::int32_t> ids;

@@ -25,7 +25,7 @@ using namespace run;
 // checked now. Bad numbers in large weights show in the logits.
 bool is_small(const CheckpointTensor& tensor) {
   constexpr std::int64_t kSmall = 1 << 20;
-  return tensor.spec.dtype == f32 && tensor.spec.shape.rank() == 1 &&
+  return tensor.spec.dtype == f32 && tensor.spec.shape.n_dims() == 1 &&
          tensor.spec.shape.last() <= kSmall;
 }
 
@@ -59,7 +59,7 @@ void retype(const std::string& mix, CheckpointSource& source) {
 // The rows of the table of types, which encoders have.
 std::int64_t token_types_of(const CheckpointSource& source) {
   const TensorSpec* table = source.find_tensor("token_types.weight");
-  return table && table->shape.rank() == 2 ? table->shape[0].bound : 1;
+  return table && table->shape.n_dims() == 2 ? table->shape[0].bound : 1;
 }
 
 ModelFacts facts_of(const Model::Impl& model) {

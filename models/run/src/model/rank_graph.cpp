@@ -20,7 +20,7 @@ void Model::Impl::take_part(const Sharding& sharding, int rank) {
   if (!rank_file_facts(source.checkpoint())) return;
   // The whole model had no data to be checked when it was loaded.
   for (const CheckpointTensor& part : weights.tensors())
-    if (part.spec.dtype == f32 && part.spec.shape.rank() == 1) check_finite(weights, part);
+    if (part.spec.dtype == f32 && part.spec.shape.n_dims() == 1) check_finite(weights, part);
 }
 
 std::vector<TensorPart> Model::Impl::parts_of_rank(const Sharding& sharding, int rank) const {

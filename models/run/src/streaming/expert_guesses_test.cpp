@@ -81,7 +81,7 @@ TEST_CASE("experts: a router's choice is guessed from the input of the layer bef
   const auto view_of = [](std::vector<float>& data, std::int64_t n_rows) {
     return View{.data = reinterpret_cast<std::byte*>(data.data()),
                 .dtype = f32,
-                .rank = n_rows > 1 ? 2 : 1,
+                .n_dims = n_rows > 1 ? 2 : 1,
                 .dims = {n_rows > 1 ? n_rows : width, width},
                 .row_stride = 256};
   };
@@ -100,7 +100,7 @@ TEST_CASE("experts: a router's choice is guessed from the input of the layer bef
   x[3] = 3, x[5] = 2, x[9] = 0.5f, x[20] = 100;
   View view{.data = reinterpret_cast<std::byte*>(x.data()),
             .dtype = f32,
-            .rank = 2,
+            .n_dims = 2,
             .dims = {1, width},
             .row_stride = 256};
   std::vector<std::int32_t> chosen;

@@ -11,7 +11,8 @@ namespace {
 
 const Node* weight_of(const Graph& graph, const Node& node, int rank) {
   for (const NodeId id : node.inputs) {
-    if (id != kNoNode && graph[id].kind == NodeKind::weight && graph[id].spec.shape.rank() == rank)
+    if (id != kNoNode && graph[id].kind == NodeKind::weight &&
+        graph[id].spec.shape.n_dims() == rank)
       return &graph[id];
   }
   return nullptr;

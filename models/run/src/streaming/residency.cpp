@@ -71,7 +71,7 @@ std::vector<Streamable::Whole> find_whole(const WeightFiles& files, const Graph&
   for (const auto& [path, first] : plans.front()) {
     const Node& weight = graph[graph.find(path)];
     const auto found = files.find(weight);
-    if (!found || weight.spec.shape.rank() < 2 || found->bytes < kMinStreamed) continue;
+    if (!found || weight.spec.shape.n_dims() < 2 || found->bytes < kMinStreamed) continue;
     Streamable::Whole whole{.path = path,
                             .bytes = found->bytes,
                             .place = FilePiece::place_bytes(found->offset, found->bytes)};

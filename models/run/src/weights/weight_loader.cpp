@@ -267,9 +267,9 @@ View ResidentWeights::view(std::string_view name) const {
   const Shape& shape = w.tensor->spec.shape;
   View view{.data = const_cast<std::byte*>(data_) + w.offset,
             .dtype = w.dtype,
-            .rank = shape.rank(),
+            .n_dims = shape.n_dims(),
             .row_stride = w.dtype.bytes(shape.elems() / std::max<std::int64_t>(1, shape[0].bound))};
-  for (int i = 0; i < shape.rank(); ++i) view.dims[static_cast<std::size_t>(i)] = shape[i].bound;
+  for (int i = 0; i < shape.n_dims(); ++i) view.dims[static_cast<std::size_t>(i)] = shape[i].bound;
   return view;
 }
 

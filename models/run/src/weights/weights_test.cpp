@@ -103,7 +103,7 @@ TEST_CASE("the region holds every weight that steps read whole, in the graph's t
       const std::int64_t n_rows = w.tensor->n_bytes / row_bytes;
       const View view{.data = const_cast<std::byte*>(data),
                       .dtype = w.dtype,
-                      .rank = 2,
+                      .n_dims = 2,
                       .dims = {n_rows, w.tensor->spec.shape.last()},
                       .row_stride = row_bytes};
       std::vector<std::byte> row(static_cast<std::size_t>(row_bytes));

@@ -59,8 +59,8 @@ struct LinearKernel {
   explicit operator bool() const { return run != nullptr; }
 };
 
-// The members of Weights as function pointers: one row of a format's table. from_q8a is null if
-// there is no integer row.
+// The members of Weights as function pointers: one row of a format's table. from_q8a is null for a
+// format whose products are not computed in integers.
 struct WeightKernels {
   void (*decode)(const std::byte* row, std::int64_t begin, std::int64_t end,
                  float* out) noexcept = nullptr;  // elements [begin, end) of a row

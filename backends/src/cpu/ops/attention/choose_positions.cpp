@@ -22,11 +22,11 @@ static_assert(IndexScoresKernels::kCells == kCellsPerBlock);
 struct Span {
   std::int32_t number = 0;
   float score = -std::numeric_limits<float>::infinity();
-  std::int32_t rank = 0;  // above 0: always chosen, regardless of its score, the largest first
+  std::int32_t priority = 0;  // above 0: always chosen, regardless of its score, the largest first
 };
 
 bool better(const Span& a, const Span& b) {
-  return a.rank != b.rank ? a.rank > b.rank : a.score > b.score;
+  return a.priority != b.priority ? a.priority > b.priority : a.score > b.score;
 }
 
 // Chooses from the scores of a run's positions, which come one after the other.
@@ -38,7 +38,7 @@ class Chooser {
       : heap_(heap),
         k_(std::min(k, last / a.span - first / a.span + 1)),
         span_(a.span),
-        first_ranked_(last / a.span - a.always + 1),
+        first_preferred_(last / a.span - a.always + 1),
         end_(first / a.span * a.span) {}
 
   // The scores of the positions from `first` on, the next ones of the run.
@@ -60,7 +60,7 @@ class Chooser {
   void begin_span() {
     take_current();
     const auto number = static_cast<std::int32_t>(end_ / span_);
-    current_ = {.number = number, .rank = number >= first_ranked_ ? number + 1 : 0};
+    current_ = {.number = number, .priority = number >= first_preferred_ ? number + 1 : 0};
     open_ = true;
     end_ += span_;
   }
@@ -90,7 +90,7 @@ class Chooser {
   }
 
   Span* heap_;
-  std::int64_t k_, n_ = 0, span_, first_ranked_;
+  std::int64_t k_, n_ = 0, span_, first_preferred_;
   std::int64_t end_;  // end of the current span
   Span current_ = {};
   bool open_ = false;  // there is a current span

@@ -155,7 +155,7 @@ class Experts {
 
   std::byte* x_of(Pair p) const {
     const View& x = args_.in[0];
-    return x.row<std::byte>(p.token) + (x.rank == 3 ? x.dtype.bytes(p.choice * d_) : 0);
+    return x.row<std::byte>(p.token) + (x.n_dims == 3 ? x.dtype.bytes(p.choice * d_) : 0);
   }
   std::byte* y_of(Pair p) const {
     return args_.out.row<std::byte>(p.token) + p.choice * n_ * kFloat;
@@ -240,12 +240,12 @@ class Experts {
     const View &all = args_.in[1], &in = args_.in[0];
     const View matrix{.data = const_cast<std::byte*>(weights),
                       .dtype = all.dtype,
-                      .rank = 2,
+                      .n_dims = 2,
                       .dims = {n_, d_},
                       .row_stride = all.dtype.bytes(d_)};
     const View rows{.data = x.first,
                     .dtype = in.dtype,
-                    .rank = 2,
+                    .n_dims = 2,
                     .dims = {n_rows, d_},
                     .row_stride = x.stride};
     LinearArgs a = projection_args(rows, matrix, args_.scratch);

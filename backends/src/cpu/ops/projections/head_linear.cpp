@@ -16,12 +16,12 @@ void run(const KernelArgs& args, const Region& region) noexcept {
   for (std::int64_t h = region.col0 / n; h * n < region.col1; ++h) {
     const View rows{.data = x.row<std::byte>(region.row0) + h * k * kFloat,
                     .dtype = x.dtype,
-                    .rank = 2,
+                    .n_dims = 2,
                     .dims = {n_rows, k},
                     .row_stride = x.row_stride};
     const View matrix{.data = w.row<std::byte>(h),
                       .dtype = w.dtype,
-                      .rank = 2,
+                      .n_dims = 2,
                       .dims = {n, k},
                       .row_stride = w.dtype.bytes(k)};
     LinearArgs a = projection_args(rows, matrix, args.scratch);

@@ -42,7 +42,7 @@ void add_tiles(const TokenTiles& tiles, std::set<std::int64_t>& all) {
 // Adds the token tiles of the kernels that multiply x by w.
 void add_tiles(const WeightKernels& kernels, DType x, const TensorSpec& w,
                std::set<std::int64_t>& all) {
-  const std::int64_t n_cols = w.shape[w.shape.rank() - 2].bound;
+  const std::int64_t n_cols = w.shape[w.shape.n_dims() - 2].bound;
   const std::int64_t n_packed = cols_in_panels(w.dtype, n_cols);
   if (n_packed > 0) add_tiles(for_panels(kernels, x).tiles, all);
   if (n_packed < n_cols) add_tiles(for_rows(kernels, x).tiles, all);

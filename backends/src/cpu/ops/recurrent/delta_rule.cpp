@@ -10,7 +10,7 @@ using namespace delta_rule_inputs;
 
 // Head h of an input [T, H, ..] or [T, H].
 TokenRows head(const View& x, std::int64_t h) {
-  return token_rows(x, h * (x.rank == 3 ? x.dim(2) : 1));
+  return token_rows(x, h * (x.n_dims == 3 ? x.dim(2) : 1));
 }
 
 template <class Arch>
@@ -19,7 +19,7 @@ void run(const KernelArgs& args, const Region& region) noexcept {
   const TokenBlocks blocks(args.in, args.scratch.data());
   DeltaRuleBlock b{.n = args.in[kState].dim(2),
                    .p = args.in[kState].dim(3),
-                   .decay_by_row = args.in[kDecay].rank == 3,
+                   .decay_by_row = args.in[kDecay].n_dims == 3,
                    .y_stride = stride_in_floats(args.out),
                    .tile = reinterpret_cast<float*>(blocks.rest())};
   for_each_head(args, region, blocks, b, kKernels.block, [&](std::int64_t h) {

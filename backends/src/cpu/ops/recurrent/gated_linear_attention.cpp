@@ -11,7 +11,7 @@ using namespace gated_linear_attention_inputs;
 // The part of an input [T, G, ..] or [T, G] that head h of n_heads reads: n_heads / G heads share a
 // group.
 TokenRows head(const View& x, std::int64_t h, std::int64_t n_heads) {
-  return token_rows(x, h / (n_heads / x.dim(1)) * (x.rank == 3 ? x.dim(2) : 1));
+  return token_rows(x, h / (n_heads / x.dim(1)) * (x.n_dims == 3 ? x.dim(2) : 1));
 }
 
 template <class Arch>
@@ -22,7 +22,7 @@ void run(const KernelArgs& args, const Region& region) noexcept {
   const TokenBlocks blocks(args.in, args.scratch.data());
   GatedLinearAttentionBlock b{.n = args.in[kState].dim(2),
                               .p = args.in[kState].dim(3),
-                              .decay_by_row = args.in[kDecay].rank == 3,
+                              .decay_by_row = args.in[kDecay].n_dims == 3,
                               .y_stride = stride_in_floats(args.out),
                               .scratch = reinterpret_cast<float*>(blocks.rest())};
   for_each_head(args, region, blocks, b, kKernels.block, [&](std::int64_t h) {

@@ -11,7 +11,7 @@ namespace weft::cpu {
 template <class F>
 void binary(const KernelArgs& args, const Region& region, F f) noexcept {
   const View &a = args.in[0], &b = args.in[1];
-  const bool same = a.rank == b.rank && a.dims == b.dims;
+  const bool same = a.n_dims == b.n_dims && a.dims == b.dims;
   const std::int64_t d = a.dim(-1);
   const bool one = b.cols() == 1;  // for every group of d
   for (std::int64_t r = region.row0; r < region.row1; ++r) {

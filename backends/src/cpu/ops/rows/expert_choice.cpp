@@ -95,7 +95,7 @@ void run_top_k(const KernelArgs& args, const Region& region) noexcept {
 void run_gather(const KernelArgs& args, const Region& region) noexcept {
   const View& x = args.in[0];
   for (std::int64_t r = region.row0; r < region.row1; ++r) {
-    const float* row = x.row<const float>(x.rank == 1 ? 0 : r);
+    const float* row = x.row<const float>(x.n_dims == 1 ? 0 : r);
     const std::int32_t* ids = args.in[1].row<const std::int32_t>(r);
     for (std::int64_t c = region.col0; c < region.col1; ++c) {
       const bool inside = ids[c] >= 0 && ids[c] < x.cols();

@@ -45,7 +45,7 @@ void run(const KernelArgs& args, const Region& region) noexcept {
   const std::int64_t d = args.in[0].cols();
   for (std::int64_t t = region.row0; t < region.row1; ++t) {
     const std::int32_t* of_row =
-        ids.rank == 1 ? ids.row<const std::int32_t>(0) + t : ids.row<const std::int32_t>(t);
+        ids.n_dims == 1 ? ids.row<const std::int32_t>(0) + t : ids.row<const std::int32_t>(t);
     for (std::int64_t c = region.col0; c < region.col1;) {
       const std::int64_t k = c / d, end = std::min((k + 1) * d, region.col1);
       look_up(args, of_row[k], c - k * d, end - k * d, floats(args.out, t, c));

@@ -13,11 +13,11 @@ void run(const KernelArgs& args, const Region& region) noexcept {
   const auto lerp_row = elementwise<Arch>().lerp;
   const View &a = args.in[0], &b = args.in[1], &w = args.in[2];
   const std::int64_t d = args.out.dim(-1), width = a.cols();
-  const bool by_row = w.rank == args.out.rank;
+  const bool by_row = w.n_dims == args.out.n_dims;
   for (std::int64_t r = region.row0; r < region.row1; ++r) {
     for (std::int64_t c = region.col0; c < region.col1;) {
       const std::int64_t h = c / d, end = std::min((h + 1) * d, region.col1);
-      const float* weights = by_row ? floats(w, r, c) : floats(w, w.rank == 2 ? h : 0, c - h * d);
+      const float* weights = by_row ? floats(w, r, c) : floats(w, w.n_dims == 2 ? h : 0, c - h * d);
       lerp_row(floats(a, r, c % width), floats(b, r, c % width), weights, floats(args.out, r, c),
                end - c);
       c = end;

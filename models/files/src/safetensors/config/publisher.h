@@ -176,7 +176,7 @@ class Publisher {
 
   // A vector has rows of one element.
   static Matrix read(const CheckpointTensor& tensor) {
-    const bool vector = tensor.spec.shape.rank() < 2;
+    const bool vector = tensor.spec.shape.n_dims() < 2;
     const std::int64_t n_cols = vector ? 1 : tensor.spec.shape.last();
     Matrix m(tensor.spec.shape.elems() / n_cols, n_cols);
     copy_rows(tensor, 0, tensor.n_rows(), reinterpret_cast<std::byte*>(m.values.data()));

@@ -21,7 +21,7 @@ Tensor split_heads(Tensor x, std::int64_t n_heads,
 Tensor merge_heads(Tensor x, SourceLine where = std::source_location::current());
 
 struct SliceAttrs {
-  std::int64_t begin = 0, end = 0;  // columns of a rank-2 tensor, whole blocks
+  std::int64_t begin = 0, end = 0;  // columns of a tensor of two dimensions, whole blocks
   static constexpr auto fields() {
     return std::tuple{field("begin", &SliceAttrs::begin), field("end", &SliceAttrs::end)};
   }
