@@ -180,11 +180,11 @@ int converse(Chat& chat, LineReader& reader, const Speculation& speculation) {
 }
 
 // Launchers of ranks pass input on through a pipe: the user may still be at a terminal.
-void greet(const Session& session, const std::string& path) {
+void greet(const Session& session, const MemoryUse& use, const std::string& path) {
   const std::string& name = session.model().facts().name;
   std::cerr << fmt::format(
-      "{}, context of {} tokens. /help lists the commands, Ctrl-D exits{}.\n\n",
-      name.empty() ? path : name, session.options().context,
+      "{}, context of {} tokens, {} of memory. /help lists the commands, Ctrl-D exits{}.\n\n",
+      name.empty() ? path : name, session.options().context, human_bytes(use.total()),
       launched_ranks() > 1 ? ", Ctrl-C ends all ranks" : "");
 }
 
@@ -201,6 +201,7 @@ int run(Options options) {
   const SpeculationOptions drafts = cli::speculation_options(options.drafts, *model, options.model);
   MemoryOffer offer =
       plan_memory(*model, cli::demand_of_texts(*model, options.model.session, drafts));
+  const MemoryUse use = offer.memory();
   Session session(std::move(offer.planned), model);
   cli::print_concessions(session);
   options.chat.chat_template = cli::load_template(options.chat_template, model->vocabulary());
@@ -219,7 +220,7 @@ int run(Options options) {
     std::cerr << describe(talk.load(options.resume), options.resume) << recall(talk);
   Chat chat{talk, options.prefill, options.prefill};
   LineReader reader;
-  if (reader.interactive() || launched_ranks() > 1) greet(session, options.model.path);
+  if (reader.interactive() || launched_ranks() > 1) greet(session, use, options.model.path);
   cli::catch_interrupts(cli::Interrupts::every);
   return converse(chat, reader, speculation);
 }

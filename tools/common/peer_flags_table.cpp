@@ -13,7 +13,7 @@ constexpr std::string_view kKernels = "the fastest kernels and layouts are alway
 constexpr std::string_view kNoDownloads =
     "nothing is downloaded; -m FILE reads a model (docs/get_a_model.md)";
 constexpr std::string_view kLogs = "what goes to stderr does not depend on it";
-constexpr std::string_view kPages = "--weights and --mem-budget say where weights are";
+constexpr std::string_view kPages = "--weights and --mem-budget decide where weights are kept";
 constexpr std::string_view kCheckpoints = "--cache-ram limits the prompts that are kept";
 constexpr std::string_view kDrafts = "a draft model uses the settings of the model";
 constexpr std::string_view kNoPictures = "models read texts, and no pictures, sounds or videos";

@@ -145,7 +145,8 @@ typedef void (*weft_log)(void* user, const char* line);
  * must react to signals. Anything but 0 cancels the call. */
 typedef int32_t (*weft_poll)(void* user);
 
-/* Cancels calls that use no object with a cancel function: all that it is passed to. */
+/* Cancels calls that use no object with a cancel function: every call that it is passed to, running
+ * or later. */
 typedef struct weft_canceller weft_canceller;
 WEFT_API weft_status weft_canceller_open(weft_canceller** canceller, weft_error** error);
 WEFT_API weft_status weft_canceller_cancel(weft_canceller* canceller);
@@ -340,7 +341,8 @@ enum weft_grammar_kind /* what the text of a grammar is */ {
 WEFT_API weft_status weft_grammar_open(int32_t kind, const char* text, size_t size,
                                        weft_model* model, weft_grammar** grammar,
                                        weft_error** error);
-/* *accepts becomes 1 if the text is a complete one of the grammar; texts have no named tokens. */
+/* *accepts becomes 1 if the text is a complete text of the grammar; named tokens are not part of
+ * texts. */
 WEFT_API weft_status weft_grammar_accepts(weft_grammar* grammar, const char* text, size_t size,
                                           int32_t* accepts, weft_error** error);
 WEFT_API weft_status weft_grammar_free(weft_grammar* grammar);
@@ -537,8 +539,8 @@ WEFT_API weft_status weft_session_profile(weft_session* session, int32_t sequenc
                                           const weft_token* tokens, size_t n, weft_text* json,
                                           weft_text* svg, weft_error** error);
 
-/* `done` of `total` tokens are computed. Anything but 0 cancels the call, unless it was the last.
- */
+/* `done` of `total` tokens are computed. Anything but 0 cancels the call, unless this was the last
+ * chunk. */
 typedef int32_t (*weft_token_progress)(void* user, int64_t done, int64_t total);
 /* Appends tokens to a sequence and keeps the logits of the last one. Arguments are checked before
  * anything is computed; a cancelled call keeps complete chunks of prefill_width. */
@@ -567,10 +569,15 @@ WEFT_API weft_status weft_session_encode(weft_session* session, int32_t sequence
 /* Tokens in the memory of a sequence. */
 WEFT_API weft_status weft_session_get_length(weft_session* session, int32_t sequence,
                                              int64_t* length, weft_error** error);
-/* Their ids, until the sequence changes; -1 for those that nobody fed. */
+/* Their ids, valid until the sequence changes. A running text may have guesses behind its tokens
+ * (weft_generation_info::n_guessed). */
 WEFT_API weft_status weft_session_get_tokens(weft_session* session, int32_t sequence,
                                              const weft_token** tokens, size_t* n,
                                              weft_error** error);
+/* How many of them, from the first one on, are the same as in `tokens`. */
+WEFT_API weft_status weft_session_get_common_prefix(weft_session* session, int32_t sequence,
+                                                    const weft_token* tokens, size_t n,
+                                                    size_t* n_common, weft_error** error);
 /* Removes all tokens from position `length` on. */
 WEFT_API weft_status weft_session_truncate(weft_session* session, int32_t sequence, int64_t length,
                                            weft_error** error);
@@ -579,7 +586,8 @@ WEFT_API weft_status weft_session_truncate(weft_session* session, int32_t sequen
 WEFT_API weft_status weft_session_get_resume_point(weft_session* session, int32_t sequence,
                                                    int64_t length, int64_t* resume_point,
                                                    weft_error** error);
-/* Replaces sequence `to` by the first `length` tokens of `from` (-1: all), sharing their memory. */
+/* Replaces sequence `to` by the first `length` tokens of `from` (-1: all, without the guesses of a
+ * running text), sharing their memory. */
 WEFT_API weft_status weft_session_copy(weft_session* session, int32_t from, int32_t to,
                                        int64_t length, weft_error** error);
 /* One scale per LoRA of the model, for tokens from now on. */
@@ -590,7 +598,8 @@ WEFT_API weft_status weft_session_get_lora_scales(weft_session* session, int32_t
                                                   const float** scales, size_t* n,
                                                   weft_error** error);
 
-/* A sequence as bytes, with its tokens, which must be `tokens` or NULL, and a caller's note. */
+/* A sequence as bytes, with its tokens and a note of the caller. `tokens`, unless they are NULL,
+ * must be those that the sequence has. Guesses of a running text are not saved. */
 WEFT_API weft_status weft_session_save(weft_session* session, int32_t sequence,
                                        const weft_token* tokens, size_t n, const char* note,
                                        size_t note_size, weft_text* bytes, weft_error** error);
@@ -716,7 +725,8 @@ WEFT_API weft_status weft_generation_free(weft_generation* generation);
  * With keep_state = 1 the sampler keeps its random numbers and history. */
 WEFT_API weft_status weft_generation_begin(weft_generation* generation, const weft_token* prompt,
                                            size_t n, int32_t keep_state, weft_error** error);
-/* The same with the prompt as text with control tokens, and the special tokens around it. */
+/* The same with the prompt as text, in which control tokens are read, and the special tokens around
+ * it. */
 WEFT_API weft_status weft_generation_begin_text(weft_generation* generation, const char* prompt,
                                                 size_t size, weft_error** error);
 /* Computes the prompt, which next() would do otherwise. */
@@ -753,7 +763,8 @@ WEFT_API weft_status weft_generation_feed_last(weft_generation* generation, weft
 WEFT_API weft_status weft_generation_fork(weft_generation* generation, int32_t to_sequence,
                                           const uint64_t* seed, weft_generation** fork,
                                           weft_error** error);
-/* Checks what the sequence holds. A text reuses it without this call, which older versions need. */
+/* Refused (WEFT_ERROR_ARGUMENT) unless these are the tokens that the sequence holds. A text reuses
+ * them also without this call, which programs for 1.0 make. */
 WEFT_API weft_status weft_generation_adopt(weft_generation* generation, const weft_token* held,
                                            size_t n, weft_error** error);
 /* From the next text on. */
@@ -1048,6 +1059,7 @@ typedef struct weft_embedder_options {
 WEFT_API weft_status weft_embedder_options_init(weft_embedder_options* options, size_t size);
 WEFT_API weft_status weft_embedder_open(weft_model* model, const weft_embedder_options* options,
                                         weft_embedder** embedder, weft_error** error);
+/* Other values of these two options, for texts from now on. */
 WEFT_API weft_status weft_embedder_set_output(weft_embedder* embedder, int32_t norm,
                                               uint32_t truncate, weft_error** error);
 WEFT_API weft_status weft_embedder_cancel(weft_embedder* embedder);
@@ -1058,9 +1070,10 @@ typedef struct weft_embedding {
   size_t n_values;
   int64_t n_tokens; /* that were read */
 } weft_embedding;
-/* Fills embeddings[n], in the order of the texts; the second one does that for a text of tokens. */
+/* Fills embeddings[n], in the order of the texts. */
 WEFT_API weft_status weft_embedder_embed(weft_embedder* embedder, const weft_string* texts,
                                          size_t n, weft_embedding* embeddings, weft_error** error);
+/* The same for a text of tokens. */
 WEFT_API weft_status weft_embedder_embed_tokens(weft_embedder* embedder, const weft_token* tokens,
                                                 size_t n, weft_embedding* embedding,
                                                 weft_error** error);

@@ -86,6 +86,55 @@ static void bad_texts_and_options_are_refused(void) {
   weft_error_free(error);
 }
 
+/* A session of the bundled model with this budget; 0: the default. */
+static weft_session* session_with(int64_t budget, int64_t caller_bytes, int32_t weights) {
+  weft_error* error = NULL;
+  weft_session* session = NULL;
+  weft_session_options options;
+  weft_session_options_init(&options, sizeof options);
+  options.context = 128;
+  options.mem_budget = budget;
+  options.caller_bytes = caller_bytes;
+  options.weights = weights;
+  OK(weft_session_open(stories(), &options, &session, &error));
+  return session;
+}
+
+static weft_status open_beside(weft_session* session, weft_model* model, weft_embedder** embedder,
+                               weft_error** error) {
+  weft_embedder_options options;
+  weft_embedder_options_init(&options, sizeof options);
+  options.beside = session;
+  *embedder = NULL;
+  return weft_embedder_open(model, &options, embedder, error);
+}
+
+/* Of weights that both map, the embedder counts nothing again. */
+static void embedders_share_the_budget_of_a_session(void) {
+  weft_error* error = NULL;
+  weft_embedder* embedder = NULL;
+  weft_embedding one;
+  const int64_t budget = 16 << 20, taken = budget - (7 << 19); /* a session takes 3.3 MiB */
+  weft_session* session = session_with(budget, 0, WEFT_WEIGHTS_MAPPED);
+  OK(open_beside(session, stories(), &embedder, &error));
+  OK(weft_embedder_embed(embedder, texts, 1, &one, &error));
+  weft_embedder_free(embedder);
+  weft_session_free(session);
+
+  /* What the caller takes of the budget is not there for the embedder. */
+  session = session_with(budget, taken, WEFT_WEIGHTS_MAPPED);
+  REFUSED(WEFT_ERROR_BUDGET, "", open_beside(session, stories(), &embedder, &error));
+  CHECK(embedder == NULL);
+
+  weft_model* other = NULL;
+  OK(weft_write_made_model("llama", NULL, 0, temporary("other.gguf"), &error));
+  OK(weft_model_open(temporary("other.gguf"), NULL, &other, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "another model", open_beside(session, other, &embedder, &error));
+  weft_model_free(other);
+  weft_session_free(session);
+  REFUSED(WEFT_ERROR_HANDLE, "freed", open_beside(session, stories(), &embedder, &error));
+}
+
 /* A model that makes embeddings has no texts to give. */
 static void encoders_write_no_text(void) {
   weft_error* error = NULL;
@@ -105,5 +154,6 @@ const test_case embedder_tests[] = {
     {"texts become vectors", texts_become_vectors},
     {"open embedders take another norm", open_embedders_take_another_norm},
     {"bad texts and options are refused", bad_texts_and_options_are_refused},
+    {"embedders share the budget of a session", embedders_share_the_budget_of_a_session},
     {"encoders write no text", encoders_write_no_text},
     {NULL, NULL}};

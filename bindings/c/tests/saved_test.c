@@ -80,8 +80,83 @@ static void sequences_of_other_computations_are_refused(void) {
   weft_session_free(other);
 }
 
+/* A text of the bundled model that is its own draft, until the sequence holds guesses. */
+static weft_generation* text_with_guesses(weft_session* session, weft_speculation* speculation,
+                                          weft_generation_info* info) {
+  static const char story[] = "Once upon a time there was a fox named Pip. Once upon a time";
+  weft_error* error = NULL;
+  weft_generation_event event = {.struct_size = sizeof event};
+  weft_generation_options options;
+  weft_generation_options_init(&options, sizeof options);
+  options.speculation = speculation;
+  weft_generation* generation = greedy(session, 0, &options);
+  OK(weft_generation_begin_text(generation, story, strlen(story), &error));
+  do {
+    OK(weft_generation_next(generation, &event, &error));
+    OK(weft_generation_get_info(generation, info, &error));
+  } while (speculation && info->n_guessed == 0 && info->n_new < 20);
+  CHECK((info->n_guessed > 0) == (speculation != NULL));
+  return generation;
+}
+
+static void go_on(weft_generation* generation, weft_generation_info* info) {
+  weft_error* error = NULL;
+  weft_generation_event event = {.struct_size = sizeof event};
+  while (info->n_new < 40) {
+    if (!OK(weft_generation_next(generation, &event, &error))) return;
+    OK(weft_generation_get_info(generation, info, &error));
+  }
+}
+
+/* How many tokens a saved sequence has, of which these are the first ones. */
+static int64_t saved_of(weft_session* session, const weft_generation_info* info) {
+  weft_error* error = NULL;
+  weft_text bytes = {NULL, 0};
+  weft_saved* saved = NULL;
+  const weft_token* tokens = NULL;
+  size_t n = 0;
+  OK(weft_session_save(session, 0, NULL, 0, NULL, 0, &bytes, &error));
+  OK(weft_saved_open_memory(bytes.data, bytes.size, &saved, &error));
+  OK(weft_saved_get_tokens(saved, &tokens, &n, &error));
+  CHECK(n <= info->n_tokens && memcmp(tokens, info->tokens, n * sizeof *tokens) == 0);
+  weft_saved_free(saved);
+  weft_text_free(&bytes);
+  return (int64_t)n;
+}
+
+static void guesses_are_neither_saved_nor_copied(void) {
+  weft_error* error = NULL;
+  weft_session* session = new_session(2);
+  weft_speculation* speculation = NULL;
+  weft_speculation_options drafts;
+  weft_speculation_options_init(&drafts, sizeof drafts);
+  drafts.draft_model = stories();
+  drafts.adaptive = 0;
+  OK(weft_speculation_open(session, &drafts, &speculation, &error));
+  weft_generation_info want = {.struct_size = sizeof want}, info = want;
+  weft_generation* plain = text_with_guesses(session, NULL, &want);
+  go_on(plain, &want);
+  weft_generation* text = text_with_guesses(session, speculation, &info);
+  CHECK(saved_of(session, &info) == info.n_held);
+  go_on(text, &info); /* as if nobody had looked */
+  CHECK(memcmp(info.tokens, want.tokens, want.n_tokens * sizeof *want.tokens) == 0);
+  weft_generation_free(text);
+  text = text_with_guesses(session, speculation, &info);
+  int64_t length = 0;
+  OK(weft_session_copy(session, 0, 1, -1, &error));
+  OK(weft_session_get_length(session, 1, &length, &error));
+  CHECK(length == info.n_held);
+  go_on(text, &info);
+  CHECK(memcmp(info.tokens, want.tokens, want.n_tokens * sizeof *want.tokens) == 0);
+  weft_generation_free(text);
+  weft_generation_free(plain);
+  weft_speculation_free(speculation);
+  weft_session_free(session);
+}
+
 const test_case saved_tests[] = {
     {"sequences are saved and restored", sequences_are_saved_and_restored},
     {"files hold sequences", files_hold_sequences},
     {"sequences of other computations are refused", sequences_of_other_computations_are_refused},
+    {"guesses are neither saved nor copied", guesses_are_neither_saved_nor_copied},
     {NULL, NULL}};

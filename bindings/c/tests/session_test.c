@@ -51,6 +51,26 @@ static void sequences_are_fed_cut_and_copied(void) {
   CHECK(weft_session_free(session) == WEFT_SUCCESS);
 }
 
+static void sequences_say_how_far_other_ids_are_theirs(void) {
+  weft_error* error = NULL;
+  weft_session* session = new_session(2);
+  size_t n = 1;
+  OK(weft_session_get_common_prefix(session, 0, prompt, 7, &n, &error));
+  CHECK(n == 0);
+  OK(weft_session_feed(session, 0, prompt, 6, NULL, NULL, &error));
+  for (size_t given = 0; given <= 7; ++given) {
+    OK(weft_session_get_common_prefix(session, 0, prompt, given, &n, &error));
+    CHECK(n == (given < 6 ? given : 6));
+  }
+  OK(weft_session_get_common_prefix(session, 0, prompt + 1, 6, &n, &error));
+  CHECK(n == 0);
+  REFUSED(WEFT_ERROR_ARGUMENT, "",
+          weft_session_get_common_prefix(session, 2, prompt, 7, &n, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "tokens",
+          weft_session_get_common_prefix(session, 0, NULL, 7, &n, &error));
+  CHECK(weft_session_free(session) == WEFT_SUCCESS);
+}
+
 static void steps_give_rows_in_the_memory_of_the_session(void) {
   weft_error* error = NULL;
   weft_session* session = new_session(2);
@@ -301,6 +321,7 @@ static void a_usage_that_cannot_be_kept_is_logged(void) {
 
 const test_case session_tests[] = {
     {"sequences are fed, cut and copied", sequences_are_fed_cut_and_copied},
+    {"sequences say how far other ids are theirs", sequences_say_how_far_other_ids_are_theirs},
     {"steps give rows in the memory of the session", steps_give_rows_in_the_memory_of_the_session},
     {"feeding reports its progress and can be cancelled",
      feeding_reports_its_progress_and_can_be_cancelled},

@@ -126,8 +126,12 @@ std::vector<weft_token> tokens_of(const Session& session, std::int32_t sequence)
 // How many of the ids, from the first one on, it holds.
 std::size_t common_prefix(const Session& session, std::int32_t sequence, const py::handle& ids) {
   const auto given = ids_of(ids);
-  const auto held = tokens_of(session, sequence);
-  return static_cast<std::size_t>(std::ranges::mismatch(held, given).in1 - held.begin());
+  weft_session* const handle = session.get();
+  std::size_t n = 0;
+  call([&](weft_error** error) {
+    return weft_session_get_common_prefix(handle, sequence, given.data(), given.size(), &n, error);
+  });
+  return n;
 }
 
 py::bytes save(const Session& session, std::int32_t sequence) {

@@ -36,6 +36,16 @@ class Embeddings(unittest.TestCase):
         self.assertEqual(rows.shape, (n, model.n_embd))
         self.assertTrue(near(rows.mean(0), model.session(context=64).embed("One day")))
 
+    def test_the_budget_is_that_of_the_session(self):
+        model = weft.Model()
+        with model.session(context=64, weights="mapped", mem_budget=16 << 20) as session:
+            session.embed("One day")
+        with model.session(context=64, weights="mapped", mem_budget=16 << 20,
+                           caller_bytes=25 << 19) as session:
+            with self.assertRaises(weft.BudgetError):
+                session.embed("One day")
+            session.feed([1, 2, 3])  # which goes on
+
     def test_wrong_texts(self):
         session = weft.Model().session(context=16)
         with self.assertRaises(TypeError):

@@ -89,6 +89,17 @@ class Sessions(unittest.TestCase):
         gc.collect()
         self.assertTrue(np.array_equal(a, want))
 
+    def test_a_sequence_tells_its_ids_while_a_thread_feeds_it(self):
+        fed = [self.ids[i % len(self.ids)] for i in range(200)]
+        feeding = threading.Thread(target=lambda: [self.session.feed([id]) for id in fed])
+        feeding.start()
+        seen = [self.session.tokens() for _ in range(500)]
+        feeding.join()
+        for ids in seen:
+            self.assertEqual(ids, fed[:len(ids)])
+        self.assertEqual(self.session.tokens(), fed)
+        self.assertEqual(self.session.tokens(1), [])
+
     def test_ids_come_in_any_sequence_of_integers(self):
         want = self.session.feed(self.ids).copy()
         for given in (tuple(self.ids), np.array(self.ids, np.uint16), memoryview(np.array(self.ids))):

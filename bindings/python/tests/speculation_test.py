@@ -136,6 +136,16 @@ class Sequences(unittest.TestCase):
         self.assertEqual((self.stream.finish_reason, bool(rest)), ("length", True))
 
 
+    def test_saved_sequences_have_no_guesses(self):
+        saved = self.session.save()
+        self.assertLessEqual(self.session.length(), self.held)
+        self.session.restore(saved, sequence=1)
+        self.assertEqual(self.session.tokens(1), self.session.tokens(0))
+        want = self.session.generate(PROMPT, max_tokens=60, sampler=GREEDY, sequence=1)
+        said = weft.Model().tokenizer.decode(self.stream.tokens)
+        self.assertEqual(said + "".join(self.stream), want)  # it went on
+
+
 class Refusals(unittest.TestCase):
     def setUp(self):
         self.session = weft.Model().session(context=64)

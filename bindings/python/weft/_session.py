@@ -154,9 +154,6 @@ class Session(Unpicklable):
         if n is not None and n < 0:
             raise ArgumentError(f"length must be at least 0, got {n}")
         with self._using:
-            text = self._drafted.get(a, lambda: None)()
-            if n is None and text is not None:
-                n = text._n_held()
             self._change(b)
             self._native.copy(a, b, -1 if n is None else n)
 
@@ -165,10 +162,10 @@ class Session(Unpicklable):
         self._native.set_lora_scales(self._sequence(sequence), [float(x) for x in scales])
 
     def save(self, sequence: int = 0) -> bytes:
-        """A sequence as bytes, for restore() in any session of the same model."""
+        """A sequence as bytes, for restore() in any session of the same model. A text that is being
+        written goes on."""
         at = self._sequence(sequence)
         with self._using:
-            self._change(at)  # guesses are no tokens of a text
             result: bytes = self._native.save(at)
         return result
 

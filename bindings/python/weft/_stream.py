@@ -88,13 +88,6 @@ class Stream(Unpicklable, Iterator[str], AsyncIterator[str]):
             raise ArgumentError("the sequence was changed before the text ended: begin another one")
         raise StopIteration
 
-    def _n_held(self) -> Optional[int]:
-        """Tokens of the text that the sequence holds, without guesses; None: as many as it has."""
-        if self._closed:
-            return None
-        held: int = self._native.tokens()[2]
-        return held
-
     def _leave(self) -> None:
         """Something else changes the sequence, which loses the guesses."""
         if not self._closed:

@@ -147,9 +147,9 @@ TEST_CASE("scales of matrices, and of the inputs of programs that quantize them"
                        name.find(".attn_output") != name.npos || name.find("ffn_") != name.npos ||
                        name.find("ssm_out") != name.npos || name.find("ssm_beta") != name.npos;
       Data& data = file.tensors.at(name);
-      if (!one || !name.ends_with(kEnd) || data.shape.rank() < 2) continue;
+      if (!one || !name.ends_with(kEnd) || data.shape.n_dims() < 2) continue;
       const std::string base = name.substr(0, name.size() - kEnd.size());
-      const bool experts = data.shape.rank() == 3;
+      const bool experts = data.shape.n_dims() == 3;
       Data factors{{experts ? data.rows() : 1}, {}};
       for (std::int64_t e = 0; e < factors.rows(); ++e)
         factors.values.push_back(++n % 2 == 0 ? 0.25f : 8.0f);

@@ -108,6 +108,7 @@ constexpr Function kFunctions[] = {
     CALL(weft_session_encode, text, text, 1),
     CALL(weft_session_get_length, text, text, 1),
     CALL(weft_session_get_tokens, text, text, 1),
+    CALL(weft_session_get_common_prefix, text, text, 1),
     CALL(weft_session_truncate, text, text, 1),
     CALL(weft_session_get_resume_point, text, text, 1),
     CALL(weft_session_copy, text, text, 1),

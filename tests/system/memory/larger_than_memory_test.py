@@ -102,6 +102,11 @@ class LargerThanMemory(SystemTest):
         self.assertLess(decode["uniform"]["tokens_per_second"], decode["in_memory"])
         self.assertLess(decode["uniform"]["hits"], decode["skewed"]["hits"])
         self.assertGreater(decode["uniform"]["bytes_per_token"], 0)
+        # It is that of the session in the head: with drafts, if those are on.
+        r = self.runs("weft", "plan", *self.streamed, "--spec-type", "ngram-simple", "--forecast", "--json")
+        drafting = json.loads(r.out)
+        self.assertGreater(drafting["drafts"]["guess_bytes"], 0)
+        self.assertGreater(drafting["forecast"]["depths"][0]["decode"]["uniform"]["bytes_per_token"], 0)
         text = self.runs("weft", "plan", *self.streamed, "--forecast").out.decode()
         for words in ("disk: ", "start: ", "after 0 tokens", "uniform routers", "skewed routers", "after 16384 tokens"):
             self.assertIn(words, text)

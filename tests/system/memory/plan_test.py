@@ -1,24 +1,47 @@
 """`weft plan` says what generate and `weft serve` then use, byte for byte."""
 
 import json
+import os
 import pathlib
 import re
+import struct
+import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
 from serve_support import ServeTest
-from support import MODEL, run
+from support import BIN, CLEAN, EMULATOR, MODEL, TIMEOUT, run
 
-MTP = "1.1b-mtp,D=128,F=256,L=3,H=4,G=2,V=512,E=32"
-HYBRID = "qwen35-like-mtp,D=256,F=256,L=5,H=4,G=2,V=512,E=64"
-EXPERTS = "qwen3-30b-a3b,D=256,F=512,L=3,H=4,G=2,V=512,E=64"
+MTP = "1.1b-mtp,D=128,F=256,L=3,H=4,G=2,V=2048,E=32"
+HYBRID = "qwen35-like-mtp,D=256,F=256,L=5,H=4,G=2,V=2048,E=64"
+EXPERTS = "qwen3-30b-a3b,D=256,F=512,L=3,H=4,G=2,V=2048,E=64"
+
+
+def with_tokenizer(path):
+    """Replaces the key of a made model that says that it has no vocabulary by the tokenizer of the
+    bundled one, which has as many tokens."""
+    def begin(gguf, name):
+        return gguf.index(struct.pack("<Q", len(name)) + name)
+    made, bundled = path.read_bytes(), MODEL.read_bytes()
+    keys = [begin(gguf, b"tokenizer.ggml.model") for gguf in (made, bundled)]  # the last ones
+    tensors = [begin(gguf, b"token_embd.weight") for gguf in (made, bundled)]
+    added = bundled[keys[1]:tensors[1]]
+    size = keys[0] + len(added)
+    # Tensors stay aligned, behind a key that fills the place.
+    name = b"general.description"
+    fill = (tensors[0] - size - 20 - len(name)) % 32
+    added += struct.pack("<Q", len(name)) + name + struct.pack("<IQ", 8, fill) + bytes(fill)
+    n_keys = struct.unpack_from("<Q", made, 16)[0] + 10
+    path.write_bytes(made[:16] + struct.pack("<Q", n_keys) + made[24:keys[0]] + added + made[tensors[0]:])
 
 
 class Plan(ServeTest):
     def made(self, shape, kind="Q8_0"):
         path = self.folder / f"{shape.split(',')[0]}.gguf"
         self.runs("weft", "bench", "--make-model", shape, kind, path)
+        with_tokenizer(path)
         return path
 
     def plan(self, model, *flags):
@@ -37,14 +60,35 @@ class Plan(ServeTest):
         self.assertEqual(plan["slots"], slots, flags)
         return plan
 
-    def as_generated(self, model, *flags):
-        """The plan of a session, after it was compared with what generate reports."""
+    def as_told(self, model, *flags):
+        """The plan of a session, after it was compared with what generate and chat report."""
         plan = self.plan(model, *flags)
         text = self.runs("weft", "plan", "-m", model, "-c", "1024", *flags).out.decode()
         total = re.search(r"(?m)^ *total +(\S+ \S+)", text).group(1)
         r = self.runs("generate", "-m", model, "-c", "1024", *flags, "-p", "Once", "-n", "4")
         self.assertIn(f"memory    {total} in all", r.err)
+        self.assertIn(f", {total} of memory.", self.greeting(model, *flags))
         return plan
+
+    def greeting(self, model, *flags):
+        """What chat says first in a terminal."""
+        chat, terminal = os.openpty()
+        self.addCleanup(os.close, chat)
+        command = [*EMULATOR, BIN / "chat", "-m", model, "-c", "1024", *flags]
+        with subprocess.Popen(command, stdin=terminal, stdout=terminal, stderr=subprocess.PIPE,
+                              env=CLEAN | {"TERM": "dumb"}) as process:
+            os.close(terminal)
+            err = process.stderr.readline()
+            while b" of memory." not in err and process.poll() is None:
+                err += process.stderr.readline()
+            end = time.monotonic() + TIMEOUT
+            while process.poll() is None and time.monotonic() < end:
+                os.write(chat, b"\x15\x04")  # empties the line, and ends it
+                time.sleep(0.05)
+            if process.poll() is None:
+                process.kill()
+        self.assertEqual(process.returncode, 0, err)
+        return err.decode()
 
     def test_a_server_of_a_plain_model(self):
         self.as_served(MODEL)
@@ -91,10 +135,18 @@ class Plan(ServeTest):
         self.assertTrue(n_refused and n_conceding and n_ample, (n_refused, n_conceding, n_ample))
 
     def test_texts_of_generate(self):
-        self.as_generated(MODEL)
-        plan = self.as_generated(MODEL, "-md", MODEL)
+        self.as_told(MODEL)
+        plan = self.as_told(MODEL, "-md", MODEL)
         self.assertIsNotNone(plan["drafts"]["model"])
-        self.as_generated(MODEL, "--spec-type", "ngram-simple", "--mem-budget", "128M")
+        self.as_told(MODEL, "--spec-type", "ngram-simple", "--mem-budget", "128M")
+        for shape in (MTP, HYBRID):
+            plan = self.as_told(self.made(shape))
+            self.assertGreater(plan["drafts"]["guess_bytes"], 0)
+
+    def test_ranks(self):
+        for shard in ("tp=2", "pp=2"):
+            self.as_served(MODEL, "--shard", shard, "-t", "1")
+            self.as_told(MODEL, "--shard", shard, "-t", "1")
 
 
 if __name__ == "__main__":

@@ -130,8 +130,8 @@ class Run {
                          printable(name));
       }
       const Shape& shape = tensor->spec.shape;
-      const std::int64_t experts = shape.rank() == 3 ? shape[0].bound : 1;
-      earlier_.importances(name, shape[shape.rank() - 1].bound, experts);
+      const std::int64_t experts = shape.n_dims() == 3 ? shape[0].bound : 1;
+      earlier_.importances(name, shape[shape.n_dims() - 1].bound, experts);
     }
   }
 

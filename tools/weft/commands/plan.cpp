@@ -111,26 +111,38 @@ void write_svg(const Model& model, const PlannedModel& planned, const std::strin
   file.commit();
 }
 
-MemoryOffer offer_of_embedder(const Model& model, const SessionOptions& session) {
-  MemoryOffer offer{.planned = plan_model(model, embedder_session(model, {.session = session}))};
+// What is planned: what a program asks for of its session, and what it gets.
+struct Planned {
+  SessionOptions asked;
+  MemoryOffer offer;
+};
+
+Planned plan_embedder(const Model& model, const SessionOptions& session) {
+  SessionOptions asked = embedder_session(model, {.session = session});
+  MemoryOffer offer{.planned = plan_model(model, asked)};
   offer.slots = offer.planned.options.sequences;
   offer.concessions = offer.planned.concessions;
-  return offer;
+  return {std::move(asked), std::move(offer)};
 }
 
 // What generate and chat get with the flags, an embedder, or a server.
-MemoryOffer offer_of(const Model& model, const Flags& flags) {
+Planned plan_of(const Model& model, const Flags& flags) {
   cli::ModelFlags of_model = flags.model;
-  if (flags.embeddings) return offer_of_embedder(model, of_model.session);
+  if (flags.embeddings) return plan_embedder(model, of_model.session);
   const SpeculationOptions drafts = cli::speculation_options(flags.drafts, model, of_model);
-  const SessionOptions& session = of_model.session;
-  if (!flags.server) return plan_memory(model, cli::demand_of_texts(model, session, drafts));
+  SessionOptions& session = of_model.session;
+  if (!flags.server) {
+    MemoryOffer offer = plan_memory(model, cli::demand_of_texts(model, session, drafts));
+    session.reserved = offer.planned.options.reserved;
+    return {std::move(session), std::move(offer)};
+  }
   constexpr std::int32_t kSlots = 4;  // the default of weft serve
   EngineOptions options =
       server_options(model, session, flags.slots > 0 ? flags.slots : kSlots, flags.slots > 0);
   options.speculation = drafts;
   if (flags.kept_prompts_mib >= 0) options.kept_prompts_bytes = flags.kept_prompts_mib << 20;
-  return plan_engine(model, options);
+  MemoryOffer offer = plan_engine(model, options);
+  return {std::move(options.session), std::move(offer)};
 }
 
 // Returns --server.
@@ -265,19 +277,19 @@ int print_hosts(const Flags& flags) {
 
 // Prints the plan, or the forecast in place of the details of the plan.
 void print_forecast(const std::shared_ptr<const Model>& model, const Flags& flags,
-                    const MemoryOffer& offer) {
+                    const Planned& planned) {
   cli::catch_interrupts(cli::Interrupts::once);
   if (model->sharding().ranks() > 1) {
     std::cout << to_text(forecast_of(flags, model->sharding(), true), flags.link);
     return;
   }
   const bench::Forecast forecast =
-      bench::forecast(model, flags.model.session, {.cancel = &cli::interrupted()});
+      bench::forecast(model, planned.asked, {.cancel = &cli::interrupted()});
   if (!flags.json) {
-    std::cout << plan_head(*model, offer) << to_text(forecast);
+    std::cout << plan_head(*model, planned.offer) << to_text(forecast);
     return;
   }
-  auto json = nlohmann::ordered_json::parse(to_json(*model, offer));
+  auto json = nlohmann::ordered_json::parse(to_json(*model, planned.offer));
   json["forecast"] = nlohmann::ordered_json::parse(to_json(forecast));
   std::cout << json.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
 }
@@ -302,13 +314,14 @@ int plan(int argc, char** argv) {
   std::optional<ProfileFile> profile;
   if (!picture.profile.empty()) profile = read_profile(picture.profile, flags.model.session);
   const ProfileFile* measured = profile ? &*profile : nullptr;
-  const MemoryOffer offer = offer_of(*model, flags);
+  const Planned all = plan_of(*model, flags);
+  const MemoryOffer& offer = all.offer;
   const PlannedModel& planned = offer.planned;
   check_phase(planned, flags.phase);
   if (!picture.out.empty()) {
     write_svg(*model, planned, flags.phase, picture, measured);
   } else if (flags.forecast) {
-    print_forecast(model, flags, offer);
+    print_forecast(model, flags, all);
   } else if (flags.json) {
     std::cout << to_json(*model, offer);
   } else {

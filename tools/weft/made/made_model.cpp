@@ -129,7 +129,7 @@ std::int64_t layer_of(std::string_view name) {
 bool stays_f32(std::string_view name, const Shape& shape) {
   constexpr std::string_view kEndings[] = {".bias", "ffn_gate_inp.weight", "position_embd.weight",
                                            "token_types.weight"};
-  return shape.rank() < 2 || std::ranges::any_of(kEndings, [&](std::string_view ending) {
+  return shape.n_dims() < 2 || std::ranges::any_of(kEndings, [&](std::string_view ending) {
            return name.ends_with(ending);
          });
 }

@@ -46,7 +46,7 @@ std::string about_cache(const bench::ReadLimit& reads) {
                      reads.measures_memory() ? "" : ": not the speed of memory");
 }
 
-// Empty if there is no place for it.
+// Empty if the home folder is not known.
 fs::path cache_path() {
   const fs::path folder = cache_folder();
   return folder.empty() ? folder : folder / "limits.json";
@@ -58,7 +58,7 @@ std::int64_t now_s() {
       .count();
 }
 
-// Empty if there is no usable file.
+// Without machines if the file is missing or damaged.
 Json read_kept() {
   const std::string text = try_read_file(cache_path().string()).value_or("");
   const Json json = Json::parse(text, nullptr, false);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "weft/files/checkpoint.h"
 #include "weft/grammar/token_constraint.h"
@@ -42,6 +43,8 @@ struct ModelObject : Object {
   mutable std::shared_ptr<const TokenTree> tree_;
 };
 
+struct GenerationObject;
+
 struct SessionObject : Object {
   static constexpr Kind kKind = Kind::session;
   SessionObject(std::shared_ptr<ModelObject> of, const SessionOptions& options)
@@ -52,9 +55,14 @@ struct SessionObject : Object {
   const std::shared_ptr<ModelObject> model;
   Gate gate{"session"};
   Session session;
+  std::vector<std::weak_ptr<GenerationObject>> drafted;  // texts with drafts, used inside the gate
 };
 
 using UsedSession = Used<SessionObject>;
+
+// Before all of a sequence is saved or copied: a running text loses its guesses, which are no
+// tokens of it (drop_guesses()). REQUIRES: the call is inside the session.
+void set_guesses_aside(SessionObject& session, std::int32_t sequence);
 
 struct GrammarObject : Object {
   static constexpr Kind kKind = Kind::grammar;

@@ -158,6 +158,14 @@ GenerationObject::~GenerationObject() {
   });
 }
 
+void set_guesses_aside(SessionObject& session, std::int32_t sequence) {
+  std::erase_if(session.drafted, [&](const auto& text) {
+    const auto object = text.lock();
+    if (object && object->generation.sequence() == sequence) drop_guesses(object->generation);
+    return !object;
+  });
+}
+
 void give_event(const GenerationEvent& event, GenerationObject& object,
                 weft_generation_event* out) {
   object.text = event.text;
@@ -199,6 +207,7 @@ weft_status weft_generation_open(weft_session* session, int32_t sequence,
     Generation made(*s, sequence, how);
     auto object = std::make_shared<GenerationObject>(s.object(), std::move(shown), std::move(made));
     object->grammar = how.rules.grammar;
+    if (o.speculation) s.object()->drafted.push_back(object);
     *generation = handle_of<weft_generation>(std::move(object));
   });
 }

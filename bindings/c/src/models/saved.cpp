@@ -36,6 +36,7 @@ weft_status weft_session_save(weft_session* session, int32_t sequence, const wef
     required(bytes, "bytes");
     const UsedSession s(session);
     std::string all;
+    set_guesses_aside(*s.object(), sequence);
     if (tokens || n > 0) require_tokens(*s, sequence, array(tokens, n, "tokens"));
     save_sequence(*s, sequence, text(note, note_size, "note"),
                   [&](std::span<const std::byte> piece) {
@@ -50,6 +51,7 @@ weft_status weft_session_save_file(weft_session* session, int32_t sequence,
                                    size_t note_size, const char* path, weft_error** error) {
   return call(error, [&] {
     const UsedSession s(session);
+    set_guesses_aside(*s.object(), sequence);
     if (tokens || n > 0) require_tokens(*s, sequence, array(tokens, n, "tokens"));
     save_sequence(*s, sequence, text(note, note_size, "note"),
                   std::string(required_text(path, "path")));

@@ -177,6 +177,16 @@ weft_status weft_session_get_tokens(weft_session* session, int32_t sequence,
               [&] { give(UsedSession(session)->tokens(sequence), tokens, n, "tokens", "n"); });
 }
 
+weft_status weft_session_get_common_prefix(weft_session* session, int32_t sequence,
+                                           const weft_token* tokens, size_t n, size_t* n_common,
+                                           weft_error** error) {
+  return call(error, [&] {
+    const UsedSession s(session);
+    required(n_common, "n_common") =
+        static_cast<size_t>(s->common_prefix(sequence, array(tokens, n, "tokens")));
+  });
+}
+
 weft_status weft_session_truncate(weft_session* session, int32_t sequence, int64_t length,
                                   weft_error** error) {
   return call(error, [&] { UsedSession(session)->truncate(sequence, length); });
@@ -193,6 +203,7 @@ weft_status weft_session_copy(weft_session* session, int32_t from, int32_t to, i
                               weft_error** error) {
   return call(error, [&] {
     const UsedSession s(session);
+    if (length == -1) set_guesses_aside(*s.object(), from);
     s->copy(from, to, length == -1 ? s->length(from) : length);
   });
 }

@@ -69,7 +69,7 @@ class Lives {
     memory_.emplace(MemoryLimits{kSequences, kContext}, kStepTokens, std::move(parts));
     for (const std::string& name : memory_->input_names()) {
       const Shape& shape = graph[graph.find(name)].spec.shape;
-      const std::int64_t n = shape.rank() == 2 ? shape.elems() : kStepTokens;
+      const std::int64_t n = shape.n_dims() == 2 ? shape.elems() : kStepTokens;
       inputs_.emplace_back(static_cast<std::size_t>(n));
     }
   }
@@ -228,10 +228,7 @@ void Lives::truncate() {
   const std::int64_t length = memory_->length(s), n = below(length + 1);
   const std::int64_t point = memory_->resume_point(s, n);
   REQUIRE(point <= n);
-  if (point != n) {
-    CHECK_THROWS_AS(memory_->truncate(s, n), UnsupportedError);
-    ++n_refused_;
-  }
+  n_refused_ += point != n;
   REQUIRE(memory_->resume_point(s, length) == length);
   memory_->truncate(s, point);
   texts_[index(s)].resize(index(point));
@@ -240,7 +237,8 @@ void Lives::truncate() {
 void Lives::copy() {
   const std::int32_t from = some_sequence(), to = some_sequence();
   const std::int64_t n = memory_->resume_point(from, below(memory_->length(from) + 1));
-  memory_->copy(from, to, below(2) == 0 ? n : memory_->length(from));
+  const std::int64_t kept = below(2) == 0 ? n : memory_->length(from);
+  from == to ? memory_->truncate(to, kept) : memory_->copy(from, to, kept);
   const std::int64_t length = memory_->length(to);
   texts_[index(to)] = Text(texts_[index(from)].begin(),
                            texts_[index(from)].begin() + static_cast<std::ptrdiff_t>(length));

@@ -59,9 +59,9 @@ class PerSequence {
   virtual void check_saved(std::int32_t /*sequence*/, std::int64_t /*length*/,
                            std::span<const std::int32_t> /*saved_tokens*/,
                            std::span<const SavedState> /*states*/) const {}
-  // As restore_states(). Throws BudgetError, and has then changed nothing, if there is no room:
-  // only the first party of the list may. REQUIRES: check_saved() returned, and `length` is a
-  // resume point of what was saved.
+  // As restore_states(). Throws BudgetError, and has then changed nothing, if the states do
+  // not fit: only the first party of the list may. REQUIRES: check_saved() returned, and `length`
+  // is a resume point of what was saved.
   virtual void restore(std::int32_t sequence, std::int64_t /*length*/,
                        std::span<const std::int32_t> /*saved_tokens*/,
                        std::span<const SavedState> /*states*/) {

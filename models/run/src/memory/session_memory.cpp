@@ -18,14 +18,6 @@ std::size_t index(std::int64_t sequence) {
   fail<BudgetError>("no room for {} tokens in sequence {}: {}", length, sequence, part.room());
 }
 
-// Throws UnsupportedError unless the sequence can continue from this length.
-void check_resumes(const SessionMemory& memory, std::int32_t sequence, std::int64_t length) {
-  const std::int64_t point = memory.resume_point(sequence, length);
-  if (point == length) return;
-  fail<UnsupportedError>("sequence {} cannot continue from {} of its {} tokens, only from {}",
-                         sequence, length, memory.length(sequence), point);
-}
-
 struct SavedRow {
   std::int64_t length = 0;  // 0: the row is not the state of a whole sequence
   std::int32_t row = 0;
@@ -182,14 +174,11 @@ std::int64_t SessionMemory::resume_point(std::int32_t sequence, std::int64_t len
 }
 
 void SessionMemory::truncate(std::int32_t sequence, std::int64_t length) {
-  check_resumes(*this, sequence, length);
   for (const auto& part : parts_) part->truncate(sequence, length);
   lengths_[index(sequence)] = length;
 }
 
 void SessionMemory::copy(std::int32_t from, std::int32_t to, std::int64_t length) {
-  if (from == to) return truncate(to, length);
-  check_resumes(*this, from, length);
   for (const auto& part : parts_) part->copy(from, to, length);
   lengths_[index(to)] = length;
 }

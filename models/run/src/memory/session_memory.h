@@ -32,14 +32,14 @@ class SessionMemory final : public PerSequence {
   // Throw ValueError for an unknown sequence, or for a length that it cannot have.
   void check_sequence(std::int64_t sequence) const;
   void check_length(std::int64_t sequence, std::int64_t length) const;
-  // Throws like check_length(), and BudgetError if there is no room for that length.
+  // Throws like check_length(), and BudgetError if that many tokens do not fit.
   void check_room(std::int32_t sequence, std::int64_t length) const;
 
   std::int64_t free_positions() const;
 
   // A step with one token of each of these sequences, which may repeat: begin(), then append() if
   // it was computed, or rollback() if not. begin() throws like check_length(), and BudgetError if
-  // there is no room; it then has changed nothing.
+  // the step does not fit; it then has changed nothing.
   template <class Tokens>  // with a member `sequence` each
   void begin(const Tokens& tokens) {
     step_.clear();

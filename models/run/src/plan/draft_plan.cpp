@@ -103,8 +103,8 @@ DraftOffer run::plan_drafts(const Model& model, const SessionOptions& texts, con
 }
 
 DraftOffer plan_drafts(const Model& model, const SessionOptions& texts, const MemoryUse& use,
-                       const DraftDemand& demand, std::int64_t reserved) {
-  return run::plan_drafts(model, texts, use, demand, reserved, std::nullopt);
+                       const DraftDemand& demand) {
+  return run::plan_drafts(model, texts, use, demand, 0, std::nullopt);
 }
 
 MemoryUse DraftOffer::memory() const {

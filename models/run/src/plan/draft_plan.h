@@ -10,7 +10,8 @@ namespace weft::run {
 std::int64_t wanted_by_drafts(const Model& model, const SessionOptions& texts,
                               const DraftDemand& demand, std::optional<PlannedModel>& alone);
 
-// As weft::plan_drafts(), with that plan.
+// As weft::plan_drafts(), with that plan. `reserved`: how much of SessionOptions::reserved of the
+// texts is for drafts.
 DraftOffer plan_drafts(const Model& model, const SessionOptions& texts, const MemoryUse& use,
                        const DraftDemand& demand, std::int64_t reserved,
                        std::optional<PlannedModel> alone);

@@ -262,8 +262,8 @@ std::int64_t session_budget(const MemoryDemand& demand) {
 
 namespace {
 
-// Reserves so many bytes for drafts. False if that would concede more, be it fewer or shorter
-// slots.
+// Reserves `wanted` bytes for drafts. False if something more would have to be conceded for them,
+// fewer or shorter slots included.
 bool reserve(const Model& model, const MemoryDemand& demand, std::int64_t wanted,
              MemoryOffer& offer) {
   if (can_reserve(offer.planned, wanted)) {

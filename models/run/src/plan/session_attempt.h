@@ -20,7 +20,7 @@ struct SessionAttempt {
 SessionAttempt attempt_session(const Model& model, const SessionOptions& options,
                                bool may_read_weights = true);
 
-// Whether the plan still fits, with nothing more given up, if so many more bytes are reserved.
+// Whether the plan still fits, with nothing more given up, when `bytes` more are reserved.
 // False for streamed weights, which use all that the budget leaves.
 bool can_reserve(const PlannedModel& planned, std::int64_t bytes);
 

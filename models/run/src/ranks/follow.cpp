@@ -31,7 +31,7 @@ class FollowerSession {
   void settle(bool undo) {
     if (!pending_) return;
     pending_ = false;
-    if (undo) return SessionAccess::impl(session_).undo_step();
+    if (undo) return SessionAccess::impl(session_).memory.rollback();
     if (!failed_.empty()) fail<Error>("{}", failed_);
     SessionAccess::impl(session_).keep_step(tokens_);
   }
@@ -52,7 +52,7 @@ class FollowerSession {
   void compute(std::span<const StepToken> tokens, NodeObserver* observer) {
     auto& s = SessionAccess::impl(session_);
     s.check_step(tokens);
-    s.begin_step(tokens);
+    s.memory.begin(tokens);
     tokens_.assign(tokens.begin(), tokens.end());
     pending_ = true;
     failed_.clear();

@@ -60,7 +60,7 @@ TEST_CASE("files of ranks give the bits of the whole file") {
   }
 }
 
-TEST_CASE("a file has about the share of its rank, and nothing in it is copied") {
+TEST_CASE("a file has about the part of its rank, and nothing in it is copied") {
   const Sharding sharding{.tp = 2, .min_elems = 0};
   const SplitModel split({.layers = 8}, sharding);
   const auto bytes = [](const std::string& path) {

@@ -27,7 +27,8 @@ std::int64_t resume_point_of_saved(const Session& session, std::int64_t length,
 // Replaces the sequence by the first `length` tokens of one that had `saved_tokens` when its states
 // were saved. Throws ValueError like Session::feed(), UnsupportedError if `length` is not a resume
 // point of the saved sequence, FormatError if the states have other sizes or lengths, BudgetError
-// if there is no room; the sequence is then unchanged. REQUIRES: the lengths of a state ascend.
+// if the states do not fit; the sequence is then unchanged. REQUIRES: the lengths of a state
+// ascend.
 void restore_states(Session& session, std::int32_t sequence, std::int64_t length,
                     std::span<const std::int32_t> saved_tokens, std::span<const SavedState> states);
 

@@ -144,10 +144,6 @@ void Session::Impl::run(Runner& r, RunOptions options) {
   files.check_mapped();
 }
 
-void Session::Impl::begin_step(std::span<const StepToken> tokens) {
-  memory.begin(tokens);
-}
-
 void Session::Impl::keep_step(std::span<const StepToken> tokens) {
   memory.append();
   for (const auto& party : parties) party->appended(tokens);
@@ -183,7 +179,7 @@ std::span<const float> Session::Impl::step(std::span<const StepToken> tokens,
                                            NodeObserver* observer) {
   last = {};
   drafts.read_staged(cancel);
-  begin_step(tokens);
+  memory.begin(tokens);
   try {
     const PreparedStep step = prepare(tokens);
     StepOfOthers of_others(others, tokens, observer && observer->verifies());
@@ -194,7 +190,7 @@ std::span<const float> Session::Impl::step(std::span<const StepToken> tokens,
     return rows;
   } catch (...) {
     last = {};
-    undo_step();
+    memory.rollback();
     throw;
   }
 }

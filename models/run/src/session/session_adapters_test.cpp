@@ -69,7 +69,7 @@ MadeLora everywhere(const LoraFiles& files) {
   MadeLora lora;
   const auto model = files.load();
   for (const CheckpointTensor& tensor : model->file().tensors())
-    if (tensor.spec.shape.rank() >= 2)
+    if (tensor.spec.shape.n_dims() >= 2)
       lora.weights.emplace_back(std::string(tensor.name), tensor.spec.shape);
   return lora;
 }

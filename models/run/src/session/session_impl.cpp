@@ -182,6 +182,15 @@ std::size_t PlannedModel::plan_for(std::int64_t n_tokens, arch::GraphPart part) 
   return i;
 }
 
+const SessionMemory& Session::Impl::memory_of(std::size_t i) const {
+  const auto is_of = [&](arch::GraphPart part) {
+    const auto [begin, end] = planned.plans_of(part);
+    return begin <= i && i < end;
+  };
+  if (is_of(arch::GraphPart::draft)) return drafts.memory();
+  return is_of(arch::GraphPart::encoder) ? *text : memory;
+}
+
 Runner& Session::Impl::runner(std::size_t i) {
   if (!runners[i]) {
     Bindings bindings{.weight = [&](const Node& node) { return weight(node); },
@@ -195,11 +204,10 @@ Runner& Session::Impl::runner(std::size_t i) {
       const auto at = std::ranges::find(devices, used.backend, &DeviceMemory::backend);
       bindings.devices.push_back((*at)->bindings());
     }
-    const SessionMemory& other = planned.options.draft_layer ? drafts.memory() : *text;
-    const SessionMemory& own = i < planned.n_step_plans ? memory : other;
-    runners[i] = std::make_unique<Runner>(
-        planned.graphs[i], planned.plans[i], planned.assignments[i], bindings, workers,
-        own.input_names(), encoded.memory().input_names(), model->adapters().loras().size());
+    runners[i] =
+        std::make_unique<Runner>(planned.graphs[i], planned.plans[i], planned.assignments[i],
+                                 bindings, workers, memory_of(i).input_names(),
+                                 encoded.memory().input_names(), model->adapters().loras().size());
   }
   return *runners[i];
 }

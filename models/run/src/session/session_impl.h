@@ -38,6 +38,7 @@ struct Session::Impl {
   // that this one reads.
   std::int64_t weight_bytes() const;
   const std::byte* weight(const Node& node) const;
+  const run::SessionMemory& memory_of(std::size_t plan) const;  // that its graph reads and writes
   run::Runner& runner(std::size_t plan);
   void check_tokens(std::span<const std::int32_t> tokens) const;
   void check_starts(std::int32_t sequence) const;
@@ -55,10 +56,8 @@ struct Session::Impl {
     run::Runner& runner;
     std::size_t n_rows;  // of logits
   };
-  void begin_step(std::span<const StepToken> tokens);  // throws like Session::step()
   void keep_step(std::span<const StepToken> tokens);
-  void undo_step() { memory.rollback(); }
-  // REQUIRES: the step has begun.
+  // REQUIRES: the step has begun (memory.begin()).
   PreparedStep prepare(std::span<const StepToken> tokens);
   std::span<const float> compute(const PreparedStep& step, std::span<const StepToken> tokens,
                                  const std::atomic<bool>* cancel, NodeObserver* observer);

@@ -28,7 +28,7 @@ Ids some_ids(std::size_t n) {
 DraftModel draft_of(const Session& session, const std::shared_ptr<const Model>& model,
                     std::int32_t n_texts = 0) {
   DraftOffer offer = plan_drafts(session.model(), session.options(), session.memory(),
-                                 {.max_guesses = 16, .texts = n_texts, .model = model}, 0);
+                                 {.max_guesses = 16, .texts = n_texts, .model = model});
   return {session, model, std::move(*offer.session)};
 }
 
@@ -101,6 +101,21 @@ TEST_CASE("texts concede nothing to their drafts") {
   }
   CHECK(n_with > 0);
   CHECK(n_refused > 0);
+}
+
+TEST_CASE("drafts do not take what the caller reserved") {
+  const auto model = test::tiny_model();
+  const SpeculationOptions drafts{.kinds = {DraftKind::model}, .draft_model = model};
+  SessionOptions options{.context = 64, .weights = WeightMode::mapped};
+  const std::int64_t alone = plan_model(*model, options).memory.total();
+  for (const bool reserved : {false, true}) {
+    CAPTURE(reserved);
+    options.mem_budget = 4 * alone;
+    options.reserved = reserved ? options.mem_budget - alone : 0;
+    Session texts(model, options);
+    const Speculation speculation(texts, drafts);
+    CHECK((speculation.draft() == nullptr) == reserved);
+  }
 }
 
 TEST_CASE("what a recurrent draft model forgets with guesses is a cost of guesses") {

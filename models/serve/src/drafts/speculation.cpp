@@ -91,8 +91,7 @@ DraftDemand draft_demand(const Model& model, const SpeculationOptions& options) 
 Speculation::Speculation(Session& session, const SpeculationOptions& options)
     : Speculation(session, options,
                   plan_drafts(session.model(), session.options(), session.memory(),
-                              draft_demand(session.model(), options), session.options().reserved)) {
-}
+                              draft_demand(session.model(), options))) {}
 
 Speculation::Speculation(Session& session, const SpeculationOptions& options, DraftOffer offer) {
   check_numbers(options);

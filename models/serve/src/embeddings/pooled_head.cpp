@@ -88,7 +88,7 @@ std::optional<Dense> read_dense(const Model& model, std::string_view name, std::
   const CheckpointTensor* tensor = model.file().find_tensor(weight);
   if (!tensor) return std::nullopt;
   const Shape& shape = tensor->spec.shape;
-  if (shape.rank() > 2 || shape.last() != n_in) {
+  if (shape.n_dims() > 2 || shape.last() != n_in) {
     fail<ShapeError>("{}: tensor '{}' must have rows of {} elements, got {}", model.file().path(),
                      weight, n_in, to_string(shape));
   }

@@ -33,6 +33,20 @@ TEST_CASE("an engine uses what plan_engine() offers") {
   }
 }
 
+TEST_CASE("an engine of a model that only gives embeddings uses what plan_engine() offers") {
+  const auto model = test::tiny_model({.arch = "bert"});
+  for (const std::int64_t mib : {0, 8, 64}) {
+    CAPTURE(mib);
+    const EngineOptions options = small(mib << 20);
+    const std::int64_t before = model_plannings();
+    const MemoryOffer offer = plan_engine(*model, options);
+    CHECK(model_plannings() - before <= 2);  // a session without texts, and the embedder's
+    const Engine engine(model, options);
+    CHECK(engine.memory() == offer.memory());
+    CHECK(engine.concessions() == offer.concessions);
+  }
+}
+
 TEST_CASE("loading plans the whole model a few times") {
   const auto model = test::tiny_model();
   const auto n_plannings = [&](const EngineOptions& options) {

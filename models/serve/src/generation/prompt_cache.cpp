@@ -53,23 +53,23 @@ std::int64_t PromptCache::restore(Generation& generation, std::span<const TokenI
   if (path_.empty() || prompt.empty()) return 0;
   require(generation.session().model(), Feature::prompt_cache);
   if (!read_only_) check_writable(path_);
-  saved_ = open_cache(path_, read_only_, generation, warning);
-  if (!saved_) return 0;
-  const auto differ = std::ranges::mismatch(saved_->tokens(), prompt).in2 - prompt.begin();
+  in_file_.clear();
+  const auto saved = open_cache(path_, read_only_, generation, warning);
+  if (!saved) return 0;
+  in_file_.assign(saved->tokens().begin(), saved->tokens().end());
+  const auto differ = std::ranges::mismatch(in_file_, prompt).in2 - prompt.begin();
   // The last token is fed again, for its logits.
-  const std::int64_t n = saved_->resume_point(
+  const std::int64_t n = saved->resume_point(
       generation.session(), std::clamp<std::int64_t>(differ, 0, std::ssize(prompt) - 1));
-  generation.restore(*saved_, n);
+  generation.restore(*saved, n);
   return n;
 }
 
 void PromptCache::keep(const Generation& generation) {
   if (path_.empty() || read_only_) return;
   if (generation.session().mixes_lora_scales(generation.sequence())) return;
-  const bool known =
-      saved_ && generation.session().common_prefix(generation.sequence(), saved_->tokens()) >=
-                    std::ssize(generation.held());
-  if (!known) generation.save(path_);
+  const std::int64_t known = generation.session().common_prefix(generation.sequence(), in_file_);
+  if (known < std::ssize(generation.held())) generation.save(path_);
 }
 
 }  // namespace weft

@@ -58,7 +58,7 @@ struct MemoryDemand {
 struct DraftOffer {
   std::int64_t guess_bytes = 0;         // logits after guesses; 0: there are no drafts
   std::optional<PlannedModel> session;  // the draft model's; none: no model drafts
-  std::vector<std::string> left_out;    // a line about everything that there is no room for
+  std::vector<std::string> left_out;    // a line about each thing that does not fit
   // How much of SessionOptions::reserved of the session of texts is for drafts.
   std::int64_t reserved = 0;
 
@@ -97,9 +97,10 @@ MemoryOffer plan_memory(const Model& model, const MemoryDemand& demand);
 std::optional<MemoryOffer> plan_if_fits(const Model& model, const MemoryDemand& demand);
 
 // What of drafts fits beside a session that is planned or open already: its resolved options, and
-// what it uses. `reserved` is DraftOffer::reserved. Throws like plan_model(), but for BudgetError.
+// what it uses, with SessionOptions::reserved, which is not for drafts. Throws like plan_model(),
+// except for BudgetError.
 DraftOffer plan_drafts(const Model& model, const SessionOptions& texts, const MemoryUse& use,
-                       const DraftDemand& demand, std::int64_t reserved);
+                       const DraftDemand& demand);
 
 // How often this process has planned all graphs of a model, which takes most of the time of the
 // functions above. For tests.

@@ -4,12 +4,11 @@
 //
 // The file, little-endian: "weftseq3"; 4 u64 of SequenceOrigin, in its order; u64 n, i32[n] tokens;
 // u64 length and bytes of a note for the program that saved it; u64 number of states, then
-// per state u64 m, i64[m] numbers of tokens (SavedShape::lengths), u64 length and its bytes
-// (Session::save); XXH3-64 of everything before it.
-// Files of version 2, "weftseq2", have no numbers of tokens: of recurrent layers, they have only
-// the state at the end. Sessions continue from them. Files of version 1, "weftseq1", have one u64
-// instead of the origin. Their tokens and notes are read, but no session continues from them,
-// because they do not identify their weights.
+// per state u64 m, i64[m] numbers of tokens (SavedShape::lengths), u64 length and its bytes;
+// XXH3-64 of everything before it. Files of version 2, "weftseq2", have no numbers of tokens: of
+// recurrent layers, they have only the state at the end. Sessions continue from them. Files of
+// version 1, "weftseq1", have one u64 instead of the origin. Their tokens and notes are read, but
+// no session continues from them, because they do not identify their weights.
 
 #include <cstdint>
 #include <functional>
@@ -46,7 +45,9 @@ SequenceOrigin origin_of(const Session& session, std::int32_t sequence);
 std::string difference(const SequenceOrigin& saved, const Session& session, std::int32_t sequence);
 
 using WriteBytes = std::function<void(std::span<const std::byte>)>;
-// Passes the bytes of such a file to `write`, piece by piece. `prefix` is that of Session::save().
+// Passes the bytes of such a file to `write`, piece by piece. `prefix` is another sequence whose
+// tokens this one begins with: the earlier states of recurrent layers that only it still has are
+// saved, too, so that the file has more resume points; -1: none.
 // Throws ValueError if the sequence mixes scales of LoRAs (Session::mixes_lora_scales); IoError;
 // UnsupportedError for any other reason of Session::why_not_saved().
 void save_sequence(const Session& session, std::int32_t sequence, std::string_view note,

@@ -226,8 +226,7 @@ class Session {
   // sequence from now on; 0: off. At first those that the model was loaded with. Tokens that the
   // sequence already has stay as they were computed: truncate(.., 0) to compute them again, or call
   // encode() again if the model has an encoder. copy() also copies the scales. Other sequences keep
-  // their
-  // bits. Throws ValueError for another number of scales and for one that is not finite.
+  // their bits. Throws ValueError for another number of scales and for one that is not finite.
   void set_lora_scales(std::int32_t sequence, std::span<const float> scales);
   std::span<const float> lora_scales(std::int32_t sequence) const;
   // Whether the sequence may hold tokens that were computed with other scales than lora_scales():

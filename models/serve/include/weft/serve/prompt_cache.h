@@ -2,8 +2,8 @@
 // Keeps the memory of a prompt in a file from one run to the next (saved_sequence.h).
 
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "weft/serve/generation.h"
 
@@ -28,7 +28,7 @@ class PromptCache {
  private:
   std::string path_;
   bool read_only_;
-  std::optional<SavedSequence> saved_;  // the file as it was read
+  std::vector<TokenId> in_file_;  // when it was read; empty: nothing that can be used
 };
 
 }  // namespace weft

@@ -73,10 +73,11 @@ DraftDemand draft_demand(const Model& model, const SpeculationOptions& options);
 // at a time. The drafts may outlive it, but not the session.
 class Speculation {
  public:
-  // Leaves out a draft model for whose session there is no room, or that costs more than the model
-  // itself; and all drafts if the logits of guesses do not fit. Throws ValueError for numbers
-  // out of range, for DraftKind::model without a model, and for DraftKind::mtp and eagle3 with a
-  // session that has no such layer (SessionOptions::draft_layer); and like DraftModel, except for
+  // Leaves out a draft model whose session does not fit, or that costs more than the model itself;
+  // and all drafts if the logits of guesses do not fit. Drafts get what the session leaves of its
+  // budget; SessionOptions::reserved stays the caller's. Throws ValueError for numbers out of
+  // range, for DraftKind::model without a model, and for DraftKind::mtp and eagle3 with a session
+  // that has no such layer (SessionOptions::draft_layer); and like DraftModel, except for
   // BudgetError.
   Speculation(Session& session, const SpeculationOptions& options);
   // The same with what plan_memory() offered for draft_demand() beside that session.
