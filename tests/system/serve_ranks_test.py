@@ -136,7 +136,7 @@ class InProcess(RankServers):
         for words, flags in (
                 ("--slot-save-path: sequences of a model that is divided among ranks cannot be saved",
                  ["--shard", "pp=2", "--slot-save-path", self.folder]),
-                ("--spec-type draft-mtp: the draft layer of a model that is divided among ranks is not used",
+                ("--spec-type draft-mtp: the draft layer of a model that is divided among ranks cannot be used",
                  ["--shard", "pp=2", "--spec-type", "draft-mtp"]),
                 ("--restart needs --shard or --launch", ["--restart"]),
                 ("--launch: ';' has no meaning", ["--launch", "mpirun; true"]),

@@ -27,7 +27,7 @@ void complete(DraftFlags& flags, ModelFlags& model);
 SpeculationOptions speculation_options(const DraftFlags& flags, const Model& model,
                                        ModelFlags& flags_of_model);
 
-// What a program asks for that writes texts with these drafts: `session.sequences` of them.
+// The demand of a program that writes `session.sequences` texts at a time with these drafts.
 MemoryDemand demand_of_texts(const Model& model, const SessionOptions& session,
                              const SpeculationOptions& drafts);
 

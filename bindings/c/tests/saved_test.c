@@ -103,20 +103,27 @@ static void go_on(weft_generation* generation, weft_generation_info* info) {
   weft_error* error = NULL;
   weft_generation_event event = {.struct_size = sizeof event};
   while (info->n_new < 40) {
-    if (!OK(weft_generation_next(generation, &event, &error))) return;
+    OK(weft_generation_next(generation, &event, &error));
+    CHECK(event.stop == WEFT_STOP_NONE);
+    if (event.stop != WEFT_STOP_NONE) return;
     OK(weft_generation_get_info(generation, info, &error));
   }
 }
 
 /* How many tokens a saved sequence has, of which these are the first ones. */
-static int64_t saved_of(weft_session* session, const weft_generation_info* info) {
+static int64_t saved_of(weft_session* session, const weft_generation_info* info, int in_file) {
   weft_error* error = NULL;
   weft_text bytes = {NULL, 0};
   weft_saved* saved = NULL;
   const weft_token* tokens = NULL;
   size_t n = 0;
-  OK(weft_session_save(session, 0, NULL, 0, NULL, 0, &bytes, &error));
-  OK(weft_saved_open_memory(bytes.data, bytes.size, &saved, &error));
+  if (in_file) {
+    OK(weft_session_save_file(session, 0, NULL, 0, NULL, 0, temporary("saved"), &error));
+    OK(weft_saved_open(temporary("saved"), &saved, &error));
+  } else {
+    OK(weft_session_save(session, 0, NULL, 0, NULL, 0, &bytes, &error));
+    OK(weft_saved_open_memory(bytes.data, bytes.size, &saved, &error));
+  }
   OK(weft_saved_get_tokens(saved, &tokens, &n, &error));
   CHECK(n <= info->n_tokens && memcmp(tokens, info->tokens, n * sizeof *tokens) == 0);
   weft_saved_free(saved);
@@ -136,12 +143,14 @@ static void guesses_are_neither_saved_nor_copied(void) {
   weft_generation_info want = {.struct_size = sizeof want}, info = want;
   weft_generation* plain = text_with_guesses(session, NULL, &want);
   go_on(plain, &want);
+  for (int in_file = 0; in_file < 2; ++in_file) {
+    weft_generation* text = text_with_guesses(session, speculation, &info);
+    CHECK(saved_of(session, &info, in_file) == info.n_held);
+    go_on(text, &info); /* as if nobody had looked */
+    CHECK(memcmp(info.tokens, want.tokens, want.n_tokens * sizeof *want.tokens) == 0);
+    weft_generation_free(text);
+  }
   weft_generation* text = text_with_guesses(session, speculation, &info);
-  CHECK(saved_of(session, &info) == info.n_held);
-  go_on(text, &info); /* as if nobody had looked */
-  CHECK(memcmp(info.tokens, want.tokens, want.n_tokens * sizeof *want.tokens) == 0);
-  weft_generation_free(text);
-  text = text_with_guesses(session, speculation, &info);
   int64_t length = 0;
   OK(weft_session_copy(session, 0, 1, -1, &error));
   OK(weft_session_get_length(session, 1, &length, &error));

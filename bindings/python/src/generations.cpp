@@ -50,16 +50,6 @@ py::tuple next_event(const GenerationHandle& generation) {
   return py::make_tuple(text, event.token, event.stop);
 }
 
-// The tokens that the sequence holds, and all of the text.
-py::tuple tokens_of(const GenerationHandle& generation) {
-  weft_generation_info i{};
-  i.struct_size = sizeof i;
-  weft_generation* const handle = generation.get();
-  call([&](weft_error** error) { return weft_generation_get_info(handle, &i, error); });
-  return py::make_tuple(std::vector<weft_token>(i.tokens, i.tokens + i.n_tokens), i.n_prompt,
-                        i.n_held);
-}
-
 }  // namespace
 
 void add_generations(py::module_& m) {
@@ -84,8 +74,7 @@ void add_generations(py::module_& m) {
                return weft_generation_begin_chat(handle, of, 0, error);
              });
            })
-      .def("next", &next_event)
-      .def("tokens", &tokens_of);
+      .def("next", &next_event);
 }
 
 }  // namespace weft_python

@@ -128,12 +128,12 @@ class Session(Unpicklable):
         return self._native.logits()
 
     def length(self, sequence: int = 0) -> int:
-        """Tokens of a sequence."""
+        """Tokens of a sequence, with the guesses of a text that is being written with a draft."""
         n: int = self._native.length(self._sequence(sequence))
         return n
 
     def tokens(self, sequence: int = 0) -> list[int]:
-        """The ids of a sequence, with the guesses of a text that is being written with a draft."""
+        """The ids of a sequence, as many as length() counts."""
         at = self._sequence(sequence)
         with self._using:
             ids: list[int] = self._native.tokens(at)
@@ -148,7 +148,8 @@ class Session(Unpicklable):
             self._native.truncate(at, n)
 
     def copy(self, source: int, target: int, length: Optional[int] = None) -> None:
-        """Replaces sequence `target` by the first tokens of `source`, sharing their memory."""
+        """Replaces sequence `target` by the first tokens of `source`, sharing their memory; without
+        a length by all of them but guesses."""
         a, b = self._sequence(source), self._sequence(target)
         n = None if length is None else operator.index(length)
         if n is not None and n < 0:
@@ -162,8 +163,8 @@ class Session(Unpicklable):
         self._native.set_lora_scales(self._sequence(sequence), [float(x) for x in scales])
 
     def save(self, sequence: int = 0) -> bytes:
-        """A sequence as bytes, for restore() in any session of the same model. A text that is being
-        written goes on."""
+        """A sequence as bytes, without guesses, for restore() in any session of the same model. A
+        text that is being written goes on."""
         at = self._sequence(sequence)
         with self._using:
             result: bytes = self._native.save(at)

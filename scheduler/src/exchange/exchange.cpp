@@ -149,7 +149,7 @@ void Exchange::read(Peer& peer, std::span<const std::byte> message) {
     failure_.raise({reinterpret_cast<const char*>(peer.rows.data()), peer.rows.size()});
 }
 
-// Throws RankError unless these are as many bytes as its last message had.
+// Throws RankError unless the peer's last message had `n` bytes of rows.
 void Exchange::expect_bytes(const Peer& peer, std::int64_t n) const {
   const std::int64_t got = std::ssize(peer.rows);
   if (got != n)

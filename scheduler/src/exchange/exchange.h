@@ -105,7 +105,7 @@ class Exchange : public PreparedKernel {
   virtual void exchange(const KernelArgs& args) { exchange_blocks(args); }
   // Columns of its own that a rank sends in place of `block`.
   virtual std::int64_t own_cols(const KernelArgs& args, const Block& block) const;
-  // What a block of all ranks that send becomes.
+  // Writes the output rows of a block from those of all ranks that sent it.
   virtual void combine(const KernelArgs& args, const Block& block) const { join(args, block); }
   // Throws RankError if the peer has sent another number of bytes than those of its block.
   virtual void check_rows(const KernelArgs& args, const Peer& peer, const Block& block) const;

@@ -102,14 +102,23 @@ class LargerThanMemory(SystemTest):
         self.assertLess(decode["uniform"]["tokens_per_second"], decode["in_memory"])
         self.assertLess(decode["uniform"]["hits"], decode["skewed"]["hits"])
         self.assertGreater(decode["uniform"]["bytes_per_token"], 0)
-        # It is that of the session in the head: with drafts, if those are on.
-        r = self.runs("weft", "plan", *self.streamed, "--spec-type", "ngram-simple", "--forecast", "--json")
-        drafting = json.loads(r.out)
-        self.assertGreater(drafting["drafts"]["guess_bytes"], 0)
-        self.assertGreater(drafting["forecast"]["depths"][0]["decode"]["uniform"]["bytes_per_token"], 0)
         text = self.runs("weft", "plan", *self.streamed, "--forecast").out.decode()
         for words in ("disk: ", "start: ", "after 0 tokens", "uniform routers", "skewed routers", "after 16384 tokens"):
             self.assertIn(words, text)
+
+    def test_forecasts_are_of_the_session_in_the_head(self):
+        """A draft model leaves less memory for experts."""
+        draft = self.folder / "draft.gguf"
+        self.runs("weft", "bench", "--make-model", "1.1b,L=2,D=128,F=32768,H=2,G=1,V=512", "Q4_0", draft)
+        flags = ["-m", self.model, *SIZES, "--weights", "streamed", "--mem-budget", "80M", "--forecast"]
+        shares = []
+        for drafts in ([], ["-md", draft]):
+            plan = self.json_of("plan", *flags, *drafts)
+            self.assertEqual(plan["drafts"]["left_out"], [])
+            shares.append(plan["residency"]["cached_share"])
+            hits = plan["forecast"]["depths"][0]["decode"]["uniform"]["hits"]
+            self.assertAlmostEqual(hits, shares[-1], delta=0.05)
+        self.assertLess(shares[1], shares[0] - 0.2)
 
     def test_waits_and_hits_are_told(self):
         text = self.runs("weft", "profile", *self.streamed, "-p", 0, "-n", 8, "-r", 1).out.decode()

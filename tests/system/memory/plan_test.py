@@ -29,7 +29,7 @@ def with_tokenizer(path):
     tensors = [begin(gguf, b"token_embd.weight") for gguf in (made, bundled)]
     added = bundled[keys[1]:tensors[1]]
     size = keys[0] + len(added)
-    # Tensors stay aligned, behind a key that fills the place.
+    # Tensors stay aligned, behind a key that fills the place: 10 keys become of 1.
     name = b"general.description"
     fill = (tensors[0] - size - 20 - len(name)) % 32
     added += struct.pack("<Q", len(name)) + name + struct.pack("<IQ", 8, fill) + bytes(fill)
@@ -143,10 +143,18 @@ class Plan(ServeTest):
             plan = self.as_told(self.made(shape))
             self.assertGreater(plan["drafts"]["guess_bytes"], 0)
 
+    def test_flags_without_an_effect_are_refused(self):
+        for flags in (["-md", MODEL], ["--spec-type", "ngram-simple"]):
+            self.refuses(2, "--embeddings has no drafts", "weft", "plan", "--embeddings", *flags)
+
     def test_ranks(self):
         for shard in ("tp=2", "pp=2"):
             self.as_served(MODEL, "--shard", shard, "-t", "1")
             self.as_told(MODEL, "--shard", shard, "-t", "1")
+            for flags in ([], ["--server"]):  # the table of ranks is of the same session
+                text = self.runs("weft", "plan", "--shard", shard, *flags).out.decode()
+                rank, total = (re.search(p, text).group(1) for p in (r"(?m)^ *0(?:  +\S+ \S+){3}  +(\S+ \S+)", r"(?m)^  total +(\S+ \S+)"))
+                self.assertEqual(rank, total)
 
 
 if __name__ == "__main__":

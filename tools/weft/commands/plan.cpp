@@ -111,11 +111,20 @@ void write_svg(const Model& model, const PlannedModel& planned, const std::strin
   file.commit();
 }
 
-// What is planned: what a program asks for of its session, and what it gets.
+// The session options that a program asks for, and the offer it gets. The options alone give the
+// same plan: with its sequences, and with the bytes that drafts reserve.
 struct Planned {
   SessionOptions asked;
   MemoryOffer offer;
 };
+
+Planned with_sizes(SessionOptions asked, MemoryOffer offer) {
+  const SessionOptions& got = offer.planned.options;
+  asked.reserved = got.reserved;
+  asked.sequences = got.sequences;
+  asked.logits_rows = got.logits_rows;
+  return {std::move(asked), std::move(offer)};
+}
 
 Planned plan_embedder(const Model& model, const SessionOptions& session) {
   SessionOptions asked = embedder_session(model, {.session = session});
@@ -133,8 +142,7 @@ Planned plan_of(const Model& model, const Flags& flags) {
   SessionOptions& session = of_model.session;
   if (!flags.server) {
     MemoryOffer offer = plan_memory(model, cli::demand_of_texts(model, session, drafts));
-    session.reserved = offer.planned.options.reserved;
-    return {std::move(session), std::move(offer)};
+    return with_sizes(std::move(session), std::move(offer));
   }
   constexpr std::int32_t kSlots = 4;  // the default of weft serve
   EngineOptions options =
@@ -142,7 +150,9 @@ Planned plan_of(const Model& model, const Flags& flags) {
   options.speculation = drafts;
   if (flags.kept_prompts_mib >= 0) options.kept_prompts_bytes = flags.kept_prompts_mib << 20;
   MemoryOffer offer = plan_engine(model, options);
-  return {std::move(options.session), std::move(offer)};
+  options.session.context = offer.planned.options.context;
+  options.session.cells = offer.planned.options.cells;
+  return with_sizes(std::move(options.session), std::move(offer));
 }
 
 // Returns --server.
@@ -218,6 +228,11 @@ void check_rank_flags(const cli::App& app, const Flags& flags) {
     fail<cli::UsageError>("--json: {}", why_not(Feature::forecasts_json, Mode::sharded));
 }
 
+void check_embedder_flags(const Flags& flags) {
+  if (flags.embeddings && (flags.drafts.kinds_given || !flags.drafts.file.empty()))
+    fail<cli::UsageError>("--embeddings has no drafts: leave out -md and --spec-type");
+}
+
 void add_flags(cli::App& app, Flags& flags) {
   cli::add_model_flags(app, flags.model);
   const cli::Option server = add_size_flags(app, flags);
@@ -256,12 +271,13 @@ void add_flags(cli::App& app, Flags& flags) {
   add_rank_flags(app, flags);
 }
 
-bench::RankForecast forecast_of(const Flags& flags, const Sharding& sharding, bool timed) {
+bench::RankForecast forecast_of(const Flags& flags, const Sharding& sharding,
+                                const SessionOptions& session, bool timed) {
   ModelOptions options = cli::model_options(flags.model);
   options.sharding = sharding;
   const bench::RankForecastOptions how{
       .link = flags.link, .seconds = timed ? 1.0 : 0.0, .cancel = &cli::interrupted()};
-  return bench::forecast_ranks(flags.model.path, options, flags.model.session, how);
+  return bench::forecast_ranks(flags.model.path, options, session, how);
 }
 
 // Prints the ways to use some machines.
@@ -269,7 +285,7 @@ int print_hosts(const Flags& flags) {
   cli::catch_interrupts(cli::Interrupts::once);
   std::vector<bench::RankForecast> all;
   for (const Sharding& sharding : bench::shardings_of(flags.hosts))
-    all.push_back(forecast_of(flags, sharding, true));
+    all.push_back(forecast_of(flags, sharding, flags.model.session, true));
   std::cout << to_text(all, flags.link);
   const auto possible = [](const bench::RankForecast& f) { return f.refused.empty(); };
   return std::ranges::any_of(all, possible) ? 0 : cli::kError;
@@ -280,7 +296,7 @@ void print_forecast(const std::shared_ptr<const Model>& model, const Flags& flag
                     const Planned& planned) {
   cli::catch_interrupts(cli::Interrupts::once);
   if (model->sharding().ranks() > 1) {
-    std::cout << to_text(forecast_of(flags, model->sharding(), true), flags.link);
+    std::cout << to_text(forecast_of(flags, model->sharding(), planned.asked, true), flags.link);
     return;
   }
   const bench::Forecast forecast =
@@ -305,6 +321,7 @@ int plan(int argc, char** argv) {
   if (const auto code = parse_flags(app, argc, argv)) return *code;
 
   check_rank_flags(app, flags);
+  check_embedder_flags(flags);
   if (flags.hosts > 0) return print_hosts(flags);
   cli::complete(flags.drafts, flags.model);
   flags.model.session.progress = {};
@@ -326,7 +343,8 @@ int plan(int argc, char** argv) {
     std::cout << to_json(*model, offer);
   } else {
     if (model->sharding().ranks() > 1)
-      std::cout << to_text(forecast_of(flags, model->sharding(), false), flags.link) << '\n'
+      std::cout << to_text(forecast_of(flags, model->sharding(), all.asked, false), flags.link)
+                << '\n'
                 << "rank " << flags.model.rank << '\n';
     std::cout << text_of(*model, offer, flags.phase, measured, picture.profile);
   }

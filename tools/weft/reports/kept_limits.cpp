@@ -58,7 +58,7 @@ std::int64_t now_s() {
       .count();
 }
 
-// Without machines if the file is missing or damaged.
+// An empty list of machines if the file is missing, damaged or of another version.
 Json read_kept() {
   const std::string text = try_read_file(cache_path().string()).value_or("");
   const Json json = Json::parse(text, nullptr, false);

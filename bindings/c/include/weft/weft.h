@@ -566,11 +566,10 @@ WEFT_API weft_status weft_session_get_logits(weft_session* session, float** logi
 WEFT_API weft_status weft_session_encode(weft_session* session, int32_t sequence,
                                          const weft_token* tokens, size_t n, weft_error** error);
 
-/* Tokens in the memory of a sequence. */
+/* Tokens in the memory of a sequence, with the guesses of a running text. */
 WEFT_API weft_status weft_session_get_length(weft_session* session, int32_t sequence,
                                              int64_t* length, weft_error** error);
-/* Their ids, valid until the sequence changes. A running text may have guesses behind its tokens
- * (weft_generation_info::n_guessed). */
+/* Their ids, valid until the sequence changes. */
 WEFT_API weft_status weft_session_get_tokens(weft_session* session, int32_t sequence,
                                              const weft_token** tokens, size_t* n,
                                              weft_error** error);
@@ -714,8 +713,8 @@ typedef struct weft_generation_options {
 WEFT_API weft_status weft_generation_options_init(weft_generation_options* options, size_t size);
 
 /* Continues texts in one sequence, which nothing else may change meanwhile. With drafts, the
- * sequence may hold guesses behind the text (n_guessed), which it loses when the text ends, or the
- * generation is freed. */
+ * sequence may hold guesses behind the text (n_guessed), which it loses when the text ends, the
+ * generation is freed, or all of the sequence is saved or copied. */
 WEFT_API weft_status weft_generation_open(weft_session* session, int32_t sequence,
                                           const weft_generation_options* options,
                                           weft_generation** generation, weft_error** error);
@@ -763,8 +762,8 @@ WEFT_API weft_status weft_generation_feed_last(weft_generation* generation, weft
 WEFT_API weft_status weft_generation_fork(weft_generation* generation, int32_t to_sequence,
                                           const uint64_t* seed, weft_generation** fork,
                                           weft_error** error);
-/* Refused (WEFT_ERROR_ARGUMENT) unless these are the tokens that the sequence holds. A text reuses
- * them also without this call, which programs for 1.0 make. */
+/* Refused (WEFT_ERROR_ARGUMENT) unless these are the tokens that the sequence holds. Texts reuse
+ * them without this call; it remains for programs written for 1.0. */
 WEFT_API weft_status weft_generation_adopt(weft_generation* generation, const weft_token* held,
                                            size_t n, weft_error** error);
 /* From the next text on. */
@@ -1054,7 +1053,8 @@ typedef struct weft_embedder_options {
   uint32_t truncate;   /* 1: cut texts that are too long; else they are refused */
   int32_t texts_per_step;
   const weft_session_options* session; /* NULL: the defaults */
-  weft_session* beside; /* of the same model, whose memory budget both share; NULL: none */
+  weft_session* beside; /* of the same model: both share its budget, and mem_budget and
+                           caller_bytes of `session` have no effect; NULL: none */
 } weft_embedder_options;
 WEFT_API weft_status weft_embedder_options_init(weft_embedder_options* options, size_t size);
 WEFT_API weft_status weft_embedder_open(weft_model* model, const weft_embedder_options* options,

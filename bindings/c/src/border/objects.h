@@ -12,6 +12,7 @@
 #include "weft/files/checkpoint.h"
 #include "weft/grammar/token_constraint.h"
 #include "weft/run/session.h"
+#include "weft/serve/generation.h"
 #include "weft/tokenize/tokenizer.h"
 
 #include "border/gate.h"
@@ -43,8 +44,6 @@ struct ModelObject : Object {
   mutable std::shared_ptr<const TokenTree> tree_;
 };
 
-struct GenerationObject;
-
 struct SessionObject : Object {
   static constexpr Kind kKind = Kind::session;
   SessionObject(std::shared_ptr<ModelObject> of, const SessionOptions& options)
@@ -55,14 +54,10 @@ struct SessionObject : Object {
   const std::shared_ptr<ModelObject> model;
   Gate gate{"session"};
   Session session;
-  std::vector<std::weak_ptr<GenerationObject>> drafted;  // texts with drafts, used inside the gate
+  std::vector<std::weak_ptr<Generation>> drafted;  // texts with drafts; used inside the gate
 };
 
 using UsedSession = Used<SessionObject>;
-
-// Before all of a sequence is saved or copied: a running text loses its guesses, which are no
-// tokens of it (drop_guesses()). REQUIRES: the call is inside the session.
-void set_guesses_aside(SessionObject& session, std::int32_t sequence);
 
 struct GrammarObject : Object {
   static constexpr Kind kKind = Kind::grammar;

@@ -62,7 +62,7 @@ void pin_all(BatchObject& b, std::span<weft_generation* const> handles) {
     const auto& object = b.pinned.emplace_back(pin<GenerationObject>(handles[i]));
     if (object->session != b.session)
       fail<ValueError>("generation {} belongs to another session than the batch", i);
-    b.generations.push_back(&object->generation);
+    b.generations.push_back(object->generation.get());
   }
 }
 

@@ -27,24 +27,14 @@ struct ConversationObject : Object {
   static constexpr Kind kKind = Kind::conversation;
   ConversationObject(std::shared_ptr<SessionObject> of, std::int32_t sequence,
                      const ConversationOptions& options)
-      : Object(kKind),
-        session(std::move(of)),
-        draft(options.draft),
-        conversation(std::make_shared<Conversation>(session->session, sequence, options)) {}
-  ~ConversationObject() override;
+      : Object(kKind), session(std::move(of)), conversation(session->session, sequence, options) {}
   bool is_parents() const override { return session->is_parents(); }
-  Conversation& inner() { return *conversation; }
+  Conversation& inner() { return conversation; }
 
   const std::shared_ptr<SessionObject> session;
   Gate& gate = session->gate;
-  const std::shared_ptr<Draft> draft;  // null: none
-  std::shared_ptr<Conversation> conversation;
+  Conversation conversation;  // between its calls, the sequence has no guesses
 };
-
-// A reply that failed may have guesses in the sequence, which another thread may use.
-ConversationObject::~ConversationObject() {
-  if (draft) gate.run_inside([last = std::move(conversation)]() mutable { last.reset(); });
-}
 
 using UsedConversation = Used<ConversationObject>;
 

@@ -136,7 +136,7 @@ void require_own_sequence(const UsedGeneration& g) {
 }
 
 void set_grammar(GenerationObject& g, const std::shared_ptr<const Grammar>& grammar) {
-  g.generation.set_grammar(grammar, grammar ? g.session->model->tree() : nullptr);
+  g.generation->set_grammar(grammar, grammar ? g.session->model->tree() : nullptr);
 }
 
 SamplerStart start_of(std::int32_t keep_state) {
@@ -147,9 +147,8 @@ SamplerStart start_of(std::int32_t keep_state) {
 
 // The last owner may be a thread that frees the handle while another one uses the session.
 GenerationObject::~GenerationObject() {
-  if (n_guessed(generation) == 0) return;
-  const auto left = std::make_shared<Generation>(std::move(generation));
-  gate.run_inside([left] {
+  if (n_guessed(*generation) == 0) return;
+  gate.run_inside([left = generation] {
     try {
       drop_guesses(*left);
     } catch (const std::exception&) {  // a session that lost its files, say: it reports that itself
@@ -159,11 +158,10 @@ GenerationObject::~GenerationObject() {
 }
 
 void set_guesses_aside(SessionObject& session, std::int32_t sequence) {
-  std::erase_if(session.drafted, [&](const auto& text) {
-    const auto object = text.lock();
-    if (object && object->generation.sequence() == sequence) drop_guesses(object->generation);
-    return !object;
-  });
+  for (const auto& text : session.drafted) {
+    const auto generation = text.lock();  // also of an object that another thread frees now
+    if (generation && generation->sequence() == sequence) drop_guesses(*generation);
+  }
 }
 
 void give_event(const GenerationEvent& event, GenerationObject& object,
@@ -207,7 +205,11 @@ weft_status weft_generation_open(weft_session* session, int32_t sequence,
     Generation made(*s, sequence, how);
     auto object = std::make_shared<GenerationObject>(s.object(), std::move(shown), std::move(made));
     object->grammar = how.rules.grammar;
-    if (o.speculation) s.object()->drafted.push_back(object);
+    if (o.speculation) {
+      auto& drafted = s.object()->drafted;
+      std::erase_if(drafted, [](const auto& text) { return text.expired(); });
+      drafted.push_back(object->generation);
+    }
     *generation = handle_of<weft_generation>(std::move(object));
   });
 }

@@ -24,16 +24,16 @@ struct GenerationObject : Object {
       : Object(kKind),
         session(std::move(of)),
         shown(std::move(control)),
-        generation(std::move(made)) {}
+        generation(std::make_shared<Generation>(std::move(made))) {}
   ~GenerationObject() override;
   bool is_parents() const override { return session->is_parents(); }
-  Generation& inner() { return generation; }
+  Generation& inner() { return *generation; }
 
   const std::shared_ptr<SessionObject> session;
   Gate& gate = session->gate;
-  const std::shared_ptr<ShownControl> shown;  // the generation refers to it
-  Generation generation;
-  std::shared_ptr<const Grammar> grammar;  // for texts that begin from now on; may be null
+  const std::shared_ptr<ShownControl> shown;     // the generation refers to it
+  const std::shared_ptr<Generation> generation;  // not null
+  std::shared_ptr<const Grammar> grammar;        // for texts that begin from now on; may be null
   // What the last event and info refer to.
   std::string text, stop_string;
   std::vector<weft_logprob> top;
@@ -42,6 +42,10 @@ struct GenerationObject : Object {
 };
 
 using UsedGeneration = Used<GenerationObject>;
+
+// Removes the guesses of running texts from a sequence, of which they are no tokens, before all of
+// it is saved or copied. REQUIRES: the call is inside the session.
+void set_guesses_aside(SessionObject& session, std::int32_t sequence);
 
 // Keeps what the event refers to in the object, and fills the caller's struct.
 void give_event(const GenerationEvent& event, GenerationObject& object, weft_generation_event* out);

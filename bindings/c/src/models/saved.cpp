@@ -6,6 +6,7 @@
 #include "border/arguments.h"
 #include "border/call.h"
 #include "border/objects.h"
+#include "models/generation.h"
 
 namespace weft::c_api {
 namespace {

@@ -5,6 +5,7 @@
 #include "border/json.h"
 #include "border/objects.h"
 #include "border/options.h"
+#include "models/generation.h"
 
 namespace weft::c_api {
 namespace {

@@ -27,8 +27,9 @@ class PerSequence {
 
   // A step with these tokens was computed: they belong to their sequences now.
   virtual void appended(std::span<const StepToken> /*tokens*/) {}
-  // Keeps what belongs to the first `length` tokens, and what does not belong to tokens. REQUIRES:
-  // `length` is a resume point of all parties.
+  // Keeps what belongs to the first `length` tokens, and what does not belong to tokens. Like
+  // copy() and clear(), throws nothing but the RankError of a party that is on other ranks, which
+  // is the last one: the model is then lost. REQUIRES: `length` is a resume point.
   virtual void truncate(std::int32_t sequence, std::int64_t length) = 0;
   // Replaces `to` by what `from` had after its first `length` tokens. REQUIRES: the same of `from`,
   // and from != to.

@@ -15,7 +15,7 @@ constexpr ModeRule kRules[] = {
     {encoder, sharded, refused, "a model with an encoder and a decoder",
      "a model with an encoder and a decoder cannot be divided among ranks"},
     {draft_layer, sharded, refused, "the model's own layer for drafts",
-     "the draft layer of a model that is divided among ranks is not used"},
+     "the draft layer of a model that is divided among ranks cannot be used"},
     {saving, sharded, refused, "saving a sequence",
      "sequences of a model that is divided among ranks cannot be saved"},
     {importance, sharded, refused, "an importance matrix",

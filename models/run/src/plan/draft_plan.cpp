@@ -37,6 +37,7 @@ SessionOptions draft_session(const SessionOptions& texts, const DraftDemand& dem
   options.embeddings = false;
   options.draft_layer = false;
   options.rewind = 0;
+  options.reserved = 0;  // the caller's bytes are part of what the session of texts uses
   if (options.program == ProgramMemory::process) options.program = ProgramMemory::model;
   // Both sessions would write their usage into it.
   if (options.expert_usage == texts.expert_usage && options.expert_usage != "auto")

@@ -87,7 +87,7 @@ void DraftState::truncate(std::int32_t sequence, std::int64_t length) {
 }
 
 void DraftState::copy(std::int32_t from, std::int32_t to, std::int64_t length) {
-  if (followed.empty()) return truncate(to, length);
+  if (followed.empty()) return;
   forget(to);
   const Followed& f = of(from);
   memory.copy(from, to, memory.resume_point(from, std::min(f.n_true, memory.length(from))));

@@ -36,7 +36,7 @@ struct DraftState {
 
   // `memory` outlives it. In a session without a draft layer, everything stays empty.
   DraftState(SessionMemory& memory, std::int64_t D, const SessionOptions& options);
-  std::int64_t bytes() const;  // as draft_bytes() predicts
+  std::int64_t bytes() const;  // as sequence_bytes() predicts
 
   void stage(const Staged& token, std::span<const float> features);
   // Adds a token to those that wait. Returns true if they are full.

@@ -24,7 +24,7 @@ void for_each_party(const Session& session, std::span<const SavedState> states, 
   }
 }
 
-// The party that has this one of all states, with the number that it has there.
+// The party that owns this state, and the state's index within that party.
 std::pair<const PerSequence*, std::size_t> owner_of(const Session& session, std::size_t state) {
   for (const auto& party : parties_of(session)) {
     if (state < party->n_states()) return {party.get(), state};

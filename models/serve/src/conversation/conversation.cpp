@@ -160,6 +160,7 @@ StopReason Conversation::take(ChatMessage message, const Show& show, const std::
     }
   } catch (...) {
     messages_.resize(before);
+    drop_guesses(generation_);
     throw;
   }
   ChatMessage whole = answer.whole_message();

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
+#include "weft/run/nan_error.h"
+#include "weft/serve/speculation.h"
 
 #include "conversation/conversation_test_support.h"
 #include "support/tiny_model.h"
@@ -320,6 +322,30 @@ TEST_CASE("a model without a template or a tokenizer has no conversations") {
   CHECK_THROWS_AS(Conversation(session, 0, {}), UnsupportedError);
   Session stories(test::stories(), {.context = 64});
   CHECK_THROWS_AS(Conversation(stories, 1, {}), ValueError);
+}
+
+TEST_CASE("a reply that fails leaves no guesses in its sequence") {
+  const auto model = test::stories();
+  Session session(model, {.context = 256});
+  const Speculation speculation(
+      session, {.kinds = {DraftKind::model}, .adaptive = false, .draft_model = model});
+  ConversationOptions options = greedy(40);
+  options.draft = speculation.draft();
+  std::int64_t n_dropped = 0;
+  for (int shown = 1; shown <= 8; ++shown) {
+    session.truncate(0, 0);
+    Conversation chat(session, 0, options);
+    std::int64_t length = 0;
+    int left = shown;
+    const auto fail_at = [&](const ReplyEvent&) {
+      length = session.length(0);
+      if (--left == 0) throw NanError("cannot show it");
+    };
+    CHECK_THROWS_AS(chat.say("Tell me a story.", fail_at), NanError);
+    CHECK(session.length(0) <= length);
+    n_dropped += length - session.length(0);
+  }
+  CHECK(n_dropped > 0);
 }
 
 }  // namespace

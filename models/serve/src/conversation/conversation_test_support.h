@@ -39,7 +39,7 @@ struct Talk {
   }
   // Continues from the messages of another conversation, none of which are computed. REQUIRES: it
   // has `n_messages`.
-  void take_over(const Conversation& other, std::size_t n_messages) {
+  void take_over(Conversation& other, std::size_t n_messages) {
     const TempFolder folder;
     CHECK_FALSE(other.save((folder / "talk.json").string()));
     const Conversation::Loaded loaded = chat.load((folder / "talk.json").string());

@@ -61,7 +61,7 @@ std::string Conversation::text() const {
   return to_text(transcript());
 }
 
-bool Conversation::save(const std::string& path) const {
+bool Conversation::save(const std::string& path) {
   check_replaceable(path);
   Transcript saved = transcript();
   if (!path.ends_with(".json")) {

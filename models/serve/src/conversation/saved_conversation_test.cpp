@@ -147,7 +147,7 @@ TEST_CASE("a file that is damaged or holds something else changes nothing") {
 
 TEST_CASE("no file is replaced but an older conversation or an empty one") {
   const TempFolder folder;
-  const SavedTalk saved(folder);
+  SavedTalk saved(folder);
   const auto refuses = [&](const std::string& path, const char* why) {
     CAPTURE(why);
     const auto before = file_bytes(path);

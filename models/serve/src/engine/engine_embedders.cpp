@@ -27,6 +27,7 @@ EmbedderOptions embedder_beside(const Model& model, const SessionOptions& texts,
                            why_not(Feature::embeddings, Mode::streamed));
   wanted.session = asked;
   wanted.session.cells = 0;
+  wanted.session.reserved = 0;  // it is part of what the session of texts uses
   wanted.session.cache_k = wanted.session.cache_v = {};
   wanted.session.weights = texts.weights;
   if (model.facts().gives_text()) {

@@ -65,7 +65,7 @@ std::int64_t PromptCache::restore(Generation& generation, std::span<const TokenI
   return n;
 }
 
-void PromptCache::keep(const Generation& generation) {
+void PromptCache::keep(Generation& generation) {
   if (path_.empty() || read_only_) return;
   if (generation.session().mixes_lora_scales(generation.sequence())) return;
   const std::int64_t known = generation.session().common_prefix(generation.sequence(), in_file_);

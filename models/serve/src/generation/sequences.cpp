@@ -88,7 +88,7 @@ void drop_guesses(Generation& text) {
   impl_of(text).guesses.set_aside(impl_of(text));
 }
 
-void Generation::save(const std::string& path, std::string_view note) const {
+void Generation::save(const std::string& path, std::string_view note) {
   impl_->guesses.set_aside(*impl_);
   save_sequence(impl_->session, impl_->sequence, note, path);
 }

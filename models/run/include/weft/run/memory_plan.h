@@ -54,7 +54,7 @@ struct MemoryDemand {
   DraftDemand drafts = {};
 };
 
-// What of drafts fits beside a session of texts.
+// The drafts that fit beside a session of texts.
 struct DraftOffer {
   std::int64_t guess_bytes = 0;         // logits after guesses; 0: there are no drafts
   std::optional<PlannedModel> session;  // the draft model's; none: no model drafts
@@ -96,9 +96,9 @@ MemoryOffer plan_memory(const Model& model, const MemoryDemand& demand);
 // The offer of plan_memory(), or none if it would throw BudgetError. Throws like it otherwise.
 std::optional<MemoryOffer> plan_if_fits(const Model& model, const MemoryDemand& demand);
 
-// What of drafts fits beside a session that is planned or open already: its resolved options, and
-// what it uses, with SessionOptions::reserved, which is not for drafts. Throws like plan_model(),
-// except for BudgetError.
+// The drafts that fit beside a session of texts, planned or open. `texts`: its resolved options.
+// `use`: its memory, with SessionOptions::reserved, none of which is for drafts. Throws like
+// plan_model(), except for BudgetError.
 DraftOffer plan_drafts(const Model& model, const SessionOptions& texts, const MemoryUse& use,
                        const DraftDemand& demand);
 

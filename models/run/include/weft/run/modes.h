@@ -1,7 +1,8 @@
 #pragma once
 // What sessions cannot do, in one table: a feature, the mode of a session or model in which it does
-// not work as usual, and what happens then. Whoever refuses takes the sentence from here, and
-// docs/modes.md shows the table. What is not in it works.
+// not work as usual, and what happens then. Whoever refuses takes the sentence from here, what
+// is left out may be told with figures instead, and docs/modes.md shows the table. What is not in
+// it works.
 
 #include <cstdint>
 #include <span>
@@ -40,7 +41,7 @@ enum class Feature : std::uint8_t {
 
 enum class Support : std::uint8_t {
   refused,  // an error with the sentence
-  without,  // the feature is left out, with the sentence as a line or in docs: no text changes
+  without,  // it works without what the sentence names, or is left out: no text changes
 };
 
 struct ModeRule {

@@ -82,7 +82,7 @@ class Conversation {
   // with .json, otherwise together with the cache. Returns whether it includes the cache. Throws
   // IoError; UnsupportedError, and leaves the file as it is, if a file of that name is not empty
   // and not a conversation: a prompt cache, any other file, or a damaged conversation.
-  bool save(const std::string& path) const;
+  bool save(const std::string& path);
   struct Loaded {
     std::size_t n_messages;
     std::int64_t n_cached;  // tokens that need not be computed

@@ -191,8 +191,9 @@ class Generation {
   Session& session() const;
   std::int32_t sequence() const;
 
-  // Writes the sequence to a file. Throws like save_sequence().
-  void save(const std::string& path, std::string_view note = {}) const;
+  // Writes the sequence to a file, without the guesses of a draft: drop_guesses(). Throws like
+  // save_sequence().
+  void save(const std::string& path, std::string_view note = {});
   // Replaces the sequence by the first `n_tokens` of a file; begin() can reuse them.
   // Throws FormatError for tokens that the vocabulary does not have, and like
   // SavedSequence::restore().
@@ -208,7 +209,9 @@ class Generation {
 
 // Guesses of the draft that the sequence of a text holds behind held().
 std::int64_t n_guessed(Generation& text);
-// The sequence loses them, also if the text goes on.
+// The sequence loses them, also if the text goes on. Where it cannot be cut there, as some
+// recurrent states cannot, it loses some of the text, too, which is computed again, and there are
+// no further guesses.
 void drop_guesses(Generation& text);
 
 // Runs several generations of one session together, in common steps. Each gives the same bits as if

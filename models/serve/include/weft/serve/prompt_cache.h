@@ -23,7 +23,7 @@ class PromptCache {
                        std::string& warning);
   // Writes the generation's sequence to the file, unless the cache is read-only, the file already
   // has these tokens, or they mix scales of LoRAs (Session::mixes_lora_scales). Throws IoError.
-  void keep(const Generation& generation);
+  void keep(Generation& generation);
 
  private:
   std::string path_;
