@@ -153,7 +153,8 @@ class Plan(ServeTest):
             self.as_told(MODEL, "--shard", shard, "-t", "1")
             for flags in ([], ["--server"]):  # the table of ranks is of the same session
                 text = self.runs("weft", "plan", "--shard", shard, *flags).out.decode()
-                rank, total = (re.search(p, text).group(1) for p in (r"(?m)^ *0(?:  +\S+ \S+){3}  +(\S+ \S+)", r"(?m)^  total +(\S+ \S+)"))
+                rank = re.search(r"(?m)^ *0(?:  +\S+ \S+){3}  +(\S+ \S+)", text).group(1)
+                total = re.search(r"(?m)^  total +(\S+ \S+)", text).group(1)
                 self.assertEqual(rank, total)
 
 
