@@ -4,6 +4,7 @@
 #include "weft/run/memory_plan.h"
 #include "weft/serve/engine.h"
 
+#include "engine/engine_embedders.h"
 #include "support/tiny_model.h"
 
 namespace weft {
@@ -45,6 +46,18 @@ TEST_CASE("an engine of a model that only gives embeddings uses what plan_engine
     CHECK(engine.memory() == offer.memory());
     CHECK(engine.concessions() == offer.concessions);
   }
+}
+
+TEST_CASE("embedders beside an engine do not count again what was reserved") {
+  const auto model = test::tiny_model();
+  SessionOptions asked{.context = 64, .weights = WeightMode::mapped};
+  const std::int64_t alone = plan_model(*model, asked).memory.total();
+  asked.mem_budget = 4 * alone;
+  asked.reserved = 2 * alone;
+  const PlannedModel texts = plan_model(*model, asked);
+  const EmbedderOptions options =
+      serve::embedder_beside(*model, texts.options, asked, {}, {{texts.memory}});
+  CHECK(plan_if_fits(*model, embedder_session(*model, options)));
 }
 
 TEST_CASE("loading plans the whole model a few times") {
