@@ -51,13 +51,15 @@ TEST_CASE("an engine of a model that only gives embeddings uses what plan_engine
 TEST_CASE("embedders beside an engine do not count again what was reserved") {
   const auto model = test::tiny_model();
   SessionOptions asked{.context = 64, .weights = WeightMode::mapped};
-  const std::int64_t alone = plan_model(*model, asked).memory.total();
-  asked.mem_budget = 4 * alone;
-  asked.reserved = 2 * alone;
-  const PlannedModel texts = plan_model(*model, asked);
-  const EmbedderOptions options =
-      serve::embedder_beside(*model, texts.options, asked, {}, {{texts.memory}});
-  CHECK(plan_if_fits(*model, embedder_session(*model, options)));
+  const auto beside = [&](const PlannedModel& texts) {
+    return embedder_session(
+        *model, serve::embedder_beside(*model, texts.options, asked, {}, {{texts.memory}}));
+  };
+  const PlannedModel alone = plan_model(*model, asked);
+  const std::int64_t both = alone.memory.total() + plan_model(*model, beside(alone)).memory.total();
+  asked.reserved = 2 * both;
+  asked.mem_budget = 3 * both;
+  CHECK(plan_if_fits(*model, beside(plan_model(*model, asked))));
 }
 
 TEST_CASE("loading plans the whole model a few times") {
