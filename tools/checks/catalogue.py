@@ -150,9 +150,9 @@ INPUT = [
 ]
 
 TSAN = [
-    Check("build tsan", build("tsan", "scheduler_test", "run_test", "serve_test", "c_api_test", "c_api_life"), 360,
+    Check("build tsan", build("tsan", "scheduler_test", "exchange_test", "run_test", "serve_test", "c_api_test", "c_api_life"), 360,
           pace="build", part="tsan"),
-    Check("tests tsan", ctest("tsan", "-R", "^(scheduler|run)_test$"), 200, needs=("build tsan",),
+    Check("tests tsan", ctest("tsan", "-R", "^(scheduler|exchange|run)_test$"), 200, needs=("build tsan",),
           part="tsan"),
     Check("tests tsan c_api", ctest("tsan", "-R", "^c_api: (life .*|session|generation|embedder)$"), 40,
           needs=("build tsan",), part="tsan"),
