@@ -43,5 +43,9 @@ weft_model* stories(void);
 weft_session* new_session(int sequences);
 /* A generation in a sequence, which always chooses the most likely token. `options` may be NULL. */
 weft_generation* greedy(weft_session* session, int sequence, weft_generation_options* options);
+/* A text in sequence 0, begun and continued until the sequence holds guesses; without a speculation
+ * (NULL), until its first token. */
+weft_generation* text_with_guesses(weft_session* session, weft_speculation* speculation,
+                                   weft_generation_info* info);
 
 #endif

@@ -86,16 +86,16 @@ static void bad_texts_and_options_are_refused(void) {
   weft_error_free(error);
 }
 
-/* A session of the bundled model with this budget; 0: the default. */
-static weft_session* session_with(int64_t budget, int64_t caller_bytes, int32_t weights) {
+/* A session of the bundled model with a budget of 16 MiB, of which the caller has some. */
+static weft_session* session_beside(int64_t caller_bytes) {
   weft_error* error = NULL;
   weft_session* session = NULL;
   weft_session_options options;
   weft_session_options_init(&options, sizeof options);
   options.context = 128;
-  options.mem_budget = budget;
+  options.mem_budget = 16 << 20;
   options.caller_bytes = caller_bytes;
-  options.weights = weights;
+  options.weights = WEFT_WEIGHTS_MAPPED;
   OK(weft_session_open(stories(), &options, &session, &error));
   return session;
 }
@@ -114,15 +114,15 @@ static void embedders_share_the_budget_of_a_session(void) {
   weft_error* error = NULL;
   weft_embedder* embedder = NULL;
   weft_embedding one;
-  const int64_t budget = 16 << 20, taken = budget - (7 << 19); /* a session takes 3.3 MiB */
-  weft_session* session = session_with(budget, 0, WEFT_WEIGHTS_MAPPED);
+  weft_session* session = session_beside(0);
   OK(open_beside(session, stories(), &embedder, &error));
   OK(weft_embedder_embed(embedder, texts, 1, &one, &error));
   weft_embedder_free(embedder);
   weft_session_free(session);
 
-  /* What the caller takes of the budget is not there for the embedder. */
-  session = session_with(budget, taken, WEFT_WEIGHTS_MAPPED);
+  /* What the caller takes of the budget is not there for the embedder: the session takes 3.3 of the
+   * 3.5 MiB that are left. */
+  session = session_beside(25 << 19);
   REFUSED(WEFT_ERROR_BUDGET, "", open_beside(session, stories(), &embedder, &error));
   CHECK(embedder == NULL);
 

@@ -83,6 +83,24 @@ weft_generation* greedy(weft_session* session, int sequence, weft_generation_opt
   return generation;
 }
 
+weft_generation* text_with_guesses(weft_session* session, weft_speculation* speculation,
+                                   weft_generation_info* info) {
+  static const char story[] = "Once upon a time there was a fox named Pip. Once upon a time";
+  weft_error* error = NULL;
+  weft_generation_event event = {.struct_size = sizeof event};
+  weft_generation_options options;
+  weft_generation_options_init(&options, sizeof options);
+  options.speculation = speculation;
+  weft_generation* generation = greedy(session, 0, &options);
+  OK(weft_generation_begin_text(generation, story, strlen(story), &error));
+  do {
+    OK(weft_generation_next(generation, &event, &error));
+    OK(weft_generation_get_info(generation, info, &error));
+  } while (speculation && info->n_guessed == 0 && info->n_new < 20);
+  CHECK((info->n_guessed > 0) == (speculation != NULL));
+  return generation;
+}
+
 static int wanted(const char* name, int argc, char** argv) {
   for (int i = 1; i < argc; ++i)
     if (strcmp(argv[i], name) == 0) return 1;

@@ -80,25 +80,6 @@ static void sequences_of_other_computations_are_refused(void) {
   weft_session_free(other);
 }
 
-/* A text of the bundled model that is its own draft, until the sequence holds guesses. */
-static weft_generation* text_with_guesses(weft_session* session, weft_speculation* speculation,
-                                          weft_generation_info* info) {
-  static const char story[] = "Once upon a time there was a fox named Pip. Once upon a time";
-  weft_error* error = NULL;
-  weft_generation_event event = {.struct_size = sizeof event};
-  weft_generation_options options;
-  weft_generation_options_init(&options, sizeof options);
-  options.speculation = speculation;
-  weft_generation* generation = greedy(session, 0, &options);
-  OK(weft_generation_begin_text(generation, story, strlen(story), &error));
-  do {
-    OK(weft_generation_next(generation, &event, &error));
-    OK(weft_generation_get_info(generation, info, &error));
-  } while (speculation && info->n_guessed == 0 && info->n_new < 20);
-  CHECK((info->n_guessed > 0) == (speculation != NULL));
-  return generation;
-}
-
 static void go_on(weft_generation* generation, weft_generation_info* info) {
   weft_error* error = NULL;
   weft_generation_event event = {.struct_size = sizeof event};

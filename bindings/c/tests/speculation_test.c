@@ -292,24 +292,6 @@ static void draft_models_without_room_are_left_out(void) {
   weft_session_free(session);
 }
 
-/* Begins a text, and goes on until the sequence holds guesses. */
-static weft_generation* text_with_guesses(weft_session* session, weft_speculation* speculation,
-                                          weft_generation_info* info) {
-  weft_error* error = NULL;
-  weft_generation_options options;
-  weft_generation_event event = {.struct_size = sizeof event};
-  weft_generation_options_init(&options, sizeof options);
-  options.speculation = speculation;
-  weft_generation* generation = greedy(session, 0, &options);
-  OK(weft_generation_begin_text(generation, prompt, strlen(prompt), &error));
-  do {
-    OK(weft_generation_next(generation, &event, &error));
-    OK(weft_generation_get_info(generation, info, &error));
-  } while (info->n_guessed == 0 && info->n_new < 20);
-  CHECK(info->n_guessed > 0);
-  return generation;
-}
-
 static int32_t frees_the_text(void* user, int64_t done, int64_t total) {
   (void)done, (void)total;
   CHECK(weft_generation_free(user) == WEFT_SUCCESS);

@@ -12,7 +12,7 @@ namespace weft::tools {
 // there is a profile. Two lines.
 std::string bounds_text(const Graph& graph, const Plan& plan, const ProfiledPlan* profile);
 
-// The model, the session, all memory, drafts, concessions and where the weights are kept.
+// The model, the session, all memory, drafts, concessions and the mode of the weights.
 std::string plan_head(const Model& model, const MemoryOffer& offer);
 
 }  // namespace weft::tools
