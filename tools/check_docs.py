@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Checks all .md files of the repository: links and their anchors resolve, the source files that they
-name exist, lines have at most 100 columns, except in tables and with URLs, every architecture has its
-row in docs/architectures.md, and the counts of architectures are right.
+name exist (those in the table of docs/architecture.md in their folders), lines have at most 100
+columns, except in tables and with URLs, every architecture has its row in docs/architectures.md, and
+the counts of architectures are right.
 
 Examples:
   tools/check_docs.py
 """
+import fnmatch
 import pathlib
 import re
 import subprocess
@@ -16,6 +18,8 @@ import architectures_table
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MAX_COLUMNS = 100
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+# A path or a file name in a code span.
+PLACE = re.compile(r"`([\w./<>*-]+/|[\w./<>*-]+\.(?:cpp|h|cmake|txt|py))`")
 # A file name in a code span. Names with an upper-case placeholder (weights_F.inl.h) are skipped.
 SOURCE = re.compile(r"`([a-z0-9_./]+\.(?:cpp|h|c|cl|py|sh|cmake|txt|md|pl))`")
 
@@ -52,6 +56,21 @@ def missing_sources(text, files):
             yield f"names {name}, which does not exist"
 
 
+def lost_places(table, files):
+    """Paths in the rows of the table that do not exist in the repository, nor in a folder that the row
+    named before. <name> stands for any name."""
+    places = files + sorted({str(p) for f in files for p in pathlib.PurePath(f).parents})
+    for row in re.findall(r"^\| .* \| (.*) \|$", table, re.MULTILINE):
+        folders = ["", "*/include/"]
+        for path in PLACE.findall(row):
+            name = re.sub(r"<\w+>", "*", path).rstrip("/")
+            if not any(fnmatch.filter(places, f"{folder}{name}") for folder in folders):
+                yield f"names {path} in a table, which is not there"
+            if "/" in path:
+                folder = name if path.endswith("/") else name.rpartition("/")[0]
+                folders += [f"{folder}/", f"*/include/{folder}/"]
+
+
 def long_lines(text):
     for number, line in enumerate(text.split("\n"), 1):
         if len(line) > MAX_COLUMNS and not line.startswith("|") and "://" not in line:
@@ -84,6 +103,8 @@ def main():
         found = [*bad_links(ROOT / name, plain), *missing_sources(plain, files), *long_lines(text)]
         if ROOT / name == architectures_table.PAGE:
             found += missing_rows(text)
+        if name == "docs/architecture.md":
+            found += lost_places(text, files)
         if name in ("README.md", "docs/architectures.md"):
             found += wrong_counts(text)
         for problem in found:
