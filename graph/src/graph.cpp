@@ -91,6 +91,8 @@ void Graph::rename(NodeId id, std::string_view name) {
   if (path == node.path) return;
   if (by_path_.contains(path)) fail<ValueError>("the graph already has a node '{}'", path);
   by_path_.erase(node.path);
+  for (Router& router : routers_)
+    if (router.ids == node.path) router.ids = path;
   node.path = path;
   by_path_.emplace(path, id);
 }
@@ -136,6 +138,27 @@ Tensor Graph::add_at(std::string_view wanted_path, const OpDef& op, std::span<co
 void Graph::output(std::string_view name, Tensor t) {
   if (!t || &t.graph() != this) fail<ValueError>("output '{}' is not a tensor of this graph", name);
   outputs_.push_back({std::string(name), t.id()});
+}
+
+void Graph::add_router(Tensor ids, Tensor weight, Tensor norm) {
+  const auto path = [&](Tensor t) { return (*this)[t.id()].path; };
+  routers_.push_back({path(ids), path(weight), path(norm)});
+}
+
+const Router* Graph::router(NodeId ids) const {
+  if (ids == kNoNode) return nullptr;
+  const auto found = std::ranges::find(routers_, (*this)[ids].path, &Router::ids);
+  return found == routers_.end() ? nullptr : &*found;
+}
+
+ChosenMatrices chosen_matrices(const Node& node) {
+  if (!node.op) return {};
+  for (std::size_t i = 0; i < node.op->inputs.size(); ++i) {
+    const OpInput& input = node.op->inputs[i];
+    if (input.use == InputUse::matrix && input.chosen_by >= 0)
+      return {node.inputs[i], node.inputs[static_cast<std::size_t>(input.chosen_by)]};
+  }
+  return {};
 }
 
 NodeId Graph::find(std::string_view path) const {

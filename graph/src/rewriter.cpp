@@ -31,6 +31,7 @@ PerNode<bool> live_nodes(const Graph& graph) {
 Rewriter::Rewriter(const Graph& from, std::string_view pass_name)
     : from_(from), pass_name_(pass_name), map_(from, kNoNode) {
   to_.variables_ = from.variables_;
+  to_.routers_ = from.routers_;
 }
 
 bool Rewriter::has(NodeId id) const {

@@ -14,6 +14,7 @@
 #include "weft/ops/projections/linear.h"
 #include "weft/ops/projections/quantize.h"
 #include "weft/sample/sampler.h"
+#include "weft/scheduler/shard.h"
 
 #include "cpu/kernel_test.h"
 #include "support/tiny_model.h"
@@ -42,6 +43,17 @@ TEST_CASE("an op: found, defined, computed by its kernel") {
     CHECK(eval.floats("y") == expected);
     CHECK(check_kernel(g, eval, "y", 1) == row("negate"));
   }
+}
+
+TEST_CASE("an op: divided among ranks, as its inputs say") {
+  Graph g;
+  const Tensor x = g.input("x", {f32, {g.variable("T", 4), 32}});
+  const Tensor up = linear(x, g.weight("up.weight", {f32, {96, 32}}));
+  g.output("y", linear(negate(up), g.weight("down.weight", {f32, {32, 96}})));
+  const RankGraph part = shard(g, {.tp = 2, .min_elems = 0}, 1);
+  REQUIRE(part.graph.find("negate") != kNoNode);
+  CHECK(part.graph[part.graph.find("negate")].spec.shape[1].bound == 48);
+  CHECK(part.undivided.empty());
 }
 
 TEST_CASE("a weight format: encoded, decoded, multiplied by its kernels") {

@@ -119,7 +119,7 @@ PluginBackend::PluginBackend(const weft_backend& table, std::int32_t device, std
 
 std::optional<Kernel> PluginBackend::find(const Graph& graph, const Node& node) const {
   if (!node.op || node.op->storage == Storage::view) return std::nullopt;
-  if (node.op == &kCopy) {
+  if (node.op->transfers) {
     if (!memory_) return std::nullopt;
     const bool here = node.attrs.as<CopyAttrs>().from == MemoryId::host;
     return Kernel{.row = intern(fmt::format("copy {} {}", here ? "to" : "from", name_)),
@@ -155,7 +155,7 @@ std::unique_ptr<PreparedKernel> PluginBackend::prepare(const Graph& graph, const
                                                        const KernelArgs& args,
                                                        KernelFailure& failure) const {
   const std::string what = fmt::format("{} '{}'", node.op->name, node.path);
-  if (node.op == &kCopy) return std::make_unique<Prepared>(memory_.get(), failure, what);
+  if (node.op->transfers) return std::make_unique<Prepared>(memory_.get(), failure, what);
   auto p = std::make_unique<PreparedProgram>(memory_.get(), failure, what);
   p->table = &table_;
   p->backend = name_;

@@ -66,7 +66,8 @@ weft_status compute_in_python(void* user, const weft_array* inputs, std::size_t 
 }
 
 void register_op(const std::string& name, const std::vector<std::string>& inputs,
-                 const py::object& infer, const py::object& compute) {
+                 const py::object& infer, const py::object& compute,
+                 const std::optional<std::string>& sharding) {
   auto callables = std::make_unique<CustomOp>(CustomOp{infer, compute});
   std::vector<const char*> names;
   for (const std::string& input : inputs) names.push_back(input.c_str());
@@ -79,6 +80,7 @@ void register_op(const std::string& name, const std::vector<std::string>& inputs
   op.infer = infer_in_python;
   op.compute = compute_in_python;
   op.flags = WEFT_OP_REPLACES;
+  op.sharding = sharding ? sharding->c_str() : nullptr;
   call([&](weft_error** error) { return weft_register_op(&op, error); });
   (void)callables.release();
 }

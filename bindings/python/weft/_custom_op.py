@@ -79,9 +79,11 @@ def _computation(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 def register_op(function: F) -> F: ...
 @overload
 def register_op(*, name: Optional[str] = None,
-                infer: Optional[Callable[..., Any]] = None) -> Callable[[F], F]: ...
+                infer: Optional[Callable[..., Any]] = None,
+                sharding: Optional[str] = None) -> Callable[[F], F]: ...
 def register_op(function: Optional[F] = None, *, name: Optional[str] = None,
-                infer: Optional[Callable[..., Any]] = None) -> Union[F, Callable[[F], F]]:
+                infer: Optional[Callable[..., Any]] = None,
+                sharding: Optional[str] = None) -> Union[F, Callable[[F], F]]:
     """A decorator: makes a function of arrays an op, weft.ops.NAME, that graphs and architectures
     can use. It is its own definition, and runs on one lane.
 
@@ -92,13 +94,18 @@ def register_op(function: Optional[F] = None, *, name: Optional[str] = None,
     Parameters with a default, and those after *, are attributes; the others are inputs. The output
     has shape and type of the first input, unless infer(*specs, **attributes) gives a shape, or a
     shape and a type; a spec has .shape and .dtype. Registering a name again replaces what Python
-    registered; graphs that exist keep what they have."""
+    registered; graphs that exist keep what they have.
+
+    `sharding` says how ranks divide it: "elementwise" (any part of the output needs the same part
+    of inputs of its shape), "heads" (each head of [T, H, E] is computed on its own), or "whole".
+    Without it, every rank computes all of it, and loading a sharded model warns about that."""
     def register(function: F) -> F:
         if not callable(function):
             raise TypeError(f"expected a function, not {type(function).__name__}")
         op = str(name or getattr(function, "__name__", "op"))
         inputs, attributes = _signature(function)
-        _weft.register_op(op, inputs, _inference(op, infer), _computation(op, function))
+        _weft.register_op(op, inputs, _inference(op, infer), _computation(op, function),
+                          sharding)
         _ops.registered[op] = {
             "name": op, "variadic": False, "attributes": attributes,
             "inputs": [{"name": x, "optional": False} for x in inputs]}

@@ -9,11 +9,8 @@
 #include "weft/files/gguf_writer.h"
 #include "weft/files/mapped_file.h"
 #include "weft/files/tensor_values.h"
-#include "weft/ops/projections/expert_linear.h"
-#include "weft/ops/projections/head_linear.h"
-#include "weft/ops/projections/linear.h"
-#include "weft/ops/rows/get_rows.h"
 
+#include "adapted_use.h"
 #include "adapter_values.h"
 #include "lora_names.h"
 
@@ -145,9 +142,8 @@ struct Uses {
 
 // Whether a node multiplies by its input 1 in a way that the low-rank matrices can follow: those of
 // heads only if the file of the model has a matrix per head, too.
-bool is_product(const Node& node, const LowRank& low) {
-  if (node.op == &kHeadLinear) return low.u.shape.n_dims() == 3;
-  return node.op == &kLinear || node.op == &kExpertLinear;
+bool is_adaptable_product(const Node& node, const LowRank& low) {
+  return is_product(node) && (!is_by_heads(node) || low.u.shape.n_dims() == 3);
 }
 
 Uses uses_in(const Graph& graph, NodeId weight, const LowRank& low, const std::string& file) {
@@ -156,8 +152,8 @@ Uses uses_in(const Graph& graph, NodeId weight, const LowRank& low, const std::s
     const Node& node = graph[id];
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] != weight) continue;
-      const bool product = i == 1 && is_product(node, low);
-      const bool lookup = i == 0 && node.op == &kGetRows && node.spec.shape.n_dims() == 2;
+      const bool product = i == 1 && is_adaptable_product(node, low);
+      const bool lookup = i == 0 && is_lookup(node);
       uses.product |= product;
       uses.lookup |= lookup;
       if (product || lookup) continue;

@@ -7,13 +7,12 @@
 #include "weft/graph/pass.h"
 #include "weft/ops/elementwise/add.h"
 #include "weft/ops/elementwise/scale.h"
-#include "weft/ops/projections/expert_linear.h"
-#include "weft/ops/projections/head_linear.h"
 #include "weft/ops/projections/linear.h"
 #include "weft/ops/rows/get_rows.h"
 #include "weft/ops/rows/scale_heads.h"
 #include "weft/ops/rows/views.h"
 
+#include "adapted_use.h"
 #include "lora_names.h"
 
 namespace weft {
@@ -30,9 +29,9 @@ class LoraPass {
     for (NodeId id = 0; id < graph_.size(); ++id) {
       rewriter_.copy(id);
       const Node& node = graph_[id];
-      if (node.op == &kLinear || node.op == &kExpertLinear || node.op == &kHeadLinear) {
+      if (is_product(node)) {
         if (const LowRank* low = low_rank_of(node.inputs[1])) adapt_product(id, *low);
-      } else if (node.op == &kGetRows) {
+      } else if (is_lookup(node)) {
         if (const LowRank* low = low_rank_of(node.inputs[0])) adapt_lookup(id, *low);
       }
     }
@@ -49,11 +48,11 @@ class LoraPass {
   // y + u (s (v x))
   void adapt_product(NodeId id, const LowRank& low) {
     const Node& node = graph_[id];
-    const bool experts = node.op == &kExpertLinear;
+    const NodeId ids = chosen_matrices(node).ids;
     const std::string& weight = graph_[node.inputs[1]].path;
     const auto times = [&](Tensor x, Tensor w, std::string_view name) {
       std::vector<Tensor> in{x, w};
-      if (experts) in.push_back(rewriter_(node.inputs[2]));
+      if (ids != kNoNode) in.push_back(rewriter_(ids));
       return insert(*node.op, in, node.attrs, id, name);
     };
     const Tensor inner = times(rewriter_(node.inputs[0]), matrix(weight, low.v, kV), "v");

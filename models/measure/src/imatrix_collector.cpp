@@ -9,10 +9,7 @@
 #include <fmt/format.h>
 
 #include "weft/base/error.h"
-#include "weft/ops/projections/head_linear.h"
-#include "weft/ops/projections/projections.h"
-#include "weft/ops/projections/quantize.h"
-#include "weft/ops/rows/copy.h"
+#include "weft/ops/formats/q8a.h"
 
 #include "kept_rows.h"
 #include "square_sums.h"
@@ -33,6 +30,13 @@ struct Collected {
   SquareSums sums;
   std::vector<Weight> weights;
 };
+
+// The index of the input that chooses among the matrices of an op; -1: it has no choice.
+int chooser_of(const OpDef& op) {
+  for (const OpInput& input : op.inputs)
+    if (input.use == InputUse::matrix && input.chosen_by >= 0) return input.chosen_by;
+  return -1;
+}
 
 // The action before a step: rows of its input 0 are added to sums, or kept for another step.
 struct Watch {
@@ -62,8 +66,8 @@ void Watch::observe(const PlanStep& step, int lane, const KernelArgs& args,
 // too.
 void Watch::add(int lane, const KernelArgs& args, const Region& region) noexcept {
   const View& x = args.in[0];
-  const bool by_expert = args.op == &kExpertLinear;
-  const bool stacked = by_expert || args.op == &kHeadLinear;  // results [T, choices or heads, N]
+  const int chooser = chooser_of(*args.op);
+  const bool stacked = args.out.n_dims == 3;  // results [T, choices or heads, N]
   const std::int64_t n_cols = sums->n_cols();
   const std::int64_t n_out = stacked ? args.out.dim(2) : args.out.cols();
   const std::int64_t x_step = stacked && x.n_dims == 3 ? n_cols : 0;
@@ -72,7 +76,8 @@ void Watch::add(int lane, const KernelArgs& args, const Region& region) noexcept
     if (!row) continue;
     for (std::int64_t i = region.col0 / n_out; i * n_out < region.col1; ++i) {
       const std::int64_t matrix =
-          by_expert ? args.in[2].row<const std::int32_t>(r)[i] : (stacked ? i : 0);
+          chooser >= 0 ? args.in[static_cast<std::size_t>(chooser)].row<const std::int32_t>(r)[i]
+                       : (stacked ? i : 0);
       if (matrix < 0 || matrix >= sums->n_matrices()) continue;
       const std::int64_t begin = std::max<std::int64_t>(region.col0 - i * n_out, 0);
       const std::int64_t end = std::min(region.col1 - i * n_out, n_out);
@@ -84,17 +89,25 @@ void Watch::add(int lane, const KernelArgs& args, const Region& region) noexcept
 
 // The node on another device whose value `id` copies.
 NodeId copied_from(const Graph& graph, NodeId id) {
-  while (graph[id].op == &kCopy) id = graph[id].inputs[0];
+  while (graph[id].op && graph[id].op->transfers) id = graph[id].inputs[0];
   return id;
 }
 
-std::span<const NodeId> matrices_of(const Node& node) {
-  if (node.op == &kHeadLinear) return std::span(node.inputs).subspan(1, 1);
-  return projection_weights(node);
+// The matrices that rows of input 0 are multiplied by.
+std::vector<NodeId> matrices_of(const Graph& graph, const Node& node) {
+  std::vector<NodeId> matrices;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const NodeId id = node.inputs[i];
+    const bool is_matrix = id != kNoNode && node.op->input(i).use == InputUse::matrix;
+    // The biases of linear_concat follow its matrices.
+    if (is_matrix && graph[id].spec.shape.n_dims() > 1) matrices.push_back(id);
+  }
+  return matrices;
 }
 
+// Results [T, choices or heads, N] of several matrices.
 bool is_stacked(const Node& node) {
-  return node.op == &kHeadLinear || node.op == &kExpertLinear;
+  return node.spec.shape.n_dims() == 3;
 }
 
 bool is_shared_head(std::string_view weight) {
@@ -129,6 +142,8 @@ struct ImatrixCollector::Impl {
   Watch& add_watch(const PlanStep* step) {
     return *by_step[step].emplace_back(&watches.emplace_back());
   }
+  // Keeps rows of x from the step that quantizes them on.
+  KeptRows& keep_rows(const Node& x, const PlanStep& step, int lanes);
 
   const Checkpoint& file;
   const CollectorOptions options;
@@ -155,7 +170,7 @@ std::vector<Collected::Weight> ImatrixCollector::Impl::weights_of(const Graph& g
                                                                   const Node& node,
                                                                   const Node& x) const {
   std::vector<Collected::Weight> weights;
-  for (const NodeId id : matrices_of(node)) {
+  for (const NodeId id : matrices_of(graph, node)) {
     const std::string& name = graph[id].path;
     const CheckpointTensor* tensor =
         graph[id].kind == NodeKind::weight ? file.find_tensor(name) : nullptr;
@@ -182,6 +197,14 @@ Collected& ImatrixCollector::Impl::add(const std::string& key, std::int64_t n_ma
   return *c;
 }
 
+KeptRows& ImatrixCollector::Impl::keep_rows(const Node& x, const PlanStep& step, int lanes) {
+  const int n_copies = step.split == Split::copies ? lanes : 1;
+  KeptRows& rows = kept.emplace_back(x.spec.shape.rows().bound, x.spec.shape.cols(), n_copies);
+  rows.first_stage = step.stage;
+  add_watch(&step).kept = &rows;
+  return rows;
+}
+
 // Finds the first step that uses each activation: a projection, or the quantization before one.
 void ImatrixCollector::Impl::watch(const Graph& graph, const Plan& plan) {
   const auto steps = plan.steps_by_node();
@@ -189,9 +212,11 @@ void ImatrixCollector::Impl::watch(const Graph& graph, const Plan& plan) {
   std::unordered_map<NodeId, KeptRows*> kept_here;  // by the node that quantizes
   for (NodeId id = 0; id < graph.size(); ++id) {
     const Node& node = graph[id];
-    if (node.kind != NodeKind::op || !steps[id] || matrices_of(node).empty()) continue;
+    if (node.kind != NodeKind::op || !steps[id]) continue;
+    const std::vector<NodeId> matrices = matrices_of(graph, node);
+    if (matrices.empty()) continue;
     const NodeId from = copied_from(graph, node.inputs[0]);
-    const bool quantized = graph[from].op == &kQuantize;
+    const bool quantized = graph[from].spec.dtype == q8a;
     const Node& x = graph[quantized ? copied_from(graph, graph[from].inputs[0]) : from];
     const auto weights = weights_of(graph, node, x);
     if (weights.empty()) continue;
@@ -199,10 +224,11 @@ void ImatrixCollector::Impl::watch(const Graph& graph, const Plan& plan) {
       fail<DTypeError>("'{}' must be F32 before it is quantized, got {}", x.path,
                        x.spec.dtype.name());
     const bool stacked = is_stacked(node);
-    const std::string choice = node.op == &kExpertLinear ? graph[node.inputs[2]].path : "";
+    const NodeId ids = chosen_matrices(node).ids;
+    const std::string choice = ids != kNoNode ? graph[ids].path : "";
     const std::string key =
         fmt::format("{}{}{}", is_draft ? "draft\n" : "", x.path, stacked ? '\n' + choice : "");
-    const TensorSpec& w = graph[matrices_of(node)[0]].spec;
+    const TensorSpec& w = graph[matrices[0]].spec;
     Collected& c = add(key, stacked ? w.shape[0].bound : 1, w.shape.last(), weights);
     c.sums.add_lanes(plan.lanes);
     if (!seen.insert(key).second) continue;
@@ -210,12 +236,7 @@ void ImatrixCollector::Impl::watch(const Graph& graph, const Plan& plan) {
     watch.sums = &c.sums;
     if (!quantized || !stacked) continue;
     KeptRows*& rows = kept_here[from];
-    if (!rows) {
-      const int n_copies = steps[from]->split == Split::copies ? plan.lanes : 1;
-      rows = &kept.emplace_back(x.spec.shape.rows().bound, x.spec.shape.cols(), n_copies);
-      rows->first_stage = steps[from]->stage;
-      add_watch(steps[from]).kept = rows;
-    }
+    if (!rows) rows = &keep_rows(x, *steps[from], plan.lanes);
     rows->last_stage = std::max(rows->last_stage, steps[id]->stage);
     watch.kept = rows;
   }

@@ -65,6 +65,20 @@ Lookup biased(const Attrs& attrs, Views in) {
   return {{.a = attrs.as<BiasedAttentionAttrs>(), .pos = in[7], .sinks = in[8], .distances = in[9]},
           in};
 }
+Cuts cut_heads(const Attrs&, Specs in, const TensorSpec& out, const Cut& cut) {
+  return cut_attention(in, out, cut);
+}
+
+// A slope belongs to the number of its head among all.
+Cuts cut_biased_heads(const Attrs& attrs, Specs in, const TensorSpec& out, const Cut& cut) {
+  if (attrs.as<BiasedAttentionAttrs>().alibi != 0) return std::nullopt;
+  Cuts cuts = cut_attention(in, out, cut);
+  if (!cuts) return cuts;
+  if (in[8].present()) (*cuts)[8] = cut.moved(0);
+  if (in[9].present()) (*cuts)[9] = cut;
+  return cuts;
+}
+
 constexpr OpInput kInputs[] = {{"q"},
                                {"k", Reach::col},
                                {"v", Reach::col},
@@ -85,7 +99,8 @@ const OpDef kAttention{.name = "attention",
                        .bound = bound<plain>,
                        .cost = cost,
                        .col_granule = last_dimension,
-                       .map_cols = map_cols};
+                       .map_cols = map_cols,
+                       .cuts = {.inputs = cut_heads, .by_heads = true}};
 
 const OpDef kBiasedAttention{.name = "biased_attention",
                              .inputs = kInputs,
@@ -95,7 +110,8 @@ const OpDef kBiasedAttention{.name = "biased_attention",
                              .bound = bound<biased>,
                              .cost = cost,
                              .col_granule = last_dimension,
-                             .map_cols = map_cols};
+                             .map_cols = map_cols,
+                             .cuts = {.inputs = cut_biased_heads, .by_heads = true}};
 
 Tensor attention(Tensor q, Tensor k, Tensor v, const AttentionRuns& runs,
                  const AttentionAttrs& attrs, const AttentionBias& bias, SourceLine where) {

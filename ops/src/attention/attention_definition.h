@@ -40,6 +40,19 @@ inline TensorSpec infer_runs(Specs in) {
   return {f32, {q.shape[0], q.shape[1], v.shape[3]}};
 }
 
+// Whole groups of query heads with their keys and values; one group is shared by all parts.
+inline Cuts cut_attention(Specs in, const TensorSpec& out, const Cut& cut) {
+  if (cut.axis != 1) return std::nullopt;
+  std::vector<Cut> cuts(in.size());
+  cuts[0] = cut;
+  const std::int64_t groups = in[1].shape[1].bound;
+  if (groups == 1) return cuts;
+  const auto by_group = cut.scaled(1, groups, out.shape[1].bound);
+  if (!by_group) return std::nullopt;
+  cuts[1] = cuts[2] = *by_group;
+  return cuts;
+}
+
 // One token and one query head: the softmax weights of its keys, and the parts of their errors.
 struct Head {
   std::vector<std::int64_t> positions = {};

@@ -47,6 +47,10 @@ void bound(const Attrs& attrs, Views in, View bounds) {
   });
 }
 
+Cuts cut_x(const Attrs&, Specs, const TensorSpec&, const Cut& cut) {
+  return Cuts({cut, Cut{}});
+}
+
 constexpr OpInput kInputs[] = {{"x"}, {"pos", Reach::all}};
 
 }  // namespace
@@ -57,7 +61,8 @@ const OpDef kAttentionTemperature{.name = "attention_temperature",
                                   .infer = infer,
                                   .reference = reference,
                                   .bound = bound,
-                                  .in_place_over = 0};
+                                  .in_place_over = 0,
+                                  .cuts = {.inputs = cut_x}};
 
 Tensor attention_temperature(Tensor x, Tensor pos, const TemperatureAttrs& attrs,
                              SourceLine where) {

@@ -67,7 +67,8 @@ const OpDef kBucketDistances{.name = "bucket_distances",
                              .reference = reference,
                              .bound = exact,
                              .col_granule = last_dimension,
-                             .splits_rows = false};
+                             .splits_rows = false,
+                             .cuts = {.whole = true}};
 
 std::int64_t distance_bucket(const BucketAttrs& a, std::int64_t n_buckets, std::int64_t d) {
   const Side side = side_of(a, n_buckets);

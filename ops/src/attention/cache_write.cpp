@@ -47,6 +47,11 @@ ColRange map_cols(const Attrs&, Specs, int index, ColRange out) {
   return index == 0 ? out : ColRange{out.begin / kCellsPerBlock, out.end / kCellsPerBlock};
 }
 
+// The rows' heads go to the state's.
+Cuts cut_heads(const Attrs&, Specs, const TensorSpec&, const Cut& cut) {
+  return cut.axis == 1 ? Cuts({cut, cut, Cut{}}) : std::nullopt;
+}
+
 constexpr OpInput kInputs[] = {{"state"}, {"x", Reach::col}, {"cells", Reach::all}};
 
 }  // namespace
@@ -61,7 +66,8 @@ const OpDef kCacheWrite{.name = "cache_write",
                         .col_granule = granule,
                         .map_cols = map_cols,
                         .splits_rows = false,
-                        .storage = Storage::state};
+                        .storage = Storage::state,
+                        .cuts = {.inputs = cut_heads}};
 
 Tensor cache_write(Tensor state, Tensor x, Tensor cells, SourceLine where) {
   return add_node(kCacheWrite, {state, x, cells}, {}, where);

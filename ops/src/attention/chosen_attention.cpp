@@ -41,6 +41,13 @@ Cost cost(const Attrs& attrs, Specs in, const TensorSpec& out, const Extents& ex
   return moves(in, out, extents, n_scores * (in[0].shape[2].bound + in[2].shape[3].bound));
 }
 
+Cuts cut_heads(const Attrs&, Specs in, const TensorSpec& out, const Cut& cut) {
+  if (in[7].shape[1].bound != 1) return std::nullopt;  // chosen by head
+  Cuts cuts = cut_attention(in, out, cut);
+  if (cuts && in[8].present()) (*cuts)[8] = cut.moved(0);
+  return cuts;
+}
+
 constexpr OpInput kInputs[] = {{"q"},
                                {"k", Reach::col},
                                {"v", Reach::col},
@@ -61,7 +68,8 @@ const OpDef kChosenAttention{.name = "chosen_attention",
                              .bound = bound<look_up>,
                              .cost = cost,
                              .col_granule = last_dimension,
-                             .map_cols = map_cols};
+                             .map_cols = map_cols,
+                             .cuts = {.inputs = cut_heads, .by_heads = true}};
 
 Tensor chosen_attention(Tensor q, Tensor k, Tensor v, const AttentionRuns& runs, Tensor chosen,
                         const ChosenAttentionAttrs& attrs, Tensor sinks, SourceLine where) {

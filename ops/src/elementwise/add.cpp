@@ -19,7 +19,8 @@ const OpDef kAdd{.name = "add",
                  .inputs = kInputs,
                  .infer = infer_broadcast,
                  .reference = reference,
-                 .in_place_over = 0};
+                 .in_place_over = 0,
+                 .cuts = {.linear = LinearIn::all}};
 
 Tensor add(Tensor a, Tensor b, SourceLine where) {
   return add_node(kAdd, {a, b}, {}, where);

@@ -19,7 +19,8 @@ const OpDef kMul{.name = "mul",
                  .inputs = kInputs,
                  .infer = infer_broadcast,
                  .reference = reference,
-                 .in_place_over = 0};
+                 .in_place_over = 0,
+                 .cuts = {.linear = LinearIn::first}};
 
 Tensor mul(Tensor a, Tensor b, SourceLine where) {
   return add_node(kMul, {a, b}, {}, where);

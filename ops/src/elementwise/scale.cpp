@@ -27,7 +27,8 @@ const OpDef kScale{.name = "scale",
                    .attrs = &kAttrsType<ScaleAttrs>,
                    .infer = infer,
                    .reference = reference,
-                   .in_place_over = 0};
+                   .in_place_over = 0,
+                   .cuts = {.linear = LinearIn::first}};
 
 Tensor scale(Tensor x, float factor, SourceLine where) {
   return add_node(kScale, {x}, ScaleAttrs{factor}, where);

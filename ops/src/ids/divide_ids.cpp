@@ -30,7 +30,8 @@ const OpDef kDivideIds{.name = "divide_ids",
                        .infer = infer,
                        .reference = reference,
                        .bound = exact,
-                       .in_place_over = 0};
+                       .in_place_over = 0,
+                       .cuts = {.whole = true}};
 
 Tensor divide_ids(Tensor ids, std::int32_t divisor, SourceLine where) {
   return add_node(kDivideIds, {ids}, DivideIdsAttrs{divisor}, where);

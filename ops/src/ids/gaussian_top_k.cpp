@@ -77,7 +77,8 @@ const OpDef kGaussianTopK{.name = "gaussian_top_k",
                           .bound = bound,
                           .cost = cost,
                           .col_granule = last_dimension,
-                          .in_place_over = 0};
+                          .in_place_over = 0,
+                          .cuts = {.whole = true}};
 
 Tensor gaussian_top_k(Tensor x, float deviations, SourceLine where) {
   return add_node(kGaussianTopK, {x}, GaussianTopKAttrs{deviations}, where);

@@ -31,7 +31,9 @@ Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents)
   return {.bytes_read = moved + bytes_at(in[1], extents), .bytes_written = moved};
 }
 
-constexpr OpInput kInputs[] = {{"table", Reach::all}, {"ids", Reach::all}};
+constexpr OpInput kInputs[] = {
+    {.name = "table", .reach = Reach::all, .use = InputUse::table, .chosen_by = 1},
+    {"ids", Reach::all}};
 
 }  // namespace
 
@@ -58,7 +60,8 @@ const OpDef kGetIds{.name = "get_ids",
                     .infer = infer,
                     .reference = reference,
                     .bound = exact,
-                    .cost = cost};
+                    .cost = cost,
+                    .cuts = {.whole = true}};
 
 Tensor get_ids(Tensor table, Tensor ids, std::int32_t max, SourceLine where) {
   return add_node(kGetIds, {table, ids}, GetIdsAttrs{max}, where);

@@ -32,7 +32,8 @@ const OpDef kIdsToFloats{.name = "ids_to_floats",
                          .attrs = &kAttrsType<IdsToFloatsAttrs>,
                          .infer = infer,
                          .reference = reference,
-                         .bound = exact};
+                         .bound = exact,
+                         .cuts = {.whole = true}};
 
 Tensor ids_to_floats(Tensor ids, std::int64_t width, SourceLine where) {
   return add_node(kIdsToFloats, {ids}, IdsToFloatsAttrs{width}, where);

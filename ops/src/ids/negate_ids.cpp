@@ -25,7 +25,8 @@ const OpDef kNegateIds{.name = "negate_ids",
                        .infer = infer,
                        .reference = reference,
                        .bound = exact,
-                       .in_place_over = 0};
+                       .in_place_over = 0,
+                       .cuts = {.whole = true}};
 
 Tensor negate_ids(Tensor ids, SourceLine where) {
   return add_node(kNegateIds, {ids}, {}, where);

@@ -29,7 +29,8 @@ const OpDef kRemainderIds{.name = "remainder_ids",
                           .infer = infer,
                           .reference = reference,
                           .bound = exact,
-                          .in_place_over = 0};
+                          .in_place_over = 0,
+                          .cuts = {.whole = true}};
 
 Tensor remainder_ids(Tensor ids, std::int32_t divisor, SourceLine where) {
   return add_node(kRemainderIds, {ids}, RemainderIdsAttrs{divisor}, where);

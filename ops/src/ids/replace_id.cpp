@@ -32,7 +32,8 @@ const OpDef kReplaceId{.name = "replace_id",
                        .attrs = &kAttrsType<ReplaceIdAttrs>,
                        .infer = infer,
                        .reference = reference,
-                       .bound = exact};
+                       .bound = exact,
+                       .cuts = {.whole = true}};
 
 Tensor replace_id(Tensor ids, Tensor otherwise, const ReplaceIdAttrs& attrs, SourceLine where) {
   return add_node(kReplaceId, {ids, otherwise}, attrs, where);

@@ -30,7 +30,8 @@ const OpDef kRoundToIds{.name = "round_to_ids",
                         .attrs = &kAttrsType<RoundToIdsAttrs>,
                         .infer = infer,
                         .reference = reference,
-                        .bound = exact};
+                        .bound = exact,
+                        .cuts = {.whole = true}};
 
 Tensor round_to_ids(Tensor x, std::int32_t max, SourceLine where) {
   return add_node(kRoundToIds, {x}, RoundToIdsAttrs{max}, where);

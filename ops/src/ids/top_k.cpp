@@ -96,7 +96,8 @@ const OpDef kTopK{.name = "top_k",
                   .infer = infer,
                   .reference = reference,
                   .bound = exact,
-                  .col_granule = granule};
+                  .col_granule = granule,
+                  .cuts = {.whole = true}};
 
 Tensor top_k(Tensor scores, const TopKAttrs& attrs, Tensor bias, SourceLine where) {
   return add_node(kTopK, {scores, bias}, attrs, where);

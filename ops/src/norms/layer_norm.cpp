@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "weft/ops/cuts.h"
+
 #include "rows/row_groups.h"
 
 namespace weft {
@@ -73,7 +75,8 @@ const OpDef kLayerNorm{.name = "layer_norm",
                        .bound = bound,
                        .cost = cost,
                        .col_granule = last_dimension,
-                       .in_place_over = 0};
+                       .in_place_over = 0,
+                       .cuts = {.inputs = cut_by_heads}};
 
 Tensor layer_norm(Tensor x, float eps, SourceLine where) {
   return add_node(kLayerNorm, {x}, LayerNormAttrs{eps}, where);

@@ -63,7 +63,8 @@ const OpDef kNormalizeSum{.name = "normalize_sum",
                           .reference = reference,
                           .bound = bound,
                           .col_granule = last_dimension,
-                          .in_place_over = 0};
+                          .in_place_over = 0,
+                          .cuts = {.whole = true}};
 
 Tensor normalize_sum(Tensor x, const NormalizeSumAttrs& attrs, SourceLine where) {
   return add_node(kNormalizeSum, {x}, attrs, where);

@@ -1,5 +1,6 @@
 #include "weft/ops/norms/rms_norm.h"
 
+#include "weft/ops/cuts.h"
 #include "weft/ops/elementwise/mul.h"
 
 #include "norms/rms.h"
@@ -62,7 +63,8 @@ const OpDef kRmsNorm{.name = "rms_norm",
                      .bound = bound,
                      .cost = cost,
                      .col_granule = last_dimension,
-                     .in_place_over = 0};
+                     .in_place_over = 0,
+                     .cuts = {.inputs = cut_by_heads}};
 
 Tensor rms_norm(Tensor x, float eps, SourceLine where) {
   return add_node(kRmsNorm, {x}, RmsNormAttrs{eps}, where);

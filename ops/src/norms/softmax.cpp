@@ -56,7 +56,8 @@ const OpDef kSoftmax{.name = "softmax",
                      .reference = reference,
                      .bound = bound,
                      .col_granule = last_dimension,
-                     .in_place_over = 0};
+                     .in_place_over = 0,
+                     .cuts = {.whole = true}};
 
 Tensor softmax(Tensor x, SourceLine where) {
   return add_node(kSoftmax, {x}, {}, where);

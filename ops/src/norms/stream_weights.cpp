@@ -154,7 +154,8 @@ const OpDef kStreamWeights{.name = "stream_weights",
                            .reference = reference,
                            .bound = bound,
                            .cost = cost,
-                           .col_granule = last_dimension};
+                           .col_granule = last_dimension,
+                           .cuts = {.whole = true}};
 
 Tensor stream_weights(Tensor x, Tensor scale, Tensor base, const StreamWeightsAttrs& attrs,
                       SourceLine where) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "weft/ops/cuts.h"
+
 #include "op_support.h"
 
 namespace weft {
@@ -91,7 +93,8 @@ const OpDef kRope{.name = "rope",
                   .bound = bound,
                   .cost = cost,
                   .col_granule = last_dimension,
-                  .in_place_over = 0};
+                  .in_place_over = 0,
+                  .cuts = {.inputs = cut_by_heads}};
 
 Tensor rope(Tensor x, Tensor angles, RopePairs pairs, SourceLine where) {
   return add_node(kRope, {x, angles}, RopeApplyAttrs{pairs}, where);

@@ -146,7 +146,8 @@ const OpDef kRopeAngles{.name = "rope_angles",
                         .infer = infer,
                         .reference = reference,
                         .bound = bound,
-                        .col_granule = granule};
+                        .col_granule = granule,
+                        .cuts = {.whole = true}};
 
 Tensor rope_angles(Tensor pos, const RopeAttrs& attrs, Tensor factors, SourceLine where) {
   return add_node(kRopeAngles, {pos, factors}, attrs, where);

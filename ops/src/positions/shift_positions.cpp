@@ -42,7 +42,8 @@ const OpDef kShiftPositions{.name = "shift_positions",
                             .attrs = &kAttrsType<ShiftAttrs>,
                             .infer = infer,
                             .reference = reference,
-                            .bound = exact};
+                            .bound = exact,
+                            .cuts = {.whole = true}};
 
 Tensor shift_positions(Tensor pos, const ShiftAttrs& attrs, Tensor limit, SourceLine where) {
   return add_node(kShiftPositions, {pos, limit}, attrs, where);

@@ -122,7 +122,33 @@ std::vector<std::int64_t> col_segments(const Attrs&, Specs in) {
   return ends;
 }
 
-constexpr OpInput kInputs[] = {{"x", Reach::row}, {"w", Reach::all}, {"ids", Reach::row}};
+// The matrices of a part's experts. Their results are zeros in the rows of other experts.
+Cuts cut_experts(const Attrs& attrs, Specs in, const Cut& cut) {
+  if (attrs.as<ExpertLinearAttrs>().all != 0 || in[1].shape[0].bound != cut.ends.back())
+    return std::nullopt;
+  return Cuts({in[0].shape.n_dims() == 3 ? cut : Cut{}, cut.moved(0), Cut{}});
+}
+
+Cuts cut_cols(const Attrs& attrs, Specs in, const TensorSpec&, const Cut& cut) {
+  if (cut.by_experts()) return cut_experts(attrs, in, cut);
+  return cut.axis == 2 ? Cuts({Cut{}, cut.moved(1), Cut{}}) : std::nullopt;
+}
+
+Cuts cut_terms(const Attrs& attrs, Specs in, const TensorSpec&, const Cut& cut) {
+  if (cut.by_experts()) return cut_experts(attrs, in, cut);
+  if (cut.axis != in[0].shape.n_dims() - 1) return std::nullopt;
+  return Cuts({cut, cut.moved(2), Cut{}});
+}
+
+Attrs attrs_of_part(const Attrs& attrs, const Cut& cut, int part) {
+  if (!cut.by_experts()) return attrs;
+  return ExpertLinearAttrs{.first = cut.begin(part), .all = cut.ends.back()};
+}
+
+constexpr OpInput kInputs[] = {
+    {"x", Reach::row},
+    {.name = "w", .reach = Reach::all, .use = InputUse::matrix, .chosen_by = 2},
+    {"ids", Reach::row}};
 
 }  // namespace
 
@@ -134,7 +160,8 @@ const OpDef kExpertLinear{.name = "expert_linear",
                           .reference = reference,
                           .bound = bound,
                           .cost = cost,
-                          .col_segments = col_segments};
+                          .col_segments = col_segments,
+                          .cuts = {.inputs = cut_cols, .terms = cut_terms, .attrs = attrs_of_part}};
 
 Tensor expert_linear(Tensor x, Tensor w, Tensor ids, const ExpertLinearAttrs& part,
                      SourceLine where) {

@@ -93,7 +93,9 @@ Tensor definition(const Attrs& attrs, std::span<const Tensor> in) {
   return mul(row_of(attrs).node(linear(in[0], in[1])), linear(in[0], in[2]));
 }
 
-constexpr OpInput kInputs[] = {{"x", Reach::row}, {"gate", Reach::all}, {"up", Reach::all}};
+constexpr OpInput kInputs[] = {{"x", Reach::row},
+                               {.name = "gate", .reach = Reach::all, .use = InputUse::matrix},
+                               {.name = "up", .reach = Reach::all, .use = InputUse::matrix}};
 
 }  // namespace
 

@@ -58,7 +58,12 @@ Cost cost(const Attrs&, Specs in, const TensorSpec& out, const Extents& extents)
   return moves(in, out, extents, elems_at(out, extents) * in[1].shape.last());
 }
 
-constexpr OpInput kInputs[] = {{"x", Reach::row}, {"w", Reach::all}};
+Cuts cut_heads(const Attrs&, Specs, const TensorSpec&, const Cut& cut) {
+  return cut.axis == 1 ? Cuts({cut, cut.moved(0)}) : std::nullopt;
+}
+
+constexpr OpInput kInputs[] = {{"x", Reach::row},
+                               {.name = "w", .reach = Reach::all, .use = InputUse::matrix}};
 
 }  // namespace
 
@@ -69,7 +74,8 @@ const OpDef kHeadLinear{.name = "head_linear",
                         .reference = reference,
                         .bound = bound,
                         .cost = cost,
-                        .col_granule = last_dimension};
+                        .col_granule = last_dimension,
+                        .cuts = {.inputs = cut_heads}};
 
 Tensor head_linear(Tensor x, Tensor w, SourceLine where) {
   return add_node(kHeadLinear, {x, w}, {}, where);

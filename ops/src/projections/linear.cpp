@@ -56,10 +56,23 @@ Tensor definition(const Attrs&, std::span<const Tensor> in) {
   return in[3] ? add(in[3], y) : y;
 }
 
-constexpr OpInput kInputs[] = {{"x", Reach::row},
-                               {"w", Reach::all},
-                               {"bias", Reach::same, true},
-                               {"residual", Reach::same, true}};
+Cuts cut_rows(const Attrs&, Specs in, const TensorSpec&, const Cut& cut) {
+  if (cut.axis != 1) return std::nullopt;
+  std::vector<Cut> cuts{Cut{}, cut.moved(0), Cut{}, Cut{}};
+  if (in[2].present()) cuts[2] = cut.moved(0);
+  if (in[3].present()) cuts[3] = cut;
+  return cuts;
+}
+
+Cuts cut_terms(const Attrs&, Specs, const TensorSpec&, const Cut& cut) {
+  return cut.axis == 1 ? Cuts({cut, cut.moved(1), Cut{}, Cut{}}) : std::nullopt;
+}
+
+constexpr OpInput kInputs[] = {
+    {"x", Reach::row},
+    {.name = "w", .reach = Reach::all, .use = InputUse::matrix},
+    {.name = "bias", .reach = Reach::same, .optional = true, .use = InputUse::addend},
+    {.name = "residual", .reach = Reach::same, .optional = true, .use = InputUse::addend}};
 
 }  // namespace
 
@@ -71,7 +84,8 @@ const OpDef kLinear{.name = "linear",
                     .bound = bound,
                     .cost = cost,
                     .in_place_over = 3,
-                    .definition = definition};
+                    .definition = definition,
+                    .cuts = {.inputs = cut_rows, .terms = cut_terms}};
 
 Tensor linear(Tensor x, Tensor w, Tensor bias, SourceLine where) {
   return add_node(kLinear, {x, w, bias}, {}, where);

@@ -89,7 +89,8 @@ Tensor definition(const Attrs& attrs, std::span<const Tensor> in) {
   return concat(parts);
 }
 
-constexpr OpInput kInputs[] = {{"x", Reach::row}, {"w", Reach::all}};
+constexpr OpInput kInputs[] = {{"x", Reach::row},
+                               {.name = "w", .reach = Reach::all, .use = InputUse::matrix}};
 
 }  // namespace
 

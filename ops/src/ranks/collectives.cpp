@@ -120,7 +120,8 @@ constexpr OpDef collective(std::string_view name, const AttrsType& attrs,
           .bound = exact,
           .cost = cost,
           .splits_rows = false,
-          .collective = true};
+          .collective = true,
+          .cuts = {.whole = true}};
 }
 
 constexpr OpDef all_reduce() {

@@ -57,7 +57,8 @@ const OpDef kHeadDecay{.name = "head_decay",
                        .attrs = &kAttrsType<HeadDecayAttrs>,
                        .infer = infer,
                        .reference = reference,
-                       .bound = bound};
+                       .bound = bound,
+                       .cuts = {.whole = true}};
 
 Tensor head_decay(Tensor pos, const HeadDecayAttrs& attrs, SourceLine where) {
   return add_node(kHeadDecay, {pos}, attrs, where);

@@ -47,7 +47,8 @@ const OpDef kConcat{.name = "concat",
                     .infer = infer,
                     .reference = reference,
                     .bound = exact,
-                    .map_cols = map_cols};
+                    .map_cols = map_cols,
+                    .cuts = {.whole = true}};
 
 Tensor concat(std::span<const Tensor> parts, SourceLine where) {
   return add_node(kConcat, parts, {}, where);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "weft/ops/cuts.h"
+
 #include "op_support.h"
 
 namespace weft {
@@ -43,7 +45,8 @@ const OpDef kConcatHeads{.name = "concat_heads",
                          .infer = infer,
                          .reference = reference,
                          .bound = exact,
-                         .col_granule = last_dimension};
+                         .col_granule = last_dimension,
+                         .cuts = {.inputs = cut_by_heads}};
 
 Tensor concat_heads(Tensor a, Tensor b, SourceLine where) {
   return add_node(kConcatHeads, {a, b}, {}, where);

@@ -36,6 +36,8 @@ const OpDef kCopy{.name = "copy",
                   .infer = infer,
                   .reference = reference,
                   .bound = exact,
-                  .col_granule = granule};
+                  .col_granule = granule,
+                  .transfers = true,
+                  .cuts = {.whole = true}};
 
 }  // namespace weft

@@ -34,8 +34,12 @@ constexpr OpInput kInputs[] = {{"x", Reach::row}, {"ids"}};
 
 }  // namespace
 
-const OpDef kGather{
-    .name = "gather", .inputs = kInputs, .infer = infer, .reference = reference, .bound = exact};
+const OpDef kGather{.name = "gather",
+                    .inputs = kInputs,
+                    .infer = infer,
+                    .reference = reference,
+                    .bound = exact,
+                    .cuts = {.whole = true}};
 
 Tensor gather(Tensor x, Tensor ids, SourceLine where) {
   return add_node(kGather, {x, ids}, {}, where);

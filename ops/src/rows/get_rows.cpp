@@ -49,7 +49,9 @@ std::int64_t granule(const Attrs&, Specs in, const TensorSpec&) {
   return in[0].dtype.block_elems();
 }
 
-constexpr OpInput kInputs[] = {{"table", Reach::all}, {"ids", Reach::all}};
+constexpr OpInput kInputs[] = {
+    {.name = "table", .reach = Reach::all, .use = InputUse::table, .chosen_by = 1},
+    {"ids", Reach::all}};
 
 }  // namespace
 
@@ -59,7 +61,8 @@ const OpDef kGetRows{.name = "get_rows",
                      .reference = reference,
                      .bound = exact,
                      .cost = cost,
-                     .col_granule = granule};
+                     .col_granule = granule,
+                     .cuts = {.whole = true}};
 
 Tensor get_rows(Tensor table, Tensor ids, SourceLine where) {
   return add_node(kGetRows, {table, ids}, {}, where);

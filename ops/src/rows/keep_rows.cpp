@@ -47,7 +47,8 @@ const OpDef kKeepRows{.name = "keep_rows",
                       .bound = exact,
                       .cost = cost,
                       .splits_rows = false,
-                      .storage = Storage::state};
+                      .storage = Storage::state,
+                      .cuts = {.whole = true}};
 
 Tensor keep_rows(Tensor state, Tensor x, Tensor rows, SourceLine where) {
   return add_node(kKeepRows, {state, x, rows}, {}, where);

@@ -34,6 +34,16 @@ ColRange map_cols(const Attrs& attrs, Specs in, int, ColRange out) {
   return {out.begin / e / n_times * e, ((out.end / e - 1) / n_times + 1) * e};
 }
 
+Cuts cut_heads(const Attrs&, Specs in, const TensorSpec& out, const Cut& cut) {
+  if (cut.axis != 1) return std::nullopt;
+  const auto groups = cut.scaled(1, in[0].shape[1].bound, out.shape[1].bound);
+  return groups ? Cuts({*groups}) : std::nullopt;
+}
+
+Attrs attrs_of_part(const Attrs&, const Cut& cut, int part) {
+  return RepeatHeadsAttrs{cut.width(part)};
+}
+
 constexpr OpInput kInputs[] = {{"x"}};
 
 }  // namespace
@@ -45,7 +55,8 @@ const OpDef kRepeatHeads{.name = "repeat_heads",
                          .reference = reference,
                          .bound = exact,
                          .col_granule = last_dimension,
-                         .map_cols = map_cols};
+                         .map_cols = map_cols,
+                         .cuts = {.inputs = cut_heads, .attrs = attrs_of_part}};
 
 Tensor repeat_heads(Tensor x, std::int64_t n_heads, SourceLine where) {
   return add_node(kRepeatHeads, {x}, RepeatHeadsAttrs{n_heads}, where);

@@ -25,6 +25,10 @@ void reference(const Attrs&, Views in, View out) {
   }
 }
 
+Cuts cut_heads(const Attrs&, Specs, const TensorSpec&, const Cut& cut) {
+  return cut.axis == 1 ? Cuts({cut, cut}) : std::nullopt;
+}
+
 constexpr OpInput kInputs[] = {{"x"}, {"factors", Reach::row}};
 
 }  // namespace
@@ -34,7 +38,8 @@ const OpDef kScaleHeads{.name = "scale_heads",
                         .infer = infer,
                         .reference = reference,
                         .col_granule = last_dimension,
-                        .in_place_over = 0};
+                        .in_place_over = 0,
+                        .cuts = {.inputs = cut_heads, .linear = LinearIn::first}};
 
 Tensor scale_heads(Tensor x, Tensor factors, SourceLine where) {
   return add_node(kScaleHeads, {x, factors}, {}, where);

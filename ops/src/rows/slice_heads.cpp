@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "weft/ops/cuts.h"
+
 #include "op_support.h"
 
 namespace weft {
@@ -39,7 +41,8 @@ const OpDef kSliceHeads{.name = "slice_heads",
                         .infer = infer,
                         .reference = reference,
                         .bound = exact,
-                        .col_granule = last_dimension};
+                        .col_granule = last_dimension,
+                        .cuts = {.inputs = cut_by_heads}};
 
 Tensor slice_heads(Tensor x, std::int64_t begin, std::int64_t end, SourceLine where) {
   return add_node(kSliceHeads, {x}, SliceHeadsAttrs{begin, end}, where);

@@ -55,6 +55,15 @@ std::int64_t block_granule(const Attrs&, Specs in, const TensorSpec&) {
   return in[0].dtype.block_elems();
 }
 
+// Columns that are cut at the same places, in another shape.
+Cuts cut_reshaped(const Attrs&, Specs in, const TensorSpec& out, const Cut& cut) {
+  const Shape &from = in[0].shape, &to = out.shape;
+  if (cut.axis != 1 || from.n_dims() < 2 || from[0] != to[0]) return std::nullopt;
+  const std::int64_t times = to.cols() / to[1].bound, over = from.cols() / from[1].bound;
+  const auto same = cut.scaled(1, times, over);
+  return same ? Cuts({*same}) : std::nullopt;
+}
+
 constexpr OpInput kInputs[] = {{"x"}};
 
 }  // namespace
@@ -65,7 +74,8 @@ const OpDef kReshape{.name = "reshape",
                      .infer = infer_reshape,
                      .cost = free_of_cost,
                      .col_granule = block_granule,
-                     .storage = Storage::view};
+                     .storage = Storage::view,
+                     .cuts = {.inputs = cut_reshaped, .linear = LinearIn::first}};
 
 const OpDef kSlice{.name = "slice",
                    .inputs = kInputs,
@@ -75,7 +85,8 @@ const OpDef kSlice{.name = "slice",
                    .col_granule = block_granule,
                    .map_cols = map_slice,
                    .storage = Storage::view,
-                   .view_col = slice_begin};
+                   .view_col = slice_begin,
+                   .cuts = {.whole = true}};
 
 Tensor split_heads(Tensor x, std::int64_t n_heads, SourceLine where) {
   if (x) {

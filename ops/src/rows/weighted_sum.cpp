@@ -61,7 +61,8 @@ const OpDef kWeightedSum{.name = "weighted_sum",
                          .infer = infer,
                          .reference = reference,
                          .bound = bound,
-                         .cost = cost};
+                         .cost = cost,
+                         .cuts = {.linear = LinearIn::first}};
 
 Tensor weighted_sum(Tensor x, Tensor weights, SourceLine where) {
   return add_node(kWeightedSum, {x, weights}, {}, where);

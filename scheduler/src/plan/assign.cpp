@@ -27,7 +27,7 @@ std::vector<NodeId> states_of(const Graph& graph, const Node& node) {
 
 std::optional<Kernel> Assignment::find(const Graph& graph, const Node& node) const {
   if (node.op->collective) return scheduler::exchange_kernel(graph, node);
-  if (node.op != &kCopy) return routes_.find(graph, node, on_host_.contains(node.path));
+  if (!node.op->transfers) return routes_.find(graph, node, on_host_.contains(node.path));
   const auto& copy = node.attrs.as<CopyAttrs>();
   const std::size_t device = device_index(std::max(copy.from, copy.to));
   if (device >= routes_.devices().size()) return std::nullopt;

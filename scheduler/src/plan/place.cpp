@@ -4,7 +4,6 @@
 
 #include "weft/backends/memory.h"
 #include "weft/base/error.h"
-#include "weft/ops/rows/copy.h"
 
 #include "plan/arena.h"
 #include "plan/lanes.h"
@@ -67,7 +66,7 @@ void describe(const Sketch& sketch, Plan& plan) {
 void describe_shared(const Sketch& sketch, Plan& plan) {
   const Graph& graph = sketch.graph;
   for (NodeId id = 0; id < graph.size(); ++id) {
-    if (!sketch[id].works || graph[id].op == &kCopy) continue;
+    if (!sketch[id].works || graph[id].op->transfers) continue;
     const MemoryId memory = plan.placements[id].memory;
     for (const NodeId input : graph[id].inputs) {
       if (input == kNoNode) continue;

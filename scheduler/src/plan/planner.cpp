@@ -58,7 +58,7 @@ void sum_up_devices(const Sketch& sketch, NodeId id, Plan& plan) {
       device.state_bytes += align_up(node.spec.bytes());
     if (kernel.device == sketch.devices[i])
       device.scratch_bytes = std::max(device.scratch_bytes, align_up(kernel.scratch_bytes));
-    if (node.op != &kCopy) continue;
+    if (!node.op || !node.op->transfers) continue;
     const auto& a = node.attrs.as<CopyAttrs>();
     if (a.from == MemoryId::host && p.memory == memory) device.bytes_in += node.spec.bytes();
     if (a.to == MemoryId::host && kernel.backend->device() == sketch.devices[i])

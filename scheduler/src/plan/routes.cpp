@@ -5,7 +5,6 @@
 
 #include "weft/base/error.h"
 #include "weft/base/text.h"
-#include "weft/ops/rows/copy.h"
 #include "weft/scheduler/routing.h"
 
 #include "plan/lanes.h"
@@ -136,7 +135,7 @@ void Routes::check_patterns(const Graph& graph) const {
     std::vector<std::string> paths;
     bool found = false;
     for (NodeId id = 0; id < graph.size() && !found; ++id) {
-      if (!lanes::does_work(graph[id]) || graph[id].op == &kCopy) continue;
+      if (!lanes::does_work(graph[id]) || graph[id].op->transfers) continue;
       found = matches(rule.pattern, graph[id].path);
       paths.push_back(graph[id].path);
     }

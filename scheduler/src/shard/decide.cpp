@@ -6,10 +6,6 @@
 #include <set>
 
 #include "weft/base/error.h"
-#include "weft/ops/attention/attention.h"
-#include "weft/ops/attention/chosen_attention.h"
-#include "weft/ops/projections/expert_linear.h"
-#include "weft/ops/projections/linear.h"
 
 namespace weft::scheduler {
 namespace {
@@ -19,12 +15,8 @@ constexpr std::int64_t kRowGranule = 32;  // of projections whose results are ga
 // this rank would read the weights of the others: about a megabyte.
 constexpr std::int64_t kGatheredFactor = 64;  // of Sharding::min_elems
 
-bool is_attention(const Node& node) {
-  return node.op == &kAttention || node.op == &kBiasedAttention || node.op == &kChosenAttention;
-}
-
 bool is_projection(const Node& node) {
-  return node.op == &kLinear || node.op == &kExpertLinear;
+  return node.op->cuts.terms != nullptr;
 }
 
 class Decider {
@@ -67,7 +59,7 @@ class Decider {
 
   void check_heads(NodeId id) const {
     const Node& node = graph_[id];
-    if (!is_attention(node)) return;
+    if (!node.op->cuts.by_heads) return;
     const std::int64_t heads = node.spec.shape[1].bound, groups = shape(node.inputs[1])[1].bound;
     const std::int64_t common = groups > 1 ? std::gcd(heads, groups) : heads;
     if (heads == 1 || common % ranks_ == 0) return;  // one head is computed by all ranks
@@ -216,9 +208,10 @@ class Decider {
     std::vector<Cut> cuts;
     for (const std::int64_t granule : granules(x[axis].bound))
       cuts.push_back(even_cut(axis, x[axis].bound, granule, ranks_));
-    if (node.op != &kExpertLinear || x.n_dims() != 3) return cuts;
-    const std::int64_t n_experts = shape(node.inputs[1])[0].bound;
-    if (n_experts >= ranks_) cuts.push_back(cut_by_experts(node.inputs[2], n_experts, ranks_));
+    const ChosenMatrices experts = chosen_matrices(node);
+    if (experts.weight == kNoNode || x.n_dims() != 3) return cuts;
+    const std::int64_t n_experts = shape(experts.weight)[0].bound;
+    if (n_experts >= ranks_) cuts.push_back(cut_by_experts(experts.ids, n_experts, ranks_));
     return cuts;
   }
 
@@ -245,7 +238,7 @@ class Decider {
   // Heads of an attention whose results are needed whole.
   void try_attention(NodeId id) {
     const Node& node = graph_[id];
-    if (!is_attention(node) || is_cut(id)) return;
+    if (!node.op->cuts.by_heads || is_cut(id)) return;
     const std::int64_t heads = node.spec.shape[1].bound;
     if (heads == 1) return;
     Trial trial;

@@ -7,7 +7,6 @@
 
 #include "weft/base/error.h"
 #include "weft/graph/pass.h"
-#include "weft/ops/projections/linear.h"
 #include "weft/ops/ranks/collectives.h"
 #include "weft/ops/rows/slice_heads.h"
 #include "weft/ops/rows/views.h"
@@ -20,6 +19,12 @@ namespace weft {
 namespace {
 
 using namespace scheduler;
+
+void count(const Node& node, std::vector<UndividedOp>& ops) {
+  auto op = std::ranges::find(ops, node.op->name, &UndividedOp::op);
+  if (op == ops.end()) op = ops.insert(op, {.op = std::string(node.op->name), .first = node.path});
+  ++op->n_nodes;
+}
 
 // Writes the graph of one rank, node by node of the whole graph.
 class RankWriter {
@@ -53,7 +58,7 @@ class RankWriter {
     }
     write_results();
     keep_last_exchange();
-    RankGraph made{rewriter_.finish_with(outputs_), {}, results_};
+    RankGraph made{rewriter_.finish_with(outputs_), {}, results_, std::move(undivided_)};
     for (NodeId id = 0; id < made.graph.size(); ++id) {
       if (made.graph[id].kind != NodeKind::weight) continue;
       if (const WeightPart* part = parts_.find(made.graph[id].path)) made.parts.push_back(*part);
@@ -253,6 +258,7 @@ class RankWriter {
         inputs.push_back(input != kNoNode && is_pending(input) ? term_[input] : part(input, {}));
       term_[id] = rewriter_.insert(*node.op, inputs, node.attrs, node.path, node.where);
     } else {
+      if (sharding_.tp > 1 && !says_cuts(*node.op)) count(node, undivided_);
       whole_[id] = add(id, std::vector<Cut>(node.inputs.size()), node.attrs);
     }
   }
@@ -265,14 +271,14 @@ class RankWriter {
     return rewriter_.insert(*node.op, inputs, attrs, node.path, node.where);
   }
 
-  // From a part of the first input. A bias is added once.
+  // From a part of the first input. What is added to the result is added once.
   Tensor add_term(NodeId id, const Cut& cut) {
     const Node& node = graph_[id];
     const std::vector<Cut> cuts = *cuts_of_terms(graph_, node, cut);
     std::vector<Tensor> inputs;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      const bool bias = node.op == &kLinear && i == 2;
-      inputs.push_back(bias && member_ != 0 ? Tensor() : part(node.inputs[i], cuts[i]));
+      const bool addend = node.op->input(i).use == InputUse::addend;
+      inputs.push_back(addend && member_ != 0 ? Tensor() : part(node.inputs[i], cuts[i]));
     }
     const Attrs attrs = attrs_of_part(node, cut, member_);
     return rewriter_.insert(*node.op, inputs, attrs, node.path, node.where);
@@ -301,6 +307,7 @@ class RankWriter {
   std::map<int, std::int32_t> with_peer_;  // by rank
   std::vector<Graph::Output> outputs_;
   std::vector<std::string> results_;
+  std::vector<UndividedOp> undivided_;
 };
 
 }  // namespace

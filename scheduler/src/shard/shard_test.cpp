@@ -1,6 +1,7 @@
 #include "weft/scheduler/shard.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "weft/base/error.h"
 #include "weft/ops/attention/attention.h"
 #include "weft/ops/attention/cache_write.h"
+#include "weft/ops/cuts.h"
 #include "weft/ops/elementwise/add.h"
 #include "weft/ops/elementwise/mul.h"
 #include "weft/ops/elementwise/silu.h"
@@ -121,6 +123,46 @@ TEST_CASE("tensor parallel: two sums per layer, heads by groups, a gathered voca
   const auto part = std::ranges::find(r1.parts, "blk.0.qkv.weight[40:48]", &WeightPart::name);
   REQUIRE(part != r1.parts.end());
   CHECK(*part == WeightPart{"blk.0.qkv.weight[40:48]", "blk.0.qkv.weight", {{0, 40, 48}}});
+}
+
+// An op of someone else: x, negated, with what it says about its parts.
+OpDef negated_op(const OpCuts& cuts) {
+  static constexpr OpInput kInputs[] = {{"x", Reach::all}};
+  return {.name = "negated",
+          .inputs = kInputs,
+          .infer = [](const Attrs&, Specs in) { return in[0]; },
+          .splits_rows = false,
+          .custom = true,
+          .cuts = cuts};
+}
+
+// Between two projections.
+Graph model_with(const OpDef& op) {
+  Graph g;
+  const Tensor x = g.input("x", {f32, {g.variable("T", 4), 32}});
+  const Tensor up = linear(x, g.weight("up.weight", {f32, {96, 32}}));
+  const Tensor y = g.add(op, std::array{up}, {}, std::source_location::current());
+  g.output("y", linear(y, g.weight("down.weight", {f32, {32, 96}})));
+  return g;
+}
+
+TEST_CASE("an op that says how it is cut is divided, one that does not is named") {
+  const Sharding two{.tp = 2, .min_elems = 0};
+  const OpDef divided = negated_op({.inputs = cut_elementwise});
+  const RankGraph part = shard(model_with(divided), two, 1);
+  CHECK(spec_of(part, "negated") == "F32 [?<=4, 48]");
+  CHECK(paths_of(part.graph, kAllReduce) == std::vector<std::string>{"down.sum"});
+  CHECK(part.undivided.empty());
+
+  const OpDef silent = negated_op({}), intended = negated_op({.whole = true});
+  const RankGraph whole = shard(model_with(silent), two, 1);
+  CHECK(spec_of(whole, "negated") == "F32 [?<=4, 96]");
+  REQUIRE(whole.undivided == std::vector<UndividedOp>{{"negated", 1, "negated"}});
+  CHECK(to_string(whole.undivided[0], {.tp = 2, .pp = 3}) ==
+        "every rank of tp=2 computes all of negated (1 node, such as 'negated'): the op does not "
+        "say how it is divided");
+  CHECK(shard(model_with(intended), two, 0).undivided.empty());
+  CHECK(shard(model_with(silent), {.tp = 1}, 0).undivided.empty());
 }
 
 TEST_CASE("parts of parts are parts of the source, in one or two dimensions") {

@@ -47,6 +47,14 @@ std::string to_string(const Sharding& s) {
   return fmt::format("tp={},pp={}", s.tp, s.pp);
 }
 
+std::string to_string(const UndividedOp& op, const Sharding& sharding) {
+  const Sharding group{.tp = sharding.tp};
+  return fmt::format(
+      "every rank of {} computes all of {} ({} {}, such as '{}'): the op does not say how it is "
+      "divided",
+      to_string(group), op.op, op.n_nodes, op.n_nodes == 1 ? "node" : "nodes", op.first);
+}
+
 void check_number_of_ranks(const Sharding& sharding, int started) {
   if (sharding.ranks() != started)
     fail<ValueError>("the sharding {} needs {} ranks, but {} were started", to_string(sharding),

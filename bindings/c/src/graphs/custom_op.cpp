@@ -12,6 +12,7 @@
 #include "weft/base/no_destructor.h"
 #include "weft/base/printable.h"
 #include "weft/ops/apply_op.h"
+#include "weft/ops/cuts.h"
 
 #include "border/arguments.h"
 #include "border/call.h"
@@ -104,6 +105,15 @@ void exact_bound(const Attrs&, Views, View bounds) {
     std::fill_n(bounds.row<float>(r), bounds.cols(), 0.0F);
 }
 
+OpCuts cuts_of(const weft_op& op) {
+  if (!op.sharding) return {};
+  const std::string_view sharding = op.sharding;
+  if (sharding == "elementwise") return {.inputs = cut_elementwise};
+  if (sharding == "heads") return {.inputs = cut_by_heads};
+  if (sharding == "whole") return {.whole = true};
+  fail<ValueError>("`sharding` must be elementwise, heads or whole, got '{}'", printable(sharding));
+}
+
 struct CustomOps {
   ForkMutex mutex;
   // By name; the last one counts, graphs may have the others.
@@ -136,7 +146,8 @@ std::unique_ptr<CustomOp> made_of(const weft_op& given) {
              .reference = compute_custom,
              .bound = exact_bound,
              .splits_rows = false,
-             .custom = true};
+             .custom = true,
+             .cuts = cuts_of(given)};
   return op;
 }
 

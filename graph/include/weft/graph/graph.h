@@ -40,6 +40,21 @@ struct Node {
                         // "fuse_qkv+quantize_activations"; empty for builder code
 };
 
+// Matrices of a node that are chosen by ids, as OpInput::use and chosen_by of its op say. kNoNode:
+// it has none.
+struct ChosenMatrices {
+  NodeId weight = kNoNode, ids = kNoNode;
+};
+ChosenMatrices chosen_matrices(const Node& node);
+
+// How a layer chooses its experts: by the largest products of a weight with an input that the
+// experts also read. Paths of nodes.
+struct Router {
+  std::string ids;     // [T, K], the chosen experts
+  std::string weight;  // [X, D]
+  std::string norm;    // weight [D] by which that input was scaled
+};
+
 struct Variable {
   std::string name;  // "T"
   std::int64_t bound = 0;
@@ -73,6 +88,12 @@ class Graph {
   // The same with a full path instead of scope and name: for nodes named after a weight.
   Tensor add_at(std::string_view path, const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,
                 SourceLine where);
+
+  // Says that experts are chosen in this way, for those who want to guess them ahead of time. Passes
+  // keep it. REQUIRES: nodes of this graph, of which `weight` and `norm` are weights.
+  void add_router(Tensor ids, Tensor weight, Tensor norm);
+  // Null: the builder did not say how `ids` are chosen.
+  const Router* router(NodeId ids) const;
 
   // Marks a result of the graph ("logits"). A graph without outputs does not pass check().
   void output(std::string_view name, Tensor t);
@@ -119,6 +140,7 @@ class Graph {
   std::unordered_map<std::string, NodeId> by_path_;
   std::vector<Output> outputs_;
   std::vector<Variable> variables_;
+  std::vector<Router> routers_;
   std::string scope_;
 };
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "weft/graph/attrs.h"
+#include "weft/graph/cut.h"
 #include "weft/graph/dtype.h"
 #include "weft/graph/shape.h"
 #include "weft/graph/view.h"
@@ -48,10 +49,22 @@ enum class Reach : std::uint8_t {
   all,   // everything
 };
 
+// What an op does with an input. It matters for weights: how they are laid out, read from disk and
+// weighed when they are quantized.
+enum class InputUse : std::uint8_t {
+  values,  // anything else
+  matrix,  // [N, K], or [X, N, K] of several matrices: rows of input 0 are multiplied by it
+  table,   // its rows are looked up as they are
+  addend,  // is added to the result
+};
+
 struct OpInput {
   std::string_view name;
   Reach reach = Reach::same;
   bool optional = false;
+  InputUse use = InputUse::values;
+  // The index of the input whose ids choose which matrices or rows are read; -1: all are.
+  int chosen_by = -1;
 };
 
 // Half-open range of elements within a row.
@@ -144,6 +157,13 @@ struct OpDef {
   // (ops/ranks/collectives.h). `reference` and `bound` then get the first input of all ranks that
   // take part, in the order of ranks, instead of the inputs of one node.
   bool collective = false;
+
+  // Nodes move a tensor between the memories of the host and of devices (ops/rows/copy.h). The
+  // planner adds them; the backend of the device computes them.
+  bool transfers = false;
+
+  // How it is divided among the ranks of a model that runs on several of them.
+  OpCuts cuts = {};
 
   // Describes input `i` of a node. If the op is variadic, the last OpInput describes all that
   // follow.

@@ -6,14 +6,12 @@
 #include <string_view>
 
 #include "weft/base/source_line.h"
+#include "weft/graph/node_id.h"
 #include "weft/graph/op_def.h"
 
 namespace weft {
 
 class Graph;
-using NodeId = std::int32_t;
-inline constexpr NodeId kNoNode = -1;
-
 class Tensor {
  public:
   Tensor() = default;  // no tensor: an absent optional input

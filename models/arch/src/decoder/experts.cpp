@@ -1,4 +1,6 @@
 // Mixtures of experts: routers, their experts, and the one that all tokens share.
+#include <algorithm>
+
 #include "weft/arch/blocks.h"
 #include "weft/ops/elementwise/add.h"
 #include "weft/ops/elementwise/scale.h"
@@ -43,6 +45,29 @@ ExpertChoice weigh(const ExpertHparams& e, Tensor probabilities, Tensor ids) {
   return {ids, weights};
 }
 
+// The weight [width] that an input of the node is; kNoNode: none is.
+NodeId vector_of(const Graph& graph, const Node& node, std::int64_t width) {
+  const auto is_vector = [&](NodeId id) {
+    return id != kNoNode && graph[id].kind == NodeKind::weight &&
+           graph[id].spec.shape == Shape{width};
+  };
+  const auto found = std::ranges::find_if(node.inputs, is_vector);
+  return found == node.inputs.end() ? kNoNode : *found;
+}
+
+// The weight of the norm whose result x is, before a bias if there is one. Norms are named after
+// their weight. No tensor: x is something else.
+Tensor norm_weight_of(Tensor x) {
+  const Graph& graph = x.graph();
+  const Node* node = &graph[x.id()];
+  for (int i = 0; i < 2 && node->op; ++i, node = &graph[node->inputs[0]]) {
+    const NodeId weight = vector_of(graph, *node, x.shape().last());
+    if (weight == kNoNode) break;
+    if (graph[weight].path == node->path + ".weight") return {&x.graph(), weight};
+  }
+  return {};
+}
+
 }  // namespace
 
 Tensor project_experts(const Layer& l, std::string_view name, std::int64_t N, Tensor x,
@@ -58,7 +83,15 @@ Tensor project_experts(const Layer& l, std::string_view name, std::int64_t N, Te
 }
 
 ExpertChoice router_choice(const Layer& l, Tensor x) {
-  return choose_experts(l, project(l.w, "ffn_gate_inp", l.c.experts.X, l.c.D, x));
+  ExpertChoice choice = choose_experts(l, project(l.w, "ffn_gate_inp", l.c.experts.X, l.c.D, x));
+  choice.x = x;
+  return choice;
+}
+
+void name_router(const Layer& l, Tensor ids, Tensor x) {
+  const Tensor norm = norm_weight_of(x);
+  if (!norm) return;
+  x.graph().add_router(ids, l.w("ffn_gate_inp.weight", {l.c.experts.X, l.c.D}), norm);
 }
 
 ExpertChoice choose_experts(const Layer& l, Tensor logits) {
@@ -92,6 +125,7 @@ Tensor experts(const Layer& l, Tensor x, const ExpertChoice& choice, const Unit&
   const auto [gate, up] = project_experts_gate_up(l, x, choice.ids, unit.gated);
   Tensor y = unit(l, gate, up);  // [T, K, F]
   y = project_experts(l, "ffn_down_exps", x.shape()[1].bound, y, choice.ids);
+  if (choice.x.id() == x.id()) name_router(l, choice.ids, x);
   return weighted_sum(y, choice.weights);  // [T, D]
 }
 

@@ -48,7 +48,7 @@ Tensor ffn(const Layer& l, Tensor x) {
   const Tensor ids = top_k(scores, {.k = static_cast<std::int32_t>(e.K)});
   const Tensor weights = normalize_sum(gather(probabilities, ids));
   const Tensor y =
-      experts(l, x, {ids, e.scale == 1 ? weights : scale(weights, e.scale)}, unit::swiglu);
+      experts(l, x, {ids, e.scale == 1 ? weights : scale(weights, e.scale), x}, unit::swiglu);
   return add(y, scale(group_experts(l, y, scores, probabilities), c.group_scale));
 }
 

@@ -40,6 +40,7 @@ Tensor weighted_experts(const Layer& l, Tensor x) {
   const ExpertHparams& e = l.c.experts;
   const Tensor logits = project(l.w, "ffn_gate_inp", e.X, l.c.D, x);
   const Tensor ids = top_k(logits, {.k = static_cast<std::int32_t>(e.K)});
+  name_router(l, ids, x);
   const Tensor weights = act::sigmoid(gather(logits, ids));  // [T, K]
   const auto [gate, up] = project_experts_gate_up(l, x, ids);
   Tensor y = unit::swiglu(l, scale_heads(gate, weights), scale_heads(up, weights));

@@ -20,6 +20,7 @@ Tensor relu_squared_ffn(const NemotronH& c, const Layer& l, Tensor x) {
   if (!l.hparams().experts) return Ffn{act::relu_squared, false}(l, x);
   const std::int64_t D = c.D, F = c.experts.F, shared = c.experts.shared_F;
   const ExpertChoice choice = router_choice(l, x);
+  if (c.latent == 0) name_router(l, choice.ids, x);
   const Tensor in = c.latent > 0 ? project(l.w, "ffn_latent_down", c.latent, D, x) : x;
   Tensor y = act::relu_squared(project_experts(l, "ffn_up_exps", F, in, choice.ids));
   y = project_experts(l, "ffn_down_exps", in.shape()[1].bound, y, choice.ids);

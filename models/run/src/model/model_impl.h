@@ -47,7 +47,11 @@ struct Model::Impl {
   // Makes it the model of one rank.
   void take_part(const Sharding& sharding, int rank);
   // The parts of the weights that a rank needs of this model, which is whole.
-  std::vector<TensorPart> parts_of_rank(const Sharding& sharding, int rank) const;
+  struct RankParts {
+    std::vector<TensorPart> parts;
+    std::vector<UndividedOp> undivided;
+  };
+  RankParts parts_of_rank(const Sharding& sharding, int rank) const;
 
   // A graph as it is built from the files. Throws like arch::build_model_graph().
   arch::ModelGraph graph(arch::GraphOptions options) const;

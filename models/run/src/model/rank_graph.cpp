@@ -12,41 +12,43 @@ namespace weft {
 
 // Leaves the rank the parts of the weights that its graphs have.
 void Model::Impl::take_part(const Sharding& sharding, int rank) {
-  const std::vector<TensorPart> parts = parts_of_rank(sharding, rank);
+  const RankParts own = parts_of_rank(sharding, rank);
+  for (const UndividedOp& op : own.undivided) warnings.push_back(to_string(op, sharding));
   facts.drafts = false;
   ranks.sharding = sharding;
   ranks.rank = rank;
-  weights = weights.with_parts(parts);
+  weights = weights.with_parts(own.parts);
   if (!rank_file_facts(source.checkpoint())) return;
   // The whole model had no data to be checked when it was loaded.
   for (const CheckpointTensor& part : weights.tensors())
     if (part.spec.dtype == f32 && part.spec.shape.n_dims() == 1) check_finite(weights, part);
 }
 
-std::vector<TensorPart> Model::Impl::parts_of_rank(const Sharding& sharding, int rank) const {
+Model::Impl::RankParts Model::Impl::parts_of_rank(const Sharding& sharding, int rank) const {
   if (facts.encodes)
     fail<UnsupportedError>("{}: {}", source.file(), why_not(Feature::encoder, Mode::sharded));
-  std::vector<TensorPart> parts;
+  RankParts all;
   const auto add = [&](bool embeddings) {
     const RankGraph own = shard(plain_graph({.embeddings = embeddings}).graph, sharding, rank);
     for (NodeId id = 0; id < own.graph.size(); ++id) {
       const Node& node = own.graph[id];
       if (node.kind != NodeKind::weight) continue;
-      if (std::ranges::find(parts, node.path, &TensorPart::name) != parts.end()) continue;
+      if (std::ranges::find(all.parts, node.path, &TensorPart::name) != all.parts.end()) continue;
       const auto part = std::ranges::find(own.parts, node.path, &WeightPart::name);
       if (part == own.parts.end()) {
-        parts.push_back({.name = node.path, .source = node.path});
+        all.parts.push_back({.name = node.path, .source = node.path});
       } else {
-        TensorPart& taken = parts.emplace_back();
+        TensorPart& taken = all.parts.emplace_back();
         taken = {.name = part->name, .source = part->source, .cuts = {}};
         for (const auto& [axis, begin, end] : part->ranges)
           taken.cuts.push_back({.axis = axis, .ranges = {{begin, end}}});
       }
     }
+    if (all.undivided.empty()) all.undivided = own.undivided;
   };
   if (facts.has_output) add(false);
   add(true);
-  return parts;
+  return all;
 }
 
 // A graph as it is built from the files, with adapters.

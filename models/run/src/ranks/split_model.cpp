@@ -16,7 +16,7 @@ void write_part_of_rank(const Model& model, const Sharding& sharding, int rank,
   if (!run::impl_of(model).adapters.empty())
     fail<ValueError>("{}: loaded with adapters, which files of ranks do not have",
                      run::impl_of(model).source.file());
-  write_rank_file(file, run::impl_of(model).parts_of_rank(sharding, rank),
+  write_rank_file(file, run::impl_of(model).parts_of_rank(sharding, rank).parts,
                   {.sharding = to_string(sharding),
                    .min_elems = sharding.min_elems,
                    .rank = rank,

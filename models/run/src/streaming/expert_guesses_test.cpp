@@ -10,7 +10,6 @@
 
 #include "weft/run/session.h"
 
-#include "streaming/find_router.h"
 #include "support/temp_folder.h"
 #include "support/tiny_model.h"
 
@@ -44,7 +43,7 @@ TEST_CASE("experts: routers are found in every layer, with the norm of their inp
     CHECK(planned.residency.groups[i].router_norm == layer + ".ffn_norm.weight");
   }
   const Graph& graph = planned.graphs.front();
-  CHECK(find_router(graph, graph.find("blk.2.ffn_norm"), 16).router.empty());
+  CHECK(graph.router(graph.find("blk.2.ffn_norm")) == nullptr);
 }
 
 TEST_CASE("experts: routers of other families are found, or nothing is guessed") {

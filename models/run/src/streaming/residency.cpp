@@ -4,11 +4,10 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <typeinfo>
 
 #include "weft/ops/projections/expert_linear.h"
-#include "weft/ops/rows/get_rows.h"
 
-#include "streaming/find_router.h"
 #include "streaming/read_queue.h"
 
 namespace weft {
@@ -33,13 +32,15 @@ using Uses = std::map<std::string, Use>;
 
 void add(const Node& node, std::int32_t stage, std::size_t input, bool pages, Use& use) {
   const bool is_new = use.last < 0;
-  const bool by_ids = node.op == &kExpertLinear && input == 1;
-  const NodeId ids = by_ids ? node.inputs[2] : kNoNode;
-  const auto part = by_ids ? node.attrs.as<ExpertLinearAttrs>() : ExpertLinearAttrs{};
+  const OpInput& read = node.op->input(input);
+  const bool by_ids = read.use == InputUse::matrix && read.chosen_by >= 0;
+  const NodeId ids = by_ids ? node.inputs[static_cast<std::size_t>(read.chosen_by)] : kNoNode;
+  const bool is_part = by_ids && node.attrs.holds(typeid(ExpertLinearAttrs));
+  const auto part = is_part ? node.attrs.as<ExpertLinearAttrs>() : ExpertLinearAttrs{};
   const bool is_same = use.ids == ids && use.part.first == part.first && use.part.all == part.all;
   use.first = std::min(use.first, stage);
   use.last = std::max(use.last, stage);
-  use.as_whole = use.as_whole && !by_ids && node.op != &kGetRows;
+  use.as_whole = use.as_whole && read.chosen_by < 0;
   use.by_ids = by_ids && pages && (is_new || (use.by_ids && is_same));
   use.ids = ids;
   use.part = part;
@@ -135,6 +136,15 @@ std::int64_t copied_router_bytes(const Graph& graph, const std::string& path) {
   return is_copied ? f32.bytes(spec.shape.elems()) : 0;
 }
 
+// Empty unless the builder named the router of these experts, and the graph still has its weights.
+Router router_of(const Graph& graph, NodeId ids, std::int64_t n_experts) {
+  const Router* router = graph.router(ids);
+  if (!router || graph.find(router->norm) == kNoNode) return {};
+  const NodeId weight = graph.find(router->weight);
+  const bool fits = weight != kNoNode && graph[weight].spec.shape[0].bound == n_experts;
+  return fits ? *router : Router{};
+}
+
 // Adds the groups that plan `i` has and no earlier plan had, and the spans of all its groups.
 void add_groups(const WeightFiles& files, const Graph& graph, std::span<const Uses> plans,
                 std::size_t i, std::vector<FoundGroup>& found) {
@@ -153,10 +163,10 @@ void add_groups(const WeightFiles& files, const Graph& graph, std::span<const Us
     }
     // Guesses are of all experts, so there are none for a part of them.
     if (it->group.router.empty() && part.all == 0) {
-      const RouterWeights weights = find_router(graph, ids, it->group.n_experts);
-      it->group.router = weights.router;
-      it->group.router_norm = weights.norm;
-      it->group.router_bytes = copied_router_bytes(graph, weights.router);
+      const Router router = router_of(graph, ids, it->group.n_experts);
+      it->group.router = router.weight;
+      it->group.router_norm = router.norm;
+      it->group.router_bytes = copied_router_bytes(graph, router.weight);
     }
     it->is_regular = it->is_regular && it->group.paths == paths &&
                      std::ranges::all_of(paths, [&](const std::string& path) {

@@ -6,7 +6,6 @@
 #include "weft/backends/memory.h"
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
-#include "weft/ops/rows/get_rows.h"
 
 namespace weft::run {
 namespace {
@@ -15,8 +14,10 @@ namespace {
 PerNode<bool> read_whole(const Graph& graph) {
   PerNode<bool> whole(graph);
   for (NodeId user = 0; user < graph.size(); ++user) {
-    for (const NodeId id : graph[user].inputs) {
-      if (id != kNoNode && graph[user].op != &kGetRows) whole[id] = true;
+    const Node& node = graph[user];
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] != kNoNode && node.op->input(i).use != InputUse::table)
+        whole[node.inputs[i]] = true;
     }
   }
   return whole;

@@ -59,10 +59,23 @@ struct WeightPart {
   friend bool operator==(const WeightPart&, const WeightPart&) = default;
 };
 
+// An op that does not say how it is divided (OpCuts), so that every rank of a group computes all of
+// its nodes, with all of their weights.
+struct UndividedOp {
+  std::string op;  // "delta_rule"
+  std::int64_t n_nodes = 0;
+  std::string first;  // path of one of them
+  friend bool operator==(const UndividedOp&, const UndividedOp&) = default;
+};
+// "every rank of tp=2 computes all of delta_rule (18 nodes, such as 'blk.0.delta_rule'): the op
+// does not say how it is divided"
+std::string to_string(const UndividedOp& op, const Sharding& sharding);
+
 struct RankGraph {
   Graph graph;
-  std::vector<WeightPart> parts;     // those that its weights are
-  std::vector<std::string> results;  // outputs of the whole graph that this rank has
+  std::vector<WeightPart> parts;       // those that its weights are
+  std::vector<std::string> results;    // outputs of the whole graph that this rank has
+  std::vector<UndividedOp> undivided;  // those of its group, none if that is one rank
 };
 
 // The part of a graph that has not been fused. Throws ValueError if the sharding does not divide

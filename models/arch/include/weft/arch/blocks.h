@@ -153,9 +153,14 @@ Tensor short_convolution(const Layer& l, std::string_view state, Tensor x, Tenso
 struct ExpertChoice {
   Tensor ids;      // [T, K] i32
   Tensor weights;  // [T, K]
+  Tensor x = {};   // what the router ffn_gate_inp read, if it chose them
 };
 ExpertChoice router_choice(const Layer& l, Tensor x);
 ExpertChoice choose_experts(const Layer& l, Tensor logits);  // [T, X], of the router
+// Says in the graph that ffn_gate_inp chose `ids` for x [T, D], which the experts read, too, so
+// that they can be guessed (Graph::add_router). No effect unless x is the result of a norm with a
+// weight. experts() calls it.
+void name_router(const Layer& l, Tensor ids, Tensor x);
 // The weights of experts that are known beforehand: ids [T, K] i32.
 ExpertChoice weigh_experts(const Layer& l, Tensor logits, Tensor ids);
 // x [T, D] or [T, K, D] times NAME.weight [X, N, ..] of the chosen experts (* NAME.scale [X])
