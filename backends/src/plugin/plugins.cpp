@@ -9,9 +9,8 @@
 #include <filesystem>
 #include <mutex>
 
-#include <dlfcn.h>
-
 #include "weft/base/error.h"
+#include "weft/base/library.h"
 #include "weft/base/no_destructor.h"
 
 #include "plugin/plugin_backend.h"
@@ -24,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr std::int32_t kMaxPluginDevices = 64;
 constexpr std::size_t kMaxPluginFiles = 256;  // per folder; more is likely a mistake
 
-struct Library {
+struct Plugin {
   PluginInfo info;
   std::unique_ptr<const weft_backend> table;                   // null: it cannot be used
   std::vector<std::unique_ptr<plugin::PluginBackend>> opened;  // by device; null until first asked
@@ -32,7 +31,7 @@ struct Library {
 
 struct Registry {
   std::recursive_mutex mutex;
-  std::deque<Library> libraries;  // backends stay where they are
+  std::deque<Plugin> libraries;  // backends stay where they are
   bool environment_read = false;
 };
 
@@ -49,56 +48,31 @@ bool is_name(std::string_view name) {
 
 // Functions that every backend needs, and those for devices with their own memory.
 std::string missing_functions(const weft_backend& t, bool host_memory) {
-  std::string missing;
-  const auto need = [&](bool there, std::string_view name) {
-    if (!there) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", name);
-  };
-  need(t.last_error, "last_error");
-  need(t.n_devices, "n_devices");
-  need(t.device_info, "device_info");
-  need(t.device_open, "device_open");
-  need(t.supports, "supports");
-  need(t.prepare, "prepare");
-  need(t.run, "run");
-  need(t.program_destroy, "program_destroy");
-  if (host_memory) return missing;
-  need(t.buffer_create, "buffer_create");
-  need(t.buffer_destroy, "buffer_destroy");
-  need(t.queue_create, "queue_create");
-  need(t.queue_finish, "queue_finish");
-  need(t.upload, "upload");
-  need(t.download, "download");
-  return missing;
+  return weft::missing_functions({{t.last_error, "last_error"},
+                                  {t.n_devices, "n_devices"},
+                                  {t.device_info, "device_info"},
+                                  {t.device_open, "device_open"},
+                                  {t.supports, "supports"},
+                                  {t.prepare, "prepare"},
+                                  {t.run, "run"},
+                                  {t.program_destroy, "program_destroy"},
+                                  {host_memory || t.buffer_create, "buffer_create"},
+                                  {host_memory || t.buffer_destroy, "buffer_destroy"},
+                                  {host_memory || t.queue_create, "queue_create"},
+                                  {host_memory || t.queue_finish, "queue_finish"},
+                                  {host_memory || t.upload, "upload"},
+                                  {host_memory || t.download, "download"}});
 }
 
 // Later headers append members to the table: those that a library lacks are null.
 std::unique_ptr<const weft_backend> table_of(const std::string& path) {
   constexpr std::size_t kFirstHeader =
       offsetof(weft_backend, program_destroy) + sizeof(weft_backend::program_destroy);
-  void* const library = dlopen(fs::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    const char* why = dlerror();
-    fail<UnsupportedError>("{}: cannot be loaded: {}", path, why ? why : "no reason given");
-  }
-  using Entry = const weft_backend* (*)(std::uint32_t);
-  const auto entry = reinterpret_cast<Entry>(dlsym(library, WEFT_ABI_ENTRY));
-  if (!entry)
-    fail<UnsupportedError>("{}: not a Weft backend: it does not export {}()", path, WEFT_ABI_ENTRY);
-  const weft_backend* table = entry(WEFT_ABI_VERSION);
-  if (!table) {
-    fail<UnsupportedError>("{}: does not support version {} of the backend ABI", path,
-                           WEFT_ABI_VERSION);
-  }
-  if (table->abi_version != WEFT_ABI_VERSION) {
-    fail<UnsupportedError>("{}: uses version {} of the backend ABI, expected version {}", path,
-                           table->abi_version, WEFT_ABI_VERSION);
-  }
-  if (table->struct_size < kFirstHeader) {
-    fail<UnsupportedError>("{}: its table of functions has {} bytes, expected at least {}", path,
-                           table->struct_size, kFirstHeader);
-  }
+  const auto& table = load_table<weft_backend>(
+      Library::load(path), path,
+      {WEFT_ABI_ENTRY, WEFT_ABI_VERSION, "a Weft backend", "the backend ABI", kFirstHeader});
   auto known = std::make_unique<weft_backend>();
-  std::memcpy(known.get(), table, std::min<std::size_t>(table->struct_size, sizeof(*known)));
+  std::memcpy(known.get(), &table, std::min<std::size_t>(table.struct_size, sizeof(*known)));
   return known;
 }
 
@@ -108,7 +82,7 @@ void check_name(const Registry& all, const std::string& path, std::string_view n
   }
   bool taken = name == "host";  // used in paths of copies: "blk.0.attn_norm.to_host"
   for (const std::string_view built_in : built_in_backends()) taken |= built_in == name;
-  for (const Library& library : all.libraries) taken |= library.table && library.info.name == name;
+  for (const Plugin& library : all.libraries) taken |= library.table && library.info.name == name;
   if (taken) fail<UnsupportedError>("{}: a backend '{}' already exists", path, name);
 }
 
@@ -130,8 +104,8 @@ void read_devices(const std::string& path, const weft_backend& table, PluginInfo
   }
 }
 
-Library open_library(const Registry& all, const std::string& path) {
-  Library library{.info = {.path = path}};
+Plugin open_library(const Registry& all, const std::string& path) {
+  Plugin library{.info = {.path = path}};
   library.table = table_of(path);
   const weft_backend& table = *library.table;
   if (const std::string missing = missing_functions(table, true); !missing.empty())
@@ -150,7 +124,7 @@ Library open_library(const Registry& all, const std::string& path) {
 // Throws if `must` and it cannot be used.
 void load_file(Registry& all, const fs::path& file, bool must) {
   std::error_code ignored;
-  for (const Library& library : all.libraries) {
+  for (const Plugin& library : all.libraries) {
     if (!fs::equivalent(library.info.path, file, ignored)) continue;
     if (must && !library.table) throw UnsupportedError(library.info.error);
     return;
@@ -212,7 +186,7 @@ std::vector<PluginInfo> plugins() {
   const std::lock_guard lock(all.mutex);
   read_environment(all);
   std::vector<PluginInfo> infos;
-  for (const Library& library : all.libraries) infos.push_back(library.info);
+  for (const Plugin& library : all.libraries) infos.push_back(library.info);
   return infos;
 }
 
@@ -220,7 +194,7 @@ const Backend* find_plugin(std::string_view name) {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   read_environment(all);
-  for (Library& library : all.libraries) {
+  for (Plugin& library : all.libraries) {
     if (library.table && library.info.devices.empty() && library.info.name == name)
       fail<UnsupportedError>("backend {}: finds no device on this machine", name);
     for (std::size_t i = 0; i < library.info.devices.size(); ++i) {

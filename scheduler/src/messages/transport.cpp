@@ -10,8 +10,8 @@
 #include <mutex>
 #include <system_error>
 
-#include <dlfcn.h>
-
+#include "weft/base/error.h"
+#include "weft/base/library.h"
 #include "weft/base/no_destructor.h"
 #include "weft/scheduler/communicator.h"
 #include "weft/scheduler/transport_abi.h"
@@ -78,45 +78,30 @@ std::string find_library(const char* name) {
       name, searched);
 }
 
-std::string missing_calls(const weft_transport& t) {
-  std::string missing;
-  const auto need = [&](bool there, std::string_view name) {
-    if (!there) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", name);
-  };
-  need(t.last_error, "last_error");
-  need(t.open, "open");
-  need(t.send, "send");
-  need(t.arrived, "arrived");
-  need(t.take, "take");
-  need(t.abandon, "abandon");
-  need(t.close, "close");
-  return missing;
+// The plug-ins of Open MPI need its symbols, and do not say so.
+Library load_mpi(const std::string& path) {
+  try {
+    return Library::load(path, Library::Symbols::global);
+  } catch (const UnsupportedError& error) {
+    fail<UnsupportedError>("{}; `tools/packages/install.sh mpi` installs what it needs",
+                           error.what());
+  }
 }
 
-// The plug-ins of Open MPI need its symbols, and do not say so.
 const weft_transport& load_transport(const std::string& path) {
-  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
-  if (!library) {
-    const char* why = dlerror();
-    fail<UnsupportedError>(
-        "{}: cannot be loaded: {}; `tools/packages/install.sh mpi` installs what it needs", path,
-        why ? why : "no reason given");
-  }
-  using Entry = const weft_transport* (*)(std::uint32_t);
-  const auto entry = reinterpret_cast<Entry>(dlsym(library, WEFT_TRANSPORT_ENTRY));
-  if (!entry) fail<UnsupportedError>("{}: does not export {}()", path, WEFT_TRANSPORT_ENTRY);
-  const weft_transport* table = entry(WEFT_TRANSPORT_VERSION);
-  if (!table || table->abi_version != WEFT_TRANSPORT_VERSION) {
-    fail<UnsupportedError>("{}: does not support version {} of the ABI of transports", path,
-                           WEFT_TRANSPORT_VERSION);
-  }
-  if (table->struct_size < sizeof(*table)) {
-    fail<UnsupportedError>("{}: its table of functions has {} bytes, expected at least {}", path,
-                           table->struct_size, sizeof(*table));
-  }
-  if (const std::string missing = missing_calls(*table); !missing.empty())
-    fail<UnsupportedError>("{}: lacks {}", path, missing);
-  return *table;
+  const auto& table = load_table<weft_transport>(
+      load_mpi(path), path,
+      {WEFT_TRANSPORT_ENTRY, WEFT_TRANSPORT_VERSION, "a transport between ranks",
+       "the ABI of transports", sizeof(weft_transport)});
+  const std::string missing = missing_functions({{table.last_error, "last_error"},
+                                                 {table.open, "open"},
+                                                 {table.send, "send"},
+                                                 {table.arrived, "arrived"},
+                                                 {table.take, "take"},
+                                                 {table.abandon, "abandon"},
+                                                 {table.close, "close"}});
+  if (!missing.empty()) fail<UnsupportedError>("{}: lacks {}", path, missing);
+  return table;
 }
 
 std::uint32_t number_of(Channel channel) {
