@@ -4,6 +4,7 @@
 
 #include "common/terminal_output.h"
 #include "subcommand.h"
+#include "version.h"
 
 namespace weft::tools {
 namespace {
@@ -25,7 +26,7 @@ int main(int argc, char** argv) {
   const std::string name = argc > 1 ? argv[1] : "";
   if (name == "--help" || name == "-h" || name == "help" || name == "--version") {
     return weft::cli::run_program("weft", [&] {
-      name == "--version" ? void(std::cout << "weft " WEFT_VERSION "\n") : print_usage(std::cout);
+      name == "--version" ? void(std::cout << version_text() << '\n') : print_usage(std::cout);
       return 0;
     });
   }
