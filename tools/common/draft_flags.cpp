@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <iostream>
-#include <iterator>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "weft/base/error.h"
 #include "weft/run/draft_file.h"
+#include "weft/serve/speculation_knobs.h"
 
+#include "common/knob_flags.h"
 #include "common/program.h"
 
 namespace weft::cli {
@@ -26,64 +27,26 @@ std::vector<DraftKind> parse_kinds(const std::string& text) {
   }
 }
 
-std::string kind_names() {
-  std::vector<std::string_view> names;
-  std::ranges::transform(draft_kinds(), std::back_inserter(names),
-                         [](DraftKind kind) { return to_string(kind); });
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-void add_look_up_flag(App& app, SpeculationOptions& o) {
-  app.add_option_function(
-         "--spec-ngram-size-n", App::Function<std::int64_t>([&o](std::int64_t n) {
-           o.ngram_size = static_cast<std::size_t>(n);
-         }),
-         fmt::format("ngram-simple: how many of the last tokens must have occurred "
-                     "before (default: {})",
-                     o.ngram_size))
-      .range(1, kMaxNgram)
-      .type_name("N");
-}
-
 }  // namespace
 
 void add_draft_flags(App& app, DraftFlags& flags) {
   SpeculationOptions& o = flags.speculation;
-  app.add_option(
-         "--model-draft,--spec-draft-model", flags.file,
-         "-md; a smaller model of the same vocabulary that guesses tokens, several of which "
-         "are checked in one step; the text is the same. Or a file with the model's own layer for "
-         "that (draft-mtp), or an EAGLE-3 head (draft-eagle3)")
-      .type_name("FILE");
-  app.add_option_function(
-         "--spec-type", App::Function<std::string>([&flags](const std::string& text) {
-           flags.speculation.kinds = parse_kinds(text);
-           flags.kinds_given = true;
-         }),
-         fmt::format(
-             "who guesses tokens, the first that has any: a list of {} (draft: the model of "
-             "-md; draft-mtp: the model's own layer for that; draft-eagle3: the head of -md; "
-             "ngram-simple: what followed "
-             "when the last tokens occurred before), or none. Default: what the file of -md "
-             "holds, else draft-mtp if the model has such a layer",
-             kind_names()))
-      .type_name("NAME,...");
-  app.add_option_function(
-         "--spec-draft-n-max,--draft-max,--draft-n,--draft",
-         App::Function<std::int64_t>(
-             [&o](std::int64_t n) { o.max_guesses = static_cast<std::size_t>(n); }),
-         fmt::format("guesses in a step at most; fewer where they do not pay (default: {})",
-                     o.max_guesses))
-      .range(1, kMaxGuesses)
-      .type_name("N");
-  app.add_option("--spec-draft-p-min,--draft-p-min", o.p_min,
-                 "a draft model stops before a guess that it finds less likely")
-      .real_range(0, 1)
-      .capture_default_str()
-      .type_name("P");
-  add_look_up_flag(app, o);
-  app.add_flag("--spec-adaptive,!--no-spec-adaptive", o.adaptive,
-               "guess only as much as measured times justify (default: yes)");
+  const KnobText& model = described<SpeculationOptions>("draft_model");
+  add_value_flag(app, model, {}, flags.file).description("-md; " + help_text(model));
+  const KnobText& type = described<SpeculationOptions>("type");
+  const auto set_kinds = [&flags](const std::string& text) {
+    flags.speculation.kinds = parse_kinds(text);
+    flags.kinds_given = true;
+  };
+  app.add_option_function(std::string(type.flags), App::Function<std::string>(set_kinds),
+                          help_text(type) +
+                              ". Default: what the file of -md holds, else "
+                              "draft-mtp if the model has such a layer")
+      .type_name(std::string(type.value));
+  for (const char* number : {"n_max", "p_min", "ngram_size_n"})
+    add_option_flag(app, o, number).capture_default_str();
+  add_option_flag(app, o, "adaptive")
+      .description(help_text(described<SpeculationOptions>("adaptive")) + " (default: yes)");
 }
 
 namespace {
@@ -126,12 +89,12 @@ SpeculationOptions speculation_options(const DraftFlags& flags, const Model& mod
   const auto has = [&](DraftKind kind) {
     return std::ranges::find(options.kinds, kind) != options.kinds.end();
   };
-  if (!flags.kinds_given && options.kinds.empty() && model.facts().drafts)
-    options.kinds = {DraftKind::mtp};
+  if (!flags.kinds_given && options.kinds.empty()) {
+    const auto kind = default_draft(/*draft_model=*/false, model.facts().drafts, model.facts());
+    if (kind) options.kinds = {*kind};
+  }
   options.warn = flags_of_model.session.warn;
-  options.draft_session = flags_of_model.session;
-  options.draft_session.progress = {};
-  options.draft_session.route.clear();  // its rules name nodes of the model
+  options.draft_session = draft_session_like(flags_of_model.session);
   flags_of_model.session.draft_layer = has(DraftKind::mtp) || has(DraftKind::eagle3);
   if (!options.kinds.empty())
     flags_of_model.session.rewind =

@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
-#include <iterator>
 #include <limits>
 #include <random>
 
@@ -14,8 +13,8 @@
 #include "weft/backends/plugins.h"
 #include "weft/base/error.h"
 #include "weft/base/text.h"
-#include "weft/ops/attention/cache_cells.h"
 #include "weft/quantize/quantize.h"
+#include "weft/run/model_knobs.h"
 #include "weft/run/ranks.h"
 #include "weft/sample/sampler_knobs.h"
 #include "weft/scheduler/budget.h"
@@ -30,19 +29,6 @@
 #include "common/rank_flags.h"
 
 namespace weft::cli {
-
-std::vector<std::string> executor_names() {
-  std::vector<std::string> names{"auto"};
-  for (const ReplayKind kind : {ReplayKind::flow, ReplayKind::crew})
-    names.emplace_back(to_string(kind));
-  return names;
-}
-
-std::optional<ReplayKind> executor_of(const std::string& name) {
-  for (const ReplayKind kind : {ReplayKind::flow, ReplayKind::crew})
-    if (name == to_string(kind)) return kind;
-  return std::nullopt;
-}
 
 namespace {
 
@@ -65,71 +51,14 @@ std::string check_mix(const std::string& name) {
   }
 }
 
-void add_cache_flag(App& app, const char* names, DType& dtype, const char* what) {
-  const auto name_of = [](DType type) { return to_lower(type.name()); };
-  std::vector<std::string> allowed;
-  std::ranges::transform(cache_types(), std::back_inserter(allowed), name_of);
-  app.add_option_function(
-         names,
-         [&dtype, name_of](const std::string& name) {
-           dtype = *std::ranges::find(cache_types(), name, name_of);
-         },
-         fmt::format("{} in the cache: {}; q8_0 and q4_0 need a head size that is a multiple of 32",
-                     what, fmt::join(allowed, ", ")))
-      .one_of(allowed)
-      .type_name("TYPE");
-}
-
-void add_weights_flag(App& app, WeightMode& mode) {
-  std::vector<std::string> names;
-  for (const WeightMode m : all_weight_modes()) names.emplace_back(to_string(m));
-  app.add_option_function(
-         "--weights",
-         [&mode](const std::string& name) { mode = find_weight_mode(name).value_or(mode); },
-         "mapped: used directly from the file; resident: copied into the fastest layout; streamed: "
-         "read from disk while tokens are computed, as far as the budget has no room for them; "
-         "auto: resident if that is faster and fits, streamed if the model does not fit")
-      .one_of(names)
-      .type_name("MODE");
-}
-
-void add_weight_cache_flag(App& app, std::string& folder) {
-  app.add_option(
-         "--weight-cache,--panel-cache", folder,
-         "folder for weights in the fastest layout: the first start writes them, later ones "
-         "map them, or stream from them; nothing is ever removed from it")
-      .type_name("DIR");
-}
-
-// "flow", "crew", or "auto".
-void add_executor_flag(App& app, std::optional<ReplayKind>& executor) {
-  app.add_option_function(
-         "--executor", [&executor](const std::string& name) { executor = executor_of(name); },
-         "who runs the plan on several workers: flow (a oneTBB flow graph), crew (workers that "
-         "spin at joins), auto (weft plan shows the choice and the reason)")
-      .one_of(executor_names())
-      .type_name("NAME");
-}
-
 // How much goes into a step, and who computes it.
 void add_step_flags(App& app, SessionOptions& s) {
-  app.add_option("-c,--ctx-size", s.context,
-                 "size of the context in tokens; 0: that of the model, at most 4096")
-      .range(0, (std::int64_t{1} << 31) - 1)
-      .type_name("N");
-  app.add_option("-b,--batch-size", s.prefill_width, "max tokens of the prompt in one step")
-      .range(1, kMaxPrefillWidth)
-      .type_name("N");
-  app.add_option("-t,--threads", s.workers, "threads; 0: two, or one with one CPU")
-      .range(0, kMaxWorkers)
-      .type_name("N");
-  add_executor_flag(app, s.executor);
+  for (const char* name : {"context", "prefill_width", "workers", "executor"})
+    add_option_flag(app, s, name);
 }
 
 void add_backend_flags(App& app, SessionOptions& s) {
-  app.add_option("--backend", s.backend,
-                 "backend: cpu, reference, or a plug-in (weft backends lists them)")
-      .type_name("NAME");
+  add_option_flag(app, s, "backend");
   app.add_option_function(
          "--backend-path",
          [](const std::vector<std::string>& paths) {
@@ -138,32 +67,23 @@ void add_backend_flags(App& app, SessionOptions& s) {
          "load backends from a shared library or a folder of them; also WEFT_BACKEND_PATH")
       .take_all()
       .type_name("PATH");
-  app.add_option(
-         "--route", s.route,
-         "backends by path: 'blk.3.ffn_*=reference,*=cpu'; first match counts (see weft plan)")
-      .type_name("RULES");
+  add_option_flag(app, s, "route");
 }
 
 // How weights and caches are stored, and the limit of memory.
 void add_memory_flags(App& app, ModelFlags& flags) {
   SessionOptions& s = flags.session;
-  add_cache_flag(app, "--cache-type-k", s.cache_k, "keys");
-  add_cache_flag(app, "--cache-type-v", s.cache_v, "values");
-  add_weights_flag(app, s.weights);
-  add_weight_cache_flag(app, s.weight_cache);
-  app.add_option("--quantize", flags.quantize,
-                 "convert F32, F16 and BF16 weights to this type when loading: Q8_0, Q4_K_M, ... "
-                 "(weft quantize --help lists them)")
-      .check(check_mix)
-      .type_name("TYPE");
-  app.add_option_function(
-         "--mem-budget",
-         [&s](const std::string& text) {
-           s.mem_budget = size_flag(text);
-           s.program = ProgramMemory::process;
-         },
-         "memory limit of the process, for example 6G; default: the memory that it may use")
-      .type_name("SIZE");
+  for (const char* name : {"cache_k", "cache_v", "weights", "weight_cache"})
+    add_option_flag(app, s, name);
+  add_value_flag(app, described<ModelOptions>("quantize"), {}, flags.quantize).check(check_mix);
+  const KnobText& budget = described<SessionOptions>("mem_budget");
+  const auto set_budget = [&s](const std::string& text) {
+    s.mem_budget = size_flag(text);
+    s.program = ProgramMemory::process;
+  };
+  app.add_option_function(std::string(budget.flags), App::Function<std::string>(set_budget),
+                          help_text(budget))
+      .type_name(std::string(budget.value));
 }
 
 }  // namespace
@@ -185,12 +105,11 @@ std::string bundled_model() {
 void add_expert_usage_flag(App& app, ModelFlags& flags) {
   SessionOptions& s = flags.session;
   s.expert_usage = "auto";
-  app.add_option_function(
-         "--expert-usage",
-         [&s](const std::string& file) { s.expert_usage = file == "off" ? "" : file; },
-         "file that keeps how often the experts of a streamed model are chosen, so that the next "
-         "start begins with those (default: auto, MODEL.experts); off: none")
-      .type_name("FILE");
+  const KnobText& text = described<SessionOptions>("expert_usage");
+  const auto set = [&s](const std::string& file) { s.expert_usage = file == "off" ? "" : file; };
+  app.add_option_function(std::string(text.flags), App::Function<std::string>(set),
+                          help_text(text) + " (default: auto)")
+      .type_name(std::string(text.value));
 }
 
 void add_model_flags(App& app, ModelFlags& flags) {
@@ -213,20 +132,11 @@ void add_model_flags(App& app, ModelFlags& flags) {
   add_override_flag(app, flags.overrides);
   add_unknown_settings_flag(app, flags.allow_unknown_settings);
   add_shard_flags(app, flags);
-  app.add_option("--no-pass", s.passes_off,
-                 "skip a graph pass (weft dot --passes lists them), or 'all'")
-      .take_all()
-      .type_name("NAME");
+  add_option_flag(app, s, "passes_off");
 }
 
 Option add_cells_flag(App& app, SessionOptions& session) {
-  return app
-      .add_option(
-          "--cache-cells", session.cells,
-          "cells (one per token) that all sequences share, in whole blocks of 64; 0: as many "
-          "as all contexts together. Text that does not fit into them is refused")
-      .range(0, (std::int64_t{1} << 31) - 1)
-      .type_name("N");
+  return add_option_flag(app, session, "cells");
 }
 
 Option add_length_flag(App& app, std::int64_t& max_tokens, std::string_view more) {
@@ -257,7 +167,7 @@ std::shared_ptr<const Model> load_model(const ModelFlags& flags,
   check_launch(flags);
   if (flags.lone_rank < 0 && follows_rank_0()) {
     follow_rank_0(flags.path, options);
-    std::exit(0);
+    throw RankEnded();
   }
   auto model = Model::load(flags.path, options);
   for (const std::string& warning : model->warnings()) std::cerr << "warning: " << warning << '\n';

@@ -36,7 +36,8 @@ struct ModelFlags {
   std::optional<LinkSpeed> slow_link;
 };
 ModelOptions model_options(const ModelFlags& flags);
-// Loads the model that the flags name. Prints its warnings to stderr.
+// Loads the model that the flags name. Prints its warnings to stderr. In a process of another rank
+// than 0, computes for rank 0 until it ends, and throws RankEnded (common/program.h).
 std::shared_ptr<const Model> load_model(const ModelFlags& flags,
                                         const std::function<bool(double)>& progress = {});
 // The same for programs that need no logits: sessions of a model without an output matrix give its
@@ -51,10 +52,6 @@ void add_model_flags(App& app, ModelFlags& flags);
 
 // For programs that write texts.
 void add_expert_usage_flag(App& app, ModelFlags& flags);
-
-// The values of --executor: "auto", and the executors of several workers. "auto" is none.
-std::vector<std::string> executor_names();
-std::optional<ReplayKind> executor_of(const std::string& name);
 
 // --cache-cells, for programs whose sessions have several sequences.
 Option add_cells_flag(App& app, SessionOptions& session);

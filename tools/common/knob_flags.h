@@ -3,10 +3,15 @@
 
 #include <concepts>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
 
 #include "weft/base/knob.h"
+#include "weft/base/text.h"
 
 #include "common/app.h"
 
@@ -32,6 +37,52 @@ void add_knob_flags(App& app, std::span<const Knob<T>> knobs, T& target) {
           .check(number_check(std::integral<M>, range_in<M>(knob.range)))
           .type_name(std::integral<M> ? "N" : "X");
   });
+}
+
+// Types that flags can set: numbers, texts, lists of them, and those whose values have names
+// (weft/run/session_knobs.h).
+template <class M>
+concept FlagValue = std::is_arithmetic_v<M> || std::same_as<M, std::string> ||
+    std::same_as<M, std::vector<std::string>> || requires(M value) {
+  value_names(value);
+};
+
+// The flag of an option, which sets `value`. `text` and `value` outlive the parsing.
+template <FlagValue M>
+Option add_value_flag(App& app, const KnobText& text, KnobRange range, M& value) {
+  const std::string names(text.flags), type(text.value), help = help_text(text);
+  if constexpr (std::same_as<M, bool>) {
+    return app.add_flag(names, value, help);
+  } else if constexpr (std::is_arithmetic_v<M>) {
+    return app.add_option(names, value, help)
+        .check(number_check(std::integral<M>, range_in<M>(range)))
+        .type_name(type);
+  } else if constexpr (std::same_as<M, std::string>) {
+    return app.add_option(names, value, help).type_name(type);
+  } else if constexpr (std::same_as<M, std::vector<std::string>>) {
+    return app.add_option(names, value, help).take_all().type_name(type);
+  } else {
+    std::vector<std::string> allowed = value_names(value);
+    for (std::string& name : allowed) name = to_lower(name);
+    const auto set = [&value, &text](const std::string& name) {
+      set_by_name(value, text.name, name);
+    };
+    return app.add_option_function(names, App::Function<std::string>(set), help)
+        .one_of(allowed)
+        .type_name(type);
+  }
+}
+
+// The flag of the described option of this name. REQUIRES: there is one of a FlagValue.
+template <class T>
+Option add_option_flag(App& app, T& target, std::string_view name) {
+  std::optional<Option> made;
+  for_each_option(target, [&]<class M>(const auto& option, M& value) {
+    if constexpr (FlagValue<M>) {
+      if (option.name == name) made = add_value_flag(app, option, option.range, value);
+    }
+  });
+  return made.value();
 }
 
 }  // namespace weft::cli

@@ -3,34 +3,34 @@
 #include <string>
 
 #include "weft/base/error.h"
+#include "weft/run/model_knobs.h"
 
 #include "common/app.h"
+#include "common/knob_flags.h"
 
 namespace weft::cli {
 
 void add_override_flag(App& app, std::vector<KeyOverride>& overrides) {
-  app.add_option_function(
-         "--override-kv",
-         [&overrides](const std::vector<std::string>& texts) {
-           try {
-             for (const std::string& text : texts) {
-               const std::vector<KeyOverride> more = parse_key_overrides(text);
-               overrides.insert(overrides.end(), more.begin(), more.end());
-             }
-           } catch (const ValueError& error) {
-             reject_value("--override-kv", error.what());
-           }
-         },
-         "value of a key of the model, instead of the file's: KEY=TYPE:VALUE, TYPE int, float, "
-         "bool or str; several with commas; may be repeated")
+  const KnobText& text = described<ModelOptions>("overrides");
+  const auto set = [&overrides, &text](const std::vector<std::string>& given) {
+    try {
+      for (const std::string& list : given) {
+        const std::vector<KeyOverride> more = parse_key_overrides(list);
+        overrides.insert(overrides.end(), more.begin(), more.end());
+      }
+    } catch (const ValueError& error) {
+      reject_value(std::string(text.flags), error.what());
+    }
+  };
+  app.add_option_function(std::string(text.flags), App::Function<std::vector<std::string>>(set),
+                          help_text(text))
       .take_all()
       .allow_extra_args(false)
-      .type_name("KEY=TYPE:VALUE");
+      .type_name(std::string(text.value));
 }
 
 void add_unknown_settings_flag(App& app, bool& allow) {
-  app.add_flag("--allow-unknown-settings", allow,
-               "ignore settings in the config.json of a directory that Weft does not know");
+  add_value_flag(app, described<ModelOptions>("allow_unknown_settings"), {}, allow);
 }
 
 }  // namespace weft::cli

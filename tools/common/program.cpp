@@ -90,6 +90,8 @@ int run_program(std::string_view name, const std::function<int()>& body) {
     return code;
   } catch (const OutputClosed&) {
     return 0;
+  } catch (const RankEnded&) {
+    return 0;
   } catch (const std::exception& error) {
     std::cout.flush();
     std::fflush(stdout);

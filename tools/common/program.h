@@ -33,6 +33,9 @@ void report_missing_pages_itself();
 void print_now(std::string_view text);
 struct OutputClosed {};
 
+// Ends a process that was another rank than 0, with exit code 0.
+struct RankEnded {};
+
 using weft::Clock;
 using weft::seconds_since;
 

@@ -1,6 +1,7 @@
 #include "common/rank_flags.h"
 
 #include "weft/base/error.h"
+#include "weft/run/model_knobs.h"
 #include "weft/run/ranks.h"
 
 #include "common/knob_flags.h"
@@ -24,27 +25,30 @@ LinkSpeed link_of_flag(const std::string& flag, const std::string& text) {
   }
 }
 
+namespace {
+
+// The flag of a described option whose text `set` reads.
+template <class Set>
+void add_text_flag(App& app, std::string_view option, const Set& set) {
+  const KnobText& text = described<ModelOptions>(option);
+  app.add_option_function(std::string(text.flags), App::Function<std::string>(set), help_text(text))
+      .type_name(std::string(text.value));
+}
+
+}  // namespace
+
 void add_shard_flags(App& app, ModelFlags& flags) {
-  app.add_option_function(
-         "--shard", [&flags](const std::string& text) { flags.sharding = sharding_of_flag(text); },
-         "divide the model among ranks: tp=N (parts of every layer), pp=N (some layers each), or "
-         "tp=N,pp=M; ranks are threads, or the processes that mpirun started")
-      .type_name("KIND=N");
-  app.add_option_function(
-         "--slow-link",
-         [&flags](const std::string& text) { flags.slow_link = link_of_flag("--slow-link", text); },
-         "let messages between ranks take as long as on a link with this latency and bandwidth, "
-         "for example 1ms,1Gbit: to try what a network would do")
-      .type_name("TIME,RATE");
-  app.add_option("--rank-timeout", flags.rank_timeout,
-                 "seconds until a rank of --shard that does not answer counts as lost")
-      .check(number_check(/*whole=*/false, {.min = 0.1, .max = 1e6}))
-      .type_name("N");
+  add_text_flag(app, "sharding",
+                [&flags](const std::string& text) { flags.sharding = sharding_of_flag(text); });
+  add_text_flag(app, "slow_link", [&flags](const std::string& text) {
+    flags.slow_link = link_of_flag("--slow-link", text);
+  });
+  add_value_flag(app, described<ModelOptions>("rank_timeout"), {.min = 0.1, .max = 1e6},
+                 flags.rank_timeout);
 }
 
 void add_rank_flag(App& app, ModelFlags& flags) {
-  app.add_option("--rank", flags.rank, "the rank that is shown, if the model is divided by --shard")
-      .type_name("N");
+  add_value_flag(app, described<ModelOptions>("lone_rank"), {}, flags.rank);
 }
 
 void check_rank_flag(int rank, const Sharding& sharding) {

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "weft/base/error.h"
+
 namespace weft {
 
 std::vector<std::string_view> KnobText::names() const {
@@ -29,6 +31,16 @@ std::string expected_number(bool whole, KnobRange range) {
   if (has_min) return fmt::format("{} from {}", what, text(range.min));
   if (has_max) return fmt::format("{} up to {}", what, text(range.max));
   return what;
+}
+
+void check_number(const KnobText& text, KnobRange range, std::int64_t value) {
+  if (range.contains(static_cast<double>(value))) return;
+  fail<ValueError>("{} must be {}, got {}", text.name, expected_number(true, range), value);
+}
+
+void check_number(const KnobText& text, KnobRange range, double value) {
+  if (std::isfinite(value) && range.contains(value)) return;
+  fail<ValueError>("{} must be {}, got {:g}", text.name, expected_number(false, range), value);
 }
 
 }  // namespace weft

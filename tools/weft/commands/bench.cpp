@@ -15,6 +15,7 @@
 #include "weft/measure/drafts.h"
 #include "weft/run/ranks.h"
 #include "weft/run/session.h"
+#include "weft/run/session_knobs.h"
 #include "weft/scheduler/budget.h"
 #include "weft/scheduler/workers.h"
 #include "weft/serve/prompt.h"
@@ -123,7 +124,7 @@ std::vector<std::pair<int, std::optional<ReplayKind>>> runs_of(const Flags& flag
   std::vector<std::pair<int, std::optional<ReplayKind>>> runs;
   for (const int workers : workers_of(flags)) {
     for (const std::string& name : flags.executors)
-      runs.emplace_back(workers, cli::executor_of(name));
+      set_by_name(runs.emplace_back(workers, std::nullopt).second, "executor", name);
   }
   return runs;
 }
@@ -241,7 +242,7 @@ void add_lists(cli::App& app, Flags& flags) {
          "--executor", flags.executors,
          "who runs plans with several workers: flow, crew, auto, or several of them to compare")
       .delimiter(',')
-      .one_of(cli::executor_names())
+      .one_of(value_names(std::optional<ReplayKind>()))
       .take_all()
       .type_name("NAME[,NAME...]");
 }

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "weft/base/error.h"
-#include "weft/ops/attention/cache_cells.h"
+#include "weft/run/session_knobs.h"
 #include "weft/sample/sampler_knobs.h"
 
 #include "border/arguments.h"
@@ -59,14 +59,6 @@ void check_ranges(const SamplerOptions& options) {
   });
 }
 
-DType cache_type(const char* name) {
-  if (!name) return {};
-  for (const DType type : cache_types()) {
-    if (type.name() == name) return type;
-  }
-  fail<ValueError>("a cache must be of one of the types {}, got '{}'", cache_type_names(), name);
-}
-
 template <class File>
 void add_adapters(const weft_adapter* given, std::size_t n, std::string_view name,
                   std::vector<File>& files) {
@@ -74,14 +66,6 @@ void add_adapters(const weft_adapter* given, std::size_t n, std::string_view nam
     check_reserved(a.reserved, "weft_adapter");
     files.push_back({std::string(required_text(a.path, "path")), a.scale});
   }
-}
-
-std::optional<ReplayKind> executor_of(const char* name) {
-  if (!name) return std::nullopt;
-  for (const ReplayKind kind : {ReplayKind::flow, ReplayKind::crew}) {
-    if (to_string(kind) == name) return kind;
-  }
-  fail<ValueError>("executor must be 'flow' or 'crew', got '{}'", name);
 }
 
 KeyOverride override_of(const NamedValue& v) {
@@ -100,52 +84,102 @@ KeyOverride override_of(const NamedValue& v) {
   return made;
 }
 
-WeightMode weight_mode(std::int32_t mode) {
+// The options of sessions by both names, except for callbacks.
+constexpr auto kSessionMembers =
+    std::tuple{std::pair{&weft_session_options::context, &SessionOptions::context},
+               std::pair{&weft_session_options::sequences, &SessionOptions::sequences},
+               std::pair{&weft_session_options::cells, &SessionOptions::cells},
+               std::pair{&weft_session_options::prefill_width, &SessionOptions::prefill_width},
+               std::pair{&weft_session_options::logits_rows, &SessionOptions::logits_rows},
+               std::pair{&weft_session_options::workers, &SessionOptions::workers},
+               std::pair{&weft_session_options::executor, &SessionOptions::executor},
+               std::pair{&weft_session_options::backend, &SessionOptions::backend},
+               std::pair{&weft_session_options::route, &SessionOptions::route},
+               std::pair{&weft_session_options::cache_k, &SessionOptions::cache_k},
+               std::pair{&weft_session_options::cache_v, &SessionOptions::cache_v},
+               std::pair{&weft_session_options::weights, &SessionOptions::weights},
+               std::pair{&weft_session_options::expert_usage, &SessionOptions::expert_usage},
+               std::pair{&weft_session_options::weight_cache, &SessionOptions::weight_cache},
+               std::pair{&weft_session_options::passes_off, &SessionOptions::passes_off},
+               std::pair{&weft_session_options::mem_budget, &SessionOptions::mem_budget},
+               std::pair{&weft_session_options::caller_bytes, &SessionOptions::reserved},
+               std::pair{&weft_session_options::embeddings, &SessionOptions::embeddings},
+               std::pair{&weft_session_options::rewind, &SessionOptions::rewind},
+               std::pair{&weft_session_options::draft_layer, &SessionOptions::draft_layer}};
+
+template <class Visit>
+void for_each_session_member(const Visit& visit) {
+  std::apply([&](const auto&... pairs) { (visit(pairs.first, pairs.second), ...); },
+             kSessionMembers);
+}
+
+// Sets an option to the value that C gave. NULL leaves the default.
+template <class N>
+requires std::is_arithmetic_v<N>
+void take(N given, std::string_view, N& value) {
+  value = given;
+}
+void take(std::uint32_t given, std::string_view name, bool& value) {
+  value = is_set(given, name);
+}
+void take(std::int32_t given, std::string_view name, WeightMode& value) {
   static_assert(static_cast<int>(WeightMode::streamed) == WEFT_WEIGHTS_STREAMED);
-  if (mode < WEFT_WEIGHTS_AUTO || mode > WEFT_WEIGHTS_STREAMED)
-    fail<ValueError>("weights must be from 0 to 3 (WEFT_WEIGHTS_..), got {}", mode);
-  return static_cast<WeightMode>(mode);
+  if (given < WEFT_WEIGHTS_AUTO || given > WEFT_WEIGHTS_STREAMED)
+    fail<ValueError>("{} must be from 0 to 3 (WEFT_WEIGHTS_..), got {}", name, given);
+  value = static_cast<WeightMode>(given);
+}
+void take(const char* given, std::string_view, std::string& value) {
+  if (given) value = given;
+}
+void take(const char* given, std::string_view, std::vector<std::string>& value) {
+  if (given) value = split_list(given, ',');
+}
+template <class Named>
+requires requires(Named value) {
+  set_by_name(value, "", "");
+}
+void take(const char* given, std::string_view name, Named& value) {
+  if (given) set_by_name(value, name, given);
+}
+
+// What `..._options_init` gives: numbers; texts are NULL.
+template <class N>
+requires std::is_arithmetic_v<N>
+void give(N value, N& given) {
+  given = value;
+}
+template <class Other, class Given>
+void give(const Other&, Given&) {}
+
+template <class T, class M>
+std::string_view name_of(M T::*member) {
+  std::string_view name;
+  T object;
+  for_each_option(object, [&](const KnobText& text, const auto& value) {
+    if (static_cast<const void*>(&value) == static_cast<const void*>(&(object.*member)))
+      name = text.c;
+  });
+  return name;
 }
 
 }  // namespace
 
 weft_session_options default_session_options() {
-  const SessionOptions d;
-  return {.struct_size = sizeof(weft_session_options),
-          .sequences = d.sequences,
-          .context = d.context,
-          .cells = d.cells,
-          .prefill_width = d.prefill_width,
-          .logits_rows = d.logits_rows,
-          .workers = d.workers};
+  weft_session_options options{};
+  options.struct_size = sizeof options;
+  const SessionOptions defaults;
+  for_each_session_member([&](auto c, auto cpp) { give(defaults.*cpp, options.*c); });
+  return options;
 }
 
 SessionOptions session_options(const weft_session_options* given) {
   const auto o = read_options(given, default_session_options(), "weft_session_options");
   check_reserved(o.reserved, "weft_session_options");
-  SessionOptions s{.context = o.context,
-                   .sequences = o.sequences,
-                   .cells = o.cells,
-                   .prefill_width = o.prefill_width,
-                   .logits_rows = o.logits_rows,
-                   .workers = o.workers,
-                   .executor = executor_of(o.executor),
-                   .backend = std::string(text_or(o.backend, "cpu")),
-                   .route = std::string(text_or(o.route)),
-                   .cache_k = cache_type(o.cache_k),
-                   .cache_v = cache_type(o.cache_v),
-                   .weights = weight_mode(o.weights),
-                   .expert_usage = std::string(text_or(o.expert_usage)),
-                   .weight_cache = std::string(text_or(o.weight_cache)),
-                   .passes_off = split_list(o.passes_off, ','),
-                   .mem_budget = o.mem_budget,
-                   .reserved = o.caller_bytes,
-                   .reuse_arena = !is_set(o.separate_tensors, "separate_tensors"),
-                   .embeddings = is_set(o.embeddings, "embeddings"),
-                   .rewind = o.rewind,
-                   .draft_layer = is_set(o.draft_layer, "draft_layer"),
-                   .progress = progress_of(o.progress, o.progress_user),
-                   .poll = poll_of(o.poll, o.poll_user)};
+  SessionOptions s;
+  for_each_session_member([&](auto c, auto cpp) { take(o.*c, name_of(cpp), s.*cpp); });
+  s.reuse_arena = !is_set(o.separate_tensors, "separate_tensors");
+  s.progress = progress_of(o.progress, o.progress_user);
+  s.poll = poll_of(o.poll, o.poll_user);
   if (o.log)
     s.warn = [log = o.log, user = o.log_user](const std::string& line) { log_to(log, user, line); };
   return s;

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
+#include "weft/run/session_knobs.h"
 #include "weft/sample/sampler_knobs.h"
 
 namespace weft::c_api {
@@ -83,6 +84,36 @@ TEST_CASE("the range of every knob is checked") {
     std::ranges::find(kMembers, knob.name, &Member::name)->set(c, knob.range.min - 1);
     CHECK_THROWS_AS(sampler_options(&c), ValueError);
   }
+}
+
+TEST_CASE("every option of a session that C has gets the value that C gives") {
+  weft_session_options c = default_session_options();
+  c.context = c.cells = c.prefill_width = c.logits_rows = c.mem_budget = c.caller_bytes = 7;
+  c.sequences = c.workers = 7;
+  c.weights = WEFT_WEIGHTS_STREAMED;
+  c.backend = c.route = c.weight_cache = c.passes_off = c.expert_usage = "other";
+  c.cache_k = c.cache_v = "Q8_0";
+  c.executor = "crew";
+  c.embeddings = c.separate_tensors = c.draft_layer = 1;
+  c.rewind = 7;
+  c.progress = [](void*, double) { return 0; };
+  c.log = [](void*, const char*) {};
+  c.poll = [](void*) { return 0; };
+  const SessionOptions given = session_options(&c), initial;
+  for_each_option(given, [&]<class M>(const auto& option, const M& value) {
+    CAPTURE(option.name);
+    if constexpr (requires { value == value; })
+      CHECK((value == initial.*option.member) == option.c.empty());
+    else
+      CHECK(static_cast<bool>(value) == !option.c.empty());
+  });
+  c.cache_k = "Q9";
+  CHECK_THROWS_WITH_AS(session_options(&c),
+                       "`cache_k` must be one of F32, F16, Q8_0, Q4_0, got 'Q9'", ValueError);
+  c = default_session_options();
+  c.weights = 4;
+  CHECK_THROWS_WITH_AS(session_options(&c), "weights must be from 0 to 3 (WEFT_WEIGHTS_..), got 4",
+                       ValueError);
 }
 
 TEST_CASE("the other parameters of samplers are read") {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "weft/serve/generation_knobs.h"
 #include "weft/serve/prompt.h"
 
 #include "border/arguments.h"
@@ -49,11 +50,11 @@ TextRulesOptions rules_of(const weft_generation_options& o, const ModelObject& m
 
 // Throws ValueError for what no generation of a vocabulary of n tokens can mean.
 void check_ranges(const weft_generation_options& o, std::int64_t n_vocab) {
-  check_least(o.max_tokens, -1, "max_tokens");
-  check_least(o.min_tokens, 0, "min_tokens");
+  check_option<GenerationOptions>("max_tokens", o.max_tokens);
+  check_option<GenerationOptions>("min_tokens", o.min_tokens);
+  check_option<GenerationOptions>("n_logprobs", o.n_logprobs);
   constexpr std::int64_t kMaxMs = std::numeric_limits<std::int64_t>::max() / 1'000'000;  // in ns
   check_between(o.max_time_ms, 0, kMaxMs, "max_time_ms");
-  check_least(o.n_logprobs, -1, "n_logprobs");
   if (o.n_logprobs > n_vocab)
     fail<ValueError>("n_logprobs must be at most {}, the vocabulary, got {}", n_vocab,
                      o.n_logprobs);

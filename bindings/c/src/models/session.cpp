@@ -1,5 +1,7 @@
 #include "weft/run/session.h"
 
+#include "weft/run/session_knobs.h"
+
 #include "border/arguments.h"
 #include "border/call.h"
 #include "border/json.h"
@@ -31,25 +33,10 @@ Json stream_json(const StreamStats& stats) {
 }
 
 std::string session_json(const Session& session) {
-  const SessionOptions& o = session.options();
-  Json json = {{"sequences", o.sequences},
-               {"context", o.context},
-               {"cells", o.cells},
-               {"prefill_width", o.prefill_width},
-               {"logits_rows", o.logits_rows},
-               {"workers", o.workers},
-               {"weights", to_string(o.weights)},
-               {"backend", o.backend},
-               {"route", o.route},
-               {"cache_k", o.cache_k.name()},
-               {"cache_v", o.cache_v.name()},
-               {"mem_budget", o.mem_budget},
-               {"embeddings", o.embeddings},
-               {"rewind", o.rewind},
-               {"draft_layer", o.draft_layer},
-               {"allocated_bytes", session.allocated_bytes()},
-               {"memory", memory_json(session)},
-               {"concessions", session.concessions()}};
+  Json json = Json::parse(to_json(session.options()));
+  json["allocated_bytes"] = session.allocated_bytes();
+  json["memory"] = memory_json(session);
+  json["concessions"] = session.concessions();
   if (!session.residency().empty()) json["stream"] = stream_json(session.stream_stats());
   return json_text(json);
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "weft/serve/speculation_knobs.h"
+
 #include "border/arguments.h"
 #include "border/call.h"
 #include "border/options.h"
@@ -20,30 +22,14 @@ weft_speculation_options default_speculation_options() {
 
 // Names as of --spec-type.
 std::vector<DraftKind> kinds_of(const weft_speculation_options& o, const Session& session) {
-  if (!o.type) {
-    if (o.draft_model) return {DraftKind::model};
-    if (!session.options().draft_layer) return {DraftKind::ngram_simple};
-    return {session.model().facts().draft_head ? DraftKind::eagle3 : DraftKind::mtp};
-  }
-  std::vector<DraftKind> kinds;
-  for (const std::string& name : split_list(o.type, ','))
-    for (const DraftKind kind : draft_kinds_in(name)) kinds.push_back(kind);
-  return kinds;
-}
-
-// The options of a session that are not about the tensors of its model.
-SessionOptions options_like(const SessionOptions& o) {
-  SessionOptions like = o;
-  like.route.clear();
-  like.cache_k = like.cache_v = {};
-  if (like.expert_usage != "auto") like.expert_usage.clear();
-  like.draft_layer = false;
-  like.progress = {};
-  return like;
+  if (o.type) return draft_kinds_in(o.type);
+  const auto kind = default_draft(o.draft_model != nullptr, session.options().draft_layer,
+                                  session.model().facts());
+  return {kind.value_or(DraftKind::ngram_simple)};
 }
 
 SessionOptions draft_session(const weft_session_options* given, const UsedSession& session) {
-  SessionOptions how = given ? session_options(given) : options_like(session->options());
+  SessionOptions how = given ? session_options(given) : draft_session_like(session->options());
   how.progress = [inner = how.progress, cancelled = &session.cancelled()](double share) {
     return !*cancelled && (!inner || inner(share));
   };
@@ -54,8 +40,8 @@ SpeculationOptions speculation_options(const weft_speculation_options* given,
                                        const UsedSession& session) {
   const auto o = read_options(given, default_speculation_options(), "weft_speculation_options");
   check_reserved(o.reserved, "weft_speculation_options");
-  check_between(o.n_max, 1, kMaxGuesses, "n_max");
-  check_between(o.ngram_size_n, 1, kMaxNgram, "ngram_size_n");
+  check_option<SpeculationOptions>("n_max", o.n_max);
+  check_option<SpeculationOptions>("ngram_size_n", o.ngram_size_n);
   SpeculationOptions options{.kinds = kinds_of(o, *session),
                              .max_guesses = static_cast<std::size_t>(o.n_max),
                              .p_min = o.p_min,

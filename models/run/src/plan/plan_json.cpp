@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/run/model.h"
+#include "weft/run/session_knobs.h"
 #include "weft/scheduler/timeline.h"
 
 namespace weft {
@@ -124,6 +125,7 @@ std::string to_json(const Model& model, const MemoryOffer& offer) {
                   {"workers", o.workers},
                   {"backend", o.backend},
                   {"route", o.route},
+                  {"options", Json::parse(to_json(o))},
                   {"weights",
                    {{"mode", to_string(o.weights)},
                     {"reason", planned.weights_reason},

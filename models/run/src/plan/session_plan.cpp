@@ -9,6 +9,7 @@
 #include "weft/ops/attention/cache_cells.h"
 #include "weft/ops/formats/q8_0.h"
 #include "weft/run/modes.h"
+#include "weft/run/session_knobs.h"
 #include "weft/scheduler/routing.h"
 #include "weft/scheduler/workers.h"
 
@@ -20,15 +21,9 @@ namespace {
 
 using namespace run;
 
-constexpr std::int64_t kMaxCells = (std::int64_t{1} << 31) - 1;  // cells are numbered with i32
+constexpr auto kMaxCells = static_cast<std::int64_t>(knobs::kMaxCells);
 constexpr std::int64_t kDefaultContext = 4096;
 constexpr std::int64_t kDefaultLogitsRows = 16;
-
-void check_range(std::string_view name, std::int64_t value, std::int64_t min, std::int64_t max) {
-  if (value < min || value > max) {
-    fail<ValueError>("{} must be {}..{}, got {}", name, min, max, value);
-  }
-}
 
 void check_cache_type(std::string_view which, DType dtype) {
   if (std::ranges::find(cache_types(), dtype) != cache_types().end()) return;
@@ -37,7 +32,6 @@ void check_cache_type(std::string_view which, DType dtype) {
 }
 
 std::int64_t rewind_of(const Model& model, const SessionOptions& o) {
-  check_range("rewind", o.rewind, 0, arch::kGuaranteedRewind);
   return model.facts().recurrent ? o.rewind : arch::kGuaranteedRewind;
 }
 
@@ -77,36 +71,29 @@ SessionOptions resolve(const Model& model, SessionOptions o) {
     fail<UnsupportedError>("{}: the model has no output matrix, so it gives embeddings, not text",
                            model.file().path());
   }
+  check_numbers(o);
   check_draft_layer(model, o);
   if (o.context == 0) o.context = default_context(model);
-  check_range("context", o.context, 1, kMaxCells);
-  check_range("sequences", o.sequences, 1, 1 << 16);
-  check_range("cells", o.cells, 0, kMaxCells);
   const std::int64_t max_cells = round_up_to_blocks(o.context) * o.sequences;
   o.cells = o.cells > 0 ? std::min(round_up_to_blocks(o.cells), max_cells) : max_cells;
   if (o.cells > kMaxCells) {
     fail<ValueError>("{} sequences of {} positions are more than {} cells", o.sequences, o.context,
                      kMaxCells);
   }
-  check_range("prefill width", o.prefill_width, 1, kMaxPrefillWidth);
   o.prefill_width = std::min(o.prefill_width, o.context * o.sequences);
   if (o.logits_rows == 0) {
     o.logits_rows = std::max<std::int64_t>(o.sequences, kDefaultLogitsRows);
   }
   o.rewind = rewind_of(model, o);
-  check_range("rows of logits", o.logits_rows, 1, kMaxCells);
   o.logits_rows = std::min(o.logits_rows, o.prefill_width);
   const int ranks_here = impl_of(model).ranks.ranks_here;
   if (o.workers == 0) o.workers = default_workers();
-  check_range("workers", o.workers, 1, kMaxWorkers);
   o.workers = std::max(1, o.workers / ranks_here);
   if (!o.cache_k.valid()) o.cache_k = f16;
   if (!o.cache_v.valid()) o.cache_v = f16;
   check_cache_type("K", o.cache_k);
   check_cache_type("V", o.cache_v);
   o.weights = weights_of(model, o);
-  check_range("bytes reserved", o.reserved, 0, std::int64_t{1} << 62);
-  check_range("memory budget", o.mem_budget, 0, INT64_MAX);
   if (o.mem_budget == 0) o.program = ProgramMemory::none, o.mem_budget = default_budget();
   o.mem_budget /= ranks_here;
   return o;

@@ -6,19 +6,16 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "weft/base/error.h"
-#include "weft/ops/attention/cache_cells.h"
+#include "weft/run/session_knobs.h"
 
 #include "ranks/rank_world.h"
+#include "session/option_json.h"
 
 namespace weft::run {
 namespace {
 
-DType cache_type(const std::string& name) {
-  const auto types = cache_types();
-  const auto found = std::ranges::find(types, name, &DType::name);
-  return found != types.end() ? *found : DType();
-}
+// Whether plans have one worker: the only number of workers that ranks are sent.
+constexpr const char* kAlone = "alone";
 
 // Fields of a line, separated by tabs.
 class Fields {
@@ -39,51 +36,27 @@ class Fields {
 
 }  // namespace
 
-std::string options_text(const SessionOptions& o) {
-  const nlohmann::json json{{"context", o.context},
-                            {"sequences", o.sequences},
-                            {"cells", o.cells},
-                            {"prefill_width", o.prefill_width},
-                            {"logits_rows", o.logits_rows},
-                            {"backend", o.backend},
-                            {"route", o.route},
-                            {"cache_k", std::string(o.cache_k.name())},
-                            {"cache_v", std::string(o.cache_v.name())},
-                            {"weights", std::string(to_string(o.weights))},
-                            {"weight_cache", o.weight_cache},
-                            {"passes_off", o.passes_off},
-                            {"reuse_arena", o.reuse_arena},
-                            {"embeddings", o.embeddings},
-                            {"rewind", o.rewind},
-                            {"program", static_cast<int>(o.program)},
-                            {"alone", o.workers == 1}};
+std::string options_text(const SessionOptions& options) {
+  nlohmann::json json{{kAlone, options.workers == 1}};
+  for_each_option(options, [&]<class M>(const KnobText& text, const M& value) {
+    if constexpr (kHasJson<M>) {
+      if (text.no_ranks.empty()) json[std::string(text.name)] = json_of(value);
+    }
+  });
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 SessionOptions options_of_text(std::string_view text) {
   const auto json = nlohmann::json::parse(text);
-  SessionOptions o;
-  json.at("context").get_to(o.context);
-  json.at("sequences").get_to(o.sequences);
-  json.at("cells").get_to(o.cells);
-  json.at("prefill_width").get_to(o.prefill_width);
-  json.at("logits_rows").get_to(o.logits_rows);
-  json.at("backend").get_to(o.backend);
-  json.at("route").get_to(o.route);
-  o.cache_k = cache_type(json.at("cache_k").get<std::string>());
-  o.cache_v = cache_type(json.at("cache_v").get<std::string>());
-  const auto weights = find_weight_mode(json.at("weights").get<std::string>());
-  if (!weights) fail<ValueError>("unknown mode of weights");
-  o.weights = *weights;
-  json.at("weight_cache").get_to(o.weight_cache);
-  json.at("passes_off").get_to(o.passes_off);
-  json.at("reuse_arena").get_to(o.reuse_arena);
-  json.at("embeddings").get_to(o.embeddings);
-  json.at("rewind").get_to(o.rewind);
-  o.program = static_cast<ProgramMemory>(json.at("program").get<int>());
+  SessionOptions options;
+  for_each_option(options, [&]<class M>(const KnobText& knob, M& value) {
+    if constexpr (kHasJson<M>) {
+      if (knob.no_ranks.empty()) set_from_json(value, knob.name, json.at(std::string(knob.name)));
+    }
+  });
   // Where nodes are verified, plans have one lane. Other machines may have more processors.
-  if (json.at("alone").get<bool>()) o.workers = 1;
-  return o;
+  if (json.at(kAlone).get<bool>()) options.workers = 1;
+  return options;
 }
 
 std::string steps_text(const PlannedModel& planned) {

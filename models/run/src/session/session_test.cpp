@@ -252,12 +252,12 @@ TEST_CASE("misuse is rejected before anything is computed") {
   const auto make = [&](const SessionOptions& options) {
     return text_of([&] { Session refused(model, options); });
   };
-  CHECK(make({.context = -1}) == "context must be 1..2147483647, got -1");
+  CHECK(make({.context = -1}) == "context must be a whole number from 0 to 2147483647, got -1");
   CHECK(make({.context = 1 << 30, .sequences = 2}) ==
         "2 sequences of 1073741824 positions are more than 2147483647 cells");
-  CHECK(make({.sequences = 0}) == "sequences must be 1..65536, got 0");
-  CHECK(make({.prefill_width = 0}) == "prefill width must be 1..8192, got 0");
-  CHECK(make({.workers = 257}) == "workers must be 1..256, got 257");
+  CHECK(make({.sequences = 0}) == "sequences must be a whole number from 1 to 65536, got 0");
+  CHECK(make({.prefill_width = 0}) == "prefill_width must be a whole number from 1 to 8192, got 0");
+  CHECK(make({.workers = 257}) == "workers must be a whole number from 0 to 256, got 257");
   CHECK(make({.backend = "gpu"}) == "unknown backend 'gpu' (known: cpu, reference)");
   CHECK(make({.cache_k = i32}) ==
         "the cache type of K must be one of F32, F16, Q8_0, Q4_0, got I32");

@@ -6,6 +6,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/random_id.h"
+#include "weft/serve/speculation_knobs.h"
 
 #include "drafts/combined_draft.h"
 
@@ -57,21 +58,27 @@ std::vector<DraftKind> draft_kinds_in(std::string_view list) {
 
 namespace {
 
-void check_numbers(const SpeculationOptions& o) {
-  if (o.max_guesses < 1 || o.max_guesses > kMaxGuesses)
-    fail<ValueError>("a step has 1 to {} guesses of a text, got {}", kMaxGuesses, o.max_guesses);
-  if (o.ngram_size < 1 || o.ngram_size > kMaxNgram)
-    fail<ValueError>("a look-up compares 1 to {} tokens, got {}", kMaxNgram, o.ngram_size);
-  if (o.n_sequences < 0) fail<ValueError>("drafts for {} sequences", o.n_sequences);
-  if (!(o.p_min >= 0 && o.p_min <= 1))
-    fail<ValueError>("`p_min` must be from 0 to 1, got {}", o.p_min);
-}
-
 bool has(const SpeculationOptions& o, DraftKind kind) {
   return std::ranges::find(o.kinds, kind) != o.kinds.end();
 }
 
 }  // namespace
+
+std::optional<DraftKind> default_draft(bool draft_model, bool layer, const ModelFacts& facts) {
+  if (draft_model) return DraftKind::model;
+  if (!layer) return std::nullopt;
+  return facts.draft_head ? DraftKind::eagle3 : DraftKind::mtp;
+}
+
+SessionOptions draft_session_like(const SessionOptions& texts) {
+  SessionOptions like = texts;
+  like.route.clear();
+  like.cache_k = like.cache_v = {};
+  if (like.expert_usage != "auto") like.expert_usage.clear();
+  like.draft_layer = false;
+  like.progress = {};
+  return like;
+}
 
 DraftDemand draft_demand(const Model& model, const SpeculationOptions& options) {
   check_numbers(options);

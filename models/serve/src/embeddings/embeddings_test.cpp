@@ -233,7 +233,7 @@ TEST_CASE("widths and limits that no session has are refused") {
       EmbedderOptions options = plain(Pooling::mean);
       options.session.prefill_width = width;
       CHECK(text_of([&] { Embedder(tiny_model({.arch = arch}), options); }) ==
-            fmt::format("prefill width must be 1..8192, got {}", width));
+            fmt::format("prefill_width must be a whole number from 1 to 8192, got {}", width));
     }
   }
 }

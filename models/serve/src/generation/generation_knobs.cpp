@@ -3,28 +3,14 @@
 namespace weft {
 namespace {
 
-using G = GenerationOptions;
+using D = Described<GenerationOptions>;
 
-constexpr KnobRange kTokens{0, 0x1p40};  // sums of lengths are far from overflow
-
-constexpr Knob<G> kGenerationKnobs[] = {
-    {{.name = "max_tokens",
-      .doc = "Number of tokens to generate at most; -1 means until the text ends or the context is "
-             "full.",
-      .flags = "-n,--predict,--n-predict",
-      .aliases = {"n_predict", "num_predict", "max_completion_tokens", "max_output_tokens"}},
-     &G::max_tokens,
-     {-1, kTokens.max}},
-    {{.name = "min_tokens",
-      .doc = "Number of tokens to generate before the text may end; 0 lets it end at once.",
-      .no_flag = "programs have --ignore-eos, for texts of a given length"},
-     &G::min_tokens,
-     kTokens},
-    {{.name = "ignore_eos",
-      .doc = "Never choose a token that ends the text; by default, the model may end it.",
-      .flags = "--ignore-eos"},
-     &G::ignore_eos},
-};
+template <class M>
+constexpr Knob<GenerationOptions> knob(const Option<GenerationOptions, M>& option) {
+  return {option, option.member, option.range};
+}
+constexpr Knob<GenerationOptions> kGenerationKnobs[] = {knob(D::max_tokens), knob(D::min_tokens),
+                                                        knob(D::ignore_eos)};
 
 constexpr KnobText kGenerationTexts[] = {
     {.name = "stop",

@@ -21,6 +21,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <variant>
 #include <vector>
@@ -36,6 +37,14 @@ struct KnobText {
   std::string_view no_flag = {};  // for this reason
   // The names that other servers and clients use. Requests may use all of them.
   std::array<std::string_view, 4> aliases = {};
+  std::string_view group = {};  // the section of tables: "sequences", "weights"
+  std::string_view unit = {};   // of numbers: "tokens", "bytes", "seconds"
+  std::string_view value = {};  // what help texts call the value: "N", "FILE"
+  // The member of the C struct, and the argument in Python; empty: there is none,
+  std::string_view c = {};
+  std::string_view no_c = {};  // for this reason
+  // Why ranks other than 0 do not get the value; empty: they do.
+  std::string_view no_ranks = {};
 
   // The name, then the aliases.
   std::vector<std::string_view> names() const;
@@ -67,6 +76,65 @@ struct Knob : KnobText {
 template <class T>
 const Knob<T>& find_knob(std::span<const Knob<T>> knobs, std::string_view name) {
   return *std::ranges::find(knobs, name, &Knob<T>::name);
+}
+
+// A member of any type, described: the tables of structs that not only numbers are in, and whose
+// every member is described (Described).
+template <class T, class M>
+struct Option : KnobText {
+  M T::*member;
+  KnobRange range = {};  // for numbers
+};
+template <class T, class M>
+constexpr Option<T, M> option(const KnobText& text, M T::*member, KnobRange range = {}) {
+  return {text, member, range};
+}
+
+// Specialized beside T: static constexpr std::tuple all{option(..), ..}, and
+//   static constexpr std::size_t count(T& t) { auto& [a, b] = t; return 2; }
+// which does not compile if T has another number of members.
+template <class T>
+struct Described;
+
+// Calls visit(option, member) for each member of `object`, which may be const.
+template <class T, class Visit>
+void for_each_option(T& object, Visit visit) {
+  std::apply([&](const auto&... options) { (visit(options, object.*options.member), ...); },
+             Described<std::remove_const_t<T>>::all);
+}
+
+// Throws ValueError "context must be a whole number from 0 to 2147483647, got -1" if the number is
+// out of the range, or not finite.
+void check_number(const KnobText& text, KnobRange range, std::int64_t value);
+void check_number(const KnobText& text, KnobRange range, double value);
+// The same for the first number of the object.
+template <class T>
+void check_numbers(const T& object) {
+  for_each_option(object, []<class M>(const auto& option, const M& value) {
+    using Wide = std::conditional_t<std::integral<M>, std::int64_t, double>;
+    if constexpr (std::is_arithmetic_v<M> && !std::same_as<M, bool>)
+      check_number(option, option.range, static_cast<Wide>(value));
+  });
+}
+// The same for a number before it becomes that member. REQUIRES: T has a number of this name.
+template <class T, class N>
+void check_option(std::string_view name, N value) {
+  using Wide = std::conditional_t<std::integral<N>, std::int64_t, double>;
+  const T initial;
+  for_each_option(initial, [&]<class M>(const auto& option, const M&) {
+    if (option.name == name) check_number(option, option.range, static_cast<Wide>(value));
+  });
+}
+
+// The description of a member of T. REQUIRES: there is one of this name.
+template <class T>
+const KnobText& described(std::string_view name) {
+  const KnobText* found = nullptr;
+  const T initial;
+  for_each_option(initial, [&](const KnobText& text, const auto&) {
+    if (text.name == name) found = &text;
+  });
+  return *found;
 }
 
 // Calls visit(knob, member) for each knob with the member of `object`, which may be const.

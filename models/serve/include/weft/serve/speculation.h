@@ -39,6 +39,13 @@ DraftKind draft_kind(std::string_view name);
 // and "none" adds no kind. Throws like draft_kind().
 std::vector<DraftKind> draft_kinds_in(std::string_view list);
 
+// Who guesses if nobody is named: the draft model if there is one, else the model's own layer or
+// head if its session has one (`layer`). None: neither is there.
+std::optional<DraftKind> default_draft(bool draft_model, bool layer, const ModelFacts& facts);
+// The session of a draft model that has none of its own: like that of the texts, without what
+// concerns the tensors or the file of one model.
+SessionOptions draft_session_like(const SessionOptions& texts);
+
 inline constexpr std::int64_t kMaxGuesses = 1024;  // for a text, in a step
 inline constexpr std::int64_t kMaxNgram = 1024;    // tokens that a look-up compares at least
 

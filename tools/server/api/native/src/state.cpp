@@ -13,6 +13,7 @@
 #include "weft/api/json.h"
 #include "weft/api/json_text.h"
 #include "weft/native/endpoints.h"
+#include "weft/run/session_knobs.h"
 #include "weft/tokenize/vocabulary.h"
 
 #include "lora_scales.h"
@@ -65,6 +66,9 @@ void get_props(const std::shared_ptr<ApiCall>& call) {
                   .add("bos_token", token_text(vocabulary, vocabulary.special().bos))
                   .add("eos_token", token_text(vocabulary, vocabulary.special().eos))
                   .add_json("memory", served.engine ? memory_json(*served.engine) : "null")
+                  .add_json("session",
+                            served.engine ? to_json(served.engine->session_options(), Paths::hidden)
+                                          : "null")
                   .add("build_info", "weft " + call->services.options.version)
                   .str());
 }
