@@ -5,6 +5,7 @@ import pathlib
 import shutil
 import time
 
+from history import since
 from kinds import (ROOT, Check, Outcome, acceptance, build, command, ctest, fuzz, run, shell)
 
 # Parts of a run. tools/test.sh --quick runs the first; a plain run the first two and one slice,
@@ -34,19 +35,6 @@ def today():
 def slice_of_day():
     """The slice that a plain run adds: the next one every day."""
     return SLICES[today() % len(SLICES)]
-
-
-def since():
-    """The commit that changes are compared with: WEFT_SINCE, or the first of main, origin/main and
-    the commit before that this one is ahead of; None if there is none."""
-    if os.environ.get("WEFT_SINCE"):
-        return os.environ["WEFT_SINCE"]
-    head = run("git", "rev-parse", "HEAD")
-    for name in ("main", "origin/main", "HEAD~1"):
-        status, base = run("git", "merge-base", name, "HEAD")
-        if status == 0 and (status, base) != head:
-            return name
-    return None
 
 
 def tidy_changes():

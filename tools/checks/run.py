@@ -29,8 +29,9 @@ import sys
 import threading
 import time
 
-from catalogue import CHECKS, DEFAULT, QUICK, SLICES, since, slice_of_day
+from catalogue import CHECKS, DEFAULT, QUICK, SLICES, slice_of_day
 from clock import Clock
+from history import since
 from kinds import ROOT, Check, Outcome, build, ctest, guarded
 
 sys.path.insert(0, str(ROOT / "tools"))
