@@ -8,8 +8,9 @@ classes, depth of includes.
   function  lines of a function: max 40
   includes  files in the longest chain of #include, which ends at public headers: max 6
 
-Exceptions are listed in tools/sizes_allowed.txt with their size and the reason. The list may only
-shrink: a size above the listed one fails, and so does a listed size that is not reached.
+Exceptions are listed in tools/sizes_allowed.txt with their size, the day until which they hold and
+the reason. A size above the listed one fails, and so does a listed size that is not reached, a row
+whose day has passed, and one that was raised without saying so (tools/allowed_sizes.py).
 
 Examples:
   tools/check_sizes.py
@@ -22,13 +23,13 @@ import fnmatch
 import functools
 import json
 import os
-import pathlib
 import re
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-ALLOWED = pathlib.Path("tools/sizes_allowed.txt")
+import allowed_sizes
+from allowed_sizes import ALLOWED, ROOT, git
+
 LIMITS = {"file": 400, "folder": 40, "class": 25, "function": 40, "includes": 6}
 SOURCES = ("*.cpp", "*.h", "*.c")
 SCRIPTS = ("*.py", "*.sh", "*.cmake", "CMakeLists.txt")
@@ -118,18 +119,6 @@ MEASURES = {"file": file_sizes, "folder": folder_sizes, "class": class_sizes,
             "function": function_sizes, "includes": include_depths}
 
 
-def allowances():
-    """Rows of the list: (kind, pattern of names, size, reason)."""
-    for number, line in enumerate((ROOT / ALLOWED).read_text().splitlines(), 1):
-        entry, _, reason = line.partition("#")
-        fields = entry.split()
-        if not fields:
-            continue
-        if len(fields) != 3 or fields[0] not in LIMITS or not reason.strip():
-            sys.exit(f"{ALLOWED}:{number}: expected KIND NAME SIZE # REASON, got: {line}")
-        yield fields[0], fields[1], int(fields[2]), reason.strip()
-
-
 def complaints(kind, sizes, rows, largest):
     """Lines about sizes above the limit or their row, and about rows that can shrink.
 
@@ -139,33 +128,18 @@ def complaints(kind, sizes, rows, largest):
     for name, size in sizes:
         if size <= LIMITS[kind]:
             continue
-        row = next((row for row in rows if fnmatch.fnmatchcase(name, row[1])), None)
+        row = next((row for row in rows if fnmatch.fnmatchcase(name, row.pattern)), None)
         if row is None:
             yield f"{name}: {kind} of {size}, at most {LIMITS[kind]}"
         else:
             largest[row] = max(largest[row], size)
-            if size > row[2]:
-                yield f"{name}: {kind} of {size}, at most {row[2]} by {ALLOWED}"
+            if size > row.size:
+                yield f"{name}: {kind} of {size}, at most {row.size} by {ALLOWED}"
     for row in rows:
-        (_, pattern, allowed, _), size = row, largest[row]
-        if size == 0:
-            yield f"{ALLOWED}: nothing needs the row '{kind} {pattern}' any more: remove it"
-        elif size < allowed:
-            yield f"{ALLOWED}: the row '{kind} {pattern}' can shrink from {allowed} to {size}"
-
-
-def shrink(largest):
-    """Lowers the sizes of the list, and removes unused rows."""
-    sizes = {row[:3]: size for row, size in largest.items()}
-    lines = []
-    for line in (ROOT / ALLOWED).read_text().splitlines(keepends=True):
-        fields = line.partition("#")[0].split()
-        if fields:
-            kind, pattern, allowed = fields
-            size = min(sizes[kind, pattern, int(allowed)], int(allowed))
-            line = line.replace(f" {allowed} ", f" {size} ", 1) if size else ""
-        lines.append(line)
-    (ROOT / ALLOWED).write_text("".join(lines))
+        if largest[row] == 0:
+            yield f"{row.place} is not needed any more: remove it"
+        elif largest[row] < row.size:
+            yield f"{row.place} can shrink from {row.size} to {largest[row]}"
 
 
 def main():
@@ -175,13 +149,17 @@ def main():
     parser.add_argument("--shrink", action="store_true",
                         help="lower the sizes of the list, and remove unused rows")
     options = parser.parse_args()
-    rows = [] if options.all else list(allowances())
-    lines, largest = [], {}
+    if git("rev-parse", "HEAD") is None:
+        print("skipped: the files are listed by git, and this is not a checkout with a commit")
+        return 0
+    rows, lines = ([], []) if options.all else allowed_sizes.read(LIMITS)
+    lines += allowed_sizes.complaints(rows)
+    largest = {}
     for kind, measure in MEASURES.items():
         sizes = sorted(set(measure()), key=lambda item: (-item[1], item[0]))
-        lines += complaints(kind, sizes, [row for row in rows if row[0] == kind], largest)
+        lines += complaints(kind, sizes, [row for row in rows if row.kind == kind], largest)
     if options.shrink:
-        shrink(largest)
+        allowed_sizes.shrink(largest)
     print("\n".join(lines))
     return 1 if lines else 0
 

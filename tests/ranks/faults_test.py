@@ -5,7 +5,6 @@ import select
 import signal
 import subprocess
 import tempfile
-import time
 import unittest
 
 from ranks_support import OPEN_MPI, RanksTest, cpu_seconds, has_mapped, on_every_mpi
@@ -14,6 +13,7 @@ from support import run
 
 # Slow enough to be met at work: quantizing it takes seconds, a token half a millisecond.
 MODEL = ["D=512,F=1536,L=6,H=4,G=4,V=2000", "F32"]
+# They take minutes, and then a table is printed.
 TOKENS = ["-r", 1000, "--no-limits"]
 PREFILL = ["bench", "-p", 256, "-n", 0, *TOKENS]
 DECODE = ["bench", "-p", 0, "-n", 256, *TOKENS]
@@ -21,10 +21,6 @@ LOAD = [*DECODE, "--quantize", "Q4_K_M"]
 # Of processor time. A rank that has used as much computes: MPI starts in less, and the model is
 # mapped.
 STARTED_SECONDS = 0.6
-KILLED_WITHIN = 20
-# The limit, 10 s in which MPI could still deliver messages, and 2 s between the signals of a
-# launcher.
-STOPPED_WITHIN = 40
 
 
 class Faults(RanksTest):
@@ -50,18 +46,11 @@ class Faults(RanksTest):
     def computes(self, pid):
         return has_mapped(pid, self.model) and cpu_seconds(pid) > STARTED_SECONDS
 
-    def ends(self, started, seconds, stdin=None):
-        begin = time.monotonic()
-        r = started.wait(seconds, stdin)
-        self.assertEqual(started.left(), {}, "processes that are left\n" + r.err)
-        self.assertLess(time.monotonic() - begin, seconds)
-        return r
-
     def kill_one(self, rank, ranks, command, shard, until=None):
         started = self.start_and_wait(ranks, command, "--shard", shard,
                                       until=until or self.computes)
         os.kill(started.ranks()[rank], signal.SIGKILL)
-        r = self.ends(started, KILLED_WITHIN)
+        r = started.wait()  # not as long as --rank-timeout, 600 s
         self.assertNotEqual(r.code, 0)
         if self.mpi is OPEN_MPI:
             self.assertRegex(r.err, r"rank \d")
@@ -84,7 +73,7 @@ class Faults(RanksTest):
         started = self.start_and_wait(2, DECODE, "--shard", "tp=2", "--rank-timeout", 3,
                                       until=self.computes)
         os.kill(started.ranks()[1], signal.SIGSTOP)
-        r = self.ends(started, STOPPED_WITHIN)
+        r = started.wait()
         self.assertNotEqual(r.code, 0)
         self.assertIn("rank 1 did not answer within 3 s", r.err)
 
@@ -92,7 +81,7 @@ class Faults(RanksTest):
         """What Ctrl-C does: the launcher passes it on, and has an exit code of its own."""
         started = self.start_and_wait(2, DECODE, "--shard", "tp=2", until=self.computes)
         started.process.send_signal(signal.SIGINT)
-        self.ends(started, KILLED_WITHIN)
+        self.assertNotIn(b"decode", started.wait().out, "it ended by itself")
 
     def test_a_text_ended_by_the_user(self):
         started = self.start((2, ("generate", "-m", BUNDLED_MODEL, "-p", "Once", "-n", 32000,
@@ -101,7 +90,7 @@ class Faults(RanksTest):
                         "the first byte of a text")
         self.assertIsNone(started.process.poll())
         started.process.send_signal(signal.SIGINT)
-        self.ends(started, KILLED_WITHIN)
+        self.assertLess(len(started.wait().out), 32000, "it ended by itself")
 
     def test_a_chat_ends_with_the_first_message_that_cannot_be_answered(self):
         started = self.start((2, ("chat", "-m", BUNDLED_MODEL, "--shard", "tp=2",
@@ -109,7 +98,7 @@ class Faults(RanksTest):
         self.wait_until(lambda: select.select([started.process.stderr], [], [], 0)[0],
                         "the greeting")
         os.kill(started.ranks()[1], signal.SIGSTOP)
-        r = self.ends(started, STOPPED_WITHIN, b"Once\nTwice\n")
+        r = started.wait(b"Once\nTwice\n")
         self.assertNotEqual(r.code, 0)
         self.assertIn("Ctrl-C ends all ranks", r.err)
         self.assertIn("chat: rank 1 did not answer within 2 s", r.err)

@@ -7,13 +7,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import unittest
 import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "system"))
 
 from support import BIN, CLEAN, EMULATOR, SANITIZED, TIMEOUT, Result, SystemTest
+from waiting import eventually
 
 MARK = "WEFT_TEST_RANKS"
 
@@ -61,12 +61,9 @@ def environment_of(pid):
     return dict(line.split("=", 1) for line in text.split("\0") if "=" in line)
 
 
-def processes_left(processes, seconds=10):
-    """What processes() returns once it is empty, or after so many seconds."""
-    end = time.monotonic() + seconds
-    while (left := processes()) and time.monotonic() < end:
-        time.sleep(0.01)
-    return left
+def wait_for_none(processes):
+    """Waits until processes() is empty: launchers end before all that they kill."""
+    eventually(lambda: not processes(), lambda: f"the end of the processes {processes()}")
 
 
 class RunOfRanks:
@@ -92,15 +89,12 @@ class RunOfRanks:
                  if pid != self.process.pid}
         return {rank: pid for rank, pid in found.items() if rank is not None}
 
-    def wait(self, seconds=TIMEOUT, stdin=None):
-        """The result, once all processes have ended that keep stdout or stderr open."""
-        out, err = self.process.communicate(stdin, timeout=seconds)
+    def wait(self, stdin=None):
+        """The result, once all processes have ended."""
+        out, err = self.process.communicate(stdin, timeout=TIMEOUT)
         self.process.stdout, self.process.stderr = out, err
+        wait_for_none(self.processes)
         return Result(self.process)
-
-    def left(self, seconds=10):
-        """The processes that are left after a while: launchers end before all that they kill."""
-        return processes_left(self.processes, seconds)
 
     def end(self):
         """Kills what is left of it. Returns how many processes that were."""
@@ -149,17 +143,14 @@ class RanksTest(SystemTest):
         self.assertEqual(r.code, 0, f"{ranks} ranks of {command}: exit {r.code}\n{r.err}")
         return r
 
-    def wait_until(self, condition, what, seconds=60):
+    def wait_until(self, condition, what):
         """Polls. OSError: the process that is asked about has ended, or has not begun."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        def is_true():
             try:
-                if condition():
-                    return
+                return condition()
             except OSError:
-                pass
-            time.sleep(0.01)
-        self.fail(f"not within {seconds} s: {what}")
+                return False
+        eventually(is_true, what)
 
 
 def on_every_mpi(test):

@@ -7,9 +7,10 @@ import re
 import shutil
 import socket
 import subprocess
-import time
 import urllib.error
 import urllib.request
+
+from waiting import eventually
 
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -31,10 +32,8 @@ class Browser:
         log = pathlib.Path(folder) / f"driver{dark}.log"
         with open(log, "wb") as out:
             self.driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=out, stderr=out)
-        end = time.monotonic() + 60
-        while not (port := re.search(r"successfully on port (\d+)", log.read_text("utf-8", "replace"))):
-            assert time.monotonic() < end, log.read_text("utf-8", "replace")
-            time.sleep(0.05)
+        said = lambda: log.read_text("utf-8", "replace")
+        port = eventually(lambda: re.search(r"successfully on port (\d+)", said()), said)
         self.url = f"http://127.0.0.1:{port.group(1)}/session"
         flags = FLAGS + [f"--user-data-dir={folder}/profile{dark}"]
         flags += ["--blink-settings=preferredColorScheme=0"] if dark else []
@@ -60,13 +59,9 @@ class Browser:
         """The value of JavaScript that ends with a return."""
         return self.call("POST", "/execute/sync", {"script": script, "args": list(arguments)})
 
-    def wait(self, script, seconds=60):
+    def wait(self, script):
         """Waits until the expression is true."""
-        end = time.monotonic() + seconds
-        while not (value := self.run(f"return {script}")):
-            assert time.monotonic() < end, f"never: {script}"
-            time.sleep(0.05)
-        return value
+        return eventually(lambda: self.run(f"return {script}"), script)
 
     def find(self, selector):
         return self.call("POST", "/element", {"using": "css selector", "value": selector})[ELEMENT]

@@ -5,10 +5,10 @@ import os
 import re
 import signal
 import subprocess
-import time
 import unittest
 
 from support import BIN, CLEAN, SystemTest, TIMEOUT, run
+from waiting import eventually
 
 
 class TokenHealing(SystemTest):
@@ -261,15 +261,13 @@ class Stopping(SystemTest):
                                    stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, env=CLEAN)
         self.addCleanup(process.kill)
-        handler = 1 << (signal.SIGINT - 1)
-        deadline = time.monotonic() + TIMEOUT
-        while time.monotonic() < deadline:  # until the program catches the signal
+
+        def catches_it():
             with open(f"/proc/{process.pid}/status", encoding="ascii") as status:
                 caught = next(int(line.split()[1], 16) for line in status
                               if line.startswith("SigCgt"))
-            if caught & handler:
-                break
-            time.sleep(0.01)
+            return caught & 1 << (signal.SIGINT - 1)
+        eventually(catches_it, "the handler of the signal")
         process.send_signal(signal.SIGINT)
         # If the signal comes before the read begins, the prompt is empty.
         process.communicate(timeout=TIMEOUT)

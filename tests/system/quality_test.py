@@ -6,10 +6,10 @@ import math
 import signal
 import struct
 import subprocess
-import time
 import unittest
 
 from support import BIN, CLEAN, MODEL, SOURCE, TIMEOUT, SystemTest
+from waiting import eventually
 
 TEXT = SOURCE / "LICENSE"  # a text that does not change
 WINDOW = 64
@@ -211,9 +211,7 @@ class Imatrix(SystemTest):
                    "1"]
         process = subprocess.Popen(command, env=CLEAN, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE)
-        until = time.monotonic() + TIMEOUT
-        while not out.exists() and time.monotonic() < until:
-            time.sleep(0.01)
+        eventually(out.exists, "the first save")
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=TIMEOUT)
         self.assertEqual(process.returncode, 130, err)

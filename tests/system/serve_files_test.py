@@ -4,11 +4,11 @@ import os
 import shutil
 import struct
 import threading
-import time
 import unittest
 
 from serve_support import CHAT, ServeTest
 from support import MODEL
+from waiting import eventually
 
 
 class FolderOfModels(ServeTest):
@@ -47,8 +47,7 @@ class TruncatedFiles(ServeTest):
         thread = threading.Thread(target=lambda: running.append(
             server.post("/v1/chat/completions", endless).body.decode()))
         thread.start()
-        while server.metric("requests_processing") != 1:
-            time.sleep(0.01)
+        eventually(lambda: server.metric("requests_processing") == 1, "the text")
         model.write_bytes(whole[:len(whole) // 4])
         thread.join()
         self.assertRegex(running[0], "served: was (truncated|written)")

@@ -10,16 +10,16 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import unittest
 import uuid
 
 from serve_support import CHAT, GREEDY, ServeTest, Server
-from support import BIN, CLEAN, MODEL
+from support import BIN, CLEAN, MODEL, TIMEOUT
+from waiting import eventually
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "ranks"))
 
-from ranks_support import MARK, MPICH, OPEN_MPI, environment_of, processes_left
+from ranks_support import MARK, MPICH, OPEN_MPI, environment_of, wait_for_none
 
 PROMPT = "Once upon a time there was a little fox who lived by the sea."
 STORY = {"prompt": PROMPT, **GREEDY}
@@ -31,7 +31,6 @@ SLOW = ["--shard", "pp=2", "--slow-link", "1ms,2Mbit", "--rank-timeout", "4", "-
         "-c", "8192", "--no-warmup"]
 LONG = {"prompt": PROMPT * 120, **GREEDY}
 LOST = r"rank \d (is lost|did not answer|was awaited)"
-ENDS_WITHIN = 40
 
 
 def text_of(reply):
@@ -46,17 +45,14 @@ class RankServers(ServeTest):
 
     def answers_again(self, server):
         """Waits for an answer after the loss of a rank. The port may have changed."""
-        end = time.monotonic() + ENDS_WITHIN
-        while True:
+        def answer():
             server.address = re.findall(r"listening on (\S+)\n", server.log)[-1]
             try:
                 reply = server.post("/v1/completions", STORY)
-                if reply.status == 200:
-                    return text_of(reply)
+                return reply if reply.status == 200 else None
             except (OSError, http.client.HTTPException):
                 self.assertIsNone(server.process.poll(), server.log)
-            self.assertLess(time.monotonic(), end, server.log)
-            time.sleep(0.1)
+        return text_of(eventually(answer, lambda: f"an answer: {server.log}"))
 
     def at_once(self, server, *bodies):
         """The answers to requests that are sent at the same time: replies or exceptions."""
@@ -153,7 +149,7 @@ class InProcess(RankServers):
         for answer in answers:
             self.is_no_text(answer)
         self.assertTrue(any(not isinstance(a, Exception) for a in answers), answers)
-        self.assertEqual(server.process.wait(ENDS_WITHIN), 1, server.log)
+        self.assertEqual(server.process.wait(TIMEOUT), 1, server.log)
         self.assertEqual(len(re.findall(rf"(?m)^weft serve: .*{LOST}", server.log)), 1, server.log)
 
     def test_restart(self):
@@ -207,14 +203,13 @@ class Processes(RankServers):
         server = self.start_ranks("--shard", "pp=2")
         self.assertEqual(self.answers(server), want)
         threads, texts = self.at_once(server, STORY, ENDLESS)
-        while server.metric("texts_total") < 3:
-            time.sleep(0.001)
+        eventually(lambda: server.metric("texts_total") >= 3, "the beginning of all texts")
         os.kill(self.rank(server, 0), signal.SIGTERM)  # it finishes what it was asked for
         for thread in threads:
             thread.join()
         self.assertEqual(text_of(texts[0]), want)
         self.assertTrue(self.is_whole(texts[1]), texts[1])
-        self.assertEqual(server.process.wait(ENDS_WITHIN), 0, server.log)
+        self.assertEqual(server.process.wait(TIMEOUT), 0, server.log)
         self.assertEqual(server.log.count("listening on"), 1)
 
     def test_refused(self):
@@ -225,7 +220,7 @@ class Processes(RankServers):
                 ("leave mpirun to --launch", ["--shard", "pp=2", "-m", MODEL, "--restart"])):
             command = self.mpi.command((2, [BIN / "weft", "serve", *flags]))
             r = subprocess.run(command, stdin=subprocess.DEVNULL, env=CLEAN, capture_output=True,
-                               timeout=ENDS_WITHIN, check=False)
+                               timeout=TIMEOUT, check=False)
             self.assertNotEqual(r.returncode, 0)
             self.assertEqual(r.stderr.decode().count(words), 1, r.stderr)
 
@@ -234,25 +229,24 @@ class Processes(RankServers):
         command = self.mpi.command((2, [BIN / "weft", "serve", "-m", MODEL, "--shard", "pp=2",
                                         "--api-key-file", self.folder / "none"]))
         r = subprocess.run(command, stdin=subprocess.DEVNULL, env=CLEAN, capture_output=True,
-                           timeout=ENDS_WITHIN, check=False)
+                           timeout=TIMEOUT, check=False)
         self.assertNotEqual(r.returncode, 0)
         self.assertEqual(r.stderr.decode().count("--api-key-file: cannot read"), 1, r.stderr)
 
     def test_killed_rank(self):
         server = self.start_ranks("--shard", "tp=2")
         threads, answers = self.at_once(server, {**ENDLESS, "stream": True}, ENDLESS, ENDLESS)
-        while server.metric("requests_processing") < 1:
-            time.sleep(0.001)
+        eventually(lambda: server.metric("requests_processing") >= 1, "the beginning of a text")
         os.kill(self.rank(server, 1), signal.SIGKILL)
         for thread in threads:
-            thread.join(ENDS_WITHIN)
+            thread.join(TIMEOUT)
             self.assertFalse(thread.is_alive())
         for answer in answers:
             if not self.is_whole(answer):  # it was complete before
                 self.is_no_text(answer)
         self.assertFalse(all(map(self.is_whole, answers)), "the rank was killed too late")
-        self.assertNotEqual(server.process.wait(ENDS_WITHIN), 0, server.log)
-        self.assertEqual(processes_left(lambda: self.processes(server.mark)), {})
+        self.assertNotEqual(server.process.wait(TIMEOUT), 0, server.log)
+        wait_for_none(lambda: self.processes(server.mark))
 
     def test_silent_rank(self):
         server = self.start_ranks("--shard", "tp=2", "--rank-timeout", "4")
@@ -260,7 +254,7 @@ class Processes(RankServers):
         reply = server.post("/v1/completions", STORY)
         self.assertEqual(reply.status, 500)
         self.assertIn("rank 1 did not answer within 4 s", reply.json["error"]["message"])
-        self.assertNotEqual(server.process.wait(ENDS_WITHIN), 0, server.log)
+        self.assertNotEqual(server.process.wait(TIMEOUT), 0, server.log)
         self.assertEqual(len(re.findall(rf"(?m)^weft serve: .*{LOST}", server.log)), 1, server.log)
 
     def test_launch_and_restart(self):
@@ -268,13 +262,13 @@ class Processes(RankServers):
         server = self.start("-t", 1, "--shard", "pp=2", "--launch", launcher, "--restart")
         text = self.answers(server)
         os.kill(self.rank(server, 1), signal.SIGKILL)
-        server.wait_for("starting it again in 1 s", ENDS_WITHIN)
-        server.wait_for("(?s)starting it again.*listening on", ENDS_WITHIN)
+        server.wait_for("starting it again in 1 s")
+        server.wait_for("(?s)starting it again.*listening on")
         self.assertEqual(self.answers_again(server), text)
         server.signal(signal.SIGTERM)
-        server.process.wait(ENDS_WITHIN)
+        server.process.wait(TIMEOUT)
         self.assertEqual(server.log.count("starting it again"), 1, server.log)
-        self.assertEqual(processes_left(lambda: self.processes(server.mark)), {})
+        wait_for_none(lambda: self.processes(server.mark))
 
 
 class OverOpenMpi(Processes):

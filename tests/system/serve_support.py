@@ -7,9 +7,10 @@ import re
 import signal
 import socket
 import subprocess
-import time
+import uuid
 
 from support import BIN, CLEAN, MODEL, SystemTest, TIMEOUT
+from waiting import eventually
 
 GREEDY = {"temperature": 0, "max_tokens": 12}
 CHAT = {"messages": [{"role": "user", "content": "Tell me a story about a fox."}], **GREEDY}
@@ -45,7 +46,7 @@ class Server:
 
     def __init__(self, folder, *flags, env=None, key=None, model=MODEL, launcher=(), **kwargs):
         self.key = key
-        self.log_path = folder / f"serve.{time.monotonic_ns()}.log"
+        self.log_path = folder / f"serve.{uuid.uuid4().hex}.log"
         command = [*launcher, str(BIN / "weft"), "serve", *(["-m", str(model)] if model else []),
                    "--port", "0", "-c", "1024", "-np", "2", *map(str, flags)]
         with open(self.log_path, "wb") as log:
@@ -57,17 +58,14 @@ class Server:
     def log(self):
         return self.log_path.read_text("utf-8", "replace")
 
-    def wait_for(self, pattern, seconds=TIMEOUT):
+    def wait_for(self, pattern):
         """Waits until the log has this pattern."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            found = re.search(pattern, self.log)
-            if found:
-                return found
-            if self.process.poll() is not None:
-                break
-            time.sleep(0.02)
-        raise AssertionError(f"no {pattern!r} in the log:\n{self.log}")
+        def found():
+            ended = self.process.poll() is not None
+            match = re.search(pattern, self.log)
+            assert match or not ended, f"no {pattern!r} in the log:\n{self.log}"
+            return match
+        return eventually(found, lambda: f"{pattern!r} in the log:\n{self.log}")
 
     def connection(self):
         if self.address.startswith("unix:"):
@@ -97,10 +95,7 @@ class Server:
         return self.post(f"/slots/{slot}?action={action}", {"filename": name})
 
     def wait_ready(self):
-        end = time.monotonic() + TIMEOUT
-        while self.get("/health").status != 200:
-            assert time.monotonic() < end, self.log
-            time.sleep(0.02)
+        eventually(lambda: self.get("/health").status == 200, lambda: self.log)
         return self
 
     def metric(self, name):

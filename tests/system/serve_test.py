@@ -7,11 +7,11 @@ import shutil
 import signal
 import socket
 import threading
-import time
 import unittest
 
 from serve_support import CHAT, ServeTest, Server
 from support import MODEL, run
+from waiting import PATIENCE, eventually
 
 
 class Answers(ServeTest):
@@ -92,10 +92,8 @@ class Answers(ServeTest):
         connection = server.connection()
         connection.request("POST", "/v1/chat/completions", body)
         connection.sock.close()
-        end = time.monotonic() + 20
-        while server.metric("requests_processing") or not server.metric("texts_total"):
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.01)
+        eventually(lambda: server.metric("texts_total") and not server.metric("requests_processing"),
+                   "the end of the text")
 
 
 class Models(ServeTest):
@@ -329,8 +327,7 @@ class Operation(ServeTest):
         thread = threading.Thread(
             target=lambda: replies.append(server.post("/v1/chat/completions", body)))
         thread.start()
-        while not server.metric("requests_processing") and not replies:
-            time.sleep(0.005)
+        eventually(lambda: server.metric("requests_processing") or replies, "the text")
         self.assertEqual(server.end(), 0)
         thread.join()
         self.assertEqual(replies[0].status, 200)
@@ -345,7 +342,7 @@ class Operation(ServeTest):
         self.addCleanup(connection.close)
         server.signal(signal.SIGTERM)
         server.signal(signal.SIGINT)
-        self.assertIsNotNone(server.process.wait(20))
+        server.process.wait(PATIENCE)
 
     def test_systemd(self):
         notify = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)

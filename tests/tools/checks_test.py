@@ -7,9 +7,11 @@ import pathlib
 import sys
 import tempfile
 import unittest
+import unittest.mock
 import xml.etree.ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools/checks"))
+import catalogue  # noqa: E402
 import kinds  # noqa: E402
 import run as runner  # noqa: E402
 from clock import Clock  # noqa: E402
@@ -137,6 +139,26 @@ class Catalogue(unittest.TestCase):
     def test_only_adds_what_is_needed_at_any_distance(self):
         names = [check.name for check in runner.with_needs(["tests arm64 ops and sessions"])]
         self.assertEqual(names, ["build arm64", "build arm64 tests", "tests arm64 ops and sessions"])
+
+    def test_each_slice_has_its_day(self):
+        def slice_at(seconds):
+            with unittest.mock.patch("time.time", return_value=seconds):
+                return catalogue.slice_of_day()
+        day = 86400
+        self.assertEqual([slice_at(i * day) for i in range(5)], catalogue.SLICES)
+        self.assertEqual(slice_at(6 * day - 0.5), slice_at(5 * day))
+        self.assertEqual(slice_at(5 * day), slice_at(0))
+
+    def test_the_commit_does_not_decide_the_slice(self):
+        with unittest.mock.patch.object(catalogue, "run", side_effect=AssertionError):
+            self.assertIn(catalogue.slice_of_day(), catalogue.SLICES)
+
+    def test_a_failed_tenth_is_repeated_by_its_number(self):
+        with (unittest.mock.patch.object(catalogue, "today", return_value=23),
+              unittest.mock.patch.object(kinds, "run", return_value=(1, "the log"))):
+            outcome = catalogue.tenth_of_models()
+        self.assertEqual((outcome.failed, outcome.repeat),
+                         (1, ["tools/checks/new_models.py --tenth 3"]))
 
 
 if __name__ == "__main__":

@@ -11,11 +11,11 @@ import struct
 import sys
 import termios
 import threading
-import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "system"))
-from support import BIN, CLEAN, SystemTest, TIMEOUT
+from support import BIN, CLEAN, SystemTest
+from waiting import PATIENCE, eventually
 
 # The program asks the terminal to mark pasted texts, and not to.
 MARKS, NO_MARKS = "\x1b[?2004h", "\x1b[?2004l"
@@ -54,16 +54,18 @@ class Terminal(SystemTest):
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
 
+    def shows(self, text, seconds):
+        """Reads until the text appears, or nothing comes for so long; returns whether it did."""
+        while text not in self.seen and select.select([self.fd], [], [], seconds)[0]:
+            try:
+                self.seen += os.read(self.fd, 65536).decode("utf-8", "replace")
+            except OSError:
+                self.fail(f"the program ended, seen {self.seen!r}")
+        return text in self.seen
+
     def until(self, text):
         """Reads until the text appears; returns what precedes it."""
-        deadline = time.monotonic() + TIMEOUT
-        while text not in self.seen:
-            self.assertLess(time.monotonic(), deadline, f"waiting for {text!r}, seen {self.seen!r}")
-            if select.select([self.fd], [], [], 1)[0]:
-                try:
-                    self.seen += os.read(self.fd, 65536).decode("utf-8", "replace")
-                except OSError:
-                    self.fail(f"the program ended, seen {self.seen!r}")
+        self.assertTrue(self.shows(text, PATIENCE), f"waiting for {text!r}, seen {self.seen!r}")
         before, self.seen = self.seen.split(text, 1)
         return before
 
@@ -71,28 +73,23 @@ class Terminal(SystemTest):
         """Waits for the prompt, and until a line can be edited. The terminal interprets earlier
         input."""
         self.until("> ")
-        deadline = time.monotonic() + TIMEOUT
-        while termios.tcgetattr(self.fd)[3] & termios.ICANON:
-            self.assertLess(time.monotonic(), deadline, "waiting for the line editor")
-            time.sleep(0.001)
+        eventually(lambda: not termios.tcgetattr(self.fd)[3] & termios.ICANON, "the line editor")
 
     def type(self, text):
         os.write(self.fd, text.encode())
 
     def exit_code(self):
-        deadline = time.monotonic() + TIMEOUT
-        while time.monotonic() < deadline:
+        def ended():
             try:
                 while select.select([self.fd], [], [], 0)[0] and os.read(self.fd, 65536):
                     pass
             except OSError:
                 pass
             pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                self.ended.add(pid)
-                return os.waitstatus_to_exitcode(status)
-            time.sleep(0.02)
-        self.fail("the program did not end")
+            return pid and (pid, status)
+        pid, status = eventually(ended, "the end of the program")
+        self.ended.add(pid)
+        return os.waitstatus_to_exitcode(status)
 
     def test_reply_and_leave(self):
         self.start("--temp", "0", "-n", "8")
@@ -263,8 +260,11 @@ class Terminal(SystemTest):
     def test_a_paste_without_an_end_can_be_left(self):
         self.start("-n", "1")
         self.type("\x1b[200~lost")
-        time.sleep(0.5)
-        self.type("\x03")
+
+        def is_left():
+            self.type("\x03")  # part of the paste if it comes right behind it; ends it after a pause
+            return self.shows("> ", 1)
+        eventually(is_left, "the prompt")
         self.prompt()
         self.type("/quit\r")
         self.assertEqual(self.exit_code(), 0)

@@ -29,8 +29,9 @@ import sys
 import threading
 import time
 
-from catalogue import CHECKS, DEFAULT, QUICK, SLICES, since, slice_of_commit
+from catalogue import CHECKS, DEFAULT, QUICK, SLICES, slice_of_day
 from clock import Clock
+from history import since
 from kinds import ROOT, Check, Outcome, build, ctest, guarded
 
 sys.path.insert(0, str(ROOT / "tools"))
@@ -164,7 +165,7 @@ def chosen(options):
         return CHECKS
     parts = {QUICK}
     if not options.quick:
-        chosen_slice = options.slice or slice_of_commit()
+        chosen_slice = options.slice or slice_of_day()
         print(f"slice {chosen_slice}, of {', '.join(SLICES)}; --slice NAME for another, --all for all",
               flush=True)
         parts |= {DEFAULT, chosen_slice}
@@ -179,7 +180,7 @@ def main():
     size.add_argument("--quick", action="store_true", help="skip sanitizers and other processors")
     size.add_argument("--changed", action="store_true", help="tests next to the changes")
     size.add_argument("--only", action="append", metavar="CHECK", help="this check alone")
-    parser.add_argument("--slice", choices=SLICES, help="add this slice (default: by the commit)")
+    parser.add_argument("--slice", choices=SLICES, help="add this slice (default: by the day)")
     parser.add_argument("--minutes", type=float, metavar="N",
                         help="skip checks that are not expected to end within N minutes")
     parser.add_argument("--list", action="store_true", help="name the checks that would run")

@@ -1,12 +1,12 @@
 """The life of a process: Ctrl-C, forks, threads, and the end of the interpreter."""
 
 import os
+import pathlib
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
-import time
 import unittest
 
 try:
@@ -17,37 +17,28 @@ except ImportError:
 
 import weft
 
+sys.path.insert(0, str(pathlib.Path(os.environ["WEFT_SOURCE"]) / "tests/system"))
+from running import ctrl_c_ends, is_busy  # noqa: E402
+from waiting import PATIENCE, eventually  # noqa: E402
+
 GREEDY = weft.Sampler(temperature=0)
 
 
+HERE = pathlib.Path(__file__).parent
+PRELUDE = f"import sys; sys.path.insert(0, {str(HERE)!r})\nfrom running import ctrl_c_ends, eventually, is_busy\n"
+
+
 def script(code, **options):
-    """Runs a program; gives its exit code, output and seconds."""
-    begin = time.monotonic()
-    r = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True,
-                       timeout=60, check=False, **options)
-    return r.returncode, r.stdout, r.stderr, time.monotonic() - begin
+    """Runs a program; gives its exit code and output."""
+    r = subprocess.run([sys.executable, "-c", PRELUDE + textwrap.dedent(code)], capture_output=True, text=True,
+                       timeout=PATIENCE, check=False, **options)
+    return r.returncode, r.stdout, r.stderr
 
 
 class Interrupts(unittest.TestCase):
     def setUp(self):
         self.session = weft.Model().session(context=4096)
         self.ids = list(range(5, 1000))
-
-    def interrupted(self, work):
-        """How long `work` goes on after Ctrl-C, which comes while it computes."""
-        sent = []
-
-        def send():
-            time.sleep(0.05)
-            sent.append(time.monotonic())
-            os.kill(os.getpid(), signal.SIGINT)
-        thread = threading.Thread(target=send)
-        thread.start()
-        with self.assertRaises(KeyboardInterrupt):
-            work()
-        taken = time.monotonic() - sent[0]
-        thread.join()
-        return taken
 
     def test_ctrl_c_ends_a_call(self):
         def texts():
@@ -62,11 +53,16 @@ class Interrupts(unittest.TestCase):
         def proofs():
             while True:
                 weft.Model().verify()
+
         def checks():
             while True:
                 weft.new_model_check("llama")
-        for work in (texts, prompts, proofs, checks):
-            self.assertLess(self.interrupted(work), 2, work.__name__)
+        with self.assertRaises(KeyboardInterrupt):
+            threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+            texts()
+        for work, call in ((prompts, "feed"), (proofs, "verify_model"), (checks, "check_new_model")):
+            # It may come when the call has just computed everything.
+            self.assertTrue(any(ctrl_c_ends(work, call) for _ in range(5)), call)
         self.session.truncate(0)
         want = weft.Model().session(context=64).feed([5, 6]).copy()
         self.assertTrue(np.array_equal(self.session.feed([5, 6]), want))
@@ -84,10 +80,9 @@ class Interrupts(unittest.TestCase):
             while True:
                 self.session.generate("Once", max_tokens=3000, sampler=GREEDY)
 
-
     def test_after_an_import_on_another_thread(self):
-        code, out, err, _ = script("""
-            import os, signal, threading, time
+        code, out, err = script("""
+            import threading
 
             def load():
                 global weft
@@ -97,24 +92,18 @@ class Interrupts(unittest.TestCase):
             thread.join()
             session = weft.Model().session(context=4096, prefill_width=8)
 
-            def send():
-                time.sleep(0.1)
-                os.kill(os.getpid(), signal.SIGINT)
-            threading.Thread(target=send).start()
-            begin = time.monotonic()
-            try:
+            def prompts():
                 while True:
                     session.truncate(0)
                     session.feed(list(range(5, 2000)) * 2)
-            except KeyboardInterrupt:
-                print(time.monotonic() - begin < 0.6)
+            print(any(ctrl_c_ends(prompts, "feed") for _ in range(5)))
         """)
         self.assertEqual((code, out, err), (0, "True\n", ""))
 
 
 class Forks(unittest.TestCase):
     def test_a_child_computes_or_is_told_why_not(self):
-        code, out, err, _ = script("""
+        code, out, err = script("""
             import os, signal, sys
             import weft
             model = weft.Model()
@@ -122,7 +111,7 @@ class Forks(unittest.TestCase):
             want = session.generate("Once", max_tokens=20, sampler=weft.Sampler(temperature=0))
             child = os.fork()
             if child == 0:
-                signal.alarm(30)  # a child that hangs ends with a signal
+                signal.alarm(200)  # a child that hangs ends with a signal
                 said = []
                 for make in (lambda: session, lambda: model.session(context=256),
                              lambda: weft.Model().session(context=256)):
@@ -148,13 +137,12 @@ class Ends(unittest.TestCase):
     """At exit nothing is printed, nothing waits for a computation."""
 
     def ends(self, code, want=0):
-        got, out, err, seconds = script(code)
-        self.assertEqual((got, out, err), (want, "", ""))
-        self.assertLess(seconds, 15)
+        """The threads compute forever: whoever waits for them does not end."""
+        self.assertEqual(script(code), (want, "", ""))
 
     def test_while_another_thread_generates(self):
         self.ends("""
-            import threading, time
+            import threading
             import weft
             session = weft.Model().session(context=4096)
 
@@ -162,18 +150,21 @@ class Ends(unittest.TestCase):
                 while True:
                     session.generate("Once", max_tokens=4000)
             threading.Thread(target=work, daemon=True).start()
-            time.sleep(0.2)
+            eventually(lambda: is_busy(session), "a text")
         """)
 
     def test_while_a_custom_op_runs(self):
         for _ in range(3):
             self.ends("""
-                import threading, time
+                import threading
                 import numpy as np
                 import weft
 
+                begun = threading.Event()
+
                 @weft.register_op
                 def py_slow(x):
+                    begun.set()
                     for _ in range(50):
                         x = x + 1
                     return x
@@ -184,7 +175,7 @@ class Ends(unittest.TestCase):
                     while True:
                         g.run({"x": np.zeros((64, 64), np.float32)})
                 threading.Thread(target=work, daemon=True).start()
-                time.sleep(0.3)
+                begun.wait()
             """)
 
     def test_with_objects_that_are_in_use(self):
@@ -237,7 +228,7 @@ class Threads(unittest.TestCase):
         thread.start()
         while thread.is_alive():
             session.cancel()
-            time.sleep(0.005)
+            thread.join(0.005)
         self.assertEqual(ended, ["cancelled"])
 
     def test_closing_under_a_call_is_an_error_or_waits(self):
@@ -253,9 +244,9 @@ class Threads(unittest.TestCase):
                     seen.append(e)
             thread = threading.Thread(target=work)
             thread.start()
-            time.sleep(0.01)
+            eventually(lambda: is_busy(session) or seen, "a text")
             session.close()
-            thread.join(20)
+            thread.join(PATIENCE)
             self.assertFalse(thread.is_alive())
             self.assertEqual(len(seen), 1)
 

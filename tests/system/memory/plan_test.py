@@ -7,12 +7,12 @@ import re
 import struct
 import subprocess
 import sys
-import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
 from serve_support import ServeTest
-from support import BIN, CLEAN, EMULATOR, MODEL, TIMEOUT, run
+from support import BIN, CLEAN, EMULATOR, MODEL, run
+from waiting import eventually
 
 MTP = "1.1b-mtp,D=128,F=256,L=3,H=4,G=2,V=2048,E=32"
 HYBRID = "qwen35-like-mtp,D=256,F=256,L=5,H=4,G=2,V=2048,E=64"
@@ -81,11 +81,13 @@ class Plan(ServeTest):
             err = process.stderr.readline()
             while b" of memory." not in err and process.poll() is None:
                 err += process.stderr.readline()
-            end = time.monotonic() + TIMEOUT
-            while process.poll() is None and time.monotonic() < end:
+
+            def has_ended():
                 os.write(chat, b"\x15\x04")  # empties the line, and ends it
-                time.sleep(0.05)
-            if process.poll() is None:
+                return process.poll() is not None
+            try:
+                eventually(has_ended, "the end of chat")
+            finally:
                 process.kill()
         self.assertEqual(process.returncode, 0, err)
         return err.decode()

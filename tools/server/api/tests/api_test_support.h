@@ -41,7 +41,7 @@ class FakeExchange : public http::Exchange {
   void leave() { left_(); }
   http::Reply& wait() {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::seconds(20), [this] { return done; });
+    changed_.wait_for(lock, std::chrono::seconds(60), [this] { return done; });
     return answer;
   }
 
@@ -128,7 +128,7 @@ class FakeTexts : public TextSource {
   // A copy of `items` when there is one; empty if none comes.
   template <class T>
   std::vector<T> when_any(const std::vector<T>& items) {
-    for (int i = 0; i < 5000; ++i, std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
+    for (int i = 0; i < 60000; ++i, std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
       const std::lock_guard lock(mutex_);
       if (!items.empty()) return items;
     }

@@ -23,7 +23,7 @@ TEST_CASE("a timer of the workers is called while one of them is busy") {
     std::this_thread::sleep_for(std::chrono::milliseconds(i));
     // Either worker may get it: the one that waits for the timer, too.
     workers.post([&] {
-      const auto status = was_called.wait_for(std::chrono::seconds(5));
+      const auto status = was_called.wait_for(std::chrono::seconds(60));
       busy_ended.set_value(status == std::future_status::ready);
     });
     CHECK(busy_ended.get_future().get());
@@ -46,12 +46,12 @@ TEST_CASE("workers that stopped drop posted jobs and their contents") {
   CHECK(held.use_count() == 2);  // `held` and `job`
 }
 
-// Jobs that wait for one that comes after them: false after 10 s.
+// Jobs that wait for one that comes after them: false after 60 s.
 struct Gate {
   std::promise<void> opens;
   std::shared_future<void> opened = opens.get_future().share();
   bool wait() const {
-    return opened.wait_for(std::chrono::seconds(10)) == std::future_status::ready;
+    return opened.wait_for(std::chrono::seconds(60)) == std::future_status::ready;
   }
 };
 
@@ -100,7 +100,7 @@ TEST_CASE("long jobs of one client leave places to others") {
         },
         "a");
   workers.post_new([&] { gate.opens.set_value(); }, "b");
-  CHECK(done.get_future().wait_for(std::chrono::seconds(30)) == std::future_status::ready);
+  CHECK(done.get_future().wait_for(std::chrono::seconds(120)) == std::future_status::ready);
 }
 
 TEST_CASE("long jobs of many clients leave a place to one that has none") {
@@ -117,7 +117,7 @@ TEST_CASE("long jobs of many clients leave a place to one that has none") {
         std::string(1, static_cast<char>('a' + i % 3)));
   std::this_thread::sleep_for(std::chrono::seconds(1));  // as many are long as there may be
   workers.post_new([&] { gate.opens.set_value(); }, "d");
-  CHECK(done.get_future().wait_for(std::chrono::seconds(30)) == std::future_status::ready);
+  CHECK(done.get_future().wait_for(std::chrono::seconds(120)) == std::future_status::ready);
 }
 
 TEST_CASE("long jobs of requests that were taken are those of their client, too") {
@@ -133,7 +133,7 @@ TEST_CASE("long jobs of requests that were taken are those of their client, too"
         },
         "a");
   workers.post_new([&] { workers.post([&] { gate.opens.set_value(); }, "b"); }, "b");
-  CHECK(done.get_future().wait_for(std::chrono::seconds(30)) == std::future_status::ready);
+  CHECK(done.get_future().wait_for(std::chrono::seconds(120)) == std::future_status::ready);
 }
 
 TEST_CASE("a client cannot fill the queue of the workers") {
