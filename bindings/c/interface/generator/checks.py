@@ -19,6 +19,7 @@ VALUE_KEYS = {"name", "value", "doc", "since"}
 REQUIRED = {"function": ("since", "params", "threads"), "struct": ("since", "role", "members"),
             "enum": ("since", "values"), "type": ("since",), "callback": ("since", "params"),
             "define": ("since", "value"), "text": ()}
+LISTS = {"params": str, "errors": str, "python": str, "members": dict, "values": dict}
 THREADS = ("any", "handle", "always")
 # options: the caller fills it after NAME_init(); given: the caller fills it, without defaults;
 # filled: the library fills it up to its size; value: without a size, so it never grows.
@@ -32,7 +33,26 @@ def newer(since, other):
     return tuple(map(int, since.split("."))) > tuple(map(int, other.split(".")))
 
 
+def _wrong_values(item, fields, name, known):
+    """Values of another type than their keys have."""
+    for key, value in fields.items():
+        if key in LISTS:
+            fits = isinstance(value, list) and all(isinstance(v, LISTS[key]) for v in value)
+            expected = "a list of " + ("tables" if LISTS[key] is dict else "texts")
+        elif key not in known or key == "value" or (key == "name" and isinstance(value, list)):
+            continue
+        else:
+            fits = isinstance(value, bool if key == "blank_before" else str)
+            expected = "true" if key == "blank_before" else "a text"
+        if not fits:
+            yield item.problem(f"{key} =", f"{key} of {name}: expected {expected}, got {value!r}")
+
+
 def _keys(item):
+    wrong = list(_wrong_values(item, item.fields, item.name, KEYS[item.kind]))
+    if wrong:
+        yield from wrong
+        return
     for key in sorted(set(item.fields) - KEYS[item.kind]):
         yield item.problem(f"{key} =", f"unknown key of a {item.kind}: expected one of "
                            f"{', '.join(sorted(KEYS[item.kind]))}, got {key}")
@@ -46,6 +66,7 @@ def _keys(item):
                                f"{', '.join(sorted(known))}, got {key}")
         if not {"name", "callback"} & set(member):
             yield item.problem(item.name, f"a member of {item.name}: expected name, got none")
+        yield from _wrong_values(item, member, f"a member of {item.name}", known)
 
 
 def _one_of(item, key, known):
@@ -61,10 +82,10 @@ def _versions(item, version):
         if since is None:
             continue
         name = item.name if fields is item.fields else data.member_names(fields)[0]
-        if not SINCE.fullmatch(str(since)):
-            yield item.problem(name, f"since of {name}: expected \"MAJOR.MINOR\", got {since}")
+        if not SINCE.fullmatch(since):
+            yield item.problem(f'"{since}"', f"since of {name}: expected \"MAJOR.MINOR\", got {since}")
         elif newer(since, version):
-            yield item.problem(name, f"since of {name}: expected at most {version}, the version of "
+            yield item.problem(f'"{since}"', f"since of {name}: expected at most {version}, the version of "
                                f"weft.h.in, got {since}")
 
 
@@ -160,7 +181,12 @@ def problems(items, version):
     functions = {item.name for item in data.functions(items)}
     known, places, found = set(SCALARS), {}, []
     for item in items:
-        found += [*_keys(item), *_versions(item, version), *_comments(item)]
+        wrong = list(_keys(item))
+        if wrong:
+            found += wrong
+            known.add(item.name)
+            continue
+        found += [*_versions(item, version), *_comments(item)]
         for name in _names(item):
             if name in places:
                 found.append(item.problem(name, f"name {name}: expected a new one, got that of "

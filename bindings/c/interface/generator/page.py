@@ -63,7 +63,8 @@ def threads(items):
     always = [f.name for f in data.functions(items) if f.get("threads") == "always"
               and not f.name.endswith(("_free", "_cancel"))]
     named = ", ".join(f"`{name}()`" for name in always)
-    return rows + f"| all `weft_X_free()` and `weft_X_cancel()`, {named} | any number, beside a running one |\n"
+    rows += f"| all `weft_X_free()` and `weft_X_cancel()`, {named} | any number, beside a running one |\n"
+    return rows
 
 
 def replaced(page, marker, text):
