@@ -71,9 +71,9 @@ def members(body):
     return found
 
 
-def layout(folder, header):
-    """Lines "struct.member offset size" and "CONSTANT value" of a header."""
-    text = header.read_text()
+def layout(folder, header, text):
+    """Lines "struct.member offset size" and "CONSTANT value" in a header of what `text`, the same or an
+    earlier one, declares."""
     lines = ["#include <stdio.h>", "#include <stddef.h>", '#include "weft/weft.h"', "int main(void) {"]
     for name, body in STRUCT.findall(text):
         for member in members(body):
@@ -94,11 +94,15 @@ def breaks(old, new):
     """Why programs that were built with the old header do not work with the new one; empty: they do."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
-        lost = set(layout(folder, old)) - set(layout(folder, new))
-        prototypes = [m.group(0) for m in PROTOTYPE.finditer(without_comments(old.read_text()))]
+        text = old.read_text()
+        try:
+            lost = set(layout(folder, old, text)) - set(layout(folder, new, text))
+        except AssertionError as not_compiled:  # a name is gone
+            return [str(not_compiled)]
+        prototypes = [m.group(0) for m in PROTOTYPE.finditer(without_comments(text))]
         error = compiled(folder, "prototypes", '#include "weft/weft.h"\n' + "\n".join(prototypes),
                          include_folder(folder, new), "-fsyntax-only")
-        gone = set(functions(old.read_text())) - set(functions(new.read_text()))
+        gone = set(functions(text)) - set(functions(new.read_text()))
         return sorted(lost | gone) + ([error] if error else [])
 
 

@@ -1043,7 +1043,7 @@ WEFT_API weft_status weft_conversation_load(weft_conversation* conversation, con
                                             int64_t* n_cached, weft_error** error);
 WEFT_API weft_status weft_conversation_free(weft_conversation* conversation);
 
-/* ---- Embeddings and ranks ------------------------------------------------------------ */
+/* ---- Embeddings and reranking -------------------------------------------------------- */
 typedef struct weft_embedder weft_embedder;
 typedef struct weft_embedder_options {
   uint32_t struct_size;
@@ -1088,16 +1088,17 @@ typedef struct weft_embedder_info {
 } weft_embedder_info;
 WEFT_API weft_status weft_embedder_get_info(weft_embedder* embedder, weft_embedder_info* info,
                                             weft_error** error);
-typedef struct weft_rank {
+typedef struct weft_rerank_score {
   size_t index; /* of the document */
   float score;
   int32_t reserved;
   int64_t n_tokens;
-} weft_rank;
-/* How well documents answer the query: ranks[n], best first. Needs the pooling "rank". */
+} weft_rerank_score;
+typedef weft_rerank_score weft_rank; /* its name in version 1.0 */
+/* How well documents answer the query: scores[n], best first. Needs the pooling "rank". */
 WEFT_API weft_status weft_embedder_rank(weft_embedder* embedder, const char* query,
                                         size_t query_size, const weft_string* documents, size_t n,
-                                        weft_rank* ranks, weft_error** error);
+                                        weft_rerank_score* scores, weft_error** error);
 
 /* ---- Graphs -------------------------------------------------------------------------- */
 /* A graph of ops, built node by node. Shapes have the slowest dimension first. */
