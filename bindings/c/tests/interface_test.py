@@ -2,12 +2,13 @@
 what earlier versions promised.
 
     interface_test.py LIBRARY COMPILER
-    interface_test.py --store COMPILER    stores the interface of the version that weft.h names
+    interface_test.py --store COMPILER    stores the interface of the version that weft.h.in names
 
 bindings/c/interface has the header of every version, X.Y.h, and its description by libabigail,
 X.Y.abi. The interface of the version in weft.h must be as it was stored: whoever changes it
-increments the version (WEFT_API_VERSION_MINOR for additions) and stores it again. Programs that were
-built with the header of an earlier version work with the library of today."""
+increments the version in weft.h.in (WEFT_API_VERSION_MINOR for additions), runs generate.py and
+stores it again. Programs that were built with the header of an earlier version work with the library
+of today."""
 
 import os
 import pathlib
@@ -181,7 +182,7 @@ class Promises(unittest.TestCase):
         if not shutil.which("abidiff"):
             self.skipTest("no abidiff: install abigail-tools")
         self.assertEqual(difference(stored, HEADER), "",
-                         f"not the interface {name} that was stored: increment the version in weft.h, "
+                         f"not the interface {name} that was stored: increment the version in weft.h.in, "
                          "then interface_test.py --store")
 
     def test_programs_of_earlier_versions_can_use_this_one(self):
