@@ -67,7 +67,7 @@ static void bad_texts_and_options_are_refused(void) {
   weft_error* error = NULL;
   weft_embedder* embedder = open_embedder("mean", 2, &error);
   weft_embedding all[2];
-  weft_rank ranks[2];
+  weft_rerank_score scores[2];
   const weft_string empty = {"", 0};
   const weft_token wrong = -1;
   CHECK(weft_embedder_cancel(embedder) == WEFT_SUCCESS);
@@ -75,7 +75,7 @@ static void bad_texts_and_options_are_refused(void) {
   REFUSED(WEFT_ERROR_ARGUMENT, "`embeddings` is NULL",
           weft_embedder_embed(embedder, texts, 2, NULL, &error));
   REFUSED(WEFT_ERROR_ARGUMENT, "", weft_embedder_embed_tokens(embedder, &wrong, 1, all, &error));
-  REFUSED(WEFT_ERROR_ARGUMENT, "", weft_embedder_rank(embedder, "q", 1, texts, 2, ranks, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "", weft_embedder_rank(embedder, "q", 1, texts, 2, scores, &error));
   weft_embedder_free(embedder);
 
   CHECK(open_embedder("sum", 2, &error) == NULL);

@@ -1,0 +1,205 @@
+"""The interface as data: weft.h and what else is made from it are as generate.py makes them, what is
+wrong with the data is found with its line, and the Python package calls what the data says.
+
+    WEFT_SOURCE=... generated_test.py"""
+
+import ast
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(os.environ.get("WEFT_SOURCE", pathlib.Path(__file__).parents[3]))
+INTERFACE = SOURCE / "bindings/c/interface"
+PYTHON = SOURCE / "bindings/python"
+sys.path.insert(0, str(INTERFACE))
+
+import generate  # noqa: E402
+from generator import checks, data, header, page  # noqa: E402
+
+VERSION = "1.1"
+# The beginning of all wrong files: 16 lines.
+BEGINNING = '''title = "A"
+
+[[item]]
+type = "weft_status"
+since = "1.0"
+alias = "int32_t"
+
+[[item]]
+enum = "weft_status_code"
+since = "1.0"
+values = [
+  { name = "WEFT_SUCCESS", value = 0 },
+  { name = "WEFT_ERROR_IO", value = 6 },
+]
+
+[[item]]
+'''
+FUNCTION = '''function = "weft_f"
+since = "1.0"
+doc = "What it does."
+params = ["int32_t n"]
+threads = "any"
+no_python = "missing"
+'''
+STRUCT = '''struct = "weft_s"
+since = "1.0"
+role = "filled"
+members = [
+  { type = "uint32_t", name = "struct_size" },
+  { type = "int32_t", name = ["a", "b"] },
+]
+'''
+# What is changed in an item, and all that is then said.
+WRONG_FUNCTIONS = [
+    ('doc = "What', 'dok = "What', "19: unknown key of a function: expected one of blank_before, doc, "
+     "errors, no_python, params, python, returns, since, threads, got dok"),
+    ('since = "1.0"\n', "", "17: weft_f: expected since, got none"),
+    ('since = "1.0"', "since = 1.0", "18: since of weft_f: expected a text, got 1.0"),
+    ('["int32_t n"]', '"int32_t n"', "20: params of weft_f: expected a list of texts, got 'int32_t n'"),
+    ('since = "1.0"', 'since = "1"', '18: since of weft_f: expected "MAJOR.MINOR", got 1'),
+    ('since = "1.0"', 'since = "1.2"',
+     "18: since of weft_f: expected at most 1.1, the version of weft.h.in, got 1.2"),
+    ('threads = "any"\n', "", "17: weft_f: expected threads, got none"),
+    ('"any"', '"some"', "21: threads of weft_f: expected one of any, handle, always, got some"),
+    ('no_python = "missing"\n', "", "17: weft_f: expected python or no_python, got none"),
+    ("no_python", 'python = ["f"]\nno_python', "17: weft_f: expected python or no_python, got both"),
+    ("int32_t n", "weft_t n",
+     "20: type in weft_f: expected one that is declared before, got weft_t"),
+    ("int32_t n", "void (*f)(weft_t* user)",
+     "20: type in weft_f: expected one that is declared before, got weft_t"),
+    ("int32_t n", "int32_t", '20: declaration in weft_f: expected "TYPE NAME", got "int32_t"'),
+    ("What it does", "WEFT_ERROR_IO",
+     "19: errors of weft_f: expected IO, which its doc names, got none"),
+    ("threads", 'errors = ["IO", "ID"]\nthreads',
+     "21: errors of weft_f: expected statuses of weft_status_code, got ID"),
+    ("What it does", "What " * 20,
+     "19: a line of a comment: expected at most 97 columns, got 101"),
+    ('"weft_f"', '"weft_status"', "17: name weft_status: expected a new one, got that of wrong.toml:4"),
+]
+WRONG_STRUCTS = [
+    ('name = ["a"', 'nane = ["a"', "22: unknown key of a member of weft_s: expected one of callback, "
+     "doc, name, params, returns, since, type, got nane\n"
+     "wrong.toml:17: a member of weft_s: expected name, got none"),
+    ('role = "filled"', 'role = "full"',
+     "19: role of weft_s: expected one of options, given, filled, value, got full"),
+    ('role = "filled"', 'role = "options"',
+     "17: options weft_s: expected a function weft_s_init, got none"),
+    ('role = "filled"', 'role = "value"', "19: first member of weft_s, role value: expected another one, "
+     "got uint32_t struct_size"),
+    ("uint32_t", "int32_t", "19: first member of weft_s, role filled: expected uint32_t struct_size, got "
+     "int32_t struct_size"),
+    ('name = "struct_size"', 'name = "struct_size", since = "1.1"',
+     "22: member of weft_s of version 1.0 after one of 1.1: expected new members at the end, got a"),
+    ('"b"] }', '"b"], since = "1.2" }',
+     "22: since of a: expected at most 1.1, the version of weft.h.in, got 1.2"),
+    ('type = "int32_t", name = ["a"', 'type = "int31_t", name = ["a"',
+     "22: type in weft_s: expected one that is declared before, got int31_t"),
+]
+WRONG_FILES = [
+    (BEGINNING + "function = weft_f\n", "17: Invalid value: expected TOML, got 'function = weft_f'"),
+    (BEGINNING + "function = \"weft_f\n", "17: Illegal character '\\n': expected TOML, got "
+     "'function = \"weft_f'"),
+    ("", "1: keys of the file: expected title, [[item]], got none"),
+    ('name = "A"\n', "1: keys of the file: expected title, [[item]], got name"),
+    (BEGINNING + 'fun = "weft_f"\n', "16: the kind of the item: expected one of function, struct, enum, "
+     "type, callback, define, text, got fun"),
+]
+
+
+def said(text):
+    """What is said about a file wrong.toml."""
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "wrong.toml").write_text(text)
+        try:
+            return "\n".join(checks.problems(data.load(folder), VERSION))
+        except data.DataError as error:
+            return str(error)
+
+
+class Generated(unittest.TestCase):
+    def check(self, **environment):
+        return subprocess.run([sys.executable, "-B", str(INTERFACE / "generate.py"), "--check"],
+                              check=False, capture_output=True, text=True,
+                              env={**os.environ, **environment})
+
+    def test_the_files_are_as_the_data_says(self):
+        r = self.check()
+        self.assertEqual((r.stdout, r.stderr, r.returncode), ("", "", 0))
+
+    def test_the_check_needs_no_clang_format(self):
+        r = self.check(PATH="")
+        self.assertEqual((r.stdout, r.stderr, r.returncode), ("", "", 0))
+
+    def test_what_differs_is_shown(self):
+        page_text = generate.PAGE.read_text()
+        shown = generate.difference(generate.PAGE, page_text.replace("# C API\n", "# The C API\n", 1))
+        self.assertRegex(shown, r"^--- docs/c_api.md\n\+\+\+ .*\n@@ -1.*\n-# C API\n\+# The C API\n")
+        self.assertEqual(generate.difference(generate.PAGE, page_text), "")
+
+    def test_only_the_layout_is_left_out_then(self):
+        text = "/* One\n * two. */\nint32_t f(int32_t a,\n          int32_t b);\n"
+        other = "/* One two. */\nint32_t f(int32_t a, int32_t b);\n"
+        self.assertEqual(header.without_layout(text), header.without_layout(other))
+        self.assertNotEqual(header.without_layout(text), header.without_layout(text.replace("b)", "c)")))
+
+    def test_the_page_needs_its_markers(self):
+        with self.assertRaisesRegex(data.DataError, "expected the lines .* once, got 0"):
+            page.replaced("<!-- threads: generated -->\n", "threads", "")
+
+
+class Data(unittest.TestCase):
+    def find(self, item, wrong):
+        self.assertEqual(said(BEGINNING + item), "")
+        for before, after, expected in wrong:
+            with self.subTest(after):
+                self.assertIn(before, item)
+                changed = BEGINNING + item.replace(before, after, 1)
+                self.assertEqual(said(changed), f"wrong.toml:{expected}")
+
+    def test_wrong_functions_are_found(self):
+        self.find(FUNCTION, WRONG_FUNCTIONS)
+
+    def test_wrong_structs_are_found(self):
+        self.find(STRUCT, WRONG_STRUCTS)
+
+    def test_structs_without_a_size_do_not_grow(self):
+        text = ('struct = "weft_s"\nsince = "1.0"\nrole = "value"\nmembers = [\n'
+                '  { type = "int32_t", name = "a" },\n  { type = "int32_t", name = "b", since = "1.1" },\n]\n')
+        self.assertEqual(said(BEGINNING + text), "wrong.toml:22: weft_s has no struct_size: expected no "
+                         "new members, got b")
+
+    def test_wrong_files_are_found(self):
+        for text, expected in WRONG_FILES:
+            with self.subTest(expected):
+                self.assertEqual(said(text), f"wrong.toml:{expected}")
+
+
+class Python(unittest.TestCase):
+    functions = {item.name: item for item in data.functions(data.load(INTERFACE))}
+
+    def test_the_package_calls_what_the_data_says(self):
+        text = "".join(path.read_text() for path in sorted((PYTHON / "src").glob("*.*")))
+        called = set(re.findall(r"\bweft_\w+", text)) & set(self.functions)
+        listed = {name for name, item in self.functions.items() if "python" in item.fields}
+        self.assertEqual(called - listed, set(), "called, but without python = [...]")
+        self.assertEqual(listed - called, set(), "with python = [...], but not called")
+
+    def test_the_native_module_has_the_names(self):
+        known = {"*"}
+        for node in ast.parse((PYTHON / "weft/_weft.pyi").read_text()).body:
+            if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+                known.add(node.name)
+            if isinstance(node, ast.ClassDef):
+                known |= {f"{node.name}.{method.name}" for method in node.body
+                          if isinstance(method, ast.FunctionDef)}
+        for item in self.functions.values():
+            self.assertEqual(set(item.get("python", [])) - known, set(), item.name)
+
+
+if __name__ == "__main__":
+    unittest.main()
