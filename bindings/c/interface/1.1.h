@@ -1,3 +1,4 @@
+/* Made by bindings/c/interface/generate.py from the .toml files beside it. Do not edit it. */
 /* Weft's C API: models, sessions, text, chats, graphs and architectures for programs in any
  * language. docs/c_api.md has examples; docs/stability.md says what stays as it is.
  *
@@ -566,11 +567,10 @@ WEFT_API weft_status weft_session_get_logits(weft_session* session, float** logi
 WEFT_API weft_status weft_session_encode(weft_session* session, int32_t sequence,
                                          const weft_token* tokens, size_t n, weft_error** error);
 
-/* Tokens in the memory of a sequence. */
+/* Tokens in the memory of a sequence, with the guesses of a running text. */
 WEFT_API weft_status weft_session_get_length(weft_session* session, int32_t sequence,
                                              int64_t* length, weft_error** error);
-/* Their ids, valid until the sequence changes. A running text may have guesses behind its tokens
- * (weft_generation_info::n_guessed). */
+/* Their ids, valid until the sequence changes. */
 WEFT_API weft_status weft_session_get_tokens(weft_session* session, int32_t sequence,
                                              const weft_token** tokens, size_t* n,
                                              weft_error** error);
@@ -714,8 +714,8 @@ typedef struct weft_generation_options {
 WEFT_API weft_status weft_generation_options_init(weft_generation_options* options, size_t size);
 
 /* Continues texts in one sequence, which nothing else may change meanwhile. With drafts, the
- * sequence may hold guesses behind the text (n_guessed), which it loses when the text ends, or the
- * generation is freed. */
+ * sequence may hold guesses behind the text (n_guessed), which it loses when the text ends, the
+ * generation is freed, or all of the sequence is saved or copied. */
 WEFT_API weft_status weft_generation_open(weft_session* session, int32_t sequence,
                                           const weft_generation_options* options,
                                           weft_generation** generation, weft_error** error);
@@ -763,8 +763,8 @@ WEFT_API weft_status weft_generation_feed_last(weft_generation* generation, weft
 WEFT_API weft_status weft_generation_fork(weft_generation* generation, int32_t to_sequence,
                                           const uint64_t* seed, weft_generation** fork,
                                           weft_error** error);
-/* Refused (WEFT_ERROR_ARGUMENT) unless these are the tokens that the sequence holds. A text reuses
- * them also without this call, which programs for 1.0 make. */
+/* Refused (WEFT_ERROR_ARGUMENT) unless these are the tokens that the sequence holds. Texts reuse
+ * them without this call; it remains for programs written for 1.0. */
 WEFT_API weft_status weft_generation_adopt(weft_generation* generation, const weft_token* held,
                                            size_t n, weft_error** error);
 /* From the next text on. */
@@ -895,12 +895,12 @@ WEFT_API weft_status weft_chat_free(weft_chat* chat);
 
 typedef struct weft_chat_turn {
   uint32_t struct_size;
-  uint32_t single_call;    /* 1: at most one call in the reply */
-  const char* messages;    /* a JSON array */
-  const char* tools;       /* a JSON array; NULL: none */
-  const char* tool_choice; /* "auto", "none", "required", or a tool's name: one call of it. NULL:
-                            * "auto" */
-  const char* variables;   /* a JSON object for the template; NULL: none */
+  uint32_t single_call; /* 1: at most one call in the reply */
+  const char* messages; /* a JSON array */
+  const char* tools;    /* a JSON array; NULL: none */
+  /* "auto", "none", "required", or the name of a tool, which is then called once. NULL: "auto". */
+  const char* tool_choice;
+  const char* variables; /* a JSON object for the template; NULL: none */
   /* A constraint on the answer, which follows the reasoning if no tool is called; one of
    * WEFT_GRAMMAR_GBNF on all that is generated. NULL: none, except with WEFT_GRAMMAR_JSON_OBJECT,
    * which needs no text. */
@@ -1043,18 +1043,21 @@ WEFT_API weft_status weft_conversation_load(weft_conversation* conversation, con
                                             int64_t* n_cached, weft_error** error);
 WEFT_API weft_status weft_conversation_free(weft_conversation* conversation);
 
-/* ---- Embeddings and ranks ------------------------------------------------------------ */
+/* ---- Embeddings and reranking -------------------------------------------------------- */
 typedef struct weft_embedder weft_embedder;
 typedef struct weft_embedder_options {
   uint32_t struct_size;
-  int32_t norm;        /* -1: none, 0: largest magnitude 32760, 2: Euclidean, p: p-norm */
-  const char* pooling; /* "none" (a row per token), "mean", "cls", "last", "rank" (scores of a
-                        * classifier), "cls+max", ...; NULL: as the file says, else the mean */
-  int64_t max_tokens;  /* of the longest text; 0: as many as the context */
-  uint32_t truncate;   /* 1: cut texts that are too long; else they are refused */
+  int32_t norm; /* -1: none, 0: largest magnitude 32760, 2: Euclidean, p: p-norm */
+  /* "none" (a row per token), "mean", "cls", "last", "rank" (scores of a classifier), "cls+max"
+   * and so on. NULL: as the file says, else the mean. */
+  const char* pooling;
+  int64_t max_tokens; /* of the longest text; 0: as many as the context */
+  uint32_t truncate;  /* 1: cut texts that are too long; else they are refused */
   int32_t texts_per_step;
   const weft_session_options* session; /* NULL: the defaults */
-  weft_session* beside; /* of the same model, whose memory budget both share; NULL: none */
+  /* A session of the same model, whose budget both share: mem_budget and caller_bytes of `session`
+   * have no effect. NULL: none. */
+  weft_session* beside;
 } weft_embedder_options;
 WEFT_API weft_status weft_embedder_options_init(weft_embedder_options* options, size_t size);
 WEFT_API weft_status weft_embedder_open(weft_model* model, const weft_embedder_options* options,
@@ -1085,16 +1088,17 @@ typedef struct weft_embedder_info {
 } weft_embedder_info;
 WEFT_API weft_status weft_embedder_get_info(weft_embedder* embedder, weft_embedder_info* info,
                                             weft_error** error);
-typedef struct weft_rank {
+typedef struct weft_rerank_score {
   size_t index; /* of the document */
   float score;
   int32_t reserved;
   int64_t n_tokens;
-} weft_rank;
-/* How well documents answer the query: ranks[n], best first. Needs the pooling "rank". */
+} weft_rerank_score;
+typedef weft_rerank_score weft_rank; /* its name in version 1.0 */
+/* How well documents answer the query: scores[n], best first. Needs the pooling "rank". */
 WEFT_API weft_status weft_embedder_rank(weft_embedder* embedder, const char* query,
                                         size_t query_size, const weft_string* documents, size_t n,
-                                        weft_rank* ranks, weft_error** error);
+                                        weft_rerank_score* scores, weft_error** error);
 
 /* ---- Graphs -------------------------------------------------------------------------- */
 /* A graph of ops, built node by node. Shapes have the slowest dimension first. */
@@ -1263,6 +1267,11 @@ typedef struct weft_op {
                          weft_error** error);
   uint32_t flags;    /* WEFT_OP_REPLACES */
   uint32_t reserved; /* 0 */
+  /* How a sharded model divides it: "elementwise": any part of the output needs the same part of
+   * inputs of its shape, others are repeated for rows, heads or elements; "heads": head h of the
+   * output [T, H, E] needs head h of input 0 and of others with H heads; "whole": every rank
+   * computes all of it. NULL: the same, and models that are sharded warn about it. */
+  const char* sharding;
 } weft_op;
 /* Registers it for the life of the process. All that `op` refers to is copied, except `user`.
  * Graphs that have a replaced op keep it. */

@@ -2,14 +2,17 @@
 what earlier versions promised.
 
     interface_test.py LIBRARY COMPILER
-    interface_test.py --store COMPILER    stores the interface of the version that weft.h.in names
+    interface_test.py --store COMPILER      stores the interface of the version that weft.h.in names
+    interface_test.py --release TAG COMPILER   the same, for good: a release has it
 
 bindings/c/interface has the header of every version, X.Y.h, and its description by libabigail,
 X.Y.abi. The interface of the version in weft.h must be as it was stored: whoever changes it
 increments the version in weft.h.in (WEFT_API_VERSION_MINOR for additions), runs generate.py and
-stores it again. Programs that were built with the header of an earlier version work with the library
-of today."""
+stores it again. A version that was released (released.txt) is never stored again, and what was added
+since the last one is named under "Unreleased" in the changelog. Programs that were built with the
+header of an earlier version work with the library of today."""
 
+import hashlib
 import os
 import pathlib
 import re
@@ -22,6 +25,7 @@ import unittest
 SOURCE = pathlib.Path(os.environ.get("WEFT_SOURCE", pathlib.Path(__file__).parents[3]))
 HEADER = SOURCE / "bindings/c/include/weft/weft.h"
 STORED = SOURCE / "bindings/c/interface"
+RELEASED = STORED / "released.txt"  # lines "VERSION TAG SHA256", of the header
 MODEL = SOURCE / "examples/models/weft-stories.gguf"
 LIBRARY = COMPILER = None
 
@@ -135,6 +139,33 @@ def difference(stored, header):
         return "" if r.returncode == 0 else r.stdout
 
 
+def released(text):
+    """(version, tag, sha256 of the header) of each release, the oldest first."""
+    lines = [line.split() for line in text.splitlines() if line and not line.startswith("#")]
+    return [tuple(line) for line in lines]
+
+
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def unreleased_entries(changelog):
+    found = re.search(r"^## \[Unreleased\]$(.*?)(?=^## \[|\Z)", changelog, re.M | re.S)
+    return found[1] if found else ""
+
+
+def unannounced(old, new, changelog):
+    """What the new header has and the old one lacks, functions and members, that the changelog does
+    not name under "Unreleased"."""
+    added = [name for name in functions(new) if name not in functions(old)]
+    before = {name: members(body) for name, body in STRUCT.findall(old)}
+    for name, body in STRUCT.findall(new):
+        added += [f"{name}.{member}" for member in members(body)
+                  if name in before and member not in before[name]]
+    entries = unreleased_entries(changelog)
+    return [name for name in added if f"`{name}" not in entries]
+
+
 class Interface(unittest.TestCase):
     def test_the_library_exports_what_the_header_declares(self):
         lines = subprocess.run(["nm", "-D", "--defined-only", LIBRARY], check=True,
@@ -185,6 +216,29 @@ class Promises(unittest.TestCase):
                          f"not the interface {name} that was stored: increment the version in weft.h.in, "
                          "then interface_test.py --store")
 
+    def test_released_versions_stay_as_they_are(self):
+        for name, tag, sha256 in released(RELEASED.read_text()):
+            self.assertEqual(digest(STORED / f"{name}.h"), sha256,
+                             f"{name}.h is not the header of {tag}: increment the version instead")
+
+    def test_additions_since_the_last_release_are_announced(self):
+        releases = released(RELEASED.read_text())
+        if not releases:
+            self.skipTest("there was no release yet")
+        old = (STORED / f"{releases[-1][0]}.h").read_text()
+        missing = unannounced(old, HEADER.read_text(), (SOURCE / "CHANGELOG.md").read_text())
+        self.assertEqual(missing, [], 'name them under "## [Unreleased]" in CHANGELOG.md')
+
+    def test_unannounced_additions_are_noticed(self):
+        old = HEADER.read_text()
+        new = old.replace("} weft_token_info;", "  uint64_t more;\n} weft_token_info;")
+        new += "WEFT_API weft_status weft_new(void);\n"
+        page = "# Changelog\n\n## [Unreleased]\n\n{}\n## [0.1.0] - 2026-12-01\n\n- `weft_new()`.\n"
+        self.assertEqual(unannounced(old, new, page.format("")), ["weft_new", "weft_token_info.more"])
+        entries = "- `weft_new()` is new, and `weft_token_info.more`.\n"
+        self.assertEqual(unannounced(old, new, page.format(entries)), [])
+        self.assertEqual(unannounced(old, old, page.format("")), [])
+
     def test_programs_of_earlier_versions_can_use_this_one(self):
         headers = sorted(STORED.glob("*.h"))
         self.assertTrue(headers)
@@ -229,12 +283,17 @@ class Promises(unittest.TestCase):
                 self.assertNotEqual(difference(STORED / f"{version(text)}.abi", changed), "")
 
 
-def store():
+def store(tag=None):
     name = version(HEADER.read_text())
-    STORED.mkdir(exist_ok=True)
+    was_released = {v: t for v, t, _ in released(RELEASED.read_text())}
+    if name in was_released:
+        sys.exit(f"{name} was released with {was_released[name]}: increment the version in weft.h.in")
     shutil.copy(HEADER, STORED / f"{name}.h")
     describe(HEADER, STORED / f"{name}.abi")
-    print(f"stored {STORED / name}.h and .abi")
+    if tag:
+        with RELEASED.open("a") as file:
+            file.write(f"{name} {tag} {digest(HEADER)}\n")
+    print(f"stored {STORED / name}.h and .abi" + (f", released with {tag}" if tag else ""))
 
 
 if __name__ == "__main__":
@@ -242,5 +301,7 @@ if __name__ == "__main__":
     LIBRARY = sys.argv.pop()
     if LIBRARY == "--store":
         store()
+    elif sys.argv[-1] == "--release":
+        store(LIBRARY)
     else:
         unittest.main()

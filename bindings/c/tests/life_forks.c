@@ -111,7 +111,7 @@ void fork_while_all_is_new(void) {
   nanosleep(&time, NULL);
   const pid_t child = fork();
   if (child == 0) {
-    alarm(20);
+    alarm(200);
     (void)open_and_answer(NULL);
     _exit(check_failures != 0);
   }
