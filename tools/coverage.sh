@@ -45,4 +45,9 @@ ctest --preset coverage --output-junit tests.xml "${selection[@]}" |
 gcovr -j 2 --root . --object-directory build/coverage --json build/coverage/lines.json \
   --exclude '.*_test\.cpp' --exclude 'backends/src/cpu/(kernels|simd)/.*\.inl\.h' \
   --exclude tests/ --exclude build/ build/coverage
-tools/coverage_report.py build/coverage/lines.json build/coverage/tests.xml
+# A run of some programs, or without the code for panels, has no floors.
+if (($#)) || [[ $baseline ]]; then
+  tools/coverage_report.py build/coverage/lines.json build/coverage/tests.xml || true
+else
+  tools/coverage_report.py build/coverage/lines.json build/coverage/tests.xml --page tests/README.md
+fi

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """Prints the line coverage of each folder from gcovr's JSON, and the files with low coverage, with
-their longest stretches of lines that did not run.
+their longest stretches of lines that did not run. Fails if a folder is below its floor: 90 % outside
+of programs, or what tools/coverage_floors.txt says.
 
 Examples:
   tools/coverage_report.py build/coverage/lines.json build/coverage/tests.xml
+  tools/coverage_report.py LINES TESTS --page tests/README.md   # also writes the table there
 """
 import argparse
 import collections
@@ -16,6 +18,9 @@ import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WANTED = 0.9
+FLOORS = ROOT / "tools/coverage_floors.txt"
+PROGRAMS = ("examples", "tools", "bench", "other")  # which have no floor
+BEGIN, END = "<!-- coverage: begin -->\n", "<!-- coverage: end -->"
 
 
 def folders():
@@ -48,21 +53,62 @@ def read_lines(path):
     return files
 
 
-def row(name, lines):
-    ran = sum(lines)
-    return f"{100 * ran / len(lines):6.1f} %  {ran:6} of {len(lines):6}  {name}"
+def row(name, ran, total):
+    return f"{100 * ran / total:6.1f} %  {ran:6} of {total:6}  {name}"
 
 
-def print_rooms(files):
-    print("Line coverage by folder:")
+def rooms(files):
+    """(folder, lines that ran, lines of code) of each folder that has any."""
     order = folders()
     by_folder = {folder: [] for folder in order + ["other"]}
     for name, lines in files.items():
         inside = [folder for folder in order if name.startswith(folder + "/")]
         by_folder[max(inside, key=len, default="other")] += lines.values()
-    for folder, lines in by_folder.items():
-        if lines:
-            print(row(folder, lines))
+    return [(folder, sum(lines), len(lines)) for folder, lines in by_folder.items() if lines]
+
+
+def floors(text):
+    """The lines "FOLDER PERCENT  # REASON" of the list: {folder: percent}."""
+    found = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        match = re.fullmatch(r"(\S+) (\d+(?:\.\d)?)  # (\S.*)", line)
+        if not match:
+            raise ValueError(f"line {number}: expected 'FOLDER PERCENT  # REASON', got '{line}'")
+        found[match[1]] = float(match[2])
+    return found
+
+
+def below_floor(measured, lower):
+    """What is wrong with the folders, and with the list of lower floors."""
+    problems = []
+    for folder, ran, total in measured:
+        percent = 100 * ran / total
+        floor = lower.get(folder, 100 * WANTED)
+        if folder.split("/")[0] in PROGRAMS and folder not in lower:
+            continue
+        if percent < floor:
+            problems.append(f"{folder}: {percent:.1f} % of its lines ran, at least {floor:g} % must")
+        elif folder in lower and percent >= 100 * WANTED:
+            problems.append(f"{folder}: has {percent:.1f} %, so it needs no lower floor")
+    names = {folder for folder, _, _ in measured}
+    return problems + [f"{folder}: no such folder" for folder in lower if folder not in names]
+
+
+def page_table(measured, lower):
+    rows = ["\n| folder | lines that ran | of | share | floor |\n|---|---|---|---|---|\n"]
+    for folder, ran, total in measured:
+        none = folder.split("/")[0] in PROGRAMS and folder not in lower
+        floor = "" if none else f"{lower.get(folder, 100 * WANTED):g} %"
+        rows.append(f"| `{folder}` | {ran} | {total} | {100 * ran / total:.1f} % | {floor} |\n")
+    return "".join(rows) + "\n"
+
+
+def write_page(page, measured, lower):
+    text = page.read_text()
+    begin, end = text.index(BEGIN) + len(BEGIN), text.index(END)
+    page.write_text(text[:begin] + page_table(measured, lower) + text[end:])
 
 
 def print_gaps(files):
@@ -70,7 +116,7 @@ def print_gaps(files):
     for name, lines in sorted(files.items()):
         if sum(lines.values()) < WANTED * len(lines):
             longest = ", ".join(f"{a}-{b}" if a < b else str(a) for a, b in stretches(lines)[:3])
-            print(f"{row(name, lines.values())}: {longest}")
+            print(f"{row(name, sum(lines.values()), len(lines))}: {longest}")
 
 
 def print_kernels(path):
@@ -89,14 +135,22 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("lines", type=pathlib.Path, help="the output of gcovr --json")
     parser.add_argument("tests", type=pathlib.Path, help="the output of ctest --output-junit")
+    parser.add_argument("--page", type=pathlib.Path, help="the page whose table is written")
     options = parser.parse_args()
     files = read_lines(options.lines)
     if not files:
         sys.exit("no lines: was anything built and run?")
-    print_rooms(files)
+    measured, lower = rooms(files), floors(FLOORS.read_text())
+    print("Line coverage by folder:")
+    for folder, ran, total in measured:
+        print(row(folder, ran, total))
     print_gaps(files)
     print()
     print_kernels(options.tests)
+    if options.page:
+        write_page(options.page, measured, lower)
+    if problems := below_floor(measured, lower):
+        sys.exit("\n".join(["", *problems]))
 
 
 if __name__ == "__main__":
