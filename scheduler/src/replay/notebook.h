@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <random>
 #include <span>
 #include <thread>
@@ -16,6 +17,16 @@ namespace weft::test {
 
 inline void sleep_us(int us) {
   std::this_thread::sleep_for(std::chrono::microseconds(us));
+}
+
+// Whether the process soon uses no processor time: less than 5 ms in 100 ms, within a minute.
+inline bool eventually_idle() {
+  for (int i = 0; i < 600; ++i) {
+    const std::clock_t before = std::clock();
+    sleep_us(100000);
+    if (std::clock() - before < CLOCKS_PER_SEC / 200) return true;
+  }
+  return false;
 }
 
 // Random stages. Every piece writes a note to memory that is not atomic, and reads the notes of all

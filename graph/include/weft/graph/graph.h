@@ -89,8 +89,8 @@ class Graph {
   Tensor add_at(std::string_view path, const OpDef& op, std::span<const Tensor> inputs, Attrs attrs,
                 SourceLine where);
 
-  // Says that experts are chosen in this way, for those who want to guess them ahead of time. Passes
-  // keep it. REQUIRES: nodes of this graph, of which `weight` and `norm` are weights.
+  // Says that experts are chosen in this way, for those who want to guess them ahead of time.
+  // Passes keep it. REQUIRES: nodes of this graph, of which `weight` and `norm` are weights.
   void add_router(Tensor ids, Tensor weight, Tensor norm);
   // Null: the builder did not say how `ids` are chosen.
   const Router* router(NodeId ids) const;

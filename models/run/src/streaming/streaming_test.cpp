@@ -107,6 +107,15 @@ struct Reads {
   };
 };
 
+// Returns when the session has read ahead what it wants to.
+void wait_until_idle(const Reads& reads) {
+  int before = -1;
+  while (reads.n != before) {
+    before = reads.n;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+}
+
 }  // namespace
 
 TEST_CASE("streamed weights give the bits of weights in memory for every budget") {
@@ -197,12 +206,11 @@ TEST_CASE("a step that waits for the disk can be cancelled") {
     Session session(kept.model, options);
     std::atomic<bool> cancel{false};
     std::jthread other([&] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      while (reads.n == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       cancel = true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      reads.waits = false;
     });
     CHECK_THROWS_AS(session.feed(0, ids, &cancel), CancelledError);
+    reads.waits = false;
     other.join();
     CHECK(session.length(0) == 0);
     Session mapped(kept.model, with_mode(WeightMode::mapped));
@@ -319,7 +327,7 @@ TEST_CASE("the experts of the last session are read at the start of the next one
     SessionOptions counted = options;
     counted.open_reads = reads.open();
     Session session(kept.model, counted);
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it reads ahead
+    wait_until_idle(reads);
     session.feed(0, std::span(ids).first(1));
     const std::int64_t misses = session.stream_stats().all_groups().misses;
     for (const std::int32_t id : ids) session.feed(0, {&id, 1});

@@ -56,7 +56,7 @@ struct TableKind {
 // it has the version and the size.
 template <class Table>
 const Table& load_table(const Library& library, const std::string& path, const TableKind& kind) {
-  const auto* entry = library.find<const Table*(std::uint32_t)>(kind.entry);
+  auto* const entry = library.find<const Table*(std::uint32_t)>(kind.entry);
   if (!entry)
     fail<UnsupportedError>("{}: not {}: it does not export {}()", path, kind.library, kind.entry);
   const Table* const table = entry(kind.version);

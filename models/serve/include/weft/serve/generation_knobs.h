@@ -14,13 +14,15 @@ template <>
 struct Described<GenerationOptions> {
   using G = GenerationOptions;
   static constexpr KnobRange kTokens{0, 0x1p40};  // sums of lengths are far from overflow
-  static constexpr std::string_view kRequests = "requests and the flags of generation_texts() set it",
+  static constexpr std::string_view kRequests =
+                                        "requests and the flags of generation_texts() set it",
                                     kNotSent = "rank 0 writes the texts",
                                     kInPrograms = "programs decide it themselves";
   static constexpr auto max_tokens = option(
       {.name = "max_tokens",
-       .doc = "Number of tokens to generate at most; -1 means until the text ends or the context is "
-              "full.",
+       .doc =
+           "Number of tokens to generate at most; -1 means until the text ends or the context is "
+           "full.",
        .flags = "-n,--predict,--n-predict",
        .aliases = {"n_predict", "num_predict", "max_completion_tokens", "max_output_tokens"},
        .group = "ends",
@@ -38,14 +40,14 @@ struct Described<GenerationOptions> {
               .c = "min_tokens",
               .no_ranks = kNotSent},
              &G::min_tokens, kTokens);
-  static constexpr auto ignore_eos = option(
-      {.name = "ignore_eos",
-       .doc = "Never choose a token that ends the text; by default, the model may end it.",
-       .flags = "--ignore-eos",
-       .group = "ends",
-       .c = "ignore_eos",
-       .no_ranks = kNotSent},
-      &G::ignore_eos);
+  static constexpr auto ignore_eos =
+      option({.name = "ignore_eos",
+              .doc = "Never choose a token that ends the text; by default, the model may end it.",
+              .flags = "--ignore-eos",
+              .group = "ends",
+              .c = "ignore_eos",
+              .no_ranks = kNotSent},
+             &G::ignore_eos);
   static constexpr std::tuple all{
       option({.name = "sampler",
               .doc = "How tokens are chosen (docs/sampling.md).",
