@@ -5,39 +5,16 @@
 
 #include "weft/base/error.h"
 
-#include "drafts/layer_draft.h"
+#include "drafts/draft_kinds.h"
 
 namespace weft::serve {
 namespace {
 
-// The guesses of a draft model, which keeps what texts have in common.
-class ModelDraft final : public Draft {
- public:
-  explicit ModelDraft(std::shared_ptr<DraftModel> model) : model_(std::move(model)) {}
-  void begin() override {}
-  bool prepare(const DraftRequest& request) override { return model_->prepare(request); }
-  void propose(const DraftRequest& request, std::vector<TokenId>& guesses) override {
-    model_->propose(request, guesses);
-  }
-
- private:
-  std::shared_ptr<DraftModel> model_;
-};
-
-// The cost of a guess of each kind, as a share of a step of one token.
 std::vector<double> expected_costs(const Session& session, const SpeculationOptions& options,
                                    const DraftModel* model) {
-  const auto seconds = [&](std::size_t plan) { return double(session.plan(plan).predicted_ns); };
-  std::vector<double> shares;
-  for (const DraftKind kind : options.kinds) {
-    if (kind == DraftKind::ngram_simple)
-      shares.push_back(0);
-    else if (kind == DraftKind::model)
-      shares.push_back(model->relative_cost());
-    else
-      shares.push_back(seconds(session.n_step_plans()) / std::max(seconds(0), 1.0));
-  }
-  return shares;
+  std::vector<double> costs;
+  for (const DraftKind kind : options.kinds) costs.push_back(row_of(kind).cost(session, model));
+  return costs;
 }
 
 }  // namespace
@@ -51,13 +28,6 @@ SharedDrafts::SharedDrafts(Session& s, const SpeculationOptions& o, std::shared_
       kept(options.ngram_size),
       costs(expected_costs(session, options, model.get())),
       of_kinds(options.kinds.size()) {}
-
-std::shared_ptr<Draft> SharedDrafts::make(DraftKind kind, std::shared_ptr<KeptTexts> texts) const {
-  if (kind == DraftKind::ngram_simple)
-    return std::make_shared<LookupDraft>(options.ngram_size, std::move(texts));
-  if (kind == DraftKind::model) return std::make_shared<ModelDraft>(model);
-  return std::make_shared<LayerDraft>(session, options.p_min);
-}
 
 // Every text of a step reports it.
 void SharedDrafts::stepped(const DraftStep& step) {
@@ -85,7 +55,8 @@ void SharedDrafts::count_time(const DraftStep& step, double seconds, double n_to
 CombinedDraft::CombinedDraft(std::shared_ptr<SharedDrafts> shared,
                              const std::shared_ptr<KeptTexts>& kept, std::string owner)
     : shared_(std::move(shared)), owner_(std::move(owner)) {
-  for (const DraftKind kind : shared_->options.kinds) drafts_.push_back(shared_->make(kind, kept));
+  for (const DraftKind kind : shared_->options.kinds)
+    drafts_.push_back(row_of(kind).make(*shared_, kept));
 }
 
 void CombinedDraft::begin() {

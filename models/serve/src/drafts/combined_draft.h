@@ -20,7 +20,6 @@ struct SharedDrafts {
   // `model`: null if DraftKind::model is not one of the kinds. The session outlives it.
   SharedDrafts(Session& s, const SpeculationOptions& o, std::shared_ptr<DraftModel> m,
                const MemoryUse& memory);
-  std::shared_ptr<Draft> make(DraftKind kind, std::shared_ptr<KeptTexts> texts) const;
   void stepped(const DraftStep& step);
   // The text's part of a step that took so many seconds and gave so many tokens.
   void count_time(const DraftStep& step, double seconds, double n_tokens);

@@ -13,51 +13,6 @@
 namespace weft {
 namespace {
 
-struct NamedKind {
-  DraftKind kind;
-  std::string_view name;
-};
-constexpr std::array kNames{NamedKind{DraftKind::model, "draft"},
-                            NamedKind{DraftKind::mtp, "draft-mtp"},
-                            NamedKind{DraftKind::eagle3, "draft-eagle3"},
-                            NamedKind{DraftKind::ngram_simple, "ngram-simple"}};
-constexpr auto kKinds = [] {
-  std::array<DraftKind, kNames.size()> kinds{};
-  std::ranges::transform(kNames, kinds.begin(), &NamedKind::kind);
-  return kinds;
-}();
-
-}  // namespace
-
-std::span<const DraftKind> draft_kinds() {
-  return kKinds;
-}
-
-std::string_view to_string(DraftKind kind) {
-  return std::ranges::find(kNames, kind, &NamedKind::kind)->name;
-}
-
-DraftKind draft_kind(std::string_view name) {
-  const auto found = std::ranges::find(kNames, name, &NamedKind::name);
-  if (found != kNames.end()) return found->kind;
-  std::string known;
-  for (const NamedKind& k : kNames) known.append(known.empty() ? "" : ", ").append(k.name);
-  fail<ValueError>("unknown kind of draft '{}'; known: {}", name, known);
-}
-
-std::vector<DraftKind> draft_kinds_in(std::string_view list) {
-  std::vector<DraftKind> kinds;
-  for (std::size_t at = 0; at <= list.size();) {
-    const std::size_t end = std::min(list.find(',', at), list.size());
-    const std::string_view name = list.substr(at, end - at);
-    if (name != "none") kinds.push_back(draft_kind(name == "draft-simple" ? "draft" : name));
-    at = end + 1;
-  }
-  return kinds;
-}
-
-namespace {
-
 bool has(const SpeculationOptions& o, DraftKind kind) {
   return std::ranges::find(o.kinds, kind) != o.kinds.end();
 }
@@ -102,10 +57,11 @@ Speculation::Speculation(Session& session, const SpeculationOptions& options)
 
 Speculation::Speculation(Session& session, const SpeculationOptions& options, DraftOffer offer) {
   check_numbers(options);
-  for (const DraftKind kind : {DraftKind::mtp, DraftKind::eagle3}) {
-    const bool head = session.model().facts().draft_head;
-    if (has(options, kind) &&
-        (!session.options().draft_layer || head != (kind == DraftKind::eagle3)))
+  const DraftNeeds own = session.model().facts().draft_head ? DraftNeeds::head : DraftNeeds::layer;
+  for (const DraftKind kind : options.kinds) {
+    const DraftNeeds needs = needs_of(kind);
+    const bool by_layer = needs == DraftNeeds::layer || needs == DraftNeeds::head;
+    if (by_layer && (!session.options().draft_layer || needs != own))
       fail<ValueError>("drafts of kind '{}' need a session with such a layer", to_string(kind));
   }
   if (options.warn)

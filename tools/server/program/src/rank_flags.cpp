@@ -19,9 +19,9 @@ void check_sharded(const Flags& flags) {
   if (!flags.slot_folder.empty())
     fail<cli::UsageError>("--slot-save-path: {} (--shard {})",
                           why_not(Feature::saving, Mode::sharded), shard);
-  const auto& kinds = flags.drafts.speculation.kinds;
-  for (const DraftKind kind : {DraftKind::mtp, DraftKind::eagle3}) {
-    if (std::ranges::find(kinds, kind) != kinds.end())
+  for (const DraftKind kind : flags.drafts.speculation.kinds) {
+    const DraftNeeds needs = needs_of(kind);
+    if (needs == DraftNeeds::layer || needs == DraftNeeds::head)
       fail<cli::UsageError>("--spec-type {}: {} (--shard {})", to_string(kind),
                             why_not(Feature::draft_layer, Mode::sharded), shard);
   }

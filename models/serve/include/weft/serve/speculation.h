@@ -31,6 +31,14 @@ enum class DraftKind : std::uint8_t {
   eagle3,        // an EAGLE-3 head, which the model was loaded with (ModelOptions::draft_file)
   ngram_simple,  // prompt look-up
 };
+// What a kind guesses with.
+enum class DraftNeeds : std::uint8_t {
+  nothing,
+  model,  // SpeculationOptions::draft_model
+  layer,  // the model's own (SessionOptions::draft_layer)
+  head,   // likewise, a head that the model was loaded with
+};
+DraftNeeds needs_of(DraftKind kind);
 std::span<const DraftKind> draft_kinds();
 std::string_view to_string(DraftKind kind);  // "draft", "draft-mtp", "draft-eagle3", ..
 // Throws ValueError that lists the kinds.
