@@ -40,6 +40,8 @@ void take_members(Options& reader, weft_attend_options& options);
 py::dict dict_of(const weft_model_info& info);
 py::dict dict_of(const weft_session_info& info);
 py::dict dict_of(const weft_speculation_info& info);
+py::dict dict_of(const weft_generation_info& info);
+py::dict dict_of(const weft_diffusion_info& info);
 
 // Parts of the module: all classes come first.
 void add_classes(py::module_& m);

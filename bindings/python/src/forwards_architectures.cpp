@@ -207,6 +207,27 @@ py::str inspect_json(const py::handle& path) {
   return json.str();
 }
 
+py::str plan_json(const Model& model, const py::dict& options) {
+  const auto c_options = session_options(options);
+  weft_model* const c_model = model.get();
+  Text json;
+  call([&](weft_error** error) {
+    return weft_plan_json(c_model, c_options.get(), json.out(), error);
+  });
+  return json.str();
+}
+
+py::tuple selftest_json(const Model& model, const py::dict& options) {
+  const auto c_options = session_options(options);
+  weft_model* const c_model = model.get();
+  std::int32_t passed = 0;
+  Text json;
+  call_watched([&](weft_canceller* canceller, weft_error** error) {
+    return weft_selftest_json(c_model, c_options.get(), canceller, &passed, json.out(), error);
+  });
+  return py::make_tuple(passed != 0, json.str());
+}
+
 py::tuple check_new_model_json(const py::handle& architecture, const py::dict& keys,
                                const py::handle& snapshot) {
   const auto c_architecture = c_text_of(architecture, "architecture");
@@ -268,6 +289,8 @@ void add_forwards_of_architectures(py::module_& m) {
   m.def("load_extension", &load_extension);
   m.def("architectures_json", &architectures_json);
   m.def("inspect_json", &inspect_json);
+  m.def("plan_json", &plan_json);
+  m.def("selftest_json", &selftest_json);
   m.def("check_new_model", &check_new_model_json);
   m.def("write_made_model", &write_made_model);
   m.def("limits_json", &limits_json);

@@ -190,6 +190,15 @@ py::bytes constraint_get_forced(const Constraint& constraint, std::size_t max_by
   return text.bytes();
 }
 
+std::unique_ptr<Sampler> sampler_open(const py::dict& options) {
+  const SamplerOptions c_options(options);
+  auto sampler = std::make_unique<Sampler>();
+  call([&](weft_error** error) {
+    return weft_sampler_open(&c_options.options, sampler->out(), error);
+  });
+  return sampler;
+}
+
 void sampler_accept(const Sampler& sampler, std::int64_t token) {
   const weft_token c_token = id_of(token);
   weft_sampler* const c_sampler = sampler.get();
@@ -244,6 +253,7 @@ void add_forwards_of_models(py::module_& m) {
       .def("state", &constraint_get_state)
       .def("forced", &constraint_get_forced);
   py::class_<Sampler>(m.attr("Sampler"))
+      .def_static("open", &sampler_open)
       .def("accept", &sampler_accept)
       .def("reset", &sampler_reset)
       .def("reseed", &sampler_reseed)

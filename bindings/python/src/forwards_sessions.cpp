@@ -5,6 +5,16 @@
 namespace weft_python {
 namespace {
 
+std::unique_ptr<Session> session_open(const Model& model, const py::dict& options) {
+  const auto c_options = session_options(options);
+  weft_model* const c_model = model.get();
+  auto session = std::make_unique<Session>();
+  call([&](weft_error** error) {
+    return weft_session_open(c_model, c_options.get(), session->out(), error);
+  });
+  return session;
+}
+
 void session_cancel(const Session& session) {
   weft_session* const c_session = session.get();
   weft_session_cancel(c_session);
@@ -140,8 +150,33 @@ std::vector<float> session_get_lora_scales(const Session& session, std::int32_t 
   return std::vector<float>(scales, scales + n);
 }
 
-std::unique_ptr<Saved> saved_open_memory(const py::handle& data) {
-  const std::string c_data = bytes_of(data, "data");
+py::bytes session_save(const Session& session, std::int32_t sequence, const py::handle& tokens,
+                       const py::handle& note) {
+  const auto c_tokens = ids_of(tokens);
+  const std::string c_note = bytes_of(note, "note");
+  weft_session* const c_session = session.get();
+  Text bytes;
+  call([&](weft_error** error) {
+    return weft_session_save(c_session, sequence, c_tokens.data(), c_tokens.size(), c_note.data(),
+                             c_note.size(), bytes.out(), error);
+  });
+  return bytes.bytes();
+}
+
+void session_save_file(const Session& session, std::int32_t sequence, const py::handle& tokens,
+                       const py::handle& note, const py::handle& path) {
+  const auto c_tokens = ids_of(tokens);
+  const std::string c_note = bytes_of(note, "note");
+  const auto c_path = c_text_of(path, "path");
+  weft_session* const c_session = session.get();
+  call([&](weft_error** error) {
+    return weft_session_save_file(c_session, sequence, c_tokens.data(), c_tokens.size(),
+                                  c_note.data(), c_note.size(), c_path.c_str(), error);
+  });
+}
+
+std::unique_ptr<Saved> saved_open_memory(const py::bytes& data) {
+  const std::string_view c_data = data;
   auto saved = std::make_unique<Saved>();
   call([&](weft_error** error) {
     return weft_saved_open_memory(c_data.data(), c_data.size(), saved->out(), error);
@@ -197,10 +232,18 @@ py::dict speculation_get_info(const Speculation& speculation, const py::handle& 
   weft_speculation* const c_speculation = speculation.get();
   weft_speculation_info info{};
   info.struct_size = sizeof info;
-  call([&](weft_error** error) {
+  call_with_gil([&](weft_error** error) {
     return weft_speculation_get_info(c_speculation, c_str_of(c_type), &info, error);
   });
   return dict_of(info);
+}
+
+void generation_set_sampler(const Generation& generation, const py::dict& sampler) {
+  const SamplerOptions c_sampler(sampler);
+  weft_generation* const c_generation = generation.get();
+  call([&](weft_error** error) {
+    return weft_generation_set_sampler(c_generation, &c_sampler.options, error);
+  });
 }
 
 void generation_set_grammar(const Generation& generation, const Grammar* grammar) {
@@ -209,6 +252,15 @@ void generation_set_grammar(const Generation& generation, const Grammar* grammar
   call([&](weft_error** error) {
     return weft_generation_set_grammar(c_generation, c_grammar, error);
   });
+}
+
+py::dict generation_get_info(const Generation& generation) {
+  weft_generation* const c_generation = generation.get();
+  weft_generation_info info{};
+  info.struct_size = sizeof info;
+  call_with_gil(
+      [&](weft_error** error) { return weft_generation_get_info(c_generation, &info, error); });
+  return dict_of(info);
 }
 
 void diffusion_begin(const Diffusion& diffusion, const py::handle& prompt) {
@@ -236,10 +288,20 @@ py::str diffusion_get_text(const Diffusion& diffusion, const py::handle& masked)
   return text.str();
 }
 
+py::dict diffusion_get_info(const Diffusion& diffusion) {
+  weft_diffusion* const c_diffusion = diffusion.get();
+  weft_diffusion_info info{};
+  info.struct_size = sizeof info;
+  call_with_gil(
+      [&](weft_error** error) { return weft_diffusion_get_info(c_diffusion, &info, error); });
+  return dict_of(info);
+}
+
 }  // namespace
 
 void add_forwards_of_sessions(py::module_& m) {
   py::class_<Session>(m.attr("Session"))
+      .def_static("open", &session_open)
       .def("cancel", &session_cancel)
       .def("info", &session_get_info)
       .def("json", &session_json)
@@ -255,7 +317,9 @@ void add_forwards_of_sessions(py::module_& m) {
       .def("resume_point", &session_get_resume_point)
       .def("copy", &session_copy)
       .def("set_lora_scales", &session_set_lora_scales)
-      .def("lora_scales", &session_get_lora_scales);
+      .def("lora_scales", &session_get_lora_scales)
+      .def("save", &session_save)
+      .def("save_file", &session_save_file);
   py::class_<Saved>(m.attr("Saved"))
       .def_static("open_memory", &saved_open_memory)
       .def_static("open", &saved_open)
@@ -264,11 +328,15 @@ void add_forwards_of_sessions(py::module_& m) {
       .def("restore", &saved_restore)
       .def("resume_point", &saved_get_resume_point);
   py::class_<Speculation>(m.attr("Speculation")).def("info", &speculation_get_info);
-  py::class_<Generation>(m.attr("Generation")).def("set_grammar", &generation_set_grammar);
+  py::class_<Generation>(m.attr("Generation"))
+      .def("set_sampler", &generation_set_sampler)
+      .def("set_grammar", &generation_set_grammar)
+      .def("info", &generation_get_info);
   py::class_<Diffusion>(m.attr("Diffusion"))
       .def("begin", &diffusion_begin)
       .def("step", &diffusion_step)
-      .def("text", &diffusion_get_text);
+      .def("text", &diffusion_get_text)
+      .def("info", &diffusion_get_info);
 }
 
 }  // namespace weft_python

@@ -172,6 +172,32 @@ py::dict dict_of(const weft_speculation_info& info) {
   return all;
 }
 
+py::dict dict_of(const weft_generation_info& info) {
+  py::dict all;
+  all["sequence"] = info.sequence;
+  all["tokens"] = std::vector<weft_token>(info.tokens, info.tokens + info.n_tokens);
+  all["n_prompt"] = info.n_prompt;
+  all["n_reused"] = info.n_reused;
+  all["n_new"] = info.n_new;
+  all["n_pending"] = info.n_pending;
+  all["n_held"] = info.n_held;
+  all["ended"] = info.ended;
+  all["stop_string"] = text_of(info.stop_string);
+  all["n_guessed"] = info.n_guessed;
+  return all;
+}
+
+py::dict dict_of(const weft_diffusion_info& info) {
+  py::dict all;
+  all["sequence"] = info.sequence;
+  all["tokens"] = std::vector<weft_token>(info.tokens, info.tokens + info.n_tokens);
+  all["n_prompt"] = info.n_prompt;
+  all["n_masked"] = info.n_masked;
+  all["n_steps"] = info.n_steps;
+  all["steps_done"] = info.steps_done;
+  return all;
+}
+
 namespace {
 
 constexpr std::pair<const char*, int> kConstants[] = {

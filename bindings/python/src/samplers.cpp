@@ -26,13 +26,6 @@ namespace {
 
 using Logits = py::array_t<float, py::array::c_style | py::array::forcecast>;
 
-std::unique_ptr<Sampler> open_sampler(const py::dict& given) {
-  auto sampler = std::make_unique<Sampler>();
-  const SamplerOptions o(given);
-  call([&](weft_error** error) { return weft_sampler_open(&o.options, sampler->out(), error); });
-  return sampler;
-}
-
 weft_token sample(const Sampler& sampler, const py::handle& logits) {
   const auto row = Logits::ensure(logits);
   if (!row) {
@@ -52,7 +45,7 @@ weft_token sample(const Sampler& sampler, const py::handle& logits) {
 }  // namespace
 
 void add_samplers(py::module_& m) {
-  py::class_<Sampler>(m.attr("Sampler")).def_static("open", &open_sampler).def("sample", &sample);
+  py::class_<Sampler>(m.attr("Sampler")).def("sample", &sample);
 }
 
 }  // namespace weft_python

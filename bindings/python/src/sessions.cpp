@@ -35,16 +35,6 @@ struct SessionOptions {
   py::object progress;
 };
 
-std::unique_ptr<Session> open_session(const Model& model, const py::dict& given) {
-  auto session = std::make_unique<Session>();
-  const SessionOptions o(given);
-  weft_model* const handle = model.get();
-  call([&](weft_error** error) {
-    return weft_session_open(handle, &o.options, session->out(), error);
-  });
-  return session;
-}
-
 py::ssize_t row_width(const Session& session) {
   weft_session_info i{};
   i.struct_size = sizeof i;
@@ -98,31 +88,6 @@ std::vector<weft_token> tokens_of(const Session& session, std::int32_t sequence)
   return {tokens, tokens + n};
 }
 
-py::bytes save(const Session& session, std::int32_t sequence) {
-  Text bytes;
-  weft_session* const handle = session.get();
-  call([&](weft_error** error) {
-    return weft_session_save(handle, sequence, nullptr, 0, nullptr, 0, bytes.out(), error);
-  });
-  return bytes.bytes();
-}
-
-void restore(const Session& session, std::int32_t sequence, const py::bytes& bytes) {
-  const std::string_view all = bytes;
-  weft_session* const handle = session.get();
-  weft_saved* saved = nullptr;
-  call([&](weft_error** error) {
-    return weft_saved_open_memory(all.data(), all.size(), &saved, error);
-  });
-  weft_error* error = nullptr;
-  weft_status status = WEFT_SUCCESS;
-  without_gil([&] {
-    status = weft_saved_restore(saved, handle, sequence, -1, &error);
-    weft_saved_free(saved);
-  });
-  finish(status, error);
-}
-
 }  // namespace
 
 std::shared_ptr<const weft_session_options> session_options(const py::dict& given) {
@@ -132,14 +97,11 @@ std::shared_ptr<const weft_session_options> session_options(const py::dict& give
 
 void add_sessions(py::module_& m) {
   py::class_<Session>(m.attr("Session"))
-      .def_static("open", &open_session)
       .def_property_readonly("closed", &Session::closed)
       .def("feed", &feed_ids)
       .def("step", &step)
       .def("logits", &logits)
-      .def("tokens", &tokens_of)
-      .def("save", &save)
-      .def("restore", &restore);
+      .def("tokens", &tokens_of);
 }
 
 }  // namespace weft_python

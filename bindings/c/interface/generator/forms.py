@@ -14,7 +14,7 @@ INTEGERS = {"int32_t", "int64_t", "uint32_t", "uint64_t", "size_t", "weft_tensor
 # Arrays that the caller gives, with their size behind them.
 GIVEN_ARRAYS = {
     "const char*": ("const py::handle&", "const std::string {v} = bytes_of({n}, \"{n}\");", "_Text"),
-    "const void*": ("const py::handle&", "const std::string {v} = bytes_of({n}, \"{n}\");", "_Text"),
+    "const void*": ("const py::bytes&", "const std::string_view {v} = {n};", "bytes"),
     "const weft_token*": ("const py::handle&", "const auto {v} = ids_of({n});", "_Ids"),
     "const int64_t*": ("const std::vector<std::int64_t>&", "", "Sequence[int]"),
     "const weft_tensor_id*": ("const std::vector<weft_tensor_id>&", "", "Sequence[int]"),
@@ -26,6 +26,11 @@ GIVEN_ARRAYS = {
 LENT_ARRAYS = {
     "const weft_token**": ("weft_token", "list[int]"),
     "const float**": ("float", "list[float]"),
+}
+# Options that the caller gives, by the classes that read them from a dict.
+GIVEN_OPTIONS = {
+    "const weft_session_options*": ("const auto {v} = session_options({n});", "{v}.get()"),
+    "const weft_sampler_options*": ("const SamplerOptions {v}({n});", "&{v}.options"),
 }
 CALL = {"weft_error**", "weft_canceller*"}  # what the call itself gives
 KEYWORDS = {"from", "in", "is", "not", "or", "and", "def", "class", "lambda", "pass"}
@@ -112,6 +117,9 @@ def _given(kind, name, how, classes):
         return Form([name], [value], f"const py::handle& {name}",
                     "Optional[_Text]" if how == "optional" else "_Text",
                     f'const auto c_{name} = {function}({name}, "{name}");')
+    if kind in GIVEN_OPTIONS:
+        convert, value = (text.format(v=f"c_{name}", n=name) for text in GIVEN_OPTIONS[kind])
+        return Form([name], [value], f"const py::dict& {name}", "_Options", convert)
     if kind == "weft_token":
         return Form([name], [f"c_{name}"], f"std::int64_t {name}", "int",
                     f"const weft_token c_{name} = id_of({name});")
@@ -151,7 +159,7 @@ def _result(kind, name, how, classes, structs):
                     result_type=f"std::unique_ptr<{python}>")
     scalar = kind[:-1]
     if kind.endswith("*") and scalar in structs:
-        return Form([name], [f"&{name}"], python=structs[scalar], result=f"dict_of({name})",
+        return Form([name], [f"&{name}"], python=structs[scalar], result=f"dict_of({name})", lent=True,
                     declare=f"{scalar} {name}{{}};\n{name}.struct_size = sizeof {name};",
                     result_type="py::dict")
     if kind.endswith("*") and scalar in INTEGERS | {"double", "weft_token"}:
@@ -197,7 +205,7 @@ def constants(items):
             if item.kind == "enum" and "no_python" not in item.fields for value in item.members]
 
 
-def is_method(item, found, classes):
+def is_method(item, found):
     """Whether a forward is a method: its first argument is a handle of its class. Other forwards of
     classes are static methods."""
     owner = item.get("forward").rpartition(".")[0]

@@ -61,8 +61,7 @@ def options_source(items):
     for item in options.infos(items):
         text += f"\npy::dict dict_of(const {item.name}& info) {{\n  py::dict all;\n"
         for kind, name, _ in options.members(item):
-            value = f"text_of(info.{name})" if kind == "const char*" else f"info.{name}"
-            text += f'  all["{name}"] = {value};\n'
+            text += f'  all["{name}"] = {options.value_of(kind, name)};\n'
         text += "  return all;\n}\n"
     text += "\nnamespace {\n\nconstexpr std::pair<const char*, int> kConstants[] = {\n"
     text += "".join(f'    {{"{name}", {value}}},\n' for name, value in forms.constants(items))
@@ -113,7 +112,7 @@ def _definitions(items, classes, structs):
     owners = {}
     for item in items:
         owner, _, name = item.get("forward").rpartition(".")
-        method = not owner or forms.is_method(item, forms.forms(item, classes, structs), classes)
+        method = not owner or forms.is_method(item, forms.forms(item, classes, structs))
         define = "def" if method else "def_static"
         owners.setdefault(owner, []).append(f'.{define}("{name}", &{item.name.removeprefix("weft_")})')
     text = ""

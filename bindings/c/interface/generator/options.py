@@ -4,6 +4,7 @@ from . import data
 
 PLAIN = {"int32_t", "int64_t", "uint32_t", "uint64_t", "float", "double", "const char*",
          "weft_token", "weft_tensor_id"}
+TOKENS = "const weft_token*"
 NEVER = ("struct_size", "reserved")
 
 
@@ -53,10 +54,19 @@ def problems(item):
 
 def info_problems(item):
     for kind, name, _ in members(item):
-        if kind not in PLAIN:
+        if kind not in PLAIN | {TOKENS}:
             yield item.problem(f'"{name}"', f"member {name} of {item.name} with python: expected a plain "
                                f"type, got {kind}")
 
 
+def value_of(kind, name):
+    """A member as an expression that becomes an object of Python."""
+    if kind == TOKENS:
+        return f"std::vector<weft_token>(info.{name}, info.{name} + info.n_{name})"
+    return f"text_of(info.{name})" if kind == "const char*" else f"info.{name}"
+
+
 def python_type(kind):
+    if kind == TOKENS:
+        return "list[int]"
     return "str" if kind == "const char*" else "float" if kind in ("float", "double") else "int"
