@@ -4,6 +4,8 @@
   bindings/c/include/weft/weft.h  the header, whose frame is weft.h.in
   bindings/c/weft.map             the symbols of the library
   docs/c_api.md                   the tables of functions and of threads
+  bindings/python/src             sources of the native module that need no code of their own
+  bindings/python/weft/_weft.pyi  the types of that module, whose frame is _weft.pyi.in
 
 With --check it writes nothing and shows what would change. bindings/c/README.md describes the files.
 """
@@ -16,13 +18,15 @@ import sys
 if sys.version_info < (3, 11):
     sys.exit("generate.py needs Python 3.11, this is " + ".".join(map(str, sys.version_info[:2])))
 
-from generator import checks, data, header, page  # noqa: E402
+from generator import checks, data, header, native, page, stub  # noqa: E402
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 ROOT = FOLDER.parents[2]
 HEADER = ROOT / "bindings/c/include/weft/weft.h"
 SYMBOLS = ROOT / "bindings/c/weft.map"
 PAGE = ROOT / "docs/c_api.md"
+NATIVE = ROOT / "bindings/python/src"
+STUB = ROOT / "bindings/python/weft/_weft.pyi"
 
 
 def loaded(folder):
@@ -36,21 +40,23 @@ def loaded(folder):
 
 
 def made(items, template):
-    """The texts of all files, by path. The header is not formatted if there is no clang-format."""
-    text = header.unformatted(items, template)
-    if header.can_format():
-        text = header.formatted(text, HEADER)
+    """The texts of all files, by path. C and C++ are not formatted if there is no clang-format."""
     table = page.replaced(PAGE.read_text(), "functions", page.functions(items))
-    return {HEADER: text, SYMBOLS: header.symbols(items, header.version(template).split(".")[0]),
-            PAGE: page.replaced(table, "threads", page.threads(items))}
+    sources = {HEADER: header.unformatted(items, template)}
+    sources |= {NATIVE / name: text for name, text in native.sources(items).items()}
+    if header.can_format():
+        sources = {path: header.formatted(text, path) for path, text in sources.items()}
+    return {**sources, SYMBOLS: header.symbols(items, header.version(template).split(".")[0]),
+            PAGE: page.replaced(table, "threads", page.threads(items)),
+            STUB: stub.text(items, STUB.with_suffix(".pyi.in").read_text())}
 
 
 def difference(path, text):
     """What would change in a file, as a unified diff; "": nothing. Without clang-format, where the
-    lines of the header break is not compared."""
+    lines of C and C++ break is not compared."""
     old = path.read_text() if path.exists() else ""
     same = old == text
-    if path == HEADER and not header.can_format():
+    if path.suffix in (".h", ".cpp") and not header.can_format():
         same = header.without_layout(old) == header.without_layout(text)
     if same:
         return ""

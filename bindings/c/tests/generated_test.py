@@ -18,7 +18,7 @@ PYTHON = SOURCE / "bindings/python"
 sys.path.insert(0, str(INTERFACE))
 
 import generate  # noqa: E402
-from generator import checks, data, header, page  # noqa: E402
+from generator import checks, data, header, native, options, page  # noqa: E402
 
 VERSION = "1.1"
 # The beginning of all wrong files: 16 lines.
@@ -56,8 +56,8 @@ members = [
 '''
 # What is changed in an item, and all that is then said.
 WRONG_FUNCTIONS = [
-    ('doc = "What', 'dok = "What', "19: unknown key of a function: expected one of blank_before, doc, "
-     "errors, no_python, params, python, returns, since, threads, got dok"),
+    ('doc = "What', 'dok = "What', "19: unknown key of a function: expected one of as, blank_before, "
+     "doc, errors, forward, no_python, params, python, returns, since, stub, threads, got dok"),
     ('since = "1.0"\n', "", "17: weft_f: expected since, got none"),
     ('since = "1.0"', "since = 1.0", "18: since of weft_f: expected a text, got 1.0"),
     ('["int32_t n"]', '"int32_t n"', "20: params of weft_f: expected a list of texts, got 'int32_t n'"),
@@ -66,8 +66,21 @@ WRONG_FUNCTIONS = [
      "18: since of weft_f: expected at most 1.1, the version of weft.h.in, got 1.2"),
     ('threads = "any"\n', "", "17: weft_f: expected threads, got none"),
     ('"any"', '"some"', "21: threads of weft_f: expected one of any, handle, always, got some"),
-    ('no_python = "missing"\n', "", "17: weft_f: expected python or no_python, got none"),
-    ("no_python", 'python = ["f"]\nno_python', "17: weft_f: expected python or no_python, got both"),
+    ('no_python = "missing"\n', "", "17: weft_f: expected forward, python or no_python, got none"),
+    ("no_python", 'python = ["f"]\nno_python',
+     "17: weft_f: expected forward, python or no_python, got both"),
+    ('no_python = "missing"', 'python = ["f"]',
+     "22: python of weft_f: expected a name with a stub, got f"),
+    ('no_python = "missing"', 'python = ["f"]\nstub = "def g() -> None"',
+     "23: stub of weft_f: expected one of its python names, got g\n"
+     "wrong.toml:22: python of weft_f: expected a name with a stub, got f"),
+    ('no_python = "missing"', 'forward = "A.f"',
+     "22: forward of weft_f: expected a class of a type, got A"),
+    ('no_python = "missing"', 'forward = "f"\nas = { m = "bool" }',
+     "23: as of weft_f: expected a parameter with one of bool, bytes, str, optional, got m = bool"),
+    ('["int32_t n"]\nthreads = "any"\nno_python = "missing"',
+     '["void* user"]\nthreads = "any"\nforward = "f"',
+     "20: forward of weft_f: expected parameters that have a form in Python, got void* user"),
     ("int32_t n", "weft_t n",
      "20: type in weft_f: expected one that is declared before, got weft_t"),
     ("int32_t n", "void (*f)(weft_t* user)",
@@ -82,8 +95,8 @@ WRONG_FUNCTIONS = [
     ('"weft_f"', '"weft_status"', "17: name weft_status: expected a new one, got that of wrong.toml:4"),
 ]
 WRONG_STRUCTS = [
-    ('name = ["a"', 'nane = ["a"', "22: unknown key of a member of weft_s: expected one of callback, "
-     "doc, name, params, returns, since, type, got nane\n"
+    ('name = ["a"', 'nane = ["a"', "22: unknown key of a member of weft_s: expected one of by_hand, "
+     "callback, doc, name, no_python, params, returns, since, type, got nane\n"
      "wrong.toml:17: a member of weft_s: expected name, got none"),
     ('role = "filled"', 'role = "full"',
      "19: role of weft_s: expected one of options, given, filled, value, got full"),
@@ -99,6 +112,30 @@ WRONG_STRUCTS = [
      "22: since of a: expected at most 1.1, the version of weft.h.in, got 1.2"),
     ('type = "int32_t", name = ["a"', 'type = "int31_t", name = ["a"',
      "22: type in weft_s: expected one that is declared before, got int31_t"),
+]
+# Options that the native module reads.
+OPTIONS = '''struct = "weft_o"
+since = "1.0"
+role = "options"
+members = [
+  { type = "uint32_t", name = "struct_size" },
+  { type = "int32_t", name = "a" },
+  { type = "void*", name = "b", by_hand = true },
+]
+
+[[item]]
+function = "weft_o_init"
+since = "1.0"
+params = ["weft_o* o"]
+threads = "any"
+python = ["*"]
+'''
+WRONG_OPTIONS = [
+    (", by_hand = true", "", "23: member b of weft_o, which no generated code can take: expected by_hand "
+     "or no_python, got none"),
+    ("by_hand = true", 'by_hand = true, no_python = "x"',
+     "23: member b of weft_o: expected by_hand or no_python, got both"),
+    ("by_hand = true", "by_hand = 1", "23: by_hand of a member of weft_o: expected true, got 1"),
 ]
 WRONG_FILES = [
     (BEGINNING + "function = weft_f\n", "17: Invalid value: expected TOML, got 'function = weft_f'"),
@@ -167,6 +204,9 @@ class Data(unittest.TestCase):
     def test_wrong_structs_are_found(self):
         self.find(STRUCT, WRONG_STRUCTS)
 
+    def test_members_are_taken_or_declined(self):
+        self.find(OPTIONS, WRONG_OPTIONS)
+
     def test_structs_without_a_size_do_not_grow(self):
         text = ('struct = "weft_s"\nsince = "1.0"\nrole = "value"\nmembers = [\n'
                 '  { type = "int32_t", name = "a" },\n  { type = "int32_t", name = "b", since = "1.1" },\n]\n')
@@ -180,16 +220,41 @@ class Data(unittest.TestCase):
 
 
 class Python(unittest.TestCase):
-    functions = {item.name: item for item in data.functions(data.load(INTERFACE))}
+    items = data.load(INTERFACE)
+    functions = {item.name: item for item in data.functions(items)}
 
-    def test_the_package_calls_what_the_data_says(self):
-        text = "".join(path.read_text() for path in sorted((PYTHON / "src").glob("*.*")))
-        called = set(re.findall(r"\bweft_\w+", text)) & set(self.functions)
-        listed = {name for name, item in self.functions.items() if "python" in item.fields}
-        self.assertEqual(called - listed, set(), "called, but without python = [...]")
-        self.assertEqual(listed - called, set(), "with python = [...], but not called")
+    def called(self, paths):
+        text = "".join(path.read_text() for path in paths)
+        return set(re.findall(r"\bweft_\w+", text)) & set(self.functions)
 
-    def test_the_native_module_has_the_names(self):
+    def test_the_native_module_calls_what_the_data_says(self):
+        paths = set((PYTHON / "src").glob("*.*"))
+        made = {PYTHON / "src" / name for name in native.sources(self.items)}
+        self.assertEqual(made - paths, set(), "run bindings/c/interface/generate.py")
+        forwards = {name for name, item in self.functions.items() if "forward" in item.fields}
+        by_hand = {name for name, item in self.functions.items() if "python" in item.fields}
+        freed = {name for name in by_hand if name.endswith("_free")}  # by the classes, which are made
+        called, of_made = self.called(paths - made), self.called(made)
+        self.assertEqual(called - by_hand, set(), "called by hand, but without python = [...]")
+        self.assertEqual(by_hand - freed - called, set(), "with python = [...], but not called by hand")
+        self.assertEqual(of_made - freed, forwards)
+        self.assertEqual(freed - called - of_made, set(), "with python = [...], but not called")
+
+    def test_members_that_are_taken_by_hand_are(self):
+        paths = [path for path in (PYTHON / "src").glob("*.cpp")
+                 if path.name not in native.sources(self.items)]
+        text = "".join(path.read_text() for path in paths)
+        for item in options.readers(self.items):
+            for _, name, member in options.members(item):
+                if member.get("by_hand"):
+                    self.assertRegex(text, rf"\b\w+\.{name}\b", item.name)
+
+    def test_no_source_is_left_from_an_earlier_data(self):
+        made = {path.name for path in (PYTHON / "src").glob("*.*")
+                if path.read_text().startswith("// Made by ")}
+        self.assertEqual(made, set(native.sources(self.items)))
+
+    def test_the_stub_has_the_names(self):
         known = {"*"}
         for node in ast.parse((PYTHON / "weft/_weft.pyi").read_text()).body:
             if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
@@ -198,7 +263,8 @@ class Python(unittest.TestCase):
                 known |= {f"{node.name}.{method.name}" for method in node.body
                           if isinstance(method, ast.FunctionDef)}
         for item in self.functions.values():
-            self.assertEqual(set(item.get("python", [])) - known, set(), item.name)
+            names = [*item.get("python", []), item.get("forward", "*")]
+            self.assertEqual(set(names) - known, set(), item.name)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,10 @@
 // Embeddings of texts.
 #include <algorithm>
 
-#include "native.h"
+#include "classes.h"
 
 namespace weft_python {
 namespace {
-
-struct Embedder : Handle<weft_embedder, weft_embedder_free> {
-  Embedder() : Handle("session") {}
-};
 
 weft_embedder_info info_of(const Embedder& embedder) {
   weft_embedder_info i{};
@@ -28,8 +24,7 @@ std::unique_ptr<Embedder> open_embedder(const Model& model, const py::dict& sess
   o.session = of_session.get();
   if (beside != nullptr) o.beside = beside->get();
   Options reader(given);
-  reader.take("pooling", o.pooling).take("max_tokens", o.max_tokens);
-  reader.take("texts_per_step", o.texts_per_step);
+  take_members(reader, o);
   reader.finish("Embedder()");
   weft_model* const handle = model.get();
   call([&](weft_error** error) { return weft_embedder_open(handle, &o, embedder->out(), error); });
@@ -83,14 +78,12 @@ py::tuple embed_tokens(const Embedder& embedder, const std::vector<weft_token>& 
 }  // namespace
 
 void add_embedders(py::module_& m) {
-  py::class_<Embedder>(m, "Embedder")
+  py::class_<Embedder>(m.attr("Embedder"))
       .def_static("open",
                   [](const Model& model, const py::dict& session, const py::dict& given) {
                     return open_embedder(model, session, given, nullptr);
                   })
       .def_static("open", &open_embedder)
-      .def("close", &Embedder::close)
-      .def("cancel", [](const Embedder& e) { weft_embedder_cancel(e.get()); })
       .def("embed", &embed)
       .def("embed_tokens", &embed_tokens)
       .def("width", [](const Embedder& e) { return info_of(e).width; });

@@ -1,27 +1,21 @@
 // Texts.
 #include <memory>
 
-#include "native.h"
+#include "classes.h"
 
 namespace weft_python {
 namespace {
 
-struct GenerationHandle : Handle<weft_generation, weft_generation_free> {
-  GenerationHandle() : Handle("text") {}
-};
-
-std::unique_ptr<GenerationHandle> open_text(const Session& session, std::int32_t sequence,
-                                            const py::dict& sampler, const Grammar* grammar,
-                                            const std::vector<std::string>& stops,
-                                            const Speculation* speculation, const py::dict& given) {
-  auto generation = std::make_unique<GenerationHandle>();
+std::unique_ptr<Generation> open_text(const Session& session, std::int32_t sequence,
+                                      const py::dict& sampler, const Grammar* grammar,
+                                      const std::vector<std::string>& stops,
+                                      const Speculation* speculation, const py::dict& given) {
+  auto generation = std::make_unique<Generation>();
   const SamplerOptions with(sampler);
   weft_generation_options o;
   weft_generation_options_init(&o, sizeof o);
   Options reader(given);
-  reader.take("max_tokens", o.max_tokens).take("min_tokens", o.min_tokens);
-  reader.take("max_time_ms", o.max_time_ms).take("ignore_eos", o.ignore_eos);
-  reader.take("n_logprobs", o.n_logprobs);
+  take_members(reader, o);
   reader.finish("generate()");
   std::vector<weft_string> texts;
   for (const std::string& stop : stops) texts.push_back({stop.data(), stop.size()});
@@ -38,7 +32,7 @@ std::unique_ptr<GenerationHandle> open_text(const Session& session, std::int32_t
 }
 
 // (text, token, stop)
-py::tuple next_event(const GenerationHandle& generation) {
+py::tuple next_event(const Generation& generation) {
   weft_generation_event event{};
   event.struct_size = sizeof event;
   weft_generation* const handle = generation.get();
@@ -50,16 +44,33 @@ py::tuple next_event(const GenerationHandle& generation) {
   return py::make_tuple(text, event.token, event.stop);
 }
 
+// A text of a diffusion language model.
+std::unique_ptr<Diffusion> open_diffusion(const Session& session, std::int32_t sequence,
+                                          const py::dict& sampler, const py::dict& given) {
+  auto diffusion = std::make_unique<Diffusion>();
+  const SamplerOptions with(sampler);
+  weft_diffusion_options o;
+  weft_diffusion_options_init(&o, sizeof o);
+  Options reader(given);
+  take_members(reader, o);
+  reader.finish("Diffusion()");
+  o.sampler = &with.options;
+  weft_session* const handle = session.get();
+  call([&](weft_error** error) {
+    return weft_diffusion_open(handle, sequence, &o, diffusion->out(), error);
+  });
+  return diffusion;
+}
+
 }  // namespace
 
 void add_generations(py::module_& m) {
-  py::class_<GenerationHandle>(m, "Generation")
+  py::class_<Generation>(m.attr("Generation"))
       .def_static("open", &open_text, py::arg("session"), py::arg("sequence"), py::arg("sampler"),
                   py::arg("grammar").none(true), py::arg("stops"),
                   py::arg("speculation").none(true), py::arg("options"))
-      .def("close", &GenerationHandle::close)
       .def("begin",
-           [](const GenerationHandle& g, const py::handle& ids) {
+           [](const Generation& g, const py::handle& ids) {
              const auto prompt = ids_of(ids);
              weft_generation* const handle = g.get();
              call([&](weft_error** error) {
@@ -67,7 +78,7 @@ void add_generations(py::module_& m) {
              });
            })
       .def("begin_chat",
-           [](const GenerationHandle& g, const ChatPlan& plan) {
+           [](const Generation& g, const ChatPlan& plan) {
              weft_generation* const handle = g.get();
              weft_chat_plan* const of = plan.get();
              call([&](weft_error** error) {
@@ -75,6 +86,7 @@ void add_generations(py::module_& m) {
              });
            })
       .def("next", &next_event);
+  py::class_<Diffusion>(m.attr("Diffusion")).def_static("open", &open_diffusion);
 }
 
 }  // namespace weft_python

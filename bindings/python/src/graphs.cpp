@@ -39,6 +39,12 @@ py::dict dict_of(const weft_value* values, std::size_t n) {
   return all;
 }
 
+std::vector<weft_dim> dims_of(const Dims& shape) {
+  std::vector<weft_dim> dims;
+  for (const auto& [bound, variable] : shape) dims.push_back({bound, variable, 0});
+  return dims;
+}
+
 py::dtype numpy_type(const std::string& dtype) {
   if (dtype == "F32") return py::dtype("float32");
   if (dtype == "I32") return py::dtype("int32");
@@ -59,49 +65,6 @@ py::array array_of(const weft_array& array, const py::handle& base) {
 
 namespace {
 
-struct Computation : Handle<weft_computation, weft_computation_free> {
-  Computation() : Handle("computation") {}
-};
-
-// A bound, and the number of a variable or 0.
-using Dims = std::vector<std::pair<std::int64_t, std::int32_t>>;
-using AddLeaf = weft_status (*)(weft_graph*, const char*, const char*, const weft_dim*, std::size_t,
-                                weft_tensor_id*, weft_error**);
-
-std::unique_ptr<Graph> new_graph() {
-  auto graph = std::make_unique<Graph>();
-  call([&](weft_error** error) { return weft_graph_open(graph->out(), error); });
-  return graph;
-}
-
-std::unique_ptr<Graph> graph_of_model(const Model& model, std::int64_t n_tokens) {
-  auto graph = std::make_unique<Graph>();
-  weft_model* const handle = model.get();
-  call([&](weft_error** error) { return weft_model_graph(handle, n_tokens, graph->out(), error); });
-  return graph;
-}
-
-template <AddLeaf F>
-weft_tensor_id add_leaf(const Graph& graph, const std::string& name, const std::string& dtype,
-                        const Dims& shape) {
-  std::vector<weft_dim> dims;
-  for (const auto& [bound, variable] : shape) dims.push_back({bound, variable, 0});
-  weft_graph* const g = graph.get();
-  return given_by<weft_tensor_id>([&](weft_tensor_id* id, weft_error** error) {
-    return F(g, name.c_str(), dtype.c_str(), dims.data(), dims.size(), id, error);
-  });
-}
-
-weft_tensor_id add_op(const Graph& graph, const std::string& op,
-                      const std::vector<weft_tensor_id>& inputs, const py::dict& attributes) {
-  const Values values(attributes);
-  weft_graph* const g = graph.get();
-  return given_by<weft_tensor_id>([&](weft_tensor_id* id, weft_error** error) {
-    return weft_graph_op(g, op.c_str(), inputs.data(), inputs.size(), values.data(), values.size(),
-                         id, error);
-  });
-}
-
 std::int32_t add_variable(const Graph& graph, const std::string& name, std::int64_t bound) {
   weft_graph* const g = graph.get();
   return given_by<weft_dim>([&](weft_dim* dim, weft_error** error) {
@@ -121,28 +84,13 @@ py::tuple tensor_info(const Graph& graph, weft_tensor_id id) {
   return py::make_tuple(i.path, i.dtype, shape);
 }
 
-template <weft_status (*F)(weft_graph*, weft_text*, weft_error**)>
-py::str text_of_graph(const Graph& graph) {
-  Text text;
-  weft_graph* const g = graph.get();
-  call([&](weft_error** error) { return F(g, text.out(), error); });
-  return text.str();
-}
-
-py::str svg_of_dot(const std::string& dot) {
-  Text svg;
-  call([&](weft_error** error) { return weft_dot_svg(dot.data(), dot.size(), svg.out(), error); });
-  return svg.str();
-}
-
 std::unique_ptr<Computation> open_computation(const Graph& graph, const py::dict& given) {
   auto computation = std::make_unique<Computation>();
   weft_computation_options o;
   weft_computation_options_init(&o, sizeof o);
   o.poll = poll_signals;
   Options reader(given);
-  reader.take("workers", o.workers).take("backend", o.backend).take("route", o.route);
-  reader.take("passes_off", o.passes_off).take("mem_budget", o.mem_budget);
+  take_members(reader, o);
   reader.finish("run()");
   weft_graph* const g = graph.get();
   call([&](weft_error** error) { return weft_computation_open(g, &o, computation->out(), error); });
@@ -172,13 +120,6 @@ void set_weight(const Computation& computation, const std::string& name, const p
   });
 }
 
-void run_computation(const Computation& computation, const std::vector<std::int64_t>& extents) {
-  weft_computation* const c = computation.get();
-  call([&](weft_error** error) {
-    return weft_computation_run(c, extents.data(), extents.size(), error);
-  });
-}
-
 // A copy.
 py::array output_of(const Computation& computation, const std::string& name) {
   weft_computation* const c = computation.get();
@@ -200,16 +141,6 @@ py::array_t<std::uint8_t> memory_of_state(const py::object& owner, const std::st
                                    owner);
 }
 
-py::tuple verify(const Computation& computation, const std::vector<std::int64_t>& extents) {
-  weft_computation* const c = computation.get();
-  Text json;
-  std::int32_t passed = 0;
-  call([&](weft_error** error) {
-    return weft_computation_verify(c, extents.data(), extents.size(), &passed, json.out(), error);
-  });
-  return py::make_tuple(passed != 0, json.str());
-}
-
 py::tuple plan_of(const Computation& computation) {
   weft_computation* const c = computation.get();
   Text json, svg;
@@ -220,63 +151,16 @@ py::tuple plan_of(const Computation& computation) {
   return py::make_tuple(json.str(), svg.str(), hash);
 }
 
-void set_line(const Graph& graph, const std::string& file, std::uint32_t line) {
-  weft_graph* const g = graph.get();
-  call([&](weft_error** error) { return weft_graph_set_line(g, file.c_str(), line, error); });
-}
-
-void set_name(const Graph& graph, weft_tensor_id id, const std::string& name) {
-  weft_graph* const g = graph.get();
-  call([&](weft_error** error) { return weft_graph_set_name(g, id, name.c_str(), error); });
-}
-
-void add_output(const Graph& graph, const std::string& name, weft_tensor_id id) {
-  weft_graph* const g = graph.get();
-  call([&](weft_error** error) { return weft_graph_output(g, name.c_str(), id, error); });
-}
-
-std::int32_t size_of_graph(const Graph& graph) {
-  weft_graph* const g = graph.get();
-  return given_by<std::int32_t>(
-      [&](std::int32_t* n, weft_error** error) { return weft_graph_get_size(g, n, error); });
-}
-
-void add_graph_class(py::module_& m) {
-  py::class_<Graph>(m, "Graph")
-      .def_static("open", &new_graph)
-      .def_static("of_model", &graph_of_model)
-      .def("input", &add_leaf<weft_graph_input>)
-      .def("weight", &add_leaf<weft_graph_weight>)
-      .def("state", &add_leaf<weft_graph_state>)
-      .def("variable", &add_variable)
-      .def("op", &add_op)
-      .def("info", &tensor_info)
-      .def("set_line", &set_line)
-      .def("set_name", &set_name)
-      .def("output", &add_output)
-      .def("size", &size_of_graph)
-      .def("json", &text_of_graph<weft_graph_json>)
-      .def("dot", &text_of_graph<weft_graph_dot>);
-}
-
 }  // namespace
 
 void add_graphs(py::module_& m) {
-  add_graph_class(m);
-  m.def("dot_svg", &svg_of_dot);
-  m.def("ops_json", [] {
-    Text json;
-    call([&](weft_error** error) { return weft_ops_json(json.out(), error); });
-    return json.str();
-  });
-  py::class_<Computation>(m, "Computation")
+  py::class_<Graph>(m.attr("Graph")).def("variable", &add_variable).def("info", &tensor_info);
+  py::class_<Computation>(m.attr("Computation"))
       .def_static("open", &open_computation)
       .def("set_input", &set_input)
       .def("set_weight", &set_weight)
-      .def("run", &run_computation)
       .def("output", &output_of)
       .def("state", &memory_of_state)
-      .def("verify", &verify)
       .def("plan", &plan_of);
 }
 

@@ -4,13 +4,9 @@
 #include <memory>
 #include <optional>
 
-#include "native.h"
+#include "classes.h"
 
 namespace weft_python {
-
-struct Graph : Handle<weft_graph, weft_graph_free> {
-  Graph() : Handle("graph") {}
-};
 
 // Attributes or keys: a dict of bool, int, float and str.
 class Values {
@@ -24,6 +20,10 @@ class Values {
   std::vector<weft_value> values_;
 };
 py::dict dict_of(const weft_value* values, std::size_t n);
+
+// Dimensions as a bound, and the number of a variable or 0.
+using Dims = std::vector<std::pair<std::int64_t, std::int32_t>>;
+std::vector<weft_dim> dims_of(const Dims& shape);
 
 // The name of a type as numpy knows it. Raises "dtype" for types that numpy lacks.
 py::dtype numpy_type(const std::string& dtype);

@@ -2,7 +2,7 @@
 #include <memory>
 #include <optional>
 
-#include "native.h"
+#include "classes.h"
 
 namespace weft_python {
 namespace {
@@ -15,9 +15,7 @@ struct ModelOptions {
       options.progress = call_progress;
       options.progress_user = progress.ptr();
     }
-    reader.take("vocabulary_only", options.vocabulary_only).take("quantize", options.quantize);
-    reader.take("allow_unknown_settings", options.allow_unknown_settings);
-    reader.take("draft_file", options.draft_file);
+    take_members(reader, options);
     overrides();
     adapters("loras", loras, options.loras, options.n_loras);
     adapters("control_vectors", control_vectors, options.control_vectors,
@@ -123,27 +121,6 @@ std::unique_ptr<Model> open_buffer(const py::object& buffer, const py::dict& giv
   return model;
 }
 
-py::dict info_of_model(const Model& model) {
-  weft_model_info i{};
-  i.struct_size = sizeof i;
-  weft_model* const handle = model.get();
-  call([&](weft_error** error) { return weft_model_get_info(handle, &i, error); });
-  using namespace py::literals;
-  return py::dict("flags"_a = i.flags, "architecture"_a = text_of(i.architecture),
-                  "name"_a = text_of(i.name), "path"_a = text_of(i.path), "n_layers"_a = i.n_layers,
-                  "n_embd"_a = i.n_embd, "n_vocab"_a = i.n_vocab, "context"_a = i.context,
-                  "n_params"_a = i.n_params, "weight_bytes"_a = i.weight_bytes,
-                  "n_loras"_a = i.n_loras);
-}
-
-template <class F>
-auto text_from(const Model& model, const F& f) {
-  Text text;
-  weft_model* const handle = model.get();
-  call([&](weft_error** error) { return f(handle, text.out(), error); });
-  return text.str();
-}
-
 std::vector<weft_token> encode(const Model& model, const py::handle& text, bool add_special,
                                bool parse_special) {
   const std::string bytes = bytes_of(text, "text");
@@ -186,36 +163,12 @@ py::bytes decode(const Model& model, const py::handle& ids, bool show_special, b
   return text.bytes();
 }
 
-py::bytes token_bytes(const Model& model, std::int64_t id) {
-  const char* data = nullptr;
-  std::size_t size = 0;
-  weft_model* const handle = model.get();
-  const weft_token token = id_of(id);
-  call(
-      [&](weft_error** error) { return weft_token_get_bytes(handle, token, &data, &size, error); });
-  return {data, size};
-}
-
-weft_token special(const Model& model, std::int32_t which) {
-  weft_token token = -1;
-  weft_model* const handle = model.get();
-  call([&](weft_error** error) { return weft_token_get_special(handle, which, &token, error); });
-  return token;
-}
-
 bool ends_text(const Model& model, std::int64_t id) {
   weft_token_info info{.struct_size = sizeof info};
   weft_model* const handle = model.get();
   const weft_token token = id_of(id);
   call([&](weft_error** error) { return weft_token_get_info(handle, token, &info, error); });
   return (info.flags & WEFT_TOKEN_ENDS_TEXT) != 0;
-}
-
-std::optional<std::string> chat_template(const Model& model) {
-  const char* text = nullptr;
-  weft_model* const handle = model.get();
-  call([&](weft_error** error) { return weft_model_get_chat_template(handle, &text, error); });
-  return text ? std::optional<std::string>(text) : std::nullopt;
 }
 
 // The text of a turn, whose parts are JSON.
@@ -237,6 +190,15 @@ py::str render(const Model& model, const std::string& messages,
   const weft_status status = weft_chat_render(chat, &turn, text.out(), &error);
   weft_chat_free(chat);
   finish(status, error);
+  return text.str();
+}
+
+py::str dot(const Model& model, std::int64_t n_tokens) {
+  Text text;
+  weft_model* const handle = model.get();
+  call([&](weft_error** error) {
+    return weft_model_dot(handle, nullptr, n_tokens, text.out(), error);
+  });
   return text.str();
 }
 
@@ -266,32 +228,16 @@ py::array_t<float> read_tensor(const Model& model, const py::object& given) {
 }  // namespace
 
 void add_models(py::module_& m) {
-  py::class_<Model>(m, "Model")
+  py::class_<Model>(m.attr("Model"))
       .def_static("open", &open_path)
       .def_static("open_descriptor", &open_descriptor)
       .def_static("open_buffer", &open_buffer)
       .def("share", [](Model& model) { return Model::share(model); })
-      .def("close", &Model::close)
       .def_property_readonly("closed", &Model::closed)
-      .def("info", &info_of_model)
-      .def("metadata_json",
-           [](const Model& model, std::size_t max_elements) {
-             return text_from(model, [&](weft_model* h, weft_text* out, weft_error** error) {
-               return weft_model_metadata_json(h, max_elements, out, error);
-             });
-           })
-      .def("dot",
-           [](const Model& model, std::int64_t n_tokens) {
-             return text_from(model, [&](weft_model* h, weft_text* out, weft_error** error) {
-               return weft_model_dot(h, nullptr, n_tokens, out, error);
-             });
-           })
+      .def("dot", &dot)
       .def("read_tensor", &read_tensor)
-      .def("chat_template", &chat_template)
       .def("encode", &encode)
       .def("decode", &decode)
-      .def("token_bytes", &token_bytes)
-      .def("special", &special)
       .def("ends_text", &ends_text)
       .def("render", &render);
 }

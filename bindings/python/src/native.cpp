@@ -1,9 +1,9 @@
-#include "native.h"
-
 #include <chrono>
 #include <cstring>
 #include <future>
 #include <thread>
+
+#include "classes.h"
 
 namespace weft_python {
 namespace {
@@ -186,11 +186,19 @@ std::string bytes_of(const py::handle& text, const char* name) {
                        Py_TYPE(text.ptr())->tp_name);
 }
 
-py::str text_of(const char* text) {
-  const auto size = static_cast<Py_ssize_t>(std::strlen(text));
-  auto decoded = py::reinterpret_steal<py::str>(PyUnicode_DecodeUTF8(text, size, "replace"));
+py::str text_of(const char* text, std::size_t size) {
+  auto decoded = py::reinterpret_steal<py::str>(
+      PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(size), "replace"));
   if (!decoded) throw py::error_already_set();
   return decoded;
+}
+
+py::str text_of(const char* text) {
+  return text_of(text, std::strlen(text));
+}
+
+py::object optional_text_of(const char* text) {
+  return text ? py::object(text_of(text)) : py::object(py::none());
 }
 
 std::string c_text_of(const py::handle& text, const char* name) {
@@ -198,6 +206,11 @@ std::string c_text_of(const py::handle& text, const char* name) {
   if (bytes.find('\0') != std::string::npos)
     raise("argument", std::string(name) + " must not contain NUL");
   return bytes;
+}
+
+std::optional<std::string> optional_c_text_of(const py::handle& text, const char* name) {
+  if (text.is_none()) return std::nullopt;
+  return c_text_of(text, name);
 }
 
 weft_token id_of(std::int64_t number) {
@@ -266,72 +279,14 @@ void Options::refuse_range(const char* name, std::int64_t number) {
 
 }  // namespace weft_python
 
-namespace {
-
-// Names of weft.h, without WEFT_.
-#define CONSTANT(name) m.attr(#name) = static_cast<int>(WEFT_##name)
-void add_text_constants(pybind11::module_& m) {
-  CONSTANT(GRAMMAR_GBNF);
-  CONSTANT(GRAMMAR_JSON_SCHEMA);
-  CONSTANT(GRAMMAR_JSON_OBJECT);
-  CONSTANT(GRAMMAR_REGEX);
-  CONSTANT(GRAMMAR_CHOICE);
-  CONSTANT(REPLY_CONTENT);
-  CONSTANT(REPLY_REASONING);
-  CONSTANT(REPLY_CALL_BEGIN);
-  CONSTANT(REPLY_CALL_ARGUMENTS);
-  CONSTANT(REPLY_CALL_END);
-  CONSTANT(REPLY_CALL_DROPPED);
-  CONSTANT(SPECIAL_BOS);
-  CONSTANT(SPECIAL_EOS);
-  CONSTANT(SPECIAL_EOT);
-  CONSTANT(SPECIAL_EOM);
-  CONSTANT(SPECIAL_FIM_PREFIX);
-  CONSTANT(SPECIAL_FIM_SUFFIX);
-  CONSTANT(SPECIAL_FIM_MIDDLE);
-  CONSTANT(SPECIAL_NEWLINE);
-  CONSTANT(STOP_END_OF_TEXT);
-  CONSTANT(STOP_STRING);
-  CONSTANT(STOP_COMPLETE);
-  CONSTANT(STOP_MAX_TOKENS);
-  CONSTANT(STOP_MAX_TIME);
-  CONSTANT(STOP_CONTEXT_FULL);
-  CONSTANT(STOP_CANCELLED);
-}
-
-void add_model_constants(pybind11::module_& m) {
-  CONSTANT(INPUT_TOKENS);
-  CONSTANT(INPUT_POSITIONS);
-  CONSTANT(INPUT_OUT_ROWS);
-  CONSTANT(MODEL_CAUSAL);
-  CONSTANT(MODEL_HAS_OUTPUT);
-  CONSTANT(MODEL_ENCODES);
-  CONSTANT(MODEL_DIFFUSES);
-  CONSTANT(MODEL_RECURRENT);
-  CONSTANT(MODEL_DRAFTS);
-  CONSTANT(WEIGHTS_AUTO);
-  CONSTANT(WEIGHTS_MAPPED);
-  CONSTANT(WEIGHTS_RESIDENT);
-  CONSTANT(WEIGHTS_STREAMED);
-#undef CONSTANT
-}
-
-}  // namespace
-
 PYBIND11_MODULE(_weft, m) {
   using namespace weft_python;
-  add_text_constants(m);
-  add_model_constants(m);
+  add_constants(m);
+  add_classes(m);
   m.def("set_errors", &set_errors);
   m.def("begin_exit", &begin_exit);
   m.def("set_main_thread", &set_main_thread);
   m.def("ids", [](const py::handle& ids) { return ids_of(ids); });
-  m.def("version", [] { return weft_version(); });
-  m.def("about_json", [] {
-    Text json;
-    call([&](weft_error** error) { return weft_about_json(json.out(), error); });
-    return json.str();
-  });
   add_models(m);
   add_sessions(m);
   add_samplers(m);
@@ -342,4 +297,9 @@ PYBIND11_MODULE(_weft, m) {
   add_architectures(m);
   add_custom_ops(m);
   add_embedders(m);
+  add_forwards_of_models(m);
+  add_forwards_of_sessions(m);
+  add_forwards_of_chats(m);
+  add_forwards_of_graphs(m);
+  add_forwards_of_architectures(m);
 }

@@ -1,11 +1,13 @@
 #pragma once
 // What all sources of the module share: calls of the C API, errors, options, ids.
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -99,6 +101,16 @@ void call(F&& f) {
   finish(status, error);
 }
 
+// The same with the GIL, for short calls that lend memory until the next one.
+template <class F>
+void call_with_gil(F&& f) {
+  weft_error* error = nullptr;
+  ++running_calls;
+  const weft_status status = f(&error);
+  --running_calls;
+  finish(status, error);
+}
+
 // The same for functions that take a canceller, and do not look for signals themselves: on another
 // thread, while this one waits for Ctrl-C.
 void call_watched(const std::function<weft_status(weft_canceller*, weft_error**)>& f);
@@ -123,17 +135,24 @@ T in_python(T failed, F&& f) {
 
 // ---- objects
 
-// A handle, which close() frees.
-template <class T, weft_status (*Free)(T*)>
+// A text as an argument of a template.
+template <std::size_t N>
+struct Literal {
+  constexpr Literal(const char (&given)[N]) { std::copy_n(given, N, text); }
+  char text[N];
+};
+
+// A handle, which close() frees. Messages call it `kNoun`.
+template <class T, weft_status (*Free)(T*), Literal kNoun>
 class Handle {
  public:
-  explicit Handle(const char* what) : what_(what) {}
+  Handle() = default;
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
   ~Handle() { close(); }
 
   T* get() const {
-    if (!handle_) raise("closed", std::string("the ") + what_ + " is closed");
+    if (!handle_) raise("closed", std::string("the ") + kNoun.text + " is closed");
     return handle_;
   }
   T** out() { return &handle_; }
@@ -156,9 +175,15 @@ class Handle {
   }
 
  private:
-  const char* what_;
   T* handle_ = nullptr;
   std::shared_ptr<T> shared_;  // null: it is the only one
+};
+
+// A handle that is valid until the callback which gets it returns.
+template <class T>
+struct Lent {
+  T* get() const { return handle; }
+  T* handle = nullptr;
 };
 
 // ---- values
@@ -171,8 +196,15 @@ std::string bytes_of(const py::handle& text, const char* name);
 weft_token id_of(std::int64_t number);
 // A text of the library, with U+FFFD for bytes that are not UTF-8.
 py::str text_of(const char* text);
+py::str text_of(const char* text, std::size_t size);
+py::object optional_text_of(const char* text);  // None for null
 // The same as bytes_of(), for functions that take a text up to a NUL: ArgumentError if it has one.
 std::string c_text_of(const py::handle& text, const char* name);
+// The same, or nothing for None.
+std::optional<std::string> optional_c_text_of(const py::handle& text, const char* name);
+inline const char* c_str_of(const std::optional<std::string>& text) {
+  return text ? text->c_str() : nullptr;
+}
 std::int64_t integer_of(const py::handle& value, const std::string& name);
 double number_of(const py::handle& value, const std::string& name);
 // The text of a call, which is freed.
@@ -233,33 +265,12 @@ void add_architectures(py::module_& m);
 void add_custom_ops(py::module_& m);
 void add_embedders(py::module_& m);
 
-// ---- classes that several parts use
-
-struct Model : Handle<weft_model, weft_model_free> {
-  Model() : Handle("model") {}
-};
-struct Session : Handle<weft_session, weft_session_free> {
-  Session() : Handle("session") {}
-};
-struct Sampler : Handle<weft_sampler, weft_sampler_free> {
-  Sampler() : Handle("sampler") {}
-};
-struct Grammar : Handle<weft_grammar, weft_grammar_free> {
-  Grammar() : Handle("grammar") {}
-};
-
-struct Speculation : Handle<weft_speculation, weft_speculation_free> {
-  Speculation() : Handle("speculation") {}
-};
-
-struct ChatPlan : Handle<weft_chat_plan, weft_chat_plan_free> {
-  ChatPlan() : Handle("plan") {}
-};
+// ---- options that several parts use
 
 // The options of a session, with all that they refer to.
 std::shared_ptr<const weft_session_options> session_options(const py::dict& given);
 
-// Samplers' options, which refer to `options`.
+// Options of samplers, which refer to `options`.
 struct SamplerOptions {
   explicit SamplerOptions(const py::dict& given);
   weft_sampler_options options;
@@ -267,8 +278,5 @@ struct SamplerOptions {
   std::vector<weft_logit_bias> biases;
   std::vector<weft_token> breakers;
 };
-
-// Floats [shape] in the memory of a session, which they keep.
-py::array_t<float> rows_of(const Session& session, float* data, std::vector<py::ssize_t> shape);
 
 }  // namespace weft_python

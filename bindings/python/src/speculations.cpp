@@ -1,8 +1,7 @@
 // Drafts.
 #include <memory>
-#include <optional>
 
-#include "native.h"
+#include "classes.h"
 
 namespace weft_python {
 namespace {
@@ -19,8 +18,7 @@ py::tuple open_speculation(const Session& session, const Model* draft_model,
   weft_speculation_options o;
   weft_speculation_options_init(&o, sizeof o);
   Options reader(given);
-  reader.take("type", o.type).take("n_max", o.n_max).take("p_min", o.p_min);
-  reader.take("ngram_size_n", o.ngram_size_n).take("adaptive", o.adaptive);
+  take_members(reader, o);
   reader.finish("Speculation()");
   std::shared_ptr<const weft_session_options> of_draft;
   if (!draft_session.is_none()) of_draft = session_options(py::dict(draft_session));
@@ -35,28 +33,12 @@ py::tuple open_speculation(const Session& session, const Model* draft_model,
   return py::make_tuple(std::move(speculation), lines);
 }
 
-py::dict info_of_speculation(const Speculation& speculation,
-                             const std::optional<std::string>& type) {
-  weft_speculation_info i{};
-  i.struct_size = sizeof i;
-  weft_speculation* const handle = speculation.get();
-  call([&](weft_error** error) {
-    return weft_speculation_get_info(handle, type ? type->c_str() : nullptr, &i, error);
-  });
-  using namespace py::literals;
-  return py::dict("n_max"_a = i.n_max, "type"_a = text_of(i.type), "n_drafted"_a = i.n_drafted,
-                  "n_accepted"_a = i.n_accepted, "seconds"_a = i.seconds,
-                  "seconds_without"_a = i.seconds_without);
-}
-
 }  // namespace
 
 void add_speculations(py::module_& m) {
-  py::class_<Speculation>(m, "Speculation")
+  py::class_<Speculation>(m.attr("Speculation"))
       .def_static("open", &open_speculation, py::arg("session"), py::arg("draft_model").none(true),
-                  py::arg("draft_session"), py::arg("options"))
-      .def("close", &Speculation::close)
-      .def("info", &info_of_speculation);
+                  py::arg("draft_session"), py::arg("options"));
 }
 
 }  // namespace weft_python

@@ -31,10 +31,12 @@ from ._errors import (
     UnsupportedError,
 )
 from ._chat import Answer, Chat
+from ._library import architectures, load_backend, load_extension
 from ._model import Model, bundled_model
 from ._plan import Plan, Profile
 from ._report import Proof, Report
 from ._sampler import Grammar, Sampler
+from ._saved import Saved
 from ._session import Session
 from ._speculation import DraftCounts, Speculation
 from ._stream import Stream
@@ -60,7 +62,8 @@ __all__ = [
     "Answer", "ArgumentError", "BudgetError", "BusyError", "CallbackError", "CancelledError", "Chat",
     "ClosedError", "DTypeError", "DraftCounts", "Error", "ForkedError", "FormatError", "Grammar", "Graph",
     "InternalError", "IoError", "Model", "NanError", "Plan", "Profile", "Proof", "Report", "Sampler",
-    "Session", "ShapeError", "Speculation", "Stream", "Tensor", "Tokenizer", "UnsupportedError", "bundled_model", "graph", "new_model_check", "ops",
+    "Saved", "Session", "ShapeError", "Speculation", "Stream", "Tensor", "Tokenizer", "UnsupportedError",
+    "architectures", "bundled_model", "graph", "load_backend", "load_extension", "new_model_check", "ops",
     "register_architecture", "register_op", "write_made_model",
 ]
 

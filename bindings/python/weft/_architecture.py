@@ -10,9 +10,6 @@ from ._errors import ArgumentError
 from ._graph import Graph, Tensor
 from ._report import Report
 
-_OPTIONAL, _SQUEEZED, _STACKED = 1, 2, 4
-_LAYER_NORM, _BOTH_WAYS, _EXPERTS, _DIFFUSES = 1, 2, 4, 8
-
 
 class _Step:
     """The graph of a step while it is built."""
@@ -67,15 +64,15 @@ class Weights:
 
     def optional(self, name: str, shape: Sequence[int]) -> Optional[Tensor]:
         """A weight; None if the file lacks it."""
-        return self._weight(name, shape, _OPTIONAL)
+        return self._weight(name, shape, _weft.WEIGHT_OPTIONAL)
 
     def squeezed(self, name: str, shape: Sequence[int], *, optional: bool = False) -> Optional[Tensor]:
         """A weight whose dimensions of 1 may differ in the file."""
-        return self._weight(name, shape, _SQUEEZED | (_OPTIONAL if optional else 0))
+        return self._weight(name, shape, _weft.WEIGHT_SQUEEZED | (_weft.WEIGHT_OPTIONAL if optional else 0))
 
     def stacked(self, name: str, shape: Sequence[int], *, optional: bool = False) -> Optional[Tensor]:
         """A weight [X, N, K] that files may hold as [X N, K]."""
-        return self._weight(name, shape, _STACKED | (_OPTIONAL if optional else 0))
+        return self._weight(name, shape, _weft.WEIGHT_STACKED | (_weft.WEIGHT_OPTIONAL if optional else 0))
 
     def has(self, name: str) -> bool:
         """Whether the file has it."""
@@ -259,8 +256,8 @@ def register_architecture(name: str, *, configure: Optional[Callable[[Keys], Any
         raise TypeError(f"name must be str, not {type(name).__name__}")
     if not name:
         raise ArgumentError("the name of an architecture must not be empty")
-    flags = (_LAYER_NORM * layer_norm | _BOTH_WAYS * both_ways | _EXPERTS * experts
-             | _DIFFUSES * diffuses)
+    flags = (_weft.ARCHITECTURE_LAYER_NORM * layer_norm | _weft.ARCHITECTURE_BOTH_WAYS * both_ways
+             | _weft.ARCHITECTURE_EXPERTS * experts | _weft.ARCHITECTURE_DIFFUSES * diffuses)
 
     def register(build: Build) -> Build:
         if not callable(build):

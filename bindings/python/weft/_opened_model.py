@@ -95,6 +95,16 @@ class OpenedModel(Unpicklable):
             self._metadata = json.loads(self._opened().metadata_json(_SHOWN_ELEMENTS))
         return self._metadata
 
+    @property
+    def warnings(self) -> list[str]:
+        """What loading found wrong with the file, but not so wrong that it was refused."""
+        lines: list[str] = json.loads(self._opened().warnings_json())
+        return lines
+
+    def check_files(self) -> None:
+        """Raises IoError if files of the weights have changed since they were opened."""
+        self._opened().check_files()
+
     def tensor(self, name: str) -> "np.ndarray[Any, np.dtype[np.float32]]":
         """A tensor of the file by its name, as a new array of float32, whatever its type there."""
         if not isinstance(name, str):

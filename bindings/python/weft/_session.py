@@ -1,5 +1,6 @@
 """Sessions."""
 
+import json
 import operator
 import os
 import weakref
@@ -12,6 +13,7 @@ from ._objects import Lock, Unpicklable
 from ._opened_model import OpenedModel
 from ._plan import Plan, Profile
 from ._sampler import Grammar, Sampler
+from ._saved import Saved
 from ._stream import Stream
 from ._tokenizer import Ids, Tokenizer
 
@@ -162,22 +164,29 @@ class Session(Unpicklable):
         """One scale per LoRA of the model, for the tokens of a sequence from now on."""
         self._native.set_lora_scales(self._sequence(sequence), [float(x) for x in scales])
 
-    def save(self, sequence: int = 0) -> bytes:
+    def save(self, sequence: int = 0, *, note: bytes = b"") -> bytes:
         """A sequence as bytes, without guesses, for restore() in any session of the same model. A
-        text that is being written goes on."""
+        text that is being written goes on. The note is that of weft.Saved."""
         at = self._sequence(sequence)
         with self._using:
-            result: bytes = self._native.save(at)
-        return result
+            return self._native.save(at, (), note)
 
-    def restore(self, saved: bytes, *, sequence: int = 0) -> None:
+    def save_file(self, path: Union[str, "os.PathLike[str]"], sequence: int = 0, *,
+                  note: bytes = b"") -> None:
+        """The same in a file, which appears when it is complete."""
+        at = self._sequence(sequence)
+        with self._using:
+            self._native.save_file(at, (), note, os.fsencode(path))
+
+    def restore(self, saved: Union[bytes, Saved], *, sequence: int = 0) -> None:
         """Replaces a sequence by a saved one."""
         at = self._sequence(sequence)
-        if not isinstance(saved, bytes):
-            raise TypeError(f"saved must be bytes, not {type(saved).__name__}")
+        if not isinstance(saved, (bytes, Saved)):
+            raise TypeError(f"saved must be bytes or a weft.Saved, not {type(saved).__name__}")
+        native = (Saved(saved) if isinstance(saved, bytes) else saved)._native
         with self._using:
             self._change(at)
-            self._native.restore(at, saved)
+            native.restore(self._native, at, -1)
 
     def stream(self, prompt: Union[str, Ids], *, max_tokens: int = 128,
                sampler: Optional[Sampler] = None, stop: Stops = (),
@@ -254,6 +263,12 @@ class Session(Unpicklable):
         self._sequence(0)
         return Plan(self._native.plan_json(tokens), self._native.plan_svg(tokens),
                     self._native.plan_hash(tokens))
+
+    def describe(self) -> dict[str, Any]:
+        """Its options as resolved, its memory by purpose, and what had to give way to the budget."""
+        self._sequence(0)
+        described: dict[str, Any] = json.loads(self._native.json())
+        return described
 
     def profile(self, ids: Ids, *, sequence: int = 0) -> Profile:
         """Appends tokens in one step (of at most prefill_width), as feed() does, and says where the

@@ -47,6 +47,16 @@ class Tokenizer(Unpicklable):
         result: bytes = self._native.token_bytes(id)
         return result
 
+    def token_text(self, id: int) -> str:
+        """A token as the file writes it: "\u2581the"."""
+        result: bytes = self._native.token_text(id)
+        return result.decode("utf-8", "replace")
+
+    def find_token(self, text: Union[str, bytes]) -> Optional[int]:
+        """The token of a text as the file writes it; None if there is none."""
+        token: int = self._native.find_token(text)
+        return None if token < 0 else token
+
     def encode(self, text: Union[str, bytes], *, add_special: bool = True,
                parse_special: bool = False) -> list[int]:
         """The ids of a text. add_special: with BOS and the like, as the file says. parse_special:

@@ -2,24 +2,26 @@
 
 import re
 
-from . import data
+from . import data, forms, options, stub
 
 COMMON = {"blank_before", "doc", "since"}
 KEYS = {
-    "function": COMMON | {"returns", "params", "errors", "threads", "python", "no_python"},
-    "struct": COMMON | {"role", "members"},
-    "enum": COMMON | {"about", "values"},
-    "type": COMMON | {"alias", "object", "threads", "shares"},
+    "function": COMMON | {"returns", "params", "errors", "threads", "forward", "as", "python", "no_python",
+                          "stub"},
+    "struct": COMMON | {"role", "python", "members"},
+    "enum": COMMON | {"about", "no_python", "values"},
+    "type": COMMON | {"alias", "object", "threads", "shares", "python", "called", "stub"},
     "callback": COMMON | {"returns", "params"},
     "define": COMMON | {"value"},
     "text": {"blank_before"},
 }
-MEMBER_KEYS = {"type", "name", "callback", "returns", "params", "doc", "since"}
+MEMBER_KEYS = {"type", "name", "callback", "returns", "params", "doc", "since", "by_hand", "no_python"}
 VALUE_KEYS = {"name", "value", "doc", "since"}
 REQUIRED = {"function": ("since", "params", "threads"), "struct": ("since", "role", "members"),
             "enum": ("since", "values"), "type": ("since",), "callback": ("since", "params"),
             "define": ("since", "value"), "text": ()}
-LISTS = {"params": str, "errors": str, "python": str, "members": dict, "values": dict}
+LISTS = {"params": str, "errors": str, "members": dict, "values": dict}
+SWITCHES = ("blank_before", "by_hand")
 THREADS = ("any", "handle", "always")
 # options: the caller fills it after NAME_init(); given: the caller fills it, without defaults;
 # filled: the library fills it up to its size; value: without a size, so it never grows.
@@ -36,14 +38,17 @@ def newer(since, other):
 def _wrong_values(item, fields, name, known):
     """Values of another type than their keys have."""
     for key, value in fields.items():
-        if key in LISTS:
-            fits = isinstance(value, list) and all(isinstance(v, LISTS[key]) for v in value)
-            expected = "a list of " + ("tables" if LISTS[key] is dict else "texts")
+        kind = str if key == "python" and item.kind == "function" else LISTS.get(key)
+        if kind:
+            fits = isinstance(value, list) and all(isinstance(v, kind) for v in value)
+            expected = "a list of " + ("tables" if kind is dict else "texts")
+        elif key == "as":
+            fits, expected = isinstance(value, dict), "a table"
         elif key not in known or key == "value" or (key == "name" and isinstance(value, list)):
             continue
         else:
-            fits = isinstance(value, bool if key == "blank_before" else str)
-            expected = "true" if key == "blank_before" else "a text"
+            fits = isinstance(value, bool if key in SWITCHES else str)
+            expected = "true" if key in SWITCHES else "a text"
         if not fits:
             yield item.problem(f"{key} =", f"{key} of {name}: expected {expected}, got {value!r}")
 
@@ -101,9 +106,10 @@ def _comments(item):
 
 
 def _function(item, statuses):
-    if ("python" in item.fields) == ("no_python" in item.fields):
-        got = "both" if "python" in item.fields else "none"
-        yield item.problem(item.name, f"{item.name}: expected python or no_python, got {got}")
+    called = {"forward", "python"} & set(item.fields)
+    if bool(called) == ("no_python" in item.fields):
+        got = "both" if called else "none"
+        yield item.problem(item.name, f"{item.name}: expected forward, python or no_python, got {got}")
     yield from _one_of(item, "threads", THREADS)
     named = re.findall(r"\bWEFT_ERROR_(\w+)", item.get("doc", ""))
     for status in item.get("errors", []):
@@ -138,6 +144,32 @@ def _struct(item, names):
             yield item.problem(f'"{data.member_names(member)[0]}"', f"{item.name} has no struct_size: "
                                f"expected no new members, got {data.member_names(member)[0]}")
         last = max(last, since, key=lambda v: tuple(map(int, v.split("."))))
+
+
+def _forwards(items):
+    """Functions that have no forward, and what of structs the native module neither takes nor declines."""
+    classes, structs = forms.classes_of(items), forms.structs_of(items)
+    for item in data.functions(items):
+        if "forward" not in item.fields:
+            continue
+        owner = item.get("forward").rpartition(".")[0]
+        if owner and owner not in classes.values():
+            yield item.problem("forward =", f"forward of {item.name}: expected a class of a type, got {owner}")
+        known = {forms.split(declaration)[1] for declaration in item.get("params")}
+        for name, how in item.get("as", {}).items():
+            if name not in known or how not in forms.AS:
+                yield item.problem("as =", f"as of {item.name}: expected a parameter with one of "
+                                   f"{', '.join(forms.AS)}, got {name} = {how}")
+        try:
+            forms.forms(item, classes, structs)
+        except forms.Unknown as unknown:
+            yield item.problem(str(unknown), f"forward of {item.name}: expected parameters that have a form "
+                               f"in Python, got {unknown}")
+    for item in options.readers(items):
+        yield from options.problems(item)
+    for item in options.infos(items):
+        yield from options.info_problems(item)
+    yield from stub.problems(items)
 
 
 def _declarations(item):
@@ -201,4 +233,4 @@ def problems(items, version):
         found += _types(item, known | {item.name})
         if item.kind in ("struct", "type", "callback"):
             known.add(item.name)
-    return found
+    return found or list(_forwards(items))

@@ -7,6 +7,7 @@ from typing import Any, Optional
 
 import numpy as np
 
+from .. import _weft
 from .._errors import ArgumentError, BudgetError, FormatError, UnsupportedError
 from .._objects import Lock
 from ._constants import LLAMA_DEFAULT_SEED
@@ -222,7 +223,7 @@ class Evaluation(Words):
             self._sync()
             if self.n_tokens > 0:
                 self._last_row()
-            raw = native.save(0)
+            raw = native.save(0, (), b"")
             rows = self._scores[-1:] if isinstance(self.scores, Scores) else self._scores
             return LlamaState(np.array(self.input_ids), np.array(rows), self.n_tokens, raw,
                               len(raw), self._seed, self._identity())
@@ -236,7 +237,7 @@ class Evaluation(Words):
     def _load_state(self, state: LlamaState) -> None:
         native = self._opened()
         check_state(state, self._n_ctx, self.n_vocab())
-        native.restore(0, state.llama_state)
+        _weft.Saved.open_memory(state.llama_state).restore(native, 0, -1)
         fed = np.array(native.tokens(0), np.intc)
         said = np.asarray(state.input_ids)[:state.n_tokens]
         if not np.array_equal(fed, said):
