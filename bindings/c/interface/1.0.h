@@ -1,3 +1,4 @@
+/* Made by bindings/c/interface/generate.py from the .toml files beside it. Do not edit it. */
 /* Weft's C API: models, sessions, text, chats, graphs and architectures for programs in any
  * language. docs/c_api.md has examples; docs/stability.md says what stays as it is.
  *
@@ -10,11 +11,12 @@
  * keep alive what they were made from: a model may be freed while its sessions live. Nothing is
  * freed too early: what other threads still use lives until they are done with it.
  *
- * STRUCTS. Options begin with their size. weft_X_options_init() sets it and all defaults; call it
- * always. NULL stands for the defaults. The caller sets the size of structs that the library fills.
- * New members are appended, so old programs work with new libraries. A program with newer options
- * is served if the new members are zero, else refused with WEFT_ERROR_UNSUPPORTED; the new members
- * of structs that the library fills are then zero. Members with the name `reserved` must be 0.
+ * STRUCTS. Options begin with their size. weft_X_options_init() or WEFT_X_OPTIONS_INIT sets it and
+ * all defaults: use one of them always. NULL stands for the defaults. The caller sets the size of
+ * structs that the library fills. New members are appended, so old programs work with new
+ * libraries. A program with newer options is served if the new members are zero, else refused with
+ * WEFT_ERROR_UNSUPPORTED; the new members of structs that the library fills are then zero. Members
+ * with the name `reserved` must be 0.
  *
  * TEXT is UTF-8 with a size in bytes, and need not end with a NUL; names and paths (const char*)
  * do. The caller owns memory that is returned in a weft_text (weft_text_free). All other pointers
@@ -40,16 +42,16 @@
  * WEFT_ERROR_BUSY forever; all others work.
  *
  * CANCELLING. weft_X_cancel(), a canceller, and callbacks for progress and polls end a running
- * call, which returns WEFT_ERROR_CANCELLED. Texts end instead: weft_generation_next() and
- * weft_conversation_say() succeed with WEFT_STOP_CANCELLED. Sessions stay usable.
+ * call, if there is one, as soon as a node is done: it returns WEFT_ERROR_CANCELLED. Texts end
+ * instead: weft_generation_next() and weft_conversation_say() succeed with WEFT_STOP_CANCELLED.
+ * Sessions stay usable.
  *
- * PROCESSES. In the child of a fork, models and all objects that do not compute work; sessions and
- * other objects with workers give WEFT_ERROR_FORKED, and objects that another thread was using give
- * WEFT_ERROR_BUSY. New ones can be opened; they compute on one thread if the parent had any
- * sessions before the fork. exit() cancels running calls and waits for them, usually for
- * milliseconds, at most for half a second. It does not wait for calls that are inside a callback.
- * Later calls, and those whose callback returns later, give WEFT_ERROR_CLOSED. The library stays in
- * the process: dlclose() has no effect.
+ * PROCESSES. In the child of a fork, models and all objects that do not compute work; objects with
+ * workers give WEFT_ERROR_FORKED, those that another thread was using WEFT_ERROR_BUSY. New ones
+ * compute on one thread if the parent had any sessions before the fork. exit() cancels running
+ * calls and waits for them, at most for half a second, but not for those that are inside a
+ * callback. Later calls, and those whose callback returns later, give WEFT_ERROR_CLOSED. The
+ * library stays in the process: dlclose() has no effect.
  */
 #ifndef WEFT_WEFT_H
 #define WEFT_WEFT_H
@@ -72,7 +74,6 @@ extern "C" {
 #endif
 
 /* ---- Errors and memory --------------------------------------------------------------- */
-
 typedef int32_t weft_status;
 enum weft_status_code {
   WEFT_SUCCESS = 0,
@@ -153,7 +154,6 @@ WEFT_API weft_status weft_canceller_cancel(weft_canceller* canceller);
 WEFT_API weft_status weft_canceller_free(weft_canceller* canceller);
 
 /* ---- The library --------------------------------------------------------------------- */
-
 WEFT_API const char* weft_version(void);  /* "0.1.0" */
 WEFT_API uint32_t weft_api_version(void); /* 1000 * major + minor of the library's API */
 /* Processor, instruction sets, default workers and budget, backends, formats: an object. Loads the
@@ -168,9 +168,7 @@ WEFT_API weft_status weft_guard_mappings(weft_error** error);
 WEFT_API weft_status weft_load_backend(const char* path, weft_error** error);
 
 /* ---- Models -------------------------------------------------------------------------- */
-
 typedef struct weft_model weft_model;
-
 typedef struct weft_adapter {
   const char* path; /* a GGUF file */
   float scale;
@@ -213,8 +211,7 @@ WEFT_API weft_status weft_model_open_descriptor(int32_t descriptor, const char* 
                                                 weft_model** model, weft_error** error);
 WEFT_API weft_status weft_model_free(weft_model* model);
 
-/* weft_model_info.flags */
-enum weft_model_flag {
+enum weft_model_flag /* weft_model_info.flags */ {
   WEFT_MODEL_CAUSAL = 1u << 0,        /* tokens see only those before them */
   WEFT_MODEL_HAS_OUTPUT = 1u << 1,    /* gives logits; otherwise only embeddings */
   WEFT_MODEL_ENCODES = 1u << 2,       /* an encoder reads the prompt */
@@ -253,7 +250,6 @@ WEFT_API weft_status weft_model_get_chat_template(weft_model* model, const char*
 WEFT_API weft_status weft_model_check_files(weft_model* model, weft_error** error);
 
 /* ---- Tokens -------------------------------------------------------------------------- */
-
 /* Flags of weft_tokenize(). No bit is also one of weft_detokenize_flag. */
 enum weft_tokenize_flag {
   WEFT_TOKENIZE_ADD_SPECIAL = 1u << 0,  /* BOS, EOS and the like, as the file says */
@@ -282,8 +278,7 @@ WEFT_API weft_status weft_token_get_text(weft_model* model, weft_token token, co
 WEFT_API weft_status weft_token_find(weft_model* model, const char* text, size_t size,
                                      weft_token* token, weft_error** error);
 
-/* weft_token_info.flags */
-enum weft_token_flag {
+enum weft_token_flag /* weft_token_info.flags */ {
   WEFT_TOKEN_CONTROL = 1u << 0,
   WEFT_TOKEN_ENDS_TEXT = 1u << 1,
   WEFT_TOKEN_HIDDEN = 1u << 2, /* plain output omits it */
@@ -334,11 +329,8 @@ WEFT_API weft_status weft_detokenizer_finish(weft_detokenizer* detokenizer, cons
 WEFT_API weft_status weft_detokenizer_free(weft_detokenizer* detokenizer);
 
 /* ---- Constraints --------------------------------------------------------------------- */
-
 typedef struct weft_grammar weft_grammar;
-
-/* What the text of a grammar is */
-enum weft_grammar_kind {
+enum weft_grammar_kind /* what the text of a grammar is */ {
   WEFT_GRAMMAR_GBNF = 0,
   WEFT_GRAMMAR_JSON_SCHEMA = 1,
   WEFT_GRAMMAR_JSON_OBJECT = 2, /* any JSON object; the text is not used */
@@ -371,7 +363,7 @@ WEFT_API weft_status weft_constraint_apply(weft_constraint* constraint, float* l
 WEFT_API weft_status weft_constraint_accept(weft_constraint* constraint, weft_token token,
                                             weft_error** error);
 WEFT_API weft_status weft_constraint_reset(weft_constraint* constraint, weft_error** error);
-/* Whether the text may end here, and whether more may follow: 0 or 1. */
+/* Whether the text may end here, and more may follow: 0 or 1. */
 WEFT_API weft_status weft_constraint_get_state(weft_constraint* constraint, int32_t* may_end,
                                                int32_t* may_continue, weft_error** error);
 /* The bytes that must come next, at most `max_bytes`. */
@@ -380,9 +372,7 @@ WEFT_API weft_status weft_constraint_get_forced(weft_constraint* constraint, siz
 WEFT_API weft_status weft_constraint_free(weft_constraint* constraint);
 
 /* ---- Samplers ------------------------------------------------------------------------ */
-
 typedef struct weft_sampler weft_sampler;
-
 typedef struct weft_logit_bias {
   weft_token token;
   float bias; /* -INFINITY: never */
@@ -453,9 +443,7 @@ WEFT_API weft_status weft_logprob_of(const float* logits, size_t n, weft_token t
                                      float* logprob, weft_error** error);
 
 /* ---- Sessions ------------------------------------------------------------------------ */
-
 typedef struct weft_session weft_session;
-
 enum weft_weights_mode {
   WEFT_WEIGHTS_AUTO = 0,
   WEFT_WEIGHTS_MAPPED = 1,
@@ -479,7 +467,7 @@ typedef struct weft_session_options {
   const char* weight_cache;  /* folder for packed weights; NULL: none */
   const char* passes_off;    /* "fuse_qkv,..." or "all"; NULL: none */
   const char* executor;      /* "crew", "flow"; NULL: chosen for each plan */
-  int64_t mem_budget;        /* bytes for everything; 0: what the system has */
+  int64_t mem_budget;        /* bytes for the session; 0: what the system has */
   int64_t caller_bytes;      /* bytes of the caller that the budget also covers */
   uint32_t embeddings;       /* 1: rows are hidden states [D] instead of logits [V] */
   uint32_t separate_tensors; /* 1: every activation has its own memory (for debugging) */
@@ -508,7 +496,6 @@ WEFT_API weft_status weft_session_open(weft_model* model, const weft_session_opt
  * the first one was freed. */
 WEFT_API weft_status weft_session_share(weft_session* session, weft_session** other,
                                         weft_error** error);
-/* Cancels the running call of the session, if there is one, as soon as the current node is done. */
 WEFT_API weft_status weft_session_cancel(weft_session* session);
 WEFT_API weft_status weft_session_free(weft_session* session);
 
@@ -536,8 +523,7 @@ WEFT_API weft_status weft_session_get_plan_hash(weft_session* session, int64_t n
 /* The graph of that plan, after all passes, for Graphviz: the picture of `weft dot`. */
 WEFT_API weft_status weft_session_dot(weft_session* session, int64_t n_tokens, weft_text* dot,
                                       weft_error** error);
-/* The same for a session that is not opened. Options may be NULL. Without a budget, a plan that
- * does not fit into memory is drawn, too. */
+/* For a session that is not opened. Without a budget, plans that do not fit are drawn, too. */
 WEFT_API weft_status weft_model_dot(weft_model* model, const weft_session_options* options,
                                     int64_t n_tokens, weft_text* dot, weft_error** error);
 /* A picture of that plan: the arena, and the work of the lanes. */
@@ -581,9 +567,17 @@ WEFT_API weft_status weft_session_get_logits(weft_session* session, float** logi
 WEFT_API weft_status weft_session_encode(weft_session* session, int32_t sequence,
                                          const weft_token* tokens, size_t n, weft_error** error);
 
-/* Tokens in the memory of a sequence. */
+/* Tokens in the memory of a sequence, with the guesses of a running text. */
 WEFT_API weft_status weft_session_get_length(weft_session* session, int32_t sequence,
                                              int64_t* length, weft_error** error);
+/* Their ids, valid until the sequence changes. */
+WEFT_API weft_status weft_session_get_tokens(weft_session* session, int32_t sequence,
+                                             const weft_token** tokens, size_t* n,
+                                             weft_error** error);
+/* How many of them, from the first one on, are the same as in `tokens`. */
+WEFT_API weft_status weft_session_get_common_prefix(weft_session* session, int32_t sequence,
+                                                    const weft_token* tokens, size_t n,
+                                                    size_t* n_common, weft_error** error);
 /* Removes all tokens from position `length` on. */
 WEFT_API weft_status weft_session_truncate(weft_session* session, int32_t sequence, int64_t length,
                                            weft_error** error);
@@ -592,7 +586,8 @@ WEFT_API weft_status weft_session_truncate(weft_session* session, int32_t sequen
 WEFT_API weft_status weft_session_get_resume_point(weft_session* session, int32_t sequence,
                                                    int64_t length, int64_t* resume_point,
                                                    weft_error** error);
-/* Replaces sequence `to` by the first `length` tokens of `from` (-1: all), sharing their memory. */
+/* Replaces sequence `to` by the first `length` tokens of `from` (-1: all, without the guesses of a
+ * running text), sharing their memory. */
 WEFT_API weft_status weft_session_copy(weft_session* session, int32_t from, int32_t to,
                                        int64_t length, weft_error** error);
 /* One scale per LoRA of the model, for tokens from now on. */
@@ -603,7 +598,8 @@ WEFT_API weft_status weft_session_get_lora_scales(weft_session* session, int32_t
                                                   const float** scales, size_t* n,
                                                   weft_error** error);
 
-/* A sequence as bytes, with the tokens that were fed to it and a note of the caller. */
+/* A sequence as bytes, with its tokens and a note of the caller. `tokens`, unless they are NULL,
+ * must be those that the sequence has. Guesses of a running text are not saved. */
 WEFT_API weft_status weft_session_save(weft_session* session, int32_t sequence,
                                        const weft_token* tokens, size_t n, const char* note,
                                        size_t note_size, weft_text* bytes, weft_error** error);
@@ -630,11 +626,9 @@ WEFT_API weft_status weft_saved_get_resume_point(weft_saved* saved, weft_session
 WEFT_API weft_status weft_saved_free(weft_saved* saved);
 
 /* ---- Drafts -------------------------------------------------------------------------- */
-
 /* Guesses of what follows, of which one step checks several (speculative decoding). Every text is
  * the same as without them, and its tokens come faster where guesses are often right. */
 typedef struct weft_speculation weft_speculation;
-
 /* With the names of llama.cpp's parameters. */
 typedef struct weft_speculation_options {
   uint32_t struct_size;
@@ -683,9 +677,7 @@ WEFT_API weft_status weft_speculation_get_info(weft_speculation* speculation, co
                                                weft_speculation_info* info, weft_error** error);
 
 /* ---- Generations --------------------------------------------------------------------- */
-
 typedef struct weft_generation weft_generation;
-
 typedef struct weft_choice {
   uint32_t struct_size;
   uint32_t reserved;
@@ -722,8 +714,8 @@ typedef struct weft_generation_options {
 WEFT_API weft_status weft_generation_options_init(weft_generation_options* options, size_t size);
 
 /* Continues texts in one sequence, which nothing else may change meanwhile. With drafts, the
- * sequence may hold guesses behind the text (n_guessed), which it loses when the text ends, or the
- * generation is freed. */
+ * sequence may hold guesses behind the text (n_guessed), which it loses when the text ends, the
+ * generation is freed, or all of the sequence is saved or copied. */
 WEFT_API weft_status weft_generation_open(weft_session* session, int32_t sequence,
                                           const weft_generation_options* options,
                                           weft_generation** generation, weft_error** error);
@@ -741,8 +733,7 @@ WEFT_API weft_status weft_generation_begin_text(weft_generation* generation, con
 WEFT_API weft_status weft_generation_prefill(weft_generation* generation,
                                              weft_token_progress progress, void* user,
                                              weft_error** error);
-/* weft_generation_event.stop */
-enum weft_stop {
+enum weft_stop /* weft_generation_event.stop */ {
   WEFT_STOP_NONE = 0,        /* the text continues */
   WEFT_STOP_END_OF_TEXT = 1, /* the model chose a token that ends it */
   WEFT_STOP_STRING = 2,      /* it reached a stop string */
@@ -757,8 +748,7 @@ typedef struct weft_generation_event {
   int32_t stop;
   weft_token token; /* -1 if the text ended without one */
   uint32_t n_top;
-  const char*
-      text; /* what can be shown now, in whole characters, NUL-terminated; until the next call */
+  const char* text; /* whole characters that can be shown now, and a NUL; until the next call */
   size_t text_size;
   float logprob;           /* the token's, if logprobs were requested */
   int32_t n_unshown;       /* how many of the last tokens may belong to a stop string */
@@ -773,7 +763,8 @@ WEFT_API weft_status weft_generation_feed_last(weft_generation* generation, weft
 WEFT_API weft_status weft_generation_fork(weft_generation* generation, int32_t to_sequence,
                                           const uint64_t* seed, weft_generation** fork,
                                           weft_error** error);
-/* Tells which tokens the sequence holds, after it was fed or restored by other means. */
+/* Refused (WEFT_ERROR_ARGUMENT) unless these are the tokens that the sequence holds. Texts reuse
+ * them without this call; it remains for programs written for 1.0. */
 WEFT_API weft_status weft_generation_adopt(weft_generation* generation, const weft_token* held,
                                            size_t n, weft_error** error);
 /* From the next text on. */
@@ -810,12 +801,21 @@ WEFT_API weft_status weft_generation_get_prompt_logprobs(weft_generation* genera
                                                          const weft_token_logprobs** logprobs,
                                                          size_t* n, weft_error** error);
 
+/* What follows a prompt, in one call, in a session of its own; both options may be NULL. The prompt
+ * is read as by weft_generation_begin_text(); the caller frees the text with weft_text_free(). A
+ * text that the session's poll cancels is lost (WEFT_ERROR_CANCELLED). */
+WEFT_API weft_status weft_generate_text(weft_model* model, const weft_session_options* session,
+                                        const char* prompt, size_t size,
+                                        const weft_generation_options* options, weft_text* text,
+                                        weft_error** error);
+
 /* Several generations of one session in common steps, each with the bits it would have alone. */
 typedef struct weft_batch weft_batch;
 WEFT_API weft_status weft_batch_open(weft_session* session, weft_batch** batch, weft_error** error);
 /* One step. has_event[i] is 1 if generations[i] has a token or an end, in events[i]; 0 if not:
  * prompts may take several steps; or the negated weft_status of its rules or its sampler, with the
- * message in events[i].text: the next step tries again. All events have the same struct_size. */
+ * message in events[i].text: the next step tries again. All events have the same struct_size.
+ * WEFT_ERROR_ARGUMENT for a generation whose text has not begun. */
 WEFT_API weft_status weft_batch_step(weft_batch* batch, weft_generation* const* generations,
                                      size_t n, weft_generation_event* events, int32_t* has_event,
                                      weft_error** error);
@@ -823,9 +823,8 @@ WEFT_API weft_status weft_batch_free(weft_batch* batch);
 
 typedef struct weft_beam_options {
   uint32_t struct_size;
-  int32_t beams; /* live hypotheses */
-  double
-      length_penalty;   /* a score is the sum of logprobs over the number of tokens to this power */
+  int32_t beams;         /* live hypotheses */
+  double length_penalty; /* a score: the sum of logprobs / the number of tokens to this power */
   const char* stopping; /* with enough complete texts: "never", "likely", "first"; NULL: "likely" */
 } weft_beam_options;
 WEFT_API weft_status weft_beam_options_init(weft_beam_options* options, size_t size);
@@ -854,8 +853,7 @@ typedef struct weft_diffusion_options {
   uint32_t reserved;    /* 0 */
 } weft_diffusion_options;
 WEFT_API weft_status weft_diffusion_options_init(weft_diffusion_options* options, size_t size);
-/* Makes the steps of a session wide enough for such texts after prompts of up to n_prompt tokens.
- */
+/* Makes the steps of a session wide enough for such texts after prompts of up to n_prompt ids. */
 WEFT_API weft_status weft_diffusion_fit_session(const weft_diffusion_options* options,
                                                 size_t n_prompt, weft_session_options* session,
                                                 weft_error** error);
@@ -883,7 +881,6 @@ WEFT_API weft_status weft_diffusion_get_info(weft_diffusion* diffusion, weft_dif
 WEFT_API weft_status weft_diffusion_free(weft_diffusion* diffusion);
 
 /* ---- Chats --------------------------------------------------------------------------- */
-
 /* Messages, tools and calls are JSON in the form of OpenAI's chat completions. The content of a
  * message is a text; `reasoning_content` is the reasoning before it. */
 typedef struct weft_chat weft_chat;           /* how a model chats */
@@ -898,11 +895,12 @@ WEFT_API weft_status weft_chat_free(weft_chat* chat);
 
 typedef struct weft_chat_turn {
   uint32_t struct_size;
-  uint32_t single_call;    /* 1: at most one call in the reply */
-  const char* messages;    /* a JSON array */
-  const char* tools;       /* a JSON array; NULL: none */
-  const char* tool_choice; /* "auto", "none", "required", or the name of a tool; NULL: "auto" */
-  const char* variables;   /* a JSON object for the template; NULL: none */
+  uint32_t single_call; /* 1: at most one call in the reply */
+  const char* messages; /* a JSON array */
+  const char* tools;    /* a JSON array; NULL: none */
+  /* "auto", "none", "required", or the name of a tool, which is then called once. NULL: "auto". */
+  const char* tool_choice;
+  const char* variables; /* a JSON object for the template; NULL: none */
   /* A constraint on the answer, which follows the reasoning if no tool is called; one of
    * WEFT_GRAMMAR_GBNF on all that is generated. NULL: none, except with WEFT_GRAMMAR_JSON_OBJECT,
    * which needs no text. */
@@ -911,6 +909,10 @@ typedef struct weft_chat_turn {
   uint32_t without_generation_prompt;
   uint32_t answer_final_message; /* 1: a last message of the assistant is not continued */
   uint32_t reasoning_in_content; /* 1: reasoning stays content, with its marks */
+  /* 1: events of calls come while they are written. 0: the same only if the reply is constrained to
+   * well-formed calls, else when a call is complete, so that it is never dropped. */
+  uint32_t early_calls;
+  uint32_t reserved;
 } weft_chat_turn;
 WEFT_API weft_status weft_chat_turn_init(weft_chat_turn* turn, size_t size);
 
@@ -943,13 +945,13 @@ WEFT_API weft_status weft_generation_begin_chat(weft_generation* generation, wef
                                                 int32_t keep_state, weft_error** error);
 WEFT_API weft_status weft_chat_plan_free(weft_chat_plan* plan);
 
-/* weft_reply_event.kind */
-enum weft_reply_kind {
+enum weft_reply_kind /* weft_reply_event.kind */ {
   WEFT_REPLY_CONTENT = 0,
   WEFT_REPLY_REASONING = 1,
   WEFT_REPLY_CALL_BEGIN = 2,     /* the text is the tool's name */
   WEFT_REPLY_CALL_ARGUMENTS = 3, /* a piece of the JSON object */
-  WEFT_REPLY_CALL_END = 4
+  WEFT_REPLY_CALL_END = 4,
+  WEFT_REPLY_CALL_DROPPED = 5 /* with early_calls: malformed, its text follows as content */
 };
 typedef struct weft_reply_event {
   uint32_t struct_size;
@@ -963,6 +965,7 @@ typedef struct weft_reply_event {
 /* Receives events in order, which are valid until it returns. May be NULL. Anything but 0 ends the
  * call, after all events of this piece are part of the message. */
 typedef int32_t (*weft_on_reply)(void* user, const weft_reply_event* event);
+/* Calls to which the model gives no id have random ones. */
 WEFT_API weft_status weft_reply_open(weft_chat_plan* plan, weft_reply** reply, weft_error** error);
 /* The next piece of the reply, with the control tokens that mark reasoning and calls as text. */
 WEFT_API weft_status weft_reply_push(weft_reply* reply, const char* text, size_t size,
@@ -970,6 +973,10 @@ WEFT_API weft_status weft_reply_push(weft_reply* reply, const char* text, size_t
 /* The end of the reply, after which it takes no more. */
 WEFT_API weft_status weft_reply_finish(weft_reply* reply, weft_on_reply on_reply, void* user,
                                        weft_error** error);
+/* The same, for a text that ended with `stop` (WEFT_STOP_...). If that is a limit, a cancellation
+ * or WEFT_STOP_NONE, the beginning of a call at the end is dropped, else it is content. */
+WEFT_API weft_status weft_reply_end(weft_reply* reply, int32_t stop, weft_on_reply on_reply,
+                                    void* user, weft_error** error);
 /* The message so far, without a call that is not complete: {"role": "assistant", "content": ...,
  * "reasoning_content": ..., "tool_calls": [...]}, the last two if there are any. */
 WEFT_API weft_status weft_reply_message_json(weft_reply* reply, weft_text* json,
@@ -1036,19 +1043,21 @@ WEFT_API weft_status weft_conversation_load(weft_conversation* conversation, con
                                             int64_t* n_cached, weft_error** error);
 WEFT_API weft_status weft_conversation_free(weft_conversation* conversation);
 
-/* ---- Embeddings and ranks ------------------------------------------------------------ */
-
+/* ---- Embeddings and reranking -------------------------------------------------------- */
 typedef struct weft_embedder weft_embedder;
-
 typedef struct weft_embedder_options {
   uint32_t struct_size;
-  int32_t norm;        /* -1: none, 0: largest magnitude 32760, 2: Euclidean, p: p-norm */
-  const char* pooling; /* "none" (a row per token), "mean", "cls", "last", "rank" (scores of a
-                        * classifier), "cls+max", ...; NULL: as the file says, else the mean */
-  int64_t max_tokens;  /* of the longest text; 0: as many as the context */
-  uint32_t truncate;   /* 1: cut texts that are too long; else they are refused */
+  int32_t norm; /* -1: none, 0: largest magnitude 32760, 2: Euclidean, p: p-norm */
+  /* "none" (a row per token), "mean", "cls", "last", "rank" (scores of a classifier), "cls+max"
+   * and so on. NULL: as the file says, else the mean. */
+  const char* pooling;
+  int64_t max_tokens; /* of the longest text; 0: as many as the context */
+  uint32_t truncate;  /* 1: cut texts that are too long; else they are refused */
   int32_t texts_per_step;
   const weft_session_options* session; /* NULL: the defaults */
+  /* A session of the same model, whose budget both share: mem_budget and caller_bytes of `session`
+   * have no effect. NULL: none. */
+  weft_session* beside;
 } weft_embedder_options;
 WEFT_API weft_status weft_embedder_options_init(weft_embedder_options* options, size_t size);
 WEFT_API weft_status weft_embedder_open(weft_model* model, const weft_embedder_options* options,
@@ -1056,7 +1065,6 @@ WEFT_API weft_status weft_embedder_open(weft_model* model, const weft_embedder_o
 /* Other values of these two options, for texts from now on. */
 WEFT_API weft_status weft_embedder_set_output(weft_embedder* embedder, int32_t norm,
                                               uint32_t truncate, weft_error** error);
-/* Ends the running call, if there is one. */
 WEFT_API weft_status weft_embedder_cancel(weft_embedder* embedder);
 WEFT_API weft_status weft_embedder_free(weft_embedder* embedder);
 
@@ -1080,19 +1088,18 @@ typedef struct weft_embedder_info {
 } weft_embedder_info;
 WEFT_API weft_status weft_embedder_get_info(weft_embedder* embedder, weft_embedder_info* info,
                                             weft_error** error);
-typedef struct weft_rank {
+typedef struct weft_rerank_score {
   size_t index; /* of the document */
   float score;
   int32_t reserved;
   int64_t n_tokens;
-} weft_rank;
-/* How well documents answer the query: ranks[n], best first. Needs the pooling "rank". */
+} weft_rerank_score;
+/* How well documents answer the query: scores[n], best first. Needs the pooling "rank". */
 WEFT_API weft_status weft_embedder_rank(weft_embedder* embedder, const char* query,
                                         size_t query_size, const weft_string* documents, size_t n,
-                                        weft_rank* ranks, weft_error** error);
+                                        weft_rerank_score* scores, weft_error** error);
 
 /* ---- Graphs -------------------------------------------------------------------------- */
-
 /* A graph of ops, built node by node. Shapes have the slowest dimension first. */
 typedef struct weft_graph weft_graph;
 typedef int32_t weft_tensor_id; /* a node of a graph; -1: none, an absent optional input */
@@ -1168,6 +1175,12 @@ WEFT_API weft_status weft_dot_svg(const char* dot, size_t size, weft_text* svg, 
 /* The graph of a model for steps of up to that many tokens, before passes. */
 WEFT_API weft_status weft_model_graph(weft_model* model, int64_t n_tokens, weft_graph** graph,
                                       weft_error** error);
+/* A tensor of the model's file by its name, decoded to F32: at most `capacity` values and their
+ * number, as weft_tokenize() writes ids. `info` (may be NULL) gets its shape and its type in the
+ * file, also if there is no room; strings in it belong to the model. */
+WEFT_API weft_status weft_model_read_tensor(weft_model* model, const char* name,
+                                            weft_tensor_info* info, float* values, size_t capacity,
+                                            size_t* n, weft_error** error);
 
 /* A planned graph, ready to run. Later changes of the graph do not affect it. */
 typedef struct weft_computation weft_computation;
@@ -1199,7 +1212,6 @@ WEFT_API weft_status weft_computation_get_state(weft_computation* computation, c
 /* One run; `extents` has a value for each variable of the graph, in the order of their making. */
 WEFT_API weft_status weft_computation_run(weft_computation* computation, const int64_t* extents,
                                           size_t n_extents, weft_error** error);
-/* Ends the running call, if there is one, as soon as a node is done. */
 WEFT_API weft_status weft_computation_cancel(weft_computation* computation);
 typedef struct weft_array {
   void* data; /* of inputs and results: to be read only */
@@ -1227,7 +1239,6 @@ WEFT_API weft_status weft_computation_get_plan_hash(weft_computation* computatio
                                                     weft_error** error);
 
 /* ---- Custom ops and architectures ---------------------------------------------------- */
-
 /* Defines an op that is not built in. Plans run its `compute` on one lane, as the kernel "NAME
  * custom"; proofs compare it with itself, and say so. */
 typedef struct weft_spec {
@@ -1255,6 +1266,11 @@ typedef struct weft_op {
                          weft_error** error);
   uint32_t flags;    /* WEFT_OP_REPLACES */
   uint32_t reserved; /* 0 */
+  /* How a sharded model divides it: "elementwise": any part of the output needs the same part of
+   * inputs of its shape, others are repeated for rows, heads or elements; "heads": head h of the
+   * output [T, H, E] needs head h of input 0 and of others with H heads; "whole": every rank
+   * computes all of it. NULL: the same, and models that are sharded warn about it. */
+  const char* sharding;
 } weft_op;
 /* Registers it for the life of the process. All that `op` refers to is copied, except `user`.
  * Graphs that have a replaced op keep it. */
@@ -1358,8 +1374,7 @@ WEFT_API weft_status weft_builder_recurrent(weft_builder* builder, const char* k
                                             const char* state, const int64_t* dims, size_t rank,
                                             const weft_tensor_id* inputs, size_t n_inputs,
                                             weft_tensor_id* y, weft_error** error);
-/* Blocks that architectures share (weft/arch/blocks.h). */
-/* The norm of the file, with its weight and bias. */
+/* Blocks that architectures share (weft/arch/blocks.h). The norm of the file: weight and bias. */
 WEFT_API weft_status weft_builder_norm(weft_builder* builder, const char* name, weft_tensor_id x,
                                        weft_tensor_id* y, weft_error** error);
 /* x NAME.weight^T, with the scale and the bias if the file has them. */
@@ -1375,8 +1390,7 @@ WEFT_API weft_status weft_builder_head(weft_builder* builder, weft_tensor_id h,
                                        weft_tensor_id embeddings, weft_tensor_id* rows,
                                        weft_error** error);
 
-/* weft_architecture.flags */
-enum weft_architecture_flag {
+enum weft_architecture_flag /* weft_architecture.flags */ {
   WEFT_ARCHITECTURE_LAYER_NORM = 1u << 0, /* files have the epsilon of layer norms, not RMS */
   WEFT_ARCHITECTURE_BOTH_WAYS = 1u << 1,  /* not causal unless the file says so */
   WEFT_ARCHITECTURE_EXPERTS = 1u << 2,    /* reads the keys of mixtures of experts */
@@ -1403,13 +1417,10 @@ WEFT_API weft_status weft_register_architecture(const weft_architecture* archite
  * is started once per process, and stays loaded. */
 typedef weft_status (*weft_extension_entry)(uint32_t api_version, weft_error** error);
 WEFT_API weft_status weft_load_extension(const char* path, weft_error** error);
-/* The names of all architectures: an array. */
-WEFT_API weft_status weft_architectures_json(weft_text* json, weft_error** error);
+WEFT_API weft_status weft_architectures_json(weft_text* json, weft_error** error); /* names */
 
 /* ---- Tools --------------------------------------------------------------------------- */
-
-/* A canceller may be NULL. Cancelled calls end as soon as a node is done. */
-
+/* A canceller may be NULL. */
 /* Header, metadata and tensors of a file or folder, as `weft inspect --json`. */
 WEFT_API weft_status weft_inspect_json(const char* path, weft_text* json, weft_error** error);
 /* The plans of a session, without loading weights, as `weft plan --json`. */
@@ -1483,5 +1494,7 @@ WEFT_API weft_status weft_convert(const char* folder, const char* output, const 
 #ifdef __cplusplus
 }
 #endif
+
+#include "weft/initializers.h" /* WEFT_X_OPTIONS_INIT */
 
 #endif

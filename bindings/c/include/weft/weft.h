@@ -65,7 +65,7 @@ extern "C" {
 
 /* The version of this header. Additions increment the minor one, all else the major one. */
 #define WEFT_API_VERSION_MAJOR 1
-#define WEFT_API_VERSION_MINOR 1
+#define WEFT_API_VERSION_MINOR 0
 
 #if defined(WEFT_STATIC) || defined(_WIN32)
 #define WEFT_API
@@ -1094,7 +1094,6 @@ typedef struct weft_rerank_score {
   int32_t reserved;
   int64_t n_tokens;
 } weft_rerank_score;
-typedef weft_rerank_score weft_rank; /* its name in version 1.0 */
 /* How well documents answer the query: scores[n], best first. Needs the pooling "rank". */
 WEFT_API weft_status weft_embedder_rank(weft_embedder* embedder, const char* query,
                                         size_t query_size, const weft_string* documents, size_t n,
