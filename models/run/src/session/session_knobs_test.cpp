@@ -1,11 +1,6 @@
 #include "weft/run/session_knobs.h"
 
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
-
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include "weft/base/error.h"
 #include "weft/ops/formats/q8_0.h"
@@ -101,64 +96,10 @@ TEST_CASE("options: names of values are the same everywhere") {
   }
 }
 
-// ---- docs/options.md
-
-constexpr std::string_view kBegin = "<!-- options: begin -->\n", kEnd = "<!-- options: end -->";
-
-std::string code(std::string_view text) {
-  return text.empty() ? "" : fmt::format("`{}`", text);
-}
-
-template <class M>
-std::string default_of(const M& value) {
-  if constexpr (std::same_as<M, bool>)
-    return value ? "yes" : "no";
-  else if constexpr (std::is_arithmetic_v<M>)
-    return fmt::format("{}", value);
-  else if constexpr (std::same_as<M, std::string>)
-    return code(value);
-  else if constexpr (run::kIsNamed<M>)
-    return code(name_of_value(value));
-  else
-    return "";
-}
-
-template <class T>
-std::string table_of(std::string_view title) {
-  std::string table = fmt::format(
-      "\n### {}\n\n| option | group | flag | C and Python | default | meaning |\n"
-      "|---|---|---|---|---|---|\n",
-      title);
-  const T initial;
-  for_each_option(initial, [&]<class O, class M>(const O& option, const M& value) {
-    std::string range;
-    if constexpr (std::is_arithmetic_v<M> && !std::same_as<M, bool>)
-      range = fmt::format(" ({}{}{})", expected_number(std::integral<M>, option.range),
-                          option.unit.empty() ? "" : ", in ", option.unit);
-    const std::string flag =
-        option.flags.empty() ? std::string(option.no_flag) : code(option.flags);
-    table += fmt::format("| `{}` | {} | {} | {} | {} | {}{} |\n", option.name, option.group, flag,
-                         option.c.empty() ? std::string(option.no_c) : code(option.c),
-                         default_of(value), option.doc, range);
-  });
-  return table;
-}
-
-TEST_CASE("docs/options.md has the tables of the options") {
-  std::ifstream file(WEFT_OPTIONS_PAGE);
-  std::string page(std::istreambuf_iterator<char>(file), {});
-  const std::size_t begin = page.find(kBegin), end = page.find(kEnd);
-  REQUIRE(begin != page.npos);
-  REQUIRE(end > begin);
-  const std::size_t at = begin + kBegin.size();
-  const std::string tables =
-      table_of<SessionOptions>("Sessions") + table_of<ModelOptions>("Models") + "\n";
-  if (std::getenv("WEFT_WRITE_PAGES")) {
-    std::ofstream(WEFT_OPTIONS_PAGE) << page.replace(at, end - at, tables);
-    return;
-  }
-  CHECK_MESSAGE(page.substr(at, end - at) == tables,
-                "to write the tables, run WEFT_WRITE_PAGES=1 run_test");
+TEST_CASE("docs/options.md has the tables of the options of sessions and models") {
+  test::check_page(
+      WEFT_OPTIONS_PAGE, "sessions",
+      test::table_of<SessionOptions>("Sessions") + test::table_of<ModelOptions>("Models"));
 }
 
 }  // namespace

@@ -19,6 +19,11 @@ TEST_CASE("options of texts and drafts: every member is described, once") {
   check_described<SpeculationOptions>();
 }
 
+TEST_CASE("docs/options.md has the tables of the options of texts and drafts") {
+  check_page(WEFT_OPTIONS_PAGE, "texts",
+             table_of<GenerationOptions>("Texts") + table_of<SpeculationOptions>("Drafts"));
+}
+
 TEST_CASE("options of drafts: numbers out of range are refused by their name") {
   const auto model = tiny_model();
   const auto refusal = [&](const SpeculationOptions& options) {

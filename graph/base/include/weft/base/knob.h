@@ -40,7 +40,7 @@ struct KnobText {
   std::string_view group = {};  // the section of tables: "sequences", "weights"
   std::string_view unit = {};   // of numbers: "tokens", "bytes", "seconds"
   std::string_view value = {};  // what help texts call the value: "N", "FILE"
-  // The member of the C struct, and the argument in Python; empty: there is none,
+  // The members of the C struct, with commas, and the arguments in Python; empty: there is none,
   std::string_view c = {};
   std::string_view no_c = {};  // for this reason
   // Why ranks other than 0 do not get the value; empty: they do.

@@ -67,7 +67,7 @@ struct Described<GenerationOptions> {
               .doc = "Stop texts, texts that are never generated, and a grammar.",
               .no_flag = kRequests,
               .group = "choice",
-              .c = "stops",
+              .c = "stops,banned,grammar",
               .no_ranks = kNotSent},
              &G::rules),
       max_tokens,
