@@ -6,7 +6,8 @@ execute_process(COMMAND git -C ${SOURCE} rev-parse --short=12 HEAD
 if(failed OR NOT EXISTS ${SOURCE}/.git)
   set(commit)
 else()
-  execute_process(COMMAND git -C ${SOURCE} diff-index --quiet HEAD -- RESULT_VARIABLE changed ERROR_QUIET)
+  execute_process(COMMAND git -C ${SOURCE} status --porcelain --untracked-files=no
+    OUTPUT_VARIABLE changed ERROR_QUIET)
   if(changed)
     string(APPEND commit "+")
   endif()

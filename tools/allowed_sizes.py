@@ -58,6 +58,17 @@ def read(kinds):
     return rows, wrong
 
 
+def too_far(rows, day):
+    """Complaints about days that are more than a year ahead, and raises that are still to come."""
+    today = datetime.date.fromisoformat(day)
+    for row in rows:
+        if datetime.date.fromisoformat(row.until) > today + datetime.timedelta(days=366):
+            yield f"{row.place} holds until {row.until}: at most a year from {day}"
+        for said in filter(is_day, RAISED.findall(row.reason)):
+            if said > day:
+                yield f"{row.place} was raised on {said}, after {day}"
+
+
 def expired(rows, day):
     """Complaints about rows that held until a day before this one."""
     for row in rows:
@@ -89,7 +100,9 @@ def raises(rows, sizes, day):
 
 def complaints(rows):
     """Lines about rows that are too old, or were raised without saying so."""
-    lines = list(expired(rows, git("log", "-1", "--format=%cs")))
+    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    of_head = git("log", "-1", "--format=%cs")
+    lines = [*expired(rows, of_head), *too_far(rows, max(today, of_head))]
     base = since()
     for commit in filter(None, [base and git("merge-base", base, "HEAD"), "HEAD"]):
         sizes = sizes_at(commit)

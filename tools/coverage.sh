@@ -1,17 +1,23 @@
 #!/usr/bin/env bash
-# usage: tools/coverage.sh [--baseline] [TEST_PROGRAM...]
+# usage: tools/coverage.sh [--baseline | --page] [TEST_PROGRAM...]
 #
-# Prints which share of the lines of each layer the tests run, and names the gaps. Builds the preset
+# Prints which share of the lines of each layer the tests run, and names the gaps. Fails if a folder
+# is below its floor, or a test fails. Builds the preset
 # `coverage` and runs all of its tests, or those of the named programs (graph_test ...). Kernels are
 # not counted by lines: the closing lines list the instruction sets whose rows all ran.
 #
 #   --baseline  build kernels for the first instruction set alone: two thirds of the objects, but
 #               code for the others (weights in panels) does not run, and tests of them fail
+#   --page      also writes the table of tests/README.md
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-baseline=
+baseline='' page=''
 case "${1-}" in
+  --page)
+    page=yes
+    shift
+    ;;
   --baseline)
     baseline=yes
     shift
@@ -40,8 +46,9 @@ fi
 cmake --preset coverage -D WEFT_INSTRUCTION_SETS="$sets" > /dev/null
 cmake --build --preset coverage "${targets[@]}" -- --quiet
 find build/coverage -name '*.gcda' -delete
-ctest --preset coverage --output-junit tests.xml "${selection[@]}" |
-  grep -vE '(Passed|Skipped)  |^ *Start ' || true
+failed=
+ctest --preset coverage --output-junit tests.xml "${selection[@]}" > build/coverage/tests.log || failed=yes
+grep -vE '(Passed|Skipped)  |^ *Start ' build/coverage/tests.log || true
 gcovr -j 2 --root . --object-directory build/coverage --json build/coverage/lines.json \
   --exclude '.*_test\.cpp' --exclude 'backends/src/cpu/(kernels|simd)/.*\.inl\.h' \
   --exclude tests/ --exclude build/ build/coverage
@@ -49,5 +56,6 @@ gcovr -j 2 --root . --object-directory build/coverage --json build/coverage/line
 if (($#)) || [[ $baseline ]]; then
   tools/coverage_report.py build/coverage/lines.json build/coverage/tests.xml || true
 else
-  tools/coverage_report.py build/coverage/lines.json build/coverage/tests.xml --page tests/README.md
+  tools/coverage_report.py build/coverage/lines.json build/coverage/tests.xml ${page:+--page tests/README.md}
 fi
+[[ -z $failed ]] || { echo "coverage: tests failed" >&2; exit 1; }

@@ -21,6 +21,7 @@ case "${1-}" in
     exit 2 ;;
 esac
 out=${1:-build/release_candidate}
+(($# <= 1)) || { echo "release: more than one folder: $*" >&2; exit 2; }
 
 fail() {
   echo "release: $*" >&2
@@ -31,10 +32,14 @@ fail() {
 version=$(sed -n 's/^project(weft VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 [[ -n $version ]] || fail "CMakeLists.txt: no project(weft VERSION ...)"
 tools/release_notes.py "$version" > /dev/null
+grep -q " v$version " bindings/c/interface/released.txt ||
+  fail "the C interface of v$version is not stored: bindings/c/tests/interface_test.py --release v$version cc"
 tools/test.sh "$checks"
 
-rm -rf "$out"
+# Only what an earlier run made is removed.
+rm -f "$out"/weft-*.tar.gz "$out/NOTES.md" "$out/SHA256SUMS"
 mkdir -p "$out"
+[[ -z $(ls -A "$out") ]] || fail "$out has other files"
 tools/release_notes.py "$version" > "$out/NOTES.md"
 git archive --format=tar --prefix="weft-$version/" HEAD | gzip -9n > "$out/weft-$version.tar.gz"
 (cd "$out" && sha256sum "weft-$version.tar.gz" NOTES.md > SHA256SUMS)

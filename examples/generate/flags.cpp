@@ -92,7 +92,7 @@ void add_diffusion_flags(cli::App& app, Options& options) {
   std::vector<cli::Option> flags;
   const auto add = [&]<class M>(const char* name, M& value, const char* what) {
     flags.push_back(app.add_option(name, value, what)
-                        .check(cli::number_check(std::integral<M>, range_in<M>({})))
+                        .number(std::integral<M>, range_in<M>({}).min, range_in<M>({}).max)
                         .capture_default_str()
                         .type_name("X"));
   };

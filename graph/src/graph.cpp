@@ -92,7 +92,8 @@ void Graph::rename(NodeId id, std::string_view name) {
   if (by_path_.contains(path)) fail<ValueError>("the graph already has a node '{}'", path);
   by_path_.erase(node.path);
   for (Router& router : routers_)
-    if (router.ids == node.path) router.ids = path;
+    for (std::string* named : {&router.ids, &router.weight, &router.norm})
+      if (*named == node.path) *named = path;
   node.path = path;
   by_path_.emplace(path, id);
 }

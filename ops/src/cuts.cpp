@@ -13,7 +13,7 @@ std::optional<Cut> cut_of_operand(const Shape& operand, const Shape& out, const 
     return operand[0].bound == extent ? std::optional(cut.moved(0)) : std::nullopt;
   }
   if (operand.n_dims() != 2 || out.n_dims() != 3 || operand[0].varies()) return std::nullopt;
-  if (cut.axis == 1) return cut.moved(0);
+  if (cut.axis == 1) return operand[0].bound == extent ? std::optional(cut.moved(0)) : std::nullopt;
   return operand[1].bound == extent ? cut.moved(1) : Cut{};
 }
 

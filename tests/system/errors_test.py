@@ -29,6 +29,12 @@ def with_bundled_model():
             if "default: the bundled model" in text and "REQUIRED" not in text]
 
 
+class Version(SystemTest):
+    def test_it_names_the_version_and_the_commit(self):
+        out = self.runs("weft", "--version").out.decode()
+        self.assertRegex(out, r"^weft \d+\.\d+\.\d+( \(commit [0-9a-f]{12}\+?\))?\n$")
+
+
 class Usage(SystemTest):
     def test_help(self):
         for command in PROGRAMS + subcommands():

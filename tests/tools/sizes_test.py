@@ -83,6 +83,13 @@ class Sizes(unittest.TestCase):
             self.repository.allow(f"# a comment\n{row}\n")
             self.fails("tools/sizes_allowed.txt:2: expected KIND PATTERN SIZE until YYYY-MM-DD  # REASON")
 
+    def test_days_far_ahead_excuse_nothing(self):
+        self.begin()
+        self.repository.allow("file big.py 450 until 2999-12-31  # a table\n")
+        self.fails("'file big.py' holds until 2999-12-31: at most a year from")
+        self.repository.allow("file big.py 450 until 2027-03-31  # raised 2999-01-01: rows\n")
+        self.fails("'file big.py' was raised on 2999-01-01, after")
+
     def test_a_row_holds_until_its_day_by_the_date_of_the_commit(self):
         self.begin()
         self.repository.commit("2027-03-31")

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "weft/base/knob.h"
 #include "weft/base/text.h"
 
 #include "common/peer_flags.h"
@@ -35,30 +36,62 @@ Option Option::needs(Option other) const {
   return Option(option_->needs(other.option_));
 }
 
-Option Option::range(std::int64_t min, std::int64_t max) const {
-  return Option(option_->check(CLI::Range(min, max)));
-}
-
 namespace {
 
-// CLI11's comparisons accept NaN.
-std::string finite_problem(const std::string& text) {
+// The range without limits that only the type of the number has.
+KnobRange without_limits_of_type(bool whole, KnobRange range) {
+  const double most = whole ? 0x1p31 - 1 : 1e38;
+  if (range.min < -most) range.min = KnobRange().min;
+  if (range.max >= most) range.max = KnobRange().max;
+  return range;
+}
+
+// "0 to 256", "from 1"; empty: no limits.
+std::string shown(bool whole, KnobRange range) {
+  range = without_limits_of_type(whole, range);
+  const std::string text = expected_number(whole, range);
+  const std::size_t from = text.find(" from "), up_to = text.find(" up to ");
+  if (from == text.npos) return up_to == text.npos ? "" : text.substr(up_to + 1);
+  return std::isfinite(range.max) ? text.substr(from + 6) : text.substr(from + 1);
+}
+
+std::string number_problem(const std::string& text, bool whole, KnobRange range) {
   double number = 0;
-  return parse_number(text, number) && !std::isfinite(number) ? "must be finite, got " + text : "";
+  std::int64_t integer = 0;
+  const bool is_number = whole ? parse_number(text, integer) : parse_number(text, number);
+  if (whole) number = static_cast<double>(integer);
+  if (is_number && std::isfinite(number) && range.contains(number)) return "";
+  return fmt::format("must be {}, got {}", expected_number(whole, range), text);
 }
 
 }  // namespace
 
+Option Option::number(bool whole, double min, double max) const {
+  const KnobRange range{min, max};
+  return Option(option_->check(CLI::Validator(
+      [whole, range](std::string& text) { return number_problem(text, whole, range); },
+      shown(whole, range))));
+}
+
+Option Option::range(std::int64_t min, std::int64_t max) const {
+  return number(true, static_cast<double>(min), static_cast<double>(max));
+}
+
 Option Option::real_range(double min, double max) const {
-  return Option(option_->check(finite_problem)->check(CLI::Range(min, max)));
+  return number(false, min, max);
 }
 
 Option Option::not_negative() const {
-  return Option(option_->check(finite_problem)->check(CLI::NonNegativeNumber));
+  return number(false, 0, KnobRange().max);
 }
 
 Option Option::one_of(const std::vector<std::string>& names) const {
-  return Option(option_->check(CLI::IsMember(names)));
+  const auto problem = [names](std::string& text) -> std::string {
+    if (std::ranges::count(names, text) > 0) return "";
+    return fmt::format("must be one of {}, got '{}'", fmt::join(names, ", "), text);
+  };
+  return Option(
+      option_->check(CLI::Validator(problem, fmt::format("{{{}}}", fmt::join(names, ",")))));
 }
 
 Option Option::check(const std::function<std::string(const std::string&)>& check) const {

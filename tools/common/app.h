@@ -31,7 +31,8 @@ class Option {
   Option excludes(Option other) const;
   Option needs(Option other) const;
 
-  // The accepted values. Limits are inclusive.
+  // The accepted values. Limits are inclusive; numbers are finite.
+  Option number(bool whole, double min, double max) const;
   Option range(std::int64_t min, std::int64_t max) const;
   Option real_range(double min, double max) const;
   Option not_negative() const;

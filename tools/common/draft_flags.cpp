@@ -27,6 +27,14 @@ std::vector<DraftKind> parse_kinds(const std::string& text) {
   }
 }
 
+// "draft (the model of -md), draft-mtp (..), .."
+std::string kinds_with_meanings() {
+  std::string text;
+  for (const DraftKind kind : draft_kinds())
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", to_string(kind), meaning_of(kind));
+  return text;
+}
+
 }  // namespace
 
 void add_draft_flags(App& app, DraftFlags& flags) {
@@ -39,7 +47,7 @@ void add_draft_flags(App& app, DraftFlags& flags) {
     flags.kinds_given = true;
   };
   app.add_option_function(std::string(type.flags), App::Function<std::string>(set_kinds),
-                          help_text(type) +
+                          help_text(type) + ": a list of " + kinds_with_meanings() +
                               ". Default: what the file of -md holds, else "
                               "draft-mtp if the model has such a layer")
       .type_name(std::string(type.value));

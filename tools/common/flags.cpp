@@ -82,7 +82,7 @@ void add_memory_flags(App& app, ModelFlags& flags) {
     s.program = ProgramMemory::process;
   };
   app.add_option_function(std::string(budget.flags), App::Function<std::string>(set_budget),
-                          help_text(budget))
+                          help_text(budget) + ", for example 6G")
       .type_name(std::string(budget.value));
 }
 
@@ -142,7 +142,7 @@ Option add_cells_flag(App& app, SessionOptions& session) {
 Option add_length_flag(App& app, std::int64_t& max_tokens, std::string_view more) {
   const auto& knob = find_knob(generation_knobs(), "max_tokens");
   return app.add_option(std::string(knob.flags), max_tokens, help_text(knob).append(more))
-      .check(number_check(/*whole=*/true, knob.range))
+      .number(/*whole=*/true, knob.range.min, knob.range.max)
       .type_name("N");
 }
 

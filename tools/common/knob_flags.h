@@ -2,7 +2,6 @@
 // Flags made from knobs (weft/base/knob.h).
 
 #include <concepts>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,8 +18,6 @@ namespace weft::cli {
 
 // The sentence in the form of help texts: "keep only the k most likely tokens; 0 keeps all".
 std::string help_text(const KnobText& text);
-// For Option::check(): finite numbers in the range.
-std::function<std::string(const std::string&)> number_check(bool whole, KnobRange range);
 
 // The flags of those knobs that have one. They set the members of `target`, whose values are shown
 // as defaults.
@@ -34,7 +31,7 @@ void add_knob_flags(App& app, std::span<const Knob<T>> knobs, T& target) {
     else
       app.add_option(names, value, help_text(knob))
           .capture_default_str()
-          .check(number_check(std::integral<M>, range_in<M>(knob.range)))
+          .number(std::integral<M>, range_in<M>(knob.range).min, range_in<M>(knob.range).max)
           .type_name(std::integral<M> ? "N" : "X");
   });
 }
@@ -55,7 +52,7 @@ Option add_value_flag(App& app, const KnobText& text, KnobRange range, M& value)
     return app.add_flag(names, value, help);
   } else if constexpr (std::is_arithmetic_v<M>) {
     return app.add_option(names, value, help)
-        .check(number_check(std::integral<M>, range_in<M>(range)))
+        .number(std::integral<M>, range_in<M>(range).min, range_in<M>(range).max)
         .type_name(type);
   } else if constexpr (std::same_as<M, std::string>) {
     return app.add_option(names, value, help).type_name(type);
@@ -83,6 +80,17 @@ Option add_option_flag(App& app, T& target, std::string_view name) {
     }
   });
   return made.value();
+}
+
+// The range of the described number of this name. REQUIRES: there is one.
+template <class T>
+KnobRange range_of(std::string_view name) {
+  std::optional<KnobRange> range;
+  const T initial;
+  for_each_option(initial, [&](const auto& option, const auto&) {
+    if (option.name == name) range = option.range;
+  });
+  return range.value();
 }
 
 }  // namespace weft::cli

@@ -43,8 +43,8 @@ void add_shard_flags(App& app, ModelFlags& flags) {
   add_text_flag(app, "slow_link", [&flags](const std::string& text) {
     flags.slow_link = link_of_flag("--slow-link", text);
   });
-  add_value_flag(app, described<ModelOptions>("rank_timeout"), {.min = 0.1, .max = 1e6},
-                 flags.rank_timeout);
+  add_value_flag(app, described<ModelOptions>("rank_timeout"),
+                 range_of<ModelOptions>("rank_timeout"), flags.rank_timeout);
 }
 
 void add_rank_flag(App& app, ModelFlags& flags) {

@@ -289,6 +289,14 @@ static void custom_ops_are_registered_once_or_replaced(void) {
   REFUSED(WEFT_ERROR_ARGUMENT, "`flags`", weft_register_op(&times, &error));
   times.flags = WEFT_OP_REPLACES;
   OK(weft_register_op(&times, &error));
+  times.sharding = "columns";
+  REFUSED(WEFT_ERROR_ARGUMENT, "`sharding` must be elementwise, heads or whole, got 'columns'",
+          weft_register_op(&times, &error));
+  const char* const forms[] = {"heads", "whole", "elementwise", NULL};
+  for (int i = 0; i < 4; ++i) {
+    times.sharding = forms[i];
+    OK(weft_register_op(&times, &error));
+  }
   times.name = "silu";
   REFUSED(WEFT_ERROR_ARGUMENT, "is built in", weft_register_op(&times, &error));
   times.name = "test_more", times.compute = NULL;

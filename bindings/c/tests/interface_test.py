@@ -154,16 +154,21 @@ def unreleased_entries(changelog):
     return found[1] if found else ""
 
 
+def names_of(header):
+    """Everything that a header declares: functions, types, members of structs and constants."""
+    text = without_comments(header)
+    found = set(re.findall(r"\b(?:weft|WEFT)_\w+", text))
+    return found | {f"{struct}.{member}" for struct, body in STRUCT.findall(header)
+                    for member in members(body)}
+
+
 def unannounced(old, new, changelog):
-    """What the new header has and the old one lacks, functions and members, that the changelog does
-    not name under "Unreleased"."""
-    added = [name for name in functions(new) if name not in functions(old)]
-    before = {name: members(body) for name, body in STRUCT.findall(old)}
-    for name, body in STRUCT.findall(new):
-        added += [f"{name}.{member}" for member in members(body)
-                  if name in before and member not in before[name]]
-    entries = unreleased_entries(changelog)
-    return [name for name in added if f"`{name}" not in entries]
+    """What the new header declares and the old one does not, without members of new structs, that
+    the changelog does not name under "Unreleased"."""
+    added = names_of(new) - names_of(old)
+    added = {name for name in added if name.split(".")[0] not in added or "." not in name}
+    announced = set(re.findall(r"\b(?:weft|WEFT)_\w+(?:\.\w+)?", unreleased_entries(changelog)))
+    return sorted(added - announced)
 
 
 class Interface(unittest.TestCase):
@@ -232,10 +237,13 @@ class Promises(unittest.TestCase):
     def test_unannounced_additions_are_noticed(self):
         old = HEADER.read_text()
         new = old.replace("} weft_token_info;", "  uint64_t more;\n} weft_token_info;")
+        new = new.replace("WEFT_SUCCESS = 0,", "WEFT_SUCCESS = 0,\n  WEFT_ERROR_NEW = 18,")
+        new += "typedef struct weft_made {\n  int x;\n} weft_made;\n"
         new += "WEFT_API weft_status weft_new(void);\n"
         page = "# Changelog\n\n## [Unreleased]\n\n{}\n## [0.1.0] - 2026-12-01\n\n- `weft_new()`.\n"
-        self.assertEqual(unannounced(old, new, page.format("")), ["weft_new", "weft_token_info.more"])
-        entries = "- `weft_new()` is new, and `weft_token_info.more`.\n"
+        added = ["WEFT_ERROR_NEW", "weft_made", "weft_new", "weft_token_info.more"]
+        self.assertEqual(unannounced(old, new, page.format("- `weft_newer()`.\n")), added)
+        entries = "- `weft_new()`, `weft_made`, `WEFT_ERROR_NEW`, `weft_token_info.more`.\n"
         self.assertEqual(unannounced(old, new, page.format(entries)), [])
         self.assertEqual(unannounced(old, old, page.format("")), [])
 

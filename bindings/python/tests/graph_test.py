@@ -245,6 +245,9 @@ class CustomOps(unittest.TestCase):
             weft.register_op(name="py_five")(5)
         with self.assertRaises(TypeError):
             weft.register_op(name="py_any")(lambda *x: x)
+        with self.assertRaisesRegex(weft.ArgumentError, "must be elementwise, heads or whole, got 'rows'"):
+            weft.register_op(name="py_rows", sharding="rows")(lambda x: x)
+        weft.register_op(name="py_rows", sharding="elementwise")(lambda x: x)
 
         @weft.register_op
         def py_fails(x, *, how):

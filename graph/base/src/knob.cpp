@@ -43,4 +43,8 @@ void check_number(const KnobText& text, KnobRange range, double value) {
   fail<ValueError>("{} must be {}, got {:g}", text.name, expected_number(false, range), value);
 }
 
+void no_such_option(std::string_view name) {
+  fail<Error>("there is no option '{}'", name);
+}
+
 }  // namespace weft

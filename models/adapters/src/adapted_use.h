@@ -1,13 +1,17 @@
 #pragma once
 // The two ways in which a node can use a weight that is adapted.
 
+#include <algorithm>
+
 #include "weft/graph/graph.h"
 
 namespace weft::adapters {
 
-// Input 0 is multiplied by input 1.
+// Input 0 is multiplied by input 1, and by no other matrix.
 inline bool is_product(const Node& node) {
-  return node.op && node.op->inputs.size() > 1 && node.op->inputs[1].use == InputUse::matrix;
+  if (!node.op || node.op->variadic || node.op->inputs.size() < 2) return false;
+  return node.op->inputs[1].use == InputUse::matrix &&
+         std::ranges::count(node.op->inputs, InputUse::matrix, &OpInput::use) == 1;
 }
 
 // The matrices are those of heads: all of them multiply, none is chosen.

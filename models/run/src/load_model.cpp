@@ -1,7 +1,7 @@
 // Loads a whole model, or the part of it that one rank computes, with the other ranks.
 #include "weft/base/error.h"
 #include "weft/files/tensor_pages.h"
-#include "weft/run/model.h"
+#include "weft/run/model_knobs.h"
 
 #include "model/model_impl.h"
 #include "ranks/open_for_rank.h"
@@ -12,11 +12,13 @@ namespace weft {
 using namespace run;
 
 std::shared_ptr<const Model> Model::load(const std::string& path, const ModelOptions& options) {
+  check_numbers(options);
   report_progress(options, 0);
   return load(open_for_rank(path, options, std::max(options.lone_rank, 0)), options);
 }
 
 std::shared_ptr<const Model> Model::load(const Checkpoint& opened, const ModelOptions& options) {
+  check_numbers(options);
   const Checkpoint file = model_for_rank(opened, options.sharding, std::max(options.lone_rank, 0));
   auto impl = Impl::load(file, options);
   if (options.lone_rank >= 0) {

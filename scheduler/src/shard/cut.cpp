@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "weft/base/error.h"
 #include "weft/ops/cuts.h"
 
 namespace weft::scheduler {
@@ -13,10 +14,19 @@ bool is_elementwise(const OpDef& op) {
                              [](const OpInput& input) { return input.reach == Reach::same; });
 }
 
+// Ops may be those of others.
+Cuts checked(const Node& node, Cuts cuts) {
+  if (cuts && cuts->size() != node.inputs.size())
+    fail<Error>("op '{}' has {} inputs at '{}', but gives cuts of {}", node.op->name,
+                node.inputs.size(), node.path, cuts->size());
+  return cuts;
+}
+
 Cuts cuts_as_said(const Graph& graph, const Node& node, const Cut& cut) {
   const auto inputs = node.op->cuts.inputs;
   if (!inputs && !is_elementwise(*node.op)) return std::nullopt;
-  return (inputs ? inputs : cut_elementwise)(node.attrs, graph.input_specs(node), node.spec, cut);
+  const auto say = inputs ? inputs : cut_elementwise;
+  return checked(node, say(node.attrs, graph.input_specs(node), node.spec, cut));
 }
 
 // Whether the ids of the cut choose the matrices of the node, which are a weight.
@@ -76,7 +86,7 @@ Cuts cuts_of_terms(const Graph& graph, const Node& node, const Cut& cut) {
   const auto terms = node.op->cuts.terms;
   if (!terms || (cut.by_experts() && !is_chosen_by(graph, chosen_matrices(node), cut)))
     return std::nullopt;
-  return terms(node.attrs, graph.input_specs(node), node.spec, cut);
+  return checked(node, terms(node.attrs, graph.input_specs(node), node.spec, cut));
 }
 
 bool is_linear_in(const Node& node, const std::vector<bool>& partial) {

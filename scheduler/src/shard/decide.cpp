@@ -57,9 +57,23 @@ class Decider {
 
   const Shape& shape(NodeId id) const { return graph_[id].spec.shape; }
 
+  bool has_heads(const Node& node) const {
+    return node.op->cuts.by_heads && node.spec.shape.n_dims() == 3 && node.inputs.size() > 1 &&
+           node.inputs[1] != kNoNode && shape(node.inputs[1]).n_dims() > 1;
+  }
+
+  // Elements of the matrices of a projection.
+  std::int64_t matrix_elems(const Node& node) const {
+    std::int64_t elems = 0;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      if (node.inputs[i] != kNoNode && node.op->input(i).use == InputUse::matrix)
+        elems += shape(node.inputs[i]).elems();
+    return elems;
+  }
+
   void check_heads(NodeId id) const {
     const Node& node = graph_[id];
-    if (!node.op->cuts.by_heads) return;
+    if (!has_heads(node)) return;
     const std::int64_t heads = node.spec.shape[1].bound, groups = shape(node.inputs[1])[1].bound;
     const std::int64_t common = groups > 1 ? std::gcd(heads, groups) : heads;
     if (heads == 1 || common % ranks_ == 0) return;  // one head is computed by all ranks
@@ -183,7 +197,9 @@ class Decider {
     if (!is_projection(node) || trial.cuts.contains(id)) return false;
     const auto needs = cuts_of_terms(graph_, node, cut);
     if (!needs) return false;
-    cut_weight(node.inputs[1], (*needs)[1], trial);
+    for (std::size_t i = 1; i < node.inputs.size(); ++i)
+      if (node.op->input(i).use == InputUse::matrix && !(*needs)[i].whole())
+        cut_weight(node.inputs[i], (*needs)[i], trial);
     trial.terms.insert(id);
     return trial.possible;
   }
@@ -219,8 +235,7 @@ class Decider {
   // that cut most weights, or else most evenly, or else that come first.
   void try_terms(NodeId id) {
     const Node& node = graph_[id];
-    if (!is_projection(node) || made_.terms[id] || shape(node.inputs[1]).elems() < min_elems_)
-      return;
+    if (!is_projection(node) || made_.terms[id] || matrix_elems(node) < min_elems_) return;
     std::optional<Trial> best;
     for (const Cut& cut : cuts_of_x(node)) {
       Trial trial;
@@ -238,7 +253,7 @@ class Decider {
   // Heads of an attention whose results are needed whole.
   void try_attention(NodeId id) {
     const Node& node = graph_[id];
-    if (!node.op->cuts.by_heads || is_cut(id)) return;
+    if (!has_heads(node) || is_cut(id)) return;
     const std::int64_t heads = node.spec.shape[1].bound;
     if (heads == 1) return;
     Trial trial;
@@ -254,8 +269,7 @@ class Decider {
     const int axis = node.spec.shape.n_dims() - 1;
     const std::int64_t n = node.spec.shape[axis].bound;
     const std::int64_t granule = n % kRowGranule == 0 ? kRowGranule : 1;
-    if (shape(node.inputs[1]).elems() < kGatheredFactor * min_elems_ || n / granule < ranks_)
-      return;
+    if (matrix_elems(node) < kGatheredFactor * min_elems_ || n / granule < ranks_) return;
     if (axis != 1) return;  // only rows of two dimensions can be gathered
     Trial trial;
     if (explore(id, even_cut(axis, n, granule, ranks_), trial)) commit(trial);

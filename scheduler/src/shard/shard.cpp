@@ -20,9 +20,15 @@ namespace {
 
 using namespace scheduler;
 
-void count(const Node& node, std::vector<UndividedOp>& ops) {
+// Counts a node that is computed whole, unless that is as it should be.
+void count_undivided(const Node& node, std::vector<UndividedOp>& ops) {
+  const bool says = says_cuts(*node.op);
+  const Shape& shape = node.spec.shape;
+  const bool wants = node.op->cuts.by_heads && shape.n_dims() == 3 && shape[1].bound > 1;
+  if (says && !wants) return;
   auto op = std::ranges::find(ops, node.op->name, &UndividedOp::op);
-  if (op == ops.end()) op = ops.insert(op, {.op = std::string(node.op->name), .first = node.path});
+  if (op == ops.end())
+    op = ops.insert(op, {.op = std::string(node.op->name), .says_cuts = says, .first = node.path});
   ++op->n_nodes;
 }
 
@@ -258,7 +264,7 @@ class RankWriter {
         inputs.push_back(input != kNoNode && is_pending(input) ? term_[input] : part(input, {}));
       term_[id] = rewriter_.insert(*node.op, inputs, node.attrs, node.path, node.where);
     } else {
-      if (sharding_.tp > 1 && !says_cuts(*node.op)) count(node, undivided_);
+      if (sharding_.tp > 1) count_undivided(node, undivided_);
       whole_[id] = add(id, std::vector<Cut>(node.inputs.size()), node.attrs);
     }
   }

@@ -157,12 +157,34 @@ TEST_CASE("an op that says how it is cut is divided, one that does not is named"
   const OpDef silent = negated_op({}), intended = negated_op({.whole = true});
   const RankGraph whole = shard(model_with(silent), two, 1);
   CHECK(spec_of(whole, "negated") == "F32 [?<=4, 96]");
-  REQUIRE(whole.undivided == std::vector<UndividedOp>{{"negated", 1, "negated"}});
+  REQUIRE(whole.undivided == std::vector<UndividedOp>{{"negated", false, 1, "negated"}});
   CHECK(to_string(whole.undivided[0], {.tp = 2, .pp = 3}) ==
         "every rank of tp=2 computes all of negated (1 node, such as 'negated'): the op does not "
         "say how it is divided");
   CHECK(shard(model_with(intended), two, 0).undivided.empty());
   CHECK(shard(model_with(silent), {.tp = 1}, 0).undivided.empty());
+}
+
+TEST_CASE("cuts that do not fit the node are a fault of the op") {
+  const OpDef wrong =
+      negated_op({.inputs = [](const Attrs&, Specs, const TensorSpec&, const Cut& cut) {
+        return Cuts({cut, cut});
+      }});
+  CHECK_THROWS_WITH_AS(shard(model_with(wrong), {.tp = 2, .min_elems = 0}, 0),
+                       "op 'negated' has 1 inputs at 'negated', but gives cuts of 2", Error);
+}
+
+TEST_CASE("an operand with other rows than heads is not cut by them") {
+  const TensorSpec out{f32, {3, 4, 8}};
+  const Cut heads{.axis = 1, .ends = {2, 4}};
+  const auto cuts_with = [&](const Shape& operand) {
+    const std::array in{out, TensorSpec{f32, operand}};
+    return cut_elementwise({}, in, out, heads);
+  };
+  REQUIRE(cuts_with({4, 8}));
+  CHECK((*cuts_with({4, 8}))[1] == Cut{.axis = 0, .ends = {2, 4}});
+  CHECK(cuts_with({6, 8}) == std::nullopt);
+  CHECK((*cuts_with({8}))[1].whole());
 }
 
 TEST_CASE("parts of parts are parts of the source, in one or two dimensions") {

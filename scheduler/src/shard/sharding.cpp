@@ -50,9 +50,9 @@ std::string to_string(const Sharding& s) {
 std::string to_string(const UndividedOp& op, const Sharding& sharding) {
   const Sharding group{.tp = sharding.tp};
   return fmt::format(
-      "every rank of {} computes all of {} ({} {}, such as '{}'): the op does not say how it is "
-      "divided",
-      to_string(group), op.op, op.n_nodes, op.n_nodes == 1 ? "node" : "nodes", op.first);
+      "every rank of {} computes all of {} ({} {}, such as '{}'): {}", to_string(group), op.op,
+      op.n_nodes, op.n_nodes == 1 ? "node" : "nodes", op.first,
+      op.says_cuts ? "it cannot be divided here" : "the op does not say how it is divided");
 }
 
 void check_number_of_ranks(const Sharding& sharding, int started) {

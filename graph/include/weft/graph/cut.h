@@ -3,7 +3,6 @@
 // says about that. The pass that divides graphs is in scheduler/shard.h.
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -21,7 +20,7 @@ struct TensorSpec;
 struct Cut {
   int axis = -1;                   // below 0: whole, or by experts
   std::vector<std::int64_t> ends;  // by part; the last one is the whole extent
-  NodeId ids = kNoNode;            // which choose the experts
+  NodeId ids = kNoNode;            // the ids that choose the experts; kNoNode: not by experts
 
   bool whole() const { return ends.empty(); }
   bool by_experts() const { return ids != kNoNode; }
@@ -39,7 +38,8 @@ struct Cut {
   std::optional<Cut> scaled(int to_axis, std::int64_t times, std::int64_t over) const;
 };
 
-// By input; none: the op cannot be computed in such parts.
+// One for each input of the node, absent ones included; none: the op cannot be computed in such
+// parts.
 using Cuts = std::optional<std::vector<Cut>>;
 
 // In which of its inputs an op is linear: f(x_0, ..) + f(x_1, ..) + .. = f(x_0 + x_1 + .., ..) if
@@ -51,7 +51,8 @@ enum class LinearIn : std::uint8_t {
 };
 
 // What an op says about the parts in which it can be computed. An op that says nothing, and whose
-// inputs are not all Reach::same, is computed whole for every part, and plans have a line about it.
+// inputs are not all Reach::same, is computed whole for every part, and loading warns about it. All
+// functions may be called from any thread, and must not throw.
 struct OpCuts {
   // The cuts of the inputs that a cut of the output needs: the same op with these parts gives that
   // part. Cuts by experts come only to ops that have an input with OpInput::chosen_by; other ops
@@ -61,15 +62,17 @@ struct OpCuts {
   Cuts (*inputs)(const Attrs&, std::span<const TensorSpec> in, const TensorSpec& out,
                  const Cut& cut) = nullptr;
   // The cuts of all inputs, of which `cut` is that of input 0, with which the sum of the op over
-  // all parts gives its output. Inputs with InputUse::addend belong to one part. Null: none.
+  // all parts gives its output: inputs with InputUse::matrix are cut, those with InputUse::addend
+  // belong to one part. Null: none.
   Cuts (*terms)(const Attrs&, std::span<const TensorSpec> in, const TensorSpec& out,
                 const Cut& cut) = nullptr;
   // The attributes of the node that computes a part, or its term of a sum: `cut` is that of the
   // output, or for a term of input 0. Null: those of the whole node.
   Attrs (*attrs)(const Attrs&, const Cut& cut, int part) = nullptr;
   LinearIn linear = LinearIn::none;
-  // Output [T, H, E] of H heads, each of which is worth computing on its own, with input 1 in as
-  // many groups or in one: a number of parts that does not divide both is an error of the user.
+  // Output [T, H, E] of H heads, each of which is worth computing on its own, with input 1, [B, G,
+  // ..], in as many groups or in one: a number of parts that does not divide H and G is an error of
+  // the user, and a node that cannot be cut is named like one that says nothing.
   bool by_heads = false;
   // It is computed whole by intention, because all need it or it is little work: no line about it.
   bool whole = false;

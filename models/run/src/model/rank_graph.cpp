@@ -44,7 +44,9 @@ Model::Impl::RankParts Model::Impl::parts_of_rank(const Sharding& sharding, int 
           taken.cuts.push_back({.axis = axis, .ranges = {{begin, end}}});
       }
     }
-    if (all.undivided.empty()) all.undivided = own.undivided;
+    for (const UndividedOp& op : own.undivided)
+      if (std::ranges::find(all.undivided, op.op, &UndividedOp::op) == all.undivided.end())
+        all.undivided.push_back(op);
   };
   if (facts.has_output) add(false);
   add(true);

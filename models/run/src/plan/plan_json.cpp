@@ -136,6 +136,7 @@ std::string to_json(const Model& model, const MemoryOffer& offer) {
                   {"drafts", drafts_json(offer.drafts)},
                   {"tuned", tuned_json(planned)},
                   {"concessions", offer.concessions},
+                  {"warnings", model.warnings()},
                   {"plans", plans_json(planned)}};
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
 }

@@ -72,6 +72,7 @@ SessionOptions resolve(const Model& model, SessionOptions o) {
                            model.file().path());
   }
   check_numbers(o);
+  if (o.expert_usage == "off") o.expert_usage.clear();
   check_draft_layer(model, o);
   if (o.context == 0) o.context = default_context(model);
   const std::int64_t max_cells = round_up_to_blocks(o.context) * o.sequences;

@@ -34,15 +34,16 @@ nlohmann::json json_of(const M& value) {
     return name_of_value(value);
 }
 
-// Throws ValueError or an exception of the library for a value of another type.
+// "" leaves a value that has no name. Throws ValueError, or an exception of the library for a value
+// of another type.
 template <class M>
 void set_from_json(M& value, std::string_view name, const nlohmann::json& json) {
   if constexpr (kIsJson<M>)
     json.get_to(value);
   else if constexpr (std::same_as<M, ProgramMemory>)
     value = static_cast<ProgramMemory>(json.get<int>());
-  else
-    set_by_name(value, name, json.get<std::string>());
+  else if (const auto of_value = json.get<std::string>(); !of_value.empty())
+    set_by_name(value, name, of_value);
 }
 
 }  // namespace weft::run

@@ -70,8 +70,8 @@ void set_by_name(std::optional<ReplayKind>& kind, std::string_view option, std::
 void set_by_name(DType& dtype, std::string_view option, std::string_view name) {
   const auto found = std::ranges::find(cache_types(), to_lower(name),
                                        [](DType type) { return to_lower(type.name()); });
-  if (found == cache_types().end() && !name.empty()) refuse(option, value_names(dtype), name);
-  dtype = name.empty() ? DType() : *found;
+  if (found == cache_types().end()) refuse(option, value_names(dtype), name);
+  dtype = *found;
 }
 
 std::string to_json(const SessionOptions& options, Paths paths) {

@@ -52,11 +52,15 @@ double no_cost(const Session&, const DraftModel*) {
 }
 
 constexpr std::array kRows{
-    DraftKindRow{DraftKind::model, "draft", DraftNeeds::model, by_model, cost_of_model},
-    DraftKindRow{DraftKind::mtp, "draft-mtp", DraftNeeds::layer, by_layer, cost_of_layer},
-    DraftKindRow{DraftKind::eagle3, "draft-eagle3", DraftNeeds::head, by_layer, cost_of_layer},
-    DraftKindRow{DraftKind::ngram_simple, "ngram-simple", DraftNeeds::nothing, by_look_up,
-                 no_cost}};
+    DraftKindRow{DraftKind::model, "draft", "the model of -md", DraftNeeds::model, by_model,
+                 cost_of_model},
+    DraftKindRow{DraftKind::mtp, "draft-mtp", "the model's own layer for that", DraftNeeds::layer,
+                 by_layer, cost_of_layer},
+    DraftKindRow{DraftKind::eagle3, "draft-eagle3", "the head of -md", DraftNeeds::head, by_layer,
+                 cost_of_layer},
+    DraftKindRow{DraftKind::ngram_simple, "ngram-simple",
+                 "what followed the last tokens when they occurred before", DraftNeeds::nothing,
+                 by_look_up, no_cost}};
 
 constexpr auto kKinds = [] {
   std::array<DraftKind, kRows.size()> kinds{};
@@ -88,6 +92,10 @@ std::string_view to_string(DraftKind kind) {
 
 DraftNeeds needs_of(DraftKind kind) {
   return row_of(kind).needs;
+}
+
+std::string_view meaning_of(DraftKind kind) {
+  return row_of(kind).meaning;
 }
 
 DraftKind draft_kind(std::string_view name) {

@@ -12,6 +12,7 @@ namespace weft::serve {
 struct DraftKindRow {
   DraftKind kind;
   std::string_view name;
+  std::string_view meaning;  // for help texts
   DraftNeeds needs;
   // The draft of a text; `kept`: the texts that look-ups search.
   std::shared_ptr<Draft> (*make)(const SharedDrafts& shared, std::shared_ptr<KeptTexts> kept);

@@ -5,6 +5,7 @@
 
 #include "weft/base/error.h"
 #include "weft/run/modes.h"
+#include "weft/serve/generation_knobs.h"
 #include "weft/serve/prompt.h"
 #include "weft/tokenize/logits.h"
 
@@ -296,7 +297,7 @@ void Generation::Impl::flush_text() {
 }
 
 Generation::Generation(Session& session, std::int32_t sequence, const GenerationOptions& options)
-    : impl_(std::make_unique<Impl>(session, sequence, options)) {}
+    : impl_((check_numbers(options), std::make_unique<Impl>(session, sequence, options))) {}
 Generation::Generation(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Generation::~Generation() = default;
 Generation::Generation(Generation&&) noexcept = default;

@@ -59,10 +59,11 @@ struct WeightPart {
   friend bool operator==(const WeightPart&, const WeightPart&) = default;
 };
 
-// An op that does not say how it is divided (OpCuts), so that every rank of a group computes all of
-// its nodes, with all of their weights.
+// An op of which every rank of a group computes all nodes, with all of their weights and states:
+// it does not say how it is divided (OpCuts), or says heads, but cannot be divided here.
 struct UndividedOp {
   std::string op;  // "delta_rule"
+  bool says_cuts = false;
   std::int64_t n_nodes = 0;
   std::string first;  // path of one of them
   friend bool operator==(const UndividedOp&, const UndividedOp&) = default;

@@ -38,11 +38,11 @@ struct KnobText {
   // The names that other servers and clients use. Requests may use all of them.
   std::array<std::string_view, 4> aliases = {};
   std::string_view group = {};  // the section of tables: "sequences", "weights"
-  std::string_view unit = {};   // of numbers: "tokens", "bytes", "seconds"
+  std::string_view unit = {};   // what numbers count: "tokens", "bytes", "seconds"
   std::string_view value = {};  // what help texts call the value: "N", "FILE"
   // The members of the C struct, with commas, and the arguments in Python; empty: there is none,
   std::string_view c = {};
-  std::string_view no_c = {};  // for this reason
+  std::string_view no_c = {};  // the reason why C has none
   // Why ranks other than 0 do not get the value; empty: they do.
   std::string_view no_ranks = {};
 
@@ -90,8 +90,9 @@ constexpr Option<T, M> option(const KnobText& text, M T::*member, KnobRange rang
   return {text, member, range};
 }
 
-// Specialized beside T: static constexpr std::tuple all{option(..), ..}, and
-//   static constexpr std::size_t count(T& t) { auto& [a, b] = t; return 2; }
+// Specialized beside T: static constexpr std::tuple all{option(..), ..}, with kMembers options, and
+//   static constexpr std::size_t kMembers = 2;
+//   static constexpr std::size_t count(T& t) { auto& [a, b] = t; return kMembers; }
 // which does not compile if T has another number of members.
 template <class T>
 struct Described;
@@ -99,8 +100,10 @@ struct Described;
 // Calls visit(option, member) for each member of `object`, which may be const.
 template <class T, class Visit>
 void for_each_option(T& object, Visit visit) {
+  using All = Described<std::remove_const_t<T>>;
+  static_assert(std::tuple_size_v<decltype(All::all)> == All::kMembers, "describe every member");
   std::apply([&](const auto&... options) { (visit(options, object.*options.member), ...); },
-             Described<std::remove_const_t<T>>::all);
+             All::all);
 }
 
 // Throws ValueError "context must be a whole number from 0 to 2147483647, got -1" if the number is
@@ -116,14 +119,21 @@ void check_numbers(const T& object) {
       check_number(option, option.range, static_cast<Wide>(value));
   });
 }
+// Throws Error: a defect of the caller.
+[[noreturn]] void no_such_option(std::string_view name);
+
 // The same for a number before it becomes that member. REQUIRES: T has a number of this name.
 template <class T, class N>
 void check_option(std::string_view name, N value) {
   using Wide = std::conditional_t<std::integral<N>, std::int64_t, double>;
   const T initial;
+  bool found = false;
   for_each_option(initial, [&]<class M>(const auto& option, const M&) {
-    if (option.name == name) check_number(option, option.range, static_cast<Wide>(value));
+    if (option.name != name) return;
+    found = true;
+    check_number(option, option.range, static_cast<Wide>(value));
   });
+  if (!found) no_such_option(name);
 }
 
 // The description of a member of T. REQUIRES: there is one of this name.
@@ -134,6 +144,7 @@ const KnobText& described(std::string_view name) {
   for_each_option(initial, [&](const KnobText& text, const auto&) {
     if (text.name == name) found = &text;
   });
+  if (!found) no_such_option(name);
   return *found;
 }
 

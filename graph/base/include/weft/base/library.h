@@ -16,8 +16,8 @@ namespace weft {
 class Library {
  public:
   enum class Symbols : std::uint8_t {
-    local,   // for itself alone
-    global,  // for libraries that are loaded later, too
+    local,   // seen by the library alone
+    global,  // seen by libraries that are loaded later, too
   };
   // `path` is that of a file, also without a slash. Throws IoError "PATH is not a regular file",
   // and UnsupportedError "PATH: cannot be loaded: REASON".

@@ -99,7 +99,7 @@ struct Described<ModelOptions> {
               .value = "N",
               .no_c = kNoRanksInC,
               .no_ranks = kOwnFlags},
-             &M::rank_timeout, {0.1, 1e6}),
+             &M::rank_timeout, {0.01, 1e6}),
       option({.name = "rank_budget",
               .doc = "The memory budget of a process of ranks other than 0.",
               .no_flag = "--mem-budget of that process",
@@ -116,11 +116,13 @@ struct Described<ModelOptions> {
               .no_ranks = kOwnFlags},
              &M::rank_workers, {0, kMaxWorkers})};
 
+  static constexpr std::size_t kMembers = 12;
+  // Whoever adds a member describes it above.
   static constexpr std::size_t count(M& options) {
     [[maybe_unused]] auto& [progress, quantize, overrides, allow_unknown_settings, adapters,
                             draft_file, sharding, lone_rank, slow_link, rank_timeout, rank_budget,
                             rank_workers] = options;
-    return 12;
+    return kMembers;
   }
 };
 

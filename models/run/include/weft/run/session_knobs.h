@@ -13,9 +13,11 @@
 
 namespace weft {
 
-// How values that are neither numbers nor texts are written: "streamed", "crew", "Q8_0". The names
-// of all values; the name of a value, empty for none; and the value of a name, for which one that
-// is not among them throws ValueError "`cache_k` must be one of F16, .., got 'F17'".
+// How values that are neither numbers nor texts are written: "streamed", "crew", "Q8_0".
+// value_names() gives the names of all values of a type, name_of_value() that of one value, or ""
+// for none. set_by_name() sets the value of a name, and throws ValueError "`cache_k` must be one of
+// F16,
+// .., got 'F17'" for another one.
 std::vector<std::string> value_names(WeightMode);
 std::vector<std::string> value_names(const std::optional<ReplayKind>&);
 std::vector<std::string> value_names(DType);  // those that caches can have
@@ -190,8 +192,7 @@ struct Described<SessionOptions> {
               .c = "passes_off"},
              &S::passes_off),
       option({.name = "mem_budget",
-              .doc = "Memory limit of the process, for example 6G; default: the memory that it may "
-                     "use.",
+              .doc = "Memory limit in bytes; 0: the memory that the process may use.",
               .flags = "--mem-budget",
               .group = "memory",
               .unit = "bytes",
@@ -205,7 +206,7 @@ struct Described<SessionOptions> {
               .group = "memory",
               .no_c = "what a process takes beside its session is the caller's: caller_bytes"},
              &S::program),
-      option({.name = "reserved",
+      option({.name = "caller_bytes",
               .doc = "Bytes of the caller that the budget also covers.",
               .no_flag = knobs::kSpecialFlag,
               .group = "memory",
@@ -270,6 +271,7 @@ struct Described<SessionOptions> {
               .no_ranks = knobs::kCallback},
              &S::warn)};
 
+  static constexpr std::size_t kMembers = 29;
   // Whoever adds a member describes it above.
   static constexpr std::size_t count(S& options) {
     [[maybe_unused]] auto& [context, sequences, cells, prefill_width, logits_rows, workers,
@@ -277,7 +279,7 @@ struct Described<SessionOptions> {
                             open_reads, expert_usage, weight_cache, sample_weights, passes_off,
                             mem_budget, program, reserved, reuse_arena, embeddings, rewind,
                             draft_layer, progress, cancel, poll, warn] = options;
-    return 29;
+    return kMembers;
   }
 };
 

@@ -169,12 +169,14 @@ struct Described<GenerationOptions> {
               .no_ranks = kNotSent},
              &G::cancel)};
 
+  static constexpr std::size_t kMembers = 19;
+  // Whoever adds a member describes it above.
   static constexpr std::size_t count(G& options) {
     [[maybe_unused]] auto& [sampler, choose, rules, max_tokens_, max_time, ignore_eos_, stop_tokens,
                             min_tokens_, token_healing, lora_scales, logprobs, prompt_logprobs,
                             decode, shows_control, feed_last, feed_prompt, draft, max_guesses,
                             cancel] = options;
-    return 19;
+    return kMembers;
   }
 };
 

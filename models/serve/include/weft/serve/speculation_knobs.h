@@ -11,17 +11,16 @@ struct Described<SpeculationOptions> {
   using S = SpeculationOptions;
   static constexpr std::string_view kNoRanks = "rank 0 guesses, the others check the tokens";
   static constexpr std::tuple all{
-      option({.name = "type",
-              .doc = "Who guesses tokens, the first that has any: a list of draft (the model of "
-                     "-md), draft-mtp (the model's own layer for that), draft-eagle3 (the head of "
-                     "-md), ngram-simple (what followed when the last tokens occurred before), or "
-                     "none.",
-              .flags = "--spec-type",
-              .group = "drafts",
-              .value = "NAME,...",
-              .c = "type",
-              .no_ranks = kNoRanks},
-             &S::kinds),
+      option(
+          {.name = "type",
+           .doc = "Kinds of drafts, of which the first one that has guesses is used; none: nobody "
+                  "guesses.",
+           .flags = "--spec-type",
+           .group = "drafts",
+           .value = "NAME,...",
+           .c = "type",
+           .no_ranks = kNoRanks},
+          &S::kinds),
       option({.name = "n_max",
               .doc = "Guesses in a step at most; fewer where they do not pay.",
               .flags = "--spec-draft-n-max,--draft-max,--draft-n,--draft",
@@ -88,10 +87,12 @@ struct Described<SpeculationOptions> {
               .no_ranks = kNoRanks},
              &S::warn)};
 
+  static constexpr std::size_t kMembers = 9;
+  // Whoever adds a member describes it above.
   static constexpr std::size_t count(S& options) {
     [[maybe_unused]] auto& [kinds, max_guesses, p_min, ngram_size, adaptive, draft_model,
                             draft_session, n_sequences, warn] = options;
-    return 9;
+    return kMembers;
   }
 };
 
