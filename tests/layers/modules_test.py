@@ -15,7 +15,7 @@ ORDER = {
     "weft": [
         "_weft",
         # what everything shares
-        "_errors", "_objects", "_plan", "_report", "_tools", "_library",
+        "_errors", "_objects", "_plan", "_report", "_tools", "_library", "_conversion",
         # models, and texts that they write
         "_tokenizer", "_opened_model", "_sampler", "_stream", "_saved", "_session", "_speculation",
         "_chat",

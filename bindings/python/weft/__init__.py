@@ -31,6 +31,7 @@ from ._errors import (
     UnsupportedError,
 )
 from ._chat import Answer, Chat
+from ._conversion import convert, quantize
 from ._library import architectures, load_backend, load_extension
 from ._model import Model, bundled_model
 from ._plan import Plan, Profile
@@ -63,8 +64,8 @@ __all__ = [
     "ClosedError", "DTypeError", "DraftCounts", "Error", "ForkedError", "FormatError", "Grammar", "Graph",
     "InternalError", "IoError", "Model", "NanError", "Plan", "Profile", "Proof", "Report", "Sampler",
     "Saved", "Session", "ShapeError", "Speculation", "Stream", "Tensor", "Tokenizer", "UnsupportedError",
-    "architectures", "bundled_model", "graph", "load_backend", "load_extension", "new_model_check", "ops",
-    "register_architecture", "register_op", "write_made_model",
+    "architectures", "bundled_model", "convert", "graph", "load_backend", "load_extension",
+    "new_model_check", "ops", "quantize", "register_architecture", "register_op", "write_made_model",
 ]
 
 

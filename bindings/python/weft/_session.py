@@ -27,10 +27,17 @@ _WEIGHTS = {"auto": _weft.WEIGHTS_AUTO, "mapped": _weft.WEIGHTS_MAPPED,
             "resident": _weft.WEIGHTS_RESIDENT, "streamed": _weft.WEIGHTS_STREAMED}
 
 
-def _weights_mode(name: str) -> int:
-    if name not in _WEIGHTS:
-        raise ArgumentError(f"weights must be one of {', '.join(_WEIGHTS)}, got {name!r}")
-    return _WEIGHTS[name]
+def native_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of a session as the native module takes them."""
+    result = dict(options)
+    weights = result.get("weights")
+    if isinstance(weights, str):
+        if weights not in _WEIGHTS:
+            raise ArgumentError(f"weights must be one of {', '.join(_WEIGHTS)}, got {weights!r}")
+        result["weights"] = _WEIGHTS[weights]
+    if result.get("expert_usage") is not None:
+        result["expert_usage"] = os.fsencode(result["expert_usage"])
+    return result
 
 
 class Drafts(Protocol):
@@ -61,12 +68,8 @@ class Session(Unpicklable):
         self._model = model._opened().share()
         self._tokenizer = Tokenizer(self._model, model.n_vocab)
         self._name = repr(model)
-        if isinstance(options.get("weights"), str):
-            options["weights"] = _weights_mode(options["weights"])
-        if options.get("expert_usage") is not None:
-            options["expert_usage"] = os.fsencode(options["expert_usage"])
         self._options = {"context": context, "sequences": sequences, "workers": workers,
-                         "embeddings": embeddings, "mem_budget": mem_budget, **options}
+                         "embeddings": embeddings, "mem_budget": mem_budget, **native_options(options)}
         self._native = _weft.Session.open(self._model, {**self._options, "progress": progress})
         self._embedder: Any = None  # which embed() opens
         self._embedding = Lock()
