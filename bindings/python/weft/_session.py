@@ -4,7 +4,7 @@ import json
 import operator
 import os
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional, Protocol, Union
 
 from . import _weft
@@ -14,7 +14,7 @@ from ._opened_model import OpenedModel
 from ._plan import Plan, Profile
 from ._sampler import Grammar, Sampler
 from ._saved import Saved
-from ._stream import Stream
+from ._stream import FoundText, Stream, interleaved
 from ._tokenizer import Ids, Tokenizer
 
 if TYPE_CHECKING:
@@ -238,6 +238,47 @@ class Session(Unpicklable):
     def generate(self, prompt: Union[str, Ids], **options: Any) -> str:
         """The whole text of stream()."""
         return "".join(self.stream(prompt, **options))
+
+    def interleave(self, streams: Iterable[Stream]) -> Iterator[tuple[Stream, str]]:
+        """Writes streams of this session, each in its own sequence, in common steps: faster than one
+        after the other, and the same texts. Gives each piece with its stream."""
+        self._sequence(0)
+        return interleaved(_weft.Batch.open(self._native), [self._own(stream) for stream in streams])
+
+    def fork(self, stream: Stream, sequence: int, *, seed: Optional[int] = None) -> Stream:
+        """A stream that continues from here in another sequence, which it replaces; with another
+        seed, as another text."""
+        at = self._sequence(sequence)
+        native = self._own(stream)._native
+        with self._using:
+            self._change(at)
+            fork = Stream(self, native.fork(at, None if seed is None else operator.index(seed)))
+            fork._ids = stream.tokens
+            return fork
+
+    def _own(self, stream: Stream) -> Stream:
+        if not isinstance(stream, Stream):
+            raise TypeError(f"expected a weft.Stream, not {type(stream).__name__}")
+        if stream._session is not self:
+            raise ArgumentError("the stream belongs to another session")
+        return stream
+
+    def search(self, prompt: Union[str, Ids], *, beams: int = 4, length_penalty: float = 1.0,
+               stopping: Optional[str] = None, **options: Any) -> list[FoundText]:
+        """The most likely texts after a prompt, best first, by beam search. It needs one sequence per
+        beam, whose contents are lost. A score is the logprob / the number of tokens to the power of
+        length_penalty; stopping, with enough complete texts: "never", "likely" (the default) or
+        "first". Options: max_tokens, sampler, stop, grammar, json_schema, as in stream()."""
+        with self._using:
+            for at in range(self._info["sequences"]):
+                self._change(at)
+        stream = self.stream(prompt, sequence=0, **options)
+        try:
+            found = stream._native.search_json({"beams": beams, "length_penalty": length_penalty,
+                                                "stopping": stopping})
+        finally:
+            stream.close()
+        return [FoundText(**one) for one in json.loads(found)]
 
     def embed(self, texts: Union[str, Sequence[str]], *, normalize: bool = False) -> "Floats":
         """The embedding [D] of a text, or of several [n, D]: the mean of its tokens, unless the
