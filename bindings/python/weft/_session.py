@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional, Protocol, Union
 
 from . import _weft
+from ._embedders import Embedders
 from ._errors import ArgumentError, ClosedError
 from ._objects import Lock, Unpicklable
 from ._opened_model import OpenedModel
@@ -71,8 +72,7 @@ class Session(Unpicklable):
         self._options = {"context": context, "sequences": sequences, "workers": workers,
                          "embeddings": embeddings, "mem_budget": mem_budget, **native_options(options)}
         self._native = _weft.Session.open(self._model, {**self._options, "progress": progress})
-        self._embedder: Any = None  # which embed() opens
-        self._embedding = Lock()
+        self._embedders = Embedders(self._model, self._native, self._options)
         self._info = self._native.info()
         # Texts whose sequences may hold guesses behind them, by sequence.
         self._drafted: dict[int, Callable[[], Optional[Stream]]] = {}
@@ -285,22 +285,19 @@ class Session(Unpicklable):
         file says otherwise. normalize: with length 1. Sequences are not touched."""
         import numpy as np
         self._sequence(0)
-        given = [texts] if isinstance(texts, str) else list(texts)
-        for text in given:
-            if not isinstance(text, str):
-                raise TypeError(f"texts must be str, not {type(text).__name__}")
-        with self._embedding:
-            if self._embedder is None:
-                # The texts come one by one. The usage of experts is that of this session.
-                self._embedder = _weft.Embedder.open(
-                    self._model, {**self._options, "sequences": 1, "rewind": 0,
-                                  "draft_layer": False, "expert_usage": None},
-                    {"texts_per_step": 1}, self._native)
-            rows: list["Floats"] = [row for row, _ in self._embedder.embed(given, normalize, False)]
-            width: int = self._embedder.width()
+        rows, width = self._embedders.embed([texts] if isinstance(texts, str) else texts, normalize)
         if isinstance(texts, str):
             return rows[0]
         return np.stack(rows) if rows else np.empty((0, width), np.float32)
+
+    def rank(self, query: str, documents: Sequence[str], *,
+             truncate: bool = False) -> list[tuple[int, float]]:
+        """How well documents answer a query, by a model with a classifier: their indices with
+        scores, best first. truncate: cuts what is too long. Sequences are not touched."""
+        self._sequence(0)
+        if isinstance(documents, str):
+            raise TypeError("documents must be a list of str, not str")
+        return self._embedders.rank(query, documents, truncate)
 
     def plan(self, tokens: int = 1) -> Plan:
         """The plan that runs steps of that many tokens."""
@@ -327,8 +324,7 @@ class Session(Unpicklable):
         """Ends the running call, from any thread."""
         if not self.closed:
             self._native.cancel()
-            if self._embedder is not None:
-                self._embedder.cancel()
+            self._embedders.cancel()
 
     @property
     def closed(self) -> bool:
@@ -339,8 +335,7 @@ class Session(Unpicklable):
     def close(self) -> None:
         """Frees the session; arrays of it stay readable."""
         self._native.close()
-        if self._embedder is not None:
-            self._embedder.close()
+        self._embedders.close()
 
     def __enter__(self) -> "Session":
         return self
