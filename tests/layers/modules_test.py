@@ -15,10 +15,10 @@ ORDER = {
     "weft": [
         "_weft",
         # what everything shares
-        "_errors", "_objects", "_plan", "_report", "_tools", "_library",
+        "_errors", "_objects", "_plan", "_report", "_tools", "_library", "_conversion",
         # models, and texts that they write
-        "_tokenizer", "_opened_model", "_sampler", "_stream", "_saved", "_session", "_speculation",
-        "_chat",
+        "_tokenizer", "_opened_model", "_sampler", "_stream", "_saved", "_embedders", "_session",
+        "_speculation", "_chat",
         # graphs
         "_graph", "_graph_function", "_ops", "ops", "_custom_op", "_architecture",
         # what programs see

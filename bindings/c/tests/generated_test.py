@@ -44,7 +44,7 @@ since = "1.0"
 doc = "What it does."
 params = ["int32_t n"]
 threads = "any"
-no_python = "missing"
+no_python = "it is nowhere"
 '''
 STRUCT = '''struct = "weft_s"
 since = "1.0"
@@ -66,19 +66,19 @@ WRONG_FUNCTIONS = [
      "18: since of weft_f: expected at most 1.1, the version of weft.h.in, got 1.2"),
     ('threads = "any"\n', "", "17: weft_f: expected threads, got none"),
     ('"any"', '"some"', "21: threads of weft_f: expected one of any, handle, always, got some"),
-    ('no_python = "missing"\n', "", "17: weft_f: expected forward, python or no_python, got none"),
+    ('no_python = "it is nowhere"\n', "", "17: weft_f: expected forward, python or no_python, got none"),
     ("no_python", 'python = ["f"]\nno_python',
      "17: weft_f: expected forward, python or no_python, got both"),
-    ('no_python = "missing"', 'python = ["f"]',
+    ('no_python = "it is nowhere"', 'python = ["f"]',
      "22: python of weft_f: expected a name with a stub, got f"),
-    ('no_python = "missing"', 'python = ["f"]\nstub = "def g() -> None"',
+    ('no_python = "it is nowhere"', 'python = ["f"]\nstub = "def g() -> None"',
      "23: stub of weft_f: expected one of its python names, got g\n"
      "wrong.toml:22: python of weft_f: expected a name with a stub, got f"),
-    ('no_python = "missing"', 'forward = "A.f"',
+    ('no_python = "it is nowhere"', 'forward = "A.f"',
      "22: forward of weft_f: expected a class of a type, got A"),
-    ('no_python = "missing"', 'forward = "f"\nas = { m = "bool" }',
+    ('no_python = "it is nowhere"', 'forward = "f"\nas = { m = "bool" }',
      "23: as of weft_f: expected a parameter with one of bool, bytes, str, optional, got m = bool"),
-    ('["int32_t n"]\nthreads = "any"\nno_python = "missing"',
+    ('["int32_t n"]\nthreads = "any"\nno_python = "it is nowhere"',
      '["void* user"]\nthreads = "any"\nforward = "f"',
      "20: forward of weft_f: expected parameters that have a form in Python, got void* user"),
     ("int32_t n", "weft_t n",
@@ -253,6 +253,14 @@ class Python(unittest.TestCase):
         made = {path.name for path in (PYTHON / "src").glob("*.*")
                 if path.read_text().startswith("// Made by ")}
         self.assertEqual(made, set(native.sources(self.items)))
+
+    def test_what_python_lacks_has_a_reason(self):
+        for item in self.items:
+            for fields in (item.fields, *item.members):
+                reason = fields.get("no_python")
+                if reason is not None:
+                    self.assertGreaterEqual(len(reason.split()), 3, f"{item.name}: {reason}")
+                    self.assertNotIn("missing", reason, item.name)
 
     def test_the_stub_has_the_names(self):
         known = {"*"}

@@ -253,12 +253,42 @@ void write_made_model(const py::handle& architecture, const py::dict& keys,
   });
 }
 
+py::str bench_json(const Model& model, const py::dict& options) {
+  const BenchOptions c_options(options);
+  weft_model* const c_model = model.get();
+  Text json;
+  call_watched([&](weft_canceller* canceller, weft_error** error) {
+    return weft_bench_json(c_model, &c_options.options, canceller, json.out(), error);
+  });
+  return json.str();
+}
+
 py::str limits_json(std::int32_t workers, std::int64_t max_bytes) {
   Text json;
   call_watched([&](weft_canceller* canceller, weft_error** error) {
     return weft_limits_json(workers, max_bytes, canceller, json.out(), error);
   });
   return json.str();
+}
+
+void quantize(const py::handle& input, const py::handle& output, const py::dict& options) {
+  const auto c_input = c_text_of(input, "input");
+  const auto c_output = c_text_of(output, "output");
+  const QuantizeOptions c_options(options);
+  call([&](weft_error** error) {
+    return weft_quantize(c_input.c_str(), c_output.c_str(), &c_options.options, error);
+  });
+}
+
+void convert(const py::handle& folder, const py::handle& output, const py::handle& type,
+             const py::object& progress) {
+  const auto c_folder = c_text_of(folder, "folder");
+  const auto c_output = c_text_of(output, "output");
+  const auto c_type = optional_c_text_of(type, "type");
+  call([&](weft_error** error) {
+    return weft_convert(c_folder.c_str(), c_output.c_str(), c_str_of(c_type), call_progress,
+                        user_of(progress), error);
+  });
 }
 
 }  // namespace
@@ -293,7 +323,10 @@ void add_forwards_of_architectures(py::module_& m) {
   m.def("selftest_json", &selftest_json);
   m.def("check_new_model", &check_new_model_json);
   m.def("write_made_model", &write_made_model);
+  m.def("bench_json", &bench_json);
   m.def("limits_json", &limits_json);
+  m.def("quantize", &quantize);
+  m.def("convert", &convert);
 }
 
 }  // namespace weft_python

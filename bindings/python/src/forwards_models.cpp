@@ -160,6 +160,16 @@ std::unique_ptr<Constraint> constraint_open(const Grammar& grammar, const Model&
   return constraint;
 }
 
+py::array_t<std::uint64_t> constraint_get_mask(const Constraint& constraint) {
+  weft_constraint* const c_constraint = constraint.get();
+  const std::uint64_t* words = nullptr;
+  std::size_t n_words = 0;
+  call_with_gil([&](weft_error** error) {
+    return weft_constraint_get_mask(c_constraint, &words, &n_words, error);
+  });
+  return py::array_t<std::uint64_t>(static_cast<py::ssize_t>(n_words), words);
+}
+
 void constraint_accept(const Constraint& constraint, std::int64_t token) {
   const weft_token c_token = id_of(token);
   weft_constraint* const c_constraint = constraint.get();
@@ -199,6 +209,16 @@ std::unique_ptr<Sampler> sampler_open(const py::dict& options) {
   return sampler;
 }
 
+weft_token sampler_sample(const Sampler& sampler, const py::handle& logits) {
+  const Numbers c_logits(logits, "logits");
+  weft_sampler* const c_sampler = sampler.get();
+  weft_token token = 0;
+  call([&](weft_error** error) {
+    return weft_sampler_sample(c_sampler, c_logits.data(), c_logits.size(), &token, error);
+  });
+  return token;
+}
+
 void sampler_accept(const Sampler& sampler, std::int64_t token) {
   const weft_token c_token = id_of(token);
   weft_sampler* const c_sampler = sampler.get();
@@ -222,6 +242,16 @@ std::unique_ptr<Sampler> sampler_copy(const Sampler& sampler) {
   return copy;
 }
 
+float logprob_of(const py::handle& logits, std::int64_t token) {
+  const Numbers c_logits(logits, "logits");
+  const weft_token c_token = id_of(token);
+  float logprob = 0;
+  call([&](weft_error** error) {
+    return weft_logprob_of(c_logits.data(), c_logits.size(), c_token, &logprob, error);
+  });
+  return logprob;
+}
+
 }  // namespace
 
 void add_forwards_of_models(py::module_& m) {
@@ -229,6 +259,7 @@ void add_forwards_of_models(py::module_& m) {
   m.def("about_json", &about_json);
   m.def("guard_mappings", &guard_mappings);
   m.def("load_backend", &load_backend);
+  m.def("logprob_of", &logprob_of);
   py::class_<Model>(m.attr("Model"))
       .def("info", &model_get_info)
       .def("metadata_json", &model_metadata_json)
@@ -248,12 +279,14 @@ void add_forwards_of_models(py::module_& m) {
       .def("accepts", &grammar_accepts);
   py::class_<Constraint>(m.attr("Constraint"))
       .def_static("open", &constraint_open)
+      .def("mask", &constraint_get_mask)
       .def("accept", &constraint_accept)
       .def("reset", &constraint_reset)
       .def("state", &constraint_get_state)
       .def("forced", &constraint_get_forced);
   py::class_<Sampler>(m.attr("Sampler"))
       .def_static("open", &sampler_open)
+      .def("sample", &sampler_sample)
       .def("accept", &sampler_accept)
       .def("reset", &sampler_reset)
       .def("reseed", &sampler_reseed)

@@ -133,10 +133,12 @@ void session_copy(const Session& session, std::int32_t from, std::int32_t to, st
 }
 
 void session_set_lora_scales(const Session& session, std::int32_t sequence,
-                             const std::vector<float>& scales) {
+                             const py::handle& scales) {
+  const Numbers c_scales(scales, "scales");
   weft_session* const c_session = session.get();
   call([&](weft_error** error) {
-    return weft_session_set_lora_scales(c_session, sequence, scales.data(), scales.size(), error);
+    return weft_session_set_lora_scales(c_session, sequence, c_scales.data(), c_scales.size(),
+                                        error);
   });
 }
 
@@ -238,65 +240,6 @@ py::dict speculation_get_info(const Speculation& speculation, const py::handle& 
   return dict_of(info);
 }
 
-void generation_set_sampler(const Generation& generation, const py::dict& sampler) {
-  const SamplerOptions c_sampler(sampler);
-  weft_generation* const c_generation = generation.get();
-  call([&](weft_error** error) {
-    return weft_generation_set_sampler(c_generation, &c_sampler.options, error);
-  });
-}
-
-void generation_set_grammar(const Generation& generation, const Grammar* grammar) {
-  weft_generation* const c_generation = generation.get();
-  weft_grammar* const c_grammar = grammar ? grammar->get() : nullptr;
-  call([&](weft_error** error) {
-    return weft_generation_set_grammar(c_generation, c_grammar, error);
-  });
-}
-
-py::dict generation_get_info(const Generation& generation) {
-  weft_generation* const c_generation = generation.get();
-  weft_generation_info info{};
-  info.struct_size = sizeof info;
-  call_with_gil(
-      [&](weft_error** error) { return weft_generation_get_info(c_generation, &info, error); });
-  return dict_of(info);
-}
-
-void diffusion_begin(const Diffusion& diffusion, const py::handle& prompt) {
-  const auto c_prompt = ids_of(prompt);
-  weft_diffusion* const c_diffusion = diffusion.get();
-  call([&](weft_error** error) {
-    return weft_diffusion_begin(c_diffusion, c_prompt.data(), c_prompt.size(), error);
-  });
-}
-
-bool diffusion_step(const Diffusion& diffusion) {
-  weft_diffusion* const c_diffusion = diffusion.get();
-  std::int32_t more = 0;
-  call([&](weft_error** error) { return weft_diffusion_step(c_diffusion, &more, error); });
-  return more != 0;
-}
-
-py::str diffusion_get_text(const Diffusion& diffusion, const py::handle& masked) {
-  const auto c_masked = optional_c_text_of(masked, "masked");
-  weft_diffusion* const c_diffusion = diffusion.get();
-  Text text;
-  call([&](weft_error** error) {
-    return weft_diffusion_get_text(c_diffusion, c_str_of(c_masked), text.out(), error);
-  });
-  return text.str();
-}
-
-py::dict diffusion_get_info(const Diffusion& diffusion) {
-  weft_diffusion* const c_diffusion = diffusion.get();
-  weft_diffusion_info info{};
-  info.struct_size = sizeof info;
-  call_with_gil(
-      [&](weft_error** error) { return weft_diffusion_get_info(c_diffusion, &info, error); });
-  return dict_of(info);
-}
-
 }  // namespace
 
 void add_forwards_of_sessions(py::module_& m) {
@@ -328,15 +271,6 @@ void add_forwards_of_sessions(py::module_& m) {
       .def("restore", &saved_restore)
       .def("resume_point", &saved_get_resume_point);
   py::class_<Speculation>(m.attr("Speculation")).def("info", &speculation_get_info);
-  py::class_<Generation>(m.attr("Generation"))
-      .def("set_sampler", &generation_set_sampler)
-      .def("set_grammar", &generation_set_grammar)
-      .def("info", &generation_get_info);
-  py::class_<Diffusion>(m.attr("Diffusion"))
-      .def("begin", &diffusion_begin)
-      .def("step", &diffusion_step)
-      .def("text", &diffusion_get_text)
-      .def("info", &diffusion_get_info);
 }
 
 }  // namespace weft_python

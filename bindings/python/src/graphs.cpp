@@ -120,12 +120,14 @@ void set_weight(const Computation& computation, const std::string& name, const p
   });
 }
 
-// A copy.
-py::array output_of(const Computation& computation, const std::string& name) {
+using GetArray = weft_status (*)(weft_computation*, const char*, weft_array*, weft_error**);
+
+// A copy of an output, or of another node.
+template <GetArray kGet>
+py::array array_by(const Computation& computation, const std::string& name) {
   weft_computation* const c = computation.get();
-  const auto array = given_by<weft_array>([&](weft_array* out, weft_error** error) {
-    return weft_computation_get_output(c, name.c_str(), out, error);
-  });
+  const auto array = given_by<weft_array>(
+      [&](weft_array* out, weft_error** error) { return kGet(c, name.c_str(), out, error); });
   return array_of(array, py::none()).attr("copy")();
 }
 
@@ -159,7 +161,8 @@ void add_graphs(py::module_& m) {
       .def_static("open", &open_computation)
       .def("set_input", &set_input)
       .def("set_weight", &set_weight)
-      .def("output", &output_of)
+      .def("output", &array_by<weft_computation_get_output>)
+      .def("tensor", &array_by<weft_computation_get_tensor>)
       .def("state", &memory_of_state)
       .def("plan", &plan_of);
 }

@@ -58,6 +58,10 @@ void raise(const char* status, const std::string& message) {
   throw py::error_already_set();
 }
 
+py::object exception_of(weft_status status, const std::string& message) {
+  return errors()[weft_status_name(status)](message);
+}
+
 void keep_exception() {
   if (kept.type) {  // the first one counts
     PyErr_Clear();
@@ -98,10 +102,9 @@ void finish(weft_status status, weft_error* error) {
   if (kept.type) raise_kept();
   if (status == WEFT_SUCCESS) return;
   if (status == WEFT_ERROR_CALLBACK) raise_remembered(message);
-  const py::object kind = errors()[weft_status_name(status)];
-  py::object raised = kind(message);
+  const py::object raised = exception_of(status, message);
   if (status == WEFT_ERROR_IO) raised.attr("errno") = os_error;
-  PyErr_SetObject(kind.ptr(), raised.ptr());
+  PyErr_SetObject(py::type::of(raised).ptr(), raised.ptr());
   throw py::error_already_set();
 }
 
@@ -144,10 +147,24 @@ void call_watched(const std::function<weft_status(weft_canceller*, weft_error**)
 }
 
 std::int32_t call_progress(void* user, double share) {
+  if (kept.type || poll_signals(nullptr) != 0) return 1;
+  if (!user) return 0;
   return in_python<std::int32_t>(1, [&] {
     const py::object result = py::handle(static_cast<PyObject*>(user))(share);
     return result.ptr() == Py_False ? 1 : 0;
   });
+}
+
+std::int32_t call_token_progress(void* user, std::int64_t done, std::int64_t total) {
+  if (!user) return 0;
+  return in_python<std::int32_t>(1, [&] {
+    const py::object result = py::handle(static_cast<PyObject*>(user))(done, total);
+    return result.ptr() == Py_False ? 1 : 0;
+  });
+}
+
+void* user_of(const py::object& callable) {
+  return callable.is_none() ? nullptr : callable.ptr();
 }
 
 std::int64_t integer_of(const py::handle& value, const std::string& name) {
@@ -238,6 +255,17 @@ std::vector<weft_token> ids_of_array(const py::handle& given) {
 
 }  // namespace
 
+Numbers::Numbers(const py::handle& given, const char* name)
+    : array_(decltype(array_)::ensure(given)) {
+  if (!array_) {
+    PyErr_Clear();
+    throw py::type_error(std::string(name) + " must be an array of numbers");
+  }
+  if (array_.ndim() != 1)
+    raise("shape",
+          std::string(name) + " must have one dimension, not " + std::to_string(array_.ndim()));
+}
+
 std::vector<weft_token> ids_of(const py::handle& ids) {
   if (PyUnicode_Check(ids.ptr()) || PyBytes_Check(ids.ptr()) || PyByteArray_Check(ids.ptr()))
     throw py::type_error(std::string("ids must be a sequence of integers, not ") +
@@ -299,6 +327,7 @@ PYBIND11_MODULE(_weft, m) {
   add_embedders(m);
   add_forwards_of_models(m);
   add_forwards_of_sessions(m);
+  add_forwards_of_generations(m);
   add_forwards_of_chats(m);
   add_forwards_of_graphs(m);
   add_forwards_of_architectures(m);

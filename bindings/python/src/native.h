@@ -47,8 +47,15 @@ class KeptAside {
 std::string remember_exception(py::error_already_set& e);
 // For `poll`: lets Python's handlers of signals run, on the main thread. 1: one raised.
 std::int32_t poll_signals(void*);
-// For `progress`: calls the callable `user` with a share from 0 to 1. 1: it said False.
+// For `progress`: calls the callable `user`, unless it is null, with a share from 0 to 1. 1: it
+// said False, or a signal ended the call.
 std::int32_t call_progress(void* user, double share);
+// The same with numbers of tokens, for calls that look for signals themselves.
+std::int32_t call_token_progress(void* user, std::int64_t done, std::int64_t total);
+// The callable of a call as the `user` of its callbacks; null for None.
+void* user_of(const py::object& callable);
+// The exception of a status, which is not WEFT_SUCCESS.
+py::object exception_of(weft_status status, const std::string& message);
 void set_errors(const py::dict& by_status);
 [[noreturn]] void raise(const char* status, const std::string& message);
 
@@ -192,6 +199,16 @@ struct Lent {
 std::vector<weft_token> ids_of(const py::handle& ids);
 // UTF-8 of a str, or bytes as they are. TypeError for all else.
 std::string bytes_of(const py::handle& text, const char* name);
+// Numbers of one dimension as floats; messages call them `name`.
+class Numbers {
+ public:
+  Numbers(const py::handle& given, const char* name);
+  const float* data() const { return array_.data(); }
+  std::size_t size() const { return static_cast<std::size_t>(array_.size()); }
+
+ private:
+  py::array_t<float, py::array::c_style | py::array::forcecast> array_;
+};
 // A token id; ArgumentError for numbers that none can have.
 weft_token id_of(std::int64_t number);
 // A text of the library, with U+FFFD for bytes that are not UTF-8.
@@ -277,6 +294,27 @@ struct SamplerOptions {
   Options reader;
   std::vector<weft_logit_bias> biases;
   std::vector<weft_token> breakers;
+};
+
+struct BeamOptions {
+  explicit BeamOptions(const py::dict& given);
+  weft_beam_options options;
+  Options reader;
+};
+
+// Options of quantizing, with the callables `progress` and `log`.
+struct QuantizeOptions {
+  explicit QuantizeOptions(const py::dict& given);
+  weft_quantize_options options;
+  Options reader;
+};
+
+// Options of measuring, with those of the session as a dict.
+struct BenchOptions {
+  explicit BenchOptions(const py::dict& given);
+  weft_bench_options options;
+  Options reader;
+  std::shared_ptr<const weft_session_options> session;
 };
 
 }  // namespace weft_python

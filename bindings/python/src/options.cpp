@@ -77,7 +77,14 @@ void take_members(Options& reader, weft_generation_options& options) {
   reader.take("min_tokens", options.min_tokens);
   reader.take("max_time_ms", options.max_time_ms);
   reader.take("n_logprobs", options.n_logprobs);
+  reader.take("prompt_logprobs", options.prompt_logprobs);
   reader.take("decode_flags", options.decode_flags);
+}
+
+void take_members(Options& reader, weft_beam_options& options) {
+  reader.take("beams", options.beams);
+  reader.take("length_penalty", options.length_penalty);
+  reader.take("stopping", options.stopping);
 }
 
 void take_members(Options& reader, weft_diffusion_options& options) {
@@ -116,6 +123,7 @@ void take_members(Options& reader, weft_computation_options& options) {
   reader.take("backend", options.backend);
   reader.take("route", options.route);
   reader.take("passes_off", options.passes_off);
+  reader.take("separate_tensors", options.separate_tensors);
   reader.take("mem_budget", options.mem_budget);
 }
 
@@ -128,6 +136,26 @@ void take_members(Options& reader, weft_attend_options& options) {
   reader.take("alibi", options.alibi);
   reader.take("sinks", options.sinks);
   reader.take("distances", options.distances);
+}
+
+void take_members(Options& reader, weft_bench_options& options) {
+  reader.take("repeats", options.repeats);
+  reader.take("prompt_tokens", options.prompt_tokens);
+  reader.take("generated_tokens", options.generated_tokens);
+  reader.take("depth", options.depth);
+}
+
+void take_members(Options& reader, weft_quantize_options& options) {
+  reader.take("pure", options.pure);
+  reader.take("type", options.type);
+  reader.take("tensor_types", options.tensor_types);
+  reader.take("output_type", options.output_type);
+  reader.take("embedding_type", options.embedding_type);
+  reader.take("imatrix", options.imatrix);
+  reader.take("leave_output", options.leave_output);
+  reader.take("allow_requantize", options.allow_requantize);
+  reader.take("nonfinite_to_zero", options.nonfinite_to_zero);
+  reader.take("workers", options.workers);
 }
 
 py::dict dict_of(const weft_model_info& info) {
@@ -287,6 +315,7 @@ void add_classes(py::module_& m) {
   py::class_<Saved>(m, "Saved");
   py::class_<Speculation>(m, "Speculation").def("close", &Speculation::close);
   py::class_<Generation>(m, "Generation").def("close", &Generation::close);
+  py::class_<Batch>(m, "Batch");
   py::class_<Diffusion>(m, "Diffusion");
   py::class_<Chat>(m, "Chat");
   py::class_<ChatPlan>(m, "ChatPlan");

@@ -24,28 +24,36 @@ SamplerOptions::SamplerOptions(const py::dict& given) : reader(given) {
 
 namespace {
 
-using Logits = py::array_t<float, py::array::c_style | py::array::forcecast>;
-
-weft_token sample(const Sampler& sampler, const py::handle& logits) {
-  const auto row = Logits::ensure(logits);
-  if (!row) {
-    PyErr_Clear();
-    throw py::type_error("logits must be an array of numbers");
-  }
-  if (row.ndim() != 1)
-    raise("shape", "logits must have one dimension, not " + std::to_string(row.ndim()));
-  const float* const data = row.data();
-  const auto n = static_cast<std::size_t>(row.shape(0));
+// What the stages kept at the last sample: (id, logit, probability).
+std::vector<std::tuple<weft_token, float, float>> candidates(const Sampler& sampler) {
+  const weft_candidate* kept = nullptr;
+  std::size_t n = 0;
   weft_sampler* const handle = sampler.get();
-  weft_token token = -1;
-  call([&](weft_error** error) { return weft_sampler_sample(handle, data, n, &token, error); });
-  return token;
+  call_with_gil(
+      [&](weft_error** error) { return weft_sampler_get_candidates(handle, &kept, &n, error); });
+  std::vector<std::tuple<weft_token, float, float>> all;
+  for (const weft_candidate* c = kept; c != kept + n; ++c)
+    all.emplace_back(c->token, c->logit, c->probability);
+  return all;
+}
+
+std::vector<std::pair<weft_token, float>> top_logprobs(const py::handle& logits,
+                                                       std::size_t n_top) {
+  const Numbers row(logits, "logits");
+  std::vector<weft_logprob> top(std::min(n_top, row.size()));  // it refuses more
+  call([&](weft_error** error) {
+    return weft_top_logprobs(row.data(), row.size(), top.data(), n_top, error);
+  });
+  std::vector<std::pair<weft_token, float>> all;
+  for (const weft_logprob& one : top) all.emplace_back(one.token, one.logprob);
+  return all;
 }
 
 }  // namespace
 
 void add_samplers(py::module_& m) {
-  py::class_<Sampler>(m.attr("Sampler")).def("sample", &sample);
+  py::class_<Sampler>(m.attr("Sampler")).def("candidates", &candidates);
+  m.def("top_logprobs", &top_logprobs);
 }
 
 }  // namespace weft_python

@@ -1,5 +1,8 @@
 """Embeddings of texts."""
 
+import json
+import os
+import pathlib
 import sys
 import unittest
 
@@ -10,6 +13,20 @@ except ImportError:
     sys.exit(77)
 
 import weft
+
+sys.path.insert(0, str(pathlib.Path(os.environ["WEFT_SOURCE"]) / "tests/cases"))
+from gguf_writer import gguf  # noqa: E402 - the folder is not a package
+
+
+def reranker():
+    """The bundled model with a classifier of random weights."""
+    model = weft.Model()
+    names = [t["name"] for t in json.loads(weft._weft.inspect_json(bytes(weft.bundled_model())))["tensors"]]
+    tensors = [(name, values.shape[::-1], values.ravel())
+               for name, values in ((name, model.tensor(name)) for name in names)]
+    head = np.random.default_rng(1).standard_normal(model.n_embd)
+    return weft.Model.from_bytes(gguf(model.metadata, [
+        *tensors, ("cls.output.weight", (model.n_embd, 1), head)]))
 
 
 def near(a, b):
@@ -45,6 +62,27 @@ class Embeddings(unittest.TestCase):
             with self.assertRaises(weft.BudgetError):
                 session.embed("One day")
             session.feed([1, 2, 3])  # which goes on
+
+    def test_documents_are_ranked(self):
+        model = reranker()
+        documents = ["A fox is red.", "One day", "Victor found a seed"]
+        with model.session(context=64) as session:
+            found = session.rank("Who is red?", documents)
+            self.assertEqual(sorted(index for index, _ in found), [0, 1, 2])
+            scores = [score for _, score in found]
+            self.assertEqual(scores, sorted(scores, reverse=True))
+            for index, score in found:
+                (other, alone), = session.rank("Who is red?", [documents[index]])
+                self.assertTrue(other == 0 and near(alone, score))
+            self.assertEqual(session.embed("One day").shape, (model.n_embd,))
+            with self.assertRaises(weft.Error):
+                session.rank("Who is red?", ["word " * 100])
+            self.assertEqual(len(session.rank("Who is red?", ["word " * 100], truncate=True)), 1)
+            for wrong in ((5, ["a"]), ("a", [5]), ("a", "b"), ("a", None)):
+                with self.assertRaises(TypeError):
+                    session.rank(*wrong)
+        with self.assertRaisesRegex(weft.UnsupportedError, "no classifier"):
+            weft.Model().session(context=64).rank("a", ["b"])
 
     def test_wrong_texts(self):
         session = weft.Model().session(context=16)

@@ -45,6 +45,22 @@ class Graphs(unittest.TestCase):
         self.assertIn("<svg", g.plan().svg())
         self.assertRegex(repr(g) + repr(y), "weft.Graph of 7 nodes.*'act' f32")
 
+    def test_any_node_has_a_value(self):
+        g = weft.Graph()
+        x, w = g.input("x", X.shape), g.input("w", W.shape)
+        g.output(ops.silu(ops.linear(x, w).named("up")), "y")
+        with self.assertRaisesRegex(weft.ArgumentError, "has not run yet"):
+            g.value("up")
+        g.run({"x": X, "w": W})
+        with self.assertRaises(weft.Error):
+            g.value("up")
+        got = g.run({"x": X, "w": W}, separate_tensors=True)["y"]
+        up = g.value("up")
+        self.assertTrue(near(up, X.astype(np.float64) @ W.T) and near(silu(up.astype(np.float64)), got))
+        for wrong, error in (("none", weft.ArgumentError), (5, TypeError)):
+            with self.assertRaises(error):
+                g.value(wrong)
+
     @unittest.skipUnless(shutil.which("dot"), "Graphviz is not installed")
     def test_graphs_are_pictures(self):
         self.assertIn("<svg", weft.Model().graph()._repr_svg_())

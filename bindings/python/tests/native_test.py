@@ -57,6 +57,10 @@ class Texts(unittest.TestCase):
         self.assertEqual(before, (False, True))
         logits = np.zeros(len(weft.Model().tokenizer), np.float32)
         constraint.apply(logits)
+        mask = constraint.mask()
+        self.assertEqual((mask.dtype, mask.ndim), (np.uint64, 1))
+        allowed = [int(mask[id // 64]) >> id % 64 & 1 for id in range(len(logits))]
+        self.assertEqual(allowed, [int(x == 0) for x in logits])
         constraint.accept(int(np.argmax(logits)))
         constraint.reset()
         self.assertEqual((constraint.state(), constraint.forced(64)), (before, b"One"))
@@ -86,6 +90,55 @@ class Texts(unittest.TestCase):
         text.set_grammar(None)
         with self.assertRaises(TypeError):
             text.set_grammar("yes")
+
+    def test_texts_avoid_and_end_at_what_is_given(self):
+        session = _weft.Session.open(self.model, {"context": 64})
+
+        def write(**options):
+            text = _weft.Generation.open(session, 0, {"temperature": 0}, None, [], None,
+                                         {"max_tokens": 8, **options})
+            text.begin(self.ids)
+            events = [text.next()]
+            while events[-1][2] == _weft.STOP_NONE:
+                events.append(text.next())
+            return "".join(piece for piece, _, _ in events), [id for _, id, _ in events], events[-1][2]
+        plain, ids, _ = write()
+        word = plain.split()[0]
+        self.assertNotIn(word, write(banned=[word])[0])
+        self.assertEqual(write(stop_tokens=[ids[3]])[1:], (ids[:4], _weft.STOP_END_OF_TEXT))
+        for wrong in ({"banned": "word"}, {"banned": [5]}, {"stop_tokens": "5"}):
+            with self.assertRaises(TypeError):
+                write(**wrong)
+
+    def test_prompts_have_logprobs(self):
+        session = _weft.Session.open(self.model, {"context": 64})
+        text = _weft.Generation.open(session, 0, {}, None, [], None,
+                                     {"n_logprobs": 2, "prompt_logprobs": True})
+        text.begin(self.ids)
+        text.next()
+        found = text.prompt_logprobs()
+        self.assertEqual([id for id, _, _ in found], self.ids[1:])
+        for _, logprob, top in found:
+            self.assertEqual(len(top), 2)
+            self.assertLessEqual(logprob, top[0][1])
+
+    def test_a_batch_tells_whose_rules_failed(self):
+        session = _weft.Session.open(self.model, {"context": 64, "sequences": 2})
+        texts = [_weft.Generation.open(session, i, {"temperature": 0, **bias}, None, [], None, {})
+                 for i, bias in enumerate(({}, {"logit_bias": {i: float("-inf") for i in range(2048)}}))]
+        for text in texts:
+            text.begin(self.ids)
+        batch = _weft.Batch.open(session)
+        for _ in range(8):
+            fine, failed = batch.step(texts)
+            if fine is not None:
+                break
+        self.assertEqual(fine[2], _weft.STOP_NONE)
+        self.assertIsInstance(failed, weft.ArgumentError)
+        for wrong in ([None], [session], 5):
+            with self.assertRaises(TypeError):
+                batch.step(wrong)
+        self.assertEqual(batch.step([]), [])
 
     def test_plans_have_their_text(self):
         plan = _weft.ChatPlan.open(_weft.Chat.open(self.model, "chatml"),
@@ -127,10 +180,13 @@ class Sessions(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = str(pathlib.Path(folder, "llada.gguf"))
             _weft.write_made_model("llada", {}, path)
-            session = _weft.Session.open(_weft.Model.open(path, {}),
-                                         {"context": 64, "prefill_width": 11, "logits_rows": 8})
-            diffusion = _weft.Diffusion.open(session, 0, {}, {
-                "max_tokens": 8, "steps": 4, "mask_token": 7, "shift_logits": 0})
+            how = {"max_tokens": 8, "steps": 4, "mask_token": 7, "shift_logits": 0}
+            given = {"context": 64, "prefill_width": 2}
+            fitting = _weft.diffusion_session(how, 3, given)
+            self.assertEqual(fitting, {"context": 64, "prefill_width": 11, "logits_rows": 8})
+            self.assertEqual(given, {"context": 64, "prefill_width": 2})
+            session = _weft.Session.open(_weft.Model.open(path, {}), fitting)
+            diffusion = _weft.Diffusion.open(session, 0, {}, how)
             diffusion.begin([3, 11, 42])
             begun = diffusion.info()
             self.assertEqual(begun["tokens"], [3, 11, 42] + [7] * 8)

@@ -31,15 +31,16 @@ from ._errors import (
     UnsupportedError,
 )
 from ._chat import Answer, Chat
+from ._conversion import convert, quantize
 from ._library import architectures, load_backend, load_extension
 from ._model import Model, bundled_model
 from ._plan import Plan, Profile
 from ._report import Proof, Report
-from ._sampler import Grammar, Sampler
+from ._sampler import Candidate, Grammar, Sampler, logprob_of, top_logprobs
 from ._saved import Saved
 from ._session import Session
 from ._speculation import DraftCounts, Speculation
-from ._stream import Stream
+from ._stream import FoundText, Stream
 from ._tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -59,12 +60,13 @@ _LATER = {
 __version__: str = _weft.version()
 
 __all__ = [
-    "Answer", "ArgumentError", "BudgetError", "BusyError", "CallbackError", "CancelledError", "Chat",
-    "ClosedError", "DTypeError", "DraftCounts", "Error", "ForkedError", "FormatError", "Grammar", "Graph",
-    "InternalError", "IoError", "Model", "NanError", "Plan", "Profile", "Proof", "Report", "Sampler",
-    "Saved", "Session", "ShapeError", "Speculation", "Stream", "Tensor", "Tokenizer", "UnsupportedError",
-    "architectures", "bundled_model", "graph", "load_backend", "load_extension", "new_model_check", "ops",
-    "register_architecture", "register_op", "write_made_model",
+    "Answer", "ArgumentError", "BudgetError", "BusyError", "CallbackError", "CancelledError",
+    "Candidate", "Chat", "ClosedError", "DTypeError", "DraftCounts", "Error", "ForkedError",
+    "FormatError", "FoundText", "Grammar", "Graph", "InternalError", "IoError", "Model", "NanError",
+    "Plan", "Profile", "Proof", "Report", "Sampler", "Saved", "Session", "ShapeError", "Speculation",
+    "Stream", "Tensor", "Tokenizer", "UnsupportedError", "architectures", "bundled_model", "convert",
+    "graph", "load_backend", "load_extension", "logprob_of", "new_model_check", "ops", "quantize",
+    "register_architecture", "register_op", "top_logprobs", "write_made_model",
 ]
 
 

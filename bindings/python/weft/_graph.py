@@ -219,8 +219,8 @@ class Graph(Unpicklable):
 
     def run(self, inputs: "Mapping[str, Array]", **options: Any) -> "dict[str, Array]":
         """Computes the outputs from arrays for all inputs, and for all weights in the first run.
-        Options: workers, backend, route, passes_off, mem_budget; others than those of the last run
-        need the weights again."""
+        Options: workers, backend, route, passes_off, mem_budget, separate_tensors (for value());
+        others than those of the last run need the weights again."""
         with self._running:
             computation, extents = self._ready(inputs, options)
             computation.run(extents)
@@ -232,6 +232,15 @@ class Graph(Unpicklable):
         with self._running:
             computation, extents = self._ready(inputs, options)
             return Proof(*computation.verify(extents))
+
+    def value(self, path: str) -> "Array":
+        """A copy of any node by its path, after a run with separate_tensors=True."""
+        _text(path, "path")
+        with self._running:
+            if self._computation is None:
+                raise ArgumentError(f"the graph has not run yet, so {path!r} has no value")
+            array: "Array" = self._computation.tensor(path)
+            return array
 
     def state_array(self, name: str) -> "Array":
         """The memory of a state between runs, which may be changed. A graph with weights must have

@@ -1,5 +1,6 @@
 """Models."""
 
+import json
 import operator
 import os
 import pathlib
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 from . import _weft
 from ._opened_model import OpenedModel
 from ._report import Proof
-from ._session import Session
+from ._session import Session, native_options
 from ._tokenizer import Ids
 
 if TYPE_CHECKING:
@@ -87,7 +88,16 @@ class Model(OpenedModel):
     def verify(self, ids: Ids = (), **options: Any) -> Proof:
         """Compares every node of steps with its scalar definition, as `weft verify` does. Without
         ids: steps of random tokens. Options: those of a session."""
-        return Proof(*_weft.verify_model(self._opened(), ids, options))
+        return Proof(*_weft.verify_model(self._opened(), ids, native_options(options)))
+
+    def bench(self, *, prompt_tokens: Optional[int] = None, generated_tokens: Optional[int] = None,
+              depth: int = 0, repeats: Optional[int] = None, **options: Any) -> dict[str, Any]:
+        """Tokens, bytes and multiply-adds per second, as `weft bench --no-limits --json`. Options:
+        those of a session."""
+        measured: dict[str, Any] = json.loads(_weft.bench_json(self._opened(), {
+            "prompt_tokens": prompt_tokens, "generated_tokens": generated_tokens, "depth": depth,
+            "repeats": repeats, "session": native_options(options)}))
+        return measured
 
     def __enter__(self) -> "Model":
         return self

@@ -1,11 +1,19 @@
 """Samplers and grammars."""
 
 from collections.abc import Mapping
-from typing import Any, Optional, Union
+from typing import Any, NamedTuple, Optional, Union
 
 from . import _weft
 from ._objects import Unpicklable
 from ._opened_model import OpenedModel
+
+
+class Candidate(NamedTuple):
+    """A token that the stages of a sampler kept."""
+
+    id: int
+    logit: float
+    probability: float
 
 
 class Sampler(Unpicklable):
@@ -31,6 +39,10 @@ class Sampler(Unpicklable):
         token: int = self._native.sample(logits)
         return token
 
+    def candidates(self) -> list[Candidate]:
+        """What the stages kept at the last sample()."""
+        return [Candidate(*one) for one in self._native.candidates()]
+
     def accept(self, id: int) -> None:
         """Appends a token to the text that penalties see."""
         self._native.accept(id)
@@ -38,6 +50,16 @@ class Sampler(Unpicklable):
     def reset(self) -> None:
         """Begins a new text, with random numbers from the seed on."""
         self._native.reset()
+
+
+def top_logprobs(logits: Any, n: int) -> list[tuple[int, float]]:
+    """The n most likely tokens of logits [V] with their log-probabilities, best first."""
+    return _weft.top_logprobs(logits, n)
+
+
+def logprob_of(logits: Any, id: int) -> float:
+    """The log-probability of a token by logits [V]."""
+    return _weft.logprob_of(logits, id)
 
 
 class Grammar(Unpicklable):

@@ -4,17 +4,18 @@ import json
 import operator
 import os
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Optional, Protocol, Union
 
 from . import _weft
+from ._embedders import Embedders
 from ._errors import ArgumentError, ClosedError
 from ._objects import Lock, Unpicklable
 from ._opened_model import OpenedModel
 from ._plan import Plan, Profile
 from ._sampler import Grammar, Sampler
 from ._saved import Saved
-from ._stream import Stream
+from ._stream import FoundText, Stream, interleaved
 from ._tokenizer import Ids, Tokenizer
 
 if TYPE_CHECKING:
@@ -27,10 +28,17 @@ _WEIGHTS = {"auto": _weft.WEIGHTS_AUTO, "mapped": _weft.WEIGHTS_MAPPED,
             "resident": _weft.WEIGHTS_RESIDENT, "streamed": _weft.WEIGHTS_STREAMED}
 
 
-def _weights_mode(name: str) -> int:
-    if name not in _WEIGHTS:
-        raise ArgumentError(f"weights must be one of {', '.join(_WEIGHTS)}, got {name!r}")
-    return _WEIGHTS[name]
+def native_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of a session as the native module takes them."""
+    result = dict(options)
+    weights = result.get("weights")
+    if isinstance(weights, str):
+        if weights not in _WEIGHTS:
+            raise ArgumentError(f"weights must be one of {', '.join(_WEIGHTS)}, got {weights!r}")
+        result["weights"] = _WEIGHTS[weights]
+    if result.get("expert_usage") is not None:
+        result["expert_usage"] = os.fsencode(result["expert_usage"])
+    return result
 
 
 class Drafts(Protocol):
@@ -61,15 +69,10 @@ class Session(Unpicklable):
         self._model = model._opened().share()
         self._tokenizer = Tokenizer(self._model, model.n_vocab)
         self._name = repr(model)
-        if isinstance(options.get("weights"), str):
-            options["weights"] = _weights_mode(options["weights"])
-        if options.get("expert_usage") is not None:
-            options["expert_usage"] = os.fsencode(options["expert_usage"])
         self._options = {"context": context, "sequences": sequences, "workers": workers,
-                         "embeddings": embeddings, "mem_budget": mem_budget, **options}
+                         "embeddings": embeddings, "mem_budget": mem_budget, **native_options(options)}
         self._native = _weft.Session.open(self._model, {**self._options, "progress": progress})
-        self._embedder: Any = None  # which embed() opens
-        self._embedding = Lock()
+        self._embedders = Embedders(self._model, self._native, self._options)
         self._info = self._native.info()
         # Texts whose sequences may hold guesses behind them, by sequence.
         self._drafted: dict[int, Callable[[], Optional[Stream]]] = {}
@@ -236,27 +239,65 @@ class Session(Unpicklable):
         """The whole text of stream()."""
         return "".join(self.stream(prompt, **options))
 
+    def interleave(self, streams: Iterable[Stream]) -> Iterator[tuple[Stream, str]]:
+        """Writes streams of this session, each in its own sequence, in common steps: faster than one
+        after the other, and the same texts. Gives each piece with its stream."""
+        self._sequence(0)
+        return interleaved(_weft.Batch.open(self._native), [self._own(stream) for stream in streams])
+
+    def fork(self, stream: Stream, sequence: int, *, seed: Optional[int] = None) -> Stream:
+        """A stream that continues from here in another sequence, which it replaces; with another
+        seed, as another text."""
+        at = self._sequence(sequence)
+        native = self._own(stream)._native
+        with self._using:
+            self._change(at)
+            fork = Stream(self, native.fork(at, None if seed is None else operator.index(seed)))
+            fork._ids = stream.tokens
+            return fork
+
+    def _own(self, stream: Stream) -> Stream:
+        if not isinstance(stream, Stream):
+            raise TypeError(f"expected a weft.Stream, not {type(stream).__name__}")
+        if stream._session is not self:
+            raise ArgumentError("the stream belongs to another session")
+        return stream
+
+    def search(self, prompt: Union[str, Ids], *, beams: int = 4, length_penalty: float = 1.0,
+               stopping: Optional[str] = None, **options: Any) -> list[FoundText]:
+        """The most likely texts after a prompt, best first, by beam search. It needs one sequence per
+        beam, whose contents are lost. A score is the logprob / the number of tokens to the power of
+        length_penalty; stopping, with enough complete texts: "never", "likely" (the default) or
+        "first". Options: max_tokens, sampler, stop, grammar, json_schema, as in stream()."""
+        with self._using:
+            for at in range(self._info["sequences"]):
+                self._change(at)
+        stream = self.stream(prompt, sequence=0, **options)
+        try:
+            found = stream._native.search_json({"beams": beams, "length_penalty": length_penalty,
+                                                "stopping": stopping})
+        finally:
+            stream.close()
+        return [FoundText(**one) for one in json.loads(found)]
+
     def embed(self, texts: Union[str, Sequence[str]], *, normalize: bool = False) -> "Floats":
         """The embedding [D] of a text, or of several [n, D]: the mean of its tokens, unless the
         file says otherwise. normalize: with length 1. Sequences are not touched."""
         import numpy as np
         self._sequence(0)
-        given = [texts] if isinstance(texts, str) else list(texts)
-        for text in given:
-            if not isinstance(text, str):
-                raise TypeError(f"texts must be str, not {type(text).__name__}")
-        with self._embedding:
-            if self._embedder is None:
-                # The texts come one by one. The usage of experts is that of this session.
-                self._embedder = _weft.Embedder.open(
-                    self._model, {**self._options, "sequences": 1, "rewind": 0,
-                                  "draft_layer": False, "expert_usage": None},
-                    {"texts_per_step": 1}, self._native)
-            rows: list["Floats"] = [row for row, _ in self._embedder.embed(given, normalize, False)]
-            width: int = self._embedder.width()
+        rows, width = self._embedders.embed([texts] if isinstance(texts, str) else texts, normalize)
         if isinstance(texts, str):
             return rows[0]
         return np.stack(rows) if rows else np.empty((0, width), np.float32)
+
+    def rank(self, query: str, documents: Sequence[str], *,
+             truncate: bool = False) -> list[tuple[int, float]]:
+        """How well documents answer a query, by a model with a classifier: their indices with
+        scores, best first. truncate: cuts what is too long. Sequences are not touched."""
+        self._sequence(0)
+        if isinstance(documents, str):
+            raise TypeError("documents must be a list of str, not str")
+        return self._embedders.rank(query, documents, truncate)
 
     def plan(self, tokens: int = 1) -> Plan:
         """The plan that runs steps of that many tokens."""
@@ -283,8 +324,7 @@ class Session(Unpicklable):
         """Ends the running call, from any thread."""
         if not self.closed:
             self._native.cancel()
-            if self._embedder is not None:
-                self._embedder.cancel()
+            self._embedders.cancel()
 
     @property
     def closed(self) -> bool:
@@ -295,8 +335,7 @@ class Session(Unpicklable):
     def close(self) -> None:
         """Frees the session; arrays of it stay readable."""
         self._native.close()
-        if self._embedder is not None:
-            self._embedder.close()
+        self._embedders.close()
 
     def __enter__(self) -> "Session":
         return self

@@ -1,8 +1,9 @@
 """Texts as they are written."""
 
 import threading
-from collections.abc import AsyncIterator, Iterator
-from typing import Any, Optional, Protocol
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any, NamedTuple, Optional, Protocol
 
 from . import _weft
 from ._errors import ArgumentError, ClosedError
@@ -23,6 +24,17 @@ class Writer(Protocol):
 
     def cancel(self) -> None:
         """Ends the running call, from any thread."""
+
+
+class FoundText(NamedTuple):
+    """A text that Session.search() found. logprob: of all its tokens; score: that, for its length;
+    ended: not by max_tokens."""
+
+    text: str
+    tokens: list[int]
+    logprob: float
+    score: float
+    ended: bool
 
 
 class _Step:
@@ -58,6 +70,7 @@ class Stream(Unpicklable, Iterator[str], AsyncIterator[str]):
         self._native = native
         self._step: Optional[_Step] = None  # of an async iterator
         self._ids: list[int] = []
+        self._pending: deque[str] = deque()  # pieces of common steps that nobody has taken
         self._closed = self._left = False
         self.finish_reason: Optional[str] = None
 
@@ -73,20 +86,42 @@ class Stream(Unpicklable, Iterator[str], AsyncIterator[str]):
         return self
 
     def __next__(self) -> str:
-        while not self._closed:
-            if self._session.closed:
-                raise ClosedError("the session is closed")
-            text, token, stop = self._native.next()
-            if stop:
-                self._end(_REASONS[stop])
-            if token >= 0 and stop != _weft.STOP_END_OF_TEXT:
-                self._ids.append(token)
-            if text:
-                result: str = text
-                return result
+        piece = self._take_pending()
+        while not piece and not self._closed:
+            self._check_open()
+            piece = self._take(*self._native.next())
+        if piece:
+            return piece
+        self._check_left()
+        raise StopIteration
+
+    def _take_pending(self) -> str:
+        try:
+            return self._pending.popleft()
+        except IndexError:
+            return ""
+
+    def _take(self, text: str, token: int, stop: int) -> str:
+        """The text of an event, which may end the stream."""
+        if stop:
+            self._end(_REASONS[stop])
+        if token >= 0 and stop != _weft.STOP_END_OF_TEXT:
+            self._ids.append(token)
+        return text
+
+    def _check_open(self) -> None:
+        if self._session.closed:
+            raise ClosedError("the session is closed")
+
+    def _check_left(self) -> None:
         if self._left:
             raise ArgumentError("the sequence was changed before the text ended: begin another one")
-        raise StopIteration
+
+    def prefill(self, progress: Optional[Callable[[int, int], Any]] = None) -> None:
+        """Computes the prompt, as the first piece does otherwise. `progress` is called with numbers of
+        tokens: those that are computed, and all; False cancels."""
+        self._check_open()
+        self._native.prefill(progress)
 
     def _leave(self) -> None:
         """Something else changes the sequence, which loses the guesses."""
@@ -102,6 +137,7 @@ class Stream(Unpicklable, Iterator[str], AsyncIterator[str]):
 
     def close(self) -> None:
         """Ends the text here; any number of times."""
+        self._pending.clear()
         if not self._closed:
             self._end(self.finish_reason or "closed")
 
@@ -140,3 +176,25 @@ class Stream(Unpicklable, Iterator[str], AsyncIterator[str]):
             self.close()
         except Exception:  # noqa: BLE001 - a step may run in another thread
             pass
+
+
+def interleaved(batch: "_weft.Batch", streams: list[Stream]) -> Iterator[tuple[Stream, str]]:
+    """The pieces of streams of one session, from common steps. Pieces of a step that the caller does
+    not take are the next ones of their streams."""
+    failed: list[Exception] = []
+    while True:
+        for stream in streams:
+            while piece := stream._take_pending():
+                yield stream, piece
+            stream._check_left()
+        if failed:
+            raise failed[0]
+        streams = [stream for stream in streams if not stream._closed]
+        if not streams:
+            return
+        streams[0]._check_open()
+        for stream, event in zip(streams, batch.step([stream._native for stream in streams])):
+            if isinstance(event, Exception):
+                failed.append(event)
+            elif event is not None:
+                stream._pending.append(stream._take(*event))

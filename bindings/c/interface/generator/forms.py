@@ -11,6 +11,7 @@ AS = {
     "optional": "NULL is None",
 }
 INTEGERS = {"int32_t", "int64_t", "uint32_t", "uint64_t", "size_t", "weft_tensor_id"}
+FLOATS = {"float", "double"}
 # Arrays that the caller gives, with their size behind them.
 GIVEN_ARRAYS = {
     "const char*": ("const py::handle&", "const std::string {v} = bytes_of({n}, \"{n}\");", "_Text"),
@@ -18,19 +19,28 @@ GIVEN_ARRAYS = {
     "const weft_token*": ("const py::handle&", "const auto {v} = ids_of({n});", "_Ids"),
     "const int64_t*": ("const std::vector<std::int64_t>&", "", "Sequence[int]"),
     "const weft_tensor_id*": ("const std::vector<weft_tensor_id>&", "", "Sequence[int]"),
-    "const float*": ("const std::vector<float>&", "", "Sequence[float]"),
+    "const float*": ("const py::handle&", "const Numbers {v}({n}, \"{n}\");", "_Numbers"),
     "const weft_dim*": ("const Dims&", "const auto {v} = dims_of({n});", "_Dims"),
     "const weft_value*": ("const py::dict&", "const Values {v}({n});", "_Options"),
 }
-# Arrays that the library lends, with their size behind them.
+# Arrays that the library lends, with their size behind them, of which Python gets a copy.
 LENT_ARRAYS = {
-    "const weft_token**": ("weft_token", "list[int]"),
-    "const float**": ("float", "list[float]"),
+    "const weft_token**": ("std::vector<weft_token>", "{n}, {n} + {size}", "list[int]"),
+    "const float**": ("std::vector<float>", "{n}, {n} + {size}", "list[float]"),
+    "const uint64_t**": ("py::array_t<std::uint64_t>", "static_cast<py::ssize_t>({size}), {n}", "_Words"),
 }
 # Options that the caller gives, by the classes that read them from a dict.
 GIVEN_OPTIONS = {
     "const weft_session_options*": ("const auto {v} = session_options({n});", "{v}.get()"),
     "const weft_sampler_options*": ("const SamplerOptions {v}({n});", "&{v}.options"),
+    "const weft_beam_options*": ("const BeamOptions {v}({n});", "&{v}.options"),
+    "const weft_quantize_options*": ("const QuantizeOptions {v}({n});", "&{v}.options"),
+    "const weft_bench_options*": ("const BenchOptions {v}({n});", "&{v}.options"),
+}
+# Callbacks that tell how far a call is, with their `user` behind them.
+PROGRESS = {
+    "weft_progress": ("call_progress", "Optional[Callable[[float], Any]]"),
+    "weft_token_progress": ("call_token_progress", "Optional[Callable[[int, int], Any]]"),
 }
 CALL = {"weft_error**", "weft_canceller*"}  # what the call itself gives
 KEYWORDS = {"from", "in", "is", "not", "or", "and", "def", "class", "lambda", "pass"}
@@ -83,10 +93,10 @@ def _lent_array(kind, name, size, how):
             (f"py::bytes({name}, {size})", "py::bytes", "bytes")
         return Form([name, size], arguments, python=python, result=result, result_type=cpp, lent=True,
                     declare=f"const char* {name} = nullptr;\nstd::size_t {size} = 0;")
-    element, python = LENT_ARRAYS[kind]
-    cpp = f"std::vector<{element}>"
-    return Form([name, size], arguments, python=python, result=f"{cpp}({name}, {name} + {size})",
-                result_type=cpp, lent=True,
+    cpp, values, python = LENT_ARRAYS[kind]
+    element = _cpp_scalar(kind.removeprefix("const ").removesuffix("**"))
+    return Form([name, size], arguments, python=python, lent=True,
+                result=f"{cpp}({values.format(n=name, size=size)})", result_type=cpp,
                 declare=f"const {element}* {name} = nullptr;\nstd::size_t {size} = 0;")
 
 
@@ -98,8 +108,12 @@ def _given_array(kind, name, size):
 
 
 def _pair(first, second, how):
-    """The form of two parameters of which the second is the size of the first; None: they are not."""
+    """The form of two parameters of which the second belongs to the first, as its size or its `user`;
+    None: it does not."""
     (kind, name), (size_kind, size) = first, second
+    if size_kind == "void*" and kind in PROGRESS:
+        function, python = PROGRESS[kind]
+        return Form([name, size], [function, f"user_of({name})"], f"const py::object& {name}", python)
     if size_kind == "size_t" and kind in GIVEN_ARRAYS:
         return _given_array(kind, name, size)
     if size_kind == "size_t*" and (kind in LENT_ARRAYS or kind == "const char**"):
@@ -123,6 +137,9 @@ def _given(kind, name, how, classes):
     if kind == "weft_token":
         return Form([name], [f"c_{name}"], f"std::int64_t {name}", "int",
                     f"const weft_token c_{name} = id_of({name});")
+    if kind == "const uint64_t*":
+        return Form([name], [f"{name} ? &*{name} : nullptr"],
+                    f"const std::optional<std::uint64_t>& {name}", "Optional[int]")
     if kind in INTEGERS or kind == "double":
         if how == "bool":
             return Form([name], [name], f"bool {name}", "bool")
@@ -162,8 +179,8 @@ def _result(kind, name, how, classes, structs):
         return Form([name], [f"&{name}"], python=structs[scalar], result=f"dict_of({name})", lent=True,
                     declare=f"{scalar} {name}{{}};\n{name}.struct_size = sizeof {name};",
                     result_type="py::dict")
-    if kind.endswith("*") and scalar in INTEGERS | {"double", "weft_token"}:
-        python = "bool" if how == "bool" else "float" if scalar == "double" else "int"
+    if kind.endswith("*") and scalar in INTEGERS | FLOATS | {"weft_token"}:
+        python = "bool" if how == "bool" else "float" if scalar in FLOATS else "int"
         return Form([name], [f"&{name}"], python=python, declare=f"{_cpp_scalar(scalar)} {name} = 0;",
                     result=f"{name} != 0" if how == "bool" else name,
                     result_type="bool" if how == "bool" else _cpp_scalar(scalar))

@@ -9,8 +9,8 @@ MADE_FROM = ("// Made by bindings/c/interface/generate.py from the .toml files b
 OPEN = "namespace weft_python {\n"
 CLOSE = "\n}  // namespace weft_python\n"
 # The files of forwards, by the sections with which they begin.
-PARTS = {"Errors and memory": "models", "Sessions": "sessions", "Chats": "chats", "Graphs": "graphs",
-         "Custom ops and architectures": "architectures"}
+PARTS = {"Errors and memory": "models", "Sessions": "sessions", "Generations": "generations",
+         "Chats": "chats", "Graphs": "graphs", "Custom ops and architectures": "architectures"}
 
 
 def _has_handle(item):

@@ -32,7 +32,7 @@ def _forward(item, classes, structs, indent):
     found = forms.forms(item, classes, structs)
     owner, _, name = item.get("forward").rpartition(".")
     method = forms.is_method(item, found)
-    arguments = [f"{forms.stub_name(form.names[0])}: {form.python.replace(' ', chr(0))}"
+    arguments = [f"{forms.stub_name(form.names[0])}: {form.python}".replace(" ", "\0")
                  for form in found if form.argument]
     arguments = ["self", *arguments[1:]] if method else arguments
     if len(arguments) > method:
