@@ -1239,8 +1239,7 @@ WEFT_API weft_status weft_computation_get_plan_hash(weft_computation* computatio
                                                     weft_error** error);
 
 /* ---- Custom ops and architectures ---------------------------------------------------- */
-/* Defines an op that is not built in. Plans run its `compute` on one lane, as the kernel "NAME
- * custom"; proofs compare it with itself, and say so. */
+/* Type and shape of an input or an output of a custom op. */
 typedef struct weft_spec {
   const char* dtype;
   int32_t rank;
@@ -1250,6 +1249,8 @@ typedef struct weft_spec {
 enum weft_op_flag {
   WEFT_OP_REPLACES = 1u << 0 /* another one of this name may be registered already */
 };
+/* Defines an op that is not built in. Plans run its `compute` on one lane, as the kernel "NAME
+ * custom"; proofs compare it with itself, and say so. */
 typedef struct weft_op {
   uint32_t struct_size;
   uint32_t n_inputs;
@@ -1266,10 +1267,10 @@ typedef struct weft_op {
                          weft_error** error);
   uint32_t flags;    /* WEFT_OP_REPLACES */
   uint32_t reserved; /* 0 */
-  /* How a sharded model divides it: "elementwise": any part of the output needs the same part of
-   * inputs of its shape, others are repeated for rows, heads or elements; "heads": head h of the
-   * output [T, H, E] needs head h of input 0 and of others with H heads; "whole": every rank
-   * computes all of it. NULL: the same, and models that are sharded warn about it. */
+  /* How a sharded model divides it. "elementwise": any part of the output needs the same part of
+   * inputs of its shape, others are repeated for rows, heads or elements. "heads": head h of the
+   * output [T, H, E] needs head h of input 0 and of others with H heads. "whole": every rank
+   * computes all of it. NULL: as "whole", and sharded models warn about it. */
   const char* sharding;
 } weft_op;
 /* Registers it for the life of the process. All that `op` refers to is copied, except `user`.

@@ -35,7 +35,8 @@ std::vector<weft_token> chat_plan_get_tokens(const ChatPlan& plan) {
   weft_chat_plan* const c_plan = plan.get();
   const weft_token* tokens = nullptr;
   std::size_t n = 0;
-  call([&](weft_error** error) { return weft_chat_plan_get_tokens(c_plan, &tokens, &n, error); });
+  call_with_gil(
+      [&](weft_error** error) { return weft_chat_plan_get_tokens(c_plan, &tokens, &n, error); });
   return std::vector<weft_token>(tokens, tokens + n);
 }
 
@@ -43,7 +44,8 @@ std::vector<weft_token> chat_plan_get_shown(const ChatPlan& plan) {
   weft_chat_plan* const c_plan = plan.get();
   const weft_token* tokens = nullptr;
   std::size_t n = 0;
-  call([&](weft_error** error) { return weft_chat_plan_get_shown(c_plan, &tokens, &n, error); });
+  call_with_gil(
+      [&](weft_error** error) { return weft_chat_plan_get_shown(c_plan, &tokens, &n, error); });
   return std::vector<weft_token>(tokens, tokens + n);
 }
 
@@ -51,7 +53,8 @@ py::str chat_plan_get_text(const ChatPlan& plan) {
   weft_chat_plan* const c_plan = plan.get();
   const char* text = nullptr;
   std::size_t size = 0;
-  call([&](weft_error** error) { return weft_chat_plan_get_text(c_plan, &text, &size, error); });
+  call_with_gil(
+      [&](weft_error** error) { return weft_chat_plan_get_text(c_plan, &text, &size, error); });
   return text_of(text, size);
 }
 

@@ -28,7 +28,7 @@ py::dict model_get_info(const Model& model) {
   weft_model* const c_model = model.get();
   weft_model_info info{};
   info.struct_size = sizeof info;
-  call([&](weft_error** error) { return weft_model_get_info(c_model, &info, error); });
+  call_with_gil([&](weft_error** error) { return weft_model_get_info(c_model, &info, error); });
   return dict_of(info);
 }
 
@@ -51,7 +51,8 @@ py::str model_warnings_json(const Model& model) {
 py::object model_get_chat_template(const Model& model) {
   weft_model* const c_model = model.get();
   const char* text = nullptr;
-  call([&](weft_error** error) { return weft_model_get_chat_template(c_model, &text, error); });
+  call_with_gil(
+      [&](weft_error** error) { return weft_model_get_chat_template(c_model, &text, error); });
   return optional_text_of(text);
 }
 
@@ -65,7 +66,7 @@ py::bytes token_get_bytes(const Model& model, std::int64_t token) {
   weft_model* const c_model = model.get();
   const char* data = nullptr;
   std::size_t size = 0;
-  call([&](weft_error** error) {
+  call_with_gil([&](weft_error** error) {
     return weft_token_get_bytes(c_model, c_token, &data, &size, error);
   });
   return py::bytes(data, size);
@@ -76,7 +77,7 @@ py::bytes token_get_text(const Model& model, std::int64_t token) {
   weft_model* const c_model = model.get();
   const char* data = nullptr;
   std::size_t size = 0;
-  call([&](weft_error** error) {
+  call_with_gil([&](weft_error** error) {
     return weft_token_get_text(c_model, c_token, &data, &size, error);
   });
   return py::bytes(data, size);

@@ -24,7 +24,7 @@ py::dict session_get_info(const Session& session) {
   weft_session* const c_session = session.get();
   weft_session_info info{};
   info.struct_size = sizeof info;
-  call([&](weft_error** error) { return weft_session_get_info(c_session, &info, error); });
+  call_with_gil([&](weft_error** error) { return weft_session_get_info(c_session, &info, error); });
   return dict_of(info);
 }
 
@@ -197,7 +197,8 @@ std::vector<weft_token> saved_get_tokens(const Saved& saved) {
   weft_saved* const c_saved = saved.get();
   const weft_token* tokens = nullptr;
   std::size_t n = 0;
-  call([&](weft_error** error) { return weft_saved_get_tokens(c_saved, &tokens, &n, error); });
+  call_with_gil(
+      [&](weft_error** error) { return weft_saved_get_tokens(c_saved, &tokens, &n, error); });
   return std::vector<weft_token>(tokens, tokens + n);
 }
 
@@ -205,7 +206,8 @@ py::bytes saved_get_note(const Saved& saved) {
   weft_saved* const c_saved = saved.get();
   const char* note = nullptr;
   std::size_t size = 0;
-  call([&](weft_error** error) { return weft_saved_get_note(c_saved, &note, &size, error); });
+  call_with_gil(
+      [&](weft_error** error) { return weft_saved_get_note(c_saved, &note, &size, error); });
   return py::bytes(note, size);
 }
 

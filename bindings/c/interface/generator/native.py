@@ -76,8 +76,9 @@ def _call(item, found):
     if any(p.startswith("weft_canceller*") for p in item.get("params")):
         return (f"  call_watched([&](weft_canceller* canceller, weft_error** error) {{\n"
                 f"    return {item.name}({arguments});\n  }});\n")
-    # What a call lends stays as it is until another one of the handle: with the GIL, none comes.
-    holds = item.get("threads") == "handle" and any(form.lent for form in found)
+    # What a call lends stays as it is until another call of the handle, or until it is closed: with
+    # the GIL, neither comes.
+    holds = any(form.lent for form in found)
     return (f"  {'call_with_gil' if holds else 'call'}([&](weft_error** error) {{ return "
             f"{item.name}({arguments}); }});\n")
 
