@@ -126,7 +126,7 @@ class Beams(Generate):
         for flags in ("--beams 0", "--beams x", "--length-penalty 1", "--early-stopping never",
                       "--beams 2 --early-stopping sometimes", "--beams 99999"):
             self.refuses(2, "--", "generate", *flags.split())
-        self.refuses(2, "--length-penalty: must be finite", "generate", "--no-display-prompt", "--beams", "2",
+        self.refuses(2, "--length-penalty: must be a number from -10 to 10, got nan", "generate", "--no-display-prompt", "--beams", "2",
                      "--length-penalty", "nan")
 
 
