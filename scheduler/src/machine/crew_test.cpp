@@ -127,7 +127,7 @@ TEST_CASE("a waiting crew uses no processor time") {
   Workers workers(2);
   Notebook job(7, 2, 30);
   workers.impl().crew->run(job, [&](int w) { workers.impl().crew_threads->call(w); });
-  CHECK(eventually_idle());
+  CHECK(test::eventually_idle());
 }
 
 }  // namespace
