@@ -91,8 +91,7 @@ void add_diffusion_flags(cli::App& app, Options& options) {
   DiffusionOptions& o = options.diffusion;
   std::vector<cli::Option> flags;
   const auto add = [&]<class M>(const char* name, M& value, const char* what) {
-    flags.push_back(app.add_option(name, value, what)
-                        .number(std::integral<M>, range_in<M>({}).min, range_in<M>({}).max)
+    flags.push_back(cli::with_limits<M>(app.add_option(name, value, what), {})
                         .capture_default_str()
                         .type_name("X"));
   };

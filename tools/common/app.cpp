@@ -48,11 +48,10 @@ KnobRange without_limits_of_type(bool whole, KnobRange range) {
 
 // "0 to 256", "from 1"; empty: no limits.
 std::string shown(bool whole, KnobRange range) {
+  constexpr std::string_view kFrom = "from ";
   range = without_limits_of_type(whole, range);
-  const std::string text = expected_number(whole, range);
-  const std::size_t from = text.find(" from "), up_to = text.find(" up to ");
-  if (from == text.npos) return up_to == text.npos ? "" : text.substr(up_to + 1);
-  return std::isfinite(range.max) ? text.substr(from + 6) : text.substr(from + 1);
+  const std::string text = limits_text(whole, range);
+  return std::isfinite(range.min) && std::isfinite(range.max) ? text.substr(kFrom.size()) : text;
 }
 
 std::string number_problem(const std::string& text, bool whole, KnobRange range) {

@@ -59,10 +59,6 @@ void add_draft_flags(App& app, DraftFlags& flags) {
 
 namespace {
 
-bool uses_layer(DraftKind kind) {
-  return needs_of(kind) == DraftNeeds::layer || needs_of(kind) == DraftNeeds::head;
-}
-
 // The kind of drafts that the file of -md is for.
 DraftKind kind_of_file(const DraftFlags& flags, const ModelFlags& model) {
   const auto file = Checkpoint::open(flags.file, {model.allow_unknown_settings});
@@ -91,7 +87,7 @@ void complete(DraftFlags& flags, ModelFlags& model) {
     fail<UsageError>("the file of -md is for --spec-type {}: {}", to_string(kind), flags.file);
   if (kind == DraftKind::model && flags.kinds_given && !has(kind))
     fail<UsageError>("the model of -md is for --spec-type {}: {}", to_string(kind), flags.file);
-  const bool by_layer = std::ranges::any_of(kinds, uses_layer);
+  const bool by_layer = std::ranges::any_of(kinds, uses_draft_layer);
   // A file of another kind is refused when the model is loaded.
   if (by_layer && !has(DraftKind::model)) model.draft_file = flags.file;
 }
@@ -108,7 +104,7 @@ SpeculationOptions speculation_options(const DraftFlags& flags, const Model& mod
   }
   options.warn = flags_of_model.session.warn;
   options.draft_session = draft_session_like(flags_of_model.session);
-  flags_of_model.session.draft_layer = std::ranges::any_of(options.kinds, uses_layer);
+  flags_of_model.session.draft_layer = std::ranges::any_of(options.kinds, uses_draft_layer);
   if (!options.kinds.empty())
     flags_of_model.session.rewind =
         std::min(static_cast<std::int64_t>(options.max_guesses), kRewind);

@@ -82,7 +82,7 @@ void add_memory_flags(App& app, ModelFlags& flags) {
     s.program = ProgramMemory::process;
   };
   app.add_option_function(std::string(budget.flags), App::Function<std::string>(set_budget),
-                          help_text(budget) + ", for example 6G")
+                          help_text(budget) + "; also with a unit: 6G")
       .type_name(std::string(budget.value));
 }
 
@@ -105,11 +105,8 @@ std::string bundled_model() {
 void add_expert_usage_flag(App& app, ModelFlags& flags) {
   SessionOptions& s = flags.session;
   s.expert_usage = "auto";
-  const KnobText& text = described<SessionOptions>("expert_usage");
-  const auto set = [&s](const std::string& file) { s.expert_usage = file == "off" ? "" : file; };
-  app.add_option_function(std::string(text.flags), App::Function<std::string>(set),
-                          help_text(text) + " (default: auto)")
-      .type_name(std::string(text.value));
+  const Option flag = add_option_flag(app, s, "expert_usage");
+  flag.description(help_text(described<SessionOptions>("expert_usage")) + " (default: auto)");
 }
 
 void add_model_flags(App& app, ModelFlags& flags) {

@@ -19,6 +19,13 @@ namespace weft::cli {
 // The sentence in the form of help texts: "keep only the k most likely tokens; 0 keeps all".
 std::string help_text(const KnobText& text);
 
+// Limits a number of type M to the range, as far as the type can hold it.
+template <class M>
+Option with_limits(const Option& option, KnobRange range) {
+  const KnobRange limits = range_in<M>(range);
+  return option.number(std::integral<M>, limits.min, limits.max);
+}
+
 // The flags of those knobs that have one. They set the members of `target`, whose values are shown
 // as defaults.
 template <class T>
@@ -29,9 +36,8 @@ void add_knob_flags(App& app, std::span<const Knob<T>> knobs, T& target) {
     if constexpr (std::same_as<M, bool>)
       app.add_flag(names, value, help_text(knob));
     else
-      app.add_option(names, value, help_text(knob))
-          .capture_default_str()
-          .number(std::integral<M>, range_in<M>(knob.range).min, range_in<M>(knob.range).max)
+      with_limits<M>(app.add_option(names, value, help_text(knob)).capture_default_str(),
+                     knob.range)
           .type_name(std::integral<M> ? "N" : "X");
   });
 }
@@ -51,9 +57,7 @@ Option add_value_flag(App& app, const KnobText& text, KnobRange range, M& value)
   if constexpr (std::same_as<M, bool>) {
     return app.add_flag(names, value, help);
   } else if constexpr (std::is_arithmetic_v<M>) {
-    return app.add_option(names, value, help)
-        .number(std::integral<M>, range_in<M>(range).min, range_in<M>(range).max)
-        .type_name(type);
+    return with_limits<M>(app.add_option(names, value, help), range).type_name(type);
   } else if constexpr (std::same_as<M, std::string>) {
     return app.add_option(names, value, help).type_name(type);
   } else if constexpr (std::same_as<M, std::vector<std::string>>) {
@@ -74,23 +78,20 @@ Option add_value_flag(App& app, const KnobText& text, KnobRange range, M& value)
 template <class T>
 Option add_option_flag(App& app, T& target, std::string_view name) {
   std::optional<Option> made;
-  for_each_option(target, [&]<class M>(const auto& option, M& value) {
-    if constexpr (FlagValue<M>) {
-      if (option.name == name) made = add_value_flag(app, option, option.range, value);
-    }
+  visit_option<T>(name, [&](const auto& option) {
+    auto& value = target.*option.member;
+    if constexpr (FlagValue<std::remove_reference_t<decltype(value)>>)
+      made = add_value_flag(app, option, option.range, value);
   });
   return made.value();
 }
 
-// The range of the described number of this name. REQUIRES: there is one.
+// The range of the described number of this name.
 template <class T>
 KnobRange range_of(std::string_view name) {
-  std::optional<KnobRange> range;
-  const T initial;
-  for_each_option(initial, [&](const auto& option, const auto&) {
-    if (option.name == name) range = option.range;
-  });
-  return range.value();
+  KnobRange range;
+  visit_option<T>(name, [&](const auto& option) { range = option.range; });
+  return range;
 }
 
 }  // namespace weft::cli

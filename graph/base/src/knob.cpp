@@ -19,18 +19,20 @@ const KnobText& find_knob(std::span<const KnobText> texts, std::string_view name
   return *std::ranges::find(texts, name, &KnobText::name);
 }
 
-std::string expected_number(bool whole, KnobRange range) {
-  const char* what = whole ? "a whole number" : "a number";
-  // {:.0f}: whole numbers never have an exponent.
+std::string limits_text(bool whole, KnobRange range) {
   const auto text = [whole](double limit) {
     return whole ? fmt::format("{:.0f}", limit) : fmt::format("{:g}", limit);
   };
   const bool has_min = std::isfinite(range.min), has_max = std::isfinite(range.max);
-  if (has_min && has_max)
-    return fmt::format("{} from {} to {}", what, text(range.min), text(range.max));
-  if (has_min) return fmt::format("{} from {}", what, text(range.min));
-  if (has_max) return fmt::format("{} up to {}", what, text(range.max));
-  return what;
+  if (has_min && has_max) return fmt::format("from {} to {}", text(range.min), text(range.max));
+  if (has_min) return "from " + text(range.min);
+  return has_max ? "up to " + text(range.max) : "";
+}
+
+std::string expected_number(bool whole, KnobRange range) {
+  const std::string what = whole ? "a whole number" : "a number",
+                    limits = limits_text(whole, range);
+  return limits.empty() ? what : what + " " + limits;
 }
 
 void check_number(const KnobText& text, KnobRange range, std::int64_t value) {

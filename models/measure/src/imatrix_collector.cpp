@@ -31,17 +31,11 @@ struct Collected {
   std::vector<Weight> weights;
 };
 
-// The index of the input that chooses among the matrices of an op; -1: it has no choice.
-int chooser_of(const OpDef& op) {
-  for (const OpInput& input : op.inputs)
-    if (input.use == InputUse::matrix && input.chosen_by >= 0) return input.chosen_by;
-  return -1;
-}
-
 // The action before a step: rows of its input 0 are added to sums, or kept for another step.
 struct Watch {
   SquareSums* sums = nullptr;  // null: they are kept
   KeptRows* kept = nullptr;    // the rows are there instead of in input 0
+  int chooser = -1;            // the input whose ids choose among the matrices; -1: none
   // If every lane computes its own copy of the node, only one copy is used: the first one observed.
   std::atomic<const std::byte*> copy{nullptr};
 
@@ -66,7 +60,6 @@ void Watch::observe(const PlanStep& step, int lane, const KernelArgs& args,
 // too.
 void Watch::add(int lane, const KernelArgs& args, const Region& region) noexcept {
   const View& x = args.in[0];
-  const int chooser = chooser_of(*args.op);
   const bool stacked = args.out.n_dims == 3;  // results [T, choices or heads, N]
   const std::int64_t n_cols = sums->n_cols();
   const std::int64_t n_out = stacked ? args.out.dim(2) : args.out.cols();
@@ -234,6 +227,8 @@ void ImatrixCollector::Impl::watch(const Graph& graph, const Plan& plan) {
     if (!seen.insert(key).second) continue;
     Watch& watch = add_watch(quantized && !stacked ? steps[from] : steps[id]);
     watch.sums = &c.sums;
+    if (ids != kNoNode)
+      watch.chooser = static_cast<int>(std::ranges::find(node.inputs, ids) - node.inputs.begin());
     if (!quantized || !stacked) continue;
     KeptRows*& rows = kept_here[from];
     if (!rows) rows = &keep_rows(x, *steps[from], plan.lanes);

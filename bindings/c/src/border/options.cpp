@@ -151,13 +151,12 @@ void give(N value, N& given) {
 template <class Other, class Given>
 void give(const Other&, Given&) {}
 
-template <class T, class M>
-std::string_view name_of(M T::*member) {
+// The name in C of a member of `object`.
+template <class T>
+std::string_view name_of(const T& object, const void* member) {
   std::string_view name;
-  T object;
   for_each_option(object, [&](const KnobText& text, const auto& value) {
-    if (static_cast<const void*>(&value) == static_cast<const void*>(&(object.*member)))
-      name = text.c;
+    if (static_cast<const void*>(&value) == member) name = text.c;
   });
   return name;
 }
@@ -176,7 +175,7 @@ SessionOptions session_options(const weft_session_options* given) {
   const auto o = read_options(given, default_session_options(), "weft_session_options");
   check_reserved(o.reserved, "weft_session_options");
   SessionOptions s;
-  for_each_session_member([&](auto c, auto cpp) { take(o.*c, name_of(cpp), s.*cpp); });
+  for_each_session_member([&](auto c, auto cpp) { take(o.*c, name_of(s, &(s.*cpp)), s.*cpp); });
   s.reuse_arena = !is_set(o.separate_tensors, "separate_tensors");
   s.progress = progress_of(o.progress, o.progress_user);
   s.poll = poll_of(o.poll, o.poll_user);

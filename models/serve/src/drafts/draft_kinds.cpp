@@ -70,10 +70,6 @@ constexpr auto kKinds = [] {
 
 }  // namespace
 
-std::span<const DraftKindRow> draft_kind_rows() {
-  return kRows;
-}
-
 const DraftKindRow& row_of(DraftKind kind) {
   return *std::ranges::find(kRows, kind, &DraftKindRow::kind);
 }
@@ -92,6 +88,11 @@ std::string_view to_string(DraftKind kind) {
 
 DraftNeeds needs_of(DraftKind kind) {
   return row_of(kind).needs;
+}
+
+bool uses_draft_layer(DraftKind kind) {
+  const DraftNeeds needs = needs_of(kind);
+  return needs == DraftNeeds::layer || needs == DraftNeeds::head;
 }
 
 std::string_view meaning_of(DraftKind kind) {

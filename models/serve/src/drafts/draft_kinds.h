@@ -2,7 +2,6 @@
 // The one list of the kinds of drafts (DraftKind): a new kind adds its row in draft_kinds.cpp.
 
 #include <memory>
-#include <span>
 #include <string_view>
 
 #include "drafts/combined_draft.h"
@@ -20,7 +19,6 @@ struct DraftKindRow {
   // `model`: null unless the kind needs one.
   double (*cost)(const Session& session, const DraftModel* model);
 };
-std::span<const DraftKindRow> draft_kind_rows();
 const DraftKindRow& row_of(DraftKind kind);
 
 }  // namespace weft::serve

@@ -59,9 +59,7 @@ Speculation::Speculation(Session& session, const SpeculationOptions& options, Dr
   check_numbers(options);
   const DraftNeeds own = session.model().facts().draft_head ? DraftNeeds::head : DraftNeeds::layer;
   for (const DraftKind kind : options.kinds) {
-    const DraftNeeds needs = needs_of(kind);
-    const bool by_layer = needs == DraftNeeds::layer || needs == DraftNeeds::head;
-    if (by_layer && (!session.options().draft_layer || needs != own))
+    if (uses_draft_layer(kind) && (!session.options().draft_layer || needs_of(kind) != own))
       fail<ValueError>("drafts of kind '{}' need a session with such a layer", to_string(kind));
   }
   if (options.warn)

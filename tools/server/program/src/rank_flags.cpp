@@ -20,8 +20,7 @@ void check_sharded(const Flags& flags) {
     fail<cli::UsageError>("--slot-save-path: {} (--shard {})",
                           why_not(Feature::saving, Mode::sharded), shard);
   for (const DraftKind kind : flags.drafts.speculation.kinds) {
-    const DraftNeeds needs = needs_of(kind);
-    if (needs == DraftNeeds::layer || needs == DraftNeeds::head)
+    if (uses_draft_layer(kind))
       fail<cli::UsageError>("--spec-type {}: {} (--shard {})", to_string(kind),
                             why_not(Feature::draft_layer, Mode::sharded), shard);
   }

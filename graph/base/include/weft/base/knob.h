@@ -61,6 +61,8 @@ struct KnobRange {
   bool contains(double value) const { return value >= min && value <= max; }
 };
 
+// "from 0 to 1", "from 1", "up to 5"; empty: no limits. Whole numbers never have an exponent.
+std::string limits_text(bool whole, KnobRange range);
 // "a number", "a whole number from 1", "a number from 0 to 1"
 std::string expected_number(bool whole, KnobRange range);
 
@@ -122,29 +124,33 @@ void check_numbers(const T& object) {
 // Throws Error: a defect of the caller.
 [[noreturn]] void no_such_option(std::string_view name);
 
-// The same for a number before it becomes that member. REQUIRES: T has a number of this name.
-template <class T, class N>
-void check_option(std::string_view name, N value) {
-  using Wide = std::conditional_t<std::integral<N>, std::int64_t, double>;
-  const T initial;
+// Calls visit(option) for the option of T with this name. REQUIRES: there is one.
+template <class T, class Visit>
+void visit_option(std::string_view name, Visit visit) {
   bool found = false;
-  for_each_option(initial, [&]<class M>(const auto& option, const M&) {
+  const auto compare = [&](const auto& option) {
     if (option.name != name) return;
     found = true;
-    check_number(option, option.range, static_cast<Wide>(value));
-  });
+    visit(option);
+  };
+  std::apply([&](const auto&... options) { (compare(options), ...); }, Described<T>::all);
   if (!found) no_such_option(name);
 }
 
-// The description of a member of T. REQUIRES: there is one of this name.
+// Like check_numbers() for a number before it becomes the member of this name.
+template <class T, class N>
+void check_option(std::string_view name, N value) {
+  using Wide = std::conditional_t<std::integral<N>, std::int64_t, double>;
+  visit_option<T>(name, [&](const auto& option) {
+    check_number(option, option.range, static_cast<Wide>(value));
+  });
+}
+
+// The description of the member of this name.
 template <class T>
 const KnobText& described(std::string_view name) {
   const KnobText* found = nullptr;
-  const T initial;
-  for_each_option(initial, [&](const KnobText& text, const auto&) {
-    if (text.name == name) found = &text;
-  });
-  if (!found) no_such_option(name);
+  visit_option<T>(name, [&](const KnobText& text) { found = &text; });
   return *found;
 }
 

@@ -39,8 +39,10 @@ enum class DraftNeeds : std::uint8_t {
   head,   // likewise, a head that the model was loaded with
 };
 DraftNeeds needs_of(DraftKind kind);
-std::string_view meaning_of(
-    DraftKind kind);  // "what followed the last tokens when they occurred before"
+// Whether a kind guesses with a layer or a head that the model was loaded with.
+bool uses_draft_layer(DraftKind kind);
+// For help texts: "what followed the last tokens when they occurred before".
+std::string_view meaning_of(DraftKind kind);
 std::span<const DraftKind> draft_kinds();
 std::string_view to_string(DraftKind kind);  // "draft", "draft-mtp", "draft-eagle3", ..
 // Throws ValueError that lists the kinds.
