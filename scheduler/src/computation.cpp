@@ -114,7 +114,7 @@ struct Computation::Impl {
     return {.name = "computation",
             .lanes = lanes,
             .allow_one_lane = true,
-            .reuse_arena = options.reuse_arena};
+            .separate_tensors = options.separate_tensors};
   }
   void require_weights() const {
     if (!unset.empty()) fail<ValueError>("weight '{}' has no value yet", *unset.begin());
@@ -197,7 +197,7 @@ View Computation::output(std::string_view name) const {
 
 View Computation::value(std::string_view path) const {
   impl_->require_run();
-  if (impl_->options.reuse_arena)
+  if (!impl_->options.separate_tensors)
     fail<ValueError>("tensors share memory: plan the computation without reuse to see '{}'", path);
   const NodeId id = impl_->graph.find(path);
   if (id == kNoNode) refuse_path("node", path);

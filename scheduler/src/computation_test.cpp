@@ -38,7 +38,7 @@ std::vector<float> rows_of(const View& view) {
 TEST_CASE("a computation gives what the definitions give, and proves it") {
   const std::vector<float> x = test::noise(2 * 64, 1), w = test::noise(32 * 64, 2);
   for (const bool reuse : {true, false}) {
-    Computation computation(layer(), {.reuse_arena = reuse});
+    Computation computation(layer(), {.separate_tensors = !reuse});
     computation.set_weight("up.weight", std::as_bytes(std::span(w)));
     std::memcpy(computation.input("x").data(), x.data(), x.size() * sizeof(float));
     computation.run({2});

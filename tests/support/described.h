@@ -67,7 +67,7 @@ std::string default_of(const M& value) {
 template <class T>
 std::string table_of(std::string_view title) {
   std::string table = fmt::format(
-      "\n### {}\n\n| option | group | flag | C and Python | default | meaning |\n"
+      "\n### {}\n\n| option | group | flag | C | default | meaning |\n"
       "|---|---|---|---|---|---|\n",
       title);
   const T initial;

@@ -113,14 +113,14 @@ struct About {
   std::string arch;
   Keys keys = {};
   std::vector<std::string> optional = {};  // endings of tensors
-  std::int64_t layers = 2;
+  arch::MadeSizes sizes = {};
 };
 
 class Files {
  public:
   Variant made(const About& about) {
-    arch::MadeSource source(about.arch, {.L = about.layers});
-    for (const auto& [key, value] : about.keys) source.keys[about.arch + "." + key] = value;
+    arch::MadeSource source(about.arch, about.sizes);
+    for (const auto& [key, value] : about.keys) source.set(key, value);
     source.optional_endings = about.optional;
     source.learn();
     const std::string written = path();

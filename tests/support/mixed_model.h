@@ -100,7 +100,7 @@ inline void register_mixed() {
 
 inline std::shared_ptr<const Model> mixed_model() {
   register_mixed();
-  static const auto model = tiny_model({.arch = "mixed", .layers = 4});
+  static const auto model = tiny_model({.arch = "mixed", .sizes = {.L = 4}});
   return model;
 }
 

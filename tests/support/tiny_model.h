@@ -17,31 +17,16 @@ namespace weft::test {
 struct TinyModel {
   std::string arch = "llama";
   DType matrices = f32;
-  std::int64_t heads = 4;  // each has 64 / heads elements
-  std::int64_t layers = 2;
+  arch::MadeSizes sizes = {};
   bool optional_tensors = false;  // biases and other tensors that files may lack
-  std::int64_t experts = 0;       // per layer that can have them; each token chooses two
-  std::int64_t draft_layers = 0;  // behind the others
   // Called with the values of every tensor before they are encoded; may be empty.
   std::function<void(const std::string& name, std::vector<float>& values)> change;
 };
 
-inline void set_experts(arch::MadeSource& source, std::string_view arch, std::int64_t n) {
-  const auto set = [&](std::string_view key, std::int64_t value) {
-    source.keys[fmt::format("{}.{}", arch, key)] = value;
-  };
-  set("expert_count", n);
-  set("expert_used_count", 2);
-  set("expert_feed_forward_length", 32);
-}
-
 inline void write_tiny_model(const TinyModel& about, const std::string& path) {
-  arch::MadeSource source(about.arch, {.L = about.layers + about.draft_layers, .H = about.heads});
-  if (about.draft_layers > 0)
-    source.keys[about.arch + ".nextn_predict_layers"] = about.draft_layers;
+  arch::MadeSource source(about.arch, about.sizes);
   source.type_of = arch::matrices_of(about.matrices);
   source.optional_tensors = about.optional_tensors;
-  if (about.experts > 0) set_experts(source, about.arch, about.experts);
   source.learn();
   write_made_model(source, path, {.change = about.change});
 }

@@ -193,7 +193,7 @@ const PlanStep& step_of(const Plan& plan) {
 
 void run(const Assignment& assignment, const Graph& graph, const Case& c, Outcome& outcome) {
   const Plan plan =
-      make_plan(graph, assignment, {.name = "case", .lanes = 1, .reuse_arena = false});
+      make_plan(graph, assignment, {.name = "case", .lanes = 1, .separate_tensors = true});
   check(plan, graph);
   outcome.cost = step_of(plan).cost;
   Memory memory(graph, plan, c);

@@ -1095,9 +1095,9 @@ typedef struct weft_rerank_score {
   int64_t n_tokens;
 } weft_rerank_score;
 /* How well documents answer the query: scores[n], best first. Needs the pooling "rank". */
-WEFT_API weft_status weft_embedder_rank(weft_embedder* embedder, const char* query,
-                                        size_t query_size, const weft_string* documents, size_t n,
-                                        weft_rerank_score* scores, weft_error** error);
+WEFT_API weft_status weft_embedder_rerank(weft_embedder* embedder, const char* query,
+                                          size_t query_size, const weft_string* documents, size_t n,
+                                          weft_rerank_score* scores, weft_error** error);
 
 /* ---- Graphs -------------------------------------------------------------------------- */
 /* A graph of ops, built node by node. Shapes have the slowest dimension first. */

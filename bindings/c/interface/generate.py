@@ -4,6 +4,7 @@
   bindings/c/include/weft/weft.h  the header, whose frame is weft.h.in
   bindings/c/weft.map             the symbols of the library
   docs/c_api.md                   the tables of functions and of threads
+  docs/options.md                 the options that Python does not take
   bindings/python/src             sources of the native module that need no code of their own
   bindings/python/weft/_weft.pyi  the types of that module, whose frame is _weft.pyi.in
 
@@ -25,6 +26,7 @@ ROOT = FOLDER.parents[2]
 HEADER = ROOT / "bindings/c/include/weft/weft.h"
 SYMBOLS = ROOT / "bindings/c/weft.map"
 PAGE = ROOT / "docs/c_api.md"
+OPTIONS_PAGE = ROOT / "docs/options.md"
 NATIVE = ROOT / "bindings/python/src"
 STUB = ROOT / "bindings/python/weft/_weft.pyi"
 
@@ -41,13 +43,15 @@ def loaded(folder):
 
 def made(items, template):
     """The texts of all files, by path. C and C++ are not formatted if there is no clang-format."""
-    table = page.replaced(PAGE.read_text(), "functions", page.functions(items))
+    table = page.replaced("docs/c_api.md", PAGE.read_text(), "functions", page.functions(items))
     sources = {HEADER: header.unformatted(items, template)}
     sources |= {NATIVE / name: text for name, text in native.sources(items).items()}
     if header.can_format():
         sources = {path: header.formatted(text, path) for path, text in sources.items()}
     return {**sources, SYMBOLS: header.symbols(items, header.version(template).split(".")[0]),
-            PAGE: page.replaced(table, "threads", page.threads(items)),
+            PAGE: page.replaced("docs/c_api.md", table, "threads", page.threads(items)),
+            OPTIONS_PAGE: page.replaced("docs/options.md", OPTIONS_PAGE.read_text(), "declined",
+                                        page.declined(items)),
             STUB: stub.text(items, STUB.with_suffix(".pyi.in").read_text())}
 
 

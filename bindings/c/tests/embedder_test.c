@@ -75,7 +75,8 @@ static void bad_texts_and_options_are_refused(void) {
   REFUSED(WEFT_ERROR_ARGUMENT, "`embeddings` is NULL",
           weft_embedder_embed(embedder, texts, 2, NULL, &error));
   REFUSED(WEFT_ERROR_ARGUMENT, "", weft_embedder_embed_tokens(embedder, &wrong, 1, all, &error));
-  REFUSED(WEFT_ERROR_ARGUMENT, "", weft_embedder_rank(embedder, "q", 1, texts, 2, scores, &error));
+  REFUSED(WEFT_ERROR_ARGUMENT, "",
+          weft_embedder_rerank(embedder, "q", 1, texts, 2, scores, &error));
   weft_embedder_free(embedder);
 
   CHECK(open_embedder("sum", 2, &error) == NULL);

@@ -186,7 +186,7 @@ class Generated(unittest.TestCase):
 
     def test_the_page_needs_its_markers(self):
         with self.assertRaisesRegex(data.DataError, "expected the lines .* once, got 0"):
-            page.replaced("<!-- threads: generated -->\n", "threads", "")
+            page.replaced("docs/c_api.md", "<!-- threads: generated -->\n", "threads", "")
 
 
 class Data(unittest.TestCase):

@@ -25,7 +25,7 @@ import unittest
 SOURCE = pathlib.Path(os.environ.get("WEFT_SOURCE", pathlib.Path(__file__).parents[3]))
 HEADER = SOURCE / "bindings/c/include/weft/weft.h"
 STORED = SOURCE / "bindings/c/interface"
-RELEASED = STORED / "released.txt"  # lines "VERSION TAG SHA256", of the header
+RELEASED = STORED / "released.txt"  # lines "VERSION TAG SHA256", see digest()
 MODEL = SOURCE / "examples/models/weft-stories.gguf"
 LIBRARY = COMPILER = None
 
@@ -140,13 +140,15 @@ def difference(stored, header):
 
 
 def released(text):
-    """(version, tag, sha256 of the header) of each release, the oldest first."""
+    """(version, tag, digest) of each release, the oldest first."""
     lines = [line.split() for line in text.splitlines() if line and not line.startswith("#")]
     return [tuple(line) for line in lines]
 
 
-def digest(path):
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def digest(name):
+    """The sha256 of what is stored of a version: of its header, followed by its interface."""
+    stored = [(STORED / f"{name}{suffix}").read_bytes() for suffix in (".h", ".abi")]
+    return hashlib.sha256(b"".join(stored)).hexdigest()
 
 
 def unreleased_entries(changelog):
@@ -223,8 +225,8 @@ class Promises(unittest.TestCase):
 
     def test_released_versions_stay_as_they_are(self):
         for name, tag, sha256 in released(RELEASED.read_text()):
-            self.assertEqual(digest(STORED / f"{name}.h"), sha256,
-                             f"{name}.h is not the header of {tag}: increment the version instead")
+            self.assertEqual(digest(name), sha256, f"{name}.h and {name}.abi are not those of {tag}: "
+                             "increment the version in weft.h.in instead")
 
     def test_additions_since_the_last_release_are_announced(self):
         releases = released(RELEASED.read_text())
@@ -300,7 +302,7 @@ def store(tag=None):
     describe(HEADER, STORED / f"{name}.abi")
     if tag:
         with RELEASED.open("a") as file:
-            file.write(f"{name} {tag} {digest(HEADER)}\n")
+            file.write(f"{name} {tag} {digest(name)}\n")
     print(f"stored {STORED / name}.h and .abi" + (f", released with {tag}" if tag else ""))
 
 

@@ -76,7 +76,7 @@ py::tuple embed_tokens(const Embedder& embedder, const std::vector<weft_token>& 
 }
 
 // (index, score, tokens) of the documents, best first.
-std::vector<std::tuple<std::size_t, float, std::int64_t>> rank(
+std::vector<std::tuple<std::size_t, float, std::int64_t>> rerank(
     const Embedder& embedder, const std::string& query, const std::vector<std::string>& documents,
     bool truncate) {
   weft_embedder* const e = embedder.get();
@@ -86,8 +86,8 @@ std::vector<std::tuple<std::size_t, float, std::int64_t>> rank(
   call([&](weft_error** error) {
     const weft_status status = weft_embedder_set_output(e, kNoNorm, truncate, error);
     if (status != WEFT_SUCCESS) return status;
-    return weft_embedder_rank(e, query.data(), query.size(), given.data(), given.size(),
-                              scores.data(), error);
+    return weft_embedder_rerank(e, query.data(), query.size(), given.data(), given.size(),
+                                scores.data(), error);
   });
   std::vector<std::tuple<std::size_t, float, std::int64_t>> all;
   for (const weft_rerank_score& s : scores) all.emplace_back(s.index, s.score, s.n_tokens);
@@ -105,7 +105,7 @@ void add_embedders(py::module_& m) {
       .def_static("open", &open_embedder)
       .def("embed", &embed)
       .def("embed_tokens", &embed_tokens)
-      .def("rank", &rank)
+      .def("rerank", &rerank)
       .def("width", [](const Embedder& e) { return info_of(e).width; });
 }
 

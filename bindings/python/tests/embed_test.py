@@ -67,22 +67,22 @@ class Embeddings(unittest.TestCase):
         model = reranker()
         documents = ["A fox is red.", "One day", "Victor found a seed"]
         with model.session(context=64) as session:
-            found = session.rank("Who is red?", documents)
+            found = session.rerank("Who is red?", documents)
             self.assertEqual(sorted(index for index, _ in found), [0, 1, 2])
             scores = [score for _, score in found]
             self.assertEqual(scores, sorted(scores, reverse=True))
             for index, score in found:
-                (other, alone), = session.rank("Who is red?", [documents[index]])
+                (other, alone), = session.rerank("Who is red?", [documents[index]])
                 self.assertTrue(other == 0 and near(alone, score))
             self.assertEqual(session.embed("One day").shape, (model.n_embd,))
             with self.assertRaises(weft.Error):
-                session.rank("Who is red?", ["word " * 100])
-            self.assertEqual(len(session.rank("Who is red?", ["word " * 100], truncate=True)), 1)
+                session.rerank("Who is red?", ["word " * 100])
+            self.assertEqual(len(session.rerank("Who is red?", ["word " * 100], truncate=True)), 1)
             for wrong in ((5, ["a"]), ("a", [5]), ("a", "b"), ("a", None)):
                 with self.assertRaises(TypeError):
-                    session.rank(*wrong)
+                    session.rerank(*wrong)
         with self.assertRaisesRegex(weft.UnsupportedError, "no classifier"):
-            weft.Model().session(context=64).rank("a", ["b"])
+            weft.Model().session(context=64).rerank("a", ["b"])
 
     def test_wrong_texts(self):
         session = weft.Model().session(context=16)

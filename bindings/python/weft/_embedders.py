@@ -44,11 +44,11 @@ class Embedders:
             embedder = self._embedder(None)
             return [row for row, _ in embedder.embed(given, normalize, False)], embedder.width()
 
-    def rank(self, query: str, documents: Sequence[str], truncate: bool) -> list[tuple[int, float]]:
+    def rerank(self, query: str, documents: Sequence[str], truncate: bool) -> list[tuple[int, float]]:
         """Indices of documents with their scores, best first."""
         (asked,), given = _texts([query], "query"), _texts(documents, "documents")
         with self._using:
-            found = self._embedder("rank").rank(asked, given, truncate)
+            found = self._embedder("rank").rerank(asked, given, truncate)
         return [(index, score) for index, score, _ in found]
 
     def cancel(self) -> None:

@@ -290,14 +290,14 @@ class Session(Unpicklable):
             return rows[0]
         return np.stack(rows) if rows else np.empty((0, width), np.float32)
 
-    def rank(self, query: str, documents: Sequence[str], *,
-             truncate: bool = False) -> list[tuple[int, float]]:
+    def rerank(self, query: str, documents: Sequence[str], *,
+               truncate: bool = False) -> list[tuple[int, float]]:
         """How well documents answer a query, by a model with a classifier: their indices with
         scores, best first. truncate: cuts what is too long. Sequences are not touched."""
         self._sequence(0)
         if isinstance(documents, str):
             raise TypeError("documents must be a list of str, not str")
-        return self._embedders.rank(query, documents, truncate)
+        return self._embedders.rerank(query, documents, truncate)
 
     def plan(self, tokens: int = 1) -> Plan:
         """The plan that runs steps of that many tokens."""

@@ -1,7 +1,6 @@
 #include "weft/base/fork_mutex.h"
 
 #include <atomic>
-#include <chrono>
 #include <thread>
 
 #include <doctest/doctest.h>
@@ -51,12 +50,13 @@ TEST_CASE("fork() does not wait for a lasting mutex, which is free in the child"
   std::thread holder([&] {
     const std::lock_guard lock(mutex);
     held = true;
-    while (!stop) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    stop.wait(false);
   });
   while (!held) std::this_thread::yield();
   CHECK(free_in_child(mutex));
   CHECK_FALSE(mutex.try_lock());  // the parent's is still held
   stop = true;
+  stop.notify_one();
   holder.join();
   CHECK(mutex.try_lock());
   mutex.unlock();

@@ -149,10 +149,7 @@ TEST_CASE("cells for several positions hold latent vectors of all tokens") {
 }
 
 TEST_CASE("experts may have gate and up in one tensor, and a scale each") {
-  MadeSource source("qwen3moe");
-  source.keys["qwen3moe.expert_count"] = 4;
-  source.keys["qwen3moe.expert_used_count"] = 2;
-  source.keys["qwen3moe.expert_feed_forward_length"] = 32;
+  MadeSource source("qwen3moe", {.X = 4});
   source.learn();
   source.remove("blk.1.ffn_gate_exps.weight");
   source.remove("blk.1.ffn_up_exps.weight");

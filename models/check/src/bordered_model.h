@@ -52,7 +52,7 @@ inline Decoder bordered(const Hparams& c) {
 inline std::shared_ptr<const Model> bordered_model() {
   static const auto model = [] {
     register_architecture(decoder<bordered>("bordered"));
-    return tiny_model({.arch = "bordered", .layers = 4});
+    return tiny_model({.arch = "bordered", .sizes = {.L = 4}});
   }();
   return model;
 }

@@ -10,7 +10,6 @@
 #include "weft/measure/imatrix_collector.h"
 #include "weft/quantize/quantize.h"
 
-#include "support/extra_keys.h"
 #include "support/tiny_model.h"
 
 namespace weft {
@@ -18,9 +17,7 @@ namespace {
 
 // Null if the architecture has no mixtures of experts of the usual sizes.
 std::shared_ptr<const Model> made(const arch::Architecture& architecture, bool mixture) {
-  arch::MadeSource source{std::string(architecture.name)};
-  if (mixture) test::set_experts(source, architecture.name, 4);
-  test::set_extra_keys(source, architecture.name);
+  arch::MadeSource source(std::string(architecture.name), {.X = mixture ? 4 : 0});
   try {
     source.learn(architecture);
   } catch (const Error&) {

@@ -9,7 +9,7 @@
 namespace weft::bench {
 
 TEST_CASE("drafts are measured beside the same texts without them") {
-  const auto model = test::tiny_model({.arch = "glm4moe", .draft_layers = 1});
+  const auto model = test::tiny_model({.arch = "glm4moe", .sizes = {.draft_layers = 1}});
   Session plain(model, {.context = 128}), session(model, {.context = 128, .draft_layer = true});
   DraftTest test{.prompt = {3, 1, 4}, .tokens = 60, .repeats = 2, .acceptance = 1.0};
   SpeculationOptions options{.kinds = {DraftKind::mtp}, .max_guesses = 3, .adaptive = false};

@@ -22,7 +22,7 @@ SessionOptions to_forecast() {
 TEST_CASE("a forecast has rates at each depth, and says why there are none") {
   const test::TempFolder folder;
   const std::string path = (folder / "model.gguf").string();
-  test::write_tiny_model({.layers = 3}, path);
+  test::write_tiny_model({.sizes = {.L = 3}}, path);
   const Forecast f = forecast(Model::load(path), to_forecast(),
                               {.depths = {0, 20, 1 << 20}, .prompt = 32, .seconds = 0.05});
   REQUIRE(f.depths.size() == 3);
@@ -48,8 +48,8 @@ TEST_CASE("streamed weights cost reads: all of a dense model, missing experts of
   const test::TempFolder folder;
   const std::string path = (folder / "model.gguf").string();
   for (const bool mixture : {false, true}) {
-    test::TinyModel about{.layers = 6};
-    if (mixture) about = {.arch = "qwen3moe", .layers = 6, .experts = 16};
+    test::TinyModel about{.sizes = {.L = 6}};
+    if (mixture) about = {.arch = "qwen3moe", .sizes = {.L = 6, .X = 16}};
     test::write_tiny_model(about, path);
     const auto model = Model::load(path);
     options.mem_budget = 0;
@@ -78,7 +78,7 @@ TEST_CASE("streamed weights cost reads: all of a dense model, missing experts of
 }
 
 TEST_CASE("the time of a step follows from its first stages, if it takes too long") {
-  const auto model = test::tiny_model({.layers = 8});
+  const auto model = test::tiny_model({.sizes = {.L = 8}});
   SessionOptions options{.context = 64, .prefill_width = 64, .workers = 1};
   options.sample_weights = true;
   options.backend = "reference";

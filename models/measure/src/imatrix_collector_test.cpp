@@ -67,7 +67,7 @@ class PlainSums final : public NodeObserver {
 TEST_CASE("a draft layer is collected from the text itself") {
   for (const std::string arch : {"glm4moe", "deepseek2", "qwen35"}) {
     CAPTURE(arch);
-    const auto model = tiny_model({.arch = arch, .draft_layers = 1});
+    const auto model = tiny_model({.arch = arch, .sizes = {.draft_layers = 1}});
     const std::string layer = fmt::format("blk.{}.", model->facts().n_layers);
     std::map<std::string, Imatrix::Entry> expected;
     for (const int workers : {1, 2}) {
@@ -196,7 +196,7 @@ TEST_CASE("stacked matrices have sums and counts of the rows that they multiplie
     for (const DType dtype : {f32, q8_0}) {
       CAPTURE(arch);
       CAPTURE(std::string(dtype.name()));
-      Session session(tiny_model({.arch = arch, .matrices = dtype, .experts = 5}),
+      Session session(tiny_model({.arch = arch, .matrices = dtype, .sizes = {.X = 5}}),
                       {.prefill_width = kTokens, .workers = 1});
       ImatrixCollector collector(session);
       StackedSums plain(session.graph(session.n_plans() - 1), collector);
@@ -228,8 +228,8 @@ TEST_CASE("stacked matrices have sums and counts of the rows that they multiplie
 
 TEST_CASE("sums of experts are of the f32 activation that the router reads") {
   for (const DType dtype : {f32, q8_0}) {
-    const Imatrix m =
-        collect(tiny_model({.arch = "qwen3moe", .matrices = dtype, .experts = 5}), {.workers = 2});
+    const Imatrix m = collect(
+        tiny_model({.arch = "qwen3moe", .matrices = dtype, .sizes = {.X = 5}}), {.workers = 2});
     const Imatrix::Entry& router = m.entries.at("blk.0.ffn_gate_inp.weight");
     const Imatrix::Entry& experts = m.entries.at("blk.0.ffn_up_exps.weight");
     const std::size_t n_cols = router.sums.size();
@@ -285,7 +285,7 @@ TEST_CASE("collected sums have the same bits for any number of workers") {
     for (const DType dtype : {f32, q8_0}) {
       CAPTURE(arch);
       CAPTURE(std::string(dtype.name()));
-      check_same_bits(tiny_model({.arch = arch, .matrices = dtype, .experts = 5}));
+      check_same_bits(tiny_model({.arch = arch, .matrices = dtype, .sizes = {.X = 5}}));
     }
   }
 }

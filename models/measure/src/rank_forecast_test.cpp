@@ -15,7 +15,7 @@ SessionOptions ranked_session() {
 TEST_CASE("ranks need parts of the memory, and exchanges take the time of the link") {
   const test::TempFolder folder;
   const std::string path = (folder / "model.gguf").string();
-  test::write_tiny_model({.layers = 4}, path);
+  test::write_tiny_model({.sizes = {.L = 4}}, path);
   const auto forecast_with = [&](const Sharding& sharding, const LinkSpeed& link) {
     return forecast_ranks(path, {.sharding = sharding}, ranked_session(),
                           {.link = link, .prompt = 64, .seconds = 0.05});

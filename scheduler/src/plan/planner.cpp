@@ -127,7 +127,7 @@ Plan make_plan(const Graph& graph, const Assignment& assignment, const PlanOptio
   plan.shares.assign(sketch.shares.begin(), sketch.shares.end());
   for (const Device* device : sketch.devices)
     plan.devices.push_back({.backend = std::string(device->name())});
-  place_all(sketch, options.reuse_arena, plan);
+  place_all(sketch, !options.separate_tensors, plan);
   sum_up(sketch, plan);
   choose_replay(options.replay, plan);
   if (checks_every_plan()) check(plan, graph);

@@ -125,7 +125,7 @@ TEST_CASE("the arena reaches its lower bound on a Llama, and reuse can be disabl
   for (const int lanes : {1, 2}) {
     const Plan plan = make_plan(graph, kRegions, {.lanes = lanes});
     CHECK(plan.arena_bytes == plan.arena_lower_bound);
-    const Plan apart = make_plan(graph, kRegions, {.lanes = lanes, .reuse_arena = false});
+    const Plan apart = make_plan(graph, kRegions, {.lanes = lanes, .separate_tensors = true});
     check(apart, graph);
     CHECK(apart.arena_bytes > plan.arena_bytes);
     for (const Placement& p : apart.placements) CHECK(p.in_place_over == kNoNode);

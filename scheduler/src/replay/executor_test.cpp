@@ -135,8 +135,8 @@ struct Setup {
 
 TEST_CASE("reuse of the arena changes no result, and without it every value can be inspected") {
   Setup reused(2);
-  TestSession apart(reused.graph, kRegionBackend, {.lanes = 2, .reuse_arena = false}, reused.memory,
-                    reused.workers);
+  TestSession apart(reused.graph, kRegionBackend, {.lanes = 2, .separate_tensors = true},
+                    reused.memory, reused.workers);
   const auto a = step(reused.session, {1, 2, 3}, 0);
   CHECK(step(apart, {1, 2, 3}, 0) == a);
   const View norm = apart.executor.value(reused.graph.find("blk.1.ffn_norm"));

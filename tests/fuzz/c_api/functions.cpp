@@ -186,7 +186,7 @@ constexpr Function kFunctions[] = {
     CALL(weft_embedder_embed, text, text, 4),
     CALL(weft_embedder_embed_tokens, text, text, 1),
     CALL(weft_embedder_get_info, text, text, 1),
-    CALL(weft_embedder_rank, text, text, 4),
+    CALL(weft_embedder_rerank, text, text, 4),
     CALL(weft_ops_json, text, text, 2),
     CALL(weft_graph_open, name, name, 1),
     FREE(graph),

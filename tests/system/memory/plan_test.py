@@ -14,8 +14,8 @@ from serve_support import ServeTest
 from support import BIN, CLEAN, EMULATOR, MODEL, run
 from waiting import eventually
 
-MTP = "1.1b-mtp,D=128,F=256,L=3,H=4,G=2,V=2048,E=32"
-HYBRID = "qwen35-like-mtp,D=256,F=256,L=5,H=4,G=2,V=2048,E=64"
+MTP = "1.1b-mtp,D=128,F=256,L=2,H=4,G=2,V=2048,E=32"
+HYBRID = "qwen35-like-mtp,D=256,F=256,L=4,H=4,G=2,V=2048,E=64"
 EXPERTS = "qwen3-30b-a3b,D=256,F=512,L=3,H=4,G=2,V=2048,E=64"
 
 

@@ -116,7 +116,7 @@ int rerank(int argc, char** argv) {
     return fmt::format("{}{}", message, message.ends_with(" fit") ? " (--truncate cuts it)" : "");
   };
   const std::vector<RankedDocument> ranked = reword_errors<ValueError>(
-      hint, [&] { return rank(embedder, pairs.tokens, flags.top_n, &cli::interrupted()); });
+      hint, [&] { return rerank(embedder, pairs.tokens, flags.top_n, &cli::interrupted()); });
   if (flags.json) {
     std::int64_t n_tokens = 0;
     for (const auto& pair : pairs.tokens) n_tokens += std::ssize(pair.ids);

@@ -28,13 +28,14 @@ namespace {
 // Sizes up to `max`: with these no count of parameters or bytes leaves 64 bits.
 struct Letter {
   std::string_view name;
-  std::int64_t MadeShape::*member;
+  std::int64_t arch::MadeSizes::*member;
   std::int64_t max;
 };
-constexpr Letter kLetters[] = {{"D", &MadeShape::D, 1 << 17}, {"F", &MadeShape::F, 1 << 20},
-                               {"L", &MadeShape::L, 1 << 10}, {"H", &MadeShape::H, 1 << 12},
-                               {"G", &MadeShape::G, 1 << 12}, {"V", &MadeShape::V, 1 << 20},
-                               {"E", &MadeShape::E, 1 << 12}};
+constexpr Letter kLetters[] = {
+    {"D", &arch::MadeSizes::D, 1 << 17}, {"F", &arch::MadeSizes::F, 1 << 20},
+    {"L", &arch::MadeSizes::L, 1 << 10}, {"H", &arch::MadeSizes::H, 1 << 12},
+    {"G", &arch::MadeSizes::G, 1 << 12}, {"V", &arch::MadeSizes::V, 1 << 20},
+    {"E", &arch::MadeSizes::E, 1 << 12}};
 
 void put_letter(MadeShape& shape, std::string_view part) {
   const std::size_t equals = std::min(part.find('='), part.size());
@@ -62,28 +63,31 @@ void put_letter(MadeShape& shape, std::string_view part) {
   } else if (name == "skew") {
     shape.skew = value;
   } else {
-    shape.*(letter->member) = value;
+    shape.sizes.*(letter->member) = value;
   }
 }
 
 // With E, if it follows from the rest.
 MadeShape with_heads(MadeShape shape) {
-  if (shape.E > 0 || shape.H == 0) return shape;
-  if (shape.D % shape.H != 0)
+  arch::MadeSizes& sizes = shape.sizes;
+  if (sizes.H == 0) sizes.E = 0;
+  if (sizes.E > 0 || sizes.H == 0) return shape;
+  if (sizes.D % sizes.H != 0)
     fail<ValueError>("shape '{}': H must divide D if E is not given", shape.name);
-  shape.E = shape.D / shape.H;
+  sizes.E = sizes.D / sizes.H;
   return shape;
 }
 
 void check_shape(const MadeShape& s) {
   for (const Letter& letter : kLetters) {
-    if (s.*letter.member == 0) fail<ValueError>("shape '{}' lacks {}=", s.name, letter.name);
+    if (s.sizes.*letter.member == 0) fail<ValueError>("shape '{}' lacks {}=", s.name, letter.name);
   }
 }
 
 void check_heads(const MadeShape& s) {
-  if (s.G > 0 && s.H % s.G != 0) fail<ValueError>("shape '{}': G must divide H", s.name);
-  if (s.E % 2 != 0) fail<ValueError>("shape '{}': heads of {} are odd", s.name, s.E);
+  if (s.sizes.G > 0 && s.sizes.H % s.sizes.G != 0)
+    fail<ValueError>("shape '{}': G must divide H", s.name);
+  if (s.sizes.E % 2 != 0) fail<ValueError>("shape '{}': heads of {} are odd", s.name, s.sizes.E);
 }
 
 struct TypeChoice {
@@ -139,7 +143,7 @@ DType choose(const TypeChoice& type, const MadeShape& made, std::string_view nam
   if (stays_f32(name, shape)) return f32;
   const bool sensitive = (name.ends_with("attn_v.weight") || name.ends_with("ffn_down.weight") ||
                           name.ends_with("ffn_down_exps.weight")) &&
-                         has_more_bits(layer_of(name), made.L);
+                         has_more_bits(layer_of(name), made.sizes.L + made.sizes.draft_layers);
   DType dtype = (sensitive ? type.better : type.common)->dtype;
   const bool is_named = std::ranges::count(named_shapes(), made.name, &MadeShape::name) > 0;
   const auto whole = [&] { return shape.last() % dtype.block_elems() == 0; };
@@ -152,24 +156,12 @@ DType choose(const TypeChoice& type, const MadeShape& made, std::string_view nam
 }
 
 arch::MadeSource made_source(const MadeShape& s, const TypeChoice& type) {
-  arch::MadeSource source(
-      std::string(s.architecture),
-      {.L = s.L, .D = s.D, .H = s.H, .G = s.G, .F = s.F, .V = s.V, .context = s.context});
+  arch::MadeSource source(std::string(s.architecture), s.sizes);
   source.keys["general.name"] =
       fmt::format("random weights, {}{}{}", s.name, s.note.empty() ? "" : ", ", s.note);
   source.keys["general.file_type"] = std::int64_t{type.file_type};
   source.keys["general.quantization_version"] = std::int64_t{2};
-  const auto set = [&](std::string_view key, arch::MadeSource::Value value) {
-    source.keys[fmt::format("{}.{}", s.architecture, key)] = std::move(value);
-  };
-  if (s.H > 0) {
-    set("attention.key_length", s.E);
-    set("attention.value_length", s.Ev > 0 ? s.Ev : s.E);
-    set("rope.dimension_count", s.R > 0 ? s.R : s.E);
-    set("rope.freq_base", s.rope_base);
-  }
-  if (s.layer_norm) set("attention.layer_norm_epsilon", 1e-5);
-  for (const auto& [key, value] : s.keys) set(key, value);
+  for (const auto& [key, value] : s.keys) source.set(key, value);
   source.optional_endings = s.optional;
   source.type_of = [&type, &s](std::string_view name, const Shape& shape) {
     return choose(type, s, name, shape);
@@ -178,7 +170,7 @@ arch::MadeSource made_source(const MadeShape& s, const TypeChoice& type) {
   if (!s.tied) {
     TypeChoice of_output = type;
     of_output.common = type.better;
-    const Shape shape{s.V, s.D};
+    const Shape shape{s.sizes.V, s.sizes.D};
     source.add("output.weight", {choose(of_output, s, "output.weight", shape), shape});
   }
   return source;
@@ -187,7 +179,7 @@ arch::MadeSource made_source(const MadeShape& s, const TypeChoice& type) {
 // Scales the rows of a router [X, D], so that some experts are chosen more often. The scales are
 // log-normal quantiles, in an order that differs from layer to layer.
 void skew_router(const MadeShape& shape, std::vector<float>& values) {
-  const auto n = values.size() / static_cast<std::size_t>(shape.D);
+  const auto n = values.size() / static_cast<std::size_t>(shape.sizes.D);
   std::vector<std::size_t> order(n);
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::mt19937 random(static_cast<std::uint32_t>(std::fabs(values[0]) * 1e9f));
@@ -197,8 +189,8 @@ void skew_router(const MadeShape& shape, std::vector<float>& values) {
     const double logistic = std::log(x / (1 - x)) / 1.702;  // near the normal quantile
     const auto scale =
         static_cast<float>(std::exp(static_cast<double>(shape.skew) / 100 * logistic));
-    const auto row = std::span(values).subspan(e * static_cast<std::size_t>(shape.D),
-                                               static_cast<std::size_t>(shape.D));
+    const auto row = std::span(values).subspan(e * static_cast<std::size_t>(shape.sizes.D),
+                                               static_cast<std::size_t>(shape.sizes.D));
     for (float& v : row) v *= scale;
   }
 }
@@ -251,8 +243,7 @@ MadeShape parse_shape(std::string_view text) {
   shape = with_heads(shape);
   if (!is_named) check_shape(shape);
   check_heads(shape);
-  const auto has_experts = [](const auto& key) { return key.first == "expert_count"; };
-  if (shape.skew > 0 && std::ranges::none_of(shape.keys, has_experts))
+  if (shape.skew > 0 && shape.sizes.X == 0)
     fail<ValueError>("shape '{}' has no experts, so skew= has no effect", shape.name);
   return shape;
 }
@@ -263,7 +254,7 @@ std::string known_shapes() {
     const MadeShape s = parse_shape(named.name);
     std::string sizes;
     for (const Letter& letter : kLetters) {
-      const std::int64_t value = s.*letter.member;
+      const std::int64_t value = s.sizes.*letter.member;
       if (value > 0) sizes += fmt::format("{}{}={}", sizes.empty() ? "" : ",", letter.name, value);
     }
     if (s.tied) sizes += ",tied=1";

@@ -13,23 +13,19 @@
 
 namespace weft::tools {
 
-// The sizes of a model. Letters as in docs/glossary.md.
+// A model that can be written by its name or its letters.
 struct MadeShape {
   std::string name;
   std::string note = {};
   std::string_view architecture = "llama";
-  // F, H and G are 0 in models without an ffn or attention.
-  std::int64_t D = 0, F = 0, L = 0, H = 0, G = 0, V = 0;
-  std::int64_t E = 0;   // width of a head; default: D / H
-  std::int64_t Ev = 0;  // width of a head's values; default: E
-  std::int64_t R = 0;   // width of the part that rope rotates; default: E
-  bool tied = false;    // the token embedding serves as output matrix
+  // H and G are 0 in models without attention, F in those without an ffn. Named shapes set all of
+  // these, because a braced list of some members has the defaults of MadeSizes for the others.
+  arch::MadeSizes sizes = {
+      .L = 0, .D = 0, .H = 0, .G = 0, .F = 0, .V = 0, .context = 131072, .rope_base = 500000};
+  bool tied = false;  // the token embedding serves as output matrix
   // How unequally often experts are chosen: 0 to 100. With 50, half of 128 experts have 90 % of the
   // choices of 8, and the first 4 %, as published for Qwen3-30B-A3B.
   std::int64_t skew = 0;
-  std::int64_t context = 131072;
-  double rope_base = 500000;
-  bool layer_norm = false;
   // Further keys, without the architecture, and endings of the optional tensors that the model has.
   std::vector<std::pair<std::string, arch::MadeSource::Value>> keys = {};
   std::vector<std::string> optional = {};

@@ -8,87 +8,82 @@
 namespace weft::tools {
 namespace {
 
+// With the long context of Llama 3.
+arch::MadeSizes llama_sizes(std::int64_t L, std::int64_t D, std::int64_t H, std::int64_t G,
+                            std::int64_t F, std::int64_t V) {
+  return {.L = L, .D = D, .H = H, .G = G, .F = F, .V = V, .context = 131072, .rope_base = 500000};
+}
+
 MadeShape stories_15m() {
   return {.name = "15m",
           .note = "stories15M",
-          .D = 288,
-          .F = 768,
-          .L = 6,
-          .H = 6,
-          .G = 6,
-          .V = 32000,
+          .sizes = llama_sizes(6, 288, 6, 6, 768, 32000),
           .tied = true};
 }
 
 MadeShape tiny_llama() {
-  return {.name = "1.1b",
-          .note = "TinyLlama",
-          .D = 2048,
-          .F = 5632,
-          .L = 22,
-          .H = 32,
-          .G = 4,
-          .V = 32000};
+  return {.name = "1.1b", .note = "TinyLlama", .sizes = llama_sizes(22, 2048, 32, 4, 5632, 32000)};
 }
 
 MadeShape mistral_7b() {
-  return {
-      .name = "7b", .note = "Mistral", .D = 4096, .F = 14336, .L = 32, .H = 32, .G = 8, .V = 32000};
+  return {.name = "7b", .note = "Mistral", .sizes = llama_sizes(32, 4096, 32, 8, 14336, 32000)};
 }
 
 MadeShape llama_8b() {
-  return {.name = "8b",
-          .note = "Llama 3",
-          .D = 4096,
-          .F = 14336,
-          .L = 32,
-          .H = 32,
-          .G = 8,
-          .V = 128256};
+  return {.name = "8b", .note = "Llama 3", .sizes = llama_sizes(32, 4096, 32, 8, 14336, 128256)};
 }
 
 // No model has it.
 MadeShape shape_9b() {
-  return {.name = "9b", .D = 3584, .F = 14336, .L = 42, .H = 32, .G = 8, .V = 128256, .E = 128};
+  return {.name = "9b",
+          .sizes = {.L = 42,
+                    .D = 3584,
+                    .H = 32,
+                    .G = 8,
+                    .E = 128,
+                    .F = 14336,
+                    .V = 128256,
+                    .context = 131072,
+                    .rope_base = 500000}};
 }
 
 // The same with a draft layer, which models of these sizes do not have.
 MadeShape with_draft_layer(MadeShape shape) {
   shape.name += "-mtp";
   shape.note = "with a draft layer";
-  shape.L += 1;
-  shape.keys.emplace_back("nextn_predict_layers", std::int64_t{1});
+  shape.sizes.draft_layers = 1;
   return shape;
 }
 
 MadeShape gemma3_1b() {
   return {.name = "gemma3-1b",
           .architecture = "gemma3",
-          .D = 1152,
-          .F = 6912,
-          .L = 26,
-          .H = 4,
-          .G = 1,
-          .V = 262144,
-          .E = 256,
+          .sizes = {.L = 26,
+                    .D = 1152,
+                    .H = 4,
+                    .G = 1,
+                    .E = 256,
+                    .F = 6912,
+                    .V = 262144,
+                    .context = 32768,
+                    .rope_base = 1e6},
           .tied = true,
-          .context = 32768,
-          .rope_base = 1e6,
           .keys = {{"attention.sliding_window", std::int64_t{512}}}};
 }
 
 MadeShape gemma3_4b() {
   return {.name = "gemma3-4b",
           .architecture = "gemma3",
-          .D = 2560,
-          .F = 10240,
-          .L = 34,
-          .H = 8,
-          .G = 4,
-          .V = 262208,
-          .E = 256,
+          .sizes = {.L = 34,
+                    .D = 2560,
+                    .H = 8,
+                    .G = 4,
+                    .E = 256,
+                    .F = 10240,
+                    .V = 262208,
+                    .context = 131072,
+                    .rope_base = 1e6},
           .tied = true,
-          .rope_base = 1e6,
           .keys = {{"attention.sliding_window", std::int64_t{1024}},
                    {"rope.scaling.type", std::string("linear")},
                    {"rope.scaling.factor", 8.0}}};
@@ -97,66 +92,67 @@ MadeShape gemma3_4b() {
 MadeShape qwen3_0_6b() {
   return {.name = "qwen3-0.6b",
           .architecture = "qwen3",
-          .D = 1024,
-          .F = 3072,
-          .L = 28,
-          .H = 16,
-          .G = 8,
-          .V = 151936,
-          .E = 128,
-          .tied = true,
-          .context = 40960,
-          .rope_base = 1e6};
+          .sizes = {.L = 28,
+                    .D = 1024,
+                    .H = 16,
+                    .G = 8,
+                    .E = 128,
+                    .F = 3072,
+                    .V = 151936,
+                    .context = 40960,
+                    .rope_base = 1e6},
+          .tied = true};
 }
 
 MadeShape phi3_mini() {
   return {.name = "phi3-mini",
           .architecture = "phi3",
-          .D = 3072,
-          .F = 8192,
-          .L = 32,
-          .H = 32,
-          .G = 32,
-          .V = 32064,
-          .E = 96,
-          .context = 4096,
-          .rope_base = 10000};
+          .sizes = {.L = 32,
+                    .D = 3072,
+                    .H = 32,
+                    .G = 32,
+                    .E = 96,
+                    .F = 8192,
+                    .V = 32064,
+                    .context = 4096,
+                    .rope_base = 10000}};
 }
 
 MadeShape qwen3_30b_a3b() {
   return {.name = "qwen3-30b-a3b",
           .note = "12 of 48 layers",
           .architecture = "qwen3moe",
-          .D = 2048,
-          .F = 6144,
-          .L = 12,
-          .H = 32,
-          .G = 4,
-          .V = 151936,
-          .E = 128,
-          .context = 40960,
-          .rope_base = 1e6,
-          .keys = {{"expert_count", std::int64_t{128}},
-                   {"expert_used_count", std::int64_t{8}},
-                   {"expert_feed_forward_length", std::int64_t{768}}}};
+          .sizes = {.L = 12,
+                    .D = 2048,
+                    .H = 32,
+                    .G = 4,
+                    .E = 128,
+                    .F = 6144,
+                    .V = 151936,
+                    .X = 128,
+                    .K = 8,
+                    .expert_F = 768,
+                    .context = 40960,
+                    .rope_base = 1e6}};
 }
 
 MadeShape gpt_oss_20b() {
   return {.name = "gpt-oss-20b",
           .note = "8 of 24 layers",
           .architecture = "gpt-oss",
-          .D = 2880,
-          .F = 2880,
-          .L = 8,
-          .H = 64,
-          .G = 8,
-          .V = 201088,
-          .E = 64,
-          .rope_base = 150000,
-          .keys = {{"expert_count", std::int64_t{32}},
-                   {"expert_used_count", std::int64_t{4}},
-                   {"expert_feed_forward_length", std::int64_t{2880}},
-                   {"attention.sliding_window", std::int64_t{128}},
+          .sizes = {.L = 8,
+                    .D = 2880,
+                    .H = 64,
+                    .G = 8,
+                    .E = 64,
+                    .F = 2880,
+                    .V = 201088,
+                    .X = 32,
+                    .K = 4,
+                    .expert_F = 2880,
+                    .context = 131072,
+                    .rope_base = 150000},
+          .keys = {{"attention.sliding_window", std::int64_t{128}},
                    {"rope.scaling.type", std::string("yarn")},
                    {"rope.scaling.factor", 32.0},
                    {"rope.scaling.original_context_length", std::int64_t{4096}}},
@@ -167,69 +163,71 @@ MadeShape gpt_oss_20b() {
 MadeShape mixtral() {
   return {.name = "mixtral",
           .note = "2 of 32 layers",
-          .D = 4096,
-          .F = 14336,
-          .L = 2,
-          .H = 32,
-          .G = 8,
-          .V = 32000,
-          .E = 128,
-          .context = 32768,
-          .rope_base = 1e6,
-          .keys = {{"expert_count", std::int64_t{8}}, {"expert_used_count", std::int64_t{2}}}};
+          .sizes = {.L = 2,
+                    .D = 4096,
+                    .H = 32,
+                    .G = 8,
+                    .E = 128,
+                    .F = 14336,
+                    .V = 32000,
+                    .X = 8,
+                    .K = 2,
+                    .expert_F = 0,
+                    .context = 32768,
+                    .rope_base = 1e6}};
 }
 
 MadeShape deepseek2_lite() {
   return {.name = "deepseek2-lite",
           .architecture = "deepseek2",
-          .D = 2048,
-          .F = 10944,
-          .L = 27,
-          .H = 16,
-          .G = 1,
-          .V = 102400,
-          .E = 576,
-          .Ev = 512,
-          .R = 64,
-          .context = 32768,
-          .rope_base = 10000,
+          .sizes = {.L = 27,
+                    .D = 2048,
+                    .H = 16,
+                    .G = 1,
+                    .E = 576,
+                    .Ev = 512,
+                    .R = 64,
+                    .F = 10944,
+                    .V = 102400,
+                    .X = 64,
+                    .K = 6,
+                    .expert_F = 1408,
+                    .context = 32768,
+                    .rope_base = 10000},
           .keys = {{"attention.kv_lora_rank", std::int64_t{512}},
                    {"attention.key_length_mla", std::int64_t{192}},
                    {"attention.value_length_mla", std::int64_t{128}},
                    {"leading_dense_block_count", std::int64_t{1}},
-                   {"expert_count", std::int64_t{64}},
-                   {"expert_used_count", std::int64_t{6}},
-                   {"expert_shared_count", std::int64_t{2}},
-                   {"expert_feed_forward_length", std::int64_t{1408}}}};
+                   {"expert_shared_count", std::int64_t{2}}}};
 }
 
 MadeShape gpt2() {
   return {.name = "gpt2",
           .architecture = "gpt2",
-          .D = 768,
-          .F = 3072,
-          .L = 12,
-          .H = 12,
-          .G = 12,
-          .V = 50257,
+          .sizes = {.L = 12,
+                    .D = 768,
+                    .H = 12,
+                    .G = 12,
+                    .F = 3072,
+                    .V = 50257,
+                    .context = 1024,
+                    .rope_base = 500000},
           .tied = true,
-          .context = 1024,
-          .layer_norm = true,
           .optional = {".bias"}};
 }
 
 MadeShape bert_base() {
   return {.name = "bert-base",
           .architecture = "bert",
-          .D = 768,
-          .F = 3072,
-          .L = 12,
-          .H = 12,
-          .G = 12,
-          .V = 30522,
+          .sizes = {.L = 12,
+                    .D = 768,
+                    .H = 12,
+                    .G = 12,
+                    .F = 3072,
+                    .V = 30522,
+                    .context = 512,
+                    .rope_base = 500000},
           .tied = true,
-          .context = 512,
-          .layer_norm = true,
           .keys = {{"attention.causal", false}, {"pooling_type", std::int64_t{1}}},
           .optional = {".bias", "token_types.weight"}};
 }
@@ -237,16 +235,15 @@ MadeShape bert_base() {
 MadeShape nomic_embed() {
   return {.name = "nomic-embed",
           .architecture = "nomic-bert",
-          .D = 768,
-          .F = 3072,
-          .L = 12,
-          .H = 12,
-          .G = 12,
-          .V = 30522,
+          .sizes = {.L = 12,
+                    .D = 768,
+                    .H = 12,
+                    .G = 12,
+                    .F = 3072,
+                    .V = 30522,
+                    .context = 2048,
+                    .rope_base = 1000},
           .tied = true,
-          .context = 2048,
-          .rope_base = 1000,
-          .layer_norm = true,
           .keys = {{"attention.causal", false}, {"pooling_type", std::int64_t{1}}},
           .optional = {"norm.bias", "token_types.weight"}};
 }

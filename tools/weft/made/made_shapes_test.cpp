@@ -43,8 +43,9 @@ TEST_CASE("every named shape can be planned, in the usual types and in F32") {
     CAPTURE(named.name);
     const MadeShape shape = parse_shape(named.name);
     const std::size_t n_nodes = n_planned_nodes(source_of(shape, "Q4_K_M"), 64);
-    CHECK(n_nodes > static_cast<std::size_t>(5 * shape.L));
-    CHECK(n_planned_nodes(source_of(shape, "F32"), 1) > static_cast<std::size_t>(5 * shape.L));
+    CHECK(n_nodes > static_cast<std::size_t>(5 * shape.sizes.L));
+    CHECK(n_planned_nodes(source_of(shape, "F32"), 1) >
+          static_cast<std::size_t>(5 * shape.sizes.L));
   }
 }
 
@@ -67,7 +68,7 @@ TEST_CASE("the help lists every shape with its sizes") {
 
 TEST_CASE("a named shape takes other letters, and routers that prefer some experts") {
   const MadeShape shape = parse_shape("qwen3-30b-a3b,L=48,skew=50");
-  CHECK(shape.L == 48);
+  CHECK(shape.sizes.L == 48);
   CHECK(shape.skew == 50);
   CHECK(shape.parameters() == 30532122624);
   CHECK_THROWS_AS(parse_shape("qwen3-30b-a3b,skew=101"), ValueError);

@@ -1,10 +1,13 @@
-"""The parts of docs/c_api.md that are made from the data: all functions by section, and threads."""
+"""The parts of docs/ that are made from the data: of c_api.md all functions by section, and threads;
+of options.md the members that Python has no argument for."""
 
 import itertools
 import re
 
-from . import data
+from . import data, options
 
+OPTIONS = ("weft_model_options", "weft_session_options", "weft_generation_options",
+           "weft_speculation_options")
 DEFAULTS = "_init"  # ends the names of functions that set defaults; the page leaves them out
 
 
@@ -67,11 +70,21 @@ def threads(items):
     return rows
 
 
-def replaced(page, marker, text):
-    """The page with another text between `<!-- marker: generated -->` and `<!-- /marker -->`."""
+def declined(items):
+    """The table of members that Python does not take, of the structs of docs/options.md."""
+    rows = "| member in C | why Python has no argument |\n|---|---|\n"
+    for item in items:
+        if item.name in OPTIONS:
+            rows += "".join(f"| `{item.name}.{name}` | {member['no_python']} |\n"
+                            for _, name, member in options.members(item) if "no_python" in member)
+    return rows
+
+
+def replaced(name, page, marker, text):
+    """The page of this name with another text between `<!-- marker: generated -->` and `<!-- /marker -->`."""
     begin, end = f"<!-- {marker}: generated -->\n", f"<!-- /{marker} -->"
     pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.S)
     if len(pattern.findall(page)) != 1:
-        raise data.DataError(f"docs/c_api.md: expected the lines {begin.strip()} and {end} once, got "
+        raise data.DataError(f"{name}: expected the lines {begin.strip()} and {end} once, got "
                              f"{len(pattern.findall(page))}")
     return pattern.sub(lambda _: begin + text + end, page)

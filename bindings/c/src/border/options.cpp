@@ -85,27 +85,28 @@ KeyOverride override_of(const NamedValue& v) {
 }
 
 // The options of sessions by both names, except for callbacks.
-constexpr auto kSessionMembers =
-    std::tuple{std::pair{&weft_session_options::context, &SessionOptions::context},
-               std::pair{&weft_session_options::sequences, &SessionOptions::sequences},
-               std::pair{&weft_session_options::cells, &SessionOptions::cells},
-               std::pair{&weft_session_options::prefill_width, &SessionOptions::prefill_width},
-               std::pair{&weft_session_options::logits_rows, &SessionOptions::logits_rows},
-               std::pair{&weft_session_options::workers, &SessionOptions::workers},
-               std::pair{&weft_session_options::executor, &SessionOptions::executor},
-               std::pair{&weft_session_options::backend, &SessionOptions::backend},
-               std::pair{&weft_session_options::route, &SessionOptions::route},
-               std::pair{&weft_session_options::cache_k, &SessionOptions::cache_k},
-               std::pair{&weft_session_options::cache_v, &SessionOptions::cache_v},
-               std::pair{&weft_session_options::weights, &SessionOptions::weights},
-               std::pair{&weft_session_options::expert_usage, &SessionOptions::expert_usage},
-               std::pair{&weft_session_options::weight_cache, &SessionOptions::weight_cache},
-               std::pair{&weft_session_options::passes_off, &SessionOptions::passes_off},
-               std::pair{&weft_session_options::mem_budget, &SessionOptions::mem_budget},
-               std::pair{&weft_session_options::caller_bytes, &SessionOptions::reserved},
-               std::pair{&weft_session_options::embeddings, &SessionOptions::embeddings},
-               std::pair{&weft_session_options::rewind, &SessionOptions::rewind},
-               std::pair{&weft_session_options::draft_layer, &SessionOptions::draft_layer}};
+constexpr auto kSessionMembers = std::tuple{
+    std::pair{&weft_session_options::context, &SessionOptions::context},
+    std::pair{&weft_session_options::sequences, &SessionOptions::sequences},
+    std::pair{&weft_session_options::cells, &SessionOptions::cells},
+    std::pair{&weft_session_options::prefill_width, &SessionOptions::prefill_width},
+    std::pair{&weft_session_options::logits_rows, &SessionOptions::logits_rows},
+    std::pair{&weft_session_options::workers, &SessionOptions::workers},
+    std::pair{&weft_session_options::executor, &SessionOptions::executor},
+    std::pair{&weft_session_options::backend, &SessionOptions::backend},
+    std::pair{&weft_session_options::route, &SessionOptions::route},
+    std::pair{&weft_session_options::cache_k, &SessionOptions::cache_k},
+    std::pair{&weft_session_options::cache_v, &SessionOptions::cache_v},
+    std::pair{&weft_session_options::weights, &SessionOptions::weights},
+    std::pair{&weft_session_options::expert_usage, &SessionOptions::expert_usage},
+    std::pair{&weft_session_options::weight_cache, &SessionOptions::weight_cache},
+    std::pair{&weft_session_options::passes_off, &SessionOptions::passes_off},
+    std::pair{&weft_session_options::mem_budget, &SessionOptions::mem_budget},
+    std::pair{&weft_session_options::caller_bytes, &SessionOptions::reserved},
+    std::pair{&weft_session_options::separate_tensors, &SessionOptions::separate_tensors},
+    std::pair{&weft_session_options::embeddings, &SessionOptions::embeddings},
+    std::pair{&weft_session_options::rewind, &SessionOptions::rewind},
+    std::pair{&weft_session_options::draft_layer, &SessionOptions::draft_layer}};
 
 template <class Visit>
 void for_each_session_member(const Visit& visit) {
@@ -176,7 +177,6 @@ SessionOptions session_options(const weft_session_options* given) {
   check_reserved(o.reserved, "weft_session_options");
   SessionOptions s;
   for_each_session_member([&](auto c, auto cpp) { take(o.*c, name_of(s, &(s.*cpp)), s.*cpp); });
-  s.reuse_arena = !is_set(o.separate_tensors, "separate_tensors");
   s.progress = progress_of(o.progress, o.progress_user);
   s.poll = poll_of(o.poll, o.poll_user);
   if (o.log)

@@ -39,7 +39,7 @@ ComputationOptions computation_options(const weft_computation_options* given) {
           .backend = std::string(text_or(o.backend, "cpu")),
           .route = std::string(text_or(o.route)),
           .passes_off = split_list(o.passes_off, ','),
-          .reuse_arena = !is_set(o.separate_tensors, "separate_tensors"),
+          .separate_tensors = is_set(o.separate_tensors, "separate_tensors"),
           .poll = poll_of(o.poll, o.poll_user),
           .mem_budget = o.mem_budget};
 }

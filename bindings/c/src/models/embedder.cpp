@@ -158,14 +158,15 @@ weft_status weft_embedder_get_info(weft_embedder* embedder, weft_embedder_info* 
   });
 }
 
-weft_status weft_embedder_rank(weft_embedder* embedder, const char* query, size_t query_size,
-                               const weft_string* documents, size_t n, weft_rerank_score* scores,
-                               weft_error** error) {
+weft_status weft_embedder_rerank(weft_embedder* embedder, const char* query, size_t query_size,
+                                 const weft_string* documents, size_t n, weft_rerank_score* scores,
+                                 weft_error** error) {
   return call(error, [&] {
     const UsedEmbedder e(embedder);
     const auto out = array(scores, n, "scores");
     const std::vector<std::string> all = strings_of(documents, n, "documents");
-    const auto ranked = rank(e->embedder, text(query, query_size, "query"), all, 0, &e.cancelled());
+    const auto ranked =
+        rerank(e->embedder, text(query, query_size, "query"), all, 0, &e.cancelled());
     for (std::size_t i = 0; i < n; ++i)
       out[i] = {.index = ranked[i].index, .score = ranked[i].score, .n_tokens = ranked[i].n_tokens};
   });

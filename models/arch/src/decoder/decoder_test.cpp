@@ -42,7 +42,7 @@ Graph graph_of(Describe, const std::map<std::string, MadeSource::Value>& keys = 
   static constexpr Describe describe{};
   const Architecture made = decoder<describe, read>("made");
   MadeSource source("made");
-  for (const auto& [key, value] : keys) source.keys["made." + key] = value;
+  for (const auto& [key, value] : keys) source.set(key, value);
   source.learn(made);
   Graph graph = build_graph(source, made, *configure(source, made), {.tokens = 4, .context = 64});
   check(graph);
@@ -73,7 +73,7 @@ Graph stretched(const std::string& arch, std::map<std::string, MadeSource::Value
   keys["rope.scaling.type"] = std::string("yarn");
   keys["rope.scaling.factor"] = 4.0;
   keys["rope.scaling.original_context_length"] = std::int64_t{64};
-  for (const auto& [key, value] : keys) source.keys[arch + "." + key] = value;
+  for (const auto& [key, value] : keys) source.set(key, value);
   source.learn();
   return test::build(source);
 }

@@ -27,7 +27,7 @@ MadeSource qwen35(const Keyed& keys = {}) {
   Keyed all{{"ssm.conv_kernel", 4},    {"ssm.state_size", 8},      {"ssm.group_count", 2},
             {"ssm.time_step_rank", 6}, {"ssm.inner_size", 6 * 16}, {"full_attention_interval", 2}};
   for (const auto& [key, value] : keys) all[key] = value;
-  for (const auto& [key, value] : all) source.keys["qwen35." + key] = value;
+  for (const auto& [key, value] : all) source.set(key, value);
   return source;
 }
 

@@ -12,7 +12,6 @@
 
 #include "support/built_graph.h"
 #include "support/eval.h"
-#include "support/extra_keys.h"
 #include "support/one_sequence.h"
 
 using namespace weft;
@@ -29,12 +28,9 @@ constexpr GraphOptions kDraft{
 
 // Two layers, and `n` for drafts. Not learned yet.
 MadeSource with_drafts(const std::string& architecture, const Keys& keys = {}, std::int64_t n = 1) {
-  MadeSource source(architecture);
+  MadeSource source(architecture, {.draft_layers = n});
   source.path = "tiny.gguf";
-  test::set_extra_keys(source, architecture);
-  source.keys[architecture + ".block_count"] = 2 + n;
-  source.keys[architecture + ".nextn_predict_layers"] = n;
-  for (const auto& [key, value] : keys) source.keys[architecture + "." + key] = value;
+  for (const auto& [key, value] : keys) source.set(key, value);
   return source;
 }
 

@@ -51,7 +51,7 @@ MadeSource source(const std::string& name, const ModelKeys& keys, const ModelKey
   MadeSource made(name);
   made.path = "tiny.gguf";
   for (const auto& all : {keys, more})
-    for (const auto& [key, value] : all) made.keys[name + "." + key] = value;
+    for (const auto& [key, value] : all) made.set(key, value);
   return made;
 }
 

@@ -13,7 +13,6 @@
 
 #include "weft/base/error.h"
 
-#include "support/extra_keys.h"
 #include "support/made_source.h"
 
 namespace weft::test {
@@ -216,17 +215,12 @@ TEST_CASE("wrong keys and tensors are refused with a message for every architect
   std::mt19937 random(1);
   for (const Architecture* architecture : architectures()) {
     CAPTURE(architecture->name);
-    MadeSource good{std::string(architecture->name)};
+    MadeSource good(std::string(architecture->name), {.draft_layers = architecture->draft ? 1 : 0});
     good.path = "bad.gguf";
-    set_extra_keys(good, architecture->name);
-    if (architecture->draft) {
-      good.keys[fmt::format("{}.block_count", architecture->name)] = 3;
-      good.keys[fmt::format("{}.nextn_predict_layers", architecture->name)] = 1;
-    }
     try {
       good.learn(*architecture);
     } catch (const FormatError& e) {
-      FAIL_CHECK("add what it needs to extra_keys.h: " << e.what());
+      FAIL_CHECK("add what it needs to kMadeUp in made_source.cpp: " << e.what());
       continue;
     }
     const Listening listening(good);

@@ -25,7 +25,7 @@ Hparams read(const MadeSource& source) {
 // The message for a llama file with `key` set to `value`.
 std::string message(const std::string& key, MadeSource::Value value) {
   MadeSource source = tiny_source("llama");
-  source.keys["llama." + key] = std::move(value);
+  source.set(key, std::move(value));
   try {
     read(source);
   } catch (const Error& e) {
@@ -132,7 +132,7 @@ TEST_CASE("experts: numbers that contradict each other are rejected, dense decod
   const auto message = [](const std::string& arch, const Keyed& keys) -> std::string {
     MadeSource source(arch);
     source.path = "tiny.gguf";
-    for (const auto& [key, value] : keys) source.keys[arch + "." + key] = value;
+    for (const auto& [key, value] : keys) source.set(key, value);
     try {
       configure(source, find_architecture(source));
     } catch (const Error& e) {

@@ -1,6 +1,9 @@
 #include "weft/arch/made_source.h"
 
 #include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "weft/base/error.h"
 
@@ -78,21 +81,35 @@ bool accepted(const Graph& graph, const NodeUsers& users, NodeId id, const Tenso
 
 }  // namespace
 
-MadeSource::MadeSource(const std::string& architecture, const MadeSizes& sizes) : width_(sizes.D) {
-  const auto usual = [&](const char* name, std::int64_t value) {
-    keys.emplace(architecture + "." + name, value);
-  };
+MadeSource::MadeSource(const std::string& architecture, const MadeSizes& sizes)
+    : architecture_(architecture), width_(sizes.D) {
   keys.emplace("general.architecture", architecture);
   keys.emplace("tokenizer.ggml.model", std::string("no_vocab"));
-  usual("context_length", sizes.context);
-  usual("embedding_length", sizes.D);
-  usual("block_count", sizes.L);
-  usual("feed_forward_length", sizes.F);
-  usual("vocab_size", sizes.V);
-  usual("attention.head_count", sizes.H);
-  usual("attention.head_count_kv", sizes.G);
-  keys.emplace(architecture + ".attention.layer_norm_rms_epsilon", 1e-5);
-  keys.emplace(architecture + ".attention.layer_norm_epsilon", 1e-5);
+  set("context_length", sizes.context);
+  set("embedding_length", sizes.D);
+  set("block_count", sizes.L + sizes.draft_layers);
+  set("feed_forward_length", sizes.F);
+  set("vocab_size", sizes.V);
+  set("attention.head_count", sizes.H);
+  set("attention.head_count_kv", sizes.G);
+  set("attention.layer_norm_rms_epsilon", 1e-5);
+  set("attention.layer_norm_epsilon", 1e-5);
+  const auto set_unless_0 = [&](std::string_view key, auto value) {
+    if (value != 0) set(key, value);
+  };
+  set_unless_0("attention.key_length", sizes.E);
+  set_unless_0("attention.value_length", sizes.Ev != 0 ? sizes.Ev : sizes.E);
+  set_unless_0("rope.dimension_count", sizes.R != 0 ? sizes.R : sizes.E);
+  set_unless_0("rope.freq_base", sizes.rope_base);
+  set_unless_0("nextn_predict_layers", sizes.draft_layers);
+  if (sizes.X == 0) return;
+  set("expert_count", sizes.X);
+  set("expert_used_count", sizes.K);
+  set_unless_0("expert_feed_forward_length", sizes.expert_F);
+}
+
+void MadeSource::set(std::string_view key, Value value) {
+  keys.insert_or_assign(fmt::format("{}.{}", architecture_, key), std::move(value));
 }
 
 void MadeSource::learn() {

@@ -40,7 +40,7 @@ MadeSource source() {
                                           {"rope.scaling.factor", 4.0},
                                           {"attention.compress_rope_freq_base", 4e4},
                                           {"swiglu_clamp_exp", 10.0}};
-  for (const auto& [key, value] : keys) made.keys["deepseek4." + key] = value;
+  for (const auto& [key, value] : keys) made.set(key, value);
   return made;
 }
 
@@ -50,7 +50,7 @@ Graph build(const MadeSource& made) {
 
 std::string refused(const std::string& key, const Value& value) {
   MadeSource made = source();
-  made.keys["deepseek4." + key] = value;
+  made.set(key, value);
   try {
     made.learn();
     build(made);

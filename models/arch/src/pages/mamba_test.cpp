@@ -17,9 +17,7 @@ using Ints = std::vector<std::int64_t>;
 
 MadeSource source_of(const std::string& arch, const std::string& heads_kv = "") {
   MadeSource source(arch);
-  const auto set = [&](const char* key, std::int64_t value) {
-    source.keys[arch + "." + key] = value;
-  };
+  const auto set = [&](const char* key, std::int64_t value) { source.set(key, value); };
   set("ssm.conv_kernel", 4), set("ssm.inner_size", 128), set("ssm.state_size", 16);
   set("ssm.time_step_rank", 8), set("ssm.group_count", 2);
   if (!heads_kv.empty())

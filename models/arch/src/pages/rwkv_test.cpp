@@ -21,7 +21,7 @@ using test::node;
 // The message for a file of 2 heads of 32 elements with these keys.
 std::string message(const std::string& arch, const std::map<std::string, std::int64_t>& keys) {
   MadeSource source = tiny_source(arch);
-  for (const auto& [key, value] : keys) source.keys[arch + "." + key] = value;
+  for (const auto& [key, value] : keys) source.set(key, value);
   try {
     build(source);
   } catch (const Error& e) {

@@ -73,7 +73,7 @@ void check_family(const Family& family) {
   const bool rms = family.config.contains("rms_norm_eps") || family.arch == "t5";
   source.keys.erase(family.arch +
                     (rms ? ".attention.layer_norm_epsilon" : ".attention.layer_norm_rms_epsilon"));
-  for (const auto& [key, value] : family.keys) source.keys[family.arch + "." + key] = value;
+  for (const auto& [key, value] : family.keys) source.set(key, value);
   source.optional_endings = family.optional;
   source.learn();
   test::TinyDirectory dir;

@@ -28,7 +28,7 @@ MetaValue number(std::uint64_t value) {
 // A model with a draft layer, blk.2, and its two parts.
 struct Parts {
   explicit Parts(Files& files, const std::string& architecture = "glm4moe") : arch(architecture) {
-    whole = files.made({.arch = arch, .keys = {{"nextn_predict_layers", 1}}, .layers = 3});
+    whole = files.made({.arch = arch, .sizes = {.draft_layers = 1}});
     model = layer = whole;
     for (const std::string& name : whole.names()) {
       if (name.starts_with("blk.2."))

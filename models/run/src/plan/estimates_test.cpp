@@ -43,7 +43,7 @@ TEST_CASE("experts: wide steps need nearly all of them") {
 }
 
 TEST_CASE("loading reads the weights that are in memory all the time, and the mapped ones") {
-  const auto model = test::tiny_model({.layers = 3});
+  const auto model = test::tiny_model({.sizes = {.L = 3}});
   SessionOptions options{.context = 64, .prefill_width = 32, .workers = 1};
   for (const WeightMode mode : {WeightMode::mapped, WeightMode::resident}) {
     options.weights = mode;
@@ -57,7 +57,7 @@ TEST_CASE("loading reads the weights that are in memory all the time, and the ma
 
 TEST_CASE("a session with samples of weights runs every plan, in less memory") {
   for (const WeightMode mode : {WeightMode::mapped, WeightMode::resident, WeightMode::streamed}) {
-    const auto model = test::tiny_model({.arch = "qwen3moe", .layers = 6, .experts = 16});
+    const auto model = test::tiny_model({.arch = "qwen3moe", .sizes = {.L = 6, .X = 16}});
     SessionOptions options{.context = 64, .prefill_width = 32, .workers = 2, .weights = mode};
     options.sample_weights = true;
     Session session(model, options);

@@ -130,7 +130,7 @@ TEST_CASE("the least that a refusal names is enough, regardless of other shares 
 }
 
 TEST_CASE("every concession has a line, for any budget") {
-  const auto model = tiny_model({.matrices = q8_0, .heads = 2});
+  const auto model = tiny_model({.matrices = q8_0, .sizes = {.H = 2}});
   MemoryDemand demand = demand_of(4, 1024);
   demand.session.weights = WeightMode::automatic;
   demand.may_give_up = {.min_slots = 1, .share_cells = true};

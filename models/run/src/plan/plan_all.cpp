@@ -156,7 +156,7 @@ PlannedModel plan_all(const Model& model, const SessionOptions& options, WeightM
                                        .lanes = o.workers,
                                        .allow_one_lane = true,
                                        .replay = o.executor,
-                                       .reuse_arena = o.reuse_arena}));
+                                       .separate_tensors = o.separate_tensors}));
   }
   if (weights == WeightMode::streamed)
     planned.residency = smallest_residency(find_streamable(model, planned));

@@ -63,7 +63,7 @@ double rank_distance(const RankLogits& a, const RankLogits& b) {
 }
 
 TEST_CASE("pipeline parallel gives the bits of one rank") {
-  const test::TinyModel about{.layers = 4};
+  const test::TinyModel about{.sizes = {.L = 4}};
   const RankLogits alone = rank_logits(about, {});
   for (const int pp : {2, 3, 4}) CHECK(rank_logits(about, {.pp = pp, .min_elems = 0}) == alone);
 }
@@ -81,13 +81,13 @@ TEST_CASE("tensor parallel repeats, and differs by roundings") {
 }
 
 TEST_CASE("a mixture of experts is divided") {
-  const test::TinyModel about{.arch = "qwen3moe", .experts = 4};
+  const test::TinyModel about{.arch = "qwen3moe", .sizes = {.X = 4}};
   CHECK(rank_distance(rank_logits(about, {.tp = 2, .min_elems = 0}), rank_logits(about, {})) <
         1e-5);
 }
 
 // The columns of these experts are one block of their format.
-const test::TinyModel kWholeExperts{.arch = "qwen3moe", .matrices = q8_0, .experts = 5};
+const test::TinyModel kWholeExperts{.arch = "qwen3moe", .matrices = q8_0, .sizes = {.X = 5}};
 
 TEST_CASE("ranks have some of the experts that cannot be cut") {
   const RankLogits alone = rank_logits(kWholeExperts, {});
@@ -99,14 +99,14 @@ TEST_CASE("ranks have some of the experts that cannot be cut") {
 }
 
 TEST_CASE("both kinds together") {
-  const test::TinyModel about{.layers = 4};
+  const test::TinyModel about{.sizes = {.L = 4}};
   const Sharding both{.tp = 2, .pp = 2, .min_elems = 0};
   const RankLogits ranks = rank_logits(about, both);
   CHECK(ranks == rank_logits(about, {.tp = 2, .min_elems = 0}));
 }
 
 TEST_CASE("ranks forget, copy and go on together") {
-  const test::TinyModel about{.layers = 2};
+  const test::TinyModel about{.sizes = {.L = 2}};
   for (const Sharding& sharding : {Sharding{.tp = 2, .min_elems = 0}, Sharding{.pp = 2}}) {
     const auto model = test::tiny_model(about, {.sharding = sharding});
     SessionOptions options = rank_options();

@@ -62,7 +62,7 @@ TEST_CASE("files of ranks give the bits of the whole file") {
 
 TEST_CASE("a file has about the part of its rank, and nothing in it is copied") {
   const Sharding sharding{.tp = 2, .min_elems = 0};
-  const SplitModel split({.layers = 8}, sharding);
+  const SplitModel split({.sizes = {.L = 8}}, sharding);
   const auto bytes = [](const std::string& path) {
     return static_cast<double>(std::filesystem::file_size(path));
   };
@@ -96,7 +96,7 @@ TEST_CASE("files of other ranks, shardings and models are refused by name") {
   CHECK(refusal(renamed, {.sharding = two}) ==
         renamed + ": the part of rank 1 of tp=2, expected that of rank 0");
 
-  const SplitModel other({.layers = 4}, two);
+  const SplitModel other({.sizes = {.L = 4}}, two);
   std::filesystem::copy(other.file(1, two), second);
   CHECK(refusal(folder, {.sharding = two}).find("rank 1 has build") != std::string::npos);
 }

@@ -137,7 +137,7 @@ TEST_CASE("steps are the same with a head") {
     CAPTURE(arch);
     same({.arch = arch});
   }
-  same({.arch = "glm4moe", .draft_layers = 1});  // whose own layer is not used
+  same({.arch = "glm4moe", .sizes = {.draft_layers = 1}});  // whose own layer is not used
 }
 
 TEST_CASE("a head reads the layers that its file names") {

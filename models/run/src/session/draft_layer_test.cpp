@@ -18,7 +18,7 @@ using Ids = std::vector<std::int32_t>;
 using Row = std::vector<float>;
 
 std::shared_ptr<const Model> with_draft_layer(const std::string& arch = "glm4moe") {
-  return test::tiny_model({.arch = arch, .draft_layers = 1});
+  return test::tiny_model({.arch = arch, .sizes = {.draft_layers = 1}});
 }
 
 SessionOptions options(std::int32_t sequences = 1) {

@@ -51,7 +51,7 @@ TEST_CASE("a saved sequence continues with the same bits, in another session and
   const std::string path = folder / "s";
   const auto ids = counted(150);
   for (const DType cache : {f16, q8_0}) {
-    const auto model = tiny_model({.heads = 2});
+    const auto model = tiny_model({.sizes = {.H = 2}});
     const SessionOptions options{
         .context = 200, .sequences = 2, .cache_k = cache, .cache_v = cache};
     Session first(model, options);
@@ -76,7 +76,7 @@ TEST_CASE("the file of another model, cache type or context is rejected, and the
   const test::TempFolder folder;
   const std::string path = folder / "s";
   const auto ids = counted(100);
-  const auto model = tiny_model({.heads = 2});
+  const auto model = tiny_model({.sizes = {.H = 2}});
   {
     Session session(model, {.context = 200});
     session.feed(0, ids);
@@ -84,7 +84,7 @@ TEST_CASE("the file of another model, cache type or context is rejected, and the
   }
   const SavedSequence saved = SavedSequence::open(path);
   const auto other_model = tiny_model(
-      {.heads = 2, .change = [](const std::string&, std::vector<float>& v) { v[0] += 1; }});
+      {.sizes = {.H = 2}, .change = [](const std::string&, std::vector<float>& v) { v[0] += 1; }});
   Session other(other_model, {.context = 200}), type(model, {.context = 200, .cache_k = q8_0}),
       reference(model, {.context = 200, .backend = "reference"}), small(model, {.context = 64});
   for (Session* session : {&other, &type, &reference}) {
@@ -267,7 +267,7 @@ TEST_CASE("files of version 2 have the state at the end alone") {
 TEST_CASE("a sequence does not fit a model if one byte of any tensor or key changed") {
   const test::TempFolder folder;
   const std::string path = folder / "s", model = folder / "m.gguf", other = folder / "other.gguf";
-  test::write_tiny_model({.matrices = q8_0, .layers = 1}, model);
+  test::write_tiny_model({.matrices = q8_0, .sizes = {.L = 1}}, model);
   const auto ids = counted(5);
   {
     Session session(Model::load(model), {.context = 64});

@@ -273,7 +273,7 @@ TEST_CASE("graphs without adapters have no nodes for them") {
 }
 
 TEST_CASE("control vectors are added after their layers, scaled and summed") {
-  LoraFiles files({.layers = 4});
+  LoraFiles files({.sizes = {.L = 4}});
   const std::string a = files.control({.layers = {1, 3}, .seed = 1});
   const std::string b = files.control({.layers = {2, 3}, .seed = 2});
   const auto base = logits(files.load());
@@ -301,7 +301,7 @@ TEST_CASE("control vectors are added after their layers, scaled and summed") {
 }
 
 TEST_CASE("a warning about control vectors without a direction of the layers to change") {
-  LoraFiles files({.layers = 4});
+  LoraFiles files({.sizes = {.L = 4}});
   const std::string a = files.control({.layers = {1}}), b = files.control({.layers = {2, 3}});
   const auto model =
       files.load({.control_vectors = {{a, 1}, {b, 1}}, .control_layers = ControlLayers{3, 4}});

@@ -78,8 +78,7 @@ std::string to_json(const SessionOptions& options, Paths paths) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   for_each_option(options, [&]<class M>(const KnobText& text, const M& value) {
     if constexpr (run::kHasJson<M>) {
-      const bool is_path = text.value == "FILE" || text.value == "DIR";
-      const bool shown = !is_path || paths == Paths::shown;
+      const bool shown = !text.path || paths == Paths::shown;
       if (!text.c.empty() && shown) json[std::string(text.name)] = run::json_of(value);
     }
   });

@@ -92,7 +92,7 @@ TEST_CASE("a cut and refilled sequence equals a fresh one") {
 TEST_CASE("a copied sequence and its original continue like two fresh ones") {
   const auto ids = some_tokens(150);
   for (const DType cache : {f16, q8_0}) {
-    const auto model = tiny_model({.heads = 2});
+    const auto model = tiny_model({.sizes = {.H = 2}});
     const SessionOptions options{
         .context = 200, .sequences = 3, .cache_k = cache, .cache_v = cache};
     for (const std::size_t kept : {150, 128, 70, 64, 63, 1}) {

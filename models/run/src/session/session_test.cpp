@@ -71,7 +71,7 @@ struct ReferenceOfLowered : Backend {
 };
 
 TEST_CASE("quantized caches: the same bits for any workers and chunks, as the reference has it") {
-  const auto model = tiny_model({.heads = 2});
+  const auto model = tiny_model({.sizes = {.H = 2}});
   const auto ids = some_tokens(100);
   const auto logits = [&](SessionOptions options, std::size_t chunk) {
     options.prefill_width = options.logits_rows = 100;
@@ -143,7 +143,7 @@ TEST_CASE("predicted memory equals allocated memory") {
   for (const SessionOptions& options :
        {SessionOptions{}, SessionOptions{.context = 100, .sequences = 7, .prefill_width = 33},
         SessionOptions{.workers = 1, .backend = "reference", .cache_k = f32, .cache_v = f32},
-        SessionOptions{.prefill_width = 1, .reuse_arena = false},
+        SessionOptions{.prefill_width = 1, .separate_tensors = true},
         SessionOptions{.weights = WeightMode::mapped},
         SessionOptions{.weights = WeightMode::resident}}) {
     const MemoryUse predicted = plan_model(*model, options).memory;
@@ -162,7 +162,7 @@ TEST_CASE("predicted memory equals allocated memory") {
 }
 
 TEST_CASE("the bytes of quantized caches are those of their blocks") {
-  const auto model = tiny_model({.heads = 2});
+  const auto model = tiny_model({.sizes = {.H = 2}});
   const SessionOptions options{.context = 40, .sequences = 2, .cache_k = q8_0, .cache_v = q4_0};
   Session session(model, options);
   // 2 layers, 2 heads of one block of 32, 64 cells for each sequence

@@ -18,7 +18,7 @@ using namespace weft::run;
 
 namespace {
 
-const test::TinyModel kMixture{.arch = "qwen3moe", .layers = 6, .experts = 16};
+const test::TinyModel kMixture{.arch = "qwen3moe", .sizes = {.L = 6, .X = 16}};
 
 PlannedModel planned_in_half(const Model& model) {
   SessionOptions options{.context = 128, .prefill_width = 32, .workers = 2};
@@ -52,7 +52,7 @@ TEST_CASE("experts: routers of other families are found, or nothing is guessed")
     CAPTURE(arch);
     const test::TempFolder folder;
     const std::string path = (folder / "model.gguf").string();
-    test::write_tiny_model({.arch = arch, .layers = 4, .experts = 16}, path);
+    test::write_tiny_model({.arch = arch, .sizes = {.L = 4, .X = 16}}, path);
     const auto model = Model::load(path);
     SessionOptions options{.context = 128, .prefill_width = 32, .workers = 2};
     options.weights = WeightMode::streamed;

@@ -31,8 +31,8 @@ namespace {
 // A model in a folder, and another folder for its packed file. Every instruction set packs F16.
 struct Packable {
   explicit Packable(bool mixture, DType matrices = f16) {
-    test::TinyModel about{.matrices = matrices, .layers = 5};
-    if (mixture) about = {.arch = "qwen3moe", .matrices = matrices, .layers = 5, .experts = 16};
+    test::TinyModel about{.matrices = matrices, .sizes = {.L = 5}};
+    if (mixture) about = {.arch = "qwen3moe", .matrices = matrices, .sizes = {.L = 5, .X = 16}};
     test::write_tiny_model(about, path());
     model = Model::load(path());
   }
@@ -112,7 +112,7 @@ TEST_CASE("a model that is replaced between the plan and the session is refused"
   SessionOptions options = made.streamed(0.2);
   options.weight_cache.clear();
   PlannedModel planned = plan_model(*made.model, options);
-  test::write_tiny_model({.matrices = q8_0, .layers = 2}, made.path() + ".new");
+  test::write_tiny_model({.matrices = q8_0, .sizes = {.L = 2}}, made.path() + ".new");
   std::filesystem::rename(made.path() + ".new", made.path());
   CHECK_THROWS_WITH_AS(Session(std::move(planned), made.model), doctest::Contains("model.gguf: "),
                        IoError);
@@ -166,7 +166,7 @@ TEST_CASE("a packed file is made once, and again if it is not that of the model"
   CHECK(std::exchange(warnings, 0) == 1);
   // Other weights in a file of the same name.
   test::write_tiny_model({.matrices = f16,
-                          .layers = 5,
+                          .sizes = {.L = 5},
                           .change =
                               [](const auto&, auto& values) {
                                 for (float& v : values) v = -v;

@@ -71,7 +71,8 @@ void check_streamed(const std::string& path) {
                         logits_of(model, WeightMode::mapped)));
 }
 
-const test::TinyModel kModels[] = {{.layers = 4}, {.arch = "qwen3moe", .layers = 4, .experts = 8}};
+const test::TinyModel kModels[] = {{.sizes = {.L = 4}},
+                                   {.arch = "qwen3moe", .sizes = {.L = 4, .X = 8}}};
 
 }  // namespace
 
@@ -90,7 +91,7 @@ TEST_CASE("the parts of a streamed model may be on different file systems") {
   const MemoryFolder memory;
   if (!memory.exists()) return;
   test::Files files;
-  test::Variant variant = files.made({.arch = "llama", .layers = 4});
+  test::Variant variant = files.made({.arch = "llama", .sizes = {.L = 4}});
   for (const int moved : {1, 2}) {
     CAPTURE(moved);
     const std::string prefix = (files.folder() / fmt::format("split{}", moved)).string();

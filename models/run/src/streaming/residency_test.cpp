@@ -129,8 +129,7 @@ TEST_CASE("residencies fill the bytes they may have, and weights of a stage do n
       const test::TempFolder folder;
       const std::string path = (folder / "model.gguf").string();
       test::write_tiny_model({.arch = experts ? "qwen3moe" : "llama",
-                              .layers = 9,
-                              .experts = experts ? std::int64_t{16} : 0},
+                              .sizes = {.L = 9, .X = experts ? std::int64_t{16} : 0}},
                              path);
       const auto model = Model::load(path);
       const PlannedModel planned = planned_with(*model, workers);

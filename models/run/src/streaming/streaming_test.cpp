@@ -50,8 +50,8 @@ struct Kept {
   std::shared_ptr<const Model> model;
 };
 
-const test::TinyModel kDense{.layers = 6};
-const test::TinyModel kExperts{.arch = "qwen3moe", .layers = 6, .experts = 16};
+const test::TinyModel kDense{.sizes = {.L = 6}};
+const test::TinyModel kExperts{.arch = "qwen3moe", .sizes = {.L = 6, .X = 16}};
 
 // The smallest budget of streamed weights, and one with room for all of them.
 std::pair<std::int64_t, std::int64_t> budgets(const Model& model) {
@@ -65,6 +65,11 @@ std::pair<std::int64_t, std::int64_t> budgets(const Model& model) {
 struct Reads {
   std::atomic<bool> fails{false}, waits{false};
   std::atomic<int> n{0};
+
+  void go_on() {
+    waits = false;
+    waits.notify_all();
+  }
 
   OpenFileReads open() {
     return [this](std::span<const std::string> paths, const FileReads::Done& done,
@@ -84,6 +89,7 @@ struct Reads {
     std::string describe() const override { return "a test"; }
     void submit(const FileRead& read) noexcept override {
       ++reads.n;
+      reads.n.notify_all();
       if (reads.fails) {
         const std::lock_guard lock(mutex);
         later.emplace_back([this, read] {
@@ -95,7 +101,7 @@ struct Reads {
       if (!reads.waits) return inner->submit(read);
       const std::lock_guard lock(mutex);
       later.emplace_back([this, read] {
-        while (reads.waits) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        reads.waits.wait(true);
         inner->submit(read);
       });
     }
@@ -206,11 +212,11 @@ TEST_CASE("a step that waits for the disk can be cancelled") {
     Session session(kept.model, options);
     std::atomic<bool> cancel{false};
     std::jthread other([&] {
-      while (reads.n == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      reads.n.wait(0);
       cancel = true;
     });
     CHECK_THROWS_AS(session.feed(0, ids, &cancel), CancelledError);
-    reads.waits = false;
+    reads.go_on();
     other.join();
     CHECK(session.length(0) == 0);
     Session mapped(kept.model, with_mode(WeightMode::mapped));
@@ -247,7 +253,7 @@ TEST_CASE("a step that waits for the disk polls, and ends although its reads do 
     CHECK(calls >= 4);
     const std::atomic<bool> cancel{true};
     CHECK_THROWS_AS(session.feed(0, ids, &cancel), CancelledError);
-    reads.waits = false;
+    reads.go_on();
     poll = [] { return true; };
     CHECK(session.length(0) == 0);
     Session mapped(kept.model, with_mode(WeightMode::mapped));

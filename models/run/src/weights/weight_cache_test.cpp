@@ -152,7 +152,7 @@ std::vector<std::int64_t> places_in(const std::string& path) {
 
 TEST_CASE("logits with a weight cache are those of the model, whichever byte of it changes") {
   const KeptModel kept;
-  test::write_tiny_model({.matrices = q8_0, .layers = 1}, kept.path);
+  test::write_tiny_model({.matrices = q8_0, .sizes = {.L = 1}}, kept.path);
   kept.run();
   const auto time = std::filesystem::last_write_time(kept.path);
   for (const std::int64_t at : places_in(kept.path)) {
@@ -171,7 +171,7 @@ TEST_CASE("logits with a weight cache are those of the model, whichever byte of 
 TEST_CASE(
     "logits with a weight cache are those of the model, whichever byte of the cache changes") {
   const KeptModel kept;
-  test::write_tiny_model({.matrices = q8_0, .layers = 1}, kept.path);
+  test::write_tiny_model({.matrices = q8_0, .sizes = {.L = 1}}, kept.path);
   const std::vector<float> expected = kept.run().logits;
   const auto path = only_file_in(kept.packed);
   const auto size = static_cast<std::int64_t>(std::filesystem::file_size(path));
@@ -207,7 +207,7 @@ TEST_CASE("a copied or touched model uses its weight cache") {
 
 TEST_CASE("the stamp of a file that was not written a moment ago says whether it changed") {
   const KeptModel kept;
-  test::write_tiny_model({.matrices = q8_0, .layers = 1}, kept.path);
+  test::write_tiny_model({.matrices = q8_0, .sizes = {.L = 1}}, kept.path);
   CHECK(!Checkpoint::open(kept.path).stamp());
   std::this_thread::sleep_for(std::chrono::milliseconds(2600));
   const auto stamp = Checkpoint::open(kept.path).stamp();

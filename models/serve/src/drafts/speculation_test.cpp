@@ -176,7 +176,7 @@ TEST_CASE("a draft model proposes nothing that the rules forbid") {
 TEST_CASE("a draft layer leaves texts as they are") {
   for (const std::string arch : {"glm4moe", "deepseek2", "qwen35"}) {
     CAPTURE(arch);
-    const auto model = test::tiny_model({.arch = arch, .draft_layers = 1});
+    const auto model = test::tiny_model({.arch = arch, .sizes = {.draft_layers = 1}});
     Session session(model, {.context = 100, .rewind = 9, .draft_layer = true});
     for (const std::size_t max : {1, 3, 9}) check_same_texts(session, DraftKind::mtp, max);
   }
@@ -231,7 +231,7 @@ TEST_CASE("draft models that cannot help") {
   options.draft_model = test::stories();
   CHECK(test::text_of([&] { Speculation(session, options); }).find("same vocabulary") !=
         std::string::npos);
-  options.draft_model = test::tiny_model({.layers = 9});  // larger
+  options.draft_model = test::tiny_model({.sizes = {.L = 9}});  // larger
   CHECK(Speculation(session, options).draft() == nullptr);
   CHECK(warned.find("no drafts by this model: it has") != std::string::npos);
   warned.clear();

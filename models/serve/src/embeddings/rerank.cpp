@@ -87,8 +87,8 @@ TypedTokens encode_pair(const Model& model, std::string_view query, std::string_
   return tokens;
 }
 
-std::vector<RankedDocument> rank(Embedder& embedder, std::span<const TypedTokens> pairs,
-                                 std::size_t top_n, const std::atomic<bool>* cancel) {
+std::vector<RankedDocument> rerank(Embedder& embedder, std::span<const TypedTokens> pairs,
+                                   std::size_t top_n, const std::atomic<bool>* cancel) {
   if (embedder.pooling() != Pooling::rank)
     fail<ValueError>("ranking needs an embedder with pooling 'rank', not '{}'",
                      to_string(embedder.pooling()));
@@ -103,9 +103,9 @@ std::vector<RankedDocument> rank(Embedder& embedder, std::span<const TypedTokens
   return ranked;
 }
 
-std::vector<RankedDocument> rank(Embedder& embedder, std::string_view query,
-                                 std::span<const std::string> documents, std::size_t top_n,
-                                 const std::atomic<bool>* cancel) {
+std::vector<RankedDocument> rerank(Embedder& embedder, std::string_view query,
+                                   std::span<const std::string> documents, std::size_t top_n,
+                                   const std::atomic<bool>* cancel) {
   if (query.empty()) fail<ValueError>("the query is empty");
   std::vector<TypedTokens> pairs;
   for (std::size_t i = 0; i < documents.size(); ++i) {
@@ -114,7 +114,7 @@ std::vector<RankedDocument> rank(Embedder& embedder, std::string_view query,
     pairs.push_back(encode_pair(embedder.session().model(), query, documents[i],
                                 embedder.truncates() ? embedder.max_tokens() : 0));
   }
-  return rank(embedder, pairs, top_n, cancel);
+  return rerank(embedder, pairs, top_n, cancel);
 }
 
 }  // namespace weft

@@ -73,20 +73,20 @@ TEST_CASE("documents are sorted by their scores, which do not depend on the othe
   const auto model = reranker();
   Embedder embedder(model, ranking());
   const std::vector<std::string> documents{"c d", "e", "f g h", "e", "a b c d e f"};
-  const auto ranked = rank(embedder, "ab", documents);
+  const auto ranked = rerank(embedder, "ab", documents);
   REQUIRE(ranked.size() == documents.size());
   for (std::size_t i = 0; i < ranked.size(); ++i) {
     const auto& d = ranked[i];
-    const auto alone = rank(embedder, "ab", std::span(documents).subspan(d.index, 1));
+    const auto alone = rerank(embedder, "ab", std::span(documents).subspan(d.index, 1));
     CHECK(alone[0].score == d.score);
     CHECK(d.n_tokens == std::ssize(encode_pair(*model, "ab", documents[d.index]).ids));
     if (i > 0) CHECK(ranked[i - 1].score >= d.score);
     if (i > 0 && d.index == 3) CHECK(ranked[i - 1].index == 1);  // equal, in their order
   }
   CHECK(ranked[0].score > ranked[4].score);
-  CHECK(rank(embedder, "ab", documents, 2).size() == 2);
-  CHECK(rank(embedder, "ab", documents, 9).size() == 5);
-  CHECK(rank(embedder, "ab", {}).empty());
+  CHECK(rerank(embedder, "ab", documents, 2).size() == 2);
+  CHECK(rerank(embedder, "ab", documents, 9).size() == 5);
+  CHECK(rerank(embedder, "ab", {}).empty());
 }
 
 TEST_CASE("the document has the vector of its type added") {
@@ -126,17 +126,17 @@ TEST_CASE("what cannot be ranked is named") {
   const auto model = reranker();
   Embedder embedder(model, ranking(6)), plain(model, {.pooling = Pooling::mean});
   const std::vector<std::string> documents{"c", "c d e", ""};
-  CHECK(text_of([&] { rank(embedder, "", documents); }) == "the query is empty");
-  CHECK(text_of([&] { rank(embedder, "a", documents); }) == "document 3 of 3 is empty");
-  CHECK(text_of([&] { rank(embedder, "a", std::span(documents).first(2)); }) ==
+  CHECK(text_of([&] { rerank(embedder, "", documents); }) == "the query is empty");
+  CHECK(text_of([&] { rerank(embedder, "a", documents); }) == "document 3 of 3 is empty");
+  CHECK(text_of([&] { rerank(embedder, "a", std::span(documents).first(2)); }) ==
         "document 2 of 2 has 7 tokens, at most 6 fit");
-  CHECK(text_of([&] { rank(plain, "a", documents); }) == "document 3 of 3 is empty");
-  CHECK(text_of([&] { rank(plain, "a", std::span(documents).first(1)); }) ==
+  CHECK(text_of([&] { rerank(plain, "a", documents); }) == "document 3 of 3 is empty");
+  CHECK(text_of([&] { rerank(plain, "a", std::span(documents).first(1)); }) ==
         "ranking needs an embedder with pooling 'rank', not 'mean'");
   EmbedderOptions cut = ranking(6);
   cut.truncate = true;
   Embedder cuts(model, cut);
-  for (const RankedDocument& d : rank(cuts, "a", std::span(documents).first(2)))
+  for (const RankedDocument& d : rerank(cuts, "a", std::span(documents).first(2)))
     CHECK(d.n_tokens == (d.index == 0 ? 5 : 6));
 }
 

@@ -90,7 +90,7 @@ TEST_CASE("slots in files") {
   SUBCASE("damaged or of another model: the slot stays") {
     std::filesystem::resize_file(path, std::filesystem::file_size(path) - 9);
     CHECK_THROWS_AS(engine.restore_slot(1, path).get(), FormatError);
-    Engine other(tiny_model({.layers = 3}), {.slots = 1, .session = {.context = 400}});
+    Engine other(tiny_model({.sizes = {.L = 3}}), {.slots = 1, .session = {.context = 400}});
     run(other, request);
     other.save_slot(0, path).get();
     CHECK_THROWS_AS(engine.restore_slot(1, path).get(), ValueError);

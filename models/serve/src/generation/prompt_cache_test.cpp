@@ -125,7 +125,7 @@ TEST_CASE("a file that cannot be used is reported and replaced") {
   CHECK(other.n == 0);
   CHECK(other.warning.find(": was saved with other adapters or scales, other cache types") !=
         std::string::npos);
-  CHECK(begin(tiny_model({.layers = 3}), path, prompt, true).warning.ends_with(": not used"));
+  CHECK(begin(tiny_model({.sizes = {.L = 3}}), path, prompt, true).warning.ends_with(": not used"));
   CHECK(file_bytes(path) == good);
 
   std::ofstream(path, std::ios::binary | std::ios::app) << "more";

@@ -32,7 +32,7 @@ struct ComputationOptions {
   std::string backend = "cpu";  // as for Routes; it computes in host memory
   std::string route;
   std::vector<std::string> passes_off;
-  bool reuse_arena = true;     // false: value() works, because every tensor has its own memory
+  bool separate_tensors = false;  // every tensor has its own memory, so that value() works
   std::function<bool()> poll;  // as for Poll (scheduler/poll.h), while run() computes; may be empty
   std::int64_t mem_budget = 0;  // bytes of all tensors and kernels; 0: default_budget()
 };

@@ -110,7 +110,7 @@ class Executor {
   View output(std::string_view name) const;
   bool has_output(std::string_view name) const;  // the graph has an output of this name
   // The output of any node with the extents of the last run (the first copy, if there are several).
-  // Valid after the run only if the plan was made with reuse_arena = false.
+  // Valid after the run only if the plan was made with separate_tensors.
   View value(NodeId node) const;
 
  private:

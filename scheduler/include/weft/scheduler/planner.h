@@ -20,7 +20,7 @@ struct PlanOptions {
   double share_ns = 10000;
   std::optional<ReplayKind> replay;  // for several lanes: crew or flow; default: the one predicted
                                      // to be faster
-  bool reuse_arena = true;  // false: every tensor has its own bytes, to read them all after a run
+  bool separate_tensors = false;     // every tensor has its own bytes, to read them all after a run
 };
 
 // `graph` is from optimize() or lower() for the same assignment. Throws UnsupportedError

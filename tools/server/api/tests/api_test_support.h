@@ -6,7 +6,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -14,6 +13,8 @@
 #include "weft/api/workers.h"
 #include "weft/openai/endpoints.h"
 #include "weft/run/model.h"
+
+#include "support/waiting.h"
 
 namespace weft::api::test {
 
@@ -128,11 +129,13 @@ class FakeTexts : public TextSource {
   // A copy of `items` when there is one; empty if none comes.
   template <class T>
   std::vector<T> when_any(const std::vector<T>& items) {
-    for (int i = 0; i < 60000; ++i, std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
+    std::vector<T> found;
+    weft::test::eventually([&] {
       const std::lock_guard lock(mutex_);
-      if (!items.empty()) return items;
-    }
-    return {};
+      found = items;
+      return !found.empty();
+    });
+    return found;
   }
 
   void play(std::int32_t text, TextListener& listener) {

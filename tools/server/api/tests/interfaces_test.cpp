@@ -6,6 +6,7 @@
 #include "weft/api/json.h"
 
 #include "all_interfaces_test_support.h"
+#include "support/waiting.h"
 
 namespace weft::api::test {
 namespace {
@@ -192,12 +193,9 @@ TEST_CASE("DELETE of a running response cancels it") {
   REQUIRE(listeners.size() == 1);
   PromptDone prompt{};
   listeners[0]->on_prompt(prompt);
-  std::string body;
-  for (std::size_t at = std::string::npos; at == std::string::npos;) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    body = exchange->text();
-    at = body.find("resp_");
-  }
+  REQUIRE(
+      weft::test::eventually([&] { return exchange->text().find("resp_") != std::string::npos; }));
+  const std::string body = exchange->text();
   const std::size_t at = body.find("resp_");
   const std::string id = body.substr(at, body.find('"', at) - at);
   CHECK(server.get("DELETE", "/v1/responses/" + id)["deleted"] == true);

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <future>
 #include <mutex>
 #include <optional>
@@ -22,6 +21,8 @@
 
 #include "weft/base/text.h"
 #include "weft/http/server.h"
+
+#include "support/waiting.h"
 
 namespace weft::http::test {
 
@@ -217,15 +218,7 @@ class RunningServer {
   std::vector<LogLine> log_;
 };
 
-// Waits until `condition` holds; false if it never does.
-inline bool eventually(const std::function<bool()>& condition) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(kPatience);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
-}
+using weft::test::eventually;
 
 // "METHOD PATH HTTP/1.1" with a Host, more header lines, and a body with its length.
 inline std::string request(std::string_view method, std::string_view path,

@@ -40,6 +40,7 @@ struct KnobText {
   std::string_view group = {};  // the section of tables: "sequences", "weights"
   std::string_view unit = {};   // what numbers count: "tokens", "bytes", "seconds"
   std::string_view value = {};  // what help texts call the value: "N", "FILE"
+  bool path = false;            // the value names a file or folder: reports can leave it out
   // The members of the C struct, with commas, and the arguments in Python; empty: there is none,
   std::string_view c = {};
   std::string_view no_c = {};  // the reason why C has none

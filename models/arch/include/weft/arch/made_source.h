@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -13,10 +14,20 @@
 
 namespace weft::arch {
 
-// The sizes of a decoder; letters as in docs/glossary.md.
+// The sizes of a decoder; letters as in docs/glossary.md, Ev for E'. Those that are 0 here have a
+// key in the file only if they are set.
 struct MadeSizes {
-  std::int64_t L = 2, D = 64, H = 4, G = 2, F = 96, V = 50;
+  std::int64_t L = 2, D = 64, H = 4, G = 2;
+  std::int64_t E = 0;   // width of a head
+  std::int64_t Ev = 0;  // width of a head's values; with 0 it is E
+  std::int64_t R = 0;   // width of the part that rope rotates; with 0 it is E
+  std::int64_t F = 96, V = 50;
+  std::int64_t X = 0;             // experts, in layers that can have them
+  std::int64_t K = 2;             // experts per token, if there are any
+  std::int64_t expert_F = 32;     // width of an expert, if there are any
+  std::int64_t draft_layers = 0;  // layers behind the L, which draft for the model
   std::int64_t context = 256;
+  double rope_base = 0;
 };
 
 class MadeSource final : public ModelSource {
@@ -36,6 +47,9 @@ class MadeSource final : public ModelSource {
   bool optional_tensors = false;
   // The endings of the names of optional tensors that it has in any case: ".bias".
   std::vector<std::string> optional_endings;
+
+  // Sets a key of the architecture, whose name `key` lacks: "expert_count".
+  void set(std::string_view key, Value value);
 
   // Builds the graphs of the architecture and adds every key and tensor that they require; with the
   // key nextn_predict_layers, also those of the first draft layer. Afterwards the source behaves
@@ -72,6 +86,7 @@ class MadeSource final : public ModelSource {
   Config learn_keys(const Architecture& architecture);
   void choose_types(const Graph& graph, std::size_t first);
 
+  std::string architecture_;
   std::int64_t width_;                  // D
   mutable std::deque<Tensor> tensors_;  // learned from declare()
   bool learning_ = false;

@@ -98,10 +98,10 @@ struct SessionOptions {
                                 // concessions, or refused with the numbers (BudgetError)
   // What mem_budget also covers; no effect without one: what the system has is what is left.
   ProgramMemory program = ProgramMemory::none;
-  std::int64_t reserved = 0;  // bytes of the caller that the budget also covers, from 0 on
-  bool reuse_arena = true;    // false: every activation has its own memory (verify)
-  bool embeddings = false;    // rows are the model's last hidden states [D] instead of logits [V];
-                              // needed if it has no output matrix (UnsupportedError)
+  std::int64_t reserved = 0;      // bytes of the caller that the budget also covers, from 0 on
+  bool separate_tensors = false;  // every activation has its own memory, for debugging
+  bool embeddings = false;  // rows are the model's last hidden states [D] instead of logits [V];
+                            // needed if it has no output matrix (UnsupportedError)
   // How many of the last tokens of a step truncate() can always remove, if the step has at most one
   // more of the sequence: guesses that were wrong. Takes memory for as many recurrent states of
   // each sequence, up to 64; without such states it is always 64.

@@ -166,6 +166,7 @@ struct Described<SessionOptions> {
            .flags = "--expert-usage",
            .group = "weights",
            .value = "FILE",
+           .path = true,
            .c = "expert_usage",
            .no_ranks = "ranks of one machine would write the same file, each with other experts"},
           &S::expert_usage),
@@ -175,6 +176,7 @@ struct Described<SessionOptions> {
               .flags = "--weight-cache,--panel-cache",
               .group = "weights",
               .value = "DIR",
+              .path = true,
               .c = "weight_cache"},
              &S::weight_cache),
       option({.name = "sample_weights",
@@ -214,12 +216,13 @@ struct Described<SessionOptions> {
               .c = "caller_bytes",
               .no_ranks = knobs::kOfRank0},
              &S::reserved, {0, 0x1p62}),
-      option({.name = "reuse_arena",
-              .doc = "Activations share memory as soon as they are no longer needed.",
-              .no_flag = "weft verify switches it off",
+      option({.name = "separate_tensors",
+              .doc = "Every activation has its own memory, for debugging; else they share it as "
+                     "soon as they are no longer needed.",
+              .no_flag = "for debugging, from code",
               .group = "plan",
               .c = "separate_tensors"},
-             &S::reuse_arena),
+             &S::separate_tensors),
       option({.name = "embeddings",
               .doc = "Rows are the model's last hidden states instead of logits.",
               .no_flag = "weft embed and --embeddings of the server set it",
@@ -277,7 +280,7 @@ struct Described<SessionOptions> {
     [[maybe_unused]] auto& [context, sequences, cells, prefill_width, logits_rows, workers,
                             executor, backend, route, backend_instance, cache_k, cache_v, weights,
                             open_reads, expert_usage, weight_cache, sample_weights, passes_off,
-                            mem_budget, program, reserved, reuse_arena, embeddings, rewind,
+                            mem_budget, program, reserved, separate_tensors, embeddings, rewind,
                             draft_layer, progress, cancel, poll, warn] = options;
     return kMembers;
   }

@@ -3,7 +3,7 @@
 // which reads the query and a document as one text.
 //
 //   weft::Embedder embedder(model, {.pooling = weft::Pooling::rank});
-//   for (const weft::RankedDocument& d : weft::rank(embedder, query, documents))
+//   for (const weft::RankedDocument& d : weft::rerank(embedder, query, documents))
 //     use(documents[d.index], d.score);
 
 #include <cstddef>
@@ -38,11 +38,12 @@ struct RankedDocument {
 // Documents that are too long are refused, or cut if the embedder truncates texts. Throws
 // ValueError if the embedder does not rank, for an empty query and for "document 2 of 3 ...", and
 // like encode_pair() and Embedder::embed().
-std::vector<RankedDocument> rank(Embedder& embedder, std::string_view query,
-                                 std::span<const std::string> documents, std::size_t top_n = 0,
-                                 const std::atomic<bool>* cancel = nullptr);
+std::vector<RankedDocument> rerank(Embedder& embedder, std::string_view query,
+                                   std::span<const std::string> documents, std::size_t top_n = 0,
+                                   const std::atomic<bool>* cancel = nullptr);
 // The same for pairs that encode_pair() made.
-std::vector<RankedDocument> rank(Embedder& embedder, std::span<const TypedTokens> pairs,
-                                 std::size_t top_n = 0, const std::atomic<bool>* cancel = nullptr);
+std::vector<RankedDocument> rerank(Embedder& embedder, std::span<const TypedTokens> pairs,
+                                   std::size_t top_n = 0,
+                                   const std::atomic<bool>* cancel = nullptr);
 
 }  // namespace weft

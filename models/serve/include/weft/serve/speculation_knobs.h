@@ -62,6 +62,7 @@ struct Described<SpeculationOptions> {
            .flags = "--model-draft,--spec-draft-model",
            .group = "drafts",
            .value = "FILE",
+           .path = true,
            .c = "draft_model",
            .no_ranks = kNoRanks},
           &S::draft_model),
