@@ -163,8 +163,8 @@ function(weft_tests name)
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} weft_test_main)
   weft_precompile(${name})
   set(timeout 300)
-  if(WEFT_SANITIZE)
-    set(timeout 1200)  # ThreadSanitizer on the scalar reference
+  if(WEFT_SANITIZE OR WEFT_COVERAGE)
+    set(timeout 1200)  # ThreadSanitizer on the scalar reference; long texts without optimization
   endif()
   set(properties TIMEOUT ${timeout} ENVIRONMENT WEFT_CHECK_PLANS=1
     FAIL_REGULAR_EXPRESSION "cases:[^0-9]*0[^0-9]" ${ARG_PROPERTIES})

@@ -121,7 +121,8 @@ def describe(header, path):
             bodies.append(f"{result}{name}({arguments}) {{{value} }}")
         library = folder / "libweft.so"
         error = compiled(folder, "probe", '#include "weft/weft.h"\n' + "\n".join(bodies),
-                         include_folder(folder, header), "-g", "-shared", "-fPIC", "-o", str(library))
+                         include_folder(folder, header), f"-fdebug-prefix-map={folder}=.", "-g",
+                         "-shared", "-fPIC", "-o", str(library))
         if error:
             raise AssertionError(error)
         text = subprocess.run(["abidw", "--no-show-locs", "--no-corpus-path", "--no-comp-dir-path",
