@@ -253,7 +253,7 @@ LONG_CHECKS = [
     Check("tests arm64 ops and sessions", ctest("arm64", "-R", "^(ops|run|serve)_test:"), 1800,
           needs=("build arm64 tests",), part=LONG),
     Check("kernels of all sets, ASan", all_sets_with_asan, 1200, part=LONG),
-    Check("coverage", command("tools/coverage.sh"), 3000, part=LONG),
+    Check("coverage", command("tools/coverage.sh"), 7200, part=LONG),
 ]
 
 CHECKS = [*SOURCES, *RELEASE, *acceptance_checks(), *TIDY, *INPUT, *TSAN, *ARM64, *SETS, *ASAN, *LONE,
