@@ -49,7 +49,7 @@ TEST_CASE("a port in use") {
 }
 
 TEST_CASE("hosts and ports that cannot be") {
-  const auto make = [](ServerOptions options) {
+  const auto make = [](const ServerOptions& options) {
     Server(options, {.handler = echo, .refuse = plain_refusal});
   };
   CHECK_THROWS_AS(make({.port = -1}), weft::ValueError);
