@@ -3,9 +3,9 @@
 #
 # Prints which share of the lines of each layer the tests run, and names the gaps. Fails if a folder
 # is below its floor, or a test fails. Builds the preset `coverage` and runs all of its tests, or
-# those of the named programs (graph_test ...): all of them take two hours on two cores, because
-# nothing is optimized. Kernels are not counted by lines: the closing lines list the instruction
-# sets whose rows all ran.
+# those of the named programs (graph_test ...): all of them take more than an hour and a half on two
+# cores, because nothing is optimized. Kernels are not counted by lines: the closing lines list the
+# instruction sets whose rows all ran.
 #
 #   --baseline  build kernels for the first instruction set alone: two thirds of the objects, but
 #               code for the others (weights in panels) does not run, and tests of them fail

@@ -81,7 +81,8 @@ def declined(items):
 
 
 def replaced(name, page, marker, text):
-    """The page of this name with another text between `<!-- marker: generated -->` and `<!-- /marker -->`."""
+    """The page of this name with another text between `<!-- marker: generated -->` and
+    `<!-- /marker -->`."""
     begin, end = f"<!-- {marker}: generated -->\n", f"<!-- /{marker} -->"
     pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.S)
     if len(pattern.findall(page)) != 1:

@@ -1,6 +1,5 @@
 // Which architectures say how their experts are chosen, so that the experts can be guessed.
 
-#include <cstddef>
 #include <set>
 #include <string>
 
@@ -20,12 +19,8 @@ namespace {
 std::set<NodeId> choices_of(const Graph& graph) {
   std::set<NodeId> choices;
   for (NodeId id = 0; id < graph.size(); ++id) {
-    const Node& node = graph[id];
-    for (std::size_t i = 0; node.op && i < node.inputs.size(); ++i) {
-      const OpInput& input = node.op->input(i);
-      if (input.use == InputUse::matrix && input.chosen_by >= 0)
-        choices.insert(node.inputs[static_cast<std::size_t>(input.chosen_by)]);
-    }
+    const NodeId ids = chosen_matrices(graph[id]).ids;
+    if (ids != kNoNode) choices.insert(ids);
   }
   return choices;
 }
