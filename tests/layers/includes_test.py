@@ -235,7 +235,7 @@ class Includes(unittest.TestCase):
                     "models/serve/src/generation/batch.cpp", "models/serve/src/generation/guesses.cpp",
                     "models/serve/src/engine/engine_stepper.cpp",
                     "models/serve/src/engine/engine_embedders.cpp",
-                    "models/serve/src/engine/sequence_store.cpp",
+                    "models/serve/src/engine/slot_files.cpp",
                     "tools/server/api/core/src/errors.cpp", "tools/server/hosting/src/model_pool.cpp",
                     "models/text/"}
         paths = [path for folder in ("models", "scheduler", "tools", "examples")

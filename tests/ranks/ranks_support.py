@@ -18,6 +18,10 @@ from waiting import eventually
 MARK = "WEFT_TEST_RANKS"
 
 
+# MPICH's transport warns on stdout of messages that a rank which refuses did not read.
+QUIET = {"UCX_LOG_LEVEL": "error"}
+
+
 class Mpi:
     """An MPI: its launcher, and the library that Weft needs for it."""
 
@@ -75,7 +79,7 @@ class RunOfRanks:
         # A session of its own: no signal of a terminal reaches it.
         self.process = subprocess.Popen(
             mpi.command(*programs), stdin=stdin, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, env={**CLEAN, **(env or {}), MARK: self._mark},
+            stderr=subprocess.PIPE, env={**CLEAN, **QUIET, **(env or {}), MARK: self._mark},
             start_new_session=True)
 
     def processes(self):

@@ -236,6 +236,8 @@ class GraphBuilder {
         .cache_k = options.cache_k,
         .cache_v = options.cache_v,
         .rewind = options.rewind,
+        .kept = options.kept,
+        .kept_tokens = options.kept_tokens,
         .own = own};
     return {.tokens = tokens,
             .pos = pos,

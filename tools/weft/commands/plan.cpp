@@ -122,6 +122,8 @@ Planned with_sizes(SessionOptions asked, MemoryOffer offer) {
   const SessionOptions& got = offer.planned.options;
   asked.reserved = got.reserved;
   asked.sequences = got.sequences;
+  asked.kept = got.kept;
+  asked.kept_tokens = got.kept_tokens;
   asked.logits_rows = got.logits_rows;
   return {std::move(asked), std::move(offer)};
 }

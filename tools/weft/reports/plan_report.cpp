@@ -106,8 +106,9 @@ std::string plan_head(const Model& model, const MemoryOffer& offer) {
       o.workers, o.route.empty() ? o.backend : fmt::format("{} ({})", o.backend, o.route),
       o.cache_k.name(), o.cache_v == o.cache_k ? "" : fmt::format(" {}", o.cache_v.name()),
       to_string(o.weights), planned.weights_reason, offer.memory().to_text());
-  if (offer.slots < o.sequences)
-    out += fmt::format("{} slots, {} kept prompts\n", offer.slots, offer.n_kept);
+  if (o.kept > 0)
+    out += fmt::format("{} slots, beside them room for {} tokens of at most {} texts that ended\n",
+                       offer.slots, o.kept_tokens, o.kept);
   out += drafts_text(offer.drafts);
   out += fmt::format("may use {}{}\n", human_bytes(o.mem_budget),
                      offer.concessions.empty() ? "" : ", hence these concessions:");

@@ -53,7 +53,7 @@ struct Memory::Requests {
   // The sizes for the graph's own tokens: an encoder reads one text at a time.
   MemorySizes own_sizes() const {
     MemorySizes own = sizes;
-    if (own.own == MemoryOf::text) own.sequences = 1, own.cells = 0;
+    if (own.own == MemoryOf::text) own.sequences = 1, own.cells = own.kept = own.kept_tokens = 0;
     return own;
   }
 };
@@ -133,9 +133,11 @@ Memory::Cells Memory::cells(SourceLine where) const {
     return blocks_for((positions + stride_ - 1) / stride_);
   };
   const std::int64_t per_sequence = n_blocks(sizes.context);
-  const std::int64_t own = stride_ > 1 ? sizes.sequences : 0;  // each may need part of a block
+  // Of cells that are not for every position, each sequence may need part of a block.
+  const std::int64_t own = stride_ > 1 ? sizes.sequences : 0;
   const std::int64_t all = sizes.cells > 0 ? n_blocks(sizes.cells) + own  //
                                            : sizes.sequences * per_sequence;
+  const std::int64_t kept = n_blocks(sizes.kept_tokens) + (stride_ > 1 ? sizes.kept : 0);
   const std::string suffix = window_ > 0   ? fmt::format(".w{}", window_)
                              : stride_ > 1 ? fmt::format(".every{}", stride_)
                                            : "";
@@ -146,7 +148,8 @@ Memory::Cells Memory::cells(SourceLine where) const {
                     .of = sizes.own,
                     .window = window_,
                     .stride = stride_,
-                    .n_rows = window_ > 0 ? window_blocks(window_, sizes) : all,
+                    .n_rows = (window_ > 0 ? window_blocks(window_, sizes) : all) + kept,
+                    .kept_rows = kept,
                     .grow_with = window_ > 0 ? RowsGrowWith::sequences : RowsGrowWith::cells}),
       .cells = input("cells" + suffix, per_token, where),
       .runs = runs(suffix, input("table" + suffix, {sizes.sequences, per_sequence}, where), where)};
@@ -330,8 +333,10 @@ Tensor Memory::attend_encoded(std::int64_t layer, Tensor q, const KvShape& kv,
 MemoryPart& Memory::rows() const {
   const MemorySizes sizes = requests_->own_sizes();
   // While a step runs, the states before and after it both exist.
+  const std::int64_t kept = sizes.kept + sizes.kept_tokens / kLastingEvery;
   return part({.kind = "rows",
-               .n_rows = sizes.sequences * (kCheckpoints + 2 + sizes.rewind),
+               .n_rows = sizes.sequences * (kCheckpoints + 2 + sizes.rewind) + kept,
+               .kept_rows = kept,
                .checkpoint_every = kCheckpointEvery});
 }
 

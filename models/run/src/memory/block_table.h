@@ -1,32 +1,39 @@
 #pragma once
 // Which blocks of a pool hold the cells of each sequence, by number within it. Sequences share
-// blocks until one of them writes there. A sequence may have released its first blocks.
+// blocks until one of them writes there. A sequence may have released some of its blocks.
 
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "weft/ops/attention/cache_cells.h"
 
 #include "memory/block_pool.h"
-#include "memory/sequence_memory.h"
+#include "memory/memory_limits.h"
+#include "memory/state_store.h"
+#include "memory/step_tokens.h"
 
 namespace weft::run {
 
 class BlockTable {
  public:
-  // The blocks that a sequence has.
+  // The blocks that a sequence has, without those between them that it released.
   struct Kept {
     std::int64_t begin = 0, end = 0;
   };
 
-  // `n_blocks` in all, at most `per_sequence` of them in one sequence.
-  BlockTable(std::int64_t n_sequences, std::int64_t per_sequence, std::int64_t n_blocks)
+  // `n_blocks` in all, at most `per_sequence` of them in one sequence. Sequences that do not grow
+  // take memory for the blocks that they have.
+  BlockTable(const MemoryLimits& limits, std::int64_t per_sequence, std::int64_t n_blocks)
       : per_sequence_(per_sequence),
         pool_(n_blocks),
-        table_(static_cast<std::size_t>(n_sequences * per_sequence)),
-        kept_(static_cast<std::size_t>(n_sequences)) {}
+        table_(static_cast<std::size_t>(limits.all())),
+        kept_(table_.size()) {
+    for (std::int64_t s = 0; s < limits.sequences; ++s)
+      row(s).assign(static_cast<std::size_t>(per_sequence), BlockPool::kNone);
+  }
 
   const BlockPool& pool() const { return pool_; }
   const Kept& kept(std::int32_t sequence) const {
@@ -35,11 +42,12 @@ class BlockTable {
   // The blocks first .. end - 1 of a sequence.
   std::span<const std::int32_t> blocks(std::int32_t sequence, std::int64_t first,
                                        std::int64_t end) const {
-    return std::span(table_).subspan(at(sequence, first), static_cast<std::size_t>(end - first));
+    return std::span(row(sequence))
+        .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(end - first));
   }
   // Where the nth cell of a sequence is.
   std::int32_t place(std::int32_t sequence, std::int64_t n) const {
-    const std::int64_t lies_in = table_[at(sequence, n / kCellsPerBlock)];
+    const std::int64_t lies_in = block(sequence, n / kCellsPerBlock);
     return static_cast<std::int32_t>(lies_in * kCellsPerBlock + n % kCellsPerBlock);
   }
   // Copies the blocks of a sequence to their places in `table`, which has the table's shape,
@@ -47,8 +55,12 @@ class BlockTable {
   void write(std::int32_t sequence, std::span<std::int32_t> table) const {
     const Kept& has = kept(sequence);
     const auto from = blocks(sequence, has.begin, has.end);
-    std::ranges::copy(from, table.begin() + std::ptrdiff_t(at(sequence, has.begin)));
+    std::ranges::copy(from, table.begin() + sequence * per_sequence_ + has.begin);
   }
+  // Whether the sequence has all of the blocks first .. end - 1; if not, the last one that it lacks
+  // goes to `missing`.
+  bool has(std::int32_t sequence, std::int64_t first, std::int64_t end,
+           std::int64_t& missing) const;
 
   // The number of blocks that grow() takes. Growths are in cells.
   std::int64_t n_missing(const Growth& g) const;
@@ -61,25 +73,53 @@ class BlockTable {
   void replace(std::int32_t sequence, Kept with);
   // Lets `to` share the first blocks of `from`.
   void share(std::int32_t from, std::int32_t to, std::int64_t n_blocks);
-  // Release blocks: all but the first ones by number, and the first ones.
+  // Releases all blocks but the first ones by number.
   void cut(std::int32_t sequence, std::int64_t n_blocks);
-  void release_first(std::int32_t sequence, std::int64_t n_blocks);
+  // Releases those of the first blocks that are not needed. Returns how many became free.
+  template <class IsNeeded>
+  std::int64_t release_first(std::int32_t sequence, std::int64_t n_blocks, IsNeeded is_needed);
+  void release_first(std::int32_t sequence, std::int64_t n_blocks) {
+    release_first(sequence, n_blocks, [](std::int64_t) { return false; });
+  }
 
  private:
-  std::size_t at(std::int32_t sequence, std::int64_t n) const {
-    return static_cast<std::size_t>(sequence * per_sequence_ + n);
+  std::vector<std::int32_t>& row(std::int64_t sequence) {
+    return table_[static_cast<std::size_t>(sequence)];
   }
-  std::int32_t& block(std::int32_t sequence, std::int64_t n) { return table_[at(sequence, n)]; }
+  const std::vector<std::int32_t>& row(std::int64_t sequence) const {
+    return table_[static_cast<std::size_t>(sequence)];
+  }
+  std::int32_t& block(std::int32_t sequence, std::int64_t n) {
+    return row(sequence)[static_cast<std::size_t>(n)];
+  }
+  std::int32_t block(std::int32_t sequence, std::int64_t n) const {
+    return row(sequence)[static_cast<std::size_t>(n)];
+  }
+  void make_row(std::int32_t sequence, std::int64_t n_blocks);  // for at least so many
+  void release(std::int32_t& block) {
+    if (block != BlockPool::kNone) pool_.release(std::exchange(block, BlockPool::kNone));
+  }
   // Whether a growth writes to a block that another sequence shares.
   bool must_copy(const Growth& g) const {
     return g.from % kCellsPerBlock != 0 && g.to > g.from &&
-           pool_.is_shared(table_[at(g.sequence, g.from / kCellsPerBlock)]);
+           pool_.is_shared(block(g.sequence, g.from / kCellsPerBlock));
   }
 
   const std::int64_t per_sequence_;
   BlockPool pool_;
-  std::vector<std::int32_t> table_;  // [sequences][per_sequence_]
-  std::vector<Kept> kept_;           // by sequence
+  std::vector<std::vector<std::int32_t>> table_;  // by sequence; kNone: released
+  std::vector<Kept> kept_;                        // by sequence
 };
+
+template <class IsNeeded>
+std::int64_t BlockTable::release_first(std::int32_t sequence, std::int64_t n_blocks,
+                                       IsNeeded is_needed) {
+  Kept& has = kept_[static_cast<std::size_t>(sequence)];
+  const std::int64_t n_free = pool_.n_free();
+  for (std::int64_t n = has.begin; n < std::min(n_blocks, has.end); ++n)
+    if (!is_needed(n)) release(block(sequence, n));
+  while (has.begin < has.end && block(sequence, has.begin) == BlockPool::kNone) ++has.begin;
+  return pool_.n_free() - n_free;
+}
 
 }  // namespace weft::run

@@ -18,8 +18,9 @@ class CellMemory final : public SequenceMemory {
         suffix_(part.suffix),
         window_(part.window),
         stride_(part.stride),
-        table_(limits.sequences, blocks_for((limits.context + stride_ - 1) / stride_),
-               part.n_rows) {}
+        keeps_all_(part.window == 0 || part.kept_rows > 0),
+        table_(limits, blocks_for((limits.context + stride_ - 1) / stride_), part.n_rows),
+        lengths_(static_cast<std::size_t>(limits.all())) {}
 
   std::vector<std::string> input_names() const override {
     std::vector<std::string> names{"table" + suffix_, "cells" + suffix_, "first" + suffix_};
@@ -33,6 +34,9 @@ class CellMemory final : public SequenceMemory {
   std::int64_t free_positions() const override {
     return window_ > 0 ? SequenceMemory::free_positions()
                        : table_.pool().n_free() * kCellsPerBlock * stride_;
+  }
+  std::int64_t spare_positions() const override {
+    return keeps_all_ ? table_.pool().n_free() * kCellsPerBlock * stride_ : free_positions();
   }
   std::string room() const override {
     return fmt::format("{} of the {} shared blocks of {} positions are free",
@@ -50,19 +54,22 @@ class CellMemory final : public SequenceMemory {
     for (const Growth& g : step) table_.cut(g.sequence, blocks_of(g.from));
   }
 
-  std::int64_t resume_point(std::int32_t sequence, std::int64_t length) const override {
-    return first_block(length) >= table_.kept(sequence).begin ? length : 0;
+  std::int64_t resume_point(std::int32_t sequence, std::int64_t length) const override;
+  void truncate(std::int32_t sequence, std::int64_t n) override {
+    table_.cut(sequence, blocks_of(n));
+    lengths_[static_cast<std::size_t>(sequence)] = n;
   }
-  void truncate(std::int32_t sequence, std::int64_t length) override {
-    table_.cut(sequence, blocks_of(length));
+  void copy(std::int32_t from, std::int32_t to, std::int64_t n) override {
+    table_.share(from, to, blocks_of(n));
+    lengths_[static_cast<std::size_t>(to)] = n;
   }
-  void copy(std::int32_t from, std::int32_t to, std::int64_t length) override {
-    table_.share(from, to, blocks_of(length));
-  }
+  bool thin(std::int32_t sequence, std::span<const std::int64_t> marks) override;
 
   std::vector<std::int32_t> saved_rows(std::int32_t sequence, std::int64_t length) const override {
     const std::int64_t end = blocks_of(length);
-    const auto rows = table_.blocks(sequence, std::min(table_.kept(sequence).begin, end), end);
+    std::int64_t begin = std::min(table_.kept(sequence).begin, end), missing = 0;
+    if (!table_.has(sequence, begin, end, missing)) begin = missing + 1;
+    const auto rows = table_.blocks(sequence, begin, end);
     return {rows.begin(), rows.end()};
   }
   std::int64_t min_rows(std::int64_t length) const override {
@@ -76,10 +83,11 @@ class CellMemory final : public SequenceMemory {
   bool can_replace(std::int32_t sequence, std::int64_t n_rows) const override {
     return table_.can_replace(sequence, n_rows);
   }
-  std::vector<std::int32_t> replace(std::int32_t sequence, std::int64_t length, std::int64_t n_rows,
+  std::vector<std::int32_t> replace(std::int32_t sequence, std::int64_t n, std::int64_t n_rows,
                                     std::span<const std::int64_t>) override {
-    table_.replace(sequence, {blocks_of(length) - n_rows, blocks_of(length)});
-    return saved_rows(sequence, length);
+    table_.replace(sequence, {blocks_of(n) - n_rows, blocks_of(n)});
+    lengths_[static_cast<std::size_t>(sequence)] = n;
+    return saved_rows(sequence, n);
   }
 
  private:
@@ -101,8 +109,28 @@ class CellMemory final : public SequenceMemory {
   const std::string suffix_;
   const std::int64_t window_;  // positions that a token attends to; 0: all
   const std::int64_t stride_;  // positions per cell; 1 with a window
+  const bool keeps_all_;       // until thin(), also what no longer is within the window
   BlockTable table_;
+  std::vector<std::int64_t> lengths_;  // by sequence
 };
+
+bool CellMemory::thin(std::int32_t sequence, std::span<const std::int64_t> marks) {
+  if (window_ == 0) return false;
+  const auto is_needed = [&](std::int64_t block) {
+    return std::ranges::any_of(marks, [&](std::int64_t mark) {
+      return first_block(mark) <= block && block < blocks_of(mark);
+    });
+  };
+  const std::int64_t length = lengths_[static_cast<std::size_t>(sequence)];
+  return table_.release_first(sequence, first_kept(length), is_needed) > 0;
+}
+
+std::int64_t CellMemory::resume_point(std::int32_t sequence, std::int64_t length) const {
+  for (std::int64_t missing = 0;;) {
+    if (table_.has(sequence, first_block(length), blocks_of(length), missing)) return length;
+    length = missing * kCellsPerBlock;
+  }
+}
 
 void CellMemory::write_inputs(std::span<const TokenPlace> tokens, std::span<const Growth> step,
                               std::span<const InputValues> inputs) {
@@ -122,15 +150,19 @@ void CellMemory::write_inputs(std::span<const TokenPlace> tokens, std::span<cons
   }
 }
 
-// Releases blocks that are no longer within the window.
+// Releases blocks that are no longer within the window, unless they stay as long as there is room.
 void CellMemory::append(std::span<const Growth> step) {
-  for (const Growth& g : step) table_.release_first(g.sequence, first_kept(g.to));
+  for (const Growth& g : step) {
+    lengths_[static_cast<std::size_t>(g.sequence)] = g.to;
+    if (!keeps_all_) table_.release_first(g.sequence, first_kept(g.to));
+  }
 }
 
 SequenceMemory::Range CellMemory::needed_rows(std::int64_t length, const Saved& saved) const {
   if (length == 0) return {};
   const std::int64_t first_saved = blocks_of(saved.length) - saved.n_rows;
-  const std::int64_t begin = std::max(first_kept(length), first_saved);
+  const bool keeps_all = keeps_all_ && blocks_of(length) - first_saved <= table_.pool().n_free();
+  const std::int64_t begin = keeps_all ? first_saved : std::max(first_kept(length), first_saved);
   return {begin - first_saved, blocks_of(length) - first_saved};
 }
 

@@ -18,7 +18,6 @@ class FixedMemory final : public SequenceMemory {
   std::vector<std::string> input_names() const override {
     return {"table" + suffix_, "cells" + suffix_, "first" + suffix_, "last" + suffix_};
   }
-  bool has_room(const Growth&) const override { return true; }
   std::string room() const override { return "fixed cells need no room"; }
   const Growth* reserve(std::span<const Growth>) override { return nullptr; }
   void write_inputs(std::span<const TokenPlace> tokens, std::span<const Growth> step,

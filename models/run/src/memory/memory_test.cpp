@@ -19,7 +19,7 @@ namespace {
 using namespace run;
 
 constexpr std::int64_t kContext = 640, kStepTokens = 150, kWindow = 100, kStride = 3;
-constexpr std::int32_t kSequences = 4;
+constexpr std::int32_t kSequences = 4, kKept = 3;
 
 using Text = std::vector<std::int32_t>;
 
@@ -38,7 +38,9 @@ float follows(float before, std::int32_t token) {
 // Memory of all kinds, with a state of one float per cell or row in each part.
 class Lives {
  public:
-  explicit Lives(std::int64_t cells, std::uint32_t seed) : random_(seed), texts_(kSequences) {
+  explicit Lives(std::int64_t cells, std::uint32_t seed, std::int64_t kept_tokens = 0)
+      : random_(seed), n_all_(kSequences + (kept_tokens > 0 ? kKept : 0)), texts_(index(n_all_)) {
+    const std::int64_t n_kept = n_all_ - kSequences;
     Graph graph;
     const Tensor pos = graph.input("pos", {i32, {1}});
     const Tensor x = graph.input("x", {f32, {1, 1, 1}}), row = graph.input("row", {f32, {1, 1}});
@@ -48,7 +50,9 @@ class Lives {
                               .cells = cells,
                               .step_tokens = kStepTokens,
                               .cache_k = f32,
-                              .cache_v = f32});
+                              .cache_v = f32,
+                              .kept = n_kept,
+                              .kept_tokens = kept_tokens});
     asked.attend_latent(0, x, x, {});
     const Graph::Scope scope(graph, "next");  // names of nodes are unique
     asked.window(kWindow).attend_latent(1, x, x, {});
@@ -60,13 +64,13 @@ class Lives {
       const TensorSpec spec = graph[graph.find(part.states.front())].spec;
       states_.emplace_back(spec.bytes());
       parts.push_back(make_memory(
-          part, {kSequences, kContext},
+          part, {kSequences, kContext, n_kept},
           StateStore(
               {{.path = part.states.front(), .spec = spec, .host = states_.back().data()}})));
       parts_.push_back(parts.back().get());
       empty_.push_back(parts_.back()->room());
     }
-    memory_.emplace(MemoryLimits{kSequences, kContext}, kStepTokens, std::move(parts));
+    memory_.emplace(MemoryLimits{kSequences, kContext, n_kept}, kStepTokens, std::move(parts));
     for (const std::string& name : memory_->input_names()) {
       const Shape& shape = graph[graph.find(name)].spec.shape;
       const std::int64_t n = shape.n_dims() == 2 ? shape.elems() : kStepTokens;
@@ -76,9 +80,15 @@ class Lives {
 
   void live(int n_rounds) {
     for (int i = 0; i < n_rounds; ++i) {
-      switch (below(8)) {
+      switch (below(10)) {
         case 0:
           truncate();
+          break;
+        case 8:
+          memory_->mark(some_growing(), below(kContext));
+          break;
+        case 9:
+          if (below(4) == 0) memory_->thin(some_sequence());
           break;
         case 1:
           copy();
@@ -89,10 +99,10 @@ class Lives {
         default:
           step(some_tokens(), below(8) == 0);
       }
-      for (std::int32_t s = 0; s < kSequences; ++s)
+      for (std::int32_t s = 0; s < n_all_; ++s)
         REQUIRE(memory_->length(s) == std::ssize(texts_[index(s)]));
     }
-    for (std::int32_t s = 0; s < kSequences; ++s) memory_->truncate(s, 0);
+    for (std::int32_t s = 0; s < n_all_; ++s) memory_->truncate(s, 0);
     for (std::size_t i = 0; i < parts_.size(); ++i) CHECK(parts_[i]->room() == empty_[i]);
   }
   // All sequences at once, until their contexts are full.
@@ -115,7 +125,8 @@ class Lives {
   std::int64_t below(std::int64_t n) {
     return static_cast<std::int64_t>(random_() % static_cast<std::uint32_t>(n));
   }
-  std::int32_t some_sequence() { return static_cast<std::int32_t>(below(kSequences)); }
+  std::int32_t some_sequence() { return static_cast<std::int32_t>(below(n_all_)); }
+  std::int32_t some_growing() { return static_cast<std::int32_t>(below(kSequences)); }
   float& state(std::size_t part, std::int64_t i) {
     return reinterpret_cast<float*>(states_[part].data())[i];
   }
@@ -135,6 +146,7 @@ class Lives {
   void restore();
 
   std::mt19937 random_;
+  std::int32_t n_all_;
   std::vector<Buffer> states_;
   std::vector<SequenceMemory*> parts_;
   std::vector<std::string> empty_;  // room() of parts in which nothing is
@@ -151,9 +163,9 @@ std::vector<Lives::Token> Lives::some_tokens() {
   for (std::int32_t s = 0; s < kSequences; ++s) left.push_back(room_left(s));
   const std::int64_t n = below(3) == 0 ? 1 + below(kStepTokens) : 1 + below(4);
   const bool mixed = below(2) == 0;
-  std::int32_t s = some_sequence();
+  std::int32_t s = some_growing();
   for (std::int64_t i = 0; i < n; ++i) {
-    if (mixed) s = some_sequence();
+    if (mixed) s = some_growing();
     if (left[index(s)]-- > 0) tokens.push_back({s, static_cast<std::int32_t>(below(50))});
   }
   return tokens;
@@ -293,7 +305,8 @@ void Lives::restore() {
   }
   texts_[index(to)] = text;
   if (length < saved) return;
-  // It can be truncated as the saved one could.
+  if (n_all_ > kSequences) return;
+  // It can be truncated as the saved one could, unless others keep too much.
   for (std::int64_t k = 0; k <= saved; ++k)
     REQUIRE(memory_->resume_point(to, k) == points[index(k)]);
 }
@@ -312,6 +325,17 @@ TEST_CASE("sequences of all kinds of memory: tokens always find their own cells"
     }
     CHECK((n_refused > 0) == (cells < kSequences * kContext));
     CHECK(n_earlier > 0);
+  }
+}
+
+TEST_CASE("sequences that only keep what was copied to them") {
+  for (const std::int64_t kept_tokens : {320, 2000}) {
+    for (std::uint32_t seed = 1; seed <= 8; ++seed) {
+      CAPTURE(seed);
+      Lives lives(kContext + 320, seed, kept_tokens);
+      lives.live(400);
+      CHECK(lives.n_earlier() > 0);
+    }
   }
 }
 

@@ -34,6 +34,9 @@ class PerSequence {
   // Replaces `to` by what `from` had after its first `length` tokens. REQUIRES: the same of `from`,
   // and from != to.
   virtual void copy(std::int32_t from, std::int32_t to, std::int64_t length) = 0;
+  // As Session::mark() and thin().
+  virtual void mark(std::int32_t /*sequence*/, std::int64_t /*length*/) {}
+  virtual bool thin(std::int32_t /*sequence*/) { return false; }
   // Removes everything: the sequence is as in a new session.
   virtual void clear(std::int32_t sequence) { truncate(sequence, 0); }
 
@@ -41,13 +44,11 @@ class PerSequence {
   // (session/sequence_states.h). A party without states is made again from the tokens, or begins
   // anew.
   virtual std::size_t n_states() const { return 0; }
-  virtual SavedShape saved_shape(std::int32_t /*sequence*/, std::size_t /*state*/,
-                                 std::int32_t /*prefix*/) const {
+  virtual SavedShape saved_shape(std::int32_t /*sequence*/, std::size_t /*state*/) const {
     return {};
   }
   virtual void save(std::int32_t /*sequence*/, std::size_t /*state*/,
-                    const std::function<void(std::span<const std::byte>)>& /*write*/,
-                    std::int32_t /*prefix*/) const {}
+                    const std::function<void(std::span<const std::byte>)>& /*write*/) const {}
   // Why the sequence cannot be saved now; "": it can.
   virtual std::string why_not_saved(std::int32_t /*sequence*/) const { return ""; }
   // The largest length up to `length` to which these states can be restored.

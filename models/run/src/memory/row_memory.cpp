@@ -5,22 +5,26 @@
 
 #include "weft/base/error.h"
 
-#include "memory/block_pool.h"
 #include "memory/memory_kinds.h"
+#include "memory/row_pool.h"
 
 namespace weft::run {
 namespace {
 
+// There are enough rows for every step (arch/src/decoder/memory.cpp), after thin().
 class RowMemory final : public SequenceMemory {
  public:
   RowMemory(const arch::MemoryPart& part, const MemoryLimits& limits, StateStore store)
       : SequenceMemory(std::move(store)),
         suffix_(part.suffix),
-        rewind_(part.n_rows / limits.sequences - (arch::kCheckpoints + 2)),
+        keeps_lasting_(part.kept_rows > 0),
+        n_growing_(static_cast<std::int32_t>(limits.sequences)),
+        rewind_((part.n_rows - part.kept_rows) / limits.sequences - (arch::kCheckpoints + 2)),
         pool_(part.n_rows),
-        sequences_(static_cast<std::size_t>(limits.sequences)) {
-    for (Sequence& s : sequences_) {
-      s.kept.reserve(static_cast<std::size_t>(arch::kCheckpoints + 2 + rewind_));
+        sequences_(static_cast<std::size_t>(limits.all())) {
+    const std::int64_t n_lasting = keeps_lasting_ ? limits.context / arch::kLastingEvery : 0;
+    for (Sequence& s : std::span(sequences_).first(static_cast<std::size_t>(limits.sequences))) {
+      s.kept.reserve(static_cast<std::size_t>(arch::kCheckpoints + 2 + rewind_ + n_lasting));
       s.reserved.reserve(s.kept.capacity());
     }
   }
@@ -28,8 +32,9 @@ class RowMemory final : public SequenceMemory {
   std::vector<std::string> input_names() const override {
     return {"rows_from" + suffix_, "before" + suffix_, "rows_to" + suffix_};
   }
-  // There are enough rows for every step (arch/src/decoder/memory.cpp).
-  bool has_room(const Growth&) const override { return true; }
+  std::int64_t spare_positions() const override {
+    return keeps_lasting_ ? pool_.n_free() * arch::kLastingEvery : free_positions();
+  }
   std::string room() const override {
     return fmt::format("{} of the {} rows are free", pool_.n_free(), pool_.n_blocks());
   }
@@ -38,7 +43,7 @@ class RowMemory final : public SequenceMemory {
                     std::span<const InputValues> inputs) override;
   void append(std::span<const Growth> step) override;
   void rollback(std::span<const Growth> step) override {
-    for (const Growth& g : step) release(of(g.sequence).reserved, 0);
+    for (const Growth& g : step) pool_.release_after(of(g.sequence).reserved, 0);
   }
 
   std::int64_t resume_point(std::int32_t sequence, std::int64_t length) const override {
@@ -47,6 +52,7 @@ class RowMemory final : public SequenceMemory {
   }
   void truncate(std::int32_t sequence, std::int64_t length) override;
   void copy(std::int32_t from, std::int32_t to, std::int64_t length) override;
+  bool thin(std::int32_t sequence, std::span<const std::int64_t> marks) override;
 
   std::vector<std::int32_t> saved_rows(std::int32_t sequence, std::int64_t length) const override;
   std::vector<std::int64_t> saved_lengths(std::int32_t sequence,
@@ -55,17 +61,17 @@ class RowMemory final : public SequenceMemory {
   std::int64_t max_rows(std::int64_t length) const override { return min_rows(length); }
   std::int64_t restore_point(std::int64_t length, const Saved& saved) const override;
   Range needed_rows(std::int64_t length, const Saved& saved) const override;
-  bool can_replace(std::int32_t, std::int64_t) const override { return true; }
+  bool can_replace(std::int32_t sequence, std::int64_t n_rows) const override {
+    const auto is_own = [&](const Row& row) { return !pool_.is_shared(row.row); };
+    return std::min(n_rows, arch::kCheckpoints + 1 + rewind_) <=
+           pool_.n_free() + std::ranges::count_if(of(sequence).kept, is_own);
+  }
   std::vector<std::int32_t> replace(std::int32_t sequence, std::int64_t length, std::int64_t n_rows,
                                     std::span<const std::int64_t> lengths) override;
 
  private:
-  // The state of a sequence after its first `length` tokens.
-  struct Row {
-    std::int64_t length = 0;
-    std::int32_t row = BlockPool::kNone;
-  };
-  using Rows = std::vector<Row>;  // by ascending length
+  using Row = StateRow;
+  using Rows = StateRowList;
   struct Sequence {
     Rows kept;              // checkpoints, then the current state; empty: no tokens
     Rows reserved;          // rows for the reserved step
@@ -76,57 +82,109 @@ class RowMemory final : public SequenceMemory {
   const Sequence& of(std::int32_t sequence) const {
     return sequences_[static_cast<std::size_t>(sequence)];
   }
-  static const Row* last_until(const Rows& rows, std::int64_t length) {
-    const auto after = std::ranges::upper_bound(rows, length, {}, &Row::length);
-    return after == rows.begin() ? nullptr : &*std::prev(after);
+  // Whether the state after so many tokens stays while there is room.
+  bool lasts(std::int64_t length, std::span<const std::int64_t> marks) const {
+    return keeps_lasting_ &&
+           (length % arch::kLastingEvery == 0 || std::ranges::binary_search(marks, length));
   }
-  // Releases all but the first n.
-  void release(Rows& rows, std::size_t n) {
-    for (; rows.size() > n; rows.pop_back()) pool_.release(rows.back().row);
-  }
-  void drop(Rows& rows, std::size_t i) {
-    pool_.release(rows[i].row);
-    rows.erase(rows.begin() + std::ptrdiff_t(i));
-  }
-  void take(Rows& rows, std::int64_t length) { rows.push_back({length, pool_.take()}); }
 
-  void take_for_rewind(const Growth& g);
+  void make_way(const Growth& g, std::int64_t n_checkpoints);
+  bool reserve(const Growth& g);
+  bool take_for_rewind(const Growth& g);
 
   const std::string suffix_;
+  const bool keeps_lasting_;
+  const std::int32_t n_growing_;
   const std::int64_t rewind_;  // MemorySizes::rewind
-  BlockPool pool_;
+  RowPool pool_;
   std::vector<Sequence> sequences_;
 };
 
 // Rows for the states before each of the last tokens, if the step is one with guesses. REQUIRES: it
 // has reserved the checkpoints in it.
-void RowMemory::take_for_rewind(const Growth& g) {
-  if (g.to - g.from > rewind_ + 1) return;
+bool RowMemory::take_for_rewind(const Growth& g) {
+  if (g.to - g.from > rewind_ + 1) return true;
   Rows& reserved = of(g.sequence).reserved;
+  const std::size_t n_checkpoints = reserved.size();
+  const auto is_there = [&](std::int64_t length) {
+    return std::ranges::count(std::span(reserved).first(n_checkpoints), length, &Row::length) > 0;
+  };
+  bool has_all = true;
   for (std::int64_t length = g.from + 1; length < g.to; ++length)
-    if (length % arch::kCheckpointEvery != 0) take(reserved, length);
+    if (!is_there(length)) has_all = has_all && pool_.take(reserved, length);
   std::ranges::sort(reserved, {}, &Row::length);
+  return has_all;
 }
 
-// Reserves rows for the end of the step and for the last checkpoints within it. Older checkpoints
-// are released now, so that there are always enough rows; a step that fails loses only these.
-const Growth* RowMemory::reserve(std::span<const Growth> step) {
-  for (const Growth& g : step) {
-    Sequence& s = of(g.sequence);
-    for (std::size_t i = s.kept.size(); i-- > 1;)  // those for the rewind of the last step
-      if (s.kept[i - 1].length % arch::kCheckpointEvery != 0) drop(s.kept, i - 1);
-    const std::int64_t last = (g.to - 1) / arch::kCheckpointEvery * arch::kCheckpointEvery;
-    const std::int64_t oldest =
-        std::max(g.from + 1, last - (arch::kCheckpoints - 1) * arch::kCheckpointEvery);
-    const std::int64_t first =
-        (oldest + arch::kCheckpointEvery - 1) / arch::kCheckpointEvery * arch::kCheckpointEvery;
-    const std::int64_t n = first > last ? 0 : (last - first) / arch::kCheckpointEvery + 1;
-    while (s.kept.size() > 1 && std::ssize(s.kept) + n > arch::kCheckpoints + 1) drop(s.kept, 0);
-    for (std::int64_t i = 0; i < n; ++i) take(s.reserved, first + i * arch::kCheckpointEvery);
-    take_for_rewind(g);
-    if (g.to > g.from) take(s.reserved, g.to);
+// Releases what the last step kept for its rewind, and the checkpoints that are too many beside
+// those of the step, so that there are always enough rows; a step that fails loses only these.
+void RowMemory::make_way(const Growth& g, std::int64_t n_checkpoints) {
+  Rows& kept = of(g.sequence).kept;
+  const auto is_checkpoint = [](const Row& row) {
+    return row.length % arch::kCheckpointEvery == 0;
+  };
+  std::int64_t n = n_checkpoints;
+  for (std::size_t i = kept.size(); i-- > 1;) {
+    const Row& row = kept[i - 1];  // not the current state
+    const bool stays =
+        (is_checkpoint(row) && ++n <= arch::kCheckpoints) || lasts(row.length, g.marks);
+    if (!stays) pool_.drop(kept, i - 1);
   }
-  return nullptr;
+}
+
+// Reserves rows for the end of the step and for the last checkpoints within it; for those that last
+// as far as there are rows.
+bool RowMemory::reserve(const Growth& g) {
+  Rows& reserved = of(g.sequence).reserved;
+  const std::int64_t last = (g.to - 1) / arch::kCheckpointEvery * arch::kCheckpointEvery;
+  const std::int64_t oldest =
+      std::max(g.from + 1, last - (arch::kCheckpoints - 1) * arch::kCheckpointEvery);
+  const std::int64_t first =
+      (oldest + arch::kCheckpointEvery - 1) / arch::kCheckpointEvery * arch::kCheckpointEvery;
+  make_way(g, first > last ? 0 : (last - first) / arch::kCheckpointEvery + 1);
+  bool has_all = true;
+  for (std::int64_t length = first; length <= last; length += arch::kCheckpointEvery)
+    has_all = has_all && pool_.take(reserved, length);
+  if (!has_all || !take_for_rewind(g)) return false;
+  if (g.to > g.from && !pool_.take(reserved, g.to)) return false;
+  if (!keeps_lasting_) return true;
+  const auto take_lasting = [&](std::int64_t length) {
+    const bool inside = length > g.from && length < g.to;
+    if (inside && std::ranges::count(reserved, length, &Row::length) == 0)
+      pool_.take(reserved, length);
+  };
+  std::ranges::for_each(g.marks, take_lasting);
+  for (std::int64_t at = g.from / arch::kLastingEvery + 1; at * arch::kLastingEvery < g.to; ++at)
+    take_lasting(at * arch::kLastingEvery);
+  std::ranges::sort(reserved, {}, &Row::length);
+  return true;
+}
+
+const Growth* RowMemory::reserve(std::span<const Growth> step) {
+  const auto failed = std::ranges::find_if(step, [&](const Growth& g) { return !reserve(g); });
+  return failed == step.end() ? nullptr : &*failed;
+}
+
+// Drops every other one of the checkpoints that last: those at odd multiples of the largest power of
+// two times kLastingEvery that they have in common.
+bool RowMemory::thin(std::int32_t sequence, std::span<const std::int64_t> marks) {
+  Rows& kept = of(sequence).kept;
+  const std::int64_t n_free = pool_.n_free();
+  const std::int64_t last = kept.empty() ? 0 : kept.back().length;
+  const auto may_go = [&](const Row& row) {
+    return row.length < last - rewind_ && !std::ranges::binary_search(marks, row.length);
+  };
+  std::int64_t interval = arch::kLastingEvery;
+  const auto is_odd = [&](const Row& row) { return row.length % (2 * interval) != 0; };
+  if (std::ranges::none_of(kept, may_go)) return false;
+  while (std::ranges::none_of(kept, [&](const Row& r) { return may_go(r) && is_odd(r); }))
+    interval *= 2;
+  std::erase_if(kept, [&](const Row& row) {
+    const bool goes = may_go(row) && is_odd(row);
+    if (goes) pool_.release(row.row);
+    return goes;
+  });
+  return pool_.n_free() > n_free;
 }
 
 void RowMemory::write_inputs(std::span<const TokenPlace> tokens, std::span<const Growth> step,
@@ -150,8 +208,9 @@ void RowMemory::append(std::span<const Growth> step) {
   for (const Growth& g : step) {
     Sequence& s = of(g.sequence);
     if (s.reserved.empty()) continue;
-    if (!s.kept.empty() && s.kept.back().length % arch::kCheckpointEvery != 0)
-      drop(s.kept, s.kept.size() - 1);
+    if (!s.kept.empty() && s.kept.back().length % arch::kCheckpointEvery != 0 &&
+        !lasts(s.kept.back().length, g.marks))
+      pool_.drop(s.kept, s.kept.size() - 1);
     s.kept.insert(s.kept.end(), s.reserved.begin(), s.reserved.end());
     s.reserved.clear();
   }
@@ -160,13 +219,17 @@ void RowMemory::append(std::span<const Growth> step) {
 void RowMemory::truncate(std::int32_t sequence, std::int64_t length) {
   Rows& kept = of(sequence).kept;
   const auto after = std::ranges::upper_bound(kept, length, {}, &Row::length);
-  release(kept, static_cast<std::size_t>(after - kept.begin()));
+  pool_.release_after(kept, static_cast<std::size_t>(after - kept.begin()));
 }
 
 void RowMemory::copy(std::int32_t from, std::int32_t to, std::int64_t length) {
-  release(of(to).kept, 0);
+  pool_.release_after(of(to).kept, 0);
+  const bool grows = to < n_growing_;
   for (const Row& row : of(from).kept) {
     if (row.length > length) break;
+    const bool is_for_rewind = row.length % arch::kCheckpointEvery != 0 &&
+                               row.length >= of(from).kept.back().length - rewind_;
+    if (!grows && is_for_rewind && row.length < length) continue;
     pool_.share(row.row);
     of(to).kept.push_back(row);
   }
@@ -199,22 +262,21 @@ SequenceMemory::Range RowMemory::needed_rows(std::int64_t length, const Saved& s
   return {0, std::ranges::upper_bound(saved.lengths, length) - saved.lengths.begin()};
 }
 
-// Keeps as many of the earlier states as steps would have kept: the session that saved them may
-// have had a longer rewind.
+// Keeps as many of the earlier states as steps would have kept, or as there is room for: the
+// session that saved them may have had a longer rewind.
 std::vector<std::int32_t> RowMemory::replace(std::int32_t sequence, std::int64_t length,
                                              std::int64_t n_rows,
                                              std::span<const std::int64_t> lengths) {
   Rows& kept = of(sequence).kept;
-  release(kept, 0);
+  pool_.release_after(kept, 0);
   std::vector<std::int32_t> rows(static_cast<std::size_t>(n_rows), BlockPool::kNone);
   std::int64_t n_checkpoints = arch::kCheckpoints, n_rewind = rewind_;
   for (std::size_t i = rows.size(); i-- > 0;) {
     const bool is_last = i + 1 == rows.size();
     const std::int64_t of_row = is_last ? length : lengths[i];
     std::int64_t& room = of_row % arch::kCheckpointEvery == 0 ? n_checkpoints : n_rewind;
-    if (!is_last && room-- <= 0) continue;
-    take(kept, of_row);
-    rows[i] = kept.back().row;
+    if (!is_last && room-- <= 0 && !keeps_lasting_) continue;
+    if (pool_.take(kept, of_row)) rows[i] = kept.back().row;
   }
   std::ranges::reverse(kept);
   return rows;

@@ -16,6 +16,7 @@
 
 #include "weft/arch/memory.h"
 
+#include "memory/memory_limits.h"
 #include "memory/state_store.h"
 #include "memory/step_tokens.h"
 
@@ -32,9 +33,11 @@ class SequenceMemory {
   // The graph's inputs that write_inputs() fills, in its order.
   virtual std::vector<std::string> input_names() const = 0;
   // Whether the sequence could grow that far if no other sequence grows meanwhile.
-  virtual bool has_room(const Growth& growth) const = 0;
+  virtual bool has_room(const Growth& /*growth*/) const { return true; }
   // The positions that free blocks hold; the max of the type if there is always enough room.
   virtual std::int64_t free_positions() const { return std::numeric_limits<std::int64_t>::max(); }
+  // The positions for which there is room for all that is kept while there is (thin()).
+  virtual std::int64_t spare_positions() const { return free_positions(); }
   // "2 of the 40 shared blocks of 64 positions are free"
   virtual std::string room() const = 0;
   // Reserves room for the tokens of a step, with each sequence at most once, from its current
@@ -56,6 +59,11 @@ class SequenceMemory {
   // Replaces `to` by the contents of `from` up to `length`, shared until one of them writes there.
   // REQUIRES: from != to.
   virtual void copy(std::int32_t from, std::int32_t to, std::int64_t length) = 0;
+  // Forgets some of what only earlier lengths than its current one need, except for marks. Returns
+  // whether that freed rows.
+  virtual bool thin(std::int32_t /*sequence*/, std::span<const std::int64_t> /*marks*/) {
+    return false;
+  }
 
   // The rows of every state to save for a sequence of `length` tokens, in order: all that
   // resume_point() relies on.
@@ -102,11 +110,6 @@ class SequenceMemory {
 
  private:
   StateStore store_;
-};
-
-// The session's limits that all kinds need.
-struct MemoryLimits {
-  std::int64_t sequences = 1, context = 1;
 };
 
 // The memory for a part of a graph's states. Throws Error if its kind is unknown.

@@ -23,25 +23,15 @@ struct SavedRow {
   std::int32_t row = 0;
 };
 
-// Those of the sequence, and of earlier states that only `prefix` has.
-std::vector<SavedRow> rows_to_save(const SessionMemory& memory, const SequenceMemory& part,
-                                   std::int32_t sequence, std::int32_t prefix) {
-  const auto rows_of = [&](std::int32_t s) {
-    const std::vector<std::int32_t> rows = part.saved_rows(s, memory.length(s));
-    const std::vector<std::int64_t> lengths = part.saved_lengths(s, memory.length(s));
-    std::vector<SavedRow> all;
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      all.push_back({i < lengths.size() ? lengths[i] : 0, rows[i]});
-    return all;
-  };
-  std::vector<SavedRow> rows = rows_of(sequence);
-  if (prefix < 0) return rows;
-  for (const SavedRow& row : rows_of(prefix)) {
-    const bool is_state = row.length > 0 && row.length < memory.length(sequence);
-    if (!is_state || std::ranges::count(rows, row.length, &SavedRow::length) > 0) continue;
-    rows.insert(std::ranges::upper_bound(rows, row.length, {}, &SavedRow::length), row);
-  }
-  return rows;
+// In order.
+std::vector<SavedRow> rows_to_save(const SequenceMemory& part, std::int32_t sequence,
+                                   std::int64_t length) {
+  const std::vector<std::int32_t> rows = part.saved_rows(sequence, length);
+  const std::vector<std::int64_t> lengths = part.saved_lengths(sequence, length);
+  std::vector<SavedRow> all;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    all.push_back({i < lengths.size() ? lengths[i] : 0, rows[i]});
+  return all;
 }
 
 // By part; those without states have none. REQUIRES: as many states as the memory has.
@@ -95,10 +85,10 @@ void check_states(std::span<const SessionMemory::State> own, std::int64_t saved_
 
 SessionMemory::SessionMemory(const MemoryLimits& limits, std::int64_t step_tokens,
                              std::vector<std::unique_ptr<SequenceMemory>> parts)
-    : limits_(limits),
-      parts_(std::move(parts)),
+    : parts_(std::move(parts)),
       input_names_{"table_row"},
-      lengths_(index(limits.sequences)),
+      lengths_(limits),
+      marks_(index(limits.all())),
       step_(step_tokens, limits.sequences) {
   for (const auto& part : parts_) {
     const std::vector<std::string> names = part->input_names();
@@ -109,46 +99,42 @@ SessionMemory::SessionMemory(const MemoryLimits& limits, std::int64_t step_token
   }
 }
 
-void SessionMemory::check_sequence(std::int64_t sequence) const {
-  if (sequence < 0 || sequence >= n_sequences())
-    fail<ValueError>("no sequence {}: the session has {}", sequence, n_sequences());
-}
-
-void SessionMemory::check_length(std::int64_t sequence, std::int64_t length) const {
-  check_sequence(sequence);
-  if (length < 0) fail<ValueError>("sequence {} cannot have {} tokens", sequence, length);
-  if (length > limits_.context)
-    fail<ValueError>("sequence {} would have {} tokens, its context holds {}", sequence, length,
-                     limits_.context);
-}
-
 void SessionMemory::check_room(std::int32_t sequence, std::int64_t length) const {
-  check_length(sequence, length);
+  lengths_.check_length(sequence, length);
   for (const auto& part : parts_) {
     if (!part->has_room({sequence, this->length(sequence), length}))
       refuse(sequence, length, *part);
   }
 }
 
-std::int64_t SessionMemory::free_positions() const {
-  std::int64_t n = std::numeric_limits<std::int64_t>::max();
-  for (const auto& part : parts_) n = std::min(n, part->free_positions());
-  return n;
+namespace {
+
+// Sequences that grow forget lengths that they could be continued from: first the one that lacks
+// room, then the others. Returns false if that frees nothing.
+bool make_room(SessionMemory& memory, std::int32_t wants) {
+  if (memory.thin(wants)) return true;
+  for (std::int32_t s = 0; s < memory.lengths().n_growing(); ++s)
+    if (s != wants && memory.thin(s)) return true;
+  return false;
 }
 
+}  // namespace
+
 void SessionMemory::reserve() {
+  for (Growth& g : step_.growths()) g.marks = marks_[index(g.sequence)];
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     const Growth* const failed = parts_[i]->reserve(step_.growths());
     if (!failed) continue;
     const Growth growth = *failed;
     for (std::size_t n = 0; n <= i; ++n) parts_[n]->rollback(step_.growths());
+    if (make_room(*this, growth.sequence)) return reserve();
     refuse(growth.sequence, growth.to, *parts_[i]);
   }
 }
 
 void SessionMemory::append() {
   for (const auto& part : parts_) part->append(step_.growths());
-  for (const Growth& g : step_.growths()) lengths_[index(g.sequence)] = g.to;
+  for (const Growth& g : step_.growths()) lengths_.set(g.sequence, g.to);
 }
 
 void SessionMemory::rollback() {
@@ -175,28 +161,50 @@ std::int64_t SessionMemory::resume_point(std::int32_t sequence, std::int64_t len
 
 void SessionMemory::truncate(std::int32_t sequence, std::int64_t length) {
   for (const auto& part : parts_) part->truncate(sequence, length);
-  lengths_[index(sequence)] = length;
+  lengths_.set(sequence, length);
+  std::vector<std::int64_t>& marks = marks_[index(sequence)];
+  marks.erase(std::ranges::upper_bound(marks, length), marks.end());
 }
 
 void SessionMemory::copy(std::int32_t from, std::int32_t to, std::int64_t length) {
   for (const auto& part : parts_) part->copy(from, to, length);
-  lengths_[index(to)] = length;
+  lengths_.set(to, length);
+  const std::vector<std::int64_t>& marks = marks_[index(from)];
+  marks_[index(to)].assign(marks.begin(), std::ranges::upper_bound(marks, length));
 }
 
-SavedShape SessionMemory::saved_shape(std::int32_t sequence, std::size_t state,
-                                      std::int32_t prefix) const {
+void SessionMemory::mark(std::int32_t sequence, std::int64_t length) {
+  std::vector<std::int64_t>& marks = marks_[index(sequence)];
+  const auto at = std::ranges::lower_bound(marks, length);
+  if (at == marks.end() || *at != length) marks.insert(at, length);
+}
+
+bool SessionMemory::thin(std::int32_t sequence) {
+  std::vector<std::int64_t>& marks = marks_[index(sequence)];
+  const auto free_rows = [&] {
+    bool freed = false;
+    for (const auto& part : parts_) freed |= part->thin(sequence, marks);
+    return freed;
+  };
+  if (free_rows()) return true;
+  if (marks.empty()) return false;
+  marks.clear();
+  return free_rows();
+}
+
+SavedShape SessionMemory::saved_shape(std::int32_t sequence, std::size_t state) const {
   const auto& [part, s] = states_[state];
-  const std::vector<SavedRow> rows = rows_to_save(*this, *part, sequence, prefix);
+  const std::vector<SavedRow> rows = rows_to_save(*part, sequence, length(sequence));
   SavedShape shape{.n_bytes = std::ssize(rows) * s->row_bytes()};
   for (const SavedRow& row : rows)
     if (row.length > 0) shape.lengths.push_back(row.length);
   return shape;
 }
 
-void SessionMemory::save(std::int32_t sequence, std::size_t state, const StateStore::Sink& sink,
-                         std::int32_t prefix) const {
+void SessionMemory::save(std::int32_t sequence, std::size_t state,
+                         const StateStore::Sink& sink) const {
   const auto& [part, s] = states_[state];
-  for (const SavedRow& row : rows_to_save(*this, *part, sequence, prefix))
+  for (const SavedRow& row : rows_to_save(*part, sequence, length(sequence)))
     part->store().read(*s, row.row, sink);
 }
 
@@ -236,13 +244,14 @@ void SessionMemory::replace(std::int32_t sequence, std::int64_t length,
       ++i;
     }
   }
-  lengths_[index(sequence)] = length;
+  lengths_.set(sequence, length);
+  marks_[index(sequence)].clear();
 }
 
 void SessionMemory::check_saved(std::int32_t sequence, std::int64_t length,
                                 std::span<const std::int32_t> saved_tokens,
                                 std::span<const SavedState> states) const {
-  check_length(sequence, length);
+  lengths_.check_length(sequence, length);
   check_states(states_, std::ssize(saved_tokens), states);
 }
 
@@ -260,10 +269,13 @@ void SessionMemory::restore(std::int32_t sequence, std::int64_t length,
     const auto from = states[i].bytes.subspan(static_cast<std::size_t>(n) * row.size());
     std::copy_n(from.begin(), row.size(), row.begin());
   });
+  for (const SequenceMemory::Saved& part : saved)  // whoever saved them wanted them
+    for (const std::int64_t n : part.lengths)
+      if (n < length && n % arch::kCheckpointEvery != 0) mark(sequence, n);
 }
 
 void SessionMemory::fill_with_noise(std::int32_t sequence, std::int64_t length) {
-  check_length(sequence, length);
+  lengths_.check_length(sequence, length);
   std::vector<Noise> noise;
   for (const State& s : states_) noise.emplace_back(s.state->spec.dtype);
   std::vector<NewRows> rows;

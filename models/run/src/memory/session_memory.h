@@ -9,6 +9,7 @@
 
 #include "weft/run/session.h"
 
+#include "memory/lengths.h"
 #include "memory/per_sequence.h"
 #include "memory/sequence_memory.h"
 
@@ -25,27 +26,21 @@ class SessionMemory final : public PerSequence {
   SessionMemory(const MemoryLimits& limits, std::int64_t step_tokens,
                 std::vector<std::unique_ptr<SequenceMemory>> parts);
 
-  std::int64_t n_sequences() const { return std::ssize(lengths_); }
-  std::int64_t length(std::int32_t sequence) const {
-    return lengths_[static_cast<std::size_t>(sequence)];
-  }
-  // Throw ValueError for an unknown sequence, or for a length that it cannot have.
-  void check_sequence(std::int64_t sequence) const;
-  void check_length(std::int64_t sequence, std::int64_t length) const;
-  // Throws like check_length(), and BudgetError if that many tokens do not fit.
+  const Lengths& lengths() const { return lengths_; }
+  std::int64_t length(std::int32_t sequence) const { return lengths_.of(sequence); }
+  std::span<const std::unique_ptr<SequenceMemory>> parts() const { return parts_; }
+  // Throws like Lengths::check_length(), and BudgetError if that many tokens do not fit.
   void check_room(std::int32_t sequence, std::int64_t length) const;
 
-  std::int64_t free_positions() const;
-
   // A step with one token of each of these sequences, which may repeat: begin(), then append() if
-  // it was computed, or rollback() if not. begin() throws like check_length(), and BudgetError if
+  // it was computed, or rollback() if not. begin() throws like Lengths, and BudgetError if
   // the step does not fit; it then has changed nothing.
   template <class Tokens>  // with a member `sequence` each
   void begin(const Tokens& tokens) {
     step_.clear();
     for (const auto& t : tokens) {
-      check_sequence(t.sequence);
-      check_length(t.sequence, step_.append(t.sequence, length(t.sequence)));
+      lengths_.check_grows(t.sequence);
+      lengths_.check_length(t.sequence, step_.append(t.sequence, length(t.sequence)));
     }
     reserve();
   }
@@ -68,11 +63,11 @@ class SessionMemory final : public PerSequence {
   std::int64_t resume_point(std::int32_t sequence, std::int64_t length) const override;
   void truncate(std::int32_t sequence, std::int64_t length) override;
   void copy(std::int32_t from, std::int32_t to, std::int64_t length) override;
+  void mark(std::int32_t sequence, std::int64_t length) override;
+  bool thin(std::int32_t sequence) override;
   std::size_t n_states() const override { return states_.size(); }
-  SavedShape saved_shape(std::int32_t sequence, std::size_t state,
-                         std::int32_t prefix = -1) const override;
-  void save(std::int32_t sequence, std::size_t state, const StateStore::Sink& sink,
-            std::int32_t prefix = -1) const override;
+  SavedShape saved_shape(std::int32_t sequence, std::size_t state) const override;
+  void save(std::int32_t sequence, std::size_t state, const StateStore::Sink& sink) const override;
   std::int64_t resume_point_of_saved(std::int64_t length, std::int64_t saved_length,
                                      std::span<const SavedState> states) const override;
   void check_saved(std::int32_t sequence, std::int64_t length,
@@ -93,13 +88,13 @@ class SessionMemory final : public PerSequence {
   template <class Fill>
   void replace(std::int32_t sequence, std::int64_t length, std::span<const NewRows> of_parts,
                Fill fill);
-  const MemoryLimits limits_;
   const std::vector<std::unique_ptr<SequenceMemory>> parts_;
   std::vector<State> states_;  // the states of all parts
   std::vector<std::string> input_names_;
   std::vector<std::size_t> n_inputs_;  // by part
-  std::vector<std::int64_t> lengths_;  // by sequence
-  StepTokens step_;                    // empty between steps
+  Lengths lengths_;
+  std::vector<std::vector<std::int64_t>> marks_;  // by sequence, ascending
+  StepTokens step_;                               // empty between steps
 };
 
 }  // namespace weft::run

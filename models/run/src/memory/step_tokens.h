@@ -13,6 +13,7 @@ namespace weft::run {
 struct Growth {
   std::int32_t sequence = 0;
   std::int64_t from = 0, to = 0;
+  std::span<const std::int64_t> marks = {};  // Session::mark(), ascending
 };
 
 // The place of a step's token.
@@ -33,6 +34,7 @@ class StepTokens {
   std::span<const TokenPlace> tokens() const { return tokens_; }
   // Each sequence once, in the order of their first tokens.
   std::span<const Growth> growths() const { return growths_; }
+  std::span<Growth> growths() { return growths_; }
 
   void clear() {
     for (const Growth& g : growths_) growth_of_[static_cast<std::size_t>(g.sequence)] = -1;

@@ -32,6 +32,7 @@ SessionOptions draft_session(const SessionOptions& texts, const DraftDemand& dem
   options.context = texts.context;
   options.sequences = demand.texts > 0 ? demand.texts : texts.sequences;
   options.cells = 0;  // sequences do not share them: texts that ended would keep theirs
+  options.kept = 0;
   options.prefill_width = texts.prefill_width;
   options.logits_rows = 1;
   options.embeddings = false;

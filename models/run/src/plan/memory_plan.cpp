@@ -21,7 +21,8 @@ using namespace run;
 // Narrower steps take several times as long for a prompt: fewer slots are better.
 constexpr std::int64_t kWideStep = 128;
 // Sequences beside the slots. They share blocks with the slots that they were copied from.
-constexpr std::int32_t kMaxKept = 16;
+constexpr std::int64_t kMaxKept = 1024;
+constexpr std::int64_t kMaxShare = 8;
 
 struct Size {
   std::int32_t slots;
@@ -189,7 +190,7 @@ class MemoryPlanner {
       return MemoryOffer{.planned = std::move(tried.attempt.planned), .slots = size.slots};
     };
     SessionOptions options = tried.options;
-    const std::int32_t n_kept = add_kept(size, tried.attempt.planned, options);
+    const std::int32_t n_kept = add_kept(tried.attempt.planned, options);
     if (n_kept == 0) return bare();
     Tried with = try_options(std::move(options));
     if (with.attempt.fits)
@@ -200,34 +201,32 @@ class MemoryPlanner {
     return std::nullopt;
   }
 
-  // By default a quarter of the free bytes, and at most those of the slots; leaves the same reserve
-  // that a session leaves beside resident weights.
+  // By default a quarter of the free bytes, and at most kMaxShare times those of the slots; leaves
+  // the same reserve that a session leaves beside resident weights.
   std::int64_t kept_bytes(const PlannedModel& planned) const {
     if (demand_.kept_bytes >= 0) return demand_.kept_bytes;
     if (!planned.concessions.empty()) return 0;
     const std::int64_t free = planned.options.mem_budget - planned.memory.total();
-    return std::clamp<std::int64_t>((free - headroom_bytes(planned)) / 4, 0, planned.memory.state);
+    return std::clamp<std::int64_t>((free - headroom_bytes(planned)) / 4, 0,
+                                    kMaxShare * planned.memory.state);
   }
 
-  // Adds the sequences of kept prompts and their cells: half of the bytes for the fixed cost of
-  // sequences, the rest for cells. Returns their number.
-  std::int32_t add_kept(const Size& size, const PlannedModel& planned,
-                        SessionOptions& options) const {
+  // Adds the sequences of kept prompts and the room for their tokens: at most a quarter of the
+  // bytes for what each sequence costs, the rest for tokens. Returns their number.
+  std::int32_t add_kept(const PlannedModel& planned, SessionOptions& options) const {
     const std::int64_t all = kept_bytes(planned);
-    if (all == 0) return 0;
     const StateBytes bytes = state_bytes(planned);
-    const std::int64_t most = bytes.sequence == 0 ? kMaxKept : all / 2 / bytes.sequence;
-    const auto n = static_cast<std::int32_t>(std::min<std::int64_t>(kMaxKept, most));
-    if (n == 0) return 0;
+    if (bytes.kept_block == 0) return 0;
+    const std::int64_t most = bytes.kept_sequence == 0 ? kMaxKept : all / 4 / bytes.kept_sequence;
+    std::int64_t n = std::min(kMaxKept, most);
     const std::int64_t per_context = blocks_for(planned.options.context);
-    const std::int64_t of_slots =
-        options.cells > 0 ? blocks_for(options.cells) : size.slots * per_context;
-    const std::int64_t left = std::max<std::int64_t>(0, all - n * bytes.sequence);
-    const std::int64_t more = bytes.block > 0 ? left / bytes.block : 0;
-    if (bytes.block > 0)
-      options.cells = kCellsPerBlock * (of_slots + std::min(more, n * per_context));
-    options.sequences += n;
-    return n;
+    const std::int64_t blocks =
+        std::min((all - n * bytes.kept_sequence) / bytes.kept_block, n * per_context);
+    n = std::min(n, blocks);
+    if (n == 0) return 0;
+    options.kept = static_cast<std::int32_t>(n);
+    options.kept_tokens = kCellsPerBlock * blocks;
+    return options.kept;
   }
 
   MemoryOffer describe(MemoryOffer offer) const {

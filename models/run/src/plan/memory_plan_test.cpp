@@ -178,9 +178,11 @@ TEST_CASE("kept prompts have sequences and cells beside the slots") {
   const std::int64_t block = run::state_bytes(bare).block;
   demand.kept_bytes = 5 * block;
   const MemoryOffer offer = plan_memory(*model, demand);
-  CHECK(offer.n_kept == 16);
-  CHECK(offer.planned.options.sequences == 18);
-  CHECK(offer.planned.options.cells == bare.options.cells + 5 * kCellsPerBlock);
+  CHECK(offer.n_kept == 5);  // as many as have a block each
+  CHECK(offer.planned.options.sequences == 2);
+  CHECK(offer.planned.options.kept == 5);
+  CHECK(offer.planned.options.cells == bare.options.cells);
+  CHECK(offer.planned.options.kept_tokens == 5 * kCellsPerBlock);
   CHECK(offer.planned.memory.state - bare.memory.state == 5 * block);
 
   demand.session.mem_budget = bare.memory.total() + 2 * block;

@@ -46,6 +46,8 @@ arch::ModelGraph fused_class(const Model& model, const SessionOptions& o, const 
        .cells = o.cells,
        .step_tokens = o.prefill_width,
        .rewind = o.rewind,
+       .kept = o.kept,
+       .kept_tokens = o.kept_tokens,
        .cache_k = o.cache_k,
        .cache_v = o.cache_v,
        .embeddings = o.embeddings,
@@ -104,7 +106,8 @@ std::int64_t encoder_tokens(const Model& model, const SessionOptions& o) {
 std::int64_t sequence_bytes(const Model& model, const SessionOptions& o) {
   const std::int64_t n_rows = o.sequences * (kDraftWidth + 1) + o.prefill_width + 1;
   const std::int64_t features = o.draft_layer ? n_rows * model.facts().draft_width : 0;
-  return TokenIds::bytes_for(o.sequences, o.context + encoder_tokens(model, o)) +
+  return TokenIds::bytes_for({o.sequences, o.context, o.kept}, o.kept_tokens) +
+         TokenIds::bytes_for({o.sequences + o.kept, encoder_tokens(model, o)}) +
          features * static_cast<std::int64_t>(sizeof(float));
 }
 

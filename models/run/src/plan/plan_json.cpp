@@ -122,6 +122,8 @@ std::string to_json(const Model& model, const MemoryOffer& offer) {
                   {"sequences", o.sequences},
                   {"slots", offer.slots},
                   {"cells", o.cells},
+                  {"kept", o.kept},
+                  {"kept_tokens", o.kept_tokens},
                   {"workers", o.workers},
                   {"backend", o.backend},
                   {"route", o.route},

@@ -77,8 +77,11 @@ SessionOptions resolve(const Model& model, SessionOptions o) {
   if (o.context == 0) o.context = default_context(model);
   const std::int64_t max_cells = round_up_to_blocks(o.context) * o.sequences;
   o.cells = o.cells > 0 ? std::min(round_up_to_blocks(o.cells), max_cells) : max_cells;
-  if (o.cells > kMaxCells) {
-    fail<ValueError>("{} sequences of {} positions are more than {} cells", o.sequences, o.context,
+  if (model.facts().encodes || o.kept == 0) o.kept = 0, o.kept_tokens = 0;
+  o.kept_tokens = round_up_to_blocks(o.kept_tokens);
+  if (o.cells + o.kept_tokens > kMaxCells) {
+    fail<ValueError>("{} sequences of {} positions{} are more than {} cells", o.sequences,
+                     o.context, o.kept > 0 ? fmt::format(" and {} kept tokens", o.kept_tokens) : "",
                      kMaxCells);
   }
   o.prefill_width = std::min(o.prefill_width, o.context * o.sequences);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "weft/backends/memory.h"
+#include "weft/ops/attention/cache_cells.h"
 
 #include "plan/session_plan.h"
 
@@ -33,20 +34,26 @@ void add(std::string name, std::int64_t bytes, std::vector<MemoryUse::Named>& ki
 
 StateBytes state_bytes(const PlannedModel& planned) {
   StateBytes bytes;
-  const std::int64_t n = planned.options.sequences;
+  const SessionOptions& o = planned.options;
+  const std::int64_t n = o.sequences;
   const std::vector<const Node*> states = states_on_host(planned.graphs, planned.plans);
   for (const arch::MemoryPart& part : planned.memory_parts) {
     std::int64_t row = 0;
     for (const Node* state : states)
       if (std::ranges::find(part.states, state->path) != part.states.end())
         row += state->spec.row_bytes();
+    const bool is_kept = part.of == arch::MemoryOf::sequence || part.of == arch::MemoryOf::drafts;
+    if (is_kept && part.kind == "cells" && part.grow_with != arch::RowsGrowWith::nothing)
+      bytes.kept_block += row / part.stride, bytes.kept_sequence += part.stride > 1 ? row : 0;
+    if (is_kept && part.kind == "rows")
+      bytes.kept_block += row * kCellsPerBlock / arch::kLastingEvery, bytes.kept_sequence += row;
     if (part.of == arch::MemoryOf::text || part.grow_with == arch::RowsGrowWith::nothing)
       bytes.fixed += row * part.n_rows;
     else if ((part.of == arch::MemoryOf::sequence || part.of == arch::MemoryOf::drafts) &&
              part.grow_with == arch::RowsGrowWith::cells)
       bytes.block += row / part.stride;
     else
-      bytes.sequence += row * ((part.n_rows + n - 1) / n);
+      bytes.sequence += row * ((part.n_rows - part.kept_rows + n - 1) / n);
   }
   return bytes;
 }

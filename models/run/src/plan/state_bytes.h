@@ -12,6 +12,8 @@ struct StateBytes {
   std::int64_t fixed = 0;     // shared by all sequences
   std::int64_t sequence = 0;  // per sequence: windows, recurrent states, encoded texts
   std::int64_t block = 0;     // per block of cells, in all layers
+  // Per block of kept tokens (SessionOptions::kept_tokens), in all layers, and per kept sequence.
+  std::int64_t kept_block = 0, kept_sequence = 0;
 
   // At most that; parts may share the rest of a block.
   std::int64_t of(std::int64_t n_sequences, std::int64_t n_blocks) const {

@@ -8,6 +8,7 @@
 #include "weft/base/error.h"
 #include "weft/base/hash.h"
 #include "weft/files/identity.h"
+#include "weft/run/kept_texts.h"
 #include "weft/run/ranks.h"
 
 #include "model/model_impl.h"
@@ -131,6 +132,11 @@ class Follower {
         return session.copy(sequence, static_cast<std::int32_t>(n[1]), n[2]);
       case CommandKind::clear:
         return session.clear(sequence);
+      case CommandKind::mark:
+        return mark(session, sequence, n[1]);
+      case CommandKind::thin:
+        thin(session, sequence);
+        return;
       case CommandKind::lora_scales:
         return session.set_lora_scales(sequence, payload<float>(message));
       case CommandKind::noise:

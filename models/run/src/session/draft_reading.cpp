@@ -10,7 +10,7 @@ void read_for_drafts(Session& session, std::int32_t sequence, const std::atomic<
   auto& s = SessionAccess::impl(session);
   if (!s.planned.options.draft_layer)
     fail<ValueError>("the session has no draft layer (SessionOptions::draft_layer)");
-  s.memory.check_sequence(sequence);
+  s.memory.lengths().check(sequence);
   s.last = {};
   s.drafts.read_all(sequence, cancel);
 }

@@ -10,8 +10,9 @@ namespace weft::run {
 DraftState::DraftState(SessionMemory& layer, std::int64_t D, const SessionOptions& options)
     : memory(layer), width(static_cast<std::size_t>(D)) {
   if (!options.draft_layer) return;
-  followed.resize(static_cast<std::size_t>(options.sequences));
-  for (Followed& f : followed) {
+  const auto n_growing = static_cast<std::size_t>(options.sequences);
+  followed.resize(n_growing + static_cast<std::size_t>(options.kept));
+  for (Followed& f : std::span(followed).first(n_growing)) {
     f.rows.resize(width * (kDraftWidth + 1));
     f.tokens.reserve(kDraftWidth + 1);
   }
@@ -91,8 +92,14 @@ void DraftState::copy(std::int32_t from, std::int32_t to, std::int64_t length) {
   forget(to);
   const Followed& f = of(from);
   memory.copy(from, to, memory.resume_point(from, std::min(f.n_true, memory.length(from))));
-  of(to) = f;
-  of(to).n_true = memory.length(to);
+  Followed& t = of(to);
+  if (f.rows.empty() || t.rows.empty()) {  // a kept sequence has no features
+    t.length = f.length - (t.rows.empty() ? 0 : f.n_rows);
+    t.n_true = memory.length(to);
+    return truncate(to, length);
+  }
+  t = f;
+  t.n_true = memory.length(to);
   truncate(to, length);
 }
 

@@ -10,7 +10,9 @@
 namespace weft::run {
 
 EncodedText::EncodedText(std::unique_ptr<SessionMemory> memory, std::int64_t n_tokens)
-    : memory_(std::move(memory)), n_tokens_(n_tokens), ids_(memory_->n_sequences(), n_tokens) {}
+    : memory_(std::move(memory)),
+      n_tokens_(n_tokens),
+      ids_({memory_->lengths().n_sequences(), n_tokens}) {}
 EncodedText::~EncodedText() = default;
 
 void EncodedText::copy(std::int32_t from, std::int32_t to, std::int64_t /*length*/) {

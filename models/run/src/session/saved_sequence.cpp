@@ -94,7 +94,7 @@ std::vector<std::int64_t> read_lengths(gguf::Cursor& cursor, std::uint64_t n_tok
 }  // namespace
 
 void save_sequence(const Session& session, std::int32_t sequence, std::string_view note,
-                   const WriteBytes& write, std::int32_t prefix) {
+                   const WriteBytes& write) {
   const std::string model = printable_path(session.model().file().path());
   if (const std::string why = session.why_not_saved(sequence); !why.empty())
     session.mixes_lora_scales(sequence) ? fail<ValueError>("{}: {}", model, why)
@@ -112,25 +112,24 @@ void save_sequence(const Session& session, std::int32_t sequence, std::string_vi
   const std::size_t n_states = run::n_states(session);
   writer.number(n_states);
   for (std::size_t i = 0; i < n_states; ++i) {
-    const SavedShape shape = run::saved_shape(session, sequence, i, prefix);
+    const SavedShape shape = run::saved_shape(session, sequence, i);
     writer.number(shape.lengths.size());
     writer.bytes(std::as_bytes(std::span(shape.lengths)));
     writer.number(static_cast<std::uint64_t>(shape.n_bytes));
-    run::save_state(
-        session, sequence, i, [&](std::span<const std::byte> bytes) { writer.bytes(bytes); },
-        prefix);
+    run::save_state(session, sequence, i,
+                    [&](std::span<const std::byte> bytes) { writer.bytes(bytes); });
   }
   writer.end();
 }
 
 void save_sequence(const Session& session, std::int32_t sequence, std::string_view note,
-                   const std::string& path, std::int32_t prefix) {
+                   const std::string& path) {
   std::optional<OutputFile> file;
   const auto write = [&](std::span<const std::byte> bytes) {
     if (!file) file.emplace(path, Readers::owner);  // not before the arguments were checked
     file->write(bytes);
   };
-  save_sequence(session, sequence, note, write, prefix);
+  save_sequence(session, sequence, note, write);
   file->commit();
 }
 

@@ -41,16 +41,15 @@ std::size_t n_states(const Session& session) {
   return n;
 }
 
-SavedShape saved_shape(const Session& session, std::int32_t sequence, std::size_t state,
-                       std::int32_t prefix) {
+SavedShape saved_shape(const Session& session, std::int32_t sequence, std::size_t state) {
   const auto [party, own] = owner_of(session, state);
-  return party->saved_shape(sequence, own, prefix);
+  return party->saved_shape(sequence, own);
 }
 
 void save_state(const Session& session, std::int32_t sequence, std::size_t state,
-                const std::function<void(std::span<const std::byte>)>& write, std::int32_t prefix) {
+                const std::function<void(std::span<const std::byte>)>& write) {
   const auto [party, own] = owner_of(session, state);
-  party->save(sequence, own, write, prefix);
+  party->save(sequence, own, write);
 }
 
 std::int64_t resume_point_of_saved(const Session& session, std::int64_t length,
@@ -66,7 +65,7 @@ void restore_states(Session& session, std::int32_t sequence, std::int64_t length
                     std::span<const std::int32_t> saved_tokens,
                     std::span<const SavedState> states) {
   const auto& impl = SessionAccess::impl(session);
-  impl.memory.check_sequence(sequence);
+  impl.memory.lengths().check(sequence);
   require(session.model(), Feature::saving);
   const std::int64_t n_vocab = session.model().facts().n_vocab;
   for (const std::int32_t id : saved_tokens)

@@ -13,13 +13,10 @@
 namespace weft::run {
 
 std::size_t n_states(const Session& session);
-// With a `prefix`, another sequence whose tokens this one begins with, the earlier states that only
-// it has are saved, too; -1: none.
-SavedShape saved_shape(const Session& session, std::int32_t sequence, std::size_t state,
-                       std::int32_t prefix);
+SavedShape saved_shape(const Session& session, std::int32_t sequence, std::size_t state);
 // Passes a state to `write` piece by piece. REQUIRES: Session::why_not_saved() is empty.
 void save_state(const Session& session, std::int32_t sequence, std::size_t state,
-                const std::function<void(std::span<const std::byte>)>& write, std::int32_t prefix);
+                const std::function<void(std::span<const std::byte>)>& write);
 // The largest length up to `length` that restore_states() accepts. REQUIRES: 0 <= length <=
 // saved_length.
 std::int64_t resume_point_of_saved(const Session& session, std::int64_t length,

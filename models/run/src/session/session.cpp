@@ -205,7 +205,7 @@ void Session::feed(std::int32_t sequence, std::span<const std::int32_t> tokens,
                    const std::atomic<bool>* cancel,
                    const std::function<void(std::int64_t, std::int64_t)>& progress) {
   Impl& s = *impl_;
-  s.memory.check_sequence(sequence);
+  s.memory.lengths().check_grows(sequence);
   s.check_tokens(tokens);
   if (s.model->facts().encodes) s.check_has_text(sequence);
   s.memory.check_room(sequence, length(sequence) + std::ssize(tokens));

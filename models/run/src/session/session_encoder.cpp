@@ -12,7 +12,7 @@ void Session::Impl::check_text(std::int32_t sequence, std::span<const std::int32
   const SessionOptions& o = planned.options;
   if (!model->facts().encodes)
     fail<UnsupportedError>("{}: the model has no encoder", model->file().path());
-  memory.check_sequence(sequence);
+  memory.lengths().check(sequence);
   check_tokens(tokens);
   const std::int64_t max_tokens = std::min(o.prefill_width, o.context);
   if (tokens.empty() || std::ssize(tokens) > max_tokens) {
@@ -22,7 +22,7 @@ void Session::Impl::check_text(std::int32_t sequence, std::span<const std::int32
 }
 
 void Session::Impl::check_has_text(std::int32_t sequence) const {
-  if (sequence < 0 || sequence >= memory.n_sequences()) return;  // refused by the memory
+  if (sequence < 0 || sequence >= memory.lengths().n_sequences()) return;  // refused by the memory
   if (!encoded.of(sequence).empty()) return;
   fail<ValueError>("{}: the encoder of the model must read a text first; sequence {} has none",
                    model->file().path(), sequence);
@@ -82,7 +82,7 @@ void Session::encode(std::int32_t sequence, std::span<const std::int32_t> tokens
 }
 
 std::span<const std::int32_t> Session::text(std::int32_t sequence) const {
-  impl_->memory.check_sequence(sequence);
+  impl_->memory.lengths().check(sequence);
   return impl_->encoded.of(sequence);
 }
 

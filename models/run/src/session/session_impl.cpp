@@ -38,11 +38,12 @@ std::unique_ptr<PerSequence> make_token_memory(const SessionParts& parts) {
 
 std::unique_ptr<PerSequence> make_token_ids(const SessionParts& parts) {
   const SessionOptions& o = parts.planned.options;
-  return std::make_unique<TokenIds>(o.sequences, o.context);
+  return std::make_unique<TokenIds>(MemoryLimits{o.sequences, o.context, o.kept}, o.kept_tokens);
 }
 
 std::unique_ptr<PerSequence> make_lora_scales(const SessionParts& parts) {
-  return std::make_unique<LoraScales>(scales_of(parts.model), parts.planned.options.sequences);
+  return std::make_unique<LoraScales>(scales_of(parts.model),
+                                      parts.planned.options.sequences + parts.planned.options.kept);
 }
 
 std::unique_ptr<PerSequence> make_encoded_text(const SessionParts& parts) {
@@ -119,7 +120,8 @@ std::unordered_map<std::string, std::byte*> Session::Impl::place_states() {
 
 std::unique_ptr<SessionMemory> Session::Impl::session_memory(arch::MemoryOf of) {
   const SessionOptions& o = planned.options;
-  const MemoryLimits limits{of == arch::MemoryOf::text ? 1 : o.sequences, o.context};
+  const bool of_text = of == arch::MemoryOf::text;
+  const MemoryLimits limits{of_text ? 1 : o.sequences, o.context, of_text ? 0 : o.kept};
   std::vector<std::unique_ptr<SequenceMemory>> parts;
   for (const arch::MemoryPart& part : planned.memory_parts) {
     if (part.of != of) continue;

@@ -1,5 +1,6 @@
 // What concerns whole sequences: loops over the parties that follow them.
 #include <algorithm>
+#include <limits>
 
 #include "weft/base/error.h"
 #include "weft/run/ranks.h"
@@ -26,23 +27,25 @@ void check_resumes(const std::vector<std::unique_ptr<PerSequence>>& parties, std
 }  // namespace
 
 std::int64_t Session::length(std::int32_t sequence) const {
-  impl_->memory.check_sequence(sequence);
+  impl_->memory.lengths().check(sequence);
   return impl_->memory.length(sequence);
 }
 
 std::span<const std::int32_t> Session::tokens(std::int32_t sequence) const {
-  impl_->memory.check_sequence(sequence);
+  impl_->memory.lengths().check_grows(sequence);
   return impl_->ids.of(sequence);
 }
 
-std::int64_t Session::common_prefix(std::int32_t sequence,
-                                    std::span<const std::int32_t> ids) const {
-  const auto held = tokens(sequence);
-  return std::ranges::mismatch(held, ids).in1 - held.begin();
+std::int64_t Session::common_prefix(std::int32_t sequence, std::span<const std::int32_t> ids,
+                                    std::int64_t from) const {
+  impl_->memory.lengths().check(sequence);
+  return impl_->ids.common_prefix(sequence, ids, from);
 }
 
 std::int64_t Session::free_positions() const {
-  return impl_->memory.free_positions();
+  std::int64_t n = std::numeric_limits<std::int64_t>::max();
+  for (const auto& part : impl_->memory.parts()) n = std::min(n, part->free_positions());
+  return n;
 }
 
 std::int64_t Session::resume_point(std::int32_t sequence, std::int64_t n) const {
@@ -62,12 +65,12 @@ void Session::truncate(std::int32_t sequence, std::int64_t new_length) {
 }
 
 void Session::clear(std::int32_t sequence) {
-  impl_->memory.check_sequence(sequence);
+  impl_->memory.lengths().check(sequence);
   for (const auto& party : impl_->parties) party->clear(sequence);
 }
 
 void Session::copy(std::int32_t from, std::int32_t to, std::int64_t new_length) {
-  impl_->memory.check_sequence(to);
+  impl_->memory.lengths().check(to);
   if (new_length < 0 || new_length > length(from)) {
     fail<ValueError>("sequence {} has {} tokens, cannot copy {}", from, length(from), new_length);
   }
@@ -77,14 +80,15 @@ void Session::copy(std::int32_t from, std::int32_t to, std::int64_t new_length) 
 }
 
 std::string Session::why_not_saved(std::int32_t sequence) const {
-  impl_->memory.check_sequence(sequence);
+  impl_->memory.lengths().check(sequence);
   for (const auto& party : impl_->parties)
     if (std::string why = party->why_not_saved(sequence); !why.empty()) return why;
   return "";
 }
 
 void Session::fill_with_noise(std::int32_t sequence, std::int64_t length) {
-  impl_->memory.check_length(sequence, length);
+  impl_->memory.lengths().check_grows(sequence);
+  impl_->memory.lengths().check_length(sequence, length);
   for (const auto& party : impl_->parties) party->fill_with_noise(sequence, length);
   if (!impl_->model->facts().encodes) return;
   impl_->text->fill_with_noise(0, length);
@@ -101,6 +105,7 @@ void Session::Impl::write_scales(Runner& r, std::size_t token, std::int32_t sequ
 }
 
 void Session::set_lora_scales(std::int32_t sequence, std::span<const float> scales) {
+  impl_->memory.lengths().check_grows(sequence);
   const bool is_empty = length(sequence) == 0;
   const std::span<const LoraFile> loras = impl_->model->adapters().loras();
   if (scales.size() != loras.size())
@@ -111,12 +116,12 @@ void Session::set_lora_scales(std::int32_t sequence, std::span<const float> scal
 }
 
 std::span<const float> Session::lora_scales(std::int32_t sequence) const {
-  impl_->memory.check_sequence(sequence);
+  impl_->memory.lengths().check(sequence);
   return impl_->lora_scales.of(sequence);
 }
 
 bool Session::mixes_lora_scales(std::int32_t sequence) const {
-  impl_->memory.check_sequence(sequence);
+  impl_->memory.lengths().check(sequence);
   return impl_->lora_scales.are_mixed(sequence);
 }
 

@@ -55,7 +55,8 @@ Engine::Impl::Impl(std::shared_ptr<const Model> m, const EngineOptions& o)
       session(std::move(offer.planned), model),
       speculation(session, options.speculation, std::move(offer.drafts)),
       inbox(options.slots, o.max_waiting),
-      store(session, inbox, options.slots),
+      store(session, inbox),
+      files(session, store),
       slots(session, speculation, inbox, queue, store, options.slots),
       stepper(session, inbox, slots, store, o.prompt_tokens_per_step),
       embedders(model, session, options.session) {

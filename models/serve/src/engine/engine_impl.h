@@ -17,6 +17,7 @@
 #include "engine/engine_slots.h"
 #include "engine/engine_stepper.h"
 #include "engine/sequence_store.h"
+#include "engine/slot_files.h"
 
 namespace weft {
 
@@ -62,6 +63,7 @@ struct Engine::Impl {
   serve::EngineInbox inbox;
   serve::EngineQueue queue;
   serve::SequenceStore store;
+  serve::SlotFiles files;
   serve::EngineSlots slots;
   serve::EngineStepper stepper;
   serve::EngineEmbedders embedders;

@@ -181,10 +181,16 @@ TEST_CASE("memory that cannot go back reuses checkpoints") {
   // The end of the prompt was kept, although the text is long.
   TextRequest next = first;
   next.prompt = joined(first.prompt, made_prompt(3, 20));
-  CHECK(check(next).n_reused == 150);
-  const PromptDone again = check(first);
-  CHECK(again.n_reused == 128);
-  CHECK(again.why_not_reused == "the memory of the model continues from token 128, not from 149");
+  CHECK(check(next).n_reused == 149);
+  CHECK(check(first).n_reused == 149);
+  // Somewhere else it goes back to a checkpoint.
+  const TextRequest longer = made_request(9, 400, 200);
+  check(longer);
+  TextRequest other = longer;
+  other.prompt[300] = (other.prompt[300] + 1) % test::kTinyVocabulary;
+  const PromptDone branch = check(other);
+  CHECK(branch.n_reused == 256);
+  CHECK(branch.why_not_reused == "the memory of the model continues from token 256, not from 300");
   TextRequest texts = made_request(4, 150, 20);
   texts.texts = 5;
   const auto listener = run(engine, texts);

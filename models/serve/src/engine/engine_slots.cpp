@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "weft/ops/attention/cache_cells.h"
+#include "weft/run/kept_texts.h"
 
 #include "engine/engine_inbox.h"
 #include "engine/engine_queue.h"
@@ -68,7 +69,9 @@ bool EngineSlots::may_start(EngineText& text, Reuse& reuse) const {
     const std::int64_t n = n_in_common(slot.text->generation->tokens(), text);
     if (n < reuse.n + (same_request ? 1 : kMinAwaitedTokens)) continue;
     text.awaited = {slot.text->request->id, slot.text->index, n};
-    if (text.awaits(*slot.text)) return false;
+    if (!text.awaits(*slot.text)) continue;
+    mark(session_, slot.index, n);
+    return false;
   }
   return true;
 }
@@ -89,7 +92,7 @@ void EngineSlots::start(TextPtr text, EngineSlot& slot, const Reuse& reuse) {
   inbox_.text_starts(*request, slot.index);
   if (!again) text->started = Clock::now();
   try {
-    store_.prepare(slot.index, reuse);
+    store_.prepare(slot.index, *text, reuse);
     if (again)
       text->generation->move_to(slot.index);
     else

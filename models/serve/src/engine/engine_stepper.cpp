@@ -179,6 +179,7 @@ void EngineStepper::count_step(double seconds, std::int64_t n_computed) {
                           : n_texts == 0        ? 0
                                                 : std::min(seconds, pacing_.seconds_of(n_texts));
   pacing_.measured(n_texts, n_computed - n_texts, seconds);
+  if (n_texts == 0) store_.price().measured(n_computed, depth_of_step(), seconds);
   slots_.count_drafts();
   inbox_.update_state([&](EngineState& s) {
     ++s.counters.steps;
@@ -194,6 +195,14 @@ void EngineStepper::count_step(double seconds, std::int64_t n_computed) {
   });
 }
 
+// The tokens before those of the step, on average over its texts.
+double EngineStepper::depth_of_step() const {
+  std::int64_t n = 0;
+  for (const Generation* g : generations_) n += std::ssize(g->held());
+  return static_cast<double>(n) /
+         static_cast<double>(std::max<std::size_t>(generations_.size(), 1));
+}
+
 void EngineStepper::report_prompt(EngineSlot& slot) {
   EngineText& text = *slot.text;
   EngineRequest& request = *text.request;
@@ -204,7 +213,6 @@ void EngineStepper::report_prompt(EngineSlot& slot) {
     notify(request, [&](TextListener& l) { l.on_prompt_progress(done, g.n_prompt()); });
   if (done < g.n_prompt()) return;
   request.prompt_reported = true;
-  store_.keep_resume_point(slot.index);
   const std::chrono::duration<double> waited = text.started - request.submitted;
   const auto logprobs = g.prompt_logprobs();
   PromptDone report{.slot = slot.index,

@@ -48,6 +48,7 @@ class EngineStepper {
   void compute_each(const std::vector<EngineSlot*>& some);
   void make_room(const std::exception_ptr& error);
   void count_step(double seconds, std::int64_t n_computed);
+  double depth_of_step() const;
   void report_prompt(EngineSlot& slot);
   void collect(const Batch::Event& event);
 

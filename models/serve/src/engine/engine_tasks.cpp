@@ -69,19 +69,19 @@ std::future<Engine::SlotFile> Engine::save_slot(std::int32_t slot, std::string p
                                                 std::function<void()> make_room) {
   return on_thread(impl_->inbox, [this, slot, path = std::move(path), owner = std::move(owner),
                                   make_room = std::move(make_room)] {
-    return impl_->store.save(slot, path, owner, make_room);
+    return impl_->files.save(slot, path, owner, make_room);
   });
 }
 std::future<Engine::SlotFile> Engine::restore_slot(std::int32_t slot, std::string path,
                                                    std::string owner) {
   return on_thread(impl_->inbox,
                    [this, slot, saved = SavedSequence::open(path), owner = std::move(owner)] {
-                     return impl_->store.restore(slot, saved, owner);
+                     return impl_->files.restore(slot, saved, owner);
                    });
 }
 std::future<std::int64_t> Engine::erase_slot(std::int32_t slot, std::string owner) {
   return on_thread(impl_->inbox, [this, slot, owner = std::move(owner)] {
-    return impl_->store.erase(slot, owner);
+    return impl_->files.erase(slot, owner);
   });
 }
 void Engine::set_lora_scales(std::vector<float> scales) {

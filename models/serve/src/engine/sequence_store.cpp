@@ -14,17 +14,18 @@
 namespace weft::serve {
 namespace {
 
-// Shorter sequences are not kept beside the slots.
+// Shorter texts are not kept when their slot is needed.
 constexpr std::int64_t kMinKeptTokens = 32;
+// What one eviction takes from the end of a text.
+constexpr std::int64_t kEvictedTokens = 256;
 
-bool starts_with(const Session& session, std::int32_t sequence, std::span<const TokenId> prefix) {
-  return session.common_prefix(sequence, prefix) == std::ssize(prefix);
+bool is_worth_less(const SequenceTree& tree, std::int32_t a, std::int32_t b) {
+  return tree.leaf(a)->use.is_worth_less(tree.leaf(b)->use);
 }
 
-// Whether all tokens of the sequence were computed with these scales of LoRAs.
-bool has_scales(const Session& session, std::int32_t sequence, std::span<const float> scales) {
-  return std::ranges::equal(session.lora_scales(sequence), scales) &&
-         !session.mixes_lora_scales(sequence);
+Scope scope_of(const EngineText& text) {
+  const TextRequest& wanted = text.request->wanted;
+  return {wanted.owner, *wanted.generation.lora_scales};
 }
 
 }  // namespace
@@ -35,81 +36,94 @@ std::int64_t n_in_common(std::span<const TokenId> tokens, const EngineText& text
   return std::min<std::int64_t>(same, std::ssize(wanted) - 1);
 }
 
-SequenceStore::SequenceStore(Session& session, EngineInbox& inbox, std::int32_t n_slots)
+SequenceStore::SequenceStore(Session& session, EngineInbox& inbox)
     : session_(session),
       inbox_(inbox),
-      n_slots_(n_slots),
-      sequences_(static_cast<std::size_t>(session.options().sequences)) {}
+      n_slots_(session.options().sequences),
+      sequences_(static_cast<std::size_t>(n_slots_ + session.options().kept)),
+      tree_(session),
+      worth_(session) {}
 
 std::int64_t SequenceStore::n_idle(std::int32_t sequence) const {
   return at(sequence).text ? 0 : session_.length(sequence);
 }
 
-// Those that nobody may use go first.
-Clock::time_point SequenceStore::last_use(std::int32_t idle) const {
-  return n_idle(idle) == 0 || !at(idle).shared ? Clock::time_point() : at(idle).used;
-}
-
-bool SequenceStore::may_read(std::int32_t sequence, const EngineText& text) const {
-  const Sequence& s = at(sequence);
-  if (s.text && s.text->request == text.request) return true;
-  const TextRequest& wanted = text.request->wanted;
-  return wanted.reuse && s.shared && s.owner == wanted.owner &&
-         (wanted.slot < 0 || wanted.slot == sequence);
-}
+// ---- what a text can continue from
 
 bool SequenceStore::may_share(std::int32_t sequence, const EngineText& text) const {
-  return may_read(sequence, text) &&
-         has_scales(session_, sequence, *text.request->wanted.generation.lora_scales);
+  const Sequence& s = at(sequence);
+  const TextRequest& wanted = text.request->wanted;
+  if (session_.mixes_lora_scales(sequence) || s.scope != scope_of(text)) return false;
+  if (s.text && s.text->request == text.request) return true;
+  return wanted.reuse && s.shared && (wanted.slot < 0 || wanted.slot == sequence);
+}
+
+// What the text can continue from of a sequence that it may share.
+SequenceStore::Reuse SequenceStore::reuse_of(std::int32_t sequence, const EngineText& text) const {
+  const auto wanted = text.tokens();
+  const std::int64_t n = session_.common_prefix(sequence, wanted.first(wanted.size() - 1));
+  return {.sequence = sequence, .n = session_.resume_point(sequence, n)};
 }
 
 SequenceStore::Reuse SequenceStore::find_reuse(const EngineText& text) const {
-  const std::span<const float> scales = *text.request->wanted.generation.lora_scales;
-  const auto wanted = text.tokens();
-  Reuse best;
+  const TextRequest& asked = text.request->wanted;
   if (session_.model().facts().encodes)
     return {.why_not = "the prompt is read by the model's encoder"};
-  if (text.request->wanted.prompt_logprobs && text.index == 0)
+  if (asked.prompt_logprobs && text.index == 0)
     return {.why_not = "the request wants the logprobs of its prompt"};
-  std::int64_t n_same = 0, n_other_scales = 0;
-  for (std::int32_t s = 0; s < session_.options().sequences; ++s) {
-    if (!may_read(s, text)) continue;
-    const std::int64_t n = std::min(session_.common_prefix(s, wanted), std::ssize(wanted) - 1);
-    if (!has_scales(session_, s, scales)) {
-      n_other_scales = std::max(n_other_scales, n);
-      continue;
-    }
-    n_same = std::max(n_same, n);
-    const std::int64_t usable = session_.resume_point(s, n);
-    const bool is_idle_slot = s < n_slots_ && !at(s).text;
-    if (usable > best.n || (is_idle_slot && usable > 0 && usable == best.n))
-      best = {.sequence = s, .n = usable};
+  const auto wanted = text.tokens();
+  Reuse best;
+  for (std::int32_t s = 0; s < n_slots_; ++s) {  // those of its request, and the slot that it names
+    const bool is_own = at(s).text && at(s).text->request == text.request;
+    if (!(is_own || s == asked.slot) || !may_share(s, text)) continue;
+    if (const Reuse own = reuse_of(s, text); own.n > best.n) best = own;
   }
-  if (best.n < std::ssize(wanted) - 1) best.why_not = why_not(text, best, n_same, n_other_scales);
+  std::int64_t n_same = best.n;
+  if (asked.reuse && asked.slot < 0) {
+    const auto ids = wanted.first(wanted.size() - 1);  // the last token is fed for its logits
+    const SequenceTree::Match match = tree_.match(scope_of(text), ids);
+    const SequenceTree::Start start = tree_.start(match, ids);
+    n_same = std::max(n_same, match.n);
+    if (start.n > best.n) best = {.sequence = start.sequence, .n = start.n};
+  }
+  if (best.n < std::ssize(wanted) - 1) best.why_not = why_not(text, best.n, n_same);
   return best;
 }
 
-// Why the text cannot reuse more than `best`. The sequences that it may share have `n_same` tokens
-// in common with it, those with other scales of LoRAs `n_other_scales`. Says nothing of the
-// sequences that it may not read.
-std::string SequenceStore::why_not(const EngineText& text, const Reuse& best, std::int64_t n_same,
-                                   std::int64_t n_other_scales) const {
+// Why the text reuses only that many tokens, of `n_same` that it has in common with something. Says
+// nothing of sequences that it may not read.
+std::string SequenceStore::why_not(const EngineText& text, std::int64_t n_reused,
+                                   std::int64_t n_same) const {
+  const auto wanted = text.tokens();
   if (!text.request->wanted.reuse) return "the request does not reuse anything";
-  if (best.n < n_same)
-    return fmt::format("the memory of the model continues from token {}, not from {}", best.n,
+  if (n_reused < n_same)
+    return fmt::format("the memory of the model continues from token {}, not from {}", n_reused,
                        n_same);
+  const Scope scope = scope_of(text);
+  std::int64_t n_other_scales = 0, n_held = 0;
+  for (std::int32_t s = 0; s < std::ssize(sequences_); ++s) {
+    const Scope& other = at(s).scope;
+    if (session_.length(s) == 0 || !at(s).shared) continue;
+    if (other.owner != scope.owner) continue;
+    if (other == scope)
+      ++n_held;
+    else
+      n_other_scales = std::max(n_other_scales, session_.common_prefix(s, wanted));
+  }
+  n_other_scales = std::min(n_other_scales, std::ssize(wanted) - 1);
   if (n_other_scales > n_same)
     return fmt::format("{} tokens are held with other scales of LoRAs", n_other_scales);
   if (n_same > 0) return fmt::format("what is held differs after token {}", n_same);
-  for (std::int32_t s = 0; s < session_.options().sequences; ++s)
-    if (may_read(s, text) && n_idle(s) > 0)
-      return "nothing that the request may reuse starts with the same token";
-  return "nothing is held";
+  return n_held > 0 ? "nothing that the request may reuse starts with the same token"
+                    : "nothing is held";
 }
 
 std::int32_t SequenceStore::idle_slot_for(const EngineText& text, const Reuse& reuse) const {
   const std::int32_t wanted = text.request->wanted.slot;
   if (wanted >= 0) return wanted;
+  const auto last_use = [&](std::int32_t idle) {  // long ago if nobody may use it
+    return n_idle(idle) == 0 || !at(idle).shared ? Clock::time_point() : at(idle).used;
+  };
   std::int32_t best = -1;
   for (std::int32_t slot = 0; slot < n_slots_; ++slot) {
     if (at(slot).text) continue;
@@ -122,85 +136,150 @@ std::int32_t SequenceStore::idle_slot_for(const EngineText& text, const Reuse& r
 std::int64_t SequenceStore::max_free_positions() const {
   std::int64_t free = session_.free_positions();
   if (free == std::numeric_limits<std::int64_t>::max()) return free;
-  for (std::int32_t s = 0; s < session_.options().sequences; ++s)
+  for (std::int32_t s = 0; s < std::ssize(sequences_); ++s)
     free += kCellsPerBlock * blocks_for(n_idle(s));
   return free;
 }
 
-void SequenceStore::prepare(std::int32_t slot, const Reuse& reuse) {
+// ---- what slots hold
+
+void SequenceStore::prepare(std::int32_t slot, const EngineText& text, const Reuse& reuse) {
   const std::int64_t stays = reuse.sequence == slot ? reuse.n : 0;
-  if (n_idle(slot) - stays >= kMinKeptTokens) keep(slot, reuse.sequence);
-  if (reuse.sequence < 0) return session_.truncate(slot, 0);
-  at(reuse.sequence).used = Clock::now();
-  session_.copy(reuse.sequence, slot, reuse.n);
+  if (n_idle(slot) - stays >= kMinKeptTokens && tree_.has(slot)) keep(slot, reuse.sequence);
+  if (reuse.sequence >= 0)
+    continue_from(reuse.sequence, reuse.n, slot);
+  else
+    clear(slot);
+  at(slot).text = &text;  // so that nothing is evicted that it needs
+  make_room(text, std::ssize(text.tokens()) - reuse.n);
+  at(slot).text = nullptr;
+}
+
+// The idle slot gets the first n tokens of the sequence, which is emptied if it holds hardly more
+// and is a kept one: the text goes on in its place.
+void SequenceStore::continue_from(std::int32_t sequence, std::int64_t n, std::int32_t slot) {
+  at(sequence).used = Clock::now();
+  if (sequence == slot) {
+    if (tree_.has(slot)) tree_.shorten(slot, n);
+    return session_.truncate(slot, n);
+  }
+  if (tree_.has(slot)) tree_.remove(slot);
+  session_.copy(sequence, slot, n);
+  if (sequence < n_slots_ || session_.length(sequence) - n >= kMinKeptTokens) return;
+  if (tree_.shorten(sequence, n)) tree_.rename(sequence, slot);
+  clear(sequence);
+}
+
+// As many tokens as the text will compute should find room that nobody has to give up later.
+void SequenceStore::make_room(const EngineText& text, std::int64_t n_tokens) {
+  const std::int64_t wanted =
+      n_tokens + std::max<std::int64_t>(text.request->wanted.generation.max_tokens, 0);
+  const std::int64_t n = std::min(wanted, session_.options().context) + 2 * kCellsPerBlock;
+  while (spare_positions(session_) < n) {
+    const std::int32_t least = least_worth();
+    if (least < 0 || tree_.leaf(least)->use.worth > worth_.of_new()) return;
+    evict(least);
+  }
 }
 
 void SequenceStore::attach(std::int32_t slot, const EngineText& text) {
   Sequence& memory = at(slot);
   memory.text = &text;
-  memory.owner = text.request->wanted.owner;
+  memory.scope = scope_of(text);
   memory.shared = text.request->wanted.reuse;
+  const TextRequest& wanted = text.request->wanted;
+  for (const std::int64_t n : wanted.marks) mark(session_, slot, n);
+  mark(session_, slot, std::ssize(text.tokens()) - 1);  // for the same prompt again
+  if (!memory.shared || session_.mixes_lora_scales(slot)) return;
+  const SequenceTree::Node* node = tree_.leaf(slot);
+  if (!node) {
+    node = &tree_.add(memory.scope, slot);
+    // It goes on where one other text did, and not only where many begin.
+    const bool continues = node->parent->children.size() == 2 && node->parent->parent;
+    tree_.leaf(slot)->use.hits = continues ? 0 : -1;
+  }
+  tree_.for_each_above(slot, [&](SequenceTree::Node& n, std::int64_t end) {
+    n.use = worth_.used(n.use.hits + 1, n.begin, end, n.is_leaf());
+  });
 }
 
 void SequenceStore::detach(std::int32_t slot) {
   at(slot).text = nullptr;
+  if (SequenceTree::Node* leaf = tree_.leaf(slot))
+    leaf->use = worth_.used(leaf->use.hits, leaf->begin, session_.length(slot), true);
   note_use(slot);
 }
 
-// Copies the sequence to one beside the slots, unless another one already holds the same.
-void SequenceStore::keep(std::int32_t sequence, std::int32_t except) {
-  if (session_.mixes_lora_scales(sequence) || !at(sequence).shared) return;
-  const std::int32_t to = place_to_keep(sequence, except);
+// A kept sequence gets what the slot holds: an empty one, or that whose leaf is worth least, but
+// not `except`.
+void SequenceStore::keep(std::int32_t slot, std::int32_t except) {
+  std::int32_t to = -1;
+  for (std::int32_t s = n_slots_; s < std::ssize(sequences_); ++s) {
+    if (s == except) continue;
+    const bool is_better = to < 0 || (session_.length(to) > 0 &&
+                                      (session_.length(s) == 0 || is_worth_less(tree_, s, to)));
+    if (is_better) to = s;
+  }
   if (to < 0) return;
-  session_.copy(sequence, to, session_.length(sequence));
-  at(to).owner = at(sequence).owner;
+  if (tree_.has(to)) worth_.evicted(tree_.leaf(to)->use);
+  clear(to);
+  session_.copy(slot, to, session_.length(slot));
+  tree_.rename(slot, to);
+  at(to).scope = at(slot).scope;
   note_use(to);
 }
 
-void SequenceStore::keep_resume_point(std::int32_t slot) {
-  const std::int64_t n = session_.length(slot);
-  if (n >= kMinKeptTokens && session_.resume_point(slot, n / 2) != n / 2) keep(slot, -1);
-}
+// ---- what is evicted
 
-// The sequence beside the slots that a copy replaces: a prefix of it, or the one that was used
-// longest ago, but not `except`. Returns -1 if there is none, or no need for a copy.
-std::int32_t SequenceStore::place_to_keep(std::int32_t sequence, std::int32_t except) const {
-  const auto kept = session_.tokens(sequence);
-  const auto scales = session_.lora_scales(sequence);
-  std::int32_t oldest = -1, prefix = -1;
-  for (std::int32_t s = 0; s < session_.options().sequences; ++s) {
-    if (s == sequence) continue;
-    const bool alike =
-        has_scales(session_, s, scales) && at(s).shared && at(s).owner == at(sequence).owner;
-    if (alike && starts_with(session_, s, kept) &&
-        session_.resume_point(s, std::ssize(kept)) == std::ssize(kept))
-      return -1;
-    if (s < n_slots_ || s == except) continue;
-    if (alike && starts_with(session_, sequence, session_.tokens(s))) prefix = s;
-    if (oldest < 0 || at(s).used < at(oldest).used) oldest = s;
+// The idle sequence with the leaf that is worth least; those that nobody may use first. -1: none.
+std::int32_t SequenceStore::least_worth() const {
+  std::int32_t least = -1;
+  for (std::int32_t s = 0; s < std::ssize(sequences_); ++s) {
+    if (!tree_.has(s) || n_idle(s) == 0) continue;
+    if (least < 0 || is_worth_less(tree_, s, least)) least = s;
   }
-  return prefix >= 0 ? prefix : oldest;
+  return least;
 }
 
 bool SequenceStore::evict() {
-  std::int32_t oldest = -1;
-  for (std::int32_t s = 0; s < session_.options().sequences; ++s)
-    if (n_idle(s) > 0 && (oldest < 0 || last_use(s) < last_use(oldest))) oldest = s;
-  if (oldest < 0) return false;
-  clear(oldest);
+  for (std::int32_t s = 0; s < n_slots_; ++s) {
+    if (n_idle(s) == 0 || tree_.has(s)) continue;
+    clear(s);
+    return true;
+  }
+  const std::int32_t least = least_worth();
+  if (least < 0) return false;
+  evict(least);
   return true;
 }
 
+// Takes a piece from the end of the sequence. REQUIRES: it is idle and in the tree.
+void SequenceStore::evict(std::int32_t sequence) {
+  const SequenceTree::Node& leaf = *tree_.leaf(sequence);
+  worth_.evicted(leaf.use);
+  if (thin(session_, sequence)) return;
+  const std::int64_t length = session_.length(sequence);
+  std::int64_t n =
+      std::max((length - kEvictedTokens) / kCellsPerBlock * kCellsPerBlock, leaf.begin);
+  if (n - leaf.begin < kMinKeptTokens) n = leaf.begin;
+  n = session_.resume_point(sequence, std::max<std::int64_t>(n, 0));
+  if (n < kMinKeptTokens || !tree_.shorten(sequence, n)) return clear(sequence);
+  session_.truncate(sequence, n);
+  note_use(sequence);
+}
+
 void SequenceStore::clear(std::int32_t sequence) {
+  if (tree_.has(sequence)) tree_.remove(sequence);
   session_.truncate(sequence, 0);
-  at(sequence).owner.clear();
+  at(sequence).scope = {};
   at(sequence).shared = true;
   note_use(sequence);
 }
 
 void SequenceStore::clear_all() {
-  for (std::int32_t s = 0; s < session_.options().sequences; ++s) {
+  for (std::int32_t s = 0; s < std::ssize(sequences_); ++s) {
     at(s).text = nullptr;
+    if (tree_.has(s)) tree_.remove(s);
     session_.truncate(s, 0);
   }
 }
@@ -213,88 +292,23 @@ void SequenceStore::note_use(std::int32_t sequence) {
   inbox_.update_state([&](EngineState& s) {
     SlotState& state = s.slots[static_cast<std::size_t>(sequence)];
     state.n_held = session_.length(sequence);
-    if (state.owner == memory.owner) return;
-    state.owner = memory.owner;  // who learns nothing of the text before
+    if (state.owner == memory.scope.owner) return;
+    state.owner = memory.scope.owner;  // who learns nothing of the text before
     state.request = 0;
     state.n_prompt = state.n_new = 0;
     state.why_not_reused.clear();
   });
 }
 
-// Throws unless the slot is idle, and has no text of another owner than this one; null: anybody's.
-void SequenceStore::check_idle(std::int32_t slot, const std::string* owner) const {
-  if (slot < 0 || slot >= n_slots_)
-    fail<ValueError>("no slot {}: the engine has {}", slot, n_slots_);
-  if (at(slot).text) fail<ValueError>("slot {} is busy", slot);
-  if (owner && n_idle(slot) > 0 && at(slot).owner != *owner)
-    fail<SlotOwnerError>("slot {} holds a text of another client", slot);
-}
-
-// The prefix that save() found is kept beside the slots again, if it fits.
-void SequenceStore::restore_prefix(std::int32_t slot, const SavedSequence& saved) {
-  if (session_.resume_point(slot, 1) == 1) return;  // from anywhere
-  std::int64_t n = std::ssize(saved.tokens());
-  while (n >= kMinKeptTokens && session_.resume_point(slot, n) == n)
-    n = saved.resume_point(session_, n - 1);
-  const std::int32_t n_sequences = session_.options().sequences;
-  if (n < kMinKeptTokens || n_slots_ == n_sequences) return;
-  std::int32_t to = n_slots_;
-  for (std::int32_t s = n_slots_; s < n_sequences; ++s)
-    if (at(s).used < at(to).used) to = s;
-  clear(to);
-  try {
-    session_.set_lora_scales(to, session_.lora_scales(slot));
-    saved.restore(session_, to, n);
-  } catch (const BudgetError&) {  // the slot has all that was asked for
-    return;
-  }
-  at(to).owner = at(slot).owner;
-  note_use(to);
-}
-
-Engine::SlotFile SequenceStore::save(std::int32_t slot, const std::string& path,
-                                     const std::string& owner,
-                                     const std::function<void()>& make_room) {
-  check_idle(slot, &owner);
-  // The longest beginning of it that another sequence has, and from which the slot itself cannot
-  // continue (keep_resume_point()).
-  std::int32_t prefix = -1;
-  for (std::int32_t s = 0; s < session_.options().sequences; ++s) {
-    const std::int64_t n = n_idle(s);
-    const bool is_longer = n > (prefix < 0 ? 0 : session_.length(prefix));
-    if (s != slot && is_longer && at(s).owner == owner &&
-        starts_with(session_, slot, session_.tokens(s)) &&
-        has_scales(session_, s, session_.lora_scales(slot)) && session_.resume_point(slot, n) != n)
-      prefix = s;
-  }
-  if (make_room) make_room();
-  save_sequence(session_, slot, "", path, prefix);
-  return {session_.length(slot), static_cast<std::int64_t>(std::filesystem::file_size(path))};
-}
-
-Engine::SlotFile SequenceStore::restore(std::int32_t slot, const SavedSequence& saved,
-                                        const std::string& owner) {
-  check_idle(slot, nullptr);
-  for (bool restored = false; !restored;) {
-    try {
-      saved.restore(session_, slot, std::ssize(saved.tokens()));
-      restored = true;
-    } catch (const BudgetError&) {
-      if (!evict()) throw;
-    }
-  }
-  at(slot).owner = owner;
+std::int64_t SequenceStore::adopt(std::int32_t slot, const std::string& owner) {
+  const auto scales = session_.lora_scales(slot);
+  at(slot).scope = {.owner = owner, .lora_scales = {scales.begin(), scales.end()}};
   at(slot).shared = true;
-  note_use(slot);
-  restore_prefix(slot, saved);
-  return {std::ssize(saved.tokens()),
-          static_cast<std::int64_t>(std::filesystem::file_size(saved.name()))};
-}
-
-std::int64_t SequenceStore::erase(std::int32_t slot, const std::string& owner) {
-  check_idle(slot, &owner);
+  if (tree_.has(slot)) tree_.remove(slot);
+  SequenceTree::Node& leaf = tree_.add(at(slot).scope, slot);
   const std::int64_t n = session_.length(slot);
-  clear(slot);
+  leaf.use = worth_.used(1, leaf.begin, n, true);  // somebody wants it
+  note_use(slot);
   return n;
 }
 

@@ -1,23 +1,28 @@
 #pragma once
-// The sequences of an engine's session. The first ones belong to slots; the others, beside the
-// slots, keep prompts whose slot was needed for another text. The store knows whose tokens each
-// sequence holds, finds the longest prefix that a new text can reuse, and decides what is kept and
-// what is evicted. Of the engine's classes, only this one copies, truncates and saves sequences; a
-// Generation extends and truncates the one that it was given.
+// The store of prefixes: the sequences of an engine's session. The first ones belong to slots, and
+// run; the others only keep the tokens of texts that ended. The store finds the longest prefix that
+// a new text can continue from, whoever computed it, and decides what is kept and what is evicted.
+// No other class of the engine copies, truncates or saves sequences; a Generation
+// extends and truncates the one that it was given.
+//
+// What is kept is decided by its worth (prefix_worth.h): of the tree's leaves the one that is worth
+// least is shortened from its end.
 //
 // Owned by the engine's thread, like everything in it. Invariants:
-//   - A sequence is either attached to a running text or idle. Sequences beside the slots are
-//     always idle.
+//   - A sequence is either attached to a running text or idle. Kept ones are always idle.
 //   - Only idle sequences are evicted.
-//   - A text continues from sequences of its own owner alone, and learns nothing of the others.
+//   - A text continues from sequences of its own scope alone, and learns nothing of the others.
+//   - All sequences with tokens that others may share are in the tree.
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "weft/serve/engine.h"
+
+#include "prefixes/prefix_worth.h"
+#include "prefixes/sequence_tree.h"
 
 namespace weft::serve {
 
@@ -34,10 +39,10 @@ class SequenceStore {
   };
 
   // `inbox` is told how much slots hold.
-  SequenceStore(Session& session, EngineInbox& inbox, std::int32_t n_slots);
+  SequenceStore(Session& session, EngineInbox& inbox);
 
   // Whether the text may reuse what the sequence holds: texts of one request always share it, those
-  // of other owners never.
+  // of other scopes never.
   bool may_share(std::int32_t sequence, const EngineText& text) const;
   Reuse find_reuse(const EngineText& text) const;
   // The idle slot that the text continues, unless it holds much more; otherwise the one that was
@@ -47,55 +52,56 @@ class SequenceStore {
   // as the context has.
   std::int64_t max_free_positions() const;
 
-  // Makes the sequence of an idle slot hold what a text reuses. What it held is kept beside the
-  // slots if it is long enough.
-  void prepare(std::int32_t slot, const Reuse& reuse);
+  // Makes the sequence of an idle slot hold what the text reuses, and room for what it will
+  // compute, as far as that is worth more than what is kept. What the slot held is kept if it is
+  // long enough.
+  void prepare(std::int32_t slot, const EngineText& text, const Reuse& reuse);
   // A text takes the idle slot's sequence, until detach(), which leaves it what it holds. REQUIRES:
   // the text has a generation of this sequence. It must not move in between.
   void attach(std::int32_t slot, const EngineText& text);
   void detach(std::int32_t slot);
-  // A model with windows or recurrent states could not return to the end of the prompt after a long
-  // text. Keeps a copy, which can.
-  void keep_resume_point(std::int32_t slot);
-  // Empties the idle sequence that was used longest ago. Returns false if all of them are empty.
+  // Frees some memory of what is worth least. Returns false if nothing is idle and holds tokens.
   bool evict();
   // Empties an idle sequence.
   void clear(std::int32_t sequence);
   // Detaches all texts and empties all sequences. The state that the inbox has is not changed.
   void clear_all();
 
-  // As Engine::save_slot() and those after it.
-  Engine::SlotFile save(std::int32_t slot, const std::string& path, const std::string& owner,
-                        const std::function<void()>& make_room);
-  Engine::SlotFile restore(std::int32_t slot, const SavedSequence& saved, const std::string& owner);
-  std::int64_t erase(std::int32_t slot, const std::string& owner);  // returns the tokens it held
+  // Facts about a slot.
+  bool is_busy(std::int32_t slot) const { return at(slot).text != nullptr; }
+  const std::string& owner(std::int32_t slot) const { return at(slot).scope.owner; }
+  // The idle slot holds what was restored from a file for this owner. Returns its tokens.
+  std::int64_t adopt(std::int32_t slot, const std::string& owner);
+
+  PromptPrice& price() { return worth_.price(); }
 
  private:
   struct Sequence {
     const EngineText* text = nullptr;  // null: idle
     Clock::time_point used = {};
-    std::string owner = {};  // TextRequest::owner of the text, or of that which left the tokens
-    bool shared = true;      // false: no other request may continue from it
+    Scope scope = {};    // that of the text, or of the one that left the tokens
+    bool shared = true;  // false: no other request may continue from it
   };
 
   Sequence& at(std::int32_t i) { return sequences_[static_cast<std::size_t>(i)]; }
   const Sequence& at(std::int32_t i) const { return sequences_[static_cast<std::size_t>(i)]; }
   // The tokens of an idle sequence; 0 if it is attached.
   std::int64_t n_idle(std::int32_t sequence) const;
-  Clock::time_point last_use(std::int32_t idle) const;
-  bool may_read(std::int32_t sequence, const EngineText& text) const;
-  std::string why_not(const EngineText& text, const Reuse& best, std::int64_t n_same,
-                      std::int64_t n_other_scales) const;
-  void keep(std::int32_t sequence, std::int32_t except);
-  std::int32_t place_to_keep(std::int32_t sequence, std::int32_t except) const;
+  Reuse reuse_of(std::int32_t sequence, const EngineText& text) const;
+  std::string why_not(const EngineText& text, std::int64_t n_reused, std::int64_t n_same) const;
+  void make_room(const EngineText& text, std::int64_t n_tokens);
+  void keep(std::int32_t slot, std::int32_t except);
+  void continue_from(std::int32_t sequence, std::int64_t n, std::int32_t slot);
+  std::int32_t least_worth() const;
+  void evict(std::int32_t sequence);
   void note_use(std::int32_t sequence);
-  void check_idle(std::int32_t slot, const std::string* owner) const;
-  void restore_prefix(std::int32_t slot, const SavedSequence& saved);
 
   Session& session_;
   EngineInbox& inbox_;
   const std::int32_t n_slots_;
   std::vector<Sequence> sequences_;  // by number
+  SequenceTree tree_;
+  PrefixWorth worth_;
 };
 
 // Tokens at the beginning that the text has in common with `tokens`, without the last token of the

@@ -8,6 +8,7 @@
 #include "engine/engine_inbox.h"
 #include "engine/engine_request.h"
 #include "engine/engine_test_support.h"
+#include "engine/slot_files.h"
 
 namespace weft {
 namespace {
@@ -16,6 +17,7 @@ using serve::EngineInbox;
 using serve::EngineRequest;
 using serve::EngineText;
 using serve::SequenceStore;
+using serve::SlotFiles;
 using test::made_prompt;
 
 constexpr std::int32_t kStoreSlots = 2;
@@ -25,7 +27,7 @@ struct StoreOfFour {
   // Sequence `slot` then holds the prompt, as if a text had left it.
   void fill(std::int32_t slot, const std::vector<TokenId>& prompt) {
     EngineText text = text_of(prompt);
-    store.prepare(slot, store.find_reuse(text));
+    store.prepare(slot, text, store.find_reuse(text));
     run(text, slot);
     store.attach(slot, text);
     store.detach(slot);
@@ -48,9 +50,10 @@ struct StoreOfFour {
   }
   std::int64_t n_held(std::int32_t sequence) const { return session.length(sequence); }
 
-  Session session{test::tiny_model(), {.context = 200, .sequences = kStoreSlots + 2}};
+  Session session{test::tiny_model(),
+                  {.context = 200, .sequences = kStoreSlots, .kept = 2, .kept_tokens = 512}};
   EngineInbox inbox{kStoreSlots, 1};
-  SequenceStore store{session, inbox, kStoreSlots};
+  SequenceStore store{session, inbox};
 };
 
 TEST_CASE("a store evicts the idle sequence that was used longest ago") {
@@ -71,7 +74,7 @@ TEST_CASE("a store evicts the idle sequence that was used longest ago") {
   }
   SUBCASE("never one with a text") {
     EngineText text = s.text_of(made_prompt(1, 40));
-    s.store.prepare(1, s.store.find_reuse(text));
+    s.store.prepare(1, text, s.store.find_reuse(text));
     s.run(text, 1);
     s.store.attach(1, text);
     CHECK(s.store.evict());
@@ -116,11 +119,12 @@ TEST_CASE("slots that are busy or unknown have no files") {
   EngineText text = s.text_of(made_prompt(1, 10));
   s.run(text, 0);
   s.store.attach(0, text);
-  CHECK_THROWS_WITH_AS(s.store.erase(0, ""), "slot 0 is busy", ValueError);
-  CHECK_THROWS_WITH_AS(s.store.erase(2, ""), "no slot 2: the engine has 2", ValueError);
+  SlotFiles files(s.session, s.store);
+  CHECK_THROWS_WITH_AS(files.erase(0, ""), "slot 0 is busy", ValueError);
+  CHECK_THROWS_WITH_AS(files.erase(2, ""), "no slot 2: the engine has 2", ValueError);
   s.store.detach(0);
-  CHECK(s.store.erase(0, "") == 10);
-  CHECK(s.store.erase(0, "") == 0);
+  CHECK(files.erase(0, "") == 10);
+  CHECK(files.erase(0, "") == 0);
 }
 
 }  // namespace

@@ -35,6 +35,9 @@ namespace weft::arch {
 inline constexpr std::int64_t kGuaranteedRewind = 64;
 // The interval of checkpoints of recurrent states, in tokens, and how many are kept.
 inline constexpr std::int64_t kCheckpointEvery = 64, kCheckpoints = 4;
+// Among them, every so many tokens, those that also stay later, as long as there is room
+// (MemorySizes::kept_tokens). A multiple of kCheckpointEvery.
+inline constexpr std::int64_t kLastingEvery = 256;
 
 // What the rows of a part belong to.
 enum class MemoryOf : std::uint8_t {
@@ -57,9 +60,10 @@ struct MemoryPart {
   std::string_view kind;  // "cells", "rows" or "fixed", a name in the session's list of kinds
   std::string suffix;     // suffix of its inputs' names: "", ".w512"
   MemoryOf of = MemoryOf::sequence;
-  std::int64_t window = 0;  // cells: the last positions that a token attends to; 0: all
-  std::int64_t stride = 1;  // cells: positions per cell, without a window if above 1
-  std::int64_t n_rows = 0;  // rows of the pool, for all sequences
+  std::int64_t window = 0;     // cells: the last positions that a token attends to; 0: all
+  std::int64_t stride = 1;     // cells: positions per cell, without a window if above 1
+  std::int64_t n_rows = 0;     // rows of the pool, for all sequences
+  std::int64_t kept_rows = 0;  // those of them that no sequence that grows needs
   RowsGrowWith grow_with = RowsGrowWith::sequences;
   std::int64_t checkpoint_every = 0;  // tokens between states to return to; 0: there are none
   std::vector<std::string> states;    // their paths
@@ -74,6 +78,10 @@ struct MemorySizes {
   DType cache_k = f16, cache_v = f16;
   // How many of the last tokens of a step recurrent states can forget again.
   std::int64_t rewind = 0;
+  // Sequences that do not grow and only keep what was copied to them, and the tokens for which
+  // there is room beside that of the others. Windows then keep all their tokens, and recurrent
+  // states their lasting checkpoints, while there is room.
+  std::int64_t kept = 0, kept_tokens = 0;
   MemoryOf own = MemoryOf::sequence;  // what the graph's tokens belong to: never `encoded`
 };
 

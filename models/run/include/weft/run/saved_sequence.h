@@ -45,16 +45,14 @@ SequenceOrigin origin_of(const Session& session, std::int32_t sequence);
 std::string difference(const SequenceOrigin& saved, const Session& session, std::int32_t sequence);
 
 using WriteBytes = std::function<void(std::span<const std::byte>)>;
-// Passes the bytes of such a file to `write`, piece by piece. `prefix` is another sequence whose
-// tokens this one begins with: the earlier states of recurrent layers that only it still has are
-// saved, too, so that the file has more resume points; -1: none.
+// Passes the bytes of such a file to `write`, piece by piece.
 // Throws ValueError if the sequence mixes scales of LoRAs (Session::mixes_lora_scales); IoError;
 // UnsupportedError for any other reason of Session::why_not_saved().
 void save_sequence(const Session& session, std::int32_t sequence, std::string_view note,
-                   const WriteBytes& write, std::int32_t prefix = -1);
+                   const WriteBytes& write);
 // The same in a file, which appears when it is complete (OutputFile).
 void save_sequence(const Session& session, std::int32_t sequence, std::string_view note,
-                   const std::string& path, std::int32_t prefix = -1);
+                   const std::string& path);
 
 // A file with a saved sequence, mapped and checked. Immutable.
 class SavedSequence {

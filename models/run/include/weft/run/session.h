@@ -62,6 +62,11 @@ struct SessionOptions {
   // Cells of all sequences together, which share them in blocks. 0: enough for all of them. With
   // fewer, tokens that do not fit are refused when they are fed (BudgetError).
   std::int64_t cells = 0;
+  // Further sequences, numbered behind those, which only keep what is copied to them. Room for
+  // kept_tokens more tokens is shared by all: cells, windows and checkpoints of recurrent states.
+  // 0: none. Models with an encoder keep none.
+  std::int32_t kept = 0;
+  std::int64_t kept_tokens = 0;
   std::int64_t prefill_width = 512;  // max tokens in one step, up to kMaxPrefillWidth; there are
                                      // also plans for narrower steps
   std::int64_t logits_rows = 0;  // max rows of logits in one step; 0: max(sequences, 16), at most
@@ -147,6 +152,8 @@ struct SavedState {
 struct PlannedModel;
 struct SessionAccess;
 
+// The first SessionOptions::sequences sequences grow by steps. The others, the kept ones, are for
+// copy(), truncate() and questions alone, and for kept_texts.h; all else throws ValueError.
 class Session {
  public:
   Session(std::shared_ptr<const Model> model, const SessionOptions& options);
@@ -198,10 +205,12 @@ class Session {
   std::span<const float> logits() const;
   std::int64_t length(std::int32_t sequence) const;  // tokens in its memory
   // Their ids, of which only the session keeps a copy; -1 for those of fill_with_noise(). Valid
-  // until the sequence changes.
+  // until the sequence changes. Throws ValueError for a kept sequence.
   std::span<const std::int32_t> tokens(std::int32_t sequence) const;
-  // How many of them, from the first one on, are the same as in `ids`.
-  std::int64_t common_prefix(std::int32_t sequence, std::span<const std::int32_t> ids) const;
+  // How many of them, from the first one on, are the same as in `ids`, if the first `from` are
+  // known to be. REQUIRES: 0 <= from <= length(sequence).
+  std::int64_t common_prefix(std::int32_t sequence, std::span<const std::int32_t> ids,
+                             std::int64_t from = 0) const;
   // The positions that blocks hold that no sequence uses; the max of the type if there are always
   // enough.
   std::int64_t free_positions() const;
@@ -219,7 +228,7 @@ class Session {
   std::int64_t resume_point(std::int32_t sequence, std::int64_t length) const;
   // Replaces sequence `to` by the first `length` tokens of `from`. It continues with the same bits
   // as `from` would. The two share memory until one of them writes to it (copy on write). Does not
-  // allocate. Throws like truncate() of `from`; `to` is then unchanged.
+  // allocate, except for kept sequences. Throws like truncate() of `from`; `to` is then unchanged.
   void copy(std::int32_t from, std::int32_t to, std::int64_t length);
 
   // The scale of each LoRA of the model (Model::adapters) for the tokens that are fed to this

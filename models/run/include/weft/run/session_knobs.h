@@ -229,6 +229,19 @@ struct Described<SessionOptions> {
               .group = "sequences",
               .c = "embeddings"},
              &S::embeddings),
+      option({.name = "kept",
+              .doc = "Further sequences, which only keep what is copied to them.",
+              .no_flag = "the server's store of prompts sets it: --cache-ram",
+              .group = "sequences",
+              .no_c = "for stores of prompts, which are in C++"},
+             &S::kept, {0, 1 << 20}),
+      option({.name = "kept_tokens",
+              .doc = "Tokens that these have room for, beside the cells of the others.",
+              .no_flag = "the server's store of prompts sets it: --cache-ram",
+              .group = "sequences",
+              .unit = "tokens",
+              .no_c = "for stores of prompts, which are in C++"},
+             &S::kept_tokens, {0, knobs::kMaxCells}),
       option(
           {.name = "rewind",
            .doc = "How many guesses of a draft a step can check in a model with recurrent states, "
@@ -274,14 +287,15 @@ struct Described<SessionOptions> {
               .no_ranks = knobs::kCallback},
              &S::warn)};
 
-  static constexpr std::size_t kMembers = 29;
+  static constexpr std::size_t kMembers = 31;
   // Whoever adds a member describes it above.
   static constexpr std::size_t count(S& options) {
-    [[maybe_unused]] auto& [context, sequences, cells, prefill_width, logits_rows, workers,
-                            executor, backend, route, backend_instance, cache_k, cache_v, weights,
-                            open_reads, expert_usage, weight_cache, sample_weights, passes_off,
-                            mem_budget, program, reserved, separate_tensors, embeddings, rewind,
-                            draft_layer, progress, cancel, poll, warn] = options;
+    [[maybe_unused]] auto& [context, sequences, cells, kept, kept_tokens, prefill_width,
+                            logits_rows, workers, executor, backend, route, backend_instance,
+                            cache_k, cache_v, weights, open_reads, expert_usage, weight_cache,
+                            sample_weights, passes_off, mem_budget, program, reserved,
+                            separate_tensors, embeddings, rewind, draft_layer, progress, cancel,
+                            poll, warn] = options;
     return kMembers;
   }
 };

@@ -108,6 +108,9 @@ struct TextRequest {
   // Whose texts these are. Requests of other owners never continue from them, and never learn what
   // they hold; neither do look-ups of drafts.
   std::string owner = {};
+  // Numbers of tokens of the prompt after which other prompts may go on differently, as after a
+  // message. The model's memory can then continue from there, as long as there is room for that.
+  std::vector<std::int64_t> marks = {};
   std::int32_t slot = -1;        // wait for this slot and continue from it alone; -1: any
   bool prompt_logprobs = false;  // report logprobs of the prompt's tokens, too
   int priority = 0;              // higher ones leave the queue first; equal ones in order

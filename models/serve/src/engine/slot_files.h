@@ -1,0 +1,33 @@
+#pragma once
+// Saves, restores and erases what idle slots hold.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "weft/serve/engine.h"
+
+namespace weft::serve {
+
+class SequenceStore;
+
+// Owned by the engine's thread.
+class SlotFiles {
+ public:
+  // Both outlive it.
+  SlotFiles(Session& session, SequenceStore& store) : session_(session), store_(store) {}
+
+  // As Engine::save_slot() and those after it.
+  Engine::SlotFile save(std::int32_t slot, const std::string& path, const std::string& owner,
+                        const std::function<void()>& make_room) const;
+  Engine::SlotFile restore(std::int32_t slot, const SavedSequence& saved, const std::string& owner);
+  std::int64_t erase(std::int32_t slot, const std::string& owner);  // returns the tokens it held
+
+ private:
+  void check_idle(std::int32_t slot, const std::string* owner) const;
+
+  Session& session_;
+  SequenceStore& store_;
+};
+
+}  // namespace weft::serve

@@ -1,0 +1,30 @@
+#include "prefixes/prefix_worth.h"
+
+#include <algorithm>
+
+namespace weft::serve {
+namespace {
+
+// Tokens that were used again are worth as much more than those that were not, times their uses.
+constexpr double kUsedAgain = 8;
+constexpr std::int64_t kMostHits = 16;
+
+}  // namespace
+
+Use PrefixWorth::used(std::int64_t hits, std::int64_t begin, std::int64_t end, bool is_leaf) {
+  hits = std::min(hits, kMostHits);
+  const auto n = static_cast<double>(std::max<std::int64_t>(end - begin, 1));
+  const double of_tokens = n * bytes_.per_token;
+  const double bytes = of_tokens + (is_leaf ? bytes_.per_sequence : 0);
+  const double price = price_.relative(static_cast<double>(begin + end) / 2);
+  const double weight = hits == 0 ? 1 : kUsedAgain * static_cast<double>(hits);
+  return {.hits = hits,
+          .worth = evicted_ + price * weight * of_tokens / std::max(bytes, 1.0),
+          .at = n_uses_++};
+}
+
+void PrefixWorth::evicted(const Use& use) {
+  evicted_ = std::max(evicted_, use.worth);
+}
+
+}  // namespace weft::serve
