@@ -30,12 +30,11 @@ class Cuts final : public PerSequence {
     at(to) = of(from);
   }
   std::size_t n_states() const override { return 1; }
-  SavedShape saved_shape(std::int32_t, std::size_t, std::int32_t) const override {
+  SavedShape saved_shape(std::int32_t, std::size_t) const override {
     return {.n_bytes = sizeof(int), .lengths = {}};
   }
   void save(std::int32_t sequence, std::size_t,
-            const std::function<void(std::span<const std::byte>)>& write,
-            std::int32_t) const override {
+            const std::function<void(std::span<const std::byte>)>& write) const override {
     const int n = of(sequence);
     write(std::as_bytes(std::span(&n, 1)));
   }

@@ -37,9 +37,9 @@ class SequenceTree {
   // A run of tokens, from position `begin` on. Sequences end in leaves.
   struct Node {
     Node* parent = nullptr;
-    std::int64_t begin = 0, end = 0;  // end: of inner nodes
+    std::int64_t begin = 0, end = 0;  // end: that of inner nodes
     std::vector<std::unique_ptr<Node>> children = {};
-    std::int32_t sequence = -1;  // of a leaf
+    std::int32_t sequence = -1;  // what a leaf is the end of
     Use use = {};
 
     bool is_leaf() const { return sequence >= 0; }
