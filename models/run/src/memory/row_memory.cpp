@@ -165,8 +165,8 @@ const Growth* RowMemory::reserve(std::span<const Growth> step) {
   return failed == step.end() ? nullptr : &*failed;
 }
 
-// Drops every other one of the checkpoints that last: those at odd multiples of the largest power of
-// two times kLastingEvery that they have in common.
+// Drops every other one of the checkpoints that last: those at odd multiples of the largest power
+// of two times kLastingEvery that they have in common.
 bool RowMemory::thin(std::int32_t sequence, std::span<const std::int64_t> marks) {
   Rows& kept = of(sequence).kept;
   const std::int64_t n_free = pool_.n_free();

@@ -62,6 +62,21 @@ std::int64_t TokenIds::common_prefix(std::int32_t sequence, std::span<const std:
   return n;
 }
 
+std::vector<std::int32_t> TokenIds::copy_of(std::int32_t sequence, std::int64_t from,
+                                            std::int64_t n) const {
+  const std::int64_t length = grows(sequence) ? std::ssize(of(sequence)) : kept(sequence).length;
+  from = std::min(from, length);
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(std::min(n, length - from)));
+  const auto copy = [&](std::int64_t at, std::span<const std::int32_t> piece) {
+    const std::int64_t first = std::max(at, from);
+    const std::int64_t end = std::min(at + std::ssize(piece), from + std::ssize(ids));
+    for (std::int64_t i = first; i < end; ++i)
+      ids[static_cast<std::size_t>(i - from)] = piece[static_cast<std::size_t>(i - at)];
+  };
+  grows(sequence) ? copy(0, of(sequence)) : kept(sequence).for_each_piece(copy);
+  return ids;
+}
+
 void TokenIds::set(std::int32_t sequence, std::span<const std::int32_t> ids) {
   if (!grows(sequence)) {
     kept(sequence) = {std::make_shared<Text>(Text{.own = {ids.begin(), ids.end()}}),

@@ -25,6 +25,8 @@ class TokenIds final : public PerSequence {
   // As Session::common_prefix().
   std::int64_t common_prefix(std::int32_t sequence, std::span<const std::int32_t> ids,
                              std::int64_t from) const;
+  // At most n of them, from position `from` on.
+  std::vector<std::int32_t> copy_of(std::int32_t sequence, std::int64_t from, std::int64_t n) const;
   void set(std::int32_t sequence, std::span<const std::int32_t> ids);
 
   // Those of sequences that grow, and of `kept_tokens` tokens.

@@ -34,6 +34,13 @@ std::int64_t spare_positions(const Session& session) {
   return n;
 }
 
+std::vector<std::int32_t> held_tokens(const Session& session, std::int32_t sequence,
+                                      std::int64_t from, std::int64_t n) {
+  const auto& impl = SessionAccess::impl(session);
+  impl.memory.lengths().check(sequence);
+  return impl.ids.copy_of(sequence, from, n);
+}
+
 KeptBytes kept_bytes(const Session& session) {
   const StateBytes bytes = state_bytes(SessionAccess::impl(session).planned);
   return {.per_token = static_cast<double>(bytes.kept_block) / kCellsPerBlock,

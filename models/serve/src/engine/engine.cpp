@@ -39,6 +39,14 @@ void warm_up(Session& session, SequenceStore& store) {
   }
 }
 
+class NobodyListens : public TextListener {
+  void on_prompt_progress(std::int64_t, std::int64_t) override {}
+  void on_prompt(const PromptDone&) override {}
+  void on_token(std::int32_t, const GenerationEvent&) override {}
+  void on_end(std::int32_t, const GenerationEvent&, const TextEnd&) override {}
+  void on_error(std::exception_ptr) override {}
+};
+
 EngineOptions with_offer(EngineOptions options, const MemoryOffer& offer) {
   options.slots = options.speculation.n_sequences = offer.slots;
   options.session = asked_session(options);
@@ -58,7 +66,7 @@ Engine::Impl::Impl(std::shared_ptr<const Model> m, const EngineOptions& o)
       store(session, inbox),
       files(session, store),
       slots(session, speculation, inbox, queue, store, options.slots),
-      stepper(session, inbox, slots, store, o.prompt_tokens_per_step),
+      stepper(session, inbox, slots, store, o),
       embedders(model, session, options.session) {
   const auto scales = session.lora_scales(0);
   lora_scales.assign(scales.begin(), scales.end());
@@ -103,7 +111,7 @@ void Engine::Impl::check(const TextRequest& wanted) const {
   if (g.lora_scales) check_lora_scales(*g.lora_scales);
 }
 
-RequestId Engine::Impl::submit(TextRequest&& wanted, std::shared_ptr<TextListener> listener) {
+std::shared_ptr<EngineRequest> Engine::Impl::request(TextRequest&& wanted) {
   check(wanted);
   auto request = std::make_shared<EngineRequest>();
   GenerationOptions& g = wanted.generation;
@@ -120,9 +128,27 @@ RequestId Engine::Impl::submit(TextRequest&& wanted, std::shared_ptr<TextListene
   g.feed_prompt = true;
   g.cancel = &request->cancelled;
   request->wanted = std::move(wanted);
-  request->listener = std::move(listener);
   request->submitted = Clock::now();
-  return inbox.submit(std::move(request));
+  return request;
+}
+
+RequestId Engine::Impl::submit(TextRequest&& wanted, std::shared_ptr<TextListener> listener) {
+  auto made = request(std::move(wanted));
+  made->listener = std::move(listener);
+  return inbox.submit(std::move(made));
+}
+
+void Engine::Impl::prepare(TextRequest&& wanted) {
+  if (model->facts().encodes || !wanted.reuse) return;
+  if (!may_prepare(inbox.state().counters, options.prepare_share)) return;
+  TextRequest prompt{.prompt = std::move(wanted.prompt),
+                     .owner = std::move(wanted.owner),
+                     .marks = std::move(wanted.marks)};
+  prompt.generation.max_tokens = 0;
+  prompt.generation.lora_scales = std::move(wanted.generation.lora_scales);
+  auto made = request(std::move(prompt));
+  made->listener = std::make_shared<NobodyListens>();
+  inbox.prepare(std::move(made));
 }
 
 std::shared_ptr<const TokenTree> Engine::Impl::token_tree() {
@@ -133,13 +159,15 @@ std::shared_ptr<const TokenTree> Engine::Impl::token_tree() {
 // The bindings name all members: a new one does not compile until it is added here.
 EngineCounters& EngineCounters::operator+=(const EngineCounters& more) {
   auto& [a_requests, a_cancelled, a_failed, a_prompt, a_reused, a_new, a_steps, a_prompt_s, a_new_s,
-         a_drafted, a_right, a_drafting_s, a_without_s, a_read, a_hits, a_misses, a_wait_s] = *this;
+         a_prepared, a_prepared_s, a_drafted, a_right, a_drafting_s, a_without_s, a_read, a_hits,
+         a_misses, a_wait_s] = *this;
   const auto& [b_requests, b_cancelled, b_failed, b_prompt, b_reused, b_new, b_steps, b_prompt_s,
-               b_new_s, b_drafted, b_right, b_drafting_s, b_without_s, b_read, b_hits, b_misses,
-               b_wait_s] = more;
+               b_new_s, b_prepared, b_prepared_s, b_drafted, b_right, b_drafting_s, b_without_s,
+               b_read, b_hits, b_misses, b_wait_s] = more;
   a_requests += b_requests, a_cancelled += b_cancelled, a_failed += b_failed;
   a_prompt += b_prompt, a_reused += b_reused, a_new += b_new, a_steps += b_steps;
   a_prompt_s += b_prompt_s, a_new_s += b_new_s;
+  a_prepared += b_prepared, a_prepared_s += b_prepared_s;
   a_drafted += b_drafted, a_right += b_right;
   a_drafting_s += b_drafting_s, a_without_s += b_without_s;
   a_read += b_read, a_hits += b_hits, a_misses += b_misses, a_wait_s += b_wait_s;
@@ -152,6 +180,9 @@ Engine::~Engine() = default;
 
 RequestId Engine::submit(TextRequest request, std::shared_ptr<TextListener> listener) {
   return impl_->submit(std::move(request), std::move(listener));
+}
+void Engine::prepare(TextRequest request) {
+  impl_->prepare(std::move(request));
 }
 void Engine::cancel(RequestId id) {
   impl_->inbox.cancel(id);

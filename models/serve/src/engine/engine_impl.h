@@ -30,6 +30,8 @@ struct Engine::Impl {
 
   // May be called from any thread.
   RequestId submit(TextRequest&& wanted, std::shared_ptr<TextListener> listener);
+  void prepare(TextRequest&& wanted);
+  std::shared_ptr<serve::EngineRequest> request(TextRequest&& wanted);
   void check(const TextRequest& wanted) const;
   void check_lora_scales(std::span<const float> scales) const;
   std::shared_ptr<const TokenTree> token_tree();

@@ -17,6 +17,22 @@ std::int64_t EngineInbox::n_idle_slots() const {
   return std::ranges::count(state_.slots, false, &SlotState::busy);
 }
 
+void EngineInbox::stop_preparing() {
+  for (const auto& [id, request] : live_)
+    if (request->prepares) cancel_locked(*request);
+}
+
+void EngineInbox::prepare(std::shared_ptr<EngineRequest> request) {
+  const std::lock_guard lock(mutex_);
+  if (!live_.empty() || !tasks_.empty() || stops_ || n_step_tasks_ > 0) return;
+  request->prepares = true;
+  request->waits = false;
+  request->id = ++last_id_;
+  live_.emplace(request->id, request);
+  new_requests_.push_back(std::move(request));
+  arrived_.notify_one();
+}
+
 RequestId EngineInbox::submit(std::shared_ptr<EngineRequest> request) {
   const std::lock_guard lock(mutex_);
   // Further texts of requests, and texts that were preempted, take slots first.
@@ -24,6 +40,7 @@ RequestId EngineInbox::submit(std::shared_ptr<EngineRequest> request) {
   const std::int64_t n_free = std::max<std::int64_t>(0, n_idle_slots() - others);
   if (n_requests_waiting_ + 1 - n_free > max_waiting_)
     fail<QueueFullError>("{} requests wait already, which is the limit", n_requests_waiting_);
+  stop_preparing();
   const std::optional<Clock::time_point> deadline = request->wanted.deadline;
   if (deadline) deadlines_.add(*deadline, last_id_ + 1);
   request->id = ++last_id_;
@@ -58,6 +75,7 @@ void EngineInbox::post(Task task) {
   const std::lock_guard lock(mutex_);
   if (task.has_steps && n_step_tasks_ > max_waiting_)  // one of them runs
     fail<QueueFullError>("{} requests wait already, which is the limit", max_waiting_);
+  stop_preparing();
   const bool has_steps = task.has_steps;
   tasks_.push_back(std::move(task));
   n_step_tasks_ += has_steps;
@@ -80,6 +98,7 @@ EngineState EngineInbox::state() const {
 
 bool EngineInbox::wait_idle(Clock::time_point until) {
   std::unique_lock lock(mutex_);
+  stop_preparing();
   return idle_.wait_until(lock, until, [this] { return is_idle(); });
 }
 
@@ -129,6 +148,7 @@ void EngineInbox::end_step(bool completed) {
 }
 
 void EngineInbox::leave_queue_locked(EngineRequest& request) {
+  if (request.prepares) return;
   --n_texts_waiting_;
   if (std::exchange(request.waits, false)) --n_requests_waiting_;
   state_.n_waiting = n_requests_waiting_;
@@ -137,6 +157,7 @@ void EngineInbox::leave_queue_locked(EngineRequest& request) {
 void EngineInbox::text_starts(EngineRequest& request, std::int32_t slot) {
   const std::lock_guard lock(mutex_);
   leave_queue_locked(request);
+  if (request.prepares) return;
   state_.slots[static_cast<std::size_t>(slot)].busy = true;
   ++state_.n_running;
 }
@@ -146,8 +167,9 @@ void EngineInbox::text_dropped(EngineRequest& request) {
   leave_queue_locked(request);
 }
 
-void EngineInbox::text_leaves(std::int32_t slot, bool returns) {
+void EngineInbox::text_leaves(const EngineRequest& request, std::int32_t slot, bool returns) {
   const std::lock_guard lock(mutex_);
+  if (request.prepares) return;
   state_.slots[static_cast<std::size_t>(slot)].busy = false;
   --state_.n_running;
   n_texts_waiting_ += returns;
@@ -157,7 +179,7 @@ EngineInbox::LiveRequests EngineInbox::fail_all() {
   Requests unseen;  // released without the lock
   const std::lock_guard lock(mutex_);
   unseen.swap(new_requests_);
-  state_.counters.failed += live_.size();
+  for (const auto& [id, request] : live_) state_.counters.failed += !request->prepares;
   n_requests_waiting_ = n_texts_waiting_ = 0;
   state_.n_waiting = state_.n_running = 0;
   for (SlotState& slot : state_.slots) {
@@ -170,9 +192,9 @@ EngineInbox::LiveRequests EngineInbox::fail_all() {
 
 void EngineInbox::request_ended(const EngineRequest& request, bool failed) {
   const std::lock_guard lock(mutex_);
-  if (failed)
+  if (failed && !request.prepares)
     ++state_.counters.failed;
-  else if (request.cancelled)
+  else if (request.cancelled && !request.prepares)
     ++state_.counters.cancelled;
   live_.erase(request.id);
 }

@@ -32,6 +32,9 @@ class EngineInbox {
   // QueueFullError.
   RequestId submit(std::shared_ptr<EngineRequest> request);
   void cancel(RequestId id);
+  // The request prepares a prompt: it waits for nobody, and ends when another one comes. Refused if
+  // the engine is not idle.
+  void prepare(std::shared_ptr<EngineRequest> request);
   void post(Task task);  // throws QueueFullError if too many with steps wait
   void stop();           // cancels everything
   EngineState state() const;
@@ -55,7 +58,7 @@ class EngineInbox {
   // A text leaves the queue without a slot: it was cancelled, or has failed.
   void text_dropped(EngineRequest& request);
   // A text leaves its slot. `returns`: to the queue.
-  void text_leaves(std::int32_t slot, bool returns);
+  void text_leaves(const EngineRequest& request, std::int32_t slot, bool returns);
   void request_ended(const EngineRequest& request, bool failed);
   // All requests have failed, and no slot is busy. Returns them. Does not allocate.
   LiveRequests fail_all();
@@ -68,6 +71,7 @@ class EngineInbox {
 
  private:
   void cancel_locked(EngineRequest& request);
+  void stop_preparing();
   void leave_queue_locked(EngineRequest& request);
   bool is_idle() const { return waits_ && live_.empty() && tasks_.empty(); }
   std::int64_t n_idle_slots() const;

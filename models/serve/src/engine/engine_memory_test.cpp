@@ -5,6 +5,7 @@
 #include "engine/engine_test_support.h"
 #include "support/mixed_model.h"
 #include "support/temp_folder.h"
+#include "support/waiting.h"
 
 namespace weft {
 namespace {
@@ -196,6 +197,57 @@ TEST_CASE("memory that cannot go back reuses checkpoints") {
   const auto listener = run(engine, texts);
   for (int i = 0; i < 5; ++i)
     CHECK(listener->text(i).tokens == written_alone(model, texts, i).tokens);
+}
+
+TEST_CASE("a prompt that may come is prepared while nobody waits") {
+  const auto model = tiny_model();
+  Engine engine(model, {.slots = 1, .session = {.context = 2000}, .prepare_share = 1e6});
+  const TextRequest first = made_request(1, 100, 10);
+  run(engine, first);
+  TextRequest next = first;
+  next.prompt = joined(first.prompt, made_prompt(7, 300));
+  SUBCASE("and is there when it comes") {
+    engine.prepare(next);
+    test::eventually([&] { return engine.state().counters.prepared_tokens == 300; });
+    const auto listener = run(engine, next);
+    CHECK(listener->prompts().at(0).n_reused == 399);
+    CHECK(listener->text(0).tokens == written_alone(model, next).tokens);
+    const EngineCounters counters = engine.state().counters;
+    CHECK(counters.requests == 2);
+    CHECK(counters.prompt_tokens == 100 + 1);
+  }
+  SUBCASE("and makes way for another one") {
+    next.prompt = joined(first.prompt, made_prompt(7, 1800));
+    engine.prepare(next);
+    const TextRequest other = made_request(3, 50, 10);
+    CHECK(run(engine, other)->text(0).tokens == written_alone(model, other).tokens);
+    CHECK(engine.state().counters.cancelled == 0);
+    CHECK(run(engine, next)->text(0).tokens == written_alone(model, next).tokens);
+  }
+  SUBCASE("but not beside a text, nor for another owner") {
+    TextRequest mine = made_request(4, 20, 400);
+    const auto listener = std::make_shared<Collector>();
+    engine.submit(mine, listener);
+    engine.prepare(next);
+    listener->wait();
+    CHECK(engine.state().counters.prepared_tokens == 0);
+    next.owner = "somebody";
+    engine.prepare(next);
+    test::eventually([&] { return engine.state().counters.prepared_tokens == 400; });
+  }
+}
+
+TEST_CASE("what is prepared has its share of the time") {
+  Engine engine(tiny_model(), {.slots = 1, .session = {.context = 2000}, .prepare_share = 1e-9});
+  run(engine, made_request(1, 100, 10));
+  engine.prepare(made_request(2, 1900, 1));
+  run(engine, made_request(1, 100, 10));
+  CHECK(engine.state().counters.prepared_tokens <= 1024);  // the step that spends it
+  Engine never(tiny_model(), {.slots = 1, .session = {.context = 400}});
+  run(never, made_request(1, 100, 10));
+  never.prepare(made_request(2, 300, 1));
+  run(never, made_request(1, 100, 10));
+  CHECK(never.state().counters.prepared_tokens == 0);
 }
 
 TEST_CASE("texts that do not fit together are computed by turns") {

@@ -19,6 +19,7 @@ struct EngineRequest {
   std::optional<TextRules> rules;  // each text starts with a copy
   Clock::time_point submitted;
   std::atomic<bool> cancelled{false};
+  bool prepares = false;  // Engine::prepare()
 
   // Guarded by the inbox.
   bool waits = true;     // in the queue, and was never in a slot
@@ -41,6 +42,8 @@ struct EngineText {
   std::int64_t n_reported = 0;  // prompt tokens in the last report of progress
   std::int64_t n_reused = 0;
   std::string why_not_reused;
+  std::int64_t n_same = 0;  // these two as in PromptDone
+  std::vector<TokenId> held_instead;
 
   // A text whose first n_tokens this one waits for.
   struct Awaited {

@@ -99,12 +99,15 @@ void EngineSlots::start(TextPtr text, EngineSlot& slot, const Reuse& reuse) {
       begin(*text, slot.index);
   } catch (...) {
     store_.clear(slot.index);
-    inbox_.text_leaves(slot.index, false);
+    inbox_.text_leaves(*request, slot.index, false);
     return fail_request(request, std::current_exception());
   }
   slot.text = std::move(text);
   store_.attach(slot.index, *slot.text);
   slot.text->why_not_reused = reuse.why_not;
+  slot.text->n_same = reuse.n_same;
+  slot.text->held_instead = reuse.held_instead;
+  if (request->prepares) return;  // slots show what was asked for
   inbox_.update_state([&](EngineState& s) {
     SlotState& state = s.slots[static_cast<std::size_t>(slot.index)];
     const Generation& g = *slot.text->generation;
@@ -147,7 +150,7 @@ EngineSlots::TextPtr EngineSlots::leave(EngineSlot& slot, bool returns) {
   if (slot.text->draft) count_drafts();  // those of its last step
   store_.detach(slot.index);
   TextPtr text = std::move(slot.text);
-  inbox_.text_leaves(slot.index, returns);
+  inbox_.text_leaves(*text->request, slot.index, returns);
   return text;
 }
 

@@ -32,14 +32,20 @@ std::vector<PromptPacing::Width> widths(const Session& session) {
 
 }  // namespace
 
+bool may_prepare(const EngineCounters& counters, double share) {
+  const double all = counters.prompt_seconds + counters.new_seconds + counters.prepared_seconds;
+  return counters.prepared_seconds < share * all;
+}
+
 EngineStepper::EngineStepper(Session& session, EngineInbox& inbox, EngineSlots& slots,
-                             SequenceStore& store, std::int64_t max_prompt_tokens)
+                             SequenceStore& store, const EngineOptions& options)
     : session_(session),
       inbox_(inbox),
       slots_(slots),
       store_(store),
       batch_(session),
-      pacing_(widths(session), max_prompt_tokens),
+      prepare_share_(options.prepare_share),
+      pacing_(widths(session), options.prompt_tokens_per_step),
       profile_(session) {}
 
 // Texts that generate have all of their tokens in the step, prompts share what remains.
@@ -47,7 +53,7 @@ void EngineStepper::set_quotas() {
   std::ranges::sort(running_, {}, [](const EngineSlot* slot) { return slot->text->started; });
   quotas_.clear();
   limits_.clear();  // pending tokens of prompts
-  n_text_tokens_ = 0;
+  n_text_tokens_ = n_prompt_ends_ = 0;
   const auto is_prompt = [](const EngineText& text) {
     const std::int64_t n = text.generation->n_pending();
     return n > kMaxForced || (n > 1 && text.computes_prompt());
@@ -59,6 +65,7 @@ void EngineStepper::set_quotas() {
       limits_.push_back(n);
     else
       n_text_tokens_ += n;
+    if (n == 1 && slot->text->computes_prompt()) ++n_prompt_ends_;
   }
   const std::int64_t n_pending = std::accumulate(limits_.begin(), limits_.end(), std::int64_t{0});
   const auto shares =
@@ -180,10 +187,13 @@ void EngineStepper::count_step(double seconds, std::int64_t n_computed) {
                                                 : std::min(seconds, pacing_.seconds_of(n_texts));
   pacing_.measured(n_texts, n_computed - n_texts, seconds);
   if (n_texts == 0) store_.price().measured(n_computed, depth_of_step(), seconds);
+  EngineRequest& first = *running_.front()->text->request;
+  if (first.prepares) return count_prepared(first, seconds, n_computed);
   slots_.count_drafts();
+  const std::int64_t n_ends = std::min(n_prompt_ends_, n_texts);
   inbox_.update_state([&](EngineState& s) {
     ++s.counters.steps;
-    s.counters.prompt_tokens += static_cast<std::uint64_t>(n_computed - n_texts);
+    s.counters.prompt_tokens += static_cast<std::uint64_t>(n_computed - n_texts + n_ends);
     s.counters.new_seconds += of_texts;
     s.counters.prompt_seconds += seconds - of_texts;
     for (const EngineSlot* slot : running_) {
@@ -192,6 +202,15 @@ void EngineStepper::count_step(double seconds, std::int64_t n_computed) {
       state.n_held = std::ssize(slot->text->generation->held());
       state.n_new = slot->text->generation->n_new();
     }
+  });
+}
+
+// A text that is prepared runs alone. It ends when its share of the time is spent.
+void EngineStepper::count_prepared(EngineRequest& request, double seconds, std::int64_t n) {
+  inbox_.update_state([&](EngineState& s) {
+    s.counters.prepared_tokens += static_cast<std::uint64_t>(n);
+    s.counters.prepared_seconds += seconds;
+    if (!may_prepare(s.counters, prepare_share_)) request.cancelled = true;
   });
 }
 
@@ -221,6 +240,8 @@ void EngineStepper::report_prompt(EngineSlot& slot) {
                     .seconds_waiting = waited.count(),
                     .seconds = seconds_since(text.started),
                     .why_not_reused = text.why_not_reused,
+                    .n_same = text.n_same,
+                    .held_instead = text.held_instead,
                     .logprobs = {logprobs.begin(), logprobs.end()}};
   notify(request, [&](TextListener& l) { l.on_prompt(report); });
 }

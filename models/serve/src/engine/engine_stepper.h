@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "weft/serve/generation.h"
+#include "weft/serve/engine.h"
 
 #include "engine/prompt_pacing.h"
 #include "engine/step_profile.h"
@@ -20,6 +20,9 @@ class SequenceStore;
 struct EngineRequest;
 struct EngineSlot;
 
+// Whether the share of the time that Engine::prepare() may take is not spent.
+bool may_prepare(const EngineCounters& counters, double share);
+
 // Owned by the engine's thread, which also calls the listeners from here: for each step first the
 // watchers, then the progress of prompts in the order of starts, then the events of texts.
 // Invariants:
@@ -28,9 +31,9 @@ struct EngineSlot;
 //     steps do not allocate.
 class EngineStepper {
  public:
-  // The others must outlive it. `max_prompt_tokens`: EngineOptions::prompt_tokens_per_step.
+  // The others must outlive it. `options`: prompt_tokens_per_step and prepare_share.
   EngineStepper(Session& session, EngineInbox& inbox, EngineSlots& slots, SequenceStore& store,
-                std::int64_t max_prompt_tokens);
+                const EngineOptions& options);
 
   // Computes a step of all running texts, if there are any. If there is too little memory, only
   // makes room for the next call. Texts that fail end with their error.
@@ -48,6 +51,7 @@ class EngineStepper {
   void compute_each(const std::vector<EngineSlot*>& some);
   void make_room(const std::exception_ptr& error);
   void count_step(double seconds, std::int64_t n_computed);
+  void count_prepared(EngineRequest& request, double seconds, std::int64_t n);
   double depth_of_step() const;
   void report_prompt(EngineSlot& slot);
   void collect(const Batch::Event& event);
@@ -57,11 +61,13 @@ class EngineStepper {
   EngineSlots& slots_;
   SequenceStore& store_;
   Batch batch_;
+  const double prepare_share_;
   PromptPacing pacing_;
   StepProfile profile_;
   std::vector<EngineSlot*> running_;        // slots with a text when the step began, by start
   std::vector<std::int64_t> quotas_;        // tokens that each of them may have in the step
-  std::int64_t n_text_tokens_ = 0;          // tokens of the step that are not of prompts
+  std::int64_t n_text_tokens_ = 0;          // tokens of the step that do not wait as prompts do
+  std::int64_t n_prompt_ends_ = 0;          // those of them that are the last of a prompt
   std::size_t turn_ = 0;                    // the slot that is prepared first
   std::vector<const EngineRequest*> late_;  // whose texts are not prepared
   // What the batch is given.

@@ -276,11 +276,11 @@ TEST_CASE("an inbox never promises a slot twice") {
     CHECK(inbox.state().n_waiting == max_waiting);
     CHECK_THROWS_AS(submit(), QueueFullError);
 
-    inbox.text_leaves(0, true);  // preempted: the slot is for this text
+    inbox.text_leaves(*received.front(), 0, true);  // preempted: the slot is for this text
     CHECK_THROWS_AS(submit(), QueueFullError);
     inbox.text_starts(*received.front(), 0);
     CHECK_THROWS_AS(submit(), QueueFullError);
-    inbox.text_leaves(0, false);
+    inbox.text_leaves(*received.front(), 0, false);
     submit();
     CHECK_THROWS_AS(submit(), QueueFullError);
   }

@@ -18,6 +18,8 @@ namespace {
 constexpr std::int64_t kMinKeptTokens = 32;
 // What one eviction takes from the end of a text.
 constexpr std::int64_t kEvictedTokens = 256;
+// Tokens of PromptDone::held_instead.
+constexpr std::int64_t kShown = 16;
 
 bool is_worth_less(const SequenceTree& tree, std::int32_t a, std::int32_t b) {
   return tree.leaf(a)->use.is_worth_less(tree.leaf(b)->use);
@@ -84,8 +86,11 @@ SequenceStore::Reuse SequenceStore::find_reuse(const EngineText& text) const {
     const SequenceTree::Match match = tree_.match(scope_of(text), ids);
     const SequenceTree::Start start = tree_.start(match, ids);
     n_same = std::max(n_same, match.n);
-    if (start.n > best.n) best = {.sequence = start.sequence, .n = start.n};
+    if (match.n > 0)
+      best.held_instead = held_tokens(session_, tree_.any_sequence(*match.node), match.n, kShown);
+    if (start.n > best.n) best.sequence = start.sequence, best.n = start.n;
   }
+  best.n_same = n_same;
   if (best.n < std::ssize(wanted) - 1) best.why_not = why_not(text, best.n, n_same);
   return best;
 }

@@ -36,6 +36,8 @@ class SequenceStore {
     std::int32_t sequence = -1;  // -1: nothing
     std::int64_t n = 0;          // tokens of the sequence
     std::string why_not;         // SlotState::why_not_reused
+    std::int64_t n_same = 0;     // these two as in PromptDone
+    std::vector<TokenId> held_instead = {};
   };
 
   // `inbox` is told how much slots hold.

@@ -60,6 +60,9 @@ class SequenceTree {
   };
   Start start(const Match& match, std::span<const std::int32_t> ids) const;
 
+  // One of those below the node.
+  std::int32_t any_sequence(const Node& node) const;
+
   // Adds a sequence that grows, by its tokens; its leaf is empty at first. REQUIRES: it is not in
   // the tree.
   Node& add(const Scope& scope, std::int32_t sequence);
@@ -81,7 +84,6 @@ class SequenceTree {
 
  private:
   std::int64_t end_of(const Node& node) const;
-  std::int32_t any_sequence(const Node& node) const;
   void improve(const Node& child, std::span<const std::int32_t> ids, Start& best) const;
   Match match_below(Node& node, std::span<const std::int32_t> ids) const;
   static Node& split(Node& node, std::int64_t at);

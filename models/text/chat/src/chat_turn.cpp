@@ -171,6 +171,12 @@ ChatFormat chat_format(const Tokenizer& tokenizer, const Vocabulary& vocabulary)
                      make_chat_template(vocabulary.chat_template(), vocabulary.tool_template()));
 }
 
+std::vector<TokenId> prompt_tokens(const ChatFormat& format, const ChatTurn& turn) {
+  if (!format.chat_template) fail<UnsupportedError>("the model has no chat template");
+  return in_place(turn.messages_place,
+                  [&] { return tokens_of(*format.tokenizer, render(format, turn), {}); });
+}
+
 ChatPlan plan_turn(const ChatFormat& format, const ChatTurn& turn, const ComputedText& computed) {
   if (!format.chat_template) fail<UnsupportedError>("the model has no chat template");
   check_tools(turn.tools, turn.tool_choice, turn.choice_place);

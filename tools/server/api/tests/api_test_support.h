@@ -79,6 +79,7 @@ class FakeTexts : public TextSource {
   std::size_t piece_bytes = 3;
   StopReason stop = StopReason::end_of_text;
   std::vector<TextRequest> requests;  // those received so far
+  std::vector<TextRequest> prepared;  // those of prepare()
   bool silent = false;                // requests get no events
   std::exception_ptr fails;           // the exception of submit()
 
@@ -97,6 +98,7 @@ class FakeTexts : public TextSource {
     for (std::int32_t i = 0; i < request.texts; ++i) play(i, *listener);
     return id;
   }
+  void prepare(TextRequest request) override { prepared.push_back(std::move(request)); }
   void cancel(RequestId id) override {
     const std::lock_guard lock(mutex_);
     cancelled_.push_back(id);

@@ -31,6 +31,9 @@ void add_engine_metrics(MetricsText& text, const PoolCounters& pool) {
   text.counter("prompt_seconds_total", "Time spent on prompts.", e.prompt_seconds);
   text.counter("prompt_tokens_cached_total", "Tokens of prompts that were reused.",
                n(e.prompt_tokens_reused));
+  text.counter("prepared_tokens_total", "Tokens of prompts that were computed before they came.",
+               n(e.prepared_tokens));
+  text.counter("prepared_seconds_total", "Time spent on them.", e.prepared_seconds);
   text.counter("tokens_predicted_total", "Generated tokens.", n(e.new_tokens));
   text.counter("tokens_predicted_seconds_total", "Time spent on generated tokens.", e.new_seconds);
   text.counter("tokens_drafted_total", "Guesses of drafts that steps checked.", n(e.drafted));

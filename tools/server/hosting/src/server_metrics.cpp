@@ -60,6 +60,7 @@ class MeasuredTexts : public api::TextSource {
     return source_->submit(std::move(request), std::move(measured));
   }
   void cancel(RequestId id) override { source_->cancel(id); }
+  void prepare(TextRequest request) override { source_->prepare(std::move(request)); }
   std::future<std::vector<Embedding>> embed(std::vector<TypedTokens> texts,
                                             const EmbedderOptions& options,
                                             std::shared_ptr<std::atomic<bool>> cancel) override {

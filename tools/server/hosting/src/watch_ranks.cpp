@@ -17,6 +17,7 @@ class WatchedRanks : public api::TextSource, public std::enable_shared_from_this
 
   RequestId submit(TextRequest request, std::shared_ptr<TextListener> listener) override;
   void cancel(RequestId id) override { source_->cancel(id); }
+  void prepare(TextRequest request) override { source_->prepare(std::move(request)); }
   std::future<std::vector<Embedding>> embed(std::vector<TypedTokens> texts,
                                             const EmbedderOptions& options,
                                             std::shared_ptr<std::atomic<bool>> cancel) override;

@@ -39,6 +39,7 @@ struct FailingTexts : api::TextSource {
     return 1;
   }
   void cancel(RequestId) override {}
+  void prepare(TextRequest) override {}
   std::future<std::vector<Embedding>> embed(std::vector<TypedTokens>, const EmbedderOptions&,
                                             std::shared_ptr<std::atomic<bool>>) override {
     std::promise<std::vector<Embedding>> result;

@@ -133,6 +133,38 @@ void add_port_flags(cli::App& app, Flags& flags) {
            "max size of a request's body, unpacked (default: 32M)");
 }
 
+void add_cache_flags(cli::App& app, Flags& flags) {
+  app.add_option_function(
+         "--cache-scope", cli::App::Function<std::string>([&flags](const std::string& scope) {
+           flags.shares_cache = scope == "server";
+         }),
+         "who shares kept prompts, saved slots and stored responses: key (default): requests with "
+         "the same key; server: all. A request's cache_salt narrows both")
+      .one_of({"key", "server"})
+      .type_name("SCOPE");
+  app.add_option("--cache-ram", flags.kept_prompts_mib,
+                 "MiB for prompts kept beside the slots; 0: none; -1 (default): a share of the "
+                 "budget")
+      .range(std::int64_t{-1}, std::int64_t{1} << 40)
+      .type_name("N");
+  app.add_flag("--cache-prompt,!--no-cache-prompt", flags.cache_prompt,
+               "requests may reuse computed prompts unless they say otherwise (default: yes)");
+  app.add_option_function(
+         "--prepare", cli::App::Function<std::string>([&flags](const std::string& when) {
+           flags.prepares = when == "idle";
+         }),
+         "idle: when an answer ends and nobody waits, compute what the next turn of the chat will "
+         "begin with, as the template writes it; off (default): do not")
+      .one_of({"off", "idle"})
+      .type_name("WHEN");
+  app.add_option("--prepare-share", flags.prepare_share,
+                 "what --prepare idle may take of the time that the model computes (default: 0.25)")
+      .range(0.0, 1.0)
+      .type_name("F");
+  app.add_flag("--log-prompts-diff", flags.logs_differences,
+               "log where a prompt differs from what is held of the conversation");
+}
+
 void add_work_flags(cli::App& app, Flags& flags) {
   app.add_option("--parallel", flags.slots,
                  "-np; requests that are computed at a time (default: 4, fewer if the memory "
@@ -150,21 +182,6 @@ void add_work_flags(cli::App& app, Flags& flags) {
   add_size(app, "--slot-save-quota", flags.slot_quota,
            "bytes of saved slots of each key, from which on it saves no more; 0: any number "
            "(default: 16G)");
-  app.add_option_function(
-         "--cache-scope", cli::App::Function<std::string>([&flags](const std::string& scope) {
-           flags.shares_cache = scope == "server";
-         }),
-         "who shares kept prompts, saved slots and stored responses: key (default): requests with "
-         "the same key; server: all. A request's cache_salt narrows both")
-      .one_of({"key", "server"})
-      .type_name("SCOPE");
-  app.add_option("--cache-ram", flags.kept_prompts_mib,
-                 "MiB for prompts kept beside the slots; 0: none; -1 (default): a share of the "
-                 "budget")
-      .range(std::int64_t{-1}, std::int64_t{1} << 40)
-      .type_name("N");
-  app.add_flag("--cache-prompt,!--no-cache-prompt", flags.cache_prompt,
-               "requests may reuse computed prompts unless they say otherwise (default: yes)");
   app.add_flag("--warmup,!--no-warmup", flags.warm_up,
                "compute two short steps when a model is loaded, for which the first request would "
                "have to wait (default: yes)");
@@ -304,6 +321,7 @@ std::optional<int> parse(int argc, char** argv, Flags& flags) {
   add_rank_flags(app, flags);
   add_port_flags(app, flags);
   add_work_flags(app, flags);
+  add_cache_flags(app, flags);
   cli::add_draft_flags(app, flags.drafts);
   add_operation_flags(app, flags);
   add_request_defaults(app, flags);

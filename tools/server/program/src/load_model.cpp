@@ -21,6 +21,7 @@ EngineOptions engine_options(const Flags& flags, const Model& model, std::int64_
   options.session.progress = progress;
   options.used_bytes = used;
   options.warm_up = flags.warm_up;
+  options.prepare_share = flags.prepares ? flags.prepare_share : 0;
   if (flags.kept_prompts_mib >= 0) options.kept_prompts_bytes = flags.kept_prompts_mib << 20;
   return options;
 }
@@ -46,6 +47,7 @@ void set_request_defaults(api::ServedModel& served, const Flags& flags) {
   served.random_seed = !flags.seed_given;
   served.max_tokens = flags.max_tokens;
   served.reuse = flags.cache_prompt;
+  served.prepares = flags.prepares;
   served.embedder.pooling = find_poolings(flags.pooling);
 }
 

@@ -40,6 +40,10 @@ api::ApiOptions ServeProgram::api_options() {
     const std::lock_guard lock(notices_mutex_);
     if (notices_.insert(std::string(notice)).second) log_.message("info", notice);
   };
+  if (flags_.logs_differences)
+    options.on_difference = [this](const http::Request& r, std::string_view difference) {
+      log_.message("info", fmt::format("request {}: {}", r.id, difference));
+    };
   if (profiles_)
     options.watcher_of = [this](const http::Request& r) { return profiles_->start(r); };
   return options;

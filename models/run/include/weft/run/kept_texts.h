@@ -6,6 +6,7 @@
 // Threads: as functions of the session.
 
 #include <cstdint>
+#include <vector>
 
 #include "weft/run/session.h"
 
@@ -22,6 +23,10 @@ bool thin(Session& session, std::int32_t sequence);
 // The positions for which there is room for everything that is kept while there is: as
 // Session::free_positions(), and also windows and checkpoints.
 std::int64_t spare_positions(const Session& session);
+
+// The ids of at most n tokens of any sequence, from one position on.
+std::vector<std::int32_t> held_tokens(const Session& session, std::int32_t sequence,
+                                      std::int64_t from, std::int64_t n);
 
 // The bytes of a kept text, in all layers.
 struct KeptBytes {

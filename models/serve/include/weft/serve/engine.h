@@ -63,6 +63,9 @@ struct EngineOptions {
   bool warm_up = false;
   // Drafts for every text. Several texts check theirs in one step.
   SpeculationOptions speculation = {};
+  // What Engine::prepare() may take of the time that the engine computes, all told. 0: it does
+  // nothing.
+  double prepare_share = 0;
 };
 
 // What a server asks for. `session` is that of a program: its context is of all slots together; 0:
@@ -124,6 +127,10 @@ struct PromptDone {
   std::int64_t n_prompt, n_reused;
   double seconds_waiting, seconds;      // in the queue; computing the prompt
   std::string why_not_reused;           // "" if everything but the last token was reused
+  // The tokens that it has in common with the held text that is most like it, which it may share,
+  // and some that this text has instead of the next ones.
+  std::int64_t n_same = 0;
+  std::vector<TokenId> held_instead = {};
   std::vector<TokenLogprobs> logprobs;  // tokens 1.. of the prompt, if requested
 };
 
@@ -173,6 +180,8 @@ struct EngineCounters {
   std::uint64_t prompt_tokens = 0;  // that were computed
   std::uint64_t prompt_tokens_reused = 0, new_tokens = 0, steps = 0;
   double prompt_seconds = 0, new_seconds = 0;
+  std::uint64_t prepared_tokens = 0;  // computed by Engine::prepare(), and not counted above
+  double prepared_seconds = 0;
   std::uint64_t drafted = 0, drafted_right = 0;  // guesses, as in TextEnd
   // Estimated: seconds of texts with drafts, and what they would have taken without.
   double drafting_seconds = 0, seconds_without_drafts = 0;
@@ -207,6 +216,12 @@ class Engine {
   // The texts of the request end with StopReason::cancelled, within a node of the plan. Other
   // requests keep their bits. Nothing happens if the request has ended.
   void cancel(RequestId id);
+  // A prompt that may come soon. Computes it at the lowest priority, so that a text that begins
+  // with it finds it, unless something else runs or waits, another one is prepared, or
+  // EngineOptions::prepare_share is spent. Any request stops it within a node of the plan; what was
+  // computed is kept. Of the request only what concerns its prompt counts. Throws like submit(),
+  // but for QueueFullError.
+  void prepare(TextRequest request);
 
   // Vectors of texts, computed between the steps of other texts, which keep half of their speed.
   // `options.session` is ignored. If `cancel` becomes true, the computation is aborted within a

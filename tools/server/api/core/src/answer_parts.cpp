@@ -33,6 +33,8 @@ std::string timings_json(const RunTotals& totals) {
     return seconds > 0 ? static_cast<double>(n) / seconds : 0.0;
   };
   const std::int64_t n_computed = totals.n_prompt - totals.n_reused;
+  const std::string why =
+      totals.why.empty() ? "" : fmt::format(R"(,"why_not_reused":{})", json_string(totals.why));
   const std::string drafts =
       totals.n_drafted > 0
           ? fmt::format(R"(,"draft_n":{},"draft_n_accepted":{})", totals.n_drafted, totals.n_right)
@@ -40,11 +42,11 @@ std::string timings_json(const RunTotals& totals) {
   return fmt::format(
       R"({{"cache_n":{},"prompt_n":{},"prompt_ms":{:.3f},"prompt_per_token_ms":{:.3f},)"
       R"("prompt_per_second":{:.3f},"predicted_n":{},"predicted_ms":{:.3f},)"
-      R"("predicted_per_token_ms":{:.3f},"predicted_per_second":{:.3f}{}}})",
+      R"("predicted_per_token_ms":{:.3f},"predicted_per_second":{:.3f}{}{}}})",
       totals.n_reused, n_computed, totals.prompt_seconds * 1e3,
       per(totals.prompt_seconds * 1e3, n_computed), rate(n_computed, totals.prompt_seconds),
       totals.n_new, totals.new_seconds * 1e3, per(totals.new_seconds * 1e3, totals.n_new),
-      rate(totals.n_new, totals.new_seconds), drafts);
+      rate(totals.n_new, totals.new_seconds), drafts, why);
 }
 
 std::string_view finish_reason(const ChoiceEnd& end) {

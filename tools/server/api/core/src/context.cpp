@@ -26,6 +26,7 @@ class EngineTexts : public TextSource {
     return engine_->submit(std::move(request), std::move(listener));
   }
   void cancel(RequestId id) override { engine_->cancel(id); }
+  void prepare(TextRequest request) override { engine_->prepare(std::move(request)); }
   std::future<std::vector<Embedding>> embed(std::vector<TypedTokens> texts,
                                             const EmbedderOptions& options,
                                             std::shared_ptr<std::atomic<bool>> cancel) override {

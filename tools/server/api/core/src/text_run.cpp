@@ -8,10 +8,14 @@
 
 #include "weft/api/listed_model.h"
 #include "weft/api/workers.h"
+#include "weft/chat/next_turn.h"
 #include "weft/serve/shown_logprobs.h"
 
 namespace weft::api {
 namespace {
+
+// Prompts that differ in fewer tokens from what is held grow, and nobody asks where.
+constexpr std::int64_t kWorthAPlace = 64;
 
 // An event of the engine, to be handled by another thread.
 struct Event {
@@ -82,6 +86,7 @@ class Run : public std::enable_shared_from_this<Run> {
     explicit ChoiceState(const ReplyReading& reading) : reader(reading) {}
     ReplyReader reader;
     ShownLogprobs logprobs = {};
+    MessageBuilder reply = {};
     std::int64_t n_reasoning = 0;  // tokens before the answer
   };
 
@@ -92,6 +97,8 @@ class Run : public std::enable_shared_from_this<Run> {
   void on_prompt(const Event& event);
   void on_token(const Event& event);
   void on_end(const Event& event);
+  std::string why_not_reused(const PromptDone& done, const TextRequest& request) const;
+  void prepare_next() const;
   void report_totals() const;
   void finish();
   void fail(std::exception_ptr error);
@@ -262,7 +269,25 @@ void Run::on_prompt(const Event& event) {
   totals_.prompt_seconds += done.seconds;
   totals_.waiting_seconds += done.seconds_waiting;
   totals_.slot = done.slot;
+  totals_.why = why_not_reused(done, job_.prompts[static_cast<std::size_t>(event.prompt)]);
   writer_->on_prompt(event.prompt, done);
+}
+
+// The engine's reason, with the place in the chat where the prompt differs from what was held.
+std::string Run::why_not_reused(const PromptDone& done, const TextRequest& request) const {
+  if (done.why_not_reused.empty()) return "";
+  std::string why =
+      fmt::format("reused {} of {} tokens: {}", done.n_reused, done.n_prompt, done.why_not_reused);
+  const bool differs = !done.held_instead.empty() && done.n_same < done.n_prompt - 1;
+  if (!differs || !job_.turn) return why;
+  const ChatFormat& chat = call_->model->chat;
+  if (done.n_prompt - done.n_same > kWorthAPlace)
+    why += ", " + place_of(chat, *job_.turn, request.prompt, done.n_same);
+  if (const auto& report = call_->services.options.on_difference)
+    report(call_->request(), fmt::format("the prompt has `{}`, a held text `>{}`",
+                                         text_around(*chat.tokenizer, request.prompt, done.n_same),
+                                         chat.tokenizer->decode(done.held_instead)));
+  return why;
 }
 
 TextDelta delta_of(const Event& event, ShownLogprobs& logprobs) {
@@ -277,6 +302,7 @@ void Run::on_token(const Event& event) {
   ChoiceState& choice = state_of(event);
   TextDelta delta = delta_of(event, choice.logprobs);
   delta.events = choice.reader.push(event.piece);
+  choice.reply.take(delta.events);
   if (choice.reader.may_reason()) choice.n_reasoning += std::ssize(delta.tokens);
   writer_->on_delta(choice_of(event), delta);
 }
@@ -287,6 +313,7 @@ void Run::on_end(const Event& event) {
   delta.events = choice.reader.push(event.piece);
   for (ReplyEvent& last : choice.reader.finish(is_truncated(event.end->reason)))
     delta.events.push_back(std::move(last));
+  choice.reply.take(delta.events);
   const int index = choice_of(event);
   if (!delta.events.empty() || !delta.tokens.empty() || !delta.text.empty() ||
       !delta.logprobs.empty())
@@ -320,6 +347,18 @@ void Run::finish() {
   report_totals();
   const auto writer = std::exchange(writer_, nullptr);
   writer->on_done(totals_);
+  prepare_next();
+}
+
+// Clients rarely send the reasoning back, and if they do, the next prompt goes on where this text
+// ended.
+void Run::prepare_next() const {
+  if (!call_->model->prepares || !job_.turn || choices_.size() != 1 || cancelled_) return;
+  ChatMessage reply = choices_.front().reply.whole_message();
+  reply.reasoning.clear();
+  TextRequest next = job_.prompts.front();
+  next.prompt = next_prompt(call_->model->chat, *job_.turn, reply);
+  if (std::ssize(next.prompt) > 1) call_->model->texts->prepare(std::move(next));
 }
 
 void Run::fail(std::exception_ptr error) {

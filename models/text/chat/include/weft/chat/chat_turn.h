@@ -75,5 +75,7 @@ struct ChatPlan {
 // that names no tool, an empty prompt.
 ChatPlan plan_turn(const ChatFormat& format, const ChatTurn& turn,
                    const ComputedText& computed = {});
+// The tokens of the plan alone. Throws likewise, but for what concerns the reply.
+std::vector<TokenId> prompt_tokens(const ChatFormat& format, const ChatTurn& turn);
 
 }  // namespace weft

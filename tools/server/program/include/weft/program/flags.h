@@ -49,6 +49,9 @@ struct Flags {
   bool shares_cache = false;                         // keys share what is kept of prompts
   std::int64_t kept_prompts_mib = -1;
   bool cache_prompt = true;
+  bool prepares = false;  // ServedModel::prepares
+  double prepare_share = 0.25;
+  bool logs_differences = false;  // ApiOptions::on_difference
   bool warm_up = true;
   cli::DraftFlags drafts;
 

@@ -25,6 +25,7 @@ class TextSource {
   virtual ~TextSource() = default;
   virtual RequestId submit(TextRequest request, std::shared_ptr<TextListener> listener) = 0;
   virtual void cancel(RequestId id) = 0;
+  virtual void prepare(TextRequest request) = 0;
   virtual std::future<std::vector<Embedding>> embed(std::vector<TypedTokens> texts,
                                                     const EmbedderOptions& options,
                                                     std::shared_ptr<std::atomic<bool>> cancel) = 0;
@@ -72,6 +73,7 @@ struct ServedModel {
   bool random_seed = true;  // draw a seed for requests without one; else sampler.seed
   std::int64_t max_tokens = -1;
   bool reuse = true;         // cache_prompt
+  bool prepares = false;     // the next turn of a chat is computed while nobody waits
   EmbedderOptions embedder;  // pooling and limits
   RankingOutput ranking;     // for rerankers
   std::int64_t created = 0;  // seconds since 1970
@@ -128,6 +130,9 @@ struct ApiOptions {
   // Called on a preparing thread, possibly often with the same notice: the receiver logs it once.
   // May be empty.
   std::function<void(std::string_view notice)> on_notice = {};
+  // Called with the text around the place where a prompt differs from the held text that is most
+  // like it, of both; on a preparing thread. Empty: nobody wants to know.
+  std::function<void(const http::Request& request, std::string_view difference)> on_difference = {};
   double sse_ping_seconds = 15;  // silence after which a stream gets a comment; below 0: never
   std::string version = "0";     // the server's
 };

@@ -42,6 +42,7 @@ struct RunTotals {
   std::int64_t n_drafted = 0, n_right = 0;  // guesses of drafts, and those that were right
   std::int32_t slot = -1;
   std::uint64_t seed = 0;  // the first prompt's
+  std::string why;         // why not more of the last prompt was reused; "": all of it was
 };
 
 // Called in order, one call at a time, on preparing threads. After on_done() or on_error() nothing
@@ -62,6 +63,7 @@ class AnswerWriter {
 struct TextJob {
   std::vector<TextRequest> prompts;       // several are computed as slots become free
   ReplyReading reading;                   // default: all is content
+  std::shared_ptr<const ChatTurn> turn;   // of which the only prompt was made; null: no chat
   std::string prompt_param = "messages";  // for errors
 };
 
