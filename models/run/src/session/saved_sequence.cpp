@@ -13,6 +13,7 @@
 #include "weft/files/cursor.h"
 #include "weft/files/mapped_file.h"
 #include "weft/files/output_file.h"
+#include "weft/run/kept_texts.h"
 
 #include "session/sequence_states.h"
 
@@ -105,9 +106,10 @@ void save_sequence(const Session& session, std::int32_t sequence, std::string_vi
   for (const std::uint64_t n :
        {origin.kernels, origin.description, origin.contents, origin.computation})
     writer.number(n);
-  const auto tokens = session.tokens(sequence);
+  const std::vector<std::int32_t> tokens =
+      held_tokens(session, sequence, 0, session.length(sequence));
   writer.number(tokens.size());
-  writer.bytes(std::as_bytes(tokens));
+  writer.bytes(std::as_bytes(std::span(tokens)));
   writer.block(std::as_bytes(std::span(note)));
   const std::size_t n_states = run::n_states(session);
   writer.number(n_states);

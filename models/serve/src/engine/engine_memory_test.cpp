@@ -199,6 +199,43 @@ TEST_CASE("memory that cannot go back reuses checkpoints") {
     CHECK(listener->text(i).tokens == written_alone(model, texts, i).tokens);
 }
 
+TEST_CASE("what an engine leaves, another one of the same model goes on from") {
+  for (const bool mixed : {false, true}) {
+    CAPTURE(mixed);
+    const auto model = mixed ? test::mixed_model() : tiny_model();
+    const EngineOptions options{.slots = 2, .session = {.context = 400, .prefill_width = 64}};
+    const auto of = [](int i) {
+      TextRequest request = made_request(i, 100, 10);
+      request.owner = i < 3 ? "a" : "b";
+      return request;
+    };
+    LeftTexts left;
+    {
+      Engine engine(model, options);
+      for (int i = 1; i < 6; ++i) run(engine, of(i));
+      left = engine.leave_texts().get();
+    }
+    CHECK(left.texts.size() == 5);
+    Engine engine(model, options);
+    engine.take_texts(left).get();
+    for (int i = 1; i < 6; ++i) {
+      TextRequest stranger = of(i);
+      stranger.owner = "c";
+      CHECK(run(engine, stranger)->prompts().at(0).n_reused == 0);
+      const auto listener = run(engine, of(i));
+      CHECK(listener->prompts().at(0).n_reused == 99);
+      CHECK(listener->text(0).tokens == written_alone(model, of(i)).tokens);
+    }
+    Engine other(tiny_model({.sizes = {.L = 3}}), options);
+    other.take_texts(left).get();
+    CHECK(run(other, of(1))->prompts().at(0).n_reused == 0);
+    Engine small(model, {.slots = 1, .session = {.context = 200}, .kept_prompts_bytes = 0});
+    small.take_texts(left).get();
+    CHECK(run(small, of(1))->text(0).tokens == written_alone(model, of(1)).tokens);
+    CHECK(small.leave_texts().get().texts.empty());
+  }
+}
+
 TEST_CASE("a prompt that may come is prepared while nobody waits") {
   const auto model = tiny_model();
   Engine engine(model, {.slots = 1, .session = {.context = 2000}, .prepare_share = 1e6});

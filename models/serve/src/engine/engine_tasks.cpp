@@ -84,6 +84,21 @@ std::future<std::int64_t> Engine::erase_slot(std::int32_t slot, std::string owne
     return impl_->files.erase(slot, owner);
   });
 }
+std::int64_t LeftTexts::bytes() const {
+  std::int64_t n = 0;
+  for (const Text& text : texts) n += std::ssize(text.saved);
+  return n;
+}
+std::future<LeftTexts> Engine::leave_texts() {
+  return on_thread(impl_->inbox, [this] {
+    const Session& session = impl_->session;
+    if (session.options().kept == 0) return LeftTexts();
+    return impl_->files.leave(session.options().mem_budget / 8);
+  });
+}
+std::future<void> Engine::take_texts(LeftTexts texts) {
+  return on_thread(impl_->inbox, [this, texts = std::move(texts)] { impl_->files.take(texts); });
+}
 void Engine::set_lora_scales(std::vector<float> scales) {
   impl_->check_lora_scales(scales);
   const std::lock_guard lock(impl_->lora_mutex);

@@ -47,13 +47,13 @@ SequenceStore::SequenceStore(Session& session, EngineInbox& inbox)
       worth_(session) {}
 
 std::int64_t SequenceStore::n_idle(std::int32_t sequence) const {
-  return at(sequence).text ? 0 : session_.length(sequence);
+  return sequences_.of(sequence).text ? 0 : session_.length(sequence);
 }
 
 // ---- what a text can continue from
 
 bool SequenceStore::may_share(std::int32_t sequence, const EngineText& text) const {
-  const Sequence& s = at(sequence);
+  const Sequence& s = sequences_.of(sequence);
   const TextRequest& wanted = text.request->wanted;
   if (session_.mixes_lora_scales(sequence) || s.scope != scope_of(text)) return false;
   if (s.text && s.text->request == text.request) return true;
@@ -76,7 +76,7 @@ SequenceStore::Reuse SequenceStore::find_reuse(const EngineText& text) const {
   const auto wanted = text.tokens();
   Reuse best;
   for (std::int32_t s = 0; s < n_slots_; ++s) {  // those of its request, and the slot that it names
-    const bool is_own = at(s).text && at(s).text->request == text.request;
+    const bool is_own = sequences_.of(s).text && sequences_.of(s).text->request == text.request;
     if (!(is_own || s == asked.slot) || !may_share(s, text)) continue;
     if (const Reuse own = reuse_of(s, text); own.n > best.n) best = own;
   }
@@ -107,8 +107,8 @@ std::string SequenceStore::why_not(const EngineText& text, std::int64_t n_reused
   const Scope scope = scope_of(text);
   std::int64_t n_other_scales = 0, n_held = 0;
   for (std::int32_t s = 0; s < std::ssize(sequences_); ++s) {
-    const Scope& other = at(s).scope;
-    if (session_.length(s) == 0 || !at(s).shared) continue;
+    const Scope& other = sequences_.of(s).scope;
+    if (session_.length(s) == 0 || !sequences_.of(s).shared) continue;
     if (other.owner != scope.owner) continue;
     if (other == scope)
       ++n_held;
@@ -127,11 +127,12 @@ std::int32_t SequenceStore::idle_slot_for(const EngineText& text, const Reuse& r
   const std::int32_t wanted = text.request->wanted.slot;
   if (wanted >= 0) return wanted;
   const auto last_use = [&](std::int32_t idle) {  // long ago if nobody may use it
-    return n_idle(idle) == 0 || !at(idle).shared ? Clock::time_point() : at(idle).used;
+    return n_idle(idle) == 0 || !sequences_.of(idle).shared ? Clock::time_point()
+                                                            : sequences_.of(idle).used;
   };
   std::int32_t best = -1;
   for (std::int32_t slot = 0; slot < n_slots_; ++slot) {
-    if (at(slot).text) continue;
+    if (sequences_.of(slot).text) continue;
     if (slot == reuse.sequence && n_idle(slot) - reuse.n < kMinKeptTokens) return slot;
     if (best < 0 || last_use(slot) < last_use(best)) best = slot;
   }
@@ -155,15 +156,15 @@ void SequenceStore::prepare(std::int32_t slot, const EngineText& text, const Reu
     continue_from(reuse.sequence, reuse.n, slot);
   else
     clear(slot);
-  at(slot).text = &text;  // so that nothing is evicted that it needs
+  sequences_.of(slot).text = &text;  // so that nothing is evicted that it needs
   make_room(text, std::ssize(text.tokens()) - reuse.n);
-  at(slot).text = nullptr;
+  sequences_.of(slot).text = nullptr;
 }
 
 // The idle slot gets the first n tokens of the sequence, which is emptied if it holds hardly more
 // and is a kept one: the text goes on in its place.
 void SequenceStore::continue_from(std::int32_t sequence, std::int64_t n, std::int32_t slot) {
-  at(sequence).used = Clock::now();
+  sequences_.of(sequence).used = Clock::now();
   if (sequence == slot) {
     if (tree_.has(slot)) tree_.shorten(slot, n);
     return session_.truncate(slot, n);
@@ -188,7 +189,7 @@ void SequenceStore::make_room(const EngineText& text, std::int64_t n_tokens) {
 }
 
 void SequenceStore::attach(std::int32_t slot, const EngineText& text) {
-  Sequence& memory = at(slot);
+  Sequence& memory = sequences_.of(slot);
   memory.text = &text;
   memory.scope = scope_of(text);
   memory.shared = text.request->wanted.reuse;
@@ -209,7 +210,7 @@ void SequenceStore::attach(std::int32_t slot, const EngineText& text) {
 }
 
 void SequenceStore::detach(std::int32_t slot) {
-  at(slot).text = nullptr;
+  sequences_.of(slot).text = nullptr;
   if (SequenceTree::Node* leaf = tree_.leaf(slot))
     leaf->use = worth_.used(leaf->use.hits, leaf->begin, session_.length(slot), true);
   note_use(slot);
@@ -230,7 +231,7 @@ void SequenceStore::keep(std::int32_t slot, std::int32_t except) {
   clear(to);
   session_.copy(slot, to, session_.length(slot));
   tree_.rename(slot, to);
-  at(to).scope = at(slot).scope;
+  sequences_.of(to).scope = sequences_.of(slot).scope;
   note_use(to);
 }
 
@@ -276,14 +277,14 @@ void SequenceStore::evict(std::int32_t sequence) {
 void SequenceStore::clear(std::int32_t sequence) {
   if (tree_.has(sequence)) tree_.remove(sequence);
   session_.truncate(sequence, 0);
-  at(sequence).scope = {};
-  at(sequence).shared = true;
+  sequences_.of(sequence).scope = {};
+  sequences_.of(sequence).shared = true;
   note_use(sequence);
 }
 
 void SequenceStore::clear_all() {
   for (std::int32_t s = 0; s < std::ssize(sequences_); ++s) {
-    at(s).text = nullptr;
+    sequences_.of(s).text = nullptr;
     if (tree_.has(s)) tree_.remove(s);
     session_.truncate(s, 0);
   }
@@ -291,7 +292,7 @@ void SequenceStore::clear_all() {
 
 // The idle sequence was changed: its slot shows what it holds.
 void SequenceStore::note_use(std::int32_t sequence) {
-  Sequence& memory = at(sequence);
+  Sequence& memory = sequences_.of(sequence);
   memory.used = Clock::now();
   if (sequence >= n_slots_) return;
   inbox_.update_state([&](EngineState& s) {
@@ -305,15 +306,15 @@ void SequenceStore::note_use(std::int32_t sequence) {
   });
 }
 
-std::int64_t SequenceStore::adopt(std::int32_t slot, const std::string& owner) {
-  const auto scales = session_.lora_scales(slot);
-  at(slot).scope = {.owner = owner, .lora_scales = {scales.begin(), scales.end()}};
-  at(slot).shared = true;
-  if (tree_.has(slot)) tree_.remove(slot);
-  SequenceTree::Node& leaf = tree_.add(at(slot).scope, slot);
-  const std::int64_t n = session_.length(slot);
+std::int64_t SequenceStore::adopt(std::int32_t sequence, const std::string& owner) {
+  const auto scales = session_.lora_scales(sequence);
+  sequences_.of(sequence).scope = {.owner = owner, .lora_scales = {scales.begin(), scales.end()}};
+  sequences_.of(sequence).shared = true;
+  if (tree_.has(sequence)) tree_.remove(sequence);
+  SequenceTree::Node& leaf = tree_.add(sequences_.of(sequence).scope, sequence);
+  const std::int64_t n = session_.length(sequence);
   leaf.use = worth_.used(1, leaf.begin, n, true);  // somebody wants it
-  note_use(slot);
+  note_use(sequence);
   return n;
 }
 

@@ -70,10 +70,15 @@ class SequenceStore {
   void clear_all();
 
   // Facts about a slot.
-  bool is_busy(std::int32_t slot) const { return at(slot).text != nullptr; }
-  const std::string& owner(std::int32_t slot) const { return at(slot).scope.owner; }
-  // The idle slot holds what was restored from a file for this owner. Returns its tokens.
-  std::int64_t adopt(std::int32_t slot, const std::string& owner);
+  bool is_busy(std::int32_t slot) const {
+    return sequences_[static_cast<std::size_t>(slot)].text != nullptr;
+  }
+  const std::string& owner(std::int32_t sequence) const {
+    return sequences_[static_cast<std::size_t>(sequence)].scope.owner;
+  }
+  const SequenceTree& tree() const { return tree_; }
+  // The idle sequence holds what was restored for this owner. Returns its tokens.
+  std::int64_t adopt(std::int32_t sequence, const std::string& owner);
 
   PromptPrice& price() { return worth_.price(); }
 
@@ -85,8 +90,6 @@ class SequenceStore {
     bool shared = true;  // false: no other request may continue from it
   };
 
-  Sequence& at(std::int32_t i) { return sequences_[static_cast<std::size_t>(i)]; }
-  const Sequence& at(std::int32_t i) const { return sequences_[static_cast<std::size_t>(i)]; }
   // The tokens of an idle sequence; 0 if it is attached.
   std::int64_t n_idle(std::int32_t sequence) const;
   Reuse reuse_of(std::int32_t sequence, const EngineText& text) const;
@@ -101,7 +104,13 @@ class SequenceStore {
   Session& session_;
   EngineInbox& inbox_;
   const std::int32_t n_slots_;
-  std::vector<Sequence> sequences_;  // by number
+  // By number.
+  struct Sequences : std::vector<Sequence> {
+    using vector::vector;
+    Sequence& of(std::int32_t i) { return (*this)[static_cast<std::size_t>(i)]; }
+    const Sequence& of(std::int32_t i) const { return (*this)[static_cast<std::size_t>(i)]; }
+  };
+  Sequences sequences_;
   SequenceTree tree_;
   PrefixWorth worth_;
 };

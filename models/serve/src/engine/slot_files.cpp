@@ -1,5 +1,6 @@
 #include "engine/slot_files.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "weft/base/error.h"
@@ -47,6 +48,44 @@ std::int64_t SlotFiles::erase(std::int32_t slot, const std::string& owner) {
   const std::int64_t n = session_.length(slot);
   store_.clear(slot);
   return n;
+}
+
+LeftTexts SlotFiles::leave(std::int64_t max_bytes) const {
+  const SequenceTree& tree = store_.tree();
+  std::vector<std::int32_t> best;
+  const SessionOptions& o = session_.options();
+  for (std::int32_t s = 0; s < o.sequences + o.kept; ++s)
+    if (tree.has(s) && session_.why_not_saved(s).empty()) best.push_back(s);
+  std::ranges::sort(best, [&](std::int32_t a, std::int32_t b) {
+    return tree.leaf(b)->use.is_worth_less(tree.leaf(a)->use);
+  });
+  LeftTexts left;
+  for (const std::int32_t s : best) {
+    LeftTexts::Text text{.owner = store_.owner(s), .saved = {}};
+    save_sequence(session_, s, "", [&](std::span<const std::byte> bytes) {
+      text.saved.insert(text.saved.end(), bytes.begin(), bytes.end());
+    });
+    if (left.bytes() + std::ssize(text.saved) > max_bytes) break;
+    left.texts.push_back(std::move(text));
+  }
+  return left;
+}
+
+// The one that is worth least comes first, so that the others are used after it.
+void SlotFiles::take(const LeftTexts& left) {
+  const SessionOptions& o = session_.options();
+  std::int32_t to = o.sequences;
+  for (auto text = left.texts.rbegin(); text != left.texts.rend() && to < o.sequences + o.kept;
+       ++text) {
+    const SavedSequence saved = SavedSequence::parse(text->saved, "a text of an unloaded model");
+    if (!saved.why_not(session_, to).empty()) continue;
+    try {
+      saved.restore(session_, to, std::ssize(saved.tokens()));
+    } catch (const BudgetError&) {
+      continue;  // a shorter one may fit
+    }
+    store_.adopt(to++, text->owner);
+  }
 }
 
 }  // namespace weft::serve

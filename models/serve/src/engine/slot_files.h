@@ -1,5 +1,5 @@
 #pragma once
-// Saves, restores and erases what idle slots hold.
+// Saves, restores and erases what idle slots hold, and all that is kept.
 
 #include <cstdint>
 #include <functional>
@@ -22,6 +22,10 @@ class SlotFiles {
                         const std::function<void()>& make_room) const;
   Engine::SlotFile restore(std::int32_t slot, const SavedSequence& saved, const std::string& owner);
   std::int64_t erase(std::int32_t slot, const std::string& owner);  // returns the tokens it held
+
+  // As Engine::leave_texts() and take_texts().
+  LeftTexts leave(std::int64_t max_bytes) const;
+  void take(const LeftTexts& texts);
 
  private:
   void check_idle(std::int32_t slot, const std::string* owner) const;

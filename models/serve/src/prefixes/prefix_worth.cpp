@@ -6,7 +6,7 @@ namespace weft::serve {
 namespace {
 
 // Tokens that were used again are worth as much more than those that were not, times their uses.
-constexpr double kUsedAgain = 8;
+constexpr double kUsedAgain = 32;
 constexpr std::int64_t kMostHits = 16;
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/run/kept_texts.h"
+
 namespace weft::serve {
 namespace {
 
@@ -113,8 +115,8 @@ SequenceTree::Node& SequenceTree::add(const Scope& scope, std::int32_t sequence)
   std::unique_ptr<Node>& root = roots_[scope];
   if (!root) root = std::make_unique<Node>();
   // Its tokens, compared with those of the others.
-  const std::vector<std::int32_t> ids(session_.tokens(sequence).begin(),
-                                      session_.tokens(sequence).end());
+  const std::vector<std::int32_t> ids =
+      held_tokens(session_, sequence, 0, session_.length(sequence));
   const Match found = match_below(*root, ids);
   Node* parent = found.node;
   if (parent != root.get() && (parent->is_leaf() || found.n < parent->end))

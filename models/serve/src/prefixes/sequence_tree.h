@@ -63,8 +63,7 @@ class SequenceTree {
   // One of those below the node.
   std::int32_t any_sequence(const Node& node) const;
 
-  // Adds a sequence that grows, by its tokens; its leaf is empty at first. REQUIRES: it is not in
-  // the tree.
+  // Adds a sequence by its tokens. REQUIRES: it is not in the tree.
   Node& add(const Scope& scope, std::int32_t sequence);
   void remove(std::int32_t sequence);
   // Another sequence now holds the tokens of `from`. REQUIRES: `to` is not in the tree.

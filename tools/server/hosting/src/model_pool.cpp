@@ -14,59 +14,10 @@
 #include "weft/base/error.h"
 #include "weft/hosting/model_files.h"
 
+#include "pool_entry.h"
+
 namespace weft::server {
 namespace {
-
-enum class Status { unloaded, loading, loaded, closing, failed };
-
-const char* name_of(Status status) {
-  switch (status) {
-    case Status::unloaded:
-      return "unloaded";
-    case Status::loading:
-      return "loading";
-    case Status::loaded:
-    case Status::closing:
-      return "loaded";
-    case Status::failed:
-      return "failed";
-  }
-  return "unloaded";
-}
-
-struct Waiting {
-  std::uint64_t ticket;
-  api::Models::Ready ready;
-};
-
-struct Entry {
-  HostedModel source;
-  ModelFile file;
-  Status status = Status::unloaded;
-  std::shared_ptr<api::ServedModel> served;
-  int holders = 0;              // of models that find() passed on
-  std::uint64_t last_used = 0;  // a ticket
-  std::deque<Waiting> waiting;  // for the model to be loaded
-  Clock::time_point files_checked = {};
-
-  bool is_loaded() const { return served != nullptr; }
-  bool has_engine() const { return served && served->engine; }  // tests have none
-};
-
-// Asks the system at most once a second.
-bool files_changed(Entry& entry) {
-  if (!entry.has_engine()) return false;
-  const Model& model = entry.served->engine->model();
-  const auto now = Clock::now();
-  const bool asks = now - entry.files_checked >= std::chrono::seconds(1);
-  try {
-    asks ? model.check_files() : model.check_mapped();
-    if (asks) entry.files_checked = now;
-    return false;
-  } catch (const IoError&) {
-    return true;
-  }
-}
 
 std::exception_ptr shutting_down() {
   return std::make_exception_ptr(api::unavailable("the server is shutting down", "draining"));
@@ -96,6 +47,7 @@ struct ModelPool::Impl {
   void load(std::unique_lock<std::mutex>& lock, Entry& entry);
   void answer(std::unique_lock<std::mutex>& lock, Entry& entry, const std::exception_ptr& error);
   std::int64_t used_bytes() const;
+  bool forget_texts();
 
   PoolOptions options;
   std::shared_ptr<Shared> shared = std::make_shared<Shared>();
@@ -158,12 +110,20 @@ std::shared_ptr<const api::ServedModel> ModelPool::Impl::held(Entry& entry) {
 std::int64_t ModelPool::Impl::used_bytes() const {
   std::int64_t bytes = 0;
   for (const Entry& entry : entries) {
+    bytes += entry.left.bytes();
     if (!entry.has_engine()) continue;
     const MemoryUse use = entry.served->engine->memory();
     bytes +=
         use.total() - std::min(use.program, kProcessBytes);  // the next model counts the process
   }
   return bytes;
+}
+
+// Those of unloaded models. Returns false if there are none.
+bool ModelPool::Impl::forget_texts() {
+  bool had = false;
+  for (Entry& entry : entries) had |= !std::exchange(entry.left, {}).texts.empty();
+  return had;
 }
 
 // The model that the oldest request waits for; null if none waits.
@@ -211,8 +171,10 @@ void ModelPool::Impl::unload(std::unique_lock<std::mutex>& lock, Entry& entry) {
   entry.status = Status::unloaded;
   ++unloads;
   lock.unlock();
+  LeftTexts left = last->engine ? left_by(*last->engine) : LeftTexts();
   last.reset();
   lock.lock();
+  entry.left = std::move(left);
 }
 
 void ModelPool::Impl::load(std::unique_lock<std::mutex>& lock, Entry& entry) {
@@ -221,11 +183,13 @@ void ModelPool::Impl::load(std::unique_lock<std::mutex>& lock, Entry& entry) {
   std::shared_ptr<api::ServedModel> served;
   for (bool again = true; again && !stopping;) {
     again = false;
-    const std::int64_t used = used_bytes();
+    const LeftTexts left = entry.left;
+    const std::int64_t used = used_bytes() - entry.left.bytes();
     lock.unlock();
     try {
       error = nullptr;
       served = options.load(entry.source, used);
+      if (served->engine) served->engine->take_texts(left).get();
     } catch (...) {
       error = std::current_exception();
     }
@@ -233,11 +197,12 @@ void ModelPool::Impl::load(std::unique_lock<std::mutex>& lock, Entry& entry) {
     try {
       if (error) std::rethrow_exception(error);
     } catch (const BudgetError&) {
-      again = make_room(lock, true);
+      again = forget_texts() || make_room(lock, true);
     } catch (...) {
     }
   }
   entry.served = std::move(served);
+  entry.left = {};
   entry.file = describe_file(entry.source.path);
   entry.status = entry.served ? Status::loaded : Status::failed;
   if (entry.served) ++loads;

@@ -125,8 +125,8 @@ struct TextRequest {
 struct PromptDone {
   std::int32_t slot;
   std::int64_t n_prompt, n_reused;
-  double seconds_waiting, seconds;      // in the queue; computing the prompt
-  std::string why_not_reused;           // "" if everything but the last token was reused
+  double seconds_waiting, seconds;  // in the queue; computing the prompt
+  std::string why_not_reused;       // "" if everything but the last token was reused
   // The tokens that it has in common with the held text that is most like it, which it may share,
   // and some that this text has instead of the next ones.
   std::int64_t n_same = 0;
@@ -199,6 +199,17 @@ struct EngineState {
   std::int64_t n_running = 0;
 };
 
+// What an engine keeps of texts, while its model is not loaded: those that are worth most.
+struct LeftTexts {
+  struct Text {
+    std::string owner;             // TextRequest::owner
+    std::vector<std::byte> saved;  // as save_sequence() writes it
+  };
+  std::vector<Text> texts;
+
+  std::int64_t bytes() const;
+};
+
 class Engine {
  public:
   // Loads the weights. Throws like plan_memory() and Session.
@@ -247,6 +258,10 @@ class Engine {
   std::future<SlotFile> restore_slot(std::int32_t slot, std::string path, std::string owner = {});
   // Returns the tokens that it held.
   std::future<std::int64_t> erase_slot(std::int32_t slot, std::string owner = {});
+  // All that is kept, as far as an eighth of the budget has room for it, for an engine of the same
+  // model that is opened later; what that cannot continue from is left out.
+  std::future<LeftTexts> leave_texts();
+  std::future<void> take_texts(LeftTexts texts);
   // Scales of LoRAs for requests that name none.
   void set_lora_scales(std::vector<float> scales);
 
