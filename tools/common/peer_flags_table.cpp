@@ -32,6 +32,7 @@ constexpr PeerFlag kFlags[] = {
     {"-np", renamed, 1, "--parallel"},
     {"-to", renamed, 1, "--timeout"},
     {"-cram", renamed, 1, "--cache-ram"},
+    {"-cpent,--checkpoint-every-n-tokens", renamed, 1, "--checkpoint-every"},
     {"-ctk", renamed, 1, "--cache-type-k"},
     {"-ctv", renamed, 1, "--cache-type-v"},
     {"-md", renamed, 1, "--model-draft"},

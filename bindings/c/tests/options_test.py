@@ -20,7 +20,7 @@ OTHERS = {"vocabulary_only"}
 
 def described():
     """{title: names in C} of the tables of the page."""
-    page = (SOURCE / "docs/options.md").read_text()
+    page = (SOURCE / "docs/options.md").read_text().partition("\n## Environment variables")[0]
     tables = re.findall(r"^### (\w+)\n\n(.*?)(?=^###|^<!--)", page, re.M | re.S)
     cells = {title: [line.split(" | ")[3] for line in table.splitlines()[2:] if line]
              for title, table in tables}

@@ -62,6 +62,14 @@ static void sequences_say_how_far_other_ids_are_theirs(void) {
     OK(weft_session_get_common_prefix(session, 0, prompt, given, &n, &error));
     CHECK(n == (given < 6 ? given : 6));
   }
+  int32_t match = 7;
+  int64_t match_length = 7;
+  OK(weft_session_match(session, prompt, 7, &match, &match_length, &error));
+  CHECK(match == 0 && match_length == 6);
+  OK(weft_session_match(session, prompt + 1, 6, &match, &match_length, &error));
+  CHECK(match == -1 && match_length == 0);
+  OK(weft_session_match(session, prompt, 0, &match, &match_length, &error));
+  CHECK(match == -1 && match_length == 0);
   OK(weft_session_get_common_prefix(session, 0, prompt + 1, 6, &n, &error));
   CHECK(n == 0);
   REFUSED(WEFT_ERROR_ARGUMENT, "",

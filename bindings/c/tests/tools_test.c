@@ -36,7 +36,7 @@ static void the_library_describes_itself_and_the_machine(void) {
   weft_text json = {NULL, 0};
   if (!OK(weft_about_json(&json, &error))) return;
   CHECK(has(&json, "\"version\":\""));
-  CHECK(has(&json, "\"api_version\":1000"));
+  CHECK(has(&json, "\"api_version\":1001"));
   CHECK(has(&json, "\"processor\":\""));
   CHECK(has(&json, "\"instruction_sets\":["));
   CHECK(has(&json, "\"default_workers\":"));

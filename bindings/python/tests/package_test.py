@@ -120,6 +120,18 @@ class Sessions(unittest.TestCase):
         with self.assertRaises(weft.FormatError):
             self.session.restore(saved[:-1])
 
+    def test_a_text_finds_the_sequence_to_continue_from(self):
+        with weft.Model().session(context=64, sequences=3) as session:
+            self.assertEqual(session.match([5, 6, 7]), (-1, 0))
+            session.feed([5, 6, 7, 8], sequence=1)
+            session.feed([5, 6, 9], sequence=2)
+            self.assertEqual(session.match([5, 6, 7, 8, 9]), (1, 4))
+            self.assertEqual(session.match([5, 6, 9]), (1, 2))
+            self.assertEqual(session.match([5, 6, 9, 1]), (2, 3))
+            self.assertEqual(session.match([]), (-1, 0))
+            with self.assertRaises(TypeError):
+                session.match("567")
+
     def test_texts_are_the_same_in_one_piece_and_in_many(self):
         whole = self.session.generate(STORY, max_tokens=20, sampler=GREEDY)
         stream = self.session.stream(STORY, max_tokens=20, sampler=GREEDY)

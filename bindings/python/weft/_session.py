@@ -144,6 +144,19 @@ class Session(Unpicklable):
             ids: list[int] = self._native.tokens(at)
         return ids
 
+    def match(self, ids: Ids) -> tuple[int, int]:
+        """The sequence from which a text with these ids can continue with the fewest left to compute,
+        and the length at which it does: copy() that much, and feed the rest. (-1, 0) if all
+        sequences begin otherwise. At least the last id is left, for its logits."""
+        wanted = list(ids)[:-1]
+        best = (-1, 0)
+        with self._using:
+            for at in range(self._info["sequences"]):
+                n = self._native.resume_point(at, self._native.common_prefix(at, wanted))
+                if n > best[1]:
+                    best = (at, n)
+        return best
+
     def truncate(self, length: int, *, sequence: int = 0) -> None:
         """Removes all tokens from position `length` on."""
         at = self._sequence(sequence)

@@ -238,6 +238,7 @@ class GraphBuilder {
         .rewind = options.rewind,
         .kept = options.kept,
         .kept_tokens = options.kept_tokens,
+        .lasting_every = options.lasting_every,
         .own = own};
     return {.tokens = tokens,
             .pos = pos,

@@ -19,6 +19,7 @@
 
 #include "common/draft_flags.h"
 #include "common/flags.h"
+#include "common/knob_flags.h"
 #include "common/rank_flags.h"
 #include "inputs/variant.h"
 #include "profiles/profile_file.h"
@@ -183,6 +184,12 @@ cli::Option add_size_flags(cli::App& app, Flags& flags) {
                  "MiB for prompts that the server keeps beside the slots; 0: none; -1 (default): a "
                  "share of the budget")
       .range(-1, std::int64_t{1} << 40)
+      .needs(server)
+      .type_name("N");
+  app.add_option("--checkpoint-every", flags.model.session.checkpoint_every,
+                 "tokens between the states of recurrent layers that are kept so that other texts "
+                 "can branch there (default: 256)")
+      .range(1, std::int64_t{1} << 30)
       .needs(server)
       .type_name("N");
   return server;

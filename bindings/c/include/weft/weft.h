@@ -65,7 +65,7 @@ extern "C" {
 
 /* The version of this header. Additions increment the minor one, all else the major one. */
 #define WEFT_API_VERSION_MAJOR 1
-#define WEFT_API_VERSION_MINOR 0
+#define WEFT_API_VERSION_MINOR 1
 
 #if defined(WEFT_STATIC) || defined(_WIN32)
 #define WEFT_API
@@ -586,6 +586,11 @@ WEFT_API weft_status weft_session_truncate(weft_session* session, int32_t sequen
 WEFT_API weft_status weft_session_get_resume_point(weft_session* session, int32_t sequence,
                                                    int64_t length, int64_t* resume_point,
                                                    weft_error** error);
+/* The sequence from which a text with these tokens can continue with the fewest left to compute,
+ * and the length at which it does: weft_session_copy() that much, and feed the rest. -1 and 0 if
+ * all sequences begin otherwise. At least the last token is left, for its logits. */
+WEFT_API weft_status weft_session_match(weft_session* session, const weft_token* tokens, size_t n,
+                                        int32_t* sequence, int64_t* length, weft_error** error);
 /* Replaces sequence `to` by the first `length` tokens of `from` (-1: all, without the guesses of a
  * running text), sharing their memory. */
 WEFT_API weft_status weft_session_copy(weft_session* session, int32_t from, int32_t to,

@@ -175,6 +175,22 @@ weft_status weft_session_get_common_prefix(weft_session* session, int32_t sequen
   });
 }
 
+weft_status weft_session_match(weft_session* session, const weft_token* tokens, size_t n,
+                               int32_t* sequence, int64_t* length, weft_error** error) {
+  return call(error, [&] {
+    const UsedSession s(session);
+    const auto wanted = array(tokens, n, "tokens");
+    required(sequence, "sequence") = -1;
+    required(length, "length") = 0;
+    if (wanted.empty()) return;
+    for (std::int32_t i = 0; i < s->options().sequences; ++i) {
+      const std::int64_t common = s->common_prefix(i, wanted.first(wanted.size() - 1));
+      const std::int64_t usable = s->resume_point(i, common);
+      if (usable > *length) *sequence = i, *length = usable;
+    }
+  });
+}
+
 weft_status weft_session_truncate(weft_session* session, int32_t sequence, int64_t length,
                                   weft_error** error) {
   return call(error, [&] { UsedSession(session)->truncate(sequence, length); });

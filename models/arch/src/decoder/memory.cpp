@@ -333,11 +333,12 @@ Tensor Memory::attend_encoded(std::int64_t layer, Tensor q, const KvShape& kv,
 MemoryPart& Memory::rows() const {
   const MemorySizes sizes = requests_->own_sizes();
   // While a step runs, the states before and after it both exist.
-  const std::int64_t kept = sizes.kept + sizes.kept_tokens / kLastingEvery;
+  const std::int64_t kept = sizes.kept + sizes.kept_tokens / sizes.lasting_every;
   return part({.kind = "rows",
                .n_rows = sizes.sequences * (kCheckpoints + 2 + sizes.rewind) + kept,
                .kept_rows = kept,
-               .checkpoint_every = kCheckpointEvery});
+               .checkpoint_every = kCheckpointEvery,
+               .lasting_every = sizes.lasting_every});
 }
 
 Tensor Memory::centred_conv(Tensor x, Tensor w, SourceLine where) const {

@@ -18,11 +18,12 @@ class RowMemory final : public SequenceMemory {
       : SequenceMemory(std::move(store)),
         suffix_(part.suffix),
         keeps_lasting_(part.kept_rows > 0),
+        every_(part.lasting_every),
         n_growing_(static_cast<std::int32_t>(limits.sequences)),
         rewind_((part.n_rows - part.kept_rows) / limits.sequences - (arch::kCheckpoints + 2)),
         pool_(part.n_rows),
         sequences_(static_cast<std::size_t>(limits.all())) {
-    const std::int64_t n_lasting = keeps_lasting_ ? limits.context / arch::kLastingEvery : 0;
+    const std::int64_t n_lasting = keeps_lasting_ ? limits.context / every_ : 0;
     for (Sequence& s : std::span(sequences_).first(static_cast<std::size_t>(limits.sequences))) {
       s.kept.reserve(static_cast<std::size_t>(arch::kCheckpoints + 2 + rewind_ + n_lasting));
       s.reserved.reserve(s.kept.capacity());
@@ -33,7 +34,7 @@ class RowMemory final : public SequenceMemory {
     return {"rows_from" + suffix_, "before" + suffix_, "rows_to" + suffix_};
   }
   std::int64_t spare_positions() const override {
-    return keeps_lasting_ ? pool_.n_free() * arch::kLastingEvery : free_positions();
+    return keeps_lasting_ ? pool_.n_free() * every_ : free_positions();
   }
   std::string room() const override {
     return fmt::format("{} of the {} rows are free", pool_.n_free(), pool_.n_blocks());
@@ -84,8 +85,7 @@ class RowMemory final : public SequenceMemory {
   }
   // Whether the state after so many tokens stays while there is room.
   bool lasts(std::int64_t length, std::span<const std::int64_t> marks) const {
-    return keeps_lasting_ &&
-           (length % arch::kLastingEvery == 0 || std::ranges::binary_search(marks, length));
+    return keeps_lasting_ && (length % every_ == 0 || std::ranges::binary_search(marks, length));
   }
 
   void make_way(const Growth& g, std::int64_t n_checkpoints);
@@ -94,6 +94,7 @@ class RowMemory final : public SequenceMemory {
 
   const std::string suffix_;
   const bool keeps_lasting_;
+  const std::int64_t every_;  // MemorySizes::lasting_every
   const std::int32_t n_growing_;
   const std::int64_t rewind_;  // MemorySizes::rewind
   RowPool pool_;
@@ -154,8 +155,7 @@ bool RowMemory::reserve(const Growth& g) {
       pool_.take(reserved, length);
   };
   std::ranges::for_each(g.marks, take_lasting);
-  for (std::int64_t at = g.from / arch::kLastingEvery + 1; at * arch::kLastingEvery < g.to; ++at)
-    take_lasting(at * arch::kLastingEvery);
+  for (std::int64_t at = g.from / every_ + 1; at * every_ < g.to; ++at) take_lasting(at * every_);
   std::ranges::sort(reserved, {}, &Row::length);
   return true;
 }
@@ -166,15 +166,20 @@ const Growth* RowMemory::reserve(std::span<const Growth> step) {
 }
 
 // Drops every other one of the checkpoints that last: those at odd multiples of the largest power
-// of two times kLastingEvery that they have in common.
+// of two times MemorySizes::lasting_every that they have in common.
 bool RowMemory::thin(std::int32_t sequence, std::span<const std::int64_t> marks) {
   Rows& kept = of(sequence).kept;
   const std::int64_t n_free = pool_.n_free();
   const std::int64_t last = kept.empty() ? 0 : kept.back().length;
+  // Sequences that grow keep what they have without any room for more.
+  const std::int64_t first_kept =
+      sequence < n_growing_ ? (last - 1) / arch::kCheckpointEvery - arch::kCheckpoints + 1 : last;
   const auto may_go = [&](const Row& row) {
-    return row.length < last - rewind_ && !std::ranges::binary_search(marks, row.length);
+    const bool stays = row.length % arch::kCheckpointEvery == 0 &&
+                       row.length / arch::kCheckpointEvery >= first_kept;
+    return !stays && row.length < last - rewind_ && !std::ranges::binary_search(marks, row.length);
   };
-  std::int64_t interval = arch::kLastingEvery;
+  std::int64_t interval = every_;
   const auto is_odd = [&](const Row& row) { return row.length % (2 * interval) != 0; };
   if (std::ranges::none_of(kept, may_go)) return false;
   while (std::ranges::none_of(kept, [&](const Row& r) { return may_go(r) && is_odd(r); }))

@@ -48,6 +48,7 @@ arch::ModelGraph fused_class(const Model& model, const SessionOptions& o, const 
        .rewind = o.rewind,
        .kept = o.kept,
        .kept_tokens = o.kept_tokens,
+       .lasting_every = o.checkpoint_every,
        .cache_k = o.cache_k,
        .cache_v = o.cache_v,
        .embeddings = o.embeddings,

@@ -79,6 +79,8 @@ SessionOptions resolve(const Model& model, SessionOptions o) {
   o.cells = o.cells > 0 ? std::min(round_up_to_blocks(o.cells), max_cells) : max_cells;
   if (model.facts().encodes || o.kept == 0) o.kept = 0, o.kept_tokens = 0;
   o.kept_tokens = round_up_to_blocks(o.kept_tokens);
+  static_assert(arch::kCheckpointEvery == kCellsPerBlock);
+  o.checkpoint_every = round_up_to_blocks(o.checkpoint_every);
   if (o.cells + o.kept_tokens > kMaxCells) {
     fail<ValueError>("{} sequences of {} positions{} are more than {} cells", o.sequences,
                      o.context, o.kept > 0 ? fmt::format(" and {} kept tokens", o.kept_tokens) : "",

@@ -46,7 +46,7 @@ StateBytes state_bytes(const PlannedModel& planned) {
     if (is_kept && part.kind == "cells" && part.grow_with != arch::RowsGrowWith::nothing)
       bytes.kept_block += row / part.stride, bytes.kept_sequence += part.stride > 1 ? row : 0;
     if (is_kept && part.kind == "rows")
-      bytes.kept_block += row * kCellsPerBlock / arch::kLastingEvery, bytes.kept_sequence += row;
+      bytes.kept_block += row * kCellsPerBlock / part.lasting_every, bytes.kept_sequence += row;
     if (part.of == arch::MemoryOf::text || part.grow_with == arch::RowsGrowWith::nothing)
       bytes.fixed += row * part.n_rows;
     else if ((part.of == arch::MemoryOf::sequence || part.of == arch::MemoryOf::drafts) &&

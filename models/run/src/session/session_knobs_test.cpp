@@ -56,7 +56,7 @@ TEST_CASE("options: ranks get those that they are described to get, and no other
     }
   };
   for_each_option(got, check);
-  CHECK(n_sent == 19);
+  CHECK(n_sent == 20);
   CHECK(run::options_of_text(run::options_text({.workers = 1})).workers == 1);
 }
 

@@ -158,15 +158,16 @@ std::shared_ptr<const TokenTree> Engine::Impl::token_tree() {
 
 // The bindings name all members: a new one does not compile until it is added here.
 EngineCounters& EngineCounters::operator+=(const EngineCounters& more) {
-  auto& [a_requests, a_cancelled, a_failed, a_prompt, a_reused, a_new, a_steps, a_prompt_s, a_new_s,
-         a_prepared, a_prepared_s, a_drafted, a_right, a_drafting_s, a_without_s, a_read, a_hits,
-         a_misses, a_wait_s] = *this;
-  const auto& [b_requests, b_cancelled, b_failed, b_prompt, b_reused, b_new, b_steps, b_prompt_s,
-               b_new_s, b_prepared, b_prepared_s, b_drafted, b_right, b_drafting_s, b_without_s,
-               b_read, b_hits, b_misses, b_wait_s] = more;
+  auto& [a_requests, a_cancelled, a_failed, a_prompt, a_continued, a_from_start, a_evicted,
+         a_reused, a_new, a_steps, a_prompt_s, a_new_s, a_prepared, a_prepared_s, a_drafted,
+         a_right, a_drafting_s, a_without_s, a_read, a_hits, a_misses, a_wait_s] = *this;
+  const auto& [b_requests, b_cancelled, b_failed, b_prompt, b_continued, b_from_start, b_evicted,
+               b_reused, b_new, b_steps, b_prompt_s, b_new_s, b_prepared, b_prepared_s, b_drafted,
+               b_right, b_drafting_s, b_without_s, b_read, b_hits, b_misses, b_wait_s] = more;
   a_requests += b_requests, a_cancelled += b_cancelled, a_failed += b_failed;
   a_prompt += b_prompt, a_reused += b_reused, a_new += b_new, a_steps += b_steps;
   a_prompt_s += b_prompt_s, a_new_s += b_new_s;
+  a_continued += b_continued, a_from_start += b_from_start, a_evicted += b_evicted;
   a_prepared += b_prepared, a_prepared_s += b_prepared_s;
   a_drafted += b_drafted, a_right += b_right;
   a_drafting_s += b_drafting_s, a_without_s += b_without_s;

@@ -44,7 +44,7 @@ TEST_CASE("a prompt reuses what slots and kept prompts hold") {
         joined(joined(first.prompt, written_alone(model, first).tokens), made_prompt(5, 20));
     const PromptDone again = reuse(next);
     CHECK(again.n_reused == 109);  // the last new token was never fed
-    CHECK(again.why_not_reused == "what is held differs after token 109");
+    CHECK(again.why_not_reused == "what is held ends after token 109");
   }
   SUBCASE("a prefix, while the slot keeps its own text") {
     TextRequest other = first;

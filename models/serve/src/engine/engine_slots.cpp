@@ -113,7 +113,9 @@ void EngineSlots::start(TextPtr text, EngineSlot& slot, const Reuse& reuse) {
     const Generation& g = *slot.text->generation;
     state = {slot.index,   true,      request->id,   std::ssize(g.held()),
              g.n_prompt(), g.n_new(), reuse.why_not, request->wanted.owner};
-    if (!again && slot.text->index == 0) s.counters.prompt_tokens_reused += g.n_reused();
+    if (again || slot.text->index > 0) return;
+    s.counters.prompt_tokens_reused += g.n_reused();
+    ++(g.n_reused() > 0 ? s.counters.prompts_continued : s.counters.prompts_from_start);
   });
 }
 

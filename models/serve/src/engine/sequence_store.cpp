@@ -91,14 +91,13 @@ SequenceStore::Reuse SequenceStore::find_reuse(const EngineText& text) const {
     if (start.n > best.n) best.sequence = start.sequence, best.n = start.n;
   }
   best.n_same = n_same;
-  if (best.n < std::ssize(wanted) - 1) best.why_not = why_not(text, best.n, n_same);
+  if (best.n < std::ssize(wanted) - 1) best.why_not = why_not(text, best);
   return best;
 }
 
-// Why the text reuses only that many tokens, of `n_same` that it has in common with something. Says
-// nothing of sequences that it may not read.
-std::string SequenceStore::why_not(const EngineText& text, std::int64_t n_reused,
-                                   std::int64_t n_same) const {
+// Why the text reuses no more than that. Says nothing of sequences that it may not read.
+std::string SequenceStore::why_not(const EngineText& text, const Reuse& reuse) const {
+  const std::int64_t n_reused = reuse.n, n_same = reuse.n_same;
   const auto wanted = text.tokens();
   if (!text.request->wanted.reuse) return "the request does not reuse anything";
   if (n_reused < n_same)
@@ -118,7 +117,9 @@ std::string SequenceStore::why_not(const EngineText& text, std::int64_t n_reused
   n_other_scales = std::min(n_other_scales, std::ssize(wanted) - 1);
   if (n_other_scales > n_same)
     return fmt::format("{} tokens are held with other scales of LoRAs", n_other_scales);
-  if (n_same > 0) return fmt::format("what is held differs after token {}", n_same);
+  if (n_same > 0)
+    return fmt::format("what is held {} after token {}",
+                       reuse.held_instead.empty() ? "ends" : "differs", n_same);
   return n_held > 0 ? "nothing that the request may reuse starts with the same token"
                     : "nothing is held";
 }
@@ -227,7 +228,10 @@ void SequenceStore::keep(std::int32_t slot, std::int32_t except) {
     if (is_better) to = s;
   }
   if (to < 0) return;
-  if (tree_.has(to)) worth_.evicted(tree_.leaf(to)->use);
+  if (tree_.has(to)) {
+    worth_.evicted(tree_.leaf(to)->use);
+    count_evicted(session_.length(to) - tree_.leaf(to)->begin);
+  }
   clear(to);
   session_.copy(slot, to, session_.length(slot));
   tree_.rename(slot, to);
@@ -263,15 +267,24 @@ bool SequenceStore::evict() {
 void SequenceStore::evict(std::int32_t sequence) {
   const SequenceTree::Node& leaf = *tree_.leaf(sequence);
   worth_.evicted(leaf.use);
-  if (thin(session_, sequence)) return;
   const std::int64_t length = session_.length(sequence);
   std::int64_t n =
       std::max((length - kEvictedTokens) / kCellsPerBlock * kCellsPerBlock, leaf.begin);
   if (n - leaf.begin < kMinKeptTokens) n = leaf.begin;
   n = session_.resume_point(sequence, std::max<std::int64_t>(n, 0));
-  if (n < kMinKeptTokens || !tree_.shorten(sequence, n)) return clear(sequence);
-  session_.truncate(sequence, n);
-  note_use(sequence);
+  const std::int64_t n_evicted = length - std::max(n, leaf.begin);
+  if (n < kMinKeptTokens || !tree_.shorten(sequence, n)) {
+    clear(sequence);
+  } else {
+    session_.truncate(sequence, n);
+    note_use(sequence);
+  }
+  count_evicted(n_evicted);
+}
+
+void SequenceStore::count_evicted(std::int64_t n) {
+  inbox_.update_state(
+      [&](EngineState& s) { s.counters.evicted_tokens += static_cast<std::uint64_t>(n); });
 }
 
 void SequenceStore::clear(std::int32_t sequence) {
@@ -294,8 +307,12 @@ void SequenceStore::clear_all() {
 void SequenceStore::note_use(std::int32_t sequence) {
   Sequence& memory = sequences_.of(sequence);
   memory.used = Clock::now();
-  if (sequence >= n_slots_) return;
+  const SequenceTree::Size held = tree_.size();
   inbox_.update_state([&](EngineState& s) {
+    s.held_texts = held.sequences;
+    s.held_tokens = held.tokens;
+    s.held_bytes = worth_.bytes(held.sequences, held.tokens);
+    if (sequence >= n_slots_) return;
     SlotState& state = s.slots[static_cast<std::size_t>(sequence)];
     state.n_held = session_.length(sequence);
     if (state.owner == memory.scope.owner) return;

@@ -93,12 +93,13 @@ class SequenceStore {
   // The tokens of an idle sequence; 0 if it is attached.
   std::int64_t n_idle(std::int32_t sequence) const;
   Reuse reuse_of(std::int32_t sequence, const EngineText& text) const;
-  std::string why_not(const EngineText& text, std::int64_t n_reused, std::int64_t n_same) const;
+  std::string why_not(const EngineText& text, const Reuse& reuse) const;
   void make_room(const EngineText& text, std::int64_t n_tokens);
   void keep(std::int32_t slot, std::int32_t except);
   void continue_from(std::int32_t sequence, std::int64_t n, std::int32_t slot);
   std::int32_t least_worth() const;
   void evict(std::int32_t sequence);
+  void count_evicted(std::int64_t n);
   void note_use(std::int32_t sequence);
 
   Session& session_;

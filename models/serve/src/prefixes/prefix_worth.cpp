@@ -23,6 +23,11 @@ Use PrefixWorth::used(std::int64_t hits, std::int64_t begin, std::int64_t end, b
           .at = n_uses_++};
 }
 
+std::int64_t PrefixWorth::bytes(std::int64_t n_texts, std::int64_t n_tokens) const {
+  return static_cast<std::int64_t>(static_cast<double>(n_texts) * bytes_.per_sequence +
+                                   static_cast<double>(n_tokens) * bytes_.per_token);
+}
+
 void PrefixWorth::evicted(const Use& use) {
   evicted_ = std::max(evicted_, use.worth);
 }

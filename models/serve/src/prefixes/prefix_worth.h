@@ -19,6 +19,8 @@ class PrefixWorth {
   // The worth of tokens that nobody has used again.
   double of_new() const { return evicted_ + 1; }
   void evicted(const Use& use);
+  // What the model's memory takes for so many texts and tokens.
+  std::int64_t bytes(std::int64_t n_texts, std::int64_t n_tokens) const;
   // What computing prompts takes, as measured.
   PromptPrice& price() { return price_; }
 

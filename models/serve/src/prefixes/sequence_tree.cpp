@@ -15,12 +15,6 @@ std::unique_ptr<Node>& owner_of(Node& node) {
                                [&](const auto& child) { return child.get() == &node; });
 }
 
-std::int64_t count(const Node& node) {
-  std::int64_t n = 0;
-  for (const auto& child : node.children) n += 1 + count(*child);
-  return n;
-}
-
 // Calls f(sequence) for all below the node, until it returns false.
 template <class F>
 bool for_each_sequence(const Node& node, F f) {
@@ -161,10 +155,26 @@ bool SequenceTree::shorten(std::int32_t sequence, std::int64_t length) {
   return false;
 }
 
-std::int64_t SequenceTree::n_nodes() const {
-  std::int64_t n = 0;
-  for (const auto& [scope, root] : roots_) n += count(*root);
-  return n;
+SequenceTree::Size SequenceTree::size_below(const Node& node) const {
+  Size all;
+  for (const auto& child : node.children) {
+    const Size below = size_below(*child);
+    all.nodes += below.nodes + 1;
+    all.sequences += below.sequences + (child->is_leaf() ? 1 : 0);
+    all.tokens += below.tokens + std::max<std::int64_t>(0, end_of(*child) - child->begin);
+  }
+  return all;
+}
+
+SequenceTree::Size SequenceTree::size() const {
+  Size all;
+  for (const auto& [scope, root] : roots_) {
+    const Size of_scope = size_below(*root);
+    all.nodes += of_scope.nodes;
+    all.sequences += of_scope.sequences;
+    all.tokens += of_scope.tokens;
+  }
+  return all;
 }
 
 }  // namespace weft::serve

@@ -79,11 +79,16 @@ class SequenceTree {
     for (Node* node = leaf(sequence); node && node->parent; node = node->parent)
       f(*node, end_of(*node));
   }
-  std::int64_t n_nodes() const;  // without roots
+  struct Size {
+    std::int64_t nodes = 0;  // without roots
+    std::int64_t sequences = 0, tokens = 0;
+  };
+  Size size() const;
 
  private:
   std::int64_t end_of(const Node& node) const;
   void improve(const Node& child, std::span<const std::int32_t> ids, Start& best) const;
+  Size size_below(const Node& node) const;
   Match match_below(Node& node, std::span<const std::int32_t> ids) const;
   static Node& split(Node& node, std::int64_t at);
   void merge_up(Node& leaf);

@@ -47,7 +47,7 @@ class Forest {
     }
     for (std::int32_t s = 0; s < kGrowing + kKept; ++s)
       if (tree_.has(s)) tree_.remove(s);
-    CHECK(tree_.n_nodes() == 0);
+    CHECK(tree_.size().nodes == 0);
   }
 
  private:

@@ -347,6 +347,9 @@ PoolCounters ModelPool::counters() const {
     sum.n_running += state.n_running;
     sum.n_waiting += state.n_waiting;
     sum.n_slots += entry.served->engine->n_slots();
+    sum.held_texts += state.held_texts;
+    sum.held_tokens += state.held_tokens;
+    sum.held_bytes += state.held_bytes;
   }
   return sum;
 }

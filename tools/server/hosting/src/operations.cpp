@@ -24,16 +24,32 @@ double cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-void add_engine_metrics(MetricsText& text, const PoolCounters& pool) {
+double n(auto value) {
+  return static_cast<double>(value);
+}
+
+void add_prompt_metrics(MetricsText& text, const PoolCounters& pool) {
   const EngineCounters& e = pool.engines;
-  const auto n = [](auto value) { return static_cast<double>(value); };
   text.counter("prompt_tokens_total", "Tokens of prompts that were computed.", n(e.prompt_tokens));
   text.counter("prompt_seconds_total", "Time spent on prompts.", e.prompt_seconds);
   text.counter("prompt_tokens_cached_total", "Tokens of prompts that were reused.",
                n(e.prompt_tokens_reused));
+  text.counter("prompts_continued_total", "Prompts whose beginning was held.",
+               n(e.prompts_continued));
+  text.counter("prompts_from_start_total", "Prompts of which nothing was held.",
+               n(e.prompts_from_start));
+  text.counter("evicted_tokens_total", "Tokens of kept texts that made room for others.",
+               n(e.evicted_tokens));
+  text.gauge("held_texts", "Texts in memory, running ones included.", n(pool.held_texts));
+  text.gauge("held_tokens", "Their tokens, each prefix once.", n(pool.held_tokens));
+  text.gauge("held_bytes", "What these tokens take of the models' states.", n(pool.held_bytes));
   text.counter("prepared_tokens_total", "Tokens of prompts that were computed before they came.",
                n(e.prepared_tokens));
   text.counter("prepared_seconds_total", "Time spent on them.", e.prepared_seconds);
+}
+
+void add_engine_metrics(MetricsText& text, const PoolCounters& pool) {
+  const EngineCounters& e = pool.engines;
   text.counter("tokens_predicted_total", "Generated tokens.", n(e.new_tokens));
   text.counter("tokens_predicted_seconds_total", "Time spent on generated tokens.", e.new_seconds);
   text.counter("tokens_drafted_total", "Guesses of drafts that steps checked.", n(e.drafted));
@@ -146,6 +162,7 @@ std::int64_t resident_bytes() {
 std::string metrics_text(const Operations& operations) {
   MetricsText text("weft_");
   const PoolCounters pool = operations.pool.counters();
+  add_prompt_metrics(text, pool);
   add_engine_metrics(text, pool);
   add_memory_metrics(text, pool.memory, operations.memory_budget);
   add_server_metrics(text, operations.metrics);

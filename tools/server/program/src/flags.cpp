@@ -147,6 +147,11 @@ void add_cache_flags(cli::App& app, Flags& flags) {
                  "budget")
       .range(std::int64_t{-1}, std::int64_t{1} << 40)
       .type_name("N");
+  app.add_option("--checkpoint-every", flags.model.session.checkpoint_every,
+                 "tokens between the states of recurrent layers that are kept so that other texts "
+                 "can branch there (default: 256)")
+      .range(1, std::int64_t{1} << 30)
+      .type_name("N");
   app.add_flag("--cache-prompt,!--no-cache-prompt", flags.cache_prompt,
                "requests may reuse computed prompts unless they say otherwise (default: yes)");
   app.add_option_function(
@@ -162,7 +167,7 @@ void add_cache_flags(cli::App& app, Flags& flags) {
       .range(0.0, 1.0)
       .type_name("F");
   app.add_flag("--log-prompts-diff", flags.logs_differences,
-               "log where a prompt differs from what is held of the conversation");
+               "log where a prompt differs from the text in memory that is most like it");
 }
 
 void add_work_flags(cli::App& app, Flags& flags) {

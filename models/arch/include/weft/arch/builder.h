@@ -177,11 +177,11 @@ struct GraphOptions {
   std::int64_t tokens = 1;       // bound of T
   std::int64_t logits_rows = 1;  // bound of O
   std::int64_t sequences = 1;
-  std::int64_t context = 1;                // positions per sequence
-  std::int64_t cells = 0;                  // in the pool, for all sequences; 0: enough for all
-  std::int64_t step_tokens = 0;            // in the session's widest step; 0: tokens
-  std::int64_t rewind = 0;                 // MemorySizes::rewind
-  std::int64_t kept = 0, kept_tokens = 0;  // likewise
+  std::int64_t context = 1;      // positions per sequence
+  std::int64_t cells = 0;        // in the pool, for all sequences; 0: enough for all
+  std::int64_t step_tokens = 0;  // in the session's widest step; 0: tokens
+  std::int64_t rewind = 0;       // MemorySizes::rewind
+  std::int64_t kept = 0, kept_tokens = 0, lasting_every = 256;  // likewise
   DType cache_k = f16, cache_v = f16;
   bool embeddings = false;  // not of a draft layer
   GraphPart part = GraphPart::steps;

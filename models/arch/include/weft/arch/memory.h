@@ -35,9 +35,6 @@ namespace weft::arch {
 inline constexpr std::int64_t kGuaranteedRewind = 64;
 // The interval of checkpoints of recurrent states, in tokens, and how many are kept.
 inline constexpr std::int64_t kCheckpointEvery = 64, kCheckpoints = 4;
-// Among them, every so many tokens, those that also stay later, as long as there is room
-// (MemorySizes::kept_tokens). A multiple of kCheckpointEvery.
-inline constexpr std::int64_t kLastingEvery = 256;
 
 // What the rows of a part belong to.
 enum class MemoryOf : std::uint8_t {
@@ -66,6 +63,7 @@ struct MemoryPart {
   std::int64_t kept_rows = 0;  // those of them that no sequence that grows needs
   RowsGrowWith grow_with = RowsGrowWith::sequences;
   std::int64_t checkpoint_every = 0;  // tokens between states to return to; 0: there are none
+  std::int64_t lasting_every = 0;     // between those that stay as long as there is room
   std::vector<std::string> states;    // their paths
 };
 
@@ -82,6 +80,8 @@ struct MemorySizes {
   // there is room beside that of the others. Windows then keep all their tokens, and recurrent
   // states their lasting checkpoints, while there is room.
   std::int64_t kept = 0, kept_tokens = 0;
+  std::int64_t lasting_every = 256;   // tokens between such checkpoints: a multiple of
+                                      // kCheckpointEvery
   MemoryOf own = MemoryOf::sequence;  // what the graph's tokens belong to: never `encoded`
 };
 

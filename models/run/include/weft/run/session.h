@@ -67,6 +67,9 @@ struct SessionOptions {
   // 0: none. Models with an encoder keep none.
   std::int32_t kept = 0;
   std::int64_t kept_tokens = 0;
+  // Tokens between those checkpoints of recurrent states that are kept as long as that room lasts;
+  // rounded up to a multiple of 64.
+  std::int64_t checkpoint_every = 256;
   std::int64_t prefill_width = 512;  // max tokens in one step, up to kMaxPrefillWidth; there are
                                      // also plans for narrower steps
   std::int64_t logits_rows = 0;  // max rows of logits in one step; 0: max(sequences, 16), at most

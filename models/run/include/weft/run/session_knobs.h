@@ -242,6 +242,14 @@ struct Described<SessionOptions> {
               .unit = "tokens",
               .no_c = "for stores of prompts, which are in C++"},
              &S::kept_tokens, {0, knobs::kMaxCells}),
+      option({.name = "checkpoint_every",
+              .doc = "Tokens between the states of recurrent layers that are kept so that other "
+                     "texts can branch there, as long as there is room.",
+              .no_flag = "--checkpoint-every of weft serve",
+              .group = "sequences",
+              .unit = "tokens",
+              .no_c = "for stores of prompts, which are in C++"},
+             &S::checkpoint_every, {1, knobs::kMaxCells}),
       option(
           {.name = "rewind",
            .doc = "How many guesses of a draft a step can check in a model with recurrent states, "
@@ -287,13 +295,13 @@ struct Described<SessionOptions> {
               .no_ranks = knobs::kCallback},
              &S::warn)};
 
-  static constexpr std::size_t kMembers = 31;
+  static constexpr std::size_t kMembers = 32;
   // Whoever adds a member describes it above.
   static constexpr std::size_t count(S& options) {
-    [[maybe_unused]] auto& [context, sequences, cells, kept, kept_tokens, prefill_width,
-                            logits_rows, workers, executor, backend, route, backend_instance,
-                            cache_k, cache_v, weights, open_reads, expert_usage, weight_cache,
-                            sample_weights, passes_off, mem_budget, program, reserved,
+    [[maybe_unused]] auto& [context, sequences, cells, kept, kept_tokens, checkpoint_every,
+                            prefill_width, logits_rows, workers, executor, backend, route,
+                            backend_instance, cache_k, cache_v, weights, open_reads, expert_usage,
+                            weight_cache, sample_weights, passes_off, mem_budget, program, reserved,
                             separate_tensors, embeddings, rewind, draft_layer, progress, cancel,
                             poll, warn] = options;
     return kMembers;

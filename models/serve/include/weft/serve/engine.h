@@ -177,7 +177,9 @@ struct SlotState {
 // What has happened since the start. Counters never fall.
 struct EngineCounters {
   std::uint64_t requests = 0, cancelled = 0, failed = 0;
-  std::uint64_t prompt_tokens = 0;  // that were computed
+  std::uint64_t prompt_tokens = 0;                              // that were computed
+  std::uint64_t prompts_continued = 0, prompts_from_start = 0;  // prompts that reuse may help
+  std::uint64_t evicted_tokens = 0;                             // of kept texts, because of others
   std::uint64_t prompt_tokens_reused = 0, new_tokens = 0, steps = 0;
   double prompt_seconds = 0, new_seconds = 0;
   std::uint64_t prepared_tokens = 0;  // computed by Engine::prepare(), and not counted above
@@ -195,6 +197,8 @@ struct EngineCounters {
 struct EngineState {
   EngineCounters counters;
   std::vector<SlotState> slots;
+  // Texts in memory, running ones included; their tokens, each prefix once; what these take.
+  std::int64_t held_texts = 0, held_tokens = 0, held_bytes = 0;
   std::int64_t n_waiting = 0;
   std::int64_t n_running = 0;
 };

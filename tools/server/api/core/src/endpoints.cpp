@@ -224,6 +224,17 @@ void Router::handle(std::shared_ptr<http::Exchange> exchange) const {
   }
 }
 
+namespace {
+
+bool is_unloaded(const Models& models, std::string_view name) {
+  const std::vector<ListedModel> all = models.list();
+  const auto is_it = [&](const ListedModel& m) { return std::ranges::count(m.aliases, name) > 0; };
+  const auto model = std::ranges::find_if(all, is_it);
+  return model != all.end() && model->status == "unloaded";
+}
+
+}  // namespace
+
 // On a preparing thread.
 void Router::prepare(const Endpoint& endpoint, const std::shared_ptr<ApiCall>& call) const {
   if (*call->client_left) return;  // while it waited
@@ -240,7 +251,10 @@ void Router::prepare(const Endpoint& endpoint, const std::shared_ptr<ApiCall>& c
       call->model = std::move(model);
       services_.workers.post([&endpoint, call] { run_handler(endpoint, call); }, call->client);
     };
-    services_.models.find(wanted_model(endpoint, *call), ready);
+    const std::string wanted = wanted_model(endpoint, *call);
+    if (endpoint.model == ModelUse::loaded && is_unloaded(services_.models, wanted))
+      return run_handler(endpoint, call);
+    services_.models.find(wanted, ready);
   } catch (...) {
     call->fail(as_api_error(std::current_exception()));
   }

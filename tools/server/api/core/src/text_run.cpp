@@ -270,7 +270,9 @@ void Run::on_prompt(const Event& event) {
   totals_.waiting_seconds += done.seconds_waiting;
   totals_.slot = done.slot;
   totals_.why = why_not_reused(done, job_.prompts[static_cast<std::size_t>(event.prompt)]);
-  writer_->on_prompt(event.prompt, done);
+  PromptDone shown = done;
+  shown.why_not_reused = totals_.why;
+  writer_->on_prompt(event.prompt, shown);
 }
 
 // The engine's reason, with the place in the chat where the prompt differs from what was held.

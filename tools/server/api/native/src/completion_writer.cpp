@@ -70,7 +70,8 @@ RunTotals CompletionWriter::totals(int choice, std::int64_t n_new, double second
           .prompt_seconds = prompt.seconds,
           .new_seconds = seconds,
           .waiting_seconds = prompt.seconds_waiting,
-          .slot = prompt.slot};
+          .slot = prompt.slot,
+          .why = prompt.why_not_reused};
 }
 
 void CompletionWriter::on_delta(int choice, const TextDelta& delta) {

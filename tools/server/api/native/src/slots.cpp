@@ -41,6 +41,7 @@ std::string slot_json(const SlotState& slot, std::int64_t context) {
 }
 
 void list_slots(const ApiCall& call) {
+  if (!call.model) return call.reply("[]");
   const Engine& engine = engine_of(call);
   const EngineState state = engine.state();
   const bool none_free = std::ranges::all_of(state.slots, &SlotState::busy);
@@ -177,7 +178,7 @@ std::vector<Endpoint> slot_endpoints(const NativeOptions& options) {
                          throw not_supported("the list of slots is switched off: --no-slots");
                        list_slots(*call);
                      });
-  list.model = ModelUse::named;
+  list.model = ModelUse::loaded;
   Endpoint action = post_endpoint(
       "/slots/{id}", "slotAction", "Saves, restores or erases a slot: ?action=",
       [folders = SlotFolder(options.slot_save_path, options.slot_quota)](

@@ -39,6 +39,7 @@ struct PooledModel {
 struct PoolCounters {
   EngineCounters engines;
   std::int64_t n_running = 0, n_waiting = 0, n_slots = 0;
+  std::int64_t held_texts = 0, held_tokens = 0, held_bytes = 0;  // EngineState's
   MemoryUse memory;
   std::uint64_t loads = 0, unloads = 0;
 };

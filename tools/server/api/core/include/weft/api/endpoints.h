@@ -45,7 +45,9 @@ enum class ModelUse {
   // The one that the body's member "model" names, or the query's if there is no body; absent: the
   // only one.
   named,
-  // The same, but a name that no model has is an error even if only one model is served. The tag
+  // The same, but a model that is not loaded is not loaded for it: ApiCall::model is then null.
+  loaded,
+  // As named, but a name that no model has is an error even if only one model is served. The tag
   // ":latest" may follow the name.
   listed,
 };

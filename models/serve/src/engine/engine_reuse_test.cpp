@@ -1,0 +1,120 @@
+// Random lives of an engine's texts: they branch, repeat, wait for each other, are cancelled, and
+// there is never enough memory for all. Each has the bits that it has alone.
+#include <random>
+
+#include <doctest/doctest.h>
+
+#include "engine/engine_test_support.h"
+#include "support/mixed_model.h"
+
+namespace weft {
+namespace {
+
+using test::Collector;
+using test::run;
+using test::tiny_model;
+
+constexpr std::int64_t kContext = 320;
+
+class RandomLife {
+ public:
+  RandomLife(std::shared_ptr<const Model> model, std::uint32_t seed, std::int64_t kept_bytes)
+      : engine_(model, {.slots = 3,
+                        .session = {.context = kContext, .cells = 640, .prefill_width = 64},
+                        .prompt_tokens_per_step = 40,
+                        .kept_prompts_bytes = kept_bytes,
+                        .prepare_share = 0.5}),
+        cold_(model, {.slots = 1, .session = {.context = kContext}, .kept_prompts_bytes = 0}),
+        has_logprobs_(model->vocabulary().has_texts()),
+        random_(seed) {}
+
+  // A few requests at once, which are compared with a cold engine.
+  void turn() {
+    std::vector<std::pair<TextRequest, std::shared_ptr<Collector>>> running;
+    for (std::int64_t i = 0; i <= below(3); ++i) {
+      TextRequest request = some_request();
+      auto listener = std::make_shared<Collector>(request.texts);
+      const RequestId id = engine_.submit(request, listener);
+      if (below(6) == 0) engine_.cancel(id);
+      running.emplace_back(std::move(request), std::move(listener));
+    }
+    for (auto& [request, listener] : running) {
+      listener->wait();
+      REQUIRE_FALSE(listener->error());
+      for (std::int32_t i = 0; i < request.texts; ++i) compare(request, *listener, i);
+      std::vector<TokenId> text = request.prompt;
+      const auto& tokens = listener->text(0).tokens;
+      text.insert(text.end(), tokens.begin(), tokens.end());
+      texts_.push_back(std::move(text));
+    }
+    TextRequest next = some_request();
+    if (below(2) == 0) engine_.prepare(next);
+  }
+  std::uint64_t n_reused() const { return engine_.state().counters.prompt_tokens_reused; }
+  std::uint64_t n_evicted() const { return engine_.state().counters.evicted_tokens; }
+
+ private:
+  std::int64_t below(std::int64_t n) {
+    return static_cast<std::int64_t>(random_() % static_cast<std::uint32_t>(n));
+  }
+  // It often begins as an earlier one, up to anywhere, with its answer.
+  TextRequest some_request() {
+    TextRequest request;
+    if (!texts_.empty() && below(4) > 0) {
+      request.prompt = texts_[static_cast<std::size_t>(below(std::ssize(texts_)))];
+      const std::int64_t n =
+          below(3) == 0 ? std::ssize(request.prompt) : below(std::ssize(request.prompt) + 1);
+      request.prompt.resize(static_cast<std::size_t>(std::min(n, kContext - 60)));
+    }
+    const std::int64_t room = kContext - 40 - std::ssize(request.prompt);
+    for (std::int64_t n = 1 + below(std::min<std::int64_t>(room, 100)); n > 0; --n)
+      request.prompt.push_back(static_cast<TokenId>(3 + below(3)));
+    request.generation.max_tokens = below(20);
+    request.generation.ignore_eos = true;
+    if (has_logprobs_) request.generation.logprobs = 1;
+    request.generation.sampler.seed = static_cast<std::uint64_t>(below(3));
+    request.texts = below(5) == 0 ? 3 : 1;
+    request.owner = below(4) == 0 ? "somebody" : "";
+    request.reuse = below(8) > 0;
+    if (below(4) == 0) request.marks = {below(std::ssize(request.prompt)) + 1};
+    return request;
+  }
+  void compare(TextRequest request, Collector& seen, std::int32_t i) {
+    request.generation.sampler.seed += static_cast<std::uint64_t>(i);
+    request.texts = 1;
+    request.reuse = false;
+    const auto alone = run(cold_, request);
+    const auto& tokens = seen.text(i).tokens;
+    const auto& want = alone->text(0).tokens;
+    const bool cancelled = seen.end(i).reason == StopReason::cancelled;
+    REQUIRE((cancelled ? tokens.size() <= want.size() : tokens.size() == want.size()));
+    for (std::size_t t = 0; t < tokens.size(); ++t) {
+      REQUIRE(tokens[t] == want[t]);
+      const auto logprob = [&](Collector& of, std::int32_t k) {
+        return of.logprobs(k)[t].chosen.logprob;
+      };
+      if (has_logprobs_) REQUIRE(logprob(seen, i) == logprob(*alone, 0));
+    }
+  }
+
+  Engine engine_, cold_;
+  const bool has_logprobs_;  // the model has a tokenizer
+  std::mt19937 random_;
+  std::vector<std::vector<TokenId>> texts_;
+};
+
+TEST_CASE("whatever texts reuse and whatever is evicted, each has the bits of a cold one") {
+  for (const std::string arch : {"llama", "mixed", "qwen35", "gemma3"}) {
+    for (const std::int64_t kept : {0, 30'000, 400'000}) {
+      CAPTURE(arch);
+      CAPTURE(kept);
+      RandomLife texts(arch == "mixed" ? test::mixed_model() : tiny_model({.arch = arch}), 7, kept);
+      for (int i = 0; i < 40; ++i) texts.turn();
+      if (arch == "llama" || kept == 400'000) CHECK(texts.n_reused() > 0);
+      if (arch == "llama" && kept == 30'000) CHECK(texts.n_evicted() > 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft
