@@ -11,6 +11,12 @@
 namespace weft::run {
 namespace {
 
+// Whether the state after so many tokens stays while there is room. `every`:
+// MemorySizes::lasting_every; 0: none stays.
+bool lasts(std::int64_t length, std::int64_t every, std::span<const std::int64_t> marks) {
+  return every > 0 && (length % every == 0 || std::ranges::binary_search(marks, length));
+}
+
 // There are enough rows for every step (arch/src/decoder/memory.cpp), after thin().
 class RowMemory final : public SequenceMemory {
  public:
@@ -18,7 +24,7 @@ class RowMemory final : public SequenceMemory {
       : SequenceMemory(std::move(store)),
         suffix_(part.suffix),
         keeps_lasting_(part.kept_rows > 0),
-        every_(part.lasting_every),
+        every_(keeps_lasting_ ? part.lasting_every : 0),
         n_growing_(static_cast<std::int32_t>(limits.sequences)),
         rewind_((part.n_rows - part.kept_rows) / limits.sequences - (arch::kCheckpoints + 2)),
         pool_(part.n_rows),
@@ -83,13 +89,10 @@ class RowMemory final : public SequenceMemory {
   const Sequence& of(std::int32_t sequence) const {
     return sequences_[static_cast<std::size_t>(sequence)];
   }
-  // Whether the state after so many tokens stays while there is room.
-  bool lasts(std::int64_t length, std::span<const std::int64_t> marks) const {
-    return keeps_lasting_ && (length % every_ == 0 || std::ranges::binary_search(marks, length));
-  }
 
   void make_way(const Growth& g, std::int64_t n_checkpoints);
   bool reserve(const Growth& g);
+  void reserve_lasting(const Growth& g);
   bool take_for_rewind(const Growth& g);
 
   const std::string suffix_;
@@ -128,13 +131,12 @@ void RowMemory::make_way(const Growth& g, std::int64_t n_checkpoints) {
   for (std::size_t i = kept.size(); i-- > 1;) {
     const Row& row = kept[i - 1];  // not the current state
     const bool stays =
-        (is_checkpoint(row) && ++n <= arch::kCheckpoints) || lasts(row.length, g.marks);
+        (is_checkpoint(row) && ++n <= arch::kCheckpoints) || lasts(row.length, every_, g.marks);
     if (!stays) pool_.drop(kept, i - 1);
   }
 }
 
-// Reserves rows for the end of the step and for the last checkpoints within it; for those that last
-// as far as there are rows.
+// Reserves rows for the end of the step and for the last checkpoints within it.
 bool RowMemory::reserve(const Growth& g) {
   Rows& reserved = of(g.sequence).reserved;
   const std::int64_t last = (g.to - 1) / arch::kCheckpointEvery * arch::kCheckpointEvery;
@@ -148,7 +150,13 @@ bool RowMemory::reserve(const Growth& g) {
     has_all = has_all && pool_.take(reserved, length);
   if (!has_all || !take_for_rewind(g)) return false;
   if (g.to > g.from && !pool_.take(reserved, g.to)) return false;
-  if (!keeps_lasting_) return true;
+  return true;
+}
+
+// Reserves rows for the checkpoints that last, as far as there are any: those that a step needs
+// come first.
+void RowMemory::reserve_lasting(const Growth& g) {
+  Rows& reserved = of(g.sequence).reserved;
   const auto take_lasting = [&](std::int64_t length) {
     const bool inside = length > g.from && length < g.to;
     if (inside && std::ranges::count(reserved, length, &Row::length) == 0)
@@ -157,12 +165,13 @@ bool RowMemory::reserve(const Growth& g) {
   std::ranges::for_each(g.marks, take_lasting);
   for (std::int64_t at = g.from / every_ + 1; at * every_ < g.to; ++at) take_lasting(at * every_);
   std::ranges::sort(reserved, {}, &Row::length);
-  return true;
 }
 
 const Growth* RowMemory::reserve(std::span<const Growth> step) {
   const auto failed = std::ranges::find_if(step, [&](const Growth& g) { return !reserve(g); });
-  return failed == step.end() ? nullptr : &*failed;
+  if (failed != step.end()) return &*failed;
+  if (keeps_lasting_) std::ranges::for_each(step, [&](const Growth& g) { reserve_lasting(g); });
+  return nullptr;
 }
 
 // Drops every other one of the checkpoints that last: those at odd multiples of the largest power
@@ -181,7 +190,7 @@ bool RowMemory::thin(std::int32_t sequence, std::span<const std::int64_t> marks)
   };
   std::int64_t interval = every_;
   const auto is_odd = [&](const Row& row) { return row.length % (2 * interval) != 0; };
-  if (std::ranges::none_of(kept, may_go)) return false;
+  if (!keeps_lasting_ || std::ranges::none_of(kept, may_go)) return false;
   while (std::ranges::none_of(kept, [&](const Row& r) { return may_go(r) && is_odd(r); }))
     interval *= 2;
   std::erase_if(kept, [&](const Row& row) {
@@ -214,7 +223,7 @@ void RowMemory::append(std::span<const Growth> step) {
     Sequence& s = of(g.sequence);
     if (s.reserved.empty()) continue;
     if (!s.kept.empty() && s.kept.back().length % arch::kCheckpointEvery != 0 &&
-        !lasts(s.kept.back().length, g.marks))
+        !lasts(s.kept.back().length, every_, g.marks))
       pool_.drop(s.kept, s.kept.size() - 1);
     s.kept.insert(s.kept.end(), s.reserved.begin(), s.reserved.end());
     s.reserved.clear();

@@ -110,8 +110,9 @@ TokenIds::View TokenIds::keep(std::int32_t sequence, std::int64_t length) {
     const std::int64_t n_before = is_short ? std::min(last->n_before, known.length) : known.length;
     const auto own = of(sequence).subspan(static_cast<std::size_t>(n_before),
                                           static_cast<std::size_t>(length - n_before));
-    known = {std::make_shared<Text>(
-                 Text{is_short ? last->before : known.text, n_before, {own.begin(), own.end()}}),
+    std::shared_ptr<const Text> before = is_short ? last->before : known.text;
+    while (before && before->n_before >= n_before) before = before->before;
+    known = {std::make_shared<Text>(Text{std::move(before), n_before, {own.begin(), own.end()}}),
              length};
   }
   return {known.text, length};

@@ -103,6 +103,9 @@ void Engine::Impl::check(const TextRequest& wanted) const {
     if (token < 0 || token >= n_vocab)
       fail<ValueError>("token {} is outside the vocabulary of {}", token, n_vocab);
   }
+  for (const std::int64_t n : wanted.marks)
+    if (n < 0 || n > std::ssize(wanted.prompt))
+      fail<ValueError>("a mark after {} tokens, the prompt has {}", n, wanted.prompt.size());
   if (wanted.texts < 1) fail<ValueError>("a request needs at least 1 text, got {}", wanted.texts);
   if (wanted.slot < -1 || wanted.slot >= options.slots)
     fail<ValueError>("no slot {}: the engine has {}", wanted.slot, options.slots);

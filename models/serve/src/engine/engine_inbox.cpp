@@ -24,7 +24,7 @@ void EngineInbox::stop_preparing() {
 
 void EngineInbox::prepare(std::shared_ptr<EngineRequest> request) {
   const std::lock_guard lock(mutex_);
-  if (!live_.empty() || !tasks_.empty() || stops_ || n_step_tasks_ > 0) return;
+  if (!live_.empty() || !tasks_.empty() || stops_ || n_waiters_ > 0 || n_step_tasks_ > 0) return;
   request->prepares = true;
   request->waits = false;
   request->id = ++last_id_;
@@ -99,7 +99,10 @@ EngineState EngineInbox::state() const {
 bool EngineInbox::wait_idle(Clock::time_point until) {
   std::unique_lock lock(mutex_);
   stop_preparing();
-  return idle_.wait_until(lock, until, [this] { return is_idle(); });
+  ++n_waiters_;
+  const bool idle = idle_.wait_until(lock, until, [this] { return is_idle(); });
+  --n_waiters_;
+  return idle;
 }
 
 bool EngineInbox::receive(bool busy, Requests& requests, std::deque<Task>& tasks) {

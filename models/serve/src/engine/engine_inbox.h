@@ -82,6 +82,7 @@ class EngineInbox {
   Requests new_requests_;
   std::deque<Task> tasks_;
   bool stops_ = false;
+  int n_waiters_ = 0;   // wait_idle()
   bool waits_ = false;  // the engine's thread has nothing to do
   std::atomic<bool>* work_ = nullptr;
   RequestId last_id_ = 0;

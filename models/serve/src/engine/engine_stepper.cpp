@@ -159,7 +159,7 @@ void EngineStepper::compute(std::span<EngineSlot* const> some) {
   if (is_short_of_memory) return make_room(error);
   if (error && some.size() > 1) return compute_each({some.begin(), some.end()});
   if (error) return slots_.fail_request(some[0]->text->request, error);
-  if (const std::int64_t n = batch_.n_fed(); n > 0) count_step(seconds, n);
+  if (const std::int64_t n = batch_.n_fed(); n > 0) count_step(*some.front(), seconds, n);
   if (observer && batch_.n_fed() > 0) profile_.notify_watchers(some);
   for (EngineSlot* slot : some) report_prompt(*slot);
   for (const Batch::Event& event : events) collect(event);
@@ -180,14 +180,15 @@ void EngineStepper::make_room(const std::exception_ptr& error) {
     if (slot->text) return slots_.fail_request(slot->text->request, error);
 }
 
-void EngineStepper::count_step(double seconds, std::int64_t n_computed) {
+void EngineStepper::count_step(const EngineSlot& first_slot, double seconds,
+                               std::int64_t n_computed) {
   const std::int64_t n_texts = std::min(n_text_tokens_, n_computed);
   const double of_texts = n_texts == n_computed ? seconds
                           : n_texts == 0        ? 0
                                                 : std::min(seconds, pacing_.seconds_of(n_texts));
   pacing_.measured(n_texts, n_computed - n_texts, seconds);
   if (n_texts == 0) store_.price().measured(n_computed, depth_of_step(), seconds);
-  EngineRequest& first = *running_.front()->text->request;
+  EngineRequest& first = *first_slot.text->request;
   if (first.prepares) return count_prepared(first, seconds, n_computed);
   slots_.count_drafts();
   const std::int64_t n_ends = std::min(n_prompt_ends_, n_texts);

@@ -50,7 +50,7 @@ class EngineStepper {
   void compute(std::span<EngineSlot* const> some);
   void compute_each(const std::vector<EngineSlot*>& some);
   void make_room(const std::exception_ptr& error);
-  void count_step(double seconds, std::int64_t n_computed);
+  void count_step(const EngineSlot& slot, double seconds, std::int64_t n_computed);
   void count_prepared(EngineRequest& request, double seconds, std::int64_t n);
   double depth_of_step() const;
   void report_prompt(EngineSlot& slot);

@@ -271,29 +271,33 @@ TEST_CASE("a request that fails does not affect the others") {
                                    if (name == "token_embd.weight")
                                      std::fill(values.begin() + 49 * 64, values.end(), NAN);
                                  }});
-  Engine engine(damaged, {.slots = 3, .session = {.context = 200}});
-  const auto listeners = collectors(3);
-  std::vector<TextRequest> requests{made_request(1, 20, 30), made_request(2, 20, 30),
-                                    made_request(3, 20, 30)};
-  for (TextRequest& r : requests) {
-    std::ranges::replace(r.prompt, 49, 48);
-    r.generation.sampler.logit_bias = {{49, -INFINITY}};
-  }
-  requests[1].prompt[12] = 49;
-  for (std::size_t i = 0; i < 3; ++i) engine.submit(requests[i], listeners[i]);
-  for (const auto& listener : listeners) listener->wait();
-  REQUIRE(listeners[1]->error());
-  CHECK_THROWS_AS(std::rethrow_exception(listeners[1]->error()), NanError);
-  for (const std::size_t i : {std::size_t{0}, std::size_t{2}})
-    CHECK(listeners[i]->text(0).tokens == written_alone(damaged, requests[i]).tokens);
-  CHECK(engine.wait_idle(soon()));
-  CHECK(engine.state().counters.failed == 1);
-  // The slot can be used again.
-  const auto after = collectors(3);
-  for (std::size_t i = 0; i < 3; ++i) engine.submit(requests[0], after[i]);
-  for (const auto& listener : after) {
-    listener->wait();
-    CHECK(listener->text(0).tokens == listeners[0]->text(0).tokens);
+  for (const std::size_t bad : {0, 1}) {
+    const std::size_t good = 1 - bad;
+    Engine engine(damaged, {.slots = 3, .session = {.context = 200}});
+    const auto listeners = collectors(3);
+    std::vector<TextRequest> requests{made_request(1, 20, 30), made_request(2, 20, 30),
+                                      made_request(3, 20, 30)};
+    for (TextRequest& r : requests) {
+      std::ranges::replace(r.prompt, 49, 48);
+      r.generation.sampler.logit_bias = {{49, -INFINITY}};
+    }
+    requests[bad].prompt[12] = 49;
+    for (std::size_t i = 0; i < 3; ++i) engine.submit(requests[i], listeners[i]);
+    for (const auto& listener : listeners) listener->wait();
+    REQUIRE(listeners[bad]->error());
+    CHECK_THROWS_AS(std::rethrow_exception(listeners[bad]->error()), NanError);
+    for (std::size_t i = 0; i < 3; ++i)
+      if (i != bad)
+        CHECK(listeners[i]->text(0).tokens == written_alone(damaged, requests[i]).tokens);
+    CHECK(engine.wait_idle(soon()));
+    CHECK(engine.state().counters.failed == 1);
+    // The slot can be used again.
+    const auto after = collectors(3);
+    for (std::size_t i = 0; i < 3; ++i) engine.submit(requests[good], after[i]);
+    for (const auto& listener : after) {
+      listener->wait();
+      CHECK(listener->text(0).tokens == listeners[good]->text(0).tokens);
+    }
   }
 }
 

@@ -158,7 +158,12 @@ void SequenceStore::prepare(std::int32_t slot, const EngineText& text, const Reu
   else
     clear(slot);
   sequences_.of(slot).text = &text;  // so that nothing is evicted that it needs
-  make_room(text, std::ssize(text.tokens()) - reuse.n);
+  try {
+    make_room(text, std::ssize(text.tokens()) - reuse.n);
+  } catch (...) {
+    sequences_.of(slot).text = nullptr;
+    throw;
+  }
   sequences_.of(slot).text = nullptr;
 }
 
@@ -212,6 +217,11 @@ void SequenceStore::attach(std::int32_t slot, const EngineText& text) {
 
 void SequenceStore::detach(std::int32_t slot) {
   sequences_.of(slot).text = nullptr;
+  if (SequenceTree::Node* leaf = tree_.leaf(slot); leaf && leaf->begin > session_.length(slot)) {
+    const Use use = leaf->use;  // guesses that were wrong are gone
+    tree_.remove(slot);
+    tree_.add(sequences_.of(slot).scope, slot).use = use;
+  }
   if (SequenceTree::Node* leaf = tree_.leaf(slot))
     leaf->use = worth_.used(leaf->use.hits, leaf->begin, session_.length(slot), true);
   note_use(slot);
@@ -271,8 +281,8 @@ void SequenceStore::evict(std::int32_t sequence) {
   std::int64_t n =
       std::max((length - kEvictedTokens) / kCellsPerBlock * kCellsPerBlock, leaf.begin);
   if (n - leaf.begin < kMinKeptTokens) n = leaf.begin;
-  n = session_.resume_point(sequence, std::max<std::int64_t>(n, 0));
-  const std::int64_t n_evicted = length - std::max(n, leaf.begin);
+  n = session_.resume_point(sequence, std::clamp<std::int64_t>(n, 0, length));
+  const std::int64_t n_evicted = std::max<std::int64_t>(0, length - std::max(n, leaf.begin));
   if (n < kMinKeptTokens || !tree_.shorten(sequence, n)) {
     clear(sequence);
   } else {

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "weft/base/error.h"
+#include "weft/run/kept_texts.h"
 
 #include "engine/sequence_store.h"
 
@@ -61,11 +62,15 @@ LeftTexts SlotFiles::leave(std::int64_t max_bytes) const {
   });
   LeftTexts left;
   for (const std::int32_t s : best) {
+    const KeptBytes each = kept_bytes(session_);
+    const double needed =
+        each.per_sequence + each.per_token * static_cast<double>(session_.length(s));
+    if (static_cast<double>(left.bytes()) + needed > static_cast<double>(max_bytes)) continue;
     LeftTexts::Text text{.owner = store_.owner(s), .saved = {}};
     save_sequence(session_, s, "", [&](std::span<const std::byte> bytes) {
       text.saved.insert(text.saved.end(), bytes.begin(), bytes.end());
     });
-    if (left.bytes() + std::ssize(text.saved) > max_bytes) break;
+    if (left.bytes() + std::ssize(text.saved) > max_bytes) continue;
     left.texts.push_back(std::move(text));
   }
   return left;
@@ -81,7 +86,7 @@ void SlotFiles::take(const LeftTexts& left) {
     if (!saved.why_not(session_, to).empty()) continue;
     try {
       saved.restore(session_, to, std::ssize(saved.tokens()));
-    } catch (const BudgetError&) {
+    } catch (const Error&) {
       continue;  // a shorter one may fit
     }
     store_.adopt(to++, text->owner);

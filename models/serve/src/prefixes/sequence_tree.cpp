@@ -90,7 +90,9 @@ SequenceTree::Start SequenceTree::start(const Match& match,
       if (child.get() != done) improve(*child, wanted, best);
     done = node;
   }
-  return best.n > 0 ? best : Start();
+  // Running texts forget guesses that were wrong, which the tree may not know yet.
+  const bool is_true = best.n > 0 && session_.common_prefix(best.sequence, wanted) >= best.n;
+  return is_true ? best : Start();
 }
 
 // The part of the node before `at` becomes its parent, with the same use.

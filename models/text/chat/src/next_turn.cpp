@@ -79,14 +79,15 @@ std::string text_around(const Tokenizer& tokenizer, std::span<const TokenId> tok
 
 std::string place_of(const ChatFormat& format, const ChatTurn& turn,
                      std::span<const TokenId> tokens, std::int64_t token) {
+  const std::string text = text_around(*format.tokenizer, tokens, token);
+  if (turn.messages.empty()) return fmt::format("at `{}`", text);
   // The first messages up to the n-th have the token, those before it do not.
   std::size_t without = 0, with = turn.messages.size();
   while (with - without > 1) {
     const std::size_t n = (with + without) / 2;
     (n_of_first(format, turn, tokens, n) > token ? with : without) = n;
   }
-  return fmt::format("in message {} ({}), `{}`", with, turn.messages[with - 1].role,
-                     text_around(*format.tokenizer, tokens, token));
+  return fmt::format("in message {} ({}), `{}`", with, turn.messages[with - 1].role, text);
 }
 
 }  // namespace weft

@@ -98,7 +98,7 @@ class Run : public std::enable_shared_from_this<Run> {
   void on_token(const Event& event);
   void on_end(const Event& event);
   std::string why_not_reused(const PromptDone& done, const TextRequest& request) const;
-  void prepare_next() const;
+  void prepare_next();
   void report_totals() const;
   void finish();
   void fail(std::exception_ptr error);
@@ -354,8 +354,12 @@ void Run::finish() {
 
 // Clients rarely send the reasoning back, and if they do, the next prompt goes on where this text
 // ended.
-void Run::prepare_next() const {
-  if (!call_->model->prepares || !job_.turn || choices_.size() != 1 || cancelled_) return;
+void Run::prepare_next() {
+  if (!call_->model->prepares || !job_.turn || choices_.size() != 1) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (cancelled_) return;
+  }
   ChatMessage reply = choices_.front().reply.whole_message();
   reply.reasoning.clear();
   TextRequest next = job_.prompts.front();
