@@ -66,7 +66,7 @@ About kimi() {
 TEST_CASE("q, k and v in three matrices or in one") {
   for (const About& about :
        {About{"llama"}, About{"qwen2", {}, {"_q.bias", "_k.bias", "_v.bias"}}, About{"gemma3n"},
-        About{"qwen35", {}, {}, 4}, kimi(), About{"gemma2"}}) {
+        About{"qwen35", {}, {}, {4}}, kimi(), About{"gemma2"}}) {
     CAPTURE(about.arch);
     Files files;
     Variant file = files.made(about);
@@ -134,7 +134,7 @@ TEST_CASE("experts in one tensor, two tensors, or a tensor each") {
 // The scales are powers of two: they do not change the rounding.
 TEST_CASE("scales of matrices, and of the inputs of programs that quantize them") {
   for (const About& about :
-       {About{"llama", {}, {".bias"}}, About{"qwen3moe", kExperts}, About{"qwen35", {}, {}, 4},
+       {About{"llama", {}, {".bias"}}, About{"qwen3moe", kExperts}, About{"qwen35", {}, {}, {4}},
         About{"phi3", {}, {"attn_qkv.weight"}}, About{"gemma3n"}}) {
     CAPTURE(about.arch);
     Files files;
