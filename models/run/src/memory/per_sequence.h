@@ -34,9 +34,8 @@ class PerSequence {
   // Replaces `to` by what `from` had after its first `length` tokens. REQUIRES: the same of `from`,
   // and from != to.
   virtual void copy(std::int32_t from, std::int32_t to, std::int64_t length) = 0;
-  // As Session::mark() and thin().
+  // As mark() of kept_texts.h.
   virtual void mark(std::int32_t /*sequence*/, std::int64_t /*length*/) {}
-  virtual bool thin(std::int32_t /*sequence*/) { return false; }
   // Removes everything: the sequence is as in a new session.
   virtual void clear(std::int32_t sequence) { truncate(sequence, 0); }
 

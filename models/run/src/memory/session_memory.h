@@ -64,7 +64,9 @@ class SessionMemory final : public PerSequence {
   void truncate(std::int32_t sequence, std::int64_t length) override;
   void copy(std::int32_t from, std::int32_t to, std::int64_t length) override;
   void mark(std::int32_t sequence, std::int64_t length) override;
-  bool thin(std::int32_t sequence) override;
+  // Makes room: the sequence forgets some of the lengths that it could be continued from, marks
+  // last. Returns false if that freed nothing.
+  bool thin(std::int32_t sequence);
   std::size_t n_states() const override { return states_.size(); }
   SavedShape saved_shape(std::int32_t sequence, std::size_t state) const override;
   void save(std::int32_t sequence, std::size_t state, const StateStore::Sink& sink) const override;

@@ -26,7 +26,6 @@ enum class CommandKind : std::int32_t {
   copy,         // numbers: from, to, length
   clear,        // numbers: sequence
   mark,         // numbers: sequence, length
-  thin,         // numbers: sequence
   lora_scales,  // numbers: sequence; scales: float[]
   noise,        // numbers: sequence, length
   echo,         // numbers: a rank, which sends back that many messages, one by one

@@ -134,9 +134,6 @@ class Follower {
         return session.clear(sequence);
       case CommandKind::mark:
         return mark(session, sequence, n[1]);
-      case CommandKind::thin:
-        thin(session, sequence);
-        return;
       case CommandKind::lora_scales:
         return session.set_lora_scales(sequence, payload<float>(message));
       case CommandKind::noise:

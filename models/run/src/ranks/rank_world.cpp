@@ -193,12 +193,6 @@ void Followers::mark(std::int32_t sequence, std::int64_t length) {
   tell(CommandKind::mark, {sequence, length}, std::span<const char>());
 }
 
-bool Followers::thin(std::int32_t sequence) {
-  const std::lock_guard turn(world_->turn());
-  tell(CommandKind::thin, {sequence}, std::span<const char>());
-  return false;
-}
-
 std::string Followers::why_not_saved(std::int32_t /*sequence*/) const {
   return std::string(why_not(Feature::saving, Mode::sharded));
 }

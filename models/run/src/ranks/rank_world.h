@@ -85,7 +85,6 @@ class Followers final : public OtherRanks {
   void copy(std::int32_t from, std::int32_t to, std::int64_t length) override;
   void clear(std::int32_t sequence) override;
   void mark(std::int32_t sequence, std::int64_t length) override;
-  bool thin(std::int32_t sequence) override;
   std::string why_not_saved(std::int32_t sequence) const override;
   void fill_with_noise(std::int32_t sequence, std::int64_t length) override;
   void set_lora_scales(std::int32_t sequence, std::span<const float> scales) override;

@@ -19,14 +19,6 @@ void mark(Session& session, std::int32_t sequence, std::int64_t length) {
   for (const auto& party : impl.parties) party->mark(sequence, length);
 }
 
-bool thin(Session& session, std::int32_t sequence) {
-  const auto& impl = SessionAccess::impl(session);
-  impl.memory.lengths().check(sequence);
-  bool freed = false;
-  for (const auto& party : impl.parties) freed |= party->thin(sequence);
-  return freed;
-}
-
 std::int64_t spare_positions(const Session& session) {
   std::int64_t n = std::numeric_limits<std::int64_t>::max();
   for (const auto& part : SessionAccess::impl(session).memory.parts())

@@ -16,9 +16,6 @@ namespace weft {
 // windows and recurrent states is kept as long as there is room. No effect on memory of all tokens.
 // Throws ValueError for a sequence that does not grow.
 void mark(Session& session, std::int32_t sequence, std::int64_t length);
-// Makes room: the sequence forgets some of the lengths that it could be continued from, marks last.
-// Returns false if that freed nothing.
-bool thin(Session& session, std::int32_t sequence);
 
 // The positions for which there is room for everything that is kept while there is: as
 // Session::free_positions(), and also windows and checkpoints.

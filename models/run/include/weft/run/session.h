@@ -211,7 +211,7 @@ class Session {
   // until the sequence changes. Throws ValueError for a kept sequence.
   std::span<const std::int32_t> tokens(std::int32_t sequence) const;
   // How many of them, from the first one on, are the same as in `ids`, if the first `from` are
-  // known to be. REQUIRES: 0 <= from <= length(sequence).
+  // known to be; `from` beyond the sequence counts as its length.
   std::int64_t common_prefix(std::int32_t sequence, std::span<const std::int32_t> ids,
                              std::int64_t from = 0) const;
   // The positions that blocks hold that no sequence uses; the max of the type if there are always
