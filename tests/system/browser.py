@@ -29,18 +29,27 @@ def found():
 
 class Browser:
     def __init__(self, folder, dark=False):
-        log = pathlib.Path(folder) / f"driver{dark}.log"
-        with open(log, "wb") as out:
-            self.driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=out, stderr=out)
-        said = lambda: log.read_text("utf-8", "replace")
-        port = eventually(lambda: re.search(r"successfully on port (\d+)", said()), said)
-        self.url = f"http://127.0.0.1:{port.group(1)}/session"
+        port = self.start_driver(pathlib.Path(folder) / f"driver{dark}.log")
+        self.url = f"http://127.0.0.1:{port}/session"
         flags = FLAGS + [f"--user-data-dir={folder}/profile{dark}"]
         flags += ["--blink-settings=preferredColorScheme=0"] if dark else []
         session = self.call("POST", "", {"capabilities": {"alwaysMatch": {
             "goog:chromeOptions": {"args": flags},
             "goog:loggingPrefs": {"browser": "ALL"}}}})
         self.url += f"/{session['sessionId']}"
+
+    def start_driver(self, log):
+        """The port of the new self.driver. The driver takes a free port of IPv6 and leaves if
+        another program holds that number for IPv4: then it is started again."""
+        for _ in range(10):
+            with open(log, "wb") as out:
+                self.driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=out, stderr=out)
+            said = lambda: log.read_text("utf-8", "replace")
+            started = lambda: re.search(r"successfully on port (\d+)", said())
+            eventually(lambda: started() or self.driver.poll() is not None, said)
+            if port := started():
+                return port.group(1)
+        raise AssertionError(f"chromedriver does not start: {said()}")
 
     def call(self, method, path, body=None):
         data = json.dumps(body).encode() if body is not None else None
