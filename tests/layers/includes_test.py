@@ -52,7 +52,7 @@ ONLY = {
 }
 # The folders of a layer's src/, low to high. Sources that are directly in src/ are above all of them.
 INNER = {
-    "run": ["weights", "streaming", "memory", "model", "plan", "session", "ranks"],
+    "run": ["weights", "streaming", "memory", "model", "plan", "session", "moved", "ranks"],
     "scheduler": ["machine", "messages", "exchange", "passes", "shard", "plan", "replay", "checks",
                   "pictures"],
 }

@@ -100,7 +100,8 @@ const OpDef kAttention{.name = "attention",
                        .cost = cost,
                        .col_granule = last_dimension,
                        .map_cols = map_cols,
-                       .cuts = {.inputs = cut_heads, .by_heads = true}};
+                       .cuts = {.inputs = cut_heads, .by_heads = true},
+                       .positions = Positions::compare};
 
 const OpDef kBiasedAttention{.name = "biased_attention",
                              .inputs = kInputs,
@@ -111,7 +112,8 @@ const OpDef kBiasedAttention{.name = "biased_attention",
                              .cost = cost,
                              .col_granule = last_dimension,
                              .map_cols = map_cols,
-                             .cuts = {.inputs = cut_biased_heads, .by_heads = true}};
+                             .cuts = {.inputs = cut_biased_heads, .by_heads = true},
+                             .positions = Positions::compare};
 
 Tensor attention(Tensor q, Tensor k, Tensor v, const AttentionRuns& runs,
                  const AttentionAttrs& attrs, const AttentionBias& bias, SourceLine where) {

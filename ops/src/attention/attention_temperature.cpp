@@ -62,7 +62,8 @@ const OpDef kAttentionTemperature{.name = "attention_temperature",
                                   .reference = reference,
                                   .bound = bound,
                                   .in_place_over = 0,
-                                  .cuts = {.inputs = cut_x}};
+                                  .cuts = {.inputs = cut_x},
+                                  .positions = Positions::weigh};
 
 Tensor attention_temperature(Tensor x, Tensor pos, const TemperatureAttrs& attrs,
                              SourceLine where) {

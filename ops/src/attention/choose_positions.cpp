@@ -183,7 +183,8 @@ const OpDef kChoosePositions{.name = "choose_positions",
                              .reference = reference,
                              .bound = exact,
                              .cost = cost,
-                             .col_granule = last_dimension};
+                             .col_granule = last_dimension,
+                             .positions = Positions::compare};
 
 Tensor choose_positions(Tensor q, Tensor k, const AttentionRuns& runs,
                         const ChoosePositionsAttrs& attrs, Tensor weights, SourceLine where) {

@@ -69,7 +69,8 @@ const OpDef kChosenAttention{.name = "chosen_attention",
                              .cost = cost,
                              .col_granule = last_dimension,
                              .map_cols = map_cols,
-                             .cuts = {.inputs = cut_heads, .by_heads = true}};
+                             .cuts = {.inputs = cut_heads, .by_heads = true},
+                             .positions = Positions::compare};
 
 Tensor chosen_attention(Tensor q, Tensor k, Tensor v, const AttentionRuns& runs, Tensor chosen,
                         const ChosenAttentionAttrs& attrs, Tensor sinks, SourceLine where) {

@@ -116,7 +116,8 @@ const OpDef kJoinedAttention{.name = "joined_attention",
                              .reference = reference<look_up>,
                              .bound = bound<look_up>,
                              .cost = cost,
-                             .col_granule = last_dimension};
+                             .col_granule = last_dimension,
+                             .positions = Positions::compare};
 
 Tensor joined_attention(Tensor q, const LatentRun& window, const LatentRun& more,
                         const JoinedAttentionAttrs& attrs, Tensor sinks, SourceLine where) {

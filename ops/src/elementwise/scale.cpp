@@ -28,7 +28,8 @@ const OpDef kScale{.name = "scale",
                    .infer = infer,
                    .reference = reference,
                    .in_place_over = 0,
-                   .cuts = {.linear = LinearIn::first}};
+                   .cuts = {.linear = LinearIn::first},
+                   .positions = Positions::keep};
 
 Tensor scale(Tensor x, float factor, SourceLine where) {
   return add_node(kScale, {x}, ScaleAttrs{factor}, where);

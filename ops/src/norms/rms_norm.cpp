@@ -64,7 +64,8 @@ const OpDef kRmsNorm{.name = "rms_norm",
                      .cost = cost,
                      .col_granule = last_dimension,
                      .in_place_over = 0,
-                     .cuts = {.inputs = cut_by_heads}};
+                     .cuts = {.inputs = cut_by_heads},
+                     .positions = Positions::keep};
 
 Tensor rms_norm(Tensor x, float eps, SourceLine where) {
   return add_node(kRmsNorm, {x}, RmsNormAttrs{eps}, where);

@@ -94,7 +94,8 @@ const OpDef kRope{.name = "rope",
                   .cost = cost,
                   .col_granule = last_dimension,
                   .in_place_over = 0,
-                  .cuts = {.inputs = cut_by_heads}};
+                  .cuts = {.inputs = cut_by_heads},
+                  .positions = Positions::turn};
 
 Tensor rope(Tensor x, Tensor angles, RopePairs pairs, SourceLine where) {
   return add_node(kRope, {x, angles}, RopeApplyAttrs{pairs}, where);

@@ -147,7 +147,8 @@ const OpDef kRopeAngles{.name = "rope_angles",
                         .reference = reference,
                         .bound = bound,
                         .col_granule = granule,
-                        .cuts = {.whole = true}};
+                        .cuts = {.whole = true},
+                        .positions = Positions::measure};
 
 Tensor rope_angles(Tensor pos, const RopeAttrs& attrs, Tensor factors, SourceLine where) {
   return add_node(kRopeAngles, {pos, factors}, attrs, where);

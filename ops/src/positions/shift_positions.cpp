@@ -43,7 +43,8 @@ const OpDef kShiftPositions{.name = "shift_positions",
                             .infer = infer,
                             .reference = reference,
                             .bound = exact,
-                            .cuts = {.whole = true}};
+                            .cuts = {.whole = true},
+                            .positions = Positions::shift};
 
 Tensor shift_positions(Tensor pos, const ShiftAttrs& attrs, Tensor limit, SourceLine where) {
   return add_node(kShiftPositions, {pos, limit}, attrs, where);

@@ -46,7 +46,8 @@ const OpDef kConcatHeads{.name = "concat_heads",
                          .reference = reference,
                          .bound = exact,
                          .col_granule = last_dimension,
-                         .cuts = {.inputs = cut_by_heads}};
+                         .cuts = {.inputs = cut_by_heads},
+                         .positions = Positions::join};
 
 Tensor concat_heads(Tensor a, Tensor b, SourceLine where) {
   return add_node(kConcatHeads, {a, b}, {}, where);

@@ -35,6 +35,7 @@ struct Executor::Impl final : ReplayJob {
   const std::atomic<bool>* cancel = nullptr;
   NodeObserver* observer = nullptr;  // `polling` if the run has a poll
   std::atomic<bool> stopped{false};
+  std::int32_t n_stages = 0;
   PollObserver polling{stopped};
 
   Impl(const Graph& g, const Plan& p, const Assignment& assignment, const Bindings& bindings,
@@ -56,10 +57,10 @@ struct Executor::Impl final : ReplayJob {
   std::span<const ReplayStage> stages() const override { return bound_plan.stages(); }
   int lanes() const override { return plan.lanes; }
   void share(int stage, int index, int worker) noexcept override {
-    run_calls(bound_plan.share(stage, index, worker), worker);
+    if (stage < n_stages) run_calls(bound_plan.share(stage, index, worker), worker);
   }
   void copies(int stage, int lane, int worker) noexcept override {
-    run_calls(bound_plan.copies(stage, lane), worker);
+    if (stage < n_stages) run_calls(bound_plan.copies(stage, lane), worker);
   }
   void run_alone() noexcept;
   bool has_ended() const noexcept;
@@ -216,6 +217,7 @@ void Executor::Impl::begin(const RunOptions& options) {
   cancel = options.cancel;
   observer = options.poll ? polling.begin_run(*options.poll, options.observer) : options.observer;
   stopped.store(false, std::memory_order_relaxed);
+  n_stages = options.stages < 0 ? plan.stages : options.stages;
   if (stream) stream->begin(uses_of_units, cancel, stopped);  // may throw
   if (exchanges) exchanges->begin(options.results, options.check);
 }

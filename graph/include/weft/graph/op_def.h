@@ -87,6 +87,19 @@ enum class Storage : std::uint8_t {
   state,  // the memory of input 0, a state, partly overwritten (cache_write)
 };
 
+// What an op makes of the positions of tokens. It tells what a token's keys and values become when
+// the token is taken to another position.
+enum class Positions : std::uint8_t {
+  mix,      // if an input depends on positions, the output does, in some way
+  compare,  // the output depends on the differences of positions alone: attention
+  shift,    // positions of input 0 give positions
+  measure,  // positions of input 0 give angles, which grow linearly with them
+  turn,     // pairs of elements of each head of input 0 are rotated by the angles of input 1
+  weigh,    // heads of input 0 are multiplied by a number that depends on positions
+  keep,     // what turns input 0 turns the output in the same way
+  join,     // likewise, of heads that are those of input 0 followed by those of input 1
+};
+
 struct OpDef {
   std::string_view name;  // "rms_norm"
   std::span<const OpInput> inputs;
@@ -164,6 +177,8 @@ struct OpDef {
 
   // How it is divided among the ranks of a model that runs on several of them.
   OpCuts cuts = {};
+
+  Positions positions = Positions::mix;
 
   // Describes input `i` of a node. If the op is variadic, the last OpInput describes all that
   // follow.

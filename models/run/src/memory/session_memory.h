@@ -44,12 +44,13 @@ class SessionMemory final : public PerSequence {
     }
     reserve();
   }
-  // Like begin() of a step that only reads: each token's place is the last one of its sequence.
-  // Nothing is reserved. REQUIRES: none of the sequences is empty.
-  template <class Tokens>
-  void begin_reading(const Tokens& tokens) {
+  // Like begin() of a step that reads tokens which sequences have, or computes them again.
+  // Nothing is reserved, and nothing is to be appended. REQUIRES: what it computes is in memory
+  // that no other sequence shares.
+  template <class Places>
+  void begin_repeating(const Places& places) {
     step_.clear();
-    for (const auto& t : tokens) step_.read_last(t.sequence, length(t.sequence));
+    for (const TokenPlace& p : places) step_.repeat(p.sequence, length(p.sequence), p.position);
   }
   // The places of the step's tokens.
   std::span<const TokenPlace> step() const { return step_.tokens(); }

@@ -41,17 +41,17 @@ class StepTokens {
     growths_.clear();
     tokens_.clear();
   }
-  // Both add a token of a sequence that has `length` tokens before the step. The first one adds it
+  // Both add a token of a sequence that has `length` tokens before the step. append() adds it
   // behind those of the step, and returns the length with it.
   std::int64_t append(std::int32_t sequence, std::int64_t length) {
     std::int64_t& to = growth(sequence, length).to;
     tokens_.push_back({sequence, to});
     return ++to;
   }
-  // The last token of the sequence is read again, so that it does not grow.
-  void read_last(std::int32_t sequence, std::int64_t length) {
+  // One that the sequence has is computed or read again, so that it does not grow.
+  void repeat(std::int32_t sequence, std::int64_t length, std::int64_t position) {
     growth(sequence, length);
-    tokens_.push_back({sequence, length - 1});
+    tokens_.push_back({sequence, position});
   }
 
  private:

@@ -1,5 +1,7 @@
 // Texts of models with an encoder and a decoder: the encoder reads the text of a sequence once, and
 // leaves keys and values that all tokens of the sequence attend to.
+#include <ranges>
+
 #include "weft/base/error.h"
 
 #include "session/session_impl.h"
@@ -31,7 +33,9 @@ void Session::Impl::check_has_text(std::int32_t sequence) const {
 // Each token attends to the whole text of its sequence.
 void Session::Impl::write_encoded(Runner& r, std::span<const StepToken> tokens) {
   SessionMemory& read = encoded.memory();
-  read.begin_reading(tokens);
+  read.begin_repeating(std::views::transform(tokens, [&](const StepToken& t) {
+    return TokenPlace{t.sequence, read.length(t.sequence) - 1};
+  }));
   read.write_inputs(r.encoded);
   for (std::size_t i = 0; i < tokens.size(); ++i)
     Runner::put(r.last_encoded, i, read.step()[i].position);

@@ -76,6 +76,9 @@ struct RunOptions {
   // Likewise: throws Error if what this rank has computed cannot be used, which ends the run on all
   // ranks. Is called before each exchange, by any worker and while others compute. May be empty.
   std::function<void()> check = {};
+  // Only the first stages of the plan are run, for what they write to states: outputs are then
+  // undefined. -1: all. REQUIRES otherwise: there are no other ranks.
+  std::int32_t stages = -1;
 };
 
 struct ExecutorOptions {

@@ -1,0 +1,43 @@
+#pragma once
+// Tokens that some sequence holds at one position, taken for the same tokens at another position of
+// another sequence. Their cells are copied; keys that were rotated by their position (rope) are
+// rotated by the difference, and rounded once more to the type of the cache.
+//
+// This is not what computing them gives: behind the first layer, keys and values depend on all
+// tokens before them, which are others there. Some can be computed again in place: those whose keys
+// and values differ most in the first layer that depends on other tokens.
+// Source: Yao et al. 2024, CacheBlend, arXiv:2405.16444.
+//
+// Threads: as functions of the session.
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "weft/run/session.h"
+
+namespace weft {
+
+// Why tokens of this session cannot be taken, such as "the model has recurrent states"; "": they
+// can.
+std::string why_not_moved(const Session& session);
+
+struct MovedTokens {
+  std::int32_t from = 0;   // any sequence
+  std::int64_t begin = 0;  // the first of its tokens
+  std::int64_t n = 0;      // 1 to SessionOptions::prefill_width
+};
+
+// Appends these tokens to a sequence that grows. Returns false, and changes nothing, if `from`
+// lacks some of their cells: those of windows, which it no longer needs. Throws UnsupportedError if
+// why_not_moved(), ValueError for tokens that `from` does not have, and like Session::step().
+bool append_moved(Session& session, std::int32_t to, const MovedTokens& tokens);
+
+// Computes some of the last n tokens of the sequence again, in place: the share (0 to 1, rounded up
+// to whole tokens) that differs most. Returns how many. REQUIRES: append_moved() has just added
+// them. Throws like Session::step(); if so, some of these tokens are computed again and others are
+// not, and the sequence should be truncated.
+std::int64_t repeat_most_changed(Session& session, std::int32_t sequence, std::int64_t n,
+                                 double share, const std::atomic<bool>* cancel = nullptr);
+
+}  // namespace weft
