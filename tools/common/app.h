@@ -6,6 +6,7 @@
 // "-s,--long" for a flag and "NAME" for an argument. Wrong declarations, such as the same name
 // twice, throw std::runtime_error.
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -34,6 +35,8 @@ class Option {
   // The accepted values. Limits are inclusive; numbers are finite.
   Option number(bool whole, double min, double max) const;
   Option range(std::int64_t min, std::int64_t max) const;
+  template <std::floating_point T>
+  Option range(T min, T max) const = delete;
   Option real_range(double min, double max) const;
   Option not_negative() const;
   Option one_of(const std::vector<std::string>& names) const;

@@ -164,7 +164,7 @@ constexpr PeerFlag kFlags[] = {
     {"-mqkv,--merge-qkv,-muge,--merge-up-gate-experts", ignored, 0, kKernels},
     {"-rcache,--rope-cache", ignored, 0, kKernels},
     // Caches and drafts: the text is the same.
-    {"--cache-reuse", ignored, 1, "a prompt reuses its longest computed beginning"},
+    {"--cache-reuse", ignored, 1, "a program with one text takes no parts of others"},
     {"--swa-full", ignored, 0, "caches hold what attention can reach"},
     {"-kvu,--kv-unified,-no-kvu,--no-kv-unified", ignored, 0, "--cache-cells shares a cache"},
     {"-ctxcp,-ctx-ckpt,--ctx-checkpoints,--swa-checkpoints", ignored, 1, kCheckpoints},

@@ -221,6 +221,10 @@ std::int64_t repeat_most_changed(Session& session, std::int32_t sequence, std::i
   if (n_again < 1 || s.turns.first_dependent.empty()) return 0;
   std::vector<std::int64_t> positions(static_cast<std::size_t>(n));
   std::iota(positions.begin(), positions.end(), begin);
+  if (n_again == n) {
+    repeat(session, sequence, positions, true, cancel);
+    return n;
+  }
   const Compared before = read_compared(session, sequence, begin, n);
   repeat(session, sequence, positions, false, cancel);
   const std::vector<double> changed =

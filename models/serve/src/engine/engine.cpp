@@ -65,8 +65,9 @@ Engine::Impl::Impl(std::shared_ptr<const Model> m, const EngineOptions& o)
       inbox(options.slots, o.max_waiting),
       store(session, inbox),
       files(session, store),
-      slots(session, speculation, inbox, queue, store, options.slots),
-      stepper(session, inbox, slots, store, o),
+      moved(session, store),
+      slots(session, speculation, inbox, queue, store, moved, options.slots),
+      stepper(session, inbox, slots, store, moved, o),
       embedders(model, session, options.session) {
   const auto scales = session.lora_scales(0);
   lora_scales.assign(scales.begin(), scales.end());
@@ -106,6 +107,12 @@ void Engine::Impl::check(const TextRequest& wanted) const {
   for (const std::int64_t n : wanted.marks)
     if (n < 0 || n > std::ssize(wanted.prompt))
       fail<ValueError>("a mark after {} tokens, the prompt has {}", n, wanted.prompt.size());
+  if (wanted.moved.min_tokens < 0 || !(wanted.moved.repeated_share >= 0) ||
+      wanted.moved.repeated_share > 1)
+    fail<ValueError>(
+        "parts of at least {} tokens, of which {} are computed again: must be at "
+        "least 0, and from 0 to 1",
+        wanted.moved.min_tokens, wanted.moved.repeated_share);
   if (wanted.texts < 1) fail<ValueError>("a request needs at least 1 text, got {}", wanted.texts);
   if (wanted.slot < -1 || wanted.slot >= options.slots)
     fail<ValueError>("no slot {}: the engine has {}", wanted.slot, options.slots);
@@ -162,15 +169,17 @@ std::shared_ptr<const TokenTree> Engine::Impl::token_tree() {
 // The bindings name all members: a new one does not compile until it is added here.
 EngineCounters& EngineCounters::operator+=(const EngineCounters& more) {
   auto& [a_requests, a_cancelled, a_failed, a_prompt, a_continued, a_from_start, a_evicted,
-         a_reused, a_new, a_steps, a_prompt_s, a_new_s, a_prepared, a_prepared_s, a_drafted,
-         a_right, a_drafting_s, a_without_s, a_read, a_hits, a_misses, a_wait_s] = *this;
+         a_reused, a_new, a_steps, a_moved, a_prompt_s, a_new_s, a_prepared, a_prepared_s,
+         a_drafted, a_right, a_drafting_s, a_without_s, a_read, a_hits, a_misses, a_wait_s] = *this;
   const auto& [b_requests, b_cancelled, b_failed, b_prompt, b_continued, b_from_start, b_evicted,
-               b_reused, b_new, b_steps, b_prompt_s, b_new_s, b_prepared, b_prepared_s, b_drafted,
-               b_right, b_drafting_s, b_without_s, b_read, b_hits, b_misses, b_wait_s] = more;
+               b_reused, b_new, b_steps, b_moved, b_prompt_s, b_new_s, b_prepared, b_prepared_s,
+               b_drafted, b_right, b_drafting_s, b_without_s, b_read, b_hits, b_misses, b_wait_s] =
+      more;
   a_requests += b_requests, a_cancelled += b_cancelled, a_failed += b_failed;
   a_prompt += b_prompt, a_reused += b_reused, a_new += b_new, a_steps += b_steps;
   a_prompt_s += b_prompt_s, a_new_s += b_new_s;
   a_continued += b_continued, a_from_start += b_from_start, a_evicted += b_evicted;
+  a_moved += b_moved;
   a_prepared += b_prepared, a_prepared_s += b_prepared_s;
   a_drafted += b_drafted, a_right += b_right;
   a_drafting_s += b_drafting_s, a_without_s += b_without_s;
@@ -215,6 +224,9 @@ const MemoryUse& Engine::memory() const {
 }
 const std::vector<std::string>& Engine::concessions() const {
   return impl_->offer.concessions;
+}
+const std::string& Engine::why_not_moved() const {
+  return impl_->moved.why_not();
 }
 const SessionOptions& Engine::session_options() const {
   return impl_->session_options;

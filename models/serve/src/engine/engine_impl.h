@@ -16,6 +16,7 @@
 #include "engine/engine_queue.h"
 #include "engine/engine_slots.h"
 #include "engine/engine_stepper.h"
+#include "engine/moved_texts.h"
 #include "engine/sequence_store.h"
 #include "engine/slot_files.h"
 
@@ -66,6 +67,7 @@ struct Engine::Impl {
   serve::EngineQueue queue;
   serve::SequenceStore store;
   serve::SlotFiles files;
+  serve::MovedTexts moved;
   serve::EngineSlots slots;
   serve::EngineStepper stepper;
   serve::EngineEmbedders embedders;

@@ -1,6 +1,7 @@
 #pragma once
 // A request of an engine and its texts, from submit() to the last event.
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -8,6 +9,8 @@
 #include <vector>
 
 #include "weft/serve/engine.h"
+
+#include "prefixes/moved_parts.h"
 
 namespace weft::serve {
 
@@ -44,6 +47,9 @@ struct EngineText {
   std::string why_not_reused;
   std::int64_t n_same = 0;  // these two as in PromptDone
   std::vector<TokenId> held_instead;
+  MovedPart part;                // the next one of the prompt; n is 0: there is none
+  bool has_moved_parts = false;  // its sequence has taken some, or began with a text that had
+  std::int64_t n_moved = 0;      // tokens taken, without those that were computed again
 
   // A text whose first n_tokens this one waits for.
   struct Awaited {
@@ -54,6 +60,11 @@ struct EngineText {
   Awaited awaited;
 
   bool is_cancelled() const { return request->cancelled; }
+  bool allows_moved_parts() const {
+    const TextRequest& wanted = request->wanted;
+    return wanted.moved.min_tokens > 0 && wanted.reuse && wanted.slot < 0 &&
+           !wanted.prompt_logprobs;
+  }
   // The tokens it begins with: its prompt, or all of its tokens if it was preempted.
   std::span<const TokenId> tokens() const {
     return generation ? generation->tokens() : request->wanted.prompt;
@@ -61,7 +72,13 @@ struct EngineText {
   // REQUIRES: `other` is in a slot.
   bool awaits(const EngineText& other) const {
     return awaited.request == other.request->id && awaited.index == other.index &&
-           std::ssize(other.generation->held()) < awaited.n_tokens && other.computes_prompt();
+           std::ssize(other.generation->held()) < awaited.n_tokens && other.computes_prompt() &&
+           (!other.has_moved_parts || allows_moved_parts());
+  }
+  // Its tokens that steps compute next: up to the part that is taken.
+  std::int64_t n_to_compute() const {
+    const std::int64_t n = generation->n_pending();
+    return part.n > 0 ? std::min(n, part.at - std::ssize(generation->held())) : n;
   }
   // Tokens of its prompt that must still be computed.
   bool computes_prompt() const { return std::ssize(generation->held()) < generation->n_prompt(); }

@@ -5,7 +5,9 @@
 #include <doctest/doctest.h>
 
 #include "engine/engine_test_support.h"
+#include "support/error_text.h"
 #include "support/mixed_model.h"
+#include "support/temp_folder.h"
 
 namespace weft {
 namespace {
@@ -41,7 +43,8 @@ class RandomLife {
     for (auto& [request, listener] : running) {
       listener->wait();
       REQUIRE_FALSE(listener->error());
-      for (std::int32_t i = 0; i < request.texts; ++i) compare(request, *listener, i);
+      for (std::int32_t i = 0; i < request.texts && request.moved.min_tokens == 0; ++i)
+        compare(request, *listener, i);
       std::vector<TokenId> text = request.prompt;
       const auto& tokens = listener->text(0).tokens;
       text.insert(text.end(), tokens.begin(), tokens.end());
@@ -51,6 +54,7 @@ class RandomLife {
     if (below(2) == 0) engine_.prepare(next);
   }
   std::uint64_t n_reused() const { return engine_.state().counters.prompt_tokens_reused; }
+  std::uint64_t n_moved() const { return engine_.state().counters.prompt_tokens_moved; }
   std::uint64_t n_evicted() const { return engine_.state().counters.evicted_tokens; }
 
  private:
@@ -65,6 +69,8 @@ class RandomLife {
       const std::int64_t n =
           below(3) == 0 ? std::ssize(request.prompt) : below(std::ssize(request.prompt) + 1);
       request.prompt.resize(static_cast<std::size_t>(std::min(n, kContext - 60)));
+      if (n > 40 && below(4) == 0)  // what follows moves
+        request.prompt.erase(request.prompt.begin(), request.prompt.begin() + 1 + below(5));
     }
     const std::int64_t room = kContext - 40 - std::ssize(request.prompt);
     for (std::int64_t n = 1 + below(std::min<std::int64_t>(room, 100)); n > 0; --n)
@@ -76,6 +82,8 @@ class RandomLife {
     request.texts = below(5) == 0 ? 3 : 1;
     request.owner = below(4) == 0 ? "somebody" : "";
     request.reuse = below(8) > 0;
+    if (below(4) == 0) request.moved = {20, below(2) == 0 ? 0.2 : 0.0};
+    request.likely_again = below(4) == 0;
     if (below(4) == 0) request.marks = {below(std::ssize(request.prompt)) + 1};
     return request;
   }
@@ -112,8 +120,113 @@ TEST_CASE("whatever texts reuse and whatever is evicted, each has the bits of a 
       for (int i = 0; i < 40; ++i) texts.turn();
       if (arch == "llama" || kept == 400'000) CHECK(texts.n_reused() > 0);
       if (arch == "llama" && kept == 30'000) CHECK(texts.n_evicted() > 0);
+      CHECK((texts.n_moved() > 0) == (arch == "llama" || arch == "gemma3"));
     }
   }
+}
+
+// Takes parts of `texts` in a prompt that has them one after another, each behind a token more.
+class Moving {
+ public:
+  explicit Moving(const std::string& arch)
+      : model_(tiny_model({.arch = arch})),
+        engine_(model_, {.slots = 2, .session = {.context = 600, .prefill_width = 64}}) {}
+
+  TextRequest held(int i) {
+    TextRequest request = test::made_request(i, 150, 4);
+    test::run(engine_, request);
+    return request;
+  }
+  TextRequest all_of(const std::vector<TextRequest>& texts, double share) const {
+    TextRequest request = test::made_request(9, 20, 12);
+    for (const TextRequest& text : texts) {
+      request.prompt.push_back(3);
+      request.prompt.insert(request.prompt.end(), text.prompt.begin() + 10, text.prompt.end());
+    }
+    request.moved = {32, share};
+    return request;
+  }
+  PromptDone run(const TextRequest& request) {
+    last_ = test::run(engine_, request);
+    REQUIRE_FALSE(last_->error());
+    return last_->prompts().at(0);
+  }
+  bool is_exact(const TextRequest& request) const {
+    return last_->text(0).tokens == test::written_alone(model_, request).tokens;
+  }
+  Engine& engine() { return engine_; }
+
+ private:
+  const std::shared_ptr<const Model> model_;
+  Engine engine_;
+  std::shared_ptr<Collector> last_;
+};
+
+TEST_CASE("parts of prompts are taken from other positions, if the request allows it") {
+  for (const char* arch : {"llama", "gemma3"}) {
+    CAPTURE(arch);
+    Moving texts(arch);
+    const TextRequest a = texts.held(1), b = texts.held(2);
+    TextRequest both = texts.all_of({a, b}, 0.25);
+    const PromptDone done = texts.run(both);
+    CHECK(done.n_prompt == 20 + 2 + 2 * 140);
+    // Pieces of 64 tokens and the last ones, a quarter of each computed again; the last token is.
+    CHECK(done.n_moved == 140 - (16 + 16 + 3) + 139 - (16 + 16 + 3));
+    CHECK(done.n_reused == done.n_moved);
+    const EngineCounters counters = texts.engine().state().counters;
+    CHECK(counters.prompt_tokens_moved == static_cast<std::uint64_t>(done.n_moved));
+    CHECK(counters.prompt_tokens == static_cast<std::uint64_t>(300 + done.n_prompt - done.n_moved));
+
+    // The same again continues; a request that does not allow it gets nothing of what was taken.
+    CHECK(texts.run(both).n_reused == done.n_prompt - 1);
+    both.moved = {};
+    CHECK(texts.run(both).n_reused == 0);
+    CHECK(texts.is_exact(both));
+  }
+}
+
+TEST_CASE("parts that are computed again as a whole give the exact text") {
+  Moving texts("llama");
+  const TextRequest both = texts.all_of({texts.held(1), texts.held(2)}, 1);
+  CHECK(texts.run(both).n_moved == 0);
+  CHECK(texts.is_exact(both));
+}
+
+TEST_CASE("parts of prompts stay with their owner, and short ones are computed") {
+  Moving texts("llama");
+  const TextRequest a = texts.held(1);
+  TextRequest other = texts.all_of({a}, 0);
+  other.owner = "somebody";
+  CHECK(texts.run(other).n_reused == 0);
+  CHECK(texts.is_exact(other));
+  TextRequest short_one = texts.all_of({a}, 0);
+  short_one.moved.min_tokens = 141;
+  CHECK(texts.run(short_one).n_moved == 0);
+  TextRequest slot = texts.all_of({a}, 0);
+  slot.slot = 1;
+  CHECK(texts.run(slot).n_moved == 0);
+}
+
+TEST_CASE("a model that takes no parts says why, and computes them") {
+  Moving texts("qwen35");
+  CHECK(texts.engine().why_not_moved() == "the model has recurrent states");
+  const TextRequest both = texts.all_of({texts.held(1)}, 0.25);
+  const PromptDone done = texts.run(both);
+  CHECK(done.n_moved == 0);
+  CHECK(done.why_not_reused.ends_with(
+      "; no parts are taken from other positions: the model has recurrent states"));
+  CHECK(texts.is_exact(both));
+}
+
+TEST_CASE("a slot with parts from other positions is not saved") {
+  Moving texts("llama");
+  const PromptDone done = texts.run(texts.all_of({texts.held(1)}, 0.25));
+  REQUIRE(done.n_moved > 0);
+  const test::TempFolder folder;
+  auto saved = texts.engine().save_slot(done.slot, (folder / "slot").string());
+  CHECK(test::text_of([&] { saved.get(); }).find("only what was computed exactly is saved") !=
+        std::string::npos);
+  CHECK(texts.engine().leave_texts().get().texts.size() == 1);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "engine/engine_inbox.h"
 #include "engine/engine_queue.h"
+#include "engine/moved_texts.h"
 #include "generation/generation_impl.h"
 
 namespace weft::serve {
@@ -20,12 +21,14 @@ constexpr std::int64_t kMinAwaitedTokens = 64;
 }  // namespace
 
 EngineSlots::EngineSlots(Session& session, const Speculation& speculation, EngineInbox& inbox,
-                         EngineQueue& queue, SequenceStore& store, std::int32_t n)
+                         EngineQueue& queue, SequenceStore& store, const MovedTexts& moved,
+                         std::int32_t n)
     : session_(session),
       speculation_(speculation),
       inbox_(inbox),
       queue_(queue),
       store_(store),
+      moved_(moved),
       slots_(static_cast<std::size_t>(n)) {
   for (std::int32_t i = 0; i < n; ++i) slots_[static_cast<std::size_t>(i)].index = i;
 }
@@ -103,8 +106,15 @@ void EngineSlots::start(TextPtr text, EngineSlot& slot, const Reuse& reuse) {
     return fail_request(request, std::current_exception());
   }
   slot.text = std::move(text);
+  slot.text->has_moved_parts = reuse.has_moved_parts;
   store_.attach(slot.index, *slot.text);
+  slot.text->part = {};
+  slot.text->n_moved = 0;
+  if (!again) moved_.find(*slot.text, reuse.n);
   slot.text->why_not_reused = reuse.why_not;
+  if (slot.text->allows_moved_parts() && !moved_.why_not().empty() && !reuse.why_not.empty())
+    slot.text->why_not_reused +=
+        fmt::format("; no parts are taken from other positions: {}", moved_.why_not());
   slot.text->n_same = reuse.n_same;
   slot.text->held_instead = reuse.held_instead;
   if (request->prepares) return;  // slots show what was asked for

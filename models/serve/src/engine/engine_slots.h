@@ -15,6 +15,7 @@
 namespace weft::serve {
 
 class EngineQueue;
+class MovedTexts;
 
 struct EngineSlot {
   std::int32_t index = 0;            // also the number of its sequence
@@ -30,7 +31,7 @@ class EngineSlots {
  public:
   // `n`: number of slots. The others must outlive it.
   EngineSlots(Session& session, const Speculation& speculation, EngineInbox& inbox,
-              EngineQueue& queue, SequenceStore& store, std::int32_t n);
+              EngineQueue& queue, SequenceStore& store, const MovedTexts& moved, std::int32_t n);
 
   std::span<EngineSlot> all() { return slots_; }
   std::size_t n_running() const;
@@ -70,6 +71,7 @@ class EngineSlots {
   EngineInbox& inbox_;
   EngineQueue& queue_;
   SequenceStore& store_;
+  const MovedTexts& moved_;
   std::vector<EngineSlot> slots_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "engine/engine_inbox.h"
 #include "engine/engine_slots.h"
+#include "engine/moved_texts.h"
 #include "generation/generation_impl.h"
 
 namespace weft::serve {
@@ -19,6 +20,8 @@ constexpr std::int64_t kMaxForced = 32;
 // looks at the clock.
 constexpr std::chrono::milliseconds kPreparing{1};
 constexpr std::uint64_t kSlice = 20'000;
+// Tokens that a text takes from other positions between two steps of others.
+constexpr std::int64_t kMovedBesideOthers = 128;
 
 std::vector<PromptPacing::Width> widths(const Session& session) {
   std::vector<PromptPacing::Width> all;
@@ -38,11 +41,12 @@ bool may_prepare(const EngineCounters& counters, double share) {
 }
 
 EngineStepper::EngineStepper(Session& session, EngineInbox& inbox, EngineSlots& slots,
-                             SequenceStore& store, const EngineOptions& options)
+                             SequenceStore& store, MovedTexts& moved, const EngineOptions& options)
     : session_(session),
       inbox_(inbox),
       slots_(slots),
       store_(store),
+      moved_(moved),
       batch_(session),
       prepare_share_(options.prepare_share),
       pacing_(widths(session), options.prompt_tokens_per_step),
@@ -55,11 +59,11 @@ void EngineStepper::set_quotas() {
   limits_.clear();  // pending tokens of prompts
   n_text_tokens_ = n_prompt_ends_ = 0;
   const auto is_prompt = [](const EngineText& text) {
-    const std::int64_t n = text.generation->n_pending();
+    const std::int64_t n = text.n_to_compute();
     return n > kMaxForced || (n > 1 && text.computes_prompt());
   };
   for (const EngineSlot* slot : running_) {
-    const std::int64_t n = slot->text->generation->n_pending();
+    const std::int64_t n = slot->text->n_to_compute();
     quotas_.push_back(n);
     if (is_prompt(*slot->text))
       limits_.push_back(n);
@@ -125,8 +129,55 @@ void EngineStepper::step() {
   if (running_.empty()) return;
   prepare_masks();
   if (running_.empty()) return;
+  take_moved_parts();
+  if (running_.empty()) return;
   set_quotas();
   compute(running_);
+}
+
+// Before the step, each text that has come to a part takes a piece of it.
+void EngineStepper::take_moved_parts() {
+  for (EngineSlot* slot : running_) {
+    if (slot->text && slot->text->part.n > 0 && slot->text->n_to_compute() == 0)
+      take_moved_part(*slot);
+  }
+  std::erase_if(running_, [](const EngineSlot* slot) { return !slot->text; });
+}
+
+void EngineStepper::take_moved_part(EngineSlot& slot) {
+  EngineText& text = *slot.text;
+  EngineRequest* const request = text.request.get();
+  if (!inbox_.begin_step({&request, 1})) return;
+  const Clock::time_point begin = Clock::now();
+  const std::int64_t most =
+      running_.size() > 1 ? kMovedBesideOthers : session_.options().prefill_width;
+  MovedTexts::Taken taken;
+  std::exception_ptr error;
+  bool is_short_of_memory = false;
+  try {
+    taken = moved_.take(text, most, &inbox_.abort_step());
+  } catch (
+      const CancelledError&) {  // the request ends before the next step, or the step is repeated
+  } catch (const BudgetError&) {
+    error = std::current_exception();
+    is_short_of_memory = true;
+  } catch (...) {
+    error = std::current_exception();
+  }
+  const double seconds = seconds_since(begin);
+  inbox_.end_step(!inbox_.abort_step());
+  if (is_short_of_memory) return make_room(error);
+  if (error) return slots_.fail_request(text.request, error);
+  const std::int64_t n_saved = taken.n - taken.n_repeated;
+  text.n_moved += n_saved;
+  inbox_.update_state([&](EngineState& s) {
+    s.counters.prompt_tokens += static_cast<std::uint64_t>(taken.n_repeated);
+    s.counters.prompt_tokens_reused += static_cast<std::uint64_t>(n_saved);
+    s.counters.prompt_tokens_moved += static_cast<std::uint64_t>(n_saved);
+    s.counters.prompt_seconds += seconds;
+    s.slots[static_cast<std::size_t>(slot.index)].n_held = std::ssize(text.generation->held());
+  });
+  report_prompt(slot);
 }
 
 // REQUIRES: `some` are of `running_`.
@@ -237,12 +288,13 @@ void EngineStepper::report_prompt(EngineSlot& slot) {
   const auto logprobs = g.prompt_logprobs();
   PromptDone report{.slot = slot.index,
                     .n_prompt = g.n_prompt(),
-                    .n_reused = text.n_reused,
+                    .n_reused = text.n_reused + text.n_moved,
                     .seconds_waiting = waited.count(),
                     .seconds = seconds_since(text.started),
                     .why_not_reused = text.why_not_reused,
                     .n_same = text.n_same,
                     .held_instead = text.held_instead,
+                    .n_moved = text.n_moved,
                     .logprobs = {logprobs.begin(), logprobs.end()}};
   notify(request, [&](TextListener& l) { l.on_prompt(report); });
 }

@@ -16,6 +16,7 @@ namespace weft::serve {
 
 class EngineInbox;
 class EngineSlots;
+class MovedTexts;
 class SequenceStore;
 struct EngineRequest;
 struct EngineSlot;
@@ -33,7 +34,7 @@ class EngineStepper {
  public:
   // The others must outlive it. `options`: prompt_tokens_per_step and prepare_share.
   EngineStepper(Session& session, EngineInbox& inbox, EngineSlots& slots, SequenceStore& store,
-                const EngineOptions& options);
+                MovedTexts& moved, const EngineOptions& options);
 
   // Computes a step of all running texts, if there are any. If there is too little memory, only
   // makes room for the next call. Texts that fail end with their error.
@@ -46,6 +47,8 @@ class EngineStepper {
  private:
   void prepare_masks();
   bool prepare_masks_of(const EngineRequest& request, Clock::time_point until);
+  void take_moved_parts();
+  void take_moved_part(EngineSlot& slot);
   void set_quotas();
   void compute(std::span<EngineSlot* const> some);
   void compute_each(const std::vector<EngineSlot*>& some);
@@ -60,6 +63,7 @@ class EngineStepper {
   EngineInbox& inbox_;
   EngineSlots& slots_;
   SequenceStore& store_;
+  MovedTexts& moved_;
   Batch batch_;
   const double prepare_share_;
   PromptPacing pacing_;

@@ -25,12 +25,17 @@ bool is_worth_less(const SequenceTree& tree, std::int32_t a, std::int32_t b) {
   return tree.leaf(a)->use.is_worth_less(tree.leaf(b)->use);
 }
 
-Scope scope_of(const EngineText& text) {
-  const TextRequest& wanted = text.request->wanted;
-  return {wanted.owner, *wanted.generation.lora_scales};
+void count_evicted(EngineInbox& inbox, std::int64_t n) {
+  inbox.update_state(
+      [&](EngineState& s) { s.counters.evicted_tokens += static_cast<std::uint64_t>(n); });
 }
 
 }  // namespace
+
+Scope scope_of(const EngineText& text) {
+  const TextRequest& wanted = text.request->wanted;
+  return {wanted.owner, *wanted.generation.lora_scales, text.has_moved_parts};
+}
 
 std::int64_t n_in_common(std::span<const TokenId> tokens, const EngineText& text) {
   const auto wanted = text.tokens();
@@ -55,7 +60,10 @@ std::int64_t SequenceStore::n_idle(std::int32_t sequence) const {
 bool SequenceStore::may_share(std::int32_t sequence, const EngineText& text) const {
   const Sequence& s = sequences_.of(sequence);
   const TextRequest& wanted = text.request->wanted;
-  if (session_.mixes_lora_scales(sequence) || s.scope != scope_of(text)) return false;
+  if (session_.mixes_lora_scales(sequence)) return false;
+  Scope scope = scope_of(text);
+  scope.has_moved_parts = s.scope.has_moved_parts && text.allows_moved_parts();
+  if (s.scope != scope) return false;
   if (s.text && s.text->request == text.request) return true;
   return wanted.reuse && s.shared && (wanted.slot < 0 || wanted.slot == sequence);
 }
@@ -64,7 +72,9 @@ bool SequenceStore::may_share(std::int32_t sequence, const EngineText& text) con
 SequenceStore::Reuse SequenceStore::reuse_of(std::int32_t sequence, const EngineText& text) const {
   const auto wanted = text.tokens();
   const std::int64_t n = session_.common_prefix(sequence, wanted.first(wanted.size() - 1));
-  return {.sequence = sequence, .n = session_.resume_point(sequence, n)};
+  return {.sequence = sequence,
+          .n = session_.resume_point(sequence, n),
+          .has_moved_parts = sequences_.of(sequence).scope.has_moved_parts};
 }
 
 SequenceStore::Reuse SequenceStore::find_reuse(const EngineText& text) const {
@@ -80,19 +90,30 @@ SequenceStore::Reuse SequenceStore::find_reuse(const EngineText& text) const {
     if (!(is_own || s == asked.slot) || !may_share(s, text)) continue;
     if (const Reuse own = reuse_of(s, text); own.n > best.n) best = own;
   }
-  std::int64_t n_same = best.n;
-  if (asked.reuse && asked.slot < 0) {
-    const auto ids = wanted.first(wanted.size() - 1);  // the last token is fed for its logits
-    const SequenceTree::Match match = tree_.match(scope_of(text), ids);
-    const SequenceTree::Start start = tree_.start(match, ids);
-    n_same = std::max(n_same, match.n);
-    if (match.n > 0)
-      best.held_instead = held_tokens(session_, tree_.any_sequence(*match.node), match.n, kShown);
-    if (start.n > best.n) best.sequence = start.sequence, best.n = start.n;
-  }
-  best.n_same = n_same;
+  best.n_same = best.n;
+  if (asked.reuse && asked.slot < 0) search(text, best);
   if (best.n < std::ssize(wanted) - 1) best.why_not = why_not(text, best);
   return best;
+}
+
+// Replaces `best` by what the tree has, if that is more.
+void SequenceStore::search(const EngineText& text, Reuse& best) const {
+  const auto ids = text.tokens().first(text.tokens().size() - 1);  // the last gives the logits
+  Scope scope = scope_of(text);
+  for (const bool moved : {false, true}) {
+    if (moved && !text.allows_moved_parts()) return;
+    scope.has_moved_parts = moved;
+    const SequenceTree::Match match = tree_.match(scope, ids);
+    if (match.n == 0) continue;
+    const SequenceTree::Start start = tree_.start(match, ids);
+    if (match.n >= best.n_same)
+      best.held_instead = held_tokens(session_, tree_.any_sequence(*match.node), match.n, kShown);
+    best.n_same = std::max(best.n_same, match.n);
+    if (start.n <= best.n) continue;
+    best.sequence = start.sequence;
+    best.n = start.n;
+    best.has_moved_parts = moved;
+  }
 }
 
 // Why the text reuses no more than that. Says nothing of sequences that it may not read.
@@ -109,7 +130,7 @@ std::string SequenceStore::why_not(const EngineText& text, const Reuse& reuse) c
     const Scope& other = sequences_.of(s).scope;
     if (session_.length(s) == 0 || !sequences_.of(s).shared) continue;
     if (other.owner != scope.owner) continue;
-    if (other == scope)
+    if (other.lora_scales == scope.lora_scales)
       ++n_held;
     else
       n_other_scales = std::max(n_other_scales, session_.common_prefix(s, wanted));
@@ -178,7 +199,10 @@ void SequenceStore::continue_from(std::int32_t sequence, std::int64_t n, std::in
   if (tree_.has(slot)) tree_.remove(slot);
   session_.copy(sequence, slot, n);
   if (sequence < n_slots_ || session_.length(sequence) - n >= kMinKeptTokens) return;
-  if (tree_.shorten(sequence, n)) tree_.rename(sequence, slot);
+  if (tree_.shorten(sequence, n)) {
+    tree_.rename(sequence, slot);
+    sequences_.of(slot).scope = sequences_.of(sequence).scope;
+  }
   clear(sequence);
 }
 
@@ -197,6 +221,7 @@ void SequenceStore::make_room(const EngineText& text, std::int64_t n_tokens) {
 void SequenceStore::attach(std::int32_t slot, const EngineText& text) {
   Sequence& memory = sequences_.of(slot);
   memory.text = &text;
+  if (tree_.has(slot) && memory.scope != scope_of(text)) tree_.remove(slot);
   memory.scope = scope_of(text);
   memory.shared = text.request->wanted.reuse;
   const TextRequest& wanted = text.request->wanted;
@@ -208,7 +233,7 @@ void SequenceStore::attach(std::int32_t slot, const EngineText& text) {
     node = &tree_.add(memory.scope, slot);
     // It goes on where one other text did, and not only where many begin.
     const bool continues = node->parent->children.size() == 2 && node->parent->parent;
-    tree_.leaf(slot)->use.hits = continues ? 0 : -1;
+    tree_.leaf(slot)->use.hits = (continues ? 0 : -1) + (wanted.likely_again ? 1 : 0);
   }
   tree_.for_each_above(slot, [&](SequenceTree::Node& n, std::int64_t end) {
     n.use = worth_.used(n.use.hits + 1, n.begin, end, n.is_leaf());
@@ -240,7 +265,7 @@ void SequenceStore::keep(std::int32_t slot, std::int32_t except) {
   if (to < 0) return;
   if (tree_.has(to)) {
     worth_.evicted(tree_.leaf(to)->use);
-    count_evicted(session_.length(to) - tree_.leaf(to)->begin);
+    count_evicted(inbox_, session_.length(to) - tree_.leaf(to)->begin);
   }
   clear(to);
   session_.copy(slot, to, session_.length(slot));
@@ -289,12 +314,7 @@ void SequenceStore::evict(std::int32_t sequence) {
     session_.truncate(sequence, n);
     note_use(sequence);
   }
-  count_evicted(n_evicted);
-}
-
-void SequenceStore::count_evicted(std::int64_t n) {
-  inbox_.update_state(
-      [&](EngineState& s) { s.counters.evicted_tokens += static_cast<std::uint64_t>(n); });
+  count_evicted(inbox_, n_evicted);
 }
 
 void SequenceStore::clear(std::int32_t sequence) {

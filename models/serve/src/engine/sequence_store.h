@@ -38,6 +38,7 @@ class SequenceStore {
     std::string why_not;         // SlotState::why_not_reused
     std::int64_t n_same = 0;     // these two as in PromptDone
     std::vector<TokenId> held_instead = {};
+    bool has_moved_parts = false;  // the prefix is of such a text
   };
 
   // `inbox` is told how much slots hold.
@@ -58,8 +59,9 @@ class SequenceStore {
   // compute, as far as that is worth more than what is kept. What the slot held is kept if it is
   // long enough.
   void prepare(std::int32_t slot, const EngineText& text, const Reuse& reuse);
-  // A text takes the idle slot's sequence, until detach(), which leaves it what it holds. REQUIRES:
-  // the text has a generation of this sequence. It must not move in between.
+  // A text takes the idle slot's sequence, until detach(), which leaves it what it holds. Once more
+  // when its scope has changed. REQUIRES: the text has a generation of this sequence. It must not
+  // move in between.
   void attach(std::int32_t slot, const EngineText& text);
   void detach(std::int32_t slot);
   // Frees some memory of what is worth least. Returns false if nothing is idle and holds tokens.
@@ -73,8 +75,8 @@ class SequenceStore {
   bool is_busy(std::int32_t slot) const {
     return sequences_[static_cast<std::size_t>(slot)].text != nullptr;
   }
-  const std::string& owner(std::int32_t sequence) const {
-    return sequences_[static_cast<std::size_t>(sequence)].scope.owner;
+  const Scope& scope(std::int32_t sequence) const {
+    return sequences_[static_cast<std::size_t>(sequence)].scope;
   }
   const SequenceTree& tree() const { return tree_; }
   // The idle sequence holds what was restored for this owner. Returns its tokens.
@@ -93,13 +95,13 @@ class SequenceStore {
   // The tokens of an idle sequence; 0 if it is attached.
   std::int64_t n_idle(std::int32_t sequence) const;
   Reuse reuse_of(std::int32_t sequence, const EngineText& text) const;
+  void search(const EngineText& text, Reuse& best) const;
   std::string why_not(const EngineText& text, const Reuse& reuse) const;
   void make_room(const EngineText& text, std::int64_t n_tokens);
   void keep(std::int32_t slot, std::int32_t except);
   void continue_from(std::int32_t sequence, std::int64_t n, std::int32_t slot);
   std::int32_t least_worth() const;
   void evict(std::int32_t sequence);
-  void count_evicted(std::int64_t n);
   void note_use(std::int32_t sequence);
 
   Session& session_;
@@ -115,6 +117,9 @@ class SequenceStore {
   SequenceTree tree_;
   PrefixWorth worth_;
 };
+
+// Where the text's tokens belong.
+Scope scope_of(const EngineText& text);
 
 // Tokens at the beginning that the text has in common with `tokens`, without the last token of the
 // text, which is computed in any case.

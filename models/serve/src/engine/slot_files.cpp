@@ -15,7 +15,7 @@ void SlotFiles::check_idle(std::int32_t slot, const std::string* owner) const {
   if (slot < 0 || slot >= session_.options().sequences)
     fail<ValueError>("no slot {}: the engine has {}", slot, session_.options().sequences);
   if (store_.is_busy(slot)) fail<ValueError>("slot {} is busy", slot);
-  if (owner && session_.length(slot) > 0 && store_.owner(slot) != *owner)
+  if (owner && session_.length(slot) > 0 && store_.scope(slot).owner != *owner)
     fail<SlotOwnerError>("slot {} holds a text of another client", slot);
 }
 
@@ -23,6 +23,11 @@ Engine::SlotFile SlotFiles::save(std::int32_t slot, const std::string& path,
                                  const std::string& owner,
                                  const std::function<void()>& make_room) const {
   check_idle(slot, &owner);
+  if (store_.scope(slot).has_moved_parts)
+    fail<UnsupportedError>(
+        "slot {} holds parts of prompts that were computed at other positions (n_cache_reuse): "
+        "only what was computed exactly is saved",
+        slot);
   if (make_room) make_room();
   save_sequence(session_, slot, "", path);
   return {session_.length(slot), static_cast<std::int64_t>(std::filesystem::file_size(path))};
@@ -56,7 +61,8 @@ LeftTexts SlotFiles::leave(std::int64_t max_bytes) const {
   std::vector<std::int32_t> best;
   const SessionOptions& o = session_.options();
   for (std::int32_t s = 0; s < o.sequences + o.kept; ++s)
-    if (tree.has(s) && session_.why_not_saved(s).empty()) best.push_back(s);
+    if (tree.has(s) && !store_.scope(s).has_moved_parts && session_.why_not_saved(s).empty())
+      best.push_back(s);
   std::ranges::sort(best, [&](std::int32_t a, std::int32_t b) {
     return tree.leaf(b)->use.is_worth_less(tree.leaf(a)->use);
   });
@@ -66,7 +72,7 @@ LeftTexts SlotFiles::leave(std::int64_t max_bytes) const {
     const double needed =
         each.per_sequence + each.per_token * static_cast<double>(session_.length(s));
     if (static_cast<double>(left.bytes()) + needed > static_cast<double>(max_bytes)) continue;
-    LeftTexts::Text text{.owner = store_.owner(s), .saved = {}};
+    LeftTexts::Text text{.owner = store_.scope(s).owner, .saved = {}};
     save_sequence(session_, s, "", [&](std::span<const std::byte> bytes) {
       text.saved.insert(text.saved.end(), bytes.begin(), bytes.end());
     });

@@ -1,6 +1,7 @@
 #include "prefixes/prefix_worth.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace weft::serve {
 namespace {
@@ -16,7 +17,10 @@ Use PrefixWorth::used(std::int64_t hits, std::int64_t begin, std::int64_t end, b
   const auto n = static_cast<double>(std::max<std::int64_t>(end - begin, 1));
   const double of_tokens = n * bytes_.per_token;
   const double bytes = of_tokens + (is_leaf ? bytes_.per_sequence : 0);
-  const double price = price_.relative(static_cast<double>(begin + end) / 2);
+  // In powers of two: what is measured varies, and of texts that cost about as much the one that
+  // was used last is worth more.
+  const double price =
+      std::exp2(std::round(std::log2(price_.relative(static_cast<double>(begin + end) / 2))));
   const double weight = hits == 0 ? 1 : kUsedAgain * static_cast<double>(hits);
   return {.hits = hits,
           .worth = evicted_ + price * weight * of_tokens / std::max(bytes, 1.0),

@@ -157,6 +157,26 @@ bool SequenceTree::shorten(std::int32_t sequence, std::int64_t length) {
   return false;
 }
 
+// `begin`: where the tokens begin that no other leaf has added.
+void SequenceTree::collect_ids(const Node& node, std::int64_t begin, std::int64_t overlap,
+                               std::vector<HeldIds>& all) const {
+  if (node.is_leaf()) {
+    const std::int64_t from = std::max<std::int64_t>(0, begin - overlap);
+    const std::int64_t n = session_.length(node.sequence) - from;
+    if (n > 0) all.push_back({node.sequence, from, held_tokens(session_, node.sequence, from, n)});
+    return;
+  }
+  for (const auto& child : node.children)
+    collect_ids(*child, child == node.children.front() ? begin : child->begin, overlap, all);
+}
+
+std::vector<HeldIds> SequenceTree::held_ids(const Scope& scope, std::int64_t overlap) const {
+  std::vector<HeldIds> all;
+  const auto root = roots_.find(scope);
+  if (root != roots_.end()) collect_ids(*root->second, 0, overlap, all);
+  return all;
+}
+
 SequenceTree::Size SequenceTree::size_below(const Node& node) const {
   Size all;
   for (const auto& child : node.children) {

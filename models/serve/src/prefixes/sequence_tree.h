@@ -20,14 +20,17 @@
 
 #include "weft/run/session.h"
 
+#include "prefixes/moved_parts.h"
 #include "prefixes/use.h"
 
 namespace weft::serve {
 
-// Who may continue from a text: the same owner, with the same scales of LoRAs.
+// Who may continue from a text: the same owner, with the same scales of LoRAs. Texts that have
+// parts from other positions are not what computing them gives, and are kept apart.
 struct Scope {
   std::string owner;
   std::vector<float> lora_scales;
+  bool has_moved_parts = false;
 
   auto operator<=>(const Scope&) const = default;
 };
@@ -79,6 +82,8 @@ class SequenceTree {
     for (Node* node = leaf(sequence); node && node->parent; node = node->parent)
       f(*node, end_of(*node));
   }
+  // The tokens of a scope, each once but for `overlap` tokens before those that others share.
+  std::vector<HeldIds> held_ids(const Scope& scope, std::int64_t overlap) const;
   struct Size {
     std::int64_t nodes = 0;  // without roots
     std::int64_t sequences = 0, tokens = 0;
@@ -88,6 +93,8 @@ class SequenceTree {
  private:
   std::int64_t end_of(const Node& node) const;
   void improve(const Node& child, std::span<const std::int32_t> ids, Start& best) const;
+  void collect_ids(const Node& node, std::int64_t begin, std::int64_t overlap,
+                   std::vector<HeldIds>& all) const;
   Size size_below(const Node& node) const;
   Match match_below(Node& node, std::span<const std::int32_t> ids) const;
   static Node& split(Node& node, std::int64_t at);

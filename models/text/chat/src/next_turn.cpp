@@ -33,15 +33,6 @@ ChatTurn followed_by(ChatTurn turn, const ChatMessage& reply, const std::string&
   return turn;
 }
 
-// How many tokens the prompt has in common with one of its first n messages alone.
-std::int64_t n_of_first(const ChatFormat& format, const ChatTurn& turn,
-                        std::span<const TokenId> tokens, std::size_t n) {
-  ChatTurn shorter = turn;
-  shorter.messages.resize(n);
-  shorter.add_generation_prompt = shorter.continue_final_message = false;
-  return n_common(tokens_of(format, shorter), tokens);
-}
-
 }  // namespace
 
 std::vector<TokenId> next_prompt(const ChatFormat& format, ChatTurn turn,
@@ -53,12 +44,20 @@ std::vector<TokenId> next_prompt(const ChatFormat& format, ChatTurn turn,
   return tokens;
 }
 
+std::int64_t n_tokens_of_messages(const ChatFormat& format, const ChatTurn& turn,
+                                  std::span<const TokenId> tokens, std::size_t n) {
+  ChatTurn shorter = turn;
+  shorter.messages.resize(n);
+  shorter.add_generation_prompt = shorter.continue_final_message = false;
+  return n_common(tokens_of(format, shorter), tokens);
+}
+
 std::vector<std::int64_t> message_borders(const ChatFormat& format, const ChatTurn& turn,
                                           std::span<const TokenId> tokens) {
   std::vector<std::int64_t> borders;
   for (const std::size_t n : {std::size_t{1}, turn.messages.size() - 1}) {
     if (n == 0 || n >= turn.messages.size()) continue;
-    const std::int64_t border = n_of_first(format, turn, tokens, n);
+    const std::int64_t border = n_tokens_of_messages(format, turn, tokens, n);
     if (border > 0 && std::ranges::count(borders, border) == 0) borders.push_back(border);
   }
   return borders;
@@ -85,7 +84,7 @@ std::string place_of(const ChatFormat& format, const ChatTurn& turn,
   std::size_t without = 0, with = turn.messages.size();
   while (with - without > 1) {
     const std::size_t n = (with + without) / 2;
-    (n_of_first(format, turn, tokens, n) > token ? with : without) = n;
+    (n_tokens_of_messages(format, turn, tokens, n) > token ? with : without) = n;
   }
   return fmt::format("in message {} ({}), `{}`", with, turn.messages[with - 1].role, text);
 }

@@ -34,6 +34,8 @@ void add_prompt_metrics(MetricsText& text, const PoolCounters& pool) {
   text.counter("prompt_seconds_total", "Time spent on prompts.", e.prompt_seconds);
   text.counter("prompt_tokens_cached_total", "Tokens of prompts that were reused.",
                n(e.prompt_tokens_reused));
+  text.counter("prompt_tokens_moved_total", "Those of them that came from other positions.",
+               n(e.prompt_tokens_moved));
   text.counter("prompts_continued_total", "Prompts whose beginning was held.",
                n(e.prompts_continued));
   text.counter("prompts_from_start_total", "Prompts of which nothing was held.",

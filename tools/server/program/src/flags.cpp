@@ -133,6 +133,19 @@ void add_port_flags(cli::App& app, Flags& flags) {
            "max size of a request's body, unpacked (default: 32M)");
 }
 
+void add_moved_flags(cli::App& app, Flags& flags) {
+  app.add_option("--cache-reuse", flags.moved.min_tokens,
+                 "parts of at least N tokens of a prompt may be taken from other positions, which "
+                 "is faster but not exact; 0 (default): none. Requests have n_cache_reuse")
+      .range(std::int64_t{0}, std::int64_t{1} << 30)
+      .type_name("N");
+  app.add_option("--cache-reuse-share", flags.moved.repeated_share,
+                 "which of their tokens are computed again, those that change most (default: "
+                 "0.15)")
+      .real_range(0, 1)
+      .type_name("F");
+}
+
 void add_cache_flags(cli::App& app, Flags& flags) {
   app.add_option_function(
          "--cache-scope", cli::App::Function<std::string>([&flags](const std::string& scope) {
@@ -154,6 +167,7 @@ void add_cache_flags(cli::App& app, Flags& flags) {
       .type_name("N");
   app.add_flag("--cache-prompt,!--no-cache-prompt", flags.cache_prompt,
                "requests may reuse computed prompts unless they say otherwise (default: yes)");
+  add_moved_flags(app, flags);
   app.add_option_function(
          "--prepare", cli::App::Function<std::string>([&flags](const std::string& when) {
            flags.prepares = when == "idle";
@@ -164,7 +178,7 @@ void add_cache_flags(cli::App& app, Flags& flags) {
       .type_name("WHEN");
   app.add_option("--prepare-share", flags.prepare_share,
                  "what --prepare idle may take of the time that the model computes (default: 0.25)")
-      .range(0.0, 1.0)
+      .real_range(0, 1)
       .type_name("F");
   app.add_flag("--log-prompts-diff", flags.logs_differences,
                "log where a prompt differs from the text in memory that is most like it");

@@ -48,6 +48,7 @@ void set_request_defaults(api::ServedModel& served, const Flags& flags) {
   served.max_tokens = flags.max_tokens;
   served.reuse = flags.cache_prompt;
   served.prepares = flags.prepares;
+  served.moved = flags.moved;
   served.embedder.pooling = find_poolings(flags.pooling);
 }
 
@@ -78,6 +79,8 @@ std::shared_ptr<api::ServedModel> start_model(const std::shared_ptr<const Model>
       std::make_shared<Engine>(model, engine_options(flags, *model, used, progress, warn));
   for (const std::string& given_up : engine->concessions())
     warn(fmt::format("to meet the memory budget: {}", given_up));
+  if (const std::string& why = engine->why_not_moved(); flags.moved.min_tokens > 0 && !why.empty())
+    warn(fmt::format("{}: --cache-reuse has no effect: {}", source.path, why));
   auto served = api::served_model(source.names.front(), model, std::move(engine), std::move(chat));
   served->aliases = source.names;
   served->created = describe_file(source.path).modified;

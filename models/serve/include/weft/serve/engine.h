@@ -111,9 +111,19 @@ struct TextRequest {
   // Whose texts these are. Requests of other owners never continue from them, and never learn what
   // they hold; neither do look-ups of drafts.
   std::string owner = {};
+  // The client expects to send this prompt or one that goes on from it: it is kept as if that had
+  // happened once.
+  bool likely_again = false;
   // Numbers of tokens of the prompt after which other prompts may go on differently, as after a
   // message. The model's memory can then continue from there, as long as there is room for that.
   std::vector<std::int64_t> marks = {};
+  // Parts of the prompt that are held at other positions may be taken, and are then not computed
+  // exactly (weft/run/moved_tokens.h). Not with `slot` or `prompt_logprobs`.
+  struct Moved {
+    std::int64_t min_tokens = 0;   // a part has at least so many, and 16. 0: none is taken
+    double repeated_share = 0.15;  // the tokens that are computed again: those that change most
+  };
+  Moved moved = {};
   std::int32_t slot = -1;        // wait for this slot and continue from it alone; -1: any
   bool prompt_logprobs = false;  // report logprobs of the prompt's tokens, too
   int priority = 0;              // higher ones leave the queue first; equal ones in order
@@ -124,13 +134,14 @@ struct TextRequest {
 
 struct PromptDone {
   std::int32_t slot;
-  std::int64_t n_prompt, n_reused;
+  std::int64_t n_prompt, n_reused;  // n_reused: tokens that were not computed
   double seconds_waiting, seconds;  // in the queue; computing the prompt
   std::string why_not_reused;       // "" if everything but the last token was reused
   // The tokens that it has in common with the held text that is most like it, which it may share,
   // and some that this text has instead of the next ones.
   std::int64_t n_same = 0;
   std::vector<TokenId> held_instead = {};
+  std::int64_t n_moved = 0;             // those of n_reused that came from other positions
   std::vector<TokenLogprobs> logprobs;  // tokens 1.. of the prompt, if requested
 };
 
@@ -181,6 +192,7 @@ struct EngineCounters {
   std::uint64_t prompts_continued = 0, prompts_from_start = 0;  // prompts that reuse may help
   std::uint64_t evicted_tokens = 0;                             // of kept texts, because of others
   std::uint64_t prompt_tokens_reused = 0, new_tokens = 0, steps = 0;
+  std::uint64_t prompt_tokens_moved = 0;  // those of prompt_tokens_reused from other positions
   double prompt_seconds = 0, new_seconds = 0;
   std::uint64_t prepared_tokens = 0;  // computed by Engine::prepare(), and not counted above
   double prepared_seconds = 0;
@@ -276,6 +288,9 @@ class Engine {
   std::int32_t n_slots() const;
   const MemoryUse& memory() const;
   const std::vector<std::string>& concessions() const;  // MemoryOffer::concessions
+  // Why the model takes no parts of prompts from other positions (TextRequest::moved): "the model
+  // has recurrent states"; "": it does.
+  const std::string& why_not_moved() const;
   // With the concessions to the budget and the sequences of kept prompts. If the model is not
   // causal, the options of the session of embeddings.
   const SessionOptions& session_options() const;

@@ -178,6 +178,53 @@ TEST_CASE("anthropic: errors name the field") {
   CHECK(of(ok + R"(, "max_tokens": 5, "metadata": {"user_id": "u"}, "never": [1])") == "accepted");
 }
 
+TEST_CASE("anthropic: what was computed up to the last mark counts as written to the cache") {
+  const auto usage = [](std::int64_t n_marked, std::int64_t n_moved = 0) {
+    Bench bench;
+    api::anthropic::Writer writer(bench.call(), false, n_marked);
+    writer.on_prompt(0, {.slot = 1, .n_prompt = 20, .n_reused = 8, .n_moved = n_moved});
+    writer.on_end(0, {});
+    writer.on_done({});
+    return bench.answer()["usage"];
+  };
+  for (const auto& [n_marked, n_written] : {std::pair{19, 11}, {9, 1}, {8, 0}, {3, 0}, {0, 0}}) {
+    const api::Json counts = usage(n_marked);
+    CHECK(counts["cache_read_input_tokens"] == 8);
+    CHECK(counts["cache_creation_input_tokens"] == n_written);
+    CHECK(counts["input_tokens"] == 12 - n_written);
+    CHECK_FALSE(counts.contains("cache_moved_input_tokens"));
+  }
+  CHECK(usage(0, 5)["cache_moved_input_tokens"] == 5);
+}
+
+TEST_CASE("anthropic: marks are found in messages, system, tools and the request") {
+  const auto read = [](const std::string& more) {
+    return api::anthropic::fields().read(api::parse_body(R"({"max_tokens": 5, )" + more + "}"));
+  };
+  const std::string mark = R"("cache_control": {"type": "ephemeral"})";
+  const std::string text = R"({"type": "text", "text": "a"})";
+  const std::string marked = R"({"type": "text", "text": "a", )" + mark + "}";
+  const auto user = [](const std::string& block) {
+    return R"({"role": "user", "content": [)" + block + "]}";
+  };
+  const auto messages = [&](const std::string& a, const std::string& b) {
+    return R"("messages": [)" + user(a) + R"(, {"role": "assistant", "content": "b"}, )" + user(b) +
+           "]";
+  };
+  CHECK(read(messages(text, text)).messages.n_marked == 0);
+  CHECK(read(messages(marked, text)).messages.n_marked == 1);
+  CHECK(read(messages(marked, text + "," + marked)).messages.n_marked == 3);
+  CHECK(read(messages(R"({"type": "text", "text": "a", "cache_control": null})", text))
+            .messages.n_marked == 0);
+  CHECK_FALSE(read(messages(marked, text)).marks_before_messages);
+  CHECK(read(messages(text, text) + R"(, "system": [)" + marked + "]").marks_before_messages);
+  CHECK(
+      read(messages(text, text) + R"(, "tools": [{"name": "w", "input_schema": {}, )" + mark + "}]")
+          .marks_before_messages);
+  CHECK_FALSE(read(messages(text, text)).marks_all);
+  CHECK(read(messages(text, text) + ", " + mark).marks_all);
+}
+
 TEST_CASE("anthropic: a stream has the blocks of the whole answer") {
   Bench bench;
   api::anthropic::Writer whole(bench.call(), false);

@@ -2,12 +2,27 @@
 
 #include "weft/api/chat_job.h"
 #include "weft/api/json_text.h"
+#include "weft/chat/next_turn.h"
 
 #include "request.h"
 #include "writer.h"
 
 namespace weft::api {
 namespace {
+
+// The tokens of the prompt up to the last mark (cache_control); 0: it has none. The last token is
+// never in the cache.
+std::int64_t n_marked_tokens(const ServedModel& model, const anthropic::Request& request,
+                             const TextJob& job) {
+  const std::vector<TokenId>& prompt = job.prompts.front().prompt;
+  const std::size_t n_before = request.system.empty() ? 0 : 1;
+  const auto& [messages, n_marked] = request.messages;
+  if (request.marks_all || n_marked == messages.size()) return std::ssize(prompt) - 1;
+  const std::size_t n = n_marked > 0                    ? n_marked + n_before
+                        : request.marks_before_messages ? n_before
+                                                        : 0;
+  return n > 0 ? n_tokens_of_messages(model.chat, *job.turn, prompt, n) : 0;
+}
 
 void answer_messages(const std::shared_ptr<ApiCall>& call) {
   auto initial = initial_request<anthropic::Request>(*call->model);
@@ -18,7 +33,10 @@ void answer_messages(const std::shared_ptr<ApiCall>& call) {
         "system blocks that begin with x-anthropic-billing-header differ in each request: they are "
         "left out of prompts, so that these can be reused");
   TextJob job = chat_job(*call->model, anthropic::chat_turn(request), request, -1, "toolu_");
-  run_texts(call, std::move(job), std::make_shared<anthropic::Writer>(call, request.stream));
+  const std::int64_t n_marked = n_marked_tokens(*call->model, request, job);
+  job.prompts.front().likely_again = n_marked > 0;
+  run_texts(call, std::move(job),
+            std::make_shared<anthropic::Writer>(call, request.stream, n_marked));
 }
 
 void count_tokens(const std::shared_ptr<ApiCall>& call) {

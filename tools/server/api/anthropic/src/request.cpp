@@ -126,6 +126,27 @@ const Fields<OutputFields>& output_fields() {
   return table;
 }
 
+// Whether a value, or one of the blocks of its content, has cache_control.
+bool is_marked(const Json& value) {
+  if (value.is_array()) return std::ranges::any_of(value, is_marked);
+  if (!value.is_object()) return false;
+  if (value.contains("cache_control") && !value["cache_control"].is_null()) return true;
+  return value.contains("content") && value["content"].is_array() && is_marked(value["content"]);
+}
+
+struct ToolsFields {
+  std::vector<ChatTool> tools;
+  bool is_marked = false;
+};
+
+Form<ToolsFields> tools_form() {
+  const auto each = checked<std::vector<ChatTool>>(list(object(tool_fields())), function_tools);
+  return {each.expected, each.schema, each.types,
+          [read = each.read](const Json& json, const Path& path) {
+            return ToolsFields{read(json, path), is_marked(json)};
+          }};
+}
+
 // Claude Code's first block of every request. It differs each time, so everything after it would be
 // recomputed.
 constexpr std::string_view kBillingLine = "x-anthropic-billing-header:";
@@ -133,13 +154,14 @@ constexpr std::string_view kBillingLine = "x-anthropic-billing-header:";
 struct SystemFields {
   std::string text;
   bool has_billing_line = false;
+  bool is_marked = false;
 };
 
 Form<SystemFields> system_form() {
   const Form<std::string> content = content_form();
   return {content.expected, content.schema, content.types,
           [read = content.read](const Json& json, const Path& path) {
-            SystemFields system{read(json, path)};
+            SystemFields system{.text = read(json, path), .is_marked = is_marked(json)};
             const Json* first = json.is_array() && !json.empty() ? &json.front() : nullptr;
             if (!first || !first->is_object() || !first->contains("text")) return system;
             const auto& text = first->at("text").get_ref<const std::string&>();
@@ -150,13 +172,18 @@ Form<SystemFields> system_form() {
           }};
 }
 
-using Messages = std::vector<std::vector<ChatMessage>>;
-
-std::vector<ChatMessage> joined(Messages given) {
-  std::vector<ChatMessage> messages;
-  for (std::vector<ChatMessage>& some : given)
-    for (ChatMessage& message : some) messages.push_back(std::move(message));
-  return messages;
+Form<ChatRequest::Messages> messages_form() {
+  const Form<std::vector<std::vector<ChatMessage>>> each = list(message(), 1);
+  return {each.expected, each.schema, each.types,
+          [read = each.read](const Json& json, const Path& path) {
+            ChatRequest::Messages messages;
+            std::size_t i = 0;
+            for (std::vector<ChatMessage>& some : read(json, path)) {
+              for (ChatMessage& message : some) messages.all.push_back(std::move(message));
+              if (is_marked(json[i++])) messages.n_marked = messages.all.size();
+            }
+            return messages;
+          }};
 }
 
 void apply_choice(ChatRequest& request, const ChoiceFields& fields) {
@@ -179,19 +206,27 @@ void apply_output(ChatRequest& request, const OutputFields& fields) {
 
 Fields<ChatRequest> make_chat_fields() {
   return Fields<ChatRequest>()
-      .required("messages", &ChatRequest::messages,
-                convert<std::vector<ChatMessage>>(list(message(), 1), joined),
+      .required("messages", &ChatRequest::messages, messages_form(),
                 "Messages of the conversation.")
       .apply(
           "system", system_form(),
           [](ChatRequest& request, const SystemFields& system) {
             request.system = system.text;
             request.has_billing_line = system.has_billing_line;
+            request.marks_before_messages |= system.is_marked;
           },
           "Instructions for the model, before the conversation.")
-      .add("tools", &ChatRequest::tools,
-           checked<std::vector<ChatTool>>(list(object(tool_fields())), function_tools),
-           "Tools that the model may call.")
+      .apply(
+          "tools", tools_form(),
+          [](ChatRequest& request, const ToolsFields& tools) {
+            request.tools = tools.tools;
+            request.marks_before_messages |= tools.is_marked;
+          },
+          "Tools that the model may call.")
+      .apply(
+          "cache_control", object_text(),
+          [](ChatRequest& request, const std::string&) { request.marks_all = true; },
+          "Mark of the whole prompt: it is kept longer, and counted as written to the cache.")
       .apply("tool_choice", checked<ChoiceFields>(object(choice_fields()), check_choice),
              apply_choice, "Choice of tools: whether the model may or must call one.")
       .apply(
@@ -233,7 +268,7 @@ const Fields<Request>& fields() {
 ChatTurn chat_turn(const ChatRequest& request) {
   ChatTurn input;
   if (!request.system.empty()) input.messages.push_back({"system", request.system});
-  for (const ChatMessage& message : request.messages) input.messages.push_back(message);
+  for (const ChatMessage& message : request.messages.all) input.messages.push_back(message);
   input.tools = request.tools;
   input.tool_choice = request.tool_choice;
   input.parallel_calls = request.parallel_calls;

@@ -15,7 +15,14 @@ namespace weft::api::anthropic {
 struct ChatRequest {
   std::string system;
   bool has_billing_line = false;  // and was left out of it
-  std::vector<ChatMessage> messages;
+  struct Messages {
+    std::vector<ChatMessage> all;
+    // Up to the last one with a block that has cache_control; 0: none has.
+    std::size_t n_marked = 0;
+  };
+  Messages messages;
+  bool marks_before_messages = false;  // a block of `system`, or a tool, has cache_control
+  bool marks_all = false;              // the request has
   std::vector<ChatTool> tools;
   ToolChoice tool_choice;
   bool parallel_calls = true;

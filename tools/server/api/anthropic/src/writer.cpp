@@ -1,5 +1,7 @@
 #include "writer.h"
 
+#include <algorithm>
+
 #include "weft/api/answer_parts.h"
 #include "weft/api/json_text.h"
 #include "weft/base/json_string.h"
@@ -7,13 +9,16 @@
 namespace weft::api::anthropic {
 namespace {
 
-std::string usage(const PromptDone& prompt, std::int64_t n_new) {
-  return JsonObject()
-      .add("input_tokens", prompt.n_prompt - prompt.n_reused)
-      .add("cache_creation_input_tokens", 0)
-      .add("cache_read_input_tokens", prompt.n_reused)
-      .add("output_tokens", n_new)
-      .str();
+// Each token of the prompt counts once. Those that were computed up to the client's last mark count
+// as written to the cache.
+std::string usage(const PromptDone& prompt, std::int64_t n_marked, std::int64_t n_new) {
+  const std::int64_t n_written = std::max<std::int64_t>(0, n_marked - prompt.n_reused);
+  JsonObject json;
+  json.add("input_tokens", prompt.n_prompt - prompt.n_reused - n_written)
+      .add("cache_creation_input_tokens", n_written)
+      .add("cache_read_input_tokens", prompt.n_reused);
+  if (prompt.n_moved > 0) json.add("cache_moved_input_tokens", prompt.n_moved);
+  return json.add("output_tokens", n_new).str();
 }
 
 std::string_view stop_reason(const ChoiceEnd& end) {
@@ -31,10 +36,11 @@ std::string stop_members(const ChoiceEnd& end) {
 
 }  // namespace
 
-Writer::Writer(std::shared_ptr<ApiCall> call, bool stream)
+Writer::Writer(std::shared_ptr<ApiCall> call, bool stream, std::int64_t n_marked)
     : call_(std::move(call)),
       stream_(stream ? std::make_unique<EventStream>(call_) : nullptr),
-      id_(new_id("msg_")) {}
+      id_(new_id("msg_")),
+      n_marked_(n_marked) {}
 
 std::string Writer::message(std::string_view content, std::string_view stop,
                             std::string_view usage) const {
@@ -53,8 +59,8 @@ void Writer::on_prompt(int, const PromptDone& done) {
   send("message_start",
        JsonObject()
            .add("type", "message_start")
-           .add_json("message",
-                     message("[]", R"("stop_reason":null,"stop_sequence":null)", usage(prompt_, 0)))
+           .add_json("message", message("[]", R"("stop_reason":null,"stop_sequence":null)",
+                                        usage(prompt_, n_marked_, 0)))
            .str());
 }
 
@@ -152,11 +158,12 @@ void Writer::on_done(const RunTotals&) {
   if (!stream_) {
     JsonArray content;
     for (const std::string& block : blocks_) content.add_json(block);
-    call_->reply(message(content.str(), stop_members(end_), usage(prompt_, end_.n_tokens)));
+    call_->reply(
+        message(content.str(), stop_members(end_), usage(prompt_, n_marked_, end_.n_tokens)));
     return;
   }
   send("message_delta", fmt::format(R"({{"type":"message_delta","delta":{{{}}},"usage":{}}})",
-                                    stop_members(end_), usage(prompt_, end_.n_tokens)));
+                                    stop_members(end_), usage(prompt_, n_marked_, end_.n_tokens)));
   send("message_stop", R"({"type":"message_stop"})");
   stream_->end();
 }

@@ -12,7 +12,8 @@ namespace weft::api::anthropic {
 
 class Writer : public AnswerWriter, private ReplySink {
  public:
-  Writer(std::shared_ptr<ApiCall> call, bool stream);
+  // `n_marked`: tokens of the prompt up to the last mark of the request.
+  Writer(std::shared_ptr<ApiCall> call, bool stream, std::int64_t n_marked = 0);
   void on_prompt(int prompt, const PromptDone& done) override;
   void on_delta(int choice, const TextDelta& delta) override;
   void on_end(int choice, const ChoiceEnd& end) override;
@@ -41,6 +42,7 @@ class Writer : public AnswerWriter, private ReplySink {
   std::shared_ptr<ApiCall> call_;
   std::unique_ptr<EventStream> stream_;  // null: a whole answer
   const std::string id_;
+  const std::int64_t n_marked_;
   PromptDone prompt_{};
   ChoiceEnd end_{};
   // The block that is being written.

@@ -17,12 +17,16 @@ std::string choices_head(const ApiCall& call, std::string_view id_prefix, std::s
                      json_string(call.model->name), json_string(fingerprint));
 }
 
+std::string moved_member(std::string_view name, std::int64_t n_moved) {
+  return n_moved > 0 ? fmt::format(R"(,"{}":{})", name, n_moved) : "";
+}
+
 std::string usage_json(const RunTotals& totals) {
   return fmt::format(R"({{"prompt_tokens":{},"completion_tokens":{},"total_tokens":{},)"
-                     R"("prompt_tokens_details":{{"cached_tokens":{}}},)"
+                     R"("prompt_tokens_details":{{"cached_tokens":{}{}}},)"
                      R"("completion_tokens_details":{{"reasoning_tokens":{}}}}})",
                      totals.n_prompt, totals.n_new, totals.n_prompt + totals.n_new, totals.n_reused,
-                     totals.n_reasoning);
+                     moved_member("moved_tokens", totals.n_moved), totals.n_reasoning);
 }
 
 std::string timings_json(const RunTotals& totals) {
@@ -40,13 +44,14 @@ std::string timings_json(const RunTotals& totals) {
           ? fmt::format(R"(,"draft_n":{},"draft_n_accepted":{})", totals.n_drafted, totals.n_right)
           : "";
   return fmt::format(
-      R"({{"cache_n":{},"prompt_n":{},"prompt_ms":{:.3f},"prompt_per_token_ms":{:.3f},)"
+      R"({{"cache_n":{}{},"prompt_n":{},"prompt_ms":{:.3f},"prompt_per_token_ms":{:.3f},)"
       R"("prompt_per_second":{:.3f},"predicted_n":{},"predicted_ms":{:.3f},)"
       R"("predicted_per_token_ms":{:.3f},"predicted_per_second":{:.3f}{}{}}})",
-      totals.n_reused, n_computed, totals.prompt_seconds * 1e3,
-      per(totals.prompt_seconds * 1e3, n_computed), rate(n_computed, totals.prompt_seconds),
-      totals.n_new, totals.new_seconds * 1e3, per(totals.new_seconds * 1e3, totals.n_new),
-      rate(totals.n_new, totals.new_seconds), drafts, why);
+      totals.n_reused, moved_member("cache_moved_n", totals.n_moved), n_computed,
+      totals.prompt_seconds * 1e3, per(totals.prompt_seconds * 1e3, n_computed),
+      rate(n_computed, totals.prompt_seconds), totals.n_new, totals.new_seconds * 1e3,
+      per(totals.new_seconds * 1e3, totals.n_new), rate(totals.n_new, totals.new_seconds), drafts,
+      why);
 }
 
 std::string_view finish_reason(const ChoiceEnd& end) {

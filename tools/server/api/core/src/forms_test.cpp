@@ -37,6 +37,18 @@ struct FormsServer : FakeServer {
   }
 };
 
+TEST_CASE("fields say how prompts are kept, and whether parts of them may move") {
+  FormsServer server;
+  const auto chat = [&](const std::string& more) {
+    return server.accepted("/v1/chat/completions", FormsServer::chat(more));
+  };
+  CHECK(chat(R"("n_cache_reuse": 64)").moved.min_tokens == 64);
+  CHECK(chat(R"("stream": false)").moved.min_tokens == 0);
+  CHECK(server.refused(R"("n_cache_reuse": -1)")["param"] == "n_cache_reuse");
+  CHECK(chat(R"("prompt_cache_key": "agent 7")").likely_again);
+  CHECK_FALSE(chat(R"("stream": false)").likely_again);
+}
+
 TEST_CASE("a limit of -1 is none, others below 0 are refused") {
   FormsServer server;
   const auto limit = [&](const char* path, const std::string& body) {

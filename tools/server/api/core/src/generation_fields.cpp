@@ -151,7 +151,11 @@ const Fields<GenerationFields>& sampling_fields() {
           .add("bad_words", &G::bad_words, list(text(), 0, 1024), generation_doc("bad_words"))
           .add("skip_special_tokens", &G::skip_special_tokens, boolean(),
                generation_doc("skip_special_tokens"))
-          .add("cache_salt", &G::cache_salt, cache_salt_form(), std::string(kCacheSaltDoc));
+          .add("cache_salt", &G::cache_salt, cache_salt_form(), std::string(kCacheSaltDoc))
+          .add("n_cache_reuse", &G::n_cache_reuse, whole(0, 1 << 30),
+               "Fewest tokens of a part of the prompt that may be taken from another position, "
+               "which "
+               "is not exact; 0 takes none.");
   return table;
 }
 
@@ -196,6 +200,7 @@ GenerationFields initial_generation(const ServedModel& model) {
   fields.sampler = model.sampler;
   fields.dry_sequence_breakers = model.dry_breakers;
   fields.cache_prompt = model.reuse;
+  fields.n_cache_reuse = model.moved.min_tokens;
   if (model.max_tokens >= 0) fields.max_tokens = model.max_tokens;
   return fields;
 }
@@ -229,6 +234,8 @@ TextRequest text_request(const ServedModel& model, const GenerationFields& field
   g.logprobs = logprobs;
   request.texts = static_cast<std::int32_t>(fields.n);
   request.reuse = fields.cache_prompt;
+  request.likely_again = fields.likely_again;
+  request.moved = {fields.n_cache_reuse, model.moved.repeated_share};
   request.owner = fields.cache_salt;
   request.slot = static_cast<std::int32_t>(fields.id_slot);
   request.priority = static_cast<int>(-fields.priority);

@@ -266,6 +266,7 @@ void Run::on_prompt(const Event& event) {
   const PromptDone& done = *event.prompt_done;
   totals_.n_prompt += done.n_prompt;
   totals_.n_reused += done.n_reused;
+  totals_.n_moved += done.n_moved;
   totals_.prompt_seconds += done.seconds;
   totals_.waiting_seconds += done.seconds_waiting;
   totals_.slot = done.slot;

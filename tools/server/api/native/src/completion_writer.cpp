@@ -66,6 +66,7 @@ RunTotals CompletionWriter::totals(int choice, std::int64_t n_new, double second
   const PromptDone& prompt = prompts_[prompt_of(choice)];
   return {.n_prompt = prompt.n_prompt,
           .n_reused = prompt.n_reused,
+          .n_moved = prompt.n_moved,
           .n_new = n_new,
           .prompt_seconds = prompt.seconds,
           .new_seconds = seconds,

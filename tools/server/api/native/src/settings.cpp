@@ -35,7 +35,8 @@ std::string settings_json(const TextRequest& request,
       .add("n_probs", g.logprobs)
       .add("grammar", g.rules.grammar ? "set" : "")
       .add("id_slot", request.slot)
-      .add("cache_prompt", request.reuse);
+      .add("cache_prompt", request.reuse)
+      .add("n_cache_reuse", request.moved.min_tokens);
   return json.str();
 }
 

@@ -109,6 +109,7 @@ void Writer::on_done(const RunTotals& totals) {
   json.add("total_duration", nanoseconds(seconds_since(start_)))
       .add("load_duration", 0)
       .add("prompt_eval_count", totals.n_prompt)
+      .add("prompt_cached_count", totals.n_reused)
       .add("prompt_eval_duration", nanoseconds(totals.prompt_seconds))
       .add("eval_count", totals.n_new)
       .add("eval_duration", nanoseconds(totals.new_seconds));

@@ -93,6 +93,10 @@ const Fields<ChatRequest>& chat_fields() {
                "End the prompt with the beginning of the answer.")
           .add("continue_final_message", &R::continue_final_message, boolean(),
                "Continue the assistant's message at the end of the conversation.")
+          .apply(
+              "prompt_cache_key", text(),
+              [](ChatRequest& request, const std::string&) { request.likely_again = true; },
+              "Key of prompts that resemble each other: this one is kept longer.")
           .refused("modalities", {R"(["text"])"}, "only text is supported")
           .refused("audio", {}, "sound is not supported")
           .refused("web_search_options", {}, "searching the web is not supported")

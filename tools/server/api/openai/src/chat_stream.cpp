@@ -30,6 +30,7 @@ class ChatStream : public AnswerWriter, private ReplySink {
   void on_prompt(int, const PromptDone& done) override {
     totals_.n_prompt = done.n_prompt;
     totals_.n_reused = done.n_reused;
+    totals_.n_moved = done.n_moved;
     totals_.prompt_seconds = done.seconds;
     for (std::size_t i = 0; i < options_.n_choices; ++i)
       send(static_cast<int>(i), R"({"role":"assistant","content":""})");

@@ -51,6 +51,7 @@ void create(const std::shared_ptr<Store>& store, const std::shared_ptr<ApiCall>&
   std::vector<ChatMessage> conversation = earlier_messages(*store, request, owner);
   TextJob job = chat_job(*call->model, responses::chat_turn(request, conversation), request,
                          responses::n_logprobs(request));
+  job.prompts.front().likely_again = !request.prompt_cache_key.empty();
   conversation.insert(conversation.end(), request.input.begin(), request.input.end());
 
   const std::string id = response->id;

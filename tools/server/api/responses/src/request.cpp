@@ -230,7 +230,7 @@ const Fields<Request>& fields() {
                "Number of most likely tokens to report with each token.")
           .add("user", &Request::user, text(), "Name of the user, repeated in the response.")
           .add("prompt_cache_key", &Request::prompt_cache_key, text(),
-               "Key of the client, repeated in the response.")
+               "Key of the client, repeated in the response: the prompt is kept longer.")
           .add("safety_identifier", &Request::safety_identifier, text(),
                "Identifier of the user, repeated in the response.")
           .refused("background", {"false"}, "responses cannot run in the background");

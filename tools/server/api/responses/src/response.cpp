@@ -1,5 +1,6 @@
 #include "response.h"
 
+#include "weft/api/answer_parts.h"
 #include "weft/api/json_text.h"
 #include "weft/api/text_run.h"
 
@@ -51,7 +52,8 @@ std::string response_json(const Response& response, const Progress& progress) {
 std::string response_usage(const RunTotals& totals) {
   return JsonObject()
       .add("input_tokens", totals.n_prompt)
-      .add_json("input_tokens_details", JsonObject().add("cached_tokens", totals.n_reused).str())
+      .add_json("input_tokens_details", fmt::format(R"({{"cached_tokens":{}{}}})", totals.n_reused,
+                                                    moved_member("moved_tokens", totals.n_moved)))
       .add("output_tokens", totals.n_new)
       .add_json("output_tokens_details",
                 JsonObject().add("reasoning_tokens", totals.n_reasoning).str())

@@ -21,6 +21,10 @@ std::vector<TokenId> next_prompt(const ChatFormat& format, ChatTurn turn, const 
 std::vector<std::int64_t> message_borders(const ChatFormat& format, const ChatTurn& turn,
                                           std::span<const TokenId> tokens);
 
+// How many tokens the prompt has in common with one of its first n messages alone.
+std::int64_t n_tokens_of_messages(const ChatFormat& format, const ChatTurn& turn,
+                                  std::span<const TokenId> tokens, std::size_t n);
+
 // Where a token of the prompt is: "in message 3 (user), `..five tokens >next`", with > before the
 // token.
 std::string place_of(const ChatFormat& format, const ChatTurn& turn,

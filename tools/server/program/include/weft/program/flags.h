@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "weft/http/access.h"
+#include "weft/serve/engine.h"
 
 #include "common/draft_flags.h"
 #include "common/flags.h"
@@ -49,7 +50,8 @@ struct Flags {
   bool shares_cache = false;                         // keys share what is kept of prompts
   std::int64_t kept_prompts_mib = -1;
   bool cache_prompt = true;
-  bool prepares = false;  // ServedModel::prepares
+  TextRequest::Moved moved = {};  // ServedModel::moved
+  bool prepares = false;          // ServedModel::prepares
   double prepare_share = 0.25;
   bool logs_differences = false;  // ApiOptions::on_difference
   bool warm_up = true;

@@ -36,6 +36,8 @@ struct GenerationFields {
   Bias logit_bias;
   std::vector<std::string> dry_sequence_breakers;  // initially the model's
   bool cache_prompt = true;
+  std::int64_t n_cache_reuse = 0;
+  bool likely_again = false;  // set by fields of interfaces: TextRequest::likely_again
   std::string cache_salt;
   std::int64_t id_slot = -1;
   std::int64_t priority = 0;  // as in vLLM: lower ones first

@@ -37,6 +37,7 @@ struct ChoiceEnd {
 
 struct RunTotals {
   std::int64_t n_prompt = 0, n_reused = 0;  // tokens of all prompts
+  std::int64_t n_moved = 0;                 // those of n_reused from other positions
   std::int64_t n_new = 0, n_reasoning = 0;  // tokens of all choices
   double prompt_seconds = 0, new_seconds = 0, waiting_seconds = 0;
   std::int64_t n_drafted = 0, n_right = 0;  // guesses of drafts, and those that were right
