@@ -2,6 +2,7 @@
 // read from then on, so that sequences can share rows, and rows of earlier lengths serve as
 // checkpoints.
 #include <algorithm>
+#include <utility>
 
 #include "weft/base/error.h"
 
@@ -15,6 +16,20 @@ namespace {
 // MemorySizes::lasting_every; 0: none stays.
 bool lasts(std::int64_t length, std::int64_t every, std::span<const std::int64_t> marks) {
   return every > 0 && (length % every == 0 || std::ranges::binary_search(marks, length));
+}
+
+// Drops the oldest mark that frees a row, but for the first one: that is where most branches of a
+// text begin.
+bool drop_old_mark(RowPool& pool, StateRowList& kept, std::span<const std::int64_t> marks) {
+  bool is_first = true;
+  for (std::size_t i = 0; i + 1 < kept.size(); ++i) {
+    const StateRow& row = kept[i];
+    if (!std::ranges::binary_search(marks, row.length) || std::exchange(is_first, false)) continue;
+    if (row.length % arch::kCheckpointEvery == 0 || pool.is_shared(row.row)) continue;
+    pool.drop(kept, i);
+    return true;
+  }
+  return false;
 }
 
 // There are enough rows for every step (arch/src/decoder/memory.cpp), after thin().
@@ -157,13 +172,18 @@ bool RowMemory::reserve(const Growth& g) {
 // come first.
 void RowMemory::reserve_lasting(const Growth& g) {
   Rows& reserved = of(g.sequence).reserved;
-  const auto take_lasting = [&](std::int64_t length) {
+  const auto is_wanted = [&](std::int64_t length) {
     const bool inside = length > g.from && length < g.to;
-    if (inside && std::ranges::count(reserved, length, &Row::length) == 0)
-      pool_.take(reserved, length);
+    return inside && std::ranges::count(reserved, length, &Row::length) == 0;
   };
-  std::ranges::for_each(g.marks, take_lasting);
-  for (std::int64_t at = g.from / every_ + 1; at * every_ < g.to; ++at) take_lasting(at * every_);
+  const auto make_room = [&] {  // a new mark is worth more than what this gives up
+    return thin(g.sequence, g.marks) || drop_old_mark(pool_, of(g.sequence).kept, g.marks);
+  };
+  for (const std::int64_t length : g.marks)
+    while (is_wanted(length) && !pool_.take(reserved, length))
+      if (!make_room()) break;
+  for (std::int64_t at = g.from / every_ + 1; at * every_ < g.to; ++at)
+    if (is_wanted(at * every_)) pool_.take(reserved, at * every_);
   std::ranges::sort(reserved, {}, &Row::length);
 }
 

@@ -187,9 +187,14 @@ bool SessionMemory::thin(std::int32_t sequence) {
     return freed;
   };
   if (free_rows()) return true;
-  if (marks.empty()) return false;
-  marks.clear();
-  return free_rows();
+  while (!marks.empty()) {
+    // The newest are worth most, and the first one: that is where most branches of a text begin.
+    const std::ptrdiff_t n = std::ssize(marks);
+    const auto oldest = marks.begin() + (n > 2 ? 1 : 0);
+    marks.erase(oldest, oldest + std::max<std::ptrdiff_t>(1, (n - 1) / 2));
+    if (free_rows()) return true;
+  }
+  return false;
 }
 
 SavedShape SessionMemory::saved_shape(std::int32_t sequence, std::size_t state) const {
