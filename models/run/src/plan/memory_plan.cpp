@@ -189,6 +189,7 @@ class MemoryPlanner {
     const auto bare = [&] {
       return MemoryOffer{.planned = std::move(tried.attempt.planned), .slots = size.slots};
     };
+    if (auto with_marks = keep_marks(size, tried)) return with_marks;
     SessionOptions options = tried.options;
     const std::int32_t n_kept = add_kept(tried.attempt.planned, options);
     if (n_kept == 0) return bare();
@@ -199,6 +200,22 @@ class MemoryPlanner {
     if (demand_.kept_bytes < 0) return bare();
     least_ = std::move(with.attempt.planned);
     return std::nullopt;
+  }
+
+  // Nullopt if none are wanted, or something has to give way.
+  std::optional<MemoryOffer> keep_marks(const Size& size, const Tried& tried) const {
+    if (demand_.marked_states == 0 || !model_.facts().recurrent) return std::nullopt;
+    SessionOptions options = tried.options;
+    options.kept = demand_.marked_states;
+    options.checkpoint_every = std::int64_t{1} << 30;  // none but the marked ones
+    Tried with = try_options(std::move(options));
+    const PlannedModel &planned = with.attempt.planned, &before = tried.attempt.planned;
+    if (!with.attempt.fits || planned.concessions != before.concessions ||
+        planned.options.weights != before.options.weights)
+      return std::nullopt;
+    return MemoryOffer{.planned = std::move(with.attempt.planned),
+                       .slots = size.slots,
+                       .n_kept = demand_.marked_states};
   }
 
   // By default a quarter of the free bytes, and at most kMaxShare times those of the slots; leaves

@@ -191,6 +191,25 @@ TEST_CASE("kept prompts have sequences and cells beside the slots") {
   CHECK(plan_memory(*model, demand).slots == 2);
 }
 
+TEST_CASE("states for marks take free memory, and only in models that need them") {
+  MemoryDemand demand = demand_of(1, 640);
+  demand.marked_states = 6;
+  CHECK(plan_memory(*tiny_model(), demand).n_kept == 0);
+  const auto model = mixed_model();
+  const std::int64_t bare = bytes_of(*model, 1, 640);
+  MemoryOffer offer = plan_memory(*model, demand);
+  CHECK(offer.n_kept == 6);
+  CHECK(offer.planned.memory.total() > bare);
+  CHECK(offer.concessions.empty());
+  const MemoryUse predicted = offer.planned.memory;
+  CHECK(Session(std::move(offer.planned), model).memory() == predicted);
+  demand.session.mem_budget = bare + 1;
+  offer = plan_memory(*model, demand);
+  CHECK(offer.n_kept == 0);
+  CHECK(offer.planned.options.kept == 0);
+  CHECK(offer.concessions.empty());
+}
+
 TEST_CASE("other models have their share of the budget") {
   const auto model = tiny_model();
   MemoryDemand demand = demand_of(1, 64);

@@ -49,6 +49,9 @@ struct MemoryDemand {
   // For sequences beside the slots, whose prompts can be reused. 0: none. -1: a share of the
   // remaining budget.
   std::int64_t kept_bytes = 0;
+  // States of recurrent models that are kept for mark() alone, where there are no kept prompts.
+  // None if anything else would have to give way.
+  std::int32_t marked_states = 0;
   std::int64_t used = 0;      // bytes of the budget that others have
   std::int64_t requests = 0;  // bytes of the program beside its sessions
   DraftDemand drafts = {};
