@@ -8,6 +8,7 @@
 #include "weft/base/clock.h"
 #include "weft/base/error.h"
 #include "weft/chat/reply_reader.h"
+#include "weft/run/kept_texts.h"
 #include "weft/run/modes.h"
 
 namespace weft {
@@ -36,6 +37,15 @@ const Model& without_encoder(const Model& model) {
 
 bool is_empty(const ChatMessage& m, const std::string& prefill) {
   return m.content == prefill && m.reasoning.empty() && m.tool_calls.empty();
+}
+
+// Recurrent states can only be continued from marks: where the message begins, for another one in
+// its place, and before the last token, for another reply.
+void mark_prompt(const Generation& generation) {
+  Session& session = generation.session();
+  const std::int32_t sequence = generation.sequence();
+  if (const std::int64_t n = session.length(sequence); n > 0) mark(session, sequence, n);
+  mark(session, sequence, generation.n_prompt() - 1);
 }
 
 }  // namespace
@@ -149,7 +159,7 @@ StopReason Conversation::take(ChatMessage message, const Show& show, const std::
   MessageBuilder answer;
   StopReason end = StopReason::cancelled;
   try {
-    ChatPlan plan = plan_turn(format_, turn(prefill), {cached_text_, generation_.held()});
+    ChatPlan plan = plan_turn(format_, turn(prefill), held_text_.of(generation_.held()));
     if (feed_prompt(plan)) {
       if (!prefill.empty()) {
         const ReplyEvent first{.kind = ReplyEvent::Kind::content, .text = prefill};
@@ -175,20 +185,22 @@ bool Conversation::feed_prompt(ChatPlan& plan) {
   generation_.begin(plan.tokens, sampler_start_);
   shown_ = plan.shown;
   sampler_start_ = SamplerStart::keep_state;
-  cached_text_.clear();  // unknown until all is fed; if that fails, the next turn compares tokens
+  held_text_.begin(std::move(plan.text));
+  mark_prompt(generation_);
   const std::int64_t n_reused = generation_.n_reused();
   const auto start = Clock::now();
   if (!generation_.prefill()) return false;
   last_prompt_ = {generation_.n_prompt() - n_reused, seconds_since(start)};
+  last_reused_ = n_reused;
   last_reply_ = {};
-  cached_text_ = std::move(plan.text);
+  held_text_.end(generation_.held().size());
   return true;
 }
 
 StopReason Conversation::reply(const ReplyReading& reading, const Show& show,
                                MessageBuilder& message) {
   ReplyReader reader(reading);
-  std::string text = std::exchange(cached_text_, "");
+  std::string text = held_text_.text();
   const auto pass = [&](const std::vector<ReplyEvent>& events) {
     for (const ReplyEvent& event : events) {
       message.take(event);
@@ -206,8 +218,10 @@ StopReason Conversation::reply(const ReplyReading& reading, const Show& show,
   }
   if (end != StopReason::cancelled && !generation_.feed_last()) end = StopReason::cancelled;
   // A stop string is in the sequence, but not in the text.
-  if (end != StopReason::cancelled && end != StopReason::stop_string)
-    cached_text_ = std::move(text);
+  if (end != StopReason::cancelled && end != StopReason::stop_string) {
+    held_text_.begin(std::move(text));
+    held_text_.end(generation_.held().size());
+  }
   pass(reader.finish(is_truncated(end)));
   return end;
 }

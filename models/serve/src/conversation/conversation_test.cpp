@@ -65,6 +65,51 @@ TEST_CASE("a message that is taken back leaves what came before it in the sequen
   CHECK(talk.chat.messages().size() == 1);  // the system prompt
 }
 
+TEST_CASE("what stays of a conversation is not computed again, whichever tokens were drawn") {
+  ConversationOptions options = greedy(30);
+  options.sampler = {.seed = 3, .temperature = 5};  // few of them are the tokenizer's for the text
+  Talk talk(options);
+  talk.say("Tell me a story.");
+  const std::int64_t first_turn = talk.session.length(0);
+  for (int i = 0; i < 3; ++i) {
+    talk.say("Who was it about?");
+    CHECK(talk.chat.last_reused() >= first_turn);
+    talk.chat.undo_turn();
+    talk.say("Who was it about?");
+    CHECK(talk.chat.last_prompt().tokens == 1);
+    talk.chat.undo_turn();
+    talk.say("And then?");
+    CHECK(talk.chat.last_reused() >= first_turn);
+    talk.chat.undo_turn();
+  }
+}
+
+TEST_CASE("with recurrent states, too, only what is new after a message that was taken back") {
+  const SessionOptions marks{.context = 4096, .kept = 6, .checkpoint_every = 4096};
+  ConversationOptions options = greedy(-1);
+  options.constraint = {.kind = Constraint::Kind::regex, .text = "[a-z ]{500}"};
+  Talk talk(options, marks, test::recurrent_stories());
+  std::int64_t before = 0;
+  for (int turn = 0; turn < 9; ++turn) {  // older marks make way
+    const Said said = talk.say("Tell me a story.");
+    REQUIRE(talk.chat.last_reply().tokens > 70);
+    CHECK(talk.chat.last_reused() == before);
+    talk.chat.undo_turn();
+    CHECK(talk.say("Tell me a story.").text == said.text);
+    CHECK(talk.chat.last_prompt().tokens == 1);
+    talk.chat.undo_turn();
+    talk.say("Who was it about?");
+    CHECK(talk.chat.last_reused() >= before);
+    CHECK(talk.chat.last_prompt().tokens < 40);
+    before = talk.session.length(0);
+  }
+  Talk bare(options, {.context = 4096}, test::recurrent_stories());  // without room for marks
+  bare.say("Tell me a story.");
+  bare.chat.undo_turn();
+  bare.say("Tell me a story.");
+  CHECK(bare.chat.last_prompt().tokens > 1);
+}
+
 TEST_CASE("a conversation that was reset repeats its draws and reuses the common beginning") {
   ConversationOptions options = greedy(10);
   options.sampler = {.seed = 4, .temperature = 1.5F};

@@ -9,6 +9,7 @@
 #include "weft/serve/conversation.h"
 
 #include "generation/generation_test_support.h"
+#include "support/file_variant.h"
 #include "support/temp_folder.h"
 
 namespace weft::test {
@@ -27,9 +28,25 @@ struct Said {
   StopReason stop = StopReason::none;
 };
 
+// A model with recurrent states and random weights, but the vocabulary of the bundled one.
+inline std::shared_ptr<const Model> recurrent_stories() {
+  static const auto model = [] {
+    const auto& real = *stories();
+    Files files;
+    Variant made = files.made({.arch = "mamba", .sizes = {.V = real.facts().n_vocab}});
+    for (const MetaEntry& entry : real.file().metadata())
+      if (entry.key.starts_with("tokenizer.")) made.set(std::string(entry.key), entry.value);
+    const std::string path = files.path();
+    made.write(path);
+    return Model::load(path);
+  }();
+  return model;
+}
+
 struct Talk {
-  explicit Talk(const ConversationOptions& options, const SessionOptions& of_session = {})
-      : session(stories(), with_context(of_session)), chat(session, 0, options) {}
+  explicit Talk(const ConversationOptions& options, const SessionOptions& of_session = {},
+                const std::shared_ptr<const Model>& model = stories())
+      : session(model, with_context(of_session)), chat(session, 0, options) {}
 
   Said say(std::string message) {
     Said said;

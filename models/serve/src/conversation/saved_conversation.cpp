@@ -65,7 +65,8 @@ bool Conversation::save(const std::string& path) {
   check_replaceable(path);
   Transcript saved = transcript();
   if (!path.ends_with(".json")) {
-    saved.cached_text = cached_text_;
+    const ComputedText known = held_text_.of(generation_.held());
+    if (known.tokens.size() == generation_.held().size()) saved.cached_text = known.text;
     generation_.save(path, to_json(saved));
     return true;
   }
@@ -85,7 +86,11 @@ void Conversation::restore(const SavedSequence& cache, const std::string& text, 
   const std::int64_t n_tokens = std::ssize(cache.tokens());
   try {
     generation_.restore(cache, n_tokens);
-    cached_text_ = text;
+    held_text_.clear();
+    if (!text.empty()) {
+      held_text_.begin(text);
+      held_text_.end(generation_.held().size());
+    }
     result.n_cached = n_tokens;
   } catch (const ValueError& error) {  // a shorter context
     result.why_not = error.what();

@@ -57,13 +57,23 @@ RenderedChat render(const ChatFormat& format, const ChatTurn& turn) {
   });
 }
 
+// The longest beginning of what was computed that a text has, too.
+ComputedText::End common_end(std::string_view text, const ComputedText& computed) {
+  const auto differs = std::ranges::mismatch(text, computed.text).in1;
+  const auto common = static_cast<std::size_t>(differs - text.begin());
+  if (common == computed.text.size()) return {common, computed.tokens.size()};
+  const auto after = std::ranges::upper_bound(computed.ends, common, {}, &ComputedText::End::text);
+  return after == computed.ends.begin() ? ComputedText::End{} : *std::prev(after);
+}
+
 std::vector<TokenId> tokens_of(const Tokenizer& tokenizer, const RenderedChat& rendered,
                                const ComputedText& computed) {
-  const bool longer = !computed.text.empty() && rendered.text.size() > computed.text.size() &&
-                      rendered.text.starts_with(computed.text);
-  if (!longer) return encode_chat(tokenizer, rendered);
-  std::vector<TokenId> tokens(computed.tokens.begin(), computed.tokens.end());
-  const std::vector<TokenId> rest = encode_chat(tokenizer, rendered, computed.text.size());
+  const ComputedText::End kept = common_end(rendered.text, computed);
+  if (kept.text == 0) return encode_chat(tokenizer, rendered);
+  const auto held = computed.tokens.first(kept.tokens);
+  std::vector<TokenId> tokens(held.begin(), held.end());
+  if (kept.text == rendered.text.size()) return tokens;
+  const std::vector<TokenId> rest = encode_chat(tokenizer, rendered, kept.text);
   tokens.insert(tokens.end(), rest.begin(), rest.end());
   return tokens;
 }

@@ -1,6 +1,8 @@
 #pragma once
 // A conversation with a model: takes messages, and emits replies as events. Each turn computes only
-// the tokens that are new.
+// the tokens that are new, also behind messages that were taken back. Models with recurrent states
+// can only go back to where a message or a reply begins, as far as the session has room for marks
+// (weft/run/kept_texts.h), and to their last checkpoints.
 //
 //   weft::Conversation conversation(session, 0, {.chat_template = std::move(chat_template)});
 //   conversation.say("Hello", [](const weft::ReplyEvent& event) { std::cout << event.text; });
@@ -18,6 +20,7 @@
 #include "weft/chat/chat_turn.h"
 #include "weft/chat/reply_sink.h"
 #include "weft/serve/generation.h"
+#include "weft/serve/held_text.h"
 #include "weft/serve/transcript.h"
 #include "weft/template/chat_template.h"
 
@@ -98,7 +101,8 @@ class Conversation {
   const std::vector<ChatMessage>& messages() const { return messages_; }
   const Session& session() const { return generation_.session(); }
   std::int32_t sequence() const { return generation_.sequence(); }
-  const Speed& last_prompt() const { return last_prompt_; }
+  const Speed& last_prompt() const { return last_prompt_; }  // the tokens that were computed
+  std::int64_t last_reused() const { return last_reused_; }  // those before them, which were there
   const Speed& last_reply() const { return last_reply_; }
 
  private:
@@ -118,8 +122,9 @@ class Conversation {
   Generation generation_;
   SamplerStart sampler_start_ = SamplerStart::restart;  // for the next reply
   std::vector<ChatMessage> messages_;
-  std::string cached_text_;  // the text of the sequence's tokens; empty if unknown
+  HeldText held_text_;  // what its sequence holds
   Speed last_prompt_, last_reply_;
+  std::int64_t last_reused_ = 0;
 };
 
 }  // namespace weft

@@ -56,8 +56,14 @@ struct ChatTurn {
 
 // A prompt that was computed and answered, with its tokens, some of them chosen by the model.
 struct ComputedText {
+  struct End {
+    std::size_t text = 0, tokens = 0;
+  };
   std::string_view text = {};
   std::span<const TokenId> tokens = {};
+  // Where a beginning of the tokens has a beginning of the text, ascending: an earlier prompt, with
+  // or without its answer.
+  std::span<const End> ends = {};
 };
 
 struct ChatPlan {
@@ -68,11 +74,11 @@ struct ChatPlan {
   ReplyReading reading;  // calls without an id get "call00000", .., which no earlier one has
 };
 
-// If the prompt begins with `computed`, its tokens are kept: those that the model chose may differ
-// from the tokenizer's for the same text. Throws UnsupportedError if there is no template. Other
-// errors are PlaceErrors if the part at fault has a place: a template that fails
-// (ChatTemplateError without a place), a constraint or parameters that cannot be kept, a choice
-// that names no tool, an empty prompt.
+// If the prompt begins with `computed`, or with what one of its ends has, those tokens are kept:
+// the ones that the model chose may differ from the tokenizer's for the same text. Throws
+// UnsupportedError if there is no template. Other errors are PlaceErrors if the part at fault has a
+// place: a template that fails (ChatTemplateError without a place), a constraint or parameters that
+// cannot be kept, a choice that names no tool, an empty prompt.
 ChatPlan plan_turn(const ChatFormat& format, const ChatTurn& turn,
                    const ComputedText& computed = {});
 // The tokens of the plan alone. Throws likewise, but for what concerns the reply.
