@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -20,6 +21,8 @@
 
 namespace weft::chat {
 namespace {
+
+constexpr std::string_view kSpaces = " \t\n";
 
 struct Command {
   std::string_view name, argument, summary;
@@ -46,6 +49,33 @@ CommandResult again(Chat& chat, std::string& text) {
   if (!text.empty()) return CommandResult::say;
   std::cerr << "No messages yet.\n";
   return CommandResult::refused;
+}
+
+// The number at the beginning of a text, which loses it; 0 if there is none.
+std::size_t take_number(std::string& text) {
+  std::size_t n = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  const auto length = static_cast<std::size_t>(end - text.data());
+  if (error != std::errc{} ||
+      (length < text.size() && kSpaces.find(text[length]) == std::string_view::npos))
+    return 0;
+  text.erase(0, text.find_first_not_of(kSpaces, length));
+  return n;
+}
+
+CommandResult edit(Chat& chat, std::string& text) {
+  const auto& messages = chat.talk.messages();
+  const auto n_said = static_cast<std::size_t>(
+      std::ranges::count(messages, std::string_view("user"), &ChatMessage::role));
+  const std::size_t n = take_number(text);
+  if (n == 0 || n > n_said || text.empty()) {
+    std::cerr << fmt::format(
+        "/edit N TEXT: N is 1 for your first message, {} for your last one; TEXT replaces it.\n",
+        n_said);
+    return CommandResult::refused;
+  }
+  for (std::size_t i = n; i <= n_said; ++i) chat.talk.undo_turn();
+  return CommandResult::say;
 }
 
 CommandResult result(Chat& chat, std::string&) {
@@ -120,6 +150,8 @@ CommandResult stats(Chat& chat, std::string&) {
     std::cerr << fmt::format("{:<12}{:>6} tokens {:10.1f} tokens/s\n", what, speed.tokens, rate);
   };
   line("last prompt", chat.talk.last_prompt());
+  std::cerr << fmt::format("{:<12}{:>6} tokens more, which were there\n", "  reused",
+                           chat.talk.last_reused());
   line("last reply", chat.talk.last_reply());
   const Session& session = chat.talk.session();
   std::cerr << fmt::format("{:<12}{:>6} of {} tokens\n", "context",
@@ -156,6 +188,7 @@ constexpr Command kCommands[] = {
     {"reset", "", "forget the conversation, keep the system prompt; also /clear, /new", reset},
     {"system", " TEXT", "set the system prompt and start over", system},
     {"again", "", "another reply to the last message", again},
+    {"edit", " N TEXT", "replace your Nth message; what came after it is forgotten", edit},
     {"result", " TEXT",
      "the result of the first open tool call; after the last one the model continues", result},
     {"tool-choice", " CHOICE",
@@ -178,8 +211,6 @@ constexpr OtherName kOtherNames[] = {
     {"clear", "reset"}, {"new", "reset"},   {"exit", "quit"}, {"bye", "quit"},
     {"q", "quit"},      {"regen", "again"}, {"?", "help"},
 };
-
-constexpr const char* kSpaces = " \t\n";
 
 // What is between the slash and the first space.
 std::string_view name_in(std::string_view line) {

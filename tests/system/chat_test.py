@@ -1,6 +1,7 @@
 """`chat` on the bundled model, from a pipe."""
 
 import json
+import re
 import subprocess
 import unittest
 
@@ -38,6 +39,25 @@ class FromPipe(SystemTest):
         self.assertEqual(r.out, b"")
         for text in ("/reset", "context", "Unknown command /frobnicate", "No messages yet"):
             self.assertIn(text, r.err)
+
+    def test_edited_messages(self):
+        story, who, then = "Tell me a story about a fox named Pip.\n", "Who was it about?\n", "Go on.\n"
+        both = self.chat(story + who).out
+        first = self.chat(story).out
+        edited = self.chat(story + then + then + "/edit 2 " + who + "/stats\n")
+        self.assertEqual(edited.out[-len(both) + len(first):], both[len(first):])
+        computed, reused = (int(re.search(rf"{name} +(\d+) tokens", edited.err)[1])
+                            for name in ("last prompt", "reused"))
+        self.assertLess(computed, 20)
+        self.assertGreater(reused, 40)
+        again = self.chat(story + who + "/again\n/stats\n")
+        self.assertEqual(again.out, both + both[len(first):])
+        self.assertRegex(again.err, r"last prompt +1 tokens")
+        for line in ("/edit", "/edit 1", "/edit 0 Hi", "/edit 2 Hi", "/edit 1x Hi", "/edit -1 Hi"):
+            with self.subTest(line):
+                r = self.chat(story + line + "\n", code=1)
+                self.assertIn("/edit N TEXT: N is 1", r.err)
+                self.assertEqual(r.out, first)
 
     def test_commands_as_people_type_them(self):
         story = "Tell me a story about a fox named Pip.\n"
@@ -80,7 +100,7 @@ class FromPipe(SystemTest):
     def test_the_exit_code_tells_that_a_line_was_refused(self):
         taken = self.folder / "taken.chat"
         taken.write_text("not a conversation")
-        for line in ("/frobnicate", "/again", "/result 5", "/save", f"/save {taken}", f"/load {taken}",
+        for line in ("/frobnicate", "/again", "/edit 1 Hi", "/result 5", "/save", f"/save {taken}", f"/load {taken}",
                      "/load none.chat", f"/export {self.folder}/none/talk.md"):
             r = self.chat(line + "\nTell me a story.\n", code=1)
             self.assertGreater(len(r.out.strip()), 0, "the lines that follow are answered")
