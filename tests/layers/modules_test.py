@@ -28,7 +28,8 @@ ORDER = {
         # names, arguments and values
         "_constants", "_missing", "_logger", "_utils", "llama_types", "_options", "_sampling",
         "_lists", "_scores", "_state", "_formats", "_loading", "_chat_arguments", "_vision",
-        "llama_speculative", "llama_grammar", "llama_cache", "llama_tokenizer",
+        "_prefixes", "_pieces", "llama_speculative", "llama_grammar", "llama_cache",
+        "llama_tokenizer",
         # one text of a model, class by class
         "_words", "_logprobs", "_evaluation", "_chooser", "_context",
         # what is asked of it

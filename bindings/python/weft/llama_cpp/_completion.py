@@ -11,7 +11,7 @@ from ._chooser import Chooser, criteria_of, with_bias
 from ._context import Context
 from ._logprobs import Characters, Row, TokenNames, row_of
 from ._sampling import sample_arguments
-from .llama_cache import StateKey, common_prefix
+from .llama_cache import BaseLlamaCache, StateKey, common_prefix
 from .llama_grammar import native_grammar
 
 
@@ -232,8 +232,14 @@ class Request:
         of another model does not, is a miss."""
         llama = self.llama
         assert llama.cache is not None
+        key = StateKey(self.ids, llama._identity())
+        with llama._lock:
+            held = common_prefix(llama._input_ids.tolist(), self.ids)
+        most = llama.cache._common(key) if isinstance(llama.cache, BaseLlamaCache) else None
+        if most is not None and most <= held:
+            return  # without putting a state together for nothing
         try:
-            state = llama.cache[StateKey(self.ids, llama._identity())]
+            state = llama.cache[key]
         except KeyError:
             return
         cached = common_prefix(state.input_ids[:state.n_tokens].tolist(), self.ids)

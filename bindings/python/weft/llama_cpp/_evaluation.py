@@ -8,7 +8,7 @@ from typing import Any, Optional
 import numpy as np
 
 from .. import _weft
-from .._errors import ArgumentError, BudgetError, FormatError, UnsupportedError
+from .._errors import ArgumentError, BudgetError, FormatError
 from .._objects import Lock
 from ._constants import LLAMA_DEFAULT_SEED
 from ._options import cache_type
@@ -129,11 +129,8 @@ class Evaluation(Words):
         want = self._input_ids
         keep = native.common_prefix(0, want)
         if keep < native.length(0):
-            try:
-                native.truncate(0, keep)
-            except UnsupportedError:
-                native.truncate(0, 0)
-                keep = 0
+            keep = native.resume_point(0, keep)  # recurrent states are those of some lengths only
+            native.truncate(0, keep)
         if keep < len(want):
             native.feed(0, want[keep:])
 

@@ -16,7 +16,12 @@ from typing import Any, Optional
 import numpy as np
 
 from .._objects import Lock
+from ._pieces import Kept, Pieces, keep
+from ._prefixes import PrefixTree, common_prefix
 from ._state import LlamaState
+
+__all__ = ["BaseLlamaCache", "LlamaCache", "LlamaDiskCache", "LlamaRAMCache", "StateKey",
+           "common_prefix"]
 
 # What reading a file raises that is not a state.
 _BROKEN = (AttributeError, EOFError, KeyError, RuntimeError, TypeError, ValueError, struct.error,
@@ -57,15 +62,10 @@ class BaseLlamaCache(abc.ABC):
     def __setitem__(self, key: Sequence[int], value: Any) -> None:
         raise NotImplementedError
 
-
-def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
-    """How many ids two texts have in common."""
-    n = 0
-    for x, y in zip(a, b):
-        if x != y:
-            break
-        n += 1
-    return n
+    def _common(self, key: Sequence[int]) -> Optional[int]:
+        """How many ids a key has in common with that of the state that is found for it; None: it is
+        not known before the state is read."""
+        return None
 
 
 def _fits(model: str, key: Sequence[int]) -> bool:
@@ -85,62 +85,111 @@ def _bytes_of(state: Any) -> int:
     return int(state.llama_state_size) + sum(int(getattr(a, "nbytes", 0)) for a in arrays)
 
 
+# A model and ids: what a state is stored for.
+_Entry = tuple[str, tuple[int, ...]]
+
+
+class _Entries:
+    """Which states there are, by model."""
+
+    def __init__(self) -> None:
+        self._trees: dict[str, PrefixTree] = {}
+
+    def put(self, entry: _Entry, value: Any) -> None:
+        self._trees.setdefault(entry[0], PrefixTree()).put(entry[1], value)
+
+    def remove(self, entry: _Entry) -> None:
+        tree = self._trees[entry[0]]
+        tree.remove(entry[1])
+        if tree.is_empty:
+            del self._trees[entry[0]]
+
+    def longest(self, key: Sequence[int]) -> tuple[int, Any]:
+        """As PrefixTree.longest(), of all models that fit."""
+        ids = tuple(key)
+        found = (tree.longest(ids) for model, tree in self._trees.items() if _fits(model, key))
+        return max(found, key=lambda one: one[0], default=(0, None))
+
+
 class LlamaRAMCache(BaseLlamaCache):
-    """States in memory; the oldest goes first."""
+    """States in memory; the one that was not used for longest goes first.
+
+    Each state is kept in pieces, and equal pieces are kept once: states whose texts begin alike
+    share the keys and values of that beginning, in whole blocks of 64 tokens, those of recurrent
+    layers share the checkpoints that they have in common, and with logits_all the rows of logits.
+    Each has its own last block, current recurrent states and last logits. Windows share what is at
+    the same place in both, which is little once they have moved. States from elsewhere, that are no
+    LlamaState, are kept whole. A state is put together when it is looked up, and a Llama that loads
+    it copies its bytes: unlike the sequences of one session, Llamas share no memory with the cache.
+
+    The look-up is by a radix tree: its time depends on the key, not on the number of states."""
 
     def __init__(self, capacity_bytes: int = 2 << 30) -> None:
         super().__init__(capacity_bytes)
-        # By model and ids.
-        self._states: "collections.OrderedDict[tuple[str, tuple[int, ...]], Any]" = \
-            collections.OrderedDict()
+        # The oldest first.
+        self._states: "collections.OrderedDict[_Entry, Kept]" = collections.OrderedDict()
+        self._entries = _Entries()
+        self._pieces = Pieces()
         self._lock = Lock()
 
     @property
     def cache_size(self) -> int:
+        """Bytes of all states; what several have counts once."""
         with self._lock:
-            return sum(_bytes_of(state) for state in self._states.values())
+            return self._pieces.size
 
-    def _longest(self, key: Sequence[int]) -> Optional[tuple[str, tuple[int, ...]]]:
-        best, length = None, 0
-        for entry in self._states:
-            common = common_prefix(entry[1], key) if _fits(entry[0], key) else 0
-            if common > length:
-                best, length = entry, common
-        return best
+    def _common(self, key: Sequence[int]) -> Optional[int]:
+        with self._lock:
+            return self._entries.longest(key)[0]
 
     def __getitem__(self, key: Sequence[int]) -> Any:
         with self._lock:
-            found = self._longest(key)
+            found = self._entries.longest(key)[1]
             if found is None:
                 raise KeyError("no state has a common prefix")
             self._states.move_to_end(found)
-            return self._states[found]
+            return self._states[found].state()
 
     def __contains__(self, key: Sequence[int]) -> bool:
         with self._lock:
-            return self._longest(key) is not None
+            return self._entries.longest(key)[0] > 0
 
     def __setitem__(self, key: Sequence[int], value: Any) -> None:
         entry = (_model_of(key, value), tuple(int(i) for i in key))
+        n_bytes = _bytes_of(value)  # before anything changes: it may have no size
         with self._lock:
-            self._states.pop(entry, None)
-            self._states[entry] = value
-            while self.cache_size > self.capacity_bytes and self._states:
-                self._states.popitem(last=False)
+            # Before the old one goes, so that it finds the pieces of that.
+            state = keep(value, n_bytes, self._pieces)
+            if entry in self._states:
+                self._remove(entry)
+            self._states[entry] = state
+            self._entries.put(entry, entry)
+            while self._pieces.size > self.capacity_bytes and self._states:
+                self._remove(next(iter(self._states)))
+
+    def _remove(self, entry: _Entry) -> None:
+        self._entries.remove(entry)
+        self._states.pop(entry).release()
 
 
 LlamaCache = LlamaRAMCache
 
 
 class LlamaDiskCache(BaseLlamaCache):
-    """States in a folder, a file each, which several processes may share; the oldest goes first.
-    Files that cannot be read are removed."""
+    """States in a folder, a whole file each, which several processes may share; the oldest goes
+    first. The key of a file is read once, and the look-up is that of LlamaRAMCache. Files that
+    cannot be read are removed."""
 
     def __init__(self, cache_dir: str = ".cache/llama_cache",
                  capacity_bytes: int = 2 << 30) -> None:
         super().__init__(capacity_bytes)
         self._folder = pathlib.Path(cache_dir)
         self._folder.mkdir(parents=True, exist_ok=True)
+        # What was read of files that are there, by their names, which say what they hold. None: the
+        # name is not its own, and it is not used.
+        self._known: dict[str, Optional[_Entry]] = {}
+        self._entries = _Entries()
+        self._lock = Lock()
 
     def _files(self) -> list[tuple[int, int, pathlib.Path]]:
         """Last use, size and path of each state, the oldest first."""
@@ -165,20 +214,33 @@ class LlamaDiskCache(BaseLlamaCache):
         except _BROKEN:
             file.unlink(missing_ok=True)
 
-    def _longest(self, key: Sequence[int]) -> Optional[pathlib.Path]:
-        best, length = None, 0
-        for _, _, file in self._files():
+    def _update(self) -> None:
+        """Learns of files that came and went."""
+        there = {file.name: file for _, _, file in self._files()}
+        for name in self._known.keys() - there.keys():
+            gone = self._known.pop(name)
+            if gone is not None:
+                self._entries.remove(gone)
+        for name in there.keys() - self._known.keys():
+            file = there[name]
             with self._reading(file), open(file, "rb") as opened, \
                     np.load(opened, allow_pickle=False) as fields:
-                common = common_prefix(fields["key"].tolist(), key) \
-                    if _fits(str(fields["model"]), key) else 0
-                if common > length:
-                    best, length = file, common
-        return best
+                entry = (str(fields["model"]), tuple(fields["key"].tolist()))
+                self._known[name] = entry if name == _file_name(*entry) else None
+                if self._known[name] is not None:
+                    self._entries.put(entry, file)
+
+    def _longest(self, key: Sequence[int]) -> tuple[int, Optional[pathlib.Path]]:
+        with self._lock:
+            self._update()
+            return self._entries.longest(key)
+
+    def _common(self, key: Sequence[int]) -> Optional[int]:
+        return self._longest(key)[0]
 
     def __getitem__(self, key: Sequence[int]) -> Any:
         while True:
-            found = self._longest(key)
+            found = self._longest(key)[1]
             if found is None:
                 raise KeyError("no state has a common prefix")
             with self._reading(found):
@@ -188,14 +250,13 @@ class LlamaDiskCache(BaseLlamaCache):
             found.unlink(missing_ok=True)
 
     def __contains__(self, key: Sequence[int]) -> bool:
-        return self._longest(key) is not None
+        return self._longest(key)[0] > 0
 
     def __setitem__(self, key: Sequence[int], value: Any) -> None:
         if not isinstance(value, LlamaState):
             raise TypeError(f"value must be a LlamaState, not {type(value).__name__}")
         ids, model = [int(i) for i in key], _model_of(key, value)
-        name = hashlib.sha256(f"{model}:{ids}".encode()).hexdigest()[:32]
-        _write_state(self._folder / f"{name}.npz", ids, model, value)
+        _write_state(self._folder / _file_name(model, ids), ids, model, value)
         files = self._files()
         size = sum(size for _, size, _ in files)
         for _, bytes_of_file, file in files:
@@ -211,6 +272,10 @@ class LlamaDiskCache(BaseLlamaCache):
             with contextlib.suppress(FileNotFoundError):
                 if file.stat().st_mtime < time.time() - _ABANDONED_AFTER_S:
                     file.unlink()
+
+
+def _file_name(model: str, ids: Sequence[int]) -> str:
+    return hashlib.sha256(f"{model}:{list(ids)}".encode()).hexdigest()[:32] + ".npz"
 
 
 def _write_state(path: pathlib.Path, ids: list[int], model: str, state: LlamaState) -> None:
