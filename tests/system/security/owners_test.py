@@ -79,6 +79,24 @@ class Prompts(Owners):
         own, = server.get("/slots", headers=self.with_key(BOB)).json
         self.assertEqual(own["why_not_reused"], "nothing is held")
 
+    def test_salted_slots_are_seen_with_the_salt(self):
+        server = self.start("-np", "1")
+        self.ask(server, ALICE, cache_salt="one two")
+        seen = lambda key, query="": server.get(f"/slots{query}",
+                                                headers=self.with_key(key)).json[0]["id_task"]
+        self.assertEqual(seen(ALICE), 0)
+        self.assertEqual(seen(BOB, "?cache_salt=one%20two"), 0)
+        self.assertNotEqual(seen(ALICE, "?cache_salt=one%20two"), 0)
+
+    def test_moved_parts_stay_with_their_key(self):
+        server = self.start("--cache-reuse", "16", "--cache-reuse-share", "0")
+        self.ask(server, ALICE)
+        moved = lambda key, **more: self.ask(server, key, prompt="Bob says: " + SECRET,
+                                             **more)["timings"].get("cache_moved_n", 0)
+        self.assertEqual(moved(BOB), 0)
+        self.assertEqual(moved(ALICE, cache_salt="one"), 0)
+        self.assertGreater(moved(ALICE), 16)
+
     def test_salt_narrows_a_key(self):
         server = self.start()
         self.ask(server, ALICE, cache_salt="one")

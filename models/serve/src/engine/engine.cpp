@@ -153,7 +153,8 @@ void Engine::Impl::prepare(TextRequest&& wanted) {
   if (!may_prepare(inbox.state().counters, options.prepare_share)) return;
   TextRequest prompt{.prompt = std::move(wanted.prompt),
                      .owner = std::move(wanted.owner),
-                     .marks = std::move(wanted.marks)};
+                     .marks = std::move(wanted.marks),
+                     .moved = wanted.moved};
   prompt.generation.max_tokens = 0;
   prompt.generation.lora_scales = std::move(wanted.generation.lora_scales);
   auto made = request(std::move(prompt));

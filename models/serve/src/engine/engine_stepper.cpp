@@ -170,6 +170,7 @@ void EngineStepper::take_moved_part(EngineSlot& slot) {
   if (error) return slots_.fail_request(text.request, error);
   const std::int64_t n_saved = taken.n - taken.n_repeated;
   text.n_moved += n_saved;
+  if (request->prepares) return count_prepared(*request, seconds, taken.n_repeated);
   inbox_.update_state([&](EngineState& s) {
     s.counters.prompt_tokens += static_cast<std::uint64_t>(taken.n_repeated);
     s.counters.prompt_tokens_reused += static_cast<std::uint64_t>(n_saved);

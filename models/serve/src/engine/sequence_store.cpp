@@ -253,7 +253,7 @@ void SequenceStore::detach(std::int32_t slot) {
 }
 
 // A kept sequence gets what the slot holds: an empty one, or that whose leaf is worth least, but
-// not `except`.
+// not `except`. If all are worth more, what the slot holds is lost.
 void SequenceStore::keep(std::int32_t slot, std::int32_t except) {
   std::int32_t to = -1;
   for (std::int32_t s = n_slots_; s < std::ssize(sequences_); ++s) {
@@ -263,6 +263,10 @@ void SequenceStore::keep(std::int32_t slot, std::int32_t except) {
     if (is_better) to = s;
   }
   if (to < 0) return;
+  if (tree_.has(to) && is_worth_less(tree_, slot, to)) {
+    worth_.evicted(tree_.leaf(slot)->use);
+    return count_evicted(inbox_, session_.length(slot) - tree_.leaf(slot)->begin);
+  }
   if (tree_.has(to)) {
     worth_.evicted(tree_.leaf(to)->use);
     count_evicted(inbox_, session_.length(to) - tree_.leaf(to)->begin);

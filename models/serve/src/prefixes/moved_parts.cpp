@@ -31,7 +31,7 @@ MovedPart find_moved_part(std::span<const std::int32_t> ids, std::int64_t from,
                           std::int64_t min_tokens, std::span<const HeldIds> held) {
   const auto width = static_cast<std::size_t>(min_tokens);
   const auto rest = ids.subspan(static_cast<std::size_t>(std::min(from, std::ssize(ids))));
-  std::unordered_map<std::uint64_t, std::size_t> first_run;  // of each hash, counted from `from`
+  std::unordered_map<std::uint64_t, std::size_t> first_run;  // by hash; counted from `from`
   for_each_run(rest, width,
                [&](std::size_t at, std::uint64_t hash) { first_run.try_emplace(hash, at); });
   MovedPart best{.at = std::ssize(ids)};

@@ -1,6 +1,7 @@
 #include "prefixes/moved_parts.h"
 
 #include <algorithm>
+#include <bit>
 #include <random>
 
 #include <doctest/doctest.h>
@@ -70,4 +71,16 @@ TEST_CASE("texts of one repeated token take no longer than others") {
   const MovedPart found = find_moved_part(ids, 3, 32, held);
   CHECK(found.at == 3);
   CHECK(found.n == std::ssize(ids) - 3);
+}
+
+// Thue-Morse sequences of 2048 ids and their complements have the same polynomial modulo 2^64,
+// whatever its base is.
+TEST_CASE("ids that have the same hash are compared") {
+  std::vector<std::int32_t> ids, others;
+  for (std::uint32_t i = 0; i < 2048; ++i) {
+    ids.push_back(std::popcount(i) % 2);
+    others.push_back(1 - ids.back());
+  }
+  CHECK(find_moved_part(ids, 0, 2048, std::vector<HeldIds>{{1, 0, others}}).n == 0);
+  CHECK(find_moved_part(ids, 0, 2048, std::vector<HeldIds>{{1, 0, ids}}).n == 2048);
 }

@@ -47,7 +47,7 @@ void list_slots(const ApiCall& call) {
   const bool none_free = std::ranges::all_of(state.slots, &SlotState::busy);
   const std::string fail = query_value(call.request(), "fail_on_no_slot");
   if (none_free && !fail.empty() && fail != "0") throw unavailable("no slot is free");
-  const std::string viewer = call.owner();
+  const std::string viewer = call.owner(query_value(call.request(), "cache_salt"));
   JsonArray list;
   for (const SlotState& slot : state.slots)
     list.add_json(slot_json(slot.seen_by(viewer), engine.context()));
