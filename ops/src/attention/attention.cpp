@@ -101,7 +101,7 @@ const OpDef kAttention{.name = "attention",
                        .col_granule = last_dimension,
                        .map_cols = map_cols,
                        .cuts = {.inputs = cut_heads, .by_heads = true},
-                       .positions = Positions::compare};
+                       .positions = Positions::differences};
 
 const OpDef kBiasedAttention{.name = "biased_attention",
                              .inputs = kInputs,
@@ -113,7 +113,7 @@ const OpDef kBiasedAttention{.name = "biased_attention",
                              .col_granule = last_dimension,
                              .map_cols = map_cols,
                              .cuts = {.inputs = cut_biased_heads, .by_heads = true},
-                             .positions = Positions::compare};
+                             .positions = Positions::differences};
 
 Tensor attention(Tensor q, Tensor k, Tensor v, const AttentionRuns& runs,
                  const AttentionAttrs& attrs, const AttentionBias& bias, SourceLine where) {

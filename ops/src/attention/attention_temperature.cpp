@@ -63,7 +63,7 @@ const OpDef kAttentionTemperature{.name = "attention_temperature",
                                   .bound = bound,
                                   .in_place_over = 0,
                                   .cuts = {.inputs = cut_x},
-                                  .positions = Positions::weigh};
+                                  .positions = Positions::scale};
 
 Tensor attention_temperature(Tensor x, Tensor pos, const TemperatureAttrs& attrs,
                              SourceLine where) {

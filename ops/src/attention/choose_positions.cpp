@@ -184,7 +184,7 @@ const OpDef kChoosePositions{.name = "choose_positions",
                              .bound = exact,
                              .cost = cost,
                              .col_granule = last_dimension,
-                             .positions = Positions::compare};
+                             .positions = Positions::differences};
 
 Tensor choose_positions(Tensor q, Tensor k, const AttentionRuns& runs,
                         const ChoosePositionsAttrs& attrs, Tensor weights, SourceLine where) {

@@ -70,7 +70,7 @@ const OpDef kChosenAttention{.name = "chosen_attention",
                              .col_granule = last_dimension,
                              .map_cols = map_cols,
                              .cuts = {.inputs = cut_heads, .by_heads = true},
-                             .positions = Positions::compare};
+                             .positions = Positions::differences};
 
 Tensor chosen_attention(Tensor q, Tensor k, Tensor v, const AttentionRuns& runs, Tensor chosen,
                         const ChosenAttentionAttrs& attrs, Tensor sinks, SourceLine where) {

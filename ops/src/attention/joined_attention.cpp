@@ -117,7 +117,7 @@ const OpDef kJoinedAttention{.name = "joined_attention",
                              .bound = bound<look_up>,
                              .cost = cost,
                              .col_granule = last_dimension,
-                             .positions = Positions::compare};
+                             .positions = Positions::differences};
 
 Tensor joined_attention(Tensor q, const LatentRun& window, const LatentRun& more,
                         const JoinedAttentionAttrs& attrs, Tensor sinks, SourceLine where) {

@@ -29,7 +29,7 @@ const OpDef kScale{.name = "scale",
                    .reference = reference,
                    .in_place_over = 0,
                    .cuts = {.linear = LinearIn::first},
-                   .positions = Positions::keep};
+                   .positions = Positions::commute};
 
 Tensor scale(Tensor x, float factor, SourceLine where) {
   return add_node(kScale, {x}, ScaleAttrs{factor}, where);

@@ -65,7 +65,7 @@ const OpDef kRmsNorm{.name = "rms_norm",
                      .col_granule = last_dimension,
                      .in_place_over = 0,
                      .cuts = {.inputs = cut_by_heads},
-                     .positions = Positions::keep};
+                     .positions = Positions::commute};
 
 Tensor rms_norm(Tensor x, float eps, SourceLine where) {
   return add_node(kRmsNorm, {x}, RmsNormAttrs{eps}, where);

@@ -95,7 +95,7 @@ const OpDef kRope{.name = "rope",
                   .col_granule = last_dimension,
                   .in_place_over = 0,
                   .cuts = {.inputs = cut_by_heads},
-                  .positions = Positions::turn};
+                  .positions = Positions::rotate};
 
 Tensor rope(Tensor x, Tensor angles, RopePairs pairs, SourceLine where) {
   return add_node(kRope, {x, angles}, RopeApplyAttrs{pairs}, where);

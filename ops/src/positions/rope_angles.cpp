@@ -148,7 +148,7 @@ const OpDef kRopeAngles{.name = "rope_angles",
                         .bound = bound,
                         .col_granule = granule,
                         .cuts = {.whole = true},
-                        .positions = Positions::measure};
+                        .positions = Positions::angles};
 
 Tensor rope_angles(Tensor pos, const RopeAttrs& attrs, Tensor factors, SourceLine where) {
   return add_node(kRopeAngles, {pos, factors}, attrs, where);

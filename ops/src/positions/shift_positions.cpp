@@ -44,7 +44,7 @@ const OpDef kShiftPositions{.name = "shift_positions",
                             .reference = reference,
                             .bound = exact,
                             .cuts = {.whole = true},
-                            .positions = Positions::shift};
+                            .positions = Positions::range};
 
 Tensor shift_positions(Tensor pos, const ShiftAttrs& attrs, Tensor limit, SourceLine where) {
   return add_node(kShiftPositions, {pos, limit}, attrs, where);

@@ -47,7 +47,7 @@ const OpDef kConcatHeads{.name = "concat_heads",
                          .bound = exact,
                          .col_granule = last_dimension,
                          .cuts = {.inputs = cut_by_heads},
-                         .positions = Positions::join};
+                         .positions = Positions::concat};
 
 Tensor concat_heads(Tensor a, Tensor b, SourceLine where) {
   return add_node(kConcatHeads, {a, b}, {}, where);

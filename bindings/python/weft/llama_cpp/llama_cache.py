@@ -243,11 +243,18 @@ class LlamaDiskCache(BaseLlamaCache):
             found = self._longest(key)[1]
             if found is None:
                 raise KeyError("no state has a common prefix")
-            with self._reading(found):
+            try:
                 state = _read_state(found)
+            except FileNotFoundError:  # another process removed it
+                continue
+            except OSError as error:
+                raise KeyError(f"{found} cannot be read: {error.strerror}") from error
+            except _BROKEN:
+                found.unlink(missing_ok=True)
+                continue
+            with contextlib.suppress(OSError):  # it may belong to somebody else
                 os.utime(found)
-                return state
-            found.unlink(missing_ok=True)
+            return state
 
     def __contains__(self, key: Sequence[int]) -> bool:
         return self._longest(key)[0] > 0

@@ -90,14 +90,15 @@ enum class Storage : std::uint8_t {
 // What an op makes of the positions of tokens. It tells what a token's keys and values become when
 // the token is taken to another position.
 enum class Positions : std::uint8_t {
-  mix,      // if an input depends on positions, the output does, in some way
-  compare,  // the output depends on the differences of positions alone: attention
-  shift,    // positions of input 0 give positions
-  measure,  // positions of input 0 give angles, which grow linearly with them
-  turn,     // pairs of elements of each head of input 0 are rotated by the angles of input 1
-  weigh,    // heads of input 0 are multiplied by a number that depends on positions
-  keep,     // what turns input 0 turns the output in the same way
-  join,     // likewise, of heads that are those of input 0 followed by those of input 1
+  any,          // if an input depends on positions, the output does, in some way
+  differences,  // attention: how a token sees another one depends on the difference of their
+                // positions; which ones it sees may depend on its own position
+  range,        // positions of input 0 give bounds of what attention sees
+  angles,       // positions of input 0 give angles, which grow linearly with them
+  rotate,       // pairs of elements of each head of input 0 are rotated by the angles of input 1
+  scale,        // heads of input 0 are multiplied by a number that depends on positions
+  commute,      // rotating input 0 rotates the output in the same way
+  concat,       // likewise, of heads that are those of input 0 followed by those of input 1
 };
 
 struct OpDef {
@@ -178,7 +179,7 @@ struct OpDef {
   // How it is divided among the ranks of a model that runs on several of them.
   OpCuts cuts = {};
 
-  Positions positions = Positions::mix;
+  Positions positions = Positions::any;
 
   // Describes input `i` of a node. If the op is variadic, the last OpInput describes all that
   // follow.

@@ -188,7 +188,8 @@ bool SessionMemory::thin(std::int32_t sequence) {
   };
   if (free_rows()) return true;
   while (!marks.empty()) {
-    // The newest are worth most, and the first one: that is where most branches of a text begin.
+    // The newest are worth most, and, of three or more, the first one: that is where most branches
+    // of a text begin.
     const std::ptrdiff_t n = std::ssize(marks);
     const auto oldest = marks.begin() + (n > 2 ? 1 : 0);
     marks.erase(oldest, oldest + std::max<std::ptrdiff_t>(1, (n - 1) / 2));

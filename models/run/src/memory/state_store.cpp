@@ -6,6 +6,14 @@
 
 namespace weft::run {
 
+View bounds_view(const TensorSpec& spec, std::byte* data) {
+  View view{.data = data, .dtype = spec.dtype, .n_dims = spec.shape.n_dims(), .dims = {}};
+  for (int i = 0; i < view.n_dims; ++i)
+    view.dims[static_cast<std::size_t>(i)] = spec.shape[i].bound;
+  view.row_stride = spec.row_bytes();
+  return view;
+}
+
 std::span<std::byte> StateStore::on_host(const State& state, std::int32_t row) const {
   const std::int64_t n = state.row_bytes();
   return {state.host + row * n, static_cast<std::size_t>(n)};

@@ -15,6 +15,9 @@ namespace weft::run {
 
 class DeviceMemory;
 
+// A tensor at its bounds, with rows back to back.
+View bounds_view(const TensorSpec& spec, std::byte* data);
+
 class StateStore {
  public:
   struct State {

@@ -18,25 +18,18 @@ using namespace run;
 
 namespace {
 
-View view_of(const StateStore::State& state) {
-  View view{.data = state.host, .dtype = state.spec.dtype, .n_dims = 4, .dims = {}};
-  for (int i = 0; i < 4; ++i) view.dims[static_cast<std::size_t>(i)] = state.spec.shape[i].bound;
-  view.row_stride = state.row_bytes();
-  return view;
-}
-
-bool is_compared(const CellTurns& turns, const std::string& state) {
-  return std::ranges::find(turns.first_dependent, state) != turns.first_dependent.end();
+bool is_compared(const CellRotations& rotations, const std::string& state) {
+  return std::ranges::find(rotations.compared, state) != rotations.compared.end();
 }
 
 // The first stages of a plan, which write the states by which tokens are compared.
 std::int32_t stages_to_compare(const PlannedModel& planned, std::size_t plan,
-                               const CellTurns& turns) {
+                               const CellRotations& rotations) {
   std::int32_t n = 0;
   for (const PlanStep& step : planned.plans[plan].steps) {
     const Node& node = planned.graphs[plan][step.node];
     if (node.op->storage != Storage::state) continue;
-    if (is_compared(turns, planned.graphs[plan][node.inputs[0]].path))
+    if (is_compared(rotations, planned.graphs[plan][node.inputs[0]].path))
       n = std::max(n, step.stage + 1);
   }
   return n;
@@ -60,7 +53,7 @@ void repeat(Session& session, std::int32_t sequence, std::span<const std::int64_
   const std::size_t plan = s.planned.plan_for(std::ssize(step));
   s.run(r, {.cancel = cancel,
             .results = false,
-            .stages = all_stages ? -1 : stages_to_compare(s.planned, plan, s.turns)});
+            .stages = all_stages ? -1 : stages_to_compare(s.planned, plan, s.rotations)});
   if (s.stream) s.stream->count_rows(std::ssize(step));
 }
 
@@ -93,10 +86,14 @@ std::string why_not(const PlannedModel& planned) {
 // Takes cells of one state to other places.
 class CellMover {
  public:
-  CellMover(const StateStore::State& state, const Graph& graph, std::span<const CellTurn> turns,
-            std::int32_t by, const std::function<const std::byte*(const Node&)>& weights)
-      : view_(view_of(state)), turns_(turns), head_(static_cast<std::size_t>(view_.dim(-1))) {
-    for (const CellTurn& turn : turns) by_.push_back(turn_by(graph, turn, by, weights));
+  CellMover(const StateStore::State& state, const Graph& graph,
+            std::span<const CellRotation> rotations, std::int32_t by,
+            const std::function<const std::byte*(const Node&)>& weights)
+      : view_(bounds_view(state.spec, state.host)),
+        rotations_(rotations),
+        head_(static_cast<std::size_t>(view_.dim(-1))) {
+    for (const CellRotation& rotation : rotations)
+      by_.push_back(angles_of(graph, rotation, by, weights));
   }
 
   void move(std::int32_t from, std::int32_t to) {
@@ -105,20 +102,20 @@ class CellMover {
     for (std::int64_t group = 0; group < view_.dim(1); ++group) {
       const std::byte* const old = cell_at(view_, from, group);
       std::byte* const moved = cell_at(view_, to, group);
-      if (turns_.empty()) {
+      if (rotations_.empty()) {
         std::memcpy(moved, old, static_cast<std::size_t>(view_.dtype.bytes(E)));
         continue;
       }
       format.decode(old, head_.data(), E);
-      for (std::size_t i = 0; i < by_.size(); ++i) apply_turn(turns_[i], by_[i], head_.data());
+      for (std::size_t i = 0; i < by_.size(); ++i) rotate(rotations_[i], by_[i], head_.data());
       format.encode(head_.data(), moved, E);
     }
   }
 
  private:
   const View view_;
-  const std::span<const CellTurn> turns_;
-  std::vector<std::vector<float>> by_;  // by turn
+  const std::span<const CellRotation> rotations_;
+  std::vector<std::vector<float>> by_;  // by rotation
   std::vector<float> head_;
 };
 
@@ -132,8 +129,8 @@ Compared read_compared(const Session& session, std::int32_t sequence, std::int64
   for (const auto& part : s.memory.parts()) {
     const std::vector<std::int32_t> places = places_of(*part, sequence, begin, n);
     for (const StateStore::State& state : part->store().states()) {
-      if (!is_compared(s.turns, state.path)) continue;
-      const View view = view_of(state);
+      if (!is_compared(s.rotations, state.path)) continue;
+      const View view = bounds_view(state.spec, state.host);
       const std::int64_t E = view.dim(-1), G = view.dim(1);
       std::vector<float>& values = all.emplace_back(static_cast<std::size_t>(n * G * E));
       float* at = values.data();
@@ -176,37 +173,72 @@ std::string why_not_moved(const Session& session) {
   for (const auto& part : s.memory.parts())
     for (const StateStore::State& state : part->store().states())
       if (!state.host) return "the memory of the model is on a device";
-  return s.turns.why_not;
+  return s.rotations.why_not;
 }
 
-bool append_moved(Session& session, std::int32_t to, const MovedTokens& tokens) {
-  auto& s = SessionAccess::impl(session);
+std::int64_t max_moved_tokens(const Session& session) {
+  const PlannedModel& planned = SessionAccess::impl(session).planned;
+  const auto drops = [](const arch::MemoryPart& part) {
+    return part.of == arch::MemoryOf::sequence && part.window > 0 && part.kept_rows == 0;
+  };
+  return std::ranges::any_of(planned.memory_parts, drops)
+             ? std::min(arch::kGuaranteedRewind, planned.options.prefill_width)
+             : planned.options.prefill_width;
+}
+
+namespace {
+
+void check_moved(const Session& session, std::int32_t to, const MovedTokens& tokens) {
   if (const std::string why = why_not_moved(session); !why.empty())
     fail<UnsupportedError>("{}: tokens cannot be taken from another position: {}",
-                           s.model->file().path(), why);
-  const std::int64_t length = session.length(tokens.from), begin = tokens.begin, n = tokens.n;
-  if (n < 1 || n > s.planned.options.prefill_width || begin < 0 || begin > length - n)
-    fail<ValueError>("sequence {} has {} tokens, cannot take {} from {} on", tokens.from, length, n,
-                     begin);
+                           session.model().file().path(), why);
+  const auto& [from, begin, n] = tokens;
+  const std::int64_t length = session.length(from), most = max_moved_tokens(session);
+  if (n < 1 || n > most || begin < 0 || begin > length - n)
+    fail<ValueError>("sequence {} has {} tokens, cannot take {} from {} on; at most {} at once",
+                     from, length, n, begin, most);
+  if (session.mixes_lora_scales(from) ||
+      !std::ranges::equal(session.lora_scales(from), session.lora_scales(to)))
+    fail<ValueError>("sequences {} and {} have other scales of LoRAs", from, to);
+}
+
+// Copies and rotates the cells of one part of the memory. Returns false if `from` lacks some.
+bool move_cells(Session& session, const SequenceMemory& part, std::int32_t to, std::int64_t at,
+                const MovedTokens& tokens) {
+  auto& s = SessionAccess::impl(session);
+  const auto& [from, begin, n] = tokens;
+  if (part.max_rows(begin + n) == 0) return true;  // cells of no sequence
+  const auto old = places_of(part, from, begin, n), moved = places_of(part, to, at, n);
+  if (old.empty()) return false;
+  const auto weight = [&](const Node& node) { return s.weight(node); };
+  for (const StateStore::State& state : part.store().states()) {
+    CellMover mover(state, s.planned.graphs.front(), s.rotations.of_state.at(state.path),
+                    static_cast<std::int32_t>(at - begin), weight);
+    for (std::size_t i = 0; i < old.size(); ++i) mover.move(old[i], moved[i]);
+  }
+  return true;
+}
+
+}  // namespace
+
+bool append_moved(Session& session, std::int32_t to, const MovedTokens& tokens) {
+  check_moved(session, to, tokens);
+  auto& s = SessionAccess::impl(session);
   std::vector<StepToken> step;
-  for (const std::int32_t id : s.ids.copy_of(tokens.from, begin, n))
+  for (const std::int32_t id : s.ids.copy_of(tokens.from, tokens.begin, tokens.n))
     step.push_back({.token = id, .sequence = to});
   const std::int64_t at = session.length(to);
   s.last = {};
   s.memory.begin(step);
-  const auto weight = [&](const Node& node) { return s.weight(node); };
-  const auto by = static_cast<std::int32_t>(at - begin);
-  for (const auto& part : s.memory.parts()) {
-    if (part->max_rows(begin + n) == 0) continue;  // cells of no sequence
-    const auto from = places_of(*part, tokens.from, begin, n), into = places_of(*part, to, at, n);
-    if (from.empty()) {
+  const auto moves = [&](const auto& part) { return move_cells(session, *part, to, at, tokens); };
+  try {
+    if (!std::ranges::all_of(s.memory.parts(), moves)) {
       s.memory.rollback();
       return false;
     }
-    for (const StateStore::State& state : part->store().states()) {
-      CellMover mover(state, s.planned.graphs.front(), s.turns.of_state.at(state.path), by, weight);
-      for (std::size_t i = 0; i < from.size(); ++i) mover.move(from[i], into[i]);
-    }
+  } catch (...) {
+    s.memory.rollback();
+    throw;
   }
   s.keep_step(step);
   return true;
@@ -218,7 +250,7 @@ std::int64_t repeat_most_changed(Session& session, std::int32_t sequence, std::i
   const std::int64_t begin = session.length(sequence) - n;
   const auto n_again =
       std::min(n, static_cast<std::int64_t>(std::ceil(share * static_cast<double>(n))));
-  if (n_again < 1 || s.turns.first_dependent.empty()) return 0;
+  if (n_again < 1 || s.rotations.compared.empty()) return 0;
   std::vector<std::int64_t> positions(static_cast<std::size_t>(n));
   std::iota(positions.begin(), positions.end(), begin);
   if (n_again == n) {

@@ -65,10 +65,7 @@ std::vector<float> cells(Session& session, std::int32_t sequence, std::int64_t b
   for (const auto& part : SessionAccess::impl(session).memory.parts()) {
     const auto blocks = part->saved_rows(sequence, begin + n);
     for (const auto& state : part->store().states()) {
-      View view{.data = state.host, .dtype = state.spec.dtype, .n_dims = 4, .dims = {}};
-      for (int i = 0; i < 4; ++i)
-        view.dims[static_cast<std::size_t>(i)] = state.spec.shape[i].bound;
-      view.row_stride = state.row_bytes();
+      const View view = run::bounds_view(state.spec, state.host);
       std::vector<float> head(static_cast<std::size_t>(view.dim(-1)));
       for (std::int64_t i = begin; i < begin + n && !blocks.empty(); ++i) {
         const std::int64_t block = blocks[static_cast<std::size_t>(i / kCellsPerBlock)];
@@ -118,7 +115,7 @@ TEST_CASE("tokens that are all computed again have the bits of computed ones") {
     session.feed(0, joined(some_tokens(9, 3), text));
     session.feed(1, before);
     REQUIRE(append_moved(session, 1, {.from = 0, .begin = 9, .n = 40}));
-    const bool depends = !SessionAccess::impl(session).turns.first_dependent.empty();
+    const bool depends = !SessionAccess::impl(session).rotations.compared.empty();
     CHECK(repeat_most_changed(session, 1, 40, 1) == (depends ? 40 : 0));
     const auto got = all_logits(session, after, 5, 1);
     session.clear(0);
@@ -178,20 +175,51 @@ TEST_CASE("what shares blocks with a moved text keeps its bits") {
   CHECK(same_bits(got, all_logits(cold, after, 4, 0)));
 }
 
-TEST_CASE("windows give away what they still have") {
+// A model with a window of 100 tokens in all layers.
+std::shared_ptr<const Model> windowed() {
   const test::TempFolder folder;
+  const std::string path = (folder / "window.gguf").string();
   arch::MadeSource source("gemma3");
   source.set("attention.sliding_window", 100);
   source.learn();
-  write_made_model(source, (folder / "window.gguf").string());
-  Session session(Model::load((folder / "window.gguf").string()),
-                  {.context = 600, .sequences = 2, .prefill_width = 64});
+  write_made_model(source, path);
+  return Model::load(path);
+}
+
+TEST_CASE("windows give away what they still have") {
+  Session session(windowed(), {.context = 600, .sequences = 2, .prefill_width = 64});
   session.feed(0, some_tokens(500, 1));
   session.feed(1, some_tokens(30, 2));
   CHECK_FALSE(append_moved(session, 1, {.from = 0, .begin = 200, .n = 64}));
   CHECK(session.length(1) == 30);
   CHECK(append_moved(session, 1, {.from = 0, .begin = 420, .n = 64}));
   CHECK(session.length(1) == 94);
+}
+
+TEST_CASE("windows still have what tokens that are computed again see") {
+  const auto text = some_tokens(200, 1), before = some_tokens(300, 2), after = some_tokens(9, 4);
+  for (const bool keeps : {false, true}) {
+    CAPTURE(keeps);
+    const std::int32_t n_kept = keeps ? 1 : 0;
+    Session session(windowed(), {.context = 600,
+                                 .sequences = 2,
+                                 .kept = n_kept,
+                                 .kept_tokens = keeps ? 1200 : 0,
+                                 .prefill_width = 256});
+    const std::int64_t n = max_moved_tokens(session);
+    CHECK(n == (keeps ? 256 : 64));
+    const std::int64_t taken = std::min<std::int64_t>(n, 200);
+    session.feed(1, some_tokens(400, 5));  // leaves other blocks in the tables
+    session.clear(1);
+    session.feed(0, text);
+    session.feed(1, before);
+    REQUIRE(append_moved(session, 1, {.from = 0, .begin = 200 - taken, .n = taken}));
+    CHECK(repeat_most_changed(session, 1, taken, 1) == taken);
+    const auto got = all_logits(session, after, 9, 1);
+    session.clear(0);
+    session.feed(0, joined(before, {text.end() - taken, text.end()}));
+    CHECK(same_bits(got, all_logits(session, after, 9, 0)));
+  }
 }
 
 TEST_CASE("bad requests are refused and change nothing") {
@@ -201,7 +229,7 @@ TEST_CASE("bad requests are refused and change nothing") {
     return text_of([&] { append_moved(session, 1, tokens); });
   };
   CHECK(refused({.from = 0, .begin = 10, .n = 11}) ==
-        "sequence 0 has 20 tokens, cannot take 11 from 10 on");
+        "sequence 0 has 20 tokens, cannot take 11 from 10 on; at most 32 at once");
   CHECK(refused({.from = 0, .begin = -1, .n = 2}) != "no error");
   CHECK(refused({.from = 0, .begin = 0, .n = 0}) != "no error");
   CHECK(refused({.from = 7, .begin = 0, .n = 1}) != "no error");

@@ -96,7 +96,7 @@ Session::Impl::Impl(std::shared_ptr<const Model> m, PlannedModel p)
       drafts(party<DraftLayer>(parties)),
       others(impl_of(*model).ranks.group ? &party<OtherRanks>(parties) : nullptr),
       text(session_memory(arch::MemoryOf::text)),
-      turns(cell_turns(planned.graphs.front())),
+      rotations(cell_rotations(planned.graphs.front())),
       runners(planned.plans.size()),
       poll(planned.options.poll),
       chunk(static_cast<std::size_t>(planned.options.prefill_width)),

@@ -12,7 +12,7 @@
 #include "weft/scheduler/poll.h"
 #include "weft/scheduler/workers.h"
 
-#include "memory/cell_turns.h"
+#include "memory/cell_rotations.h"
 #include "memory/session_memory.h"
 #include "memory/token_ids.h"
 #include "model/model_impl.h"
@@ -87,7 +87,7 @@ struct Session::Impl {
   run::DraftLayer& drafts;
   run::OtherRanks* others;                         // null unless this is rank 0 of a sharded model
   const std::unique_ptr<run::SessionMemory> text;  // that is being encoded
-  const run::CellTurns turns;                      // in the graph of steps
+  const run::CellRotations rotations;              // in the graph of steps
   NodeObserver* draft_observer = nullptr;          // may be null
   std::vector<std::unique_ptr<run::Runner>> runners;  // by width class; null until first used
   Poll poll;                                          // of SessionOptions::poll

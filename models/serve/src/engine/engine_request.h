@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,7 +48,7 @@ struct EngineText {
   std::string why_not_reused;
   std::int64_t n_same = 0;  // these two as in PromptDone
   std::vector<TokenId> held_instead;
-  MovedPart part;                // the next one of the prompt; n is 0: there is none
+  std::deque<MovedPart> parts;   // those of the prompt that were not taken yet
   bool has_moved_parts = false;  // its sequence has taken some, or began with a text that had
   std::int64_t n_moved = 0;      // tokens taken, without those that were computed again
 
@@ -78,7 +79,7 @@ struct EngineText {
   // Its tokens that steps compute next: up to the part that is taken.
   std::int64_t n_to_compute() const {
     const std::int64_t n = generation->n_pending();
-    return part.n > 0 ? std::min(n, part.at - std::ssize(generation->held())) : n;
+    return parts.empty() ? n : std::min(n, parts.front().at - std::ssize(generation->held()));
   }
   // Tokens of its prompt that must still be computed.
   bool computes_prompt() const { return std::ssize(generation->held()) < generation->n_prompt(); }

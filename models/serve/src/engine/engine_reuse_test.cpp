@@ -22,7 +22,7 @@ class RandomLife {
  public:
   RandomLife(std::shared_ptr<const Model> model, std::uint32_t seed, std::int64_t kept_bytes)
       : engine_(model, {.slots = 3,
-                        .session = {.context = kContext, .cells = 640, .prefill_width = 64},
+                        .session = {.context = kContext, .cells = 640, .prefill_width = 128},
                         .prompt_tokens_per_step = 40,
                         .kept_prompts_bytes = kept_bytes,
                         .prepare_share = 0.5}),

@@ -69,7 +69,9 @@ bool EngineSlots::may_start(EngineText& text, Reuse& reuse) const {
     if (!slot.text || !slot.text->computes_prompt() || !store_.may_share(slot.index, text))
       continue;
     const bool same_request = slot.text->request == text.request;
-    const std::int64_t n = n_in_common(slot.text->generation->tokens(), text);
+    std::int64_t n = n_in_common(slot.text->generation->tokens(), text);
+    if (!slot.text->parts.empty() && !text.allows_moved_parts())
+      n = std::min(n, slot.text->parts.front().at);  // what comes then is not exact
     if (n < reuse.n + (same_request ? 1 : kMinAwaitedTokens)) continue;
     text.awaited = {slot.text->request->id, slot.text->index, n};
     if (!text.awaits(*slot.text)) continue;
@@ -108,9 +110,9 @@ void EngineSlots::start(TextPtr text, EngineSlot& slot, const Reuse& reuse) {
   slot.text = std::move(text);
   slot.text->has_moved_parts = reuse.has_moved_parts;
   store_.attach(slot.index, *slot.text);
-  slot.text->part = {};
+  slot.text->parts.clear();
   slot.text->n_moved = 0;
-  if (!again) moved_.find(*slot.text, reuse.n);
+  if (!again) moved_.find(*slot.text);
   slot.text->why_not_reused = reuse.why_not;
   if (slot.text->allows_moved_parts() && !moved_.why_not().empty() && !reuse.why_not.empty())
     slot.text->why_not_reused +=

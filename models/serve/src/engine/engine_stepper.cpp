@@ -138,7 +138,7 @@ void EngineStepper::step() {
 // Before the step, each text that has come to a part takes a piece of it.
 void EngineStepper::take_moved_parts() {
   for (EngineSlot* slot : running_) {
-    if (slot->text && slot->text->part.n > 0 && slot->text->n_to_compute() == 0)
+    if (slot->text && !slot->text->parts.empty() && slot->text->n_to_compute() == 0)
       take_moved_part(*slot);
   }
   std::erase_if(running_, [](const EngineSlot* slot) { return !slot->text; });

@@ -22,10 +22,11 @@ class MovedTexts {
 
   // Why the model takes no parts; "": it does.
   const std::string& why_not() const { return why_not_; }
-  // Sets EngineText::part: the next one from position `from` on. REQUIRES: the text is attached.
-  void find(EngineText& text, std::int64_t from) const;
-  // Takes at most `max_tokens` of the part. Those that may have changed since it was found are not
-  // taken. Throws like Session::step(), and has then taken nothing.
+  // Adds the parts of its prompt to EngineText::parts. REQUIRES: the text is attached, and has
+  // none.
+  void find(EngineText& text) const;
+  // Takes at most `max_tokens` of the next part, where the text has come to. What is no longer held
+  // is left to be computed. Throws like Session::step(), and has then taken nothing.
   struct Taken {
     std::int64_t n = 0, n_repeated = 0;  // those of n that were computed again
   };

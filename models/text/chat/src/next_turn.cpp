@@ -47,7 +47,13 @@ std::vector<TokenId> next_prompt(const ChatFormat& format, ChatTurn turn,
 std::int64_t n_tokens_of_messages(const ChatFormat& format, const ChatTurn& turn,
                                   std::span<const TokenId> tokens, std::size_t n) {
   ChatTurn shorter = turn;
-  shorter.messages.resize(n);
+  if (n == 0 && !turn.messages.empty()) {  // another first message
+    const std::string& own = turn.messages.front().content;
+    shorter.messages = {
+        {.role = turn.messages.front().role, .content = own.starts_with('a') ? "1" : "a"}};
+  } else {
+    shorter.messages.resize(n);
+  }
   shorter.add_generation_prompt = shorter.continue_final_message = false;
   return n_common(tokens_of(format, shorter), tokens);
 }

@@ -18,10 +18,8 @@ std::int64_t n_marked_tokens(const ServedModel& model, const anthropic::Request&
   const std::size_t n_before = request.system.empty() ? 0 : 1;
   const auto& [messages, n_marked] = request.messages;
   if (request.marks_all || n_marked == messages.size()) return std::ssize(prompt) - 1;
-  const std::size_t n = n_marked > 0                    ? n_marked + n_before
-                        : request.marks_before_messages ? n_before
-                                                        : 0;
-  return n > 0 ? n_tokens_of_messages(model.chat, *job.turn, prompt, n) : 0;
+  if (n_marked == 0 && !request.marks_before_messages) return 0;
+  return n_tokens_of_messages(model.chat, *job.turn, prompt, n_marked + n_before);
 }
 
 void answer_messages(const std::shared_ptr<ApiCall>& call) {
@@ -34,7 +32,8 @@ void answer_messages(const std::shared_ptr<ApiCall>& call) {
         "left out of prompts, so that these can be reused");
   TextJob job = chat_job(*call->model, anthropic::chat_turn(request), request, -1, "toolu_");
   const std::int64_t n_marked = n_marked_tokens(*call->model, request, job);
-  job.prompts.front().likely_again = n_marked > 0;
+  job.prompts.front().likely_again =
+      request.marks_all || request.marks_before_messages || request.messages.n_marked > 0;
   run_texts(call, std::move(job),
             std::make_shared<anthropic::Writer>(call, request.stream, n_marked));
 }

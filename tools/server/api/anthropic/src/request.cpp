@@ -130,7 +130,7 @@ const Fields<OutputFields>& output_fields() {
 bool is_marked(const Json& value) {
   if (value.is_array()) return std::ranges::any_of(value, is_marked);
   if (!value.is_object()) return false;
-  if (value.contains("cache_control") && !value["cache_control"].is_null()) return true;
+  if (value.contains("cache_control") && value["cache_control"].is_object()) return true;
   return value.contains("content") && value["content"].is_array() && is_marked(value["content"]);
 }
 

@@ -10,7 +10,7 @@ namespace weft::api::anthropic {
 namespace {
 
 // Each token of the prompt counts once. Those that were computed up to the client's last mark count
-// as written to the cache.
+// as written to the cache; parts that moved are taken to be before it.
 std::string usage(const PromptDone& prompt, std::int64_t n_marked, std::int64_t n_new) {
   const std::int64_t n_written = std::max<std::int64_t>(0, n_marked - prompt.n_reused);
   JsonObject json;

@@ -153,9 +153,8 @@ const Fields<GenerationFields>& sampling_fields() {
                generation_doc("skip_special_tokens"))
           .add("cache_salt", &G::cache_salt, cache_salt_form(), std::string(kCacheSaltDoc))
           .add("n_cache_reuse", &G::n_cache_reuse, whole(0, 1 << 30),
-               "Fewest tokens of a part of the prompt that may be taken from another position, "
-               "which "
-               "is not exact; 0 takes none.");
+               "Fewest tokens of a part of the prompt that may be taken from another position; 0: "
+               "none. What is taken is not exact.");
   return table;
 }
 
@@ -235,6 +234,10 @@ TextRequest text_request(const ServedModel& model, const GenerationFields& field
   request.texts = static_cast<std::int32_t>(fields.n);
   request.reuse = fields.cache_prompt;
   request.likely_again = fields.likely_again;
+  // What the request asks for itself is not dropped in silence.
+  if (fields.n_cache_reuse > 0 && fields.n_cache_reuse != model.moved.min_tokens &&
+      (fields.id_slot >= 0 || !fields.cache_prompt))
+    throw bad_request(at + "n_cache_reuse", "has no effect with id_slot, or without cache_prompt");
   request.moved = {fields.n_cache_reuse, model.moved.repeated_share};
   request.owner = fields.cache_salt;
   request.slot = static_cast<std::int32_t>(fields.id_slot);

@@ -95,7 +95,9 @@ const Fields<ChatRequest>& chat_fields() {
                "Continue the assistant's message at the end of the conversation.")
           .apply(
               "prompt_cache_key", text(),
-              [](ChatRequest& request, const std::string&) { request.likely_again = true; },
+              [](ChatRequest& request, const std::string& key) {
+                request.likely_again = !key.empty();
+              },
               "Key of prompts that resemble each other: this one is kept longer.")
           .refused("modalities", {R"(["text"])"}, "only text is supported")
           .refused("audio", {}, "sound is not supported")

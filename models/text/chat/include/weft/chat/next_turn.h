@@ -21,7 +21,8 @@ std::vector<TokenId> next_prompt(const ChatFormat& format, ChatTurn turn, const 
 std::vector<std::int64_t> message_borders(const ChatFormat& format, const ChatTurn& turn,
                                           std::span<const TokenId> tokens);
 
-// How many tokens the prompt has in common with one of its first n messages alone.
+// How many tokens the prompt has in common with one of its first n messages alone; with n = 0, how
+// many it has before the text of its first message.
 std::int64_t n_tokens_of_messages(const ChatFormat& format, const ChatTurn& turn,
                                   std::span<const TokenId> tokens, std::size_t n);
 

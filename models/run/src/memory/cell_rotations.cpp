@@ -1,4 +1,4 @@
-#include "memory/cell_turns.h"
+#include "memory/cell_rotations.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,15 +11,18 @@
 #include "weft/graph/view.h"
 #include "weft/ops/positions/rope_angles.h"
 
+#include "memory/state_store.h"
+
 namespace weft::run {
 namespace {
 
 // How a node's value depends on positions, beside what it reads of other tokens.
 enum class Dependence : std::uint8_t {
   none,       // if all tokens move together, it does not change
-  positions,  // places of tokens
-  angles,     // those of rope_angles
-  turned,     // by such angles: only attention, which sees differences, may read it
+  positions,  // those of the tokens
+  range,      // bounds of what attention sees
+  angles,     // of rotations by the positions
+  rotated,    // it, or a part of it, was rotated or scaled: only attention may read it
   absolute,   // otherwise
 };
 
@@ -28,11 +31,11 @@ class Reading {
   explicit Reading(const Graph& graph)
       : graph_(graph), of_(static_cast<std::size_t>(graph.size()), Dependence::none) {}
 
-  CellTurns read() {
-    for (NodeId id = 0; id < graph_.size() && turns_.why_not.empty(); ++id) read_node(id);
+  CellRotations read() {
+    for (NodeId id = 0; id < graph_.size() && rotations_.why_not.empty(); ++id) read_node(id);
     for (const Graph::Output& output : graph_.outputs())
       if (of(output.node) != Dependence::none) refuse(output.node);
-    return std::move(turns_);
+    return std::move(rotations_);
   }
 
  private:
@@ -46,7 +49,7 @@ class Reading {
     };
     const auto weight = std::ranges::find_if(node.inputs, is_weight);
     const std::string& path = weight == node.inputs.end() ? node.path : graph_[*weight].path;
-    if (turns_.why_not.empty()) turns_.why_not = fmt::format("'{}' {}", path, why);
+    if (rotations_.why_not.empty()) rotations_.why_not = fmt::format("'{}' {}", path, why);
   }
 
   void read_node(NodeId id) {
@@ -65,18 +68,18 @@ class Reading {
     const Dependence first = of(node.inputs[0]);
     const bool has_positions = first == Dependence::positions;
     switch (node.op->positions) {
-      case Positions::compare:
+      case Positions::differences:
         return Dependence::none;
-      case Positions::shift:
-        return has_positions ? first : Dependence::absolute;
-      case Positions::measure:
+      case Positions::range:
+        return has_positions ? Dependence::range : Dependence::absolute;
+      case Positions::angles:
         return has_positions ? Dependence::angles : Dependence::absolute;
-      case Positions::turn:
+      case Positions::rotate:
         return first == Dependence::none && of(node.inputs[1]) == Dependence::angles
-                   ? Dependence::turned
+                   ? Dependence::rotated
                    : Dependence::absolute;
-      case Positions::weigh:  // of queries: read_write() refuses it for keys
-        return first == Dependence::absolute ? first : Dependence::turned;
+      case Positions::scale:  // of queries: read_write() refuses it for keys
+        return first == Dependence::absolute ? first : Dependence::rotated;
       default:
         return after_any(node);
     }
@@ -86,8 +89,8 @@ class Reading {
     Dependence all = Dependence::none;
     for (const NodeId in : node.inputs) {
       if (in == kNoNode || of(in) == Dependence::none) continue;
-      const bool stays = of(in) == Dependence::turned && all != Dependence::absolute;
-      all = stays ? Dependence::turned : Dependence::absolute;
+      const bool stays = of(in) == Dependence::rotated && all != Dependence::absolute;
+      all = stays ? Dependence::rotated : Dependence::absolute;
     }
     return all;
   }
@@ -95,69 +98,62 @@ class Reading {
   void read_write(NodeId id) {
     const Node& node = graph_[id];
     const std::string& state = graph_[node.inputs[0]].path;
-    std::vector<CellTurn> turns;
-    if (!follow(node.inputs[1], 0, turns))
+    std::vector<CellRotation> rotations;
+    if (!follow(node.inputs[1], 0, rotations))
       return refuse(node.inputs[1], "changes keys after they were rotated by their positions");
-    turns_.of_state[state] = std::move(turns);
+    rotations_.of_state[state] = std::move(rotations);
     note_layer(state);
   }
 
-  // Finds the turns that made a node's value: they commute with what follows them. Returns false if
-  // it depends on positions in another way.
-  bool follow(NodeId id, std::int64_t begin, std::vector<CellTurn>& turns) {
+  // Finds the rotations that made a node's value: they commute with what follows them. Returns
+  // false if it depends on positions in another way.
+  bool follow(NodeId id, std::int64_t begin, std::vector<CellRotation>& rotations) {
     if (of(id) == Dependence::none) return true;
     const Node& node = graph_[id];
-    if (of(id) != Dependence::turned) return false;
-    if (node.op->positions == Positions::keep) return follow(node.inputs[0], begin, turns);
-    if (node.op->positions == Positions::join)
-      return follow(node.inputs[0], begin, turns) &&
-             follow(node.inputs[1], begin + graph_[node.inputs[0]].spec.shape.last(), turns);
-    if (node.op->positions != Positions::turn) return false;
-    turns.push_back({begin, node.attrs.as<RopeApplyAttrs>().pairs, node.inputs[1]});
+    if (of(id) != Dependence::rotated) return false;
+    if (node.op->positions == Positions::commute) return follow(node.inputs[0], begin, rotations);
+    if (node.op->positions == Positions::concat)
+      return follow(node.inputs[0], begin, rotations) &&
+             follow(node.inputs[1], begin + graph_[node.inputs[0]].spec.shape.last(), rotations);
+    if (node.op->positions != Positions::rotate) return false;
+    rotations.push_back({begin, node.attrs.as<RopeApplyAttrs>().pairs, node.inputs[1]});
     return true;
   }
 
-  // States of the first layer hold what depends on their tokens alone.
+  // The first layer that writes states knows nothing of other tokens, but for what they see of it.
   void note_layer(const std::string& state) {
     const std::string layer = state.substr(state.rfind('.') + 1);
     if (!first_layer_) first_layer_ = layer;
     if (layer == *first_layer_) return;
-    if (!dependent_layer_) dependent_layer_ = layer;
-    if (layer == *dependent_layer_) turns_.first_dependent.push_back(state);
+    if (!second_layer_) second_layer_ = layer;
+    if (layer == *second_layer_) rotations_.compared.push_back(state);
   }
 
   const Graph& graph_;
   std::vector<Dependence> of_;  // by node
-  CellTurns turns_;
-  std::optional<std::string> first_layer_, dependent_layer_;
+  CellRotations rotations_;
+  std::optional<std::string> first_layer_, second_layer_;  // that write states
 };
-
-View view_of(void* data, const TensorSpec& spec) {
-  View view{.data = static_cast<std::byte*>(data), .dtype = spec.dtype, .n_dims = 0, .dims = {}};
-  for (int i = 0; i < spec.shape.n_dims(); ++i)
-    view.dims[static_cast<std::size_t>(view.n_dims++)] = spec.shape[i].bound;
-  view.row_stride = spec.row_bytes();
-  return view;
-}
 
 }  // namespace
 
-CellTurns cell_turns(const Graph& graph) {
+CellRotations cell_rotations(const Graph& graph) {
   return Reading(graph).read();
 }
 
-std::vector<float> turn_by(const Graph& graph, const CellTurn& turn, std::int32_t by,
-                           const std::function<const std::byte*(const Node&)>& factors) {
-  const Node& node = graph[turn.angles];
+std::vector<float> angles_of(const Graph& graph, const CellRotation& rotation, std::int32_t by,
+                             const std::function<const std::byte*(const Node&)>& factors) {
+  const Node& node = graph[rotation.angles];
   const auto& attrs = node.attrs.as<RopeAttrs>();
+  const auto bytes = [](auto* values) { return reinterpret_cast<std::byte*>(values); };
   std::vector<float> y(static_cast<std::size_t>(attrs.n_rot));
-  const View out = view_of(y.data(), {f32, {1, attrs.n_rot}});
+  const View out = bounds_view({f32, {1, attrs.n_rot}}, bytes(y.data()));
   View divisors;
   if (node.inputs.size() > 1 && node.inputs[1] != kNoNode) {
     const Node& weight = graph[node.inputs[1]];
-    divisors = view_of(const_cast<std::byte*>(factors(weight)), weight.spec);  // is only read
+    divisors = bounds_view(weight.spec, const_cast<std::byte*>(factors(weight)));  // is only read
   }
-  const View in[] = {view_of(&by, {i32, {1}}), divisors};
+  const View in[] = {bounds_view({i32, {1}}, bytes(&by)), divisors};
   rope_angles_region(attrs, in, out, Region::whole(out));
   for (std::size_t i = 0; i < y.size(); i += 2) {
     const float magnitude = std::hypot(y[i], y[i + 1]);
@@ -166,12 +162,12 @@ std::vector<float> turn_by(const Graph& graph, const CellTurn& turn, std::int32_
   return y;
 }
 
-void apply_turn(const CellTurn& turn, const std::vector<float>& by, float* head) {
-  float* const x = head + turn.begin;
+void rotate(const CellRotation& rotation, const std::vector<float>& by, float* head) {
+  float* const x = head + rotation.begin;
   const std::size_t half = by.size() / 2;
   for (std::size_t i = 0; i < half; ++i) {
-    float& a = turn.pairs == RopePairs::adjacent ? x[2 * i] : x[i];
-    float& b = turn.pairs == RopePairs::adjacent ? x[2 * i + 1] : x[i + half];
+    float& a = rotation.pairs == RopePairs::adjacent ? x[2 * i] : x[i];
+    float& b = rotation.pairs == RopePairs::adjacent ? x[2 * i + 1] : x[i + half];
     const float cosine = by[2 * i], sine = by[2 * i + 1], old = a;
     a = old * cosine - b * sine;
     b = old * sine + b * cosine;
