@@ -188,10 +188,6 @@ void greet(const Session& session, const MemoryUse& use, const std::string& path
       launched_ranks() > 1 ? ", Ctrl-C ends all ranks" : "");
 }
 
-// Room for the states of about three turns, from which recurrent models can go on. Not with ranks,
-// which might come to different plans.
-constexpr std::int32_t kMarkedStates = 6;
-
 int run(Options options) {
   if (!options.tools_file.empty()) options.chat.tools = cli::read_text(options.tools_file);
   const std::string& tools = options.chat.tools;  // errors in them come before the model is loaded
@@ -203,9 +199,8 @@ int run(Options options) {
   cli::tune_once(options.model);
   const auto model = cli::load_model(options.model, cli::continue_unless_interrupted);
   const SpeculationOptions drafts = cli::speculation_options(options.drafts, *model, options.model);
-  MemoryDemand demand = cli::demand_of_texts(*model, options.model.session, drafts);
-  if (launched_ranks() <= 1) demand.marked_states = kMarkedStates;
-  MemoryOffer offer = plan_memory(*model, demand);
+  MemoryOffer offer =
+      plan_memory(*model, cli::demand_of_chat(*model, options.model.session, drafts));
   const MemoryUse use = offer.memory();
   Session session(std::move(offer.planned), model);
   cli::print_concessions(session);

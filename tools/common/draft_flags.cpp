@@ -8,6 +8,7 @@
 
 #include "weft/base/error.h"
 #include "weft/run/draft_file.h"
+#include "weft/run/ranks.h"
 #include "weft/serve/speculation_knobs.h"
 
 #include "common/knob_flags.h"
@@ -120,6 +121,14 @@ SpeculationOptions speculation_options(const DraftFlags& flags, const Model& mod
 MemoryDemand demand_of_texts(const Model& model, const SessionOptions& session,
                              const SpeculationOptions& drafts) {
   return {.session = session, .slots = session.sequences, .drafts = draft_demand(model, drafts)};
+}
+
+MemoryDemand demand_of_chat(const Model& model, const SessionOptions& session,
+                            const SpeculationOptions& drafts) {
+  constexpr std::int32_t kMarkedStates = 6;
+  MemoryDemand demand = demand_of_texts(model, session, drafts);
+  if (launched_ranks() <= 1) demand.marked_states = kMarkedStates;
+  return demand;
 }
 
 std::string draft_report(const Speculation& speculation) {

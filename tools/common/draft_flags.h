@@ -30,6 +30,10 @@ SpeculationOptions speculation_options(const DraftFlags& flags, const Model& mod
 // The demand of a program that writes `session.sequences` texts at a time with these drafts.
 MemoryDemand demand_of_texts(const Model& model, const SessionOptions& session,
                              const SpeculationOptions& drafts);
+// That of chat: with room for the states of about three turns, from which recurrent models can go
+// on. Not with ranks, which might come to different plans.
+MemoryDemand demand_of_chat(const Model& model, const SessionOptions& session,
+                            const SpeculationOptions& drafts);
 
 // "drafted      120 tokens, 90 of them right (draft 80 of 110, ngram-simple 10 of 10); 1.62 times
 // as fast as without"; empty if nothing was drafted.

@@ -1,10 +1,12 @@
 """The interface of llama-cpp-python: what caches share, and how they find states."""
 
+import errno
 import pathlib
 import random
 import shutil
 import tempfile
 import unittest
+from unittest import mock
 
 from support import STORY, llama  # first: it skips the test without numpy
 
@@ -145,6 +147,16 @@ class Files(unittest.TestCase):
             file.unlink()
             self.assertEqual([cache._common([1, 2, 4]) for cache in caches], [1, 1])
             self.assertTrue((folder / "copy.npz").exists())
+
+    def test_a_file_that_cannot_be_opened_now_stays(self):
+        with tempfile.TemporaryDirectory() as name:
+            cache = LlamaDiskCache(name)
+            cache[[1, 2, 3]] = llama().save_state()
+            with mock.patch("weft.llama_cpp.llama_cache._read_state",
+                            side_effect=OSError(errno.EMFILE, "Too many open files")):
+                with self.assertRaisesRegex(KeyError, "Too many open files"):
+                    cache[[1, 2]]
+            self.assertEqual(cache[[1, 2]].n_tokens, 0)
 
 
 if __name__ == "__main__":

@@ -63,11 +63,13 @@ class Plan(ServeTest):
     def as_told(self, model, *flags):
         """The plan of a session, after it was compared with what generate and chat report."""
         plan = self.plan(model, *flags)
-        text = self.runs("weft", "plan", "-m", model, "-c", "1024", *flags).out.decode()
-        total = re.search(r"(?m)^ *total +(\S+ \S+)", text).group(1)
+        total_of = lambda *more: re.search(
+            r"(?m)^ *total +(\S+ \S+)",
+            self.runs("weft", "plan", "-m", model, "-c", "1024", *flags, *more).out.decode()).group(1)
+        total = total_of()
         r = self.runs("generate", "-m", model, "-c", "1024", *flags, "-p", "Once", "-n", "4")
         self.assertIn(f"memory    {total} in all", r.err)
-        self.assertIn(f", {total} of memory.", self.greeting(model, *flags))
+        self.assertIn(f", {total_of('--chat')} of memory.", self.greeting(model, *flags))
         return plan
 
     def greeting(self, model, *flags):

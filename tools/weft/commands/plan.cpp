@@ -82,7 +82,7 @@ struct Flags {
   bool json = false, forecast = false;
   LinkSpeed link;
   std::int32_t hosts = 0;
-  bool server = false;
+  bool chat = false, server = false;
   std::int32_t slots = 0;              // for --server; 0: not given
   std::int64_t kept_prompts_mib = -1;  // likewise: EngineOptions::kept_prompts_bytes
   bool embeddings = false;
@@ -125,6 +125,7 @@ Planned with_sizes(SessionOptions asked, MemoryOffer offer) {
   asked.sequences = got.sequences;
   asked.kept = got.kept;
   asked.kept_tokens = got.kept_tokens;
+  asked.checkpoint_every = got.checkpoint_every;
   asked.logits_rows = got.logits_rows;
   return {std::move(asked), std::move(offer)};
 }
@@ -137,14 +138,15 @@ Planned plan_embedder(const Model& model, const SessionOptions& session) {
   return {std::move(asked), std::move(offer)};
 }
 
-// What generate and chat get with the flags, an embedder, or a server.
+// What generate, chat, an embedder or a server get with the flags.
 Planned plan_of(const Model& model, const Flags& flags) {
   cli::ModelFlags of_model = flags.model;
   if (flags.embeddings) return plan_embedder(model, of_model.session);
   const SpeculationOptions drafts = cli::speculation_options(flags.drafts, model, of_model);
   SessionOptions& session = of_model.session;
   if (!flags.server) {
-    MemoryOffer offer = plan_memory(model, cli::demand_of_texts(model, session, drafts));
+    const auto demand_of = flags.chat ? cli::demand_of_chat : cli::demand_of_texts;
+    MemoryOffer offer = plan_memory(model, demand_of(model, session, drafts));
     return with_sizes(std::move(session), std::move(offer));
   }
   constexpr std::int32_t kSlots = 4;  // the default of weft serve
@@ -171,6 +173,11 @@ cli::Option add_size_flags(cli::App& app, Flags& flags) {
                    "plan the memory of weft serve with these flags: slots, which share the context "
                    "of -c, and kept prompts")
           .excludes(sequences);
+  app.add_flag("--chat", flags.chat,
+               "plan the memory of chat, which has room for states to go back to if the model has "
+               "recurrent layers; otherwise it is that of generate")
+      .excludes(sequences)
+      .excludes(server);
   app.add_flag("--embeddings", flags.embeddings,
                "plan the memory of embeddings, as weft embed asks for it with texts that fill its "
                "steps")

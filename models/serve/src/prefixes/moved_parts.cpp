@@ -93,7 +93,7 @@ std::vector<MovedPart> find_moved_parts(std::span<const std::int32_t> ids, std::
   const auto rest = ids.subspan(static_cast<std::size_t>(from));
   const auto runs = all_runs(rest, static_cast<std::size_t>(min_tokens), held);
   std::vector<MovedPart> parts;
-  std::int64_t end = 0;  // of the last part
+  std::int64_t end = 0;  // where the last part ends
   std::size_t i = 0;
   std::vector<MovedPart> open;  // those that begin before `end` and go on behind it
   while (true) {
