@@ -134,9 +134,10 @@ void add_port_flags(cli::App& app, Flags& flags) {
 }
 
 void add_moved_flags(cli::App& app, Flags& flags) {
-  app.add_option("--cache-reuse", flags.moved.min_tokens,
-                 "parts of at least N tokens of a prompt may be taken from other positions, which "
-                 "is faster but not exact; 0 (default): none. Requests have n_cache_reuse")
+  app.add_option(
+         "--cache-reuse", flags.moved.min_tokens,
+         "parts of at least N tokens of a prompt may be taken from other positions, which "
+         "is not exact, and faster in large models; 0 (default): none. Requests have n_cache_reuse")
       .range(std::int64_t{0}, std::int64_t{1} << 30)
       .type_name("N");
   app.add_option("--cache-reuse-share", flags.moved.repeated_share,
