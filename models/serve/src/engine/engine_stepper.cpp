@@ -144,38 +144,47 @@ void EngineStepper::take_moved_parts() {
   std::erase_if(running_, [](const EngineSlot* slot) { return !slot->text; });
 }
 
+// Does the work of a step that has begun, and ends the step.
+template <class F>
+EngineStepper::Attempt EngineStepper::attempt(F work) {
+  Attempt done;
+  const Clock::time_point begin = Clock::now();
+  try {
+    work();
+  } catch (const BudgetError&) {
+    done.error = std::current_exception();
+    done.is_short_of_memory = true;
+  } catch (...) {
+    done.error = std::current_exception();
+  }
+  done.seconds = seconds_since(begin);
+  inbox_.end_step(!inbox_.abort_step());
+  return done;
+}
+
 void EngineStepper::take_moved_part(EngineSlot& slot) {
   EngineText& text = *slot.text;
   EngineRequest* const request = text.request.get();
   if (!inbox_.begin_step({&request, 1})) return;
-  const Clock::time_point begin = Clock::now();
   const std::int64_t most =
       running_.size() > 1 ? kMovedBesideOthers : session_.options().prefill_width;
   MovedTexts::Taken taken;
-  std::exception_ptr error;
-  bool is_short_of_memory = false;
-  try {
-    taken = moved_.take(text, most, &inbox_.abort_step());
-  } catch (
-      const CancelledError&) {  // the request ends before the next step, or the step is repeated
-  } catch (const BudgetError&) {
-    error = std::current_exception();
-    is_short_of_memory = true;
-  } catch (...) {
-    error = std::current_exception();
-  }
-  const double seconds = seconds_since(begin);
-  inbox_.end_step(!inbox_.abort_step());
-  if (is_short_of_memory) return make_room(error);
-  if (error) return slots_.fail_request(text.request, error);
+  const Attempt done = attempt([&] {
+    try {
+      taken = moved_.take(text, most, &inbox_.abort_step());
+    } catch (const CancelledError&) {  // the request ends before the next step, or this is repeated
+    }
+  });
+  if (done.is_short_of_memory) return make_room(done.error);
+  if (done.error) return slots_.fail_request(text.request, done.error);
   const std::int64_t n_saved = taken.n - taken.n_repeated;
   text.n_moved += n_saved;
-  if (request->prepares) return count_prepared(*request, seconds, taken.n_repeated);
+  if (request->prepares) return count_prepared(*request, done.seconds, taken.n_repeated);
   inbox_.update_state([&](EngineState& s) {
     s.counters.prompt_tokens += static_cast<std::uint64_t>(taken.n_repeated);
     s.counters.prompt_tokens_reused += static_cast<std::uint64_t>(n_saved);
     s.counters.prompt_tokens_moved += static_cast<std::uint64_t>(n_saved);
-    s.counters.prompt_seconds += seconds;
+    s.counters.prompt_seconds += done.seconds;
     s.slots[static_cast<std::size_t>(slot.index)].n_held = std::ssize(text.generation->held());
   });
   report_prompt(slot);
@@ -194,20 +203,9 @@ void EngineStepper::compute(std::span<EngineSlot* const> some) {
   }
   if (!inbox_.begin_step(requests_)) return;
   NodeObserver* const observer = profile_.begin(some);
-  const Clock::time_point begin = Clock::now();
   std::span<const Batch::Event> events;
-  std::exception_ptr error;
-  bool is_short_of_memory = false;
-  try {
-    events = batch_.step(generations_, &inbox_.abort_step(), limits_, observer);
-  } catch (const BudgetError&) {
-    error = std::current_exception();
-    is_short_of_memory = true;
-  } catch (...) {
-    error = std::current_exception();
-  }
-  const double seconds = seconds_since(begin);
-  inbox_.end_step(!inbox_.abort_step());
+  const auto [seconds, error, is_short_of_memory] =
+      attempt([&] { events = batch_.step(generations_, &inbox_.abort_step(), limits_, observer); });
   if (is_short_of_memory) return make_room(error);
   if (error && some.size() > 1) return compute_each({some.begin(), some.end()});
   if (error) return slots_.fail_request(some[0]->text->request, error);

@@ -47,6 +47,13 @@ class EngineStepper {
  private:
   void prepare_masks();
   bool prepare_masks_of(const EngineRequest& request, Clock::time_point until);
+  struct Attempt {
+    double seconds = 0;
+    std::exception_ptr error;  // null: none
+    bool is_short_of_memory = false;
+  };
+  template <class F>
+  Attempt attempt(F work);
   void take_moved_parts();
   void take_moved_part(EngineSlot& slot);
   void set_quotas();
