@@ -52,7 +52,7 @@ ONLY = {
 }
 # The folders of a layer's src/, low to high. Sources that are directly in src/ are above all of them.
 INNER = {
-    "run": ["weights", "streaming", "memory", "model", "plan", "session", "moved", "ranks"],
+    "run": ["weights", "streaming", "memory", "model", "plan", "session", "saved", "moved", "ranks"],
     "scheduler": ["machine", "messages", "exchange", "passes", "shard", "plan", "replay", "checks",
                   "pictures"],
 }
@@ -234,7 +234,7 @@ class Includes(unittest.TestCase):
                     "models/serve/src/conversation/saved_conversation.cpp",
                     "models/serve/src/generation/batch.cpp", "models/serve/src/generation/guesses.cpp",
                     "models/serve/src/engine/engine_stepper.cpp",
-                    "models/serve/src/engine/engine_embedders.cpp",
+                    "models/serve/src/embeddings/engine_embedders.cpp",
                     "models/serve/src/engine/slot_files.cpp",
                     "tools/server/api/core/src/errors.cpp", "tools/server/hosting/src/model_pool.cpp",
                     "models/text/"}

@@ -26,7 +26,7 @@ RUNS = {
 FORMATS = ["F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q2_K", "Q3_K", "Q4_K",
            "Q5_K", "Q6_K", "Q4_K_M", "IQ4_NL", "IQ4_XS", "IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS",
            "IQ2_S", "IQ3_XXS", "IQ3_S", "TQ1_0", "TQ2_0", "Q1_0", "Q2_0", "MXFP4", "NVFP4"]
-ORIGIN = SOURCE / "models/run/src/session/sequence_origin.cpp"
+ORIGIN = SOURCE / "models/run/src/saved/sequence_origin.cpp"
 SHAPE = "D=256,F=512,L=2,H=4,G=2,V=512"
 
 

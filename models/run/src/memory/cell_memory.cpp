@@ -11,6 +11,10 @@
 namespace weft::run {
 namespace {
 
+Growth in_cells(const Growth& g, std::int64_t stride) {
+  return {g.sequence, g.from / stride, g.to / stride};
+}
+
 class CellMemory final : public SequenceMemory {
  public:
   CellMemory(const arch::MemoryPart& part, const MemoryLimits& limits, StateStore store)
@@ -29,7 +33,7 @@ class CellMemory final : public SequenceMemory {
   }
   bool has_room(const Growth& g) const override {
     // A window has enough blocks for every step (arch/src/decoder/memory.cpp).
-    return window_ > 0 || table_.n_missing(in_cells(g)) <= table_.pool().n_free();
+    return window_ > 0 || table_.n_missing(in_cells(g, stride_)) <= table_.pool().n_free();
   }
   std::int64_t free_positions() const override {
     return window_ > 0 ? SequenceMemory::free_positions()
@@ -44,7 +48,7 @@ class CellMemory final : public SequenceMemory {
   }
   const Growth* reserve(std::span<const Growth> step) override {
     const auto failed = std::ranges::find_if(
-        step, [&](const Growth& g) { return !table_.grow(in_cells(g), store()); });
+        step, [&](const Growth& g) { return !table_.grow(in_cells(g, stride_), store()); });
     return failed == step.end() ? nullptr : &*failed;
   }
   void write_inputs(std::span<const TokenPlace> tokens, std::span<const Growth> step,
@@ -72,6 +76,7 @@ class CellMemory final : public SequenceMemory {
     const auto rows = table_.blocks(sequence, begin, end);
     return {rows.begin(), rows.end()};
   }
+  std::int64_t tokens_per_row() const override { return kCellsPerBlock * stride_; }
   std::int64_t min_rows(std::int64_t length) const override {
     return blocks_of(length) - first_block(length);
   }
@@ -93,7 +98,6 @@ class CellMemory final : public SequenceMemory {
  private:
   // The blocks of the cells that `length` positions fill.
   std::int64_t blocks_of(std::int64_t length) const { return blocks_for(length / stride_); }
-  Growth in_cells(const Growth& g) const { return {g.sequence, g.from / stride_, g.to / stride_}; }
   // The oldest position that the token at position `length` attends to.
   std::int64_t oldest(std::int64_t length) const {
     return window_ == 0 ? 0 : std::max<std::int64_t>(0, length - window_ + 1);

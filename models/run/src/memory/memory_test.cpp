@@ -264,10 +264,9 @@ void Lives::copy() {
 // Rows that no sequence of this length has would move all others.
 void Lives::refuses_more_rows(std::int32_t to, std::int64_t saved, std::vector<SavedState> states) {
   for (SavedState& state : states) {
-    if (state.bytes.empty()) continue;
-    std::vector<std::byte> more;
-    for (int i = 0; i < 64; ++i) more.insert(more.end(), state.bytes.begin(), state.bytes.end());
-    state.bytes = more;
+    if (state.n_bytes() == 0) continue;
+    const auto piece = state.pieces.front();
+    state.pieces.assign(64, piece);
     REQUIRE_THROWS_AS(
         memory_->check_saved(to, saved, std::vector<std::int32_t>(index(saved)), states),
         FormatError);
@@ -281,11 +280,12 @@ void Lives::restore() {
   std::vector<std::vector<std::byte>> bytes(memory_->n_states());
   std::vector<SavedState> states;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
-    memory_->save(from, i, [&](std::span<const std::byte> piece) {
+    memory_->save(from, i, {.end = saved}, [&](std::span<const std::byte> piece) {
       bytes[i].insert(bytes[i].end(), piece.begin(), piece.end());
     });
-    REQUIRE(std::ssize(bytes[i]) == memory_->saved_shape(from, i).n_bytes);
-    states.push_back({bytes[i], memory_->saved_shape(from, i).lengths});
+    const SavedShape shape = memory_->saved_shape(from, i, {.end = saved});
+    REQUIRE(std::ssize(bytes[i]) == shape.n_bytes);
+    states.push_back({{bytes[i]}, shape.lengths});
   }
   const std::int64_t n = memory_->resume_point_of_saved(below(saved + 1), saved, states);
   REQUIRE(memory_->resume_point_of_saved(saved, saved, states) == saved);

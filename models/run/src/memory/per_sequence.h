@@ -1,7 +1,7 @@
 #pragma once
 // What follows a sequence: everything that a session keeps for each of its sequences, behind one
 // interface. Session::truncate(), copy() and clear(), and what saves and restores sequences
-// (session/sequence_states.h), are loops over the list in session/sequence_parties.h; nothing else
+// (saved/sequence_states.h), are loops over the list in session/sequence_parties.h; nothing else
 // knows how many parties there are.
 
 #include <cstdint>
@@ -12,6 +12,14 @@
 #include "weft/run/session.h"
 
 namespace weft::run {
+
+// What is saved of a sequence.
+struct SavedRange {
+  std::int64_t begin = 0;  // no more of its memory than the tokens begin .. end - 1 need
+  std::int64_t end = 0;    // as if the sequence ended here
+  // Of states that do not have all tokens, such as windows, everything that the sequence has.
+  bool all_of_windows = false;
+};
 
 class PerSequence {
  public:
@@ -40,13 +48,14 @@ class PerSequence {
   virtual void clear(std::int32_t sequence) { truncate(sequence, 0); }
 
   // What is saved of a sequence beside its tokens, as one or more states
-  // (session/sequence_states.h). A party without states is made again from the tokens, or begins
+  // (saved/sequence_states.h). A party without states is made again from the tokens, or begins
   // anew.
   virtual std::size_t n_states() const { return 0; }
-  virtual SavedShape saved_shape(std::int32_t /*sequence*/, std::size_t /*state*/) const {
+  virtual SavedShape saved_shape(std::int32_t /*sequence*/, std::size_t /*state*/,
+                                 const SavedRange& /*range*/) const {
     return {};
   }
-  virtual void save(std::int32_t /*sequence*/, std::size_t /*state*/,
+  virtual void save(std::int32_t /*sequence*/, std::size_t /*state*/, const SavedRange& /*range*/,
                     const std::function<void(std::span<const std::byte>)>& /*write*/) const {}
   // Why the sequence cannot be saved now; "": it can.
   virtual std::string why_not_saved(std::int32_t /*sequence*/) const { return ""; }

@@ -285,7 +285,7 @@ std::vector<std::int64_t> RowMemory::saved_lengths(std::int32_t sequence,
 }
 
 std::int64_t RowMemory::restore_point(std::int64_t length, const Saved& saved) const {
-  if (saved.lengths.empty()) return length == saved.length ? length : 0;
+  if (saved.lengths.empty()) return saved.n_rows > 0 && length == saved.length ? length : 0;
   const auto longer = std::ranges::upper_bound(saved.lengths, length);
   return longer == saved.lengths.begin() ? 0 : *std::prev(longer);
 }

@@ -75,6 +75,8 @@ class SequenceMemory {
                                                   std::int64_t /*length*/) const {
     return {};
   }
+  // The tokens of one of saved_rows(); 0 for kinds that have saved_lengths(), or no states.
+  virtual std::int64_t tokens_per_row() const { return 0; }
   // What was saved of a sequence for each state: `n_rows`, at least min_rows(length). `lengths` are
   // saved_lengths(), or empty if only the last row was saved.
   struct Saved {

@@ -10,6 +10,8 @@
 namespace weft::run {
 namespace {
 
+using Bytes = std::span<const std::byte>;
+
 std::size_t index(std::int64_t sequence) {
   return static_cast<std::size_t>(sequence);
 }
@@ -18,20 +20,29 @@ std::size_t index(std::int64_t sequence) {
   fail<BudgetError>("no room for {} tokens in sequence {}: {}", length, sequence, part.room());
 }
 
-struct SavedRow {
-  std::int64_t length = 0;  // 0: the row is not the state of a whole sequence
-  std::int32_t row = 0;
+struct RowsToSave {
+  std::vector<std::int32_t> rows;     // in order
+  std::vector<std::int64_t> lengths;  // of rows that are states of a whole sequence
+  std::int64_t first = 0;             // of other rows: the first one's number in the sequence
 };
 
-// In order.
-std::vector<SavedRow> rows_to_save(const SequenceMemory& part, std::int32_t sequence,
-                                   std::int64_t length) {
-  const std::vector<std::int32_t> rows = part.saved_rows(sequence, length);
-  const std::vector<std::int64_t> lengths = part.saved_lengths(sequence, length);
-  std::vector<SavedRow> all;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    all.push_back({i < lengths.size() ? lengths[i] : 0, rows[i]});
-  return all;
+RowsToSave rows_to_save(const SequenceMemory& part, std::int32_t sequence,
+                        const SavedRange& range) {
+  RowsToSave saved{.rows = part.saved_rows(sequence, range.end),
+                   .lengths = part.saved_lengths(sequence, range.end)};
+  std::int64_t n_skipped = 0;
+  if (const std::int64_t each = part.tokens_per_row(); each > 0) {
+    saved.first = part.max_rows(range.end) - std::ssize(saved.rows);
+    const bool is_window = part.min_rows(range.end) < part.max_rows(range.end);
+    if (!(range.all_of_windows && is_window)) n_skipped = range.begin / each - saved.first;
+  } else if (!range.all_of_windows) {
+    n_skipped = std::ranges::upper_bound(saved.lengths, range.begin) - saved.lengths.begin();
+    saved.lengths.erase(saved.lengths.begin(), saved.lengths.begin() + n_skipped);
+  }
+  n_skipped = std::clamp<std::int64_t>(n_skipped, 0, std::ssize(saved.rows));
+  saved.rows.erase(saved.rows.begin(), saved.rows.begin() + n_skipped);
+  saved.first += n_skipped;
+  return saved;
 }
 
 // By part; those without states have none. REQUIRES: as many states as the memory has.
@@ -44,7 +55,7 @@ std::vector<SequenceMemory::Saved> saved_of_parts(
     SequenceMemory::Saved saved{.length = saved_length};
     const auto of_part = part->store().states();
     if (!of_part.empty()) {
-      saved.n_rows = std::ssize(states[i].bytes) / of_part[0].row_bytes();
+      saved.n_rows = states[i].n_bytes() / of_part[0].row_bytes();
       saved.lengths = states[i].lengths;
     }
     all.push_back(saved);
@@ -60,23 +71,23 @@ void check_states(std::span<const SessionMemory::State> own, std::int64_t saved_
     fail<FormatError>("{} states were saved, the model has {}", states.size(), own.size());
   for (std::size_t i = 0; i < states.size(); ++i) {
     const auto& [part, state] = own[i];
-    const auto& [bytes, lengths] = states[i];
-    const std::int64_t n_rows = std::ssize(bytes) / state->row_bytes();
+    const std::vector<std::int64_t>& lengths = states[i].lengths;
+    const std::int64_t n_bytes = states[i].n_bytes(), n_rows = n_bytes / state->row_bytes();
+    const auto is_uneven = [&](auto piece) { return std::ssize(piece) % state->row_bytes() != 0; };
     const bool by_length = !lengths.empty();
     const std::int64_t least = by_length ? std::ssize(lengths) : part->min_rows(saved_length);
     const std::int64_t most = by_length ? std::ssize(lengths) : part->max_rows(saved_length);
-    if (n_rows < least || n_rows > most || std::ssize(bytes) % state->row_bytes() != 0)
+    if (n_rows < least || n_rows > most || std::ranges::any_of(states[i].pieces, is_uneven))
       fail<FormatError>("'{}' was saved with {} bytes, {} tokens have {} to {}", state->path,
-                        bytes.size(), saved_length, least * state->row_bytes(),
+                        n_bytes, saved_length, least * state->row_bytes(),
                         most * state->row_bytes());
-    const bool differs =
-        i > 0 && own[i - 1].part == part &&
-        (states[i - 1].lengths != lengths ||
-         std::ssize(states[i - 1].bytes) / own[i - 1].state->row_bytes() != n_rows);
+    const bool differs = i > 0 && own[i - 1].part == part &&
+                         (states[i - 1].lengths != lengths ||
+                          states[i - 1].n_bytes() / own[i - 1].state->row_bytes() != n_rows);
     const auto is_not_longer = [](std::int64_t a, std::int64_t b) { return a >= b; };
     const bool ascends = std::ranges::adjacent_find(lengths, is_not_longer) == lengths.end();
     if (differs || !ascends ||
-        (by_length && (lengths.front() < 1 || lengths.back() != saved_length)))
+        (by_length && (lengths.front() < 1 || lengths.back() > saved_length)))
       fail<FormatError>("'{}' was saved after other numbers of tokens than the rest", state->path);
   }
 }
@@ -198,20 +209,22 @@ bool SessionMemory::thin(std::int32_t sequence) {
   return false;
 }
 
-SavedShape SessionMemory::saved_shape(std::int32_t sequence, std::size_t state) const {
+SavedShape SessionMemory::saved_shape(std::int32_t sequence, std::size_t state,
+                                      const SavedRange& range) const {
   const auto& [part, s] = states_[state];
-  const std::vector<SavedRow> rows = rows_to_save(*part, sequence, length(sequence));
-  SavedShape shape{.n_bytes = std::ssize(rows) * s->row_bytes()};
-  for (const SavedRow& row : rows)
-    if (row.length > 0) shape.lengths.push_back(row.length);
-  return shape;
+  RowsToSave saved = rows_to_save(*part, sequence, range);
+  return {.n_bytes = std::ssize(saved.rows) * s->row_bytes(),
+          .lengths = std::move(saved.lengths),
+          .row_bytes = s->row_bytes(),
+          .tokens_per_row = part->tokens_per_row(),
+          .first_row = saved.first};
 }
 
-void SessionMemory::save(std::int32_t sequence, std::size_t state,
+void SessionMemory::save(std::int32_t sequence, std::size_t state, const SavedRange& range,
                          const StateStore::Sink& sink) const {
   const auto& [part, s] = states_[state];
-  for (const SavedRow& row : rows_to_save(*part, sequence, length(sequence)))
-    part->store().read(*s, row.row, sink);
+  for (const std::int32_t row : rows_to_save(*part, sequence, range).rows)
+    part->store().read(*s, row, sink);
 }
 
 std::int64_t SessionMemory::resume_point_of_saved(std::int64_t length, std::int64_t saved_length,
@@ -227,8 +240,8 @@ std::int64_t SessionMemory::resume_point_of_saved(std::int64_t length, std::int6
   return length;
 }
 
-// Replaces the sequence by one of `length` tokens. fill(state, n, bytes) provides the contents of
-// the nth row of a state.
+// Replaces the sequence by one of `length` tokens. fill(state, n, bytes) returns the contents of
+// the nth row of a state, for which it may use `bytes`.
 template <class Fill>
 void SessionMemory::replace(std::int32_t sequence, std::int64_t length,
                             std::span<const NewRows> of_parts, Fill fill) {
@@ -244,8 +257,8 @@ void SessionMemory::replace(std::int32_t sequence, std::int64_t length,
       content.resize(static_cast<std::size_t>(state.row_bytes()));
       for (std::size_t n = 0; n < rows.size(); ++n) {
         if (rows[n] < 0) continue;
-        fill(i, of_parts[p].begin + static_cast<std::int64_t>(n), std::span(content));
-        part.store().write(state, rows[n], content);
+        const std::int64_t at = of_parts[p].begin + static_cast<std::int64_t>(n);
+        part.store().write(state, rows[n], fill(i, at, std::span(content)));
       }
       ++i;
     }
@@ -271,10 +284,13 @@ void SessionMemory::restore(std::int32_t sequence, std::int64_t length,
     const auto [begin, end] = parts_[i]->needed_rows(length, saved[i]);
     rows.push_back({begin, end - begin, saved[i].lengths});
   }
-  replace(sequence, length, rows, [&](std::size_t i, std::int64_t n, std::span<std::byte> row) {
-    const auto from = states[i].bytes.subspan(static_cast<std::size_t>(n) * row.size());
-    std::copy_n(from.begin(), row.size(), row.begin());
-  });
+  replace(sequence, length, rows,
+          [&](std::size_t i, std::int64_t n, std::span<std::byte> row) -> Bytes {
+            std::size_t at = static_cast<std::size_t>(n) * row.size();
+            auto piece = states[i].pieces.begin();
+            for (; at >= piece->size(); ++piece) at -= piece->size();
+            return piece->subspan(at, row.size());
+          });
   for (const SequenceMemory::Saved& part : saved)  // whoever saved them wanted them
     for (const std::int64_t n : part.lengths)
       if (n < length && n % arch::kCheckpointEvery != 0) mark(sequence, n);
@@ -287,7 +303,10 @@ void SessionMemory::fill_with_noise(std::int32_t sequence, std::int64_t length) 
   std::vector<NewRows> rows;
   for (const auto& part : parts_) rows.push_back({.n = part->min_rows(length)});
   replace(sequence, length, rows,
-          [&](std::size_t i, std::int64_t, std::span<std::byte> row) { noise[i].fill(row); });
+          [&](std::size_t i, std::int64_t, std::span<std::byte> row) -> Bytes {
+            noise[i].fill(row);
+            return row;
+          });
 }
 
 }  // namespace weft::run

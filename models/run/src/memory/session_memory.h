@@ -69,8 +69,10 @@ class SessionMemory final : public PerSequence {
   // last. Returns false if that freed nothing.
   bool thin(std::int32_t sequence);
   std::size_t n_states() const override { return states_.size(); }
-  SavedShape saved_shape(std::int32_t sequence, std::size_t state) const override;
-  void save(std::int32_t sequence, std::size_t state, const StateStore::Sink& sink) const override;
+  SavedShape saved_shape(std::int32_t sequence, std::size_t state,
+                         const SavedRange& range) const override;
+  void save(std::int32_t sequence, std::size_t state, const SavedRange& range,
+            const StateStore::Sink& sink) const override;
   std::int64_t resume_point_of_saved(std::int64_t length, std::int64_t saved_length,
                                      std::span<const SavedState> states) const override;
   void check_saved(std::int32_t sequence, std::int64_t length,

@@ -145,11 +145,21 @@ struct StepToken {
 struct SavedShape {
   std::int64_t n_bytes = 0;
   std::vector<std::int64_t> lengths;
+  // The state is saved in rows. Those without such numbers have a part of the tokens each, and
+  // `first_row` of them are left out.
+  std::int64_t row_bytes = 0, tokens_per_row = 0, first_row = 0;
 };
-// The same when it was read. The bytes belong to whoever read them.
+// The same when it was read. The bytes, one or more rows in each piece, belong to whoever read
+// them.
 struct SavedState {
-  std::span<const std::byte> bytes;
-  std::vector<std::int64_t> lengths;
+  std::vector<std::span<const std::byte>> pieces;
+  std::vector<std::int64_t> lengths = {};
+
+  std::int64_t n_bytes() const {
+    std::int64_t n = 0;
+    for (const auto piece : pieces) n += std::ssize(piece);
+    return n;
+  }
 };
 
 struct PlannedModel;

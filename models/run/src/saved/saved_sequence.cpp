@@ -15,7 +15,7 @@
 #include "weft/files/output_file.h"
 #include "weft/run/kept_texts.h"
 
-#include "session/sequence_states.h"
+#include "saved/sequence_states.h"
 
 namespace weft {
 namespace {
@@ -112,13 +112,14 @@ void save_sequence(const Session& session, std::int32_t sequence, std::string_vi
   writer.bytes(std::as_bytes(std::span(tokens)));
   writer.block(std::as_bytes(std::span(note)));
   const std::size_t n_states = run::n_states(session);
+  const run::SavedRange everything{.end = session.length(sequence)};
   writer.number(n_states);
   for (std::size_t i = 0; i < n_states; ++i) {
-    const SavedShape shape = run::saved_shape(session, sequence, i);
+    const SavedShape shape = run::saved_shape(session, sequence, i, everything);
     writer.number(shape.lengths.size());
     writer.bytes(std::as_bytes(std::span(shape.lengths)));
     writer.number(static_cast<std::uint64_t>(shape.n_bytes));
-    run::save_state(session, sequence, i,
+    run::save_state(session, sequence, i, everything,
                     [&](std::span<const std::byte> bytes) { writer.bytes(bytes); });
   }
   writer.end();
@@ -160,7 +161,7 @@ SavedSequence SavedSequence::parse(std::span<const std::byte> bytes, const std::
   for (std::uint64_t i = 0; i < n_states; ++i) {
     SavedState& state = s.states_.emplace_back();
     if (magic == kSequenceMagic) state.lengths = read_lengths(cursor, n_tokens);
-    state.bytes = read_block(cursor, "cells");
+    state.pieces = {read_block(cursor, "cells")};
   }
   if (cursor.remaining() > 0) cursor.fail_here("{} bytes follow the states", cursor.remaining());
   return s;

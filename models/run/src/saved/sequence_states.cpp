@@ -1,4 +1,4 @@
-#include "session/sequence_states.h"
+#include "saved/sequence_states.h"
 
 #include <utility>
 
@@ -41,15 +41,17 @@ std::size_t n_states(const Session& session) {
   return n;
 }
 
-SavedShape saved_shape(const Session& session, std::int32_t sequence, std::size_t state) {
+SavedShape saved_shape(const Session& session, std::int32_t sequence, std::size_t state,
+                       const SavedRange& range) {
   const auto [party, own] = owner_of(session, state);
-  return party->saved_shape(sequence, own);
+  return party->saved_shape(sequence, own, range);
 }
 
 void save_state(const Session& session, std::int32_t sequence, std::size_t state,
+                const SavedRange& range,
                 const std::function<void(std::span<const std::byte>)>& write) {
   const auto [party, own] = owner_of(session, state);
-  party->save(sequence, own, write);
+  party->save(sequence, own, range, write);
 }
 
 std::int64_t resume_point_of_saved(const Session& session, std::int64_t length,

@@ -13,7 +13,7 @@
 #include "weft/base/error.h"
 #include "weft/ops/formats/q8_0.h"
 
-#include "session/sequence_states.h"
+#include "saved/sequence_states.h"
 #include "support/file_bytes.h"
 #include "support/temp_folder.h"
 #include "support/tiny_model.h"

@@ -10,12 +10,16 @@
 
 #include "weft/run/session.h"
 
+#include "memory/per_sequence.h"
+
 namespace weft::run {
 
 std::size_t n_states(const Session& session);
-SavedShape saved_shape(const Session& session, std::int32_t sequence, std::size_t state);
+SavedShape saved_shape(const Session& session, std::int32_t sequence, std::size_t state,
+                       const SavedRange& range);
 // Passes a state to `write` piece by piece. REQUIRES: Session::why_not_saved() is empty.
 void save_state(const Session& session, std::int32_t sequence, std::size_t state,
+                const SavedRange& range,
                 const std::function<void(std::span<const std::byte>)>& write);
 // The largest length up to `length` that restore_states() accepts. REQUIRES: 0 <= length <=
 // saved_length.
