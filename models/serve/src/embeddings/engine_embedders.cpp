@@ -1,4 +1,4 @@
-#include "engine/engine_embedders.h"
+#include "embeddings/engine_embedders.h"
 
 #include <algorithm>
 #include <tuple>

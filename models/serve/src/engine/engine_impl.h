@@ -11,7 +11,7 @@
 
 #include "weft/serve/engine.h"
 
-#include "engine/engine_embedders.h"
+#include "embeddings/engine_embedders.h"
 #include "engine/engine_inbox.h"
 #include "engine/engine_queue.h"
 #include "engine/engine_slots.h"
@@ -19,6 +19,7 @@
 #include "engine/moved_texts.h"
 #include "engine/sequence_store.h"
 #include "engine/slot_files.h"
+#include "engine/texts_on_disk.h"
 
 namespace weft {
 
@@ -68,6 +69,7 @@ struct Engine::Impl {
   serve::SequenceStore store;
   serve::SlotFiles files;
   serve::MovedTexts moved;
+  serve::TextsOnDisk disk;
   serve::EngineSlots slots;
   serve::EngineStepper stepper;
   serve::EngineEmbedders embedders;

@@ -8,17 +8,26 @@ namespace weft {
 
 using namespace serve;
 
+namespace {
+
+// What an engine that stops spends on texts that are not on the disk.
+constexpr double kFinishSeconds = 10;
+
+}  // namespace
+
 void Engine::Impl::loop() {
   while (turn(false)) {
   }
   for (; !tasks.empty(); tasks.pop_front()) tasks.front().run();
+  disk.finish(kFinishSeconds);
 }
 
 // `nested`: between the steps of a task. Returns false if the engine stops.
 bool Engine::Impl::turn(bool nested) {
   bool continues = true;
   try {
-    continues = inbox.receive(nested || is_busy() || !tasks.empty(), arrived, tasks);
+    const bool has_work = is_busy() || !tasks.empty() || disk.has_work();
+    continues = inbox.receive(nested || has_work, arrived, tasks);
     for (const auto& request : arrived) queue.add_texts_of(request);
     arrived.clear();
     run_tasks(nested);
@@ -26,6 +35,7 @@ bool Engine::Impl::turn(bool nested) {
     if (!continues) return false;
     slots.start_texts();
     stepper.step();
+    disk.save_some();
   } catch (...) {  // lack of memory: sequences may hold other tokens than noted
     arrived.clear();
     slots.fail_all(std::current_exception());

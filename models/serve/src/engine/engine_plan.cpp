@@ -4,7 +4,7 @@
 
 #include "weft/base/error.h"
 
-#include "engine/engine_embedders.h"
+#include "embeddings/engine_embedders.h"
 #include "engine/engine_impl.h"
 
 namespace weft {

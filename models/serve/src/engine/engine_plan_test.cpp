@@ -4,7 +4,7 @@
 #include "weft/run/memory_plan.h"
 #include "weft/serve/engine.h"
 
-#include "engine/engine_embedders.h"
+#include "embeddings/engine_embedders.h"
 #include "support/tiny_model.h"
 
 namespace weft {

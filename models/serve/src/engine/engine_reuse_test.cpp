@@ -1,5 +1,10 @@
 // Random lives of an engine's texts: they branch, repeat, wait for each other, are cancelled, and
 // there is never enough memory for all. Each has the bits that it has alone.
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <optional>
 #include <random>
 
 #include <doctest/doctest.h>
@@ -20,24 +25,35 @@ constexpr std::int64_t kContext = 320;
 
 class RandomLife {
  public:
-  RandomLife(std::shared_ptr<const Model> model, std::uint32_t seed, std::int64_t kept_bytes)
-      : engine_(model, {.slots = 3,
-                        .session = {.context = kContext, .cells = 640, .prefill_width = 128},
-                        .prompt_tokens_per_step = 40,
-                        .kept_prompts_bytes = kept_bytes,
-                        .prepare_share = 0.5}),
+  RandomLife(const std::shared_ptr<const Model>& model, std::uint32_t seed, std::int64_t kept_bytes,
+             SnapshotOptions snapshots = {})
+      : model_(model),
+        options_{.slots = 3,
+                 .session = {.context = kContext, .cells = 640, .prefill_width = 128},
+                 .prompt_tokens_per_step = 40,
+                 .kept_prompts_bytes = kept_bytes,
+                 .snapshots = std::move(snapshots),
+                 .prepare_share = 0.5},
+        engine_(std::in_place, model_, options_),
         cold_(model, {.slots = 1, .session = {.context = kContext}, .kept_prompts_bytes = 0}),
         has_logprobs_(model->vocabulary().has_texts()),
         random_(seed) {}
 
+  // A new engine of the same model; `between` is called when there is none.
+  void restart(const std::function<void(std::mt19937&)>& between) {
+    counters_ += engine_->state().counters;
+    engine_.reset();
+    between(random_);
+    engine_.emplace(model_, options_);
+  }
   // A few requests at once, which are compared with a cold engine.
   void turn() {
     std::vector<std::pair<TextRequest, std::shared_ptr<Collector>>> running;
     for (std::int64_t i = 0; i <= below(3); ++i) {
       TextRequest request = some_request();
       auto listener = std::make_shared<Collector>(request.texts);
-      const RequestId id = engine_.submit(request, listener);
-      if (below(6) == 0) engine_.cancel(id);
+      const RequestId id = engine_->submit(request, listener);
+      if (below(6) == 0) engine_->cancel(id);
       running.emplace_back(std::move(request), std::move(listener));
     }
     for (auto& [request, listener] : running) {
@@ -51,11 +67,12 @@ class RandomLife {
       texts_.push_back(std::move(text));
     }
     TextRequest next = some_request();
-    if (below(2) == 0) engine_.prepare(next);
+    if (below(2) == 0) engine_->prepare(next);
   }
-  std::uint64_t n_reused() const { return engine_.state().counters.prompt_tokens_reused; }
-  std::uint64_t n_moved() const { return engine_.state().counters.prompt_tokens_moved; }
-  std::uint64_t n_evicted() const { return engine_.state().counters.evicted_tokens; }
+  EngineCounters counters() const {
+    EngineCounters all = counters_;
+    return all += engine_->state().counters;
+  }
 
  private:
   std::int64_t below(std::int64_t n) {
@@ -105,7 +122,11 @@ class RandomLife {
     }
   }
 
-  Engine engine_, cold_;
+  const std::shared_ptr<const Model> model_;
+  const EngineOptions options_;
+  EngineCounters counters_;  // those of earlier engines
+  std::optional<Engine> engine_;
+  Engine cold_;
   const bool has_logprobs_;  // the model has a tokenizer
   std::mt19937 random_;
   std::vector<std::vector<TokenId>> texts_;
@@ -118,11 +139,129 @@ TEST_CASE("whatever texts reuse and whatever is evicted, each has the bits of a 
       CAPTURE(kept);
       RandomLife texts(arch == "mixed" ? test::mixed_model() : tiny_model({.arch = arch}), 7, kept);
       for (int i = 0; i < 40; ++i) texts.turn();
-      if (arch == "llama" || kept == 400'000) CHECK(texts.n_reused() > 0);
-      if (arch == "llama" && kept == 30'000) CHECK(texts.n_evicted() > 0);
-      CHECK((texts.n_moved() > 0) == (arch == "llama" || arch == "gemma3"));
+      const EngineCounters counters = texts.counters();
+      if (arch == "llama" || kept == 400'000) CHECK(counters.prompt_tokens_reused > 0);
+      if (arch == "llama" && kept == 30'000) CHECK(counters.evicted_tokens > 0);
+      CHECK((counters.prompt_tokens_moved > 0) == (arch == "llama" || arch == "gemma3"));
     }
   }
+}
+
+std::vector<std::filesystem::path> files_in(const std::string& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(folder))
+    if (file.is_regular_file()) files.push_back(file.path());
+  std::ranges::sort(files);
+  return files;
+}
+
+// Something happens to a file of the folder.
+void spoil(const std::string& folder, std::mt19937& random) {
+  const auto files = files_in(folder);
+  if (files.empty()) return;
+  const auto &file = files[random() % files.size()], &other = files[random() % files.size()];
+  const std::uintmax_t size = std::filesystem::file_size(file);
+  switch (random() % 6) {
+    case 0:
+      return std::filesystem::resize_file(file, random() % (size + 1));
+    case 1:
+      return std::filesystem::resize_file(file, size + 100);
+    case 2:
+      return static_cast<void>(std::filesystem::remove(file));
+    case 3:
+      std::filesystem::copy_file(other, file, std::filesystem::copy_options::overwrite_existing);
+      return;
+    case 4: {
+      std::filesystem::remove(file);
+      return std::filesystem::create_symlink("/etc/passwd", file);
+    }
+    default: {
+      std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary);
+      const auto at = static_cast<std::streamoff>(random() % std::max<std::uintmax_t>(size, 1));
+      char byte = 0;
+      bytes.seekg(at).get(byte);
+      bytes.seekp(at).put(static_cast<char>(byte ^ (1 << random() % 8)));
+    }
+  }
+}
+
+TEST_CASE("over restarts and damaged snapshots, each text has the bits of a cold one") {
+  for (const std::string arch : {"llama", "mixed", "qwen35", "gemma3"}) {
+    CAPTURE(arch);
+    const test::TempFolder folder;
+    std::atomic<int> n_warnings = 0;
+    RandomLife texts(arch == "mixed" ? test::mixed_model() : tiny_model({.arch = arch}), 7, 30'000,
+                     {.folder = folder / "snapshots",
+                      .max_bytes = 3'000'000,
+                      .warn = [&](const std::string&) { ++n_warnings; }});
+    for (int i = 0; i < 30; ++i) {
+      texts.turn();
+      if (i % 3 != 2) continue;
+      texts.restart([&](std::mt19937& random) {
+        for (int k = 0; k < i / 6; ++k) spoil(folder / "snapshots", random);
+      });
+    }
+    const SnapshotCounters counters = texts.counters().snapshots;
+    CHECK(counters.tokens_read > 0);
+    CHECK(counters.written > 0);
+    CHECK(counters.failed == 0);
+    CHECK(n_warnings > 0);
+  }
+}
+
+TEST_CASE("what an engine wrote to its folder, another one goes on from") {
+  for (const bool mixed : {false, true}) {
+    CAPTURE(mixed);
+    const test::TempFolder folder;
+    const auto model = mixed ? test::mixed_model() : tiny_model();
+    const EngineOptions options{.slots = 2,
+                                .session = {.context = 400, .prefill_width = 64},
+                                .snapshots = {.folder = folder / "a/b"}};
+    const auto of = [](int i) {
+      TextRequest request = test::made_request(i, 100, 10);
+      request.owner = i < 3 ? "a" : "b";
+      return request;
+    };
+    {
+      Engine engine(model, options);
+      for (int i = 1; i < 6; ++i) run(engine, of(i));
+    }
+    const auto files = files_in(folder / "a/b");
+    CHECK(files.size() == 5);
+    for (const auto& file : files)
+      CHECK((std::filesystem::status(file).permissions() & std::filesystem::perms::mask) ==
+            (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
+    Engine engine(model, options), beside(model, options),
+        other(tiny_model({.sizes = {.L = 3}}), options);
+    CHECK(engine.state().snapshot_files == 5);
+    for (int i = 1; i < 6; ++i) {
+      TextRequest stranger = of(i);
+      stranger.owner = "c";
+      stranger.generation.max_tokens = 0;
+      CHECK(run(engine, stranger)->prompts().at(0).n_reused == 0);
+      CHECK(run(other, of(i))->prompts().at(0).n_reused == 0);
+      for (Engine* e : {&engine, &beside}) {
+        const auto listener = run(*e, of(i));
+        CHECK(listener->prompts().at(0).n_reused == 99);
+        CHECK(listener->text(0).tokens == test::written_alone(model, of(i)).tokens);
+      }
+    }
+    CHECK(engine.state().counters.snapshots.tokens_read == 5 * 99);
+  }
+}
+
+TEST_CASE("an engine without a folder that it can use says so, and works") {
+  const test::TempFolder folder;
+  std::string said;
+  const auto warn = [&](const std::string& what) { said = what; };
+  const std::string file = folder / "file";
+  std::ofstream(file) << "text";
+  const auto model = tiny_model();
+  Engine engine(model, {.session = {.context = 200}, .snapshots = {.folder = file, .warn = warn}});
+  CHECK(said == model->file().path() + ": no snapshots: " + file +
+                    ": cannot make the folder: Not a directory");
+  const TextRequest request = test::made_request(1, 100, 10);
+  CHECK(run(engine, request)->text(0).tokens == test::written_alone(model, request).tokens);
 }
 
 // Takes parts of `texts` in a prompt that has them one after another, each behind a token more.

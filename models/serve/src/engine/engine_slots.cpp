@@ -9,6 +9,7 @@
 #include "engine/engine_inbox.h"
 #include "engine/engine_queue.h"
 #include "engine/moved_texts.h"
+#include "engine/texts_on_disk.h"
 #include "generation/generation_impl.h"
 
 namespace weft::serve {
@@ -22,13 +23,14 @@ constexpr std::int64_t kMinAwaitedTokens = 64;
 
 EngineSlots::EngineSlots(Session& session, const Speculation& speculation, EngineInbox& inbox,
                          EngineQueue& queue, SequenceStore& store, const MovedTexts& moved,
-                         std::int32_t n)
+                         TextsOnDisk& disk, std::int32_t n)
     : session_(session),
       speculation_(speculation),
       inbox_(inbox),
       queue_(queue),
       store_(store),
       moved_(moved),
+      disk_(disk),
       slots_(static_cast<std::size_t>(n)) {
   for (std::int32_t i = 0; i < n; ++i) slots_[static_cast<std::size_t>(i)].index = i;
 }
@@ -48,7 +50,7 @@ void EngineSlots::start_texts() {
     if (!has_room(queue_[i], reuse)) return;  // those behind it must not take the room
     TextPtr text = queue_.remove(i);
     const std::int32_t slot = store_.idle_slot_for(*text, reuse);
-    start(std::move(text), slots_[static_cast<std::size_t>(slot)], reuse);
+    start(std::move(text), slots_[static_cast<std::size_t>(slot)], std::move(reuse));
   }
 }
 
@@ -91,12 +93,13 @@ bool EngineSlots::has_room(const EngineText& text, const Reuse& reuse) const {
   return needed <= store_.max_free_positions();
 }
 
-void EngineSlots::start(TextPtr text, EngineSlot& slot, const Reuse& reuse) {
+void EngineSlots::start(TextPtr text, EngineSlot& slot, Reuse reuse) {
   const std::shared_ptr<EngineRequest> request = text->request;
   const bool again = text->generation.has_value();
   inbox_.text_starts(*request, slot.index);
   if (!again) text->started = Clock::now();
   try {
+    reuse = disk_.read_more(slot.index, *text, std::move(reuse));
     store_.prepare(slot.index, *text, reuse);
     if (again)
       text->generation->move_to(slot.index);
@@ -163,6 +166,7 @@ EngineSlots::TextPtr EngineSlots::leave(EngineSlot& slot, bool returns) {
   if (slot.text->generation) drop_guesses(*slot.text->generation);
   if (slot.text->draft) count_drafts();  // those of its last step
   store_.detach(slot.index);
+  disk_.text_ended(slot.index);
   TextPtr text = std::move(slot.text);
   inbox_.text_leaves(*text->request, slot.index, returns);
   return text;

@@ -16,6 +16,7 @@ namespace weft::serve {
 
 class EngineQueue;
 class MovedTexts;
+class TextsOnDisk;
 
 struct EngineSlot {
   std::int32_t index = 0;            // also the number of its sequence
@@ -31,7 +32,8 @@ class EngineSlots {
  public:
   // `n`: number of slots. The others must outlive it.
   EngineSlots(Session& session, const Speculation& speculation, EngineInbox& inbox,
-              EngineQueue& queue, SequenceStore& store, const MovedTexts& moved, std::int32_t n);
+              EngineQueue& queue, SequenceStore& store, const MovedTexts& moved, TextsOnDisk& disk,
+              std::int32_t n);
 
   std::span<EngineSlot> all() { return slots_; }
   std::size_t n_running() const;
@@ -60,7 +62,7 @@ class EngineSlots {
   bool has_idle_slot(const EngineText& text) const;
   bool may_start(EngineText& text, Reuse& reuse) const;
   bool has_room(const EngineText& text, const Reuse& reuse) const;
-  void start(TextPtr text, EngineSlot& slot, const Reuse& reuse);
+  void start(TextPtr text, EngineSlot& slot, Reuse reuse);
   void begin(EngineText& text, std::int32_t slot);
   TextPtr leave(EngineSlot& slot, bool returns = false);
   void end_waiting(EngineText& text);
@@ -72,6 +74,7 @@ class EngineSlots {
   EngineQueue& queue_;
   SequenceStore& store_;
   const MovedTexts& moved_;
+  TextsOnDisk& disk_;
   std::vector<EngineSlot> slots_;
 };
 

@@ -72,7 +72,7 @@ std::future<Engine::SlotFile> Engine::save_slot(std::int32_t slot, std::string p
     return impl_->files.save(slot, path, owner, make_room);
   });
 }
-std::future<Engine::SlotFile> Engine::restore_slot(std::int32_t slot, std::string path,
+std::future<Engine::SlotFile> Engine::restore_slot(std::int32_t slot, const std::string& path,
                                                    std::string owner) {
   return on_thread(impl_->inbox,
                    [this, slot, saved = SavedSequence::open(path), owner = std::move(owner)] {
@@ -92,7 +92,7 @@ std::int64_t LeftTexts::bytes() const {
 std::future<LeftTexts> Engine::leave_texts() {
   return on_thread(impl_->inbox, [this] {
     const Session& session = impl_->session;
-    if (session.options().kept == 0) return LeftTexts();
+    if (session.options().kept == 0 || impl_->disk.is_on()) return LeftTexts();
     return impl_->files.leave(session.options().mem_budget / 8);
   });
 }

@@ -171,6 +171,11 @@ std::int64_t SequenceStore::max_free_positions() const {
 
 // ---- what slots hold
 
+void SequenceStore::vacate(std::int32_t slot) {
+  if (n_idle(slot) >= kMinKeptTokens && tree_.has(slot)) keep(slot, -1);
+  clear(slot);
+}
+
 void SequenceStore::prepare(std::int32_t slot, const EngineText& text, const Reuse& reuse) {
   const std::int64_t stays = reuse.sequence == slot ? reuse.n : 0;
   if (n_idle(slot) - stays >= kMinKeptTokens && tree_.has(slot)) keep(slot, reuse.sequence);
@@ -180,7 +185,15 @@ void SequenceStore::prepare(std::int32_t slot, const EngineText& text, const Reu
     clear(slot);
   sequences_.of(slot).text = &text;  // so that nothing is evicted that it needs
   try {
-    make_room(text, std::ssize(text.tokens()) - reuse.n);
+    const std::int64_t n_new =
+        std::max<std::int64_t>(text.request->wanted.generation.max_tokens, 0);
+    const std::int64_t wanted = std::ssize(text.tokens()) - reuse.n + n_new;
+    const std::int64_t n = std::min(wanted, session_.options().context) + 2 * kCellsPerBlock;
+    while (spare_positions(session_) < n) {  // nobody should have to give room up later
+      const std::int32_t least = least_worth();
+      if (least < 0 || tree_.leaf(least)->use.worth > worth_.of_new()) break;
+      evict(least);
+    }
   } catch (...) {
     sequences_.of(slot).text = nullptr;
     throw;
@@ -204,18 +217,6 @@ void SequenceStore::continue_from(std::int32_t sequence, std::int64_t n, std::in
     sequences_.of(slot).scope = sequences_.of(sequence).scope;
   }
   clear(sequence);
-}
-
-// As many tokens as the text will compute should find room that nobody has to give up later.
-void SequenceStore::make_room(const EngineText& text, std::int64_t n_tokens) {
-  const std::int64_t wanted =
-      n_tokens + std::max<std::int64_t>(text.request->wanted.generation.max_tokens, 0);
-  const std::int64_t n = std::min(wanted, session_.options().context) + 2 * kCellsPerBlock;
-  while (spare_positions(session_) < n) {
-    const std::int32_t least = least_worth();
-    if (least < 0 || tree_.leaf(least)->use.worth > worth_.of_new()) return;
-    evict(least);
-  }
 }
 
 void SequenceStore::attach(std::int32_t slot, const EngineText& text) {

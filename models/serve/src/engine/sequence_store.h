@@ -55,6 +55,8 @@ class SequenceStore {
   // as the context has.
   std::int64_t max_free_positions() const;
 
+  // Empties an idle slot. What it held is kept if it is long enough.
+  void vacate(std::int32_t slot);
   // Makes the sequence of an idle slot hold what the text reuses, and room for what it will
   // compute, as far as that is worth more than what is kept. What the slot held is kept if it is
   // long enough.
@@ -97,7 +99,6 @@ class SequenceStore {
   Reuse reuse_of(std::int32_t sequence, const EngineText& text) const;
   void search(const EngineText& text, Reuse& best) const;
   std::string why_not(const EngineText& text, const Reuse& reuse) const;
-  void make_room(const EngineText& text, std::int64_t n_tokens);
   void keep(std::int32_t slot, std::int32_t except);
   void continue_from(std::int32_t sequence, std::int64_t n, std::int32_t slot);
   std::int32_t least_worth() const;

@@ -10,6 +10,16 @@
 
 namespace weft::serve {
 
+void evict_for(SequenceStore& store, const std::function<void()>& restore) {
+  for (;;) {
+    try {
+      return restore();
+    } catch (const BudgetError&) {
+      if (!store.evict()) throw;
+    }
+  }
+}
+
 // Throws unless the slot is idle, and has no text of another owner than this one; null: anybody's.
 void SlotFiles::check_idle(std::int32_t slot, const std::string* owner) const {
   if (slot < 0 || slot >= session_.options().sequences)
@@ -36,14 +46,7 @@ Engine::SlotFile SlotFiles::save(std::int32_t slot, const std::string& path,
 Engine::SlotFile SlotFiles::restore(std::int32_t slot, const SavedSequence& saved,
                                     const std::string& owner) {
   check_idle(slot, nullptr);
-  for (bool restored = false; !restored;) {
-    try {
-      saved.restore(session_, slot, std::ssize(saved.tokens()));
-      restored = true;
-    } catch (const BudgetError&) {
-      if (!store_.evict()) throw;
-    }
-  }
+  evict_for(store_, [&] { saved.restore(session_, slot, std::ssize(saved.tokens())); });
   store_.adopt(slot, owner);
   return {std::ssize(saved.tokens()),
           static_cast<std::int64_t>(std::filesystem::file_size(saved.name()))};

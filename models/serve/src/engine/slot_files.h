@@ -11,6 +11,9 @@ namespace weft::serve {
 
 class SequenceStore;
 
+// Restores a sequence, and evicts texts until there is room for it. Throws like `restore`.
+void evict_for(SequenceStore& store, const std::function<void()>& restore);
+
 // Owned by the engine's thread.
 class SlotFiles {
  public:

@@ -25,4 +25,9 @@ double PromptPrice::relative(double depth) const {
   return a <= 0 || b <= 0 ? 1 : 1 + b * depth / a;
 }
 
+double PromptPrice::seconds(double depth) const {
+  if (n_ <= 0) return 0;
+  return s_ / n_ * relative(depth) / relative(nd_ / n_);
+}
+
 }  // namespace weft::serve

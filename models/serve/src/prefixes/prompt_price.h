@@ -14,6 +14,8 @@ class PromptPrice {
   // The seconds of a token at this depth, divided by those of a text's first token; 1 before enough
   // was measured.
   double relative(double depth) const;
+  // The seconds of a token at this depth; 0 before anything was measured.
+  double seconds(double depth) const;
 
  private:
   // Sums over steps: tokens, tokens x depth, tokens x depth^2, seconds, seconds x depth. Older

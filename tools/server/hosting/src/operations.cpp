@@ -50,6 +50,23 @@ void add_prompt_metrics(MetricsText& text, const PoolCounters& pool) {
   text.counter("prepared_seconds_total", "Time spent on them.", e.prepared_seconds);
 }
 
+void add_snapshot_metrics(MetricsText& text, const PoolCounters& pool) {
+  const SnapshotCounters& s = pool.engines.snapshots;
+  text.gauge("snapshots", "Files that the loaded models can continue texts from.",
+             n(pool.snapshot_files));
+  text.gauge("snapshot_bytes", "Their bytes on the disk.", n(pool.snapshot_bytes));
+  text.counter("snapshot_tokens_read_total", "Tokens of prompts that were read from them.",
+               n(s.tokens_read));
+  text.counter("snapshot_bytes_read_total", "Bytes of the files with these.", n(s.bytes_read));
+  text.counter("snapshot_seconds_total", "Time of searching, reading and restoring them.",
+               s.seconds);
+  text.counter("snapshots_written_total", "Files that were written.", n(s.written));
+  text.counter("snapshots_removed_total", "Files that made room for others.", n(s.removed));
+  text.counter("snapshots_failed_total", "Files that could not be written.", n(s.failed));
+  text.counter("snapshots_slower_total",
+               "Prompts that were computed because that is faster than reading them.", n(s.slower));
+}
+
 void add_engine_metrics(MetricsText& text, const PoolCounters& pool) {
   const EngineCounters& e = pool.engines;
   text.counter("tokens_predicted_total", "Generated tokens.", n(e.new_tokens));
@@ -165,6 +182,7 @@ std::string metrics_text(const Operations& operations) {
   MetricsText text("weft_");
   const PoolCounters pool = operations.pool.counters();
   add_prompt_metrics(text, pool);
+  add_snapshot_metrics(text, pool);
   add_engine_metrics(text, pool);
   add_memory_metrics(text, pool.memory, operations.memory_budget);
   add_server_metrics(text, operations.metrics);

@@ -147,6 +147,19 @@ void add_moved_flags(cli::App& app, Flags& flags) {
       .type_name("F");
 }
 
+void add_snapshot_flags(cli::App& app, Flags& flags) {
+  app.add_option(
+         "--cache-dir", flags.snapshot_folder,
+         "folder of snapshots: texts that ended are kept there, over restarts, and continued "
+         "from there; may be shared by models and servers; made if it is missing")
+      .type_name("DIR");
+  app.add_option(
+         "--cache-disk", flags.snapshots_mib,
+         "MiB for all files in --cache-dir; those used longest ago make room (default: 8192)")
+      .range(1, std::int64_t{1} << 40)
+      .type_name("N");
+}
+
 void add_cache_flags(cli::App& app, Flags& flags) {
   app.add_option_function(
          "--cache-scope", cli::App::Function<std::string>([&flags](const std::string& scope) {
@@ -280,7 +293,7 @@ std::vector<std::string> for_repetition(const std::vector<std::string>& argument
   static constexpr std::string_view kOmitted[] = {
       "--api-key",         "--api-key-file",     "--slot-save-path", "--log-file",
       "--record-requests", "--profile-requests", "--models-dir",     "--models-file",
-      "--ssl-cert-file",   "--ssl-key-file"};
+      "--ssl-cert-file",   "--ssl-key-file",     "--cache-dir",      "--cache-disk"};
   std::vector<std::string> kept;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string_view name = std::string_view(arguments[i]).substr(0, arguments[i].find('='));
@@ -322,6 +335,8 @@ void check_files(const Flags& flags) {
   check_file("--api-key-file", flags.api_key_file);
   check_file("--chat-template-file", flags.chat_template.file);
   check_folder("--slot-save-path", flags.slot_folder);
+  if (!flags.snapshot_folder.empty() && std::filesystem::exists(flags.snapshot_folder))
+    check_folder("--cache-dir", flags.snapshot_folder);
   check_folder("--record-requests", flags.record_folder);
   check_folder("--profile-requests", flags.profile_folder);
   check_folder("--models-dir", flags.models_dir);
@@ -342,6 +357,7 @@ std::optional<int> parse(int argc, char** argv, Flags& flags) {
   add_port_flags(app, flags);
   add_work_flags(app, flags);
   add_cache_flags(app, flags);
+  add_snapshot_flags(app, flags);
   cli::add_draft_flags(app, flags.drafts);
   add_operation_flags(app, flags);
   add_request_defaults(app, flags);

@@ -19,6 +19,9 @@ void check_sharded(const Flags& flags) {
   if (!flags.slot_folder.empty())
     fail<cli::UsageError>("--slot-save-path: {} (--shard {})",
                           why_not(Feature::saving, Mode::sharded), shard);
+  if (!flags.snapshot_folder.empty())
+    fail<cli::UsageError>("--cache-dir: {} (--shard {})", why_not(Feature::saving, Mode::sharded),
+                          shard);
   for (const DraftKind kind : flags.drafts.speculation.kinds) {
     if (uses_draft_layer(kind))
       fail<cli::UsageError>("--spec-type {}: {} (--shard {})", to_string(kind),

@@ -45,6 +45,26 @@ class SlotOwnerError : public Error {
   using Error::Error;
 };
 
+// Snapshots of texts in a folder, from which later engines continue them, too.
+struct SnapshotOptions {
+  std::string folder;  // made if it is missing; empty: there are none
+  // All snapshots in it together, of whatever model, have at most so many. Those used longest ago
+  // make room for new ones.
+  std::int64_t max_bytes = std::int64_t{8} << 30;
+  // Called with a line about each fault of the folder or of a file; from any thread.
+  std::function<void(const std::string& what)> warn = {};
+};
+
+// What has happened to snapshots since the start. Counters never fall.
+struct SnapshotCounters {
+  std::uint64_t tokens_read = 0, bytes_read = 0;       // put into sequences
+  double seconds = 0;                                  // of searching, reading and restoring
+  std::uint64_t written = 0, removed = 0, failed = 0;  // files; failed: to be written
+  std::uint64_t slower = 0;  // prompts that were computed because reading takes longer
+
+  SnapshotCounters& operator+=(const SnapshotCounters& more);
+};
+
 struct EngineOptions {
   std::int32_t slots = 4;         // texts computed at the same time
   std::int32_t max_waiting = 64;  // requests in the queue; 0: none waits
@@ -63,6 +83,7 @@ struct EngineOptions {
   bool warm_up = false;
   // Drafts for every text. Several texts check theirs in one step.
   SpeculationOptions speculation = {};
+  SnapshotOptions snapshots = {};
   // What Engine::prepare() may take of the time that the engine computes, all told. 0: it does
   // nothing.
   double prepare_share = 0;
@@ -203,6 +224,7 @@ struct EngineCounters {
   // in memory, and what all lanes together waited.
   std::uint64_t weight_bytes_read = 0, experts_in_memory = 0, experts_missing = 0;
   double weight_wait_seconds = 0;
+  SnapshotCounters snapshots;
 
   EngineCounters& operator+=(const EngineCounters& more);
 };
@@ -211,6 +233,8 @@ struct EngineState {
   std::vector<SlotState> slots;
   // Texts in memory, running ones included; their tokens, each prefix once; what these take.
   std::int64_t held_texts = 0, held_tokens = 0, held_bytes = 0;
+  // Snapshots that texts can continue from.
+  std::int64_t snapshot_files = 0, snapshot_bytes = 0;
   std::int64_t n_waiting = 0;
   std::int64_t n_running = 0;
 };
@@ -271,11 +295,13 @@ class Engine {
   // nothing is, and the future throws the same.
   std::future<SlotFile> save_slot(std::int32_t slot, std::string path, std::string owner = {},
                                   std::function<void()> make_room = {});
-  std::future<SlotFile> restore_slot(std::int32_t slot, std::string path, std::string owner = {});
+  std::future<SlotFile> restore_slot(std::int32_t slot, const std::string& path,
+                                     std::string owner = {});
   // Returns the tokens that it held.
   std::future<std::int64_t> erase_slot(std::int32_t slot, std::string owner = {});
   // All that is kept, as far as an eighth of the budget has room for it, for an engine of the same
-  // model that is opened later; what that cannot continue from is left out.
+  // model that is opened later; what that cannot continue from is left out. Nothing if
+  // EngineOptions::snapshots are used: it finds those.
   std::future<LeftTexts> leave_texts();
   std::future<void> take_texts(LeftTexts texts);
   // Scales of LoRAs for requests that name none.

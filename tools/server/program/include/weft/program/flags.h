@@ -49,6 +49,8 @@ struct Flags {
   std::int64_t slot_quota = std::int64_t{16} << 30;  // bytes in it, of each key; 0: any number
   bool shares_cache = false;                         // keys share what is kept of prompts
   std::int64_t kept_prompts_mib = -1;
+  std::string snapshot_folder;
+  std::int64_t snapshots_mib = 8192;
   bool cache_prompt = true;
   TextRequest::Moved moved = {};  // ServedModel::moved
   bool prepares = false;          // ServedModel::prepares

@@ -1,0 +1,218 @@
+#include "snapshots/snapshot_store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "weft/base/error.h"
+#include "weft/base/printable.h"
+#include "weft/ops/attention/cache_cells.h"
+#include "weft/run/kept_texts.h"
+
+namespace weft::serve {
+namespace {
+
+// Fewer tokens are not worth a file, nor a search on the disk.
+constexpr std::int64_t kMinTokens = 32;
+// About the bytes of a file: texts pause while they are copied.
+constexpr std::int64_t kFileBytes = std::int64_t{16} << 20;
+// Those of all labels, which are in memory. Files beyond are not read, nor written.
+constexpr std::int64_t kMaxLabelTokens = std::int64_t{4} << 20;
+constexpr double kListEvery = 1, kRestAfterFailure = 30;  // seconds
+// What the measured speed of reading gains each time that reading did not seem to pay, so that it
+// is tried again.
+constexpr double kForget = 1.1;
+
+std::int64_t file_tokens(const Session& session) {
+  const double each = std::max(kept_bytes(session).per_token, 1.0);
+  const auto n = static_cast<std::int64_t>(static_cast<double>(kFileBytes) / each);
+  return std::max<std::int64_t>(1, n / kCellsPerBlock) * kCellsPerBlock;
+}
+
+// The owner of the files of a scope. The scales of LoRAs have no line break.
+std::string owner_of(const Scope& scope) {
+  return fmt::format("{}\n{}", fmt::join(scope.lora_scales, ","), scope.owner);
+}
+
+}  // namespace
+
+std::vector<const Snapshot*> SnapshotStore::Open::chain() const {
+  std::vector<const Snapshot*> chain;
+  for (const SnapshotFile& file : files) chain.push_back(&file.snapshot());
+  return chain;
+}
+
+SnapshotStore::SnapshotStore(Session& session, const SnapshotOptions& options,
+                             std::function<void()> wake)
+    : session_(session),
+      options_(options),
+      origin_(origin_of(session, 0)),
+      max_tokens_(file_tokens(session)),
+      folder_(options.folder, origin_, options.max_bytes),
+      writer_(folder_, std::move(wake)) {
+  read_labels();
+}
+
+void SnapshotStore::warn(const std::string& what) {
+  if (options_.warn) options_.warn(what);
+}
+
+void SnapshotStore::drop(std::uint64_t key, const std::string& why) {
+  if (!why.empty()) warn(fmt::format("ignores a snapshot: {}", why));
+  tree_.remove(key);
+}
+
+// Adds a file to the tree. Returns false if what is before it is not there.
+bool SnapshotStore::read_label(std::uint64_t key) {
+  try {
+    const SnapshotFile file = SnapshotFile::open(folder_.path_of(key));
+    const SnapshotLabel& label = file.label();
+    if (label.key != key || difference(label.origin, session_, 0) != "")
+      fail<FormatError>("{}: its label is that of another file",
+                        printable_path(folder_.path_of(key)));
+    return tree_.n_tokens() > kMaxLabelTokens ||
+           tree_.add(label, file.snapshot(), file.n_bytes(), true);
+  } catch (const Error& e) {
+    warn(fmt::format("ignores a snapshot: {}", e.what()));
+    writer_.remove({key});
+    return true;
+  }
+}
+
+// A file may be listed before the one that it begins in.
+void SnapshotStore::read_labels() {
+  listed_ = Clock::now();
+  if (!folder_.has_changed()) return;
+  std::vector<std::uint64_t> missing = folder_.keys();
+  std::erase_if(missing, [&](std::uint64_t key) { return tree_.has(key); });
+  for (std::size_t before = missing.size() + 1; missing.size() < before;) {
+    before = missing.size();
+    std::erase_if(missing, [&](std::uint64_t key) { return read_label(key); });
+  }
+}
+
+bool SnapshotStore::pays(const SnapshotTree::Match& match, std::int64_t n_held,
+                         const PromptPrice& price) {
+  const double middle = static_cast<double>(n_held + match.n) / 2;
+  const double computing = price.seconds(middle) * static_cast<double>(match.n - n_held);
+  if (bytes_per_second_ == 0 || computing == 0) return true;
+  double n_bytes = 0;
+  for (const SnapshotTree::Node* node : match.chain) n_bytes += static_cast<double>(node->n_bytes);
+  if (n_bytes / bytes_per_second_ < computing) return true;
+  bytes_per_second_ *= kForget;
+  ++counters_.slower;
+  return false;
+}
+
+// Opens and checks the files of the match. Empty if one of them cannot be used.
+std::optional<SnapshotStore::Open> SnapshotStore::open(const SnapshotTree::Match& match,
+                                                       std::int64_t n_held) {
+  Open open;
+  std::vector<std::uint64_t> used;
+  for (const SnapshotTree::Node* node : match.chain) {
+    const std::uint64_t key = node->key;
+    try {
+      open.files.push_back(SnapshotFile::open(folder_.path_of(key)));
+      if (open.files.back().snapshot().tokens != node->tokens)
+        fail<FormatError>("{}: has other tokens than before", printable_path(folder_.path_of(key)));
+      used.push_back(key);
+    } catch (const Error& e) {
+      drop(key, e.what());
+      return {};
+    }
+  }
+  try {
+    open.n = resume_point(session_, open.chain(), match.n);
+    if (open.n - n_held < kMinTokens) return {};
+  } catch (const FormatError& e) {
+    drop(used.back(), e.what());
+    return {};
+  }
+  while (open.files.back().snapshot().begin >= open.n) open.files.pop_back();
+  for (std::size_t i = 0; i < open.files.size(); ++i) {
+    try {
+      open.files[i].check_contents();
+    } catch (const Error& e) {
+      writer_.remove({used[i]});
+      drop(used[i], e.what());
+      return {};
+    }
+  }
+  writer_.touch(std::move(used));
+  return open;
+}
+
+std::optional<SnapshotStore::Open> SnapshotStore::find(const Scope& scope,
+                                                       std::span<const TokenId> ids,
+                                                       std::int64_t n_held,
+                                                       const PromptPrice& price) {
+  const std::string owner = owner_of(scope);
+  SnapshotTree::Match match = tree_.match(owner, ids, true);
+  if (match.n - n_held < kMinTokens && seconds_since(listed_) > kListEvery) {
+    read_labels();  // another process may have written some
+    match = tree_.match(owner, ids, true);
+  }
+  if (match.n - n_held < kMinTokens || !pays(match, n_held, price)) return {};
+  const Clock::time_point begin = Clock::now();
+  std::optional<Open> found = open(match, n_held);
+  counters_.seconds += seconds_since(begin);
+  return found;
+}
+
+void SnapshotStore::restore(std::int32_t sequence, const Open& open) {
+  const Clock::time_point begin = Clock::now();
+  weft::restore(session_, sequence, open.chain(), open.n);
+  for (const SnapshotFile& file : open.files) file.check_mapped();
+  double n_bytes = 0;
+  for (const SnapshotFile& file : open.files) n_bytes += static_cast<double>(file.n_bytes());
+  counters_.seconds += seconds_since(begin);
+  counters_.bytes_read += static_cast<std::uint64_t>(n_bytes);
+  counters_.tokens_read += static_cast<std::uint64_t>(open.n);
+  const double speed = static_cast<double>(counters_.bytes_read) / counters_.seconds;
+  bytes_per_second_ = speed;
+}
+
+bool SnapshotStore::may_save() const {
+  return writer_.has_room() && seconds_since(failed_) > kRestAfterFailure &&
+         tree_.n_tokens() <= kMaxLabelTokens;
+}
+
+bool SnapshotStore::save(std::int32_t sequence, const Scope& scope) {
+  const std::int64_t length = session_.length(sequence);
+  const std::vector<TokenId> ids = held_tokens(session_, sequence, 0, length);
+  const std::string owner = owner_of(scope);
+  const SnapshotTree::Match match = tree_.match(owner, ids, false);
+  if (length - match.n < kMinTokens) return false;
+  const bool branches = !match.chain.empty() && match.n < match.chain.back()->end();
+  SnapshotWriter::Job job{.label = SnapshotTree::place(match, owner), .snapshot = {}, .bytes = {}};
+  job.snapshot =
+      take_snapshot(session_, sequence, match.n, std::min(length, match.n + max_tokens_),
+                    branches ? SnapshotKind::whole_windows : SnapshotKind::own_tokens, job.bytes);
+  job.label.origin = origin_;
+  job.label.key = SnapshotTree::key_of(job.label, job.snapshot.tokens);
+  if (!tree_.add(job.label, job.snapshot, std::ssize(job.bytes), false)) return false;
+  writer_.write(std::move(job));
+  return true;
+}
+
+bool SnapshotStore::update() {
+  const SnapshotWriter::Results results = writer_.results();
+  for (const std::uint64_t key : results.written) tree_.set_written(key);
+  for (const std::uint64_t key : results.failed) tree_.remove(key);
+  for (const std::uint64_t key : results.removed) tree_.remove(key);
+  counters_.written += results.written.size();
+  counters_.removed += results.removed.size();
+  counters_.failed += results.failed.size();
+  if (results.why_failed.empty()) return !results.written.empty() || !results.removed.empty();
+  failed_ = Clock::now();
+  warn(fmt::format("no snapshots are written for {} s: {}", kRestAfterFailure, results.why_failed));
+  return true;
+}
+
+void SnapshotStore::wait(Clock::time_point until) {
+  writer_.wait(until);
+  update();
+}
+
+}  // namespace weft::serve
