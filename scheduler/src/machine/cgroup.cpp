@@ -54,18 +54,18 @@ std::vector<std::string> folders(const Files& files, std::string_view controller
   return {};
 }
 
-void keep_min(std::optional<std::int64_t>& min, std::optional<std::int64_t> n) {
+template <class Number>
+void keep_min(std::optional<Number>& min, std::optional<Number> n) {
   if (n && *n > 0 && (!min || *n < *min)) min = n;
 }
 
-std::optional<std::int64_t> cpus(std::optional<std::int64_t> quota,
-                                 std::optional<std::int64_t> period) {
+std::optional<double> cpus(std::optional<std::int64_t> quota, std::optional<std::int64_t> period) {
   if (!quota || !period || *quota <= 0 || *period <= 0) return std::nullopt;
-  return *quota / *period + (*quota % *period != 0);
+  return static_cast<double>(*quota) / static_cast<double>(*period);
 }
 
 // cpu.max: "max 100000" or "150000 100000", quota and period in microseconds.
-std::optional<std::int64_t> cpus_v2(const std::string& text) {
+std::optional<double> cpus_v2(const std::string& text) {
   const auto parts = split(trim(text), ' ');
   return parts.size() == 2 ? cpus(number(parts[0]), number(parts[1])) : std::nullopt;
 }
@@ -81,8 +81,8 @@ std::optional<std::string> system_files(const std::string& path) {
   return try_read_file(path);
 }
 
-std::optional<int> cpu_quota(const Files& files) {
-  std::optional<std::int64_t> min;
+std::optional<double> cpu_quota(const Files& files) {
+  std::optional<double> min;
   for (const std::string& folder : folders(files, "")) {
     if (const auto text = files(folder + "/cpu.max")) keep_min(min, cpus_v2(*text));
   }
@@ -90,8 +90,7 @@ std::optional<int> cpu_quota(const Files& files) {
     keep_min(min, cpus(number_in(files, folder + "/cpu.cfs_quota_us"),
                        number_in(files, folder + "/cpu.cfs_period_us")));
   }
-  if (!min) return std::nullopt;
-  return static_cast<int>(std::min<std::int64_t>(*min, 1 << 20));
+  return min;
 }
 
 std::optional<std::int64_t> memory_limit(const Files& files) {

@@ -16,9 +16,9 @@ namespace weft::cgroup {
 using Files = std::function<std::optional<std::string>(const std::string& path)>;
 std::optional<std::string> system_files(const std::string& path);
 
-// The number of CPUs that this process may use, rounded up: the minimum over its group and the
-// parent groups; nullopt if there is no limit.
-std::optional<int> cpu_quota(const Files& files);
+// The number of CPUs that this process may use, above 0: the minimum over its group and the parent
+// groups; nullopt if there is no limit.
+std::optional<double> cpu_quota(const Files& files);
 // The same for bytes of memory.
 std::optional<std::int64_t> memory_limit(const Files& files);
 // The bytes that the system can still give without swapping: MemAvailable in /proc/meminfo.

@@ -28,9 +28,9 @@ TEST_CASE("CPU quota, control groups version 2") {
                                    {"/sys/fs/cgroup/cpu.max", std::move(root)}}));
   };
   CHECK(quota("200000 100000\n", "max 100000\n") == 2);
-  CHECK(quota("150000 100000\n", "") == 2);
-  CHECK(quota("100001 100000\n", "") == 2);
-  CHECK(quota("1000 100000\n", "") == 1);
+  CHECK(quota("150000 100000\n", "") == 1.5);
+  CHECK(quota("100001 100000\n", "") == 1.00001);
+  CHECK(quota("1000 100000\n", "") == 0.01);
   CHECK(quota("max 100000\n", "300000 100000\n") == 3);
   CHECK(quota("400000 100000\n", "100000 100000\n") == 1);
   CHECK(quota("max 100000\n", "max 100000\n") == std::nullopt);
@@ -47,7 +47,7 @@ TEST_CASE("CPU quota, control groups version 1") {
               {"/sys/fs/cgroup/cpu/docker/7f/cpu.cfs_quota_us", std::move(us)},
               {"/sys/fs/cgroup/cpu/docker/7f/cpu.cfs_period_us", "100000\n"}}));
   };
-  CHECK(quota("250000\n") == 3);
+  CHECK(quota("250000\n") == 2.5);
   CHECK(quota("-1\n") == std::nullopt);
   CHECK(cgroup::cpu_quota(fake({})) == std::nullopt);
   CHECK(cgroup::cpu_quota(fake({{"/proc/self/cgroup", "nonsense\n::\n0::relative/path"}})) ==
@@ -75,6 +75,11 @@ TEST_CASE("memory limits") {
 TEST_CASE("workers") {
   CHECK(default_workers() >= 1);
   CHECK(default_workers() <= 2);
+  CHECK(choose_workers().count == default_workers());
+  CHECK(choose_workers(7).count == 7);
+  CHECK(choose_workers(7).reason.starts_with("7 workers, not the default of "));
+  CHECK_THROWS_AS(choose_workers(-1), ValueError);
+  CHECK_THROWS_AS(choose_workers(257), ValueError);
   CHECK_THROWS_WITH_AS(Workers(0), "workers must be 1 to 256, got 0", ValueError);
   CHECK_THROWS_AS(Workers(257), ValueError);
   CHECK(Workers(7).count() == 7);

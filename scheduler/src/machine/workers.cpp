@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -16,19 +17,14 @@
 #include "weft/base/no_destructor.h"
 
 #include "machine/cgroup.h"
+#include "machine/cpu_mask.h"
+#include "machine/topology.h"
 #include "machine/workers_impl.h"
 
 namespace weft {
 namespace {
 
 using namespace scheduler;
-
-int cpus_in_mask() {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  if (sched_getaffinity(0, sizeof(mask), &mask) != 0) return 1;
-  return std::max(1, CPU_COUNT(&mask));
-}
 
 // Starts the threads. Otherwise they would start and enter the arena when they are first needed,
 // possibly many runs later, since a fast caller does both lanes alone. Here all enter at once, so
@@ -69,6 +65,16 @@ bool may_use_threads() {
   return !threads_are_lost;
 }
 
+// The CPUs of a thread before it entered an arena whose threads are restricted to others; none if
+// it is in no such arena.
+thread_local std::optional<CpuMask> cpus_before;
+
+int check_count(int n_workers) {
+  if (n_workers < 1 || n_workers > kMaxWorkers)
+    fail<ValueError>("workers must be 1 to {}, got {}", kMaxWorkers, n_workers);
+  return n_workers;
+}
+
 // The maximum number of pieces of one group (pieces.h).
 int max_pieces(int n_workers) {
   return n_workers <= kMaxSharedLanes ? n_workers * kMaxShares : n_workers;
@@ -76,13 +82,32 @@ int max_pieces(int n_workers) {
 
 }  // namespace
 
-int default_workers() {
-  int n = std::min(2, cpus_in_mask());
-  if (const auto quota = cgroup::cpu_quota(cgroup::system_files)) n = std::min(n, *quota);
-  return std::max(1, n);
+WorkerChoice choose_workers(int wanted) {
+  if (wanted != 0) check_count(wanted);
+  // CPUs that go offline or come later only matter if they are in the mask, which is read anew.
+  static const NoDestructor<std::vector<Cpu>> cpus(read_topology(cgroup::system_files));
+  return scheduler::choose_workers(*cpus,
+                                   {.cpus = CpuMask::of_this_thread().cpus(),
+                                    .quota = cgroup::cpu_quota(cgroup::system_files),
+                                    .here = sched_getcpu()},
+                                   wanted);
 }
 
-void scheduler::PoolFiller::on_scheduler_entry(bool) {
+int default_workers() {
+  return choose_workers().count;
+}
+
+// oneTBB lends its threads to the arenas of others, too.
+void scheduler::ArenaThreads::on_scheduler_exit(bool) {
+  if (cpus_before) cpus_before->apply();
+  cpus_before.reset();
+}
+
+void scheduler::ArenaThreads::on_scheduler_entry(bool is_worker) {
+  if (is_worker && cpus_ && !cpus_before) {
+    cpus_before = CpuMask::of_this_thread();
+    cpus_->apply();
+  }
   static thread_local int filled = 0;
   const int n_tasks = 2 * max_pieces(n_workers_) + n_workers_ + 4;
   oneapi::tbb::task_group group;
@@ -99,20 +124,21 @@ void scheduler::PoolFiller::on_scheduler_entry(bool) {
   group.wait();
 }
 
-void scheduler::Retire::operator()(PoolFiller* filler) const {
+void scheduler::Retire::operator()(ArenaThreads* threads) const {
   struct Retired {
     ForkMutex mutex;
-    std::vector<std::unique_ptr<PoolFiller>> all;
+    std::vector<std::unique_ptr<ArenaThreads>> all;
   };
   static NoDestructor<Retired> retired;  // threads may leave arenas while the process ends
   const std::lock_guard lock(retired->mutex);
   std::erase_if(retired->all, [](const auto& f) { return !f->is_observing(); });
-  retired->all.emplace_back(filler);
+  retired->all.emplace_back(threads);
 }
 
-Workers::Workers(int n_workers) : count_(n_workers) {
-  if (n_workers < 1 || n_workers > kMaxWorkers)
-    fail<ValueError>("workers must be 1 to {}, got {}", kMaxWorkers, n_workers);
+Workers::Workers(int n_workers) : Workers(choose_workers(check_count(n_workers))) {}
+
+Workers::Workers(const WorkerChoice& choice) : count_(choice.count) {
+  const int n_workers = choice.count;
   using oneapi::tbb::global_control;
   impl_ = std::make_unique<Impl>();
   if (!may_use_threads()) {
@@ -125,8 +151,8 @@ Workers::Workers(int n_workers) : count_(n_workers) {
                                                     static_cast<std::size_t>(n_workers));
   }
   impl_->arena.initialize(n_workers, 1);
-  impl_->pool_filler.reset(new PoolFiller(impl_->arena, n_workers));
-  impl_->pool_filler->observe(true);
+  impl_->arena_threads.reset(new ArenaThreads(impl_->arena, n_workers, choice.cpus));
+  impl_->arena_threads->observe(true);
   if (n_workers == 1) return;
   start_threads(impl_->arena, n_workers);
   impl_->crew = std::make_unique<Crew>(n_workers);

@@ -17,11 +17,11 @@ namespace {
 
 using namespace weft::test;
 
-const RegionBackend kRegionBackend;
+const RegionBackend kPieceBackend;
 
 Plan plan_of(const ToyDims& dims, double share_ns) {
-  const Graph graph = optimize(toy_llama(dims), kRegionBackend);
-  return make_plan(graph, kRegionBackend, {.name = "toy", .lanes = 2, .share_ns = share_ns});
+  const Graph graph = optimize(toy_llama(dims), kPieceBackend);
+  return make_plan(graph, kPieceBackend, {.name = "toy", .lanes = 2, .share_ns = share_ns});
 }
 
 TEST_CASE("pieces hold every step of a plan, as often as lanes and shares take part in it") {

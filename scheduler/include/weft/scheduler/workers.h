@@ -5,21 +5,38 @@
 // wait for workers that are late or never start.
 
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace weft {
 
 // Per session; also the maximum number of lanes of a plan.
 inline constexpr int kMaxWorkers = 256;
 
-// min(2, CPUs that this process may use), at least 1. Considers the cgroup's CPU quota (rounded up)
-// and the affinity mask.
-int default_workers();
+struct WorkerChoice {
+  int count = 1;
+  // The ids of the CPUs to which the threads that Weft starts are restricted, ascending: a NUMA
+  // node, or its big cores. Empty: not restricted. Only if the calling thread may use all CPUs of
+  // the machine, there is no quota, and a core remains to spare. The calling thread itself stays as
+  // it is.
+  std::vector<int> cpus;
+  // "2 workers, the default: 8 CPUs, 4 cores; affinity 0-3; no quota; a core for each, not pinned"
+  std::string reason;
+};
+
+// What the machine's topology, the affinity mask of the calling thread and the cgroup's CPU quota
+// lead to. wanted: 1..kMaxWorkers, or 0 for the default: min(2, CPUs that this process may use), at
+// least 1, with the quota rounded up. Siblings of one core count as two: while one waits for
+// memory, the other computes. Throws ValueError for other values.
+WorkerChoice choose_workers(int wanted = 0);
+int default_workers();  // the count of choose_workers()
 
 class Workers {
  public:
-  // Throws ValueError outside 1..kMaxWorkers. In the child of a fork, if the parent had workers,
+  // As choose_workers(n_workers), which throws. In the child of a fork, if the parent had workers,
   // the calling thread is the only one.
   explicit Workers(int n_workers);
+  explicit Workers(const WorkerChoice& choice);  // REQUIRES: its count is in 1..kMaxWorkers
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
