@@ -43,7 +43,10 @@ class Answers(ServeTest):
 
     def test_memory_adds_up(self):
         server = self.serve("--mem-budget", "64M")
-        memory = server.get("/props").json["memory"]
+        props = server.get("/props").json
+        self.assertEqual(props["workers"]["count"], props["session"]["workers"])
+        self.assertIn(f"{props['workers']['count']} worker", props["workers"]["reason"])
+        memory = props["memory"]
         self.assertEqual(sum(line["bytes"] for line in memory["lines"]), memory["total"])
         self.assertIn("state: all tokens", [line["name"] for line in memory["lines"]])
         self.assertEqual((memory["budget"], memory["concessions"]), (64 << 20, []))

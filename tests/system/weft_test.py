@@ -65,6 +65,8 @@ class Plan(SystemTest):
         self.assertIn("\ncontext 128 x 4 sequences in 256 cells, ", text)
         self.assertIn("\ncontext 128 x 4 sequences, ", self.runs("weft", "plan",
                                                                  *args).out.decode())
+        self.assertRegex(self.runs("weft", "plan", "-t", "3").out.decode(),
+                         r"\n3 workers, not the default of [12]: \d+ CPUs?, ")
         for wrong in ("-1", "many", str(1 << 31)):
             self.refuses(2, "--cache-cells", "weft", "plan", "--cache-cells", wrong)
 

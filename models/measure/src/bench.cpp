@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "weft/base/clock.h"
+#include "weft/scheduler/workers.h"
 
 namespace weft::bench {
 namespace {
@@ -56,6 +57,7 @@ Json row_json(const Report& report, const Row& row) {
           {"tokens", row.test.tokens},
           {"depth", row.test.depth},
           {"workers", row.workers},
+          {"workers_reason", choose_workers(row.workers).reason},
           {"executor", to_string(row.executor)},
           {"median", row.series.median()},
           {"mad", row.series.spread()},

@@ -1,8 +1,12 @@
 #include "reports/bench_report.h"
 
+#include <algorithm>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "weft/scheduler/budget.h"
+#include "weft/scheduler/workers.h"
 
 #include "reports/kept_limits.h"
 #include "reports/percent.h"
@@ -45,11 +49,21 @@ std::string disk_line(const bench::Row& row) {
   return text + '\n';
 }
 
+// Those of all rows, each once, in the order of the rows.
+std::vector<int> numbers_of_workers(const bench::Report& report) {
+  std::vector<int> numbers;
+  for (const bench::Row& row : report.rows) {
+    if (std::ranges::find(numbers, row.workers) == numbers.end()) numbers.push_back(row.workers);
+  }
+  return numbers;
+}
+
 }  // namespace
 
 std::string to_text(const bench::Report& report) {
   std::string text =
       fmt::format("{}, backend {}, batches of {}\n", report.model, report.backend, report.batch);
+  for (const int n : numbers_of_workers(report)) text += choose_workers(n).reason + '\n';
   text += fmt::format(
       "{:<8}{:>6}{:>7}{:>3} {:<5}{:>11}{:>9}{:>12}{:>8}{:>8}{:>10}{:>8}{:>8}{:>9}{:>11}\n", "phase",
       "tokens", "depth", "w", "by", "tokens/s", "+-", "bytes/token", "GB/s", "limit", "G mul-add",

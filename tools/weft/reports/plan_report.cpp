@@ -99,13 +99,14 @@ std::string plan_head(const Model& model, const MemoryOffer& offer) {
   const std::int64_t most_cells = round_up_to_blocks(o.context) * o.sequences;
   std::string out = fmt::format(
       "{}: {}, {} layers, {} parameters\n"
-      "context {} x {} sequences{}, {} workers, backend {}, cache {}{}\n"
+      "context {} x {} sequences{}, backend {}, cache {}{}\n{}\n"
       "weights {}: {}\n\n{}",
       facts.name.empty() ? "model" : facts.name, facts.architecture, facts.n_layers, facts.n_params,
       o.context, o.sequences, o.cells < most_cells ? fmt::format(" in {} cells", o.cells) : "",
-      o.workers, o.route.empty() ? o.backend : fmt::format("{} ({})", o.backend, o.route),
-      o.cache_k.name(), o.cache_v == o.cache_k ? "" : fmt::format(" {}", o.cache_v.name()),
-      to_string(o.weights), planned.weights_reason, offer.memory().to_text());
+      o.route.empty() ? o.backend : fmt::format("{} ({})", o.backend, o.route), o.cache_k.name(),
+      o.cache_v == o.cache_k ? "" : fmt::format(" {}", o.cache_v.name()),
+      choose_workers(o.workers).reason, to_string(o.weights), planned.weights_reason,
+      offer.memory().to_text());
   if (o.kept > 0)
     out += fmt::format("{} slots, beside them room for {} tokens of at most {} texts that ended\n",
                        offer.slots, o.kept_tokens, o.kept);

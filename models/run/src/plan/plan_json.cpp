@@ -7,6 +7,7 @@
 #include "weft/run/model.h"
 #include "weft/run/session_knobs.h"
 #include "weft/scheduler/timeline.h"
+#include "weft/scheduler/workers.h"
 
 namespace weft {
 namespace {
@@ -125,6 +126,7 @@ std::string to_json(const Model& model, const MemoryOffer& offer) {
                   {"kept", o.kept},
                   {"kept_tokens", o.kept_tokens},
                   {"workers", o.workers},
+                  {"workers_reason", choose_workers(o.workers).reason},
                   {"backend", o.backend},
                   {"route", o.route},
                   {"options", Json::parse(to_json(o))},

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/run/model.h"
+#include "weft/scheduler/workers.h"
 
 #include "support/tiny_model.h"
 
@@ -24,6 +25,8 @@ TEST_CASE("plans are written with options, memory and estimates") {
   CHECK(json["architecture"] == model->facts().architecture);
   CHECK(json["context"] == 100);
   CHECK(json["sequences"] == 2);
+  CHECK(json["workers"] == 1);
+  CHECK(json["workers_reason"] == choose_workers(1).reason);
   CHECK(json["backend"] == "reference");
   CHECK(json["memory"]["total"] == offer.planned.memory.total());
   std::int64_t bytes = 0;

@@ -14,6 +14,7 @@
 #include "weft/api/json_text.h"
 #include "weft/native/endpoints.h"
 #include "weft/run/session_knobs.h"
+#include "weft/scheduler/workers.h"
 #include "weft/tokenize/vocabulary.h"
 
 #include "lora_scales.h"
@@ -52,6 +53,12 @@ std::string memory_json(const Engine& engine) {
       .str();
 }
 
+// How many, and why.
+std::string workers_json(const Engine& engine) {
+  const WorkerChoice choice = choose_workers(engine.session_options().workers);
+  return JsonObject().add("count", choice.count).add("reason", choice.reason).str();
+}
+
 void get_props(const std::shared_ptr<ApiCall>& call) {
   const ServedModel& served = *call->model;
   const Vocabulary& vocabulary = served.model->vocabulary();
@@ -69,6 +76,7 @@ void get_props(const std::shared_ptr<ApiCall>& call) {
                   .add_json("session",
                             served.engine ? to_json(served.engine->session_options(), Paths::hidden)
                                           : "null")
+                  .add_json("workers", served.engine ? workers_json(*served.engine) : "null")
                   .add("build_info", "weft " + call->services.options.version)
                   .str());
 }
