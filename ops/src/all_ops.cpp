@@ -65,6 +65,7 @@
 #include "weft/ops/rows/copy.h"
 #include "weft/ops/rows/gather.h"
 #include "weft/ops/rows/get_rows.h"
+#include "weft/ops/rows/hadamard.h"
 #include "weft/ops/rows/keep_rows.h"
 #include "weft/ops/rows/pool_tokens.h"
 #include "weft/ops/rows/repeat_heads.h"
@@ -107,6 +108,7 @@ constexpr const OpDef* kOps[] = {
     &kGeluErf,               //
     &kGetIds,                //
     &kGetRows,               //
+    &kHadamard,              //
     &kHeadDecay,             //
     &kHeadLinear,            //
     &kIdsToFloats,           //

@@ -28,6 +28,7 @@
 #include "weft/ops/projections/head_linear.h"
 #include "weft/ops/rows/concat_heads.h"
 #include "weft/ops/rows/gather.h"
+#include "weft/ops/rows/hadamard.h"
 #include "weft/ops/rows/keep_rows.h"
 #include "weft/ops/rows/repeat_heads.h"
 #include "weft/ops/rows/scale_heads.h"
@@ -46,7 +47,7 @@ class Maker {
 
   // `inputs` makes the inputs of the node in a graph whose tokens are T.
   template <class F>
-  void add(const OpDef& op, std::string types, std::string shape, Attrs attrs, F inputs,
+  void add(const OpDef& op, std::string types, std::string shape, const Attrs& attrs, F inputs,
            std::int64_t limit = 1) {
     const auto build = [=, &op, t = t_](Graph& g) {
       const std::vector<Tensor> in = inputs(g, g.variable("T", t));
@@ -107,6 +108,8 @@ void add_heads(Maker& make) {
     make.add(kConcatHeads, "F32", shape, {}, [=](Graph& g, Dim t) {
       return std::vector{heads(g, t), floats(g, "b", {t, 1, 7})};
     });
+    make.add(kHadamard, "F32", shape, {},
+             [=](Graph& g, Dim t) { return std::vector{heads(g, t)}; });
     make.add(kSliceHeads, "F32", shape, SliceHeadsAttrs{e / 3, e},
              [=](Graph& g, Dim t) { return std::vector{heads(g, t)}; });
     make.add(kHeadLinear, "F32", shape, {}, [=](Graph& g, Dim t) {

@@ -10,14 +10,14 @@ extern const CpuOp kCpuAdd, kCpuAttention, kCpuAttentionTemperature, kCpuBiasedA
     kCpuBucketDistances, kCpuCacheWrite, kCpuCausalConv, kCpuCentredConv, kCpuChoosePositions,
     kCpuChosenAttention, kCpuClamp, kCpuConcat, kCpuConcatHeads, kCpuDeltaRule, kCpuDivideIds,
     kCpuDotHeads, kCpuExp, kCpuExpertLinear, kCpuGatedLinear, kCpuGatedLinearAttention, kCpuGather,
-    kCpuGaussianTopK, kCpuGelu, kCpuGeluErf, kCpuGetIds, kCpuGetRows, kCpuHeadDecay, kCpuHeadLinear,
-    kCpuIdsToFloats, kCpuJoinedAttention, kCpuKeepRows, kCpuLayerNorm, kCpuLerp, kCpuLinear,
-    kCpuLinearConcat, kCpuMul, kCpuNegateIds, kCpuNormalizeSum, kCpuPoolTokens, kCpuQuantize,
-    kCpuRecurrence, kCpuRelu, kCpuRemainderIds, kCpuRepeatHeads, kCpuReplaceId, kCpuRmsNorm,
-    kCpuRmsNormMul, kCpuRope, kCpuRopeAngles, kCpuRoundToIds, kCpuScale, kCpuScaleHeads,
-    kCpuSelectiveScan, kCpuShiftPositions, kCpuSigmoid, kCpuSilu, kCpuSiluMul, kCpuSliceHeads,
-    kCpuSoftmax, kCpuSoftplus, kCpuSqrt, kCpuStreamWeights, kCpuTanh, kCpuTokenShift, kCpuTopK,
-    kCpuWeightedSum, kCpuXielu;
+    kCpuGaussianTopK, kCpuGelu, kCpuGeluErf, kCpuGetIds, kCpuGetRows, kCpuHadamard, kCpuHeadDecay,
+    kCpuHeadLinear, kCpuIdsToFloats, kCpuJoinedAttention, kCpuKeepRows, kCpuLayerNorm, kCpuLerp,
+    kCpuLinear, kCpuLinearConcat, kCpuMul, kCpuNegateIds, kCpuNormalizeSum, kCpuPoolTokens,
+    kCpuQuantize, kCpuRecurrence, kCpuRelu, kCpuRemainderIds, kCpuRepeatHeads, kCpuReplaceId,
+    kCpuRmsNorm, kCpuRmsNormMul, kCpuRope, kCpuRopeAngles, kCpuRoundToIds, kCpuScale,
+    kCpuScaleHeads, kCpuSelectiveScan, kCpuShiftPositions, kCpuSigmoid, kCpuSilu, kCpuSiluMul,
+    kCpuSliceHeads, kCpuSoftmax, kCpuSoftplus, kCpuSqrt, kCpuStreamWeights, kCpuTanh,
+    kCpuTokenShift, kCpuTopK, kCpuWeightedSum, kCpuXielu;
 
 namespace {
 
@@ -48,6 +48,7 @@ constexpr const CpuOp* kOps[] = {
     &kCpuGeluErf,               //
     &kCpuGetIds,                //
     &kCpuGetRows,               //
+    &kCpuHadamard,              //
     &kCpuHeadDecay,             //
     &kCpuHeadLinear,            //
     &kCpuIdsToFloats,           //

@@ -99,6 +99,7 @@ enum class Positions : std::uint8_t {
   scale,        // heads of input 0 are multiplied by a number that depends on positions
   commute,      // rotating input 0 rotates the output in the same way
   concat,       // likewise, of heads that are those of input 0 followed by those of input 1
+  turn,         // each head of input 0 is multiplied by the same matrix, which is its own inverse
 };
 
 struct OpDef {

@@ -26,6 +26,7 @@
 #include "weft/ops/norms/stream_weights.h"
 #include "weft/ops/rows/concat_heads.h"
 #include "weft/ops/rows/gather.h"
+#include "weft/ops/rows/hadamard.h"
 #include "weft/ops/rows/repeat_heads.h"
 #include "weft/ops/rows/scale_heads.h"
 #include "weft/ops/rows/slice_heads.h"
@@ -128,6 +129,33 @@ TEST_CASE("xielu: parameters of either sign, a limit in the range, little beside
     Evaluator eval(g);
     eval.floats("x", x).run();
     check_kernel(g, eval, "y", 1);
+  }
+}
+
+TEST_CASE("hadamard: every kind of part, and the bits of sums in the order of the op") {
+  std::uint32_t seed = 1;
+  for (const std::int64_t e : {1, 2, 3, 4, 8, 12, 16, 31, 32, 40, 64, 80, 96, 128, 200, 256, 576}) {
+    CAPTURE(e);
+    Graph g;
+    g.output("y", hadamard(g.input("x", {f32, {3, 5, e}})));
+    Evaluator eval(g, kOddRows);
+    Floats x = scaled_noise(15 * e, ++seed, 3);
+    eval.floats("x", x).run();
+    check_kernel(g, eval, "y", seed);
+    for (std::int64_t at = 0, n = 0; at < 15 * e; at += n) {
+      n = hadamard_part(e - at % e);
+      float* const part = x.data() + at;
+      for (std::int64_t d = 1; d < n; d *= 2) {
+        for (std::int64_t i = 0; i < n; ++i) {
+          if (i & d) continue;
+          const float a = part[i], b = part[i + d];
+          part[i] = a + b, part[i + d] = a - b;
+        }
+      }
+      const auto factor = static_cast<float>(1 / std::sqrt(static_cast<double>(n)));
+      for (std::int64_t i = 0; i < n; ++i) part[i] *= factor;
+    }
+    CHECK(run_kernel(g, eval, "y") == x);
   }
 }
 
