@@ -92,6 +92,13 @@ struct Runnable {
   Executor executor;
 };
 
+// States belong to the caller, who reads and writes what the graph says.
+std::vector<std::string> passes_off(const ComputationOptions& o) {
+  std::vector<std::string> off = o.passes_off;
+  off.emplace_back("turn_cache");
+  return off;
+}
+
 }  // namespace
 
 struct Computation::Impl {
@@ -101,7 +108,7 @@ struct Computation::Impl {
         n_workers(o.workers > 0 ? o.workers : default_workers()),
         workers(n_workers),
         assignment(assignment_of(o, given)),
-        graph(optimize(given, assignment, {.off = o.passes_off})),
+        graph(optimize(given, assignment, {.off = passes_off(o)})),
         plan(make_plan(graph, assignment, plan_options(n_workers))),
         held(require_fit(lasting_bytes(graph), plan, o)),
         weights(buffers_of(graph, NodeKind::weight)),

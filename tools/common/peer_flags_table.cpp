@@ -266,7 +266,7 @@ constexpr PeerFlag kFlags[] = {
     {"-sp,--special", refused, kSwitch, "control tokens are not printed"},
     {"-ser,--smart-expert-reduction", refused, 1, "all chosen experts are computed"},
     {"-khad,--k-cache-hadamard,-vhad,--v-cache-hadamard", refused, kSwitch,
-     "--cache-type-k stores keys"},
+     "quantized caches are turned so by default, --no-pass turn_cache leaves them as they are"},
     {"-gan,--grp-attn-n,-gaw,--grp-attn-w", refused, 1, "contexts are not extended by groups"},
     {"-rea,--reasoning", refused, 1, "--template-kwargs sets enable_thinking"},
     {"--reasoning-effort", refused, 1, "--template-kwargs sets reasoning_effort"},

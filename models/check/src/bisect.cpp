@@ -84,7 +84,7 @@ class Search {
   Logits by_definitions(const std::vector<std::string>& off);
   double trial(const std::string& what, const Backend& other, const Paths& nodes,
                bool from_file = false);
-  std::vector<std::string> lowering_passes() const;
+  std::vector<std::string> rounding_passes() const;
   bool is_wrong(const std::string& what, const std::vector<std::string>& without,
                 const Logits& plain, double limit);
   bool find_pass(const Logits& plain);
@@ -158,8 +158,11 @@ double Search::trial(const std::string& what, const Backend& other, const Paths&
   return measure(what, logits(o), want_);
 }
 
-std::vector<std::string> Search::lowering_passes() const {
+std::vector<std::string> Search::rounding_passes() const {
   std::vector<std::string> names;
+  for (const Pass& pass : fusion_passes()) {
+    if (pass.rounds) names.emplace_back(pass.name);
+  }
   for (const auto passes :
        {suspect_.lowering_backend().lowering(), suspect_.lowering_backend().resident_lowering()}) {
     for (const Pass& pass : passes) names.emplace_back(pass.name);
@@ -178,13 +181,13 @@ bool Search::find_pass(const Logits& plain) {
   const std::vector<std::string>& off = options_.session.passes_off;
   want_ = by_definitions(off);
   const double with_all = measure("all passes, definitions as kernels", want_, plain);
-  // Rewrites must agree except for the order of sums; lowerings may round.
-  const std::vector<std::string> lowering = lowering_passes();
+  // Rewrites must agree except for the order of sums; lowerings and some others round.
+  const std::vector<std::string> rounding = rounding_passes();
   const auto limit_of = [&](double automatic) {
     return options_.max_nmse > 0 ? options_.max_nmse : automatic;
   };
   std::vector<std::string> rewrites_only = off;
-  rewrites_only.insert(rewrites_only.end(), lowering.begin(), lowering.end());
+  rewrites_only.insert(rewrites_only.end(), rounding.begin(), rounding.end());
   double limit = limit_of(kRewriteLimit);
   const bool rewrites = is_wrong("without lowering", rewrites_only, plain, limit);
   if (!rewrites) {
@@ -199,10 +202,12 @@ bool Search::find_pass(const Logits& plain) {
   result_.culprit = Bisection::Culprit::pass;
   result_.nmse = rewrites ? result_.nmse_without : with_all;
   result_.limit = limit;
-  std::vector<std::string> suspects = lowering;
+  std::vector<std::string> suspects = rounding;
   if (rewrites) {
     suspects.clear();
-    for (const Pass& pass : fusion_passes()) suspects.emplace_back(pass.name);
+    for (const Pass& pass : fusion_passes()) {
+      if (!pass.rounds) suspects.emplace_back(pass.name);
+    }
   }
   name_passes(suspects, rewrites ? rewrites_only : off, plain);
   return true;

@@ -17,6 +17,10 @@ extern const Pass kFuseGateUp;
 extern const Pass kFuseSiluMul;
 extern const Pass kFuseConvSilu;
 extern const Pass kFuseResidual;
+extern const Pass kTurnCache;
+
+// kTurnCache, for caches of the types that `wanted` names.
+Graph turn_caches(const Graph& graph, bool (*wanted)(DType));
 
 class Matching {
  public:

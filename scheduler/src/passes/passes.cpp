@@ -43,8 +43,8 @@ bool may_change(const Pass& pass, const Graph& graph) {
 }  // namespace
 
 std::span<const Pass> fusion_passes() {
-  static const Pass passes[] = {kFuseNormScale, kFuseQkv,      kFuseGateUp,
-                                kFuseSiluMul,   kFuseConvSilu, kFuseResidual};
+  static const Pass passes[] = {kFuseNormScale, kFuseQkv,      kFuseGateUp, kFuseSiluMul,
+                                kFuseConvSilu,  kFuseResidual, kTurnCache};
   return passes;
 }
 

@@ -326,14 +326,16 @@ TEST_CASE("optimize applies all passes, or all but some") {
   CHECK(optimize(plain, reference_backend(), {.off = {"all"}}).size() == plain.size());
   CHECK_THROWS_WITH_AS(optimize(plain, reference_backend(), {.off = {"fuse_qvk"}}),
                        "unknown pass 'fuse_qvk' (known: all, fuse_norm_scale, fuse_qkv, "
-                       "fuse_gate_up, fuse_silu_mul, fuse_conv_silu, fuse_residual)",
+                       "fuse_gate_up, fuse_silu_mul, fuse_conv_silu, fuse_residual, "
+                       "turn_cache)",
                        ValueError);
 
   std::vector<std::string> seen;
   optimize(plain, reference_backend(), {.off = {"fuse_qkv"}},
            [&](const Pass* p, const Graph&) { seen.emplace_back(p ? p->name : "builder"); });
   CHECK(seen == std::vector<std::string>{"builder", "fuse_norm_scale", "fuse_gate_up",
-                                         "fuse_silu_mul", "fuse_conv_silu", "fuse_residual"});
+                                         "fuse_silu_mul", "fuse_conv_silu", "fuse_residual",
+                                         "turn_cache"});
 }
 
 }  // namespace

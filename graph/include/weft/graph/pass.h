@@ -18,6 +18,7 @@ struct Pass {
   std::string_view summary;  // one line for `weft dot --passes`
   Graph (*apply)(const Graph&);
   const OpDef* needs = nullptr;  // without a node of this op, the pass would change nothing
+  bool rounds = false;           // other values are rounded, not only sums in another order
 };
 
 // Copies a graph node by node. A pass decides per node: copy it (the default), replace it, or map

@@ -99,7 +99,12 @@ class Reading {
     const Node& node = graph_[id];
     const std::string& state = graph_[node.inputs[0]].path;
     std::vector<CellRotation> rotations;
-    if (!follow(node.inputs[1], 0, rotations))
+    NodeId cells = node.inputs[1];
+    if (of(cells) == Dependence::rotated && graph_[cells].op->positions == Positions::turn) {
+      rotations_.turn_of_state[state] = cells;
+      cells = graph_[cells].inputs[0];
+    }
+    if (!follow(cells, 0, rotations))
       return refuse(node.inputs[1], "changes keys after they were rotated by their positions");
     rotations_.of_state[state] = std::move(rotations);
     note_layer(state);

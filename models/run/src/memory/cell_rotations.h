@@ -25,6 +25,9 @@ struct CellRotations {
   std::string why_not;  // cells cannot be taken; "": they can
   // By path of the state, how its cells are rotated; empty: they do not depend on the position.
   std::map<std::string, std::vector<CellRotation>> of_state;
+  // By path of the state, the node that turned its cells after all rotations: its op is its own
+  // inverse. Only states whose cells are both rotated and turned are here.
+  std::map<std::string, NodeId> turn_of_state;
   // The states by which tokens are compared: those of the second layer that writes any. Empty:
   // there is none, and cells depend on their own tokens alone.
   std::vector<std::string> compared;

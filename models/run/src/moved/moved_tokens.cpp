@@ -86,13 +86,14 @@ std::string why_not(const PlannedModel& planned) {
 // Takes cells of one state to other places.
 class CellMover {
  public:
-  CellMover(const StateStore::State& state, const Graph& graph,
-            std::span<const CellRotation> rotations, std::int32_t by,
-            const std::function<const std::byte*(const Node&)>& weights)
+  CellMover(const StateStore::State& state, const Graph& graph, const CellRotations& all,
+            std::int32_t by, const std::function<const std::byte*(const Node&)>& weights)
       : view_(bounds_view(state.spec, state.host)),
-        rotations_(rotations),
+        rotations_(all.of_state.at(state.path)),
         head_(static_cast<std::size_t>(view_.dim(-1))) {
-    for (const CellRotation& rotation : rotations)
+    const auto turn = all.turn_of_state.find(state.path);
+    if (turn != all.turn_of_state.end()) turn_ = &graph[turn->second];
+    for (const CellRotation& rotation : rotations_)
       by_.push_back(angles_of(graph, rotation, by, weights));
   }
 
@@ -107,14 +108,24 @@ class CellMover {
         continue;
       }
       format.decode(old, head_.data(), E);
+      turn();
       for (std::size_t i = 0; i < by_.size(); ++i) rotate(rotations_[i], by_[i], head_.data());
+      turn();
       format.encode(head_.data(), moved, E);
     }
   }
 
  private:
+  void turn() {
+    if (!turn_) return;
+    const View head =
+        bounds_view({f32, {1, 1, view_.dim(-1)}}, reinterpret_cast<std::byte*>(head_.data()));
+    turn_->op->reference(turn_->attrs, {&head, 1}, head);
+  }
+
   const View view_;
   const std::span<const CellRotation> rotations_;
+  const Node* turn_ = nullptr;          // null: cells are not turned
   std::vector<std::vector<float>> by_;  // by rotation
   std::vector<float> head_;
 };
@@ -212,7 +223,7 @@ bool move_cells(Session& session, const SequenceMemory& part, std::int32_t to, s
   if (old.empty()) return false;
   const auto weight = [&](const Node& node) { return s.weight(node); };
   for (const StateStore::State& state : part.store().states()) {
-    CellMover mover(state, s.planned.graphs.front(), s.rotations.of_state.at(state.path),
+    CellMover mover(state, s.planned.graphs.front(), s.rotations,
                     static_cast<std::int32_t>(at - begin), weight);
     for (std::size_t i = 0; i < old.size(); ++i) mover.move(old[i], moved[i]);
   }

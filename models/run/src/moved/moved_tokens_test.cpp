@@ -109,6 +109,34 @@ TEST_CASE("cells of one layer are those that would have been computed there") {
   CHECK(n > 60);
 }
 
+// Both are rounded to codes, the moved ones twice: by half a step of 127 each. A turn and a
+// rotation keep the length of the first rounding, which may then be in one element.
+TEST_CASE("cells of quantized caches, which are turned, are rotated as they were before") {
+  constexpr std::int64_t kE = 32;
+  for (const bool turned : {true, false}) {
+    CAPTURE(turned);
+    SessionOptions options{.context = 128, .sequences = 3, .prefill_width = 64, .cache_k = q8_0};
+    options.cache_v = q8_0;
+    if (!turned) options.passes_off = {"turn_cache"};
+    Session session(tiny_model({.sizes = {.L = 1, .E = kE}}), options);
+    const auto& rotations = SessionAccess::impl(session).rotations;
+    CHECK(rotations.turn_of_state.size() == (turned ? 1 : 0));
+    const auto text = some_tokens(30, 1), before = some_tokens(47, 2);
+    session.feed(0, joined(some_tokens(5, 3), text));
+    session.feed(1, joined(before, text));
+    session.feed(2, before);
+    REQUIRE(append_moved(session, 2, {.from = 0, .begin = 5, .n = 30}));
+    const auto computed = cells(session, 1, 47, 30), moved = cells(session, 2, 47, 30);
+    double largest = 0, error = 0;
+    for (std::size_t i = 0; i < computed.size(); ++i) {
+      largest = std::max(largest, std::fabs(double{computed[i]}));
+      error = std::max(error, std::fabs(double{computed[i]} - moved[i]));
+    }
+    CHECK(error > 0);
+    CHECK(error <= largest / 127 / 2 * (2 + std::sqrt(double{kE})));
+  }
+}
+
 TEST_CASE("tokens that are all computed again have the bits of computed ones") {
   const auto check = [](Session& session) {
     const auto text = some_tokens(40, 1), before = some_tokens(70, 2), after = some_tokens(5, 4);

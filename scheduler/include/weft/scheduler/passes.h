@@ -12,7 +12,8 @@
 
 namespace weft {
 
-// In order: fuse_norm_scale, fuse_qkv, fuse_gate_up, fuse_silu_mul, fuse_conv_silu, fuse_residual.
+// In order: fuse_norm_scale, fuse_qkv, fuse_gate_up, fuse_silu_mul, fuse_conv_silu, fuse_residual,
+// turn_cache.
 std::span<const Pass> fusion_passes();
 
 struct PassOptions {
