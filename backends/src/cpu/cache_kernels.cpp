@@ -4,6 +4,9 @@
 #include <cstring>
 
 #include "weft/ops/formats/q4_0.h"
+#include "weft/ops/formats/q4_1.h"
+#include "weft/ops/formats/q5_0.h"
+#include "weft/ops/formats/q5_1.h"
 #include "weft/ops/formats/q8_0.h"
 
 #include "cpu/kernels/linear/to_blocks.h"
@@ -31,8 +34,11 @@ constexpr auto kBlockRows = rows_of<ToBlocks>([]<class Arch>() -> Writer {
 constexpr CacheKernels kTypes[] = {
     {f32, "f32", &AttentionKernels::f32, kF32Rows},
     {f16, "f16", &AttentionKernels::f16, kF16Rows},
-    {q8_0, "q8_0", &AttentionKernels::q8_0, kBlockRows<&ToBlocksKernels::q8_0>},
-    {q4_0, "q4_0", &AttentionKernels::q4_0, kBlockRows<&ToBlocksKernels::q4_0>}};
+    {q8_0, "q8_0", &AttentionKernels::q8_0, kBlockRows<&ToBlocksKernels::q8_0>, true},
+    {q5_1, "q5_1", &AttentionKernels::q5_1, kBlockRows<&ToBlocksKernels::q5_1>},
+    {q5_0, "q5_0", &AttentionKernels::q5_0, kBlockRows<&ToBlocksKernels::q5_0>, true},
+    {q4_1, "q4_1", &AttentionKernels::q4_1, kBlockRows<&ToBlocksKernels::q4_1>},
+    {q4_0, "q4_0", &AttentionKernels::q4_0, kBlockRows<&ToBlocksKernels::q4_0>, true}};
 
 }  // namespace
 

@@ -20,6 +20,7 @@ struct CacheKernels {
   std::string_view name;                    // "q8_0"
   AttentionCells AttentionKernels::*cells;  // how attention reads them
   std::span<const KernelRow<CellWriter (*)()>> writers;
+  bool integer_keys = false;  // products of keys and queries in Q8A are integers, except with SSE2
 };
 
 // Null if the type has none.

@@ -30,7 +30,7 @@ def logits(llm):
 class Refusals(unittest.TestCase):
     def test_arguments_that_cannot_be_honoured_are_refused_by_name(self):
         for name, value in (("pooling_type", 4), ("attention_type", 1),
-                            ("rope_scaling_type", 9), ("type_k", 3),
+                            ("rope_scaling_type", 9), ("type_k", 9),
                             ("type_v", 9999), ("lora_base", "/none"), ("spm_infill", True),
                             ("chat_format", "no-such"), ("n_gqa", 8), ("rms_norm_eps", 1e-5),
                             ("yarn_ext_factor", 0.5), ("yarn_orig_ctx", 64)):

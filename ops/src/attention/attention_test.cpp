@@ -121,8 +121,8 @@ TEST_CASE("attention: quantized keys and values have their decoded values") {
     return g;
   };
   const Graph plain = graph(f32, f32);
-  for (const DType k : {f16, q8_0, q4_0}) {
-    for (const DType v : {f16, q8_0, q4_0}) {
+  for (const DType k : cache_types().subspan(1)) {
+    for (const DType v : cache_types().subspan(1)) {
       const Graph g = graph(k, v);
       Evaluator eval(g, kPadded), decoded(plain, kPadded);
       eval.floats("q", noise(512, 1))
@@ -246,7 +246,7 @@ TEST_CASE("attention: invalid arguments") {
   CHECK(refused({f16, {2, 4, 8}}, k, v, ids, ids) == "DTypeError: q must be F32, got F16");
   CHECK(refused({f32, {2, 32}}, k, v, ids, ids) == "ShapeError: q must be [T, H, E], got [2, 32]");
   CHECK(refused(q, {i32, {9, 2, 64, 8}}, v, ids, ids) ==
-        "DTypeError: k must have a cache type (F32, F16, Q8_0, Q4_0), got I32");
+        "DTypeError: k must have a cache type (F32, F16, Q8_0, Q5_1, Q5_0, Q4_1, Q4_0), got I32");
   CHECK(refused(q, {f16, {9, 2, 32, 8}}, v, ids, ids) ==
         "ShapeError: k must be [B, G, 64, E], got [9, 2, 32, 8]");
   CHECK(refused(q, {q8_0, {9, 2, 64, 8}}, v, ids, ids) ==

@@ -1,12 +1,15 @@
 #include "weft/ops/attention/cache_cells.h"
 
 #include "weft/ops/formats/q4_0.h"
+#include "weft/ops/formats/q4_1.h"
+#include "weft/ops/formats/q5_0.h"
+#include "weft/ops/formats/q5_1.h"
 #include "weft/ops/formats/q8_0.h"
 
 namespace weft {
 
 std::span<const DType> cache_types() {
-  static constexpr DType kTypes[] = {f32, f16, q8_0, q4_0};
+  static constexpr DType kTypes[] = {f32, f16, q8_0, q5_1, q5_0, q4_1, q4_0};
   return kTypes;
 }
 

@@ -18,7 +18,7 @@ TEST_CASE("caches: whole blocks of cells") {
   CHECK(cells_of(cache_shape(65, 4, 32)) == 128);
   CHECK(cell_bytes({f16, cache_shape(1, 4, 32)}) == 256);
   CHECK(cell_bytes({q8_0, cache_shape(1, 4, 64)}) == 4 * 2 * 34);
-  CHECK(cache_type_names() == "F32, F16, Q8_0, Q4_0");
+  CHECK(cache_type_names() == "F32, F16, Q8_0, Q5_1, Q5_0, Q4_1, Q4_0");
 }
 
 TEST_CASE("caches: every cell of every group has its own place, a group's part is contiguous") {

@@ -67,8 +67,9 @@ TEST_CASE("cache_write: groups are not split, and read only their own columns") 
 
 TEST_CASE("cache_write: invalid arguments") {
   const TensorSpec state{f16, {8, 2, 64, 4}}, x{f32, {3, 2, 4}}, cells{i32, {3}};
-  CHECK(refusal(kCacheWrite, {}, {{i32, {8, 2, 64, 4}}, x, cells}) ==
-        "DTypeError: state must have a cache type (F32, F16, Q8_0, Q4_0), got I32");
+  CHECK(
+      refusal(kCacheWrite, {}, {{i32, {8, 2, 64, 4}}, x, cells}) ==
+      "DTypeError: state must have a cache type (F32, F16, Q8_0, Q5_1, Q5_0, Q4_1, Q4_0), got I32");
   CHECK(refusal(kCacheWrite, {}, {{f16, {512, 2, 4}}, x, cells}) ==
         "ShapeError: state must be [B, G, 64, E], got [512, 2, 4]");
   CHECK(refusal(kCacheWrite, {}, {state, {f16, {3, 2, 4}}, cells}) ==

@@ -9,26 +9,29 @@
 #include "weft/ops/projections/projections.h"
 #include "weft/ops/projections/quantize.h"
 
+#include "cpu/cache_kernels.h"
 #include "cpu/weight_formats.h"
 
 namespace weft::cpu {
 namespace {
 
-// The inputs that input 0 is multiplied by.
-std::span<const NodeId> factors(const Node& node) {
-  if (node.op == &kAttention || node.op == &kBiasedAttention)
-    return std::span(node.inputs).subspan(1, 1);
-  return projection_weights(node);
+// Whether input 0 is multiplied by integers only. SSE2 does not multiply keys as integers, but
+// graphs, and with them rounding errors, are the same on all instruction sets.
+bool has_integer_factors(const Graph& graph, const Node& node) {
+  if (node.op == &kAttention || node.op == &kBiasedAttention) {
+    const CacheKernels* keys = find_cache_kernels(graph[node.inputs[1]].spec.dtype);
+    return keys && keys->integer_keys;
+  }
+  const std::span<const NodeId> weights = projection_weights(node);
+  return !weights.empty() && std::ranges::all_of(weights, [&](NodeId w) {
+    return has_integer_row(graph[w].spec.dtype);
+  });
 }
 
-// Keys in blocks are Q8_0 or Q4_0. SSE2 does not multiply keys as integers, but graphs, and with
-// them rounding errors, are the same on all instruction sets.
 bool wants_q8a(const Graph& graph, const Node& node) {
-  const std::span<const NodeId> with = factors(node);
-  if (with.empty()) return false;
+  if (!has_integer_factors(graph, node)) return false;
   const TensorSpec& x = graph[node.inputs[0]].spec;
-  return x.dtype == f32 && x.shape.last() % q8a.block_elems() == 0 &&
-         std::ranges::all_of(with, [&](NodeId w) { return has_integer_row(graph[w].spec.dtype); });
+  return x.dtype == f32 && x.shape.last() % q8a.block_elems() == 0;
 }
 
 Graph apply(const Graph& graph) {

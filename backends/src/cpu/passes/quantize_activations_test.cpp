@@ -7,6 +7,8 @@
 #include "weft/ops/attention/cache_cells.h"
 #include "weft/ops/elementwise/silu.h"
 #include "weft/ops/formats/q4_0.h"
+#include "weft/ops/formats/q5_0.h"
+#include "weft/ops/formats/q5_1.h"
 #include "weft/ops/formats/q8_0.h"
 #include "weft/ops/formats/q8a.h"
 #include "weft/ops/projections/expert_linear.h"
@@ -75,6 +77,8 @@ TEST_CASE("queries are quantized if keys are stored in quantized blocks") {
   };
   CHECK(queries(q8_0, 64) == "Q8A");
   CHECK(queries(q4_0, 32) == "Q8A");
+  CHECK(queries(q5_0, 32) == "Q8A");
+  CHECK(queries(q5_1, 32) == "F32");  // no integer products
   CHECK(queries(f16, 64) == "F32");
 }
 

@@ -109,7 +109,8 @@ TEST_CASE("every option of a session that C has gets the value that C gives") {
   });
   c.cache_k = "Q9";
   CHECK_THROWS_WITH_AS(session_options(&c),
-                       "`cache_k` must be one of F32, F16, Q8_0, Q4_0, got 'Q9'", ValueError);
+                       "`cache_k` must be one of F32, F16, Q8_0, Q5_1, Q5_0, Q4_1, Q4_0, got 'Q9'",
+                       ValueError);
   c = default_session_options();
   c.weights = 4;
   CHECK_THROWS_WITH_AS(session_options(&c), "weights must be from 0 to 3 (WEFT_WEIGHTS_..), got 4",

@@ -20,7 +20,7 @@ _WHAT = ("n_gqa", "rms_norm_eps")
 _PLACES: dict[str, tuple[Any, ...]] = {
     "n_gpu_layers": (0,), "split_mode": (0, 1, 2), "main_gpu": (0,), "tensor_split": (),
     "numa": (False, 0), "use_mlock": (False, 0)}
-_CACHE_TYPES = {0: "F32", 1: "F16", 2: "Q4_0", 8: "Q8_0"}
+_CACHE_TYPES = {0: "F32", 1: "F16", 2: "Q4_0", 3: "Q4_1", 6: "Q5_0", 7: "Q5_1", 8: "Q8_0"}
 _FLAGS = ("vocab_only", "use_mmap", "use_mlock", "logits_all", "embedding", "spm_infill")
 _ANY = -(1 << 63)
 # Integers, their minima, and what None means; None there: None is refused.
@@ -166,8 +166,8 @@ def cache_type(name: str, number: Any) -> Optional[str]:
         return None
     found = _CACHE_TYPES.get(integer(name, number, 0))
     if found is None:
-        refuse(name, f"a cache cannot be of GGML type {number}; use 0 (F32), 1 (F16), 2 (Q4_0) or "
-                     "8 (Q8_0)")
+        known = ", ".join(f"{n} ({of})" for n, of in _CACHE_TYPES.items())
+        refuse(name, f"a cache cannot be of GGML type {number}; use one of {known}")
     return found
 
 

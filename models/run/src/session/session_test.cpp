@@ -11,6 +11,9 @@
 #include "weft/base/error.h"
 #include "weft/ops/attention/cache_cells.h"
 #include "weft/ops/formats/q4_0.h"
+#include "weft/ops/formats/q4_1.h"
+#include "weft/ops/formats/q5_0.h"
+#include "weft/ops/formats/q5_1.h"
 #include "weft/ops/formats/q8_0.h"
 
 #include "support/allocations.h"
@@ -84,7 +87,13 @@ TEST_CASE("quantized caches: the same bits for any workers and chunks, as the re
     return std::sqrt(sum);
   };
   const auto plain = logits({.backend = "reference", .cache_k = f32, .cache_v = f32}, 100);
-  for (const auto& [k, v] : {std::pair{q8_0, q8_0}, {q4_0, q4_0}, {q8_0, q4_0}, {f16, q8_0}}) {
+  for (const auto& [k, v] : {std::pair{q8_0, q8_0},
+                             {q4_0, q4_0},
+                             {q8_0, q4_0},
+                             {f16, q8_0},
+                             {q5_0, q5_1},
+                             {q5_1, q5_0},
+                             {q4_1, q4_1}}) {
     CAPTURE(k.name());
     CAPTURE(v.name());
     std::vector<float> expected;
@@ -260,7 +269,7 @@ TEST_CASE("misuse is rejected before anything is computed") {
   CHECK(make({.workers = 257}) == "workers must be a whole number from 0 to 256, got 257");
   CHECK(make({.backend = "gpu"}) == "unknown backend 'gpu' (known: cpu, reference)");
   CHECK(make({.cache_k = i32}) ==
-        "the cache type of K must be one of F32, F16, Q8_0, Q4_0, got I32");
+        "the cache type of K must be one of F32, F16, Q8_0, Q5_1, Q5_0, Q4_1, Q4_0, got I32");
   CHECK(make({.cache_v = q8_0}).find("with E a multiple of 32 for Q8_0, got [") !=
         std::string::npos);
 }

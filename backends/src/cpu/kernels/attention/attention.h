@@ -58,7 +58,7 @@ struct AttentionCells {
   void (*scores)(const AttentionScores& a, int n_rows, AttentionAhead& ahead) noexcept = nullptr;
   void (*values)(const AttentionValues& a, int n_rows, AttentionAhead& ahead) noexcept = nullptr;
 
-  // For quantized types, except with SSE2; null otherwise. Keys need q in Q8A.
+  // For quantized types without minima, except with SSE2; null otherwise. Keys need q in Q8A.
   // Tile: words of four codes, lanes are cells, with an offset of `raised`; scales.
   void (*key_codes)(const std::byte* k, std::int64_t cell, std::int64_t n, std::int64_t e,
                     float* tile) noexcept = nullptr;
@@ -110,7 +110,7 @@ struct AttentionKernels {
   static constexpr std::int64_t kTileRows = 128;
 
   void (*run)(const AttentionArgs& args) noexcept = nullptr;
-  AttentionCells f32, f16, q8_0, q4_0;
+  AttentionCells f32, f16, q8_0, q5_1, q5_0, q4_1, q4_0;
 };
 
 // The parts of scratch memory, in order, in floats. Every part is whole cache lines.

@@ -45,7 +45,6 @@ struct AttentionBlocks {
     // The block of cells: n from s on, counted from the first one of the run's first block. Those
     // before `begin` (in that block) do not belong to the run.
     std::int64_t s = 0, n = 0, begin = 0, n_next = 0;  // n_next: of the next block
-
     AttentionAhead ahead = {};
   };
 
@@ -375,9 +374,8 @@ template <class Arch, class Cells>
 constexpr AttentionCells attention_cells() {
   AttentionCells cells = AttentionSteps<Arch, Cells>::kKernels;
 #ifdef WEFT_SIXTEEN
-  if constexpr (Cells::kBytes == 0) {
-    cells.value_tile = nullptr;
-    cells.values = nullptr;
+  if constexpr (Cells::kBytes == 0 && !Cells::kHasMin) {
+    cells.value_tile = nullptr, cells.values = nullptr;
     cells.key_codes = &CodeKeys<Arch>::template key_codes<Cells>;
     cells.raised = CodeKeys<Arch>::raised(Cells());
     cells.value_scales = &CodeValues<Arch, Cells>::scales;
@@ -393,6 +391,9 @@ AttentionKernels Attention<Arch>::run() noexcept {
           .f32 = attention_cells<Arch, CellsF32<Arch>>(),
           .f16 = attention_cells<Arch, CellsF16<Arch>>(),
           .q8_0 = attention_cells<Arch, CellsQ8_0<Arch>>(),
+          .q5_1 = attention_cells<Arch, CellsQ5_1<Arch>>(),
+          .q5_0 = attention_cells<Arch, CellsQ5_0<Arch>>(),
+          .q4_1 = attention_cells<Arch, CellsQ4_1<Arch>>(),
           .q4_0 = attention_cells<Arch, CellsQ4_0<Arch>>()};
 }
 

@@ -47,11 +47,19 @@ struct CodeKeys {
   }
 
   static constexpr int raised(CellsQ8_0<Arch>) { return S::kRaise; }
+  static constexpr int raised(CellsQ5_0<Arch>) { return S::kRaise; }
   static constexpr int raised(CellsQ4_0<Arch>) { return S::kRaise == 0 ? 0 : 8; }
 
   // Codes of one block of 16 cells, with the offset: word j holds elements 4j .. 4j + 3.
   static WEFT_INLINE void store(std::byte* out, int j, Words codes) {
     S::store(out + j * kLanes * 4, codes);
+  }
+  static WEFT_INLINE void store(std::byte* out, const Bytes<Arch>& b) {
+#ifdef __AVX2__
+    _mm256_store_si256(reinterpret_cast<__m256i*>(out), b.v);
+#else
+    b.store(out);
+#endif
   }
   static WEFT_INLINE void key_block(CellsQ8_0<Arch>, const std::byte* codes, std::int64_t cell,
                                     std::byte* out) {
@@ -64,6 +72,13 @@ struct CodeKeys {
       for (int j = 0; j < 4; ++j)
         store(out, 4 * half + j, S::kRaise == 0 ? r[j] : r[j] ^ S::all8(S::kRaise));
     }
+  }
+  static WEFT_INLINE void key_block(CellsQ5_0<Arch>, const std::byte* codes, std::int64_t cell,
+                                    std::byte* out) {
+    alignas(64) std::byte bytes[kLanes * kBlock];
+    for (int i = 0; i < kLanes; ++i)
+      store(bytes + i * kBlock, CellsQ5_0<Arch>::codes(codes + i * cell - 2));
+    key_block(CellsQ8_0<Arch>(), bytes, kBlock, out);
   }
   static WEFT_INLINE void key_block(CellsQ4_0<Arch>, const std::byte* codes, std::int64_t cell,
                                     std::byte* out) {

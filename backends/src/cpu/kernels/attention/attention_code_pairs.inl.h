@@ -40,6 +40,14 @@ struct CodePairs {
     };
     return side_by_side(codes(a), codes(b));
   }
+  static WEFT_INLINE Codes load(CellsQ5_0<Arch>, const std::byte* a, const std::byte* b,
+                                int first) {
+    const auto codes = [&](const std::byte* p) __attribute__((always_inline)) {
+      const __m256i all = CellsQ5_0<Arch>::codes(p).v;
+      return first == 0 ? _mm256_castsi256_si128(all) : _mm256_extracti128_si256(all, 1);
+    };
+    return side_by_side(codes(a), codes(b));
+  }
   static WEFT_INLINE Sums zero() { return {_mm256_setzero_si256(), _mm256_setzero_si256()}; }
   static WEFT_INLINE void add(Sums& sums, Codes codes, std::int32_t weights) {
     const __m256i w = _mm256_set1_epi32(weights);
@@ -84,6 +92,9 @@ requires(Simd<Arch>::kLanes == 16) struct CodePairs<Arch> {
                               _mm_sub_epi8(_mm_and_si128(all, low), offset));
     };
     return side_by_side(codes(a), codes(b));
+  }
+  static WEFT_INLINE Codes load(CellsQ5_0<Arch>, const std::byte* a, const std::byte* b, int) {
+    return side_by_side(CellsQ5_0<Arch>::codes(a).v, CellsQ5_0<Arch>::codes(b).v);
   }
   static WEFT_INLINE Sums zero() { return {{_mm512_setzero_si512(), _mm512_setzero_si512()}}; }
   static WEFT_INLINE void add(Sums& sums, Codes codes, std::int32_t weights) {
@@ -140,6 +151,14 @@ struct CodePairs {
       const uint8x16_t all = Bytes<Arch>::load16(p + 2);
       const uint8x16_t nibbles = first == 0 ? vandq_u8(all, vdupq_n_u8(15)) : vshrq_n_u8(all, 4);
       return vsubq_s8(vreinterpretq_s8_u8(nibbles), vdupq_n_s8(8));
+    };
+    return widened(codes(a), codes(b));
+  }
+  static WEFT_INLINE Codes load(CellsQ5_0<Arch>, const std::byte* a, const std::byte* b,
+                                int first) {
+    const auto codes = [&](const std::byte* p) __attribute__((always_inline)) {
+      const Bytes<Arch> all = CellsQ5_0<Arch>::codes(p);
+      return vreinterpretq_s8_u8(first == 0 ? all.low : all.high);
     };
     return widened(codes(a), codes(b));
   }

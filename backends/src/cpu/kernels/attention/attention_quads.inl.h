@@ -64,10 +64,28 @@ struct QuadLoads {
     const __m512i codes = _mm512_and_si512(moved, _mm512_set1_epi32(15));
     return _mm512_cvtepi32_ps(_mm512_sub_epi32(codes, _mm512_set1_epi32(8)));
   }
+  static WEFT_INLINE __m512 load(CellsQ5_0<Arch>, const std::byte* cell, std::int64_t four_cells,
+                                 std::int64_t i) {
+    const std::byte* block = cell + i / 32 * 22;
+    const __m512i wide = _mm512_cvtepu8_epi32(of_4_bytes(block + 6 + i % 16, four_cells, load_4));
+    const __m512i moved = i % 32 >= 16 ? _mm512_srli_epi32(wide, 4) : wide;
+    const __m512i low = _mm512_and_si512(moved, _mm512_set1_epi32(15));
+    std::uint32_t fifth = 0;
+#pragma GCC unroll 4
+    for (int n = 0; n < 4; ++n) {
+      std::uint32_t high;
+      std::memcpy(&high, block + n * four_cells + 2, sizeof(high));
+      fifth |= (high >> i % 32 & 15) << 4 * n;
+    }
+    const __m512i offset = _mm512_set1_epi32(-16);
+    const auto has_fifth = static_cast<__mmask16>(fifth);
+    return _mm512_cvtepi32_ps(
+        _mm512_mask_add_epi32(low, static_cast<__mmask16>(~has_fifth), low, offset));
+  }
 };
 
 template <class Arch, class Cells>
-requires(Simd<Arch>::kLanes == 16) struct KeyQuads<Arch, Cells> {
+requires(Simd<Arch>::kLanes == 16 && !Cells::kHasMin) struct KeyQuads<Arch, Cells> {
   using V = typename Simd<Arch>::V;
   static constexpr int kElements = 4;
 
@@ -96,8 +114,8 @@ requires(Simd<Arch>::kLanes == 16) struct KeyQuads<Arch, Cells> {
 
 #ifdef WEFT_SIXTEEN
 // Attention with integer products: code shared by scores and values. Caches are blocks of 32 codes
-// after a scale of 16 bits (Q8_0, Q4_0). Blocks of 64 cells always exist as a whole: cells after
-// the last one are read, and their contents are ignored.
+// after a scale of 16 bits (Q8_0, Q5_0, Q4_0). Blocks of 64 cells always exist as a whole: cells
+// after the last one are read, and their contents are ignored.
 template <class Arch>
 struct AttentionCodes {
   using S = Sixteen<Arch>;

@@ -11,8 +11,8 @@ namespace weft::cpu {
 // definition (ops/formats); y need not be aligned. Floats should be finite: others give an
 // unspecified block, but never a fault.
 struct ToBlocksKernels {
-  void (*q8_0)(const float* x, std::byte* y, std::int64_t n) noexcept = nullptr;
-  void (*q4_0)(const float* x, std::byte* y, std::int64_t n) noexcept = nullptr;
+  using Encode = void (*)(const float* x, std::byte* y, std::int64_t n) noexcept;
+  Encode q8_0 = nullptr, q5_1 = nullptr, q5_0 = nullptr, q4_1 = nullptr, q4_0 = nullptr;
 };
 
 template <class Arch>

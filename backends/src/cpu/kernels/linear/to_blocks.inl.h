@@ -77,35 +77,81 @@ struct ToBlocksFunctions {
     }
   }
 
-  static void q4_0(const float* x, std::byte* y, std::int64_t n) noexcept {
-    for (std::int64_t i0 = 0; i0 < n; i0 += 32, x += 32, y += 18) {
+  // w = d * (q - 2^(kBits - 1)): a scale, codes.
+  template <int kBits>
+  static void symmetric(const float* x, std::byte* y, std::int64_t n) noexcept {
+    constexpr int kZero = 1 << (kBits - 1);
+    for (std::int64_t i0 = 0; i0 < n; i0 += 32, x += 32, y += 2 + kBits * 4) {
       const Block block = Block::load(x);
       const float amax = block.largest_magnitude();
       float extreme = 0;  // the first one of largest magnitude
       for (int i = 31; i >= 0 && amax > 0; --i) {
         if (x[i] == amax || -x[i] == amax) extreme = x[i];
       }
-      const float d = extreme / -8;
+      const float d = extreme / -kZero;
       const V inverse(Block::inverse(d));
       Block::store_scale(d, y);
       alignas(64) std::int32_t codes[32];
 #pragma GCC unroll 8
       for (int i = 0; i < Block::kVecs; ++i) {
-        const V code = block.x[i] * inverse + V(8.5f);
-        Simd<Arch>::store_truncated(xsimd::min(V(15.0f), xsimd::max(V(0.0f), code)),
+        const V code = block.x[i] * inverse + V(kZero + 0.5f);
+        Simd<Arch>::store_truncated(xsimd::min(V(2 * kZero - 1.0f), xsimd::max(V(0.0f), code)),
                                     codes + i * kLanes);
       }
-      std::uint8_t bytes[16];
-      for (int i = 0; i < 16; ++i)
-        bytes[i] = static_cast<std::uint8_t>((codes[i] & 15) | (codes[i + 16] & 15) << 4);
-      std::memcpy(y + 2, bytes, 16);
+      store_codes<kBits>(codes, y + 2);
     }
+  }
+
+  // w = d * q + m: a scale, a minimum, codes.
+  template <int kBits>
+  static void affine(const float* x, std::byte* y, std::int64_t n) noexcept {
+    constexpr float kTop = (1 << kBits) - 1;
+    for (std::int64_t i0 = 0; i0 < n; i0 += 32, x += 32, y += 4 + kBits * 4) {
+      float low = x[0], high = x[0];  // of equal ones, such as zeros of both signs, the first
+      for (int i = 1; i < 32; ++i) {
+        low = x[i] < low ? x[i] : low;
+        high = x[i] > high ? x[i] : high;
+      }
+      const Block block = Block::load(x);
+      const float d = (high - low) / kTop;
+      const V inverse(Block::inverse(d));
+      Block::store_scale(d, y);
+      Block::store_scale(low, y + 2);
+      alignas(64) std::int32_t codes[32];
+#pragma GCC unroll 8
+      for (int i = 0; i < Block::kVecs; ++i) {
+        const V code = (block.x[i] - V(low)) * inverse + V(0.5f);
+        Simd<Arch>::store_truncated(xsimd::min(V(kTop), xsimd::max(V(0.0f), code)),
+                                    codes + i * kLanes);
+      }
+      store_codes<kBits>(codes, y + 4);
+    }
+  }
+
+  // 32 codes as fifth bits, if they have some, and nibbles.
+  template <int kBits>
+  static WEFT_INLINE void store_codes(const std::int32_t (&codes)[32], std::byte* y) {
+    if constexpr (kBits == 5) {
+      std::uint32_t fifth = 0;
+      for (int i = 0; i < 32; ++i) fifth |= static_cast<std::uint32_t>(codes[i] >> 4 & 1) << i;
+      std::memcpy(y, &fifth, sizeof(fifth));
+      y += sizeof(fifth);
+    }
+    std::uint8_t bytes[16];
+    for (int i = 0; i < 16; ++i)
+      bytes[i] = static_cast<std::uint8_t>((codes[i] & 15) | (codes[i + 16] & 15) << 4);
+    std::memcpy(y, bytes, 16);
   }
 };
 
 template <class Arch>
 ToBlocksKernels ToBlocks<Arch>::run() noexcept {
-  return {.q8_0 = &ToBlocksFunctions<Arch>::q8_0, .q4_0 = &ToBlocksFunctions<Arch>::q4_0};
+  using Functions = ToBlocksFunctions<Arch>;
+  return {.q8_0 = &Functions::q8_0,
+          .q5_1 = &Functions::template affine<5>,
+          .q5_0 = &Functions::template symmetric<5>,
+          .q4_1 = &Functions::template affine<4>,
+          .q4_0 = &Functions::template symmetric<4>};
 }
 
 }  // namespace weft::cpu

@@ -10,6 +10,7 @@
 
 #include "weft/ops/attention/cache_cells.h"
 #include "weft/ops/formats/q4_0.h"
+#include "weft/ops/formats/q5_0.h"
 #include "weft/ops/formats/q8_0.h"
 #include "weft/ops/formats/q8a.h"
 #include "weft/ops/projections/quantize.h"
@@ -126,7 +127,7 @@ TEST_CASE("attention: many tokens") {
 }
 
 TEST_CASE("attention: a token's result does not depend on which blocks store its cells") {
-  for (const DType cache : {f32, f16, q8_0, q4_0}) {
+  for (const DType cache : cache_types()) {
     Graph g;
     const Tensor q = g.input("q", {f32, {2, 2, 32}});
     const Tensor k = g.state("k", {cache, cache_shape(256, 1, 32)}),
@@ -151,8 +152,8 @@ TEST_CASE("attention: a token's result does not depend on which blocks store its
 
 TEST_CASE("attention: every pair of types, heads of whole blocks") {
   std::uint32_t seed = 300;
-  for (const DType k : {f32, f16, q8_0, q4_0}) {
-    for (const DType v : {f32, f16, q8_0, q4_0}) {
+  for (const DType k : cache_types()) {
+    for (const DType v : cache_types()) {
       for (const std::int64_t e : {32, 64, 96, 160, 256}) {
         for (const std::int64_t t : {1, 5}) {
           Case c{.k = k, .v = v, .t = t, .s = 70, .heads = 6, .groups = 2, .e = e, .e_out = e};
@@ -168,7 +169,7 @@ TEST_CASE("attention: every pair of types, heads of whole blocks") {
 
 TEST_CASE("integer attention: numbers of cells around the block, groups of every size") {
   std::uint32_t seed = 500;
-  for (const DType cache : {q8_0, q4_0}) {
+  for (const DType cache : {q8_0, q5_0, q4_0}) {
     for (const std::int64_t s : {1, 2, 15, 17, 63, 64, 65, 131, 700}) {
       for (const std::int64_t heads : {1, 2, 3, 4, 5, 6, 7, 8, 9}) {
         check_attention({.k = cache,
@@ -233,7 +234,7 @@ TEST_CASE("biased_attention: a sink larger than all scores takes nearly all of t
 
 TEST_CASE("attention: a token has the same bits alone and in a batch") {
   constexpr std::int64_t kTokens = 150, kRoom = 320;
-  for (const DType cache : {f32, f16, q8_0, q4_0}) {
+  for (const DType cache : cache_types()) {
     for (const std::int64_t heads : {1, 3, 8, 9}) {
       Graph g;
       const Tensor q = g.input("q", {f32, {kTokens, 2 * heads, 32}});
@@ -288,7 +289,7 @@ TEST_CASE("attention: cells of later tokens do not affect earlier ones, not even
 // One key is far ahead of all others, so that whole blocks of cells fall below kLeastPeak, and the
 // scales of neighbouring cells are far apart.
 TEST_CASE("integer attention: blocks with negligible weight, unequal scales") {
-  for (const DType cache : {q8_0, q4_0}) {
+  for (const DType cache : {q8_0, q5_0, q4_0}) {
     for (const std::size_t ahead : {3, 70, 130}) {
       Graph g;
       const Tensor q = g.input("q", {f32, {1, 4, 32}});

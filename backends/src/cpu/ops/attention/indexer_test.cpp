@@ -58,7 +58,7 @@ void check_choice(const Choice& c, std::uint32_t seed, float extra_key = 0) {
 
 TEST_CASE("choose_positions: widths and numbers of heads, every cache type") {
   std::uint32_t seed = 1;
-  for (const DType cache : {f32, f16, q8_0, q4_0}) {
+  for (const DType cache : cache_types()) {
     for (const std::int64_t e : {1, 3, 8, 17, 32, 64, 128}) {
       if (e % cache.block_elems() != 0) continue;
       for (const std::int64_t heads : {1, 3, 4, 6, 65}) {
@@ -163,7 +163,7 @@ TEST_CASE("chosen_attention: spans and numbers of chosen ones, in gaps, whole bl
 
 TEST_CASE("chosen_attention: every cache type, heads that share keys or choices") {
   std::uint32_t seed = 1;
-  for (const DType cache : {f32, f16, q8_0, q4_0}) {
+  for (const DType cache : cache_types()) {
     for (const auto& [heads, groups, choices] :
          {std::array<std::int64_t, 3>{1, 1, 1}, {6, 2, 1}, {6, 1, 3}, {6, 2, 3}, {20, 1, 1}}) {
       for (const std::int32_t span : {1, 64}) {
@@ -257,7 +257,7 @@ TEST_CASE("joined_attention: numbers of cells of both runs, some or all of the s
 
 TEST_CASE("joined_attention: every cache type, numbers of heads") {
   std::uint32_t seed = 1;
-  for (const DType cache : {f32, f16, q8_0, q4_0}) {
+  for (const DType cache : cache_types()) {
     for (const std::int64_t heads : {1, 4, 9}) {
       for (const std::int64_t n_chosen : {0, 20}) {
         check_joined({.k = cache,

@@ -17,9 +17,9 @@ namespace weft {
 
 inline constexpr std::int64_t kCellsPerBlock = 64;
 
-// F32, F16, Q8_0, Q4_0. The last two need a head size that is a multiple of 32.
+// F32, F16, and Q8_0, Q5_1, Q5_0, Q4_1, Q4_0, which need a head size that is a multiple of 32.
 std::span<const DType> cache_types();
-std::string cache_type_names();  // "F32, F16, Q8_0, Q4_0"
+std::string cache_type_names();  // "F32, F16, Q8_0, .."
 
 // The number of blocks that hold n cells, and n rounded up to whole blocks.
 constexpr std::int64_t blocks_for(std::int64_t n_cells) {
