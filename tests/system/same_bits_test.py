@@ -20,7 +20,10 @@ TRACE = ["trace", "--hash", "--random", 70, "-c", 128, "-n", 6]
 RUNS = {
     "resident": [],
     "f32 cache": ["--cache-type-k", "f32", "--cache-type-v", "f32"],
-    "quantized cache": ["--cache-type-k", "q8_0", "--cache-type-v", "q4_0"],
+    "quantized cache": ["--cache-type-k", "q8_0", "--cache-type-v", "q4_0", "--no-pass", "turn_cache"],
+    "turned cache": ["--cache-type-k", "q8_0", "--cache-type-v", "q4_0"],
+    "cache of five bits": ["--cache-type-k", "q5_0", "--cache-type-v", "q5_1"],
+    "cache of five bits, keys with minima": ["--cache-type-k", "q5_1", "--cache-type-v", "q5_0"],
 }
 # Those of base 3 have the same codes, and so the same bits.
 FORMATS = ["F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q2_K", "Q3_K", "Q4_K",
