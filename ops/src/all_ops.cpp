@@ -67,6 +67,7 @@
 #include "weft/ops/rows/get_rows.h"
 #include "weft/ops/rows/hadamard.h"
 #include "weft/ops/rows/keep_rows.h"
+#include "weft/ops/rows/pad_heads.h"
 #include "weft/ops/rows/pool_tokens.h"
 #include "weft/ops/rows/repeat_heads.h"
 #include "weft/ops/rows/scale_heads.h"
@@ -121,6 +122,7 @@ constexpr const OpDef* kOps[] = {
     &kMul,                   //
     &kNegateIds,             //
     &kNormalizeSum,          //
+    &kPadHeads,              //
     &kPoolTokens,            //
     &kQuantize,              //
     &kRecurrence,            //

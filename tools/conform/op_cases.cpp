@@ -30,6 +30,7 @@
 #include "weft/ops/rows/gather.h"
 #include "weft/ops/rows/hadamard.h"
 #include "weft/ops/rows/keep_rows.h"
+#include "weft/ops/rows/pad_heads.h"
 #include "weft/ops/rows/repeat_heads.h"
 #include "weft/ops/rows/scale_heads.h"
 #include "weft/ops/rows/slice_heads.h"
@@ -109,6 +110,8 @@ void add_heads(Maker& make) {
       return std::vector{heads(g, t), floats(g, "b", {t, 1, 7})};
     });
     make.add(kHadamard, "F32", shape, {},
+             [=](Graph& g, Dim t) { return std::vector{heads(g, t)}; });
+    make.add(kPadHeads, "F32", shape, PadHeadsAttrs{e + 8},
              [=](Graph& g, Dim t) { return std::vector{heads(g, t)}; });
     make.add(kSliceHeads, "F32", shape, SliceHeadsAttrs{e / 3, e},
              [=](Graph& g, Dim t) { return std::vector{heads(g, t)}; });

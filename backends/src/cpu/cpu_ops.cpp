@@ -12,9 +12,9 @@ extern const CpuOp kCpuAdd, kCpuAttention, kCpuAttentionTemperature, kCpuBiasedA
     kCpuDotHeads, kCpuExp, kCpuExpertLinear, kCpuGatedLinear, kCpuGatedLinearAttention, kCpuGather,
     kCpuGaussianTopK, kCpuGelu, kCpuGeluErf, kCpuGetIds, kCpuGetRows, kCpuHadamard, kCpuHeadDecay,
     kCpuHeadLinear, kCpuIdsToFloats, kCpuJoinedAttention, kCpuKeepRows, kCpuLayerNorm, kCpuLerp,
-    kCpuLinear, kCpuLinearConcat, kCpuMul, kCpuNegateIds, kCpuNormalizeSum, kCpuPoolTokens,
-    kCpuQuantize, kCpuRecurrence, kCpuRelu, kCpuRemainderIds, kCpuRepeatHeads, kCpuReplaceId,
-    kCpuRmsNorm, kCpuRmsNormMul, kCpuRope, kCpuRopeAngles, kCpuRoundToIds, kCpuScale,
+    kCpuLinear, kCpuLinearConcat, kCpuMul, kCpuNegateIds, kCpuNormalizeSum, kCpuPadHeads,
+    kCpuPoolTokens, kCpuQuantize, kCpuRecurrence, kCpuRelu, kCpuRemainderIds, kCpuRepeatHeads,
+    kCpuReplaceId, kCpuRmsNorm, kCpuRmsNormMul, kCpuRope, kCpuRopeAngles, kCpuRoundToIds, kCpuScale,
     kCpuScaleHeads, kCpuSelectiveScan, kCpuShiftPositions, kCpuSigmoid, kCpuSilu, kCpuSiluMul,
     kCpuSliceHeads, kCpuSoftmax, kCpuSoftplus, kCpuSqrt, kCpuStreamWeights, kCpuTanh,
     kCpuTokenShift, kCpuTopK, kCpuWeightedSum, kCpuXielu;
@@ -61,6 +61,7 @@ constexpr const CpuOp* kOps[] = {
     &kCpuMul,                   //
     &kCpuNegateIds,             //
     &kCpuNormalizeSum,          //
+    &kCpuPadHeads,              //
     &kCpuPoolTokens,            //
     &kCpuQuantize,              //
     &kCpuRecurrence,            //

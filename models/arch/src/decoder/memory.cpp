@@ -7,13 +7,9 @@
 #include "weft/ops/attention/cache_write.h"
 #include "weft/ops/attention/chosen_attention.h"
 #include "weft/ops/positions/shift_positions.h"
-#include "weft/ops/recurrent/causal_conv.h"
 #include "weft/ops/recurrent/centred_conv.h"
-#include "weft/ops/recurrent/gated_linear_attention.h"
-#include "weft/ops/recurrent/recurrence.h"
-#include "weft/ops/recurrent/selective_scan.h"
-#include "weft/ops/recurrent/token_shift.h"
-#include "weft/ops/rows/keep_rows.h"
+#include "weft/ops/rows/pad_heads.h"
+#include "weft/ops/rows/slice_heads.h"
 
 namespace weft::arch {
 namespace {
@@ -30,6 +26,19 @@ std::int64_t window_blocks(std::int64_t window, const MemorySizes& sizes) {
                   sizes.sequences * each + blocks_for(sizes.step_tokens));
 }
 
+// Heads in caches are whole blocks of their type, with zeros at the end.
+std::int64_t width_in(DType cache, std::int64_t e) {
+  const std::int64_t block = cache.block_elems();
+  return (e + block - 1) / block * block;
+}
+Tensor padded(Tensor x, std::int64_t width, SourceLine where) {
+  return x.shape().last() == width ? x : pad_heads(x, width, where);
+}
+// The first `e` elements of what attention gives, under its name.
+Tensor first_elements(Tensor y, std::int64_t e, std::string_view name, SourceLine where) {
+  return (y.shape().last() == e ? y : slice_heads(y, 0, e, where)).named(name);
+}
+
 // For what writes the cells of all tokens.
 void expect_every_position(std::int64_t stride) {
   if (stride > 1)
@@ -38,10 +47,16 @@ void expect_every_position(std::int64_t stride) {
 
 }  // namespace
 
+// Keys and values in caches, and the width of a head of values, without padding.
+struct Memory::Kept {
+  Tensor keys, values;
+  std::int64_t width = 0;
+};
+
 struct Memory::Requests {
   struct Stored {
     std::int64_t layer = 0, window = 0;
-    Tensor keys, values;
+    Kept kept;
   };
 
   Graph& graph;
@@ -176,19 +191,24 @@ AttentionRuns Memory::runs(const std::string& suffix, Tensor table, SourceLine w
 
 Tensor Memory::keep(const Cells& cells, const std::string& state, DType dtype, Tensor x,
                     SourceLine where) const {
-  const Shape shape{cells.part.n_rows, x.shape()[1].bound, kCellsPerBlock, x.shape()[2].bound};
+  const std::int64_t width = width_in(dtype, x.shape()[2].bound);
+  const Shape shape{cells.part.n_rows, x.shape()[1].bound, kCellsPerBlock, width};
   cells.part.states.push_back(state);
-  return cache_write(requests_->graph.state(state, {dtype, shape}, where), x, cells.cells, where);
+  return cache_write(requests_->graph.state(state, {dtype, shape}, where), padded(x, width, where),
+                     cells.cells, where);
 }
 
-Tensor Memory::read(Tensor q, Tensor k, Tensor v, const Cells& cells, const AttentionAttrs& attrs,
+Tensor Memory::read(Tensor q, const Kept& kept, const Cells& cells, const AttentionAttrs& attrs,
                     const AttentionBias& bias, SourceLine where) const {
-  if (!chosen_.spans) return attention(q, k, v, cells.runs, attrs, bias, where).named("attn");
-  if (bias.softcap != 0 || bias.alibi != 0 || bias.distances)
+  const bool biased = bias.softcap != 0 || bias.alibi != 0 || bias.distances;
+  if (chosen_.spans && biased)
     fail<ValueError>("attention to chosen positions has no softcap and no biases");
-  return chosen_attention(q, k, v, cells.runs, chosen_.spans, {attrs.scale, chosen_.span},
-                          bias.sinks, where)
-      .named("attn");
+  const Tensor queries = padded(q, kept.keys.shape().last(), where);
+  const Tensor y =
+      chosen_.spans ? chosen_attention(queries, kept.keys, kept.values, cells.runs, chosen_.spans,
+                                       {attrs.scale, chosen_.span}, bias.sinks, where)
+                    : attention(queries, kept.keys, kept.values, cells.runs, attrs, bias, where);
+  return first_elements(y, kept.width, "attn", where);
 }
 
 Chosen Memory::choose(std::int64_t layer, Tensor q, Tensor k, const ChoosePositionsAttrs& attrs,
@@ -196,7 +216,9 @@ Chosen Memory::choose(std::int64_t layer, Tensor q, Tensor k, const ChoosePositi
   const Cells at = cells(where);
   const std::string state = fmt::format("cache.index.{}", layer);
   const Tensor keys = keep(at, state, requests_->sizes.cache_k, k, where).named("cache_index");
-  return {choose_positions(q, keys, at.runs, attrs, weights, where).named("chosen"), attrs.span};
+  const Tensor queries = padded(q, keys.shape().last(), where);
+  return {choose_positions(queries, keys, at.runs, attrs, weights, where).named("chosen"),
+          attrs.span};
 }
 
 Tensor Memory::attend(std::int64_t layer, Tensor q, Tensor k, Tensor v, const AttentionAttrs& attrs,
@@ -209,8 +231,9 @@ Tensor Memory::attend(std::int64_t layer, Tensor q, Tensor k, Tensor v, const At
       keep(at, fmt::format("{}.k.{}", cache, layer), sizes.cache_k, k, where).named("cache_k");
   const Tensor values =
       keep(at, fmt::format("{}.v.{}", cache, layer), sizes.cache_v, v, where).named("cache_v");
-  requests_->stored.push_back({layer, window_, keys, values});
-  return read(q, keys, values, at, attrs, bias, where);
+  const Kept kept{keys, values, v.shape().last()};
+  requests_->stored.push_back({layer, window_, kept});
+  return read(q, kept, at, attrs, bias, where);
 }
 
 Tensor Memory::attend_stored(std::int64_t layer, Tensor q, const AttentionAttrs& attrs,
@@ -222,8 +245,8 @@ Tensor Memory::attend_stored(std::int64_t layer, Tensor q, const AttentionAttrs&
   const auto found = std::ranges::find_if(requests_->stored, same);
   if (found == requests_->stored.end())
     fail<ValueError>("layer {} stored no keys and values with a window of {}", layer, window_);
-  const Requests::Stored stored = *found;
-  return read(q, stored.keys, stored.values, cells(where), attrs, bias, where);
+  const Kept kept = found->kept;
+  return read(q, kept, cells(where), attrs, bias, where);
 }
 
 Tensor Memory::attend_latent(std::int64_t layer, Tensor q, Tensor c, const AttentionAttrs& attrs,
@@ -232,10 +255,13 @@ Tensor Memory::attend_latent(std::int64_t layer, Tensor q, Tensor c, const Atten
   const Cells at = cells(where);
   const std::string state = fmt::format("cache.latent.{}", layer);
   const Tensor kept = keep(at, state, requests_->sizes.cache_k, c, where).named("cache_latent");
-  if (!more.cells) return read(q, kept, kept, at, attrs, {.sinks = sinks}, where);
+  const std::int64_t width = c.shape().last();
+  if (!more.cells) return read(q, {kept, kept, width}, at, attrs, {.sinks = sinks}, where);
   if (window_ == 0) fail<ValueError>("attention to further cells needs a window");
   const JoinedAttentionAttrs joined{attrs.scale, static_cast<std::int32_t>(window_)};
-  return joined_attention(q, {kept, at.runs, {}}, more, joined, sinks, where).named("attn");
+  const Tensor queries = padded(q, kept.shape().last(), where);
+  const Tensor y = joined_attention(queries, {kept, at.runs, {}}, more, joined, sinks, where);
+  return first_elements(y, width, "attn", where);
 }
 
 LatentRun Memory::keep_latent(std::int64_t layer, Tensor c, SourceLine where) const {
@@ -284,9 +310,11 @@ Tensor Memory::attend_beside(std::int64_t layer, Tensor q, Tensor c, const Atten
   const Tensor kept = keep(at, state, requests_->sizes.cache_k, c, where).named("cache_latent");
   const LatentRun own{kept, at.runs, chosen_.spans};
   const auto window = static_cast<std::int32_t>(window_);
-  return (window > 0 ? joined_attention(q, own, fixed.run, {attrs.scale, window}, {}, where)
-                     : joined_attention(q, fixed.run, own, {attrs.scale, fixed.n}, {}, where))
-      .named("attn_beside");
+  const Tensor queries = padded(q, kept.shape().last(), where);
+  const Tensor y =
+      window > 0 ? joined_attention(queries, own, fixed.run, {attrs.scale, window}, {}, where)
+                 : joined_attention(queries, fixed.run, own, {attrs.scale, fixed.n}, {}, where);
+  return first_elements(y, c.shape().last(), "attn_beside", where);
 }
 
 // [texts * blocks, G, 64, E]
@@ -298,7 +326,7 @@ Tensor Memory::encoded_state(const std::string& name, DType dtype, std::int64_t 
                               .of = MemoryOf::encoded,
                               .n_rows = sizes.sequences * blocks_for(sizes.context)});
   encoded.states.push_back(name);
-  const Shape shape{encoded.n_rows, G, kCellsPerBlock, E};
+  const Shape shape{encoded.n_rows, G, kCellsPerBlock, width_in(dtype, E)};
   return requests_->graph.state(name, {dtype, shape}, where);
 }
 
@@ -309,7 +337,8 @@ void Memory::keep_encoded(std::int64_t layer, Tensor k, Tensor v, SourceLine whe
        {std::tuple{"k", sizes.cache_k, k}, std::tuple{"v", sizes.cache_v, v}}) {
     const Tensor state = encoded_state(fmt::format("encoded.{}.{}", name, layer), dtype,
                                        x.shape()[1].bound, x.shape()[2].bound, where);
-    cache_write(state, x, cells, where).named(fmt::format("encoded_{}", name));
+    cache_write(state, padded(x, state.shape().last(), where), cells, where)
+        .named(fmt::format("encoded_{}", name));
   }
 }
 
@@ -327,7 +356,8 @@ Tensor Memory::attend_encoded(std::int64_t layer, Tensor q, const KvShape& kv,
       .table_row = input("table_row", per_token, where),
       .first = input(named("first"), per_token, where),
       .last = input(named("last"), per_token, where)};
-  return attention(q, k, v, runs, attrs, {}, where).named("cross_attn");
+  const Tensor y = attention(padded(q, k.shape().last(), where), k, v, runs, attrs, {}, where);
+  return first_elements(y, kv.Ev, "cross_attn", where);
 }
 
 MemoryPart& Memory::rows() const {
@@ -361,39 +391,6 @@ Recurrent Memory::recurrent(std::string_view name, const Shape& shape, SourceLin
   r.rows_.before = input("before", per_token, where);
   r.rows_.to = input("rows_to", per_token, where);
   return r;
-}
-
-Tensor Recurrent::scan(Tensor a, Tensor x, SourceLine where) const {
-  const Tensor y = recurrence(a, x, rows_.state, rows_.from, rows_.before, where);
-  keep_rows(rows_.state, y, rows_.to, where);
-  return y;
-}
-
-Tensor Recurrent::token_shift(Tensor x, SourceLine where) const {
-  return weft::token_shift(x, rows_, where);
-}
-
-Tensor Recurrent::causal_conv(Tensor x, Tensor w, Tensor bias, SourceLine where) const {
-  return weft::causal_conv(x, w, bias, rows_, where);
-}
-
-Tensor Recurrent::gated_linear_attention(Tensor q, Tensor k, Tensor v, Tensor decay, Tensor bonus,
-                                         SourceLine where) const {
-  return weft::gated_linear_attention(q, k, v, decay, bonus, rows_, where);
-}
-
-Tensor Recurrent::delta_rule(const DeltaRuleInputs& in, SourceLine where) const {
-  return weft::delta_rule(in, rows_, where);
-}
-
-Tensor Recurrent::pool_tokens(Tensor x, Tensor scores, Tensor pos, const PoolTokensAttrs& attrs,
-                              SourceLine where) const {
-  return weft::pool_tokens(x, scores, pos, attrs, rows_, where);
-}
-
-Tensor Recurrent::selective_scan(Tensor x, Tensor dt, Tensor a, Tensor b, Tensor c,
-                                 SourceLine where) const {
-  return weft::selective_scan(x, dt, a, b, c, rows_, where);
 }
 
 }  // namespace weft::arch

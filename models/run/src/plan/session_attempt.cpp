@@ -75,22 +75,19 @@ bool narrow(const Model& model, const Limits& limits, PlannedModel& planned) {
   return true;
 }
 
-// Halves the cache, if the model's heads are whole blocks, and reverts earlier concessions.
-// `options` and `bytes` are those before all concessions.
+// Halves the cache, unless small heads that are padded to whole blocks take as much, and reverts
+// earlier concessions. `options` and `bytes` are those before all concessions.
 bool shrink_cache(const Model& model, const Limits& limits, const SessionOptions& options,
                   std::int64_t bytes, PlannedModel& planned) {
   if (limits.explicit_cache || options.cache_k == q8_0) return false;
   SessionOptions smaller = options;
   smaller.cache_k = smaller.cache_v = q8_0;
-  try {
-    PlannedModel with = plan_all(model, smaller, smaller.weights);
-    with.concessions.push_back(fmt::format("cache {} -> {}: saves {}", options.cache_k.name(),
-                                           q8_0.name(), human_bytes(bytes - with.memory.total())));
-    with.weights_reason = planned.weights_reason;
-    planned = std::move(with);
-  } catch (const Error&) {  // heads of another width
-    return false;
-  }
+  PlannedModel with = plan_all(model, smaller, smaller.weights);
+  if (with.memory.state >= planned.memory.state) return false;
+  with.concessions.push_back(fmt::format("cache {} -> {}: saves {}", options.cache_k.name(),
+                                         q8_0.name(), human_bytes(bytes - with.memory.total())));
+  with.weights_reason = planned.weights_reason;
+  planned = std::move(with);
   return true;
 }
 

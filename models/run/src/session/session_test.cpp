@@ -116,6 +116,35 @@ TEST_CASE("quantized caches: the same bits for any workers and chunks, as the re
   }
 }
 
+// Heads are padded to whole blocks. A code of 8 bits is off by at most a part of 254 of the largest
+// element of its block, and two layers keep keys and values. What is lost if a part of a head is
+// dropped or read twice is of the order of the logits themselves.
+TEST_CASE("quantized caches hold heads that are no whole blocks") {
+  const auto ids = some_tokens(70);
+  for (const std::int64_t e : {40, 48, 80, 100}) {
+    CAPTURE(e);
+    const auto model = tiny_model({.sizes = {.E = e}});
+    const auto logits = [&](DType cache, bool turned, std::size_t chunk) {
+      SessionOptions options{.prefill_width = 70, .cache_k = cache, .cache_v = cache};
+      options.logits_rows = 70;
+      if (!turned) options.passes_off = {"turn_cache"};
+      Session session(model, options);
+      return all_logits(session, ids, chunk);
+    };
+    const auto plain = logits(f32, true, 70);
+    double power = 0;
+    for (const float v : plain) power += double{v} * v;
+    for (const bool turned : {true, false}) {
+      const auto got = logits(q8_0, turned, 70);
+      double lost = 0;
+      for (std::size_t i = 0; i < got.size(); ++i) lost += std::pow(double{got[i]} - plain[i], 2);
+      CHECK(lost > 0);
+      CHECK(std::sqrt(lost / power) < 4.0 / 254);
+      CHECK(same_bits(got, logits(q8_0, turned, 9)));
+    }
+  }
+}
+
 TEST_CASE("logits are those of the last step, if it requested them") {
   const auto model = tiny_model();
   Session session(model, {});
@@ -270,8 +299,6 @@ TEST_CASE("misuse is rejected before anything is computed") {
   CHECK(make({.backend = "gpu"}) == "unknown backend 'gpu' (known: cpu, reference)");
   CHECK(make({.cache_k = i32}) ==
         "the cache type of K must be one of F32, F16, Q8_0, Q5_1, Q5_0, Q4_1, Q4_0, got I32");
-  CHECK(make({.cache_v = q8_0}).find("with E a multiple of 32 for Q8_0, got [") !=
-        std::string::npos);
 }
 
 TEST_CASE("a cancelled feed ends after the last complete chunk and can continue") {

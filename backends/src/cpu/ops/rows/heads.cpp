@@ -1,10 +1,11 @@
-// Ops that move, scale or multiply heads: concat_heads, dot_heads, repeat_heads, scale_heads,
-// slice_heads.
+// Ops that move, scale or multiply heads: concat_heads, dot_heads, pad_heads, repeat_heads,
+// scale_heads, slice_heads.
 
 #include <algorithm>
 
 #include "weft/ops/attention/dot_heads.h"
 #include "weft/ops/rows/concat_heads.h"
+#include "weft/ops/rows/pad_heads.h"
 #include "weft/ops/rows/repeat_heads.h"
 #include "weft/ops/rows/scale_heads.h"
 #include "weft/ops/rows/slice_heads.h"
@@ -41,6 +42,15 @@ void run_slice(const KernelArgs& args, const Region& region) noexcept {
   const std::int64_t e = args.in[0].dim(-1), n = args.out.dim(-1);
   for_each_head(args, region, [&](std::int64_t r, std::int64_t h) {
     std::copy_n(floats(args.in[0], r, h * e + begin), n, floats(args.out, r, h * n));
+  });
+}
+
+void run_pad(const KernelArgs& args, const Region& region) noexcept {
+  const std::int64_t e = args.in[0].dim(-1), width = args.out.dim(-1);
+  for_each_head(args, region, [&](std::int64_t r, std::int64_t h) {
+    float* const y = floats(args.out, r, h * width);
+    std::copy_n(floats(args.in[0], r, h * e), e, y);
+    std::fill(y + e, y + width, 0.0f);
   });
 }
 
@@ -82,6 +92,9 @@ std::optional<Kernel> find_concat(FeatureSet, const Graph&, const Node& node) {
 std::optional<Kernel> find_dot(FeatureSet has, const Graph&, const Node&) {
   return with_row("dot_heads", kDotRows, has, {});
 }
+std::optional<Kernel> find_pad(FeatureSet, const Graph&, const Node& node) {
+  return Kernel{.row = "pad_heads copy", .run = run_pad, .granule = node.spec.shape.last()};
+}
 std::optional<Kernel> find_repeat(FeatureSet, const Graph&, const Node& node) {
   return Kernel{.row = "repeat_heads copy", .run = run_repeat, .granule = node.spec.shape.last()};
 }
@@ -96,6 +109,7 @@ std::optional<Kernel> find_scale(FeatureSet has, const Graph&, const Node& node)
 
 extern const CpuOp kCpuConcatHeads{&kConcatHeads, find_concat};
 extern const CpuOp kCpuDotHeads{&kDotHeads, find_dot};
+extern const CpuOp kCpuPadHeads{&kPadHeads, find_pad};
 extern const CpuOp kCpuRepeatHeads{&kRepeatHeads, find_repeat};
 extern const CpuOp kCpuScaleHeads{&kScaleHeads, find_scale};
 extern const CpuOp kCpuSliceHeads{&kSliceHeads, find_slice};

@@ -27,6 +27,7 @@
 #include "weft/ops/rows/concat_heads.h"
 #include "weft/ops/rows/gather.h"
 #include "weft/ops/rows/hadamard.h"
+#include "weft/ops/rows/pad_heads.h"
 #include "weft/ops/rows/repeat_heads.h"
 #include "weft/ops/rows/scale_heads.h"
 #include "weft/ops/rows/slice_heads.h"
@@ -304,7 +305,7 @@ TEST_CASE("attention_temperature: positions on both sides of the steps") {
   }
 }
 
-TEST_CASE("concat_heads, dot_heads, repeat_heads, slice_heads and scale_heads: any widths") {
+TEST_CASE("heads that are joined, multiplied, repeated, cut, padded and scaled: any widths") {
   std::uint32_t seed = 1;
   for (const std::int64_t e : {2, 5, 16, 33, 64}) {
     Graph g;
@@ -315,12 +316,13 @@ TEST_CASE("concat_heads, dot_heads, repeat_heads, slice_heads and scale_heads: a
     g.output("concat_one", concat_heads(a, one));
     g.output("dot", dot_heads(a, repeat_heads(c, 4).named("repeat")));
     g.output("slice", slice_heads(a, 1, e));
+    g.output("pad", pad_heads(a, e + 6));
     g.output("scale", scale_heads(a, f));
     Evaluator eval(g, kOddRows);
     eval.floats("a", noise(static_cast<std::size_t>(12 * e), ++seed)).floats("b", noise(84, 1));
     eval.floats("c", noise(static_cast<std::size_t>(6 * e), ++seed));
     eval.floats("one", noise(9, 2)).floats("f", noise(12, 3)).run();
-    for (const char* path : {"concat", "concat_one", "dot", "repeat", "slice", "scale"})
+    for (const char* path : {"concat", "concat_one", "dot", "repeat", "slice", "pad", "scale"})
       check_kernel(g, eval, path, ++seed);
   }
 }

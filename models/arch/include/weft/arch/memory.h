@@ -216,6 +216,7 @@ class Memory {
  private:
   struct Requests;  // shared by all copies
   struct Cells;
+  struct Kept;
 
   MemoryPart& part(const MemoryPart& wanted) const;
   MemoryPart& rows() const;  // of recurrent states
@@ -223,7 +224,7 @@ class Memory {
   AttentionRuns runs(const std::string& suffix, Tensor table, SourceLine where) const;
   Tensor keep(const Cells& cells, const std::string& state, DType dtype, Tensor x,
               SourceLine where) const;
-  Tensor read(Tensor q, Tensor k, Tensor v, const Cells& cells, const AttentionAttrs& attrs,
+  Tensor read(Tensor q, const Kept& kept, const Cells& cells, const AttentionAttrs& attrs,
               const AttentionBias& bias, SourceLine where) const;
   Tensor encoded_state(const std::string& name, DType dtype, std::int64_t G, std::int64_t E,
                        SourceLine where) const;

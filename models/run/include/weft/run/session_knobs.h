@@ -127,7 +127,7 @@ struct Described<SessionOptions> {
       option(
           {.name = "cache_k",
            .doc = "Type of the keys in the cache; by default F16, or Q8_0 if the budget requires "
-                  "it. Types of blocks need a head size that is a multiple of 32.",
+                  "it. Types of blocks pad heads to a multiple of 32.",
            .flags = "--cache-type-k",
            .group = "sequences",
            .value = "TYPE",
@@ -135,7 +135,7 @@ struct Described<SessionOptions> {
           &S::cache_k),
       option({.name = "cache_v",
               .doc = "Type of the values in the cache; by default F16, or Q8_0 if the budget "
-                     "requires it. Types of blocks need a head size that is a multiple of 32.",
+                     "requires it. Types of blocks pad heads to a multiple of 32.",
               .flags = "--cache-type-v",
               .group = "sequences",
               .value = "TYPE",
