@@ -52,6 +52,11 @@ std::optional<Kernel> CpuBackend::find(const Graph& graph, const Node& node) con
   return kernel;
 }
 
+// A row ends with its instruction set. All layouts of weights give the same bits.
+std::string_view CpuBackend::bits_of(std::string_view row) const {
+  return fuses_products(row.substr(row.rfind(' ') + 1)) ? "fused products" : row;
+}
+
 std::unique_ptr<PreparedKernel> CpuBackend::prepare(const Graph& graph, const Node& node,
                                                     const KernelArgs&, KernelFailure&) const {
   const CpuOp* op = find_cpu_op(node);

@@ -19,6 +19,7 @@ class CpuBackend final : public Backend {
   std::span<const Pass> lowering() const override { return {&lowering_, 1}; }
   std::span<const Pass> resident_lowering() const override { return {&resident_lowering_, 1}; }
   std::span<const DType> layouts() const override;
+  std::string_view bits_of(std::string_view row) const override;
   FeatureSet features() const { return machine_.features; }
   const TunedValues& values() const { return values_; }
 

@@ -34,6 +34,10 @@ const InstructionSet& find_instruction_set(std::string_view name) {
                    joined_names(instruction_sets()));
 }
 
+bool fuses_products(std::string_view name) {
+  return name != "sse2" && std::ranges::count(kInstructionSets, name, &InstructionSet::name) > 0;
+}
+
 const InstructionSet* best_instruction_set(FeatureSet has) {
   for (const InstructionSet& set : instruction_sets()) {
     if (has.contains(set.needs)) return &set;

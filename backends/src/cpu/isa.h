@@ -37,6 +37,9 @@ std::span<const InstructionSet> instruction_sets();
 std::span<const InstructionSet> instruction_sets_left_out();
 // Searches both. Throws ValueError listing instruction_sets() if the name is unknown.
 const InstructionSet& find_instruction_set(std::string_view name);
+// Whether this is the name of a set whose kernels add products without rounding them before. All
+// such sets give the same bits (tests/system/same_bits_test.py).
+bool fuses_products(std::string_view name);
 // The first one whose features `has` contains; null if there is none.
 const InstructionSet* best_instruction_set(FeatureSet has);
 

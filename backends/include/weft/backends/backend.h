@@ -93,6 +93,10 @@ class Backend {
   // checks. Other backends need not know them; definitions can read any type.
   virtual std::span<const DType> layouts() const { return {}; }
 
+  // A name of the bits that its kernel of this name (Kernel::row) gives: kernels of which it is the
+  // same give the same bits for the same node, on whatever processor.
+  virtual std::string_view bits_of(std::string_view row) const { return row; }
+
   // The device whose memory it computes in; null: the host.
   virtual Device* device() const { return nullptr; }
 

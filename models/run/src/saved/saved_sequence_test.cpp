@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "weft/backends/backend.h"
 #include "weft/base/checksum.h"
 #include "weft/base/error.h"
 #include "weft/ops/formats/q8_0.h"
@@ -104,6 +105,36 @@ TEST_CASE("the file of another model, cache type or context is rejected, and the
         }).ends_with("holds 100 tokens, 101 were requested"));
   saved.restore(small, 0, 40);
   CHECK(small.length(0) == 40);
+}
+
+TEST_CASE("a sequence continues on another instruction set with the same bits, from any weights") {
+  const test::TempFolder folder;
+  const std::string path = folder / "s";
+  const auto ids = counted(100);
+  for (const DType cache : {f16, q8_0}) {
+    const auto model = tiny_model({.matrices = q8_0, .sizes = {.D = 64, .H = 2, .F = 64}});
+    const auto options = [&](std::string_view isa, WeightMode weights) {
+      SessionOptions o{.context = 200, .cache_k = cache, .cache_v = cache};
+      o.backend = fmt::format("cpu:{}", isa);
+      o.weights = weights;
+      return o;
+    };
+    Session first(model, options(cpu_isas().front(), WeightMode::resident));
+    first.feed(0, std::span(ids).first(80));
+    save_sequence(first, 0, "", path);
+    const auto expected = logits_after(first, 0, std::span(ids).subspan(80));
+    const SavedSequence saved = SavedSequence::open(path);
+    for (const std::string_view isa : cpu_isas()) {
+      CAPTURE(isa);
+      for (const WeightMode weights : {WeightMode::resident, WeightMode::mapped}) {
+        Session other(model, options(isa, weights));
+        CHECK(saved.why_not(other).empty() == (isa != "sse2"));
+        if (isa == "sse2") continue;
+        saved.restore(other, 0, 80);
+        CHECK(logits_after(other, 0, std::span(ids).subspan(80)) == expected);
+      }
+    }
+  }
 }
 
 // The file with another number at a place, and a checksum that fits.

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "weft/backends/backend.h"
 #include "weft/base/checksum.h"
 #include "weft/base/printable.h"
 #include "weft/files/identity.h"
@@ -41,7 +42,7 @@ std::uint64_t computation_of(const Session& session, std::int32_t sequence) {
     const Node& node = graph[id];
     if (node.kind == NodeKind::input) continue;
     hash.add(node.path);
-    hash.add(node.spec.dtype.name());
+    hash.add(node.spec.dtype.plain().name());  // layouts of weights have the same bits
     for (const NodeId input : node.inputs) hash.add(input);
     if (node.op) hash.add(node.op->name);
     if (node.op) hash.add(node.attrs.to_json());
@@ -49,7 +50,7 @@ std::uint64_t computation_of(const Session& session, std::int32_t sequence) {
   for (const PlanStep& step : session.plan(0).steps) {
     hash.add(step.path);
     hash.add(step.backend);
-    hash.add(step.kernel);
+    hash.add(find_backend(step.backend).bits_of(step.kernel));
   }
   for (const float scale : session.lora_scales(sequence)) hash.add(scale);
   return hash.value();

@@ -31,8 +31,8 @@ struct SequenceOrigin {
   // The identity of the model with its adapters (weft/files/identity.h).
   std::uint64_t description = 0;
   std::uint64_t contents = 0;
-  // A hash of the graph, with the types of caches and weights, of the backends and kernels of its
-  // plan, and of the scales of LoRAs. Differs between instruction sets, because their bits differ.
+  // A hash of the graph, with the types of caches and weights, of the backends of its plan and the
+  // bits that their kernels give (Backend::bits_of), and of the scales of LoRAs.
   std::uint64_t computation = 0;
 };
 
