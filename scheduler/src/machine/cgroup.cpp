@@ -28,10 +28,28 @@ std::vector<std::string_view> split(std::string_view s, char at) {
   }
 }
 
-// The folders of the process's group for a controller ("" for version 2) and of its parent groups,
-// innermost first. Lines of /proc/self/cgroup: "0::/user.slice" (version 2),
-// "4:cpu,cpuacct:/docker/7f" (version 1). Within a container the group's path may not be visible
-// below the mount point, which is then used instead.
+template <class Number>
+void keep_min(std::optional<Number>& min, std::optional<Number> n) {
+  if (n && *n > 0 && (!min || *n < *min)) min = n;
+}
+
+std::optional<double> cpus(std::optional<std::int64_t> quota, std::optional<std::int64_t> period) {
+  if (!quota || !period || *quota <= 0 || *period <= 0) return std::nullopt;
+  return static_cast<double>(*quota) / static_cast<double>(*period);
+}
+
+// cpu.max: "max 100000" or "150000 100000", quota and period in microseconds.
+std::optional<double> cpus_v2(const std::string& text) {
+  const auto parts = split(trim(text), ' ');
+  return parts.size() == 2 ? cpus(number(parts[0]), number(parts[1])) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> system_files(const std::string& path) {
+  return try_read_file(path);
+}
+
 std::vector<std::string> folders(const Files& files, std::string_view controller) {
   const auto text = files("/proc/self/cgroup");
   if (!text) return {};
@@ -54,31 +72,9 @@ std::vector<std::string> folders(const Files& files, std::string_view controller
   return {};
 }
 
-template <class Number>
-void keep_min(std::optional<Number>& min, std::optional<Number> n) {
-  if (n && *n > 0 && (!min || *n < *min)) min = n;
-}
-
-std::optional<double> cpus(std::optional<std::int64_t> quota, std::optional<std::int64_t> period) {
-  if (!quota || !period || *quota <= 0 || *period <= 0) return std::nullopt;
-  return static_cast<double>(*quota) / static_cast<double>(*period);
-}
-
-// cpu.max: "max 100000" or "150000 100000", quota and period in microseconds.
-std::optional<double> cpus_v2(const std::string& text) {
-  const auto parts = split(trim(text), ' ');
-  return parts.size() == 2 ? cpus(number(parts[0]), number(parts[1])) : std::nullopt;
-}
-
 std::optional<std::int64_t> number_in(const Files& files, const std::string& path) {
   const auto text = files(path);
   return text ? number(*text) : std::nullopt;
-}
-
-}  // namespace
-
-std::optional<std::string> system_files(const std::string& path) {
-  return try_read_file(path);
 }
 
 std::optional<double> cpu_quota(const Files& files) {

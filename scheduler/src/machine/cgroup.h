@@ -9,12 +9,21 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace weft::cgroup {
 
 // Contents of a file; nullopt if it cannot be read.
 using Files = std::function<std::optional<std::string>(const std::string& path)>;
 std::optional<std::string> system_files(const std::string& path);
+
+// The folders of the process's group for a controller ("" for version 2) and of its parent groups,
+// innermost first. Lines of /proc/self/cgroup: "0::/user.slice" (version 2),
+// "4:cpu,cpuacct:/docker/7f" (version 1). Within a container the group's path may not be visible
+// below the mount point, which is then used instead.
+std::vector<std::string> folders(const Files& files, std::string_view controller);
+// The number that is all of a file; nullopt for other contents.
+std::optional<std::int64_t> number_in(const Files& files, const std::string& path);
 
 // The number of CPUs that this process may use, above 0: the minimum over its group and the parent
 // groups; nullopt if there is no limit.

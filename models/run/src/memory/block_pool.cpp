@@ -24,6 +24,12 @@ void BlockPool::share(std::int32_t block) {
   ++owners_[index(block)];
 }
 
+std::vector<std::int32_t> BlockPool::free_blocks() const {
+  std::vector<std::int32_t> blocks = free_;
+  std::ranges::sort(blocks);
+  return blocks;
+}
+
 void BlockPool::release(std::int32_t block) {
   if (--owners_[index(block)] > 0) return;
   free_.push_back(block);  // within the capacity of the constructor

@@ -22,6 +22,7 @@ class BlockPool {
   bool is_shared(std::int32_t block) const { return owners(block) > 1; }
   std::int32_t owners(std::int32_t block) const { return owners_[index(block)]; }
   std::int64_t n_blocks() const { return static_cast<std::int64_t>(owners_.size()); }
+  std::vector<std::int32_t> free_blocks() const;  // in ascending order
   std::int64_t n_free() const { return static_cast<std::int64_t>(free_.size()); }
 
  private:

@@ -11,96 +11,17 @@
 namespace weft::run {
 namespace {
 
-Growth in_cells(const Growth& g, std::int64_t stride) {
-  return {g.sequence, g.from / stride, g.to / stride};
-}
+// Which blocks a sequence of some length has and needs.
+struct CellLayout {
+  std::int64_t window = 0;  // positions that a token attends to; 0: all
+  std::int64_t stride = 1;  // positions per cell; 1 with a window
 
-class CellMemory final : public SequenceMemory {
- public:
-  CellMemory(const arch::MemoryPart& part, const MemoryLimits& limits, StateStore store)
-      : SequenceMemory(std::move(store)),
-        suffix_(part.suffix),
-        window_(part.window),
-        stride_(part.stride),
-        keeps_all_(part.window == 0 || part.kept_rows > 0),
-        table_(limits, blocks_for((limits.context + stride_ - 1) / stride_), part.n_rows),
-        lengths_(static_cast<std::size_t>(limits.all())) {}
-
-  std::vector<std::string> input_names() const override {
-    std::vector<std::string> names{"table" + suffix_, "cells" + suffix_, "first" + suffix_};
-    if (stride_ > 1) names.push_back("last" + suffix_);
-    return names;
-  }
-  bool has_room(const Growth& g) const override {
-    // A window has enough blocks for every step (arch/src/decoder/memory.cpp).
-    return window_ > 0 || table_.n_missing(in_cells(g, stride_)) <= table_.pool().n_free();
-  }
-  std::int64_t free_positions() const override {
-    return window_ > 0 ? SequenceMemory::free_positions()
-                       : table_.pool().n_free() * kCellsPerBlock * stride_;
-  }
-  std::int64_t spare_positions() const override {
-    return keeps_all_ ? table_.pool().n_free() * kCellsPerBlock * stride_ : free_positions();
-  }
-  std::string room() const override {
-    return fmt::format("{} of the {} shared blocks of {} positions are free",
-                       table_.pool().n_free(), table_.pool().n_blocks(), kCellsPerBlock * stride_);
-  }
-  const Growth* reserve(std::span<const Growth> step) override {
-    const auto failed = std::ranges::find_if(
-        step, [&](const Growth& g) { return !table_.grow(in_cells(g, stride_), store()); });
-    return failed == step.end() ? nullptr : &*failed;
-  }
-  void write_inputs(std::span<const TokenPlace> tokens, std::span<const Growth> step,
-                    std::span<const InputValues> inputs) override;
-  void append(std::span<const Growth> step) override;
-  void rollback(std::span<const Growth> step) override {
-    for (const Growth& g : step) table_.cut(g.sequence, blocks_of(g.from));
-  }
-
-  std::int64_t resume_point(std::int32_t sequence, std::int64_t length) const override;
-  void truncate(std::int32_t sequence, std::int64_t n) override {
-    table_.cut(sequence, blocks_of(n));
-    lengths_[static_cast<std::size_t>(sequence)] = n;
-  }
-  void copy(std::int32_t from, std::int32_t to, std::int64_t n) override {
-    table_.share(from, to, blocks_of(n));
-    lengths_[static_cast<std::size_t>(to)] = n;
-  }
-  bool thin(std::int32_t sequence, std::span<const std::int64_t> marks) override;
-
-  std::vector<std::int32_t> saved_rows(std::int32_t sequence, std::int64_t length) const override {
-    const std::int64_t end = blocks_of(length);
-    std::int64_t begin = std::min(table_.kept(sequence).begin, end), missing = 0;
-    if (!table_.has(sequence, begin, end, missing)) begin = missing + 1;
-    const auto rows = table_.blocks(sequence, begin, end);
-    return {rows.begin(), rows.end()};
-  }
-  std::int64_t tokens_per_row() const override { return kCellsPerBlock * stride_; }
-  std::int64_t min_rows(std::int64_t length) const override {
-    return blocks_of(length) - first_block(length);
-  }
-  std::int64_t max_rows(std::int64_t length) const override { return blocks_of(length); }
-  std::int64_t restore_point(std::int64_t length, const Saved& saved) const override {
-    return first_block(length) >= blocks_of(saved.length) - saved.n_rows ? length : 0;
-  }
-  Range needed_rows(std::int64_t length, const Saved& saved) const override;
-  bool can_replace(std::int32_t sequence, std::int64_t n_rows) const override {
-    return table_.can_replace(sequence, n_rows);
-  }
-  std::vector<std::int32_t> replace(std::int32_t sequence, std::int64_t n, std::int64_t n_rows,
-                                    std::span<const std::int64_t>) override {
-    table_.replace(sequence, {blocks_of(n) - n_rows, blocks_of(n)});
-    lengths_[static_cast<std::size_t>(sequence)] = n;
-    return saved_rows(sequence, n);
-  }
-
- private:
   // The blocks of the cells that `length` positions fill.
-  std::int64_t blocks_of(std::int64_t length) const { return blocks_for(length / stride_); }
+  std::int64_t blocks_of(std::int64_t length) const { return blocks_for(length / stride); }
+  Growth in_cells(const Growth& g) const { return {g.sequence, g.from / stride, g.to / stride}; }
   // The oldest position that the token at position `length` attends to.
   std::int64_t oldest(std::int64_t length) const {
-    return window_ == 0 ? 0 : std::max<std::int64_t>(0, length - window_ + 1);
+    return window == 0 ? 0 : std::max<std::int64_t>(0, length - window + 1);
   }
   // The block of that position.
   std::int64_t first_block(std::int64_t length) const { return oldest(length) / kCellsPerBlock; }
@@ -109,29 +30,114 @@ class CellMemory final : public SequenceMemory {
   std::int64_t first_kept(std::int64_t length) const {
     return std::max<std::int64_t>(0, oldest(length) - arch::kGuaranteedRewind) / kCellsPerBlock;
   }
+};
 
+class CellMemory final : public SequenceMemory {
+ public:
+  CellMemory(const arch::MemoryPart& part, const MemoryLimits& limits, StateStore store)
+      : SequenceMemory(std::move(store)),
+        suffix_(part.suffix),
+        layout_{.window = part.window, .stride = part.stride},
+        keeps_all_(part.window == 0 || part.kept_rows > 0),
+        table_(limits, blocks_for((limits.context + layout_.stride - 1) / layout_.stride),
+               part.n_rows),
+        lengths_(static_cast<std::size_t>(limits.all())) {}
+
+  std::vector<std::string> input_names() const override {
+    std::vector<std::string> names{"table" + suffix_, "cells" + suffix_, "first" + suffix_};
+    if (layout_.stride > 1) names.push_back("last" + suffix_);
+    return names;
+  }
+  bool has_room(const Growth& g) const override {
+    // A window has enough blocks for every step (arch/src/decoder/memory.cpp).
+    return layout_.window > 0 || table_.n_missing(layout_.in_cells(g)) <= table_.pool().n_free();
+  }
+  std::int64_t free_positions() const override {
+    return layout_.window > 0 ? SequenceMemory::free_positions()
+                              : table_.pool().n_free() * kCellsPerBlock * layout_.stride;
+  }
+  std::int64_t spare_positions() const override {
+    return keeps_all_ ? table_.pool().n_free() * kCellsPerBlock * layout_.stride : free_positions();
+  }
+  std::string room() const override {
+    return fmt::format("{} of the {} shared blocks of {} positions are free",
+                       table_.pool().n_free(), table_.pool().n_blocks(),
+                       kCellsPerBlock * layout_.stride);
+  }
+  const Growth* reserve(std::span<const Growth> step) override {
+    const auto failed = std::ranges::find_if(
+        step, [&](const Growth& g) { return !table_.grow(layout_.in_cells(g), store()); });
+    return failed == step.end() ? nullptr : &*failed;
+  }
+  void write_inputs(std::span<const TokenPlace> tokens, std::span<const Growth> step,
+                    std::span<const InputValues> inputs) override;
+  void append(std::span<const Growth> step) override;
+  void rollback(std::span<const Growth> step) override {
+    for (const Growth& g : step) table_.cut(g.sequence, layout_.blocks_of(g.from));
+  }
+
+  std::int64_t resume_point(std::int32_t sequence, std::int64_t length) const override;
+  void truncate(std::int32_t sequence, std::int64_t n) override {
+    table_.cut(sequence, layout_.blocks_of(n));
+    lengths_[static_cast<std::size_t>(sequence)] = n;
+  }
+  void copy(std::int32_t from, std::int32_t to, std::int64_t n) override {
+    table_.share(from, to, layout_.blocks_of(n));
+    lengths_[static_cast<std::size_t>(to)] = n;
+  }
+  bool thin(std::int32_t sequence, std::span<const std::int64_t> marks) override;
+
+  std::vector<std::int32_t> saved_rows(std::int32_t sequence, std::int64_t length) const override {
+    const std::int64_t end = layout_.blocks_of(length);
+    std::int64_t begin = std::min(table_.kept(sequence).begin, end), missing = 0;
+    if (!table_.has(sequence, begin, end, missing)) begin = missing + 1;
+    const auto rows = table_.blocks(sequence, begin, end);
+    return {rows.begin(), rows.end()};
+  }
+  std::int64_t tokens_per_row() const override { return kCellsPerBlock * layout_.stride; }
+  std::int64_t min_rows(std::int64_t length) const override {
+    return layout_.blocks_of(length) - layout_.first_block(length);
+  }
+  std::int64_t max_rows(std::int64_t length) const override { return layout_.blocks_of(length); }
+  std::int64_t restore_point(std::int64_t length, const Saved& saved) const override {
+    return layout_.first_block(length) >= layout_.blocks_of(saved.length) - saved.n_rows ? length
+                                                                                         : 0;
+  }
+  Range needed_rows(std::int64_t length, const Saved& saved) const override;
+  const BlockPool* pool() const override { return &table_.pool(); }
+  bool can_replace(std::int32_t sequence, std::int64_t n_rows) const override {
+    return table_.can_replace(sequence, n_rows);
+  }
+  std::vector<std::int32_t> replace(std::int32_t sequence, std::int64_t n, std::int64_t n_rows,
+                                    std::span<const std::int64_t>) override {
+    table_.replace(sequence, {layout_.blocks_of(n) - n_rows, layout_.blocks_of(n)});
+    lengths_[static_cast<std::size_t>(sequence)] = n;
+    return saved_rows(sequence, n);
+  }
+
+ private:
   const std::string suffix_;
-  const std::int64_t window_;  // positions that a token attends to; 0: all
-  const std::int64_t stride_;  // positions per cell; 1 with a window
-  const bool keeps_all_;       // until thin(), also what no longer is within the window
+  const CellLayout layout_;
+  const bool keeps_all_;  // until thin(), also what no longer is within the window
   BlockTable table_;
   std::vector<std::int64_t> lengths_;  // by sequence
 };
 
 bool CellMemory::thin(std::int32_t sequence, std::span<const std::int64_t> marks) {
-  if (window_ == 0) return false;
+  if (layout_.window == 0) return false;
   const auto is_needed = [&](std::int64_t block) {
     return std::ranges::any_of(marks, [&](std::int64_t mark) {
-      return first_block(mark) <= block && block < blocks_of(mark);
+      return layout_.first_block(mark) <= block && block < layout_.blocks_of(mark);
     });
   };
   const std::int64_t length = lengths_[static_cast<std::size_t>(sequence)];
-  return table_.release_first(sequence, first_kept(length), is_needed) > 0;
+  return table_.release_first(sequence, layout_.first_kept(length), is_needed) > 0;
 }
 
 std::int64_t CellMemory::resume_point(std::int32_t sequence, std::int64_t length) const {
   for (std::int64_t missing = 0;;) {
-    if (table_.has(sequence, first_block(length), blocks_of(length), missing)) return length;
+    if (table_.has(sequence, layout_.first_block(length), layout_.blocks_of(length), missing))
+      return length;
     length = missing * kCellsPerBlock;
   }
 }
@@ -139,17 +145,17 @@ std::int64_t CellMemory::resume_point(std::int32_t sequence, std::int64_t length
 void CellMemory::write_inputs(std::span<const TokenPlace> tokens, std::span<const Growth> step,
                               std::span<const InputValues> inputs) {
   const InputValues table = inputs[0], cells = inputs[1], first = inputs[2],
-                    last = stride_ > 1 ? inputs[3] : InputValues();
+                    last = layout_.stride > 1 ? inputs[3] : InputValues();
   for (const Growth& g : step) {
     if (table.empty()) break;
     table_.write(g.sequence, table);
   }
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const auto& [sequence, position] = tokens[i];
-    const std::int64_t n_complete = (position + 1) / stride_;
+    const std::int64_t n_complete = (position + 1) / layout_.stride;
     if (!cells.empty())
-      cells[i] = (position + 1) % stride_ ? -1 : table_.place(sequence, n_complete - 1);
-    if (!first.empty()) first[i] = static_cast<std::int32_t>(oldest(position));
+      cells[i] = (position + 1) % layout_.stride ? -1 : table_.place(sequence, n_complete - 1);
+    if (!first.empty()) first[i] = static_cast<std::int32_t>(layout_.oldest(position));
     if (!last.empty()) last[i] = static_cast<std::int32_t>(n_complete - 1);
   }
 }
@@ -158,16 +164,18 @@ void CellMemory::write_inputs(std::span<const TokenPlace> tokens, std::span<cons
 void CellMemory::append(std::span<const Growth> step) {
   for (const Growth& g : step) {
     lengths_[static_cast<std::size_t>(g.sequence)] = g.to;
-    if (!keeps_all_) table_.release_first(g.sequence, first_kept(g.to));
+    if (!keeps_all_) table_.release_first(g.sequence, layout_.first_kept(g.to));
   }
 }
 
 SequenceMemory::Range CellMemory::needed_rows(std::int64_t length, const Saved& saved) const {
   if (length == 0) return {};
-  const std::int64_t first_saved = blocks_of(saved.length) - saved.n_rows;
-  const bool keeps_all = keeps_all_ && blocks_of(length) - first_saved <= table_.pool().n_free();
-  const std::int64_t begin = keeps_all ? first_saved : std::max(first_kept(length), first_saved);
-  return {begin - first_saved, blocks_of(length) - first_saved};
+  const std::int64_t first_saved = layout_.blocks_of(saved.length) - saved.n_rows;
+  const bool keeps_all =
+      keeps_all_ && layout_.blocks_of(length) - first_saved <= table_.pool().n_free();
+  const std::int64_t begin =
+      keeps_all ? first_saved : std::max(layout_.first_kept(length), first_saved);
+  return {begin - first_saved, layout_.blocks_of(length) - first_saved};
 }
 
 }  // namespace

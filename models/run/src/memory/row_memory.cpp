@@ -80,7 +80,7 @@ class RowMemory final : public SequenceMemory {
   std::vector<std::int64_t> saved_lengths(std::int32_t sequence,
                                           std::int64_t length) const override;
   std::int64_t min_rows(std::int64_t length) const override { return length > 0 ? 1 : 0; }
-  std::int64_t max_rows(std::int64_t length) const override { return min_rows(length); }
+  const BlockPool* pool() const override { return &pool_; }
   std::int64_t restore_point(std::int64_t length, const Saved& saved) const override;
   Range needed_rows(std::int64_t length, const Saved& saved) const override;
   bool can_replace(std::int32_t sequence, std::int64_t n_rows) const override {

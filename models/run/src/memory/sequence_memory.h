@@ -16,6 +16,7 @@
 
 #include "weft/arch/memory.h"
 
+#include "memory/block_pool.h"
 #include "memory/memory_limits.h"
 #include "memory/state_store.h"
 #include "memory/step_tokens.h"
@@ -86,7 +87,7 @@ class SequenceMemory {
   // How many rows a sequence of that length needs at least, and can have at most without
   // Saved::lengths.
   virtual std::int64_t min_rows(std::int64_t length) const = 0;
-  virtual std::int64_t max_rows(std::int64_t length) const = 0;
+  virtual std::int64_t max_rows(std::int64_t length) const { return min_rows(length); }
   // The largest length up to this one to which it can be restored, or 0. REQUIRES: 0 <= length <=
   // saved.length.
   virtual std::int64_t restore_point(std::int64_t length, const Saved& saved) const = 0;
@@ -104,6 +105,8 @@ class SequenceMemory {
                                             std::int64_t n_rows,
                                             std::span<const std::int64_t> lengths) = 0;
 
+  // The pool that its rows are from; null: they are not from one.
+  virtual const BlockPool* pool() const { return nullptr; }
   StateStore& store() { return store_; }
   const StateStore& store() const { return store_; }
 

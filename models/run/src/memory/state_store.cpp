@@ -2,6 +2,10 @@
 
 #include <cstring>
 
+#include <sys/mman.h>
+
+#include "weft/files/mapped_file.h"
+
 #include "weights/device_memory.h"
 
 namespace weft::run {
@@ -17,6 +21,30 @@ View bounds_view(const TensorSpec& spec, std::byte* data) {
 std::span<std::byte> StateStore::on_host(const State& state, std::int32_t row) const {
   const std::int64_t n = state.row_bytes();
   return {state.host + row * n, static_cast<std::size_t>(n)};
+}
+
+void release_memory(std::span<std::byte> bytes) {
+  const std::size_t page = page_bytes();
+  const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
+  const std::uintptr_t first = (begin + page - 1) / page * page,
+                       end = (begin + bytes.size()) / page * page;
+  if (first < end)  // refusal only costs memory
+    ::madvise(bytes.data() + (first - begin), end - first, MADV_DONTNEED);
+}
+
+void StateStore::release_rows(std::span<const std::int32_t> rows) {
+  for (std::size_t i = 0, n = 0; i < rows.size(); i += n) {
+    const auto is_next = [&](std::size_t k) {
+      return i + k < rows.size() && rows[i + k] == rows[i] + static_cast<std::int32_t>(k);
+    };
+    for (n = 1; is_next(n); ++n) {
+    }
+    for (const State& state : states_) {
+      if (!state.host) continue;
+      const std::span<std::byte> first = on_host(state, rows[i]);
+      release_memory({first.data(), first.size() * n});
+    }
+  }
 }
 
 void StateStore::copy(std::int32_t from, std::int32_t to) {

@@ -18,6 +18,9 @@ class DeviceMemory;
 // A tensor at its bounds, with rows back to back.
 View bounds_view(const TensorSpec& spec, std::byte* data);
 
+// Gives the whole pages among these bytes back to the system: they read as zeros.
+void release_memory(std::span<std::byte> bytes);
+
 class StateStore {
  public:
   struct State {
@@ -37,6 +40,9 @@ class StateStore {
   // Copies a row of all states. Does not allocate for states in host memory.
   void copy(std::int32_t from, std::int32_t to);
   void read(const State& state, std::int32_t row, const Sink& sink) const;
+  // Gives the pages of rows that nobody has back to the system. They read as zeros until they are
+  // written. REQUIRES: the rows ascend.
+  void release_rows(std::span<const std::int32_t> rows);
   // REQUIRES: `bytes` has the size of a row.
   void write(const State& state, std::int32_t row, std::span<const std::byte> bytes);
 

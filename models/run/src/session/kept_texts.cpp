@@ -39,4 +39,13 @@ KeptBytes kept_bytes(const Session& session) {
           .per_sequence = static_cast<double>(bytes.kept_sequence)};
 }
 
+void release_unused(Session& session, bool idle) {
+  auto& impl = SessionAccess::impl(session);
+  for (const auto& part : impl.memory.parts())
+    if (const BlockPool* pool = part->pool()) part->store().release_rows(pool->free_blocks());
+  if (!idle) return;
+  release_memory(impl.arena.bytes());
+  release_memory(impl.scratch.bytes());
+}
+
 }  // namespace weft

@@ -1,4 +1,5 @@
 // Several sequences in one session: filled, cut, copied, and fed together.
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "weft/base/error.h"
 #include "weft/ops/formats/q8_0.h"
+#include "weft/run/kept_texts.h"
 #include "weft/run/session.h"
 
 #include "support/session_steps.h"
@@ -222,5 +224,24 @@ TEST_CASE("what a session keeps of its sequences is counted before it is allocat
     Session session(tiny_model(), {.context = 40, .sequences = sequences});
     CHECK(session.memory().total() == session.allocated_bytes() + session.memory().weights_mapped);
     CHECK(session.memory().other == 4 * 40 * sequences);
+  }
+}
+
+TEST_CASE("memory that nobody needs goes back to the system, and texts go on with the same bits") {
+  for (const char* arch : {"llama", "gemma3", "deepseek2", "mamba", "qwen3next"}) {
+    CAPTURE(arch);
+    const auto model = tiny_model({.arch = arch});
+    const SessionOptions options{.context = 600, .sequences = 2, .prefill_width = 64};
+    Session session(model, options), other(model, options);
+    const auto ids = some_tokens(300, 1);
+    for (Session* s : {&session, &other}) {
+      s->feed(1, ids);  // what it leaves is not zero
+      s->truncate(1, 0);
+    }
+    for (std::size_t at = 0; at < ids.size(); at += 75) {
+      for (Session* s : {&session, &other}) s->feed(0, std::span(ids).subspan(at, 75));
+      CHECK(std::ranges::equal(session.logits(), other.logits()));
+      release_unused(session, at % 2 == 0);
+    }
   }
 }

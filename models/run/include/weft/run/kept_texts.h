@@ -31,4 +31,9 @@ struct KeptBytes {
 };
 KeptBytes kept_bytes(const Session& session);
 
+// Gives the pages of memory that hold nothing back to the system: those of positions and recurrent
+// states that no sequence has; if `idle`, also those of activations, after which logits() is
+// undefined until the next step. They come back when they are used. No effect on a device's memory.
+void release_unused(Session& session, bool idle);
+
 }  // namespace weft
