@@ -69,7 +69,8 @@ Engine::Impl::Impl(std::shared_ptr<const Model> m, const EngineOptions& o)
       disk(session, store, inbox, options.snapshots),
       slots(session, speculation, inbox, queue, store, moved, disk, options.slots),
       stepper(session, inbox, slots, store, moved, o),
-      embedders(model, session, options.session) {
+      embedders(model, session, options.session),
+      guard(session, store, stepper, inbox, options.memory_guard) {
   const auto scales = session.lora_scales(0);
   lora_scales.assign(scales.begin(), scales.end());
   session_options = session.options();
@@ -169,6 +170,20 @@ std::shared_ptr<const TokenTree> Engine::Impl::token_tree() {
 }
 
 // The bindings name all members: a new one does not compile until it is added here.
+std::string_view to_string(MemoryLevel level) {
+  switch (level) {
+    case MemoryLevel::enough:
+      return "enough";
+    case MemoryLevel::evicting:
+      return "evicts texts that ended";
+    case MemoryLevel::narrow:
+      return "computes prompts in narrow steps";
+    case MemoryLevel::refusing:
+      return "refuses new requests";
+  }
+  return "";
+}
+
 SnapshotCounters& SnapshotCounters::operator+=(const SnapshotCounters& more) {
   auto& [a_tokens, a_bytes, a_seconds, a_written, a_removed, a_failed, a_slower] = *this;
   const auto& [b_tokens, b_bytes, b_seconds, b_written, b_removed, b_failed, b_slower] = more;
@@ -179,13 +194,13 @@ SnapshotCounters& SnapshotCounters::operator+=(const SnapshotCounters& more) {
 
 EngineCounters& EngineCounters::operator+=(const EngineCounters& more) {
   auto& [a_requests, a_cancelled, a_failed, a_prompt, a_continued, a_from_start, a_evicted,
-         a_reused, a_new, a_steps, a_moved, a_prompt_s, a_new_s, a_prepared, a_prepared_s,
+         a_levels, a_reused, a_new, a_steps, a_moved, a_prompt_s, a_new_s, a_prepared, a_prepared_s,
          a_drafted, a_right, a_drafting_s, a_without_s, a_read, a_hits, a_misses, a_wait_s,
          a_snapshots] = *this;
   const auto& [b_requests, b_cancelled, b_failed, b_prompt, b_continued, b_from_start, b_evicted,
-               b_reused, b_new, b_steps, b_moved, b_prompt_s, b_new_s, b_prepared, b_prepared_s,
-               b_drafted, b_right, b_drafting_s, b_without_s, b_read, b_hits, b_misses, b_wait_s,
-               b_snapshots] = more;
+               b_levels, b_reused, b_new, b_steps, b_moved, b_prompt_s, b_new_s, b_prepared,
+               b_prepared_s, b_drafted, b_right, b_drafting_s, b_without_s, b_read, b_hits,
+               b_misses, b_wait_s, b_snapshots] = more;
   a_requests += b_requests, a_cancelled += b_cancelled, a_failed += b_failed;
   a_prompt += b_prompt, a_reused += b_reused, a_new += b_new, a_steps += b_steps;
   a_prompt_s += b_prompt_s, a_new_s += b_new_s;
@@ -196,6 +211,7 @@ EngineCounters& EngineCounters::operator+=(const EngineCounters& more) {
   a_drafting_s += b_drafting_s, a_without_s += b_without_s;
   a_read += b_read, a_hits += b_hits, a_misses += b_misses, a_wait_s += b_wait_s;
   a_snapshots += b_snapshots;
+  a_levels += b_levels;
   return *this;
 }
 

@@ -16,6 +16,7 @@
 #include "engine/engine_queue.h"
 #include "engine/engine_slots.h"
 #include "engine/engine_stepper.h"
+#include "engine/memory_guard.h"
 #include "engine/moved_texts.h"
 #include "engine/sequence_store.h"
 #include "engine/slot_files.h"
@@ -73,6 +74,7 @@ struct Engine::Impl {
   serve::EngineSlots slots;
   serve::EngineStepper stepper;
   serve::EngineEmbedders embedders;
+  serve::MemoryGuard guard;
   serve::EngineInbox::Requests arrived;
   std::deque<serve::EngineInbox::Task> tasks;
 

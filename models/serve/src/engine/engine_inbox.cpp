@@ -35,6 +35,7 @@ void EngineInbox::prepare(std::shared_ptr<EngineRequest> request) {
 
 RequestId EngineInbox::submit(std::shared_ptr<EngineRequest> request) {
   const std::lock_guard lock(mutex_);
+  if (!state_.why_refused.empty()) fail<BudgetError>("{}", state_.why_refused);
   // Further texts of requests, and texts that were preempted, take slots first.
   const std::int64_t others = n_texts_waiting_ - n_requests_waiting_;
   const std::int64_t n_free = std::max<std::int64_t>(0, n_idle_slots() - others);

@@ -29,7 +29,7 @@ class EngineInbox {
   EngineInbox(std::int32_t n_slots, std::int32_t max_waiting);
 
   // Called from any thread. submit() sets the id, and cancels the request at its deadline. Throws
-  // QueueFullError.
+  // QueueFullError, and BudgetError if EngineState::why_refused says why.
   RequestId submit(std::shared_ptr<EngineRequest> request);
   void cancel(RequestId id);
   // The request prepares a prompt: it waits for nobody, and ends when another one comes. Refused if

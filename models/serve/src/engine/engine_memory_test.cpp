@@ -1,8 +1,12 @@
 // What engines reuse, keep, evict and preempt. Nothing of it changes a text.
+#include <atomic>
+#include <mutex>
+
 #include "weft/base/error.h"
 #include "weft/serve/engine.h"
 
 #include "engine/engine_test_support.h"
+#include "support/error_text.h"
 #include "support/mixed_model.h"
 #include "support/temp_folder.h"
 #include "support/waiting.h"
@@ -321,4 +325,56 @@ TEST_CASE("a text may use all cells, also those of idle slots") {
 }
 
 }  // namespace
+TEST_CASE(
+    "while memory is short, an engine gives up texts, wide steps and new requests, in order") {
+  constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+  std::atomic<std::int64_t> left = 1000 * kMiB;
+  const auto room = [&] { return MemoryRoom{left, 1024 * kMiB, "a made group"}; };
+  std::mutex mutex;
+  std::vector<std::string> said;
+  const auto warn = [&](const std::string& what) {
+    const std::lock_guard lock(mutex);
+    said.push_back(what);
+  };
+  const auto model = tiny_model();
+  Engine engine(model, {.slots = 2,
+                        .session = {.context = 400, .prefill_width = 128},
+                        .memory_guard = {.on = true, .room = room, .warn = warn}});
+  for (int i = 0; i < 5; ++i) run(engine, made_request(i, 100, 10));
+  const auto level_is = [&](MemoryLevel level) {
+    return test::eventually([&] { return engine.state().memory_level == level; });
+  };
+  CHECK(engine.state().memory_level == MemoryLevel::enough);
+  CHECK(engine.state().held_tokens > 400);
+
+  const auto listener = std::make_shared<test::Collector>();  // it goes on, whatever happens
+  const TextRequest running = made_request(7, 300, 90);
+  engine.submit(running, listener);
+  left = 20 * kMiB;  // less than a 32nd of the limit
+  CHECK(level_is(MemoryLevel::refusing));
+  const std::string why = test::text_of([&] { run(engine, made_request(1, 100, 10)); });
+  CHECK(why ==
+        "no new requests while memory is short: 20.0 MiB are left of 1.0 GiB (a made group), at "
+        "least 32.0 MiB are needed, and nothing else can be given up");
+  listener->wait();
+  CHECK(listener->text(0).tokens == written_alone(model, running).tokens);
+  test::eventually([&] { return engine.state().held_tokens == 0; });
+  CHECK(engine.state().held_tokens == 0);
+
+  left = 40 * kMiB;  // no longer short, but not enough
+  CHECK(level_is(MemoryLevel::narrow));
+  CHECK(run(engine, made_request(1, 100, 10))->text(0).tokens ==
+        written_alone(model, made_request(1, 100, 10)).tokens);
+  CHECK(engine.state().memory_level == MemoryLevel::narrow);
+  left = 100 * kMiB;
+  CHECK(level_is(MemoryLevel::enough));
+  const std::lock_guard lock(mutex);
+  REQUIRE(said.size() == 5);
+  CHECK(said[0] == "memory: 20.0 MiB left of 1.0 GiB (a made group): evicts texts that ended");
+  CHECK(said[1].ends_with("computes prompts in narrow steps"));
+  CHECK(said[2].ends_with("refuses new requests"));
+  CHECK(said[3].ends_with("computes prompts in narrow steps"));
+  CHECK(said[4] == "memory: 100.0 MiB left of 1.0 GiB (a made group): enough");
+}
+
 }  // namespace weft

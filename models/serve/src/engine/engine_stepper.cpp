@@ -72,8 +72,9 @@ void EngineStepper::set_quotas() {
     if (n == 1 && slot->text->computes_prompt()) ++n_prompt_ends_;
   }
   const std::int64_t n_pending = std::accumulate(limits_.begin(), limits_.end(), std::int64_t{0});
-  const auto shares =
-      divide_among_prompts(pacing_.prompt_tokens(n_text_tokens_, n_pending), limits_);
+  std::int64_t n_tokens = pacing_.prompt_tokens(n_text_tokens_, n_pending);
+  if (max_prompt_tokens_ > 0) n_tokens = std::min(n_tokens, max_prompt_tokens_);
+  const auto shares = divide_among_prompts(n_tokens, limits_);
   std::size_t next = 0;
   for (std::size_t i = 0; i < running_.size(); ++i)
     if (is_prompt(*running_[i]->text)) quotas_[i] = shares[next++];

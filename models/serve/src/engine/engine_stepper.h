@@ -9,8 +9,8 @@
 
 #include "weft/serve/engine.h"
 
-#include "engine/prompt_pacing.h"
 #include "engine/step_profile.h"
+#include "pacing/prompt_pacing.h"
 
 namespace weft::serve {
 
@@ -43,6 +43,8 @@ class EngineStepper {
   // for all texts together. A text takes part in steps again when that is done, so that it makes no
   // other one wait.
   void step();
+  // Limits the tokens of prompts in a step; 0: no limit.
+  void set_max_prompt_tokens(std::int64_t n) { max_prompt_tokens_ = n; }
 
  private:
   void prepare_masks();
@@ -74,6 +76,7 @@ class EngineStepper {
   Batch batch_;
   const double prepare_share_;
   PromptPacing pacing_;
+  std::int64_t max_prompt_tokens_ = 0;
   StepProfile profile_;
   std::vector<EngineSlot*> running_;        // slots with a text when the step began, by start
   std::vector<std::int64_t> quotas_;        // tokens that each of them may have in the step

@@ -350,6 +350,7 @@ PoolCounters ModelPool::counters() const {
     sum.held_texts += state.held_texts;
     sum.held_tokens += state.held_tokens;
     sum.held_bytes += state.held_bytes;
+    sum.memory_level = std::max(sum.memory_level, state.memory_level);
     sum.snapshot_files += state.snapshot_files;
     sum.snapshot_bytes += state.snapshot_bytes;
   }

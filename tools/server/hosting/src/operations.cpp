@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdio>
+#include <limits>
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -11,6 +12,7 @@
 #include "weft/base/json_string.h"
 #include "weft/hosting/model_pool.h"
 #include "weft/hosting/server_metrics.h"
+#include "weft/scheduler/memory_room.h"
 
 namespace weft::server {
 namespace {
@@ -42,6 +44,12 @@ void add_prompt_metrics(MetricsText& text, const PoolCounters& pool) {
                n(e.prompts_from_start));
   text.counter("evicted_tokens_total", "Tokens of kept texts that made room for others.",
                n(e.evicted_tokens));
+  text.gauge(
+      "memory_level",
+      "What is given up for lack of memory: 0 nothing, 1 texts that ended, 2 also wide steps "
+      "of prompts, 3 also new requests.",
+      n(static_cast<int>(pool.memory_level)));
+  text.counter("memory_levels_total", "How often that changed.", n(e.memory_levels));
   text.gauge("held_texts", "Texts in memory, running ones included.", n(pool.held_texts));
   text.gauge("held_tokens", "Their tokens, each prefix once.", n(pool.held_tokens));
   text.gauge("held_bytes", "What these tokens take of the models' states.", n(pool.held_bytes));
@@ -112,6 +120,10 @@ void add_memory_metrics(MetricsText& text, const MemoryUse& m, std::int64_t budg
                                                         {"other", m.other},
                                                         {"device", m.device}};
   for (const auto& [kind, bytes] : kinds) text.sample(static_cast<double>(bytes), {{"kind", kind}});
+  const MemoryRoom room = memory_room();
+  if (room.bytes < std::numeric_limits<std::int64_t>::max())
+    text.gauge("memory_room_bytes", "What the control group and the machine leave.",
+               static_cast<double>(room.bytes));
   text.gauge("memory_budget_bytes", "Limit of all kinds together.", static_cast<double>(budget));
 }
 

@@ -158,6 +158,9 @@ void add_snapshot_flags(cli::App& app, Flags& flags) {
          "MiB for all files in --cache-dir; those used longest ago make room (default: 8192)")
       .range(1, std::int64_t{1} << 40)
       .type_name("N");
+  app.add_flag("--memory-guard,!--no-memory-guard", flags.guards_memory,
+               "give up memory while the control group or the machine is short of it: texts that "
+               "ended, then wide steps for prompts, then new requests (default: yes)");
 }
 
 void add_cache_flags(cli::App& app, Flags& flags) {

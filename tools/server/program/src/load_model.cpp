@@ -24,6 +24,7 @@ EngineOptions engine_options(const Flags& flags, const Model& model, std::int64_
   options.prepare_share = flags.prepares ? flags.prepare_share : 0;
   options.snapshots = {
       .folder = flags.snapshot_folder, .max_bytes = flags.snapshots_mib << 20, .warn = warn};
+  options.memory_guard = {.on = flags.guards_memory, .warn = warn};
   if (flags.kept_prompts_mib >= 0) options.kept_prompts_bytes = flags.kept_prompts_mib << 20;
   return options;
 }

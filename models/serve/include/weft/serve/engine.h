@@ -28,6 +28,7 @@
 #include "weft/base/error.h"
 #include "weft/run/memory_plan.h"
 #include "weft/run/session.h"
+#include "weft/scheduler/memory_room.h"
 #include "weft/scheduler/profiler.h"
 #include "weft/serve/embeddings.h"
 #include "weft/serve/generation.h"
@@ -65,6 +66,23 @@ struct SnapshotCounters {
   SnapshotCounters& operator+=(const SnapshotCounters& more);
 };
 
+// What an engine gives up while the control group or the machine is short of memory: each level
+// also what those before it do.
+enum class MemoryLevel : std::uint8_t {
+  enough,
+  evicting,  // texts that ended
+  narrow,    // steps of prompts have few tokens
+  refusing,  // new requests
+};
+std::string_view to_string(MemoryLevel level);  // "enough", "evicts texts that ended", ..
+
+struct MemoryGuardOptions {
+  bool on = false;
+  std::function<MemoryRoom()> room = {};  // for tests; null: memory_room()
+  // Called with a line about each change of the level; on the engine's thread.
+  std::function<void(const std::string& what)> warn = {};
+};
+
 struct EngineOptions {
   std::int32_t slots = 4;         // texts computed at the same time
   std::int32_t max_waiting = 64;  // requests in the queue; 0: none waits
@@ -84,6 +102,7 @@ struct EngineOptions {
   // Drafts for every text. Several texts check theirs in one step.
   SpeculationOptions speculation = {};
   SnapshotOptions snapshots = {};
+  MemoryGuardOptions memory_guard = {};
   // What Engine::prepare() may take of the time that the engine computes, all told. 0: it does
   // nothing.
   double prepare_share = 0;
@@ -212,6 +231,7 @@ struct EngineCounters {
   std::uint64_t prompt_tokens = 0;                              // that were computed
   std::uint64_t prompts_continued = 0, prompts_from_start = 0;  // prompts that reuse may help
   std::uint64_t evicted_tokens = 0;                             // of kept texts, because of others
+  std::uint64_t memory_levels = 0;                              // how often the level changed
   std::uint64_t prompt_tokens_reused = 0, new_tokens = 0, steps = 0;
   std::uint64_t prompt_tokens_moved = 0;  // those of prompt_tokens_reused from other positions
   double prompt_seconds = 0, new_seconds = 0;
@@ -233,6 +253,9 @@ struct EngineState {
   std::vector<SlotState> slots;
   // Texts in memory, running ones included; their tokens, each prefix once; what these take.
   std::int64_t held_texts = 0, held_tokens = 0, held_bytes = 0;
+  MemoryLevel memory_level = MemoryLevel::enough;
+  std::int64_t memory_room = 0;  // as MemoryRoom::bytes, when the level was last decided
+  std::string why_refused;       // new requests are, at MemoryLevel::refusing
   // Snapshots that texts can continue from.
   std::int64_t snapshot_files = 0, snapshot_bytes = 0;
   std::int64_t n_waiting = 0;
@@ -259,7 +282,8 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Throws, before anything is computed, QueueFullError; ValueError for an empty prompt, for one
+  // Throws, before anything is computed, QueueFullError; BudgetError at MemoryLevel::refusing;
+  // ValueError for an empty prompt, for one
   // that is longer than the context, for unknown tokens and for an unknown slot; UnsupportedError
   // if the model is not causal: then the engine only gives embeddings; and like Generation. The
   // first events may come before it returns.

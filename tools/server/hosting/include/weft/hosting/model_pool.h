@@ -41,6 +41,7 @@ struct PoolCounters {
   std::int64_t n_running = 0, n_waiting = 0, n_slots = 0;
   std::int64_t held_texts = 0, held_tokens = 0, held_bytes = 0;  // EngineState's
   std::int64_t snapshot_files = 0, snapshot_bytes = 0;           // likewise
+  MemoryLevel memory_level = MemoryLevel::enough;                // the highest one
   MemoryUse memory;
   std::uint64_t loads = 0, unloads = 0;
 };

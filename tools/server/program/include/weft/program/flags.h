@@ -51,6 +51,7 @@ struct Flags {
   std::int64_t kept_prompts_mib = -1;
   std::string snapshot_folder;
   std::int64_t snapshots_mib = 8192;
+  bool guards_memory = true;
   bool cache_prompt = true;
   TextRequest::Moved moved = {};  // ServedModel::moved
   bool prepares = false;          // ServedModel::prepares

@@ -1,4 +1,4 @@
-#include "engine/prompt_pacing.h"
+#include "pacing/prompt_pacing.h"
 
 #include <algorithm>
 #include <numeric>
