@@ -40,7 +40,7 @@ def complete(server, prompt):
 
 
 def metric(server, name):
-    text = asyncio.run(ask(server, b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")).body.decode()
+    text = asyncio.run(ask(server, b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")).body.decode()
     return float(re.search(rf"^weft_{name}(?:{{[^}}]*}})? ([0-9.e+-]+)$", text, re.MULTILINE)[1])
 
 

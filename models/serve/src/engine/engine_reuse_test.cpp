@@ -250,6 +250,22 @@ TEST_CASE("what an engine wrote to its folder, another one goes on from") {
   }
 }
 
+TEST_CASE("an engine that ends saves all of its texts, however many pieces they have") {
+  const test::TempFolder folder;
+  const auto model = tiny_model({.sizes = {.D = 512, .H = 8, .G = 8}});
+  const EngineOptions options{.slots = 2,
+                              .session = {.context = 16000, .prefill_width = 512},
+                              .snapshots = {.folder = folder / "s"}};
+  TextRequest request = test::made_request(1, 12000, 1);
+  {
+    Engine engine(model, options);
+    run(engine, request);
+  }
+  CHECK(files_in(folder / "s").size() > 2);
+  Engine engine(model, options);
+  CHECK(run(engine, request)->prompts().at(0).n_reused == 11999);
+}
+
 TEST_CASE("an engine without a folder that it can use says so, and works") {
   const test::TempFolder folder;
   std::string said;

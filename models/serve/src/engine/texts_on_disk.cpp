@@ -92,8 +92,9 @@ void TextsOnDisk::finish(double seconds) {
   const Clock::time_point end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                                    std::chrono::duration<double>(seconds));
   while (unsaved_ && Clock::now() < end) {
-    has_work() ? save_some() : snapshots_->wait(end);
-    if (!has_work() && unsaved_) break;
+    if (!has_work()) snapshots_->wait(end);
+    if (!has_work()) break;  // writing fails
+    save_some();
   }
   snapshots_->wait(end);
 }

@@ -10,6 +10,7 @@
 namespace weft::api {
 namespace {
 
+constexpr std::size_t kMaxPrompts = 1024;
 constexpr std::int64_t kMaxId = std::numeric_limits<TokenId>::max();
 
 Form<PromptPart> part() {
@@ -40,6 +41,8 @@ Form<Element> element() {
 
 std::vector<MixedPrompt> as_prompts(std::vector<Element> elements, const Path& path) {
   const bool one = std::ranges::any_of(elements, &Element::is_id);
+  if (!one && elements.size() > kMaxPrompts)
+    refuse(path, fmt::format("may have at most {} prompts, got {}", kMaxPrompts, elements.size()));
   std::vector<MixedPrompt> prompts(one ? 1 : 0);
   for (std::size_t i = 0; i < elements.size(); ++i) {
     if (one && elements[i].is_list) refuse(path.item(i), "expected a text or an id, got a list");
@@ -56,7 +59,7 @@ std::vector<MixedPrompt> as_prompts(std::vector<Element> elements, const Path& p
 Form<std::vector<MixedPrompt>> mixed_prompts() {
   const auto only = [](MixedPrompt prompt) { return std::vector<MixedPrompt>{std::move(prompt)}; };
   return either(convert<std::vector<MixedPrompt>>(text_prompt(), only),
-                checked<std::vector<MixedPrompt>>(list(element(), 1, 1024), as_prompts));
+                checked<std::vector<MixedPrompt>>(list(element(), 1), as_prompts));
 }
 
 std::vector<TokenId> checked_ids(const Model& model, const std::vector<std::int64_t>& ids,

@@ -26,6 +26,9 @@ TEST_CASE("native: prompts are texts, ids, both mixed, or lists of these") {
   CHECK(read_prompts(R"(["a", "b"])") ==
         std::vector<api::MixedPrompt>{{std::string("a")}, {std::string("b")}});
   CHECK(read_prompts(R"([[1], "b", [2, "c"]])").size() == 3);
+  std::string ids = "[1";
+  for (int i = 0; i < 5000; ++i) ids += ",2";
+  CHECK(read_prompts(ids + "]").at(0).size() == 5001);
   for (const char* wrong : {"5", "{}", "[true]", "[]", "[[]]", "[-1]", "[1, [2]]", "[1.5]"}) {
     CAPTURE(wrong);
     CHECK_THROWS_AS(read_prompts(wrong), api::ApiError);
