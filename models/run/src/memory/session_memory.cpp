@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "weft/base/error.h"
+#include "weft/base/two_threads.h"
 
 #include "memory/noise.h"
 
@@ -241,28 +242,34 @@ std::int64_t SessionMemory::resume_point_of_saved(std::int64_t length, std::int6
 }
 
 // Replaces the sequence by one of `length` tokens. fill(state, n, bytes) returns the contents of
-// the nth row of a state, for which it may use `bytes`.
+// the nth row of a state, for which it may use `bytes`; for different states on different threads.
 template <class Fill>
 void SessionMemory::replace(std::int32_t sequence, std::int64_t length,
                             std::span<const NewRows> of_parts, Fill fill) {
   for (std::size_t p = 0; p < parts_.size(); ++p)
     if (!parts_[p]->can_replace(sequence, of_parts[p].n)) refuse(sequence, length, *parts_[p]);
-  std::size_t i = 0;
-  std::vector<std::byte> content;
+  std::vector<std::vector<std::int32_t>> rows;  // by state
+  std::vector<std::int64_t> begins;
+  std::int64_t n_bytes = 0;
+  bool on_host = true;
   for (std::size_t p = 0; p < parts_.size(); ++p) {
-    SequenceMemory& part = *parts_[p];
-    const std::vector<std::int32_t> rows =
-        part.replace(sequence, length, of_parts[p].n, of_parts[p].lengths);
-    for (const StateStore::State& state : part.store().states()) {
-      content.resize(static_cast<std::size_t>(state.row_bytes()));
-      for (std::size_t n = 0; n < rows.size(); ++n) {
-        if (rows[n] < 0) continue;
-        const std::int64_t at = of_parts[p].begin + static_cast<std::int64_t>(n);
-        part.store().write(state, rows[n], fill(i, at, std::span(content)));
-      }
-      ++i;
+    const auto own = parts_[p]->replace(sequence, length, of_parts[p].n, of_parts[p].lengths);
+    for (const StateStore::State& state : parts_[p]->store().states()) {
+      rows.push_back(own);
+      begins.push_back(of_parts[p].begin);
+      n_bytes += std::ssize(own) * state.row_bytes();
+      on_host = on_host && state.host;
     }
   }
+  on_two_threads(states_.size(), on_host ? n_bytes : 0, [&](std::size_t i) {
+    const auto& [part, state] = states_[i];
+    std::vector<std::byte> content(static_cast<std::size_t>(state->row_bytes()));
+    for (std::size_t n = 0; n < rows[i].size(); ++n) {
+      if (rows[i][n] < 0) continue;
+      const std::int64_t at = begins[i] + static_cast<std::int64_t>(n);
+      part->store().write(*state, rows[i][n], fill(i, at, std::span(content)));
+    }
+  });
   lengths_.set(sequence, length);
   marks_[index(sequence)].clear();
 }

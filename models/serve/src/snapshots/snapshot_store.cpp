@@ -7,6 +7,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
+#include "weft/base/two_threads.h"
 #include "weft/ops/attention/cache_cells.h"
 #include "weft/run/kept_texts.h"
 
@@ -33,6 +34,28 @@ std::int64_t file_tokens(const Session& session) {
 // The owner of the files of a scope. The scales of LoRAs have no line break.
 std::string owner_of(const Scope& scope) {
   return fmt::format("{}\n{}", fmt::join(scope.lora_scales, ","), scope.owner);
+}
+
+struct Damage {
+  std::size_t file;
+  std::string why;
+};
+
+// The first file that cannot be read or does not have its checksum.
+std::optional<Damage> first_damaged(std::span<const SnapshotFile> files) {
+  std::vector<std::string> why(files.size());
+  std::int64_t n_bytes = 0;
+  for (const SnapshotFile& file : files) n_bytes += file.n_bytes();
+  on_two_threads(files.size(), n_bytes, [&](std::size_t i) {
+    try {
+      files[i].check_contents();
+    } catch (const std::exception& e) {
+      why[i] = e.what();
+    }
+  });
+  const auto bad = std::ranges::find_if(why, [](const std::string& w) { return !w.empty(); });
+  if (bad == why.end()) return {};
+  return Damage{static_cast<std::size_t>(bad - why.begin()), *bad};
 }
 
 }  // namespace
@@ -130,14 +153,10 @@ std::optional<SnapshotStore::Open> SnapshotStore::open(const SnapshotTree::Match
     return {};
   }
   while (open.files.back().snapshot().begin >= open.n) open.files.pop_back();
-  for (std::size_t i = 0; i < open.files.size(); ++i) {
-    try {
-      open.files[i].check_contents();
-    } catch (const Error& e) {
-      writer_.remove({used[i]});
-      drop(used[i], e.what());
-      return {};
-    }
+  if (const auto bad = first_damaged(open.files)) {
+    writer_.remove({used[bad->file]});
+    drop(used[bad->file], bad->why);
+    return {};
   }
   writer_.touch(std::move(used));
   return open;
