@@ -50,7 +50,7 @@ def neighbour(most, seed):
             if len(held) > wanted:
                 held.pop().close()
             else:
-                held.append(mmap.mmap(-1, PIECE))
+                held.append(mmap.mmap(-1, PIECE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
                 held[-1].write(b"x" * PIECE)
                 time.sleep(0.05)
         time.sleep(rng.uniform(2, 20))
@@ -272,8 +272,9 @@ def verdict(samples, clients):
         if last[key] > samples[0].get(key, 0):
             problems.append(f"{last[key] - samples[0].get(key, 0)} {text}")
     rest = [s for s in samples if s["seconds"] > last["seconds"] / 10]
-    growth, error = slope([s["seconds"] / 3600 for s in rest], [s["anonymous"] / 2**20 for s in rest])
-    print(f"memory of the server: {growth:+.1f} +- {2 * error:.1f} MiB per hour")
+    rest = [s for s in rest if s["held"] is not None]
+    growth, error = slope([s["seconds"] / 3600 for s in rest], [(s["anonymous"] - s["held"]) / 2**20 for s in rest])
+    print(f"memory of the server without kept texts: {growth:+.1f} +- {2 * error:.1f} MiB per hour")
     if growth > max(2 * error, 16):
         problems.append(f"memory grows by {growth:.1f} MiB per hour")
     print(", ".join(f"{n} {what}" for what, n in clients.count.items()))

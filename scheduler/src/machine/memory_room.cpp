@@ -77,8 +77,10 @@ void add_group(MemoryRoom& room, const Files& files, const std::string& folder,
     const auto limit = file.empty() ? std::nullopt : cgroup::number_in(files, path(file));
     if (!limit || *limit < 0 || *limit >= (std::int64_t{1} << 62)) continue;
     const std::string stat = files(path("memory.stat")).value_or("");
-    const std::int64_t cached = number_of(stat, version.inactive) + number_of(stat, version.active);
-    const std::int64_t droppable = std::max<std::int64_t>(0, cached - needed_cache);
+    const std::int64_t inactive = number_of(stat, version.inactive);
+    const std::int64_t needed =
+        std::max<std::int64_t>(0, needed_cache - number_of(stat, version.active));
+    const std::int64_t droppable = std::max<std::int64_t>(0, inactive - needed);
     keep_least(room, *limit - *used + std::min(droppable, *used), *limit, name);
   }
 }

@@ -38,17 +38,17 @@ const MadeFiles kSecond{
 TEST_CASE(
     "the room of a group of version 2: its limit, less what is in use and cannot be dropped") {
   MemoryRoom room = room_of(kSecond);
-  CHECK(room.bytes == 1000 - 900 + 250);
+  CHECK(room.bytes == 1000 - 900 + 200);
   CHECK(room.limit == 1000);
   CHECK(room.name == "memory.max of the control group");
   CHECK(room.stalled == doctest::Approx(0.125));
-  CHECK(room_of(kSecond, 230).bytes == 1000 - 900 + 20);
+  CHECK(room_of(kSecond, 230).bytes == 1000 - 900 + 20);  // 50 of them are active
   CHECK(room_of(kSecond, 10'000).bytes == 1000 - 900);
 
   MadeFiles files = kSecond;
   files["/sys/fs/cgroup/a/b/memory.high"] = "600\n";
   room = room_of(files);
-  CHECK(room.bytes == 600 - 900 + 250);
+  CHECK(room.bytes == 600 - 900 + 200);
   CHECK(room.name == "memory.high of the control group");
   files["/sys/fs/cgroup/a/memory.max"] = "4000\n";  // the group around it has less
   CHECK(room_of(files).bytes == 4000 - 5000);
@@ -66,7 +66,7 @@ TEST_CASE("the room of a group of version 1") {
       {"/proc/pressure/memory", "some avg10=3.00 avg60=0.00 avg300=0.00 total=1\n"},
   };
   const MemoryRoom room = room_of(files);
-  CHECK(room.bytes == 1000 - 700 + 70);
+  CHECK(room.bytes == 1000 - 700 + 30);
   CHECK(room.name == "memory.limit_in_bytes of the control group");
   CHECK(room.stalled == doctest::Approx(0.03));
 }

@@ -45,7 +45,7 @@ SequenceStore::Reuse TextsOnDisk::read_more(std::int32_t slot, const EngineText&
     return reuse;
   const Scope scope = scope_of(text);
   const auto ids = text.tokens().first(text.tokens().size() - 1);  // the last gives the logits
-  const auto open = snapshots_->find(scope, ids, reuse.n, store_.price());
+  auto open = snapshots_->find(scope, ids, reuse.n, store_.price());
   if (!open) return reuse;
   store_.vacate(slot);
   session_.set_lora_scales(slot, scope.lora_scales);
@@ -59,6 +59,7 @@ SequenceStore::Reuse TextsOnDisk::read_more(std::int32_t slot, const EngineText&
   reuse = {.sequence = slot, .n = open->n, .why_not = "", .n_same = open->n};
   if (open->n < std::ssize(ids))
     reuse.why_not = fmt::format("what is held on disk ends or differs after token {}", open->n);
+  snapshots_->close(std::move(*open));
   return reuse;
 }
 

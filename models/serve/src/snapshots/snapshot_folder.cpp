@@ -18,6 +18,8 @@
 #include "weft/base/clock.h"
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
+#include "weft/files/pages.h"
+#include "weft/scheduler/budget.h"
 
 namespace weft::serve {
 namespace {
@@ -106,7 +108,8 @@ SnapshotFolder::SnapshotFolder(const std::string& folder, const SequenceOrigin& 
                                std::int64_t max_bytes)
     : all_(folder),
       own_((fs::path(folder) / fmt::format("{:016x}", hash_of(origin))).string()),
-      max_bytes_(max_bytes) {
+      max_bytes_(max_bytes),
+      is_limited_(group_memory_limit().has_value()) {
   make_private(all_);
   if (fs::is_symlink(own_)) fail<IoError>("{}: is a link, expected a folder", printable_path(own_));
   make_private(own_);
@@ -139,6 +142,11 @@ void SnapshotFolder::touch(const std::vector<std::uint64_t>& keys) const {
 void SnapshotFolder::remove(std::uint64_t key) const {
   std::error_code error;
   fs::remove(path_of(key), error);
+}
+
+void SnapshotFolder::forget_pages(std::uint64_t key) const {
+  constexpr std::uint64_t kAll = std::uint64_t{1} << 62;
+  if (is_limited_) CacheDropper(path_of(key)).drop(0, kAll);
 }
 
 bool SnapshotFolder::make_room(std::int64_t n_bytes, std::vector<std::uint64_t>& removed) {

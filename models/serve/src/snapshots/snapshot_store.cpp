@@ -158,7 +158,6 @@ std::optional<SnapshotStore::Open> SnapshotStore::open(const SnapshotTree::Match
     drop(used[bad->file], bad->why);
     return {};
   }
-  writer_.touch(std::move(used));
   return open;
 }
 
@@ -190,6 +189,13 @@ void SnapshotStore::restore(std::int32_t sequence, const Open& open) {
   counters_.tokens_read += static_cast<std::uint64_t>(open.n);
   const double speed = static_cast<double>(counters_.bytes_read) / counters_.seconds;
   bytes_per_second_ = speed;
+}
+
+void SnapshotStore::close(Open open) {
+  std::vector<std::uint64_t> used;
+  for (const SnapshotFile& file : open.files) used.push_back(file.label().key);
+  open.files.clear();  // pages that are mapped cannot be evicted
+  writer_.touch(std::move(used));
 }
 
 bool SnapshotStore::may_save() const {

@@ -46,6 +46,8 @@ class SnapshotStore {
   // Puts them into the sequence. Throws like restore() of snapshot.h. REQUIRES: the sequence is
   // empty.
   void restore(std::int32_t sequence, const Open& open);
+  // They were used.
+  void close(Open open);
 
   // Whether another snapshot may be written now.
   bool may_save() const;

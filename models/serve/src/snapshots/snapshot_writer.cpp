@@ -53,7 +53,11 @@ void SnapshotWriter::write(Job job) {
 }
 
 void SnapshotWriter::touch(std::vector<std::uint64_t> keys) {
-  add([this, used = std::move(keys)](Results&) { folder_.touch(used); }, 0);
+  const auto work = [this, used = std::move(keys)](Results&) {
+    folder_.touch(used);
+    for (const std::uint64_t key : used) folder_.forget_pages(key);
+  };
+  add(work, 0);
 }
 
 void SnapshotWriter::remove(std::vector<std::uint64_t> keys) {
@@ -82,6 +86,7 @@ void SnapshotWriter::write_now(const Job& job, Results& results) {
     if (!folder_.make_room(n_bytes, results.removed))
       fail<IoError>("no room on the disk for {} bytes", n_bytes);
     write_snapshot(folder_.path_of(job.label.key), job.label, job.snapshot);
+    folder_.forget_pages(job.label.key);
     results.written.push_back(job.label.key);
   } catch (const std::exception& e) {
     results.failed.push_back(job.label.key);

@@ -39,7 +39,8 @@ class SnapshotWriter {
   // that wait is limited.
   bool has_room() const;
   void write(Job job);
-  void touch(std::vector<std::uint64_t> keys);   // as SnapshotFolder::touch()
+  // The files of a text were read: SnapshotFolder::touch() and forget_pages().
+  void touch(std::vector<std::uint64_t> keys);
   void remove(std::vector<std::uint64_t> keys);  // files that are of no use
   Results results();                             // those since the last call
   // Waits until everything is written, or until then.

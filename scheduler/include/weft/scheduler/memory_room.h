@@ -21,8 +21,8 @@ struct MemoryRoom {
   double stalled = 0;
 };
 
-// Pages of files count as free, because the system can drop them, but for `needed_cache` bytes of
-// them: those of weights that are mapped, say. Reads control groups of version 1 and 2, also those
+// Pages of files that nobody has used for a while count as free, because the system can drop them,
+// but for those of `needed_cache` bytes: weights that are mapped, say. Reads control groups of version 1 and 2, also those
 // around the one of this process, and /proc. What cannot be read does not limit. Any thread; takes
 // some 100 us.
 MemoryRoom memory_room(std::int64_t needed_cache = 0);
