@@ -77,6 +77,7 @@ void EngineInbox::post(Task task) {
   if (task.has_steps && n_step_tasks_ > max_waiting_)  // one of them runs
     fail<QueueFullError>("{} requests wait already, which is the limit", max_waiting_);
   stop_preparing();
+  if (task.is_urgent && may_abort_ && !step_.empty()) abort_step_ = true;
   const bool has_steps = task.has_steps;
   tasks_.push_back(std::move(task));
   n_step_tasks_ += has_steps;

@@ -24,6 +24,7 @@ class EngineInbox {
   struct Task {
     std::function<void()> run;  // must not throw
     bool has_steps = false;     // takes long, and lets texts run in between
+    bool is_urgent = false;     // a step that runs is aborted for it, and repeated
   };
 
   EngineInbox(std::int32_t n_slots, std::int32_t max_waiting);

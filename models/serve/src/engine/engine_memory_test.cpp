@@ -350,23 +350,23 @@ TEST_CASE(
   const auto listener = std::make_shared<test::Collector>();  // it goes on, whatever happens
   const TextRequest running = made_request(7, 300, 90);
   engine.submit(running, listener);
-  left = 20 * kMiB;  // less than a 32nd of the limit
+  left = 20 * kMiB;  // less than a 16th of the limit
   CHECK(level_is(MemoryLevel::refusing));
   const std::string why = test::text_of([&] { run(engine, made_request(1, 100, 10)); });
   CHECK(why ==
         "no new requests while memory is short: 20.0 MiB are left of 1.0 GiB (a made group), at "
-        "least 32.0 MiB are needed, and nothing else can be given up");
+        "least 64.0 MiB are needed, and nothing else can be given up");
   listener->wait();
   CHECK(listener->text(0).tokens == written_alone(model, running).tokens);
   test::eventually([&] { return engine.state().held_tokens == 0; });
   CHECK(engine.state().held_tokens == 0);
 
-  left = 40 * kMiB;  // no longer short, but not enough
+  left = 80 * kMiB;  // no longer short, but not enough
   CHECK(level_is(MemoryLevel::narrow));
   CHECK(run(engine, made_request(1, 100, 10))->text(0).tokens ==
         written_alone(model, made_request(1, 100, 10)).tokens);
   CHECK(engine.state().memory_level == MemoryLevel::narrow);
-  left = 100 * kMiB;
+  left = 200 * kMiB;
   CHECK(level_is(MemoryLevel::enough));
   const std::lock_guard lock(mutex);
   REQUIRE(said.size() == 5);
@@ -374,7 +374,7 @@ TEST_CASE(
   CHECK(said[1].ends_with("computes prompts in narrow steps"));
   CHECK(said[2].ends_with("refuses new requests"));
   CHECK(said[3].ends_with("computes prompts in narrow steps"));
-  CHECK(said[4] == "memory: 100.0 MiB left of 1.0 GiB (a made group): enough");
+  CHECK(said[4] == "memory: 200.0 MiB left of 1.0 GiB (a made group): enough");
 }
 
 }  // namespace weft

@@ -32,10 +32,11 @@ MemoryGuard::MemoryGuard(Session& session, SequenceStore& store, EngineStepper& 
   if (!options.on) return;
   const auto tell = [this](const WatchedRoom& room) {
     if (told_.exchange(true)) return;
-    inbox_.post({[this, room] {
+    const auto run = [this, room] {
       told_ = false;
       react(room);
-    }});
+    };
+    inbox_.post({.run = run, .is_urgent = is_short(room)});
   };
   watch_ = std::make_unique<MemoryWatch>([this] { return this->room(); }, tell);
 }

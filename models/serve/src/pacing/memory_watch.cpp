@@ -7,10 +7,11 @@
 namespace weft::serve {
 namespace {
 
-constexpr std::chrono::milliseconds kEvery{250};
+// How long it waits until it looks again, with little memory left and with much.
+constexpr std::chrono::milliseconds kOften{50}, kSeldom{400};
 // The part of the limit that should stay free, and its bounds: what a neighbour takes until the
 // watch looks again.
-constexpr std::int64_t kShare = 32, kLeast = std::int64_t{16} << 20,
+constexpr std::int64_t kShare = 16, kLeast = std::int64_t{16} << 20,
                        kMost = std::int64_t{256} << 20;
 // Tasks that wait for memory for that part of the time mean that the kernel searches for pages.
 // What the kernel takes for the process, beside what is planned.
@@ -54,11 +55,13 @@ MemoryWatch::~MemoryWatch() {
 
 void MemoryWatch::loop() {
   bool was_short = false;
+  auto wait = kSeldom;
   std::unique_lock lock(mutex_);
-  while (!stops_changed_.wait_for(lock, kEvery, [this] { return stops_; })) {
+  while (!stops_changed_.wait_for(lock, wait, [this] { return stops_; })) {
     lock.unlock();
     const WatchedRoom room = room_();
     const bool tells = is_short(room) || was_short;
+    wait = room.bytes < 4 * enough_of(room) ? kOften : kSeldom;
     was_short = is_short(room) || (was_short && !is_enough(room));
     if (tells) short_or_over_(room);
     lock.lock();
