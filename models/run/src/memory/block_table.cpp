@@ -34,6 +34,28 @@ bool BlockTable::grow(const Growth& g, StateStore& store) {
   return true;
 }
 
+bool BlockTable::own(std::int32_t sequence, std::int64_t first, std::int64_t end,
+                     StateStore& store) {
+  for (std::int64_t n = first; n < end; ++n) {
+    std::int32_t& shared = block(sequence, n);
+    if (!pool_.is_shared(shared)) continue;
+    const std::int32_t own = pool_.take();
+    if (own == BlockPool::kNone) return false;
+    store.copy(shared, own);
+    pool_.release(shared);
+    shared = own;
+  }
+  return true;
+}
+
+void BlockTable::shift(std::int32_t sequence, Kept with, std::int64_t by) {
+  release_first(sequence, with.begin);
+  cut(sequence, with.end);
+  for (std::int64_t n = with.begin; n < with.end && by > 0; ++n)
+    block(sequence, n - by) = std::exchange(block(sequence, n), BlockPool::kNone);
+  kept_[static_cast<std::size_t>(sequence)] = {with.begin - by, with.end - by};
+}
+
 bool BlockTable::can_replace(std::int32_t sequence, std::int64_t n) const {
   const Kept& has = kept(sequence);
   std::int64_t n_free = pool_.n_free();

@@ -67,6 +67,12 @@ class BlockTable {
   // Takes blocks for a growth. A shared block that it writes to is replaced by a copy in `store`.
   // Returns false if the pool has not enough blocks; those that were taken are kept.
   bool grow(const Growth& g, StateStore& store);
+  // Replaces those of the blocks first .. end - 1 that others share by copies in `store`. Returns
+  // false if the pool has not enough blocks; those that were copied are kept.
+  bool own(std::int32_t sequence, std::int64_t first, std::int64_t end, StateStore& store);
+  // The blocks of `with`, which become those of with.begin - by on, are all that the sequence
+  // keeps. REQUIRES: it has them, and 0 <= by <= with.begin.
+  void shift(std::int32_t sequence, Kept with, std::int64_t by);
   // Whether the sequence could get `n` blocks in place of those that it has.
   bool can_replace(std::int32_t sequence, std::int64_t n) const;
   // Replaces the blocks of a sequence by new ones. REQUIRES: can_replace().

@@ -6,6 +6,7 @@
 #include "weft/ops/attention/cache_cells.h"
 
 #include "memory/block_table.h"
+#include "memory/cell_drop.h"
 #include "memory/memory_kinds.h"
 
 namespace weft::run {
@@ -105,6 +106,13 @@ class CellMemory final : public SequenceMemory {
   }
   Range needed_rows(std::int64_t length, const Saved& saved) const override;
   const BlockPool* pool() const override { return &table_.pool(); }
+  std::unique_ptr<CellDrop> begin_drop(std::int32_t sequence, const Dropping& dropping) override {
+    const std::int64_t length = lengths_[static_cast<std::size_t>(sequence)];
+    const std::int64_t n_saved = std::ssize(saved_rows(sequence, length));
+    const CellDrop::Of of{table_, store(), sequence, layout_.window > 0,
+                          layout_.blocks_of(length) - n_saved};
+    return std::make_unique<CellDrop>(of, dropping);
+  }
   bool can_replace(std::int32_t sequence, std::int64_t n_rows) const override {
     return table_.can_replace(sequence, n_rows);
   }

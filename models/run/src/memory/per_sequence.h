@@ -10,6 +10,7 @@
 #include <string>
 
 #include "weft/run/session.h"
+#include "weft/run/token_range.h"
 
 namespace weft::run {
 
@@ -19,6 +20,13 @@ struct SavedRange {
   std::int64_t end = 0;    // as if the sequence ended here
   // Of states that do not have all tokens, such as windows, everything that the sequence has.
   bool all_of_windows = false;
+};
+
+// What a sequence keeps when it drops tokens.
+struct Dropping {
+  std::span<const TokenRange> kept;  // they move up to position 0
+  std::int64_t same = 0;             // so many of the first tokens stay where they are
+  std::int64_t length = 0;           // tokens of all ranges
 };
 
 class PerSequence {
@@ -42,6 +50,11 @@ class PerSequence {
   // Replaces `to` by what `from` had after its first `length` tokens. REQUIRES: the same of `from`,
   // and from != to.
   virtual void copy(std::int32_t from, std::int32_t to, std::int64_t length) = 0;
+  // Keeps what belongs to the tokens that are kept, of which cells have moved. REQUIRES: what else
+  // belongs to tokens, why_not_dropped() refuses.
+  virtual void drop(std::int32_t sequence, const Dropping& dropping) {
+    truncate(sequence, dropping.length);
+  }
   // As mark() of kept_texts.h.
   virtual void mark(std::int32_t /*sequence*/, std::int64_t /*length*/) {}
   // Removes everything: the sequence is as in a new session.

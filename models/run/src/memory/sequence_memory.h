@@ -23,6 +23,9 @@
 
 namespace weft::run {
 
+class CellDrop;
+struct Dropping;
+
 // The memory of an input of the step's graph, with the size of its shape; empty if the graph does
 // not use it.
 using InputValues = std::span<std::int32_t>;
@@ -60,6 +63,8 @@ class SequenceMemory {
   // Replaces `to` by the contents of `from` up to `length`, shared until one of them writes there.
   // REQUIRES: from != to.
   virtual void copy(std::int32_t from, std::int32_t to, std::int64_t length) = 0;
+  // For drop_tokens(). Null: no sequence owns cells here.
+  virtual std::unique_ptr<CellDrop> begin_drop(std::int32_t sequence, const Dropping& dropping);
   // Forgets some of what only earlier lengths than its current one need, except for marks. Returns
   // whether that freed rows.
   virtual bool thin(std::int32_t /*sequence*/, std::span<const std::int64_t> /*marks*/) {

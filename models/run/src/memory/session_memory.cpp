@@ -119,18 +119,12 @@ void SessionMemory::check_room(std::int32_t sequence, std::int64_t length) const
   }
 }
 
-namespace {
-
-// Sequences that grow forget lengths that they could be continued from: first the one that lacks
-// room, then the others. Returns false if that frees nothing.
 bool make_room(SessionMemory& memory, std::int32_t wants) {
   if (memory.thin(wants)) return true;
   for (std::int32_t s = 0; s < memory.lengths().n_growing(); ++s)
     if (s != wants && memory.thin(s)) return true;
   return false;
 }
-
-}  // namespace
 
 void SessionMemory::reserve() {
   for (Growth& g : step_.growths()) g.marks = marks_[index(g.sequence)];

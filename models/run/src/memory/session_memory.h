@@ -102,4 +102,8 @@ class SessionMemory final : public PerSequence {
   StepTokens step_;                               // empty between steps
 };
 
+// Sequences that grow forget lengths that they could be continued from: first the one that lacks
+// room, then the others. Returns false if that frees nothing.
+bool make_room(SessionMemory& memory, std::int32_t wants);
+
 }  // namespace weft::run

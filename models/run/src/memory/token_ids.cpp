@@ -100,6 +100,14 @@ void TokenIds::truncate(std::int32_t sequence, std::int64_t to) {
   if (grows(sequence)) lengths_[static_cast<std::size_t>(sequence)] = to;
 }
 
+void TokenIds::drop(std::int32_t sequence, const Dropping& dropping) {
+  std::int32_t* const ids = begin(sequence);
+  std::int32_t* to = ids;
+  for (const auto& [first, end] : dropping.kept) to = std::copy(ids + first, ids + end, to);
+  truncate(sequence, dropping.same);  // kept texts have no more of it
+  lengths_[static_cast<std::size_t>(sequence)] = dropping.length;
+}
+
 // The first tokens of a sequence that grows as a kept text: only those that no kept text has are
 // copied.
 TokenIds::View TokenIds::keep(std::int32_t sequence, std::int64_t length) {

@@ -34,6 +34,7 @@ class TokenIds final : public PerSequence {
   static std::int64_t bytes_for(const MemoryLimits& limits, std::int64_t kept_tokens = 0);
   void appended(std::span<const StepToken> tokens) override;
   void truncate(std::int32_t sequence, std::int64_t length) override;
+  void drop(std::int32_t sequence, const Dropping& dropping) override;
   void copy(std::int32_t from, std::int32_t to, std::int64_t length) override;
   void restore(std::int32_t sequence, std::int64_t length,
                std::span<const std::int32_t> saved_tokens,

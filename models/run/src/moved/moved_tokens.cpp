@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <numeric>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "weft/ops/attention/cache_cells.h"
 #include "weft/ops/formats/format.h"
 
+#include "moved/cell_mover.h"
 #include "session/session_impl.h"
 
 namespace weft {
@@ -82,53 +82,6 @@ std::string why_not(const PlannedModel& planned) {
   }
   return "";
 }
-
-// Takes cells of one state to other places.
-class CellMover {
- public:
-  CellMover(const StateStore::State& state, const Graph& graph, const CellRotations& all,
-            std::int32_t by, const std::function<const std::byte*(const Node&)>& weights)
-      : view_(bounds_view(state.spec, state.host)),
-        rotations_(all.of_state.at(state.path)),
-        head_(static_cast<std::size_t>(view_.dim(-1))) {
-    const auto turn = all.turn_of_state.find(state.path);
-    if (turn != all.turn_of_state.end()) turn_ = &graph[turn->second];
-    for (const CellRotation& rotation : rotations_)
-      by_.push_back(angles_of(graph, rotation, by, weights));
-  }
-
-  void move(std::int32_t from, std::int32_t to) {
-    const std::int64_t E = view_.dim(-1);
-    const Format& format = *find_format(view_.dtype);
-    for (std::int64_t group = 0; group < view_.dim(1); ++group) {
-      const std::byte* const old = cell_at(view_, from, group);
-      std::byte* const moved = cell_at(view_, to, group);
-      if (rotations_.empty()) {
-        std::memcpy(moved, old, static_cast<std::size_t>(view_.dtype.bytes(E)));
-        continue;
-      }
-      format.decode(old, head_.data(), E);
-      turn();
-      for (std::size_t i = 0; i < by_.size(); ++i) rotate(rotations_[i], by_[i], head_.data());
-      turn();
-      format.encode(head_.data(), moved, E);
-    }
-  }
-
- private:
-  void turn() {
-    if (!turn_) return;
-    const View head =
-        bounds_view({f32, {1, 1, view_.dim(-1)}}, reinterpret_cast<std::byte*>(head_.data()));
-    turn_->op->reference(turn_->attrs, {&head, 1}, head);
-  }
-
-  const View view_;
-  const std::span<const CellRotation> rotations_;
-  const Node* turn_ = nullptr;          // null: cells are not turned
-  std::vector<std::vector<float>> by_;  // by rotation
-  std::vector<float> head_;
-};
 
 // The values of cells in the states by which tokens are compared, [states][tokens, groups, E].
 using Compared = std::vector<std::vector<float>>;
@@ -223,8 +176,8 @@ bool move_cells(Session& session, const SequenceMemory& part, std::int32_t to, s
   if (old.empty()) return false;
   const auto weight = [&](const Node& node) { return s.weight(node); };
   for (const StateStore::State& state : part.store().states()) {
-    CellMover mover(state, s.planned.graphs.front(), s.rotations,
-                    static_cast<std::int32_t>(at - begin), weight);
+    CellMover mover(state, s.planned.graphs.front(), s.rotations, weight);
+    mover.set_distance(static_cast<std::int32_t>(at - begin));
     for (std::size_t i = 0; i < old.size(); ++i) mover.move(old[i], moved[i]);
   }
   return true;
