@@ -22,20 +22,22 @@ namespace {
 void check_flags(const Model& model, const Options& o) {
   const TextRulesOptions rules = cli::text_rules(model, o.constraint);
   const SamplerOptions& s = o.sampler;
-  const std::pair<const char*, bool> given[] = {{"--beams", o.beams > 0},
-                                                {"--logprobs", o.logprobs >= 0},
-                                                {"--prompt-cache", !o.cache_path.empty()},
-                                                {"--token-healing", o.token_healing},
-                                                {"--ignore-eos", o.ignore_eos},
-                                                {"a grammar", rules.grammar != nullptr},
-                                                {"stop strings", !rules.stops.empty()},
-                                                {"banned strings", !rules.banned.empty()},
-                                                {"--repeat-penalty", s.repeat_penalty != 1},
-                                                {"--presence-penalty", s.presence_penalty != 0},
-                                                {"--frequency-penalty", s.frequency_penalty != 0},
-                                                {"--dry-multiplier", s.dry_multiplier != 0},
-                                                {"--mirostat", s.mirostat != 0},
-                                                {"--adaptive-target", s.adaptive_target >= 0}};
+  const std::pair<const char*, bool> given[] = {
+      {"--beams", o.beams > 0},
+      {"--logprobs", o.logprobs >= 0},
+      {"--prompt-cache", !o.cache_path.empty()},
+      {"--token-healing", o.token_healing},
+      {"--ignore-eos", o.ignore_eos},
+      {"--context-end", o.context_end.end != ContextEnd::stop},
+      {"a grammar", rules.grammar != nullptr},
+      {"stop strings", !rules.stops.empty()},
+      {"banned strings", !rules.banned.empty()},
+      {"--repeat-penalty", s.repeat_penalty != 1},
+      {"--presence-penalty", s.presence_penalty != 0},
+      {"--frequency-penalty", s.frequency_penalty != 0},
+      {"--dry-multiplier", s.dry_multiplier != 0},
+      {"--mirostat", s.mirostat != 0},
+      {"--adaptive-target", s.adaptive_target >= 0}};
   for (const auto& [name, is_given] : given) {
     if (is_given)
       fail<cli::UsageError>(

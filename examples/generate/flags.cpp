@@ -50,6 +50,7 @@ void add_text_flags(cli::App& app, Options& options) {
   cli::add_length_flag(app, options.predict, ", or 128 tokens with a diffusion model");
   const KnobText& ignore_eos = find_knob(generation_knobs(), "ignore_eos");
   app.add_flag(std::string(ignore_eos.flags), options.ignore_eos, cli::help_text(ignore_eos));
+  cli::add_context_flags(app, options.context_end);
   app.add_flag("--no-display-prompt", options.hide_prompt, "print only the new text");
   app.add_option("--samples", options.samples,
                  "number of texts for the same prompt, each with its own seed")
@@ -188,6 +189,8 @@ void complete_options(Options& o) {
   cli::complete(o.drafts, o.model);
   if (o.beams > 0 && !o.not_with_beams.empty())
     fail<cli::UsageError>("--beams cannot be combined with {}", o.not_with_beams);
+  if (o.beams > 0 && o.context_end.end != ContextEnd::stop)
+    fail<cli::UsageError>("--beams cannot be combined with --context-end");
   if (o.beams > 0 && o.samples > o.beams)
     fail<cli::UsageError>("{} beams find no more than {} texts, --samples asks for {}", o.beams,
                           o.beams, o.samples);

@@ -24,6 +24,7 @@ struct Options {
   bool escapes = false;  // the prompt of -p has backslash escapes
   std::int64_t predict = -1;
   bool ignore_eos = false;
+  ContextEndOptions context_end;
   bool hide_prompt = false;
   bool token_healing = false;
   std::int64_t samples = 1;

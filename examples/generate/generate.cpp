@@ -50,8 +50,8 @@ std::string write(Generation& generation, const Options& options, Stage& stage) 
   }
   stage.seconds += cli::seconds_since(start);
   stage.tokens += generation.n_new();
-  stage.fed += std::ssize(generation.held()) - generation.n_prompt();
-  return generate::remark(stop);
+  stage.fed += generation.n_new() - generation.n_pending();
+  return generate::remark(stop) + generate::remark(n_dropped(generation), options.context_end.end);
 }
 
 // Prints the best texts of a beam search. Returns a remark on them.
@@ -79,6 +79,7 @@ GenerationOptions settings(const Model& model, const Options& options) {
           .logprobs = options.logprobs,
           .decode = {.strip_space_prefix = options.prompt.empty() || model.facts().encodes},
           .max_guesses = options.drafts.speculation.max_guesses,
+          .context_end = options.context_end,
           .cancel = &cli::interrupt_flag()};
 }
 
@@ -106,7 +107,7 @@ void write_all(Session& session, const Speculation& speculation, std::span<const
   if (computed && !options.cache_all) cache.keep(generation);
   std::string why = options.beams > 0 ? write_beams(generation, options, generated)
                                       : write(generation, options, generated);
-  if (options.cache_all) cache.keep(generation);
+  if (options.cache_all && n_dropped(generation) == 0) cache.keep(generation);
   for (std::int64_t i = 1; i < options.samples && options.beams == 0 && !cli::interrupted(); ++i) {
     cli::print_now(fmt::format("\n--- {}\n", i + 1));
     ++how.sampler.seed;

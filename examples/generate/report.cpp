@@ -34,6 +34,13 @@ std::string line_of(std::size_t number, const Hypothesis& found) {
                      found.score, found.logprob, found.tokens.size(), found.ended ? "" : ", cut");
 }
 
+std::string remark(std::int64_t n_dropped, ContextEnd end) {
+  if (n_dropped == 0) return "";
+  return fmt::format(
+      "went on at the end of the context ({}): {} tokens were dropped, so the text is not exact\n",
+      name_of_value(end), n_dropped);
+}
+
 std::string remark(StopReason stop) {
   if (stop == StopReason::context_full) return "stopped: the context is full\n";
   return stop == StopReason::cancelled ? "stopped: interrupted\n" : "";

@@ -23,6 +23,8 @@ std::string summary(const Stage& prompt, const Stage& generated, std::int64_t n_
 std::string line_of(const TokenLogprobs& logprobs);
 // beam 1: score -0.5123, log probability -12.29, 24 tokens
 std::string line_of(std::size_t number, const Hypothesis& found);
+// That a text went on at the end of the context, if it dropped tokens there.
+std::string remark(std::int64_t n_dropped, ContextEnd end);
 // Why a text ended, if that is not obvious.
 std::string remark(StopReason stop);
 

@@ -136,6 +136,11 @@ Option add_cells_flag(App& app, SessionOptions& session) {
   return add_option_flag(app, session, "cells");
 }
 
+void add_context_flags(App& app, ContextEndOptions& options) {
+  for (const char* name : {"context_end", "keep", "discard", "cache_evict"})
+    add_option_flag(app, options, name);
+}
+
 Option add_length_flag(App& app, std::int64_t& max_tokens, std::string_view more) {
   const auto& knob = find_knob(generation_knobs(), "max_tokens");
   return app.add_option(std::string(knob.flags), max_tokens, help_text(knob).append(more))

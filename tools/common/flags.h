@@ -11,6 +11,7 @@
 
 #include "weft/run/session.h"
 #include "weft/sample/sampler.h"
+#include "weft/serve/context_end.h"
 
 #include "common/app.h"
 
@@ -55,6 +56,9 @@ void add_expert_usage_flag(App& app, ModelFlags& flags);
 
 // --cache-cells, for programs whose sessions have several sequences.
 Option add_cells_flag(App& app, SessionOptions& session);
+
+// What texts do at the end of the context.
+void add_context_flags(App& app, ContextEndOptions& options);
 
 // -n: `more` is appended to its help text.
 Option add_length_flag(App& app, std::int64_t& max_tokens, std::string_view more = "");

@@ -16,12 +16,15 @@ using namespace test;
 
 TEST_CASE("options of texts and drafts: every member is described, once") {
   check_described<GenerationOptions>();
+  check_described<ContextEndOptions>();
   check_described<SpeculationOptions>();
 }
 
 TEST_CASE("docs/options.md has the tables of the options of texts and drafts") {
   check_page(WEFT_OPTIONS_PAGE, "texts",
-             table_of<GenerationOptions>("Texts") + table_of<SpeculationOptions>("Drafts"));
+             table_of<GenerationOptions>("Texts") +
+                 table_of<ContextEndOptions>("The end of the context") +
+                 table_of<SpeculationOptions>("Drafts"));
 }
 
 TEST_CASE("options of drafts: numbers out of range are refused by their name") {

@@ -120,6 +120,8 @@ void Engine::Impl::check(const TextRequest& wanted) const {
     fail<ValueError>("no slot {}: the engine has {}", wanted.slot, options.slots);
   if (g.choose || g.feed_last || g.draft || g.cancel)
     fail<ValueError>("`choose`, `feed_last`, `draft` and `cancel` cannot be set for an engine");
+  if (g.context_end.end != ContextEnd::stop)
+    fail<UnsupportedError>("texts of an engine end when the context is full");
   if (g.lora_scales) check_lora_scales(*g.lora_scales);
 }
 

@@ -73,9 +73,8 @@ void Batch::add_parts(std::span<Generation* const> generations, bool prompts,
 void Batch::add_part(Generation* generation, std::size_t max_tokens) {
   const SessionOptions& o = session_.options();
   const Generation::Impl& g = impl_of(*generation);
-  const auto pending = g.pending();
   const auto room = static_cast<std::size_t>(o.prefill_width - n_tokens_);
-  const std::size_t n_max = std::min({pending.size(), room, max_tokens});
+  const std::size_t n_max = std::min({serve::n_fitting(g), room, max_tokens});
   std::size_t n = 0;
   for (; n < n_max; ++n) {
     const bool has_row = needs_row(g, n);

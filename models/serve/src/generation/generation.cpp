@@ -31,6 +31,7 @@ Generation::Impl::Impl(Session& s, std::int32_t seq, const GenerationOptions& o)
   if (session.options().embeddings)
     fail<UnsupportedError>("the session computes embeddings, not logits: it cannot write texts");
   check_generates(session.model());
+  check_context_end(session, options.context_end);
   make_rules();
   if (options.ignore_eos || options.min_tokens > 0) {
     const Vocabulary& vocabulary = session.model().vocabulary();
@@ -55,6 +56,8 @@ void Generation::Impl::set_lora_scales(std::span<const float> scales) {
 
 void Generation::Impl::end_without_text() {
   guesses.forget();
+  n_dropped = n_new_dropped = 0;
+  n_exact = -1;
   const auto held = session.tokens(sequence);
   tokens.assign(held.begin(), held.end());
   n_prompt = n_fed = n_delivered = n_seen = tokens.size();
@@ -70,10 +73,12 @@ void Generation::Impl::set_sampler(const SamplerOptions& with) {
 // Truncates the sequence to what the prompt can begin with, and returns its length.
 std::size_t Generation::Impl::reuse(std::span<const TokenId> prompt) {
   const bool usable = !options.prompt_logprobs && !session.mixes_lora_scales(sequence);
-  const std::int64_t same = usable ? session.common_prefix(sequence, prompt) : 0;
+  std::int64_t same = usable ? session.common_prefix(sequence, prompt) : 0;
+  if (n_exact >= 0 && !continues_inexact) same = std::min(same, n_exact);
   // The last token is fed in any case, for its logits.
   const std::int64_t n = session.resume_point(sequence, std::min(same, std::ssize(prompt) - 1));
   session.truncate(sequence, n);
+  if (n <= n_exact) n_exact = -1;
   return static_cast<std::size_t>(n);
 }
 
@@ -100,6 +105,8 @@ void Generation::Impl::begin(std::vector<TokenId> prompt, SamplerStart start) {
                                              session.options().context + 1, kMaxReserved))));
   n_fed = n_reused;
   n_prompt = n_delivered = tokens.size();
+  n_dropped = n_new_dropped = 0;
+  drops.clear();
   if (start == SamplerStart::restart) sampler.reset();
   n_seen = start == SamplerStart::restart ? 0 : n_reused;
   healing.reset();
@@ -133,6 +140,12 @@ bool Generation::Impl::encode_text() {
 bool Generation::Impl::feed(const std::function<void(std::int64_t, std::int64_t)>& progress) {
   if (!encode_text()) return false;
   try {
+    serve::drop_old_tokens(*this);
+    if (serve::n_fitting(*this) < pending().size()) {
+      session.feed(sequence, pending().first(serve::n_fitting(*this)), cancel, progress);
+      n_fed = static_cast<std::size_t>(session.length(sequence));
+      serve::drop_old_tokens(*this);
+    }
     session.feed(sequence, pending(), cancel, progress);
   } catch (const CancelledError&) {
     n_fed = static_cast<std::size_t>(session.length(sequence));
@@ -163,6 +176,7 @@ std::optional<GenerationEvent> Generation::Impl::next_without_step() {
   if (is_full()) return end(StopReason::max_tokens);
   append_forced();
   if (!pending().empty()) guesses.drop(*this);
+  serve::drop_old_tokens(*this);
   if (n_delivered < tokens.size()) return deliver(tokens[n_delivered], {});
   return std::nullopt;
 }
@@ -208,7 +222,8 @@ GenerationEvent Generation::Impl::choose_from(std::span<const float> logits) {
   const std::span<const float> left = allowed(logits);
   const TokenId token = options.choose ? options.choose(left, tokens) : sampler.sample(left);
   if (ends_text(token)) return end(StopReason::end_of_text, token);
-  if (options.feed_last && std::ssize(tokens) == session.options().context)
+  if (options.feed_last && std::ssize(tokens) == session.options().context &&
+      serve::ends_with_context(*this))
     return end(StopReason::context_full);
   tokens.push_back(token);
   guesses.settle(*this, token);
@@ -259,7 +274,8 @@ StopReason Generation::Impl::stop_after(bool complete) {
   if (rules && rules->stopped()) return StopReason::stop_string;
   if (n_new() == options.max_tokens) return StopReason::max_tokens;
   if (out_of_time) return StopReason::max_time;
-  if (std::ssize(tokens) > session.options().context) return StopReason::context_full;
+  if (std::ssize(tokens) > session.options().context && serve::ends_with_context(*this))
+    return StopReason::context_full;
   return StopReason::none;
 }
 

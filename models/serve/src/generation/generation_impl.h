@@ -63,7 +63,9 @@ struct Generation::Impl {
   }
   void add_prompt_row(std::span<const float> logits);
   bool heals() const { return healing && !healing->text().empty(); }
-  std::int64_t n_new() const { return static_cast<std::int64_t>(n_delivered - n_prompt); }
+  std::int64_t n_new() const {
+    return static_cast<std::int64_t>(n_delivered - n_prompt) + n_new_dropped;
+  }
 
   Session& session;
   std::int32_t sequence;
@@ -84,6 +86,13 @@ struct Generation::Impl {
   std::vector<TokenId> source;  // the encoder's text, if the model has one
   bool must_encode = false;
   std::size_t n_prompt = 0, n_fed = 0, n_delivered = 0, n_reused = 0;
+  // All tokens that were dropped, and those that were not of the prompt.
+  std::int64_t n_dropped = 0, n_new_dropped = 0;
+  // So many tokens that the sequence holds are what computing them gives; -1: all of them.
+  std::int64_t n_exact = -1;
+  bool continues_inexact = false;  // the next text may begin with what others are
+  // What was kept by each drop, in order, for whoever follows the sequence and empties it.
+  std::vector<std::vector<TokenRange>> drops;
   std::size_t n_seen = 0;                                // tokens passed to the sampler
   std::chrono::steady_clock::time_point first_token_at;  // with max_time
   bool has_line_break = false;                           // with max_time
@@ -107,10 +116,25 @@ namespace serve {
 // For the rest of this layer.
 struct GenerationAccess {
   static Generation::Impl& impl(Generation& generation) { return *generation.impl_; }
+  static const Generation::Impl& impl(const Generation& generation) { return *generation.impl_; }
 };
 inline Generation::Impl& impl_of(Generation& generation) {
   return GenerationAccess::impl(generation);
 }
+
+// How many pending tokens the sequence has room for.
+inline std::size_t n_fitting(const Generation::Impl& text) {
+  const auto context = static_cast<std::size_t>(text.session.options().context);
+  return std::min(text.tokens.size(), context) - text.n_fed;
+}
+// Whether the text ends when the context is full.
+inline bool ends_with_context(const Generation::Impl& text) {
+  return !goes_on(text.session, text.options.context_end, static_cast<std::int64_t>(text.n_prompt));
+}
+// Drops tokens if the sequence is full and the next step needs room in it.
+void drop_old_tokens(Generation::Impl& text);
+// Drops tokens of a text that has ended. Returns false if none can be.
+bool drop_held_tokens(Generation::Impl& text);
 
 // Does a part of what the rules of a generation need before it can choose its next token, about so
 // many steps (TextRules::prepare()). Returns whether nothing is left. Generations whose rules are

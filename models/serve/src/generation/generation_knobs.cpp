@@ -12,6 +12,14 @@ constexpr Knob<GenerationOptions> knob(const Option<GenerationOptions, M>& optio
 constexpr Knob<GenerationOptions> kGenerationKnobs[] = {knob(D::max_tokens), knob(D::min_tokens),
                                                         knob(D::ignore_eos)};
 
+template <std::size_t i>
+constexpr Knob<ContextEndOptions> context_knob() {
+  const auto& option = std::get<i>(Described<ContextEndOptions>::all);
+  return {option, option.member, option.range};
+}
+constexpr Knob<ContextEndOptions> kContextKnobs[] = {context_knob<1>(), context_knob<2>(),
+                                                     context_knob<3>()};
+
 constexpr KnobText kGenerationTexts[] = {
     {.name = "stop",
      .doc = "Texts before the first of which the generated text ends; an empty list switches this "
@@ -37,6 +45,10 @@ constexpr KnobText kGenerationTexts[] = {
 
 std::span<const Knob<GenerationOptions>> generation_knobs() {
   return kGenerationKnobs;
+}
+
+std::span<const Knob<ContextEndOptions>> context_knobs() {
+  return kContextKnobs;
 }
 
 std::span<const KnobText> generation_texts() {

@@ -3,6 +3,7 @@
 
 #include "weft/base/error.h"
 #include "weft/base/printable.h"
+#include "weft/run/dropped_tokens.h"
 
 #include "generation/generation_impl.h"
 
@@ -45,6 +46,9 @@ Generation Generation::fork(std::int32_t to_sequence, std::optional<std::uint64_
   to->n_prompt = from.n_prompt;
   to->n_reused = to->n_fed = from.n_fed;
   to->n_delivered = from.n_delivered;
+  to->n_dropped = from.n_dropped;
+  to->n_new_dropped = from.n_new_dropped;
+  to->n_exact = from.n_exact;
   to->sampler = from.sampler;
   if (seed) to->sampler.reseed(*seed);
   to->n_seen = from.n_seen;
@@ -77,7 +81,61 @@ void Generation::move_to(std::int32_t sequence) {
   g.sequence = sequence;
   g.n_fed = static_cast<std::size_t>(n);
   g.must_encode = session.model().facts().encodes;
+  g.n_exact = -1;
   g.unused_logits.clear();
+}
+
+namespace serve {
+namespace {
+
+// Removes the tokens that the sequence has lost from the text.
+void forget_dropped(Generation::Impl& text, std::span<const TokenRange> kept) {
+  const std::int64_t n_before = std::ssize(text.tokens);
+  const auto prompt = static_cast<std::int64_t>(text.n_prompt);
+  const auto begin = text.tokens.begin();
+  std::int64_t end = 0, n_of_prompt = 0, n_same = 0;
+  for (const auto& [first, last] : kept) {
+    if (first == end) n_same = last;
+    n_of_prompt += std::max<std::int64_t>(0, std::min(last, prompt) - first);
+    std::copy(begin + first, begin + last, begin + end);
+    end += last - first;
+  }
+  text.tokens.erase(begin + end, begin + static_cast<std::ptrdiff_t>(text.n_fed));
+  const std::int64_t n = n_before - std::ssize(text.tokens);
+  text.n_dropped += n;
+  text.n_new_dropped += n - (prompt - n_of_prompt);
+  text.n_prompt = static_cast<std::size_t>(n_of_prompt);
+  text.n_fed = static_cast<std::size_t>(end);
+  text.n_delivered -= static_cast<std::size_t>(n);
+  text.n_seen -= static_cast<std::size_t>(n);
+  text.n_exact = text.n_exact < 0 ? n_same : std::min(text.n_exact, n_same);
+}
+
+}  // namespace
+
+void drop_old_tokens(Generation::Impl& text) {
+  const std::int64_t context = text.session.options().context;
+  if (std::ssize(text.tokens) <= context || ends_with_context(text)) return;
+  if (text.session.length(text.sequence) < context) return;
+  drop_held_tokens(text);
+}
+
+bool drop_held_tokens(Generation::Impl& text) {
+  text.guesses.drop(text);
+  std::vector<TokenRange> kept = kept_tokens(text.session, text.sequence, text.options.context_end,
+                                             static_cast<std::int64_t>(text.n_prompt));
+  if (kept.back() == TokenRange{0, text.session.length(text.sequence)}) return false;
+  drop_tokens(text.session, text.sequence, kept);
+  forget_dropped(text, kept);
+  text.drops.push_back(std::move(kept));
+  if (text.options.draft) text.options.draft->begin();  // to it, this is another text
+  return true;
+}
+
+}  // namespace serve
+
+std::int64_t n_dropped(const Generation& text) {
+  return serve::GenerationAccess::impl(text).n_dropped;
 }
 
 std::int64_t n_guessed(Generation& text) {
@@ -90,6 +148,9 @@ void drop_guesses(Generation& text) {
 
 void Generation::save(const std::string& path, std::string_view note) {
   impl_->guesses.set_aside(*impl_);
+  if (impl_->n_exact >= 0)
+    fail<UnsupportedError>(
+        "the text has dropped tokens: it is not what computing its tokens gives, and is not saved");
   save_sequence(impl_->session, impl_->sequence, note, path);
 }
 

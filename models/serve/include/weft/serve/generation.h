@@ -27,6 +27,7 @@
 #include "weft/run/session.h"
 #include "weft/sample/logprobs.h"
 #include "weft/sample/sampler.h"
+#include "weft/serve/context_end.h"
 #include "weft/serve/draft.h"
 #include "weft/serve/text_rules.h"
 
@@ -71,6 +72,9 @@ struct GenerationOptions {
   // hold guesses behind held(): n_guessed(). Forks have no draft.
   std::shared_ptr<Draft> draft = {};
   std::size_t max_guesses = 16;
+  // What the text does when the next token would not fit into the context. If it goes on, tokens()
+  // and the sequence lose the tokens that are dropped: n_dropped(). A prompt has to fit.
+  ContextEndOptions context_end = {};
   // The flag that cancel() sets. Generations may share one; it must outlive them. Null: its own.
   std::atomic<bool>* cancel = nullptr;
 };
@@ -191,8 +195,8 @@ class Generation {
   Session& session() const;
   std::int32_t sequence() const;
 
-  // Writes the sequence to a file, without the guesses of a draft: drop_guesses(). Throws like
-  // save_sequence().
+  // Writes the sequence to a file, without the guesses of a draft: drop_guesses(). Throws
+  // UnsupportedError if it has dropped tokens, and like save_sequence().
   void save(const std::string& path, std::string_view note = {});
   // Replaces the sequence by the first `n_tokens` of a file; begin() can reuse them.
   // Throws FormatError for tokens that the vocabulary does not have, and like
@@ -207,6 +211,10 @@ class Generation {
   std::unique_ptr<Impl> impl_;
 };
 
+// How many of its tokens the text, and its prompt, have lost at the end of the context. What the
+// sequence then holds is not what computing tokens() gives, and only its beginning is used for
+// further texts.
+std::int64_t n_dropped(const Generation& text);
 // Guesses of the draft that the sequence of a text holds behind held().
 std::int64_t n_guessed(Generation& text);
 // The sequence loses them, also if the text goes on. Where it cannot be cut there, as some

@@ -167,18 +167,83 @@ struct Described<GenerationOptions> {
               .group = "callbacks",
               .no_c = "weft_session_cancel()",
               .no_ranks = kNotSent},
-             &G::cancel)};
+             &G::cancel),
+      option({.name = "context_end",
+              .doc = "What the text does when the context is full.",
+              .no_flag = "the flags of context_knobs()",
+              .group = "ends",
+              .no_c = "texts end there",
+              .no_ranks = kNotSent},
+             &G::context_end)};
 
-  static constexpr std::size_t kMembers = 19;
+  static constexpr std::size_t kMembers = 20;
   // Whoever adds a member describes it above.
   static constexpr std::size_t count(G& options) {
     [[maybe_unused]] auto& [sampler, choose, rules, max_tokens_, max_time, ignore_eos_, stop_tokens,
                             min_tokens_, token_healing, lora_scales, logprobs, prompt_logprobs,
                             decode, shows_control, feed_last, feed_prompt, draft, max_guesses,
-                            cancel] = options;
+                            context_end, cancel] = options;
     return kMembers;
   }
 };
+
+template <>
+struct Described<ContextEndOptions> {
+  using C = ContextEndOptions;
+  static constexpr std::string_view kNoC = "texts in C end when the context is full";
+  static constexpr std::tuple all{
+      option({.name = "context_end",
+              .doc = "What a text does when the context is full: it ends (stop, the default), or "
+                     "goes on without some of its tokens, which is not exact: without the older "
+                     "half (shift), the oldest few (window), or those with the longest keys "
+                     "(evict).",
+              .flags = "--context-end",
+              .group = "context",
+              .value = "WHAT",
+              .no_c = kNoC,
+              .no_ranks = Described<GenerationOptions>::kNotSent},
+             &C::end),
+      option({.name = "keep",
+              .doc = "First tokens that are never dropped when the context is full; -1 keeps the "
+                     "prompt.",
+              .flags = "--keep",
+              .aliases = {"n_keep", "num_keep"},
+              .group = "context",
+              .unit = "tokens",
+              .value = "N",
+              .no_c = kNoC,
+              .no_ranks = Described<GenerationOptions>::kNotSent},
+             &C::keep, {-1, 0x1p31 - 1}),
+      option({.name = "discard",
+              .doc = "Tokens that a shift or a window drops at once; 0 takes half for a shift, and "
+                     "a sixteenth, 64 to 256, for a window.",
+              .flags = "--discard",
+              .aliases = {"n_discard"},
+              .group = "context",
+              .unit = "tokens",
+              .value = "N",
+              .no_c = kNoC,
+              .no_ranks = Described<GenerationOptions>::kNotSent},
+             &C::discard, {0, 0x1p31 - 1}),
+      option({.name = "cache_evict",
+              .doc = "Tokens that evicting leaves of a full context; 0 leaves half of it.",
+              .flags = "--cache-evict",
+              .group = "context",
+              .unit = "tokens",
+              .value = "N",
+              .no_c = kNoC,
+              .no_ranks = Described<GenerationOptions>::kNotSent},
+             &C::cells, {0, 0x1p31 - 1})};
+
+  static constexpr std::size_t kMembers = 4;
+  static constexpr std::size_t count(C& options) {
+    [[maybe_unused]] auto& [end, keep, discard, cells] = options;
+    return kMembers;
+  }
+};
+
+// The numbers of ContextEndOptions: keep, discard and cache_evict.
+std::span<const Knob<ContextEndOptions>> context_knobs();
 
 // max_tokens, min_tokens and ignore_eos. Interfaces may have a range of max_tokens of their own.
 std::span<const Knob<GenerationOptions>> generation_knobs();
