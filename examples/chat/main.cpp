@@ -124,6 +124,7 @@ void take_turn(Chat& chat, LineReader& reader, std::string message, bool is_resu
     return end;
   };
   StopReason end = StopReason::none;
+  const std::int64_t n_dropped = chat.talk.n_dropped();
   try {
     end = reply();
   } catch (...) {
@@ -131,6 +132,9 @@ void take_turn(Chat& chat, LineReader& reader, std::string message, bool is_resu
     throw;
   }
   display.end();
+  if (const std::int64_t n = chat.talk.n_dropped() - n_dropped; n > 0)
+    std::cerr << fmt::format("[the context was full: {} tokens of the conversation were dropped]\n",
+                             n);
   std::cerr << remark(end) << (end == StopReason::cancelled ? reader.leave_hint() : "")
             << hints(chat.talk);
 }
@@ -252,6 +256,7 @@ int run_chat(int argc, char** argv) {
   app.add_option("--prefill", options.prefill, "replies to you begin with this text")
       .type_name("TEXT");
   cli::add_length_flag(app, options.chat.max_reply, "; the text is one reply");
+  cli::add_context_flags(app, options.chat.context_end);
   cli::add_constraint_flags(app, options.constraint);
   cli::add_sampler_flags(app, options.sampler);
   cli::add_draft_flags(app, options.drafts);

@@ -11,6 +11,8 @@
 #include "weft/run/kept_texts.h"
 #include "weft/run/modes.h"
 
+#include "generation/generation_impl.h"
+
 namespace weft {
 namespace {
 
@@ -48,6 +50,25 @@ void mark_prompt(const Generation& generation) {
   mark(session, sequence, generation.n_prompt() - 1);
 }
 
+// Follows what the sequence lost since the last call. Returns how many tokens these are.
+std::int64_t follow_drops(Generation& generation, HeldText& held) {
+  Generation::Impl& text = serve::impl_of(generation);
+  for (const std::vector<TokenRange>& kept : text.drops) held.drop(kept);
+  text.drops.clear();
+  return std::exchange(text.n_dropped, 0);
+}
+
+// Makes room for a prompt that begins with what the sequence holds, and for a reply. Returns how
+// many tokens it dropped; 0: there is room, or nothing can be dropped.
+std::int64_t make_room(Generation& generation, HeldText& held, std::int64_t n_prompt) {
+  const std::int64_t context = generation.session().options().context;
+  const std::int64_t n_more = n_prompt - std::ssize(generation.held());
+  Generation::Impl& text = serve::impl_of(generation);
+  if (n_prompt < context || n_more >= context) return 0;
+  if (text.options.context_end.end == ContextEnd::stop || !serve::drop_held_tokens(text)) return 0;
+  return follow_drops(generation, held);
+}
+
 }  // namespace
 
 Conversation::Conversation(Session& session, std::int32_t sequence,
@@ -65,6 +86,7 @@ Conversation::Conversation(Session& session, std::int32_t sequence,
                    .feed_last = true,
                    .draft = options.draft,
                    .max_guesses = options.max_guesses,
+                   .context_end = options.context_end,
                    .cancel = options.cancel}) {
   if (!options_.chat_template)
     options_.chat_template = template_of(format_.tokenizer->vocabulary());
@@ -89,6 +111,8 @@ void Conversation::reset() {
   messages_.clear();
   if (!options_.system.empty()) messages_.push_back({"system", options_.system});
   sampler_start_ = SamplerStart::restart;
+  if (n_dropped_ > 0) held_text_.clear();  // only what is exact is reused
+  n_dropped_ = 0;
   // Keeps the sequence: a common beginning with the next conversation is reused.
 }
 
@@ -159,7 +183,14 @@ StopReason Conversation::take(ChatMessage message, const Show& show, const std::
   MessageBuilder answer;
   StopReason end = StopReason::cancelled;
   try {
-    ChatPlan plan = plan_turn(format_, turn(prefill), held_text_.of(generation_.held()));
+    const auto planned = [&] {
+      return plan_turn(format_, turn(prefill), held_text_.of(generation_.held()));
+    };
+    ChatPlan plan = planned();
+    while (const auto n = make_room(generation_, held_text_, std::ssize(plan.tokens))) {
+      n_dropped_ += n;
+      plan = planned();
+    }
     if (feed_prompt(plan)) {
       if (!prefill.empty()) {
         const ReplyEvent first{.kind = ReplyEvent::Kind::content, .text = prefill};
@@ -182,6 +213,7 @@ StopReason Conversation::take(ChatMessage message, const Show& show, const std::
 // Returns false if cancelled.
 bool Conversation::feed_prompt(ChatPlan& plan) {
   generation_.set_grammar(plan.grammar);
+  serve::impl_of(generation_).continues_inexact = n_dropped_ > 0;
   generation_.begin(plan.tokens, sampler_start_);
   shown_ = plan.shown;
   sampler_start_ = SamplerStart::keep_state;
@@ -217,6 +249,7 @@ StopReason Conversation::reply(const ReplyReading& reading, const Show& show,
     last_reply_ = {generation_.n_new(), seconds_since(start)};
   }
   if (end != StopReason::cancelled && !generation_.feed_last()) end = StopReason::cancelled;
+  n_dropped_ += follow_drops(generation_, held_text_);
   // A stop string is in the sequence, but not in the text.
   if (end != StopReason::cancelled && end != StopReason::stop_string) {
     held_text_.begin(std::move(text));

@@ -17,6 +17,15 @@ void HeldText::end(std::size_t n_tokens) {
   if (ends_.empty() || ends_.back().text < text_.size()) ends_.push_back({text_.size(), n_tokens});
 }
 
+void HeldText::drop(std::span<const TokenRange> kept) {
+  for (ComputedText::End& end : ends_) {
+    std::int64_t n = 0;
+    for (const auto& [first, last] : kept)
+      n += std::max<std::int64_t>(0, std::min(last, static_cast<std::int64_t>(end.tokens)) - first);
+    end.tokens = static_cast<std::size_t>(n);
+  }
+}
+
 void HeldText::clear() {
   text_.clear();
   ends_.clear();

@@ -64,7 +64,7 @@ std::string Conversation::text() const {
 bool Conversation::save(const std::string& path) {
   check_replaceable(path);
   Transcript saved = transcript();
-  if (!path.ends_with(".json")) {
+  if (!path.ends_with(".json") && n_dropped_ == 0) {
     const ComputedText known = held_text_.of(generation_.held());
     if (known.tokens.size() == generation_.held().size()) saved.cached_text = known.text;
     generation_.save(path, to_json(saved));
@@ -116,6 +116,8 @@ Conversation::Loaded Conversation::load(const std::string& path) {
   const auto parsed = tools.empty() ? std::vector<ChatTool>{} : parse_tools(tools, "tools");
   check_tools(parsed, options_.tool_choice, "tool_choice");  // before anything changes
   Loaded result{loaded.messages.size(), 0, ""};
+  if (n_dropped_ > 0) held_text_.clear();
+  n_dropped_ = 0;
   if (cache) restore(*cache, loaded.cached_text, result);
   messages_ = std::move(loaded.messages);
   const bool with_system = !messages_.empty() && messages_.front().role == "system";

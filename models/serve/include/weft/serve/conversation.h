@@ -37,6 +37,9 @@ struct ConversationOptions {
   SamplerOptions sampler = {};
   TextRulesOptions rules = {};  // for every reply; the constraint takes the place of its grammar
   std::int64_t max_reply = -1;  // tokens; -1: until the model ends its turn or the context is full
+  // What a conversation does when the context is full. If it goes on, it forgets its oldest
+  // messages, as GenerationOptions::context_end says: n_dropped().
+  ContextEndOptions context_end = {};
   std::shared_ptr<Draft> draft = {};    // of replies: GenerationOptions::draft
   std::size_t max_guesses = 16;         // GenerationOptions::max_guesses
   std::atomic<bool>* cancel = nullptr;  // GenerationOptions::cancel
@@ -102,6 +105,8 @@ class Conversation {
   const Session& session() const { return generation_.session(); }
   std::int32_t sequence() const { return generation_.sequence(); }
   const Speed& last_prompt() const { return last_prompt_; }  // the tokens that were computed
+  // Tokens of the conversation that were dropped since it began, or was reset.
+  std::int64_t n_dropped() const { return n_dropped_; }
   std::int64_t last_reused() const { return last_reused_; }  // those before them, which were there
   const Speed& last_reply() const { return last_reply_; }
 
@@ -125,6 +130,7 @@ class Conversation {
   HeldText held_text_;  // what its sequence holds
   Speed last_prompt_, last_reply_;
   std::int64_t last_reused_ = 0;
+  std::int64_t n_dropped_ = 0;
 };
 
 }  // namespace weft

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "weft/chat/chat_turn.h"
+#include "weft/run/token_range.h"
 
 namespace weft {
 
@@ -19,6 +20,9 @@ class HeldText {
   void begin(std::string text);
   // It has all of the text, with its first n_tokens.
   void end(std::size_t n_tokens);
+  // The sequence keeps only the tokens of these ranges, which move up. What of the text they were
+  // is still what it is taken for.
+  void drop(std::span<const TokenRange> kept);
   void clear();
 
   // What is known of a sequence with these tokens, which may be fewer than at the last end. Valid
