@@ -96,10 +96,10 @@ class CellMemory final : public SequenceMemory {
     return {rows.begin(), rows.end()};
   }
   std::int64_t tokens_per_row() const override { return kCellsPerBlock * layout_.stride; }
-  std::int64_t min_rows(std::int64_t length) const override {
-    return layout_.blocks_of(length) - layout_.first_block(length);
+  RowCount row_count(std::int64_t length) const override {
+    const std::int64_t all = layout_.blocks_of(length);
+    return {all - layout_.first_block(length), all};
   }
-  std::int64_t max_rows(std::int64_t length) const override { return layout_.blocks_of(length); }
   std::int64_t restore_point(std::int64_t length, const Saved& saved) const override {
     return layout_.first_block(length) >= layout_.blocks_of(saved.length) - saved.n_rows ? length
                                                                                          : 0;

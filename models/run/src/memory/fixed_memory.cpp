@@ -30,8 +30,7 @@ class FixedMemory final : public SequenceMemory {
   void copy(std::int32_t, std::int32_t, std::int64_t) override {}
 
   std::vector<std::int32_t> saved_rows(std::int32_t, std::int64_t) const override { return {}; }
-  std::int64_t min_rows(std::int64_t) const override { return 0; }
-  std::int64_t max_rows(std::int64_t) const override { return 0; }
+  RowCount row_count(std::int64_t) const override { return {}; }
   std::int64_t restore_point(std::int64_t length, const Saved&) const override { return length; }
   Range needed_rows(std::int64_t, const Saved&) const override { return {}; }
   bool can_replace(std::int32_t, std::int64_t) const override { return true; }

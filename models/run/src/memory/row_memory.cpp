@@ -79,7 +79,9 @@ class RowMemory final : public SequenceMemory {
   std::vector<std::int32_t> saved_rows(std::int32_t sequence, std::int64_t length) const override;
   std::vector<std::int64_t> saved_lengths(std::int32_t sequence,
                                           std::int64_t length) const override;
-  std::int64_t min_rows(std::int64_t length) const override { return length > 0 ? 1 : 0; }
+  RowCount row_count(std::int64_t length) const override {
+    return length > 0 ? RowCount{1, 1} : RowCount{};
+  }
   const BlockPool* pool() const override { return &pool_; }
   std::int64_t restore_point(std::int64_t length, const Saved& saved) const override;
   Range needed_rows(std::int64_t length, const Saved& saved) const override;

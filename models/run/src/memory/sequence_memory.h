@@ -83,7 +83,7 @@ class SequenceMemory {
   }
   // The tokens of one of saved_rows(); 0 for kinds that have saved_lengths(), or no states.
   virtual std::int64_t tokens_per_row() const { return 0; }
-  // What was saved of a sequence for each state: `n_rows`, at least min_rows(length). `lengths` are
+  // What was saved of a sequence for each state: `n_rows`, at least row_count(). `lengths` are
   // saved_lengths(), or empty if only the last row was saved.
   struct Saved {
     std::int64_t length = 0, n_rows = 0;
@@ -91,8 +91,10 @@ class SequenceMemory {
   };
   // How many rows a sequence of that length needs at least, and can have at most without
   // Saved::lengths.
-  virtual std::int64_t min_rows(std::int64_t length) const = 0;
-  virtual std::int64_t max_rows(std::int64_t length) const { return min_rows(length); }
+  struct RowCount {
+    std::int64_t least = 0, most = 0;
+  };
+  virtual RowCount row_count(std::int64_t length) const = 0;
   // The largest length up to this one to which it can be restored, or 0. REQUIRES: 0 <= length <=
   // saved.length.
   virtual std::int64_t restore_point(std::int64_t length, const Saved& saved) const = 0;
@@ -103,7 +105,7 @@ class SequenceMemory {
   };
   virtual Range needed_rows(std::int64_t length, const Saved& saved) const = 0;
   // replace() clears the sequence and reserves `n_rows` rows for `length` tokens: those of a range
-  // of needed_rows(), or min_rows(). Returns where they go; -1: nowhere, the row is not kept.
+  // of needed_rows(), or row_count().least. Returns where they go; -1: nowhere, the row is not kept.
   // `lengths`: theirs, of Saved::lengths. REQUIRES: can_replace().
   virtual bool can_replace(std::int32_t sequence, std::int64_t n_rows) const = 0;
   virtual std::vector<std::int32_t> replace(std::int32_t sequence, std::int64_t length,

@@ -33,8 +33,9 @@ RowsToSave rows_to_save(const SequenceMemory& part, std::int32_t sequence,
                    .lengths = part.saved_lengths(sequence, range.end)};
   std::int64_t n_skipped = 0;
   if (const std::int64_t each = part.tokens_per_row(); each > 0) {
-    saved.first = part.max_rows(range.end) - std::ssize(saved.rows);
-    const bool is_window = part.min_rows(range.end) < part.max_rows(range.end);
+    const auto [least, most] = part.row_count(range.end);
+    saved.first = most - std::ssize(saved.rows);
+    const bool is_window = least < most;
     if (!(range.all_of_windows && is_window)) n_skipped = range.begin / each - saved.first;
   } else if (!range.all_of_windows) {
     n_skipped = std::ranges::upper_bound(saved.lengths, range.begin) - saved.lengths.begin();
@@ -76,8 +77,9 @@ void check_states(std::span<const SessionMemory::State> own, std::int64_t saved_
     const std::int64_t n_bytes = states[i].n_bytes(), n_rows = n_bytes / state->row_bytes();
     const auto is_uneven = [&](auto piece) { return std::ssize(piece) % state->row_bytes() != 0; };
     const bool by_length = !lengths.empty();
-    const std::int64_t least = by_length ? std::ssize(lengths) : part->min_rows(saved_length);
-    const std::int64_t most = by_length ? std::ssize(lengths) : part->max_rows(saved_length);
+    const std::int64_t n_lengths = std::ssize(lengths);
+    const auto [least, most] =
+        by_length ? SequenceMemory::RowCount{n_lengths, n_lengths} : part->row_count(saved_length);
     if (n_rows < least || n_rows > most || std::ranges::any_of(states[i].pieces, is_uneven))
       fail<FormatError>("'{}' was saved with {} bytes, {} tokens have {} to {}", state->path,
                         n_bytes, saved_length, least * state->row_bytes(),
@@ -302,7 +304,7 @@ void SessionMemory::fill_with_noise(std::int32_t sequence, std::int64_t length) 
   std::vector<Noise> noise;
   for (const State& s : states_) noise.emplace_back(s.state->spec.dtype);
   std::vector<NewRows> rows;
-  for (const auto& part : parts_) rows.push_back({.n = part->min_rows(length)});
+  for (const auto& part : parts_) rows.push_back({.n = part->row_count(length).least});
   replace(sequence, length, rows,
           [&](std::size_t i, std::int64_t, std::span<std::byte> row) -> Bytes {
             noise[i].fill(row);

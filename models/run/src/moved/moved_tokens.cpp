@@ -171,7 +171,7 @@ bool move_cells(Session& session, const SequenceMemory& part, std::int32_t to, s
                 const MovedTokens& tokens) {
   auto& s = SessionAccess::impl(session);
   const auto& [from, begin, n] = tokens;
-  if (part.max_rows(begin + n) == 0) return true;  // cells of no sequence
+  if (part.row_count(begin + n).most == 0) return true;  // cells of no sequence
   const auto old = places_of(part, from, begin, n), moved = places_of(part, to, at, n);
   if (old.empty()) return false;
   const auto weight = [&](const Node& node) { return s.weight(node); };
