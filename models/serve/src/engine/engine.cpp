@@ -120,8 +120,7 @@ void Engine::Impl::check(const TextRequest& wanted) const {
     fail<ValueError>("no slot {}: the engine has {}", wanted.slot, options.slots);
   if (g.choose || g.feed_last || g.draft || g.cancel)
     fail<ValueError>("`choose`, `feed_last`, `draft` and `cancel` cannot be set for an engine");
-  if (g.context_end.end != ContextEnd::stop)
-    fail<UnsupportedError>("texts of an engine end when the context is full");
+  check_context_end(session, g.context_end);
   if (g.lora_scales) check_lora_scales(*g.lora_scales);
 }
 
@@ -198,11 +197,11 @@ EngineCounters& EngineCounters::operator+=(const EngineCounters& more) {
   auto& [a_requests, a_cancelled, a_failed, a_prompt, a_continued, a_from_start, a_evicted,
          a_levels, a_reused, a_new, a_steps, a_moved, a_prompt_s, a_new_s, a_prepared, a_prepared_s,
          a_drafted, a_right, a_drafting_s, a_without_s, a_read, a_hits, a_misses, a_wait_s,
-         a_snapshots] = *this;
+         a_dropped, a_snapshots] = *this;
   const auto& [b_requests, b_cancelled, b_failed, b_prompt, b_continued, b_from_start, b_evicted,
                b_levels, b_reused, b_new, b_steps, b_moved, b_prompt_s, b_new_s, b_prepared,
                b_prepared_s, b_drafted, b_right, b_drafting_s, b_without_s, b_read, b_hits,
-               b_misses, b_wait_s, b_snapshots] = more;
+               b_misses, b_wait_s, b_dropped, b_snapshots] = more;
   a_requests += b_requests, a_cancelled += b_cancelled, a_failed += b_failed;
   a_prompt += b_prompt, a_reused += b_reused, a_new += b_new, a_steps += b_steps;
   a_prompt_s += b_prompt_s, a_new_s += b_new_s;
@@ -212,6 +211,7 @@ EngineCounters& EngineCounters::operator+=(const EngineCounters& more) {
   a_drafted += b_drafted, a_right += b_right;
   a_drafting_s += b_drafting_s, a_without_s += b_without_s;
   a_read += b_read, a_hits += b_hits, a_misses += b_misses, a_wait_s += b_wait_s;
+  a_dropped += b_dropped;
   a_snapshots += b_snapshots;
   a_levels += b_levels;
   return *this;

@@ -50,6 +50,7 @@ struct EngineText {
   std::vector<TokenId> held_instead;
   std::deque<MovedPart> parts;   // those of the prompt that were not taken yet
   bool has_moved_parts = false;  // its sequence has taken some, or began with a text that had
+  bool has_dropped = false;      // its sequence has lost tokens at the end of the context
   std::int64_t n_moved = 0;      // tokens taken, without those that were computed again
 
   // A text whose first n_tokens this one waits for.
@@ -61,6 +62,8 @@ struct EngineText {
   Awaited awaited;
 
   bool is_cancelled() const { return request->cancelled; }
+  // Whether other texts may continue from its sequence.
+  bool is_shared() const { return request->wanted.reuse && !has_dropped; }
   bool allows_moved_parts() const {
     const TextRequest& wanted = request->wanted;
     return wanted.moved.min_tokens > 0 && wanted.reuse && wanted.slot < 0 &&

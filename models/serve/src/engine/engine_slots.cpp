@@ -166,6 +166,7 @@ EngineSlots::TextPtr EngineSlots::leave(EngineSlot& slot, bool returns) {
   if (slot.text->generation) drop_guesses(*slot.text->generation);
   if (slot.text->draft) count_drafts();  // those of its last step
   store_.detach(slot.index);
+  slot.text->has_dropped = false;  // if it returns, what is left of it is computed again
   disk_.text_ended(slot.index);
   TextPtr text = std::move(slot.text);
   inbox_.text_leaves(*text->request, slot.index, returns);
@@ -212,7 +213,8 @@ void EngineSlots::report_end(EngineText& text, const GenerationEvent& event,
                     .n_new = n_new,
                     .seconds = seconds.count(),
                     .n_drafted = text.draft ? text.draft->n_checked : 0,
-                    .n_right = text.draft ? text.draft->n_right : 0};
+                    .n_right = text.draft ? text.draft->n_right : 0,
+                    .n_dropped = text.generation ? n_dropped(*text.generation) : 0};
   if (++request.n_ended == request.wanted.texts) inbox_.request_ended(request, false);
   notify(request, [&](TextListener& l) { l.on_end(text.index, event, end); });
 }

@@ -132,6 +132,8 @@ void EngineStepper::step() {
   if (running_.empty()) return;
   take_moved_parts();
   if (running_.empty()) return;
+  drop_old_tokens();
+  if (running_.empty()) return;
   set_quotas();
   compute(running_);
 }
@@ -143,6 +145,32 @@ void EngineStepper::take_moved_parts() {
       take_moved_part(*slot);
   }
   std::erase_if(running_, [](const EngineSlot* slot) { return !slot->text; });
+}
+
+// Before the step, texts whose contexts are full lose tokens, if they are to go on.
+void EngineStepper::drop_old_tokens() {
+  for (EngineSlot* slot : running_)
+    while (slot->text && needs_drop(impl_of(*slot->text->generation))) drop_old_tokens(*slot);
+  std::erase_if(running_, [](const EngineSlot* slot) { return !slot->text; });
+}
+
+void EngineStepper::drop_old_tokens(EngineSlot& slot) {
+  EngineText& text = *slot.text;
+  const std::int64_t n_before = n_dropped(*text.generation);
+  text.has_moved_parts = text.has_dropped = true;  // before: no other text continues from it
+  store_.attach(slot.index, text);
+  try {
+    serve::drop_old_tokens(impl_of(*text.generation));
+  } catch (const BudgetError&) {
+    return make_room(std::current_exception());
+  } catch (...) {
+    return slots_.fail_request(text.request, std::current_exception());
+  }
+  const std::int64_t n = n_dropped(*text.generation) - n_before;
+  inbox_.update_state([&](EngineState& s) {
+    s.counters.tokens_dropped += static_cast<std::uint64_t>(n);
+    s.slots[static_cast<std::size_t>(slot.index)].n_held = std::ssize(text.generation->held());
+  });
 }
 
 // Does the work of a step that has begun, and ends the step.

@@ -57,6 +57,8 @@ class EngineStepper {
   template <class F>
   Attempt attempt(F work);
   void take_moved_parts();
+  void drop_old_tokens();
+  void drop_old_tokens(EngineSlot& slot);
   void take_moved_part(EngineSlot& slot);
   void set_quotas();
   void compute(std::span<EngineSlot* const> some);

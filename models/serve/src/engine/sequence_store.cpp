@@ -64,7 +64,7 @@ bool SequenceStore::may_share(std::int32_t sequence, const EngineText& text) con
   Scope scope = scope_of(text);
   scope.has_moved_parts = s.scope.has_moved_parts && text.allows_moved_parts();
   if (s.scope != scope) return false;
-  if (s.text && s.text->request == text.request) return true;
+  if (s.text && s.text->request == text.request) return !s.text->has_dropped;
   return wanted.reuse && s.shared && (wanted.slot < 0 || wanted.slot == sequence);
 }
 
@@ -222,9 +222,9 @@ void SequenceStore::continue_from(std::int32_t sequence, std::int64_t n, std::in
 void SequenceStore::attach(std::int32_t slot, const EngineText& text) {
   Sequence& memory = sequences_.of(slot);
   memory.text = &text;
-  if (tree_.has(slot) && memory.scope != scope_of(text)) tree_.remove(slot);
+  if (tree_.has(slot) && (memory.scope != scope_of(text) || !text.is_shared())) tree_.remove(slot);
   memory.scope = scope_of(text);
-  memory.shared = text.request->wanted.reuse;
+  memory.shared = text.is_shared();
   const TextRequest& wanted = text.request->wanted;
   for (const std::int64_t n : wanted.marks) mark(session_, slot, n);
   mark(session_, slot, std::ssize(text.tokens()) - 1);  // for the same prompt again

@@ -131,6 +131,8 @@ inline std::size_t n_fitting(const Generation::Impl& text) {
 inline bool ends_with_context(const Generation::Impl& text) {
   return !goes_on(text.session, text.options.context_end, static_cast<std::int64_t>(text.n_prompt));
 }
+// Whether the sequence is full, the next step needs room in it, and tokens can be dropped.
+bool needs_drop(const Generation::Impl& text);
 // Drops tokens if the sequence is full and the next step needs room in it.
 void drop_old_tokens(Generation::Impl& text);
 // Drops tokens of a text that has ended. Returns false if none can be.

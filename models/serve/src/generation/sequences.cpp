@@ -113,11 +113,14 @@ void forget_dropped(Generation::Impl& text, std::span<const TokenRange> kept) {
 
 }  // namespace
 
-void drop_old_tokens(Generation::Impl& text) {
+bool needs_drop(const Generation::Impl& text) {
   const std::int64_t context = text.session.options().context;
-  if (std::ssize(text.tokens) <= context || ends_with_context(text)) return;
-  if (text.session.length(text.sequence) < context) return;
-  drop_held_tokens(text);
+  return std::ssize(text.tokens) > context && text.session.length(text.sequence) >= context &&
+         !ends_with_context(text);
+}
+
+void drop_old_tokens(Generation::Impl& text) {
+  if (needs_drop(text)) drop_held_tokens(text);
 }
 
 bool drop_held_tokens(Generation::Impl& text) {

@@ -50,6 +50,8 @@ void add_prompt_metrics(MetricsText& text, const PoolCounters& pool) {
       "of prompts, 3 also new requests.",
       n(static_cast<int>(pool.memory_level)));
   text.counter("memory_levels_total", "How often that changed.", n(e.memory_levels));
+  text.counter("tokens_dropped_total", "Tokens dropped at the end of contexts.",
+               n(e.tokens_dropped));
   text.gauge("held_texts", "Texts in memory, running ones included.", n(pool.held_texts));
   text.gauge("held_tokens", "Their tokens, each prefix once.", n(pool.held_tokens));
   text.gauge("held_bytes", "What these tokens take of the models' states.", n(pool.held_bytes));

@@ -191,6 +191,8 @@ struct TextEnd {
   std::int64_t n_new;                       // tokens
   double seconds;                           // from the first token's step to the last one's
   std::int64_t n_drafted = 0, n_right = 0;  // guesses that steps checked; those that were right
+  // Tokens that it and its prompt lost at the end of the context: above 0, it is not exact.
+  std::int64_t n_dropped = 0;
 };
 
 // Called on the engine's thread, in order; must not block or throw. After on_end() of every text,
@@ -244,6 +246,7 @@ struct EngineCounters {
   // in memory, and what all lanes together waited.
   std::uint64_t weight_bytes_read = 0, experts_in_memory = 0, experts_missing = 0;
   double weight_wait_seconds = 0;
+  std::uint64_t tokens_dropped = 0;  // at the end of contexts, as in TextEnd
   SnapshotCounters snapshots;
 
   EngineCounters& operator+=(const EngineCounters& more);
