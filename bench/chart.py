@@ -1,6 +1,10 @@
 """Charts as SVG, for scripts that draw what they measured."""
 
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 760, 260, 70, 40, 46
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 760, 260, 80, 40, 46
+
+
+def short(value):
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
 class Chart:
@@ -14,7 +18,7 @@ class Chart:
         for i in range(5):
             y = self.y(self.top * i / 4)
             self.parts.append(f'<line x1="{LEFT}" x2="{WIDTH - 10}" y1="{y:.1f}" y2="{y:.1f}" stroke="#d1d5db"/>'
-                              f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{self.top * i / 4:.3g} '
+                              f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{short(self.top * i / 4)} '
                               f'{y_label}</text>')
         for i in range(0, n, max(1, n // 12)):
             self.parts.append(f'<text x="{self.x(i + 0.5):.1f}" y="{HEIGHT - BOTTOM + 15}" '

@@ -253,8 +253,9 @@ def draw(samples, limit, path):
               for s in samples]
     hits = Chart("Tokens of prompts that were not computed, since the start of the server", "minute", "%", n, 100, minute)
     hits.line(shares, "#16a34a")
-    level = Chart("What is given up: 1 texts that ended, 2 wide steps, 3 new requests; and all refusals", "minute", "", n, 3, minute)
+    level = Chart("What is given up: 1 texts that ended, 2 wide steps, 3 new requests", "minute", "", n, 3, minute)
     level.line([s["level"] for s in samples], "#dc2626")
+    level.legend({"given up": "#dc2626", f"{samples[-1]['refused']} refusals": "#9ca3af"})
     most = max(1, samples[-1]["refused"])
     level.line([3 * s["refused"] / most for s in samples], "#9ca3af", dashed=True)
     for i in range(1, n):

@@ -28,13 +28,25 @@ std::string refusal(const WatchedRoom& room) {
 
 MemoryGuard::MemoryGuard(Session& session, SequenceStore& store, EngineStepper& stepper,
                          EngineInbox& inbox, const MemoryGuardOptions& options)
-    : session_(session), store_(store), stepper_(stepper), inbox_(inbox), options_(options) {
+    : session_(session),
+      store_(store),
+      stepper_(stepper),
+      inbox_(inbox),
+      options_(options),
+      latest_(std::make_unique<WatchedRoom>()) {
   if (!options.on) return;
   const auto tell = [this](const WatchedRoom& room) {
-    if (told_.exchange(true)) return;
-    const auto run = [this, room] {
+    {
+      const std::lock_guard lock(mutex_);
+      *latest_ = room;
+      if (std::exchange(told_, true)) return;
+    }
+    const auto run = [this] {
+      std::unique_lock lock(mutex_);
       told_ = false;
-      react(room);
+      const WatchedRoom newest = *latest_;
+      lock.unlock();
+      react(newest);
     };
     inbox_.post({.run = run, .is_urgent = is_short(room)});
   };

@@ -3,9 +3,9 @@
 // texts that ended left, then wide steps for prompts, then new requests. Texts that run go on, with
 // the same bits.
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 
 #include "weft/serve/engine.h"
 
@@ -37,8 +37,10 @@ class MemoryGuard {
   EngineInbox& inbox_;
   const MemoryGuardOptions options_;
   MemoryLevel level_ = MemoryLevel::enough;
-  std::atomic<bool> told_{false};       // a task waits in the inbox
-  std::unique_ptr<MemoryWatch> watch_;  // last: its thread uses the others
+  std::mutex mutex_;
+  bool told_ = false;                    // a task waits in the inbox; guarded by mutex_
+  std::unique_ptr<WatchedRoom> latest_;  // what the watch said last; guarded by mutex_
+  std::unique_ptr<MemoryWatch> watch_;   // last: its thread uses the others
 };
 
 }  // namespace weft::serve
