@@ -129,6 +129,25 @@ TEST_CASE("every interface takes the knobs of a generation, by all of their name
   }
 }
 
+TEST_CASE("every interface takes what texts do at the end of the context, by all of its names") {
+  Interfaces server;
+  for (const Interface& to : interfaces()) {
+    for (const Knob<ContextEndOptions>& knob : context_knobs()) {
+      for (const std::string_view name : knob.names()) {
+        CAPTURE(name);
+        const Json request = to.with({{"context_end", "window"}, {std::string(name), 3}});
+        server.ask(to.path, to_text(request));
+        const ContextEndOptions& got = server.texts->requests.back().generation.context_end;
+        CHECK(got.end == ContextEnd::window);
+        for_each_knob(context_knobs(), got, [&](const auto& other, const auto& value) {
+          if (other.name == knob.name) CHECK_MESSAGE(Json(value) == Json(3), to.path);
+        });
+      }
+    }
+    server.ask(to.path, to_text(to.with({{"context_end", "roll"}})), 400);
+  }
+}
+
 Json schema_of(const FieldList& fields) {
   const Json properties = Json::parse(fields.schema())["properties"];
   return properties.contains("options") ? properties["options"]["properties"] : properties;

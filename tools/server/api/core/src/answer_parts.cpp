@@ -43,15 +43,16 @@ std::string timings_json(const RunTotals& totals) {
       totals.n_drafted > 0
           ? fmt::format(R"(,"draft_n":{},"draft_n_accepted":{})", totals.n_drafted, totals.n_right)
           : "";
+  const std::string dropped = moved_member("dropped_n", totals.n_dropped);
   return fmt::format(
       R"({{"cache_n":{}{},"prompt_n":{},"prompt_ms":{:.3f},"prompt_per_token_ms":{:.3f},)"
       R"("prompt_per_second":{:.3f},"predicted_n":{},"predicted_ms":{:.3f},)"
-      R"("predicted_per_token_ms":{:.3f},"predicted_per_second":{:.3f}{}{}}})",
+      R"("predicted_per_token_ms":{:.3f},"predicted_per_second":{:.3f}{}{}{}}})",
       totals.n_reused, moved_member("cache_moved_n", totals.n_moved), n_computed,
       totals.prompt_seconds * 1e3, per(totals.prompt_seconds * 1e3, n_computed),
       rate(n_computed, totals.prompt_seconds), totals.n_new, totals.new_seconds * 1e3,
       per(totals.new_seconds * 1e3, totals.n_new), rate(totals.n_new, totals.new_seconds), drafts,
-      why);
+      dropped, why);
 }
 
 std::string_view finish_reason(const ChoiceEnd& end) {

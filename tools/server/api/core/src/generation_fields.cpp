@@ -51,13 +51,24 @@ const Fields<SamplerOptions>& sampler_fields() {
   return table;
 }
 
+const Fields<ContextEndOptions>& context_fields() {
+  static const auto table = knob_fields(context_knobs())
+                                .add("context_end", &ContextEndOptions::end,
+                                     choice<ContextEnd>({{"stop", ContextEnd::stop},
+                                                         {"shift", ContextEnd::shift},
+                                                         {"window", ContextEnd::window},
+                                                         {"evict", ContextEnd::evict}}),
+                                     std::string(described<ContextEndOptions>("context_end").doc));
+  return table;
+}
+
 // Interfaces have forms of their own for max_tokens.
 const Fields<GenerationOptions>& option_fields() {
   static const auto table = [] {
     Fields<GenerationOptions> fields;
     for (const Knob<GenerationOptions>& knob : generation_knobs())
       if (knob.name != "max_tokens") add_knob_field(fields, knob);
-    return fields;
+    return std::move(fields).include(context_fields(), &GenerationOptions::context_end);
   }();
   return table;
 }

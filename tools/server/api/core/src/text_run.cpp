@@ -329,11 +329,13 @@ void Run::on_end(const Event& event) {
                 .n_reasoning_tokens = choice.reader.reasoned() ? choice.n_reasoning : 0,
                 .seconds = event.end->seconds,
                 .n_drafted = event.end->n_drafted,
-                .n_right = event.end->n_right};
+                .n_right = event.end->n_right,
+                .n_dropped = event.end->n_dropped};
   totals_.n_new += end.n_tokens;
   totals_.n_reasoning += end.n_reasoning_tokens;
   totals_.n_drafted += end.n_drafted;
   totals_.n_right += end.n_right;
+  totals_.n_dropped += end.n_dropped;
   totals_.new_seconds = std::max(totals_.new_seconds, end.seconds);
   writer_->on_end(index, end);
   if (--n_open_of_[static_cast<std::size_t>(event.prompt)] == 0) --n_running_;

@@ -108,6 +108,7 @@ std::string CompletionWriter::final_json(int choice, const ChoiceEnd& end) {
   RunTotals all = totals(choice, end.n_tokens, end.seconds);
   all.n_drafted = end.n_drafted;
   all.n_right = end.n_right;
+  all.n_dropped = end.n_dropped;
   JsonObject json;
   json.add("index", choice)
       .add("content", s.text)
@@ -120,7 +121,7 @@ std::string CompletionWriter::final_json(int choice, const ChoiceEnd& end) {
       .add_json("generation_settings", with_seed(options_.settings, options_.seeds[prompt]))
       .add("prompt", options_.prompts[prompt])
       .add("has_new_line", s.text.find('\n') != std::string::npos)
-      .add("truncated", end.stop == StopReason::context_full)
+      .add("truncated", end.stop == StopReason::context_full || end.n_dropped > 0)
       .add("stop_type", stop_type(end.stop))
       .add("stopping_word", end.stop_string)
       .add("tokens_cached", done.n_reused)

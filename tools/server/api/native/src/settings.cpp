@@ -25,6 +25,8 @@ std::string settings_json(const TextRequest& request,
   JsonObject json;
   json.add("n_predict", g.max_tokens);
   add_knobs(json, generation_knobs(), g);
+  add_knobs(json, context_knobs(), g.context_end);
+  json.add("context_end", name_of_value(g.context_end.end));
   add_sampler(json, g.sampler);
   json.add_json("stop", array_of(g.rules.stops))
       .add_json("dry_sequence_breakers", array_of(dry_breakers))

@@ -103,8 +103,6 @@ const Fields<Accepted>& accepted_options() {
       fields.add(name, &Accepted::whole, whole(), loading);
     for (const char* name : {"numa", "use_mmap", "use_mlock", "low_vram", "f16_kv", "vocab_only"})
       fields.add(name, &Accepted::flag, boolean(), loading);
-    fields.add("num_keep", &Accepted::whole, whole(),
-               "Accepted without effect: texts end when the context is full.");
     fields.add("penalize_newline", &Accepted::flag, boolean(),
                "Accepted without effect: penalties treat line ends like all other tokens.");
     return fields;

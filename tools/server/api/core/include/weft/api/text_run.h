@@ -32,7 +32,7 @@ struct ChoiceEnd {
   std::string stop_string;  // the one that was reached
   std::int64_t n_tokens = 0, n_reasoning_tokens = 0;
   double seconds = 0;
-  std::int64_t n_drafted = 0, n_right = 0;  // TextEnd's
+  std::int64_t n_drafted = 0, n_right = 0, n_dropped = 0;  // TextEnd's
 };
 
 struct RunTotals {
@@ -41,6 +41,7 @@ struct RunTotals {
   std::int64_t n_new = 0, n_reasoning = 0;  // tokens of all choices
   double prompt_seconds = 0, new_seconds = 0, waiting_seconds = 0;
   std::int64_t n_drafted = 0, n_right = 0;  // guesses of drafts, and those that were right
+  std::int64_t n_dropped = 0;               // tokens that were lost at the end of the context
   std::int32_t slot = -1;
   std::uint64_t seed = 0;  // the first prompt's
   std::string why;         // why not more of the last prompt was reused; "": all of it was
