@@ -30,21 +30,21 @@ class Cuts final : public PerSequence {
     at(to) = of(from);
   }
   std::size_t n_states() const override { return 1; }
-  SavedShape saved_shape(std::int32_t, std::size_t) const override {
+  SavedShape saved_shape(std::int32_t, std::size_t, const SavedRange&) const override {
     return {.n_bytes = sizeof(int), .lengths = {}};
   }
-  void save(std::int32_t sequence, std::size_t,
+  void save(std::int32_t sequence, std::size_t, const SavedRange&,
             const std::function<void(std::span<const std::byte>)>& write) const override {
     const int n = of(sequence);
     write(std::as_bytes(std::span(&n, 1)));
   }
   void check_saved(std::int32_t, std::int64_t, std::span<const std::int32_t>,
                    std::span<const SavedState> states) const override {
-    if (states[0].bytes.size() != sizeof(int)) fail<FormatError>("a number of cuts has 4 bytes");
+    if (states[0].n_bytes() != sizeof(int)) fail<FormatError>("a number of cuts has 4 bytes");
   }
   void restore(std::int32_t sequence, std::int64_t, std::span<const std::int32_t>,
                std::span<const SavedState> states) override {
-    at(sequence) = std::to_integer<int>(states[0].bytes[0]);
+    at(sequence) = std::to_integer<int>(states[0].pieces[0][0]);
   }
 
   static inline Cuts* latest = nullptr;  // that of the session that was opened last

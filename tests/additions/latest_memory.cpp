@@ -36,8 +36,7 @@ class LatestMemory final : public SequenceMemory {
   std::vector<std::int32_t> saved_rows(std::int32_t sequence, std::int64_t) const override {
     return {sequence};
   }
-  std::int64_t min_rows(std::int64_t n) const override { return n > 0 ? 1 : 0; }
-  std::int64_t max_rows(std::int64_t) const override { return 1; }
+  RowCount row_count(std::int64_t n) const override { return {n > 0 ? 1 : 0, 1}; }
   std::int64_t restore_point(std::int64_t n, const Saved& saved) const override {
     return n == saved.length ? n : 0;
   }

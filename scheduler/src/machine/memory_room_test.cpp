@@ -71,7 +71,7 @@ TEST_CASE("the room of a group of version 1") {
   CHECK(room.stalled == doctest::Approx(0.03));
 }
 
-TEST_CASE("without a limit the machine's memory counts; without anything, nothing does") {
+TEST_CASE("without a limit the machine's memory counts, and without anything nothing does") {
   CHECK(room_of({}).bytes == std::numeric_limits<std::int64_t>::max());
   CHECK(room_of({}).stalled == 0);
   const MadeFiles files{

@@ -14,7 +14,7 @@
 namespace weft::scheduler {
 namespace {
 
-const std::string kCpuFolder = "/sys/devices/system/cpu/";
+constexpr const char* kCpuFolder = "/sys/devices/system/cpu/";
 
 std::vector<int> list_in(const cgroup::Files& files, const std::string& path) {
   const auto text = files(path);
@@ -157,7 +157,7 @@ std::string place_text(const std::vector<Cpu>& permitted, const std::vector<Cpu>
 
 std::vector<Cpu> read_topology(const cgroup::Files& files) {
   std::vector<Cpu> cpus;
-  for (const int id : list_in(files, kCpuFolder + "online"))
+  for (const int id : list_in(files, std::string(kCpuFolder) + "online"))
     cpus.push_back({.id = id, .core = core_of(files, id)});
   if (cpus.empty()) return cpus;
   for (const int node : list_in(files, "/sys/devices/system/node/online")) {

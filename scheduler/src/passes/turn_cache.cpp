@@ -50,13 +50,15 @@ class Caches {
   bool (*wanted_)(DType);
 };
 
-// Whether all that reads caches is known. Otherwise none are turned: the other graphs of a session
-// may use the same ones.
+// Whether all that reads caches is known, and gets queries that can be turned. Otherwise none are:
+// the other graphs of a session may use the same caches.
 bool may_turn(const Matching& match, const Caches& is_cache) {
   const Graph& graph = match.graph();
   for (NodeId id = 0; id < graph.size(); ++id) {
     if (graph[id].op == &kHadamard || (is_cache(id) && match.is_output(id))) return false;
-    const bool is_known = graph[id].op == &kCacheWrite || find_reader(graph[id]);
+    const Reader* const reader = find_reader(graph[id]);
+    const bool is_known =
+        graph[id].op == &kCacheWrite || (reader && graph[graph[id].inputs[0]].spec.dtype == f32);
     if (!is_known && std::ranges::any_of(graph[id].inputs, is_cache)) return false;
   }
   return true;

@@ -89,12 +89,16 @@ std::vector<SavedState> all_states(std::span<const Link> links, std::size_t n_st
       const Snapshot::State& own = link.snapshot->states[i];
       const std::int64_t each = own.shape.row_bytes;
       const bool by_length = own.shape.tokens_per_row == 0;
+      if (each == 0 && by_length && own.shape.lengths.empty() && first.row_bytes == 0) continue;
       if (own.shape.tokens_per_row != first.tokens_per_row || each != first.row_bytes ||
           each <= 0 || std::ssize(own.bytes) % each != 0 || own.shape.first_row < 0 ||
           (by_length && std::ssize(own.shape.lengths) != std::ssize(own.bytes) / each))
         fail<FormatError>("state {} of a snapshot has another layout than the text before it", i);
     }
-    all.push_back(first.tokens_per_row > 0 ? cells_of(links, i) : states_of(links, i));
+    if (first.row_bytes == 0)  // has no rows: what it was at the end
+      all.push_back({{links.back().snapshot->states[i].bytes}});
+    else
+      all.push_back(first.tokens_per_row > 0 ? cells_of(links, i) : states_of(links, i));
   }
   return all;
 }
