@@ -105,8 +105,8 @@ class SequenceMemory {
   };
   virtual Range needed_rows(std::int64_t length, const Saved& saved) const = 0;
   // replace() clears the sequence and reserves `n_rows` rows for `length` tokens: those of a range
-  // of needed_rows(), or row_count().least. Returns where they go; -1: nowhere, the row is not kept.
-  // `lengths`: theirs, of Saved::lengths. REQUIRES: can_replace().
+  // of needed_rows(), or row_count().least. Returns where they go; -1: nowhere, the row is not
+  // kept. `lengths`: theirs, of Saved::lengths. REQUIRES: can_replace().
   virtual bool can_replace(std::int32_t sequence, std::int64_t n_rows) const = 0;
   virtual std::vector<std::int32_t> replace(std::int32_t sequence, std::int64_t length,
                                             std::int64_t n_rows,
