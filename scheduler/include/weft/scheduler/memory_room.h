@@ -22,9 +22,9 @@ struct MemoryRoom {
 };
 
 // Pages of files that nobody has used for a while count as free, because the system can drop them,
-// but for those of `needed_cache` bytes: weights that are mapped, say. Reads control groups of version 1 and 2, also those
-// around the one of this process, and /proc. What cannot be read does not limit. Any thread; takes
-// some 100 us.
+// but for those of `needed_cache` bytes: weights that are mapped, say. Reads control groups of
+// version 1 and 2, also those around the one of this process, and /proc. What cannot be read does
+// not limit. Any thread; takes some 100 us.
 MemoryRoom memory_room(std::int64_t needed_cache = 0);
 
 // Bytes of memory that this process has now, without pages of files. 0 if the system does not tell.
