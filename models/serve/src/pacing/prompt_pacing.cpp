@@ -18,7 +18,7 @@ constexpr double kNew = 0.25;
 
 }  // namespace
 
-PromptPacing::PromptPacing(std::vector<Width> widths, std::int64_t max_beside)
+PromptPacing::PromptPacing(const std::vector<Width>& widths, std::int64_t max_beside)
     : max_beside_(max_beside) {
   for (const Width& w : widths) {
     bounds_.push_back(w.tokens);

@@ -16,7 +16,7 @@ class PromptPacing {
     double seconds;       // predicted for that step
   };
   // `widths` are ascending. `max_beside` limits the tokens beside texts that generate; 0: no limit.
-  PromptPacing(std::vector<Width> widths, std::int64_t max_beside);
+  PromptPacing(const std::vector<Width>& widths, std::int64_t max_beside);
 
   // The tokens of prompts for the next step, which also has `n_texts` new tokens, if prompts lack
   // n_pending tokens; at least 1 if n_texts is 0. Beside texts, prompts save up their time for

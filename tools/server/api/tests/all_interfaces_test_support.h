@@ -40,8 +40,8 @@ struct Interfaces : FakeServer {
     CHECK_MESSAGE(reply.status == status, reply.body);
     return parse_json(reply.body);
   }
-  Json get(std::string method, std::string path, int status = 200) {
-    const http::Reply reply = send(std::move(method), std::move(path))->wait();
+  Json get(std::string method, const std::string& path, int status = 200) {
+    const http::Reply reply = send(std::move(method), path)->wait();
     CHECK_MESSAGE(reply.status == status, reply.body);
     return parse_json(reply.body);
   }

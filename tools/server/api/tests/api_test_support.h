@@ -193,8 +193,8 @@ struct FakeServer {
     router->handle(exchange);
     return exchange;
   }
-  http::Reply post(std::string path, std::string body) {
-    return send("POST", std::move(path), std::move(body))->wait();
+  http::Reply post(const std::string& path, std::string body) {
+    return send("POST", path, std::move(body))->wait();
   }
 
   // The prompt of the latest request, with control tokens.
