@@ -36,6 +36,11 @@ std::string owner_of(const Scope& scope) {
   return fmt::format("{}\n{}", fmt::join(scope.lora_scales, ","), scope.owner);
 }
 
+bool is_same(const SequenceOrigin& a, const SequenceOrigin& b) {
+  return a.kernels == b.kernels && a.description == b.description && a.contents == b.contents &&
+         a.computation == b.computation;
+}
+
 struct Damage {
   std::size_t file;
   std::string why;
@@ -82,7 +87,7 @@ void SnapshotStore::warn(const std::string& what) {
 }
 
 void SnapshotStore::drop(std::uint64_t key, const std::string& why) {
-  if (!why.empty()) warn(fmt::format("ignores a snapshot: {}", why));
+  warn(fmt::format("ignores a snapshot: {}", why));
   tree_.remove(key);
 }
 
@@ -91,7 +96,7 @@ bool SnapshotStore::read_label(std::uint64_t key) {
   try {
     const SnapshotFile file = SnapshotFile::open(folder_.path_of(key));
     const SnapshotLabel& label = file.label();
-    if (label.key != key || difference(label.origin, session_, 0) != "")
+    if (label.key != key || !is_same(label.origin, origin_))
       fail<FormatError>("{}: its label is that of another file",
                         printable_path(folder_.path_of(key)));
     return tree_.n_tokens() > kMaxLabelTokens ||
@@ -187,8 +192,7 @@ void SnapshotStore::restore(std::int32_t sequence, const Open& open) {
   counters_.seconds += seconds_since(begin);
   counters_.bytes_read += static_cast<std::uint64_t>(n_bytes);
   counters_.tokens_read += static_cast<std::uint64_t>(open.n);
-  const double speed = static_cast<double>(counters_.bytes_read) / counters_.seconds;
-  bytes_per_second_ = speed;
+  bytes_per_second_ = static_cast<double>(counters_.bytes_read) / counters_.seconds;
 }
 
 void SnapshotStore::close(Open open) {
