@@ -92,8 +92,11 @@ class Served:
     def metrics(self):
         request = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
         text = asyncio.run(ask(self, request)).body.decode()
-        return {name: float(value) for name, value in
-                re.findall(r"^weft_(\w+)(?:\{model[^}]*\})? ([0-9.e+-]+)$", text, re.MULTILINE)}
+        found = {name: float(value) for name, value in
+                 re.findall(r"^weft_(\w+)(?:\{model[^}]*\})? ([0-9.e+-]+)$", text, re.MULTILINE)}
+        kinds = re.findall(r'^weft_memory_bytes\{kind="(\w+)"\} ([0-9.e+-]+)$', text, re.MULTILINE)
+        found["ledger"] = sum(float(value) for kind, value in kinds if kind not in ("weights_mapped", "device"))
+        return found
 
     def anonymous(self):
         return number_in(f"/proc/{self.process.pid}/status", "RssAnon:") * 1024
@@ -230,7 +233,7 @@ def sample(begin, served, group, clients, beside):
     return {"seconds": time.monotonic() - begin, "anonymous": served.anonymous(), "group": group.used(),
             "neighbour": number_in(f"/proc/{beside.pid}/status", "RssAnon:") * 1024, "starts": served.starts,
             "failed": group.failed(), "swapped": group.swapped(), "killed": group.killed(),
-            "held": metrics.get("held_bytes"), "level": metrics.get("memory_level"),
+            "ledger": metrics.get("ledger"), "held": metrics.get("held_bytes"), "level": metrics.get("memory_level"),
             "cached": metrics.get("prompt_tokens_cached_total"), "computed": metrics.get("prompt_tokens_total"),
             **clients.count}
 
