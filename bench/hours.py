@@ -7,8 +7,8 @@ while conversations of many lengths come and go and the server is ended and kill
 
 Writes OUT.json with a sample every few seconds and OUT.svg. Ends with exit code 1 if the kernel ended a
 process, memory was swapped, a charge failed, a text differs from the one that was computed anew, a request
-was lost other than by a kill or a refusal with its reason, or memory grew after the first tenth of the
-time by more than the noise explains. Needs root for control groups.
+was lost other than by a kill or a refusal with its reason, private memory exceeded the ledger by 24 MiB, or
+it grew after the first tenth of the time by more than the noise explains. Needs root for control groups.
 """
 
 import argparse
@@ -36,6 +36,7 @@ from serve_client import ask, free_port, post
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CLIENTS, CONVERSATIONS = 3, 24
 PIECE = 16 << 20  # bytes that the neighbour takes at once
+ABOVE = 24 << 20  # bytes of private memory beyond the ledger
 CHECKED = 0.03  # the part of the texts that is computed anew
 
 
@@ -95,6 +96,7 @@ class Served:
         found = {name: float(value) for name, value in
                  re.findall(r"^weft_(\w+)(?:\{model[^}]*\})? ([0-9.e+-]+)$", text, re.MULTILINE)}
         kinds = re.findall(r'^weft_memory_bytes\{kind="(\w+)"\} ([0-9.e+-]+)$', text, re.MULTILINE)
+        kinds += re.findall(r'^weft_memory_taken_bytes\{account="(\w+)"\} ([0-9.e+-]+)$', text, re.MULTILINE)
         found["ledger"] = sum(float(value) for kind, value in kinds if kind not in ("weights_mapped", "device"))
         return found
 
@@ -275,6 +277,10 @@ def verdict(samples, clients):
                       "by the kernel"), ("lost", "requests were lost"), ("wrong", "texts were wrong")):
         if last[key] > samples[0].get(key, 0):
             problems.append(f"{last[key] - samples[0].get(key, 0)} {text}")
+    above = max((s["anonymous"] - s["ledger"] for s in samples if s["ledger"]), default=0)
+    print(f"at most {above / 2**20:.1f} MiB above the ledger")
+    if above > ABOVE:
+        problems.append(f"{above / 2**20:.1f} MiB above the ledger")
     rest = [s for s in samples if s["seconds"] > last["seconds"] / 10]
     rest = [s for s in rest if s["held"] is not None]
     growth, error = slope([s["seconds"] / 3600 for s in rest], [(s["anonymous"] - s["held"]) / 2**20 for s in rest])

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # usage: tools/house_picture.sh [OUTPUT]
 #
-# Draws docs/architecture.svg (or OUTPUT, .svg or .png) from the targets and dependencies of the
+# Draws docs/pictures/architecture.svg (or OUTPUT, .svg or .png) from the targets and dependencies of the
 # CMake build. Needs Graphviz (dot, tred).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-out=${1:-docs/architecture.svg}
+out=${1:-docs/pictures/architecture.svg}
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

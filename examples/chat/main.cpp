@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "weft/base/error.h"
+#include "weft/base/human_numbers.h"
 #include "weft/chat/reply_sink.h"
 #include "weft/chat/tools.h"
 #include "weft/scheduler/communicator.h"

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "weft/base/human_numbers.h"
 #include "weft/base/printable.h"
 #include "weft/serve/diffusion.h"
 #include "weft/serve/generation.h"

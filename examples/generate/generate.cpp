@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "weft/base/human_numbers.h"
 #include "weft/base/text.h"
 #include "weft/chat/encode_chat.h"
 #include "weft/serve/beam_texts.h"

@@ -9,6 +9,7 @@
 
 #include "weft/backends/memory.h"
 #include "weft/base/error.h"
+#include "weft/base/human_numbers.h"
 #include "weft/scheduler/budget.h"
 #include "weft/scheduler/passes.h"
 #include "weft/scheduler/planner.h"

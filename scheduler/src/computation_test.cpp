@@ -8,9 +8,9 @@
 
 #include "weft/backends/backend.h"
 #include "weft/base/error.h"
+#include "weft/base/human_numbers.h"
 #include "weft/ops/elementwise/silu.h"
 #include "weft/ops/projections/linear.h"
-#include "weft/scheduler/budget.h"
 
 #include "support/error_text.h"
 #include "support/eval.h"

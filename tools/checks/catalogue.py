@@ -3,6 +3,7 @@ import dataclasses
 import os
 import pathlib
 import shutil
+import tempfile
 import time
 
 from history import since
@@ -238,7 +239,17 @@ def tenth_of_models():
 
 MODELS = [Check("new models, a tenth", tenth_of_models, 60, needs=("build release",))]
 
+def hours():
+    """Ten minutes of bench/hours.py, with a neighbour that takes what the plan counts on."""
+    if os.geteuid() != 0:
+        return Outcome(skipped="control groups need root")
+    with tempfile.TemporaryDirectory() as folder:
+        return command("bench/hours.py", "--make", "1.1b", "Q4_K_M", "--limit", "1500M", "--neighbour", "500M",
+                       "--seconds", "600", "--requests", "100000", "--restart", "100", "-o", f"{folder}/hours")()
+
+
 LONG_CHECKS = [
+    Check("memory for ten minutes", hours, 660, needs=("build release",), part=LONG),
     Check("acceptance server, left out", if_script_exists("server", left_out_server_cases), 600, needs=("build release",),
           part=LONG),
     Check("new models", command("tools/checks/new_models.py"), 900, needs=("build release",),

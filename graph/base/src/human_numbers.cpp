@@ -1,7 +1,9 @@
 #include "weft/base/human_numbers.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -17,6 +19,14 @@ std::string three_digits(double value) {
   const int decimals = decimals_of(value);
   const double rounding = 0.5 * std::pow(10.0, -decimals);
   return fmt::format("{:.{}f}", value, decimals_of(std::abs(value) + rounding));
+}
+
+std::string human_bytes(std::int64_t bytes) {
+  constexpr std::array<std::string_view, 5> kNames{"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (std::fabs(value) >= 1000 && unit + 1 < kNames.size()) value /= 1024, ++unit;
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kNames[unit]);
 }
 
 std::string human_ns(double ns) {

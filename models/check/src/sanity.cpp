@@ -7,9 +7,9 @@
 #include <limits>
 
 #include "weft/base/error.h"
+#include "weft/base/human_numbers.h"
 #include "weft/base/printable.h"
 #include "weft/ops/formats/format.h"
-#include "weft/scheduler/budget.h"
 #include "weft/tokenize/tokenizer.h"
 
 #include "borders.h"

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "weft/base/error.h"
+#include "weft/base/human_numbers.h"
 #include "weft/base/printable.h"
 #include "weft/ops/attention/cache_cells.h"
 

@@ -9,11 +9,11 @@
 #include <fmt/format.h>
 
 #include "weft/base/error.h"
+#include "weft/base/human_numbers.h"
 #include "weft/base/printable.h"
 #include "weft/files/checkpoint.h"
 #include "weft/run/nan_error.h"
 #include "weft/run/ranks.h"
-#include "weft/scheduler/budget.h"
 
 #include "borders.h"
 #include "capture.h"

@@ -54,6 +54,10 @@ bool prefault(std::span<const std::byte> bytes) noexcept {
   return true;
 }
 
+void expect(std::span<const std::byte> bytes, Access access) noexcept {
+  if (!bytes.empty()) advise(pages_of(bytes), access == Access::sparse ? MADV_RANDOM : MADV_NORMAL);
+}
+
 void release_pages(std::span<const std::byte> bytes) noexcept {
   if (bytes.empty()) return;
   advise(pages_of(bytes), MADV_DONTNEED);

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "weft/base/error.h"
+#include "weft/base/human_numbers.h"
 #include "weft/base/text.h"
 
 #include "machine/cgroup.h"
@@ -45,14 +46,6 @@ std::int64_t parse_size(std::string_view text) {
   const double bytes = std::ldexp(value, known->shift);
   if (bytes > 0x1p62) bad();
   return static_cast<std::int64_t>(bytes);
-}
-
-std::string human_bytes(std::int64_t bytes) {
-  constexpr std::array<std::string_view, 5> kNames{"B", "KiB", "MiB", "GiB", "TiB"};
-  double value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  while (std::fabs(value) >= 1000 && unit + 1 < kNames.size()) value /= 1024, ++unit;
-  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kNames[unit]);
 }
 
 std::int64_t default_budget(std::int64_t held) {

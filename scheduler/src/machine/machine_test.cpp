@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
+#include "weft/base/human_numbers.h"
 #include "weft/scheduler/budget.h"
 #include "weft/scheduler/workers.h"
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "weft/scheduler/budget.h"
+#include "weft/base/human_numbers.h"
 
 namespace weft {
 namespace {

@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #include "weft/base/error.h"
+#include "weft/base/human_numbers.h"
 #include "weft/base/printable.h"
 #include "weft/base/read_file.h"
 #include "weft/files/checkpoint.h"

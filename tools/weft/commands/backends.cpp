@@ -8,8 +8,8 @@
 #include "weft/backends/backend.h"
 #include "weft/backends/plugins.h"
 #include "weft/base/error.h"
+#include "weft/base/human_numbers.h"
 #include "weft/run/session.h"
-#include "weft/scheduler/budget.h"
 
 #include "common/flags.h"
 #include "subcommand.h"

@@ -10,10 +10,10 @@
 
 #include "weft/adapters/merge.h"
 #include "weft/base/error.h"
+#include "weft/base/human_numbers.h"
 #include "weft/base/printable.h"
 #include "weft/ops/formats/format.h"
 #include "weft/run/model.h"
-#include "weft/scheduler/budget.h"
 
 #include "common/adapter_flags.h"
 #include "common/override_flags.h"

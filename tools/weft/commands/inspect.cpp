@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "weft/base/human_numbers.h"
 #include "weft/base/printable.h"
 #include "weft/files/checkpoint.h"
 #include "weft/files/describe.h"
 #include "weft/files/weft_keys.h"
-#include "weft/scheduler/budget.h"
 
 #include "common/override_flags.h"
 #include "common/terminal_output.h"

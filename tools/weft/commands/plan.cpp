@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/base/error.h"
+#include "weft/base/human_numbers.h"
 #include "weft/files/output_file.h"
 #include "weft/measure/forecast.h"
 #include "weft/run/memory_plan.h"

@@ -8,10 +8,10 @@
 #include <fmt/format.h>
 
 #include "weft/base/error.h"
+#include "weft/base/human_numbers.h"
 #include "weft/base/printable.h"
 #include "weft/files/rank_file.h"
 #include "weft/run/split_model.h"
-#include "weft/scheduler/budget.h"
 
 #include "common/flags.h"
 #include "common/override_flags.h"

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "weft/base/error.h"
+#include "weft/base/human_numbers.h"
 #include "weft/run/read_choices.h"
 #include "weft/scheduler/budget.h"
 #include "weft/scheduler/workers.h"

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "weft/scheduler/budget.h"
+#include "weft/base/human_numbers.h"
 #include "weft/scheduler/workers.h"
 
 #include "reports/kept_limits.h"

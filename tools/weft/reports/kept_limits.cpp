@@ -8,6 +8,7 @@
 
 #include "weft/backends/tunables.h"
 #include "weft/base/folders.h"
+#include "weft/base/human_numbers.h"
 #include "weft/base/read_file.h"
 #include "weft/base/tuned_values.h"
 #include "weft/files/output_file.h"

@@ -62,6 +62,15 @@ std::string tuned_text(const PlannedModel& planned) {
                                             : "tuned for this machine: the standard values\n";
 }
 
+std::string requests_text(const MemoryOffer& offer) {
+  if (offer.requests == 0) return "";
+  const std::int64_t rest = offer.planned.options.mem_budget - offer.memory().total();
+  return fmt::format(
+      "requests may take {} of what is other, and {} that the budget leaves: for bodies, texts, "
+      "grammars, snapshots and embedders\n",
+      human_bytes(offer.requests), human_bytes(std::max<std::int64_t>(0, rest)));
+}
+
 std::string drafts_text(const DraftOffer& drafts) {
   std::string out;
   if (drafts.guess_bytes > 0)
@@ -110,7 +119,7 @@ std::string plan_head(const Model& model, const MemoryOffer& offer) {
   if (o.kept > 0)
     out += fmt::format("{} slots, beside them room for {} tokens of at most {} texts that ended\n",
                        offer.slots, o.kept_tokens, o.kept);
-  out += drafts_text(offer.drafts);
+  out += requests_text(offer) + drafts_text(offer.drafts);
   out += fmt::format("may use {}{}\n", human_bytes(o.mem_budget),
                      offer.concessions.empty() ? "" : ", hence these concessions:");
   for (const std::string& concession : offer.concessions) out += fmt::format("  {}\n", concession);

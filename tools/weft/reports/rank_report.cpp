@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "weft/base/human_numbers.h"
 #include "weft/scheduler/budget.h"
 
 namespace weft::tools {

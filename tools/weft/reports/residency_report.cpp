@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "weft/scheduler/budget.h"
+#include "weft/base/human_numbers.h"
 
 #include "reports/percent.h"
 

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "weft/base/human_numbers.h"
+
 #include "plan/session_attempt.h"
 
 namespace weft {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "weft/base/error.h"
+#include "weft/base/human_numbers.h"
 #include "weft/ops/attention/cache_cells.h"
 
 #include "plan/draft_plan.h"
@@ -303,6 +304,7 @@ bool reserve(const Model& model, const MemoryDemand& demand, std::int64_t wanted
 
 MemoryOffer plan_memory(const Model& model, const MemoryDemand& demand) {
   MemoryOffer offer = MemoryPlanner(model, demand).plan();
+  if (demand.session.mem_budget > 0) offer.requests = demand.requests;
   if (demand.drafts.max_guesses == 0) return offer;
   DraftDemand drafts = demand.drafts;
   if (drafts.texts == 0) drafts.texts = offer.slots;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "weft/base/error.h"
+#include "weft/base/human_numbers.h"
 #include "weft/ops/attention/cache_cells.h"
 
 #include "model/model_impl.h"

@@ -8,6 +8,7 @@
 
 #include "weft/backends/backend.h"
 #include "weft/base/error.h"
+#include "weft/base/human_numbers.h"
 #include "weft/ops/formats/q8_0.h"
 #include "weft/scheduler/routing.h"
 

@@ -168,6 +168,7 @@ SnapshotFile SnapshotFile::open(const std::string& path) {
       std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
     fail<IoError>("{}: not a regular file", printable_path(path));
   auto file = std::make_shared<const MappedFile>(path);
+  expect(file->bytes(), Access::sparse);  // whoever lists a folder needs no contents
   SnapshotFile snapshot = parse(file->bytes(), path);
   snapshot.file_ = std::move(file);
   snapshot.check_mapped();
@@ -210,6 +211,7 @@ SnapshotFile SnapshotFile::parse(std::span<const std::byte> bytes, const std::st
 }
 
 void SnapshotFile::check_contents() const {
+  expect(contents_, Access::dense);
   const bool readable = prefault(contents_);
   const std::uint64_t sum = readable ? checksum(contents_) : 0;
   if (!readable) fail<IoError>("{}: cannot be read", printable_path(path_));

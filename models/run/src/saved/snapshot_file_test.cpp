@@ -7,9 +7,12 @@
 #include <numeric>
 
 #include <doctest/doctest.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "weft/base/error.h"
+#include "weft/files/mapped_file.h"
+#include "weft/files/pages.h"
 
 #include "support/file_bytes.h"
 #include "support/temp_folder.h"
@@ -34,6 +37,16 @@ struct Made {
 void write_bytes(const std::string& path, std::span<const std::byte> bytes) {
   std::ofstream(path, std::ios::binary)
       .write(reinterpret_cast<const char*>(bytes.data()), std::ssize(bytes));
+}
+
+// Pages of the file in the system's page cache.
+std::int64_t cached_pages(const std::string& path) {
+  const MappedFile file(path);
+  const std::size_t n = (file.bytes().size() + page_bytes() - 1) / page_bytes();
+  std::vector<unsigned char> pages(n);
+  REQUIRE(::mincore(const_cast<std::byte*>(file.bytes().data()), file.bytes().size(),
+                    pages.data()) == 0);
+  return std::ranges::count_if(pages, [](unsigned char page) { return (page & 1) != 0; });
 }
 
 }  // namespace
@@ -65,6 +78,21 @@ TEST_CASE("a snapshot comes back from its file, which only its owner can read") 
     CHECK(read.shape.lengths == wrote.shape.lengths);
     CHECK(std::ranges::equal(read.bytes, wrote.bytes));
   }
+}
+
+TEST_CASE("opening a snapshot reads its header, not its contents") {
+  const test::TempFolder folder;
+  const std::string path = folder / "s";
+  Made made;
+  made.contents.resize(std::size_t{8} << 20);
+  made.snapshot.states = {{{8 << 20, {}, 1 << 20, 64, 1}, made.contents}};
+  write_snapshot(path, made.label, made.snapshot);
+  CacheDropper(path).drop(0, std::uint64_t{1} << 62);
+  if (cached_pages(path) > 0) return;  // the file system has its files in memory
+  const SnapshotFile file = SnapshotFile::open(path);
+  CHECK(cached_pages(path) <= 2);
+  file.check_contents();
+  CHECK(cached_pages(path) > (8 << 20) / static_cast<std::int64_t>(page_bytes()));
 }
 
 TEST_CASE("a snapshot with any bit flipped, cut anywhere or longer is refused") {

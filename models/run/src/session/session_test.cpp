@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
+#include "weft/base/human_numbers.h"
 #include "weft/ops/attention/cache_cells.h"
 #include "weft/ops/formats/q4_0.h"
 #include "weft/ops/formats/q4_1.h"

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "weft/base/error.h"
+#include "weft/base/human_numbers.h"
 #include "weft/files/tensor_pages.h"
 #include "weft/graph/row_layout.h"
-#include "weft/scheduler/budget.h"
 
 #include "weights/weight_chunks.h"
 

@@ -18,6 +18,7 @@
 
 #include "weft/backends/backend.h"
 #include "weft/base/error.h"
+#include "weft/base/human_numbers.h"
 #include "weft/files/identity.h"
 #include "weft/files/mapping_guard.h"
 #include "weft/graph/row_layout.h"

@@ -50,6 +50,14 @@ EmbedderOptions EngineEmbedders::options_for(EmbedderOptions wanted) const {
   return embedder_beside(*model_, session_.options(), wanted_session_, std::move(wanted), use);
 }
 
+// It was planned to fit.
+void EngineEmbedders::add(const EmbedderOptions& wanted) {
+  made_.push_back(std::make_unique<Made>(Made{wanted, Embedder(model_, options_for(wanted))}));
+  if (!model_->facts().gives_text()) return;
+  const MemoryUse& use = made_.back()->embedder.session().memory();
+  made_.back()->memory.set(use.state + use.arena + use.scratch + use.other);  // it shares weights
+}
+
 Embedder& EngineEmbedders::get(const EmbedderOptions& wanted) {
   const auto key = [](const EmbedderOptions& o) {
     return std::tuple(o.pooling, o.max_tokens, o.texts_per_step);
@@ -63,7 +71,7 @@ Embedder& EngineEmbedders::get(const EmbedderOptions& wanted) {
   if (made_.size() == kMaxEmbedders) made_.erase(made_.begin());
   for (;;) {
     try {
-      made_.push_back(std::make_unique<Made>(Made{wanted, Embedder(model_, options_for(wanted))}));
+      add(wanted);
       return made_.back()->embedder;
     } catch (const BudgetError&) {
       if (made_.empty()) throw;

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "weft/base/ledger.h"
 #include "weft/serve/embeddings.h"
 
 namespace weft::serve {
@@ -37,8 +38,10 @@ class EngineEmbedders {
   struct Made {
     EmbedderOptions options;  // as requested
     Embedder embedder;
+    Taken memory{Account::embedders};  // unless its session is the engine's only one
   };
 
+  void add(const EmbedderOptions& wanted);
   EmbedderOptions options_for(EmbedderOptions wanted) const;
 
   const std::shared_ptr<const Model> model_;

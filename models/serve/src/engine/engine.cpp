@@ -82,6 +82,8 @@ Engine::Impl::Impl(std::shared_ptr<const Model> m, const EngineOptions& o)
     session_options = embedder.session().options();
     context = embedder.max_tokens();
   }
+  const std::int64_t allocated = session.allocated_bytes();
+  inbox.update_state([&](EngineState& s) { s.allocated_bytes = allocated; });
   thread = std::thread([this] { loop(); });
 }
 
@@ -124,9 +126,19 @@ void Engine::Impl::check(const TextRequest& wanted) const {
   if (g.lora_scales) check_lora_scales(*g.lora_scales);
 }
 
+// The memory of a request and its texts: ids of tokens, thrice, with those that are generated.
+std::int64_t bytes_of(const TextRequest& wanted, std::int64_t context) {
+  constexpr std::int64_t kEach = 16 << 10, kPerToken = 3 * sizeof(TokenId);
+  const std::int64_t n_prompt = std::ssize(wanted.prompt);
+  const std::int64_t most = wanted.generation.max_tokens;
+  const std::int64_t n_new = most < 0 ? context - n_prompt : std::min(most, context - n_prompt);
+  return wanted.texts * (kEach + kPerToken * (n_prompt + n_new));
+}
+
 std::shared_ptr<EngineRequest> Engine::Impl::request(TextRequest&& wanted) {
   check(wanted);
   auto request = std::make_shared<EngineRequest>();
+  request->memory.require(bytes_of(wanted, context));
   GenerationOptions& g = wanted.generation;
   const Sampler checked(g.sampler);
   TextRulesOptions& rules = g.rules;

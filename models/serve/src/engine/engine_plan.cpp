@@ -13,8 +13,6 @@ namespace {
 // Rows of logits in a step, if it is wide enough; more than texts need, for logprobs of prompts.
 constexpr std::int32_t kLogitsRows = 32;
 constexpr std::int64_t kMinContext = 2048;  // when a server's contexts are shortened
-// Bytes of connections and requests: about as many as 8 long requests at once need.
-constexpr std::int64_t kRequests = std::int64_t{12} << 20;
 
 }  // namespace
 
@@ -27,7 +25,7 @@ EngineOptions server_options(const Model& model, SessionOptions session, std::in
                          .min_context = all == 0 ? kMinContext : 0,
                          .fixed_total = all > 0,
                          .share_cells = true};
-  options.request_bytes = kRequests;
+  options.request_bytes = kRequestBytes;
   return options;
 }
 

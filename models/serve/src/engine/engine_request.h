@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/base/ledger.h"
 #include "weft/serve/engine.h"
 
 #include "prefixes/moved_parts.h"
@@ -24,6 +25,7 @@ struct EngineRequest {
   Clock::time_point submitted;
   std::atomic<bool> cancelled{false};
   bool prepares = false;  // Engine::prepare()
+  Taken memory{Account::texts};
 
   // Guarded by the inbox.
   bool waits = true;     // in the queue, and was never in a slot

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "weft/base/human_numbers.h"
 #include "weft/run/kept_texts.h"
 
 #include "engine/engine_inbox.h"

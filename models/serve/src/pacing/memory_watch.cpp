@@ -13,9 +13,9 @@ constexpr std::chrono::milliseconds kOften{50}, kSeldom{400};
 // watch looks again.
 constexpr std::int64_t kShare = 16, kLeast = std::int64_t{16} << 20,
                        kMost = std::int64_t{256} << 20;
-// Tasks that wait for memory for that part of the time mean that the kernel searches for pages.
 // What the kernel takes for the process, beside what is planned.
 constexpr std::int64_t kSlack = std::int64_t{8} << 20;
+// Tasks that wait for memory for that part of the time mean that the kernel searches for pages.
 constexpr double kStalled = 0.1;
 
 }  // namespace

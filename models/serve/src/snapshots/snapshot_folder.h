@@ -29,8 +29,9 @@ class SnapshotFolder {
   // The files of a text were used, the first one first. Nothing happens to those that are missing.
   void touch(const std::vector<std::uint64_t>& keys) const;
   void remove(std::uint64_t key) const;
-  // Evicts the pages of the file from the page cache where that is charged to a control group with
-  // a limit: it would take the room of texts.
+  // Whether the page cache is charged to a control group with a limit: it takes the room of texts.
+  bool is_limited() const { return is_limited_; }
+  // Then evicts the pages of the file from it.
   void forget_pages(std::uint64_t key) const;
   // Removes files of any origin, those used longest ago first, and what interrupted writers left,
   // until the folder has room for so many bytes. Adds the keys of those of this origin. Returns

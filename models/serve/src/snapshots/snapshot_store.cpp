@@ -10,6 +10,7 @@
 #include "weft/base/two_threads.h"
 #include "weft/ops/attention/cache_cells.h"
 #include "weft/run/kept_texts.h"
+#include "weft/scheduler/memory_room.h"
 
 namespace weft::serve {
 namespace {
@@ -77,6 +78,7 @@ SnapshotStore::SnapshotStore(Session& session, const SnapshotOptions& options,
       options_(options),
       origin_(origin_of(session, 0)),
       max_tokens_(file_tokens(session)),
+      file_bytes_(snapshot_bytes(session, max_tokens_)),
       folder_(options.folder, origin_, options.max_bytes),
       writer_(folder_, std::move(wake)) {
   read_labels();
@@ -133,6 +135,14 @@ bool SnapshotStore::pays(const SnapshotTree::Match& match, std::int64_t n_held,
   return false;
 }
 
+// While files are read, their pages count as the control group's.
+bool SnapshotStore::has_room(const SnapshotTree::Match& match) const {
+  if (!folder_.is_limited()) return true;
+  std::int64_t n_bytes = 0;
+  for (const SnapshotTree::Node* node : match.chain) n_bytes += node->n_bytes;
+  return n_bytes < memory_room().bytes;
+}
+
 // Opens and checks the files of the match. Empty if one of them cannot be used.
 std::optional<SnapshotStore::Open> SnapshotStore::open(const SnapshotTree::Match& match,
                                                        std::int64_t n_held) {
@@ -176,7 +186,7 @@ std::optional<SnapshotStore::Open> SnapshotStore::find(const Scope& scope,
     read_labels();  // another process may have written some
     match = tree_.match(owner, ids, true);
   }
-  if (match.n - n_held < kMinTokens || !pays(match, n_held, price)) return {};
+  if (match.n - n_held < kMinTokens || !has_room(match) || !pays(match, n_held, price)) return {};
   const Clock::time_point begin = Clock::now();
   std::optional<Open> found = open(match, n_held);
   counters_.seconds += seconds_since(begin);
@@ -199,12 +209,14 @@ void SnapshotStore::close(Open open) {
   std::vector<std::uint64_t> used;
   for (const SnapshotFile& file : open.files) used.push_back(file.label().key);
   open.files.clear();  // pages that are mapped cannot be evicted
+  for (const std::uint64_t key : used) folder_.forget_pages(key);
   writer_.touch(std::move(used));
 }
 
 bool SnapshotStore::may_save() const {
-  return writer_.has_room() && seconds_since(failed_) > kRestAfterFailure &&
-         tree_.n_tokens() <= kMaxLabelTokens;
+  const Ledger& ledger = process_ledger();
+  return writer_.has_room() && ledger.used() + file_bytes_ <= ledger.limit() &&
+         seconds_since(failed_) > kRestAfterFailure && tree_.n_tokens() <= kMaxLabelTokens;
 }
 
 bool SnapshotStore::save(std::int32_t sequence, const Scope& scope) {
@@ -214,10 +226,16 @@ bool SnapshotStore::save(std::int32_t sequence, const Scope& scope) {
   const SnapshotTree::Match match = tree_.match(owner, ids, false);
   if (length - match.n < kMinTokens) return false;
   const bool branches = !match.chain.empty() && match.n < match.chain.back()->end();
-  SnapshotWriter::Job job{.label = SnapshotTree::place(match, owner), .snapshot = {}, .bytes = {}};
+  Taken memory(Account::snapshots);
+  if (!memory.resize(file_bytes_)) return false;
+  SnapshotWriter::Job job{.label = SnapshotTree::place(match, owner),
+                          .snapshot = {},
+                          .bytes = {},
+                          .memory = std::move(memory)};
   job.snapshot =
       take_snapshot(session_, sequence, match.n, std::min(length, match.n + max_tokens_),
                     branches ? SnapshotKind::whole_windows : SnapshotKind::own_tokens, job.bytes);
+  job.memory.set(std::ssize(job.bytes));
   job.label.origin = origin_;
   job.label.key = SnapshotTree::key_of(job.label, job.snapshot.tokens);
   if (!tree_.add(job.label, job.snapshot, std::ssize(job.bytes), false)) return false;

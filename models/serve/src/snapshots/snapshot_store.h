@@ -67,6 +67,7 @@ class SnapshotStore {
   bool read_label(std::uint64_t key);
   void drop(std::uint64_t key, const std::string& why);
   std::optional<Open> open(const SnapshotTree::Match& match, std::int64_t n_held);
+  bool has_room(const SnapshotTree::Match& match) const;
   bool pays(const SnapshotTree::Match& match, std::int64_t n_held, const PromptPrice& price);
   void warn(const std::string& what);
 
@@ -74,6 +75,7 @@ class SnapshotStore {
   const SnapshotOptions options_;
   const SequenceOrigin origin_;
   const std::int64_t max_tokens_;  // a snapshot has at most so many
+  const std::int64_t file_bytes_;  // about as many has the largest one
   SnapshotFolder folder_;
   SnapshotWriter writer_;
   SnapshotTree tree_;

@@ -89,7 +89,14 @@ bool SnapshotTree::add(const SnapshotLabel& label, const Snapshot& snapshot, std
   n_tokens_ += std::ssize(node->tokens);
   n_bytes_ += n_bytes;
   nodes_.emplace(label.key, std::move(node));
+  count_memory();
   return true;
+}
+
+void SnapshotTree::count_memory() {
+  constexpr std::int64_t kPerNode = sizeof(Node) + 128;  // with its places in lists and the map
+  memory_.set(kPerNode * static_cast<std::int64_t>(nodes_.size()) +
+              n_tokens_ * static_cast<std::int64_t>(sizeof(std::int32_t)));
 }
 
 void SnapshotTree::set_written(std::uint64_t key) {
@@ -115,6 +122,7 @@ void SnapshotTree::remove(std::uint64_t key) {
     n_bytes_ -= node->n_bytes;
     nodes_.erase(node->key);
   }
+  count_memory();
 }
 
 }  // namespace weft::serve

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "weft/base/ledger.h"
 #include "weft/run/snapshot_file.h"
 
 namespace weft::serve {
@@ -51,12 +52,14 @@ class SnapshotTree {
   std::size_t size() const { return nodes_.size(); }
 
  private:
+  void count_memory();
   const Node* longest(const std::vector<Node*>& among, std::span<const std::int32_t> ids,
                       std::int64_t& n) const;
 
   std::unordered_map<std::uint64_t, std::unique_ptr<Node>> nodes_;
   std::map<std::string, std::vector<Node*>> roots_;  // by owner
   std::int64_t n_tokens_ = 0, n_bytes_ = 0;
+  Taken memory_{Account::snapshots};  // for the nodes
 };
 
 }  // namespace weft::serve

@@ -53,11 +53,7 @@ void SnapshotWriter::write(Job job) {
 }
 
 void SnapshotWriter::touch(std::vector<std::uint64_t> keys) {
-  const auto work = [this, used = std::move(keys)](Results&) {
-    folder_.touch(used);
-    for (const std::uint64_t key : used) folder_.forget_pages(key);
-  };
-  add(work, 0);
+  add([this, used = std::move(keys)](Results&) { folder_.touch(used); }, 0);
 }
 
 void SnapshotWriter::remove(std::vector<std::uint64_t> keys) {

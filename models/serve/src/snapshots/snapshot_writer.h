@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "weft/base/clock.h"
+#include "weft/base/ledger.h"
 #include "weft/run/snapshot_file.h"
 
 #include "snapshots/snapshot_folder.h"
@@ -23,6 +24,7 @@ class SnapshotWriter {
     SnapshotLabel label;
     Snapshot snapshot;
     std::vector<std::byte> bytes;  // those of its states
+    Taken memory;                  // for these
   };
   // What became of jobs, and of files that had to go.
   struct Results {
@@ -39,7 +41,7 @@ class SnapshotWriter {
   // that wait is limited.
   bool has_room() const;
   void write(Job job);
-  // The files of a text were read: SnapshotFolder::touch() and forget_pages().
+  // The files of a text were read: SnapshotFolder::touch().
   void touch(std::vector<std::uint64_t> keys);
   void remove(std::vector<std::uint64_t> keys);  // files that are of no use
   Results results();                             // those since the last call

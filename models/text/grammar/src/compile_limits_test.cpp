@@ -1,12 +1,14 @@
 #include "weft/grammar/compile_limits.h"
 
 #include <atomic>
+#include <limits>
 #include <string>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include "weft/base/error.h"
+#include "weft/base/ledger.h"
 #include "weft/grammar/grammar.h"
 
 namespace weft {
@@ -75,6 +77,43 @@ TEST_CASE("the members of many parts of a schema are counted") {
   } catch (const BudgetError&) {
   }
   CHECK(limits.steps() > 1000 * 1000);  // every name is looked for in every part
+}
+
+// The limit of the process' ledger, for a while.
+class LedgerLimit {
+ public:
+  explicit LedgerLimit(std::int64_t more) {
+    process_ledger().set_limit(process_ledger().used() + more);
+  }
+  ~LedgerLimit() { process_ledger().set_limit(std::numeric_limits<std::int64_t>::max()); }
+  LedgerLimit(const LedgerLimit&) = delete;
+  LedgerLimit& operator=(const LedgerLimit&) = delete;
+};
+
+std::string schema_of(int i) {
+  return fmt::format(R"({{"type": "array", "items": {{"enum": ["{}"]}}}})",
+                     std::string(500, 'a' + i));
+}
+
+TEST_CASE("grammars take their memory from the ledger") {
+  const std::int64_t before = process_ledger().used();
+  const auto g = Grammar::from_gbnf("root ::= [a-z]{1,200} [0-9]{1,200}");
+  const std::int64_t taken = process_ledger().used() - before;
+  CHECK(taken > 1000);
+  const LedgerLimit limit(taken / 2);
+  CHECK_THROWS_AS(Grammar::from_gbnf("root ::= [a-z]{1,200} [0-9]{1,200}"), LedgerError);
+  CHECK(process_ledger().used() == before + taken);
+}
+
+TEST_CASE("schemas that are only remembered make room for others") {
+  for (int i = 0; i < 5; ++i) Grammar::from_json_schema(schema_of(i));
+  const LedgerLimit limit(0);
+  const std::int64_t before = process_ledger().used();
+  const auto held = Grammar::from_json_schema(schema_of(5));
+  CHECK(process_ledger().used() < before);
+  CHECK(held->accepts("[]"));
+  const LedgerLimit none(-process_ledger().used());
+  CHECK_THROWS_AS(Grammar::from_json_schema(schema_of(6)), LedgerError);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "weft/grammar/grammar.h"
 
+#include "weft/base/error.h"
 #include "weft/base/no_destructor.h"
 
 #include "compile_work.h"
@@ -22,7 +23,9 @@ constexpr std::size_t kMaxSchemas = std::size_t{16} << 20;
 }  // namespace
 
 Grammar::Grammar(std::shared_ptr<const grammar::CompiledGrammar> compiled)
-    : compiled_(std::move(compiled)) {}
+    : compiled_(std::move(compiled)) {
+  taken_.require(static_cast<std::int64_t>(compiled_->n_bytes()));
+}
 Grammar::~Grammar() = default;
 
 std::shared_ptr<const Grammar> Grammar::from_json_schema(std::string_view schema,
@@ -30,8 +33,14 @@ std::shared_ptr<const Grammar> Grammar::from_json_schema(std::string_view schema
   static NoDestructor<grammar::SchemaCache> cache(kMaxSchemas);
   const grammar::DefaultLimits limits;
   const auto compile = [&] {
-    return std::make_shared<Grammar>(
-        std::make_shared<const grammar::CompiledGrammar>(grammar::compile_schema(schema, options)));
+    const auto compiled =
+        std::make_shared<const grammar::CompiledGrammar>(grammar::compile_schema(schema, options));
+    try {
+      return std::make_shared<Grammar>(compiled);
+    } catch (const LedgerError&) {  // those that are only remembered make room
+      cache->clear();
+      return std::make_shared<Grammar>(compiled);
+    }
   };
   return cache->get(schema, options, compile, grammar::CompileWork::scope());
 }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "weft/base/error.h"
+#include "weft/base/ledger.h"
 #include "weft/tokenize/logits.h"
 
 #include "matcher.h"
@@ -171,13 +172,14 @@ struct TokenConstraint::Impl {
     job.reset();
   }
 
-  void check_budget() const {
+  void check_budget() {
     if (steps() - job->begin > limits.mask)
       fail<BudgetError>("the grammar takes more than {} steps to find the next tokens",
                         limits.mask);
     if (steps() > limits.text + n_accepted * limits.token)
       fail<BudgetError>("the grammar takes more than {} steps and {} more for each token",
                         limits.text, limits.token);
+    taken.require(n_bytes());
     if (matcher.used().bytes > kMaxGrowth + live)
       fail<BudgetError>("the grammar needs more than {} bytes to find the next tokens", kMaxGrowth);
   }
@@ -226,6 +228,24 @@ struct TokenConstraint::Impl {
     masks.clear();
   }
 
+  std::int64_t n_bytes() const {
+    return static_cast<std::int64_t>(matcher.used().bytes + kept + masks.size() * n_words() * 8);
+  }
+
+  // As work_on_job(). If the ledger has no room for it, what can be made again is freed first.
+  bool work_in_ledger(std::uint64_t n_steps) {
+    const auto limit = [&] { return n_steps > ~steps() ? ~std::uint64_t{0} : steps() + n_steps; };
+    try {
+      return work_on_job(limit());
+    } catch (const LedgerError&) {
+      free_memory();
+      states.clear();
+      kept = 0;
+    }
+    begin_job();
+    return work_on_job(limit());
+  }
+
   // As prepare_mask().
   bool prepare(std::uint64_t n_steps, bool may_free = true) {
     if (masks.contains(at)) return true;
@@ -235,8 +255,7 @@ struct TokenConstraint::Impl {
       if (matcher_is_full()) free_memory();
       begin_job();
     }
-    const std::uint64_t limit = n_steps > ~steps() ? ~std::uint64_t{0} : steps() + n_steps;
-    if (!work_on_job(limit)) return false;
+    if (!work_in_ledger(n_steps)) return false;
     finish_job();
     return true;
   }
@@ -279,6 +298,7 @@ struct TokenConstraint::Impl {
   std::optional<Job> job;
   std::uint64_t n_nodes = 0;     // that were walked
   std::uint64_t n_accepted = 0;  // tokens
+  Taken taken{Account::grammars};
 };
 
 TokenConstraint::TokenConstraint(std::shared_ptr<const Grammar> grammar,
@@ -368,7 +388,7 @@ std::string TokenConstraint::forced(std::size_t max_bytes) {
 }
 
 std::size_t TokenConstraint::memory() const {
-  return impl_->matcher.used().bytes + impl_->kept + impl_->masks.size() * impl_->n_words() * 8;
+  return static_cast<std::size_t>(impl_->n_bytes());
 }
 
 }  // namespace weft

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
+#include "weft/base/ledger.h"
 #include "weft/files/checkpoint.h"
 #include "weft/files/vocabulary_file.h"
 #include "weft/sample/sampler.h"
@@ -341,6 +342,33 @@ TEST_CASE("forced bytes and logits") {
   std::fill(logits.begin(), logits.end(), -std::numeric_limits<float>::infinity());
   CHECK_THROWS_AS(constraint.apply(logits), ValueError);
   CHECK_FALSE(constraint.accept(tokenizer->vocabulary().find("12")));
+}
+
+TEST_CASE("a constraint gives back masks before it fails for lack of memory") {
+  const auto tokenizer = small_tokenizer();
+  const auto tree = std::make_shared<const TokenTree>(*tokenizer);
+  const auto g = Grammar::from_gbnf("root ::= \"a\"{400}");
+  Ledger& ledger = process_ledger();
+  const TokenId a = tokenizer->vocabulary().find("<0x61>");
+  const auto write = [&](std::int64_t room) {
+    const std::int64_t before = ledger.used();
+    ledger.set_limit(before + room);
+    std::int64_t most = 0;
+    {
+      TokenConstraint constraint(g, tree);
+      for (int i = 0; i < 300; ++i) {
+        static_cast<void>(constraint.mask());
+        REQUIRE(constraint.accept(a));
+        most = std::max(most, ledger.used() - before);
+      }
+    }
+    CHECK(ledger.used() == before);
+    return most;
+  };
+  const std::int64_t all = write(std::int64_t{1} << 40);
+  CHECK(write(all / 4) <= all / 4);
+  CHECK_THROWS_AS(write(100), LedgerError);
+  ledger.set_limit(std::numeric_limits<std::int64_t>::max());
 }
 
 }  // namespace

@@ -14,9 +14,6 @@ namespace weft {
 // spaces may stand before the unit. Throws ValueError for anything else, and for sizes past 2^62.
 std::int64_t parse_size(std::string_view text);
 
-// "612.4 MiB": three to four digits, powers of 1024.
-std::string human_bytes(std::int64_t bytes);
-
 // The default memory budget of this process: the minimum of the control group's memory limit
 // (version 1 and 2) and of the memory available without swapping (MemAvailable). `held` is added to
 // the latter: bytes that the process already has and that the budget covers. INT64_MAX if neither

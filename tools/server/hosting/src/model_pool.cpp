@@ -12,6 +12,7 @@
 
 #include "weft/api/errors.h"
 #include "weft/base/error.h"
+#include "weft/base/ledger.h"
 #include "weft/hosting/model_files.h"
 
 #include "pool_entry.h"
@@ -46,7 +47,9 @@ struct ModelPool::Impl {
   void unload(std::unique_lock<std::mutex>& lock, Entry& entry);
   void load(std::unique_lock<std::mutex>& lock, Entry& entry);
   void answer(std::unique_lock<std::mutex>& lock, Entry& entry, const std::exception_ptr& error);
+  std::int64_t used_by_engines() const;
   std::int64_t used_bytes() const;
+  void set_ledger_limit();
   bool forget_texts();
 
   PoolOptions options;
@@ -107,10 +110,9 @@ std::shared_ptr<const api::ServedModel> ModelPool::Impl::held(Entry& entry) {
   return {entry.served.get(), release};
 }
 
-std::int64_t ModelPool::Impl::used_bytes() const {
+std::int64_t ModelPool::Impl::used_by_engines() const {
   std::int64_t bytes = 0;
   for (const Entry& entry : entries) {
-    bytes += entry.left.bytes();
     if (!entry.has_engine()) continue;
     const MemoryUse use = entry.served->engine->memory();
     bytes +=
@@ -119,10 +121,23 @@ std::int64_t ModelPool::Impl::used_bytes() const {
   return bytes;
 }
 
+// With what the ledger has beyond that which the plans of the engines reserve for it.
+std::int64_t ModelPool::Impl::used_bytes() const {
+  const std::int64_t reserved = kRequestBytes * std::ranges::count_if(entries, &Entry::has_engine);
+  return used_by_engines() + std::max<std::int64_t>(0, process_ledger().used() - reserved);
+}
+
+// The ledger may have what no plan has, and what plans reserve for it.
+void ModelPool::Impl::set_ledger_limit() {
+  const std::int64_t reserved = kRequestBytes * std::ranges::count_if(entries, &Entry::has_engine);
+  process_ledger().set_limit(
+      std::max(kRequestBytes, options.budget - kProcessBytes - used_by_engines() + reserved));
+}
+
 // Those of unloaded models. Returns false if there are none.
 bool ModelPool::Impl::forget_texts() {
   bool had = false;
-  for (Entry& entry : entries) had |= !std::exchange(entry.left, {}).texts.empty();
+  for (Entry& entry : entries) had |= entry.forget_left();
   return had;
 }
 
@@ -174,7 +189,8 @@ void ModelPool::Impl::unload(std::unique_lock<std::mutex>& lock, Entry& entry) {
   LeftTexts left = last->engine ? left_by(*last->engine) : LeftTexts();
   last.reset();
   lock.lock();
-  entry.left = std::move(left);
+  set_ledger_limit();
+  if (entry.left_memory.resize(left.bytes())) entry.left = std::move(left);
 }
 
 void ModelPool::Impl::load(std::unique_lock<std::mutex>& lock, Entry& entry) {
@@ -184,7 +200,7 @@ void ModelPool::Impl::load(std::unique_lock<std::mutex>& lock, Entry& entry) {
   for (bool again = true; again && !stopping;) {
     again = false;
     const LeftTexts left = entry.left;
-    const std::int64_t used = used_bytes() - entry.left.bytes();
+    const std::int64_t used = used_bytes() - entry.left_memory.bytes();
     lock.unlock();
     try {
       error = nullptr;
@@ -202,7 +218,8 @@ void ModelPool::Impl::load(std::unique_lock<std::mutex>& lock, Entry& entry) {
     }
   }
   entry.served = std::move(served);
-  entry.left = {};
+  entry.forget_left();
+  set_ledger_limit();
   entry.file = describe_file(entry.source.path);
   entry.status = entry.served ? Status::loaded : Status::failed;
   if (entry.served) ++loads;
@@ -344,6 +361,7 @@ PoolCounters ModelPool::counters() const {
     const EngineState state = entry.served->engine->state();
     sum.engines += state.counters;
     sum.memory += entry.served->engine->memory();
+    sum.allocated_bytes += state.allocated_bytes;
     sum.n_running += state.n_running;
     sum.n_waiting += state.n_waiting;
     sum.n_slots += entry.served->engine->n_slots();

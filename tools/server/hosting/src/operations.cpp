@@ -10,6 +10,7 @@
 
 #include "weft/api/errors.h"
 #include "weft/base/json_string.h"
+#include "weft/base/ledger.h"
 #include "weft/hosting/model_pool.h"
 #include "weft/hosting/server_metrics.h"
 #include "weft/scheduler/memory_room.h"
@@ -110,7 +111,8 @@ void add_engine_metrics(MetricsText& text, const PoolCounters& pool) {
   text.counter("model_unloads_total", "Models that were unloaded.", n(pool.unloads));
 }
 
-void add_memory_metrics(MetricsText& text, const MemoryUse& m, std::int64_t budget) {
+void add_memory_metrics(MetricsText& text, const PoolCounters& pool, std::int64_t budget) {
+  const MemoryUse& m = pool.memory;
   text.begin("memory_bytes", MetricsText::Kind::gauge, "Memory by purpose, as weft plan predicts.");
   const std::pair<const char*, std::int64_t> kinds[] = {{"weights_mapped", m.weights_mapped},
                                                         {"weights_resident", m.weights_resident},
@@ -122,6 +124,20 @@ void add_memory_metrics(MetricsText& text, const MemoryUse& m, std::int64_t budg
                                                         {"other", m.other},
                                                         {"device", m.device}};
   for (const auto& [kind, bytes] : kinds) text.sample(static_cast<double>(bytes), {{"kind", kind}});
+  text.gauge("memory_allocated_bytes", "What sessions have allocated of them.",
+             static_cast<double>(pool.allocated_bytes));
+  const Ledger& ledger = process_ledger();
+  text.begin("memory_taken_bytes", MetricsText::Kind::gauge,
+             "Memory beside the plans of models, by purpose.");
+  for (const Ledger::Line& line : ledger.lines())
+    text.sample(static_cast<double>(line.used),
+                {{"account", std::string(to_string(line.account))}});
+  text.begin("memory_taken_peak_bytes", MetricsText::Kind::gauge, "The most that it was.");
+  for (const Ledger::Line& line : ledger.lines())
+    text.sample(static_cast<double>(line.peak),
+                {{"account", std::string(to_string(line.account))}});
+  text.gauge("memory_taken_limit_bytes", "Limit of all these accounts together.",
+             static_cast<double>(ledger.limit()));
   const MemoryRoom room = memory_room();
   if (room.bytes < std::numeric_limits<std::int64_t>::max())
     text.gauge("memory_room_bytes", "What the control group and the machine leave.",
@@ -198,7 +214,7 @@ std::string metrics_text(const Operations& operations) {
   add_prompt_metrics(text, pool);
   add_snapshot_metrics(text, pool);
   add_engine_metrics(text, pool);
-  add_memory_metrics(text, pool.memory, operations.memory_budget);
+  add_memory_metrics(text, pool, operations.memory_budget);
   add_server_metrics(text, operations.metrics);
   text.counter("cpu_seconds_total", "CPU time of the process.", cpu_seconds());
   text.gauge("resident_bytes", "Resident memory of the process, with file pages.",

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <utility>
 
 #include "weft/api/context.h"
 #include "weft/base/clock.h"
 #include "weft/base/error.h"
+#include "weft/base/ledger.h"
 #include "weft/hosting/hosted_model.h"
 #include "weft/hosting/model_files.h"
 #include "weft/serve/engine.h"
@@ -47,7 +49,13 @@ struct Entry {
   std::deque<Waiting> waiting;  // for the model to be loaded
   Clock::time_point files_checked = {};
   LeftTexts left;  // what the engine kept, while the model is unloaded
+  Taken left_memory{Account::texts};
 
+  // Returns false if there were none.
+  bool forget_left() {
+    left_memory.set(0);
+    return !std::exchange(left, {}).texts.empty();
+  }
   bool is_loaded() const { return served != nullptr; }
   bool has_engine() const { return served && served->engine; }  // tests have none
 };

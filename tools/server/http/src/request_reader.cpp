@@ -30,6 +30,8 @@ class Body {
     if (gzip) gzip_.emplace();
   }
   std::size_t size() const { return text_.size(); }
+  // So many bytes will come. The system gives the memory as it is used.
+  void expect(std::size_t n_bytes) { text_.reserve(n_bytes); }
   void append(std::string_view piece) {
     if (gzip_) {
       // Members may be empty: their number is limited by their own size.
@@ -209,6 +211,7 @@ void RequestReader::begin_body() {
   if (!expect.empty() && http_1_1() && !expects_continue())
     throw RefusedError(417, "Expect: only '100-continue' is supported");
   impl_->parser.body.emplace(max, is_gzip(impl_->parser.head));
+  impl_->parser.body->expect(static_cast<std::size_t>(declared));
 }
 
 std::size_t RequestReader::read_body(std::string_view input) {

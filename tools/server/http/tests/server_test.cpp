@@ -2,6 +2,7 @@
 #include "weft/http/server.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -10,6 +11,7 @@
 #include <doctest/doctest.h>
 
 #include "weft/base/error.h"
+#include "weft/base/ledger.h"
 
 #include "test_client.h"
 
@@ -281,6 +283,24 @@ TEST_CASE("bodies that are being received share a limit") {
   CHECK(one.receive().status == 200);
   two.send(head + std::string(9000, 'b'));
   CHECK(two.receive().status == 200);
+}
+
+TEST_CASE("bodies take their memory from the ledger") {
+  RunningServer server(echo);
+  weft::process_ledger().set_limit(weft::process_ledger().used() + 20'000);
+  const auto receive = [&](std::size_t n) {
+    Client client(server.port());
+    client.send(request("POST", "/", std::string(n, 'b')));
+    return client.receive();
+  };
+  CHECK(receive(9000).status == 200);
+  const Received refused = receive(25'000);
+  CHECK(refused.status == 503);
+  CHECK(refused.body.find("for bodies: ") != std::string::npos);
+  CHECK(refused.body.find(" of 19.5 KiB are taken") != std::string::npos);
+  weft::process_ledger().set_limit(std::numeric_limits<std::int64_t>::max());
+  CHECK(receive(25'000).status == 200);
+  CHECK(eventually([] { return weft::process_ledger().used() == 0; }));
 }
 
 TEST_CASE("paths are below the prefix") {

@@ -16,6 +16,7 @@
 
 #include "weft/api/errors.h"
 #include "weft/base/error.h"
+#include "weft/base/ledger.h"
 #include "weft/hosting/watch_ranks.h"
 #include "weft/run/ranks.h"
 #include "weft/scheduler/budget.h"
@@ -61,11 +62,12 @@ ServeProgram::ServeProgram(Flags flags, const ProgramParts& parts)
   access_ = std::make_unique<http::Access>(access_options(), api::refusal_reply);
   http_ = std::make_unique<http::Server>(http_options(), hooks());
   workers_ = std::make_unique<api::Workers>();
-  pool_ = std::make_unique<ModelPool>(pool_options());
+  PoolOptions pool = pool_options();
+  const std::int64_t budget = pool.budget;
+  pool_ = std::make_unique<ModelPool>(std::move(pool));
   operations_ = std::make_unique<Operations>(
-      Operations{*pool_, metrics_, draining_, flags_.model.session.mem_budget,
-                 flags_.model.session.workers, flags_.metrics, [this] { return fault_.why(); }});
-  if (operations_->memory_budget == 0) operations_->memory_budget = default_budget();
+      Operations{*pool_, metrics_, draining_, budget, flags_.model.session.workers, flags_.metrics,
+                 [this] { return fault_.why(); }});
   if (!flags_.record_folder.empty()) recorder_ = make_recorder();
   if (!flags_.profile_folder.empty()) {
     profiles_ = std::make_unique<RequestProfiles>(flags_.profile_folder, parts_.make_profile, log_);
@@ -270,6 +272,7 @@ int serve(Flags flags, const ProgramParts& parts) {
   } else if (flags.one_model()) {
     cli::tune_once(flags.model);
   }
+  return_large_blocks();
   return ServeProgram(std::move(flags), parts).run();
 }
 

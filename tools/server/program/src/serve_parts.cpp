@@ -8,6 +8,7 @@
 #include "weft/api/errors.h"
 #include "weft/api/text_run.h"
 #include "weft/page/page.h"
+#include "weft/scheduler/budget.h"
 
 #include "interfaces.h"
 #include "model_sources.h"
@@ -57,6 +58,8 @@ PoolOptions ServeProgram::pool_options() {
   options.max_waiting = static_cast<std::size_t>(std::max(1, flags_.slots)) +
                         static_cast<std::size_t>(flags_.max_queue);
   options.refuse_until_loaded = flags_.one_model();
+  options.budget = flags_.model.session.mem_budget;
+  if (options.budget == 0) options.budget = default_budget();
   options.load = [this](const HostedModel& source, std::int64_t used) {
     return load(source, used);
   };

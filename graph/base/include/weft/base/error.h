@@ -58,6 +58,12 @@ class BudgetError : public Error {
   using Error::Error;
 };
 
+// What a program takes beside its sessions exceeds what the budget leaves for it (ledger.h): not
+// the request's fault, and it may succeed later.
+class LedgerError : public BudgetError {
+  using BudgetError::BudgetError;
+};
+
 // The caller cancelled the work.
 class CancelledError : public Error {
   using Error::Error;

@@ -1,6 +1,7 @@
 #pragma once
 // Measured numbers for people: fixed notation, never "1e+03" or "5.95e-06".
 
+#include <cstdint>
 #include <string>
 
 namespace weft {
@@ -10,5 +11,7 @@ namespace weft {
 std::string three_digits(double value);
 // A duration in the unit that fits: "850 ns", "5.95 us", "1.00 ms", "600 s".
 std::string human_ns(double ns);
+// "612.4 MiB": three to four digits, powers of 1024.
+std::string human_bytes(std::int64_t bytes);
 
 }  // namespace weft

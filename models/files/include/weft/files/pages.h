@@ -17,6 +17,11 @@ void read_ahead(std::span<const std::byte> bytes) noexcept;
 // process. Linux before 5.14 cannot detect that.
 [[nodiscard]] bool prefault(std::span<const std::byte> bytes) noexcept;
 
+// How the bytes are accessed from now on. By default, an access to a page that is not in memory
+// also reads its neighbours, often megabytes of them: right for `dense`, costly for `sparse`.
+enum class Access : std::uint8_t { sparse, dense };
+void expect(std::span<const std::byte> bytes, Access access) noexcept;
+
 // Unmaps the pages from this process; the system keeps them in its page cache. They come back when
 // they are accessed again.
 void release_pages(std::span<const std::byte> bytes) noexcept;

@@ -75,6 +75,8 @@ struct MemoryOffer {
   // Everything that was given up, in order: also PlannedModel::concessions.
   std::vector<std::string> concessions;
   DraftOffer drafts;
+  // The part of MemoryUse::other that is MemoryDemand::requests; 0 without a budget.
+  std::int64_t requests = 0;
 
   MemoryUse memory() const;  // everything: that of the session, and that of drafts
 };

@@ -83,6 +83,10 @@ struct MemoryGuardOptions {
   std::function<void(const std::string& what)> warn = {};
 };
 
+// What server_options() reserves for requests, which take it from the ledger of the process: as
+// much as about 8 long ones at once need.
+inline constexpr std::int64_t kRequestBytes = std::int64_t{12} << 20;
+
 struct EngineOptions {
   std::int32_t slots = 4;         // texts computed at the same time
   std::int32_t max_waiting = 64;  // requests in the queue; 0: none waits
@@ -261,6 +265,7 @@ struct EngineState {
   std::string why_refused;       // new requests are, at MemoryLevel::refusing
   // Snapshots that texts can continue from.
   std::int64_t snapshot_files = 0, snapshot_bytes = 0;
+  std::int64_t allocated_bytes = 0;  // Session::allocated_bytes(), without embedders and drafts
   std::int64_t n_waiting = 0;
   std::int64_t n_running = 0;
 };

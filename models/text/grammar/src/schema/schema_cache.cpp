@@ -12,6 +12,13 @@ std::size_t SchemaCache::Entry::n_bytes() const {
   return sizeof(Entry) + scope.size() + schema.size() + grammar->compiled()->n_bytes();
 }
 
+void SchemaCache::clear() {
+  std::list<Entry> forgotten;  // destroyed after the lock
+  const std::lock_guard lock(mutex_);
+  forgotten.swap(entries_);
+  n_bytes_ = 0;
+}
+
 std::shared_ptr<const Grammar> SchemaCache::find(const Key& key) {
   const std::lock_guard lock(mutex_);
   return find_held(key);

@@ -30,6 +30,8 @@ class SchemaCache {
     return keep({std::string(scope), std::string(schema), options, make()});
   }
 
+  void clear();
+
  private:
   struct Key {
     std::string_view scope, schema;

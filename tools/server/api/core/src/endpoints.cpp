@@ -10,6 +10,7 @@
 #include "weft/api/query.h"
 #include "weft/api/workers.h"
 #include "weft/base/json_string.h"
+#include "weft/base/ledger.h"
 #include "weft/base/text.h"
 #include "weft/grammar/compile_limits.h"
 #include "weft/http/media.h"
@@ -233,6 +234,11 @@ bool is_unloaded(const Models& models, std::string_view name) {
   return model != all.end() && model->status == "unloaded";
 }
 
+struct ParsedBody {
+  Json json;
+  Taken memory{Account::bodies};
+};
+
 }  // namespace
 
 // On a preparing thread.
@@ -242,7 +248,9 @@ void Router::prepare(const Endpoint& endpoint, const std::shared_ptr<ApiCall>& c
     if (endpoint.request) {
       const std::string& text = call->request().body;
       const bool empty = endpoint.body_optional && trim(text).empty();
-      call->body = std::make_shared<const Json>(empty ? Json::object() : parse_body(text));
+      auto parsed = std::make_shared<ParsedBody>();
+      parsed->json = empty ? Json::object() : parse_body(text, &parsed->memory);
+      call->body = std::shared_ptr<const Json>(parsed, &parsed->json);
     }
     if (endpoint.model == ModelUse::none) return run_handler(endpoint, call);
     const auto ready = [this, &endpoint, call](std::shared_ptr<const ServedModel> model,

@@ -88,6 +88,8 @@ ApiError as_api_error(std::exception_ptr error, std::string param) {
     return with_retry({429, "rate_limit_error", e.what(), {}, "queue_full"}, 1);
   } catch (const SlotOwnerError& e) {
     return {403, "permission_error", e.what(), {}, "slot_owner"};
+  } catch (const LedgerError& e) {
+    return unavailable(e.what(), "budget");
   } catch (const BudgetError& e) {
     // A grammar that is too large is the request's fault; memory for sequences is not.
     if (!param.empty()) return bad_request(std::move(param), e.what());

@@ -40,7 +40,7 @@ std::string problem_of(std::string_view message) {
 // Builds the value from the events of the parser. Parsing does not recurse.
 class Builder : public nlohmann::json_sax<Json> {
  public:
-  explicit Builder(std::string_view text) : text_(text) {}
+  explicit Builder(std::string_view text, Taken* memory = nullptr) : text_(text), memory_(memory) {}
 
   bool null() override { return add(nullptr); }
   bool boolean(bool value) override { return add(value); }
@@ -49,6 +49,7 @@ class Builder : public nlohmann::json_sax<Json> {
   bool number_float(number_float_t value, const string_t&) override { return add(value); }
   bool string(string_t& value) override {
     replace_nul(value);
+    take(kNode + value.size());
     return add(std::move(value));
   }
   bool binary(binary_t&) override { return false; }
@@ -61,6 +62,7 @@ class Builder : public nlohmann::json_sax<Json> {
     Level& level = levels_.back();
     if (!is_new(level, name))
       refuse(fmt::format("duplicate name {} in an object", json_string(name.substr(0, 80))));
+    take(kNode + name.size());
     level.value->get_ref<Json::object_t&>().push_back({std::move(name), nullptr});
     return true;
   }
@@ -70,7 +72,8 @@ class Builder : public nlohmann::json_sax<Json> {
                                       position(text_, at == 0 ? 0 : at - 1), problem_of(e.what())));
   }
 
-  Json take() { return std::move(root_); }
+  Json root() { return std::move(root_); }
+  std::int64_t n_bytes() const { return n_bytes_; }  // about what the value takes
 
  private:
   struct Level {
@@ -78,6 +81,9 @@ class Builder : public nlohmann::json_sax<Json> {
     ForeignSet<std::string> names = {};  // once there are many
   };
   static constexpr std::size_t kManyNames = 16;
+  // A value in a container that grows by doubling; what it points to, allocated.
+  static constexpr std::size_t kValue = 2 * sizeof(Json), kNode = 48;
+  static constexpr std::int64_t kStep = 64 << 10;  // bytes that are taken at a time
 
   [[noreturn]] static void refuse(const std::string& problem) {
     throw bad_request("", "the body is not accepted: " + problem);
@@ -97,7 +103,13 @@ class Builder : public nlohmann::json_sax<Json> {
     return level.names.insert(name).second;
   }
 
+  void take(std::size_t n_bytes) {
+    n_bytes_ += static_cast<std::int64_t>(n_bytes);
+    if (memory_ && n_bytes_ > memory_->bytes()) memory_->require(n_bytes_ + kStep);
+  }
+
   Json& place(Json value) {
+    take(kValue + (value.is_structured() ? kNode : 0));
     if (++n_values_ > kMaxJsonValues) refuse(fmt::format("more than {} values", kMaxJsonValues));
     if (levels_.empty()) return root_ = std::move(value);
     Json& in = *levels_.back().value;
@@ -125,18 +137,28 @@ class Builder : public nlohmann::json_sax<Json> {
   Json root_;
   std::vector<Level> levels_;
   std::size_t n_values_ = 0;
+  Taken* memory_;
+  std::int64_t n_bytes_ = 0;
 };
+
+Json parsed(std::string_view text, Taken* memory) {
+  constexpr std::ptrdiff_t kSmall = 64 << 10;
+  // The parser has the text of a string twice, in buffers that grow by doubling.
+  if (memory && std::ssize(text) > kSmall) memory->require(3 * std::ssize(text));
+  Builder builder(text, memory);
+  Json::sax_parse(text.begin(), text.end(), &builder);
+  if (memory) memory->set(builder.n_bytes());
+  return builder.root();
+}
 
 }  // namespace
 
 Json parse_json(std::string_view text) {
-  Builder builder(text);
-  Json::sax_parse(text.begin(), text.end(), &builder);
-  return builder.take();
+  return parsed(text, nullptr);
 }
 
-Json parse_body(std::string_view text) {
-  Json json = parse_json(text);
+Json parse_body(std::string_view text, Taken* memory) {
+  Json json = parsed(text, memory);
   if (!json.is_object())
     throw bad_request("", fmt::format("the body must be a JSON object, got {}", json.type_name()));
   return json;

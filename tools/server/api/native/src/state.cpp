@@ -12,6 +12,7 @@
 #include "weft/api/generation_fields.h"
 #include "weft/api/json.h"
 #include "weft/api/json_text.h"
+#include "weft/base/ledger.h"
 #include "weft/native/endpoints.h"
 #include "weft/run/session_knobs.h"
 #include "weft/scheduler/workers.h"
@@ -40,6 +41,23 @@ std::string default_settings(const ServedModel& model) {
       .str();
 }
 
+// What the process takes beside the plans of models.
+std::string taken_json() {
+  const Ledger& ledger = process_ledger();
+  JsonArray accounts;
+  for (const Ledger::Line& line : ledger.lines())
+    accounts.add_json(JsonObject()
+                          .add("name", to_string(line.account))
+                          .add("bytes", line.used)
+                          .add("peak", line.peak)
+                          .str());
+  return JsonObject()
+      .add("total", ledger.used())
+      .add("limit", ledger.limit())
+      .add_json("accounts", accounts.str())
+      .str();
+}
+
 // The lines that `weft plan` prints.
 std::string memory_json(const Engine& engine) {
   JsonArray lines;
@@ -48,7 +66,9 @@ std::string memory_json(const Engine& engine) {
   return JsonObject()
       .add("total", engine.memory().total())
       .add("budget", engine.session_options().mem_budget)
+      .add("allocated", engine.state().allocated_bytes)
       .add_json("lines", lines.str())
+      .add_json("beside", taken_json())
       .add_json("concessions", array_of(engine.concessions()))
       .str();
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "weft/base/ledger.h"
 #include "weft/tokenize/vocabulary.h"
 
 namespace weft {
@@ -69,6 +70,7 @@ class Grammar {
   static std::shared_ptr<const Grammar> with_prefix(std::string_view prefix,
                                                     const Grammar& grammar);
 
+  // Throws LedgerError if the ledger of the process has no room for it.
   explicit Grammar(std::shared_ptr<const grammar::CompiledGrammar> compiled);
   ~Grammar();
 
@@ -77,6 +79,7 @@ class Grammar {
 
  private:
   std::shared_ptr<const grammar::CompiledGrammar> compiled_;
+  Taken taken_{Account::grammars};
 };
 
 }  // namespace weft

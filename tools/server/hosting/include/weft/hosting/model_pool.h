@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,6 +24,8 @@ struct PoolOptions {
   std::size_t max_waiting = 256;
   // Refuse requests for the only model until it is loaded. Otherwise they wait.
   bool refuse_until_loaded = false;
+  // Bytes of all models and of the ledger of the process, whose limit the pool sets.
+  std::int64_t budget = std::numeric_limits<std::int64_t>::max();
   // Loads a model. `used`: bytes of the other loaded models. Throws.
   std::function<std::shared_ptr<api::ServedModel>(const HostedModel&, std::int64_t used)> load;
   // Called on the pool's thread after each attempt to load, with null if it succeeded. May be
@@ -43,6 +46,7 @@ struct PoolCounters {
   std::int64_t snapshot_files = 0, snapshot_bytes = 0;           // likewise
   MemoryLevel memory_level = MemoryLevel::enough;                // the highest one
   MemoryUse memory;
+  std::int64_t allocated_bytes = 0;  // EngineState's
   std::uint64_t loads = 0, unloads = 0;
 };
 

@@ -17,7 +17,7 @@ struct Operations {
   ModelPool& pool;
   ServerMetrics& metrics;
   std::atomic<bool>& draining;
-  std::int64_t memory_budget = 0;
+  std::int64_t memory_budget = 0;  // PoolOptions::budget
   int workers = 0;
   bool show_metrics = true;
   // Why the server can compute nothing any more; "" if it can. May be empty.

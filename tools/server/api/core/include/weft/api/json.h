@@ -6,6 +6,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "weft/base/ledger.h"
+
 namespace weft::api {
 
 // Members keep the order of the text: schemas and tools are shown to models in the order in which
@@ -20,8 +22,9 @@ inline constexpr std::size_t kMaxJsonValues = std::size_t{1} << 21;
 // beyond double; and for unpaired surrogates, duplicate names, values nested too deep and too many
 // values. U+0000 in a string becomes U+FFFD, because it ends texts elsewhere.
 Json parse_json(std::string_view text);
-// The same for a request's body, which must be an object.
-Json parse_body(std::string_view text);
+// The same for a request's body, which must be an object. `memory` takes what it needs while it is
+// parsed: LedgerError if there is no room. Null: nothing does.
+Json parse_body(std::string_view text, Taken* memory = nullptr);
 
 // The value as compact text in valid UTF-8.
 std::string to_text(const Json& json);
