@@ -11,6 +11,7 @@ from support import SOURCE, SystemTest, run
 
 ROW = re.compile(r'\{"(-[^"]*)",\s*(renamed|given|ignored|refused),\s*(0|1|kSwitch),\s*'
                  r'(?:"[^"]*"|k\w+)(?:,\s*"([^"]*)")?\}')
+SWITCHES = ("--context-shift", "--no-context-shift")  # in programs with --context-end
 TABLE = SOURCE / "tools/common/peer_flags_table.cpp"
 FLAGS = SOURCE / "tests/usage/llama_cpp_flags.txt"
 
@@ -48,6 +49,8 @@ class PeerFlags(SystemTest):
                 if programs and " ".join(command) not in programs:
                     continue
                 for name in names:
+                    if kind == "renamed" and name in SWITCHES and "--context-end" in own:
+                        seen.add(name)
                     if name in own or name in seen or kind == "renamed":
                         continue
                     seen.add(name)
@@ -110,6 +113,8 @@ class PeerFlags(SystemTest):
         for names, kind, values, programs in rows():
             for name in names if kind == "refused" and values == "kSwitch" else ():
                 command = (programs[0] if programs else "generate").split()
+                if name in SWITCHES:
+                    command = ["weft", "bench"]
                 if name in seen or name in self.own_names(command):
                     continue
                 seen.add(name)
@@ -122,9 +127,20 @@ class PeerFlags(SystemTest):
                     for on in ([name], [name, "on"], [name, "auto"], [f"{name}=1"], [f"{name}="]):
                         self.refuses(2, f"{name} is not supported: ", *command, *on)
         self.assertIn("--context-shift", seen)
-        plain = self.runs("generate", "-n", "4", "-s", "1").out
-        self.assertEqual(self.runs("generate", "--context-shift", "off", "-n", "4", "-s", "1").out,
-                         plain)
+
+    def test_contexts_are_shifted_if_a_flag_of_llama_cpp_says_so(self):
+        def text(*flags):
+            return self.runs("generate", "-n", "64", "-c", "48", "-s", "1", "--ignore-eos",
+                             *flags).out
+
+        shifted, plain = text("--context-end", "shift"), text()
+        self.assertNotEqual(shifted, plain)
+        for on in (["--context-shift"], ["--context-shift", "on"], ["--context-shift=1"]):
+            self.assertEqual(text(*on), shifted)
+        for off in (["--context-shift", "off"], ["--context-shift=0"], ["--no-context-shift"]):
+            self.assertEqual(text(*off), plain)
+        self.refuses(2, "--no-context-shift and --context-end shift contradict each other",
+                     "generate", "--no-context-shift", "--context-end", "shift")
 
     def test_refusals_say_what_to_do(self):
         for flag, advice in (("--rope-scale", "--override-kv"), ("--mmproj", "models read texts"),

@@ -122,19 +122,7 @@ class Reader {
     if (has_value && row.values == kSwitch && !is_switch_value(value))
       fail<UsageError>("{}: unknown value '{}' (known: on, off, auto)", name, value);
     ++at_;
-    if (row.kind == PeerFlagKind::renamed) {
-      const std::string_view own = first_word(row.text);
-      kept_.emplace_back(own);
-      if (own.size() < row.text.size()) {
-        kept_.emplace_back(row.text.substr(own.size() + 1));
-        meant_.push_back({name, {std::string(own), kept_.back()}});
-      }
-      if (has_value)
-        kept_.push_back(value);
-      else if (row.values == 1 && at_ < words_.size())
-        kept_.push_back(words_[at_++]);
-      return;
-    }
+    if (row.kind == PeerFlagKind::renamed) return rename(row, name, value, has_value);
     const bool takes_next = row.values == 1 || (row.values == kSwitch && at_ < words_.size() &&
                                                 is_switch_value(words_[at_]));
     if (takes_next && !has_value) {
@@ -143,6 +131,27 @@ class Reader {
     }
     if (row.kind == PeerFlagKind::ignored)
       notes_.push_back(fmt::format("unknown option {} is ignored ({})", name, row.text));
+  }
+
+  // Replaces a flag by words of the program; a switch that is off asks for nothing.
+  void rename(const PeerFlag& row, const std::string& name, const std::string& value,
+              bool has_value) {
+    if (row.values == kSwitch) {
+      const bool takes_next = !has_value && at_ < words_.size() && is_switch_value(words_[at_]);
+      const std::string_view state = takes_next ? words_[at_++] : value;
+      if (switches_off(state)) return;
+    }
+    const std::string_view own = first_word(row.text);
+    kept_.emplace_back(own);
+    if (own.size() < row.text.size()) {
+      kept_.emplace_back(row.text.substr(own.size() + 1));
+      meant_.push_back({name, {std::string(own), kept_.back()}});
+    }
+    if (row.values != 1) return;
+    if (has_value)
+      kept_.push_back(value);
+    else if (at_ < words_.size())
+      kept_.push_back(words_[at_++]);
   }
 
   // Skips a flag that asks for what the programs do without it.

@@ -21,6 +21,10 @@ std::string why_not_dropped(const Session& session) {
   return why_not_moved(session);
 }
 
+std::string why_not_dropped(const Model& model) {
+  return why_not_moved(model);
+}
+
 // Blocks of windows keep their contents: the oldest position that the next token sees may be
 // anywhere in a block, all of which is of the last range.
 std::int64_t min_newest_tokens(const Session& session) {

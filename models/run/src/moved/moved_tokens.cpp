@@ -9,6 +9,7 @@
 #include "weft/ops/attention/cache_cells.h"
 #include "weft/ops/formats/format.h"
 
+#include "model/model_impl.h"
 #include "moved/cell_mover.h"
 #include "session/session_impl.h"
 
@@ -127,11 +128,16 @@ std::vector<double> deviations(const Compared& before, const Compared& after, st
 
 }  // namespace
 
+std::string why_not_moved(const Model& model) {
+  if (model.facts().encodes) return "the model has an encoder";
+  if (!model.facts().causal) return "tokens of the model attend to later ones";
+  if (impl_of(model).ranks.group) return "the model is divided among ranks";
+  return "";
+}
+
 std::string why_not_moved(const Session& session) {
   const auto& s = SessionAccess::impl(session);
-  if (s.model->facts().encodes) return "the model has an encoder";
-  if (!s.model->facts().causal) return "tokens of the model attend to later ones";
-  if (s.others) return "the model is divided among ranks";
+  if (std::string why = why_not_moved(*s.model); !why.empty()) return why;
   if (s.planned.options.draft_layer) return "the session drafts with a layer of the model";
   if (std::string why = why_not(s.planned); !why.empty()) return why;
   for (const auto& part : s.memory.parts())

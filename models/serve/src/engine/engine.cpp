@@ -270,6 +270,9 @@ const std::vector<std::string>& Engine::concessions() const {
 const std::string& Engine::why_not_moved() const {
   return impl_->moved.why_not();
 }
+void Engine::check(const ContextEndOptions& context_end) const {
+  check_context_end(impl_->session, context_end);
+}
 const SessionOptions& Engine::session_options() const {
   return impl_->session_options;
 }

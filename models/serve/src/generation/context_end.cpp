@@ -61,6 +61,13 @@ std::vector<TokenRange> without_longest(const std::vector<float>& lengths, std::
   return kept;
 }
 
+void refuse_unless_empty(std::string_view why, const Model& model,
+                         const ContextEndOptions& options) {
+  if (!why.empty())
+    fail<UnsupportedError>("{}: texts cannot go on at the end of the context ({}): {}",
+                           model.file().path(), name_of_value(options.end), why);
+}
+
 }  // namespace
 
 std::vector<std::string> value_names(ContextEnd) {
@@ -78,16 +85,17 @@ void set_by_name(ContextEnd& end, std::string_view option, std::string_view name
   end = static_cast<ContextEnd>(found - kNames.begin());
 }
 
+void check_context_end(const Model& model, const ContextEndOptions& options) {
+  if (options.end != ContextEnd::stop) refuse_unless_empty(why_not_dropped(model), model, options);
+}
+
 void check_context_end(const Session& session, const ContextEndOptions& options) {
   if (options.end == ContextEnd::stop) return;
-  const std::string& path = session.model().file().path();
-  const std::string name = name_of_value(options.end);
   std::string why = why_not_dropped(session);
   if (why.empty() && options.end == ContextEnd::evict && !has_measured_keys(session))
     why = "no layer that sees all tokens rotates its keys";
-  if (!why.empty())
-    fail<UnsupportedError>("{}: texts cannot go on at the end of the context ({}): {}", path, name,
-                           why);
+  refuse_unless_empty(why, session.model(), options);
+  const std::string name = name_of_value(options.end);
   const std::int64_t context = session.options().context,
                      keep = std::max<std::int64_t>(options.keep, 0);
   const std::int64_t newest = newest_of(session, context, options.end);

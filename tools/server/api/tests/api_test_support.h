@@ -163,7 +163,6 @@ class FakeTexts : public TextSource {
 // The bundled model's vocabulary and template, with fake texts, behind the endpoints of OpenAI.
 struct FakeServer {
   explicit FakeServer(const std::string& chat_template = {}) {
-    auto served = std::make_shared<ServedModel>();
     served->name = "stories";
     served->aliases = {"stories"};
     served->model = Model::load(WEFT_BUNDLED_MODELS "/weft-stories.gguf");
@@ -205,6 +204,7 @@ struct FakeServer {
 
   std::shared_ptr<const Model> model;
   std::shared_ptr<FakeTexts> texts = std::make_shared<FakeTexts>();
+  std::shared_ptr<ServedModel> served = std::make_shared<ServedModel>();
   std::unique_ptr<Models> models;
   std::unique_ptr<Services> services;
   std::unique_ptr<Router> router;

@@ -148,6 +148,29 @@ TEST_CASE("every interface takes what texts do at the end of the context, by all
   }
 }
 
+TEST_CASE("what the server does at the end of the context holds for requests that do not say it") {
+  Interfaces server;
+  server.served->context_end = {.end = ContextEnd::window, .keep = 9, .cells = 70};
+  for (const Interface& to : interfaces()) {
+    CAPTURE(to.path);
+    const auto asked = [&](const Json& more) {
+      server.ask(to.path, to_text(to.with(more)));
+      return server.texts->requests.back().generation.context_end;
+    };
+    CHECK(asked(Json::object()).end == ContextEnd::window);
+    CHECK(asked(Json::object()).keep == 9);
+    CHECK(asked({{"context_end", "evict"}}).cells == 70);
+    CHECK(asked({{"context_end", "stop"}}).end == ContextEnd::stop);
+    const ContextEndOptions own =
+        asked({{"context_end", "evict"}, {"keep", 2}, {"cache_evict", 5}});
+    CHECK((own.end == ContextEnd::evict && own.keep == 2 && own.cells == 5));
+  }
+  const Json props = server.get("GET", "/props")["default_generation_settings"]["params"];
+  CHECK(props["context_end"] == "window");
+  CHECK(props["keep"] == 9);
+  CHECK(props["cache_evict"] == 70);
+}
+
 Json schema_of(const FieldList& fields) {
   const Json properties = Json::parse(fields.schema())["properties"];
   return properties.contains("options") ? properties["options"]["properties"] : properties;

@@ -258,6 +258,7 @@ void add_request_defaults(cli::App& app, Flags& flags) {
       .range(-1, 1 << 20)
       .capture_default_str()
       .type_name("N");
+  cli::add_context_flags(app, flags.context_end);
   cli::add_sampler_flags(app, flags.sampler);
 }
 

@@ -42,6 +42,21 @@ std::shared_ptr<const ChatTemplate> template_of(const Flags& flags, const Model&
   }
 }
 
+// What the flags ask for is not dropped in silence: if they name one model, it has to do it. Of
+// several, those that cannot go on end their texts, and requests may still ask for it.
+ContextEndOptions context_end_of(const Flags& flags, const Engine& engine,
+                                 const HostedModel& source, const Warn& warn) {
+  if (!engine.model().facts().gives_text() && !flags.one_model()) return {};
+  try {
+    engine.check(flags.context_end);
+    return flags.context_end;
+  } catch (const Error& error) {
+    if (flags.one_model()) throw;
+    warn(fmt::format("{}: --context-end has no effect: {}", source.names.front(), error.what()));
+    return {};
+  }
+}
+
 void set_request_defaults(api::ServedModel& served, const Flags& flags) {
   served.template_kwargs = flags.chat_template.kwargs;
   served.reasoning = api::reasoning_format(flags.reasoning_format);
@@ -61,6 +76,7 @@ std::shared_ptr<const Model> open_model(const Flags& flags, const std::string& p
                                         const Warn& warn) {
   auto model = Model::load(path, cli::model_options(flags.model));
   for (const std::string& warning : model->warnings()) warn(warning);
+  if (flags.one_model()) check_context_end(*model, flags.context_end);
   const std::int64_t context =
       server_options(*model, flags.model.session, flags.slots, flags.slots_given).session.context;
   if (context > model->facts().context) {
@@ -84,10 +100,12 @@ std::shared_ptr<api::ServedModel> start_model(const std::shared_ptr<const Model>
     warn(fmt::format("to meet the memory budget: {}", given_up));
   if (const std::string& why = engine->why_not_moved(); flags.moved.min_tokens > 0 && !why.empty())
     warn(fmt::format("{}: --cache-reuse has no effect: {}", source.path, why));
+  const ContextEndOptions context_end = context_end_of(flags, *engine, source, warn);
   auto served = api::served_model(source.names.front(), model, std::move(engine), std::move(chat));
   served->aliases = source.names;
   served->created = describe_file(source.path).modified;
   set_request_defaults(*served, flags);
+  served->context_end = context_end;
   served->texts = measured(served->texts, metrics);
   return served;
 }

@@ -24,6 +24,9 @@ namespace weft {
 // they can.
 std::string why_not_dropped(const Session& session);
 
+// The same as far as the model alone decides it, before a session loads it.
+std::string why_not_dropped(const Model& model);
+
 // How many of the last tokens have to stay together at least, as windows of layers need them.
 std::int64_t min_newest_tokens(const Session& session);
 

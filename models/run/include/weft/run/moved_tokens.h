@@ -24,6 +24,8 @@ namespace weft {
 // Why tokens of this session cannot be taken, such as "the model has recurrent states"; "": they
 // can.
 std::string why_not_moved(const Session& session);
+// The same as far as the model alone decides it, before a session loads it.
+std::string why_not_moved(const Model& model);
 
 // The most that can be taken at once: SessionOptions::prefill_width, or, if windows forget what
 // they no longer need, what they keep beyond (arch::kGuaranteedRewind).

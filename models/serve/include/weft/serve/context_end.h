@@ -34,6 +34,9 @@ struct ContextEndOptions {
 // drop tokens in this way, and ValueError if its context is too small for it.
 void check_context_end(const Session& session, const ContextEndOptions& options);
 
+// The same as far as the model alone decides it, before a session loads it.
+void check_context_end(const Model& model, const ContextEndOptions& options);
+
 // Whether a text whose prompt has `n_prompt` tokens goes on when the context is full.
 bool goes_on(const Session& session, const ContextEndOptions& options, std::int64_t n_prompt);
 

@@ -349,6 +349,8 @@ class Engine {
   // Why the model takes no parts of prompts from other positions (TextRequest::moved): "the model
   // has recurrent states"; "": it does.
   const std::string& why_not_moved() const;
+  // Throws like check_context_end() of its session.
+  void check(const ContextEndOptions& options) const;
   // With the concessions to the budget and the sequences of kept prompts. If the model is not
   // causal, the options of the session of embeddings.
   const SessionOptions& session_options() const;

@@ -211,6 +211,7 @@ GenerationFields initial_generation(const ServedModel& model) {
   fields.dry_sequence_breakers = model.dry_breakers;
   fields.cache_prompt = model.reuse;
   fields.n_cache_reuse = model.moved.min_tokens;
+  fields.generation.context_end = model.context_end;
   if (model.max_tokens >= 0) fields.max_tokens = model.max_tokens;
   return fields;
 }

@@ -73,6 +73,7 @@ struct Flags {
   cli::SamplerFlags sampler;
   bool seed_given = false;
   std::int64_t max_tokens = -1;
+  ContextEndOptions context_end = {};
   cli::TemplateFlags chat_template;
   std::string pooling;  // empty: as the file says
   std::string reasoning_format = "auto";

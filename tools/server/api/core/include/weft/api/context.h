@@ -74,10 +74,11 @@ struct ServedModel {
   std::int64_t max_tokens = -1;
   bool reuse = true;              // cache_prompt
   TextRequest::Moved moved = {};  // n_cache_reuse
-  bool prepares = false;          // the next turn of a chat is computed while nobody waits
-  EmbedderOptions embedder;       // pooling and limits
-  RankingOutput ranking;          // for rerankers
-  std::int64_t created = 0;       // seconds since 1970
+  ContextEndOptions context_end = {};
+  bool prepares = false;     // the next turn of a chat is computed while nobody waits
+  EmbedderOptions embedder;  // pooling and limits
+  RankingOutput ranking;     // for rerankers
+  std::int64_t created = 0;  // seconds since 1970
 };
 
 // With an engine of this model, and defaults for requests. `chat`: of the model's tokenizer;
