@@ -6,11 +6,11 @@
 #include "check.h"
 
 extern const test_case architecture_tests[], base_tests[], builder_tests[], chat_tests[],
-    conversation_tests[], conversions_tests[], diffusion_tests[], embedder_tests[],
-    generation_tests[], grammar_tests[], graph_tests[], interrupt_tests[], logprobs_tests[],
-    misuse_tests[], model_tests[], one_call_tests[], pictures_tests[], reply_tests[],
-    sampler_tests[], saved_tests[], session_tests[], speculation_tests[], token_tests[],
-    tools_tests[];
+    context_end_tests[], conversation_tests[], conversions_tests[], diffusion_tests[],
+    embedder_tests[], generation_tests[], grammar_tests[], graph_tests[], interrupt_tests[],
+    logprobs_tests[], misuse_tests[], model_tests[], one_call_tests[], pictures_tests[],
+    reply_tests[], sampler_tests[], saved_tests[], session_tests[], speculation_tests[],
+    token_tests[], tools_tests[];
 
 /* The groups are the files X_test.c. */
 static const struct {
@@ -20,6 +20,7 @@ static const struct {
               {"base", base_tests},
               {"builder", builder_tests},
               {"chat", chat_tests},
+              {"context_end", context_end_tests},
               {"conversation", conversation_tests},
               {"conversions", conversions_tests},
               {"diffusion", diffusion_tests},

@@ -79,6 +79,10 @@ void take_members(Options& reader, weft_generation_options& options) {
   reader.take("n_logprobs", options.n_logprobs);
   reader.take("prompt_logprobs", options.prompt_logprobs);
   reader.take("decode_flags", options.decode_flags);
+  reader.take("context_end", options.context_end);
+  reader.take("keep", options.keep);
+  reader.take("discard", options.discard);
+  reader.take("cache_evict", options.cache_evict);
 }
 
 void take_members(Options& reader, weft_beam_options& options) {
@@ -212,6 +216,7 @@ py::dict dict_of(const weft_generation_info& info) {
   all["ended"] = info.ended;
   all["stop_string"] = text_of(info.stop_string);
   all["n_guessed"] = info.n_guessed;
+  all["n_dropped"] = info.n_dropped;
   return all;
 }
 

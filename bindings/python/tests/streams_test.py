@@ -130,6 +130,26 @@ class Searches(unittest.TestCase):
         self.model = weft.Model()
         self.session = self.model.session(context=128, sequences=4)
 
+    def test_texts_go_on_when_the_context_is_full(self):
+        session = self.model.session(context=64)
+        endless = weft.Sampler(temperature=0, logit_bias={self.model.tokenizer.eos_id: -100})
+        common = {"max_tokens": 150, "sampler": endless}
+        for end in ("shift", "window", "evict"):
+            stream = session.stream(STORY, context_end=end, keep=3, **common)
+            self.assertIsNone(stream.n_dropped)
+            list(stream)
+            self.assertEqual(len(stream.tokens), 150)
+            self.assertGreater(stream.n_dropped, 0)
+            self.assertLessEqual(session.length(), 5)  # what is not exact is gone
+            again = session.stream(STORY, **common)
+            list(again)
+            self.assertEqual((again.n_dropped, again.finish_reason), (0, "length"))
+            self.assertLess(len(again.tokens), 64)
+        with self.assertRaisesRegex(weft.ArgumentError, "stop, shift, window, evict"):
+            session.stream(STORY, context_end="roll")
+        with self.assertRaisesRegex(weft.UnsupportedError, "texts of a beam search end"):
+            self.session.search(STORY, beams=2, context_end="shift")
+
     def test_the_most_likely_texts_are_found(self):
         found = self.session.search(STORY, beams=4, max_tokens=6)
         self.assertEqual(len(found), 4)

@@ -208,10 +208,12 @@ class Session(Unpicklable):
                sampler: Optional[Sampler] = None, stop: Stops = (),
                grammar: Union[str, Grammar, None] = None,
                json_schema: Union[str, Mapping[str, Any], None] = None,
-               sequence: int = 0, draft: Optional[Drafts] = None) -> Stream:
+               sequence: int = 0, draft: Optional[Drafts] = None, context_end: str = "stop",
+               keep: int = 4, discard: int = 0, cache_evict: int = 0) -> Stream:
         """The text after a prompt, piece by piece. What the sequence holds of the prompt is not
         computed again. With a `draft`, the sequence may hold guesses behind the text until it
-        ends."""
+        ends. When the context is full, the text ends, or goes on without some of its tokens, which
+        is not exact: context_end is "stop", "shift", "window" or "evict" (docs/prompt_reuse.md)."""
         at = self._sequence(sequence)
         ids = self._tokenizer.encode(prompt, parse_special=True) if isinstance(prompt, str) \
             else _weft.ids(prompt)
@@ -221,11 +223,15 @@ class Session(Unpicklable):
             else Grammar(grammar) if isinstance(grammar, str) else grammar
         if rules is not None and not isinstance(rules, Grammar):
             raise TypeError(f"grammar must be str or a weft.Grammar, not {type(rules).__name__}")
+        end: dict[str, Union[str, int]] = {
+            "context_end": context_end, "keep": operator.index(keep),
+            "discard": operator.index(discard), "cache_evict": operator.index(cache_evict)}
         return self._text(at, sampler, rules, stop, max_tokens, draft,
-                          lambda text: text.begin(ids))
+                          lambda text: text.begin(ids), end)
 
     def _text(self, at: int, sampler: Optional[Sampler], rules: Optional[Grammar], stop: Stops,
-              max_tokens: int, draft: Optional[Drafts], begin: Callable[["_weft.Generation"], None]) -> Stream:
+              max_tokens: int, draft: Optional[Drafts], begin: Callable[["_weft.Generation"], None],
+              end: Optional[dict[str, Union[str, int]]] = None) -> Stream:
         """A text in sequence `at`, which reuses what the sequence holds."""
         if sampler is not None and not isinstance(sampler, Sampler):
             raise TypeError(f"sampler must be a weft.Sampler, not {type(sampler).__name__}")
@@ -239,7 +245,7 @@ class Session(Unpicklable):
         native = _weft.Generation.open(
             self._native, at, (sampler or Sampler())._options,
             None if rules is None else rules._native, stops, drafts,
-            {"max_tokens": operator.index(max_tokens)})
+            {"max_tokens": operator.index(max_tokens), **(end or {})})
         with self._using:
             self._change(at)
             begin(native)

@@ -73,6 +73,7 @@ class Stream(Unpicklable, Iterator[str], AsyncIterator[str]):
         self._pending: deque[str] = deque()  # pieces of common steps that nobody has taken
         self._closed = self._left = False
         self.finish_reason: Optional[str] = None
+        self._n_dropped: Optional[int] = None
 
     def __repr__(self) -> str:
         return f"<weft.Stream of {len(self._ids)} tokens, {self.finish_reason or 'open'}>"
@@ -81,6 +82,12 @@ class Stream(Unpicklable, Iterator[str], AsyncIterator[str]):
     def tokens(self) -> list[int]:
         """The ids that were chosen so far."""
         return list(self._ids)
+
+    @property
+    def n_dropped(self) -> Optional[int]:
+        """How many tokens the text and its prompt lost when the context was full: above 0, it is not
+        exact. None: it has not ended by itself."""
+        return self._n_dropped
 
     def __iter__(self) -> "Stream":
         return self
@@ -104,6 +111,7 @@ class Stream(Unpicklable, Iterator[str], AsyncIterator[str]):
     def _take(self, text: str, token: int, stop: int) -> str:
         """The text of an event, which may end the stream."""
         if stop:
+            self._n_dropped = self._native.info()["n_dropped"]
             self._end(_REASONS[stop])
         if token >= 0 and stop != _weft.STOP_END_OF_TEXT:
             self._ids.append(token)

@@ -138,6 +138,7 @@ class _GenerationInfo(TypedDict):
     ended: int
     stop_string: str
     n_guessed: int
+    n_dropped: int
 
 class _DiffusionInfo(TypedDict):
     sequence: int

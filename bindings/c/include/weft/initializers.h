@@ -31,7 +31,7 @@
 #define WEFT_SPECULATION_OPTIONS_INIT \
   WEFT_INIT_(weft_speculation_options, .n_max = 16, .ngram_size_n = 2, .adaptive = 1)
 #define WEFT_GENERATION_OPTIONS_INIT \
-  WEFT_INIT_(weft_generation_options, .max_tokens = -1, .n_logprobs = -1)
+  WEFT_INIT_(weft_generation_options, .max_tokens = -1, .n_logprobs = -1, .keep = 4)
 #define WEFT_BEAM_OPTIONS_INIT WEFT_INIT_(weft_beam_options, .beams = 4, .length_penalty = 1)
 #define WEFT_DIFFUSION_OPTIONS_INIT                                                     \
   WEFT_INIT_(weft_diffusion_options, .mask_token = -1, .max_tokens = 128, .steps = 128, \

@@ -715,6 +715,14 @@ typedef struct weft_generation_options {
   weft_choose choose;      /* instead of the sampler; may be NULL */
   void* choose_user;
   weft_speculation* speculation; /* of the same session; NULL: no drafts */
+  /* What the text does when the context is full: "stop" or NULL: it ends. Otherwise it goes on
+   * without some of its tokens, which is not exact (n_dropped): "shift" drops the older half,
+   * "window" the oldest few, "evict" those with the longest keys. When the generation is freed, the
+   * sequence keeps the beginning that is exact. WEFT_ERROR_UNSUPPORTED if the model cannot. */
+  const char* context_end;
+  int64_t keep;        /* first tokens that are never dropped (4 by default); -1: the prompt */
+  int64_t discard;     /* tokens that a shift or a window drops at once; 0: as above */
+  int64_t cache_evict; /* tokens that evicting leaves; 0: half of the context */
 } weft_generation_options;
 WEFT_API weft_status weft_generation_options_init(weft_generation_options* options, size_t size);
 
@@ -789,6 +797,9 @@ typedef struct weft_generation_info {
   int32_t reserved;
   const char* stop_string; /* the one that was reached, or "" */
   int64_t n_guessed;       /* guesses of drafts that the sequence holds behind those tokens */
+  /* Tokens that the text and its prompt lost when the context was full: `tokens` and n_prompt are
+   * without them. Above 0, the text is not exact. */
+  int64_t n_dropped;
 } weft_generation_info;
 WEFT_API weft_status weft_generation_get_info(weft_generation* generation,
                                               weft_generation_info* info, weft_error** error);

@@ -18,7 +18,10 @@ namespace weft::c_api {
 namespace {
 
 weft_generation_options default_generation_options() {
-  return {.struct_size = sizeof(weft_generation_options), .max_tokens = -1, .n_logprobs = -1};
+  return {.struct_size = sizeof(weft_generation_options),
+          .max_tokens = -1,
+          .n_logprobs = -1,
+          .keep = ContextEndOptions{}.keep};
 }
 
 std::function<TokenId(std::span<const float>, std::span<const TokenId>)> choice_of(
@@ -61,6 +64,16 @@ void check_ranges(const weft_generation_options& o, std::int64_t n_vocab) {
   check_tokens(array(o.stop_tokens, o.n_stop_tokens, "stop_tokens"), n_vocab, "stop_tokens");
 }
 
+ContextEndOptions context_end_of(const weft_generation_options& o) {
+  ContextEndOptions end{.keep = o.keep, .discard = o.discard, .cells = o.cache_evict};
+  if (o.context_end)
+    set_by_name(end.end, "context_end", checked_utf8(o.context_end, "context_end"));
+  check_option<ContextEndOptions>("keep", o.keep);
+  check_option<ContextEndOptions>("discard", o.discard);
+  check_option<ContextEndOptions>("cache_evict", o.cache_evict);
+  return end;
+}
+
 std::optional<std::chrono::milliseconds> time_of(std::int64_t ms) {
   if (ms == 0) return std::nullopt;
   return std::chrono::milliseconds(ms);
@@ -101,6 +114,7 @@ GenerationOptions generation_options(const weft_generation_options& o, SessionOb
       .feed_last = is_set(o.keep_last_room, "keep_last_room"),
       .draft = drafting.draft,
       .max_guesses = drafting.max_guesses,
+      .context_end = context_end_of(o),
       .cancel = &session.gate.cancelled()};
 }
 
@@ -125,15 +139,20 @@ void give_prompt_logprobs(std::span<const TokenLogprobs> rows, GenerationObject&
   }
 }
 
-// Throws ValueError if the sequence was changed by other means than the generation.
+// Whether the sequence was changed by no other means than the generation.
+bool has_own_sequence(Generation& g) {
+  const Session& session = g.session();
+  const std::int64_t held = std::ssize(g.held());
+  return session.length(g.sequence()) == held + n_guessed(g) &&
+         session.common_prefix(g.sequence(), g.held()) == held;
+}
+
+// Throws ValueError if it was.
 void require_own_sequence(const UsedGeneration& g) {
-  const Session& session = g->session();
-  const std::int64_t length = session.length(g->sequence());
-  const std::int64_t held = std::ssize(g->held()), all = held + n_guessed(*g);
-  if (length != all || session.common_prefix(g->sequence(), g->held()) != held)
+  if (!has_own_sequence(*g))
     fail<ValueError>(
         "sequence {} has {} tokens, and no longer the {} that the generation left: begin a text",
-        g->sequence(), length, all);
+        g->sequence(), g->session().length(g->sequence()), std::ssize(g->held()) + n_guessed(*g));
 }
 
 void set_grammar(GenerationObject& g, const std::shared_ptr<const Grammar>& grammar) {
@@ -148,10 +167,11 @@ SamplerStart start_of(std::int32_t keep_state) {
 
 // The last owner may be a thread that frees the handle while another one uses the session.
 GenerationObject::~GenerationObject() {
-  if (n_guessed(*generation) == 0) return;
+  if (n_guessed(*generation) == 0 && n_dropped(*generation) == 0) return;
   gate.run_inside([left = generation] {
     try {
       drop_guesses(*left);
+      if (has_own_sequence(*left)) keep_exact(*left);
     } catch (const std::exception&) {  // a session that lost its files, say: it reports that itself
       return;
     }
@@ -357,7 +377,8 @@ weft_status weft_generation_get_info(weft_generation* generation, weft_generatio
                                       .n_held = std::ssize(g->held()),
                                       .ended = g->ended(),
                                       .stop_string = g.object()->stop_string.c_str(),
-                                      .n_guessed = n_guessed(*g)},
+                                      .n_guessed = n_guessed(*g),
+                                      .n_dropped = n_dropped(*g)},
                  "weft_generation_info");
   });
 }

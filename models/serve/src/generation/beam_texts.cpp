@@ -21,6 +21,8 @@ class RuledBeams : public SessionBeams {
       : SessionBeams(from.session, from.cancel), end_tokens_(from.end_tokens) {
     if (from.options.min_tokens > 0 || !from.options.stop_tokens.empty())
       fail<UnsupportedError>("beam search with min_tokens or stop_tokens is not supported");
+    if (from.options.context_end.end != ContextEnd::stop)
+      fail<UnsupportedError>("texts of a beam search end when the context is full");
     if (from.rules) rules_.push_back(*from.rules);
   }
 

@@ -141,6 +141,14 @@ std::int64_t n_dropped(const Generation& text) {
   return serve::GenerationAccess::impl(text).n_dropped;
 }
 
+void keep_exact(Generation& text) {
+  Generation::Impl& g = impl_of(text);
+  if (g.n_exact < 0) return;
+  g.guesses.drop(g);
+  g.session.truncate(g.sequence, g.session.resume_point(g.sequence, g.n_exact));
+  g.end_without_text();
+}
+
 std::int64_t n_guessed(Generation& text) {
   return impl_of(text).guesses.count();
 }

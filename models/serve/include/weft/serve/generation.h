@@ -215,6 +215,8 @@ class Generation {
 // sequence then holds is not what computing tokens() gives, and only its beginning is used for
 // further texts.
 std::int64_t n_dropped(const Generation& text);
+// If it has, the sequence keeps only the beginning that is exact, and the text is lost.
+void keep_exact(Generation& text);
 // Guesses of the draft that the sequence of a text holds behind held().
 std::int64_t n_guessed(Generation& text);
 // The sequence loses them, also if the text goes on. Where it cannot be cut there, as some

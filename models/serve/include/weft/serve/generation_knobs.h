@@ -172,7 +172,7 @@ struct Described<GenerationOptions> {
               .doc = "What the text does when the context is full.",
               .no_flag = "the flags of context_knobs()",
               .group = "ends",
-              .no_c = "texts end there",
+              .c = "context_end,keep,discard,cache_evict",
               .no_ranks = kNotSent},
              &G::context_end)};
 
@@ -190,7 +190,6 @@ struct Described<GenerationOptions> {
 template <>
 struct Described<ContextEndOptions> {
   using C = ContextEndOptions;
-  static constexpr std::string_view kNoC = "texts in C end when the context is full";
   static constexpr std::tuple all{
       option({.name = "context_end",
               .doc = "What a text does when the context is full: it ends (stop, the default), or "
@@ -200,7 +199,7 @@ struct Described<ContextEndOptions> {
               .flags = "--context-end",
               .group = "context",
               .value = "WHAT",
-              .no_c = kNoC,
+              .c = "context_end",
               .no_ranks = Described<GenerationOptions>::kNotSent},
              &C::end),
       option({.name = "keep",
@@ -211,7 +210,7 @@ struct Described<ContextEndOptions> {
               .group = "context",
               .unit = "tokens",
               .value = "N",
-              .no_c = kNoC,
+              .c = "keep",
               .no_ranks = Described<GenerationOptions>::kNotSent},
              &C::keep, {-1, 0x1p31 - 1}),
       option({.name = "discard",
@@ -222,7 +221,7 @@ struct Described<ContextEndOptions> {
               .group = "context",
               .unit = "tokens",
               .value = "N",
-              .no_c = kNoC,
+              .c = "discard",
               .no_ranks = Described<GenerationOptions>::kNotSent},
              &C::discard, {0, 0x1p31 - 1}),
       option({.name = "cache_evict",
@@ -231,7 +230,7 @@ struct Described<ContextEndOptions> {
               .group = "context",
               .unit = "tokens",
               .value = "N",
-              .no_c = kNoC,
+              .c = "cache_evict",
               .no_ranks = Described<GenerationOptions>::kNotSent},
              &C::cells, {0, 0x1p31 - 1})};
 
