@@ -76,6 +76,7 @@ class FakeExchange : public http::Exchange {
 class FakeTexts : public TextSource {
  public:
   std::vector<std::string> texts;
+  std::int64_t n_dropped = 0;  // TextEnd's
   std::size_t piece_bytes = 3;
   StopReason stop = StopReason::end_of_text;
   std::vector<TextRequest> requests;  // those received so far
@@ -150,8 +151,9 @@ class FakeTexts : public TextSource {
       at = end;
       listener.on_token(text, {.token = 300, .text = piece});
     }
-    listener.on_end(text, {.stop = stop},
-                    {.reason = stop, .stop_string = "", .n_new = n, .seconds = 0.1});
+    listener.on_end(
+        text, {.stop = stop},
+        {.reason = stop, .stop_string = "", .n_new = n, .seconds = 0.1, .n_dropped = n_dropped});
   }
 
   std::size_t next_ = 0;

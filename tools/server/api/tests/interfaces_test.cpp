@@ -1,4 +1,6 @@
 // The interfaces over their endpoints, with fake texts.
+#include <array>
+
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +12,33 @@
 
 namespace weft::api::test {
 namespace {
+
+TEST_CASE("every interface says how many tokens were lost at the end of the context") {
+  Interfaces server;
+  const std::string chat = "{" + kMessages + R"(, "max_tokens": 4, "model": "stories")";
+  const std::string prompt = R"({"prompt": "a", "model": "stories")";
+  const std::string details = "/usage/completion_tokens_details/dropped_tokens";
+  for (const auto& [path, body, place] : std::vector<std::array<std::string, 3>>{
+           {"/v1/chat/completions", chat, "/timings/dropped_n"},
+           {"/v1/chat/completions", chat, details},
+           {"/v1/completions", prompt, "/timings/dropped_n"},
+           {"/v1/completions", prompt, details},
+           {"/v1/responses", R"({"input": "a", "model": "stories")",
+            "/usage/output_tokens_details/dropped_tokens"},
+           {"/v1/messages", chat, "/usage/dropped_tokens"},
+           {"/completion", prompt, "/timings/dropped_n"},
+           {"/api/chat", chat, "/dropped_count"},
+           {"/api/generate", prompt, "/dropped_count"}}) {
+    CAPTURE(path);
+    const Json::json_pointer at(place);
+    server.texts->n_dropped = 7;
+    const Json answer = server.ask(path, body + R"(, "stream": false})");
+    REQUIRE_MESSAGE(answer.contains(at), answer.dump());
+    CHECK(answer[at] == 7);
+    server.texts->n_dropped = 0;
+    CHECK_FALSE(server.ask(path, body + R"(, "stream": false})").contains(at));
+  }
+}
 
 TEST_CASE("/v1/messages answers, and counts the tokens that it uses") {
   Interfaces server;

@@ -11,14 +11,16 @@ namespace {
 
 // Each token of the prompt counts once. Those that were computed up to the client's last mark count
 // as written to the cache; parts that moved are taken to be before it.
-std::string usage(const PromptDone& prompt, std::int64_t n_marked, std::int64_t n_new) {
+std::string usage(const PromptDone& prompt, std::int64_t n_marked, const ChoiceEnd& end = {}) {
   const std::int64_t n_written = std::max<std::int64_t>(0, n_marked - prompt.n_reused);
   JsonObject json;
   json.add("input_tokens", prompt.n_prompt - prompt.n_reused - n_written)
       .add("cache_creation_input_tokens", n_written)
       .add("cache_read_input_tokens", prompt.n_reused);
   if (prompt.n_moved > 0) json.add("cache_moved_input_tokens", prompt.n_moved);
-  return json.add("output_tokens", n_new).str();
+  json.add("output_tokens", end.n_tokens);
+  if (end.n_dropped > 0) json.add("dropped_tokens", end.n_dropped);
+  return json.str();
 }
 
 std::string_view stop_reason(const ChoiceEnd& end) {
@@ -60,7 +62,7 @@ void Writer::on_prompt(int, const PromptDone& done) {
        JsonObject()
            .add("type", "message_start")
            .add_json("message", message("[]", R"("stop_reason":null,"stop_sequence":null)",
-                                        usage(prompt_, n_marked_, 0)))
+                                        usage(prompt_, n_marked_)))
            .str());
 }
 
@@ -158,12 +160,11 @@ void Writer::on_done(const RunTotals&) {
   if (!stream_) {
     JsonArray content;
     for (const std::string& block : blocks_) content.add_json(block);
-    call_->reply(
-        message(content.str(), stop_members(end_), usage(prompt_, n_marked_, end_.n_tokens)));
+    call_->reply(message(content.str(), stop_members(end_), usage(prompt_, n_marked_, end_)));
     return;
   }
   send("message_delta", fmt::format(R"({{"type":"message_delta","delta":{{{}}},"usage":{}}})",
-                                    stop_members(end_), usage(prompt_, n_marked_, end_.n_tokens)));
+                                    stop_members(end_), usage(prompt_, n_marked_, end_)));
   send("message_stop", R"({"type":"message_stop"})");
   stream_->end();
 }

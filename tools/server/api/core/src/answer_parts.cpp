@@ -17,16 +17,17 @@ std::string choices_head(const ApiCall& call, std::string_view id_prefix, std::s
                      json_string(call.model->name), json_string(fingerprint));
 }
 
-std::string moved_member(std::string_view name, std::int64_t n_moved) {
-  return n_moved > 0 ? fmt::format(R"(,"{}":{})", name, n_moved) : "";
+std::string count_member(std::string_view name, std::int64_t n) {
+  return n > 0 ? fmt::format(R"(,"{}":{})", name, n) : "";
 }
 
 std::string usage_json(const RunTotals& totals) {
   return fmt::format(R"({{"prompt_tokens":{},"completion_tokens":{},"total_tokens":{},)"
                      R"("prompt_tokens_details":{{"cached_tokens":{}{}}},)"
-                     R"("completion_tokens_details":{{"reasoning_tokens":{}}}}})",
+                     R"("completion_tokens_details":{{"reasoning_tokens":{}{}}}}})",
                      totals.n_prompt, totals.n_new, totals.n_prompt + totals.n_new, totals.n_reused,
-                     moved_member("moved_tokens", totals.n_moved), totals.n_reasoning);
+                     count_member("moved_tokens", totals.n_moved), totals.n_reasoning,
+                     count_member("dropped_tokens", totals.n_dropped));
 }
 
 std::string timings_json(const RunTotals& totals) {
@@ -43,12 +44,12 @@ std::string timings_json(const RunTotals& totals) {
       totals.n_drafted > 0
           ? fmt::format(R"(,"draft_n":{},"draft_n_accepted":{})", totals.n_drafted, totals.n_right)
           : "";
-  const std::string dropped = moved_member("dropped_n", totals.n_dropped);
+  const std::string dropped = count_member("dropped_n", totals.n_dropped);
   return fmt::format(
       R"({{"cache_n":{}{},"prompt_n":{},"prompt_ms":{:.3f},"prompt_per_token_ms":{:.3f},)"
       R"("prompt_per_second":{:.3f},"predicted_n":{},"predicted_ms":{:.3f},)"
       R"("predicted_per_token_ms":{:.3f},"predicted_per_second":{:.3f}{}{}{}}})",
-      totals.n_reused, moved_member("cache_moved_n", totals.n_moved), n_computed,
+      totals.n_reused, count_member("cache_moved_n", totals.n_moved), n_computed,
       totals.prompt_seconds * 1e3, per(totals.prompt_seconds * 1e3, n_computed),
       rate(n_computed, totals.prompt_seconds), totals.n_new, totals.new_seconds * 1e3,
       per(totals.new_seconds * 1e3, totals.n_new), rate(totals.n_new, totals.new_seconds), drafts,

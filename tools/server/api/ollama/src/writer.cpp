@@ -113,6 +113,7 @@ void Writer::on_done(const RunTotals& totals) {
       .add("prompt_eval_duration", nanoseconds(totals.prompt_seconds))
       .add("eval_count", totals.n_new)
       .add("eval_duration", nanoseconds(totals.new_seconds));
+  if (totals.n_dropped > 0) json.add("dropped_count", totals.n_dropped);
   if (!stream_) {
     call_->reply(json.str());
     return;

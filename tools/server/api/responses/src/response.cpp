@@ -53,10 +53,11 @@ std::string response_usage(const RunTotals& totals) {
   return JsonObject()
       .add("input_tokens", totals.n_prompt)
       .add_json("input_tokens_details", fmt::format(R"({{"cached_tokens":{}{}}})", totals.n_reused,
-                                                    moved_member("moved_tokens", totals.n_moved)))
+                                                    count_member("moved_tokens", totals.n_moved)))
       .add("output_tokens", totals.n_new)
       .add_json("output_tokens_details",
-                JsonObject().add("reasoning_tokens", totals.n_reasoning).str())
+                fmt::format(R"({{"reasoning_tokens":{}{}}})", totals.n_reasoning,
+                            count_member("dropped_tokens", totals.n_dropped)))
       .add("total_tokens", totals.n_prompt + totals.n_new)
       .str();
 }

@@ -12,8 +12,8 @@ namespace weft::api {
 // The beginning of OpenAI's answers and chunks, up to their choices: {"id":"PREFIX..","object":..,
 // "created":..,"model":..,"system_fingerprint":..,"choices":[
 std::string choices_head(const ApiCall& call, std::string_view id_prefix, std::string_view object);
-// `,"NAME":N`: tokens of prompts that came from other positions. "" if there are none.
-std::string moved_member(std::string_view name, std::int64_t n_moved);
+// `,"NAME":N`, or "" for 0: counts that few answers have.
+std::string count_member(std::string_view name, std::int64_t n);
 // {"prompt_tokens", "completion_tokens", "total_tokens", "prompt_tokens_details",
 // "completion_tokens_details"}.
 std::string usage_json(const RunTotals& totals);
