@@ -33,6 +33,11 @@ Engine::SlotFile SlotFiles::save(std::int32_t slot, const std::string& path,
                                  const std::string& owner,
                                  const std::function<void()>& make_room) const {
   check_idle(slot, &owner);
+  if (store_.has_dropped(slot))
+    fail<UnsupportedError>(
+        "slot {} holds a text that dropped tokens when the context was full (context_end): it is "
+        "not what computing its tokens gives, and is not saved",
+        slot);
   if (store_.scope(slot).has_moved_parts)
     fail<UnsupportedError>(
         "slot {} holds parts of prompts that were computed at other positions (n_cache_reuse): "
