@@ -39,7 +39,7 @@ TEST_CASE("hadamard: sums and differences, each head on its own") {
   CHECK(eval.floats("y") == Floats{5, -1, -2, 0, 4, 4, 4, 4});
 }
 
-TEST_CASE("hadamard: a part of a head that is no power of two knows nothing of the others") {
+TEST_CASE("hadamard: parts of a head are turned apart if its size is not a power of two") {
   Floats x(7, 0.0f);
   x[4] = 6;
   const Floats y = turned(x).y;

@@ -1,13 +1,11 @@
 #include "machine/topology.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <string>
 
 #include <fmt/format.h>
 
-#include "weft/base/text.h"
 
 #include "machine/cpu_mask.h"
 
@@ -19,15 +17,6 @@ constexpr const char* kCpuFolder = "/sys/devices/system/cpu/";
 std::vector<int> list_in(const cgroup::Files& files, const std::string& path) {
   const auto text = files(path);
   return text ? parse_cpu_list(*text).value_or(std::vector<int>()) : std::vector<int>();
-}
-
-std::int64_t number_in(const cgroup::Files& files, const std::string& path) {
-  const auto text = files(path);
-  if (!text) return 0;
-  const std::string_view digits = trim(*text);
-  std::int64_t n = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
-  return error == std::errc{} && end == digits.data() + digits.size() && n > 0 ? n : 0;
 }
 
 bool contains(const std::vector<int>& sorted, int id) {
@@ -49,7 +38,8 @@ std::vector<std::int64_t> speeds_in(const cgroup::Files& files, const std::vecto
   for (const char* name : {"cpu_capacity", "cpufreq/cpuinfo_max_freq"}) {
     speeds.clear();
     for (const Cpu& cpu : cpus)
-      speeds.push_back(number_in(files, fmt::format("{}cpu{}/{}", kCpuFolder, cpu.id, name)));
+      speeds.push_back(cgroup::number_in(files, fmt::format("{}cpu{}/{}", kCpuFolder, cpu.id, name))
+                           .value_or(0));
     if (std::ranges::count(speeds, 0) == 0) break;
   }
   return speeds;

@@ -190,7 +190,7 @@ void SequenceStore::prepare(std::int32_t slot, const EngineText& text, const Reu
     const std::int64_t wanted = std::ssize(text.tokens()) - reuse.n + n_new;
     const std::int64_t n = std::min(wanted, session_.options().context) + 2 * kCellsPerBlock;
     while (spare_positions(session_) < n) {  // nobody should have to give room up later
-      const std::int32_t least = least_worth();
+      const std::int32_t least = cheapest_sequence();
       if (least < 0 || tree_.leaf(least)->use.worth > worth_.of_new()) break;
       evict(least);
     }
@@ -283,7 +283,7 @@ void SequenceStore::keep(std::int32_t slot, std::int32_t except) {
 // ---- what is evicted
 
 // The idle sequence with the leaf that is worth least; those that nobody may use first. -1: none.
-std::int32_t SequenceStore::least_worth() const {
+std::int32_t SequenceStore::cheapest_sequence() const {
   std::int32_t least = -1;
   for (std::int32_t s = 0; s < std::ssize(sequences_); ++s) {
     if (!tree_.has(s) || n_idle(s) == 0) continue;
@@ -298,7 +298,7 @@ bool SequenceStore::evict() {
     clear(s);
     return true;
   }
-  const std::int32_t least = least_worth();
+  const std::int32_t least = cheapest_sequence();
   if (least < 0) return false;
   evict(least);
   return true;

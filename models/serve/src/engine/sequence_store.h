@@ -105,7 +105,7 @@ class SequenceStore {
   std::string why_not(const EngineText& text, const Reuse& reuse) const;
   void keep(std::int32_t slot, std::int32_t except);
   void continue_from(std::int32_t sequence, std::int64_t n, std::int32_t slot);
-  std::int32_t least_worth() const;
+  std::int32_t cheapest_sequence() const;
   void evict(std::int32_t sequence);
   void note_use(std::int32_t sequence);
 

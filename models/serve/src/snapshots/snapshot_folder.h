@@ -17,7 +17,7 @@ namespace weft::serve {
 class SnapshotFolder {
  public:
   // Makes the folder, readable by its owner alone, if it is missing. Throws IoError if it cannot be
-  // made, is no folder, or the one of the origin is a link.
+  // made, is not a folder, or the one of the origin is a link.
   SnapshotFolder(const std::string& folder, const SequenceOrigin& origin, std::int64_t max_bytes);
 
   std::string path_of(std::uint64_t key) const;
