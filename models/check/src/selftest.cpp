@@ -37,7 +37,7 @@ void require_same(std::span<const float> got, std::span<const float> want, std::
   if (got.size() != want.size())
     throw Failed{fmt::format("{}: {} logits instead of {}", what, got.size(), want.size())};
   for (std::size_t i = 0; i < want.size(); ++i) {
-    if (std::memcmp(&got[i], &want[i], sizeof(float)) == 0) continue;
+    if (std::bit_cast<std::uint32_t>(got[i]) == std::bit_cast<std::uint32_t>(want[i])) continue;
     throw Failed{fmt::format("{}: logit {} of position {} is {:.9g} instead of {:.9g}", what,
                              i % n_vocab, first + i / n_vocab, got[i], want[i])};
   }

@@ -1,5 +1,6 @@
 // Texts of an engine that go on at the end of their context.
 #include "weft/base/error.h"
+#include "weft/ops/attention/cache_cells.h"
 
 #include "engine/engine_test_support.h"
 #include "support/error_text.h"
@@ -94,6 +95,33 @@ TEST_CASE("several texts go on in one engine, in little memory") {
     CHECK_FALSE(listener->error());
     for (int i = 0; i < 2; ++i) CHECK(listener->text(i).tokens.size() == 400);
   }
+}
+
+// Texts share two blocks of cells, and take all others but one: to drop tokens, one needs copies of
+// the shared ones, for which there is no room. How long they get is not known beforehand, so that
+// none is made for it. A round that gave nothing up would be repeated for ever.
+TEST_CASE("texts that find no room to drop tokens take it from others") {
+  EngineOptions options = kShortContext;
+  options.session.cells = 7 * kCellsPerBlock;
+  options.kept_prompts_bytes = 0;
+  Engine engine(tiny_model(), options);
+  TextRequest request = text_going_on(some_tokens(130), ContextEnd::window, -1);
+  SUBCASE("one that ended is given up") {
+    ended(engine, text_going_on(some_tokens(180), ContextEnd::stop, -1));
+    CHECK(engine.state().counters.evicted_tokens == 0);
+  }
+  SUBCASE("one that runs waits") {
+    request.texts = 2;
+    request.generation.max_tokens = 300;
+  }
+  const auto got = std::make_shared<Collector>(request.texts);
+  const RequestId id = engine.submit(request, got);
+  for (int i = 0; i < request.texts; ++i) got->wait_for_tokens(300, i);
+  CHECK((request.texts > 1 || engine.state().counters.evicted_tokens > 0));
+  engine.cancel(id);
+  got->wait();
+  CHECK_FALSE(got->error());
+  for (int i = 0; i < request.texts; ++i) CHECK(got->end(i).n_dropped > 0);
 }
 
 TEST_CASE("an engine refuses texts that cannot go on before they wait") {

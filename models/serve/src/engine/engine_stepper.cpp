@@ -147,7 +147,9 @@ void EngineStepper::take_moved_parts() {
   std::erase_if(running_, [](const EngineSlot* slot) { return !slot->text; });
 }
 
-// Before the step, texts whose contexts are full lose tokens, if they are to go on.
+// Before the step, texts whose contexts are full lose tokens, if they are to go on. The loop ends:
+// each round takes tokens from the text, or, for want of memory, from what is idle, or takes a
+// running text out of its slot.
 void EngineStepper::drop_old_tokens() {
   for (EngineSlot* slot : running_)
     while (slot->text && needs_drop(impl_of(*slot->text->generation))) drop_old_tokens(*slot);
@@ -167,6 +169,10 @@ void EngineStepper::drop_old_tokens(EngineSlot& slot) {
     return slots_.fail_request(text.request, std::current_exception());
   }
   const std::int64_t n = n_dropped(*text.generation) - n_before;
+  if (n < 1) {
+    const BudgetError error("the context is full, and no token of it can be dropped");
+    return slots_.fail_request(text.request, std::make_exception_ptr(error));
+  }
   inbox_.update_state([&](EngineState& s) {
     s.counters.tokens_dropped += static_cast<std::uint64_t>(n);
     s.slots[static_cast<std::size_t>(slot.index)].n_held = std::ssize(text.generation->held());
