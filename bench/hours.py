@@ -67,7 +67,7 @@ class Served:
         self.command = [str(args.bin / "weft"), "serve", "-m", str(model), "--port", str(self.port), "-np", "2",
                         "-c", str(args.context), "--cache-dir", str(folder / "snapshots"), *args.flags.split()]
         self.log = (folder / "log").open("ab")
-        self.process, self.ready = None, threading.Event()
+        self.process, self.ready, self.failed = None, threading.Event(), ""
 
     def start(self):
         self.starts += 1
@@ -76,7 +76,7 @@ class Served:
         while self.process.poll() is None and self.status() != 200:
             time.sleep(0.2)
         if self.process.poll() is not None:
-            sys.exit(f"the server ended with {self.process.returncode}: see {self.log.name}")
+            self.failed = f"the server ended with {self.process.returncode} at its start {self.starts}"
         self.ready.set()
 
     def status(self):
@@ -272,7 +272,7 @@ def draw(samples, limit, path):
 
 def verdict(samples, clients):
     """Lines about what is wrong."""
-    last, problems = samples[-1], []
+    last, problems = samples[-1], [clients.served.failed] if clients.served.failed else []
     for key, text in (("failed", "charges failed"), ("swapped", "bytes were swapped"), ("killed", "processes were ended "
                       "by the kernel"), ("lost", "requests were lost"), ("wrong", "texts were wrong")):
         if last[key] > samples[0].get(key, 0):
@@ -316,7 +316,7 @@ def run(args, model, folder, group):
     for thread in threads:
         thread.start()
     try:
-        while time.monotonic() - begin < args.seconds and clients.count["answered"] < args.requests:
+        while not served.failed and time.monotonic() - begin < args.seconds and clients.count["answered"] < args.requests:
             samples.append(sample(begin, served, counts, clients, beside))
             time.sleep(args.every)
     finally:
@@ -355,7 +355,8 @@ def main():
         samples, clients = run(args, model, folder, group)
     finally:
         group.close()
-        shutil.copy(folder / "log", f"{args.out}.log")
+        if (folder / "log").exists():
+            shutil.copy(folder / "log", f"{args.out}.log")
         shutil.rmtree(folder)
     pathlib.Path(f"{args.out}.json").write_text(json.dumps(samples) + "\n", encoding="ascii")
     draw(samples, args.limit, f"{args.out}.svg")

@@ -1,8 +1,9 @@
 #include "weft/check/selftest.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <cstring>
+#include <cstdint>
 #include <random>
 #include <span>
 

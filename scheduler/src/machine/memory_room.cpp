@@ -89,13 +89,16 @@ void add_group(MemoryRoom& room, const Files& files, const std::string& folder,
 
 MemoryRoom cgroup::memory_room(const Files& files, std::int64_t needed_cache) {
   MemoryRoom room;
+  bool tells = false;  // the group, about its own stalls
   for (const Version& version : kVersions) {
     const auto folders = cgroup::folders(files, version.controller);
     for (const std::string& folder : folders) add_group(room, files, folder, version, needed_cache);
-    if (version.controller.empty() && !folders.empty())
-      room.stalled = stalled_in(files, folders.front() + "/memory.pressure");
+    if (!version.controller.empty() || folders.empty()) continue;
+    const std::string pressure = folders.front() + "/memory.pressure";
+    tells = files(pressure).has_value();
+    room.stalled = stalled_in(files, pressure);
   }
-  if (room.stalled == 0) room.stalled = stalled_in(files, "/proc/pressure/memory");
+  if (!tells) room.stalled = stalled_in(files, "/proc/pressure/memory");
   if (const auto available = cgroup::memory_available(files)) {
     const std::int64_t all = 1024 * number_of(files("/proc/meminfo").value_or(""), "MemTotal");
     const std::int64_t cached = 1024 * number_of(files("/proc/meminfo").value_or(""), "Cached");

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-
 #include "machine/cpu_mask.h"
 
 namespace weft::scheduler {

@@ -103,9 +103,7 @@ void save_sequence(const Session& session, std::int32_t sequence, std::string_vi
   const SequenceOrigin origin = origin_of(session, sequence);
   Writer writer(write);
   writer.bytes(std::as_bytes(std::span(kSequenceMagic)));
-  for (const std::uint64_t n :
-       {origin.kernels, origin.description, origin.contents, origin.computation})
-    writer.number(n);
+  for (const std::uint64_t n : origin.numbers()) writer.number(n);
   const std::vector<std::int32_t> tokens =
       held_tokens(session, sequence, 0, session.length(sequence));
   writer.number(tokens.size());
@@ -144,9 +142,9 @@ SavedSequence SavedSequence::parse(std::span<const std::byte> bytes, const std::
   const std::string_view magic = start_of(bytes, kSequenceMagic.size());
   s.has_origin_ = magic != kFirstSequenceMagic;
   if (s.has_origin_) {
-    for (std::uint64_t* n :
-         {&s.origin_.kernels, &s.origin_.description, &s.origin_.contents, &s.origin_.computation})
-      *n = cursor.read<std::uint64_t>("origin");
+    auto numbers = s.origin_.numbers();
+    for (std::uint64_t& n : numbers) n = cursor.read<std::uint64_t>("origin");
+    s.origin_.set_numbers(numbers);
   } else {
     cursor.read<std::uint64_t>("fingerprint");
   }

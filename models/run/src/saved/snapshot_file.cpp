@@ -18,6 +18,8 @@
 namespace weft {
 namespace {
 
+// More is damage: a header has the tokens of a file, and lengths of recurrent states.
+constexpr std::uint64_t kMaxHeader = std::uint64_t{64} << 20;
 constexpr std::string_view kMagic = "weftsnp1";
 constexpr std::size_t kNumber = sizeof(std::uint64_t);
 
@@ -63,10 +65,8 @@ Header header_of(const SnapshotLabel& label, const Snapshot& snapshot) {
   header.bytes(std::as_bytes(std::span(kMagic)));
   header.number(std::uint64_t{0});  // set below
   header.number(std::uint64_t{0});
-  for (const std::uint64_t n :
-       {label.origin.kernels, label.origin.description, label.origin.contents,
-        label.origin.computation, label.key, label.parent, label.before})
-    header.number(n);
+  for (const std::uint64_t n : label.origin.numbers()) header.number(n);
+  for (const std::uint64_t n : {label.key, label.parent, label.before}) header.number(n);
   header.number(label.owner.size());
   header.bytes(std::as_bytes(std::span(label.owner)));
   header.number(snapshot.begin);
@@ -99,6 +99,8 @@ std::span<const std::byte> checked_header(std::span<const std::byte> bytes,
   if (all != bytes.size() || n > all || n < cursor.offset() + kNumber)
     fail<FormatError>("{}: has {} bytes, expected {} with a header of {}", name, bytes.size(), all,
                       n);
+  if (n > kMaxHeader)
+    fail<FormatError>("{}: has a header of {} bytes, at most {} are possible", name, n, kMaxHeader);
   const auto header = bytes.first(static_cast<std::size_t>(n) - kNumber);
   std::uint64_t sum = 0;
   std::memcpy(&sum, bytes.data() + header.size(), sizeof sum);
@@ -182,9 +184,10 @@ SnapshotFile SnapshotFile::parse(std::span<const std::byte> bytes, const std::st
   gguf::Cursor cursor(checked_header(bytes, name), name);
   Snapshot& snapshot = file.snapshot_;
   cursor.take(kMagic.size() + 2 * kNumber, 1, "sizes");
-  for (std::uint64_t* n : {&file.label_.origin.kernels, &file.label_.origin.description,
-                           &file.label_.origin.contents, &file.label_.origin.computation,
-                           &file.label_.key, &file.label_.parent, &file.label_.before})
+  auto origin = file.label_.origin.numbers();
+  for (std::uint64_t& n : origin) n = cursor.read<std::uint64_t>("origin");
+  file.label_.origin.set_numbers(origin);
+  for (std::uint64_t* n : {&file.label_.key, &file.label_.parent, &file.label_.before})
     *n = cursor.read<std::uint64_t>("label");
   file.label_.owner = cursor.read_string("owner");
   snapshot.begin = read_size(cursor, "begin");

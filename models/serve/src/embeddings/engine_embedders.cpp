@@ -47,7 +47,15 @@ EngineEmbedders::EngineEmbedders(std::shared_ptr<const Model> model, const Sessi
 EmbedderOptions EngineEmbedders::options_for(EmbedderOptions wanted) const {
   std::vector<MemoryUse> use{session_.memory()};
   for (const auto& made : made_) use.push_back(made->embedder.session().memory());
-  return embedder_beside(*model_, session_.options(), wanted_session_, std::move(wanted), use);
+  EmbedderOptions options =
+      embedder_beside(*model_, session_.options(), wanted_session_, std::move(wanted), use);
+  // What requests have beyond what the plan of the texts reserves for them.
+  std::int64_t taken = process_ledger().used() - session_.options().reserved;
+  for (const auto& made : made_) taken -= made->memory.bytes();
+  if (options.session.mem_budget > 0)
+    options.session.mem_budget =
+        std::max<std::int64_t>(1, options.session.mem_budget - std::max<std::int64_t>(0, taken));
+  return options;
 }
 
 // It was planned to fit.

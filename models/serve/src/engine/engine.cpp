@@ -47,6 +47,15 @@ class NobodyListens : public TextListener {
   void on_error(std::exception_ptr) override {}
 };
 
+// The memory of a request and its texts: ids of tokens, thrice, with those that are generated.
+std::int64_t bytes_of(const TextRequest& wanted, std::int64_t context) {
+  constexpr std::int64_t kEach = 16 << 10, kPerToken = 3 * sizeof(TokenId);
+  const std::int64_t n_prompt = std::ssize(wanted.prompt);
+  const std::int64_t most = wanted.generation.max_tokens;
+  const std::int64_t n_new = most < 0 ? context - n_prompt : std::min(most, context - n_prompt);
+  return wanted.texts * (kEach + kPerToken * (n_prompt + n_new));
+}
+
 EngineOptions with_offer(EngineOptions options, const MemoryOffer& offer) {
   options.slots = options.speculation.n_sequences = offer.slots;
   options.session = asked_session(options);
@@ -126,15 +135,6 @@ void Engine::Impl::check(const TextRequest& wanted) const {
   if (g.lora_scales) check_lora_scales(*g.lora_scales);
 }
 
-// The memory of a request and its texts: ids of tokens, thrice, with those that are generated.
-std::int64_t bytes_of(const TextRequest& wanted, std::int64_t context) {
-  constexpr std::int64_t kEach = 16 << 10, kPerToken = 3 * sizeof(TokenId);
-  const std::int64_t n_prompt = std::ssize(wanted.prompt);
-  const std::int64_t most = wanted.generation.max_tokens;
-  const std::int64_t n_new = most < 0 ? context - n_prompt : std::min(most, context - n_prompt);
-  return wanted.texts * (kEach + kPerToken * (n_prompt + n_new));
-}
-
 std::shared_ptr<EngineRequest> Engine::Impl::request(TextRequest&& wanted) {
   check(wanted);
   auto request = std::make_shared<EngineRequest>();
@@ -182,7 +182,6 @@ std::shared_ptr<const TokenTree> Engine::Impl::token_tree() {
   return tree;
 }
 
-// The bindings name all members: a new one does not compile until it is added here.
 std::string_view to_string(MemoryLevel level) {
   switch (level) {
     case MemoryLevel::enough:
@@ -197,6 +196,7 @@ std::string_view to_string(MemoryLevel level) {
   return "";
 }
 
+// The bindings name all members: a new one does not compile until it is added here.
 SnapshotCounters& SnapshotCounters::operator+=(const SnapshotCounters& more) {
   auto& [a_tokens, a_bytes, a_seconds, a_written, a_removed, a_failed, a_slower] = *this;
   const auto& [b_tokens, b_bytes, b_seconds, b_written, b_removed, b_failed, b_slower] = more;

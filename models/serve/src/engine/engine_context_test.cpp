@@ -98,8 +98,8 @@ TEST_CASE("several texts go on in one engine, in little memory") {
 }
 
 // Texts share two blocks of cells, and take all others but one: to drop tokens, one needs copies of
-// the shared ones, for which there is no room. How long they get is not known beforehand, so that
-// none is made for it. A round that gave nothing up would be repeated for ever.
+// the shared ones, for which there is no room. A round that gave nothing up would be repeated for
+// ever. Without a limit of tokens, nothing idle is given up before the text begins.
 TEST_CASE("texts that find no room to drop tokens take it from others") {
   EngineOptions options = kShortContext;
   options.session.cells = 7 * kCellsPerBlock;

@@ -76,7 +76,8 @@ void EngineInbox::post(Task task) {
   const std::lock_guard lock(mutex_);
   if (task.has_steps && n_step_tasks_ > max_waiting_)  // one of them runs
     fail<QueueFullError>("{} requests wait already, which is the limit", max_waiting_);
-  stop_preparing();
+  if (task.has_steps && !state_.why_refused.empty()) fail<BudgetError>("{}", state_.why_refused);
+  if (!task.is_quiet) stop_preparing();
   if (task.is_urgent && may_abort_ && !step_.empty()) abort_step_ = true;
   const bool has_steps = task.has_steps;
   tasks_.push_back(std::move(task));

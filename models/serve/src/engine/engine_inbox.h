@@ -25,6 +25,7 @@ class EngineInbox {
     std::function<void()> run;  // must not throw
     bool has_steps = false;     // takes long, and lets texts run in between
     bool is_urgent = false;     // a step that runs is aborted for it, and repeated
+    bool is_quiet = false;      // a prompt that is prepared goes on
   };
 
   EngineInbox(std::int32_t n_slots, std::int32_t max_waiting);

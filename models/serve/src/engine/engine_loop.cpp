@@ -1,5 +1,6 @@
 // The engine's thread: requests become texts in the queue, texts get slots, steps compute them.
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "engine/engine_impl.h"
@@ -19,7 +20,10 @@ void Engine::Impl::loop() {
   while (turn(false)) {
   }
   for (; !tasks.empty(); tasks.pop_front()) tasks.front().run();
-  disk.finish(kFinishSeconds);
+  try {
+    disk.finish(kFinishSeconds);
+  } catch (const std::exception&) {  // what is not on the disk is computed again
+  }
 }
 
 // `nested`: between the steps of a task. Returns false if the engine stops.

@@ -49,7 +49,8 @@ MemoryGuard::MemoryGuard(Session& session, SequenceStore& store, EngineStepper& 
       lock.unlock();
       react(newest);
     };
-    inbox_.post({.run = run, .is_urgent = is_short(room)});
+    const bool first = !std::exchange(was_short_, is_short(room));
+    inbox_.post({.run = run, .is_urgent = first && is_short(room)});
   };
   watch_ = std::make_unique<MemoryWatch>([this] { return this->room(); }, tell);
 }

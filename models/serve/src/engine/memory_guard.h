@@ -39,6 +39,7 @@ class MemoryGuard {
   MemoryLevel level_ = MemoryLevel::enough;
   std::mutex mutex_;
   bool told_ = false;                    // a task waits in the inbox; guarded by mutex_
+  bool was_short_ = false;               // at the last look; owned by the watch's thread
   std::unique_ptr<WatchedRoom> latest_;  // what the watch said last; guarded by mutex_
   std::unique_ptr<MemoryWatch> watch_;   // last: its thread uses the others
 };

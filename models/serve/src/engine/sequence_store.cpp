@@ -34,7 +34,7 @@ void count_evicted(EngineInbox& inbox, std::int64_t n) {
 
 Scope scope_of(const EngineText& text) {
   const TextRequest& wanted = text.request->wanted;
-  return {wanted.owner, *wanted.generation.lora_scales, text.has_moved_parts};
+  return {wanted.owner, *wanted.generation.lora_scales, text.has_moved_parts, text.has_dropped};
 }
 
 std::int64_t n_in_common(std::span<const TokenId> tokens, const EngineText& text) {
@@ -225,7 +225,6 @@ void SequenceStore::attach(std::int32_t slot, const EngineText& text) {
   if (tree_.has(slot) && (memory.scope != scope_of(text) || !text.is_shared())) tree_.remove(slot);
   memory.scope = scope_of(text);
   memory.shared = text.is_shared();
-  memory.has_dropped = text.has_dropped;
   const TextRequest& wanted = text.request->wanted;
   for (const std::int64_t n : wanted.marks) mark(session_, slot, n);
   mark(session_, slot, std::ssize(text.tokens()) - 1);  // for the same prompt again
@@ -328,7 +327,6 @@ void SequenceStore::clear(std::int32_t sequence) {
   session_.truncate(sequence, 0);
   sequences_.of(sequence).scope = {};
   sequences_.of(sequence).shared = true;
-  sequences_.of(sequence).has_dropped = false;
   note_use(sequence);
 }
 
@@ -364,7 +362,6 @@ std::int64_t SequenceStore::adopt(std::int32_t sequence, const std::string& owne
   const auto scales = session_.lora_scales(sequence);
   sequences_.of(sequence).scope = {.owner = owner, .lora_scales = {scales.begin(), scales.end()}};
   sequences_.of(sequence).shared = true;
-  sequences_.of(sequence).has_dropped = false;
   if (tree_.has(sequence)) tree_.remove(sequence);
   SequenceTree::Node& leaf = tree_.add(sequences_.of(sequence).scope, sequence);
   const std::int64_t n = session_.length(sequence);

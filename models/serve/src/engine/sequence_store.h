@@ -80,9 +80,6 @@ class SequenceStore {
   const Scope& scope(std::int32_t sequence) const {
     return sequences_[static_cast<std::size_t>(sequence)].scope;
   }
-  bool has_dropped(std::int32_t sequence) const {
-    return sequences_[static_cast<std::size_t>(sequence)].has_dropped;
-  }
   const SequenceTree& tree() const { return tree_; }
   // The idle sequence holds what was restored for this owner. Returns its tokens.
   std::int64_t adopt(std::int32_t sequence, const std::string& owner);
@@ -93,9 +90,8 @@ class SequenceStore {
   struct Sequence {
     const EngineText* text = nullptr;  // null: idle
     Clock::time_point used = {};
-    Scope scope = {};          // that of the text, or of the one that left the tokens
-    bool shared = true;        // false: no other request may continue from it
-    bool has_dropped = false;  // the text has lost tokens at the end of the context
+    Scope scope = {};    // that of the text, or of the one that left the tokens
+    bool shared = true;  // false: no other request may continue from it
   };
 
   // The tokens of an idle sequence; 0 if it is attached.

@@ -33,7 +33,7 @@ Engine::SlotFile SlotFiles::save(std::int32_t slot, const std::string& path,
                                  const std::string& owner,
                                  const std::function<void()>& make_room) const {
   check_idle(slot, &owner);
-  if (store_.has_dropped(slot))
+  if (store_.scope(slot).has_dropped)
     fail<UnsupportedError>(
         "slot {} holds a text that dropped tokens when the context was full (context_end): it is "
         "not what computing its tokens gives, and is not saved",

@@ -21,7 +21,7 @@ TextsOnDisk::TextsOnDisk(Session& session, SequenceStore& store, EngineInbox& in
   std::string why = session.model().facts().gives_text() ? session.why_not_saved(0)
                                                          : "the model gives embeddings, not text";
   try {
-    const auto wake = [&inbox] { inbox.post({[] {}}); };
+    const auto wake = [&inbox] { inbox.post({.run = [] {}, .is_quiet = true}); };
     if (why.empty()) snapshots_ = std::make_unique<SnapshotStore>(session, options, wake);
   } catch (const Error& e) {
     why = e.what();

@@ -98,6 +98,9 @@ void check_context_end(const Session& session, const ContextEndOptions& options)
   const std::string name = name_of_value(options.end);
   const std::int64_t context = session.options().context,
                      keep = std::max<std::int64_t>(options.keep, 0);
+  if (options.end == ContextEnd::evict && options.cells >= context)
+    fail<ValueError>("of a context of {} tokens, {} cannot stay when tokens are evicted", context,
+                     options.cells);
   const std::int64_t newest = newest_of(session, context, options.end);
   if (keep + newest >= context)
     fail<ValueError>("the context holds {} tokens: too few to keep {} and the {} newest ({})",

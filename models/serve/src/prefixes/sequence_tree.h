@@ -26,11 +26,13 @@
 namespace weft::serve {
 
 // Who may continue from a text: the same owner, with the same scales of LoRAs. Texts that have
-// parts from other positions are not what computing them gives, and are kept apart.
+// parts from other positions, or have lost tokens at the end of the context, are not what computing
+// them gives, and are kept apart.
 struct Scope {
   std::string owner;
   std::vector<float> lora_scales;
   bool has_moved_parts = false;
+  bool has_dropped = false;
 
   auto operator<=>(const Scope&) const = default;
 };

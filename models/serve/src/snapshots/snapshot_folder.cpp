@@ -34,7 +34,7 @@ constexpr double kCountEvery = 30;  // seconds; others may write, too
 constexpr std::int64_t kMaxWriteNs = std::int64_t{600} * 1'000'000'000;
 
 std::uint64_t hash_of(const SequenceOrigin& origin) {
-  const std::array numbers{origin.kernels, origin.description, origin.contents, origin.computation};
+  const auto numbers = origin.numbers();
   return checksum(std::as_bytes(std::span(numbers)));
 }
 
@@ -61,7 +61,8 @@ std::int64_t modified_ns(const struct stat& info) {
 void make_private(const fs::path& folder) {
   std::error_code error;
   const bool made = fs::create_directories(folder, error);
-  if (error || !fs::is_directory(folder))
+  std::error_code unknown;
+  if (error || !fs::is_directory(folder, unknown))
     fail<IoError>("{}: cannot make the folder: {}", printable_path(folder.string()),
                   error ? error.message() : "there is a file of that name");
   if (made) fs::permissions(folder, fs::perms::owner_all, error);
@@ -73,15 +74,24 @@ struct Found {
   std::optional<std::uint64_t> key;  // none: a writer was interrupted
 };
 
+// As far as they can be listed.
+std::vector<fs::directory_entry> entries_of(const fs::path& folder) {
+  std::vector<fs::directory_entry> entries;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    entries.push_back(*it);
+  return entries;
+}
+
 // All files of snapshots; links are not followed.
 std::vector<Found> files_in(const std::string& all) {
   std::vector<Found> found;
   std::error_code error;
   const std::int64_t now =
       std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
-  for (const auto& folder : fs::directory_iterator(all, error)) {
+  for (const fs::directory_entry& folder : entries_of(all)) {
     if (folder.is_symlink(error) || !folder.is_directory(error)) continue;
-    for (const auto& file : fs::directory_iterator(folder.path(), error)) {
+    for (const fs::directory_entry& file : entries_of(folder.path())) {
       const std::string name = file.path().filename().string();
       const auto key = key_in(name);
       struct stat info {};
@@ -108,10 +118,11 @@ SnapshotFolder::SnapshotFolder(const std::string& folder, const SequenceOrigin& 
                                std::int64_t max_bytes)
     : all_(folder),
       own_((fs::path(folder) / fmt::format("{:016x}", hash_of(origin))).string()),
-      max_bytes_(max_bytes),
-      is_limited_(group_memory_limit().has_value()) {
+      max_bytes_(max_bytes) {
   make_private(all_);
-  if (fs::is_symlink(own_)) fail<IoError>("{}: is a link, expected a folder", printable_path(own_));
+  std::error_code error;
+  if (fs::is_symlink(own_, error))
+    fail<IoError>("{}: is a link, expected a folder", printable_path(own_));
   make_private(own_);
 }
 
@@ -121,8 +132,7 @@ std::string SnapshotFolder::path_of(std::uint64_t key) const {
 
 std::vector<std::uint64_t> SnapshotFolder::keys() const {
   std::vector<std::uint64_t> keys;
-  std::error_code error;
-  for (const auto& file : fs::directory_iterator(own_, error))
+  for (const fs::directory_entry& file : entries_of(own_))
     if (const auto key = key_in(file.path().filename().string())) keys.push_back(*key);
   return keys;
 }
@@ -144,9 +154,13 @@ void SnapshotFolder::remove(std::uint64_t key) const {
   fs::remove(path_of(key), error);
 }
 
+bool SnapshotFolder::is_limited() {
+  return group_memory_limit().has_value();
+}
+
 void SnapshotFolder::forget_pages(std::uint64_t key) const {
   constexpr std::uint64_t kAll = std::uint64_t{1} << 62;
-  if (is_limited_) CacheDropper(path_of(key)).drop(0, kAll);
+  if (is_limited()) CacheDropper(path_of(key)).drop(0, kAll);
 }
 
 bool SnapshotFolder::make_room(std::int64_t n_bytes, std::vector<std::uint64_t>& removed) {

@@ -29,8 +29,9 @@ class SnapshotFolder {
   // The files of a text were used, the first one first. Nothing happens to those that are missing.
   void touch(const std::vector<std::uint64_t>& keys) const;
   void remove(std::uint64_t key) const;
-  // Whether the page cache is charged to a control group with a limit: it takes the room of texts.
-  bool is_limited() const { return is_limited_; }
+  // Whether the page cache is charged to a control group that has a limit
+  // now.
+  static bool is_limited();
   // Then evicts the pages of the file from it.
   void forget_pages(std::uint64_t key) const;
   // Removes files of any origin, those used longest ago first, and what interrupted writers left,
@@ -41,7 +42,6 @@ class SnapshotFolder {
  private:
   const std::string all_, own_;  // the folder, and the one of the origin
   const std::int64_t max_bytes_;
-  const bool is_limited_;
   std::int64_t seen_ns_ = -1;  // when the folder was modified, at the last call of has_changed()
   std::int64_t room_ = 0;      // for files, as counted then, without those written since then
   Clock::time_point counted_ = {};

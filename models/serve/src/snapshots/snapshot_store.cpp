@@ -28,18 +28,14 @@ constexpr double kForget = 1.1;
 
 std::int64_t file_tokens(const Session& session) {
   const double each = std::max(kept_bytes(session).per_token, 1.0);
-  const auto n = static_cast<std::int64_t>(static_cast<double>(kFileBytes) / each);
+  const std::int64_t most = std::min(kFileBytes, process_ledger().limit() / 4);
+  const auto n = static_cast<std::int64_t>(static_cast<double>(most) / each);
   return std::max<std::int64_t>(1, n / kCellsPerBlock) * kCellsPerBlock;
 }
 
 // The owner of the files of a scope. The scales of LoRAs have no line break.
 std::string owner_of(const Scope& scope) {
   return fmt::format("{}\n{}", fmt::join(scope.lora_scales, ","), scope.owner);
-}
-
-bool is_same(const SequenceOrigin& a, const SequenceOrigin& b) {
-  return a.kernels == b.kernels && a.description == b.description && a.contents == b.contents &&
-         a.computation == b.computation;
 }
 
 struct Damage {
@@ -95,19 +91,21 @@ void SnapshotStore::drop(std::uint64_t key, const std::string& why) {
 
 // Adds a file to the tree. Returns false if what is before it is not there.
 bool SnapshotStore::read_label(std::uint64_t key) {
+  if (tree_.n_tokens() > kMaxLabelTokens || !tree_.has_room()) return true;
   try {
     const SnapshotFile file = SnapshotFile::open(folder_.path_of(key));
     const SnapshotLabel& label = file.label();
-    if (label.key != key || !is_same(label.origin, origin_))
+    if (label.key != key || label.origin != origin_)
       fail<FormatError>("{}: its label is that of another file",
                         printable_path(folder_.path_of(key)));
-    return tree_.n_tokens() > kMaxLabelTokens ||
-           tree_.add(label, file.snapshot(), file.n_bytes(), true);
-  } catch (const Error& e) {
-    warn(fmt::format("ignores a snapshot: {}", e.what()));
+    return tree_.add(label, file.snapshot(), file.n_bytes(), true);
+  } catch (const FormatError& e) {
+    warn(fmt::format("removes a snapshot: {}", e.what()));
     writer_.remove({key});
-    return true;
+  } catch (const Error& e) {  // says nothing about the file, or it is that of another version
+    if (ignored_.insert(key).second) warn(fmt::format("ignores a snapshot: {}", e.what()));
   }
+  return true;
 }
 
 // A file may be listed before the one that it begins in.
@@ -115,11 +113,14 @@ void SnapshotStore::read_labels() {
   listed_ = Clock::now();
   if (!folder_.has_changed()) return;
   std::vector<std::uint64_t> missing = folder_.keys();
-  std::erase_if(missing, [&](std::uint64_t key) { return tree_.has(key); });
+  std::erase_if(missing,
+                [&](std::uint64_t key) { return tree_.has(key) || orphans_.contains(key); });
   for (std::size_t before = missing.size() + 1; missing.size() < before;) {
     before = missing.size();
     std::erase_if(missing, [&](std::uint64_t key) { return read_label(key); });
   }
+  // What they begin in was removed. They go when the folder needs room.
+  orphans_.insert(missing.begin(), missing.end());
 }
 
 bool SnapshotStore::pays(const SnapshotTree::Match& match, std::int64_t n_held,

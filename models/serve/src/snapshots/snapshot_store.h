@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -79,6 +80,7 @@ class SnapshotStore {
   SnapshotFolder folder_;
   SnapshotWriter writer_;
   SnapshotTree tree_;
+  std::set<std::uint64_t> ignored_, orphans_;  // keys of files that are not read again
   Clock::time_point listed_ = {}, failed_ = {};
   double bytes_per_second_ = 0;  // of reading and restoring; 0: not measured yet
   SnapshotCounters counters_;

@@ -93,6 +93,10 @@ bool SnapshotTree::add(const SnapshotLabel& label, const Snapshot& snapshot, std
   return true;
 }
 
+bool SnapshotTree::has_room() const {
+  return memory_.bytes() < process_ledger().limit() / 4;
+}
+
 void SnapshotTree::count_memory() {
   constexpr std::int64_t kPerNode = sizeof(Node) + 128;  // with its places in lists and the map
   memory_.set(kPerNode * static_cast<std::int64_t>(nodes_.size()) +

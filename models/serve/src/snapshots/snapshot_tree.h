@@ -47,6 +47,8 @@ class SnapshotTree {
   void set_written(std::uint64_t key);  // nothing happens if it is unknown
   // With all that begin in it or after it. Nothing happens if it is unknown.
   void remove(std::uint64_t key);
+  // Whether more may be added: its memory is at most a quarter of what the ledger allows.
+  bool has_room() const;
   std::int64_t n_tokens() const { return n_tokens_; }
   std::int64_t n_bytes() const { return n_bytes_; }
   std::size_t size() const { return nodes_.size(); }

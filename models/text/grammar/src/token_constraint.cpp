@@ -45,6 +45,7 @@ struct TokenConstraint::Impl {
       : grammar(std::move(g)), tree(std::move(t)), limits(l), matcher(grammar->compiled()) {
     way.resize(tree->max_depth() + 1);
     at = matcher.start();
+    taken.require(n_bytes() + static_cast<std::int64_t>(n_words() * 8));  // and a mask
   }
 
   std::size_t n_words() const { return static_cast<std::size_t>(tree->n_tokens() + 63) / 64; }
@@ -179,7 +180,7 @@ struct TokenConstraint::Impl {
     if (steps() > limits.text + n_accepted * limits.token)
       fail<BudgetError>("the grammar takes more than {} steps and {} more for each token",
                         limits.text, limits.token);
-    taken.require(n_bytes());
+    taken.set(n_bytes());
     if (matcher.used().bytes > kMaxGrowth + live)
       fail<BudgetError>("the grammar needs more than {} bytes to find the next tokens", kMaxGrowth);
   }
@@ -232,18 +233,15 @@ struct TokenConstraint::Impl {
     return static_cast<std::int64_t>(matcher.used().bytes + kept + masks.size() * n_words() * 8);
   }
 
-  // As work_on_job(). If the ledger has no room for it, what can be made again is freed first.
-  bool work_in_ledger(std::uint64_t n_steps) {
-    const auto limit = [&] { return n_steps > ~steps() ? ~std::uint64_t{0} : steps() + n_steps; };
-    try {
-      return work_on_job(limit());
-    } catch (const LedgerError&) {
+  // What runs goes on, whatever the ledger says: it frees what can be made again. Refused are new
+  // texts.
+  void free_if_full(bool ledger_counts) {
+    if (matcher_is_full() || (ledger_counts && !taken.resize(n_bytes()))) {
       free_memory();
       states.clear();
       kept = 0;
     }
-    begin_job();
-    return work_on_job(limit());
+    taken.set(n_bytes());
   }
 
   // As prepare_mask().
@@ -252,10 +250,11 @@ struct TokenConstraint::Impl {
     if (!may_free && (matcher_is_full() || masks_are_full())) return false;
     if (!job || job->config != at) {
       job.reset();
-      if (matcher_is_full()) free_memory();
+      free_if_full(may_free);
       begin_job();
     }
-    if (!work_in_ledger(n_steps)) return false;
+    const std::uint64_t limit = n_steps > ~steps() ? ~std::uint64_t{0} : steps() + n_steps;
+    if (!work_on_job(limit)) return false;
     finish_job();
     return true;
   }

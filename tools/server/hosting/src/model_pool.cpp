@@ -201,6 +201,8 @@ void ModelPool::Impl::load(std::unique_lock<std::mutex>& lock, Entry& entry) {
     again = false;
     const LeftTexts left = entry.left;
     const std::int64_t used = used_bytes() - entry.left_memory.bytes();
+    // Until it is loaded, requests get no more than the plan of the model leaves them.
+    process_ledger().set_limit(std::max(kRequestBytes, process_ledger().used()));
     lock.unlock();
     try {
       error = nullptr;

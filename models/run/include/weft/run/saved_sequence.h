@@ -10,6 +10,7 @@
 // version 1, "weftseq1", have one u64 instead of the origin. Their tokens and notes are read, but
 // no session continues from them, because they do not identify their weights.
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -34,6 +35,15 @@ struct SequenceOrigin {
   // A hash of the graph, with the types of caches and weights, of the backends of its plan and the
   // bits that their kernels give (Backend::bits_of), and of the scales of LoRAs.
   std::uint64_t computation = 0;
+
+  // All members, in the order of files.
+  std::array<std::uint64_t, 4> numbers() const {
+    return {kernels, description, contents, computation};
+  }
+  void set_numbers(const std::array<std::uint64_t, 4>& n) {
+    kernels = n[0], description = n[1], contents = n[2], computation = n[3];
+  }
+  friend bool operator==(const SequenceOrigin&, const SequenceOrigin&) = default;
 };
 
 // The origin of the states of a sequence. The first call for a model reads its weights

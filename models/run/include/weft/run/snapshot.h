@@ -34,8 +34,7 @@ enum class SnapshotKind : std::uint8_t {
 
 // The tokens begin .. end - 1 of a sequence, with their states in `bytes`, which is replaced. Of
 // recurrent layers, only the states that the sequence still has after some of these tokens.
-// REQUIRES: 0
-// <= begin < end <= length of the sequence; Session::why_not_saved() is empty.
+// REQUIRES: 0 <= begin < end <= length of the sequence; Session::why_not_saved() is empty.
 Snapshot take_snapshot(const Session& session, std::int32_t sequence, std::int64_t begin,
                        std::int64_t end, SnapshotKind kind, std::vector<std::byte>& bytes);
 

@@ -291,10 +291,10 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   // Throws, before anything is computed, QueueFullError; BudgetError at MemoryLevel::refusing;
-  // ValueError for an empty prompt, for one
-  // that is longer than the context, for unknown tokens and for an unknown slot; UnsupportedError
-  // if the model is not causal: then the engine only gives embeddings; and like Generation. The
-  // first events may come before it returns.
+  // LedgerError if the ledger has no room; ValueError for an empty prompt, for one that is longer
+  // than the context, for unknown tokens and for an unknown slot; UnsupportedError if the model is
+  // not causal: then the engine only gives embeddings; and like Generation. The first events may
+  // come before it returns.
   RequestId submit(TextRequest request, std::shared_ptr<TextListener> listener);
   // The texts of the request end with StopReason::cancelled, within a node of the plan. Other
   // requests keep their bits. Nothing happens if the request has ended.

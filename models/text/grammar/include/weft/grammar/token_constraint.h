@@ -58,7 +58,7 @@ class TokenConstraint {
   // The tree's tokenizer must outlive it.
   TokenConstraint(std::shared_ptr<const Grammar> grammar, std::shared_ptr<const TokenTree> tree);
   TokenConstraint(std::shared_ptr<const Grammar> grammar, std::shared_ptr<const TokenTree> tree,
-                  const Limits& limits);
+                  const Limits& limits);  // LedgerError if the ledger has no room for it
   ~TokenConstraint();
   TokenConstraint(TokenConstraint&&) noexcept;
   TokenConstraint& operator=(TokenConstraint&&) noexcept;
