@@ -200,15 +200,15 @@ TEST_CASE("a gate answers before the body") {
 TEST_CASE("wrong framing closes the connection and never begins a second request") {
   RunningServer server;
   const std::string hidden = request("GET", "/hidden");
-  for (const std::string bad :
-       {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: "
-        "chunked\r\n\r\n0\r\n\r\n",
-        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\n",
-        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
-        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: cow\r\n\r\n",
-        "GET / HTTP/1.1\r\nHost: x\r\nA : b\r\n\r\n", "GET / HTTP/1.1\r\n\r\n",
-        "GET / HTTP/1.1\nHost: x\n\n", "\x16\x03\x01\x02", "hello\r\n\r\n"}) {
+  const std::string post = "POST / HTTP/1.1\r\nHost: x\r\n";
+  for (const std::string& bad : std::initializer_list<std::string>{
+           post + "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+           "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\n",
+           "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+           "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+           "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: cow\r\n\r\n",
+           "GET / HTTP/1.1\r\nHost: x\r\nA : b\r\n\r\n", "GET / HTTP/1.1\r\n\r\n",
+           "GET / HTTP/1.1\nHost: x\n\n", "\x16\x03\x01\x02", "hello\r\n\r\n"}) {
     CAPTURE(bad);
     Client client(server.port());
     client.send(bad + hidden);
