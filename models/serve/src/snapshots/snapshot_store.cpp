@@ -73,8 +73,6 @@ SnapshotStore::SnapshotStore(Session& session, const SnapshotOptions& options,
     : session_(session),
       options_(options),
       origin_(origin_of(session, 0)),
-      max_tokens_(file_tokens(session)),
-      file_bytes_(snapshot_bytes(session, max_tokens_)),
       folder_(options.folder, origin_, options.max_bytes),
       writer_(folder_, std::move(wake)) {
   read_labels();
@@ -216,8 +214,14 @@ void SnapshotStore::close(Open open) {
 
 bool SnapshotStore::may_save() const {
   const Ledger& ledger = process_ledger();
-  return writer_.has_room() && ledger.used() + file_bytes_ <= ledger.limit() &&
-         seconds_since(failed_) > kRestAfterFailure && tree_.n_tokens() <= kMaxLabelTokens;
+  return writer_.has_room() && seconds_since(failed_) > kRestAfterFailure &&
+         tree_.n_tokens() <= kMaxLabelTokens && tree_.has_room() &&
+         ledger.used() + file_bytes() <= ledger.limit();
+}
+
+// The ledger's limit is known once the model is loaded, and may change.
+std::int64_t SnapshotStore::file_bytes() const {
+  return snapshot_bytes(session_, file_tokens(session_));
 }
 
 bool SnapshotStore::save(std::int32_t sequence, const Scope& scope) {
@@ -228,13 +232,13 @@ bool SnapshotStore::save(std::int32_t sequence, const Scope& scope) {
   if (length - match.n < kMinTokens) return false;
   const bool branches = !match.chain.empty() && match.n < match.chain.back()->end();
   Taken memory(Account::snapshots);
-  if (!memory.resize(file_bytes_)) return false;
+  if (!memory.resize(file_bytes())) return false;
   SnapshotWriter::Job job{.label = SnapshotTree::place(match, owner),
                           .snapshot = {},
                           .bytes = {},
                           .memory = std::move(memory)};
   job.snapshot =
-      take_snapshot(session_, sequence, match.n, std::min(length, match.n + max_tokens_),
+      take_snapshot(session_, sequence, match.n, std::min(length, match.n + file_tokens(session_)),
                     branches ? SnapshotKind::whole_windows : SnapshotKind::own_tokens, job.bytes);
   job.memory.set(std::ssize(job.bytes));
   job.label.origin = origin_;

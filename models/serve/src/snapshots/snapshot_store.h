@@ -70,13 +70,12 @@ class SnapshotStore {
   std::optional<Open> open(const SnapshotTree::Match& match, std::int64_t n_held);
   bool has_room(const SnapshotTree::Match& match) const;
   bool pays(const SnapshotTree::Match& match, std::int64_t n_held, const PromptPrice& price);
+  std::int64_t file_bytes() const;  // about what the largest snapshot takes
   void warn(const std::string& what);
 
   Session& session_;
   const SnapshotOptions options_;
   const SequenceOrigin origin_;
-  const std::int64_t max_tokens_;  // a snapshot has at most so many
-  const std::int64_t file_bytes_;  // about as many has the largest one
   SnapshotFolder folder_;
   SnapshotWriter writer_;
   SnapshotTree tree_;
