@@ -22,8 +22,8 @@ inline constexpr std::size_t kMaxJsonValues = std::size_t{1} << 21;
 // beyond double; and for unpaired surrogates, duplicate names, values nested too deep and too many
 // values. U+0000 in a string becomes U+FFFD, because it ends texts elsewhere.
 Json parse_json(std::string_view text);
-// The same for a request's body, which must be an object. `memory` takes what it needs while it is
-// parsed: LedgerError if there is no room. Null: nothing does.
+// The same for a request's body, which must be an object. Its memory is counted in `memory` while
+// it is parsed, and LedgerError thrown if the ledger refuses more; null: it is not counted.
 Json parse_body(std::string_view text, Taken* memory = nullptr);
 
 // The value as compact text in valid UTF-8.
