@@ -27,6 +27,7 @@ COMPOUNDS = {"Part": {"GraphPart", "MemoryPart", "WeightPart"}, "Share": {"Share
 # "// (ops/attention/attention.h)" and such, but no addresses.
 PATH = re.compile(r"(?<![\w/.<\"-])((?:\w+/)+[\w.]+\.(?:h|cpp|cmake))\b")
 DECLARATION = re.compile(r"^(?:class|struct) (\w+)(?: final)?(?: :[^;{]*)? ?\{", re.M)
+TEST_NAME = re.compile(r'TEST_CASE\w*\(\s*"((?:[^"\\]|\\.)*)"')
 # "// Of the queue", "int n;  // of its tokens": of what thing?
 STUB = re.compile(r"//+ (?:Of|of) (?:the|a|an|its|all|each|every|this|that|these|those)\b")
 
@@ -57,6 +58,11 @@ class Words(unittest.TestCase):
                 if not (continued and line.lstrip().startswith("// of")):
                     self.assertNotRegex(line, STUB, f"{path}:{number}")
                 continued = "//" in line
+
+    def test_names_of_tests_have_no_semicolon(self):  # CMake would split it: cmake/Layers.cmake
+        for path, text in sources():
+            for name in TEST_NAME.findall(text):
+                self.assertNotIn(";", name, path)
 
     def test_words_keep_to_their_folders(self):
         for path, text in sources():

@@ -344,7 +344,7 @@ TEST_CASE("forced bytes and logits") {
   CHECK_FALSE(constraint.accept(tokenizer->vocabulary().find("12")));
 }
 
-TEST_CASE("a constraint frees masks when memory is short; new ones are refused") {
+TEST_CASE("a constraint frees masks when memory is short and refuses new ones") {
   const auto tokenizer = small_tokenizer();
   const auto tree = std::make_shared<const TokenTree>(*tokenizer);
   const auto g = Grammar::from_gbnf("root ::= \"a\"{400}");
