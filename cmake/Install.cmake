@@ -13,6 +13,9 @@
 # The layers of the server are the component `server`, which needs more libraries:
 #   find_package(weft REQUIRED COMPONENTS server)
 #   target_link_libraries(mine PRIVATE weft::server)
+#
+# Packages consist of these components of `cmake --install --component`: `programs`, `plugins`,
+# `library` (libweft.so.1), `c_headers` (all that C programs and plug-ins are built with), `python`.
 include(CMakePackageConfigHelpers)
 
 set(WEFT_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
@@ -25,7 +28,7 @@ list(TRANSFORM WEFT_BUILT PREPEND weft_ OUTPUT_VARIABLE WEFT_LIBRARIES)
 add_library(weft_backend_abi INTERFACE)
 set_target_properties(weft_backend_abi PROPERTIES EXPORT_NAME backend_abi)
 target_include_directories(weft_backend_abi INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-install(TARGETS weft_backend_abi EXPORT weft)
+install(TARGETS weft_backend_abi EXPORT weft_c)
 
 install(TARGETS ${WEFT_LIBRARIES} weft_models EXPORT weft ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 get_property(WEFT_INCLUDES GLOBAL PROPERTY WEFT_BUILT_INCLUDES)
@@ -34,7 +37,7 @@ foreach(folder IN LISTS WEFT_INCLUDES)
 endforeach()
 
 install(EXPORT weft NAMESPACE weft:: FILE weftTargets.cmake DESTINATION ${WEFT_CMAKE_DIR})
-install(EXPORT weft_c NAMESPACE weft:: FILE weftCTargets.cmake DESTINATION ${WEFT_CMAKE_DIR})
+install(EXPORT weft_c NAMESPACE weft:: FILE weftCTargets.cmake DESTINATION ${WEFT_CMAKE_DIR} COMPONENT c_headers)
 if(TARGET weft_server)
   list(TRANSFORM WEFT_SERVER PREPEND weft_)
   install(TARGETS ${WEFT_SERVER} weft_server EXPORT weft_server ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -44,22 +47,30 @@ configure_package_config_file(cmake/weftConfig.cmake.in ${PROJECT_BINARY_DIR}/we
   INSTALL_DESTINATION ${WEFT_CMAKE_DIR} NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/weftConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/weftConfig.cmake ${PROJECT_BINARY_DIR}/weftConfigVersion.cmake
-  DESTINATION ${WEFT_CMAKE_DIR})
+  DESTINATION ${WEFT_CMAKE_DIR} COMPONENT c_headers)
+install(FILES bindings/c/include/weft/weft.h bindings/c/include/weft/initializers.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft COMPONENT c_headers)
+install(FILES backends/include/weft/backends/abi.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft/backends
+  COMPONENT c_headers)
 
 # Where launched_communicator() looks for them.
 foreach(mpi IN ITEMS openmpi mpich)
   if(TARGET weft_transport_${mpi})
-    install(TARGETS weft_transport_${mpi} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/weft)
+    install(TARGETS weft_transport_${mpi} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/weft COMPONENT plugins)
   endif()
 endforeach()
+if(TARGET weft_opencl)
+  install(TARGETS weft_opencl LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/weft/backends COMPONENT plugins)
+endif()
 
 if(WEFT_BUILD_PROGRAMS)
   # They bring their libraries along in a wheel, also those that these libraries need.
   foreach(program IN ITEMS weft generate chat)
     target_link_options(${program} PRIVATE -Wl,--disable-new-dtags)
   endforeach()
-  install(TARGETS weft weft-conform generate chat RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-  install(DIRECTORY examples/models DESTINATION ${CMAKE_INSTALL_DATADIR}/weft FILES_MATCHING PATTERN "*.gguf")
+  install(TARGETS weft weft-conform generate chat RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
+  install(DIRECTORY examples/models DESTINATION ${CMAKE_INSTALL_DATADIR}/weft COMPONENT programs
+    FILES_MATCHING PATTERN "*.gguf")
 endif()
 
 # The component `python` is the package, which bindings/python/backend puts into a wheel.
@@ -73,3 +84,11 @@ if(WEFT_BUILD_PYTHON)
     install(TARGETS weft generate chat RUNTIME DESTINATION weft/bin ${wheel})
   endif()
 endif()
+
+# What packages hold, and nothing else: tools/package.sh builds it.
+add_custom_target(weft_packaged DEPENDS weft_shared)
+foreach(target IN ITEMS weft weft-conform generate chat weft_opencl weft_transport_openmpi weft_transport_mpich weft_python_files)
+  if(TARGET ${target})
+    add_dependencies(weft_packaged ${target})
+  endif()
+endforeach()
