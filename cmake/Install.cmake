@@ -1,8 +1,8 @@
 # `cmake --install` and find_package(weft).
 #
 # After `cmake --install build/release --prefix P`: P/bin has the programs, P/share/weft/models the
-# bundled models, P/include/weft the headers, P/lib the static libraries. Use them in another
-# project:
+# bundled models, P/share/man the pages of man, P/share/{bash-completion,zsh,fish} completions for
+# shells, P/include/weft the headers, P/lib the static libraries. Use them in another project:
 #   find_package(weft REQUIRED)
 #   target_link_libraries(mine PRIVATE weft::models)
 #
@@ -71,6 +71,18 @@ if(WEFT_BUILD_PROGRAMS)
   install(TARGETS weft weft-conform generate chat RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
   install(DIRECTORY examples/models DESTINATION ${CMAKE_INSTALL_DATADIR}/weft COMPONENT programs
     FILES_MATCHING PATTERN "*.gguf")
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/share/man/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT programs
+    FILES_MATCHING PATTERN "*.1")
+  # Shells look for a file with the name of the program; zsh reads those of all programs from one.
+  set(scripts tools/weft/completion)
+  foreach(program IN ITEMS weft generate chat)
+    install(FILES ${scripts}/weft.bash RENAME ${program} COMPONENT programs
+      DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    install(FILES ${scripts}/weft.fish RENAME ${program}.fish COMPONENT programs
+      DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+  endforeach()
+  install(FILES ${scripts}/weft.zsh RENAME _weft COMPONENT programs
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 endif()
 
 # The component `python` is the package, which bindings/python/backend puts into a wheel.

@@ -20,7 +20,7 @@ SOURCES = [
     Check("format", shell("git ls-files -z '*.cpp' '*.h' '*.c' "
                           "| xargs -0 -n 50 -P 2 clang-format-14 --dry-run -Werror"),
           30, part=QUICK),
-    Check("shell scripts", shell("git ls-files -z '*.sh' .ci/run tools/hooks | xargs -0 shellcheck"),
+    Check("shell scripts", shell("git ls-files -z '*.sh' '*.bash' .ci/run tools/hooks | xargs -0 shellcheck"),
           5, cores=1, part=QUICK),
     Check("sizes", command("tools/check_sizes.py"), 10, cores=1, part=QUICK),
     Check("docs", command("tools/check_docs.py"), 5, cores=1, part=QUICK),

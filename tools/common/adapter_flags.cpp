@@ -72,6 +72,7 @@ void add_flags_of(App& app, const std::string& name, const std::string& what, co
       .take_all()
       .allow_extra_args(false)
       .trigger_on_parse()
+      .file_suffix(".gguf")
       .type_name("FILE");
   const std::string scaled = name + "-scaled";
   app.add_option_function(

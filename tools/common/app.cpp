@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -11,6 +12,9 @@
 #include "weft/base/knob.h"
 #include "weft/base/text.h"
 
+#include "common/help/app_text.h"
+#include "common/help/completion.h"
+#include "common/help/man_page.h"
 #include "common/peer_flags.h"
 #include "common/program.h"
 
@@ -69,7 +73,7 @@ Option Option::number(bool whole, double min, double max) const {
   const KnobRange range{min, max};
   return Option(option_->check(CLI::Validator(
       [whole, range](std::string& text) { return number_problem(text, whole, range); },
-      shown(whole, range))));
+      shown(whole, range), kLimits)));
 }
 
 Option Option::range(std::int64_t min, std::int64_t max) const {
@@ -89,8 +93,13 @@ Option Option::one_of(const std::vector<std::string>& names) const {
     if (std::ranges::count(names, text) > 0) return "";
     return fmt::format("must be one of {}, got '{}'", fmt::join(names, ", "), text);
   };
-  return Option(
-      option_->check(CLI::Validator(problem, fmt::format("{{{}}}", fmt::join(names, ",")))));
+  return Option(option_->check(
+      CLI::Validator(problem, fmt::format("{{{}}}", fmt::join(names, ",")), kChoices)));
+}
+
+Option Option::file_suffix(const std::string& suffix) const {
+  const auto any = [](std::string&) -> std::string { return ""; };
+  return Option(option_->check(CLI::Validator(any, "", suffix_validator(suffix))));
 }
 
 Option Option::check(const std::function<std::string(const std::string&)>& check) const {
@@ -316,10 +325,26 @@ std::string unknown_text(const CLI::App& app) {
   return "unknown option " + name + (nearest.empty() ? "" : "; did you mean " + nearest + "?");
 }
 
+// Whether the arguments are those of answer_about_flags().
+bool asks_about_flags(int argc, const char* const* argv) {
+  return argc > 1 &&
+         (argv[1] == std::string_view(kManFlag) || argv[1] == std::string_view(kCompleteFlag));
+}
+
+// Gives the page of `man`, or what a shell offers.
+void answer_about_flags(CLI::App& app, int argc, const char* const* argv) {
+  const std::vector<std::string> words(argv + 2, argv + argc);
+  if (argv[1] == std::string_view(kManFlag))
+    give_man_page(describe(app), words);
+  else
+    std::cout << completions(describe(app), words);
+}
+
 }  // namespace
 
 std::vector<std::string> own_arguments(const App& app, int argc, const char* const* argv,
                                        std::vector<std::string>* notes) {
+  if (asks_about_flags(argc, argv)) return {};
   const CLI::App& flags = *app.app_;
   const std::string program = flags.get_name();
   std::vector<std::string> dropped;
@@ -330,6 +355,10 @@ std::vector<std::string> own_arguments(const App& app, int argc, const char* con
 }
 
 std::optional<int> parse_flags(App& app, int argc, char** argv) {
+  if (asks_about_flags(argc, argv)) {
+    answer_about_flags(*app.app_, argc, argv);
+    return 0;
+  }
   try {
     std::vector<std::string> notes;
     std::vector<std::string> arguments = own_arguments(app, argc, argv, &notes);

@@ -1,6 +1,6 @@
 #pragma once
-// The flags and arguments of a program or subcommand. CLI11 parses them. Only app.cpp includes its
-// headers, which take seconds to compile.
+// The flags and arguments of a program or subcommand. CLI11 parses them. Only app.cpp and
+// help/app_text.cpp include its headers, which take seconds to compile.
 //
 // A function named as in CLI11 does the same (https://cliutils.github.io/CLI11/book/). Names are
 // "-s,--long" for a flag and "NAME" for an argument. Wrong declarations, such as the same name
@@ -40,6 +40,8 @@ class Option {
   Option real_range(double min, double max) const;
   Option not_negative() const;
   Option one_of(const std::vector<std::string>& names) const;
+  // Only for shells, which offer files with this end; others are accepted, too.
+  Option file_suffix(const std::string& suffix) const;
   // `check` returns the problem with a value, or "".
   Option check(const std::function<std::string(const std::string&)>& check) const;
 
@@ -143,8 +145,9 @@ std::vector<std::string> own_arguments(const App& app, int argc, const char* con
 
 // Parses own_arguments(). Prints what was ignored, as one line, to stderr. Returns an exit code if
 // the program should end: 0 after --help, 2 for wrong usage. Prints help to stdout, errors to
-// stderr. Passes on exceptions of the functions of options, and UsageError for flags of llama.cpp
-// that are refused.
+// stderr. Also answers the two first arguments that --help does not list: kManFlag
+// (common/help/man_page.h) and kCompleteFlag (common/help/completion.h). Passes on exceptions of
+// the functions of options, and UsageError for flags of llama.cpp that are refused.
 std::optional<int> parse_flags(App& app, int argc, char** argv);
 
 }  // namespace weft::cli

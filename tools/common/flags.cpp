@@ -117,10 +117,14 @@ void add_model_flags(App& app, ModelFlags& flags) {
   flags.path = bundled_model();
   const std::string what = "GGUF file, or directory of safetensors";
   if (flags.path.empty())
-    app.add_option("-m,--model", flags.path, what).type_name("FILE").required();
+    app.add_option("-m,--model", flags.path, what)
+        .type_name("FILE")
+        .file_suffix(".gguf")
+        .required();
   else
     app.add_option("-m,--model", flags.path, what + " (default: the bundled model)")
-        .type_name("FILE");
+        .type_name("FILE")
+        .file_suffix(".gguf");
   add_step_flags(app, s);
   add_backend_flags(app, s);
   add_extension_flag(app);

@@ -9,4 +9,9 @@ namespace weft::tools {
 // the commit if the sources were not a git checkout.
 std::string version_text();
 
+// How this program was built, and what it uses on this machine: lines of a name and a value,
+// without paths. Throws ValueError if WEFT_CPU_ISA names a set that is unknown or that this machine
+// lacks.
+std::string build_text();
+
 }  // namespace weft::tools

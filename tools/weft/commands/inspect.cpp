@@ -130,6 +130,7 @@ int inspect(int argc, char** argv) {
   std::vector<KeyOverride> overrides;
   app.add_option("model,-m,--model", model,
                  "GGUF file; of a split model, the first part; or a directory")
+      .file_suffix(".gguf")
       .required();
   app.add_flag("--json", json, "print everything as one JSON object");
   app.add_flag("--full", full, "print long strings and arrays in full");

@@ -159,7 +159,9 @@ std::string type_list() {
 }
 
 void add_flags(cli::App& app, Flags& flags) {
-  app.add_option("IN", flags.input, "GGUF file; of a split model, the first part").required();
+  app.add_option("IN", flags.input, "GGUF file; of a split model, the first part")
+      .file_suffix(".gguf")
+      .required();
   app.add_option("OUT", flags.output, "file to write; optional with --dry-run").required();
   app.add_option("TYPE", flags.type, "one of those below, in any case");
   app.add_option("--imatrix", flags.imatrix,

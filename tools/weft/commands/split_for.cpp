@@ -72,6 +72,7 @@ int run(const Flags& flags) {
 
 void add_flags(cli::App& app, Flags& flags) {
   app.add_option("-m,--model", flags.model, "GGUF file, or directory of safetensors")
+      .file_suffix(".gguf")
       .required()
       .type_name("FILE");
   app.add_option_function(

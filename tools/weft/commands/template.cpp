@@ -68,6 +68,7 @@ struct Flags {
 void add_flags(cli::App& app, Flags& flags) {
   app.add_option("-m,--model", flags.model,
                  "GGUF file or directory whose template, BOS and EOS are used")
+      .file_suffix(".gguf")
       .type_name("FILE");
   app.add_option("--chat-template-file", flags.file,
                  "a template to use instead of the model's; - is stdin")
