@@ -99,7 +99,8 @@ endif()
 
 # What packages hold, and nothing else: tools/package.sh builds it.
 add_custom_target(weft_packaged DEPENDS weft_shared)
-foreach(target IN ITEMS weft weft-conform generate chat weft_opencl weft_transport_openmpi weft_transport_mpich weft_python_files)
+foreach(target IN ITEMS weft weft-conform generate chat weft_man_pages weft_opencl weft_transport_openmpi
+    weft_transport_mpich weft_python_files)
   if(TARGET ${target})
     add_dependencies(weft_packaged ${target})
   endif()
